@@ -18,8 +18,8 @@ int main() {
     std::printf("training %s on %d GPUs\n", training.model.c_str(), training.gpus);
     for (const PlannedLayout& layout : training.layouts)
       std::printf("  tp %d pp %d cp %d dp %d: %.3f s a step (nine in ten: %.3f to %.3f), %.1f GiB\n", layout.tp, layout.pp, layout.cp,
-                  layout.dp, layout.step_seconds, layout.interval_seconds.first, layout.interval_seconds.second,
-                  layout.memory_bytes / GiB(1).value());
+                  layout.dp, in(layout.step, s).value(), in(layout.interval.first, s).value(), in(layout.interval.second, s).value(),
+                  in(layout.memory_size, GiB).value());
 
     ServeRequest serve;
     serve.system.name = "dgx-h100";
@@ -29,7 +29,7 @@ int main() {
     const ServeAnswer serving = answer(serve);
     const PlannedDeployment& best = serving.layouts.front();
     std::printf("serving %s: tp %d, batch %.0f, %.1f ms a token, %.0f tokens/s of a GPU\n", serving.model.c_str(), best.tp,
-                best.batch, 1e3 * best.tpot_seconds, best.tokens_per_second_per_gpu);
+                best.batch, in(best.tpot, ms).value(), best.tokens_per_second_per_gpu);
   } catch (const Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 2;

@@ -99,9 +99,9 @@ void check(const CompareRequest& r) {
 [[nodiscard]] ComparedAnswer row_of(const Compared& c, bool mixture, int gpus, std::string job) {
   ComparedAnswer out{.system = c.system, .job = std::move(job), .trouble = c.trouble};
   if (!c.trouble.empty()) return out;
-  out.seconds = c.seconds;
-  (c.training ? out.step_seconds : out.tpot_seconds) = c.seconds;
-  out.interval_seconds = {c.low, c.high};
+  out.time = units::s(c.seconds);
+  (c.training ? out.step : out.tpot) = out.time;
+  out.interval = {units::s(c.low), units::s(c.high)};
   out.tokens_per_second_per_gpu = c.tokens_per_gpu;
   out.precision = c.precision;
   out.kernels = c.kernels;
@@ -110,7 +110,7 @@ void check(const CompareRequest& r) {
   if (c.gpu_hour > 0) out.dollars_per_gpu_hour = c.gpu_hour;
   out.joules_per_million_tokens = c.joules;
   out.megawatts = c.megawatts;
-  if (c.joules) out.watts = c.megawatts * 1e6;
+  if (c.joules) out.power = units::MW(c.megawatts);
   out.layout = layout_text(c, mixture);
   out.terms = listed_terms(c.terms);
   const StepTerm max = largest(out.terms);

@@ -167,7 +167,7 @@ void mean_checkpoints(FailingJob& out, const GoodputRequest& a, const FailureFac
   q.nodes = std::ceil(gpus / job.gpus_per_node);
   q.other_failures = flaps_at(job, gpus).failures_per_hour() / 3600;
   const FailureAnswer one = failures_of(q);
-  GoodputAtScale out{gpus, one.mttf, one.checkpointing.interval, shares_of(job, one.share, gpus).of_failures.kept};
+  GoodputAtScale out{gpus, units::s(one.mttf), units::s(one.checkpointing.interval), shares_of(job, one.share, gpus).of_failures.kept};
   if (job.jitter > 0) {
     out.waiting_efficiency = 1 / expected_maximum({JitterShape::normal, 1, job.jitter}, gpus);
     out.efficiency = *out.waiting_efficiency * out.goodput;
@@ -206,14 +206,14 @@ GoodputAnswer answer(const GoodputRequest& request) {
   out.gpus = job.gpus, out.nodes = r.nodes;
   out.failure_source = job.rate_source;
   out.failures_per_1000_node_days = job.question.rate.thousand_node_days();
-  out.failures_per_day = day_seconds / r.mttf, out.mttf_seconds = r.mttf;
-  out.checkpoint_every_seconds = c.interval, out.stall_seconds = c.stall, out.drain_seconds = c.drain;
+  out.failures_per_day = day_seconds / r.mttf, out.mttf = units::s(r.mttf);
+  out.checkpoint_every = units::s(c.interval), out.stall = units::s(c.stall), out.drain = units::s(c.drain);
   out.own_interval = request.checkpoint_every.has_value();
-  out.young_seconds = young_interval(c.stall, r.mttf);
-  out.daly_seconds = daly_interval(c.stall, r.mttf);
-  out.best_seconds = best_interval(c.stall, r.mttf, c.drain);
-  if (job.checkpoint_bytes > 0) out.checkpoint_bytes = job.checkpoint_bytes;
-  out.recovery_seconds = c.recovery, out.reload_seconds = job.reload;
+  out.young = units::s(young_interval(c.stall, r.mttf));
+  out.daly = units::s(daly_interval(c.stall, r.mttf));
+  out.best = units::s(best_interval(c.stall, r.mttf, c.drain));
+  if (job.checkpoint_bytes > 0) out.checkpoint = units::B(job.checkpoint_bytes);
+  out.recovery = units::s(c.recovery), out.reload = units::s(job.reload);
   out.goodput = share.kept;
   const auto share_or_none = [](double x) { return x >= 0 ? std::optional{x} : std::nullopt; };
   out.goodput_first_order = share_or_none(goodput_estimate(c, r.mttf));
@@ -221,12 +221,12 @@ GoodputAnswer answer(const GoodputRequest& request) {
   out.checkpoints_share = share.checkpoints, out.lost_share = share.lost, out.recovery_share = share.recovery;
   out.waiting_share = share.waiting, out.flaps_share = shares.flaps, out.lost_rails_share = shares.lost_rails;
   out.spares = r.spares, out.spares_to_wait_a_thousandth = r.spares_to_hardly_wait;
-  out.repair_seconds = job.question.repair;
+  out.repair = units::s(job.question.repair);
   out.kept_per_node = share.kept * r.nodes / (r.nodes + r.spares);
   if (job.flaps.links > 0) {
     out.links = job.flaps.links;
     out.flaps_per_day = 24 * job.flaps.links * job.flaps.per_link_hour;
-    out.flap_stall_seconds = job.flaps.stall_seconds;
+    out.flap_stall = units::s(job.flaps.stall_seconds);
     out.fatal_flaps_per_day = 24 * job.flaps.failures_per_hour();
   }
   if (job.lost_rails > 0) {

@@ -27,8 +27,8 @@ namespace {
 std::vector<PipelineStage> PipelineAnswer::by_stage() const {
   std::vector<PipelineStage> out;
   for (std::size_t s = 0; s < run.bars.size(); ++s) {
-    out.push_back({static_cast<int>(s), run.peak_activations[s], waiting(run.bars[s]), {}});
-    for (const Bar& bar : run.bars[s]) out.back().work.push_back({bar.work.kind, bar.work.chunk, bar.work.microbatch, bar.start, bar.end});
+    out.push_back({static_cast<int>(s), run.peak_activations[s], units::s(waiting(run.bars[s])), {}});
+    for (const Bar& bar : run.bars[s]) out.back().work.push_back({bar.work.kind, bar.work.chunk, bar.work.microbatch, units::s(bar.start), units::s(bar.end)});
   }
   return out;
 }
@@ -56,12 +56,12 @@ PipelineAnswer answer(const PipelineRequest& request) {
   const PipelineCost cost = pipeline_cost(*r.schedule, *r.stages, *r.chunks, *r.microbatches, times);
   out.schedule = name(*r.schedule);
   out.stages = *r.stages, out.chunks = chunks_of(*r.schedule, *r.chunks), out.microbatches = *r.microbatches;
-  out.step_seconds = out.run.longest_stage, out.work_seconds = out.run.work, out.bubble_seconds = out.run.bubble();
-  out.bubble_over_total = bubble_over_total(out.bubble_seconds, out.work_seconds);
-  out.bubble_over_ideal = bubble_over_ideal(out.bubble_seconds, out.work_seconds);
-  out.makespan_seconds = out.run.makespan;
-  out.closed_form_bubble_seconds = cost.bubble + (cost.work - out.work_seconds), out.closed_form_exact = cost.exact;
-  out.exposed_exchange_seconds = cost.exposed_exchange, out.hops = cost.hops;
+  out.step = units::s(out.run.longest_stage), out.work = units::s(out.run.work), out.bubble = units::s(out.run.bubble());
+  out.bubble_over_total = bubble_over_total(out.run.bubble(), out.run.work);
+  out.bubble_over_ideal = bubble_over_ideal(out.run.bubble(), out.run.work);
+  out.makespan = units::s(out.run.makespan);
+  out.closed_form_bubble = units::s(cost.bubble + (cost.work - out.run.work)), out.closed_form_exact = cost.exact;
+  out.exposed_exchange = units::s(cost.exposed_exchange), out.hops = cost.hops;
   return out;
 }
 

@@ -242,10 +242,10 @@ struct LoadedRequest {
 [[nodiscard]] FusedNormAnswer normed(const System& system, const Prediction& p) {
   const FusedNorm both = fused_norm(system, p);
   return {.algorithm = std::string{p.algorithm.view()},
-          .all_reduce_seconds = p.seconds,
-          .apart_seconds = both.apart,
-          .fused_seconds = both.fused,
-          .saved_seconds = both.saved(),
+          .all_reduce = p.time(),
+          .apart = units::s(both.apart),
+          .fused = units::s(both.fused),
+          .saved = units::s(both.saved()),
           .made = both};
 }
 
@@ -264,7 +264,7 @@ PredictAnswer answer_of(const System& system, const Prediction& prediction) {
 namespace {
 
 /// The same with another NCCL: its tables, its costs inside a domain, and its defaults.
-[[nodiscard]] UpgradeAnswer upgraded(const LoadedRequest& a, const PredictRequest& r, double seconds) {
+[[nodiscard]] UpgradeAnswer upgraded(const LoadedRequest& a, const PredictRequest& r, Time now) {
   PredictRequest with = r;
   with.library = r.upgrade;
   with.version = {};
@@ -276,10 +276,10 @@ namespace {
   return {.library = release + tables + (any_buffer ? ", kernel for any buffer" : ""),
           .algorithm = std::string{p.algorithm.view()},
           .protocol = std::string{p.protocol.view()},
-          .seconds = p.seconds,
-          .saved_seconds = seconds - p.seconds,
-          .low_seconds = p.low,
-          .high_seconds = p.high};
+          .time = p.time(),
+          .saved = now - p.time(),
+          .low = units::s(p.low),
+          .high = units::s(p.high)};
 }
 
 }  // namespace
@@ -287,25 +287,23 @@ namespace {
 PredictAnswer answer(const PredictRequest& request) {
   const LoadedRequest a = loaded(request);
   PredictAnswer out = answered(a, request.fused_norm);
-  if (request.upgrade) out.upgrade = upgraded(a, request, out.seconds);
+  if (request.upgrade) out.upgrade = upgraded(a, request, out.time());
   return out;
 }
 
 ExplainAnswer answer(const ExplainRequest& request) {
   const LoadedRequest a = loaded(request);
   const System& system = *a.system;
-  ExplainAnswer out{answered(a, request.fused_norm), {}, naive_time(system, a.operation).value(), {}};
+  ExplainAnswer out{answered(a, request.fused_norm), {}, naive_time(system, a.operation), {}};
   std::vector<std::string> notes;
   if (std::string lost = lost_note(system, out); !lost.empty()) notes.push_back(std::move(lost));
   if (request.upgrade) {
-    out.upgrade = upgraded(a, request, out.seconds);
+    out.upgrade = upgraded(a, request, out.time());
     notes.push_back(fmt::format("With {}: {} {}, {} ({} to {}).", out.upgrade->library, out.upgrade->algorithm, out.upgrade->protocol,
-                                time_text(Time::from_value(out.upgrade->seconds)),
-                                time_text(Time::from_value(out.upgrade->low_seconds)),
-                                time_text(Time::from_value(out.upgrade->high_seconds))));
+                                time_text(out.upgrade->time), time_text(out.upgrade->low), time_text(out.upgrade->high)));
   }
   out.text = explain(system, out, notes) + (out.norm ? "\n" + explain(out.norm->made) : "");
-  for (const Sensitivity& s : sensitivities(system, a.operation, a.choice)) out.changes.push_back({s.change, s.seconds});
+  for (const Sensitivity& s : sensitivities(system, a.operation, a.choice)) out.changes.push_back({s.change, units::s(s.seconds)});
   return out;
 }
 

@@ -91,10 +91,10 @@ void add_delivery(ProjectedRun& out, const System& system, const Prices& prices,
 /// The share of a run's time on the machine that is left after it was stopped and started again once a day.
 [[nodiscard]] double kept_of_turns(const ProjectRequest& r, const GoodputAnswer& g) {
   if (r.use >= 1) return 1;
-  const double kept = 1 - (g.stall_seconds + g.recovery_seconds) / (day_seconds * r.use);
+  const double kept = 1 - (g.stall + g.recovery).value() / (day_seconds * r.use);
   if (!(kept > 0))
     throw Refusal(fmt::format("<use>: {:.4g} of a day is no longer than stopping and starting again takes, {}", r.use,
-                              io::duration_text(g.stall_seconds + g.recovery_seconds)));
+                              io::duration_text((g.stall + g.recovery).value())));
   return kept;
 }
 
@@ -269,7 +269,7 @@ void add_money(ProjectedRun& out, const System& system, double occupied, const P
       plan.layouts[cheapest_of(plan.layouts, [&](const PlannedLayout& one) { return paid(one) / one.tokens_per_second; })];
   out.layout = best, out.kernels = plan.kernels, out.used_gpus = best.used_gpus;
   pay(out, *machine.value, prices);  // spares find room among idle ones
-  out.step_seconds = best.step_seconds, out.interval_step_seconds = best.interval_seconds, out.mfu = best.mfu;
+  out.step_seconds = best.step.value(), out.interval_step_seconds = numbers_in(best.interval), out.mfu = best.mfu;
   out.steps = *r.tokens / (static_cast<double>(best.global_batch) * best.sequence);
   if (batches) name_better_batch(out, asked);
   out.failures = after_failures(out, r, machine);

@@ -50,8 +50,8 @@ namespace {
           .offloads = p.offloads,
           .train_gpus = p.train_gpus,
           .rollout_gpus = p.rollout_gpus,
-          .iteration_seconds = p.time.seconds,
-          .interval_seconds = {p.low, p.high},
+          .iteration = units::s(p.time.seconds),
+          .interval = {units::s(p.low), units::s(p.high)},
           .tokens_per_second = tokens / p.time.seconds,
           .tokens_per_second_per_gpu = tokens / p.time.seconds / q.gpus,
           .answers_per_second = answers / p.time.seconds,
@@ -67,15 +67,15 @@ namespace {
           .zero = l.zero,
           .microbatch = l.microbatch,
           .recompute = std::string{recompute_names[static_cast<std::size_t>(l.recompute)]},
-          .step_seconds = p.training.time.seconds,
-          .memory_bytes = p.training.memory.total(),
+          .step = units::s(p.training.time.seconds),
+          .memory = units::B(p.training.memory.total()),
           .rollout_tp = p.engine.tp,
           .rollout_pp = p.engine.pp,
           .rollout_ep = p.engine.ep,
           .rollout_dp = p.engine.attention_dp,
           .engines = p.engines,
           .running = p.running,
-          .tpot_seconds = p.token};
+          .tpot = units::s(p.token)};
 }
 
 }  // namespace

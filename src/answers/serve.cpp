@@ -32,19 +32,19 @@ namespace {
                         .replicas = p.replicas,
                         .prefill_workers = p.prefill_workers,
                         .decode_workers = p.apart ? p.replicas : 0,
-                        .ttft_seconds = t.ttft,
-                        .tpot_seconds = t.tpot,
+                        .ttft = Time::from_value(t.ttft),
+                        .tpot = Time::from_value(t.tpot),
                         .tokens_per_second = p.tokens_per_s_per_gpu * q.gpus,
                         .tokens_per_second_per_gpu = p.tokens_per_s_per_gpu,
                         .tokens_per_second_per_user = p.tokens_per_s_per_user,
-                        .memory_bytes = p.memory,
-                        .kv_bytes = p.cache,
-                        .weight_bytes = p.weights,
-                        .host_bytes = p.on_host,
+                        .memory = Bytes::from_value(p.memory),
+                        .kv = Bytes::from_value(p.cache),
+                        .weight = Bytes::from_value(p.weights),
+                        .host = Bytes::from_value(p.on_host),
                         .concurrency = p.requests,
                         .idle_gpus = q.gpus - p.used(),
-                        .interval_ttft_seconds = certain.ttft,
-                        .interval_tpot_seconds = certain.tpot,
+                        .interval_ttft = with_units<std::pair<Time, Time>>(certain.ttft),
+                        .interval_tpot = with_units<std::pair<Time, Time>>(certain.tpot),
                         .interval_tokens_per_second_per_gpu = certain.rate,
                         .extrapolated = certain.extrapolated,
                         .disaggregated = p.apart,
@@ -130,7 +130,7 @@ ServeAnswer answer(const ServeRequest& request) {
   out.layouts = planned(q, found->system, found->plan.layouts);
   out.evaluated = found->plan.evaluated, out.pruned = found->plan.pruned;
   out.model = q.model.name, out.system = found->system.name, out.stack = q.stack.name;
-  out.gpus = q.gpus, out.ttft_limit_seconds = found->plan.ttft;
+  out.gpus = q.gpus, out.ttft_limit = Time::from_value(found->plan.ttft);
   out.precision = std::string{name(q.format.weights)};
   out.kernels = q.stack.assumed_kernels ? "assumed" : "measured";
   if (request.pareto) {

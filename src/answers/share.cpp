@@ -64,14 +64,14 @@ constexpr int max_gpus = 1'000'000;  ///< the network is computed link by link
                        .stride = collectives[c].stride,
                        .slow_down = one.slow_down,
                        .least_slow_down = one.least_slow_down,
-                       .seconds = one.seconds,
+                       .time = units::s(one.seconds),
                        .alone = answer_of(system, one.alone),
-                       .end_seconds = one.end,
-                       .by_itself_seconds = one.by_itself};
+                       .end = units::s(one.end),
+                       .by_itself = units::s(one.by_itself)};
   const ContendedLink* const link = held_by(all, one);
   if (link == nullptr) return out;
   out.link = link->name;
-  out.link_bytes_per_second = link->capacity, out.link_load_bytes_per_second = link->load;
+  out.link_bandwidth = units::B_per_s(link->capacity), out.link_load = units::B_per_s(link->load);
   const std::vector<int> groups = groups_on(all, *link);
   for (std::size_t other = 0; other < groups.size(); ++other)
     if (groups[other] > 0) out.sharers.push_back({collectives[other].name, groups[other], all.outcomes[other].groups});
@@ -96,7 +96,7 @@ std::string name_of(const GroupedRequest& one) {
 
 std::optional<HeldBy> SharedCollective::held_by() const {
   if (!link) return std::nullopt;
-  return HeldBy{*link, *link_bytes_per_second, *link_load_bytes_per_second, sharers};
+  return HeldBy{*link, *link_bandwidth, *link_load, sharers};
 }
 
 ShareAnswer answer(const ShareRequest& r) {
@@ -126,7 +126,7 @@ ShareAnswer answer(const ShareRequest& r) {
   out.sharp = sharp_turns_of(*system, out.nodes, all, options.routes);
   if (!out.sharp.switches.empty()) out.sharp_turns = out.sharp.turns;
   for (std::size_t c = 0; c < collectives.size(); ++c) out.collectives.push_back(answer_of(*system, collectives, all, c));
-  out.end_seconds = all.end, out.in_turn_seconds = all.in_turn;
+  out.end = units::s(all.end), out.in_turn = units::s(all.in_turn);
   return out;
 }
 

@@ -69,21 +69,21 @@ void refuse_contradictions(const StragglersRequest& r) {
   std::vector<double> sorted = t.rank_means;
   const double middle = io::upper_median(sorted);
   for (std::size_t i = 0; i < t.rank_means.size(); ++i)
-    if (t.rank_means[i] > slow_from * middle) out.push_back({t.rank_names[i], t.rank_means[i]});
-  std::stable_sort(out.begin(), out.end(), [](const SlowRank& a, const SlowRank& b) { return a.mean_seconds > b.mean_seconds; });
+    if (t.rank_means[i] > slow_from * middle) out.push_back({t.rank_names[i], units::s(t.rank_means[i])});
+  std::stable_sort(out.begin(), out.end(), [](const SlowRank& a, const SlowRank& b) { return a.mean > b.mean; });
   return out;
 }
 
 void add_measured(StragglersAnswer& out, const RankTimes& t) {
   out.times = static_cast<int>(t.measured->count());
-  out.p50_seconds = t.measured->quantile(0.5);
-  out.p99_seconds = t.measured->quantile(0.99);
+  out.p50 = units::s(t.measured->quantile(0.5));
+  out.p99 = units::s(t.measured->quantile(0.99));
   out.measured_ranks = t.times.ranks;
   out.slow_ranks = slow_ranks(t.times);
   const std::vector<double>& slowest = t.times.slowest;
   if (slowest.empty()) return;
-  out.slowest_seconds = std::accumulate(slowest.begin(), slowest.end(), 0.0) / static_cast<double>(slowest.size());
-  out.alike_seconds = t.measured->expected_maximum(t.times.ranks);
+  out.slowest = units::s(std::accumulate(slowest.begin(), slowest.end(), 0.0) / static_cast<double>(slowest.size()));
+  out.alike = units::s(t.measured->expected_maximum(t.times.ranks));
 }
 
 /// Round numbers of ranks for the table, and the requested one.
@@ -102,8 +102,8 @@ StragglersAnswer answer(const StragglersRequest& r) {
   const RankTimes t = times_of(r);
   const double ranks = *r.ranks, slow = slow_factor(r.slow, ranks), step = t.step(ranks);
   StragglersAnswer out;
-  out.ranks = ranks, out.mean_seconds = t.mean(), out.deviation_seconds = t.deviation();
-  out.step_seconds = step, out.efficiency = t.mean() / step;
+  out.ranks = ranks, out.mean = units::s(t.mean()), out.deviation = units::s(t.deviation());
+  out.step = units::s(step), out.efficiency = t.mean() / step;
   if (t.measured) {
     add_measured(out, t);
   } else {
@@ -115,16 +115,16 @@ StragglersAnswer answer(const StragglersRequest& r) {
     for (const SlowKind& kind : r.slow) share += kind.share;
     out.somebody_late = somebody_late(std::min(1.0, share), ranks);
     out.slow_factor = slow;
-    out.slow_step_seconds = step * slow;
+    out.slow_step = units::s(step * slow);
   }
   if (r.rails) {
     out.rails = r.rails, out.rails_lost = r.rails_lost.value_or(1);
     const double factor = lost_rail_factor(*out.rails, *out.rails_lost, r.reroute.value_or(LostRail::spread));
     out.network_factor = factor;
     out.rails_step_factor = network_slowed(1, *r.network_share, factor);
-    out.rails_step_seconds = network_slowed(step, *r.network_share, factor);
+    out.rails_step = units::s(network_slowed(step, *r.network_share, factor));
   }
-  for (const double n : shown_ranks(ranks)) out.by_ranks.push_back({n, t.step(n), t.mean() / t.step(n), slow_factor(r.slow, n)});
+  for (const double n : shown_ranks(ranks)) out.by_ranks.push_back({n, units::s(t.step(n)), t.mean() / t.step(n), slow_factor(r.slow, n)});
   return out;
 }
 

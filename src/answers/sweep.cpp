@@ -50,8 +50,8 @@ void for_each_count(const std::vector<Operation>& operations, Work&& work) {
     const double from = std::max(first, std::ceil(curve.threshold_bytes(i)));
     if (from > last) break;
     const Candidate runs = curve.ran_at(from);
-    if (!out.empty() && from <= out.back().from_bytes) out.pop_back();  // a piece below the first size
-    CrossoverAnswer change{from, std::string{name(runs.algorithm)}, std::string{name(runs.protocol)}};
+    if (!out.empty() && from <= out.back().from.value()) out.pop_back();  // a piece below the first size
+    CrossoverAnswer change{units::B(from), std::string{name(runs.algorithm)}, std::string{name(runs.protocol)}};
     if (out.empty() || out.back().algorithm != change.algorithm || out.back().protocol != change.protocol) out.push_back(std::move(change));
   }
   return out;

@@ -52,14 +52,14 @@ StorageAnswer answer(const StorageRequest& r) {
   StorageAnswer out;
   out.made = loading_ways(system, load, {.bytes = (r.bytes ? *r.bytes : *r.bytes_per_gpu).value(), .per_gpu = !r.bytes});
   out.system = system.name, out.nodes = r.nodes, out.gpus = out.made.gpus;
-  out.bytes = out.made.bytes, out.node_bytes_per_second = load.node.storage_rate;
+  out.bytes = units::B(out.made.bytes), out.node_bandwidth = units::B_per_s(load.node.storage_rate);
   for (const auto& [sharing, direct, bounced] : out.made.ways) {
     StorageWay way;
     way.system = out.system, way.nodes = out.nodes, way.gpus = out.gpus;
-    way.bytes = out.bytes, way.node_bytes_per_second = out.node_bytes_per_second;
+    way.bytes = out.bytes, way.node_bandwidth = out.node_bandwidth;
     way.sharing = name(sharing);
-    way.direct_seconds = direct.seconds, way.direct_bytes_per_second = direct.rate, way.direct_bottleneck = direct.bottleneck.view();
-    way.through_host_seconds = bounced.seconds, way.through_host_bytes_per_second = bounced.rate;
+    way.direct = units::s(direct.seconds), way.direct_bandwidth = units::B_per_s(direct.rate), way.direct_bottleneck = direct.bottleneck.view();
+    way.through_host = units::s(bounced.seconds), way.through_host_bandwidth = units::B_per_s(bounced.rate);
     way.through_host_bottleneck = bounced.bottleneck.view();
     way.made = {direct, bounced};
     out.ways.push_back(std::move(way));
@@ -73,32 +73,32 @@ AccessAnswer answer(const AccessRequest& r) {
   if (r.warps && r.in_flight) throw Refusal("<warps> and <in_flight_bytes> exclude each other");
   AccessAnswer out;
   if (r.bytes) {
-    out.bytes = numbers_in(*r.bytes);
-    for (const double size : out.bytes)
-      if (!any_bytes.holds(size)) refuse_range("bytes", size, any_bytes);
+    for (const Bytes size : *r.bytes)
+      if (!any_bytes.holds(size.value())) refuse_range("bytes", size.value(), any_bytes);
+    out.bytes = *r.bytes;
   } else {
-    for (double size = 64; size <= 65536; size *= 2) out.bytes.push_back(size);
+    for (Bytes size = units::B(64); size <= units::KiB(64); size *= 2) out.bytes.push_back(size);
   }
   out.by_dma = !r.warps && !r.in_flight && copies_by_dma(system);
   const double in_flight = numbers_in(r.in_flight).value_or(out.by_dma ? unbounded : r.warps.value_or(1) * warp_window);
-  const auto bounded = [](double bytes) { return std::isfinite(bytes) ? std::optional{bytes} : std::nullopt; };
-  out.in_flight_bytes = bounded(in_flight);
+  const auto bounded = [](double bytes) { return std::isfinite(bytes) ? std::optional{units::B(bytes)} : std::nullopt; };
+  out.in_flight = bounded(in_flight);
   out.made = access_lines(system, in_flight, r.hops.value_or(0), r.start.value());
   out.system = system.name;
   out.tier = system.tier(TierRole::scale_up)->name.view();
   out.nic_tier = system.tier(TierRole::nic)->name.view();
-  out.store_until_bytes = bounded(out.made.stores_until), out.load_until_bytes = bounded(out.made.loads_until);
-  for (const double size : out.bytes) {
-    out.store_seconds.push_back(out.made.store(size));
-    out.load_seconds.push_back(out.made.load(size));
-    out.rdma_seconds.push_back(out.made.rdma(size));
+  out.store_until = bounded(out.made.stores_until), out.load_until = bounded(out.made.loads_until);
+  for (const Bytes size : out.bytes) {
+    out.store.push_back(units::s(out.made.store(size.value())));
+    out.load.push_back(units::s(out.made.load(size.value())));
+    out.rdma.push_back(units::s(out.made.rdma(size.value())));
   }
   return out;
 }
 
 std::vector<AccessOfSize> AccessAnswer::sizes() const {
   std::vector<AccessOfSize> out;
-  for (std::size_t i = 0; i < bytes.size(); ++i) out.push_back({bytes[i], store_seconds[i], load_seconds[i], rdma_seconds[i]});
+  for (std::size_t i = 0; i < bytes.size(); ++i) out.push_back({bytes[i], store[i], load[i], rdma[i]});
   return out;
 }
 
@@ -109,8 +109,8 @@ IncastAnswer answer(const IncastRequest& r) {
   if (!r.bytes) throw Refusal("how much does each send? Add <bytes>, as in <bytes=1048576>", true);
   IncastAnswer out;
   out.made = incast(system, *r.senders, r.bytes->value(), r.start.value());
-  out.system = system.name, out.senders = *r.senders, out.bytes = r.bytes->value();
-  out.alone_seconds = out.made.alone, out.seconds = out.made.seconds, out.bytes_per_second = out.made.rate;
+  out.system = system.name, out.senders = *r.senders, out.bytes = *r.bytes;
+  out.alone = units::s(out.made.alone), out.time = units::s(out.made.seconds), out.bandwidth = units::B_per_s(out.made.rate);
   return out;
 }
 

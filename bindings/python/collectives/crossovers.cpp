@@ -38,7 +38,7 @@ struct CrossoversCall : CrossoversRequest {
 void add_crossovers(py::module_& module) {
   using A = CrossoversAnswer;
   add_answer<CrossoverAnswer>(module, "Crossover", "What it is from a size on.").def("__repr__", [](const CrossoverAnswer& c) {
-    return fmt::format("{} {} from {:.0f} bytes", c.algorithm, c.protocol, c.from_bytes);
+    return fmt::format("{} {} from {:.0f} bytes", c.algorithm, c.protocol, c.from.value());
   });
   add_answer<CrossoversAtCount>(module, "CrossoversAtCount", "What runs and what is fastest on so many ranks.")
       .def("__repr__", [](const CrossoversAtCount& c) {

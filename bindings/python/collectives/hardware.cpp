@@ -351,7 +351,7 @@ Names of all systems, then of all clusters, that load_system knows, each sorted.
 True
 )");
   add_answer<ShownTier>(module, "ShownTier", "One level of a machine as show has it.").def("__repr__", [](const ShownTier& t) {
-    return fmt::format("{}: {}, {} endpoints, {:.4g} GB/s one way", t.name, t.kind, t.endpoints, t.bytes_per_second / 1e9);
+    return fmt::format("{}: {}, {} endpoints, {:.4g} GB/s one way", t.name, t.kind, t.endpoints, t.bandwidth.value() / 1e9);
   });
   add_answer<ShowAnswer>(module, "Shown", "A machine, tier by tier, with where every number comes from. Made by show.")
       .def("__repr__", [](const ShowAnswer& s) { return s.text; });

@@ -63,8 +63,8 @@ void add_inference(py::module_& module) {
           "explain", [](const N& n) { return explain(n.made); },
           "explain(self)\n--\n\nBoth times with the numbers they are made of, as text.")
       .def("__repr__", [](const N& n) {
-        return fmt::format("all-reduce {:.4g} us; with residual and norm {:.4g} us apart, {:.4g} us fused", 1e6 * n.all_reduce_seconds,
-                           1e6 * n.apart_seconds, 1e6 * n.fused_seconds);
+        return fmt::format("all-reduce {:.4g} us; with residual and norm {:.4g} us apart, {:.4g} us fused", 1e6 * n.all_reduce.value(),
+                           1e6 * n.apart.value(), 1e6 * n.fused.value());
       });
   add_face<EngineCall>(module, "predict_inference", 2,
                        R"(Time of one all-reduce as an inference engine runs it, a Prediction: predict with library='vllm'.

@@ -86,13 +86,13 @@ void add_sharing(py::module_& module) {
                 "One of the collectives that run at once: of its groups the one slowed down most. Made by share.")
       .def("__repr__", [](const S& s) {
         return fmt::format("{}: {:.4g} us alone, ends after {:.4g} us; wire slowed {:.2f} x while all run", s.name, s.alone.seconds * 1e6,
-                           s.end_seconds * 1e6, s.slow_down);
+                           s.end.value() * 1e6, s.slow_down);
       });
   using R = ShareAnswer;
   add_answer_of_rows<R>(module, "SharedRun", "Collectives that run at once, in the order asked: `run[0]`, `for one in run`. Made by share.",
                         &R::collectives)
       .def("__repr__", [](const R& r) {
-        std::string out = fmt::format("at once on {} GPUs of {}: {:.4g} us", r.gpus, r.system, r.end_seconds * 1e6);
+        std::string out = fmt::format("at once on {} GPUs of {}: {:.4g} us", r.gpus, r.system, r.end.value() * 1e6);
         for (const S& s : r.collectives) out += "\n  " + repr_of(s);
         return out;
       });

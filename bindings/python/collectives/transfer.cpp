@@ -20,8 +20,8 @@ void add_storage(py::module_& module) {
           [](const StorageWay& s) { return "  direct\n" + explain(s.made.direct) + "  through the host\n" + explain(s.made.through_host); },
           "explain(self)\n--\n\nBoth times with the parts on the way and their rates, as text.")
       .def("__repr__", [](const StorageWay& s) {
-        return fmt::format("{}: {:.4g} s direct ({}), {:.4g} s through the host ({})", s.sharing, s.direct_seconds, s.direct_bottleneck,
-                           s.through_host_seconds, s.through_host_bottleneck);
+        return fmt::format("{}: {:.4g} s direct ({}), {:.4g} s through the host ({})", s.sharing, s.direct.value(), s.direct_bottleneck,
+                           s.through_host.value(), s.through_host_bottleneck);
       });
   add_face<StorageRequest>(
       module, "transfer_storage", 1,
@@ -45,11 +45,11 @@ void add_access(py::module_& module) {
           "explain", [](const AccessAnswer& a) { return explain(a.made); },
           "explain(self)\n--\n\nThe three lines start + s / rate, and where they cross, as text.")
       .def("__repr__", [](const AccessAnswer& a) {
-        const auto until = [](const std::optional<double>& bytes) {
-          return bytes ? fmt::format("up to {:.6g} B", *bytes) : std::string{"at every size"};
+        const auto until = [](const std::optional<Bytes>& size) {
+          return size ? fmt::format("up to {:.6g} B", size->value()) : std::string{"at every size"};
         };
-        return fmt::format("over {} of {}: stores faster than RDMA {}, loads {}", a.tier, a.system, until(a.store_until_bytes),
-                           until(a.load_until_bytes));
+        return fmt::format("over {} of {}: stores faster than RDMA {}, loads {}", a.tier, a.system, until(a.store_until),
+                           until(a.load_until));
       });
   add_face<AccessRequest>(
       module, "transfer_access", 1,
@@ -69,7 +69,7 @@ void add_incast(py::module_& module) {
           "explain", [](const IncastAnswer& m) { return explain(m.made); },
           "explain(self)\n--\n\nBoth times with the numbers they are made of, as text.")
       .def("__repr__", [](const IncastAnswer& m) {
-        return fmt::format("{} senders: {:.4g} us, {:.4g} us alone", m.senders, m.seconds * 1e6, m.alone_seconds * 1e6);
+        return fmt::format("{} senders: {:.4g} us, {:.4g} us alone", m.senders, m.time.value() * 1e6, m.alone.value() * 1e6);
       });
   add_face<IncastRequest>(module, "transfer_incast", 1,
                           R"(Many senders at one port of the machine's NICs, an IncastTransfer: each gets the port's rate / senders.)",

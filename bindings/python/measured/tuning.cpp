@@ -20,8 +20,8 @@ void add_tuning(py::module_& module) {
            [](const UnmeasuredChoice& u) { return fmt::format("{} over {} ranks: {} {}", u.operation, u.ranks, u.algorithm, u.protocol); });
   add_answer<SlowChoice>(module, "SlowRange", "Sizes over which NCCL runs one pair and another is faster.")
       .def("__repr__", [](const SlowChoice& r) {
-        return fmt::format("{} over {} ranks, {:.0f} to {:.0f} B: {} {} loses {:.0f} % to {} {}{}", r.operation, r.ranks, r.first_bytes,
-                           r.last_bytes, r.algorithm, r.protocol, 100 * r.lost_share, r.better_algorithm, r.better_protocol,
+        return fmt::format("{} over {} ranks, {:.0f} to {:.0f} B: {} {} loses {:.0f} % to {} {}{}", r.operation, r.ranks, r.smallest.value(),
+                           r.largest.value(), r.algorithm, r.protocol, 100 * r.lost_share, r.better_algorithm, r.better_protocol,
                            r.sure ? "" : " (not sure)");
       });
   auto type =

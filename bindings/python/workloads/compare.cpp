@@ -16,7 +16,7 @@ void add_compare(py::module_& module) {
   using C = CompareAnswer;
   add_answer<R>(module, "Compared", "The best one machine makes of a job. Made by compare.").def("__repr__", [](const R& r) {
     if (!r.trouble.empty()) return fmt::format("{}: {}", r.system, r.trouble);
-    return fmt::format("{}: {:.4g} s, {:.4g} tokens/s/GPU, {}, mostly {}", r.system, r.seconds, r.tokens_per_second_per_gpu, r.layout,
+    return fmt::format("{}: {:.4g} s, {:.4g} tokens/s/GPU, {}, mostly {}", r.system, r.time.value(), r.tokens_per_second_per_gpu, r.layout,
                        r.binds);
   });
   add_answer_of_rows<C>(module, "Comparison", "Machines at one job, in the order asked: `rows[0]`, `for row in rows`. Made by compare.",

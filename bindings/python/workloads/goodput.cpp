@@ -26,7 +26,7 @@ void add_goodput(py::module_& module) {
   });
   add_answer<G>(module, "Goodput", "What failures and checkpoints leave of a job's time. Made by goodput.").def("__repr__", [](const G& g) {
     return fmt::format("{:.0f} GPUs: {:.2f} % counts, a failure every {:.4g} h, a checkpoint every {:.4g} min", g.gpus, 100 * g.goodput,
-                       g.mttf_seconds / 3600, g.checkpoint_every_seconds / 60);
+                       g.mttf.value() / 3600, g.checkpoint_every.value() / 60);
   });
   add_face<GoodputRequest>(module, "goodput", 0, R"(What failures and checkpoints leave of a job's time, a Goodput.
 

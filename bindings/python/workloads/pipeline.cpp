@@ -52,7 +52,7 @@ void add_run(py::module_& module) {
       "__eq__", [](const P& a, const P& b) { return a.request == b.request; }, py::is_operator());
   type.def("__hash__", [](const P& p) { return py::hash(py::bytes(bytes_of(p.request))); });
   type.def("__repr__", [](const P& p) {
-    return fmt::format("{}, {} stages, {} microbatches: {:.4g} s, bubble {:.2f} %", p.schedule, p.stages, p.microbatches, p.step_seconds,
+    return fmt::format("{}, {} stages, {} microbatches: {:.4g} s, bubble {:.2f} %", p.schedule, p.stages, p.microbatches, p.step.value(),
                        100 * p.bubble_over_total);
   });
   type.def(py::pickle([](const P& p) { return py::bytes(detail::stamped<PipelineRequest>(bytes_of(p.request))); },

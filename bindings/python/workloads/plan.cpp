@@ -34,7 +34,7 @@ void add_plan(py::module_& module) {
           "bottleneck", [](const L& p) { return largest(p.terms); }, "The largest StepTerm.")
       .def("__repr__", [](const L& p) {
         return fmt::format("tp {} pp {} cp {} ep {} dp {}, microbatch {}, {}: {:.4g} s a step, {:.1f} GiB, MFU {:.1f} % (all scores)", p.tp,
-                           p.pp, p.cp, p.ep, p.dp, p.microbatch, p.schedule, p.step_seconds, p.memory_bytes / gibibyte, 100 * p.mfu);
+                           p.pp, p.cp, p.ep, p.dp, p.microbatch, p.schedule, p.step.value(), p.memory_size.value() / gibibyte, 100 * p.mfu);
       });
   add_answer<S>(module, "Sensitivity", "What one change of the machine gives a training job. Made by Plans.sensitivity.")
       .def("__repr__", [](const S& s) { return fmt::format("{}: {:.4g} s, {:+.2f} %", s.change, s.step_seconds, 100 * s.gain); });

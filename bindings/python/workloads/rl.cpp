@@ -20,7 +20,7 @@ void add_rl(py::module_& module) {
         return fmt::format("{}: {:.4g} s an iteration, {:.4g} tokens/s/GPU",
                            p.colocated ? fmt::format("{} GPUs in turn", p.gpus)
                                        : fmt::format("{} train, {} generate", p.train_gpus, p.rollout_gpus),
-                           p.iteration_seconds, p.tokens_per_second_per_gpu);
+                           p.iteration.value(), p.tokens_per_second_per_gpu);
       });
   add_answer_of_rows<P>(module, "RlPlans", "Divisions of GPUs, shortest iteration first. Made by plan_rl.", &P::layouts)
       .def("__repr__", [](const P& p) {

@@ -18,7 +18,7 @@ void add_serving(py::module_& module) {
           "bottleneck", [](const D& p) { return largest(p.terms); }, "The largest StepTerm of a token.")
       .def("__repr__", [](const D& p) {
         return fmt::format("{} x tp {} pp {} ep {}, batch {:.0f}: {:.4g} tokens/s/GPU, TTFT {:.4g} s, TPOT {:.4g} ms", p.replicas, p.tp,
-                           p.pp, p.ep, p.batch, p.tokens_per_second_per_gpu, p.ttft_seconds, 1e3 * p.tpot_seconds);
+                           p.pp, p.ep, p.batch, p.tokens_per_second_per_gpu, p.ttft.value(), 1e3 * p.tpot.value());
       });
   add_answer_of_rows<P>(module, "ServePlans", "Deployments, most tokens per second and GPU first. Made by plan_serve.", &P::layouts)
       .def(

@@ -40,12 +40,12 @@ namespace python {
 
 void add_stragglers(py::module_& module) {
   add_answer<StragglersAtRanks>(module, "StragglersAtRanks", "The same over another number of ranks.")
-      .def("__repr__", [](const StragglersAtRanks& r) { return fmt::format("{:.0f} ranks: {:.4g} s", r.ranks, r.step_seconds); });
+      .def("__repr__", [](const StragglersAtRanks& r) { return fmt::format("{:.0f} ranks: {:.4g} s", r.ranks, r.step.value()); });
   add_answer<SlowRank>(module, "SlowRank", "A rank that is slow all the time: 5 % above the middle one.")
-      .def("__repr__", [](const SlowRank& r) { return fmt::format("rank {}: {:.4g} s", r.rank, r.mean_seconds); });
+      .def("__repr__", [](const SlowRank& r) { return fmt::format("rank {}: {:.4g} s", r.rank, r.mean.value()); });
   add_answer<StragglersAnswer>(module, "Stragglers", "What a step waits for the slowest of its ranks. Made by stragglers.")
       .def("__repr__", [](const StragglersAnswer& w) {
-        return fmt::format("the slowest of {:.0f} ranks takes {:.4g} s, {:.1f} % more than the mean", w.ranks, w.step_seconds,
+        return fmt::format("the slowest of {:.0f} ranks takes {:.4g} s, {:.1f} % more than the mean", w.ranks, w.step.value(),
                            100 * (1 / w.efficiency - 1));
       });
   add_face<StragglersRequest>(

@@ -61,16 +61,16 @@ struct CompareRequest {
 /// The best plan of one machine for a job.
 struct ComparedAnswer {
   std::string system{}, job{}, trouble{};
-  std::optional<double> step_seconds{}, tpot_seconds{};
-  double seconds = 0;
-  std::pair<double, double> interval_seconds{};
+  std::optional<Time> step{}, tpot{};
+  Time time{};
+  std::pair<Time, Time> interval{};
   double tokens_per_second_per_gpu = 0;
   std::string precision{}, kernels{};
   std::optional<double> dollars_per_million_tokens{};
   std::optional<std::string> price_kind{};
   std::optional<double> dollars_per_gpu_hour{}, joules_per_million_tokens{};
   double megawatts = 0;
-  std::optional<double> watts{};
+  std::optional<Watts> power{};
   std::string layout{}, binds{}, binds_words{};
   double share = 0;
   std::vector<StepTerm> terms{};
@@ -84,10 +84,10 @@ struct ComparedAnswer {
     return Table{detail::give_system<A>,
                  gives(&A::job, "", "job", "train or serve."),
                  gives_trouble(&A::trouble, "Why it cannot do the job; empty: it can. Nothing else is set then."),
-                 gives(&A::step_seconds, "step_s", "", "Of a step, s.", 1, left_out),
-                 gives(&A::tpot_seconds, "tpot_s", "", "Of a token, s: a further one, or of answers of one token the first.", 1, left_out),
-                 gives(&A::seconds, "", "seconds", "Of a step, or of a token, s."),
-                 gives(&A::interval_seconds, "interval_s", "interval_seconds", "(low, high), s: nine in ten should fall between."),
+                 gives(&A::step, "step_s", "", "Of a step, s.", 1, left_out),
+                 gives(&A::tpot, "tpot_s", "", "Of a token, s: a further one, or of answers of one token the first.", 1, left_out),
+                 gives(&A::time, "", "seconds", "Of a step, or of a token, s."),
+                 gives(&A::interval, "interval_s", "interval_seconds", "(low, high), s: nine in ten should fall between."),
                  gives(&A::tokens_per_second_per_gpu, "tokens_per_s_per_gpu", "tokens_per_second_per_gpu", "Trained or answered tokens."),
                  gives(&A::precision, "precision", "precision", "Training: of matrix products; serving: of the weights."),
                  gives(&A::kernels, "kernels", "kernels",
@@ -99,7 +99,7 @@ struct ComparedAnswer {
                  gives(&A::joules_per_million_tokens, "joules_per_million_tokens", "joules_per_million_tokens",
                        "Of the site with cooling, J; None: not known."),
                  gives(&A::megawatts, "megawatts", "", "Of the site with all GPUs busy, MW; 0: not known."),
-                 gives(&A::watts, "", "watts", "Of the site with all GPUs busy, W; None: not known."),
+                 gives(&A::power, "", "watts", "Of the site with all GPUs busy, W; None: not known."),
                  gives(&A::layout, "layout", "layout", "Its best layout or deployment, in words."),
                  gives(&A::binds, "", "binds", "The largest of terms."),
                  gives(&A::binds_words, "binds", "", "What takes most of the time, in words."),

@@ -90,15 +90,17 @@ struct GoodputRequest {
 
 /// Goodput of the job at another size.
 struct GoodputAtScale {
-  double gpus = 0, mttf_seconds = 0, checkpoint_every_seconds = 0, goodput = 0;
+  double gpus = 0;
+  Time mttf{}, checkpoint_every{};
+  double goodput = 0;
   std::optional<double> waiting_efficiency{}, efficiency{};
   bool operator==(const GoodputAtScale&) const = default;
 
   static constexpr auto fields() {
     using A = GoodputAtScale;
     return Table{gives(&A::gpus, "gpus", "gpus", "How many GPUs."),
-                 gives(&A::mttf_seconds, "mttf_s", "mttf_seconds", "Mean time to failure of the job, s."),
-                 gives(&A::checkpoint_every_seconds, "interval_s", "checkpoint_every_seconds", "Work between checkpoints, s."),
+                 gives(&A::mttf, "mttf_s", "mttf_seconds", "Mean time to failure of the job, s."),
+                 gives(&A::checkpoint_every, "interval_s", "checkpoint_every_seconds", "Work between checkpoints, s."),
                  gives(&A::goodput, "goodput", "goodput", "Share of the time that counts."),
                  gives(&A::waiting_efficiency, "waiting_efficiency", "waiting_efficiency",
                        "Mean step over the slowest rank's; None: no jitter was given.", 1, true),
@@ -141,15 +143,19 @@ struct CausePerDay {
 struct GoodputAnswer {
   double gpus = 0, nodes = 0;
   std::string failure_source;
-  double failures_per_1000_node_days = 0, failures_per_day = 0, mttf_seconds = 0;
-  double checkpoint_every_seconds = 0, stall_seconds = 0, drain_seconds = 0, young_seconds = 0, daly_seconds = 0, best_seconds = 0;
-  std::optional<double> checkpoint_bytes;
-  double recovery_seconds = 0, goodput = 0;
+  double failures_per_1000_node_days = 0, failures_per_day = 0;
+  Time mttf{}, checkpoint_every{}, stall{}, drain{}, young{}, daly{}, best{};
+  std::optional<Bytes> checkpoint;
+  Time recovery{};
+  double goodput = 0;
   std::optional<double> goodput_first_order, ettr_meta;  ///< empty where the approximation does not hold: below 0
   double checkpoints_share = 0, lost_share = 0, recovery_share = 0, waiting_share = 0, flaps_share = 0, lost_rails_share = 0;
   int spares = 0, spares_to_wait_a_thousandth = 0;
-  double repair_seconds = 0, kept_per_node = 0;
-  std::optional<double> links, flaps_per_day, flap_stall_seconds, fatal_flaps_per_day;
+  Time repair{};
+  double kept_per_node = 0;
+  std::optional<double> links, flaps_per_day;
+  std::optional<Time> flap_stall;
+  std::optional<double> fatal_flaps_per_day;
   std::optional<int> rails, lost_rails;
   std::optional<double> network_factor, step_factor, lost_dollars_per_day;
   std::optional<std::vector<CausePerDay>> fleet_causes;  ///< empty where the user gave the rate
@@ -157,7 +163,8 @@ struct GoodputAnswer {
   std::vector<GoodputAtScale> by_scale;  ///< 1,024 to 131,072 GPUs, and the job's own number
   std::vector<GoodputOfFleet> by_fleet;
   bool own_interval = false;  ///< the checkpoint interval was given; otherwise it is the optimal one
-  double reload_seconds = 0, dollars_per_gpu_hour = 0, jitter = 0;
+  Time reload{};
+  double dollars_per_gpu_hour = 0, jitter = 0;
 
   static constexpr auto fields() {
     using A = GoodputAnswer;
@@ -168,16 +175,16 @@ struct GoodputAnswer {
         gives(&A::failure_source, "failures.source", "failure_source", "Whose rate of failures it is."),
         gives(&A::failures_per_1000_node_days, "failures.per_1000_node_days", "failures_per_1000_node_days", "Of one node."),
         gives(&A::failures_per_day, "failures.per_day", "failures_per_day", "Of the job."),
-        gives(&A::mttf_seconds, "failures.mttf_s", "mttf_seconds", "Mean time to failure: 1 / (nodes x rate), s."),
-        gives(&A::checkpoint_every_seconds, "checkpoint.interval_s", "checkpoint_every_seconds",
+        gives(&A::mttf, "failures.mttf_s", "mttf_seconds", "Mean time to failure: 1 / (nodes x rate), s."),
+        gives(&A::checkpoint_every, "checkpoint.interval_s", "checkpoint_every_seconds",
               "Work between checkpoints, s: as given, or the best."),
-        gives(&A::stall_seconds, "checkpoint.stall_s", "stall_seconds", "The job stands still for a checkpoint, s."),
-        gives(&A::drain_seconds, "checkpoint.drain_s", "drain_seconds", "Until it could be loaded, s."),
-        gives(&A::young_seconds, "checkpoint.young_s", "young_seconds", "Young's interval sqrt(2 C M), s."),
-        gives(&A::daly_seconds, "checkpoint.daly_s", "daly_seconds", "Daly's, s."),
-        gives(&A::best_seconds, "checkpoint.best_s", "best_seconds", "The exact best, s."),
-        gives(&A::checkpoint_bytes, "checkpoint.bytes", "checkpoint_bytes", "14 bytes a parameter; None: no model was given.", 1, left_out),
-        gives(&A::recovery_seconds, "recovery_s", "recovery_seconds", "Detect, replace, restart, load, s."),
+        gives(&A::stall, "checkpoint.stall_s", "stall_seconds", "The job stands still for a checkpoint, s."),
+        gives(&A::drain, "checkpoint.drain_s", "drain_seconds", "Until it could be loaded, s."),
+        gives(&A::young, "checkpoint.young_s", "young_seconds", "Young's interval sqrt(2 C M), s."),
+        gives(&A::daly, "checkpoint.daly_s", "daly_seconds", "Daly's, s."),
+        gives(&A::best, "checkpoint.best_s", "best_seconds", "The exact best, s."),
+        gives(&A::checkpoint, "checkpoint.bytes", "checkpoint_bytes", "14 bytes a parameter; None: no model was given.", 1, left_out),
+        gives(&A::recovery, "recovery_s", "recovery_seconds", "Detect, replace, restart, load, s."),
         gives(&A::goodput, "goodput", "goodput", "Share of the time that is work that counts."),
         gives(&A::goodput_first_order, "goodput_first_order", "goodput_first_order", "1 - C/tau - (tau/2 + d + R)/M; None: below 0, where it does not hold."),
         gives(&A::ettr_meta, "ettr_meta", "ettr_meta", "Effective training time ratio of arXiv 2410.21680; None: below 0, where it does not hold."),
@@ -190,13 +197,13 @@ struct GoodputAnswer {
         gives(&A::lost_rails_share, "shares.lost_rails", "lost_rails_share",
               "Share that lost NICs take: kept work x (1 - 1 / step_factor)."),
         gives(&A::spares, "spares.spares", "spares", "Nodes that stand by."),
-        gives(&A::repair_seconds, "spares.repair_s", "repair_seconds", "Until a node is back, s; 0: there is always another."),
+        gives(&A::repair, "spares.repair_s", "repair_seconds", "Until a node is back, s; 0: there is always another."),
         gives(&A::spares_to_wait_a_thousandth, "spares.to_wait_a_thousandth", "spares_to_wait_a_thousandth",
               "Fewest with which the job waits at most 0.1 % of its time."),
         gives(&A::kept_per_node, "spares.kept_per_node", "kept_per_node", "Goodput x nodes / (nodes + spares)."),
         gives(&A::links, "flaps.links", "links", "Links whose flaps the job feels; None: no flaps were given.", 1, left_out),
         gives(&A::flaps_per_day, "flaps.per_day", "flaps_per_day", "Flaps of all links, a day; None: no flaps were given.", 1, left_out),
-        gives(&A::flap_stall_seconds, "flaps.stall_s", "", "Until traffic flows again, s.", 1, left_out),
+        gives(&A::flap_stall, "flaps.stall_s", "", "Until traffic flows again, s.", 1, left_out),
         gives(&A::fatal_flaps_per_day, "flaps.fatal_per_day", "fatal_flaps_per_day",
               "Of those, the ones that end the job; None: no flaps were given.", 1, left_out),
         gives(&A::rails, "rails.rails", "", "NICs of a node.", 1, left_out),

@@ -73,11 +73,14 @@ struct MoeAnswer {
   std::string operation{}, system{};
   int nodes = 1, ranks = 1;
   std::string dtype{};
-  double bytes = 0, seconds = 0, algorithm_bytes_per_second = 0, bus_bytes_per_second = 0;
+  Bytes bytes{};
+  double seconds = 0;
+  Bandwidth algorithm_bandwidth{}, bus_bandwidth{};
   std::string implementation{}, protocol{}, binding_tier{}, basis{};
   std::vector<std::string> extrapolated{}, assumed{};
-  std::pair<double, double> interval_seconds{};
-  double tokens = 0, copies = 0, inside_bytes = 0, across_bytes = 0;
+  std::pair<Time, Time> interval{};
+  double tokens = 0, copies = 0;
+  Bytes inside{}, across{};
   std::vector<Term> terms{};
 
   MoePrediction made{};                     ///< input of explain()
@@ -94,8 +97,8 @@ struct MoeAnswer {
         gives(&A::dtype, "dtype", "dtype", "What travels: bfloat16, fp8 or nvfp4."),
         gives(&A::bytes, "bytes", "bytes", "Bytes a rank's tokens send, copies that stay included: what kernels report."),
         detail::give_seconds_of_terms<A>,
-        gives(&A::algorithm_bytes_per_second, "algbw_GBps", "algorithm_bytes_per_second", "bytes / seconds.", 1e9),
-        gives(&A::bus_bytes_per_second, "busbw_GBps", "bus_bytes_per_second",
+        gives(&A::algorithm_bandwidth, "algbw_GBps", "algorithm_bytes_per_second", "bytes / seconds.", 1e9),
+        gives(&A::bus_bandwidth, "busbw_GBps", "bus_bytes_per_second",
               "(inside_bytes + across_bytes) / seconds: what leaves the rank.", 1e9),
         gives(&A::implementation, "algorithm", "implementation", "The kernels."),
         gives(&A::protocol, "protocol", "", "simple."),
@@ -103,11 +106,11 @@ struct MoeAnswer {
         gives(&A::basis, "basis", "basis", "What the constants rest on: calibrated, sibling or datasheet."),
         gives(&A::extrapolated, "extrapolated", "extrapolated", "Which of sizes, ranks, nodes lie outside what was measured."),
         detail::give_assumed<A>,
-        gives(&A::interval_seconds, "interval_us", "interval_seconds", "(low, high), s: nine in ten measurements fall between.", us),
+        gives(&A::interval, "interval_us", "interval_seconds", "(low, high), s: nine in ten measurements fall between.", us),
         gives(&A::tokens, "tokens_per_rank", "tokens", "Tokens of every rank."),
         gives(&A::copies, "copies", "copies", "Expected copies of a token that kernels count."),
-        gives(&A::inside_bytes, "inside_bytes", "inside_bytes", "Of a rank, bytes to other GPUs of its domain."),
-        gives(&A::across_bytes, "across_bytes", "across_bytes", "Of a rank, bytes to other domains."),
+        gives(&A::inside, "inside_bytes", "inside_bytes", "Of a rank, bytes to other GPUs of its domain."),
+        gives(&A::across, "across_bytes", "across_bytes", "Of a rank, bytes to other domains."),
         detail::give_terms<A>};
   }
 };

@@ -61,19 +61,20 @@ struct PipelineRequest {
 struct PipelinePiece {
   WorkKind kind = WorkKind::forward;
   int chunk = 0, microbatch = 0;
-  double start_seconds = 0, end_seconds = 0;
+  Time start{}, end{};
 
   static constexpr auto fields() {
     using A = PipelinePiece;
     return Table{gives(&A::kind, "kind", "kind", "forward, backward, weight or full_backward."),
                  gives(&A::chunk, "chunk", "chunk", "Chunk of the stage."), gives(&A::microbatch, "microbatch", "microbatch", "Which one."),
-                 gives(&A::start_seconds, "start_s", "start_seconds", "When it starts, s."),
-                 gives(&A::end_seconds, "end_s", "end_seconds", "When it ends, s.")};
+                 gives(&A::start, "start_s", "start_seconds", "When it starts, s."),
+                 gives(&A::end, "end_s", "end_seconds", "When it ends, s.")};
   }
 };
 struct PipelineStage {
   int stage = 0;
-  double peak_activations = 0, waits_seconds = 0;
+  double peak_activations = 0;
+  Time waits{};
   std::vector<PipelinePiece> work;
 
   static constexpr auto fields() {
@@ -81,7 +82,7 @@ struct PipelineStage {
     return Table{gives(&A::stage, "stage", "stage", "Which one."),
                  gives(&A::peak_activations, "peak_activations", "peak_activations",
                        "Microbatches' activations in 1/stages of the layers that it holds at the most."),
-                 gives(&A::waits_seconds, "waits_s", "waits_seconds", "Waiting between its first and last piece, s."),
+                 gives(&A::waits, "waits_s", "waits_seconds", "Waiting between its first and last piece, s."),
                  gives(&A::work, "work", "work", "Its pieces, in order of time.")};
   }
 };
@@ -90,10 +91,11 @@ struct PipelineAnswer {
   PipelineRequest request;  ///< with defaults filled in
   std::string schedule;
   int stages = 1, chunks = 1, microbatches = 1;
-  double step_seconds = 0, work_seconds = 0, bubble_seconds = 0, bubble_over_total = 0, bubble_over_ideal = 0, makespan_seconds = 0;
-  double closed_form_bubble_seconds = 0;
+  Time step{}, work{}, bubble{};
+  double bubble_over_total = 0, bubble_over_ideal = 0;
+  Time makespan{}, closed_form_bubble{};
   bool closed_form_exact = false;
-  double exposed_exchange_seconds = 0;
+  Time exposed_exchange{};
   int hops = 0;
   PipelineRun run;
   [[nodiscard]] std::vector<PipelineStage> by_stage() const;
@@ -105,18 +107,18 @@ struct PipelineAnswer {
         gives(&A::stages, "stages", "stages", "Pipeline stages."),
         gives(&A::chunks, "chunks", "chunks", "Chunks of layers a stage holds."),
         gives(&A::microbatches, "microbatches", "microbatches", "Microbatches of a step."),
-        gives(&A::step_seconds, "step_s", "step_seconds", "The longest stage, first to last piece, s."),
-        gives(&A::work_seconds, "work_s", "work_seconds",
+        gives(&A::step, "step_s", "step_seconds", "The longest stage, first to last piece, s."),
+        gives(&A::work, "work_s", "work_seconds",
               "microbatches x (forward + backward + weight), less what pairs that run as one save, s."),
-        gives(&A::bubble_seconds, "bubble_s", "bubble_seconds", "step_seconds - work_seconds."),
+        gives(&A::bubble, "bubble_s", "bubble_seconds", "step_seconds - work_seconds."),
         gives(&A::bubble_over_total, "bubble_over_total", "bubble_over_total",
               "bubble / (work + bubble), as the zero-bubble papers have it."),
         gives(&A::bubble_over_ideal, "bubble_over_ideal", "bubble_over_ideal", "bubble / work, as Megatron has it."),
-        gives(&A::makespan_seconds, "makespan_s", "makespan_seconds", "First start to last end of all stages, s."),
-        gives(&A::closed_form_bubble_seconds, "closed_form_bubble_s", "closed_form_bubble_seconds",
+        gives(&A::makespan, "makespan_s", "makespan_seconds", "First start to last end of all stages, s."),
+        gives(&A::closed_form_bubble, "closed_form_bubble_s", "closed_form_bubble_seconds",
               "The bubble by the closed form that searches use, s."),
         gives(&A::closed_form_exact, "closed_form_exact", "closed_form_exact", "Whether that is exact, or an estimate."),
-        gives(&A::exposed_exchange_seconds, "exposed_exchange_s", "exposed_exchange_seconds", "What of that bubble hand-overs cause, s."),
+        gives(&A::exposed_exchange, "exposed_exchange_s", "exposed_exchange_seconds", "What of that bubble hand-overs cause, s."),
         gives(&A::hops, "hops", "hops", "Hand-overs of one microbatch, forward and backward."),
         gives(&A::by_stage, "by_stage", "", "What each stage does, when.")};
   }

@@ -193,18 +193,20 @@ struct PlannedLayout {
   int tp = 1, pp = 1, vp = 1, cp = 1, ep = 1, dp = 1, zero = 0, microbatch = 1;
   std::string schedule{}, recompute{};
   int used_gpus = 0;
-  double step_seconds = 0, tokens_per_second = 0, tokens_per_second_per_gpu = 0, flops_per_second_per_gpu = 0, mfu = 0, memory_bytes = 0,
-         exposed_communication_seconds = 0;
+  Time step{};
+  double tokens_per_second = 0, tokens_per_second_per_gpu = 0, flops_per_second_per_gpu = 0, mfu = 0;
+  Bytes memory_size{};
+  Time exposed_communication{};
   std::vector<StepTerm> terms{};
   int expert_tp = 1, shard = 0;
   bool fits = true, sequence_parallel = false;
   std::string placing{};
-  std::pair<double, double> interval_seconds{};
+  std::pair<Time, Time> interval{};
   double gpu_hours_per_trillion_tokens = 0, mfu_causal = 0, flops_per_second_per_gpu_causal = 0;
   int idle_gpus = 0;
   std::string recompute_modules{}, cp_comm_type{};
   std::vector<MemoryPart> memory{};
-  std::optional<double> host_bytes{};
+  std::optional<Bytes> host{};
   std::optional<int> recompute_num_layers{};
   std::optional<double> optimizer_offload_fraction{};
   bool operator==(const PlannedLayout&) const = default;
@@ -231,7 +233,7 @@ struct PlannedLayout {
         gives(&A::schedule, "schedule", "schedule", "Of the pipeline: 1f1b, interleaved, ..., dualpipe; none for one stage."),
         gives(&A::recompute, "recompute", "recompute", "none, selective or full."),
         gives(&A::used_gpus, "used_gpus", "used_gpus", "GPUs that work: tp x pp x cp x dp; the rest of gpus stays idle."),
-        gives(&A::step_seconds, "step_s", "step_seconds", "Time of one step, s: the sum of terms[i].seconds."),
+        gives(&A::step, "step_s", "step_seconds", "Time of one step, s: the sum of terms[i].seconds."),
         gives(&A::tokens_per_second, "", "tokens_per_second", "Of all GPUs: global_batch x sequence / step_seconds."),
         gives(&A::tokens_per_second_per_gpu, "tokens_per_s_per_gpu", "tokens_per_second_per_gpu", "The same over gpus."),
         gives(&A::flops_per_second_per_gpu, "tflops_per_gpu", "flops_per_second_per_gpu",
@@ -240,8 +242,8 @@ struct PlannedLayout {
               1e12),
         gives(&A::mfu, "mfu", "mfu",
               "flops_per_second_per_gpu over the GPU's dense peak in the precision of the products, 0 to 1: all scores count."),
-        gives(&A::memory_bytes, "memory_GiB", "memory_bytes", "Bytes on a GPU of the stage that needs most.", gibibyte),
-        gives(&A::exposed_communication_seconds, "exposed_comm_s", "exposed_communication_seconds",
+        gives(&A::memory_size, "memory_GiB", "memory_bytes", "Bytes on a GPU of the stage that needs most.", gibibyte),
+        gives(&A::exposed_communication, "exposed_comm_s", "exposed_communication_seconds",
               "Tensor + context + expert + hand-over + data: s of a step that nothing hides."),
         gives(&A::terms, "terms", "terms", "What a step is spent on, a list of StepTerm."),
         gives(&A::expert_tp, "expert_tp", "expert_tp", "Tensor ranks of one expert."),
@@ -249,7 +251,7 @@ struct PlannedLayout {
         gives(&A::fits, "fits", "fits", "Whether its memory fits; False only where the layout was named."),
         gives(&A::sequence_parallel, "sequence_parallel", "sequence_parallel", "Whether tensor ranks share the sequence between products."),
         gives(&A::placing, "placing", "placing", "data_inside or stages_inside."),
-        gives(&A::interval_seconds, "interval_s", "interval_seconds",
+        gives(&A::interval, "interval_s", "interval_seconds",
               "(low, high), s: nine steps in ten should fall between. No MFU at its fast end is above 1."),
         gives(&A::gpu_hours_per_trillion_tokens, "gpu_hours_per_trillion_tokens", "gpu_hours_per_trillion_tokens",
               "gpus x step_seconds / 3600 x 10^12 / tokens of a step."),
@@ -263,7 +265,7 @@ struct PlannedLayout {
         gives(&A::cp_comm_type, "cp_comm_type", "cp_comm_type",
               "How context ranks exchange: p2p (a ring), all_gather, a2a (Ulysses); empty without them.", 1, true),
         gives(&A::memory, "memory", "memory", "What memory_bytes are made of, the largest first, a list of MemoryPart."),
-        gives(&A::host_bytes, "host_GiB", "host_bytes", "Beside them, bytes of a GPU's share of host memory; None: nothing is offloaded.",
+        gives(&A::host, "host_GiB", "host_bytes", "Beside them, bytes of a GPU's share of host memory; None: nothing is offloaded.",
               gibibyte, true),
         gives(&A::recompute_num_layers, "recompute_num_layers", "recompute_num_layers",
               "Layers of the model that full recomputation repeats; None: all, or recompute is another.", 1, true),

@@ -243,7 +243,7 @@ struct PredictRequest : WaysRequest {
 /// An all-reduce with the operation that follows it.
 struct FusedNormAnswer {
   std::string algorithm{};
-  double all_reduce_seconds = 0, apart_seconds = 0, fused_seconds = 0, saved_seconds = 0;
+  Time all_reduce{}, apart{}, fused{}, saved{};
   FusedNorm made{};  ///< input of explain()
 
   static constexpr auto fields() {
@@ -251,17 +251,17 @@ struct FusedNormAnswer {
     constexpr JsonUnit us = in_microseconds;
     return Table{
         gives(&A::algorithm, "", "algorithm", "What runs the all-reduce, as in `one_shot`."),
-        gives(&A::all_reduce_seconds, "", "all_reduce_seconds", "The all-reduce alone, s."),
-        gives(&A::apart_seconds, "apart_us", "apart_seconds", "Two kernels: all-reduce + 1.8 us between them + 4 S / M, s.", us),
-        gives(&A::fused_seconds, "fused_us", "fused_seconds", "One kernel: all-reduce + 3 S / M, s; where NCCL runs nothing fuses.", us),
-        gives(&A::saved_seconds, "saved_us", "saved_seconds", "apart_seconds - fused_seconds, s.", us)};
+        gives(&A::all_reduce, "", "all_reduce_seconds", "The all-reduce alone, s."),
+        gives(&A::apart, "apart_us", "apart_seconds", "Two kernels: all-reduce + 1.8 us between them + 4 S / M, s.", us),
+        gives(&A::fused, "fused_us", "fused_seconds", "One kernel: all-reduce + 3 S / M, s; where NCCL runs nothing fuses.", us),
+        gives(&A::saved, "saved_us", "saved_seconds", "apart_seconds - fused_seconds, s.", us)};
   }
 };
 
 /// The same question with another NCCL.
 struct UpgradeAnswer {
   std::string library{}, algorithm{}, protocol{};
-  double seconds = 0, saved_seconds = 0, low_seconds = 0, high_seconds = 0;
+  Time time{}, saved{}, low{}, high{};
 
   static constexpr auto fields() {
     using A = UpgradeAnswer;
@@ -269,10 +269,10 @@ struct UpgradeAnswer {
     return Table{gives(&A::library, "library", "library", "Whose tables stand for that release, as in `nccl-2.30`."),
                  gives(&A::algorithm, "algorithm", "algorithm", "What it runs."),
                  gives(&A::protocol, "protocol", "protocol", "Under which protocol."),
-                 gives(&A::seconds, "time_us", "seconds", "Its time, s.", us),
-                 gives(&A::saved_seconds, "saved_us", "saved_seconds", "What it saves; negative: it costs, s.", us),
-                 gives(&A::low_seconds, "low_us", "low_seconds", "Lower end of its interval, s.", us),
-                 gives(&A::high_seconds, "high_us", "high_seconds", "Upper end of its interval, s.", us)};
+                 gives(&A::time, "time_us", "seconds", "Its time, s.", us),
+                 gives(&A::saved, "saved_us", "saved_seconds", "What it saves; negative: it costs, s.", us),
+                 gives(&A::low, "low_us", "low_seconds", "Lower end of its interval, s.", us),
+                 gives(&A::high, "high_us", "high_seconds", "Upper end of its interval, s.", us)};
   }
 };
 
@@ -285,12 +285,10 @@ struct PredictAnswer : Prediction {
 
   [[nodiscard]] std::string_view collective() const { return name(operation.collective); }
   [[nodiscard]] std::string_view dtype() const { return name(operation.dtype); }
-  [[nodiscard]] double bytes() const { return operation.bytes.value(); }
-  [[nodiscard]] double algorithm_bytes_per_second() const { return algorithm_bandwidth().value(); }
-  [[nodiscard]] double bus_bytes_per_second() const { return bus_bandwidth().value(); }
+  [[nodiscard]] Bytes bytes() const { return operation.bytes; }
   [[nodiscard]] std::string_view binding_tier() const { return bottleneck().tier.view(); }
   [[nodiscard]] std::vector<std::string> beyond() const { return names_of(extrapolated); }
-  [[nodiscard]] std::pair<double, double> interval() const { return {low, high}; }
+  [[nodiscard]] std::pair<Time, Time> interval() const { return {Time::from_value(low), Time::from_value(high)}; }
 
   static constexpr auto fields() {
     using A = PredictAnswer;
@@ -304,8 +302,8 @@ struct PredictAnswer : Prediction {
         gives(&A::dtype, "dtype", "", "Element type."),
         gives(&A::bytes, "bytes", "", "Size as nccl-tests counts it, byte.", as_whole_number),
         detail::give_seconds_of_terms<A>,
-        gives(&A::algorithm_bytes_per_second, "algbw_GBps", "algorithm_bytes_per_second", "algbw = bytes / seconds, byte/s.", 1e9),
-        gives(&A::bus_bytes_per_second, "busbw_GBps", "bus_bytes_per_second",
+        gives(&A::algorithm_bandwidth, "algbw_GBps", "algorithm_bytes_per_second", "algbw = bytes / seconds, byte/s.", 1e9),
+        gives(&A::bus_bandwidth, "busbw_GBps", "bus_bytes_per_second",
               "busbw, byte/s: algbw x 2(n-1)/n for all_reduce, x (n-1)/n for all_gather, reduce_scatter and all_to_all, x 1 for the rest.",
               1e9),
         gives(&A::algorithm, "algorithm", "algorithm", "What ran, as in `ring`, `tree`, `nvls`."),
@@ -346,23 +344,23 @@ struct ExplainRequest : PredictRequest {};
 /// The predicted time after a change.
 struct ChangeAnswer {
   std::string change{};
-  double seconds = 0;
+  Time time{};
 
   static constexpr auto fields() {
     using A = ChangeAnswer;
     return Table{gives(&A::change, "change", "change", "As in `10 % more nvlink bandwidth`."),
-                 gives(&A::seconds, "time_us", "seconds", "Time after it, s.", in_microseconds)};
+                 gives(&A::time, "time_us", "seconds", "Time after it, s.", in_microseconds)};
   }
 };
 
 struct ExplainAnswer : PredictAnswer {
   std::string text{};  ///< the explanation
-  double naive_seconds = 0;
+  Time naive{};
   std::vector<ChangeAnswer> changes{};
 
   static constexpr auto fields() {
     using A = ExplainAnswer;
-    return tables(PredictAnswer::fields(), Table{gives(&A::naive_seconds, "naive_us", "naive_seconds",
+    return tables(PredictAnswer::fields(), Table{gives(&A::naive, "naive_us", "naive_seconds",
                                                        "What bytes over the datasheet's rate say, s.", in_microseconds),
                                                  gives(&A::changes, "changes", "changes", "What would change it.")});
   }

@@ -100,15 +100,17 @@ struct PlannedRl {
   int gpus = 0;
   bool colocated = false, offloads = false;
   int train_gpus = 0, rollout_gpus = 0;
-  double iteration_seconds = 0;
-  std::pair<double, double> interval_seconds{};
+  Time iteration{};
+  std::pair<Time, Time> interval{};
   double tokens_per_second = 0, tokens_per_second_per_gpu = 0, answers_per_second = 0, rollout_idle = 0, train_idle = 0;
   std::vector<StepTerm> terms{};
   int tp = 1, pp = 1, vp = 1, cp = 1, ep = 1, dp = 1, zero = 0, microbatch = 1;
   std::string recompute{};
-  double step_seconds = 0, memory_bytes = 0;
+  Time step{};
+  Bytes memory{};
   int rollout_tp = 1, rollout_pp = 1, rollout_ep = 1, rollout_dp = 1, engines = 1;
-  double running = 0, tpot_seconds = 0;
+  double running = 0;
+  Time tpot{};
   bool operator==(const PlannedRl&) const = default;
 
   static constexpr auto fields() {
@@ -123,8 +125,8 @@ struct PlannedRl {
         gives(&A::offloads, "offloads", "offloads", "Whether the trainer's states wait in host memory meanwhile."),
         gives(&A::train_gpus, "train_gpus", "train_gpus", "GPUs that train."),
         gives(&A::rollout_gpus, "rollout_gpus", "rollout_gpus", "GPUs that generate."),
-        gives(&A::iteration_seconds, "iteration_s", "iteration_seconds", "One iteration, s: the sum of terms."),
-        gives(&A::interval_seconds, "interval_s", "interval_seconds", "(low, high), s: nine iterations in ten should fall between."),
+        gives(&A::iteration, "iteration_s", "iteration_seconds", "One iteration, s: the sum of terms."),
+        gives(&A::interval, "interval_s", "interval_seconds", "(low, high), s: nine iterations in ten should fall between."),
         gives(&A::tokens_per_second, "tokens_per_s", "tokens_per_second", "Tokens of prompts and answers trained on, over the iteration."),
         gives(&A::tokens_per_second_per_gpu, "tokens_per_s_per_gpu", "tokens_per_second_per_gpu", "The same over all GPUs."),
         gives(&A::answers_per_second, "answers_per_s", "answers_per_second", "Answers over the iteration."),
@@ -142,15 +144,15 @@ struct PlannedRl {
         gives(&A::zero, "training.zero", "zero", "What is sharded over them."),
         gives(&A::microbatch, "training.microbatch", "microbatch", "Packed sequences a microbatch."),
         gives(&A::recompute, "training.recompute", "recompute", "Its recomputation."),
-        gives(&A::step_seconds, "training.step_s", "step_seconds", "One update, s."),
-        gives(&A::memory_bytes, "training.memory_GiB", "memory_bytes", "Bytes of the fullest training GPU.", gibibyte),
+        gives(&A::step, "training.step_s", "step_seconds", "One update, s."),
+        gives(&A::memory, "training.memory_GiB", "memory_bytes", "Bytes of the fullest training GPU.", gibibyte),
         gives(&A::rollout_tp, "rollout.tp", "rollout_tp", "Tensor ranks of an engine."),
         gives(&A::rollout_pp, "rollout.pp", "rollout_pp", "Its stages."),
         gives(&A::rollout_ep, "rollout.ep", "rollout_ep", "Its expert ranks."),
         gives(&A::rollout_dp, "rollout.dp", "rollout_dp", "Its attention replicas."),
         gives(&A::engines, "rollout.engines", "engines", "Engines."),
         gives(&A::running, "rollout.batch", "running", "Sequences that an engine decodes at once before it drains."),
-        gives(&A::tpot_seconds, "rollout.tpot_s", "tpot_seconds", "Time per token of an answer then, s.")};
+        gives(&A::tpot, "rollout.tpot_s", "tpot_seconds", "Time per token of an answer then, s.")};
   }
 };
 

@@ -91,10 +91,13 @@ struct PlannedDeployment {
   int gpus = 0, tp = 1, pp = 1, ep = 1, dp = 1;
   double batch = 1;
   int replicas = 1, prefill_workers = 0, decode_workers = 0;
-  double ttft_seconds = 0, tpot_seconds = 0, tokens_per_second = 0, tokens_per_second_per_gpu = 0, tokens_per_second_per_user = 0;
-  double memory_bytes = 0, kv_bytes = 0, weight_bytes = 0, host_bytes = 0, concurrency = 1;
+  Time ttft{}, tpot{};
+  double tokens_per_second = 0, tokens_per_second_per_gpu = 0, tokens_per_second_per_user = 0;
+  Bytes memory{}, kv{}, weight{}, host{};
+  double concurrency = 1;
   int idle_gpus = 0;
-  std::pair<double, double> interval_ttft_seconds{}, interval_tpot_seconds{}, interval_tokens_per_second_per_gpu{};
+  std::pair<Time, Time> interval_ttft{}, interval_tpot{};
+  std::pair<double, double> interval_tokens_per_second_per_gpu{};
   std::vector<std::string> extrapolated{};
   bool disaggregated = false;
   int prefill_tp = 0, prefill_pp = 0, prefill_ep = 0, prefill_dp = 0;
@@ -119,22 +122,22 @@ struct PlannedDeployment {
         gives(&A::replicas, "replicas", "replicas", "Engines, or decode workers."),
         gives(&A::prefill_workers, "prefill_workers", "prefill_workers", "Prefill workers; 0: not apart."),
         gives(&A::decode_workers, "decode_workers", "", "Decode workers; 0: not apart."),
-        gives(&A::ttft_seconds, "ttft_s", "ttft_seconds", "Time to the first token, s: the sum of ttft_terms."),
-        gives(&A::tpot_seconds, "tpot_s", "tpot_seconds", "Time per further token, s: the sum of terms; 0 for answers of one token."),
+        gives(&A::ttft, "ttft_s", "ttft_seconds", "Time to the first token, s: the sum of ttft_terms."),
+        gives(&A::tpot, "tpot_s", "tpot_seconds", "Time per further token, s: the sum of terms; 0 for answers of one token."),
         gives(&A::tokens_per_second, "", "tokens_per_second", "Of all GPUs: tokens_per_second_per_gpu x gpus."),
         gives(&A::tokens_per_second_per_gpu, "tokens_per_s_per_gpu", "tokens_per_second_per_gpu",
               "Answered tokens: osl x concurrency / (TTFT + osl TPOT) / GPUs."),
         gives(&A::tokens_per_second_per_user, "tokens_per_s_per_user", "tokens_per_second_per_user",
               "1 / tpot_seconds; 1 / ttft_seconds for answers of one token."),
-        gives(&A::memory_bytes, "memory_GiB", "memory_bytes", "Bytes on a GPU: weight_bytes + kv_bytes - host_bytes.", gibibyte),
-        gives(&A::kv_bytes, "kv_GiB", "kv_bytes", "Of a GPU's share, the cache of keys and values.", gibibyte),
-        gives(&A::weight_bytes, "weights_GiB", "weight_bytes", "Of a GPU's share, weights.", gibibyte),
-        gives(&A::host_bytes, "host_GiB", "host_bytes", "Of the GPU's share, what lies in the host's memory and is fetched every pass.",
+        gives(&A::memory, "memory_GiB", "memory_bytes", "Bytes on a GPU: weight_bytes + kv_bytes - host_bytes.", gibibyte),
+        gives(&A::kv, "kv_GiB", "kv_bytes", "Of a GPU's share, the cache of keys and values.", gibibyte),
+        gives(&A::weight, "weights_GiB", "weight_bytes", "Of a GPU's share, weights.", gibibyte),
+        gives(&A::host, "host_GiB", "host_bytes", "Of the GPU's share, what lies in the host's memory and is fetched every pass.",
               gibibyte),
         gives(&A::concurrency, "concurrency", "concurrency", "Requests in flight at all engines: batch x replicas, or what was asked for."),
-        gives(&A::interval_ttft_seconds, "interval_ttft_s", "interval_ttft_seconds",
+        gives(&A::interval_ttft, "interval_ttft_s", "interval_ttft_seconds",
               "(low, high), s: nine runs in ten should fall between."),
-        gives(&A::interval_tpot_seconds, "interval_tpot_s", "interval_tpot_seconds", "The same of the time per token."),
+        gives(&A::interval_tpot, "interval_tpot_s", "interval_tpot_seconds", "The same of the time per token."),
         gives(&A::interval_tokens_per_second_per_gpu, "interval_tokens_per_s_per_gpu", "interval_tokens_per_second_per_gpu",
               "The same of the tokens per second and GPU: with TTFT and TPOT at one end of theirs."),
         gives(&A::extrapolated, "extrapolated", "extrapolated",
@@ -167,7 +170,7 @@ struct ServeAnswer {
   double search_seconds = 0;
   std::string model, system;
   int gpus = 0;
-  double ttft_limit_seconds = 0;
+  Time ttft_limit{};
   std::string precision, stack, kernels;
   std::vector<PlannedDeployment> pareto;
   std::shared_ptr<const FoundDeployments> found;
@@ -181,7 +184,7 @@ struct ServeAnswer {
                  gives(&A::model, "model", "", "Name of the model."),
                  gives(&A::system, "system", "", "Name of the machine."),
                  gives(&A::gpus, "gpus", "", "GPUs asked for."),
-                 gives(&A::ttft_limit_seconds, "ttft_limit_s", "ttft_limit_seconds",
+                 gives(&A::ttft_limit, "ttft_limit_s", "ttft_limit_seconds",
                        "The limit on TTFT that was kept, s: the one asked for, or the usual one; 0: none."),
                  gives(&A::precision, "precision", "", "Of the weights."),
                  gives(&A::stack, "stack", "", "Name of the serving framework."),

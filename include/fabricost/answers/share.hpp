@@ -114,14 +114,14 @@ struct Sharer {
 /// The link that limits a collective.
 struct HeldBy {
   std::string name{};
-  double bytes_per_second = 0, load_bytes_per_second = 0;
+  Bandwidth capacity{}, load{};
   std::vector<Sharer> sharers{};
 
   static constexpr auto fields() {
     using A = HeldBy;
     return Table{gives(&A::name, "name", "", "Its name."),
-                 gives(&A::bytes_per_second, "capacity_GBps", "", "What it carries in one direction, byte/s.", 1e9),
-                 gives(&A::load_bytes_per_second, "load_GBps", "", "What all of them put on it, byte/s.", 1e9),
+                 gives(&A::capacity, "capacity_GBps", "", "What it carries in one direction, byte/s.", 1e9),
+                 gives(&A::load, "load_GBps", "", "What all of them put on it, byte/s.", 1e9),
                  gives(&A::sharers, "sharers", "", "Who crosses it.")};
   }
 };
@@ -129,12 +129,13 @@ struct HeldBy {
 struct SharedCollective {
   std::string name{};
   int groups = 0, ranks = 0, stride = 1;
-  double slow_down = 1, least_slow_down = 1, seconds = 0;
+  double slow_down = 1, least_slow_down = 1;
+  Time time{};
   PredictAnswer alone{};
   std::optional<std::string> link{};
-  std::optional<double> link_bytes_per_second{}, link_load_bytes_per_second{};
+  std::optional<Bandwidth> link_bandwidth{}, link_load{};
   std::vector<Sharer> sharers{};
-  double end_seconds = 0, by_itself_seconds = 0;
+  Time end{}, by_itself{};
 
   [[nodiscard]] std::optional<HeldBy> held_by() const;
 
@@ -146,17 +147,17 @@ struct SharedCollective {
                  gives(&A::stride, "stride", "stride", "From member to member."),
                  gives(&A::slow_down, "slow_down", "slow_down", "Of its wire time, of the most slowed group; at least 1."),
                  gives(&A::least_slow_down, "least_slow_down", "least_slow_down", "Of the least slowed one."),
-                 gives(&A::seconds, "time_us", "seconds",
+                 gives(&A::time, "time_us", "seconds",
                        "If all of them ran for ever: alone.seconds + (slow_down - 1) x its wire terms, s.", in_microseconds),
                  gives(&A::alone, "alone", "alone", "Without the others, a Prediction."),
                  gives(&A::held_by, "link", "", "The link that holds it."),
                  gives(&A::link, "", "link", "The link that holds it; None: it moves nothing."),
-                 gives(&A::link_bytes_per_second, "", "link_bytes_per_second", "What that link carries in one direction, byte/s."),
-                 gives(&A::link_load_bytes_per_second, "", "link_load_bytes_per_second", "What all of them put on it, byte/s."),
+                 gives(&A::link_bandwidth, "", "link_bytes_per_second", "What that link carries in one direction, byte/s."),
+                 gives(&A::link_load, "", "link_load_bytes_per_second", "What all of them put on it, byte/s."),
                  gives(&A::sharers, "", "sharers", "Who crosses it, a list of Sharer."),
-                 gives(&A::end_seconds, "end_us", "end_seconds",
+                 gives(&A::end, "end_us", "end_seconds",
                        "Until its last group has ended, s: links are shared anew whenever another ends.", in_microseconds),
-                 gives(&A::by_itself_seconds, "by_itself_us", "by_itself_seconds", "All its groups without the other collectives, s.",
+                 gives(&A::by_itself, "by_itself_us", "by_itself_seconds", "All its groups without the other collectives, s.",
                        in_microseconds)};
   }
 };
@@ -167,7 +168,7 @@ struct ShareAnswer {
   std::string balancing{};
   std::optional<int> sharp_turns{};
   std::vector<SharedCollective> collectives{};
-  double end_seconds = 0, in_turn_seconds = 0;
+  Time end{}, in_turn{};
 
   SharpTurns sharp{};  ///< collectives of those turns
 
@@ -180,8 +181,8 @@ struct ShareAnswer {
                  gives(&A::sharp_turns, "sharp_turns", "sharp_turns",
                        "Turns that in-network reductions take on the fabric's trees; None: there are none, or no limits are known."),
                  gives(&A::collectives, "collectives", "", "One of each, in the order asked."),
-                 gives(&A::end_seconds, "end_us", "end_seconds", "Until all have ended, s.", in_microseconds),
-                 gives(&A::in_turn_seconds, "in_turn_us", "in_turn_seconds",
+                 gives(&A::end, "end_us", "end_seconds", "Until all have ended, s.", in_microseconds),
+                 gives(&A::in_turn, "in_turn_us", "in_turn_seconds",
                        "One after the other instead, s: the sum of by_itself_seconds. Shorter only where groups lie unevenly on the nodes.",
                        in_microseconds)};
   }

@@ -28,9 +28,9 @@ struct ShowRequest {
 struct ShownTier {
   std::string name, role, kind;
   int endpoints = 0;
-  double bytes_per_second = 0;
-  std::optional<double> latency_seconds;
-  double aggregate_bytes_per_second = 0, bisection_bytes_per_second = 0;
+  Bandwidth bandwidth{};
+  std::optional<Time> latency;
+  Bandwidth aggregate{}, bisection{};
   std::optional<double> ratio_to_next;
   std::string source, confidence;
   bool operator==(const ShownTier&) const = default;
@@ -42,11 +42,11 @@ struct ShownTier {
         gives(&A::role, "role", "role", "What it is for, as in `scale_up`."),
         gives(&A::kind, "kind", "kind", "Its shape, as in `switch`."),
         gives(&A::endpoints, "endpoints", "endpoints", "How many children it joins."),
-        gives(&A::bytes_per_second, "bandwidth_GBps", "bytes_per_second", "Of one endpoint, one way, byte/s.", in_gigabytes_per_second),
-        gives(&A::latency_seconds, "latency_us", "latency_seconds", "Of one hop, s; None: not known.", in_microseconds),
-        gives(&A::aggregate_bytes_per_second, "aggregate_GBps", "aggregate_bytes_per_second", "Of all its endpoints, one way, byte/s.",
+        gives(&A::bandwidth, "bandwidth_GBps", "bytes_per_second", "Of one endpoint, one way, byte/s.", in_gigabytes_per_second),
+        gives(&A::latency, "latency_us", "latency_seconds", "Of one hop, s; None: not known.", in_microseconds),
+        gives(&A::aggregate, "aggregate_GBps", "aggregate_bytes_per_second", "Of all its endpoints, one way, byte/s.",
               in_gigabytes_per_second),
-        gives(&A::bisection_bytes_per_second, "bisection_GBps", "bisection_bytes_per_second", "Between its halves, one way, byte/s.",
+        gives(&A::bisection, "bisection_GBps", "bisection_bytes_per_second", "Between its halves, one way, byte/s.",
               in_gigabytes_per_second),
         gives(&A::ratio_to_next, "ratio_to_next", "ratio_to_next",
               "Its rate over that of the next tier outward, for one GPU; None: there is none."),
@@ -57,7 +57,7 @@ struct ShownTier {
 
 struct ShowAnswer {
   std::string name, title, gpu;
-  double memory_bytes = 0;
+  Bytes memory{};
   std::string memory_source, memory_confidence;
   int gpus = 0, gpus_per_node = 0, domain = 0;
   std::optional<int> pod{};
@@ -72,7 +72,7 @@ struct ShowAnswer {
     return Table{gives(&A::name, "name", "name", "Its name, as in `dgx-h100`."),
                  gives(&A::title, "title", "title", "What a person calls it."),
                  gives(&A::gpu, "gpu", "gpu", "Name of its GPU, as in `h100-sxm`."),
-                 gives(&A::memory_bytes, "memory_GiB", "memory_bytes", "Of one GPU as its driver shows it, byte.", 1 << 30),
+                 gives(&A::memory, "memory_GiB", "memory_bytes", "Of one GPU as its driver shows it, byte.", 1 << 30),
                  gives(&A::memory_source, "memory_source", "memory_source", "Where that comes from."),
                  gives(&A::memory_confidence, "memory_confidence", "memory_confidence", "How far to trust it."),
                  gives(&A::gpus, "gpus", "gpus", "GPUs of the whole machine as described."),

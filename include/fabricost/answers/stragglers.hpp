@@ -60,41 +60,47 @@ struct StragglersRequest {
 
 /// The step with another number of ranks.
 struct StragglersAtRanks {
-  double ranks = 0, step_seconds = 0, efficiency = 0, slow_factor = 1;
+  double ranks = 0;
+  Time step{};
+  double efficiency = 0, slow_factor = 1;
   bool operator==(const StragglersAtRanks&) const = default;
 
   static constexpr auto fields() {
     using A = StragglersAtRanks;
     return Table{gives(&A::ranks, "ranks", "ranks", "Ranks that wait for each other."),
-                 gives(&A::step_seconds, "step_s", "step_seconds", "Expected time of the slowest, s."),
+                 gives(&A::step, "step_s", "step_seconds", "Expected time of the slowest, s."),
                  gives(&A::efficiency, "efficiency", "efficiency", "Mean over that."),
                  gives(&A::slow_factor, "slow_factor", "slow_factor", "What slow kinds add to it, a factor.")};
   }
 };
 struct SlowRank {
   std::string rank;
-  double mean_seconds = 0;
+  Time mean{};
   bool operator==(const SlowRank&) const = default;
 
   static constexpr auto fields() {
     using A = SlowRank;
-    return Table{gives(&A::rank, "rank", "rank", "Its name."), gives(&A::mean_seconds, "mean_s", "mean_seconds", "Its mean, s.")};
+    return Table{gives(&A::rank, "rank", "rank", "Its name."), gives(&A::mean, "mean_s", "mean_seconds", "Its mean, s.")};
   }
 };
 
 struct StragglersAnswer {
-  double ranks = 0, mean_seconds = 0, deviation_seconds = 0, step_seconds = 0, efficiency = 0;
+  double ranks = 0;
+  Time mean{}, deviation{}, step{};
+  double efficiency = 0;
   std::optional<int> times;
-  std::optional<double> p50_seconds, p99_seconds, slowest_seconds;
+  std::optional<Time> p50, p99, slowest;
   int measured_ranks = 0;
   std::vector<SlowRank> slow_ranks;
   std::optional<std::string> shape;
   std::optional<int> barriers;
-  std::optional<double> somebody_late, slow_factor, slow_step_seconds;
+  std::optional<double> somebody_late, slow_factor;
+  std::optional<Time> slow_step;
   std::optional<int> rails, rails_lost;
-  std::optional<double> network_factor, rails_step_seconds;
+  std::optional<double> network_factor;
+  std::optional<Time> rails_step;
   std::vector<StragglersAtRanks> by_ranks;
-  double alike_seconds = 0;      ///< expected maximum over measured_ranks if they were identical and independent
+  Time alike{};                  ///< expected maximum over measured_ranks if they were identical and independent
   double rails_step_factor = 1;  ///< effect of lost rails on a step
 
   static constexpr auto fields() {
@@ -102,28 +108,28 @@ struct StragglersAnswer {
     constexpr bool left_out = true, beside = true;
     return Table{
         gives(&A::ranks, "ranks", "ranks", "Ranks that wait for each other."),
-        gives(&A::mean_seconds, "mean_s", "mean_seconds", "Of one rank's time, s."),
-        gives(&A::deviation_seconds, "deviation_s", "deviation_seconds", "Its standard deviation, s."),
+        gives(&A::mean, "mean_s", "mean_seconds", "Of one rank's time, s."),
+        gives(&A::deviation, "deviation_s", "deviation_seconds", "Its standard deviation, s."),
         gives(&A::times, "measured.times", "times", "How many times were measured; None: a distribution was given.", 1, left_out),
-        gives(&A::p50_seconds, "measured.p50_s", "p50_seconds", "Their median, s.", 1, left_out),
-        gives(&A::p99_seconds, "measured.p99_s", "p99_seconds", "Their 99th percentile, s.", 1, left_out),
+        gives(&A::p50, "measured.p50_s", "p50_seconds", "Their median, s.", 1, left_out),
+        gives(&A::p99, "measured.p99_s", "p99_seconds", "Their 99th percentile, s.", 1, left_out),
         gives(&A::measured_ranks, "measured.ranks", "measured_ranks", "Ranks that were told apart.", 1, false, beside),
-        gives(&A::slowest_seconds, "measured.slowest_s", "slowest_seconds",
+        gives(&A::slowest, "measured.slowest_s", "slowest_seconds",
               "Mean of the slowest rank of each iteration, s; None: ranks were not told apart.", 1, left_out),
         gives(&A::slow_ranks, "measured.slow_ranks", "slow_ranks", "Those slow all the time, a list of SlowRank.", 1, false, beside),
         gives(&A::shape, "shape", "shape", "normal, lognormal or exponential; None: measured.", 1, left_out),
         gives(&A::barriers, "barriers", "barriers", "Waits a step; None: measured.", 1, left_out),
-        gives(&A::step_seconds, "step_s", "step_seconds", "Expected time of the slowest, s: int x d F(x)^n."),
+        gives(&A::step, "step_s", "step_seconds", "Expected time of the slowest, s: int x d F(x)^n."),
         gives(&A::efficiency, "efficiency", "efficiency", "mean_seconds / step_seconds."),
         gives(&A::somebody_late, "slow.somebody_late", "somebody_late",
               "Share of steps with a slow one: 1 - (1 - q)^n; None: no slow kinds.", 1, left_out),
         gives(&A::slow_factor, "slow.factor", "slow_factor", "Expected factor of slow kinds on a step.", 1, left_out),
-        gives(&A::slow_step_seconds, "slow.step_s", "slow_step_seconds", "step_seconds x slow_factor.", 1, left_out),
+        gives(&A::slow_step, "slow.step_s", "slow_step_seconds", "step_seconds x slow_factor.", 1, left_out),
         gives(&A::rails, "rails.rails", "", "NICs of a node.", 1, left_out),
         gives(&A::rails_lost, "rails.lost", "", "Of those, how many are down.", 1, left_out),
         gives(&A::network_factor, "rails.network_factor", "network_factor",
               "Factor of lost rails on the network's part; None: no rails were given.", 1, left_out),
-        gives(&A::rails_step_seconds, "rails.step_s", "rails_step_seconds", "A step with them, s.", 1, left_out),
+        gives(&A::rails_step, "rails.step_s", "rails_step_seconds", "A step with them, s.", 1, left_out),
         gives(&A::by_ranks, "by_ranks", "by_ranks", "Other numbers of ranks, a list of StragglersAtRanks.")};
   }
 };

@@ -88,13 +88,13 @@ struct CrossoversRequest : OperationOnCounts {
 
 /// The pair from a size on.
 struct CrossoverAnswer {
-  double from_bytes = 0;
+  Bytes from{};
   std::string algorithm{}, protocol{};
   bool operator==(const CrossoverAnswer&) const = default;
 
   static constexpr auto fields() {
     using A = CrossoverAnswer;
-    return Table{gives(&A::from_bytes, "from_bytes", "from_bytes", "From this size on, byte.", as_whole_number),
+    return Table{gives(&A::from, "from_bytes", "from_bytes", "From this size on, byte.", as_whole_number),
                  gives(&A::algorithm, "algorithm", "algorithm", "What it is, as in `ring`."),
                  gives(&A::protocol, "protocol", "protocol", "Under which protocol: ll, ll128 or simple.")};
   }

@@ -70,9 +70,13 @@ struct StorageRequest : OnMachine {
 struct StorageWay {
   std::string system, sharing;
   int nodes = 1, gpus = 1;
-  double bytes = 0, node_bytes_per_second = 0, direct_seconds = 0, direct_bytes_per_second = 0;
+  Bytes bytes{};
+  Bandwidth node_bandwidth{};
+  Time direct{};
+  Bandwidth direct_bandwidth{};
   std::string direct_bottleneck;
-  double through_host_seconds = 0, through_host_bytes_per_second = 0;
+  Time through_host{};
+  Bandwidth through_host_bandwidth{};
   std::string through_host_bottleneck;
   struct Times {
     TransferTime direct{}, through_host{};
@@ -86,12 +90,12 @@ struct StorageWay {
                  gives(&A::nodes, "", "nodes", "Nodes that load."),
                  gives(&A::gpus, "", "gpus", "GPUs that load."),
                  gives(&A::bytes, "", "bytes", "All of the weights."),
-                 gives(&A::node_bytes_per_second, "", "node_bytes_per_second", "What a node's drives or client ports deliver, byte/s."),
-                 gives(&A::direct_seconds, "direct.time_s", "direct_seconds", "With GPUDirect Storage, s: latency + bytes / slowest part."),
-                 gives(&A::direct_bytes_per_second, "direct.rate_GBps", "direct_bytes_per_second", "Of the slowest part, byte/s.", 1e9),
+                 gives(&A::node_bandwidth, "", "node_bytes_per_second", "What a node's drives or client ports deliver, byte/s."),
+                 gives(&A::direct, "direct.time_s", "direct_seconds", "With GPUDirect Storage, s: latency + bytes / slowest part."),
+                 gives(&A::direct_bandwidth, "direct.rate_GBps", "direct_bytes_per_second", "Of the slowest part, byte/s.", 1e9),
                  gives(&A::direct_bottleneck, "direct.bottleneck", "direct_bottleneck", "Which part that is."),
-                 gives(&A::through_host_seconds, "through_host.time_s", "through_host_seconds", "Through a buffer in host memory, s."),
-                 gives(&A::through_host_bytes_per_second, "through_host.rate_GBps", "through_host_bytes_per_second",
+                 gives(&A::through_host, "through_host.time_s", "through_host_seconds", "Through a buffer in host memory, s."),
+                 gives(&A::through_host_bandwidth, "through_host.rate_GBps", "through_host_bytes_per_second",
                        "Of the slowest part, byte/s.", 1e9),
                  gives(&A::through_host_bottleneck, "through_host.bottleneck", "through_host_bottleneck", "Which part that is.")};
   }
@@ -100,7 +104,8 @@ struct StorageWay {
 struct StorageAnswer {
   std::string system;
   int nodes = 1, gpus = 1;
-  double bytes = 0, node_bytes_per_second = 0;
+  Bytes bytes{};
+  Bandwidth node_bandwidth{};
   std::vector<StorageWay> ways;
   LoadingWays made;  ///< for explain()
 
@@ -110,7 +115,7 @@ struct StorageAnswer {
                  gives(&A::nodes, "nodes", "nodes", "Nodes that load."),
                  gives(&A::gpus, "gpus", "gpus", "GPUs that load."),
                  gives(&A::bytes, "bytes", "bytes", "All of the weights."),
-                 gives(&A::node_bytes_per_second, "node_rate_GBps", "node_bytes_per_second",
+                 gives(&A::node_bandwidth, "node_rate_GBps", "node_bytes_per_second",
                        "What a node's drives or client ports deliver, byte/s.", 1e9),
                  gives(&A::ways, "ways", "ways", "Ways of sharing the weights.")};
   }
@@ -141,21 +146,23 @@ struct AccessRequest : OnMachine {
 
 /// The times of one size.
 struct AccessOfSize {
-  double bytes = 0, store_seconds = 0, load_seconds = 0, rdma_seconds = 0;
+  Bytes bytes{};
+  Time store{}, load{}, rdma{};
 
   static constexpr auto fields() {
     using A = AccessOfSize;
     return Table{gives(&A::bytes, "bytes", "bytes", "Size."),
-                 gives(&A::store_seconds, "store_us", "store_seconds", "Posted, one way, s.", 1e-6),
-                 gives(&A::load_seconds, "load_us", "load_seconds", "There and back, s.", 1e-6),
-                 gives(&A::rdma_seconds, "rdma_us", "rdma_seconds", "One message, end to end, s.", 1e-6)};
+                 gives(&A::store, "store_us", "store_seconds", "Posted, one way, s.", 1e-6),
+                 gives(&A::load, "load_us", "load_seconds", "There and back, s.", 1e-6),
+                 gives(&A::rdma, "rdma_us", "rdma_seconds", "One message, end to end, s.", 1e-6)};
   }
 };
 
 struct AccessAnswer {
   std::string system, tier;
-  std::optional<double> in_flight_bytes{}, store_until_bytes{}, load_until_bytes{};  ///< none: without bound
-  std::vector<double> bytes, store_seconds, load_seconds, rdma_seconds;
+  std::optional<Bytes> in_flight{}, store_until{}, load_until{};  ///< none: without bound
+  std::vector<Bytes> bytes;
+  std::vector<Time> store, load, rdma;
   [[nodiscard]] std::vector<AccessOfSize> sizes() const;
   bool by_dma = false;   ///< the bytes in flight were not given, and DMA engines copy
   std::string nic_tier;  ///< the tier that carries RDMA
@@ -165,16 +172,16 @@ struct AccessAnswer {
     using A = AccessAnswer;
     return Table{detail::give_system<A>,
                  gives(&A::tier, "tier", "tier", "Name of its scale-up tier."),
-                 gives(&A::in_flight_bytes, "in_flight_bytes", "in_flight_bytes",
+                 gives(&A::in_flight, "in_flight_bytes", "in_flight_bytes",
                        "On their way at once; None: as many as there are, of DMA engines."),
-                 gives(&A::store_until_bytes, "store_until_bytes", "store_until_bytes",
+                 gives(&A::store_until, "store_until_bytes", "store_until_bytes",
                        "Up to this size stores are faster than RDMA; None: at every size."),
-                 gives(&A::load_until_bytes, "load_until_bytes", "load_until_bytes", "The same of loads."),
+                 gives(&A::load_until, "load_until_bytes", "load_until_bytes", "The same of loads."),
                  gives(&A::sizes, "sizes", "", "By size."),
                  gives(&A::bytes, "", "bytes", "Sizes."),
-                 gives(&A::store_seconds, "", "store_seconds", "Posted, one way, s: latency x hops + bytes / rate."),
-                 gives(&A::load_seconds, "", "load_seconds", "There and back, s."),
-                 gives(&A::rdma_seconds, "", "rdma_seconds", "One message, end to end, s.")};
+                 gives(&A::store, "", "store_seconds", "Posted, one way, s: latency x hops + bytes / rate."),
+                 gives(&A::load, "", "load_seconds", "There and back, s."),
+                 gives(&A::rdma, "", "rdma_seconds", "One message, end to end, s.")};
   }
 };
 
@@ -198,7 +205,9 @@ struct IncastRequest : OnMachine {
 struct IncastAnswer {
   std::string system;
   int senders = 1;
-  double bytes = 0, alone_seconds = 0, seconds = 0, bytes_per_second = 0;
+  Bytes bytes{};
+  Time alone{}, time{};
+  Bandwidth bandwidth{};
   Incast made;  ///< for explain()
 
   static constexpr auto fields() {
@@ -206,9 +215,9 @@ struct IncastAnswer {
     return Table{detail::give_system<A>,
                  gives(&A::senders, "senders", "senders", "How many write at once."),
                  gives(&A::bytes, "bytes", "bytes", "Of each sender."),
-                 gives(&A::alone_seconds, "alone_us", "alone_seconds", "One alone, s.", 1e-6),
-                 gives(&A::seconds, "time_us", "seconds", "All at once, s.", 1e-6),
-                 gives(&A::bytes_per_second, "rate_GBps", "bytes_per_second", "Of each then, byte/s: the port's rate / senders.", 1e9)};
+                 gives(&A::alone, "alone_us", "alone_seconds", "One alone, s.", 1e-6),
+                 gives(&A::time, "time_us", "seconds", "All at once, s.", 1e-6),
+                 gives(&A::bandwidth, "rate_GBps", "bytes_per_second", "Of each then, byte/s: the port's rate / senders.", 1e9)};
   }
 };
 

@@ -80,9 +80,11 @@ struct UnmeasuredChoice {
 struct SlowChoice {
   std::string operation;
   int nodes = 0, ranks = 0;
-  double first_bytes = 0, last_bytes = 0;
+  Bytes smallest{}, largest{};
   std::string algorithm, protocol, better_algorithm, better_protocol;
-  double bytes = 0, seconds = 0, better_seconds = 0, lost_seconds = 0, lost_share = 0, least_share = 0, most_share = 0;
+  Bytes bytes{};
+  Time time{}, better_time{}, lost{};
+  double lost_share = 0, least_share = 0, most_share = 0;
   bool sure = false;
   std::string basis;
   bool operator==(const SlowChoice&) const = default;
@@ -93,16 +95,16 @@ struct SlowChoice {
         detail::give_operation<A>,
         detail::give_nodes<A>,
         detail::give_ranks<A>,
-        gives(&A::first_bytes, "first_bytes", "first_bytes", "Smallest size, byte, as nccl-tests counts it.", as_whole_number),
-        gives(&A::last_bytes, "last_bytes", "last_bytes", "Largest size, byte, included.", as_whole_number),
+        gives(&A::smallest, "first_bytes", "first_bytes", "Smallest size, byte, as nccl-tests counts it.", as_whole_number),
+        gives(&A::largest, "last_bytes", "last_bytes", "Largest size, byte, included.", as_whole_number),
         gives(&A::algorithm, "runs.algorithm", "algorithm", "What NCCL picks."),
         gives(&A::protocol, "runs.protocol", "protocol", "Under what."),
         gives(&A::better_algorithm, "faster.algorithm", "better_algorithm", "What is faster."),
         gives(&A::better_protocol, "faster.protocol", "better_protocol", "Under what."),
         gives(&A::bytes, "bytes", "bytes", "Size at which most time is lost, byte.", as_whole_number),
-        gives(&A::seconds, "time_us", "seconds", "NCCL's pair there, s.", in_microseconds),
-        gives(&A::better_seconds, "faster_us", "better_seconds", "The better pair there, s.", in_microseconds),
-        gives(&A::lost_seconds, "lost_us", "lost_seconds", "seconds - better_seconds.", in_microseconds),
+        gives(&A::time, "time_us", "seconds", "NCCL's pair there, s.", in_microseconds),
+        gives(&A::better_time, "faster_us", "better_seconds", "The better pair there, s.", in_microseconds),
+        gives(&A::lost, "lost_us", "lost_seconds", "seconds - better_seconds.", in_microseconds),
         gives(&A::lost_share, "lost_percent", "lost_share", "Share of NCCL's time that is lost: 1 - better_seconds / seconds.", in_percent),
         gives(&A::least_share, "lost_percent_interval[]", "least_share", "The share that nineteen in twenty measurements lose at least.",
               in_percent),

@@ -313,10 +313,10 @@ NeedAnswer answer(const NeedRequest& request) {
     const PlanAnswer plan = answer(static_cast<const PlanRequest&>(r));
     const PlannedLayout& best = plan.layouts.front();
     if (!best.fits) throw UnmetError(Unmet::memory, plan.advice);
-    out.outcome = {.seconds = best.step_seconds,
-                   .low = best.interval_seconds.first,
-                   .high = best.interval_seconds.second,
-                   .exposed = best.exposed_communication_seconds,
+    out.outcome = {.seconds = best.step.value(),
+                   .low = best.interval.first.value(),
+                   .high = best.interval.second.value(),
+                   .exposed = best.exposed_communication.value(),
                    .rate = best.mfu,
                    .per_gpu = best.tokens_per_second_per_gpu,
                    .idle = best.gpus - best.used_gpus,
@@ -337,11 +337,11 @@ NeedAnswer answer(const NeedServeRequest& request) {
   const auto serve = [](const NeedServeRequest& r, const System& machine, need::At<PlannedDeployment>& out) {
     check_size(machine, *r.gpus);
     const PlannedDeployment best = answer(static_cast<const ServeRequest&>(r)).layouts.front();
-    const bool one_token = !(best.tpot_seconds > 0);
-    const auto& [low, high] = one_token ? best.interval_ttft_seconds : best.interval_tpot_seconds;
-    out.outcome = {.seconds = one_token ? best.ttft_seconds : best.tpot_seconds,
-                   .low = low,
-                   .high = high,
+    const bool one_token = !(best.tpot > Time{});
+    const auto& [low, high] = one_token ? best.interval_ttft : best.interval_tpot;
+    out.outcome = {.seconds = (one_token ? best.ttft : best.tpot).value(),
+                   .low = low.value(),
+                   .high = high.value(),
                    .rate = best.tokens_per_second,
                    .idle = best.idle_gpus,
                    .terms = best.terms};

@@ -17,13 +17,13 @@ void text_of(Page& page, const PredictAnswer& a) {
   page.width = 80;
   page.title(title_of(a, a.system)), page.add(explain(a));
   if (a.norm)
-    page.line("with residual and norm {:.1f} us; {}", 1e6 * a.norm->apart_seconds,
-              a.norm->saved_seconds > 0 ? fmt::format("fused into the all-reduce {:.1f} us", 1e6 * a.norm->fused_seconds)
+    page.line("with residual and norm {:.1f} us; {}", 1e6 * a.norm->apart.value(),
+              a.norm->saved > Time{} ? fmt::format("fused into the all-reduce {:.1f} us", 1e6 * a.norm->fused.value())
                                         : "nothing to fuse: NCCL runs here");
   if (a.upgrade)
     page.say("With {}: {} {}, {}: {:.1f} % {} ({} to {}).", a.upgrade->library, a.upgrade->algorithm, a.upgrade->protocol,
-             seconds_text(a.upgrade->seconds), a.seconds > 0 ? 100 * std::fabs(a.upgrade->saved_seconds) / a.seconds : 0,
-             a.upgrade->saved_seconds >= 0 ? "less" : "more", seconds_text(a.upgrade->low_seconds), seconds_text(a.upgrade->high_seconds));
+             seconds_text(a.upgrade->time.value()), a.seconds > 0 ? 100 * std::fabs(a.upgrade->saved.value()) / a.seconds : 0,
+             a.upgrade->saved >= Time{} ? "less" : "more", seconds_text(a.upgrade->low.value()), seconds_text(a.upgrade->high.value()));
   for (const std::string& one : a.assumed) page.say("Assumed: {}.", one);
 }
 

@@ -31,8 +31,8 @@ struct SweepTyped : SweepRequest {
   out += a.by_count ? ",operation\n" : ",operation,nodes,ranks\n";
   for (const PredictAnswer& p : a.rows) {
     if (a.by_count) out += fmt::format("{},{},", p.nodes, p.ranks);
-    out += fmt::format("{:.0f},{},{},{},{},{},{},{},{},{},{}", p.bytes(), p.seconds * 1e6, p.algorithm_bytes_per_second() / 1e9,
-                       p.bus_bytes_per_second() / 1e9, p.algorithm.view(), p.protocol.view(), p.binding_tier(), name(p.basis), p.low * 1e6,
+    out += fmt::format("{:.0f},{},{},{},{},{},{},{},{},{},{}", p.bytes().value(), p.seconds * 1e6, p.algorithm_bandwidth().value() / 1e9,
+                       p.bus_bandwidth().value() / 1e9, p.algorithm.view(), p.protocol.view(), p.binding_tier(), name(p.basis), p.low * 1e6,
                        p.high * 1e6, p.collective());
     out += a.by_count ? "\n" : fmt::format(",{},{}\n", p.nodes, p.ranks);
   }
@@ -57,7 +57,7 @@ void text_of(Page& page, const SweepAnswer& a) {
               "runs", "bottleneck", ">nine in ten within"},
              a.rows, [&](const PredictAnswer& p) {
                return cells(a.by_count ? "" : size_text(p.operation.bytes), by_count(p.nodes), by_count(p.ranks), time_text(p.time()),
-                            rate_cell(p.algorithm_bytes_per_second()), rate_cell(p.bus_bytes_per_second()),
+                            rate_cell(p.algorithm_bandwidth().value()), rate_cell(p.bus_bandwidth().value()),
                             fmt::format("{} {}", p.algorithm.view(), p.protocol.view()), p.binding_tier(),
                             fmt::format("{} .. {}", seconds_text(p.low), seconds_text(p.high)));
              });
@@ -69,7 +69,7 @@ void text_of(Page& page, const SweepAnswer& a) {
   for (const CrossoversAtCount& s : a.rows)
     for (const auto& [which, changes] : {std::pair{"runs", &s.runs}, {"fastest", &s.fastest}})
       for (const CrossoverAnswer& c : *changes)
-        out += fmt::format("{},{},{},{:.0f},{},{}\n", s.nodes, s.ranks, which, c.from_bytes, c.algorithm, c.protocol);
+        out += fmt::format("{},{},{},{:.0f},{},{}\n", s.nodes, s.ranks, which, c.from.value(), c.algorithm, c.protocol);
   return out;
 }
 
@@ -78,7 +78,7 @@ void text_of(Page& page, const CrossoversAnswer& a) {
   TextTable rows{">nodes", ">ranks", ">from", "runs", ">from", "fastest"};
   const auto cells = [](const std::vector<CrossoverAnswer>& of, std::size_t i) {
     if (i >= of.size()) return std::pair<std::string, std::string>{};
-    return std::pair{rough_size(of[i].from_bytes), fmt::format("{} {}", of[i].algorithm, of[i].protocol)};
+    return std::pair{rough_size(of[i].from.value()), fmt::format("{} {}", of[i].algorithm, of[i].protocol)};
   };
   for (const CrossoversAtCount& s : a.rows)
     for (std::size_t i = 0; i < std::max(s.runs.size(), s.fastest.size()); ++i) {

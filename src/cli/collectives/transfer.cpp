@@ -30,15 +30,15 @@ struct Explained : Request {
 void storage_text(Page& page, const StorageAnswer& a, const Explained<StorageRequest>& request) {
   constexpr std::array<std::string_view, 3> who{"every node reads all", "every node reads its part", "its part, then all_gather"};
   page.width = 98;
-  page.title("{} from storage into {} of {}, {}", bytes_text(a.bytes), counted(a.gpus, "GPU"), counted(a.nodes, "node"), a.system);
+  page.title("{} from storage into {} of {}, {}", bytes_text(a.bytes.value()), counted(a.gpus, "GPU"), counted(a.nodes, "node"), a.system);
   page.say("Read by {}{} a node{}.",
            request.client ? fmt::format("{} of {}, ", counted(request.ports.value_or(1), "port"), *request.client) : "",
-           per_second_text(a.node_bytes_per_second), request.behind_host ? ", behind the processor" : "");
+           per_second_text(a.node_bandwidth.value()), request.behind_host ? ", behind the processor" : "");
   TextTable rows{"who reads what", ">direct", "held by", ">through the host", "held by"};
   for (std::size_t i = 0; i < a.ways.size(); ++i) {
     const auto sharing = static_cast<std::size_t>(a.made.ways[i].sharing);
-    rows.row(a.nodes == 1 ? "the node" : std::string{who[sharing]}, seconds_text(a.ways[i].direct_seconds), a.ways[i].direct_bottleneck,
-             seconds_text(a.ways[i].through_host_seconds), a.ways[i].through_host_bottleneck);
+    rows.row(a.nodes == 1 ? "the node" : std::string{who[sharing]}, seconds_text(a.ways[i].direct.value()), a.ways[i].direct_bottleneck,
+             seconds_text(a.ways[i].through_host.value()), a.ways[i].through_host_bottleneck);
   }
   page.table(rows);
   request.explain_on(page, explain(a.made));
@@ -46,8 +46,8 @@ void storage_text(Page& page, const StorageAnswer& a, const Explained<StorageReq
 
 [[nodiscard]] std::string window_text(const AccessAnswer& a, const AccessRequest& request) {
   if (a.by_dma) return "by DMA, no bound on bytes in flight";
-  if (!a.in_flight_bytes) return "with no bound on bytes in flight";
-  const std::string in_flight = bytes_text(*a.in_flight_bytes) + " in flight";
+  if (!a.in_flight) return "with no bound on bytes in flight";
+  const std::string in_flight = bytes_text(a.in_flight->value()) + " in flight";
   return request.in_flight ? in_flight : counted(request.warps.value_or(1), "warp") + ", " + in_flight;
 }
 
@@ -63,26 +63,26 @@ void access_text(Page& page, const AccessAnswer& a, const Explained<AccessReques
   page.width = 98;
   page.title("Over {} ({}) against RDMA by one {} port, {}", a.tier, window_text(a, request), a.nic_tier, a.system);
   page.table({">size", ">store", ">load", ">RDMA", "faster than RDMA"}, a.sizes(), [](const AccessOfSize& at) {
-    const bool store = at.store_seconds <= at.rdma_seconds, load = at.load_seconds <= at.rdma_seconds;
-    return cells(bytes_text(at.bytes), seconds_text(at.store_seconds), seconds_text(at.load_seconds), seconds_text(at.rdma_seconds),
+    const bool store = at.store <= at.rdma, load = at.load <= at.rdma;
+    return cells(bytes_text(at.bytes.value()), seconds_text(at.store.value()), seconds_text(at.load.value()), seconds_text(at.rdma.value()),
                  store && load ? "store, load"
                  : store       ? "store"
                  : load        ? "load"
                                : "none");
   });
   page.add("\n");
-  page.say(crossover_text("Stores", a.made.stores_until, faster_from(a.made.store, a.made.rdma), a.bytes.back()));
-  page.say(crossover_text("Loads", a.made.loads_until, faster_from(a.made.load, a.made.rdma), a.bytes.back()));
+  page.say(crossover_text("Stores", a.made.stores_until, faster_from(a.made.store, a.made.rdma), a.bytes.back().value()));
+  page.say(crossover_text("Loads", a.made.loads_until, faster_from(a.made.load, a.made.rdma), a.bytes.back().value()));
   page.say("A store is posted, one way; a load waits for its data to come back; RDMA is one message, end to end.");
   request.explain_on(page, explain(a.made));
 }
 
 void incast_text(Page& page, const IncastAnswer& a, const Explained<IncastRequest>& request) {
   page.width = 98;
-  page.title("{} of {} each to one port of {}", counted(a.senders, "sender"), bytes_text(a.bytes), a.system);
+  page.title("{} of {} each to one port of {}", counted(a.senders, "sender"), bytes_text(a.bytes.value()), a.system);
   TextTable rows{"", ">time", ">rate of each"};
-  rows.row("one alone", seconds_text(a.alone_seconds), per_second_text(a.made.one.rate));
-  rows.row("all at once", seconds_text(a.seconds), per_second_text(a.bytes_per_second));
+  rows.row("one alone", seconds_text(a.alone.value()), per_second_text(a.made.one.rate));
+  rows.row("all at once", seconds_text(a.time.value()), per_second_text(a.bandwidth.value()));
   page.table(rows);
   page.say("A lossless network holds the senders back by that much; others behind the same buffers suffer too, which is not modelled.");
   request.explain_on(page, explain(a.made));

@@ -40,8 +40,8 @@ void add_ranges(Page& page, const TuneAnswer& a, bool sure) {
                  ">lost",     sure ? ">at least" : ""};
   for (const SlowChoice& r : a.ranges)
     if (r.sure == sure)
-      rows.row(r.operation, several ? std::to_string(r.nodes) : "", rough_size(r.first_bytes), rough_size(r.last_bytes + 1),
-               r.algorithm + " " + r.protocol, r.better_algorithm + " " + r.better_protocol, fmt::format("{:.1f}", r.lost_seconds * 1e6),
+      rows.row(r.operation, several ? std::to_string(r.nodes) : "", rough_size(r.smallest.value()), rough_size(r.largest.value() + 1),
+               r.algorithm + " " + r.protocol, r.better_algorithm + " " + r.better_protocol, fmt::format("{:.1f}", r.lost.value() * 1e6),
                percent(r.lost_share, 0), sure ? percent(r.least_share, 0) : "");
   page.table(rows);
 }

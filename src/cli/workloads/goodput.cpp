@@ -15,16 +15,16 @@ void add_facts(Page& page, const GoodputAnswer& a) {
   TextTable facts{"", ">", ""};
   facts.row("failures", fmt::format("{:.3g} a day", a.failures_per_day),
             fmt::format("{:.3g} per 1000 node-days ({})", a.failures_per_1000_node_days, a.failure_source));
-  facts.row("mean time between", duration_text(a.mttf_seconds), "1 / (nodes x rate)");
-  facts.row("checkpoint every", duration_text(a.checkpoint_every_seconds),
-            fmt::format("{}; Young {}, Daly {}, exact {}", a.own_interval ? "as given" : "the best", duration_text(a.young_seconds),
-                        duration_text(a.daly_seconds), duration_text(a.best_seconds)));
-  facts.row("of which the job waits", duration_text(a.stall_seconds),
-            a.drain_seconds > 0  ? fmt::format("and it can be loaded {} later", duration_text(a.drain_seconds))
-            : a.checkpoint_bytes ? fmt::format("{:.3g} TB, 14 bytes a parameter", *a.checkpoint_bytes / 1e12)
+  facts.row("mean time between", duration_text(a.mttf.value()), "1 / (nodes x rate)");
+  facts.row("checkpoint every", duration_text(a.checkpoint_every.value()),
+            fmt::format("{}; Young {}, Daly {}, exact {}", a.own_interval ? "as given" : "the best", duration_text(a.young.value()),
+                        duration_text(a.daly.value()), duration_text(a.best.value())));
+  facts.row("of which the job waits", duration_text(a.stall.value()),
+            a.drain > Time{}  ? fmt::format("and it can be loaded {} later", duration_text(a.drain.value()))
+            : a.checkpoint ? fmt::format("{:.3g} TB, 14 bytes a parameter", a.checkpoint->value() / 1e12)
                                  : "");
-  facts.row("recovery", duration_text(a.recovery_seconds),
-            a.reload_seconds > 0 ? "of which loading " + duration_text(a.reload_seconds) : "detect, restart, load");
+  facts.row("recovery", duration_text(a.recovery.value()),
+            a.reload > Time{} ? "of which loading " + duration_text(a.reload.value()) : "detect, restart, load");
   page.table(facts);
 }
 
@@ -39,13 +39,13 @@ void add_shares(Page& page, const GoodputAnswer& a) {
   shares.row("standing still for checkpoints", share_text(a.checkpoints_share));
   shares.row("work done again", share_text(a.lost_share), "from the last checkpoint that could be loaded");
   shares.row("recovery", share_text(a.recovery_share), "1 - e^(-R/M): it may fail, too");
-  if (a.repair_seconds > 0)
+  if (a.repair > Time{})
     shares.row("waiting for a node", share_text(a.waiting_share),
-               fmt::format("{} spares, back after {}; {} spares would wait 0.1 %", a.spares, duration_text(a.repair_seconds),
+               fmt::format("{} spares, back after {}; {} spares would wait 0.1 %", a.spares, duration_text(a.repair.value()),
                            a.spares_to_wait_a_thousandth));
   if (a.links)
     shares.row("standing still for links", share_text(a.flaps_share),
-               fmt::format("{:.0f} links, {:.3g} flaps a day of {}{}", *a.links, *a.flaps_per_day, duration_text(*a.flap_stall_seconds),
+               fmt::format("{:.0f} links, {:.3g} flaps a day of {}{}", *a.links, *a.flaps_per_day, duration_text(a.flap_stall->value()),
                            *a.fatal_flaps_per_day > 0 ? fmt::format("; {:.3g} a day end the job", *a.fatal_flaps_per_day) : ""));
   if (a.lost_rails)
     shares.row(
@@ -66,11 +66,11 @@ void goodput_text(Page& page, const GoodputAnswer& a) {
   page.table({">GPUs", ">fails every", ">checkpoint every", ">counts", slowest ? ">mean over slowest" : "", slowest ? ">both" : ""},
              a.by_scale, [](const GoodputAtScale& one) {
                const auto if_known = [](const std::optional<double>& share) { return share ? share_text(*share) : ""; };
-               return cells(fmt::format("{:.0f}", one.gpus), duration_text(one.mttf_seconds), duration_text(one.checkpoint_every_seconds),
+               return cells(fmt::format("{:.0f}", one.gpus), duration_text(one.mttf.value()), duration_text(one.checkpoint_every.value()),
                             share_text(one.goodput), if_known(one.waiting_efficiency), if_known(one.efficiency));
              });
   page.section("If nodes failed as they did elsewhere");
-  const bool waits = a.repair_seconds > 0;
+  const bool waits = a.repair > Time{};
   page.table({"fleet", ">per 1000 node-days", ">counts", waits ? ">spares to wait 0.1 %" : "", waits ? ">counts with them" : "", ""},
              a.by_fleet, [&](const GoodputOfFleet& f) {
                return cells(f.fleet, fmt::format("{:.2f}", f.failures_per_1000_node_days), share_text(f.goodput),

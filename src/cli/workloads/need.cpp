@@ -39,7 +39,7 @@ struct NeedOptions : GivenOptions {
     means.push_back("full recomputation" + (l.recompute_num_layers ? fmt::format(" of {} layers", *l.recompute_num_layers) : ""));
   if (l.optimizer_offload_fraction)
     means.push_back(fmt::format("{:.0f} % of the optimizer's states in host memory", 100 * *l.optimizer_offload_fraction));
-  else if (l.host_bytes)
+  else if (l.host)
     means.push_back("activations in host memory");
   return means.empty() ? "" : fmt::format("; {}", fmt::join(means, ", "));
 }
@@ -49,12 +49,12 @@ struct NeedOptions : GivenOptions {
     const PlannedLayout& l = *a.layout;
     return fmt::format("{}{} GPUs, batch {}: step {} ({:.3g} to {:.3g} s), MFU {:.1f} %; tp {} pp {} cp {} ep {} dp {} zero {}{}",
                        l.used_gpus < l.gpus ? fmt::format("{} of ", l.used_gpus) : "", l.gpus, l.global_batch,
-                       duration_text(l.step_seconds), l.interval_seconds.first, l.interval_seconds.second, 100 * l.mfu, l.tp, l.pp, l.cp,
+                       duration_text(l.step.value()), l.interval.first.value(), l.interval.second.value(), 100 * l.mfu, l.tp, l.pp, l.cp,
                        l.ep, l.dp, l.zero, means_text(l));
   }
   const PlannedDeployment& d = *a.deployment;
   return fmt::format("{} GPUs: {:.4g} tokens/s, first token {}, then {} each; {} of tp {} pp {} ep {} dp {}, batch {:.0f}", d.gpus,
-                     d.tokens_per_second, duration_text(d.ttft_seconds), duration_text(d.tpot_seconds),
+                     d.tokens_per_second, duration_text(d.ttft.value()), duration_text(d.tpot.value()),
                      d.replicas == 1 ? std::string{"1 engine"} : fmt::format("{} engines", d.replicas), d.tp, d.pp, d.ep, d.dp, d.batch);
 }
 

@@ -28,7 +28,7 @@ void text_of(Page& page, const RlAnswer& answer) {
       {">iteration s", ">tokens/s/GPU", ">train", ">wait %", ">generate", ">wait %", "training", "engines"}, answer.layouts,
       [](const PlannedRl& p) {
         return cells(
-            figure(p.iteration_seconds), figure(p.tokens_per_second_per_gpu), p.colocated ? "all" : std::to_string(p.train_gpus),
+            figure(p.iteration.value()), figure(p.tokens_per_second_per_gpu), p.colocated ? "all" : std::to_string(p.train_gpus),
             fmt::format("{:.0f}", 100 * p.train_idle),
             !p.colocated ? std::to_string(p.rollout_gpus)
             : p.offloads ? "all, offloaded"
@@ -42,14 +42,14 @@ void text_of(Page& page, const RlAnswer& answer) {
   page.section("The fastest");
   const PlannedRl& best = answer.layouts.front();
   TextTable terms{"term", ">s", ">share"};
-  for (const StepTerm& t : best.terms) terms.row(t.name, figure(t.seconds), percent(t.seconds / best.iteration_seconds, 1));
-  terms.row("total", figure(best.iteration_seconds));
+  for (const StepTerm& t : best.terms) terms.row(t.name, figure(t.seconds), percent(t.seconds / best.iteration.value(), 1));
+  terms.row("total", figure(best.iteration.value()));
   page.table(terms);
   page.add("\n");
   page.line("{:.3g} answers and {:.4g} tokens per second, trained on; a token of an answer takes {} at the full batch",
-            best.answers_per_second, best.tokens_per_second, io::short_time_text(best.tpot_seconds));
-  page.line("Nine in ten iterations should take {:.4g} to {:.4g} s, if lengths are as said.", best.interval_seconds.first,
-            best.interval_seconds.second);
+            best.answers_per_second, best.tokens_per_second, io::short_time_text(best.tpot.value()));
+  page.line("Nine in ten iterations should take {:.4g} to {:.4g} s, if lengths are as said.", best.interval.first.value(),
+            best.interval.second.value());
 }
 
 }  // namespace fabricost::cli

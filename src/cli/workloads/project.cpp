@@ -162,7 +162,7 @@ void add_sources(Page& page, const ProjectedRun& r) {
   if (r.wait_seconds > 0) table.row("delivery", fmt::format("{}; {}", *r.delivery, r.delivery_source));
   table.row("kernels", kernels_words(r.kernels));
   table.row("failures", fmt::format("{:.3g} a day, a checkpoint every {} ({})", r.failures->failures_per_day,
-                                    duration_text(r.failures->checkpoint_every_seconds), r.failures->failure_source));
+                                    duration_text(r.failures->checkpoint_every.value()), r.failures->failure_source));
   if (c.dollars_per_gpu_hour) table.row("rent", fmt::format("{}: {}", c.gpu_hour_confidence, c.gpu_hour_source));
   if (c.servers_dollars) table.row("servers", fmt::format("{} a GPU; {}", dollars_text(*c.server_dollars_per_gpu), c.server_source));
   table.row("network", network_text(c));

@@ -54,7 +54,7 @@ TEST_CASE("tune answers with what tune reports") {
   const TuneReport report = tune(load_system("dgx-b200"), {.collective = Collective::all_gather});
   REQUIRE(found.ranges.size() == report.ranges.size());
   REQUIRE_FALSE(found.ranges.empty());
-  CHECK(found.ranges.front().lost_seconds == report.ranges.front().lost_seconds());
+  CHECK(found.ranges.front().lost.value() == report.ranges.front().lost_seconds());
   CHECK(found.config == plugin_config(report));
   CHECK(found.groups == std::vector<TunedGroup>{{1, 8}});
 }

@@ -35,15 +35,15 @@ TEST_CASE("A step waits for the slowest: exponential times, slow ones, a lost ra
                                                       .slow = {{0.01, 1.5}},
                                                       .rails = 8,
                                                       .network_share = 0.25});
-  CHECK(a.step_seconds == Approx(1 + 1. / 2 + 1. / 3 + 1. / 4));
+  CHECK(a.step.value() == Approx(1 + 1. / 2 + 1. / 3 + 1. / 4));
   CHECK(*a.slow_factor == Approx(1 + 0.5 * (1 - std::pow(0.99, 4))));
-  CHECK(*a.rails_step_seconds == Approx(a.step_seconds * (1 + 0.25 / 7)));
+  CHECK(a.rails_step->value() == Approx(a.step.value() * (1 + 0.25 / 7)));
   CHECK(a.shape == "exponential");
   CHECK(!a.times);
 
   const StragglersAnswer measured = answer(StragglersRequest{.times = TimesGiven{.file = {}, .seconds = {1, 2, 3}}, .ranks = 1});
   CHECK(measured.times == 3);
-  CHECK(measured.step_seconds == Approx(2));
+  CHECK(measured.step.value() == Approx(2));
   CHECK(!measured.barriers);
 }
 
@@ -61,12 +61,12 @@ TEST_CASE("Rules of stragglers name fields", "[answers]") {
 TEST_CASE("A pipeline that is asked again with everything filled in is the same", "[answers]") {
   const PipelineAnswer a =
       answer(PipelineRequest{.schedule = PipelineSchedule::one_f_one_b, .stages = 8, .microbatches = 24, .forward = units::s(1)});
-  CHECK(a.bubble_seconds == Approx(7 * 3));  // arXiv 2104.04473
+  CHECK(a.bubble.value() == Approx(7 * 3));  // arXiv 2104.04473
   CHECK(a.by_stage().size() == 8);
   CHECK(a.by_stage().front().work.size() == a.run.bars.front().size());
   const PipelineAnswer again = answer(a.request);
   CHECK(again.request == a.request);
-  CHECK(again.step_seconds == a.step_seconds);
+  CHECK(again.step == a.step);
 
   CHECK(worded<PipelineSchedule>("vpp") == PipelineSchedule::interleaved);
   CHECK(!worded<PipelineSchedule>(""));
@@ -83,7 +83,7 @@ TEST_CASE("What moves outside of collectives", "[answers]") {
   CHECK(refused(met) == "how many write at once? Add senders, as in senders = 8");
   met.senders = 8, met.bytes = units::GiB(1);
   const IncastAnswer all = answer(met);
-  CHECK(all.seconds / all.alone_seconds == Approx(8).epsilon(0.01));
+  CHECK(all.time / all.alone == Approx(8).epsilon(0.01));
 
   StorageRequest load;
   load.system = met.system, load.nodes = 16;
@@ -95,13 +95,13 @@ TEST_CASE("What moves outside of collectives", "[answers]") {
   load.client = "ethernet-100";
   const StorageAnswer ways = answer(load);
   REQUIRE(ways.ways.size() == 3);
-  CHECK(ways.ways[0].direct_seconds == Approx(16 * ways.ways[1].direct_seconds));
+  CHECK(ways.ways[0].direct.value() == Approx(16 * ways.ways[1].direct.value()));
 
   AccessRequest access;
   access.system = met.system, access.bytes = {{units::B(64), units::B(-1)}};
   CHECK(refused(access).starts_with("bytes: -1"));
   access.bytes = {{units::B(64), units::KiB(4)}};
   const AccessAnswer lines = answer(access);
-  CHECK(lines.in_flight_bytes == warp_window);
-  CHECK(lines.sizes()[1].store_seconds == lines.store_seconds[1]);
+  CHECK(lines.in_flight == units::B(warp_window));
+  CHECK(lines.sizes()[1].store == lines.store[1]);
 }

@@ -36,7 +36,7 @@ double term(const PlanRequest& r, const std::string& name) {
     if (one.name == name) return one.seconds;
   return 0;
 }
-double memory(const PlanRequest& r) { return answer(r).layouts.front().memory_bytes; }
+double memory(const PlanRequest& r) { return answer(r).layouts.front().memory_size.value(); }
 /// The message with which a request is refused; empty where it is answered.
 std::string refusal(const PlanRequest& r) {
   try {
@@ -109,9 +109,9 @@ TEST_CASE("one scale a tensor takes less memory than one for 32 values, attentio
 TEST_CASE("modules that predict further tokens cost their layers and heads") {
   PlanRequest r = experts();
   r.mtp_num_layers = 0;
-  const double none = answer(r).layouts.front().step_seconds;
+  const double none = answer(r).layouts.front().step.value();
   r.mtp_num_layers = 1;
-  const double one = answer(r).layouts.front().step_seconds;
+  const double one = answer(r).layouts.front().step.value();
   CHECK(one > none);
   CHECK(one < 1.25 * none);
 }
@@ -138,14 +138,14 @@ TEST_CASE("modules that predict further tokens take memory and count as FLOPs of
   const PlannedLayout none = answer(r).layouts.front();
   r.mtp_num_layers = 1;
   const PlannedLayout one = answer(r).layouts.front();
-  const auto flops = [](const PlannedLayout& p) { return p.flops_per_second_per_gpu * p.step_seconds; };
+  const auto flops = [](const PlannedLayout& p) { return p.flops_per_second_per_gpu * p.step.value(); };
   CHECK(flops(one) > flops(none));
   CHECK(flops(one) < 1.25 * flops(none));
-  CHECK(one.memory_bytes > none.memory_bytes);
+  CHECK(one.memory_size > none.memory_size);
   r.mtp_num_layers = 2;
   const PlannedLayout two = answer(r).layouts.front();
   CHECK(flops(two) - flops(one) == Approx(flops(one) - flops(none)).epsilon(1e-9));
-  CHECK(two.memory_bytes > one.memory_bytes);
+  CHECK(two.memory_size > one.memory_size);
 }
 
 TEST_CASE("activations wait in host memory without stages, recomputation or graphs, as Megatron-Core offloads them") {
@@ -243,7 +243,7 @@ TEST_CASE("layouts that differ only in how context ranks exchange are listed onc
   CHECK(ranks);
   for (const ContextParallel one : {ContextParallel::ring, ContextParallel::ulysses}) {
     r.cp_comm_type = one;
-    CHECK(both.front().step_seconds <= answer(r).layouts.front().step_seconds * (1 + 1e-12));
+    CHECK(both.front().step.value() <= answer(r).layouts.front().step.value() * (1 + 1e-12));
   }
 }
 

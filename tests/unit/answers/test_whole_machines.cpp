@@ -70,7 +70,7 @@ TEST_CASE("GPUs that a layout leaves idle are paid in compare as in project", "[
   p.model.name = "moe-1.8t", p.gpus = 1152, p.global_batch = 2304, p.tokens = 1e12;
   const ProjectAnswer projected = answer(p);
   CHECK(projected.rows.front().idle_gpus == rack.idle_gpus);
-  CHECK(projected.rows.front().step_seconds == Approx(*rack.step_seconds));
+  CHECK(projected.rows.front().step_seconds == Approx(rack.step->value()));
 }
 
 TEST_CASE("a bill, a comparison and a project pay for the same GPUs, of servers, racks, slices and what is rented together", "[answers]") {
@@ -218,16 +218,16 @@ TEST_CASE("sequences of any length are planned without context ranks", "[answers
   CHECK(odd.fits);
   CHECK(odd.layouts.front().cp == 1);
   r.sequence = 4096;
-  CHECK(odd.layouts.front().step_seconds <= 1.05 * answer(r).layouts.front().step_seconds);
+  CHECK(odd.layouts.front().step.value() <= 1.05 * answer(r).layouts.front().step.value());
 }
 
 TEST_CASE("training on a TPU is priced with a stack that runs there", "[answers]") {
   PlanRequest r;
   r.system.name = "tpu-v5p-cube", r.model.name = "llama3-8b", r.gpus = 64, r.global_batch = 1024;
   CHECK(answer(r).stack == "maxtext-tpu");
-  const double unnamed = answer(r).layouts.front().step_seconds;
+  const double unnamed = answer(r).layouts.front().step.value();
   r.stack.name = "maxtext-tpu";
-  CHECK(answer(r).layouts.front().step_seconds == unnamed);
+  CHECK(answer(r).layouts.front().step.value() == unnamed);
 }
 
 TEST_CASE("a machine's default stack has published steps, and a named stack is taken as it is", "[answers]") {
@@ -269,8 +269,8 @@ TEST_CASE("machines that answer with one token are compared by the time to it", 
     ServeRequest one;
     one.system = {row.system}, one.model = {"llama3-70b"}, one.gpus = 8, one.osl = 1;
     const PlannedDeployment served = answer(one).layouts.front();
-    CHECK(row.seconds == served.ttft_seconds);
-    CHECK(row.interval_seconds == served.interval_ttft_seconds);
+    CHECK(row.time == served.ttft);
+    CHECK(row.interval == served.interval_ttft);
     CHECK(row.terms == served.ttft_terms);
     CHECK(row.share > 0);
   }
@@ -315,7 +315,7 @@ TEST_CASE("kernels fitted on other processors of a generation are kin, and the i
   CHECK(kin.kernels == "kin");
   CHECK(planned_on("tpu-v4-cube").kernels == "kin");
   CHECK(planned_on("deepseek-v3-h800").kernels == "measured");  // the same processor as an H100
-  const auto width = [](const PlanAnswer& a) { return a.layouts.front().interval_seconds.second / a.layouts.front().step_seconds; };
+  const auto width = [](const PlanAnswer& a) { return a.layouts.front().interval.second.value() / a.layouts.front().step.value(); };
   CHECK(width(kin) > width(fitted));
 }
 
@@ -354,10 +354,10 @@ TEST_CASE("what waits in host memory has room there", "[answers]") {
   r.tp = 8, r.pp = 8, r.microbatch = 1, r.zero = 1, r.recompute = Recompute::full;
   r.optimizer_offload_fraction = 1;
   const PlannedLayout away = answer(r).layouts.front();
-  CHECK(away.host_bytes.value_or(0) > 0);
+  CHECK(away.host.value_or(Bytes{}) > Bytes{});
   double sum = 0;
   for (const MemoryPart& part : away.memory) sum += part.bytes;
-  CHECK(sum == Approx(away.memory_bytes));
+  CHECK(sum == Approx(away.memory_size.value()));
   r.overrides = {"host_memory=64 GB"};
   const PlanAnswer none = answer(r);
   CHECK_FALSE(none.fits);

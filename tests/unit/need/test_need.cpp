@@ -225,7 +225,7 @@ TEST_CASE("serving: the rate of the answer is enough, and one value below it is 
   const NeedAnswer found = answer(r);
   REQUIRE(found.satisfied);
   CHECK(found.deployment->tokens_per_second >= 40000);
-  CHECK(found.deployment->tpot_seconds <= 0.03);
+  CHECK(found.deployment->tpot <= units::ms(30));
   ServeRequest less;
   less.system = r.system, less.model = r.model, less.tpot = r.tpot;
   less.gpus = static_cast<int>(*found.next_smaller) * 8;

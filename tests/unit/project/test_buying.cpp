@@ -136,14 +136,14 @@ TEST_CASE("a machine's default stack is the same whichever question it is asked 
   const ProjectedRun run = answer(project).rows.front();
   CHECK(planned.stack == usual_stack(Generation::tpu));
   CHECK(run.layout->stack == planned.stack);
-  CHECK(run.step_seconds == Approx(planned.layouts.front().step_seconds));
+  CHECK(run.step_seconds == Approx(planned.layouts.front().step.value()));
   NeedRequest need;
   need.unknown = "gpus", need.over = "256", need.step = units::s(1e6);
   need.system = plan.system, need.model = plan.model, need.global_batch = 512;
-  CHECK(answer(need).layout->step_seconds == Approx(planned.layouts.front().step_seconds));
+  CHECK(answer(need).layout->step.value() == Approx(planned.layouts.front().step.value()));
   ExploreRequest explore;
   explore.system = plan.system, explore.model = plan.model, explore.global_batch = 512, explore.vary = {"gpus=256"};
-  CHECK(answer(explore).points.at(0).interval_seconds.first == Approx(planned.layouts.front().interval_seconds.first));
+  CHECK(answer(explore).points.at(0).interval_seconds.first == Approx(planned.layouts.front().interval.first.value()));
 }
 
 TEST_CASE("a rack is whole, whichever question it is asked with, and spares are of its idle nodes first") {
@@ -158,7 +158,7 @@ TEST_CASE("a rack is whole, whichever question it is asked with, and spares are 
   const ComparedAnswer served = answer(compare).rows.front();
   CHECK(*served.watts == Approx(*bill.site_watts));
   compare.serve = false, compare.train = true, compare.global_batch = 80;
-  CHECK(*answer(compare).rows.front().watts == Approx(*bill.site_watts));
+  CHECK(answer(compare).rows.front().power->value() == Approx(*bill.site_watts));
   ProjectRequest project = bought<ProjectRequest>("gb200-nvl72");
   project.gpus = 512, project.spares = 4;
   const ProjectedRun run = answer(project).rows.front();

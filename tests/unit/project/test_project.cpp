@@ -44,7 +44,7 @@ TEST_CASE("a run is put together from plan, goodput and cost") {
   plan.system.name = "dgx-h100", plan.model.name = "llama3-8b", plan.gpus = 256, plan.global_batch = 512;
   const PlannedLayout best = answer(plan).layouts.front();
   CHECK(*r.layout == best);
-  CHECK(r.step_seconds == best.step_seconds);
+  CHECK(r.step_seconds == best.step.value());
   GoodputRequest failing;
   failing.system.name = "dgx-h100", failing.model.name = "llama3-8b", failing.gpus = 256, failing.spares = r.spares;
   CHECK(r.goodput == answer(failing).goodput);

@@ -106,9 +106,9 @@ TEST_CASE("The terms of an iteration sum to it, and its interval holds it") {
     RlRequest r = small();
     r.overlap = overlap, r.reward = units::s(3), r.reference = true;
     for (const PlannedRl& p : answer(r).layouts) {
-      CHECK(sum(p) == Approx(p.iteration_seconds).epsilon(1e-12));
-      CHECK(p.interval_seconds.first <= p.iteration_seconds);
-      CHECK(p.interval_seconds.second >= p.iteration_seconds);
+      CHECK(sum(p) == Approx(p.iteration.value()).epsilon(1e-12));
+      CHECK(p.interval.first.value() <= p.iteration.value());
+      CHECK(p.interval.second.value() >= p.iteration.value());
       CHECK((p.rollout_idle >= -1e-12 && p.rollout_idle < 1 && p.train_idle >= -1e-12 && p.train_idle < 1));
       CHECK(term(p, "tail") >= -0.02 * term(p, "generation"));
     }
@@ -125,14 +125,14 @@ TEST_CASE("Apart, overlap takes the longer of generation and training; without i
   const PlannedRl plain = answer(r).layouts.front();
   const double generates = term(plain, "prompts") + term(plain, "generation") + term(plain, "tail");
   const double trains = term(plain, "log_probs") + term(plain, "training");
-  CHECK(plain.iteration_seconds == Approx(std::max(generates, trains) + term(plain, "sync")));
-  CHECK(longer.iteration_seconds < sum.iteration_seconds);
+  CHECK(plain.iteration.value() == Approx(std::max(generates, trains) + term(plain, "sync")));
+  CHECK(longer.iteration.value() < sum.iteration.value());
   CHECK(term(longer, "hidden") < 0);
   // generation that never drains has no tail
   r.overlap = RlOverlap::continuous;
   const PlannedRl never = answer(r).layouts.front();
   CHECK(term(never, "tail") == 0);
-  CHECK(never.iteration_seconds <= plain.iteration_seconds * (1 + 1e-12));
+  CHECK(never.iteration.value() <= plain.iteration.value() * (1 + 1e-12));
 }
 
 TEST_CASE("Answers of equal length have no tail; the more unequal, the longer the iteration") {
@@ -143,8 +143,8 @@ TEST_CASE("Answers of equal length have no tail; the more unequal, the longer th
     r.length_spread = spread;
     const PlannedRl p = answer(r).layouts.front();
     if (spread == 0) CHECK(std::fabs(term(p, "tail")) < 0.02 * term(p, "generation"));
-    CHECK(p.iteration_seconds > last);
-    last = p.iteration_seconds;
+    CHECK(p.iteration.value() > last);
+    last = p.iteration.value();
   }
 }
 
@@ -165,10 +165,10 @@ TEST_CASE("More training GPUs generate slower and train faster") {
 TEST_CASE("The split that is found is at least as fast as every one named") {
   RlRequest r = small();
   r.gpus = 32, r.overlap = RlOverlap::one_step;
-  const double best = answer(r).layouts.front().iteration_seconds;
+  const double best = answer(r).layouts.front().iteration.value();
   for (const int gpus : {8, 16, 24}) {
     r.train_gpus = gpus;
-    CHECK(answer(r).layouts.front().iteration_seconds >= best * (1 - 1e-12));
+    CHECK(answer(r).layouts.front().iteration.value() >= best * (1 - 1e-12));
   }
 }
 
@@ -230,9 +230,9 @@ TEST_CASE("Published iterations of NeMo RL lie in their intervals") {
     else
       r.colocated = true;
     const PlannedRl p = answer(r).layouts.front();
-    INFO(row.model << " on " << row.gpus << ": " << p.iteration_seconds << " s, published " << row.seconds);
-    CHECK(std::fabs(std::log(row.seconds / p.iteration_seconds)) < 0.55);
-    inside += row.seconds >= p.interval_seconds.first && row.seconds <= p.interval_seconds.second;
+    INFO(row.model << " on " << row.gpus << ": " << p.iteration.value() << " s, published " << row.seconds);
+    CHECK(std::fabs(std::log(row.seconds / p.iteration.value())) < 0.55);
+    inside += row.seconds >= p.interval.first.value() && row.seconds <= p.interval.second.value();
   }
   CHECK(inside >= 6);
 }

@@ -38,8 +38,8 @@ TEST_CASE("the rate of every deployment has a range, the same that a comparison 
     CHECK(high > one.tokens_per_second_per_gpu);
     // both times late, and both early
     const auto rate = [&](double ttft, double tpot) { return one.concurrency * r.osl / (ttft + r.osl * tpot) / 8; };
-    CHECK(low == Approx(rate(one.interval_ttft_seconds.second, one.interval_tpot_seconds.second)).epsilon(1e-3));
-    CHECK(high == Approx(rate(one.interval_ttft_seconds.first, one.interval_tpot_seconds.first)).epsilon(1e-3));
+    CHECK(low == Approx(rate(one.interval_ttft.second.value(), one.interval_tpot.second.value())).epsilon(1e-3));
+    CHECK(high == Approx(rate(one.interval_ttft.first.value(), one.interval_tpot.first.value())).epsilon(1e-3));
   }
   const Compared compared_one = compared(plan.found->question, plan.found->plan.layouts.front(), plan.found->system, {});
   CHECK(compared_one.rate == plan.layouts.front().interval_tokens_per_second_per_gpu);
@@ -53,7 +53,7 @@ TEST_CASE("more sequences, longer prompts and longer answers than any fitted run
   };
   const PlannedDeployment inside = of(1000, 1000, 32), crowded = of(128, 128, 2000), long_prompt = of(100000, 1000, 1),
                           long_answer = of(1000, 30000, 8);
-  const auto width = [](const PlannedDeployment& p) { return p.interval_tpot_seconds.second / p.interval_tpot_seconds.first; };
+  const auto width = [](const PlannedDeployment& p) { return p.interval_tpot.second / p.interval_tpot.first; };
   CHECK(inside.extrapolated.empty());
   CHECK(crowded.extrapolated == std::vector<std::string>{"sequences"});
   CHECK(long_prompt.extrapolated == std::vector<std::string>{"prompts"});
@@ -65,14 +65,14 @@ TEST_CASE("a search without a limit on TTFT keeps the usual one, and says so; a 
   ServeRequest r = request("llama3-405b", "dgx-h100", 16);
   r.isl = 2000, r.osl = 200;
   const ServeAnswer usual = answer(r);
-  CHECK(usual.ttft_limit_seconds == usual_ttft(2000));
-  for (const PlannedDeployment& one : usual.layouts) CHECK(one.ttft_seconds <= usual.ttft_limit_seconds);
+  CHECK(usual.ttft_limit == units::s(usual_ttft(2000)));
+  for (const PlannedDeployment& one : usual.layouts) CHECK(one.ttft <= usual.ttft_limit);
   r.ttft = units::h(24);
   const ServeAnswer lifted = answer(r);
-  CHECK(lifted.ttft_limit_seconds == 86400);
+  CHECK(lifted.ttft_limit == units::h(24));
   CHECK(lifted.layouts.front().tokens_per_second_per_gpu > usual.layouts.front().tokens_per_second_per_gpu);
   r.ttft.reset(), r.concurrency = 500;  // a given load is priced as it is
-  CHECK(answer(r).ttft_limit_seconds == 0);
+  CHECK(answer(r).ttft_limit == Time{});
   CHECK(usual_ttft(128000) == 32);
 }
 
