@@ -156,7 +156,7 @@ TEST_CASE("a rack is whole, whichever question it is asked with, and spares are 
   compare.systems = {{.name = "gb200-nvl72", .value = nullptr}}, compare.serve = true;
   compare.model.name = "llama3-8b", compare.gpus = 80;
   const ComparedAnswer served = answer(compare).rows.front();
-  CHECK(*served.watts == Approx(*bill.site_watts));
+  CHECK(served.power->value() == Approx(*bill.site_watts));
   compare.serve = false, compare.train = true, compare.global_batch = 80;
   CHECK(answer(compare).rows.front().power->value() == Approx(*bill.site_watts));
   ProjectRequest project = bought<ProjectRequest>("gb200-nvl72");

@@ -123,7 +123,7 @@ TEST_CASE("time, money and energy follow tokens; half of each day takes more tha
   CHECK(*three.joules == Approx(3 * *one.joules));
   q.tokens = 1e12, q.use = 0.5;
   const ProjectedRun half = answer(q).rows[0];
-  const double turn = one.failures->stall_seconds + one.failures->recovery_seconds;
+  const double turn = (one.failures->stall + one.failures->recovery).value();
   CHECK(half.seconds == Approx(2 * one.seconds / (1 - turn / 43200)));
   CHECK(*half.dollars == Approx(*one.dollars / (1 - turn / 43200)));
   q.use = turn / 86400 * 0.9;
