@@ -246,11 +246,18 @@ FABRICOST_BODY bool TrainingSearch::price(const Layout& l, const Pipeline& pipel
 }
 
 FABRICOST_BODY bool TrainingSearch::is_too_large(const Layout& l, const Pipeline& pipeline, const Shardings& zeros) {
-  Layout max = may_offload(l) ? offloaded(l) : l;
-  max.zero = zeros.all().back(), max.offload_optimizer = states_away_ ? 1 : l.offload_optimizer;
+  Layout least = may_offload(l) ? offloaded(l) : l;
+  least.offload_optimizer = states_away_ ? 1 : l.offload_optimizer;
+  // what more sharding saves, its buffers may take again
+  const auto every = [&](const auto& needs) {
+    return std::all_of(zeros.all().begin(), zeros.all().end(), [&](int zero) {
+      least.zero = zero;
+      return clearly_above(needs());
+    });
+  };
   if (too_large_.pp != l.pp || too_large_.dp != l.dp)
-    too_large_ = {l.pp, l.dp, clearly_above(min_memory(q_.model, count_, max, memory_))};
-  return too_large_.value || clearly_above(memory_at(max, pipeline.stages.front()).total());
+    too_large_ = {l.pp, l.dp, every([&] { return min_memory(q_.model, count_, least, memory_); })};
+  return too_large_.value || every([&] { return memory_at(least, pipeline.stages.front()).total(); });
 }
 
 FABRICOST_BODY std::optional<PricedLayout> TrainingSearch::fitted(const Layout& l, const Pipeline& pipeline) const {

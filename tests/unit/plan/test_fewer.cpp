@@ -1,5 +1,5 @@
 // Jobs that leave GPUs idle, batches near the one given, and plain layouts: more GPUs never make a step longer.
-// FABRICOST_QUESTIONS sets how many random plans are asked (default 120; a release is asked 100,000).
+// FABRICOST_QUESTIONS sets how many random plans are asked (default 120; a release is asked 100,000), FABRICOST_FIRST where they start.
 #include <fabricost/answers/compare.hpp>
 #include <fabricost/answers/design/need.hpp>
 #include <fabricost/answers/design/project.hpp>
@@ -30,10 +30,13 @@ TrainingQuestion asked(const char* model, int gpus, int batch, int sequence = 40
 }
 double step_of(const TrainingQuestion& q, const System& system) { return plan_training(q, system).layouts.front().time.seconds; }
 
-long long questions() {
-  const char* text = std::getenv("FABRICOST_QUESTIONS");
-  return text == nullptr ? 120 : std::atoll(text);
+long long number_of(const char* variable, long long otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::atoll(text);
 }
+long long questions() { return number_of("FABRICOST_QUESTIONS", 120); }
+/// The first question, to ask one again that failed.
+long long first_question() { return number_of("FABRICOST_FIRST", 0); }
 
 PlanRequest request(const char* model, const char* system, int gpus, int batch, int sequence) {
   PlanRequest r;
@@ -169,7 +172,7 @@ TEST_CASE("more GPUs never make a step longer: random jobs") {
   REQUIRE(models.size() >= 5);
   const Stack megatron = load_stack("megatron-core"), fsdp = load_stack("pytorch-fsdp2");
   long long plans = 0, compared_with = 0, idle = 0;
-  for (long long i = 0; plans < questions(); ++i) {
+  for (long long i = first_question(); plans < questions(); ++i) {
     support::Random random{support::seed + 7919ULL * static_cast<std::uint64_t>(i)};
     const System& system = random.of(machines);
     TrainingQuestion q;
@@ -193,7 +196,10 @@ TEST_CASE("more GPUs never make a step longer: random jobs") {
     double exact = std::numeric_limits<double>::infinity(), plain = exact;
     for (const int gpus : sizes) {
       q.gpus = gpus;
-      INFO(system.name << " " << q.model.name << " " << gpus << " GPUs, batch " << q.global_batch << ", question " << i);
+      INFO(system.name << " " << q.model.name << " " << gpus << " GPUs, batch " << q.global_batch << " of " << q.sequence << " tokens, stack "
+                       << q.stack.name << ", tp " << q.tp.value_or(0) << " pp " << q.pp.value_or(0) << " zero " << q.zero.value_or(-1)
+                       << " recompute " << (q.recompute ? static_cast<int>(*q.recompute) : -1) << " microbatch " << q.microbatch.value_or(0)
+                       << ", question " << i);
       double step = std::numeric_limits<double>::infinity(), fastest = step;
       try {
         q.plain_within = plainer_within;
@@ -223,7 +229,7 @@ TEST_CASE("a wider range of batches never trains fewer tokens a second: random j
   const std::vector<Model> models{load_model("llama3-8b"), load_model("llama3-70b"), load_model("mixtral-8x7b"), load_model("qwen3-30b-a3b")};
   const Stack stack = load_stack("nemo");
   long long plans = 0, shorter = 0;
-  for (long long i = 0; plans < questions() / 2; ++i) {
+  for (long long i = first_question(); plans < questions() / 2; ++i) {
     support::Random random{support::seed + 15485863ULL * static_cast<std::uint64_t>(i)};
     const System& system = random.of(machines);
     TrainingQuestion q;
