@@ -67,7 +67,7 @@ void add_delivery(ProjectedRun& out, const System& system, const Prices& prices,
     out.delivery_source = fmt::format("{}: {}", name(known->provenance.confidence), known->provenance.source);
   }
   if (const auto from = calendar.start_on(out); from && calendar.start)
-    out.wait_seconds = std::chrono::duration<double>(*from - *calendar.start).count();
+    out.wait = units::s(std::chrono::duration<double>(*from - *calendar.start).count());
   if (!calendar.done_by) return;
   if (!out.delivery)
     throw RequestError(fmt::format("when {} can be had is not known; say it with <deliveries={}=2027-06>", system.name, system.name));
@@ -99,7 +99,7 @@ void add_delivery(ProjectedRun& out, const System& system, const Prices& prices,
 }
 
 /// The least GPUs that end in time, with those of both ends of the interval.
-void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machine, double seconds) {
+void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machine, Time longest) {
   NeedRequest need;
   static_cast<PlanRequest&>(need) = r;
   need.system = machine, need.overrides.clear(), need.calibration.clear();
@@ -107,7 +107,7 @@ void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machin
   need.goodput = true, need.failures = failing(r, machine);
   GoodputRequest node = need.failures;
   node.gpus = machine.value->gpus_per_node;
-  need.in = Time::from_value(seconds * r.use * kept_of_turns(r, answer(node)));
+  need.in = longest * r.use * kept_of_turns(r, answer(node));
   if (!r.spares) *need.in *= 1 - waiting_with_spares;  // need knows of no spares
   need.failures.spares = r.spares;
   const NeedAnswer found = answer(need);
@@ -186,60 +186,61 @@ void pay(ProjectedRun& out, const System& system, const Prices& prices) {
 }
 
 /// The time limit of the run.
-[[nodiscard]] std::optional<double> time_for(const ProjectRequest& r, const Calendar& calendar, const ProjectedRun& run) {
-  if (!calendar.done_by) return numbers_in(r.in);
-  return std::chrono::duration<double>(*calendar.done_by - *calendar.start_on(run)).count();
+[[nodiscard]] std::optional<Time> time_for(const ProjectRequest& r, const Calendar& calendar, const ProjectedRun& run) {
+  if (!calendar.done_by) return r.in;
+  return units::s(std::chrono::duration<double>(*calendar.done_by - *calendar.start_on(run)).count());
 }
 
 /// The ends of a quantity proportional to the time of the run.
-[[nodiscard]] Ends scaled(double value, const ProjectedRun& run) {
-  return {value * run.interval_seconds.first / run.seconds, value * run.interval_seconds.second / run.seconds};
+template <class Value>
+[[nodiscard]] std::pair<Value, Value> scaled(Value value, const ProjectedRun& run) {
+  return {value * run.interval.first / run.time, value * run.interval.second / run.time};
 }
 
 /// The joint end of two independent factors of a time. \param each over the predicted time, both at least 1
 [[nodiscard]] double together(double one, double other) { return std::exp(std::hypot(std::log(one), std::log(other))); }
 
-void add_times(ProjectedRun& out, const ProjectRequest& r, const Calendar& calendar, double occupied) {
-  const auto& [fastest, slowest] = out.interval_step_seconds;
-  out.seconds = occupied / r.use;
-  out.interval_seconds = {out.seconds / together(out.step_seconds / fastest, out.interval_goodput.second / out.goodput),
-                          out.seconds * together(slowest / out.step_seconds, out.goodput / out.interval_goodput.first)};
-  out.gpu_hours = out.gpus * occupied / 3600;
+void add_times(ProjectedRun& out, const ProjectRequest& r, const Calendar& calendar, Time occupied) {
+  const auto& [fastest, slowest] = out.interval_step;
+  out.time = occupied / r.use;
+  out.interval = {out.time / together(out.step / fastest, out.interval_goodput.second / out.goodput),
+                  out.time * together(slowest / out.step, out.goodput / out.interval_goodput.first)};
+  out.gpu_hours = out.gpus * occupied.value() / 3600;
   out.interval_gpu_hours = scaled(out.gpu_hours, out);
   if (const auto start = calendar.start_on(out)) {
-    out.ends = day_text(after(*start, out.seconds));
+    out.ends = day_text(after(*start, out.time.value()));
     out.interval_ends =
-        std::pair{day_text(after(*start, out.interval_seconds.first)), day_text(after(*start, out.interval_seconds.second))};
+        std::pair{day_text(after(*start, out.interval.first.value())), day_text(after(*start, out.interval.second.value()))};
   }
-  constexpr double longest_year = 100 * hours_of_a_year * 3600;
-  if (out.seconds > longest_year)
+  constexpr Time longest_year = units::s(100 * hours_of_a_year * 3600);
+  if (out.time > longest_year)
     throw RequestError(
         fmt::format("failures and checkpoints leave {:.2g} of the time, and the run takes more than 100 years: "
                     "take faster storage, shorter checkpoints, or fewer GPUs",
                     out.goodput));
-  const std::optional<double> longest = time_for(r, calendar, out);
+  const std::optional<Time> longest = time_for(r, calendar, out);
   if (!longest) return;
-  out.in_time = out.seconds <= *longest;
-  out.sure_in_time = (out.interval_seconds.first <= *longest) == (out.interval_seconds.second <= *longest);
+  out.in_time = out.time <= *longest;
+  out.sure_in_time = (out.interval.first <= *longest) == (out.interval.second <= *longest);
 }
 
-void add_money(ProjectedRun& out, const System& system, double occupied, const Prices& prices, std::optional<PriceKind> kind) {
+void add_money(ProjectedRun& out, const System& system, Time occupied, const Prices& prices, std::optional<PriceKind> kind) {
   const CostAnswer& c = *out.cost;
-  out.racks = c.racks, out.site_watts = c.site_watts;
-  if (system.gpu.power.value > Watts{}) out.gpus_joules = system.gpu.power.value.value() * out.gpus * occupied;
-  if (c.racks_watts) out.racks_joules = *c.racks_watts * occupied;
-  out.joules = c.run->joules;
-  if (out.joules) out.interval_joules = scaled(*out.joules, out);
+  out.racks = c.racks;
+  if (c.site_watts) out.site_power = units::W(*c.site_watts);
+  if (system.gpu.power.value > Watts{}) out.gpus_energy = system.gpu.power.value * out.gpus * occupied;
+  if (c.racks_watts) out.racks_energy = units::W(*c.racks_watts) * occupied;
+  if (c.run->joules) out.energy = units::J(*c.run->joules), out.interval_energy = scaled(*out.energy, out);
   const std::string by = c.gpu_hour_kind.value_or(std::string{name(PriceKind::owned)});
   if (kind && c.run->dollars && (by == name(*kind) || by == name(PriceKind::stated))) {
-    out.dollars = c.run->dollars, out.price_kind = by;
+    out.price = units::USD(*c.run->dollars), out.price_kind = by;
     const double now = paid_for(out, system, prices, out.spares);
     const auto paid = [&](int spares) { return paid_for(out, system, prices, spares) / now; };
-    const auto [low, high] = scaled(*out.dollars, out);
-    out.interval_dollars = std::pair{low * paid(out.interval_spares.first), high * paid(out.interval_spares.second)};
+    const auto [low, high] = scaled(*out.price, out);
+    out.interval_price = std::pair{low * paid(out.interval_spares.first), high * paid(out.interval_spares.second)};
   }
-  out.capital_dollars = c.capital_dollars;
-  out.break_even_seconds = c.break_even_seconds;
+  if (c.capital_dollars) out.capital = units::USD(*c.capital_dollars);
+  if (c.break_even_seconds) out.break_even = units::s(*c.break_even_seconds);
   if (c.servers_dollars) {
     const double storage = c.run->storage_dollars ? *c.servers_dollars * *c.run->storage_dollars / *c.run->servers_dollars : 0;
     const double all = *c.servers_dollars + c.network_dollars + storage;
@@ -269,7 +270,7 @@ void add_money(ProjectedRun& out, const System& system, double occupied, const P
       plan.layouts[cheapest_of(plan.layouts, [&](const PlannedLayout& one) { return paid(one) / one.tokens_per_second; })];
   out.layout = best, out.kernels = plan.kernels, out.used_gpus = best.used_gpus;
   pay(out, *machine.value, prices);  // spares find room among idle ones
-  out.step_seconds = best.step.value(), out.interval_step_seconds = numbers_in(best.interval), out.mfu = best.mfu;
+  out.step = best.step, out.interval_step = best.interval, out.mfu = best.mfu;
   out.steps = *r.tokens / (static_cast<double>(best.global_batch) * best.sequence);
   if (batches) name_better_batch(out, asked);
   out.failures = after_failures(out, r, machine);
@@ -303,10 +304,10 @@ template <class Value>
 
 void add_best(ProjectAnswer& out) {
   using R = ProjectedRun;
-  out.cheapest = least_of(out.rows, [](const R& r) { return r.dollars; });
-  out.lowest_power = least_of(out.rows, [](const R& r) { return r.site_watts; });
+  out.cheapest = least_of(out.rows, [](const R& r) { return r.price; });
+  out.lowest_power = least_of(out.rows, [](const R& r) { return r.site_power; });
   out.fewest_gpus = least_of(out.rows, [](const R& r) { return std::optional{r.gpus}; });
-  out.soonest = least_of(out.rows, [](const R& r) { return std::optional{r.wait_seconds + r.seconds}; });
+  out.soonest = least_of(out.rows, [](const R& r) { return std::optional{r.wait + r.time}; });
 }
 
 }  // namespace
@@ -335,7 +336,7 @@ Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const Proj
   r.model.value = std::make_shared<const Model>(r.model.load());
   Runs runs;
   ProjectAnswer& out = runs.all;
-  out.model = r.model.value->name, out.tokens = *r.tokens, out.in_seconds = numbers_in(r.in);
+  out.model = r.model.value->name, out.tokens = *r.tokens, out.in = r.in;
   out.global_batch = *r.global_batch, out.sequence = r.sequence;
   out.precision = precision_names[static_cast<std::size_t>(r.precision)];
   std::vector<System> systems;
@@ -393,7 +394,7 @@ Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const Proj
     pay(row, systems[m], as);
     const double kept = row.goodput * kept_of_turns(r, *row.failures);
     row.cost = priced(r, row, on[m], by.kind, own.gpu_hours[m] > 0 ? std::optional{own.gpu_hours[m]} : std::nullopt, kept);
-    const double occupied = *row.cost->run_seconds;
+    const Time occupied = units::s(*row.cost->run_seconds);
     add_times(row, r, calendar, occupied);
     add_money(row, systems[m], occupied, as, by.kind);
   });

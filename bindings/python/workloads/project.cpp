@@ -39,8 +39,8 @@ void add_project(py::module_& module) {
   using R = ProjectedRun;
   add_answer<R>(module, "ProjectedRun", "A whole training run on one machine. Made by project.").def("__repr__", [](const R& r) {
     if (!r.trouble.empty()) return fmt::format("{}: {}", r.system, r.trouble);
-    return fmt::format("{}: {} GPUs, {:.4g} days{}", r.system, r.gpus, r.seconds / day_seconds,
-                       r.dollars ? fmt::format(", {:.4g} M USD", *r.dollars / 1e6) : "");
+    return fmt::format("{}: {} GPUs, {:.4g} days{}", r.system, r.gpus, r.time.value() / day_seconds,
+                       r.price ? fmt::format(", {:.4g} M USD", r.price->value() / 1e6) : "");
   });
   add_answer_of_rows<ProjectAnswer>(module, "Project", "A training run on machines, in the order asked. Made by project.",
                                     &ProjectAnswer::rows)

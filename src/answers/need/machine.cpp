@@ -30,13 +30,18 @@ template <class Pair>
   return end == RunEnd::fast ? ends->first : ends->second;
 }
 
+/// How long the run takes, in s.
+[[nodiscard]] double time_of(const ProjectedRun& r, RunEnd end) {
+  return *end_of(std::optional{r.time.value()}, std::optional{numbers_in(r.interval)}, end);
+}
+
 /// The measure by which machines are chosen; less is better.
 [[nodiscard]] std::optional<double> measure_of(const ProjectedRun& r, BestMachine by, RunEnd end) {
   switch (by) {
-    case BestMachine::cheapest: return end_of(r.dollars, r.interval_dollars, end);
-    case BestMachine::lowest_power: return r.site_watts;
+    case BestMachine::cheapest: return end_of(numbers_in(r.price), numbers_in(r.interval_price), end);
+    case BestMachine::lowest_power: return numbers_in(r.site_power);
     case BestMachine::fewest_gpus: return end_of(std::optional<double>{r.gpus}, r.gpus_interval, end);
-    case BestMachine::soonest: return r.wait_seconds + *end_of(std::optional{r.seconds}, std::optional{r.interval_seconds}, end);
+    case BestMachine::soonest: return r.wait.value() + time_of(r, end);
   }
   return std::nullopt;
 }
@@ -76,9 +81,9 @@ struct Broken {
   };
   const auto plain = [](double x) { return fmt::format("{:.4g}", x); };
   if (q.in)
-    limit("time", end_of(std::optional{r.seconds}, std::optional{r.interval_seconds}, end), q.in->value(), io::duration_text);
+    limit("time", time_of(r, end), q.in->value(), io::duration_text);
   if (q.budget) limit("money", measure_of(r, BestMachine::cheapest, end), q.budget->value(), io::dollars_text);
-  if (q.megawatts) limit("MW", r.site_watts ? std::optional{*r.site_watts / 1e6} : std::nullopt, *q.megawatts, plain);
+  if (q.megawatts) limit("MW", r.site_power ? std::optional{in(*r.site_power, units::MW).value()} : std::nullopt, *q.megawatts, plain);
   if (q.racks) limit("racks", r.racks, *q.racks, plain);
   const auto day_limit = [&](std::string_view what, const std::optional<std::string>& day, const std::string& last) {
     if (day && *day <= last) return;  // as they are written, days compare like texts
@@ -162,7 +167,7 @@ struct BestRun {
   StepTerm max;
   for (const StepTerm& t : r.layout->terms)
     if (t.name != "compute" && t.seconds > max.seconds) max = t;
-  return max.name.empty() ? "computing" : fmt::format("{}, {:.0f} %", io::term_words(max.name), 100 * max.seconds / r.step_seconds);
+  return max.name.empty() ? "computing" : fmt::format("{}, {:.0f} %", io::term_words(max.name), 100 * max.seconds / r.step.value());
 }
 
 /// Machines of the catalogue, without clusters, for which the measure of choice can be known.

@@ -133,9 +133,9 @@ void text_of(Page& page, const NeedMachineAnswer& a) {
   if (a.satisfied) {
     const ProjectedRun& r = *a.run;
     if (a.fast_value != a.value || a.slow_value != a.value) page.say(certainty_text(a));
-    page.say("There: {} GPUs, {:.4g} days ({:.3g} to {:.3g}){}; step {}, {:.1f} % left by failures{}.", r.gpus, r.seconds / day_seconds,
-             r.interval_seconds.first / day_seconds, r.interval_seconds.second / day_seconds,
-             r.dollars ? ", " + dollars_text(*r.dollars) : "", duration_text(r.step_seconds), 100 * r.goodput,
+    page.say("There: {} GPUs, {:.4g} days ({:.3g} to {:.3g}){}; step {}, {:.1f} % left by failures{}.", r.gpus,
+             r.time.value() / day_seconds, r.interval.first.value() / day_seconds, r.interval.second.value() / day_seconds,
+             r.price ? ", " + dollars_text(r.price->value()) : "", duration_text(r.step.value()), 100 * r.goodput,
              r.kernels == "assumed" ? "; what its kernels reach is assumed" : "");
     if (!r.cost->network_note.empty()) page.say(r.cost->network_note);
     if (a.next_smaller) page.say("{} would be better, but: {}.", *a.next_smaller, a.binding);

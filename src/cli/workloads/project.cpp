@@ -89,14 +89,14 @@ void add_work(Rows& rows, bool dated) {
     const double each = std::ceil(r.gpus / r.failures->nodes);
     return r.spares > 0 ? fmt::format("{} of {:.0f} GPUs", r.spares, each) : std::string{"0"};
   });
-  rows.add("step, s", [](const R& r) { return ranged(r.step_seconds, r.interval_step_seconds); });
+  rows.add("step, s", [](const R& r) { return ranged(r.step.value(), numbers_in(r.interval_step)); });
   rows.add("MFU", [](const R& r) { return percent(r.mfu, 1); });
   rows.add("what failures leave, %", [](const R& r) {
     const auto& [low, high] = r.interval_goodput;
     return fmt::format("{:.1f}", 100 * r.goodput) + (low < high ? fmt::format(" ({:.1f} to {:.1f})", 100 * low, 100 * high) : "");
   });
   rows.add("days", [](const R& r) {
-    return ranged(r.seconds / day_seconds, {r.interval_seconds.first / day_seconds, r.interval_seconds.second / day_seconds});
+    return ranged(r.time.value() / day_seconds, {r.interval.first.value() / day_seconds, r.interval.second.value() / day_seconds});
   });
   if (dated) {
     rows.add("ends", [](const R& r) { return r.ends.value_or("?"); });
@@ -108,12 +108,12 @@ void add_work(Rows& rows, bool dated) {
     return ranged(r.gpu_hours / 1e3, {r.interval_gpu_hours.first / 1e3, r.interval_gpu_hours.second / 1e3});
   });
   rows.add("racks", [](const R& r) { return r.racks ? fmt::format("{:.0f}", *r.racks) : "?"; });
-  rows.add("power of the site, MW", [](const R& r) { return r.site_watts ? fmt::format("{:.4g}", *r.site_watts / 1e6) : "?"; });
+  rows.add("power of the site, MW", [](const R& r) { return r.site_power ? fmt::format("{:.4g}", r.site_power->value() / 1e6) : "?"; });
   rows.add("energy of the site, GWh", [](const R& r) {
     constexpr double gigawatt_hour = 3.6e12;
-    return r.joules
-               ? ranged(*r.joules / gigawatt_hour, {r.interval_joules->first / gigawatt_hour, r.interval_joules->second / gigawatt_hour})
-               : "?";
+    if (!r.energy) return std::string{"?"};
+    const auto [low, high] = numbers_in(*r.interval_energy);
+    return ranged(r.energy->value() / gigawatt_hour, {low / gigawatt_hour, high / gigawatt_hour});
   });
 }
 
@@ -121,8 +121,9 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
   using R = ProjectedRun;
   if (a.price_kind)
     rows.add("million USD, " + kind_words(*a.price_kind), [](const R& r) {
-      if (!r.dollars) return std::string{"?"};
-      return ranged(*r.dollars / 1e6, {r.interval_dollars->first / 1e6, r.interval_dollars->second / 1e6});
+      if (!r.price) return std::string{"?"};
+      const auto [low, high] = numbers_in(*r.interval_price);
+      return ranged(r.price->value() / 1e6, {low / 1e6, high / 1e6});
     });
   rows.add("USD a GPU-hour", [](const R& r) {
     return r.cost->dollars_per_gpu_hour ? fmt::format("{:.4g}{}", *r.cost->dollars_per_gpu_hour, r.price_kind == "stated" ? ", stated" : "")
@@ -137,10 +138,10 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
   rows.add("  interest", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.interest_dollars; }); });
   rows.add("  electricity", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.electricity_dollars; }); });
   rows.add("  site", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.site_dollars; }); });
-  rows.add("to buy, million USD", [](const R& r) { return r.capital_dollars ? million(*r.capital_dollars) : std::string{}; });
+  rows.add("to buy, million USD", [](const R& r) { return r.capital ? million(r.capital->value()) : std::string{}; });
   rows.add("cheaper than renting after, months", [](const R& r) {
     constexpr double month = day_seconds * 365.25 / 12;
-    return r.break_even_seconds ? digits(*r.break_even_seconds / month, 3) : std::string{};
+    return r.break_even ? digits(r.break_even->value() / month, 3) : std::string{};
   });
 }
 
@@ -159,7 +160,7 @@ void add_sources(Page& page, const ProjectedRun& r) {
   page.section(r.system);
   TextTable table{"", ""};
   table.row("layout", layout_text(*r.layout));
-  if (r.wait_seconds > 0) table.row("delivery", fmt::format("{}; {}", *r.delivery, r.delivery_source));
+  if (r.wait > Time{}) table.row("delivery", fmt::format("{}; {}", *r.delivery, r.delivery_source));
   table.row("kernels", kernels_words(r.kernels));
   table.row("failures", fmt::format("{:.3g} a day, a checkpoint every {} ({})", r.failures->failures_per_day,
                                     duration_text(r.failures->checkpoint_every.value()), r.failures->failure_source));
@@ -183,13 +184,13 @@ void add_sources(Page& page, const ProjectedRun& r) {
 void project_text(Page& page, const ProjectAnswer& a) {
   page.title("{}, {} tokens, {} sequences of {} tokens a step, {}{}", a.model, count_text(a.tokens), a.global_batch, a.sequence,
              a.precision,
-             a.in_seconds ? ", in " + duration_text(*a.in_seconds)
-             : a.done_by  ? ", by " + *a.done_by
+             a.in        ? ", in " + duration_text(a.in->value())
+             : a.done_by ? ", by " + *a.done_by
                           : "");
   for (const ProjectedRun& r : a.rows)
     if (r.usual_spares) page.say(spares_text(r));
   Rows rows{a.rows};
-  const bool dated = a.done_by || std::any_of(a.rows.begin(), a.rows.end(), [](const ProjectedRun& r) { return r.wait_seconds > 0; });
+  const bool dated = a.done_by || std::any_of(a.rows.begin(), a.rows.end(), [](const ProjectedRun& r) { return r.wait > Time{}; });
   add_work(rows, dated), add_money(rows, a);
   page.table(rows.table());
   for (const ProjectedRun& r : a.rows)

@@ -70,7 +70,7 @@ TEST_CASE("GPUs that a layout leaves idle are paid in compare as in project", "[
   p.model.name = "moe-1.8t", p.gpus = 1152, p.global_batch = 2304, p.tokens = 1e12;
   const ProjectAnswer projected = answer(p);
   CHECK(projected.rows.front().idle_gpus == rack.idle_gpus);
-  CHECK(projected.rows.front().step_seconds == Approx(rack.step->value()));
+  CHECK(projected.rows.front().step.value() == Approx(rack.step->value()));
 }
 
 TEST_CASE("a bill, a comparison and a project pay for the same GPUs, of servers, racks, slices and what is rented together", "[answers]") {

@@ -44,7 +44,7 @@ TEST_CASE("a tighter limit never makes the cheapest machine cheaper, and what it
     CAPTURE(days, a.value.value_or("none"), a.reason);
     REQUIRE(a.satisfied);
     CHECK(*a.measure >= looser);
-    CHECK(a.run->seconds <= q.in->value());
+    CHECK(a.run->time <= *q.in);
     looser = *a.measure;
   }
   q.in = units::s(60 * day), q.budget = units::USD(looser);
@@ -61,9 +61,9 @@ TEST_CASE("the best machine is that of brute force over numbers of GPUs") {
       auto one = bought<ProjectRequest>("dgx-h100,gb200-nvl72");
       one.gpus = gpus, one.in = q.in;
       for (const ProjectedRun& r : answer(one).rows) {
-        if (!r.trouble.empty() || !*r.in_time || *r.site_watts > *q.megawatts * 1e6) continue;
+        if (!r.trouble.empty() || !*r.in_time || *r.site_power > units::MW(*q.megawatts)) continue;
         CAPTURE(gpus, r.system, found.run->gpus, *found.value);
-        CHECK(*found.measure <= (by == BestMachine::cheapest ? *r.dollars : r.seconds) * 1.02);
+        CHECK(*found.measure <= (by == BestMachine::cheapest ? r.price->value() : r.time.value()) * 1.02);
       }
     }
   }
@@ -136,7 +136,7 @@ TEST_CASE("a machine's default stack is the same whichever question it is asked 
   const ProjectedRun run = answer(project).rows.front();
   CHECK(planned.stack == usual_stack(Generation::tpu));
   CHECK(run.layout->stack == planned.stack);
-  CHECK(run.step_seconds == Approx(planned.layouts.front().step.value()));
+  CHECK(run.step.value() == Approx(planned.layouts.front().step.value()));
   NeedRequest need;
   need.unknown = "gpus", need.over = "256", need.step = units::s(1e6);
   need.system = plan.system, need.model = plan.model, need.global_batch = 512;

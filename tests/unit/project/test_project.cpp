@@ -44,23 +44,23 @@ TEST_CASE("a run is put together from plan, goodput and cost") {
   plan.system.name = "dgx-h100", plan.model.name = "llama3-8b", plan.gpus = 256, plan.global_batch = 512;
   const PlannedLayout best = answer(plan).layouts.front();
   CHECK(*r.layout == best);
-  CHECK(r.step_seconds == best.step.value());
+  CHECK(r.step.value() == best.step.value());
   GoodputRequest failing;
   failing.system.name = "dgx-h100", failing.model.name = "llama3-8b", failing.gpus = 256, failing.spares = r.spares;
   CHECK(r.goodput == answer(failing).goodput);
   CHECK(r.failures->spares_to_wait_a_thousandth == r.spares);
   CHECK(r.paid_gpus == 256 + 8 * r.spares + r.idle_gpus);
   CHECK(r.steps == Approx(1e12 / (512 * 4096.0)));
-  CHECK(r.seconds == Approx(r.steps * r.step_seconds / r.goodput));
-  CHECK(r.gpu_hours == Approx(256 * r.seconds / 3600));
+  CHECK(r.time.value() == Approx(r.steps * r.step.value() / r.goodput));
+  CHECK(r.gpu_hours == Approx(256 * r.time.value() / 3600));
   CostRequest cost;
-  cost.system.name = "dgx-h100", cost.gpus = r.paid_gpus, cost.hours = r.seconds / 3600;
+  cost.system.name = "dgx-h100", cost.gpus = r.paid_gpus, cost.hours = r.time.value() / 3600;
   const CostAnswer priced = answer(cost);
-  CHECK(*r.dollars == Approx(*priced.run->rented_dollars));
-  CHECK(*r.joules == Approx(*priced.run->joules));
-  CHECK(*r.site_watts == Approx(*priced.site_watts));
-  CHECK(*r.joules == Approx(*r.site_watts * r.seconds));
-  CHECK(*r.gpus_joules == Approx(256 * 700 * r.seconds));
+  CHECK(r.price->value() == Approx(*priced.run->rented_dollars));
+  CHECK(r.energy->value() == Approx(*priced.run->joules));
+  CHECK(r.site_power->value() == Approx(*priced.site_watts));
+  CHECK(r.energy->value() == Approx(r.site_power->value() * r.time.value()));
+  CHECK(r.gpus_energy->value() == Approx(256 * 700 * r.time.value()));
   CHECK(*r.racks == std::ceil(r.paid_gpus / 8 / 4.0));
 }
 
@@ -68,22 +68,23 @@ TEST_CASE("intervals contain the answer; a rate of failures that was given has n
   ProjectRequest q = asked("dgx-h100,gb200-nvl72");
   for (const ProjectedRun& r : answer(q).rows) {
     CAPTURE(r.system, r.trouble);
-    for (const auto& [value, ends] : {std::pair{r.step_seconds, r.interval_step_seconds}, std::pair{r.goodput, r.interval_goodput},
-                                      std::pair{r.seconds, r.interval_seconds}, std::pair{r.gpu_hours, r.interval_gpu_hours},
-                                      std::pair{*r.joules, *r.interval_joules}, std::pair{*r.dollars, *r.interval_dollars}}) {
+    for (const auto& [value, ends] :
+         {std::pair{r.step.value(), numbers_in(r.interval_step)}, std::pair{r.goodput, r.interval_goodput},
+          std::pair{r.time.value(), numbers_in(r.interval)}, std::pair{r.gpu_hours, r.interval_gpu_hours},
+          std::pair{r.energy->value(), numbers_in(*r.interval_energy)}, std::pair{r.price->value(), numbers_in(*r.interval_price)}}) {
       CHECK(inside(value, ends));
       CHECK(ends.first > 0);
     }
     CHECK(r.interval_goodput.second <= 1);
-    CHECK(r.interval_seconds.second / r.seconds >= r.interval_step_seconds.second / r.step_seconds);
+    CHECK(r.interval.second.value() / r.time.value() >= r.interval_step.second.value() / r.step.value());
   }
   const ProjectedRun any = answer(q).rows[0];
   q.fleet = "llama3";
   const ProjectedRun known = answer(q).rows[0];
-  CHECK(known.seconds == any.seconds);
+  CHECK(known.time.value() == any.time.value());
   CHECK(known.interval_goodput == std::pair{known.goodput, known.goodput});
-  CHECK(known.interval_seconds.second < any.interval_seconds.second);
-  CHECK(known.interval_seconds.second / known.seconds == Approx(known.interval_step_seconds.second / known.step_seconds));
+  CHECK(known.interval.second.value() < any.interval.second.value());
+  CHECK(known.interval.second.value() / known.time.value() == Approx(known.interval_step.second.value() / known.step.value()));
 }
 
 TEST_CASE("GPUs are the least that end in time, as need finds them, with spares and turns counted") {
@@ -96,7 +97,7 @@ TEST_CASE("GPUs are the least that end in time, as need finds them, with spares 
       REQUIRE(r.trouble.empty());
       CHECK(r.gpus_found);
       CHECK(*r.in_time);
-      CHECK(r.seconds <= q.in->value());
+      CHECK(r.time.value() <= q.in->value());
       NeedRequest n;
       n.unknown = "gpus", n.system.name = r.system, n.model = q.model, n.global_batch = q.global_batch;
       n.tokens = q.tokens, n.in = *q.in * use, n.goodput = true;
@@ -118,21 +119,21 @@ TEST_CASE("time, money and energy follow tokens; half of each day takes more tha
   const ProjectedRun one = answer(q).rows[0];
   q.tokens = 3e12;
   const ProjectedRun three = answer(q).rows[0];
-  CHECK(three.seconds == Approx(3 * one.seconds));
-  CHECK(*three.dollars == Approx(3 * *one.dollars));
-  CHECK(*three.joules == Approx(3 * *one.joules));
+  CHECK(three.time.value() == Approx(3 * one.time.value()));
+  CHECK(three.price->value() == Approx(3 * one.price->value()));
+  CHECK(three.energy->value() == Approx(3 * one.energy->value()));
   q.tokens = 1e12, q.use = 0.5;
   const ProjectedRun half = answer(q).rows[0];
   const double turn = (one.failures->stall + one.failures->recovery).value();
-  CHECK(half.seconds == Approx(2 * one.seconds / (1 - turn / 43200)));
-  CHECK(*half.dollars == Approx(*one.dollars / (1 - turn / 43200)));
+  CHECK(half.time.value() == Approx(2 * one.time.value() / (1 - turn / 43200)));
+  CHECK(half.price->value() == Approx(one.price->value() / (1 - turn / 43200)));
   q.use = turn / 86400 * 0.9;
   CHECK_THAT(message_of([&] { (void)answer(q); }), Contains("stopping and starting again"));
   ProjectRequest slow = asked("dgx-h100");
   slow.mttf_node = units::h(30 * 24);
   const ProjectedRun failing = answer(slow).rows[0];
   CHECK(failing.goodput < one.goodput);
-  CHECK(failing.seconds > one.seconds);
+  CHECK(failing.time.value() > one.time.value());
 }
 
 TEST_CASE("all machines are priced by one kind; a price that was given comes first") {
@@ -144,14 +145,14 @@ TEST_CASE("all machines are priced by one kind; a price that was given comes fir
   const ProjectAnswer own = answer(q);
   CHECK(own.rows[0].price_kind == "on_demand");
   CHECK(own.rows[1].price_kind == "stated");
-  CHECK(*own.rows[1].dollars == Approx(3 * own.rows[1].paid_gpus * own.rows[1].seconds / 3600));
+  CHECK(own.rows[1].price->value() == Approx(3 * own.rows[1].paid_gpus * own.rows[1].time.value() / 3600));
   q.own_prices.clear(), q.price_kind = PriceKind::owned;
   const ProjectAnswer owned = answer(q);
   CHECK(owned.price_kind == "owned");
-  CHECK(*owned.rows[0].dollars == Approx(*owned.rows[0].cost->run->owned_dollars));
+  CHECK(owned.rows[0].price->value() == Approx(*owned.rows[0].cost->run->owned_dollars));
   q.interest = 0.1, q.storage_share = 0.2, q.network = ScaleOut::fat_tree;
   const ProjectedRun more = answer(q).rows[0];
-  CHECK(*more.dollars > *owned.rows[0].dollars);
+  CHECK(more.price->value() > owned.rows[0].price->value());
   CHECK(*more.storage_share > 0.1);
   CHECK(more.cost->network == ScaleOut::fat_tree);
   q.own_prices = {{"dgx-a100", 1.0}};
@@ -185,20 +186,20 @@ TEST_CASE("need machine picks what brute force over the runs picks, under random
       for (const ProjectedRun& r : all.rows) low = std::min(low, value(r)), high = std::max(high, value(r));
       return any(0.9 * low, 1.1 * high);
     };
-    if (random() % 2 == 0) q.in = units::s(of([](const ProjectedRun& r) { return r.seconds; }));
-    if (random() % 2 == 0) q.budget = units::USD(of([](const ProjectedRun& r) { return *r.dollars; }));
-    if (random() % 2 == 0) q.megawatts = of([](const ProjectedRun& r) { return *r.site_watts / 1e6; });
+    if (random() % 2 == 0) q.in = units::s(of([](const ProjectedRun& r) { return r.time.value(); }));
+    if (random() % 2 == 0) q.budget = units::USD(of([](const ProjectedRun& r) { return r.price->value(); }));
+    if (random() % 2 == 0) q.megawatts = of([](const ProjectedRun& r) { return r.site_power->value() / 1e6; });
     if (random() % 2 == 0) q.racks = static_cast<int>(of([](const ProjectedRun& r) { return *r.racks; }));
     const auto measure = [&](const ProjectedRun& r) {
-      return q.by == BestMachine::cheapest       ? *r.dollars
-             : q.by == BestMachine::lowest_power ? *r.site_watts
+      return q.by == BestMachine::cheapest       ? r.price->value()
+             : q.by == BestMachine::lowest_power ? r.site_power->value()
              : q.by == BestMachine::fewest_gpus  ? r.gpus
-                                                 : r.seconds;
+                                                 : r.time.value();
     };
     const ProjectedRun* best = nullptr;
     for (const ProjectedRun& r : all.rows) {
-      const bool keeps = r.seconds <= numbers_in(q.in).value_or(1e300) && *r.dollars <= numbers_in(q.budget).value_or(1e300) &&
-                         *r.site_watts / 1e6 <= q.megawatts.value_or(1e300) && *r.racks <= q.racks.value_or(1 << 30);
+      const bool keeps = r.time.value() <= numbers_in(q.in).value_or(1e300) && r.price->value() <= numbers_in(q.budget).value_or(1e300) &&
+                         r.site_power->value() / 1e6 <= q.megawatts.value_or(1e300) && *r.racks <= q.racks.value_or(1 << 30);
       if (keeps && (best == nullptr || measure(r) < measure(*best))) best = &r;
     }
     const NeedMachineAnswer found = answer(q);
@@ -235,9 +236,9 @@ TEST_CASE("published runs lie inside the intervals of one question each") {
     const double tokens = 16384 * 400e12 / 2.626e12 * 0.9 * 54 * 86400;
     q.tokens = tokens;
     const ProjectedRun snapshot = answer(q).rows[0];
-    INFO(tokens << " tokens, " << snapshot.seconds / 86400 << " days");
-    CHECK(inside(54 * 86400.0, snapshot.interval_seconds));
-    CHECK(snapshot.seconds == Approx(54 * 86400.0).epsilon(0.25));
+    INFO(tokens << " tokens, " << snapshot.time.value() / 86400 << " days");
+    CHECK(inside(54 * 86400.0, numbers_in(snapshot.interval)));
+    CHECK(snapshot.time.value() == Approx(54 * 86400.0).epsilon(0.25));
   }
   SECTION("DeepSeek-V3: 2.664 M H800 hours of pretraining on 14.8 T tokens, 2.788 M in all (arXiv 2412.19437)") {
     ProjectRequest q;
@@ -258,11 +259,11 @@ TEST_CASE("published runs lie inside the intervals of one question each") {
     q.gpus = 384, q.global_batch = 2048, q.sequence = 2048, q.tokens = 366e9;
     q.tp = 4, q.pp = 12, q.dp = 8, q.zero = 1, q.microbatch = 2, q.recompute = Recompute::full;
     const ProjectedRun r = answer(q).rows[0];
-    INFO(r.gpu_hours << " h, " << *r.gpus_joules / 3.6e9 << " MWh, " << *r.racks_joules / 3.6e9 << " MWh");
+    INFO(r.gpu_hours << " h, " << r.gpus_energy->value() / 3.6e9 << " MWh, " << r.racks_energy->value() / 3.6e9 << " MWh");
     CHECK(inside(1082990, r.interval_gpu_hours));
     const double by = r.interval_gpu_hours.second / r.gpu_hours, least = r.interval_gpu_hours.first / r.gpu_hours;
-    CHECK(inside(433.196, {*r.gpus_joules / 3.6e9 * least, *r.gpus_joules / 3.6e9 * by}));
-    CHECK(inside(433.196 + 256.646, {*r.racks_joules / 3.6e9 * least, *r.racks_joules / 3.6e9 * by}));
+    CHECK(inside(433.196, {r.gpus_energy->value() / 3.6e9 * least, r.gpus_energy->value() / 3.6e9 * by}));
+    CHECK(inside(433.196 + 256.646, {r.racks_energy->value() / 3.6e9 * least, r.racks_energy->value() / 3.6e9 * by}));
   }
 }
 
@@ -288,11 +289,11 @@ TEST_CASE("a run that must end by a day is one that must end within the days lef
   within.in = units::h(30 * 24);
   const ProjectedRun one = answer(by).rows[0], other = answer(within).rows[0];
   CHECK(one.gpus == other.gpus);
-  CHECK(one.seconds == other.seconds);
+  CHECK(one.time.value() == other.time.value());
   CHECK(one.in_time == other.in_time);
   CHECK(one.sure_in_time == other.sure_in_time);
   CHECK(*one.ends <= "2027-01-31");
-  CHECK(*one.ends == day_text(after(*parse_day("2027-01-01"), one.seconds)));
+  CHECK(*one.ends == day_text(after(*parse_day("2027-01-01"), one.time.value())));
   CHECK(one.interval_ends->first <= *one.ends);
   CHECK(*one.ends <= one.interval_ends->second);
 }
@@ -304,10 +305,10 @@ TEST_CASE("a machine that comes later has less time, and one that comes too late
   r.deliveries = {{"dgx-h100", "2027-02"}};
   const ProjectAnswer later = answer(r);
   CHECK(later.rows[0].gpus > now);
-  CHECK(later.rows[0].wait_seconds == 58 * 86400.0);
+  CHECK(later.rows[0].wait.value() == 58 * 86400.0);
   CHECK(later.rows[0].delivery_source == "as given");
   CHECK(*later.rows[0].ends <= "2027-03-31");
-  CHECK(later.rows[1].wait_seconds == 0);
+  CHECK(later.rows[1].wait.value() == 0);
   r.deliveries = {{"dgx-h100", "2027-04-01"}};
   CHECK_THAT(answer(r).rows[0].trouble, Contains("2027-04-01") && Contains("2027-03-31"));
   const auto refused = [&](auto change) {

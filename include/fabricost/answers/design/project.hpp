@@ -113,28 +113,31 @@ struct ProjectedRun {
   int used_gpus = 0, idle_gpus = 0, spares = 0, paid_gpus = 0;
   std::optional<int> usual_spares{};
   std::optional<double> usual_goodput{};
-  double step_seconds = 0;
-  std::pair<double, double> interval_step_seconds{};
+  Time step{};
+  std::pair<Time, Time> interval_step{};
   double mfu = 0, steps = 0, goodput = 0;
   std::optional<int> better_batch{};
   double better_batch_gain = 0;
   std::pair<double, double> interval_goodput{};
   std::pair<int, int> interval_spares{};
-  double seconds = 0;
-  std::pair<double, double> interval_seconds{};
+  Time time{};
+  std::pair<Time, Time> interval{};
   double gpu_hours = 0;
   std::pair<double, double> interval_gpu_hours{};
   std::optional<std::string> delivery{}, ends{};
-  double wait_seconds = 0;
+  Time wait{};
   std::string delivery_source{};
   std::optional<std::pair<std::string, std::string>> interval_ends{};
   std::optional<bool> in_time{};
   bool sure_in_time = false;
-  std::optional<double> racks{}, site_watts{}, gpus_joules{}, racks_joules{}, joules{};
-  std::optional<std::pair<double, double>> interval_joules{};
-  std::optional<double> dollars{};
-  std::optional<std::pair<double, double>> interval_dollars{};
-  std::optional<double> capital_dollars{}, break_even_seconds{};
+  std::optional<double> racks{};
+  std::optional<Watts> site_power{};
+  std::optional<Joules> gpus_energy{}, racks_energy{}, energy{};
+  std::optional<std::pair<Joules, Joules>> interval_energy{};
+  std::optional<Dollars> price{};
+  std::optional<std::pair<Dollars, Dollars>> interval_price{};
+  std::optional<Dollars> capital{};
+  std::optional<Time> break_even{};
   std::optional<std::string> price_kind{};
   std::optional<double> network_share{}, storage_share{};
   std::string kernels{};
@@ -166,8 +169,8 @@ struct ProjectedRun {
               left_out),
         gives(&A::paid_gpus, "paid_gpus", "paid_gpus",
               "GPUs of the job, idle ones and spares, in whole racks: what racks, power and money are of."),
-        gives(&A::step_seconds, "step_s", "step_seconds", "Of one step, s."),
-        gives(&A::interval_step_seconds, "step_interval_s", "interval_step_seconds", "(low, high), s: nine steps in ten."),
+        gives(&A::step, "step_s", "step_seconds", "Of one step, s."),
+        gives(&A::interval_step, "step_interval_s", "interval_step_seconds", "(low, high), s: nine steps in ten."),
         gives(&A::mfu, "mfu", "mfu", "As of plan."),
         gives(&A::better_batch, "better_batch", "better_batch",
               "A batch up to a quarter larger with a tenth more tokens a second, as the GPUs divide it better; None: there is none.", 1,
@@ -177,27 +180,27 @@ struct ProjectedRun {
         gives(&A::goodput, "goodput", "goodput", "Share of the time that is work that counts."),
         gives(&A::interval_goodput, "goodput_interval", "interval_goodput",
               "(low, high): with failures as of the published fleets; the same twice where a rate is given."),
-        gives(&A::seconds, "days", "seconds", "How long the run takes, s.", days),
-        gives(&A::interval_seconds, "days_interval", "interval_seconds", "(low, high), s.", days),
+        gives(&A::time, "days", "seconds", "How long the run takes, s.", days),
+        gives(&A::interval, "days_interval", "interval_seconds", "(low, high), s.", days),
         gives(&A::gpu_hours, "gpu_hours", "gpu_hours", "GPUs of the job x the time the run has them / 3600."),
         gives(&A::interval_gpu_hours, "gpu_hours_interval", "interval_gpu_hours", "(low, high)."),
         gives(&A::delivery, "delivery", "delivery", "The earliest day on which the machine can be had; None: not known."),
         gives(&A::delivery_source, "delivery_source", "delivery_source", "Who says so.", 1, left_out),
-        gives(&A::wait_seconds, "wait_days", "wait_seconds", "From the earliest start until then, s.", days, left_out),
+        gives(&A::wait, "wait_days", "wait_seconds", "From the earliest start until then, s.", days, left_out),
         gives(&A::ends, "ends", "ends", "The day on which the run ends that starts then, or on the start asked for; None: not known."),
         gives(&A::interval_ends, "ends_interval", "interval_ends", "(early, late), at both ends of the time.", 1, left_out),
         gives(&A::in_time, "in_time", "in_time", "Whether it ends in time; None: no time was given."),
         gives(&A::sure_in_time, "sure_in_time", "sure_in_time", "Whether it does, or does not, at both ends of the interval."),
         gives(&A::racks, "racks", "racks", "Of servers; None: not known."),
-        gives(&A::site_watts, "site_MW", "site_watts", "(racks + switches) x PUE, W; None: no power is known.", 1e6),
-        gives(&A::gpus_joules, "gpus_MWh", "gpus_joules", "GPUs of the job at their own rating, J; None: not known.", 3.6e9),
-        gives(&A::racks_joules, "racks_MWh", "racks_joules", "Servers paid for, without switches and cooling, J.", 3.6e9),
-        gives(&A::joules, "site_MWh", "joules", "Of the site with cooling, J.", 3.6e9),
-        gives(&A::interval_joules, "site_MWh_interval", "interval_joules", "(low, high), J.", 3.6e9),
-        gives(&A::dollars, "usd", "dollars", "By the one kind of price, USD; None: it is not known of this machine."),
-        gives(&A::interval_dollars, "usd_interval", "interval_dollars", "(low, high), USD: of the time; prices are taken as exact."),
-        gives(&A::capital_dollars, "capital_usd", "capital_dollars", "To buy servers, network and storage, USD; None: not known."),
-        gives(&A::break_even_seconds, "break_even_days", "break_even_seconds",
+        gives(&A::site_power, "site_MW", "site_watts", "(racks + switches) x PUE, W; None: no power is known.", 1e6),
+        gives(&A::gpus_energy, "gpus_MWh", "gpus_joules", "GPUs of the job at their own rating, J; None: not known.", 3.6e9),
+        gives(&A::racks_energy, "racks_MWh", "racks_joules", "Servers paid for, without switches and cooling, J.", 3.6e9),
+        gives(&A::energy, "site_MWh", "joules", "Of the site with cooling, J.", 3.6e9),
+        gives(&A::interval_energy, "site_MWh_interval", "interval_joules", "(low, high), J.", 3.6e9),
+        gives(&A::price, "usd", "dollars", "By the one kind of price, USD; None: it is not known of this machine."),
+        gives(&A::interval_price, "usd_interval", "interval_dollars", "(low, high), USD: of the time; prices are taken as exact."),
+        gives(&A::capital, "capital_usd", "capital_dollars", "To buy servers, network and storage, USD; None: not known."),
+        gives(&A::break_even, "break_even_days", "break_even_seconds",
               "Busy time after which buying has cost less than renting, s; None: never, or not known.", days),
         gives(&A::price_kind, "price_kind", "price_kind", "on_demand, reserved, owned or stated (given); None: not known."),
         gives(&A::network_share, "network_share", "network_share",
@@ -214,7 +217,7 @@ struct ProjectedRun {
 struct ProjectAnswer {
   std::string model;
   double tokens = 0;
-  std::optional<double> in_seconds;
+  std::optional<Time> in;
   std::optional<std::string> done_by, start;
   int global_batch = 0, sequence = 0;
   std::string precision;
@@ -225,7 +228,7 @@ struct ProjectAnswer {
     using A = ProjectAnswer;
     return Table{gives(&A::model, "model", "model", "Name of the model."),
                  gives(&A::tokens, "tokens", "tokens", "Of the run."),
-                 gives(&A::in_seconds, "in_days", "in_seconds", "The longest run, s; None: any.", day_seconds),
+                 gives(&A::in, "in_days", "in_seconds", "The longest run, s; None: any.", day_seconds),
                  gives(&A::done_by, "done_by", "done_by", "The day by which it must end; None: any."),
                  gives(&A::start, "start", "start", "The earliest start; None: no day is known."),
                  gives(&A::global_batch, "global_batch", "global_batch", "Sequences of a step."),
