@@ -4,6 +4,7 @@
 
 #include "text.hpp"
 
+#include <fabricost/fields/fields.hpp>
 #include <fabricost/fields/samples.hpp>
 #include <fabricost/readings/points.hpp>
 
@@ -48,11 +49,13 @@ template <class Row, class Get>
   for (const Row& row : rows) out.push_back(std::invoke(get, row));
   return out;
 }
-/// The same as an array: texts or numbers.
+/// The same as an array: texts, numbers, or quantities as numbers in their coherent units.
 template <class Row, class Get>
 [[nodiscard]] pybind11::array column_of(const std::vector<Row>& rows, const Get& get) {
   using T = std::remove_cvref_t<std::invoke_result_t<const Get&, const Row&>>;
-  if constexpr (std::is_arithmetic_v<T>) {
+  if constexpr (HasQuantities<T>) {
+    return column_of(rows, [&](const Row& row) { return numbers_in(std::invoke(get, row)); });
+  } else if constexpr (std::is_arithmetic_v<T>) {
     pybind11::array_t<T> out(static_cast<pybind11::ssize_t>(rows.size()));
     std::transform(rows.begin(), rows.end(), out.mutable_data(), [&](const Row& row) { return std::invoke(get, row); });
     return out;

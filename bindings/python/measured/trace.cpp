@@ -73,26 +73,26 @@ template <HasFields Row>
 void add_trace(py::module_& module) {
   add_answer<TracedCollective>(module, "TracedCollective", "Calls of one operation, group and size in a job's traces, or one call.")
       .def("__repr__", [](const TracedCollective& c) {
-        return fmt::format("{} x {} in group {}: {:.4g} s of wire, {}", c.count, c.operation, c.group, c.wire_seconds, c.verdict);
+        return fmt::format("{} x {} in group {}: {:.4g} s of wire, {}", c.count, c.operation, c.group, c.wire.value(), c.verdict);
       });
   add_answer<TracedProcessGroup>(module, "TracedProcessGroup", "A process group of a traced job.")
       .def("__repr__", [](const TracedProcessGroup& g) { return fmt::format("group {}: {}, {} ranks", g.name, g.kind, g.size); });
   add_answer<TracedWait>(module, "TracedWait", "What one rank waited for another.").def("__repr__", [](const TracedWait& w) {
-    return fmt::format("rank {} waits {:.4g} s for rank {}", w.rank, w.seconds, w.for_rank);
+    return fmt::format("rank {} waits {:.4g} s for rank {}", w.rank, w.time.value(), w.for_rank);
   });
   add_answer<TracedRank>(module, "TracedRank", "A rank's trace.").def("__repr__", [](const TracedRank& r) {
     return fmt::format("rank {}: last to {} calls", r.rank, r.calls_last);
   });
   add_answer<TracedChange>(module, "TracedChange", "What one change gives a replayed job.").def("__repr__", [](const TracedChange& c) {
-    return fmt::format("{}: {:.4g} s, {:+.2f} %", c.change, c.step_seconds, 100 * c.gain);
+    return fmt::format("{}: {:.4g} s, {:+.2f} %", c.change, c.step.value(), 100 * c.gain);
   });
   add_answer<TraceReplay>(module, "TraceReplay", "A traced job on another machine, or without what held it up.")
       .def("__repr__", [](const TraceReplay& r) {
-        return fmt::format("<TraceReplay on {}: {:.4g} s, {:.3g} times the traced step>", r.system, r.step_seconds, r.ratio);
+        return fmt::format("<TraceReplay on {}: {:.4g} s, {:.3g} times the traced step>", r.system, r.step.value(), r.ratio);
       });
   add_answer<TracedAgainst>(module, "TracedAgainst", "A term of a traced step beside that of a plan.")
       .def("__repr__", [](const TracedAgainst& t) {
-        return fmt::format("{}: {:.4g} s, planned {:.4g} s", t.name, t.run_seconds, t.plan_seconds);
+        return fmt::format("{}: {:.4g} s, planned {:.4g} s", t.name, t.run.value(), t.plan.value());
       });
   add_answer<TraceSkipped>(module, "TraceSkipped", "Events of traces that were left out.").def("__repr__", [](const TraceSkipped& s) {
     return fmt::format("{} x {}", s.events, s.reason);
@@ -115,7 +115,7 @@ void add_trace(py::module_& module) {
           "was predicted.")
       .def("__repr__", [](const TraceAnswer& a) {
         return fmt::format("<TraceReport: {}, a step of {:.4g} s, {}>", counted(static_cast<double>(a.ranks.size()), "rank"),
-                           a.step_seconds, counted(static_cast<double>(a.findings.size()), "finding"));
+                           a.step.value(), counted(static_cast<double>(a.findings.size()), "finding"));
       });
   add_face<TraceRequest>(module, "read_trace", 1,
                          R"(Reads the traces of a job (PyTorch's profiler, one file a rank, packed or not, or a folder of them): which

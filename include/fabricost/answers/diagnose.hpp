@@ -101,9 +101,11 @@ struct DifferenceAnswer {
 /// One size of the log, beside its prediction.
 struct DiagnosedSize {
   std::string operation;
-  double bytes = 0;
+  Bytes bytes{};
   int ranks = 0, nodes = 0;
-  double measured_seconds = 0, predicted_seconds = 0, low_seconds = 0, high_seconds = 0, bus_bytes_per_second = 0, ratio = 0;
+  Time measured{}, predicted{}, low{}, high{};
+  Bandwidth bus_bandwidth{};
+  double ratio = 0;
   bool operator==(const DiagnosedSize&) const = default;
 
   static constexpr auto fields() {
@@ -113,11 +115,11 @@ struct DiagnosedSize {
         gives(&A::bytes, "bytes", "bytes", "Size, byte."),
         detail::give_ranks<A>,
         detail::give_nodes<A>,
-        gives(&A::measured_seconds, "measured_us", "measured_seconds", "Median of the log's times, s.", in_microseconds),
-        gives(&A::predicted_seconds, "predicted_us", "predicted_seconds", "Prediction, s.", in_microseconds),
-        gives(&A::low_seconds, "interval_us[]", "low_seconds", "Least of nine in ten measurements, s.", in_microseconds),
-        gives(&A::high_seconds, "interval_us[]", "high_seconds", "Most of nine in ten measurements, s.", in_microseconds),
-        gives(&A::bus_bytes_per_second, "busbw_GBps", "bus_bytes_per_second", "Measured bus bandwidth, byte/s.", in_gigabytes_per_second),
+        gives(&A::measured, "measured_us", "measured_seconds", "Median of the log's times, s.", in_microseconds),
+        gives(&A::predicted, "predicted_us", "predicted_seconds", "Prediction, s.", in_microseconds),
+        gives(&A::low, "interval_us[]", "low_seconds", "Least of nine in ten measurements, s.", in_microseconds),
+        gives(&A::high, "interval_us[]", "high_seconds", "Most of nine in ten measurements, s.", in_microseconds),
+        gives(&A::bus_bandwidth, "busbw_GBps", "bus_bytes_per_second", "Measured bus bandwidth, byte/s.", in_gigabytes_per_second),
         gives(&A::ratio, "ratio", "", "Measured over predicted.")};
   }
 };

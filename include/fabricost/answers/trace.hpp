@@ -61,16 +61,16 @@ struct TraceRequest {
 struct TracedCollective {
   std::string operation, group;
   int ranks = 0, ranks_seen = 0;
-  std::optional<double> bytes{};
+  std::optional<Bytes> bytes{};
   std::string dtype{};
   int count = 0, messages = 1;
-  double at_seconds = 0, wire_seconds = 0, wait_seconds = 0, mean_wait_seconds = 0;
+  Time at{}, wire{}, wait{}, mean_wait{};
   std::optional<int> last_rank{};
-  double exposed_seconds = 0;
-  std::optional<double> predicted_seconds{};
-  std::optional<std::pair<double, double>> interval_seconds{};
+  Time exposed{};
+  std::optional<Time> predicted{};
+  std::optional<std::pair<Time, Time>> interval{};
   std::string verdict{}, bound{};
-  std::optional<double> slow_since_seconds{};
+  std::optional<Time> slow_since{};
   bool operator==(const TracedCollective&) const = default;
 
   static constexpr auto fields() {
@@ -84,21 +84,20 @@ struct TracedCollective {
         gives(&A::dtype, "dtype", "dtype", "Element type; empty: not said."),
         gives(&A::count, "count", "count", "How many calls."),
         gives(&A::messages, "messages", "messages", "Calls of the program that one of them carries out: coalesced ones count as one."),
-        gives(&A::at_seconds, "at_s", "at_seconds", "When the first began, from the start of the traces, s."),
-        gives(&A::wire_seconds, "wire_s", "wire_seconds",
+        gives(&A::at, "at_s", "at_seconds", "When the first began, from the start of the traces, s."),
+        gives(&A::wire, "wire_s", "wire_seconds",
               "Last start to last end, s: the median where `bound` is exact, the least where it is upper."),
-        gives(&A::wait_seconds, "wait_s", "wait_seconds", "The longest time a rank waited in it for the last one, s."),
-        gives(&A::mean_wait_seconds, "mean_wait_s", "mean_wait_seconds", "Mean of the same over ranks and calls, s."),
+        gives(&A::wait, "wait_s", "wait_seconds", "The longest time a rank waited in it for the last one, s."),
+        gives(&A::mean_wait, "mean_wait_s", "mean_wait_seconds", "Mean of the same over ranks and calls, s."),
         gives(&A::last_rank, "last_rank", "last_rank", "The rank that came last then; None: one rank is seen."),
-        gives(&A::exposed_seconds, "exposed_s", "exposed_seconds",
+        gives(&A::exposed, "exposed_s", "exposed_seconds",
               "What no kernel covered of a rank's time in it, waiting included, mean of ranks and calls, s."),
-        gives(&A::predicted_seconds, "predicted_s", "predicted_seconds", "Prediction, s; None: none is possible."),
-        gives(&A::interval_seconds, "interval_s", "interval_seconds", "(low, high), s: nine in ten measurements fall between; None: none."),
+        gives(&A::predicted, "predicted_s", "predicted_seconds", "Prediction, s; None: none is possible."),
+        gives(&A::interval, "interval_s", "interval_seconds", "(low, high), s: nine in ten measurements fall between; None: none."),
         gives(&A::verdict, "verdict", "verdict",
               "sound, slow or better than predicted, slow_or_waiting where ranks are missing; else unknown."),
         gives(&A::bound, "bound", "bound", "exact: all ranks are seen; upper: with the waiting of those that are; none: no time is known."),
-        gives(&A::slow_since_seconds, "slow_since_s", "slow_since_seconds", "When the first slow call of them began, s; None: none is.", {},
-              true)};
+        gives(&A::slow_since, "slow_since_s", "slow_since_seconds", "When the first slow call of them began, s; None: none is.", {}, true)};
   }
 };
 
@@ -127,7 +126,7 @@ struct TracedProcessGroup {
 /// Who waited for whom.
 struct TracedWait {
   int rank = 0, for_rank = 0;
-  double seconds = 0;
+  Time time{};
   int calls = 0;
   bool operator==(const TracedWait&) const = default;
 
@@ -135,7 +134,7 @@ struct TracedWait {
     using A = TracedWait;
     return Table{gives(&A::rank, "rank", "rank", "The rank that waited."),
                  gives(&A::for_rank, "for_rank", "for_rank", "The one that came last."),
-                 gives(&A::seconds, "wait_s", "seconds", "All such waiting, s."), gives(&A::calls, "calls", "calls", "In how many calls.")};
+                 gives(&A::time, "wait_s", "seconds", "All such waiting, s."), gives(&A::calls, "calls", "calls", "In how many calls.")};
   }
 };
 
@@ -143,21 +142,20 @@ struct TracedWait {
 struct TracedRank {
   int rank = 0;
   std::string file, gpu;
-  double window_seconds = 0, clock_seconds = 0;
+  Time window{}, clock{};
   int calls_last = 0;
-  double others_wait_seconds = 0;
+  Time others_wait{};
   bool operator==(const TracedRank&) const = default;
 
   static constexpr auto fields() {
     using A = TracedRank;
-    return Table{
-        gives(&A::rank, "rank", "rank", "Its number."),
-        gives(&A::file, "file", "file", "Its trace."),
-        gives(&A::gpu, "gpu", "gpu", "What the trace calls its GPU; may be empty."),
-        gives(&A::window_seconds, "window_s", "window_seconds", "First start to last end of its GPU's work, s."),
-        gives(&A::clock_seconds, "clock_s", "clock_seconds", "Its clock against that of the first rank, s; taken out of all else."),
-        gives(&A::calls_last, "calls_last", "calls_last", "Collectives that it came last to."),
-        gives(&A::others_wait_seconds, "others_wait_s", "others_wait_seconds", "What another rank waited for it, mean of the others, s.")};
+    return Table{gives(&A::rank, "rank", "rank", "Its number."),
+                 gives(&A::file, "file", "file", "Its trace."),
+                 gives(&A::gpu, "gpu", "gpu", "What the trace calls its GPU; may be empty."),
+                 gives(&A::window, "window_s", "window_seconds", "First start to last end of its GPU's work, s."),
+                 gives(&A::clock, "clock_s", "clock_seconds", "Its clock against that of the first rank, s; taken out of all else."),
+                 gives(&A::calls_last, "calls_last", "calls_last", "Collectives that it came last to."),
+                 gives(&A::others_wait, "others_wait_s", "others_wait_seconds", "What another rank waited for it, mean of the others, s.")};
   }
 };
 
@@ -175,13 +173,14 @@ struct TraceSkipped {
 /// The step after one change, everything else as it is replayed.
 struct TracedChange {
   std::string change;
-  double step_seconds = 0, gain = 0;
+  Time step{};
+  double gain = 0;
   bool operator==(const TracedChange&) const = default;
 
   static constexpr auto fields() {
     using A = TracedChange;
     return Table{gives(&A::change, "change", "change", "As in `without straggler`, `NICs of twice the rate`."),
-                 gives(&A::step_seconds, "step_s", "step_seconds", "The step then, s."),
+                 gives(&A::step, "step_s", "step_seconds", "The step then, s."),
                  gives(&A::gain, "gain", "gain", "Step before over step after, less 1.")};
   }
 };
@@ -189,8 +188,9 @@ struct TracedChange {
 /// The traced job replayed: its kernels and calls in their order, each as long as it takes there (src/trace/replay.cpp).
 struct TraceReplay {
   std::string system;
-  double step_seconds = 0, ratio = 1;
-  std::pair<double, double> interval_seconds{};
+  Time step{};
+  double ratio = 1;
+  std::pair<Time, Time> interval{};
   std::vector<StepTerm> terms{}, path{};
   std::vector<TracedChange> changes{};
   std::vector<std::string> assumed{};
@@ -200,9 +200,9 @@ struct TraceReplay {
     using A = TraceReplay;
     return Table{
         gives(&A::system, "system", "system", "Name of the machine it is replayed on; empty: its own, which is not known."),
-        gives(&A::step_seconds, "step_s", "step_seconds", "A step there, s."),
+        gives(&A::step, "step_s", "step_seconds", "A step there, s."),
         gives(&A::ratio, "over_traced", "ratio", "That over the step of the traces."),
-        gives(&A::interval_seconds, "interval_s", "interval_seconds", "(low, high), s: all that is predicted at its fast or its slow end."),
+        gives(&A::interval, "interval_s", "interval_seconds", "(low, high), s: all that is predicted at its fast or its slow end."),
         gives(&A::terms, "terms", "terms", "What a step is spent on there, a list of StepTerm; they sum to it."),
         gives(&A::path, "path", "path",
               "What binds: the chain of work that could not have begun earlier, a list of StepTerm, longest first; they sum to "
@@ -215,7 +215,7 @@ struct TraceReplay {
 /// A term of the run beside that of a plan.
 struct TracedAgainst {
   std::string name;
-  double run_seconds = 0, plan_seconds = 0;
+  Time run{}, plan{};
   bool operator==(const TracedAgainst&) const = default;
 
   static constexpr auto fields() {
@@ -223,8 +223,8 @@ struct TracedAgainst {
     return Table{gives(&A::name, "name", "name",
                        "step, compute, tensor, context, expert, pipeline, data, bubble, waiting, copies, idle, other; exposed: "
                        "all communication among them."),
-                 gives(&A::run_seconds, "run_s", "run_seconds", "Of a step of the traces, s."),
-                 gives(&A::plan_seconds, "plan_s", "plan_seconds", "Of a step of the plan, s.")};
+                 gives(&A::run, "run_s", "run_seconds", "Of a step of the traces, s."),
+                 gives(&A::plan, "plan_s", "plan_seconds", "Of a step of the plan, s.")};
   }
 };
 
@@ -236,12 +236,12 @@ struct TraceAnswer {
   bool system_guessed = false;
   std::vector<TracedCollective> collectives{};
   std::vector<TracedProcessGroup> groups{};
-  double step_seconds = 0;
+  Time step{};
   int steps = 0;
   std::vector<StepTerm> terms{};
   std::vector<TracedRank> ranks{};
   std::vector<TracedWait> waits{};
-  double clock_doubt_seconds = 0;
+  Time clock_doubt{};
   std::vector<TraceSkipped> skipped{};
   std::vector<std::string> notes{};
   std::optional<TraceReplay> replay{};
@@ -257,13 +257,12 @@ struct TraceAnswer {
         gives(&A::system_guessed, "system_guessed", "system_guessed", "True: told from the traces, not by the caller."),
         gives(&A::collectives, "collectives", "collectives", "List of TracedCollective, the slow ones first; with `calls` in order."),
         gives(&A::groups, "groups", "groups", "List of TracedProcessGroup."),
-        gives(&A::step_seconds, "step.step_s", "step_seconds",
-              "A step, s: the mean of the ranks' windows over the steps the program marked."),
+        gives(&A::step, "step.step_s", "step_seconds", "A step, s: the mean of the ranks' windows over the steps the program marked."),
         gives(&A::steps, "step.steps", "steps", "Steps that the program marked; without, 1: all of the trace."),
         gives(&A::terms, "step.terms", "terms", "What a step was spent on, a list of StepTerm; they sum to it."),
         gives(&A::ranks, "ranks", "ranks", "List of TracedRank."),
         gives(&A::waits, "waits", "waits", "List of TracedWait, longest first."),
-        gives(&A::clock_doubt_seconds, "clock_doubt_s", "clock_doubt_seconds",
+        gives(&A::clock_doubt, "clock_doubt_s", "clock_doubt_seconds",
               "How far the ends of a collective still lie apart on the aligned clocks, s, the median."),
         gives(&A::skipped, "skipped", "skipped", "List of TraceSkipped."),
         names_fields(gives(&A::notes, "notes", "notes", "What could not be told, and why.")),

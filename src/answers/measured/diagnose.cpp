@@ -43,8 +43,8 @@ DiagnosisAnswer answer(const DiagnoseRequest& request) {
   for (const NextQuestion& q : d.next) out.next.push_back({q.ask, q.tells, q.bits});
   for (const RuleSeen& r : d.rules) out.rules.push_back({r.rule, std::string{name(r.cause)}, r.weight});
   for (const ComparedSize& s : d.sizes)
-    out.sizes.push_back({std::string{name(s.operation.collective)}, s.operation.bytes.value(), s.ranks, s.operation.nodes, s.measured,
-                         s.predicted, s.low, s.high, s.bus, s.measured / s.predicted});
+    out.sizes.push_back({std::string{name(s.operation.collective)}, s.operation.bytes, s.ranks, s.operation.nodes, units::s(s.measured),
+                         units::s(s.predicted), units::s(s.low), units::s(s.high), units::B_per_s(s.bus), s.measured / s.predicted});
   for (const Difference& one : d.differences) out.differences.push_back({one.what, one.here, one.there});
   return out;
 }

@@ -74,20 +74,21 @@ struct Planned {
   return out;
 }
 
-[[nodiscard]] std::string shown_time(double seconds) { return time_text(Time::from_value(seconds)); }
+[[nodiscard]] std::string shown_time(Time t) { return time_text(t); }
+[[nodiscard]] Time length_of(Time t) { return t < Time{} ? -t : t; }
 
 /// A sentence on a term that differs.
 [[nodiscard]] std::string words_on(const TracedAgainst& one) {
-  const double apart = one.run_seconds - one.plan_seconds;
-  const std::string both = fmt::format("{} of the run's step, {} of the plan's", shown_time(one.run_seconds), shown_time(one.plan_seconds));
-  const std::string_view more = apart > 0 ? "more" : "less";
-  if (one.name == "waiting") return fmt::format("Waiting for other ranks takes {} {}: {}.", shown_time(std::fabs(apart)), more, both);
+  const Time apart = one.run - one.plan;
+  const std::string both = fmt::format("{} of the run's step, {} of the plan's", shown_time(one.run), shown_time(one.plan));
+  const std::string_view more = apart > Time{} ? "more" : "less";
+  if (one.name == "waiting") return fmt::format("Waiting for other ranks takes {} {}: {}.", shown_time(length_of(apart)), more, both);
   if (one.name == "idle")
-    return fmt::format("GPUs stand idle {} {}: {}.", shown_time(std::fabs(apart)), apart > 0 ? "longer" : "shorter", both);
-  if (one.name == "bubble") return fmt::format("Stages wait {} {} for each other: {}.", shown_time(std::fabs(apart)), more, both);
+    return fmt::format("GPUs stand idle {} {}: {}.", shown_time(length_of(apart)), apart > Time{} ? "longer" : "shorter", both);
+  if (one.name == "bubble") return fmt::format("Stages wait {} {} for each other: {}.", shown_time(length_of(apart)), more, both);
   if (is_exposed(one.name))
-    return fmt::format("Exposed communication of {} groups takes {} {}: {}.", one.name, shown_time(std::fabs(apart)), more, both);
-  return fmt::format("{} takes {} {}: {}.", one.name == "compute" ? "Compute" : "Copying", shown_time(std::fabs(apart)), more, both);
+    return fmt::format("Exposed communication of {} groups takes {} {}: {}.", one.name, shown_time(length_of(apart)), more, both);
+  return fmt::format("{} takes {} {}: {}.", one.name == "compute" ? "Compute" : "Copying", shown_time(length_of(apart)), more, both);
 }
 
 }  // namespace
@@ -100,25 +101,26 @@ void say_against(const std::string& file, TraceAnswer& answer) {
     const auto at = terms.find(name);
     return at == terms.end() ? 0.0 : at->second;
   };
-  answer.against.push_back({"step", answer.step_seconds, plan.step});
-  TracedAgainst exposed{"exposed", 0, 0};
+  const Time planned = units::s(plan.step);
+  answer.against.push_back({"step", answer.step, planned});
+  TracedAgainst exposed{.name = "exposed"};
   for (const std::string_view name : rows_in_order) {
-    const TracedAgainst one{std::string{name}, of(run, name), of(plan.terms, name)};
-    if (is_exposed(name)) exposed.run_seconds += one.run_seconds, exposed.plan_seconds += one.plan_seconds;
-    if (one.run_seconds != 0 || one.plan_seconds != 0) answer.against.push_back(one);
+    const TracedAgainst one{std::string{name}, units::s(of(run, name)), units::s(of(plan.terms, name))};
+    if (is_exposed(name)) exposed.run += one.run, exposed.plan += one.plan;
+    if (one.run != Time{} || one.plan != Time{}) answer.against.push_back(one);
   }
   std::vector<TracedAgainst> apart(answer.against.begin() + 1, answer.against.end());
   answer.against.push_back(exposed);
-  const double more = answer.step_seconds - plan.step;
-  answer.parted.push_back(fmt::format("The run's step takes {}, the plan's {}: {} {}, {:.2g} times.", shown_time(answer.step_seconds),
-                                      shown_time(plan.step), shown_time(std::fabs(more)), more > 0 ? "more" : "less",
-                                      answer.step_seconds / plan.step));
+  const Time more = answer.step - planned;
+  answer.parted.push_back(fmt::format("The run's step takes {}, the plan's {}: {} {}, {:.2g} times.", shown_time(answer.step),
+                                      shown_time(planned), shown_time(length_of(more)), more > Time{} ? "more" : "less",
+                                      answer.step / planned));
   std::stable_sort(apart.begin(), apart.end(), [](const TracedAgainst& a, const TracedAgainst& b) {
-    return std::fabs(a.run_seconds - a.plan_seconds) > std::fabs(b.run_seconds - b.plan_seconds);
+    return length_of(a.run - a.plan) > length_of(b.run - b.plan);
   });
   constexpr int worth_saying = 100;  // one part of the step in so many
   for (const TracedAgainst& one : apart)
-    if (std::fabs(one.run_seconds - one.plan_seconds) * worth_saying > std::max(answer.step_seconds, plan.step))
+    if (length_of(one.run - one.plan) * worth_saying > std::max(answer.step, planned))
       answer.parted.push_back(words_on(one));
 }
 

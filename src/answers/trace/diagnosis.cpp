@@ -44,7 +44,7 @@ namespace {
 }
 
 [[nodiscard]] std::optional<DiagnosedSize> size_of(const TraceAnswer& trace, const TracedCollective& row) {
-  if (!row.bytes || !row.predicted_seconds || !row.interval_seconds || row.bound != "exact") return std::nullopt;
+  if (!row.bytes || !row.predicted || !row.interval || row.bound != "exact") return std::nullopt;
   const auto group =
       std::find_if(trace.groups.begin(), trace.groups.end(), [&](const TracedProcessGroup& one) { return one.name == row.group; });
   const auto collective = parse_collective(row.operation);
@@ -53,12 +53,12 @@ namespace {
       .bytes = *row.bytes,
       .ranks = row.ranks,
       .nodes = group == trace.groups.end() ? 0 : group->nodes,
-      .measured_seconds = row.wire_seconds,
-      .predicted_seconds = *row.predicted_seconds,
-      .low_seconds = row.interval_seconds->first,
-      .high_seconds = row.interval_seconds->second,
-      .bus_bytes_per_second = collective && row.wire_seconds > 0 ? *row.bytes / row.wire_seconds * bus_factor(*collective, row.ranks) : 0,
-      .ratio = row.wire_seconds / *row.predicted_seconds};
+      .measured = row.wire,
+      .predicted = *row.predicted,
+      .low = row.interval->first,
+      .high = row.interval->second,
+      .bus_bandwidth = collective && row.wire > Time{} ? *row.bytes / row.wire * bus_factor(*collective, row.ranks) : Bandwidth{},
+      .ratio = row.wire / *row.predicted};
 }
 
 }  // namespace

@@ -17,42 +17,40 @@ namespace {
 /// A sentence and its cost, seconds of a rank.
 using Found = std::pair<double, std::string>;
 
-[[nodiscard]] std::string time(double seconds) { return time_text(Time::from_value(seconds)); }
+[[nodiscard]] std::string time(Time t) { return time_text(t); }
 [[nodiscard]] std::string what(const TracedCollective& row) {
-  const std::string size = row.bytes ? fmt::format(" of {}", size_text(Bytes::from_value(*row.bytes))) : "";
+  const std::string size = row.bytes ? fmt::format(" of {}", size_text(*row.bytes)) : "";
   return fmt::format("{}{} in group {}", row.operation, size, row.group);
 }
 
 void late_ranks(const TraceAnswer& a, std::vector<Found>& out) {
   constexpr int worth_saying = 100;  // one part of a rank's window in so many
-  double window = 0;
-  for (const TracedRank& one : a.ranks) window = std::max(window, one.window_seconds);
+  Time window{};
+  for (const TracedRank& one : a.ranks) window = std::max(window, one.window);
   std::map<int, const TracedCollective*> longest;
   for (const TracedCollective& row : a.collectives) {
     if (!row.last_rank) continue;
     const TracedCollective*& at = longest[*row.last_rank];
-    if (at == nullptr || row.wait_seconds > at->wait_seconds) at = &row;
+    if (at == nullptr || row.wait > at->wait) at = &row;
   }
   for (const TracedRank& one : a.ranks) {
-    if (one.calls_last == 0 || one.others_wait_seconds * worth_saying < window) continue;
+    if (one.calls_last == 0 || one.others_wait * worth_saying < window) continue;
     std::string text = fmt::format("Rank {} comes last to {} collective{}: another rank waits {} for it", one.rank, one.calls_last,
-                                   one.calls_last == 1 ? "" : "s", time(one.others_wait_seconds));
+                                   one.calls_last == 1 ? "" : "s", time(one.others_wait));
     if (const auto row = longest.find(one.rank); row != longest.end())
-      text += fmt::format("; longest in the {} at {}, {} of waiting before {} of wire", what(*row->second), time(row->second->at_seconds),
-                          time(row->second->wait_seconds), time(row->second->wire_seconds));
-    out.emplace_back(one.others_wait_seconds, text + ".");
+      text += fmt::format("; longest in the {} at {}, {} of waiting before {} of wire", what(*row->second), time(row->second->at),
+                          time(row->second->wait), time(row->second->wire));
+    out.emplace_back(one.others_wait.value(), text + ".");
   }
 }
 
 void slow_rows(const TraceAnswer& a, std::vector<Found>& out) {
   for (const TracedCollective& row : a.collectives) {
-    if (row.verdict != "slow" || !row.predicted_seconds || !row.interval_seconds) continue;
-    std::string text = fmt::format("{} takes {}, {:.2g} times its prediction of {} ({} to {})", what(row), time(row.wire_seconds),
-                                   row.wire_seconds / *row.predicted_seconds, time(*row.predicted_seconds),
-                                   time(row.interval_seconds->first), time(row.interval_seconds->second));
-    if (row.slow_since_seconds && *row.slow_since_seconds > row.at_seconds)
-      text += fmt::format(", since {}", time(*row.slow_since_seconds));
-    out.emplace_back(std::max(0.0, (row.wire_seconds - *row.predicted_seconds) * row.count), text + ".");
+    if (row.verdict != "slow" || !row.predicted || !row.interval) continue;
+    std::string text = fmt::format("{} takes {}, {:.2g} times its prediction of {} ({} to {})", what(row), time(row.wire),
+                                   row.wire / *row.predicted, time(*row.predicted), time(row.interval->first), time(row.interval->second));
+    if (row.slow_since && *row.slow_since > row.at) text += fmt::format(", since {}", time(*row.slow_since));
+    out.emplace_back(std::max(0.0, ((row.wire - *row.predicted) * row.count).value()), text + ".");
   }
 }
 
@@ -64,16 +62,16 @@ void slow_groups(const TraceAnswer& a, std::vector<Found>& out) {
   std::map<std::tuple<std::string, double, int, std::string, int>, std::vector<const TracedCollective*>> alike;
   for (const TracedCollective& row : a.collectives)
     if (row.bound == "exact" && row.bytes)
-      alike[{row.operation, *row.bytes, row.ranks, kinds[row.group], nodes[row.group]}].push_back(&row);
+      alike[{row.operation, row.bytes->value(), row.ranks, kinds[row.group], nodes[row.group]}].push_back(&row);
   for (auto& [key, rows] : alike) {
     if (rows.size() < 3) continue;
-    std::sort(rows.begin(), rows.end(), [](const auto* x, const auto* y) { return x->wire_seconds < y->wire_seconds; });
-    const double middle = rows[(rows.size() - 1) / 2]->wire_seconds;
+    std::sort(rows.begin(), rows.end(), [](const auto* x, const auto* y) { return x->wire < y->wire; });
+    const Time middle = rows[(rows.size() - 1) / 2]->wire;
     for (const TracedCollective* row : rows)
-      if (2 * row->wire_seconds > 3 * middle && middle > a.clock_doubt_seconds)
-        out.emplace_back((row->wire_seconds - middle) * row->count,
+      if (2 * row->wire > 3 * middle && middle > a.clock_doubt)
+        out.emplace_back(((row->wire - middle) * row->count).value(),
                          fmt::format("{} takes {}, {:.2g} times what it takes in the {} other groups like it ({}).", what(*row),
-                                     time(row->wire_seconds), row->wire_seconds / middle, rows.size() - 1, time(middle)));
+                                     time(row->wire), row->wire / middle, rows.size() - 1, time(middle)));
   }
 }
 

@@ -30,7 +30,8 @@ tr{border-bottom:1px solid #e4e4e4}svg{max-width:100%;height:auto}tr.slow td{bac
 
 using Cells = std::vector<std::string>;
 
-[[nodiscard]] std::string shown(double seconds) { return time_text(Time::from_value(seconds)); }
+[[nodiscard]] std::string shown(Time t) { return time_text(t); }
+[[nodiscard]] std::string shown(double seconds) { return shown(Time::from_value(seconds)); }
 
 class Page {
  public:
@@ -78,10 +79,10 @@ void say_collectives(Page& page, const TraceAnswer& a) {
   for (std::size_t i = 0; i < std::min(most, a.collectives.size()); ++i) {
     const TracedCollective& c = a.collectives[i];
     page.row({c.operation, c.group, fmt::format("{} of {}", c.ranks_seen, c.ranks),
-              c.bytes ? size_text(Bytes::from_value(*c.bytes)) : "?", std::to_string(c.count),
-              (c.bound == "upper" ? "at most " : "") + shown(c.wire_seconds), c.predicted_seconds ? shown(*c.predicted_seconds) : "",
-              c.interval_seconds ? fmt::format("{} to {}", shown(c.interval_seconds->first), shown(c.interval_seconds->second)) : "",
-              c.last_rank ? shown(c.wait_seconds) : "", c.last_rank ? std::to_string(*c.last_rank) : "", shown(c.exposed_seconds),
+              c.bytes ? size_text(*c.bytes) : "?", std::to_string(c.count),
+              (c.bound == "upper" ? "at most " : "") + shown(c.wire), c.predicted ? shown(*c.predicted) : "",
+              c.interval ? fmt::format("{} to {}", shown(c.interval->first), shown(c.interval->second)) : "",
+              c.last_rank ? shown(c.wait) : "", c.last_rank ? std::to_string(*c.last_rank) : "", shown(c.exposed),
               c.verdict == "unknown" ? "" : c.verdict},
              "td", c.verdict == "slow");
   }
@@ -90,14 +91,14 @@ void say_collectives(Page& page, const TraceAnswer& a) {
 }
 
 void say_replay(Page& page, const TraceReplay& r) {
-  const auto& [low, high] = r.interval_seconds;
+  const auto& [low, high] = r.interval;
   page.heading(fmt::format("Replayed on {}: a step of {} ({} to {})", r.system.empty() ? "its own machine" : r.system,
-                           shown(r.step_seconds), shown(low), shown(high)));
+                           shown(r.step), shown(low), shown(high)));
   page.terms("a step there", r.terms);
   page.terms("what binds there", r.path);
   if (!r.changes.empty()) {
     page.table({"what it would give there", "step", "gain"});
-    for (const TracedChange& one : r.changes) page.row({one.change, shown(one.step_seconds), fmt::format("{:+.1f} %", 100 * one.gain)});
+    for (const TracedChange& one : r.changes) page.row({one.change, shown(one.step), fmt::format("{:+.1f} %", 100 * one.gain)});
     page.end_table();
   }
   page.list(r.assumed);
@@ -109,7 +110,7 @@ void draw(Page& page, const TraceAnswer& a, const FoundTrace& found) {
     std::vector<int> ranks;
     for (const TracedRank& one : a.ranks) ranks.push_back(one.rank);
     std::vector<io::Waiting> waits;
-    for (const TracedWait& one : a.waits) waits.push_back({one.rank, one.for_rank, one.seconds});
+    for (const TracedWait& one : a.waits) waits.push_back({one.rank, one.for_rank, one.time.value()});
     page.picture(io::waits_svg(ranks, waits));
   }
   std::int64_t end = found.start;
@@ -127,13 +128,13 @@ void draw(Page& page, const TraceAnswer& a, const FoundTrace& found) {
 
 std::string page_of(const TraceAnswer& a) {
   const FoundTrace& found = found_of(a);
-  Page page(fmt::format("{} traced rank{}: a step of {}", a.ranks.size(), a.ranks.size() == 1 ? "" : "s", shown(a.step_seconds)));
+  Page page(fmt::format("{} traced rank{}: a step of {}", a.ranks.size(), a.ranks.size() == 1 ? "" : "s", shown(a.step)));
   page.list(a.findings);
   page.terms("a step", a.terms);
   if (!a.against.empty()) {
     page.heading("Against the plan");
     page.table({"", "run", "plan"});
-    for (const TracedAgainst& one : a.against) page.row({one.name, shown(one.run_seconds), shown(one.plan_seconds)});
+    for (const TracedAgainst& one : a.against) page.row({one.name, shown(one.run), shown(one.plan)});
     page.end_table();
     page.list(a.parted);
   }

@@ -56,7 +56,7 @@ void say_replay(const TraceRequest& request, const laid::Job& job, TraceMachine&
   const std::vector<laid::Without> without = left_out(request.without);
   if (request.on && here.system() == nullptr)
     throw Refusal("which machine are the traces of? Name it with <system>, to compare it with that of <on>", true);
-  if (job.ranks.empty() || answer.step_seconds <= 0) throw RequestError("the traces show no work of a GPU that could be replayed");
+  if (job.ranks.empty() || answer.step <= Time{}) throw RequestError("the traces show no work of a GPU that could be replayed");
   auto asked = request.on ? request.on.get(request.overrides) : nullptr;
   if (asked && asked->pod > 0) asked = std::make_shared<const System>(sliced(*asked, here.world()));
   std::optional<TraceMachine> there;
@@ -65,20 +65,23 @@ void say_replay(const TraceRequest& request, const laid::Job& job, TraceMachine&
   TraceReplay& out = answer.replay.emplace();
   out.system = asked ? asked->name : here.system() != nullptr ? here.system()->name : "";
   const laid::Replay middle = laid::replay(job, exchange.at(End::middle));
-  std::tie(out.step_seconds, out.terms) = step_of(middle.job);
+  auto [step, terms] = step_of(middle.job);
+  out.step = units::s(step), out.terms = std::move(terms);
   out.assumed = exchange.assumed();
-  out.ratio = out.step_seconds / answer.step_seconds;
+  out.ratio = out.step / answer.step;
   const double steps = 1e9 * std::max(1, job.steps);
   for (const auto& [name, ns] : middle.path) out.path.push_back({name, ns / steps});
   std::stable_sort(out.path.begin(), out.path.end(), [](const StepTerm& a, const StepTerm& b) { return a.seconds > b.seconds; });
-  const auto step_at = [&](Exchange& how, End end, laid::Without less) { return step_of(laid::replay(job, how.at(end), less).job).first; };
-  out.interval_seconds = {out.step_seconds, out.step_seconds};
+  const auto step_at = [&](Exchange& how, End end, laid::Without less) {
+    return units::s(step_of(laid::replay(job, how.at(end), less).job).first);
+  };
+  out.interval = {out.step, out.step};
   if (asked) {
-    out.interval_seconds = {std::min(out.step_seconds, step_at(exchange, End::fast, laid::Without::nothing)),
-                            std::max(out.step_seconds, step_at(exchange, End::slow, laid::Without::nothing))};
+    out.interval = {std::min(out.step, step_at(exchange, End::fast, laid::Without::nothing)),
+                    std::max(out.step, step_at(exchange, End::slow, laid::Without::nothing))};
   }
-  const auto change = [&](std::string words, double seconds) {
-    if (seconds > 0) out.changes.push_back({std::move(words), seconds, out.step_seconds / seconds - 1});
+  const auto change = [&](std::string words, Time after) {
+    if (after > Time{}) out.changes.push_back({std::move(words), after, out.step / after - 1});
   };
   for (const laid::Without one : without) {
     if (job.ranks.size() < 2) answer.notes.emplace_back("One rank is traced: who waits for whom, and how long, cannot be told.");

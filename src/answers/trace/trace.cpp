@@ -23,6 +23,10 @@ namespace {
 
 [[nodiscard]] double seconds_of(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 [[nodiscard]] double seconds_of(double ns) { return ns / 1e9; }
+template <class Count>
+[[nodiscard]] Time time_of(Count ns) {
+  return units::s(seconds_of(ns));
+}
 
 /// Whether a call's traced time is its duration: that of one rank is not, in an exchange of experts, since it waited before.
 [[nodiscard]] bool can_be_judged(const laid::Call& call) {
@@ -83,9 +87,9 @@ struct Waited {
   TracedCollective out{.operation = std::string{io::name(first.moves)}, .group = label};
   out.ranks = first.moves == io::Moves::send_recv ? 2 : group.said.size;
   out.ranks_seen = std::numeric_limits<int>::max();
-  if (first.bytes >= 0) out.bytes = first.bytes;
+  if (first.bytes >= 0) out.bytes = units::B(first.bytes);
   out.dtype = first.type.name;
-  out.at_seconds = seconds_of(first.first_start - start);
+  out.at = time_of(first.first_start - start);
   std::vector<std::int64_t> wires;
   std::int64_t longest = -1;
   double waits = 0, exposed = 0, parts = 0;
@@ -103,27 +107,27 @@ struct Waited {
     if (call->last >= 0) out.last_rank = job.ranks[static_cast<std::size_t>(call->last)].rank;
   }
   std::sort(wires.begin(), wires.end());
-  out.wire_seconds = seconds_of(first.whole ? wires[wires.size() / 2] : wires.front());
-  out.wait_seconds = seconds_of(std::max<std::int64_t>(0, longest));
-  out.mean_wait_seconds = seconds_of(waits / parts);
-  out.exposed_seconds = seconds_of(exposed / parts);
+  out.wire = time_of(first.whole ? wires[wires.size() / 2] : wires.front());
+  out.wait = time_of(std::max<std::int64_t>(0, longest));
+  out.mean_wait = time_of(waits / parts);
+  out.exposed = time_of(exposed / parts);
   out.bound = first.timing == io::Timing::none ? "none" : first.whole ? "exact" : "upper";
   out.verdict = "unknown";
   if (!row.expected) return out;
   const detail::Expected& e = *row.expected;
-  out.predicted_seconds = e.seconds;
-  out.interval_seconds = std::pair{e.low, e.high};
+  out.predicted = units::s(e.seconds);
+  out.interval = std::pair{units::s(e.low), units::s(e.high)};
   if (first.timing == io::Timing::none) return out;
   const laid::Call* const since = first.whole ? slow_since(row.calls, e.high) : nullptr;
-  const bool slow = out.wire_seconds > e.high || since != nullptr;
-  out.verdict = slow ? (first.whole ? "slow" : "slow_or_waiting") : out.wire_seconds < e.low ? "better" : "sound";
-  if (since != nullptr) out.slow_since_seconds = seconds_of(since->first_start - start);
+  const bool slow = out.wire > units::s(e.high) || since != nullptr;
+  out.verdict = slow ? (first.whole ? "slow" : "slow_or_waiting") : out.wire < units::s(e.low) ? "better" : "sound";
+  if (since != nullptr) out.slow_since = time_of(since->first_start - start);
   return out;
 }
 
 /// The time that the slow calls of a row took beyond their prediction; 0 for other rows.
-[[nodiscard]] double excess(const TracedCollective& row) {
-  return row.verdict == "slow" && row.predicted_seconds ? (row.wire_seconds - *row.predicted_seconds) * row.count : 0;
+[[nodiscard]] Time excess(const TracedCollective& row) {
+  return row.verdict == "slow" && row.predicted ? (row.wire - *row.predicted) * row.count : Time{};
 }
 
 [[nodiscard]] std::vector<TracedCollective> rows_of(const laid::Job& job, detail::TraceMachine& machine,
@@ -139,13 +143,13 @@ struct Waited {
   out.reserve(rows.size());
   for (const auto& [key, row] : rows) out.push_back(row_of(job, row, labels[row.calls.front()->group], start));
   if (each)
-    std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.at_seconds < b.at_seconds; });
+    std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
   else
     std::stable_sort(out.begin(), out.end(), [](const TracedCollective& a, const TracedCollective& b) {
       const bool x = a.verdict == "slow", y = b.verdict == "slow";
       if (x != y) return x;
       if (x) return excess(a) > excess(b);
-      return (a.wire_seconds + a.wait_seconds) * a.count > (b.wire_seconds + b.wait_seconds) * b.count;
+      return (a.wire + a.wait) * a.count > (b.wire + b.wait) * b.count;
     });
   return out;
 }
@@ -162,12 +166,12 @@ void say_waits(const laid::Job& job, TraceAnswer& out) {
       const std::int64_t one = call.wait_of(part);
       if (one == 0 || part.rank == last) continue;
       TracedWait& wait = waits[{part.rank, last}];
-      wait = {part.rank, last, wait.seconds + seconds_of(one), wait.calls + 1};
-      by_rank.at(last)->others_wait_seconds += seconds_of(one) / static_cast<double>(std::max<std::size_t>(1, out.ranks.size() - 1));
+      wait = {part.rank, last, wait.time + time_of(one), wait.calls + 1};
+      by_rank.at(last)->others_wait += time_of(one) / static_cast<double>(std::max<std::size_t>(1, out.ranks.size() - 1));
     }
   }
   for (const auto& [pair, wait] : waits) out.waits.push_back(wait);
-  std::stable_sort(out.waits.begin(), out.waits.end(), [](const TracedWait& a, const TracedWait& b) { return a.seconds > b.seconds; });
+  std::stable_sort(out.waits.begin(), out.waits.end(), [](const TracedWait& a, const TracedWait& b) { return a.time > b.time; });
 }
 
 /// Notes the limits of these traces.
@@ -210,8 +214,8 @@ TraceAnswer answer(const TraceRequest& request) {
     out.ranks.push_back({.rank = one.rank,
                          .file = one.file,
                          .gpu = one.gpu,
-                         .window_seconds = seconds_of(one.whole.length()),
-                         .clock_seconds = seconds_of(job.clocks[i].offset)});
+                         .window = time_of(one.whole.length()),
+                         .clock = time_of(job.clocks[i].offset)});
   }
   found->start = start;
   found->labels = labels_of(job);
@@ -229,9 +233,10 @@ TraceAnswer answer(const TraceRequest& request) {
                           .calls = static_cast<int>(group.calls)});
   }
   out.collectives = rows_of(job, machine, labels, request.calls, start);
-  out.clock_doubt_seconds = seconds_of(job.clock_doubt);
+  out.clock_doubt = time_of(job.clock_doubt);
   say_waits(job, out);
-  std::tie(out.step_seconds, out.terms) = detail::step_of(job);
+  auto [step, terms] = detail::step_of(job);
+  out.step = units::s(step), out.terms = std::move(terms);
   out.steps = std::max(1, job.steps);
   std::map<std::string, std::int64_t> skipped = job.skipped;
   for (const auto& [reason, files] : traces.skipped) skipped[reason] += files;

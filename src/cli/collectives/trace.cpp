@@ -44,11 +44,11 @@ void add_collectives(Page& page, const TraceAnswer& a) {
   page.table({"operation", "group", ">seen", ">size", ">calls", ">wire", ">predicted", ">longest wait", ">for rank", ">exposed", "verdict"},
              first_of(a.collectives, most_rows), [](const TracedCollective& row) {
                const bool timed = row.bound != "none";
-               return cells(
-                   row.operation, row.group, fmt::format("{} of {}", row.ranks_seen, row.ranks), row.bytes ? bytes_text(*row.bytes) : "?",
-                   row.count, !timed ? "not said" : (row.bound == "upper" ? "<= " : "") + seconds_text(row.wire_seconds),
-                   row.predicted_seconds ? seconds_text(*row.predicted_seconds) : "", row.last_rank ? seconds_text(row.wait_seconds) : "",
-                   row.last_rank, timed ? seconds_text(row.exposed_seconds) : "", row.verdict == "unknown" ? "" : row.verdict);
+               return cells(row.operation, row.group, fmt::format("{} of {}", row.ranks_seen, row.ranks),
+                            row.bytes ? bytes_text(row.bytes->value()) : "?", row.count,
+                            !timed ? "not said" : (row.bound == "upper" ? "<= " : "") + seconds_text(row.wire.value()),
+                            row.predicted ? seconds_text(row.predicted->value()) : "", row.last_rank ? seconds_text(row.wait.value()) : "",
+                            row.last_rank, timed ? seconds_text(row.exposed.value()) : "", row.verdict == "unknown" ? "" : row.verdict);
              });
   add_more(page, a.collectives.size(), most_rows);
 }
@@ -60,17 +60,17 @@ void add_shares(Page& page, const std::vector<StepTerm>& terms, double whole) {
 }
 
 void add_replay(Page& page, const TraceReplay& r) {
-  const auto& [low, high] = r.interval_seconds;
+  const auto [low, high] = numbers_in(r.interval);
   page.section("Replayed on {}: a step of {}{}, {:.3g} times that of the traces", r.system.empty() ? "its own machine" : r.system,
-               seconds_text(r.step_seconds), high > low ? fmt::format(" ({} to {})", seconds_text(low), seconds_text(high)) : "", r.ratio);
-  add_shares(page, r.terms, r.step_seconds);
+               seconds_text(r.step.value()), high > low ? fmt::format(" ({} to {})", seconds_text(low), seconds_text(high)) : "", r.ratio);
+  add_shares(page, r.terms, r.step.value());
   double path = 0;
   for (const StepTerm& term : r.path) path += term.seconds;
   page.section("What binds there: the chain that could not begin earlier"), add_shares(page, r.path, path);
   if (!r.changes.empty()) {
     page.add("\n");
     page.table({"what it would give there", ">step", ">gain"}, r.changes, [](const TracedChange& one) {
-      return cells(one.change, seconds_text(one.step_seconds), fmt::format("{:+.1f} %", 100 * one.gain));
+      return cells(one.change, seconds_text(one.step.value()), fmt::format("{:+.1f} %", 100 * one.gain));
     });
   }
   if (!r.assumed.empty()) page.add("\n"), page.items("assumed  ", r.assumed);
@@ -79,8 +79,8 @@ void add_replay(Page& page, const TraceReplay& r) {
 void add_against(Page& page, const TraceAnswer& a) {
   page.section("Against the plan");
   page.table({"", ">run", ">plan", ">run - plan"}, a.against, [](const TracedAgainst& one) {
-    const double apart = one.run_seconds - one.plan_seconds;
-    return cells(one.name, seconds_text(one.run_seconds), seconds_text(one.plan_seconds),
+    const double apart = (one.run - one.plan).value();
+    return cells(one.name, seconds_text(one.run.value()), seconds_text(one.plan.value()),
                  apart == 0 ? "" : (apart > 0 ? "+" : "-") + seconds_text(std::fabs(apart)));
   });
   page.items("  ", a.parted);
@@ -99,10 +99,9 @@ void add_groups(Page& page, const TraceAnswer& a) {
 void trace_text(Page& page, const TraceAnswer& a) {
   page.title("{} traced{}{}{}", counted(static_cast<double>(a.ranks.size()), "rank"),
              a.ranks.empty() || a.ranks.front().gpu.empty() ? "" : " of " + a.ranks.front().gpu,
-             a.step_seconds > 0 ? ": a step of " + seconds_text(a.step_seconds) : "",
-             a.steps > 1 ? fmt::format(", mean of {}", a.steps) : "");
+             a.step > Time{} ? ": a step of " + seconds_text(a.step.value()) : "", a.steps > 1 ? fmt::format(", mean of {}", a.steps) : "");
   page.items("  ", a.findings);
-  if (!a.terms.empty()) page.section("A step"), add_shares(page, a.terms, a.step_seconds);
+  if (!a.terms.empty()) page.section("A step"), add_shares(page, a.terms, a.step.value());
   if (!a.against.empty()) add_against(page, a);
   if (a.replay) add_replay(page, *a.replay);
   if (!a.collectives.empty()) {
@@ -113,7 +112,7 @@ void trace_text(Page& page, const TraceAnswer& a) {
   if (!a.waits.empty()) {
     page.section("Who waits for whom");
     page.table({">rank", ">waits", ">for rank", ">in calls"}, first_of(a.waits, max_waits),
-               [](const TracedWait& one) { return cells(one.rank, seconds_text(one.seconds), one.for_rank, one.calls); });
+               [](const TracedWait& one) { return cells(one.rank, seconds_text(one.time.value()), one.for_rank, one.calls); });
   }
   if (!a.notes.empty() || !a.skipped.empty()) page.add("\n");
   page.items("note  ", a.notes);
