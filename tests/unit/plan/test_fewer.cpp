@@ -281,11 +281,11 @@ TEST_CASE("a projected run never takes longer on more GPUs, pays for idle ones a
     const ProjectedRun run = answer(r).rows.front();
     REQUIRE(run.trouble.empty());
     CHECK(run.gpus == 8 * nodes);
-    CHECK(run.seconds <= before * (1 + plainer_within));
+    CHECK(run.time.value() <= before * (1 + plainer_within));
     CHECK(run.failures->nodes == std::ceil(run.used_gpus / 8.0));
     const int idle = nodes - run.used_gpus / 8;
     CHECK(run.paid_gpus == 8 * (nodes + std::max(0, run.spares - idle)));
-    before = run.seconds;
+    before = run.time.value();
   }
 }
 
