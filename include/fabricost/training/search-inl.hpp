@@ -123,7 +123,8 @@ FABRICOST_BODY TrainingSearch::Hope TrainingSearch::hope_of(const Layout& l, con
   // these grow with every part of a stage's time; a schedule with W apart may wait less when W is longer
   const bool grows = l.schedule == PipelineSchedule::one_f_one_b || l.schedule == PipelineSchedule::interleaved;
   const double waits = l.pp > 1 && grows ? bubble_of(l.schedule, l.pp, l.vp, l.microbatches(), times).seconds : 0;
-  return works + slower * waits > within ? Hope::none : Hope::yes;
+  if (works + slower * waits <= within) return Hope::yes;
+  return q_.batch_within > 0 ? Hope::none : Hope::none_with_fewer;  // of one batch the share of a bubble in a sequence stays as it is
 }
 
 FABRICOST_BODY std::vector<PipelineSchedule> TrainingSearch::schedules(int pp) const {
@@ -248,9 +249,9 @@ FABRICOST_BODY bool TrainingSearch::price(const Layout& l, const Pipeline& pipel
 FABRICOST_BODY bool TrainingSearch::is_too_large(const Layout& l, const Pipeline& pipeline, const Shardings& zeros) {
   Layout least = may_offload(l) ? offloaded(l) : l;
   least.offload_optimizer = states_away_ ? 1 : l.offload_optimizer;
-  // what more sharding saves, its buffers may take again
+  // what more sharding saves, its buffers may take again; mostly it needs least
   const auto every = [&](const auto& needs) {
-    return std::all_of(zeros.all().begin(), zeros.all().end(), [&](int zero) {
+    return std::all_of(zeros.all().rbegin(), zeros.all().rend(), [&](int zero) {
       least.zero = zero;
       return clearly_above(needs());
     });
