@@ -9,6 +9,7 @@
 
 #include <pybind11/numpy.h>
 
+#include <functional>
 #include <limits>
 
 namespace py = pybind11;
@@ -32,22 +33,32 @@ namespace {
 template <HasFields Row>
 [[nodiscard]] py::dict table_of(const std::vector<Row>& rows) {
   py::dict out;
-  const auto known = [&](auto member, auto number_of) {
-    constexpr double none = std::numeric_limits<double>::quiet_NaN();
-    return column_of(rows, [=](const Row& row) { return row.*member ? static_cast<double>(number_of(*(row.*member))) : none; });
-  };
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
   for_each_field<Row>([&](const auto& field) {
-    using T = typename std::remove_cvref_t<decltype(field)>::Value;
+    using Value = typename std::remove_cvref_t<decltype(field)>::Value;
+    const auto number = [member = field.member](const Row& row) {
+      if constexpr (HasQuantities<Value>)
+        return numbers_in(std::invoke(member, row));
+      else
+        return std::invoke(member, row);
+    };
+    const auto known = [&](auto of) {
+      return column_of(rows, [&](const auto& row) {
+        const auto value = number(row);
+        return value ? static_cast<double>(of(*value)) : none;
+      });
+    };
+    using T = std::remove_cvref_t<std::invoke_result_t<decltype(number), const Row&>>;
     if constexpr (std::same_as<T, std::string>) {
       const CodedTexts all = coded(texts_of(rows, field.member));
       out[field.name.data()] = py::make_tuple(all.codes, all.texts);
     } else if constexpr (std::same_as<T, std::optional<std::pair<double, double>>>) {
-      out["low_seconds"] = known(field.member, [](const auto& interval) { return interval.first; });
-      out["high_seconds"] = known(field.member, [](const auto& interval) { return interval.second; });
+      out["low_seconds"] = known([](const auto& interval) { return interval.first; });
+      out["high_seconds"] = known([](const auto& interval) { return interval.second; });
     } else if constexpr (std::same_as<T, std::optional<double>> || std::same_as<T, std::optional<int>>) {
-      out[field.name.data()] = known(field.member, [](auto number) { return number; });
+      out[field.name.data()] = known([](auto value) { return value; });
     } else if constexpr (std::is_arithmetic_v<T>) {
-      out[field.name.data()] = column_of(rows, field.member);
+      out[field.name.data()] = column_of(rows, number);
     }
   });
   return out;
