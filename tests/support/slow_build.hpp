@@ -2,7 +2,7 @@
 /// \file slow_build.hpp
 /// What tests allow for in a build without optimisation or with sanitizers.
 
-#include <cstdlib>
+#include "support/number_of.hpp"
 
 namespace support {
 
@@ -16,9 +16,6 @@ inline constexpr bool slow_build = true;
 inline constexpr double patience = slow_build ? 20 : 1;
 
 /// Of so many random draws of a property: all of them, or FABRICOST_DRAWS times as many; a tenth in a slow build, which looks for what a few show.
-inline int draws(int many) {
-  static const char* const times = std::getenv("FABRICOST_DRAWS");
-  return slow_build ? many / 10 : times == nullptr ? many : static_cast<int>(many * std::atof(times));
-}
+inline int draws(int many) { return slow_build ? many / 10 : many * static_cast<int>(number_of("FABRICOST_DRAWS", 1)); }
 
 }  // namespace support

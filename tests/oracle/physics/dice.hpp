@@ -1,17 +1,14 @@
 #pragma once
 /// \file dice.hpp
 /// How many random questions are asked, and what they are drawn from: FABRICOST_QUESTIONS and FABRICOST_SEED set both.
+#include "support/number_of.hpp"
 #include "support/random_cases.hpp"
 
 #include <cstdint>
-#include <cstdlib>
 
 namespace physics {
 
-inline long long number_of(const char* variable, long long otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::atoll(text);
-}
+using support::number_of;
 
 /// The draw of question `i` of a kind: the same for the same seed.
 inline support::Random dice(int kind, long long i) {

@@ -4,13 +4,13 @@
 
 #include "catch.hpp"
 #include "machines.hpp"
+#include "support/number_of.hpp"
 #include "support/random_cases.hpp"
 
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <cstdio>
-#include <cstdlib>
 
 using namespace fabricost;
 
@@ -25,10 +25,7 @@ GroupedCollective over(Collective c, double bytes, int size, int stride, double 
           .weight = weight};
 }
 
-long long questions() {
-  const char* text = std::getenv("FABRICOST_QUESTIONS");
-  return text == nullptr ? 600 : std::atoll(text);
-}
+long long questions() { return support::number_of("FABRICOST_QUESTIONS", 600); }
 
 /// One to four collectives of random groups.
 std::vector<GroupedCollective> random_collectives(support::Random& random, int gpus) {

@@ -9,11 +9,11 @@
 
 #include "catch.hpp"
 #include "questions.hpp"
+#include "support/number_of.hpp"
 #include "support/random_cases.hpp"
 
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <limits>
 #include <vector>
 
@@ -30,13 +30,9 @@ TrainingQuestion asked(const char* model, int gpus, int batch, int sequence = 40
 }
 double step_of(const TrainingQuestion& q, const System& system) { return plan_training(q, system).layouts.front().time.seconds; }
 
-long long number_of(const char* variable, long long otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::atoll(text);
-}
-long long questions() { return number_of("FABRICOST_QUESTIONS", 120); }
+long long questions() { return support::number_of("FABRICOST_QUESTIONS", 120); }
 /// The first question, to ask one again that failed.
-long long first_question() { return number_of("FABRICOST_FIRST", 0); }
+long long first_question() { return support::number_of("FABRICOST_FIRST", 0); }
 
 PlanRequest request(const char* model, const char* system, int gpus, int batch, int sequence) {
   PlanRequest r;

@@ -2,6 +2,7 @@
 /// The search against trying everything, and what more freedom may not do: over random questions, with engines that prefill and decode and with
 /// both apart. FABRICOST_SERVING_QUESTIONS sets how many (default 40; a long check asks 100,000), FABRICOST_SEED another start.
 
+#include "support/number_of.hpp"
 #include "support/random_cases.hpp"
 #include "rig.hpp"
 
@@ -14,7 +15,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <string>
@@ -25,10 +25,7 @@ using namespace fabricost::test;
 
 namespace {
 
-long long number_of(const char* variable, long long otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::atoll(text);
-}
+using support::number_of;
 
 const std::vector<System>& machines() {
   static const std::vector<System> all = [] {
