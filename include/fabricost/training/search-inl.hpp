@@ -217,9 +217,9 @@ FABRICOST_BODY void TrainingSearch::price_smaller(const LayerGroup& group) {
     Layout l = group.layout;
     l.pp = pipeline.pp, l.vp = pipeline.vp, l.schedule = pipeline.schedule, l.zero = q_.zero.value_or(0);
     if (pipeline.pp != stages) jobs = smaller_jobs(l, least_gpus(group)), stages = pipeline.pp;
-    for (const Job& job : jobs) {
-      l.dp = job.replicas, l.global_batch = job.batch;
-      const bool smallest = &job == &jobs.back() || (&job)[1].replicas != job.replicas;  // which needs least memory of as many replicas
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      l.dp = jobs[i].replicas, l.global_batch = jobs[i].batch;
+      const bool smallest = i + 1 == jobs.size() || jobs[i + 1].replicas != l.dp;  // which needs least memory of as many replicas
       if (is_possible(q_.model, l) && !price(l, pipeline, group) && smallest) break;
     }
   }
