@@ -94,7 +94,7 @@ void add_delivery(ProjectedRun& out, const System& system, const Prices& prices,
   const double kept = 1 - (g.stall + g.recovery).value() / (day_seconds * r.use);
   if (!(kept > 0))
     throw Refusal(fmt::format("<use>: {:.4g} of a day is no longer than stopping and starting again takes, {}", r.use,
-                              io::duration_text((g.stall + g.recovery).value())));
+                              io::duration_text(g.stall + g.recovery)));
   return kept;
 }
 

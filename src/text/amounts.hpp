@@ -49,9 +49,11 @@ namespace fabricost::io {
 
 /// "3.09 h", "2.4 days", "41 s": two to four digits in the largest unit that is at least one.
 [[nodiscard]] std::string duration_text(double seconds);
+[[nodiscard]] inline std::string duration_text(Time time) { return duration_text(time.value()); }
 
 /// "11,796 USD", "1.77 M USD", "0.0123 USD": at least three digits.
 [[nodiscard]] std::string dollars_text(double dollars);
+[[nodiscard]] inline std::string dollars_text(Dollars price) { return dollars_text(price.value()); }
 
 /// "405.9 B", "1.808 T", "12.3 k": a count, as of parameters, in four digits.
 [[nodiscard]] std::string count_text(double n);

@@ -80,9 +80,8 @@ struct Broken {
     if (!value || *value > most) out.add(what, value ? text(*value) : "not known", text(most), value ? *value / most : unknown);
   };
   const auto plain = [](double x) { return fmt::format("{:.4g}", x); };
-  if (q.in)
-    limit("time", time_of(r, end), q.in->value(), io::duration_text);
-  if (q.budget) limit("money", measure_of(r, BestMachine::cheapest, end), q.budget->value(), io::dollars_text);
+  if (q.in) limit("time", time_of(r, end), q.in->value(), [](double seconds) { return io::duration_text(seconds); });
+  if (q.budget) limit("money", measure_of(r, BestMachine::cheapest, end), q.budget->value(), [](double dollars) { return io::dollars_text(dollars); });
   if (q.megawatts) limit("MW", r.site_power ? std::optional{in(*r.site_power, units::MW).value()} : std::nullopt, *q.megawatts, plain);
   if (q.racks) limit("racks", r.racks, *q.racks, plain);
   const auto day_limit = [&](std::string_view what, const std::optional<std::string>& day, const std::string& last) {
@@ -153,10 +152,10 @@ struct BestRun {
                     : q.by == BestMachine::fewest_gpus  ? "the fewest GPUs"
                                                         : "the soonest";
   const auto say = [&out](const std::string& words) { out += ", " + words; };
-  if (q.in) say("in at most " + io::duration_text(q.in->value()));
+  if (q.in) say("in at most " + io::duration_text(*q.in));
   if (!q.done_by.empty()) say("by " + day_text(*parse_day(q.done_by)));
   if (!q.delivered_by.empty()) say("delivered by " + day_text(*parse_day(q.delivered_by)));
-  if (q.budget) say("for at most " + io::dollars_text(q.budget->value()));
+  if (q.budget) say("for at most " + io::dollars_text(*q.budget));
   if (q.megawatts) say(fmt::format("at most {:.4g} MW", *q.megawatts));
   if (q.racks) say(fmt::format("at most {} racks", *q.racks));
   return out;

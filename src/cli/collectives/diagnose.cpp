@@ -33,8 +33,8 @@ void add_sizes(Page& page, const DiagnosisAnswer& a, std::size_t most) {
   for (std::size_t i = 0; i < a.sizes.size(); ++i) {
     if ((a.sizes.size() - 1 - i) % step != 0) continue;
     const DiagnosedSize& s = a.sizes[i];
-    table.row(s.operation, bytes_text(s.bytes.value()), seconds_text(s.measured.value()), seconds_text(s.predicted.value()),
-              fmt::format("{:.2f}", s.ratio), per_second_text(s.bus_bandwidth.value()), s.measured > s.high ? "above the interval" : "");
+    table.row(s.operation, size_text(s.bytes), time_text(s.measured), time_text(s.predicted),
+              fmt::format("{:.2f}", s.ratio), rate_text(s.bus_bandwidth), s.measured > s.high ? "above the interval" : "");
   }
   page.table(table);
 }

@@ -22,8 +22,8 @@ void text_of(Page& page, const PredictAnswer& a) {
                                         : "nothing to fuse: NCCL runs here");
   if (a.upgrade)
     page.say("With {}: {} {}, {}: {:.1f} % {} ({} to {}).", a.upgrade->library, a.upgrade->algorithm, a.upgrade->protocol,
-             seconds_text(a.upgrade->time.value()), a.seconds > 0 ? 100 * std::fabs(a.upgrade->saved.value()) / a.seconds : 0,
-             a.upgrade->saved >= Time{} ? "less" : "more", seconds_text(a.upgrade->low.value()), seconds_text(a.upgrade->high.value()));
+             time_text(a.upgrade->time), a.seconds > 0 ? 100 * std::fabs(a.upgrade->saved.value()) / a.seconds : 0,
+             a.upgrade->saved >= Time{} ? "less" : "more", time_text(a.upgrade->low), time_text(a.upgrade->high));
   for (const std::string& one : a.assumed) page.say("Assumed: {}.", one);
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 /// "nic 0 of node 0 (out), 50 GB/s, shared by 8 of 8 groups of all_reduce 1 GiB over dp and ..."
 [[nodiscard]] std::string link_text(const SharedCollective& one) {
-  const std::string out = fmt::format("{}, {}", *one.link, per_second_text(one.link_bandwidth->value()));
+  const std::string out = fmt::format("{}, {}", *one.link, rate_text(*one.link_bandwidth));
   if (one.sharers.size() == 1 && one.sharers.front().groups < 2) return out + ", not shared";
   std::vector<std::string> who;
   for (const Sharer& s : one.sharers) who.push_back(s.of > 1 ? fmt::format("{} of {} groups of {}", s.groups, s.of, s.name) : s.name);
@@ -22,13 +22,13 @@ namespace {
 void shared_run_text(Page& page, const ShareAnswer& a) {
   page.width = 98;
   const bool several = a.collectives.size() > 1;
-  page.title("At once on {} GPUs, {} of {}: {}", a.gpus, counted(a.nodes, "node"), a.system, seconds_text(a.end.value()));
+  page.title("At once on {} GPUs, {} of {}: {}", a.gpus, counted(a.nodes, "node"), a.system, time_text(a.end));
   page.table(
       {"collective", ">groups", ">ranks", "runs", ">alone", ">ends", ">slowed", ">for ever"}, a.collectives, [](const SharedCollective& one) {
         const std::string least = one.slow_down > one.least_slow_down * (1 + 1e-6) ? fmt::format("{:.2f} to ", one.least_slow_down) : "";
         return cells(one.name, one.groups, one.ranks, fmt::format("{} {}", one.alone.algorithm.view(), one.alone.protocol.view()),
-                     time_text(one.alone.time()), seconds_text(one.end.value()), fmt::format("{}{:.2f} x", least, one.slow_down),
-                     seconds_text(one.time.value()));
+                     time_text(one.alone.time()), time_text(one.end), fmt::format("{}{:.2f} x", least, one.slow_down),
+                     time_text(one.time));
       });
   page.add("\n");
   for (const SharedCollective& one : a.collectives)
@@ -36,7 +36,7 @@ void shared_run_text(Page& page, const ShareAnswer& a) {
   if (a.sharp.turns > 1)
     page.say("SHARP: {} aggregations at once take {} turns on {} switches; the times are those of one turn.", a.sharp.jobs, a.sharp.turns,
              a.sharp.switches);
-  if (several) page.say("One after the other they would take {}.", seconds_text(a.in_turn.value()));
+  if (several) page.say("One after the other they would take {}.", time_text(a.in_turn));
   page.say(
       "Ends: they start together, and links are shared anew whenever one ends. Slowed and for ever: as long as all of them run. "
       "What a collective spends on latency is not slowed down.");

@@ -45,10 +45,10 @@ void add_collectives(Page& page, const TraceAnswer& a) {
              first_of(a.collectives, most_rows), [](const TracedCollective& row) {
                const bool timed = row.bound != "none";
                return cells(row.operation, row.group, fmt::format("{} of {}", row.ranks_seen, row.ranks),
-                            row.bytes ? bytes_text(row.bytes->value()) : "?", row.count,
-                            !timed ? "not said" : (row.bound == "upper" ? "<= " : "") + seconds_text(row.wire.value()),
-                            row.predicted ? seconds_text(row.predicted->value()) : "", row.last_rank ? seconds_text(row.wait.value()) : "",
-                            row.last_rank, timed ? seconds_text(row.exposed.value()) : "", row.verdict == "unknown" ? "" : row.verdict);
+                            row.bytes ? size_text(*row.bytes) : "?", row.count,
+                            !timed ? "not said" : (row.bound == "upper" ? "<= " : "") + time_text(row.wire),
+                            row.predicted ? time_text(*row.predicted) : "", row.last_rank ? time_text(row.wait) : "",
+                            row.last_rank, timed ? time_text(row.exposed) : "", row.verdict == "unknown" ? "" : row.verdict);
              });
   add_more(page, a.collectives.size(), most_rows);
 }
@@ -62,7 +62,7 @@ void add_shares(Page& page, const std::vector<StepTerm>& terms, double whole) {
 void add_replay(Page& page, const TraceReplay& r) {
   const auto [low, high] = numbers_in(r.interval);
   page.section("Replayed on {}: a step of {}{}, {:.3g} times that of the traces", r.system.empty() ? "its own machine" : r.system,
-               seconds_text(r.step.value()), high > low ? fmt::format(" ({} to {})", seconds_text(low), seconds_text(high)) : "", r.ratio);
+               time_text(r.step), high > low ? fmt::format(" ({} to {})", seconds_text(low), seconds_text(high)) : "", r.ratio);
   add_shares(page, r.terms, r.step.value());
   double path = 0;
   for (const StepTerm& term : r.path) path += term.seconds;
@@ -70,7 +70,7 @@ void add_replay(Page& page, const TraceReplay& r) {
   if (!r.changes.empty()) {
     page.add("\n");
     page.table({"what it would give there", ">step", ">gain"}, r.changes, [](const TracedChange& one) {
-      return cells(one.change, seconds_text(one.step.value()), fmt::format("{:+.1f} %", 100 * one.gain));
+      return cells(one.change, time_text(one.step), fmt::format("{:+.1f} %", 100 * one.gain));
     });
   }
   if (!r.assumed.empty()) page.add("\n"), page.items("assumed  ", r.assumed);
@@ -80,7 +80,7 @@ void add_against(Page& page, const TraceAnswer& a) {
   page.section("Against the plan");
   page.table({"", ">run", ">plan", ">run - plan"}, a.against, [](const TracedAgainst& one) {
     const double apart = (one.run - one.plan).value();
-    return cells(one.name, seconds_text(one.run.value()), seconds_text(one.plan.value()),
+    return cells(one.name, time_text(one.run), time_text(one.plan),
                  apart == 0 ? "" : (apart > 0 ? "+" : "-") + seconds_text(std::fabs(apart)));
   });
   page.items("  ", a.parted);
@@ -99,7 +99,7 @@ void add_groups(Page& page, const TraceAnswer& a) {
 void trace_text(Page& page, const TraceAnswer& a) {
   page.title("{} traced{}{}{}", counted(static_cast<double>(a.ranks.size()), "rank"),
              a.ranks.empty() || a.ranks.front().gpu.empty() ? "" : " of " + a.ranks.front().gpu,
-             a.step > Time{} ? ": a step of " + seconds_text(a.step.value()) : "", a.steps > 1 ? fmt::format(", mean of {}", a.steps) : "");
+             a.step > Time{} ? ": a step of " + time_text(a.step) : "", a.steps > 1 ? fmt::format(", mean of {}", a.steps) : "");
   page.items("  ", a.findings);
   if (!a.terms.empty()) page.section("A step"), add_shares(page, a.terms, a.step.value());
   if (!a.against.empty()) add_against(page, a);
@@ -112,7 +112,7 @@ void trace_text(Page& page, const TraceAnswer& a) {
   if (!a.waits.empty()) {
     page.section("Who waits for whom");
     page.table({">rank", ">waits", ">for rank", ">in calls"}, first_of(a.waits, max_waits),
-               [](const TracedWait& one) { return cells(one.rank, seconds_text(one.time.value()), one.for_rank, one.calls); });
+               [](const TracedWait& one) { return cells(one.rank, time_text(one.time), one.for_rank, one.calls); });
   }
   if (!a.notes.empty() || !a.skipped.empty()) page.add("\n");
   page.items("note  ", a.notes);

@@ -30,15 +30,15 @@ struct Explained : Request {
 void storage_text(Page& page, const StorageAnswer& a, const Explained<StorageRequest>& request) {
   constexpr std::array<std::string_view, 3> who{"every node reads all", "every node reads its part", "its part, then all_gather"};
   page.width = 98;
-  page.title("{} from storage into {} of {}, {}", bytes_text(a.bytes.value()), counted(a.gpus, "GPU"), counted(a.nodes, "node"), a.system);
+  page.title("{} from storage into {} of {}, {}", size_text(a.bytes), counted(a.gpus, "GPU"), counted(a.nodes, "node"), a.system);
   page.say("Read by {}{} a node{}.",
            request.client ? fmt::format("{} of {}, ", counted(request.ports.value_or(1), "port"), *request.client) : "",
-           per_second_text(a.node_bandwidth.value()), request.behind_host ? ", behind the processor" : "");
+           rate_text(a.node_bandwidth), request.behind_host ? ", behind the processor" : "");
   TextTable rows{"who reads what", ">direct", "held by", ">through the host", "held by"};
   for (std::size_t i = 0; i < a.ways.size(); ++i) {
     const auto sharing = static_cast<std::size_t>(a.made.ways[i].sharing);
-    rows.row(a.nodes == 1 ? "the node" : std::string{who[sharing]}, seconds_text(a.ways[i].direct.value()), a.ways[i].direct_bottleneck,
-             seconds_text(a.ways[i].through_host.value()), a.ways[i].through_host_bottleneck);
+    rows.row(a.nodes == 1 ? "the node" : std::string{who[sharing]}, time_text(a.ways[i].direct), a.ways[i].direct_bottleneck,
+             time_text(a.ways[i].through_host), a.ways[i].through_host_bottleneck);
   }
   page.table(rows);
   request.explain_on(page, explain(a.made));
@@ -47,7 +47,7 @@ void storage_text(Page& page, const StorageAnswer& a, const Explained<StorageReq
 [[nodiscard]] std::string window_text(const AccessAnswer& a, const AccessRequest& request) {
   if (a.by_dma) return "by DMA, no bound on bytes in flight";
   if (!a.in_flight) return "with no bound on bytes in flight";
-  const std::string in_flight = bytes_text(a.in_flight->value()) + " in flight";
+  const std::string in_flight = size_text(*a.in_flight) + " in flight";
   return request.in_flight ? in_flight : counted(request.warps.value_or(1), "warp") + ", " + in_flight;
 }
 
@@ -64,7 +64,7 @@ void access_text(Page& page, const AccessAnswer& a, const Explained<AccessReques
   page.title("Over {} ({}) against RDMA by one {} port, {}", a.tier, window_text(a, request), a.nic_tier, a.system);
   page.table({">size", ">store", ">load", ">RDMA", "faster than RDMA"}, a.sizes(), [](const AccessOfSize& at) {
     const bool store = at.store <= at.rdma, load = at.load <= at.rdma;
-    return cells(bytes_text(at.bytes.value()), seconds_text(at.store.value()), seconds_text(at.load.value()), seconds_text(at.rdma.value()),
+    return cells(size_text(at.bytes), time_text(at.store), time_text(at.load), time_text(at.rdma),
                  store && load ? "store, load"
                  : store       ? "store"
                  : load        ? "load"
@@ -79,10 +79,10 @@ void access_text(Page& page, const AccessAnswer& a, const Explained<AccessReques
 
 void incast_text(Page& page, const IncastAnswer& a, const Explained<IncastRequest>& request) {
   page.width = 98;
-  page.title("{} of {} each to one port of {}", counted(a.senders, "sender"), bytes_text(a.bytes.value()), a.system);
+  page.title("{} of {} each to one port of {}", counted(a.senders, "sender"), size_text(a.bytes), a.system);
   TextTable rows{"", ">time", ">rate of each"};
-  rows.row("one alone", seconds_text(a.alone.value()), per_second_text(a.made.one.rate));
-  rows.row("all at once", seconds_text(a.time.value()), per_second_text(a.bandwidth.value()));
+  rows.row("one alone", time_text(a.alone), per_second_text(a.made.one.rate));
+  rows.row("all at once", time_text(a.time), rate_text(a.bandwidth));
   page.table(rows);
   page.say("A lossless network holds the senders back by that much; others behind the same buffers suffer too, which is not modelled.");
   request.explain_on(page, explain(a.made));

@@ -15,16 +15,16 @@ void add_facts(Page& page, const GoodputAnswer& a) {
   TextTable facts{"", ">", ""};
   facts.row("failures", fmt::format("{:.3g} a day", a.failures_per_day),
             fmt::format("{:.3g} per 1000 node-days ({})", a.failures_per_1000_node_days, a.failure_source));
-  facts.row("mean time between", duration_text(a.mttf.value()), "1 / (nodes x rate)");
-  facts.row("checkpoint every", duration_text(a.checkpoint_every.value()),
-            fmt::format("{}; Young {}, Daly {}, exact {}", a.own_interval ? "as given" : "the best", duration_text(a.young.value()),
-                        duration_text(a.daly.value()), duration_text(a.best.value())));
-  facts.row("of which the job waits", duration_text(a.stall.value()),
-            a.drain > Time{}  ? fmt::format("and it can be loaded {} later", duration_text(a.drain.value()))
+  facts.row("mean time between", duration_text(a.mttf), "1 / (nodes x rate)");
+  facts.row("checkpoint every", duration_text(a.checkpoint_every),
+            fmt::format("{}; Young {}, Daly {}, exact {}", a.own_interval ? "as given" : "the best", duration_text(a.young),
+                        duration_text(a.daly), duration_text(a.best)));
+  facts.row("of which the job waits", duration_text(a.stall),
+            a.drain > Time{}  ? fmt::format("and it can be loaded {} later", duration_text(a.drain))
             : a.checkpoint ? fmt::format("{:.3g} TB, 14 bytes a parameter", a.checkpoint->value() / 1e12)
                                  : "");
-  facts.row("recovery", duration_text(a.recovery.value()),
-            a.reload > Time{} ? "of which loading " + duration_text(a.reload.value()) : "detect, restart, load");
+  facts.row("recovery", duration_text(a.recovery),
+            a.reload > Time{} ? "of which loading " + duration_text(a.reload) : "detect, restart, load");
   page.table(facts);
 }
 
@@ -41,11 +41,11 @@ void add_shares(Page& page, const GoodputAnswer& a) {
   shares.row("recovery", share_text(a.recovery_share), "1 - e^(-R/M): it may fail, too");
   if (a.repair > Time{})
     shares.row("waiting for a node", share_text(a.waiting_share),
-               fmt::format("{} spares, back after {}; {} spares would wait 0.1 %", a.spares, duration_text(a.repair.value()),
+               fmt::format("{} spares, back after {}; {} spares would wait 0.1 %", a.spares, duration_text(a.repair),
                            a.spares_to_wait_a_thousandth));
   if (a.links)
     shares.row("standing still for links", share_text(a.flaps_share),
-               fmt::format("{:.0f} links, {:.3g} flaps a day of {}{}", *a.links, *a.flaps_per_day, duration_text(a.flap_stall->value()),
+               fmt::format("{:.0f} links, {:.3g} flaps a day of {}{}", *a.links, *a.flaps_per_day, duration_text(*a.flap_stall),
                            *a.fatal_flaps_per_day > 0 ? fmt::format("; {:.3g} a day end the job", *a.fatal_flaps_per_day) : ""));
   if (a.lost_rails)
     shares.row(
@@ -66,7 +66,7 @@ void goodput_text(Page& page, const GoodputAnswer& a) {
   page.table({">GPUs", ">fails every", ">checkpoint every", ">counts", slowest ? ">mean over slowest" : "", slowest ? ">both" : ""},
              a.by_scale, [](const GoodputAtScale& one) {
                const auto if_known = [](const std::optional<double>& share) { return share ? share_text(*share) : ""; };
-               return cells(fmt::format("{:.0f}", one.gpus), duration_text(one.mttf.value()), duration_text(one.checkpoint_every.value()),
+               return cells(fmt::format("{:.0f}", one.gpus), duration_text(one.mttf), duration_text(one.checkpoint_every),
                             share_text(one.goodput), if_known(one.waiting_efficiency), if_known(one.efficiency));
              });
   page.section("If nodes failed as they did elsewhere");

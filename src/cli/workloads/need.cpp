@@ -49,12 +49,12 @@ struct NeedOptions : GivenOptions {
     const PlannedLayout& l = *a.layout;
     return fmt::format("{}{} GPUs, batch {}: step {} ({:.3g} to {:.3g} s), MFU {:.1f} %; tp {} pp {} cp {} ep {} dp {} zero {}{}",
                        l.used_gpus < l.gpus ? fmt::format("{} of ", l.used_gpus) : "", l.gpus, l.global_batch,
-                       duration_text(l.step.value()), l.interval.first.value(), l.interval.second.value(), 100 * l.mfu, l.tp, l.pp, l.cp,
+                       duration_text(l.step), l.interval.first.value(), l.interval.second.value(), 100 * l.mfu, l.tp, l.pp, l.cp,
                        l.ep, l.dp, l.zero, means_text(l));
   }
   const PlannedDeployment& d = *a.deployment;
   return fmt::format("{} GPUs: {:.4g} tokens/s, first token {}, then {} each; {} of tp {} pp {} ep {} dp {}, batch {:.0f}", d.gpus,
-                     d.tokens_per_second, duration_text(d.ttft.value()), duration_text(d.tpot.value()),
+                     d.tokens_per_second, duration_text(d.ttft), duration_text(d.tpot),
                      d.replicas == 1 ? std::string{"1 engine"} : fmt::format("{} engines", d.replicas), d.tp, d.pp, d.ep, d.dp, d.batch);
 }
 
@@ -135,7 +135,7 @@ void text_of(Page& page, const NeedMachineAnswer& a) {
     if (a.fast_value != a.value || a.slow_value != a.value) page.say(certainty_text(a));
     page.say("There: {} GPUs, {:.4g} days ({:.3g} to {:.3g}){}; step {}, {:.1f} % left by failures{}.", r.gpus,
              r.time.value() / day_seconds, r.interval.first.value() / day_seconds, r.interval.second.value() / day_seconds,
-             r.price ? ", " + dollars_text(r.price->value()) : "", duration_text(r.step.value()), 100 * r.goodput,
+             r.price ? ", " + dollars_text(*r.price) : "", duration_text(r.step), 100 * r.goodput,
              r.kernels == "assumed" ? "; what its kernels reach is assumed" : "");
     if (!r.cost->network_note.empty()) page.say(r.cost->network_note);
     if (a.next_smaller) page.say("{} would be better, but: {}.", *a.next_smaller, a.binding);

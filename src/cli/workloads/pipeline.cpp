@@ -27,17 +27,17 @@ struct PipelineCommand : PipelineRequest {
 void pipeline_text(Page& page, const PipelineAnswer& a, const PipelineCommand& how) {
   page.title(title(a));
   TextTable facts{"", ">", ""};
-  facts.row("step", seconds_text(a.step.value()), "the longest stage, first to last piece");
-  facts.row("work", seconds_text(a.work.value()),
+  facts.row("step", time_text(a.step), "the longest stage, first to last piece");
+  facts.row("work", time_text(a.work),
             a.request.overlapped > Time{} ? "microbatches x (forward + backward + weight), less what pairs that run as one save"
                                              : "microbatches x (forward + backward + weight)");
-  facts.row("bubble", seconds_text(a.bubble.value()),
+  facts.row("bubble", time_text(a.bubble),
             fmt::format("{:.2f} % of the step, {:.2f} % of the work", 100 * a.bubble_over_total, 100 * a.bubble_over_ideal));
-  facts.row("closed form", seconds_text(a.closed_form_bubble.value()),
+  facts.row("closed form", time_text(a.closed_form_bubble),
             a.closed_form_exact ? "the same, to the last digit" : "an estimate; the lines above count");
-  facts.row("hand-overs", seconds_text(a.exposed_exchange.value()), fmt::format("of the bubble; a microbatch crosses {} times", a.hops));
+  facts.row("hand-overs", time_text(a.exposed_exchange), fmt::format("of the bubble; a microbatch crosses {} times", a.hops));
   if (a.makespan > a.step * (1 + 1e-9))
-    facts.row("makespan", seconds_text(a.makespan.value()), "first to last stage: the step where all of them wait for each other");
+    facts.row("makespan", time_text(a.makespan), "first to last stage: the step where all of them wait for each other");
   page.table(facts), page.add("\n");
   TextTable stages{">stage", ">starts", ">ends", ">waits", ">holds", ""};
   for (std::size_t s = 0; s < a.run.bars.size(); ++s) {

@@ -163,7 +163,7 @@ void add_sources(Page& page, const ProjectedRun& r) {
   if (r.wait > Time{}) table.row("delivery", fmt::format("{}; {}", *r.delivery, r.delivery_source));
   table.row("kernels", kernels_words(r.kernels));
   table.row("failures", fmt::format("{:.3g} a day, a checkpoint every {} ({})", r.failures->failures_per_day,
-                                    duration_text(r.failures->checkpoint_every.value()), r.failures->failure_source));
+                                    duration_text(r.failures->checkpoint_every), r.failures->failure_source));
   if (c.dollars_per_gpu_hour) table.row("rent", fmt::format("{}: {}", c.gpu_hour_confidence, c.gpu_hour_source));
   if (c.servers_dollars) table.row("servers", fmt::format("{} a GPU; {}", dollars_text(*c.server_dollars_per_gpu), c.server_source));
   table.row("network", network_text(c));
@@ -184,7 +184,7 @@ void add_sources(Page& page, const ProjectedRun& r) {
 void project_text(Page& page, const ProjectAnswer& a) {
   page.title("{}, {} tokens, {} sequences of {} tokens a step, {}{}", a.model, count_text(a.tokens), a.global_batch, a.sequence,
              a.precision,
-             a.in        ? ", in " + duration_text(a.in->value())
+             a.in        ? ", in " + duration_text(*a.in)
              : a.done_by ? ", by " + *a.done_by
                           : "");
   for (const ProjectedRun& r : a.rows)
