@@ -10,7 +10,6 @@
 
 #include <cstdio>
 #include <exception>
-#include <filesystem>
 
 int main(int argc, char** argv) {
   using namespace fabricost;

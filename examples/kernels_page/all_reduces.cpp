@@ -4,7 +4,6 @@
 #include "sections.hpp"
 
 #include <array>
-#include <filesystem>
 #include <map>
 #include <set>
 #include <span>

@@ -7,7 +7,6 @@
 #include <fabricost/specs/load.hpp>
 
 #include <array>
-#include <filesystem>
 #include <map>
 #include <span>
 

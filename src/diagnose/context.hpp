@@ -14,7 +14,6 @@
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 
-#include <filesystem>
 #include <optional>
 #include <set>
 #include <span>

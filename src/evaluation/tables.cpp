@@ -10,7 +10,6 @@
 #include <fabricost/specs/serving.hpp>
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <map>
 #include <set>

@@ -6,8 +6,6 @@
 
 #include <fabricost/machine/this_machine.hpp>
 
-#include <filesystem>
-
 #include <fmt/format.h>
 
 namespace fabricost {

@@ -19,7 +19,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 namespace fabricost {
 

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <string_view>
 
 namespace fabricost::measure {

@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <filesystem>
 #include <mutex>
 #include <utility>
 

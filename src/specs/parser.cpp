@@ -6,7 +6,6 @@
 #include "specs/sources/contained.hpp"
 #include "specs/sources/yaml.hpp"
 
-#include <filesystem>
 #include <optional>
 #include <utility>
 

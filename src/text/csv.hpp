@@ -6,7 +6,6 @@
 
 #include "text/line_reader.hpp"
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>

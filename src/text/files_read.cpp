@@ -4,7 +4,6 @@
 #include "text/files_read.hpp"
 
 #include <sys/stat.h>
-#include <filesystem>
 #include <map>
 #include <mutex>
 #include <system_error>

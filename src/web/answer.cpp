@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <filesystem>
 #include <fstream>
 #include <new>
 #include <utility>

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <type_traits>

@@ -9,7 +9,6 @@
 #include "text/line_reader.hpp"
 #include "text/plain_text.hpp"
 
-#include <filesystem>
 #include <string>
 #include <string_view>
 

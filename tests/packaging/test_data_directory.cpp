@@ -7,7 +7,6 @@
 #include <fabricost/version.hpp>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <random>
 #include <string>

@@ -7,8 +7,6 @@
 #include <fabricost/answers/this_machine.hpp>
 #include <fabricost/machine/this_machine.hpp>
 
-#include <filesystem>
-
 #include <fmt/format.h>
 
 namespace py = pybind11;

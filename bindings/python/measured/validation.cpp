@@ -10,8 +10,6 @@
 
 #include <fabricost/validation/set_aside.hpp>
 
-#include <filesystem>
-
 #include <fmt/format.h>
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>

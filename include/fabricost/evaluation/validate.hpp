@@ -6,7 +6,6 @@
 #include <fabricost/evaluation/moe_kernel_rows.hpp>
 #include <fabricost/evaluation/workload.hpp>
 
-#include <filesystem>
 #include <string>
 #include <tuple>
 #include <variant>

@@ -7,8 +7,6 @@
 
 #include <fabricost/diagnose/diagnose.hpp>
 
-#include <filesystem>
-
 #include <fmt/format.h>
 
 namespace fabricost {

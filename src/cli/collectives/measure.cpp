@@ -13,7 +13,6 @@
 #include <fabricost/machine/this_machine.hpp>
 
 #include <csignal>
-#include <filesystem>
 #include <optional>
 
 namespace fabricost {

@@ -11,7 +11,6 @@
 #include "text/plain_text.hpp"
 
 #include <algorithm>
-#include <filesystem>
 
 namespace fabricost::diagnosis {
 

@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <unistd.h>
 
 #include <algorithm>

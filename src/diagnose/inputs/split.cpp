@@ -14,7 +14,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <unistd.h>
 
 #include <algorithm>

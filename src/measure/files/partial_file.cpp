@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <fcntl.h>
-#include <filesystem>
 #include <unistd.h>
 #include <cerrno>
 #include <cstring>

@@ -7,7 +7,6 @@
 #include "text/line_reader.hpp"
 
 #include <fcntl.h>
-#include <filesystem>
 #include <unistd.h>
 
 #include <algorithm>

@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <filesystem>
 #include <string_view>
 
 namespace fabricost::io {

@@ -15,7 +15,6 @@
 #include <array>
 #include <cctype>
 #include <cmath>
-#include <filesystem>
 #include <string_view>
 
 namespace fabricost::io {

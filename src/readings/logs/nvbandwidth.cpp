@@ -8,8 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 namespace fabricost::io {
 
 NvbandwidthTest nvbandwidth_test(std::string_view name, std::string_view title) {

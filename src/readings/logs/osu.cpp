@@ -15,7 +15,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <filesystem>
 
 namespace fabricost::io {
 

@@ -8,7 +8,6 @@
 
 #include "readings/logs/pair_points.hpp"
 
-#include <filesystem>
 #include <set>
 
 namespace fabricost::io {

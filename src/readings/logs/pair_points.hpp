@@ -7,7 +7,6 @@
 #include "readings/point_readers.hpp"
 #include "text/line_reader.hpp"
 
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>

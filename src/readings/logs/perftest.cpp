@@ -15,7 +15,6 @@
 
 #include <array>
 #include <cmath>
-#include <filesystem>
 
 namespace fabricost::io {
 

@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 namespace fabricost {
 

@@ -7,7 +7,6 @@
 
 #include <fabricost/readings/topology.hpp>
 
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>

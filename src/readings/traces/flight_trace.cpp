@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 
 namespace fabricost::io {
 

@@ -12,7 +12,6 @@
 #include <array>
 #include <charconv>
 #include <cstring>
-#include <filesystem>
 
 namespace fabricost::io {
 

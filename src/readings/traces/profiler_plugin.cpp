@@ -11,7 +11,6 @@
 #include <fabricost/interrupt.hpp>
 
 #include <algorithm>
-#include <filesystem>
 #include <limits>
 #include <string>
 #include <utility>

@@ -10,7 +10,6 @@
 #include <fabricost/on_threads.hpp>
 
 #include <algorithm>
-#include <filesystem>
 #include <system_error>
 
 namespace fabricost::io {

@@ -6,7 +6,6 @@
 #include "readings/traces/readers.hpp"
 
 #include <algorithm>
-#include <filesystem>
 
 namespace fabricost::io {
 

@@ -6,7 +6,6 @@
 #include "specs/sources/packed_tree.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 namespace fabricost::io {

@@ -20,7 +20,6 @@
 #include <array>
 #include <cctype>
 #include <cmath>
-#include <filesystem>
 #include <set>
 
 namespace fuzz {

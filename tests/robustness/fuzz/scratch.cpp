@@ -1,7 +1,6 @@
 // The folder of one process, and inputs that stand for two files.
 #include "scratch.hpp"
 
-#include <filesystem>
 #include <unistd.h>
 
 #include <cstdio>

@@ -18,7 +18,6 @@
 
 #include <array>
 #include <cmath>
-#include <filesystem>
 
 namespace fuzz {
 

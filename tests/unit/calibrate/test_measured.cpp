@@ -8,8 +8,6 @@
 #include <fabricost/calibrate/probes.hpp>
 #include <fabricost/specs/load.hpp>
 
-#include <filesystem>
-
 #include "catch.hpp"
 
 using namespace fabricost;

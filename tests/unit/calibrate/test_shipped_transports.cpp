@@ -12,7 +12,6 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <set>
 

@@ -11,7 +11,6 @@
 #include <fabricost/network/layout.hpp>
 
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <numeric>

@@ -6,7 +6,6 @@
 
 #include <catch.hpp>
 
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>

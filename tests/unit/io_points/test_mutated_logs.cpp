@@ -5,7 +5,6 @@
 #include <catch.hpp>
 
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <random>

@@ -1,7 +1,6 @@
 #include "files.hpp"
 
 #include <catch.hpp>
-#include <filesystem>
 
 #include <fmt/format.h>
 

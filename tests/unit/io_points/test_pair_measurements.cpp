@@ -10,7 +10,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 
 using namespace fabricost;
 using namespace fabricost::test;

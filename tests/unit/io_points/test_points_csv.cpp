@@ -1,7 +1,6 @@
 #include "files.hpp"
 
 #include <catch.hpp>
-#include <filesystem>
 
 using namespace fabricost;
 using namespace fabricost::test;

@@ -9,7 +9,6 @@
 #include <catch.hpp>
 
 #include <cmath>
-#include <filesystem>
 
 using namespace fabricost;
 using namespace fabricost::test;

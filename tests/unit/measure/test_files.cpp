@@ -13,7 +13,6 @@
 
 #include <yaml-cpp/yaml.h>
 
-#include <filesystem>
 #include <fstream>
 
 #include <unistd.h>

@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 
 using namespace fabricost;

@@ -10,7 +10,6 @@
 #include <fabricost/specs/data_directory.hpp>
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <random>
 

@@ -7,7 +7,6 @@
 #include <fabricost/specs/load.hpp>
 
 #include <cmath>
-#include <filesystem>
 #include <regex>
 #include <set>
 #include <string>

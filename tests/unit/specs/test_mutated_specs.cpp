@@ -7,7 +7,6 @@
 #include <fabricost/specs/data_directory.hpp>
 
 #include <cmath>
-#include <filesystem>
 #include <random>
 
 using namespace fabricost;

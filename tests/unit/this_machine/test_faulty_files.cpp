@@ -5,7 +5,6 @@
 
 #include <fabricost/machine/this_machine.hpp>
 
-#include <filesystem>
 #include <functional>
 #include <sstream>
 

@@ -11,7 +11,6 @@
 #include <catch.hpp>
 
 #include <cmath>
-#include <filesystem>
 
 using namespace fabricost;
 

@@ -12,7 +12,6 @@
 #include <catch.hpp>
 
 #include <cmath>
-#include <filesystem>
 #include <map>
 #include <set>
 #include <string>

@@ -8,7 +8,6 @@
 
 
 #include <catch.hpp>
-#include <filesystem>
 
 using namespace fabricost;
 using support::contains;

@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <sqlite3.h>
 
 namespace fabricost::io {
