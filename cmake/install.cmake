@@ -2,7 +2,8 @@
 # Nothing installed names the prefix: a tree can be moved, staged with DESTDIR and packed.
 include(CMakePackageConfigHelpers)
 set(package_files ${CMAKE_INSTALL_LIBDIR}/cmake/fabricost)
-install(TARGETS fabricost fabricost_header_only fabricost_io EXPORT fabricost-targets
+list(TRANSFORM FABRICOST_COMPONENTS PREPEND fabricost_ OUTPUT_VARIABLE libraries)
+install(TARGETS fabricost fabricost_header_only ${libraries} fabricost_io EXPORT fabricost-targets
   LIBRARY COMPONENT Runtime NAMELINK_COMPONENT Development ARCHIVE COMPONENT Development)
 if(TARGET fabricost_tool)
   install(TARGETS fabricost_tool RUNTIME COMPONENT Runtime)
@@ -29,7 +30,10 @@ install(FILES ${PROJECT_BINARY_DIR}/fabricost-config.cmake ${PROJECT_BINARY_DIR}
   DESTINATION ${package_files} COMPONENT Development)
 
 # pkg-config: what a static library needs stands among its own requirements, since nobody asks with --static for a library that has no other
-set(needs yaml-cpp fmt pugixml zlib libzstd sqlite3)
+set(needs yaml-cpp fmt)
+if("observe" IN_LIST FABRICOST_COMPONENTS)
+  list(APPEND needs pugixml zlib libzstd sqlite3)
+endif()
 if(BUILD_SHARED_LIBS)
   string(JOIN ", " requires_private ${needs})
   set(requires_public "eigen3")
@@ -37,7 +41,14 @@ else()
   string(JOIN ", " requires_public eigen3 ${needs})
   set(requires_private "")
 endif()
-set(libs "-lfabricost_io -lfabricost")
+set(libs "")
+foreach(component IN LISTS FABRICOST_COMPONENTS)  # each before those it builds on
+  string(PREPEND libs "-lfabricost_${component} ")
+endforeach()
+string(APPEND libs "-lfabricost")
+if("observe" IN_LIST FABRICOST_COMPONENTS)
+  string(PREPEND libs "-Wl,-u,fabricost_observe_joined ")
+endif()
 if(CMAKE_DL_LIBS AND NOT BUILD_SHARED_LIBS)
   string(APPEND libs " -l${CMAKE_DL_LIBS}")
 endif()

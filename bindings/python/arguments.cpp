@@ -7,7 +7,7 @@
 #include "text/amounts.hpp"
 
 #include <fabricost/specs/load.hpp>
-#include <fabricost/specs/load_model.hpp>
+#include <fabricost/plan/specs/load_model.hpp>
 
 #include <chrono>
 #include <cmath>

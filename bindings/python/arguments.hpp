@@ -15,9 +15,9 @@
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/interrupt.hpp>
-#include <fabricost/kernels/stack.hpp>
-#include <fabricost/model/model.hpp>
-#include <fabricost/specs/stacks.hpp>
+#include <fabricost/plan/kernels/stack.hpp>
+#include <fabricost/plan/model/model.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
 
 #include <fmt/format.h>
 #include <pybind11/numpy.h>

@@ -3,7 +3,7 @@
 /// The parts of the Python module, each of which adds its classes and functions. arguments.hpp parses
 /// arguments; plain.hpp gives value classes ==, hash(), pickling and copies.
 
-#include <fabricost/specs/stacks.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
 #include "arguments.hpp"
 
 #include <string>

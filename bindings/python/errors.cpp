@@ -7,7 +7,7 @@
 
 #include <text/plain_text.hpp>
 
-#include <fabricost/economics/unmet.hpp>
+#include <fabricost/plan/economics/unmet.hpp>
 #include <fabricost/refusal.hpp>
 
 #include <pybind11/stl.h>

@@ -11,9 +11,9 @@
 #include "routing.hpp"
 
 #include <fabricost/answers/predict.hpp>
-#include <fabricost/economics/unmet.hpp>
+#include <fabricost/plan/economics/unmet.hpp>
 #include <fabricost/fields/fields.hpp>
-#include <fabricost/fields/named.hpp>
+#include <fabricost/plan/fields/named_models.hpp>
 #include <fabricost/fields/spelled.hpp>
 
 #include <pybind11/pybind11.h>

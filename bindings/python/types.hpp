@@ -3,7 +3,7 @@
 /// The Python type for a C++ type in the stub (stub.py): `float | None`, `list[Constant]`.
 
 #include <fabricost/answers/predict.hpp>
-#include <fabricost/fields/named.hpp>
+#include <fabricost/plan/fields/named_models.hpp>
 #include <fabricost/fields/samples.hpp>
 
 #include <fmt/format.h>

@@ -18,7 +18,7 @@ if [ -z "$precompile" ]; then
   cmake -S "$source" -B "$work-host" -G Ninja -DFABRICOST_BUILD_TOOL=OFF -DFABRICOST_BUILD_TESTS=OFF -DFABRICOST_BUILD_EXAMPLES=OFF \
     -DFABRICOST_INSTALL=OFF $launcher >/dev/null
   cmake --build "$work-host" --target fabricost_precompile
-  precompile=$work-host/src/fabricost_precompile
+  precompile=$work-host/src/core/fabricost_precompile
 fi
 emcmake cmake -S "$source" -B "$work" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE= $launcher \
   -DFABRICOST_PRECOMPILE="$precompile" >/dev/null

@@ -3,7 +3,7 @@
 
 #include "sections.hpp"
 
-#include <fabricost/evaluation/moe_kernel_rows.hpp>
+#include <fabricost/plan/evaluation/moe_kernel_rows.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <array>

@@ -3,7 +3,7 @@
 
 #include "sections.hpp"
 
-#include <fabricost/kernels/moe_kernels.hpp>
+#include <fabricost/experts/moe_kernels.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
 

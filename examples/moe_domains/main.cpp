@@ -2,9 +2,10 @@
 /// Does the scale-up domain bound a mixture of experts? The same GPUs, NVLinks and NICs in domains of 8, 72, 144 and 576: the time of one
 /// layer's dispatch and combine, and the cost of going across. Prints docs/moe-domains.md.
 
-#include <fabricost/kernels/moe_kernels.hpp>
+#include <fabricost/experts/moe_kernels.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/specs/load_model.hpp>
+#include <fabricost/plan/model/gate.hpp>
+#include <fabricost/plan/specs/load_model.hpp>
 
 #include <fmt/format.h>
 

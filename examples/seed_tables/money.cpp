@@ -1,8 +1,8 @@
 /// \file money.cpp
 /// The cost of communication overhead (text 003), in the library's own units: GPUs x rent x time.
 
-#include <fabricost/economics/reliability.hpp>
-#include <fabricost/specs/prices.hpp>
+#include <fabricost/plan/economics/reliability.hpp>
+#include <fabricost/plan/specs/prices.hpp>
 #include "specs.hpp"
 
 

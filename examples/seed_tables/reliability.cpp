@@ -1,9 +1,9 @@
 /// \file reliability.cpp
 /// Waiting for the slowest and failing: text 004's tail, text 003's account of Llama 3's 54 days, and what follows from both.
 
-#include <fabricost/economics/power.hpp>
-#include <fabricost/economics/stragglers.hpp>
-#include <fabricost/specs/failures.hpp>
+#include <fabricost/plan/economics/power.hpp>
+#include <fabricost/plan/economics/stragglers.hpp>
+#include <fabricost/plan/specs/failures.hpp>
 #include "specs.hpp"
 
 

@@ -7,7 +7,7 @@
 
 #include <fabricost/fabricost.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/training/tensor_parallel.hpp>
+#include <fabricost/plan/training/tensor_parallel.hpp>
 
 #include <string>
 #include <string_view>

@@ -1,8 +1,8 @@
 /// \file constants.cpp
 /// The constants a fit of all rows finds, how well it knows them, and kernels alone.
 
-#include <fabricost/evaluation/ops.hpp>
-#include <fabricost/evaluation/workload.hpp>
+#include <fabricost/plan/evaluation/ops.hpp>
+#include <fabricost/plan/evaluation/workload.hpp>
 #include "sections.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 /// \file figures.cpp
 /// Figures that are quoted by themselves.
 
-#include <fabricost/evaluation/workload.hpp>
+#include <fabricost/plan/evaluation/workload.hpp>
 #include "sections.hpp"
 
 #include <fmt/format.h>

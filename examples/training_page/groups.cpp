@@ -1,7 +1,7 @@
 /// \file groups.cpp
 /// Errors by group, and the worth of choosing between layouts.
 
-#include <fabricost/evaluation/workload.hpp>
+#include <fabricost/plan/evaluation/workload.hpp>
 #include "sections.hpp"
 
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 
 #include "sections.hpp"
 
-#include <fabricost/evaluation/workload.hpp>
+#include <fabricost/plan/evaluation/workload.hpp>
 
 #include <fmt/format.h>
 

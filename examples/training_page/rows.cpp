@@ -7,7 +7,7 @@
 #include <fabricost/on_threads.hpp>
 #include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/specs/stacks.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 /// \file rows.hpp
 /// Published rows with the predictions of the shipped constants, and of fits that did not see them; the statistics of the page.
 
-#include <fabricost/evaluation/calibrate_training.hpp>
-#include <fabricost/specs/stacks.hpp>
+#include <fabricost/plan/evaluation/calibrate_training.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
 
 #include <map>
 #include <string>

@@ -1,7 +1,7 @@
 /// \file unseen.cpp
 /// Steps that no fit has seen.
 
-#include <fabricost/evaluation/workload.hpp>
+#include <fabricost/plan/evaluation/workload.hpp>
 #include "sections.hpp"
 
 #include <fmt/format.h>

@@ -65,5 +65,5 @@ class Fabricost(ConanFile):
     def package_info(self):
         self.cpp_info.set_property("cmake_find_mode", "none")  # the package's own fabricost-config.cmake
         self.cpp_info.builddirs = ["lib/cmake/fabricost"]
-        self.cpp_info.libs = ["fabricost_io", "fabricost"]
+        self.cpp_info.libs = ["fabricost_probes", "fabricost_observe", "fabricost_plan", "fabricost_core", "fabricost"]
         self.cpp_info.system_libs = ["yaml-cpp", "fmt", "pugixml", "z"]

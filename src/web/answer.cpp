@@ -7,7 +7,7 @@
 #include "web/questions/question.hpp"
 
 #include <fabricost/specs/load.hpp>
-#include <fabricost/specs/load_model.hpp>
+#include <fabricost/plan/specs/load_model.hpp>
 #include <fabricost/version.hpp>
 
 #include <fmt/format.h>

@@ -5,7 +5,7 @@
 #include "web/request.hpp"
 
 #include <fabricost/fields/fields.hpp>
-#include <fabricost/fields/named.hpp>
+#include <fabricost/plan/fields/named_models.hpp>
 
 #include <fmt/format.h>
 

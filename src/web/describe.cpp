@@ -3,7 +3,7 @@
 
 #include "web/describe.hpp"
 
-#include <fabricost/specs/stacks.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
 
 #include <algorithm>
 #include <array>

@@ -2,8 +2,7 @@
 /// \file request.hpp
 /// A request from the JSON that a page sends: fields by name, each as people write it ("256MiB", "1:64:x2") or as JSON (true, 8, a list).
 
-#include "faces/machines.hpp"
-#include "faces/typed.hpp"
+#include "faces/planned.hpp"
 
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/fields/named.hpp>

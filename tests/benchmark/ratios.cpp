@@ -5,9 +5,9 @@
 #include <fabricost/fabricost.hpp>
 #include <fabricost/predict/curve_threads.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/specs/load_model.hpp>
-#include <fabricost/specs/stacks.hpp>
-#include <fabricost/training/plan.hpp>
+#include <fabricost/plan/specs/load_model.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
+#include <fabricost/plan/training/plan.hpp>
 
 #include <algorithm>
 #include <array>

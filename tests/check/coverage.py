@@ -30,7 +30,7 @@ def main():
     subprocess.run(
         [sys.executable, "-m", "gcovr", "--gcov-executable", "llvm-cov gcov", "--root", ROOT, "--object-directory", asked.build,
          "--filter", "include/fabricost/", "--filter", "src/",
-         "--exclude", "src/measure/gpu/", "--gcov-exclude-directories", ".*CompilerIdCXX.*", "--exclude-throw-branches",
+         "--exclude", "src/probes/measure/gpu/", "--gcov-exclude-directories", ".*CompilerIdCXX.*", "--exclude-throw-branches",
          "--merge-mode-functions", "merge-use-line-min",
          "--gcov-ignore-parse-errors", "negative_hits.warn", "--gcov-suspicious-hits-threshold", "0",
          "-j", str(os.cpu_count()), "--json-summary", summary,

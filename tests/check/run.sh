@@ -89,7 +89,7 @@ headers() {
     ctest --test-dir build -C long -R '^structure.headers_alone$' --output-on-failure
 }
 page_files() { # PART: each file of the page through emscripten's front end
-  cmake --build build -j "$jobs" --target fabricost_precompile && tests/web/compiles.sh build/src/fabricost_precompile "$1" 2 || [ $? = 77 ]
+  cmake --build build -j "$jobs" --target fabricost_precompile && tests/web/compiles.sh build/src/core/fabricost_precompile "$1" 2 || [ $? = 77 ]
 }
 page_1() { page_files 1; }
 page_2() { page_files 2; }
@@ -183,7 +183,7 @@ fi
 for word in "$@"; do
   [[ " ${all[*]%% *} " == *" $word"[\ _]* ]] || { echo "run.sh: \"$word\" is no step; there are: ${all[*]%% *}" >&2 && exit 2; }
 done
-has_shared() { [ -f "$sanitized/src/libfabricost_io.a" ] && have_shared=yes; }
+has_shared() { [ -f "$sanitized/src/core/libfabricost_core.a" ] && have_shared=yes; }
 has_shared
 [ -d "$sanitized" ] && { [ $# = 0 ] || [[ " $* " == *" sanitizers "* ]]; } && find "$sanitized" -name '*.gcda' -delete  # coverage counts anew
 

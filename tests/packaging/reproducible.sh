@@ -65,11 +65,11 @@ while read -r file; do
 done < <(cd "$one/build" && find . \( -path ./packages/_CPack_Packages -prune \) -o -type f \
   \( -path './packages/*' -o -name fabricost -o -name '*.a' -o -name '*.cpp.o' \) -print | sort)
 # objects from a cache would carry the first folder's name
-if named=$(grep -rlF "$place" "$one/build/fabricost" "$another/build/fabricost" "$another/build/src/libfabricost_io.a"); then
+if named=$(grep -rlF "$place" "$one/build/fabricost" "$another/build/fabricost" "$another/build/src/core/libfabricost_core.a"); then
   echo "names the folder it was built in: $named"
   differing=$((differing + 1))
 fi
 [ $compared -gt 10 ] || { echo "only $compared files to compare: something was not built"; exit 1; }
 [ $differing = 0 ] || exit 1
-echo "$compared files the same: $(cd "$one/build" && ls fabricost src/libfabricost_io.a packages | grep -v : | paste -sd' ')"
+echo "$compared files the same: $(cd "$one/build" && ls fabricost src/core/libfabricost_core.a packages | grep -v : | paste -sd' ')"
 rm -rf "$place"

@@ -31,7 +31,7 @@ def holds_everything(prefix, build):
     wanted |= {"share/fabricost/data/" + p for p in files(SOURCE / "data")}
     if missing := wanted - held:
         sys.exit(f"{prefix} lacks {', '.join(sorted(missing)[:5])}")
-    for pattern in ("**/libfabricost.*", "**/libfabricost_io.*", "**/cmake/fabricost/fabricost-config.cmake", "**/cmake/fabricost/fabricost-targets.cmake",
+    for pattern in ("**/libfabricost.*", "**/libfabricost_core.*", "**/cmake/fabricost/fabricost-config.cmake", "**/cmake/fabricost/fabricost-targets.cmake",
                     "**/pkgconfig/fabricost.pc"):
         if not list(prefix.glob(pattern)):
             sys.exit(f"{prefix} has no {pattern}")

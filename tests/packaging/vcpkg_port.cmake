@@ -34,7 +34,7 @@ foreach(path debug/include debug/share lib/cmake bin share/doc)
   endif()
 endforeach()
 foreach(path share/${PORT}/copyright share/${PORT}/usage share/${PORT}/data/systems
-    share/${PORT}/fabricost-config.cmake include/fabricost/version.hpp lib/libfabricost_io.a)
+    share/${PORT}/fabricost-config.cmake include/fabricost/version.hpp lib/libfabricost_core.a)
   if(NOT EXISTS ${CURRENT_PACKAGES_DIR}/${path})
     message(FATAL_ERROR "the port installs no ${path}")
   endif()

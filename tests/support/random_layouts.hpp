@@ -2,7 +2,7 @@
 /// \file random_layouts.hpp
 /// Random models and realistic layouts: every group divides what it must. The seed is printed with a failure.
 
-#include <fabricost/memory/advice.hpp>
+#include <fabricost/plan/memory/advice.hpp>
 
 #include <random>
 

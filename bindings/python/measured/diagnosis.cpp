@@ -5,7 +5,7 @@
 #include "collectives/operations.hpp"
 #include "face.hpp"
 
-#include <fabricost/answers/diagnose.hpp>
+#include <fabricost/observe/answers/diagnose.hpp>
 #include <fabricost/explain/assumed.hpp>
 
 namespace py = pybind11;

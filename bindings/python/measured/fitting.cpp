@@ -8,8 +8,8 @@
 #include "face.hpp"
 #include "machine.hpp"
 
-#include <fabricost/answers/this_machine.hpp>
-#include <fabricost/evaluation/calibrate.hpp>
+#include <fabricost/probes/answers/this_machine.hpp>
+#include <fabricost/plan/evaluation/calibrate.hpp>
 #include <fabricost/explain/assumed.hpp>
 #include <text/write_file.hpp>
 #include <text/write_fitted.hpp>

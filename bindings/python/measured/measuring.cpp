@@ -4,8 +4,8 @@
 #include "bindings.hpp"
 #include "face.hpp"
 
-#include <fabricost/answers/this_machine.hpp>
-#include <fabricost/machine/this_machine.hpp>
+#include <fabricost/probes/answers/this_machine.hpp>
+#include <fabricost/probes/machine/this_machine.hpp>
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 #include "bindings.hpp"
 #include "face.hpp"
 
-#include <fabricost/answers/topo.hpp>
+#include <fabricost/observe/answers/topo.hpp>
 
 namespace py = pybind11;
 

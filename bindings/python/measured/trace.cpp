@@ -4,7 +4,7 @@
 #include "bindings.hpp"
 #include "face.hpp"
 
-#include <fabricost/answers/trace.hpp>
+#include <fabricost/observe/answers/trace.hpp>
 #include <fabricost/explain/assumed.hpp>
 
 #include <pybind11/numpy.h>

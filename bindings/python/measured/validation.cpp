@@ -6,7 +6,7 @@
 #include "measured/samples.hpp"
 #include "face.hpp"
 
-#include <fabricost/evaluation/validate.hpp>
+#include <fabricost/plan/evaluation/validate.hpp>
 
 #include <fabricost/validation/set_aside.hpp>
 

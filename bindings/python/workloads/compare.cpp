@@ -5,7 +5,7 @@
 #include "face.hpp"
 #include "workloads/machines.hpp"
 
-#include <fabricost/answers/compare.hpp>
+#include <fabricost/plan/answers/compare.hpp>
 
 namespace py = pybind11;
 

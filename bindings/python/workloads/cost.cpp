@@ -4,8 +4,8 @@
 #include "bindings.hpp"
 #include "face.hpp"
 
-#include <fabricost/answers/cost.hpp>
-#include <fabricost/answers/plan.hpp>
+#include <fabricost/plan/answers/cost.hpp>
+#include <fabricost/plan/answers/plan.hpp>
 
 namespace py = pybind11;
 

@@ -6,9 +6,9 @@
 #include "face.hpp"
 #include "workloads/si.hpp"
 
-#include <fabricost/answers/cost.hpp>
-#include <fabricost/answers/design/explore.hpp>
-#include <fabricost/kernels/interval.hpp>
+#include <fabricost/plan/answers/cost.hpp>
+#include <fabricost/plan/answers/design/explore.hpp>
+#include <fabricost/parameters/interval.hpp>
 
 #include <limits>
 #include <string>

@@ -4,7 +4,7 @@
 #include "bindings.hpp"
 #include "face.hpp"
 
-#include <fabricost/answers/goodput.hpp>
+#include <fabricost/plan/answers/goodput.hpp>
 
 namespace py = pybind11;
 

@@ -4,7 +4,7 @@
 
 #include "face.hpp"
 
-#include <fabricost/answers/design/project.hpp>
+#include <fabricost/plan/answers/design/project.hpp>
 
 #include <memory>
 #include <string>

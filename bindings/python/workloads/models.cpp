@@ -6,10 +6,10 @@
 #include "face.hpp"
 #include "plain.hpp"
 
-#include <fabricost/answers/models.hpp>
-#include <fabricost/model/flops.hpp>
-#include <fabricost/specs/load_model.hpp>
-#include <fabricost/specs/stacks.hpp>
+#include <fabricost/plan/answers/models.hpp>
+#include <fabricost/plan/model/flops.hpp>
+#include <fabricost/plan/specs/load_model.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
 
 #include <text/amounts.hpp>
 

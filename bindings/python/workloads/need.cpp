@@ -6,7 +6,7 @@
 #include "face.hpp"
 #include "workloads/si.hpp"
 
-#include <fabricost/answers/design/need.hpp>
+#include <fabricost/plan/answers/design/need.hpp>
 
 namespace py = pybind11;
 

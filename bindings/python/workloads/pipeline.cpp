@@ -5,7 +5,7 @@
 #include "face.hpp"
 #include "plain.hpp"
 
-#include <fabricost/answers/pipeline.hpp>
+#include <fabricost/plan/answers/pipeline.hpp>
 
 #include <pybind11/numpy.h>
 

@@ -5,7 +5,7 @@
 #include "collectives/operations.hpp"
 #include "face.hpp"
 
-#include <fabricost/answers/plan.hpp>
+#include <fabricost/plan/answers/plan.hpp>
 #include <text/write_file.hpp>
 
 #include <filesystem>

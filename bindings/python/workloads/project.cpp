@@ -6,8 +6,8 @@
 #include "face.hpp"
 #include "workloads/machines.hpp"
 
-#include <fabricost/answers/design/need.hpp>
-#include <fabricost/answers/design/project.hpp>
+#include <fabricost/plan/answers/design/need.hpp>
+#include <fabricost/plan/answers/design/project.hpp>
 
 namespace py = pybind11;
 

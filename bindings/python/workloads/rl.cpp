@@ -4,7 +4,7 @@
 #include "bindings.hpp"
 #include "face.hpp"
 
-#include <fabricost/answers/rl.hpp>
+#include <fabricost/plan/answers/rl.hpp>
 
 namespace py = pybind11;
 

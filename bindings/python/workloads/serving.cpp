@@ -4,7 +4,7 @@
 #include "bindings.hpp"
 #include "face.hpp"
 
-#include <fabricost/answers/serve.hpp>
+#include <fabricost/plan/answers/serve.hpp>
 
 namespace py = pybind11;
 

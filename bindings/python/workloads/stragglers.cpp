@@ -4,7 +4,7 @@
 #include "bindings.hpp"
 #include "face.hpp"
 
-#include <fabricost/answers/stragglers.hpp>
+#include <fabricost/plan/answers/stragglers.hpp>
 
 #include <pybind11/numpy.h>
 

@@ -1,10 +1,10 @@
 #pragma once
 /// \file moe.hpp
-/// The time of dispatch, combine or prepare of one layer's experts (kernels/moe_kernels.hpp).
+/// The time of dispatch, combine or prepare of one layer's experts (experts/moe_kernels.hpp).
 
 #include <fabricost/fields/named.hpp>
 #include <fabricost/fields/terms.hpp>
-#include <fabricost/kernels/moe_kernels.hpp>
+#include <fabricost/experts/moe_kernels.hpp>
 
 #include <array>
 #include <memory>

@@ -10,7 +10,7 @@
 #include <fabricost/explain/explain.hpp>
 #include <fabricost/fields/named.hpp>
 #include <fabricost/fields/terms.hpp>
-#include <fabricost/kernels/fused_norm.hpp>
+#include <fabricost/predict/fused_norm.hpp>
 #include <fabricost/operation.hpp>
 #include <fabricost/predict/predict.hpp>
 

@@ -16,13 +16,6 @@ FABRICOST_BODY double token_bytes(int hidden, Precision p) {
   }
 }
 
-FABRICOST_BODY Gate gate_of(const Model& m) {
-  if (!m.mixture()) throw RequestError(m.name + ": has no experts");
-  const Gate g{m.experts, m.top_k, m.expert_groups, m.group_limit};
-  check(g);
-  return g;
-}
-
 FABRICOST_BODY ExpertPlacement place_experts(int ranks, int domain, int stride) {
   if (ranks < 1 || domain < 1 || stride < 1) throw RequestError("expert ranks, domain and stride must be at least 1");
   const int room = std::max(1, domain / stride);

@@ -13,8 +13,7 @@
 /// b and T Dr b are its printed volumes.
 
 #include <fabricost/experts/routing.hpp>
-#include <fabricost/model/layout.hpp>
-#include <fabricost/model/model.hpp>
+#include <fabricost/hardware/precision.hpp>
 
 namespace fabricost {
 
@@ -27,9 +26,6 @@ inline constexpr std::array<std::string_view, 3> copies_names{"per_expert", "per
 /// (one float per 128 numbers, DeepSeek-V3, arXiv 2412.19437, section 3.3); fp4 h/2 + h/16 (NVFP4: one byte
 /// per 16 numbers).
 [[nodiscard]] double token_bytes(int hidden, Precision p);
-
-/// The gate of a model's router. \throws RequestError for a model without experts, or an invalid gate
-[[nodiscard]] Gate gate_of(const Model& m);
 
 /// Placement of one expert-parallel group: `ranks` of them, `per_domain` in each scale-up domain.
 struct ExpertPlacement {

@@ -3,7 +3,7 @@
 /// Predictions as text that can be checked with a calculator.
 
 #include <fabricost/compiled_part.hpp>
-#include <fabricost/kernels/fused_norm.hpp>
+#include <fabricost/predict/fused_norm.hpp>
 #include <fabricost/predict/predict.hpp>
 
 #include <span>

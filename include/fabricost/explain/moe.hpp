@@ -3,7 +3,7 @@
 /// Dispatch and combine of experts as text that can be checked with a calculator.
 
 #include <fabricost/compiled_part.hpp>
-#include <fabricost/kernels/moe_kernels.hpp>
+#include <fabricost/experts/moe_kernels.hpp>
 
 #include <string>
 

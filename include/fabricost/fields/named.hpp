@@ -1,17 +1,12 @@
 #pragma once
 /// \file named.hpp
-/// Things that a request names: a machine, a model, prices, a data type. Each is a name of the catalogue, a
-/// file, or the value itself.
+/// Things that a request names: a machine, a data type. Each is a name of the catalogue, a file, or the value itself.
 
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/choice/choice.hpp>
 #include <fabricost/collective.hpp>
-#include <fabricost/economics/cost.hpp>
 #include <fabricost/experts/routing.hpp>
 #include <fabricost/hardware/system.hpp>
-#include <fabricost/kernels/stack.hpp>
-#include <fabricost/model/model.hpp>
-#include <fabricost/serving/constants.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <array>
@@ -27,8 +22,6 @@ namespace fabricost {
 [[nodiscard]] inline std::optional<DataType> parse_word(DataType, std::string_view text) { return parse_data_type(text); }
 [[nodiscard]] constexpr auto words_of(Choice::Rule) { return EnumWords{rule_names, "a choice"}; }
 
-inline constexpr std::array<std::string_view, 2> launch_names{"graph", "eager"};
-[[nodiscard]] constexpr auto words_of(Launch) { return EnumWords{launch_names, "a way to launch"}; }
 [[nodiscard]] constexpr auto words_of(LaunchMode) { return EnumWords{launch_mode_names, "a way to launch"}; }
 
 /// One or several counts: 4, "2,4,8", "1:64:x2" or [2, 4, 8].
@@ -54,24 +47,6 @@ struct Machine {
 /// \throws Refusal where no machine is named
 void need_machine(const Machine& machine);
 
-/// A model: a name, a file, or a Model.
-struct NamedModel {
-  std::string name;
-  std::shared_ptr<const Model> value;
-  [[nodiscard]] explicit operator bool() const { return value != nullptr || !name.empty(); }
-  /// \throws SpecError, RequestError as load_model
-  [[nodiscard]] Model load() const;
-};
-
-/// A software stack of training: a name, a file, or a Stack.
-struct NamedStack {
-  std::string name;
-  std::shared_ptr<const Stack> value;
-  [[nodiscard]] explicit operator bool() const { return value != nullptr || !name.empty(); }
-  /// \throws SpecError, RequestError as load_stack
-  [[nodiscard]] Stack load() const;
-};
-
 /// Parses "balanced", "uniform", "zipf" or "zipf:1.2", the ways tokens choose experts; empty for other words.
 /// \param named the option or argument, for the message \throws RequestError for an invalid exponent
 [[nodiscard]] std::optional<Routing> routing_named(std::string_view text, std::string_view named);
@@ -84,9 +59,6 @@ inline constexpr auto ask_system = asks(&R::system, "system", "--system,-s", "NA
 template <class R>
 inline constexpr auto ask_machine = asks(&R::system, "system", "--system,-s", "NAME",
                                          "The machine: a name of fabricost systems, or a YAML file", true);
-template <class R>
-inline constexpr auto ask_model = asks(&R::model, "model", "--model,-m", "NAME", "The model: a name of fabricost models, or a YAML file",
-                                       true);
 template <class R>
 inline constexpr auto ask_gpus = asks(&R::gpus, "gpus", "--gpus,-g", Amount::count, any_count, "N", "How many GPUs", true);
 template <class R>

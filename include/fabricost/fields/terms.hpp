@@ -1,15 +1,12 @@
 #pragma once
 /// \file terms.hpp
-/// The terms of a time, a step or a token, as answers list them.
+/// The terms of an operation's time, as answers list them.
 
-#include <fabricost/economics/terms.hpp>
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/predict/prediction.hpp>
 
-#include <string>
 #include <tuple>
 #include <type_traits>
-#include <vector>
 
 namespace fabricost {
 
@@ -19,32 +16,6 @@ namespace fabricost {
       gives(&Term::tier, "tier", "tier", "Name of the tier it is spent in; `gpu` for the launch."),
       gives(&Term::time, "time_us", "seconds", "Its share of the time, s.", in_microseconds),
   };
-}
-
-/// One contribution to a time, identified by its name alone.
-struct StepTerm {
-  std::string name{};
-  double seconds = 0;
-  bool operator==(const StepTerm&) const = default;
-
-  static constexpr auto fields() {
-    using A = StepTerm;
-    return Table{gives(&A::name, "name", "name", "What it is."), gives(&A::seconds, "time_s", "seconds", "Its share of the time, s.")};
-  }
-};
-
-[[nodiscard]] inline std::vector<StepTerm> listed_terms(const std::vector<TimeTerm>& terms) {
-  std::vector<StepTerm> out;
-  for (const TimeTerm& term : terms) out.push_back({std::string{term.name}, term.seconds});
-  return out;
-}
-
-/// The largest term; an empty one for an empty list.
-[[nodiscard]] inline StepTerm largest(const std::vector<StepTerm>& terms) {
-  StepTerm out;
-  for (const StepTerm& term : terms)
-    if (out.name.empty() || term.seconds > out.seconds) out = term;
-  return out;
 }
 
 }  // namespace fabricost

@@ -6,7 +6,7 @@
 
 #include <fabricost/collective.hpp>
 #include <fabricost/hardware/constants.hpp>
-#include <fabricost/kernels/moe_kernels.hpp>
+#include <fabricost/experts/moe_kernels.hpp>
 #include <fabricost/price/protocol.hpp>
 
 #include <array>

@@ -1,15 +1,15 @@
 /// \file jobs.cpp
 /// Questions about a job's failures, waiting, money and schedule.
 
-#include "faces/requests.hpp"
+#include "faces/planned.hpp"
 #include "web/questions/question.hpp"
 
-#include <fabricost/answers/cost.hpp>
-#include <fabricost/answers/design/need.hpp>
-#include <fabricost/answers/design/project.hpp>
-#include <fabricost/answers/goodput.hpp>
-#include <fabricost/answers/pipeline.hpp>
-#include <fabricost/answers/stragglers.hpp>
+#include <fabricost/plan/answers/cost.hpp>
+#include <fabricost/plan/answers/design/need.hpp>
+#include <fabricost/plan/answers/design/project.hpp>
+#include <fabricost/plan/answers/goodput.hpp>
+#include <fabricost/plan/answers/pipeline.hpp>
+#include <fabricost/plan/answers/stragglers.hpp>
 
 namespace fabricost::web {
 

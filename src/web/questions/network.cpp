@@ -4,7 +4,7 @@
 #include "faces/requests.hpp"
 #include "web/questions/question.hpp"
 
-#include <fabricost/answers/diagnose.hpp>
+#include <fabricost/observe/answers/diagnose.hpp>
 #include <fabricost/answers/moe.hpp>
 #include <fabricost/answers/share.hpp>
 #include <fabricost/answers/transfer.hpp>

@@ -3,13 +3,13 @@
 
 #include "web/questions/question.hpp"
 
-#include <fabricost/answers/compare.hpp>
-#include <fabricost/answers/design/explore.hpp>
-#include <fabricost/answers/design/need.hpp>
-#include <fabricost/answers/models.hpp>
-#include <fabricost/answers/plan.hpp>
-#include <fabricost/answers/rl.hpp>
-#include <fabricost/answers/serve.hpp>
+#include <fabricost/plan/answers/compare.hpp>
+#include <fabricost/plan/answers/design/explore.hpp>
+#include <fabricost/plan/answers/design/need.hpp>
+#include <fabricost/plan/answers/models.hpp>
+#include <fabricost/plan/answers/plan.hpp>
+#include <fabricost/plan/answers/rl.hpp>
+#include <fabricost/plan/answers/serve.hpp>
 
 namespace fabricost::web {
 

@@ -16,7 +16,7 @@ import sys
 
 import stand_in
 
-PROBES = pathlib.Path(__file__).parents[3] / "src" / "measure" / "gpu"
+PROBES = pathlib.Path(__file__).parents[3] / "src" / "probes" / "measure" / "gpu"
 TABLE = pathlib.Path(__file__).with_name("failures.csv")
 SAYS = {"out_of_memory": "out of memory", "unsupported": "unsupported", "fault": "fault", "lost": "lost"}
 # If a release fails, the result is there already; a value that NVML does not return stays unknown; and if something cannot be captured,

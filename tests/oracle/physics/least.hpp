@@ -12,7 +12,7 @@
 /// model below them is wrong on any machine.
 
 #include <fabricost/hardware/system.hpp>
-#include <fabricost/model/model.hpp>
+#include <fabricost/plan/model/model.hpp>
 #include <fabricost/operation.hpp>
 
 #include <algorithm>

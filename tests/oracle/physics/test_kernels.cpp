@@ -3,12 +3,12 @@
 /// at the peak, no step of more tokens is shorter. FABRICOST_QUESTIONS sets how many (default 40,000), FABRICOST_SEED another start.
 #include "dice.hpp"
 
-#include <fabricost/economics/terms.hpp>
-#include <fabricost/kernels/optimizer.hpp>
+#include <fabricost/plan/economics/terms.hpp>
+#include <fabricost/plan/kernels/optimizer.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/specs/load_model.hpp>
-#include <fabricost/specs/stacks.hpp>
-#include <fabricost/training/step.hpp>
+#include <fabricost/plan/specs/load_model.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
+#include <fabricost/plan/training/step.hpp>
 
 #include <catch.hpp>
 

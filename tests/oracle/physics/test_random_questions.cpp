@@ -4,15 +4,15 @@
 #include "dice.hpp"
 #include "least.hpp"
 
-#include <fabricost/economics/terms.hpp>
-#include <fabricost/kernels/moe_kernels.hpp>
-#include <fabricost/serving/plan.hpp>
+#include <fabricost/plan/economics/terms.hpp>
+#include <fabricost/experts/moe_kernels.hpp>
+#include <fabricost/plan/serving/plan.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/specs/load_model.hpp>
-#include <fabricost/specs/serving.hpp>
-#include <fabricost/specs/stacks.hpp>
-#include <fabricost/training/figures.hpp>
-#include <fabricost/training/plan.hpp>
+#include <fabricost/plan/specs/load_model.hpp>
+#include <fabricost/plan/specs/serving.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
+#include <fabricost/plan/training/figures.hpp>
+#include <fabricost/plan/training/plan.hpp>
 
 #include <catch.hpp>
 

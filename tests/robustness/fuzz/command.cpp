@@ -15,7 +15,7 @@
 #include "cli/main.cpp"  // NOLINT(bugprone-suspicious-include): the command's own main, under another name
 #undef main
 
-// Linked in place of src/text/write_file.cpp.
+// Linked in place of src/core/text/write_file.cpp.
 void fabricost::io::write_file(const std::string& /*target*/, const std::string& /*text*/, std::string_view /*option*/) {}
 void fabricost::io::write_fitted(const std::string& /*target*/, const std::string& /*text*/, std::string_view /*option*/) {}
 

@@ -12,7 +12,7 @@
 #include "readings/traces/readers.hpp"
 #include "trace/replay.hpp"
 
-#include <fabricost/diagnose/diagnose.hpp>
+#include <fabricost/observe/diagnose/diagnose.hpp>
 #include <fabricost/readings/points.hpp>
 #include <fabricost/validation/validate.hpp>
 

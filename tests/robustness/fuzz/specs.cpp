@@ -7,10 +7,10 @@
 #include <fabricost/pictures/picture.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/specs/load_model.hpp>
-#include <fabricost/specs/prices.hpp>
+#include <fabricost/plan/specs/load_model.hpp>
+#include <fabricost/plan/specs/prices.hpp>
 #include <fabricost/specs/saved_system.hpp>
-#include <fabricost/specs/stacks.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
 
 #include <array>
 #include <cmath>

@@ -5,16 +5,16 @@
 
 #include "specs/stacks.hpp"
 
-#include <fabricost/evaluation/moe_kernel_rows.hpp>
-#include <fabricost/evaluation/workload.hpp>
-#include <fabricost/readings/iteration_times.hpp>
+#include <fabricost/plan/evaluation/moe_kernel_rows.hpp>
+#include <fabricost/plan/evaluation/workload.hpp>
+#include <fabricost/plan/readings/iteration_times.hpp>
 #include <fabricost/specs/data_directory.hpp>
-#include <fabricost/specs/failures.hpp>
+#include <fabricost/plan/specs/failures.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/specs/load_model.hpp>
-#include <fabricost/specs/rl.hpp>
-#include <fabricost/specs/serving.hpp>
-#include <fabricost/specs/stacks.hpp>
+#include <fabricost/plan/specs/load_model.hpp>
+#include <fabricost/plan/specs/rl.hpp>
+#include <fabricost/plan/specs/serving.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
 
 #include <array>
 #include <cmath>

@@ -2,7 +2,7 @@
 #include "scratch.hpp"
 #include "targets.hpp"
 
-#include <fabricost/readings/topology.hpp>
+#include <fabricost/observe/readings/topology.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <array>

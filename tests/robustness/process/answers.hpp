@@ -3,7 +3,7 @@
 /// Answers of the library for a few machines, as text, which must be equal in every locale and thread.
 
 #include <fabricost/explain/explain.hpp>
-#include <fabricost/memory/advice.hpp>
+#include <fabricost/plan/memory/advice.hpp>
 #include <fabricost/operation.hpp>
 #include <fabricost/pictures/picture.hpp>
 #include <fabricost/predict/predict.hpp>

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The rooms of the house: each may use only those of the floors below it; schedules know no hardware, prices and choices no units.
+"""Components and their folders: each uses only what stands before it; schedules know no hardware, prices and choices no units.
 
     check_layers.py SOURCE_DIR [--write]
 
-Reads the #include lines of include/, src/ and bindings/; a room is a folder, its headers and its compiled part are one room. The drawing in
+Reads the #include lines of include/, src/ and bindings/; the headers of a folder and its compiled part are one. The table in
 docs/architecture.md is made from the same lines: --write writes it, else it is compared. Exit status 1 and one line per fault."""
 
 import pathlib
@@ -11,41 +11,71 @@ import re
 import sys
 import tempfile
 
-# From the ground up: a room may use its own floor and those below it. "." is include/fabricost itself.
-FLOORS = [
-    [(".", "quantities, errors, names, the questions one can ask")],
-    [("hardware", "GPU, link, tier, system as plain values; where every number comes from; constants of prices")],
-    [("algorithms", "one file an algorithm: name, where it runs, what moves from whom to whom")],
-    [("price", "protocols, the fabric in plain numbers, one header per fitted form, the general price from phases, terms")],
-    [("choice", "what can run, NCCL's tuner, the engines' own all-reduces, the fastest")],
-    [("predict", "system to fabric, curve, prediction, how sure it is")],
-    [("network", "links, routes, what a collective puts on each link, collectives at once, storage and loads"),
-     ("pipeline", "pipeline schedules: bubbles, orders, the search for them"),
-     ("text", "quantities, tables, CSV, lines")],
-    [("model", "model shapes, layouts, stages, FLOPs")],
-    [("experts", "routing, popularity, the fullest rank, exchange of tokens"), ("memory", "what a rank holds, and what would make it fit")],
-    [("kernels", "kernels on one GPU, software stacks, expert kernels, the groups of a layout")],
-    [("serving", "prefill and decode, KV cache, engines; the search over deployments"),
-     ("training", "layers, one step; the search over layouts")],
-    [("economics", "money, power, failures, stragglers, comparing machines"),
-     ("rl", "reinforcement learning: lengths of answers, generation that drains, an iteration, the split of GPUs"),
-     ("parameters", "the one table that names, reads, writes and bounds constants")],
-    [("specs", "YAML to values: systems, calibrations, models, stacks, prices")],
-    [("readings", "what others wrote: logs, topology files, tables of points")],
-    [("trace", "ranks of one job laid beside each other: groups, clocks, who waited for whom"),
-     ("validation", "measured beside predicted, and what not to fit")],
-    [("calibrate", "from points to constants: least squares with priors"), ("tune", "where NCCL's own choice loses"), ("pictures", "SVG"),
-     ("explain", "why, as text"), ("diagnose", "what is wrong with a run")],
-    [("machine", "a whole machine from what `measure` wrote")],
-    [("measure", "what to time, how often and what to believe; probes as plugins")],
-    [("fields", "what questions are made of: fields with unit, range and words; machines, models and files by name")],
-    [("answers", "questions that the command, Python and C++ ask alike")],
-    [("evaluation", "published results beside the model, and what is fitted to them"),
-     ("faces", "what the command and the page share: values as they are typed, answers as JSON")],
-    [("catalogue", "data/ parsed when the program was built"), ("cli", "the command"), ("python", "the package"),
-     ("web", "the page: questions and answers as JSON")],
-]
-ROW = {room: floor for floor, rooms in enumerate(FLOORS) for room, _ in rooms}
+# Components in the order in which they build on each other, and the folders of each in the same way. "." is include/fabricost itself.
+COMPONENTS = {
+    "core": {
+        ".": "quantities, errors, names, the questions one can ask",
+        "hardware": "GPU, link, tier, system as plain values; where every number comes from; constants of prices",
+        "algorithms": "one file an algorithm: name, where it runs, what moves from whom to whom",
+        "price": "protocols, the fabric in plain numbers, one header per fitted form, the general price from phases, terms",
+        "choice": "what can run, NCCL's tuner, the engines' own all-reduces, the fastest",
+        "predict": "system to fabric, curve, prediction, how sure it is",
+        "network": "links, routes, what a collective puts on each link, collectives at once, storage and loads",
+        "experts": "routing, popularity, the fullest rank, exchange of tokens and the kernels of it",
+        "parameters": "the one table that names, reads, writes and bounds constants",
+        "text": "quantities, tables, CSV, lines",
+        "specs": "YAML to values: systems and calibrations",
+        "readings": "tables of points, what benchmarks print, and NCCL's own messages in it",
+        "validation": "measured beside predicted, and what not to fit",
+        "calibrate": "from points to constants: least squares with priors",
+        "tune": "where NCCL's own choice loses",
+        "explain": "why, as text",
+        "pictures": "SVG",
+        "fields": "what questions are made of: fields with unit, range and words; machines and files by name",
+        "answers": "questions that the command, Python and C++ ask alike",
+        "faces": "what the command and the page share: values as they are typed, answers as JSON",
+        "catalogue": "data/ parsed when the program was built",
+        "cli": "the command, and core's subcommands",
+    },
+    "plan": {
+        "readings": "times of iterations",
+        "pipeline": "pipeline schedules: bubbles, orders, the search for them",
+        "model": "model shapes, layouts, stages, FLOPs",
+        "memory": "what a rank holds, and what would make it fit",
+        "kernels": "kernels on one GPU, software stacks, the groups of a layout",
+        "serving": "prefill and decode, KV cache, engines; the search over deployments",
+        "training": "layers, one step; the search over layouts",
+        "economics": "money, power, failures, stragglers, comparing machines",
+        "rl": "reinforcement learning: lengths of answers, generation that drains, an iteration, the split of GPUs",
+        "specs": "YAML to values: models, stacks, prices",
+        "explain": "why a step or a memory is what it is, as text",
+        "pictures": "charts of pipelines and of machines beside each other",
+        "fields": "models and stacks by name, terms of steps",
+        "answers": "questions about jobs, deployments and purchases",
+        "evaluation": "published results beside the model, and what is fitted to them",
+        "faces": "typed values of these questions",
+        "cli": "their subcommands",
+    },
+    "observe": {
+        "readings": "dumps, topologies, traces",
+        "trace": "ranks of one job beside each other: groups, clocks, who waited for whom",
+        "diagnose": "what is wrong with a run",
+        "pictures": "a trace as a chart",
+        "answers": "questions about what ran",
+        "cli": "their subcommands",
+    },
+    "probes": {
+        "measure": "what to time, how often and what to believe; probes as plugins",
+        "machine": "a whole machine from what `measure` wrote",
+        "answers": "questions about this machine",
+        "cli": "their subcommands",
+    },
+    "all": {
+        "python": "the package",
+        "web": "the page: questions and answers as JSON",
+    },
+}
+PLACE = {(component, folder): (c, f) for c, (component, folders) in enumerate(COMPONENTS.items()) for f, folder in enumerate(folders)}
 
 UMBRELLA = "fabricost.hpp"
 GENERATED = {"version.hpp", "shipped_numbers.hpp", "hardware/shipped_priors.inc", "hardware/shipped_widths.inc",
@@ -64,7 +94,10 @@ def included(header):
 
 
 def folder_of(path):
-    return path.split("/")[0] if "/" in path else "."
+    """The component and folder of a header's path below include/fabricost, or of a source's below src/COMPONENT."""
+    parts = path.split("/")
+    component = parts.pop(0) if parts[0] in COMPONENTS and parts[0] != "core" else "core"
+    return component, parts[0] if len(parts) > 1 else "."
 
 
 def check(root):
@@ -77,8 +110,8 @@ def check(root):
     ours = {}
     for name, path in headers.items():
         folder = folder_of(name)
-        if folder not in ROW:
-            faults.append(f"{name}: folder {folder} has no row in {pathlib.Path(__file__).name}")
+        if folder not in PLACE:
+            faults.append(f"{name}: folder {'/'.join(folder)} has no row in {pathlib.Path(__file__).name}")
             continue
         ours[name] = []
         for delimiter, target in included(path):
@@ -97,11 +130,11 @@ def check(root):
                 faults.append(f"{name}: includes {target}, which does not exist")
             elif target == UMBRELLA:
                 faults.append(f"{name}: includes the umbrella header")
-            elif folder == "algorithms" and folder_of(target) == "hardware":
+            elif folder[1] == "algorithms" and folder_of(target)[1] == "hardware":
                 faults.append(f"{name}: includes {target}; algorithms know no hardware")
     # what a header reaches, and through whom
     for name in ours:
-        if folder_of(name) not in WITHOUT_UNITS:
+        if folder_of(name)[1] not in WITHOUT_UNITS:
             continue
         came_from, open_ = {name: None}, [name]
         while open_:
@@ -134,7 +167,8 @@ def check(root):
     for name in ours:
         visit(name, [])
     faults += misnamed(root)
-    return faults + [f"{source}: uses {target}, of a floor above its own" for source, target in uses(root) if too_high(source, target)]
+    return faults + [f"{source}: uses {'/'.join(target)}, which stands after it" for source, target in uses(root)
+                     if PLACE.get(target, (9, 0)) > PLACE.get(room_of(source), (-1, 0))]
 
 
 FILE_LINE = re.compile(r"^/// \\file (\S+)[ \t]*$", re.MULTILINE)
@@ -152,16 +186,17 @@ def misnamed(root):
 
 
 def room_of(source):
-    """The room of a file below include/fabricost, src or bindings."""
+    """The component and folder of a file below include/fabricost, src or bindings."""
     parts = source.parts
     if parts[0] == "bindings":
-        return "python"
-    inside = parts[2:] if parts[0] == "include" else parts[1:]
-    return inside[0] if len(inside) > 1 else "."
+        return "all", "python"
+    if parts[:2] == ("src", "web"):
+        return "all", "web"
+    return folder_of("/".join(parts[2:] if parts[0] == "include" else parts[1:]).removeprefix("core/"))
 
 
 def uses(root):
-    """[(file, room it uses)] of everything compiled, from its #include lines."""
+    """[(file, (component, folder) it uses)] of everything compiled, from its #include lines."""
     root, found = pathlib.Path(root), []
     for source in sorted(p for top in ("include/fabricost", "src", "bindings") for p in (root / top).rglob("*.[ch]pp")):
         here = source.relative_to(root)
@@ -170,25 +205,26 @@ def uses(root):
                 target = target.removeprefix("fabricost/")
                 if target not in GENERATED:
                     found.append((here, folder_of(target)))
-            elif delimiter == '"' and (root / "src" / target).exists():
-                found.append((here, folder_of(target)))
+            elif delimiter == '"':
+                for component in ("core", "plan", "observe", "probes", ""):
+                    if (root / "src" / component / target).exists():
+                        found.append((here, room_of(pathlib.Path("src") / component / target)))
+                        break
     return [(source, room) for source, room in found if room != room_of(source) and source.name != UMBRELLA]
 
 
-def too_high(source, room):
-    return ROW.get(room, len(FLOORS)) > ROW.get(room_of(source), -1)
-
-
 def drawing(root):
-    """The house as a table, top floor first: what a room holds and which rooms it uses directly."""
-    used = {room: set() for room in ROW}
+    """The components as a table: what a folder holds and which folders of its component it uses directly."""
+    used = {room: set() for room in PLACE}
     for source, room in uses(root):
         used[room_of(source)].add(room)
-    lines = ["| floor | room | what it holds | uses |", "|---|---|---|---|"]
-    for floor, rooms in reversed(list(enumerate(FLOORS))):
-        for room, words in rooms:
-            named = " ".join(f"`{r}`" for r in sorted(used[room] - {"."}, key=lambda r: (ROW[r], r)))
-            lines.append(f"| {floor} | `{room}` | {words} | {named} |")
+    lines = ["| component | folder | what it holds | uses |", "|---|---|---|---|"]
+    for component, folders in COMPONENTS.items():
+        for folder, words in folders.items():
+            room = component, folder
+            own = [f"`{r[1]}`" for r in sorted(used[room], key=PLACE.get) if r[0] == component and r[1] != "."]
+            others = [c for c in COMPONENTS if c != component and any(r[0] == c for r in used[room])]
+            lines.append(f"| {component} | `{folder}` | {words} | {' '.join(own + others)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -196,7 +232,7 @@ def drawn(root, write):
     """Faults of the drawing in docs/architecture.md."""
     page = pathlib.Path(root) / "docs" / "architecture.md"
     text = page.read_text(encoding="utf-8")
-    begin, end = "<!-- the house: tests/structure/layers/check_layers.py --write -->\n", "<!-- end of the house -->\n"
+    begin, end = "<!-- the components: tests/structure/layers/check_layers.py --write -->\n", "<!-- end of the components -->\n"
     before, _, rest = text.partition(begin)
     old, _, after = rest.partition(end)
     if not after:
@@ -224,14 +260,15 @@ def prove_that_it_can_fail():
              "price/p.hpp": "#include <fabricost/algorithms/s.hpp>\n#include <fabricost/hardware/kinds.hpp>\n",
              "predict/x.hpp": "#include <fabricost/price/p.hpp>\n#include <fabricost/units.hpp>\n"}
     assert tree(sound) == [], tree(sound)
-    for name, text, word in [("algorithms/bad.hpp", "#include <fabricost/price/p.hpp>\n", "a floor above"),
+    for name, text, word in [("algorithms/bad.hpp", "#include <fabricost/price/p.hpp>\n", "stands after it"),
                              ("algorithms/bad.hpp", "#include <fabricost/hardware/kinds.hpp>\n", "no hardware"),
                              ("price/bad.hpp", "#include <fabricost/units.hpp>\n", "reaches units"),
                              ("price/bad.hpp", '#include "p.hpp"\n', "write <fabricost"),
                              ("price/bad.hpp", "#include <fabricost/price/none.hpp>\n", "does not exist"),
                              ("newfolder/bad.hpp", "\n", "has no row"),
                              ("price/bad.hpp", "/// \\file other.hpp\n", "calls itself other.hpp"),
-                             ("../../src/text/bad.cpp", "#include <fabricost/specs/x.hpp>\n", "a floor above"),
+                             ("../../src/core/text/bad.cpp", "#include <fabricost/specs/x.hpp>\n", "stands after it"),
+                             ("../../src/core/text/bad.cpp", "#include <fabricost/plan/model/x.hpp>\n", "stands after it"),
                              ("hardware/bad.hpp", "#include <fabricost/hardware/bad.hpp>\n", "circle")]:
         found = tree(sound | {name: text})
         assert any(word in line for line in found), (name, word, found)
@@ -242,7 +279,7 @@ def main():
         sys.exit(__doc__)
     prove_that_it_can_fail()
     faults = check(sys.argv[1]) + drawn(sys.argv[1], "--write" in sys.argv)
-    print("\n".join(faults) if faults else "every room uses only rooms below it, as drawn")
+    print("\n".join(faults) if faults else "every folder uses only what stands before it, as drawn")
     sys.exit(1 if faults else 0)
 
 

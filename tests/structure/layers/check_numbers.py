@@ -19,12 +19,12 @@ ANYWHERE = {"0", "0.5", "1", "2", "100"}
 # Folder or file below the source directory -> literals allowed there beside those, each with its reason. A folder counts with all below it,
 # but for files that have a row of their own.
 FOLDERS = {
-    "src/diagnose": {
+    "src/observe/diagnose": {
         "1.25e8": "byte/s in a Gbit/s",
         "1.25e5": "byte/s in a Mbit/s",
         "1.25e11": "byte/s in a Tbit/s",
     },
-    "src/diagnose/quoted.cpp": {
+    "src/observe/diagnose/quoted.cpp": {
         "0.02": "printed rates are rounded: rows of a table are told by time x rate = size",
         "0.01": "the same, of small rates",
     },
@@ -50,7 +50,7 @@ FOLDERS = {
     },
     "include/fabricost/hardware": {},
     "include/fabricost/network": {},
-    "include/fabricost/memory": {},
+    "include/fabricost/plan/memory": {},
     "include/fabricost/experts": {
         "0.98": "loads within 2 % of the first of a class of ranks are of that class",
         "0.1": "of a quadrature: its widest step, and",
@@ -58,24 +58,25 @@ FOLDERS = {
         "30.0": "-log(1 - share) where the share is 1",
         "4e6": "products of polynomials at one of its nodes, beyond which another way is faster",
     },
-    "include/fabricost/kernels": {"1.645": "standard deviations that hold nine in ten of a normal distribution"},
-    "include/fabricost/training": {
+    "include/fabricost/plan/kernels": {},
+    "include/fabricost/parameters": {"1.645": "standard deviations that hold nine in ten of a normal distribution"},
+    "include/fabricost/plan/training": {
         "1.1": "sensitivity asks for 10 % more, as its words say",
         "0.01": "per cent by which a plainer layout may be slower: less than steps of one recipe differ from run to run",
     },
-    "include/fabricost/training/step-inl.hpp": {"128.0": "Megatron-LM pads a vocabulary to so many times the tensor ranks"},
-    "include/fabricost/economics": {
+    "include/fabricost/plan/training/step-inl.hpp": {"128.0": "Megatron-LM pads a vocabulary to so many times the tensor ranks"},
+    "include/fabricost/plan/economics": {
         "0.01": "one per cent, the gain that is asked for",
         "0.57721566490153286": "Euler's constant",
         "2.3263478740408408": "standard deviations below which 99 % of a normal distribution lie",
         "50.0": "of an exponential tail, the half beyond its median over the hundredth beyond its 99th percentile",
     },
-    "include/fabricost/serving/constants.hpp": {},
-    "include/fabricost/serving/parameters.hpp": {},
-    "include/fabricost/serving/kv_cache.hpp": {},
+    "include/fabricost/plan/serving/constants.hpp": {},
+    "include/fabricost/plan/serving/parameters.hpp": {},
+    "include/fabricost/plan/serving/kv_cache.hpp": {},
     "include/fabricost/calibrate": {"1.4826": "median of |r| to the standard deviation of a normal distribution"},
-    "src/calibrate": {},
-    "src/machine": {"0.001": "printed deviations have three digits"},
+    "src/core/calibrate": {},
+    "src/probes/machine": {"0.001": "printed deviations have three digits"},
 }
 SUFFIXES = {".hpp", ".cpp", ".h"}
 # Comments, raw strings, strings and characters; a quote between two digits separates thousands.

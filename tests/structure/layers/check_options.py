@@ -3,7 +3,7 @@
 
     check_options.py SOURCE_DIR
 
-Reads the string literals of include/ and src/ but src/cli. Excused: what a table of fields declares (`asks(...)`), options of other tools,
+Reads the string literals of include/ and src/ but src/COMPONENT/cli. Excused: what a table of fields declares (`asks(...)`), options of other tools,
 and command lines to type into a shell. Exit status 1 and a line for each fault."""
 
 import pathlib
@@ -40,7 +40,7 @@ if __name__ == "__main__":
         sys.exit(__doc__)
     prove_that_it_can_fail()
     root = pathlib.Path(sys.argv[1])
-    sources = [p for folder in ("include", "src") for p in sorted((root / folder).rglob("*.?pp")) if "src/cli/" not in p.as_posix()]
+    sources = [p for folder in ("include", "src") for p in sorted((root / folder).rglob("*.?pp")) if "/cli/" not in p.as_posix()]
     found = [f"{p.relative_to(root)}:{number}: spells {option}; name the field, <field>" for p in sources
              for number, option in faults_of(p.read_text(encoding="utf-8"))]
     print("\n".join(found) or f"{len(sources)} files, no option spelled outside the command")

@@ -5,15 +5,15 @@
 
 #include "answers/typed/from_text.hpp"
 
-#include <fabricost/answers/compare.hpp>
-#include <fabricost/answers/cost.hpp>
-#include <fabricost/answers/design/explore.hpp>
-#include <fabricost/answers/design/need.hpp>
-#include <fabricost/answers/goodput.hpp>
-#include <fabricost/answers/pipeline.hpp>
-#include <fabricost/answers/rl.hpp>
-#include <fabricost/answers/serve.hpp>
-#include <fabricost/answers/stragglers.hpp>
+#include <fabricost/plan/answers/compare.hpp>
+#include <fabricost/plan/answers/cost.hpp>
+#include <fabricost/plan/answers/design/explore.hpp>
+#include <fabricost/plan/answers/design/need.hpp>
+#include <fabricost/plan/answers/goodput.hpp>
+#include <fabricost/plan/answers/pipeline.hpp>
+#include <fabricost/plan/answers/rl.hpp>
+#include <fabricost/plan/answers/serve.hpp>
+#include <fabricost/plan/answers/stragglers.hpp>
 #include <fabricost/answers/sweep.hpp>
 #include <fabricost/answers/transfer.hpp>
 

@@ -1,7 +1,7 @@
 // Questions asked from C++ as the command and Python ask them: machines, machines read from files, logs.
-#include <fabricost/answers/diagnose.hpp>
+#include <fabricost/observe/answers/diagnose.hpp>
 #include <fabricost/answers/systems.hpp>
-#include <fabricost/answers/topo.hpp>
+#include <fabricost/observe/answers/topo.hpp>
 #include <fabricost/answers/tune.hpp>
 
 #include "support/message_of.hpp"

@@ -1,8 +1,8 @@
 // Questions about measurements, machines and models asked from C++ as the command and Python ask them.
-#include <fabricost/answers/models.hpp>
+#include <fabricost/plan/answers/models.hpp>
 #include <fabricost/answers/show.hpp>
-#include <fabricost/evaluation/calibrate.hpp>
-#include <fabricost/evaluation/validate.hpp>
+#include <fabricost/plan/evaluation/calibrate.hpp>
+#include <fabricost/plan/evaluation/validate.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include "support/message_of.hpp"

@@ -4,12 +4,12 @@
 #include "catch.hpp"
 #include "support/measurements.hpp"
 
-#include <fabricost/answers/plan.hpp>
-#include <fabricost/kernels/optimizer.hpp>
+#include <fabricost/plan/answers/plan.hpp>
+#include <fabricost/plan/kernels/optimizer.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/specs/load_model.hpp>
-#include <fabricost/specs/stacks.hpp>
-#include <fabricost/training/explained.hpp>
+#include <fabricost/plan/specs/load_model.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
+#include <fabricost/plan/training/explained.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -3,8 +3,8 @@
 
 #include "catch.hpp"
 
-#include <fabricost/answers/pipeline.hpp>
-#include <fabricost/answers/stragglers.hpp>
+#include <fabricost/plan/answers/pipeline.hpp>
+#include <fabricost/plan/answers/stragglers.hpp>
 #include <fabricost/answers/transfer.hpp>
 
 #include <cmath>

@@ -4,10 +4,10 @@
 
 #include "catch.hpp"
 
-#include <fabricost/answers/plan.hpp>
-#include <fabricost/explain/step.hpp>
-#include <fabricost/kernels/optimizer.hpp>
-#include <fabricost/specs/stacks.hpp>
+#include <fabricost/plan/answers/plan.hpp>
+#include <fabricost/plan/explain/step.hpp>
+#include <fabricost/plan/kernels/optimizer.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
 
 #include <string>
 #include <tuple>

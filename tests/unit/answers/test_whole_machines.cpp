@@ -3,17 +3,17 @@
 
 #include "catch.hpp"
 
-#include <fabricost/answers/compare.hpp>
-#include <fabricost/answers/cost.hpp>
-#include <fabricost/answers/design/explore.hpp>
-#include <fabricost/answers/design/need.hpp>
-#include <fabricost/answers/design/project.hpp>
-#include <fabricost/answers/goodput.hpp>
-#include <fabricost/answers/plan.hpp>
-#include <fabricost/answers/serve.hpp>
+#include <fabricost/plan/answers/compare.hpp>
+#include <fabricost/plan/answers/cost.hpp>
+#include <fabricost/plan/answers/design/explore.hpp>
+#include <fabricost/plan/answers/design/need.hpp>
+#include <fabricost/plan/answers/design/project.hpp>
+#include <fabricost/plan/answers/goodput.hpp>
+#include <fabricost/plan/answers/plan.hpp>
+#include <fabricost/plan/answers/serve.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/specs/stacks.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
 
 #include <array>
 #include <cmath>

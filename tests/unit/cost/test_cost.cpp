@@ -5,9 +5,9 @@
 #include "support/message_of.hpp"
 #include "support/systems.hpp"
 
-#include <fabricost/specs/failures.hpp>
+#include <fabricost/plan/specs/failures.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/specs/prices.hpp>
+#include <fabricost/plan/specs/prices.hpp>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,9 +1,9 @@
 // Networks between machines by switches, ports, cables and transceivers: closed forms of each kind, and bills that others published.
 #include "catch.hpp"
 
-#include <fabricost/economics/cost.hpp>
+#include <fabricost/plan/economics/cost.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/specs/prices.hpp>
+#include <fabricost/plan/specs/prices.hpp>
 
 #include <cmath>
 #include <string>

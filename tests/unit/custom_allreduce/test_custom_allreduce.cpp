@@ -3,7 +3,7 @@
 
 #include <fabricost/algorithms/schedule_of.hpp>
 #include <fabricost/calibrate/kernels.hpp>
-#include <fabricost/kernels/fused_norm.hpp>
+#include <fabricost/predict/fused_norm.hpp>
 #include <fabricost/parameters/related.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/predict.hpp>

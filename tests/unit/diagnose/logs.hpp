@@ -2,7 +2,7 @@
 /// \file logs.hpp
 /// Logs written for single tests, and their diagnoses.
 
-#include <fabricost/diagnose/diagnose.hpp>
+#include <fabricost/observe/diagnose/diagnose.hpp>
 
 #include <fmt/format.h>
 

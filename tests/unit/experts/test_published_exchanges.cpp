@@ -5,7 +5,7 @@
 #include "support/measurements.hpp"
 #include "support/systems.hpp"
 
-#include <fabricost/evaluation/workload.hpp>
+#include <fabricost/plan/evaluation/workload.hpp>
 #include <fabricost/experts/experts.hpp>
 #include <fabricost/network/concurrent.hpp>
 #include <fabricost/network/layout.hpp>

@@ -6,7 +6,7 @@
 
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/training/tensor_parallel.hpp>
+#include <fabricost/plan/training/tensor_parallel.hpp>
 
 #include <chrono>
 #include <cmath>

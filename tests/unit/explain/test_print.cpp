@@ -1,5 +1,5 @@
 // Quantities and predictions in streams and formats.
-#include <fabricost/answers/goodput.hpp>
+#include <fabricost/plan/answers/goodput.hpp>
 #include <fabricost/answers/predict.hpp>
 #include <fabricost/explain/print.hpp>
 #include <fabricost/fabricost.hpp>

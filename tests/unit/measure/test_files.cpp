@@ -5,7 +5,7 @@
 #include "measure/stock.hpp"
 #include "support/message_of.hpp"
 
-#include <fabricost/machine/this_machine.hpp>
+#include <fabricost/probes/machine/this_machine.hpp>
 #include <fabricost/readings/points.hpp>
 #include <fabricost/validation/validate.hpp>
 

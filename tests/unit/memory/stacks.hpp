@@ -6,7 +6,7 @@
 
 #include "text/csv.hpp"
 
-#include <fabricost/memory/memory.hpp>
+#include <fabricost/plan/memory/memory.hpp>
 
 #include <algorithm>
 #include <optional>

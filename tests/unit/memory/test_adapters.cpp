@@ -3,7 +3,7 @@
 #include "stacks.hpp"
 #include "support/random_layouts.hpp"
 
-#include <fabricost/memory/bound.hpp>
+#include <fabricost/plan/memory/bound.hpp>
 
 #include <catch.hpp>
 

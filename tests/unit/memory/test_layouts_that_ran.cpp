@@ -2,9 +2,9 @@
 
 #include "support/measurements.hpp"
 
-#include <fabricost/evaluation/workload.hpp>
-#include <fabricost/memory/memory.hpp>
-#include <fabricost/specs/stacks.hpp>
+#include <fabricost/plan/evaluation/workload.hpp>
+#include <fabricost/plan/memory/memory.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
 
 #include <catch.hpp>
 

@@ -1,6 +1,6 @@
 #include "stacks.hpp"
 
-#include <fabricost/evaluation/workload.hpp>
+#include <fabricost/plan/evaluation/workload.hpp>
 
 #include <catch.hpp>
 

@@ -1,10 +1,10 @@
 /// \file test_predictions.cpp
 /// Modules of multi-token prediction: their parameters by place, their memory and their FLOPs, against formulas written out here.
 
-#include <fabricost/memory/memory.hpp>
-#include <fabricost/model/flops.hpp>
-#include <fabricost/specs/load_model.hpp>
-#include <fabricost/training/step_work.hpp>
+#include <fabricost/plan/memory/memory.hpp>
+#include <fabricost/plan/model/flops.hpp>
+#include <fabricost/plan/specs/load_model.hpp>
+#include <fabricost/plan/training/step_work.hpp>
 
 #include <catch.hpp>
 

@@ -1,11 +1,11 @@
 /// Layouts that a vendor publishes for a GPU fit it: NVIDIA's recipes (github.com/NVIDIA-NeMo/Megatron-Bridge, scripts/performance/configs,
 /// *_workload_base_configs.py), those that offload nothing to the CPU.
 
-#include <fabricost/memory/memory.hpp>
-#include <fabricost/model/layout_check.hpp>
+#include <fabricost/plan/memory/memory.hpp>
+#include <fabricost/plan/model/layout_check.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/specs/load_model.hpp>
-#include <fabricost/specs/stacks.hpp>
+#include <fabricost/plan/specs/load_model.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
 
 #include <catch.hpp>
 

@@ -1,4 +1,4 @@
-#include <fabricost/explain/memory.hpp>
+#include <fabricost/plan/explain/memory.hpp>
 
 #include <catch.hpp>
 

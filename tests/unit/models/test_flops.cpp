@@ -3,8 +3,8 @@
 
 #include "support/message_of.hpp"
 
-#include <fabricost/model/flops.hpp>
-#include <fabricost/specs/load_model.hpp>
+#include <fabricost/plan/model/flops.hpp>
+#include <fabricost/plan/specs/load_model.hpp>
 
 #include <random>
 

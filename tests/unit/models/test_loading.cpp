@@ -4,7 +4,7 @@
 #include "support/message_of.hpp"
 #include "unit/specs/broken.hpp"
 
-#include <fabricost/specs/load_model.hpp>
+#include <fabricost/plan/specs/load_model.hpp>
 
 #include <cctype>
 #include <map>

@@ -1,7 +1,7 @@
 // Parameters that follow from a shape against published ones, and the counts of a hand calculation.
 #include "catch.hpp"
 
-#include <fabricost/specs/load_model.hpp>
+#include <fabricost/plan/specs/load_model.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -4,8 +4,8 @@
 #include "text/csv.hpp"
 #include "support/measurements.hpp"
 
-#include <fabricost/model/flops.hpp>
-#include <fabricost/specs/load_model.hpp>
+#include <fabricost/plan/model/flops.hpp>
+#include <fabricost/plan/specs/load_model.hpp>
 
 #include <map>
 #include <sstream>

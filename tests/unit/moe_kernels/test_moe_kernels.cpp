@@ -1,7 +1,7 @@
 // Dispatch and combine kernels: bytes against published figures and simulated tokens, limits, monotonicity, and where they cannot run.
 #include "support/message_of.hpp"
 
-#include <fabricost/kernels/moe_kernels.hpp>
+#include <fabricost/experts/moe_kernels.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include "catch.hpp"

@@ -1,7 +1,7 @@
 // The MoE CSV: rows read, refused and skipped; the fit; measured kernels, and ranks and systems left out of the fit.
 #include "support/measurements.hpp"
 
-#include <fabricost/evaluation/moe_kernel_rows.hpp>
+#include <fabricost/plan/evaluation/moe_kernel_rows.hpp>
 #include <fabricost/parameters/related.hpp>
 #include <fabricost/specs/load.hpp>
 

@@ -3,14 +3,14 @@
 #include "catch.hpp"
 #include "support/slow_build.hpp"
 
-#include <fabricost/answers/design/need.hpp>
-#include <fabricost/economics/unmet.hpp>
+#include <fabricost/plan/answers/design/need.hpp>
+#include <fabricost/plan/economics/unmet.hpp>
 #include <fabricost/hardware/dials.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/specs/load_model.hpp>
-#include <fabricost/specs/stacks.hpp>
-#include <fabricost/training/figures.hpp>
-#include <fabricost/training/plan.hpp>
+#include <fabricost/plan/specs/load_model.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
+#include <fabricost/plan/training/figures.hpp>
+#include <fabricost/plan/training/plan.hpp>
 
 #include "support/message_of.hpp"
 

@@ -1,7 +1,7 @@
 // A machine that need turns is the one that `dial.` among a machine's overrides gives: one rule for both.
 #include "catch.hpp"
 
-#include <fabricost/answers/design/need.hpp>
+#include <fabricost/plan/answers/design/need.hpp>
 
 #include <string>
 #include <utility>

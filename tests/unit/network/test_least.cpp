@@ -1,7 +1,7 @@
 // Shipped machines: where an interval begins, against bytes over datasheet rates worked out here.
 #include "machines.hpp"
 
-#include <fabricost/kernels/moe_kernels.hpp>
+#include <fabricost/experts/moe_kernels.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>

@@ -1,7 +1,7 @@
 // Charts of a pipeline step.
 #include "support/message_of.hpp"
 
-#include <fabricost/pictures/gantt.hpp>
+#include <fabricost/plan/pictures/gantt.hpp>
 
 #include <catch.hpp>
 

@@ -3,7 +3,7 @@
 #include "support/written_file.hpp"
 
 #include <fabricost/error.hpp>
-#include <fabricost/evaluation/workload.hpp>
+#include <fabricost/plan/evaluation/workload.hpp>
 
 #include <catch.hpp>
 

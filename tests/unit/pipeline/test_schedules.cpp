@@ -3,8 +3,8 @@
 #include "support/message_of.hpp"
 #include "support/slow_build.hpp"
 
-#include <fabricost/pipeline/pipeline.hpp>
-#include <fabricost/pipeline/run.hpp>
+#include <fabricost/plan/pipeline/pipeline.hpp>
+#include <fabricost/plan/pipeline/run.hpp>
 
 #include <catch.hpp>
 

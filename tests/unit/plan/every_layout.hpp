@@ -2,7 +2,7 @@
 /// \file every_layout.hpp
 /// Every possible layout of a small grid: all groups of one, two and four ranks, with and without what changes their exchanges.
 
-#include <fabricost/model/layout_check.hpp>
+#include <fabricost/plan/model/layout_check.hpp>
 
 namespace fabricost::test {
 

@@ -2,9 +2,9 @@
 /// \file questions.hpp
 /// Trainings to plan.
 
-#include <fabricost/specs/load_model.hpp>
-#include <fabricost/specs/stacks.hpp>
-#include <fabricost/training/plan.hpp>
+#include <fabricost/plan/specs/load_model.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
+#include <fabricost/plan/training/plan.hpp>
 
 namespace fabricost::test {
 

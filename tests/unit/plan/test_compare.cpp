@@ -3,11 +3,11 @@
 
 #include "catch.hpp"
 
-#include <fabricost/economics/compare.hpp>
-#include <fabricost/pictures/compare.hpp>
+#include <fabricost/plan/economics/compare.hpp>
+#include <fabricost/plan/pictures/compare.hpp>
 #include <fabricost/pictures/picture.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/specs/prices.hpp>
+#include <fabricost/plan/specs/prices.hpp>
 
 #include <algorithm>
 #include <cmath>

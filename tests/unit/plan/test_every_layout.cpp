@@ -3,7 +3,7 @@
 #include "questions.hpp"
 
 #include <fabricost/specs/load.hpp>
-#include <fabricost/training/explained.hpp>
+#include <fabricost/plan/training/explained.hpp>
 
 #include <catch.hpp>
 

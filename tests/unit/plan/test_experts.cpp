@@ -3,7 +3,8 @@
 
 #include "catch.hpp"
 
-#include <fabricost/explain/nearest_plan.hpp>
+#include <fabricost/plan/explain/nearest_plan.hpp>
+#include <fabricost/plan/model/gate.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>

@@ -4,8 +4,8 @@
 
 #include "catch.hpp"
 
-#include <fabricost/economics/terms.hpp>
-#include <fabricost/explain/step.hpp>
+#include <fabricost/plan/economics/terms.hpp>
+#include <fabricost/plan/explain/step.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <map>

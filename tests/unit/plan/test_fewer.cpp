@@ -1,11 +1,11 @@
 // Jobs that leave GPUs idle, batches near the one given, and plain layouts: more GPUs never make a step longer.
 // FABRICOST_QUESTIONS sets how many random plans are asked (default 120; a release is asked 100,000), FABRICOST_FIRST where they start.
-#include <fabricost/answers/compare.hpp>
-#include <fabricost/answers/design/need.hpp>
-#include <fabricost/answers/design/project.hpp>
-#include <fabricost/answers/plan.hpp>
+#include <fabricost/plan/answers/compare.hpp>
+#include <fabricost/plan/answers/design/need.hpp>
+#include <fabricost/plan/answers/design/project.hpp>
+#include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/training/plain.hpp>
+#include <fabricost/plan/training/plain.hpp>
 
 #include "catch.hpp"
 #include "questions.hpp"

@@ -6,9 +6,9 @@
 #include "catch.hpp"
 
 #include <fabricost/specs/load.hpp>
-#include <fabricost/specs/stacks.hpp>
-#include <fabricost/training/figures.hpp>
-#include <fabricost/training/idle_gpus.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
+#include <fabricost/plan/training/figures.hpp>
+#include <fabricost/plan/training/idle_gpus.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -2,9 +2,9 @@
 #include "catch.hpp"
 
 #include <fabricost/specs/load.hpp>
-#include <fabricost/specs/load_model.hpp>
-#include <fabricost/specs/stacks.hpp>
-#include <fabricost/training/plan.hpp>
+#include <fabricost/plan/specs/load_model.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
+#include <fabricost/plan/training/plan.hpp>
 
 #include <cmath>
 #include <vector>

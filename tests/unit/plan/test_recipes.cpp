@@ -4,7 +4,7 @@
 
 #include <fabricost/hardware/host_rate.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/training/figures.hpp>
+#include <fabricost/plan/training/figures.hpp>
 
 #include <catch.hpp>
 

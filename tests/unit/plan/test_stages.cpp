@@ -2,7 +2,7 @@
 
 #include "questions.hpp"
 
-#include <fabricost/explain/nearest_plan.hpp>
+#include <fabricost/plan/explain/nearest_plan.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <catch.hpp>

@@ -3,7 +3,7 @@
 #include "questions.hpp"
 
 #include <fabricost/specs/load.hpp>
-#include <fabricost/training/figures.hpp>
+#include <fabricost/plan/training/figures.hpp>
 
 #include <catch.hpp>
 

@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "support/slow_build.hpp"
 
-#include <fabricost/economics/compare.hpp>
+#include <fabricost/plan/economics/compare.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <chrono>

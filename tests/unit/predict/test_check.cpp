@@ -1,11 +1,11 @@
 // Every number of a machine that a program fills in by itself is either refused by name or gives finite times above zero.
-#include <fabricost/economics/power.hpp>
+#include <fabricost/plan/economics/power.hpp>
 #include <fabricost/fabricost.hpp>
 #include <fabricost/hardware/check.hpp>
-#include <fabricost/kernels/compute.hpp>
+#include <fabricost/plan/kernels/compute.hpp>
 #include <fabricost/network/layout.hpp>
 #include <fabricost/network/load_store.hpp>
-#include <fabricost/serving/kv_cache.hpp>
+#include <fabricost/plan/serving/kv_cache.hpp>
 
 #include "catch.hpp"
 #include "support/message_of.hpp"

@@ -5,8 +5,8 @@
 #include <fabricost/hardware/dials.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/specs/load_model.hpp>
-#include <fabricost/training/plan.hpp>
+#include <fabricost/plan/specs/load_model.hpp>
+#include <fabricost/plan/training/plan.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,10 @@
 // A buyer gets one answer from every question that contains it: sizes, spares, racks, switches, stacks, prices.
 #include "catch.hpp"
 
-#include <fabricost/answers/design/explore.hpp>
-#include <fabricost/answers/design/need.hpp>
-#include <fabricost/answers/design/project.hpp>
-#include <fabricost/economics/network.hpp>
+#include <fabricost/plan/answers/design/explore.hpp>
+#include <fabricost/plan/answers/design/need.hpp>
+#include <fabricost/plan/answers/design/project.hpp>
+#include <fabricost/plan/economics/network.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <algorithm>

@@ -2,9 +2,9 @@
 // force does; published runs lie inside their intervals.
 #include "catch.hpp"
 
-#include <fabricost/answers/design/need.hpp>
-#include <fabricost/answers/design/project.hpp>
-#include <fabricost/economics/days.hpp>
+#include <fabricost/plan/answers/design/need.hpp>
+#include <fabricost/plan/answers/design/project.hpp>
+#include <fabricost/plan/economics/days.hpp>
 
 #include "support/message_of.hpp"
 #include "support/slow_build.hpp"

@@ -6,9 +6,9 @@
 #include "support/message_of.hpp"
 #include "support/written_file.hpp"
 
-#include <fabricost/evaluation/workload.hpp>
-#include <fabricost/readings/iteration_times.hpp>
-#include <fabricost/specs/failures.hpp>
+#include <fabricost/plan/evaluation/workload.hpp>
+#include <fabricost/plan/readings/iteration_times.hpp>
+#include <fabricost/plan/specs/failures.hpp>
 
 #include <map>
 

@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "support/message_of.hpp"
 
-#include <fabricost/economics/reliability.hpp>
+#include <fabricost/plan/economics/reliability.hpp>
 
 #include <functional>
 #include <limits>

@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "support/message_of.hpp"
 
-#include <fabricost/economics/stragglers.hpp>
+#include <fabricost/plan/economics/stragglers.hpp>
 
 #include <random>
 

@@ -1,7 +1,7 @@
 // Reinforcement learning: lengths of answers, generation that drains, iterations and the split of GPUs, against closed forms and limits.
 #include "catch.hpp"
 
-#include <fabricost/answers/rl.hpp>
+#include <fabricost/plan/answers/rl.hpp>
 
 #include <cmath>
 #include <random>

@@ -2,9 +2,9 @@
 /// \file rig.hpp
 /// Shipped machines, models and constants for the tests of serving.
 
-#include <fabricost/serving/serving.hpp>
+#include <fabricost/plan/serving/serving.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/specs/load_model.hpp>
+#include <fabricost/plan/specs/load_model.hpp>
 
 #include <string>
 

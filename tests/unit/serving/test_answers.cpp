@@ -4,11 +4,11 @@
 #include "support/message_of.hpp"
 #include "rig.hpp"
 
-#include <fabricost/answers/compare.hpp>
-#include <fabricost/answers/serve.hpp>
+#include <fabricost/plan/answers/compare.hpp>
+#include <fabricost/plan/answers/serve.hpp>
 #include <fabricost/predict/predict.hpp>
-#include <fabricost/serving/certainty.hpp>
-#include <fabricost/specs/serving.hpp>
+#include <fabricost/plan/serving/certainty.hpp>
+#include <fabricost/plan/specs/serving.hpp>
 
 #include <catch.hpp>
 

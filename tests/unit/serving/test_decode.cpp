@@ -4,7 +4,7 @@
 #include "support/message_of.hpp"
 #include "rig.hpp"
 
-#include <fabricost/training/layer.hpp>
+#include <fabricost/plan/training/layer.hpp>
 
 #include <catch.hpp>
 

@@ -5,6 +5,7 @@
 
 #include <catch.hpp>
 
+#include <fabricost/plan/model/gate.hpp>
 #include <fabricost/predict/predict.hpp>
 
 #include <chrono>

@@ -3,7 +3,7 @@
 
 #include "rig.hpp"
 
-#include <fabricost/serving/plan.hpp>
+#include <fabricost/plan/serving/plan.hpp>
 
 #include <catch.hpp>
 

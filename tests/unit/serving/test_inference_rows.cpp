@@ -5,9 +5,9 @@
 #include "support/measurements.hpp"
 #include "rig.hpp"
 
-#include <fabricost/evaluation/inference.hpp>
-#include <fabricost/evaluation/workload.hpp>
-#include <fabricost/specs/serving.hpp>
+#include <fabricost/plan/evaluation/inference.hpp>
+#include <fabricost/plan/evaluation/workload.hpp>
+#include <fabricost/plan/specs/serving.hpp>
 
 #include <catch.hpp>
 

@@ -4,7 +4,7 @@
 #include "support/message_of.hpp"
 #include "rig.hpp"
 
-#include <fabricost/serving/plan.hpp>
+#include <fabricost/plan/serving/plan.hpp>
 
 #include <catch.hpp>
 

@@ -4,8 +4,8 @@
 #include "support/message_of.hpp"
 #include "rig.hpp"
 
-#include <fabricost/serving/plan.hpp>
-#include <fabricost/specs/serving.hpp>
+#include <fabricost/plan/serving/plan.hpp>
+#include <fabricost/plan/specs/serving.hpp>
 
 #include <catch.hpp>
 

@@ -4,8 +4,8 @@
 #include "support/message_of.hpp"
 #include "rig.hpp"
 
-#include <fabricost/serving/offload.hpp>
-#include <fabricost/specs/serving.hpp>
+#include <fabricost/plan/serving/offload.hpp>
+#include <fabricost/plan/specs/serving.hpp>
 
 #include <catch.hpp>
 

@@ -7,8 +7,8 @@
 #include "rig.hpp"
 
 #include <fabricost/hardware/system.hpp>
-#include <fabricost/serving/plan.hpp>
-#include <fabricost/specs/serving.hpp>
+#include <fabricost/plan/serving/plan.hpp>
+#include <fabricost/plan/specs/serving.hpp>
 
 #include <catch.hpp>
 

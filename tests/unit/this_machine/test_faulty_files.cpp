@@ -3,7 +3,7 @@
 #include "catch.hpp"
 #include "made_up.hpp"
 
-#include <fabricost/machine/this_machine.hpp>
+#include <fabricost/probes/machine/this_machine.hpp>
 
 #include <functional>
 #include <sstream>

@@ -5,7 +5,7 @@
 #include "unit/io_points/files.hpp"
 #include "support/measurements.hpp"
 
-#include <fabricost/readings/topology.hpp>
+#include <fabricost/observe/readings/topology.hpp>
 
 #include <fmt/format.h>
 #include <catch.hpp>

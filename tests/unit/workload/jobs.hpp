@@ -4,11 +4,11 @@
 
 #include "support/random_cases.hpp"
 
-#include <fabricost/kernels/compute.hpp>
-#include <fabricost/kernels/stack.hpp>
-#include <fabricost/model/layout.hpp>
+#include <fabricost/plan/kernels/compute.hpp>
+#include <fabricost/plan/kernels/stack.hpp>
+#include <fabricost/plan/model/layout.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/specs/load_model.hpp>
+#include <fabricost/plan/specs/load_model.hpp>
 
 #include <map>
 #include <memory>

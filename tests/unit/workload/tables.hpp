@@ -3,7 +3,7 @@
 /// Tables of published results as text, and the results of reading them.
 
 #include <fabricost/error.hpp>
-#include <fabricost/evaluation/workload.hpp>
+#include <fabricost/plan/evaluation/workload.hpp>
 
 #include <unistd.h>
 #include <atomic>

@@ -3,8 +3,8 @@
 #include "support/slow_build.hpp"
 
 #include <fabricost/predict/predict.hpp>
-#include <fabricost/training/figures.hpp>
-#include <fabricost/training/parts.hpp>
+#include <fabricost/plan/training/figures.hpp>
+#include <fabricost/plan/training/parts.hpp>
 
 #include <catch.hpp>
 

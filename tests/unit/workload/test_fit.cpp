@@ -4,9 +4,9 @@
 
 #include "support/measurements.hpp"
 
-#include <fabricost/evaluation/calibrate_training.hpp>
+#include <fabricost/plan/evaluation/calibrate_training.hpp>
 #include <fabricost/hardware/constants.hpp>
-#include <fabricost/specs/stacks.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
 
 #include <catch.hpp>
 

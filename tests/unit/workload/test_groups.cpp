@@ -1,7 +1,7 @@
 // The places of a parallel group's ranks, and the cost of its collectives.
 #include "jobs.hpp"
 
-#include <fabricost/kernels/groups.hpp>
+#include <fabricost/plan/kernels/groups.hpp>
 #include <fabricost/predict/predict.hpp>
 
 #include <catch.hpp>

@@ -3,7 +3,7 @@
 
 #include "support/message_of.hpp"
 
-#include <fabricost/evaluation/ops.hpp>
+#include <fabricost/plan/evaluation/ops.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <catch.hpp>

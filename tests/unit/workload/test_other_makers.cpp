@@ -4,10 +4,10 @@
 
 #include "text/csv.hpp"
 
-#include <fabricost/evaluation/workload.hpp>
-#include <fabricost/kernels/compute.hpp>
+#include <fabricost/plan/evaluation/workload.hpp>
+#include <fabricost/plan/kernels/compute.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/specs/stacks.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
 
 #include <catch.hpp>
 

@@ -1,5 +1,5 @@
 // Software stacks: data/stacks, the fit's factors, and which stack a published row ran.
-#include <fabricost/specs/stacks.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
 #include "specs/stacks.hpp"
 
 #include "tables.hpp"
@@ -64,7 +64,7 @@ TEST_CASE("a file's own scale stays, whatever was fitted", "[stacks]") {
 }
 
 TEST_CASE("a row runs the stack that speaks most closely for its group", "[stacks]") {
-  const std::vector<io::NamedStack> all = io::shipped_stacks();
+  const std::vector<io::PublishedStack> all = io::shipped_stacks();
   const auto of = [&](const char* group, const char* text = "") { return io::stack_of(all, group, text).stack.name; };
   CHECK(of("nemo_h100") == "nemo");
   CHECK(of("nemo_h100", "Qwen3-30B-A3B H100 NeMo Megatron-Bridge performance summary, container 26.02 (github)") == "nemo-eager");

@@ -2,8 +2,8 @@
 #include "jobs.hpp"
 
 #include <fabricost/predict/predict.hpp>
-#include <fabricost/specs/stacks.hpp>
-#include <fabricost/training/step.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
+#include <fabricost/plan/training/step.hpp>
 
 #include <catch.hpp>
 

@@ -1,7 +1,7 @@
 // Properties of the step of every layout: random jobs on random machines.
 #include "jobs.hpp"
 
-#include <fabricost/training/step.hpp>
+#include <fabricost/plan/training/step.hpp>
 
 #include <catch.hpp>
 

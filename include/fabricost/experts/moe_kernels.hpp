@@ -1,0 +1,110 @@
+#pragma once
+/// \file moe_kernels.hpp
+/// Dispatch and combine of one expert layer with the kernels of inference engines: DeepEP's normal and
+/// low-latency ones, TensorRT-LLM's over NVLink, or NCCL's all_to_all. Derives the inputs of price/moe.hpp
+/// from a request.
+///
+///   kernel              copies of a token    to other domains                       element types
+///   deepep-normal       one per rank         one per domain, forwarded over NVLink  dispatch fp8, combine bf16
+///   deepep-low-latency  one per expert       one per expert                         dispatch fp8, combine bf16
+///   trtllm-*            one per rank         not supported                          bf16, fp8, nvfp4
+///   nccl                one per expert       one per expert                         any
+///
+/// Copies are expectations over uniform choices (routing.hpp); `balanced` is the choice that benchmarks
+/// force: each token goes to min(k, ranks) ranks. Skewed choices multiply bytes and work by the fullest
+/// receiver's load over that of uniform ones (experts/load.hpp). Across domains, the NICs carry the
+/// transport's efficiency times their rate, a network step is added, and both paths overlap.
+
+#include <fabricost/experts/experts.hpp>
+#include <fabricost/hardware/check.hpp>
+#include <fabricost/predict/prediction.hpp>
+#include <fabricost/predict/uncertainty.hpp>
+#include <fabricost/price/moe.hpp>
+
+#include <optional>
+
+namespace fabricost {
+
+enum class MoePhase : unsigned char { prepare, dispatch, combine };
+inline constexpr std::array<std::string_view, 3> moe_phase_names{"prepare", "dispatch", "combine"};
+[[nodiscard]] constexpr std::string_view name(MoePhase p) { return moe_phase_names[static_cast<std::size_t>(p)]; }
+
+enum class MoeKernel : unsigned char { deepep_normal, deepep_low_latency, trtllm_one_sided, trtllm_two_sided, nccl };
+inline constexpr std::array<std::string_view, 5> moe_kernel_names{"deepep-normal", "deepep-low-latency", "trtllm-NVLinkOneSided",
+                                                                  "trtllm-NVLinkTwoSided", "nccl"};
+[[nodiscard]] constexpr std::string_view name(MoeKernel k) { return moe_kernel_names[static_cast<std::size_t>(k)]; }
+
+/// Names in any case, with dashes or underscores; `deepep` means its normal kernel, `trtllm` the one-sided.
+[[nodiscard]] std::optional<MoeKernel> parse_moe_kernel(std::string_view text);
+
+inline constexpr int deepep_default_sms = 20;  ///< deepseek-ai/DeepEP, deep_ep/buffer.py
+inline constexpr int assumed_sms = 132;        ///< for a GPU without a number of SMs: H100's
+
+struct MoeQuestion {
+  MoePhase phase = MoePhase::dispatch;
+  MoeKernel kernel = MoeKernel::deepep_normal;
+  Gate gate{};
+  Routing routing{.kind = RoutingKind::uniform};
+  int hidden = 0;
+  double tokens = 0;                     ///< of every rank
+  int ranks = 0;                         ///< 0: all GPUs of one scale-up domain
+  std::optional<Precision> precision{};  ///< on the wire; empty: the kernel's own (see above)
+  int sms = 0;                           ///< of deepep-normal; 0: its default
+};
+
+struct MoePrediction {
+  MoeQuestion question;
+  ExpertPlacement placement;
+  int nodes = 1;
+  Precision precision = Precision::bf16;
+  double copies = 0;                          ///< per token
+  double bytes = 0;                           ///< sent for T tokens, including copies that stay, as kernels report
+  double inside_bytes = 0, across_bytes = 0;  ///< that leave the rank, that leave the domain
+  double seconds = 0, low = 0, high = 0;      ///< the interval contains nine of ten measurements
+  double min = 0;                             ///< seconds of the bytes at the full rate of the links, a lower bound of `low`
+  Terms terms;
+  Basis basis = Basis::datasheet;
+  Extrapolated extrapolated;
+  MoeWork work;  ///< bytes and work of a rank, derived from the question
+  MoeCost cost;  ///< its price; all zero for nccl, which is one all_to_all
+  [[nodiscard]] double algorithm_bandwidth() const { return over(bytes, seconds); }
+  [[nodiscard]] double bus_bandwidth() const { return over(inside_bytes + across_bytes, seconds); }  ///< of the bytes that leave the rank
+  [[nodiscard]] const Term& bottleneck() const { return largest(terms); }
+};
+
+namespace detail {
+
+[[nodiscard]] inline bool is_trtllm(MoeKernel k) { return k == MoeKernel::trtllm_one_sided || k == MoeKernel::trtllm_two_sided; }
+
+/// DeepEP, with its ports to ROCm, is written in CUDA and HIP, TensorRT-LLM in CUDA.
+[[nodiscard]] bool runs_on(MoeKernel k, Library library);
+
+void check(const MoeQuestion& q, const System& system);
+
+/// Bytes of one copy: token_bytes, except that TensorRT-LLM's fp8 has a single scale.
+[[nodiscard]] double copy_bytes(const MoeQuestion& q, Precision p);
+
+[[nodiscard]] Precision sent(const MoeQuestion& q);
+
+/// The bytes and work of one rank, independent of the constants.
+[[nodiscard]] MoeWork work_of(const System& machine, const MoeQuestion& q, const ExpertPlacement& at, MoePrediction& out);
+
+}  // namespace detail
+
+/// Prices a kernel with its constants, except nccl. \param combine_in_fp4 TensorRT-LLM's low-precision
+/// combine
+[[nodiscard]] MoeCost price_kernel(const MoeWork& work, const MoeConstants& c, MoePhase phase, MoeKernel kernel,
+                                   bool combine_in_fp4);
+
+/// The interval width of a kernel.
+[[nodiscard]] double IntervalWidths::*interval_class(MoeKernel k);
+
+/// Time of one dispatch, combine or prepare step. \throws RequestError for an invalid gate, ranks that do not
+/// divide the experts or domains, or a kernel that cannot run there
+[[nodiscard]] MoePrediction predict(const System& system, const MoeQuestion& q);
+
+}  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/experts/moe_kernels-inl.hpp>
+#endif

@@ -1,0 +1,80 @@
+#pragma once
+/// \file validate.hpp
+/// `validate` for any files, by their columns: points, tables of published workloads or of expert exchange.
+
+#include <fabricost/answers/validate.hpp>
+#include <fabricost/plan/evaluation/moe_kernel_rows.hpp>
+#include <fabricost/plan/evaluation/workload.hpp>
+
+#include <string>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+namespace fabricost {
+
+struct WorkloadsAnswer : Errors {
+  WorkloadReport report;
+  [[nodiscard]] Errors total() const { return *this; }
+  [[nodiscard]] std::vector<SkippedRows> skipped_rows() const { return listed(report.skipped); }
+  [[nodiscard]] ByName<int> skipped() const { return by_reason(report.skipped); }
+  [[nodiscard]] ByName<Errors> by_group() const { return by_name(report.by_group); }
+  [[nodiscard]] ByName<Errors> memory_by_group() const { return by_name(report.memory); }
+  [[nodiscard]] int layouts() const { return report.layouts; }
+  [[nodiscard]] const std::vector<std::string>& unfit() const { return report.unfit; }
+
+  static constexpr auto fields() {
+    using A = WorkloadsAnswer;
+    constexpr bool left_out = true, beside = true;
+    return tables(
+        Errors::fields(),
+        Table{gives(&A::total, "", "total", "Errors over all rows that are fully specified and could be priced."),
+              gives(&A::skipped_rows, "skipped", "", ""), gives(&A::skipped, "", "skipped", "Rows that could not be priced, by reason."),
+              gives(&A::by_group, "by_group", "by_group", "Errors of each group of rows, by name."),
+              gives(&A::memory_by_group, "memory_by_group", "memory_by_group", "Errors of the peaks of memory that training rows state.", 1,
+                    left_out),
+              gives(&A::layouts, "layouts.stated", "layouts", "Layouts that are stated with their recomputation: they ran, so they fit.", 1,
+                    left_out),
+              gives(&A::unfit, "layouts.unfit", "unfit", "The ids of those that are said not to fit.", 1, !left_out, beside)});
+  }
+};
+
+struct ExchangesAnswer : Errors {
+  MoeKernelReport report;
+  [[nodiscard]] Errors total() const { return *this; }
+  [[nodiscard]] std::vector<SkippedRows> skipped_rows() const { return listed(report.skipped); }
+  [[nodiscard]] ByName<int> skipped() const { return by_reason(report.skipped); }
+  [[nodiscard]] ByName<Errors> by_operation() const { return by_name(report.by_operation); }
+  [[nodiscard]] ByName<Errors> by_system() const { return by_name(report.by_system); }
+  [[nodiscard]] ByName<Errors> by_size() const { return by_name(report.by_size); }
+  [[nodiscard]] ByName<Errors> by_library() const { return by_name(report.by_library); }
+  [[nodiscard]] ByName<Errors> by_group() const { return by_name(report.by_group); }
+
+  static constexpr auto fields() {
+    using A = ExchangesAnswer;
+    return tables(Errors::fields(), Table{gives(&A::total, "", "total", "Errors over all rows that could be priced."),
+                                          gives(&A::skipped_rows, "skipped", "", ""),
+                                          gives(&A::skipped, "", "skipped", "Rows that could not be priced, by reason."),
+                                          gives(&A::by_operation, "by_operation", "by_operation", "Errors of each phase, by name."),
+                                          gives(&A::by_system, "by_system", "by_system", "Errors on each machine, by name."),
+                                          gives(&A::by_size, "by_size", "by_size", "Errors in ranges of tokens of a rank."),
+                                          gives(&A::by_library, "by_library", "by_library", "Errors of each implementation."),
+                                          gives(&A::by_group, "by_group", "by_group", "Errors of each machine, kernel and phase.")});
+  }
+};
+
+/// A ValidateRequest whose files may be tables.
+struct ValidateFilesRequest : ValidateRequest {};
+
+/// \throws Refusal for options that do not apply to this kind of files; RequestError for files of several
+/// kinds; as answer of its base
+[[nodiscard]] std::variant<ValidationAnswer, WorkloadsAnswer, ExchangesAnswer> answer(const ValidateFilesRequest& request);
+
+/// The same for tables of published workloads and of expert exchange together, row by row. \throws as
+/// validate_workloads
+[[nodiscard]] WorkloadsAnswer validated(const std::vector<std::filesystem::path>& tables);
+
+/// Whether all files are tables of expert exchange; false for none. \throws RequestError when only some are
+[[nodiscard]] bool are_exchange_tables(const std::vector<std::string>& files);
+
+}  // namespace fabricost

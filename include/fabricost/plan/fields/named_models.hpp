@@ -1,0 +1,46 @@
+#pragma once
+/// \file named_models.hpp
+/// Models and stacks that a request names: a name of the catalogue, a file, or the value itself.
+
+#include <fabricost/fields/named.hpp>
+#include <fabricost/plan/kernels/stack.hpp>
+#include <fabricost/plan/model/model.hpp>
+#include <fabricost/plan/serving/constants.hpp>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace fabricost {
+
+inline constexpr std::array<std::string_view, 2> launch_names{"graph", "eager"};
+[[nodiscard]] constexpr auto words_of(Launch) { return EnumWords{launch_names, "a way to launch"}; }
+
+/// A model: a name, a file, or a Model.
+struct NamedModel {
+  std::string name;
+  std::shared_ptr<const Model> value;
+  [[nodiscard]] explicit operator bool() const { return value != nullptr || !name.empty(); }
+  /// \throws SpecError, RequestError as load_model
+  [[nodiscard]] Model load() const;
+};
+
+/// A software stack of training: a name, a file, or a Stack.
+struct NamedStack {
+  std::string name;
+  std::shared_ptr<const Stack> value;
+  [[nodiscard]] explicit operator bool() const { return value != nullptr || !name.empty(); }
+  /// \throws SpecError, RequestError as load_stack
+  [[nodiscard]] Stack load() const;
+};
+
+namespace detail {
+
+template <class R>
+inline constexpr auto ask_model = asks(&R::model, "model", "--model,-m", "NAME", "The model: a name of fabricost models, or a YAML file",
+                                       true);
+
+}  // namespace detail
+
+}  // namespace fabricost

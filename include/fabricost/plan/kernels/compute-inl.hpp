@@ -1,0 +1,134 @@
+#pragma once
+/// \file compute-inl.hpp
+/// Bodies of compute.hpp.
+
+#include <fabricost/compiled_once.hpp>
+#include <fabricost/plan/kernels/compute.hpp>
+
+namespace fabricost {
+
+FABRICOST_BODY Processor Processor::of(const System& system) {
+  detail::check_parts(system, {.gpu = true, .compute = true});
+  const Gpu& g = system.gpu;
+  Processor out;
+  out.peak16 = std::max(g.bf16.value.value(), g.fp16.value.value());
+  if (!(out.peak16 > 0)) throw RequestError(system.name + ": its GPU states no fp16 or bf16 rate; give compute.fp16 in data/gpus");
+  out.peak8 = std::max(out.peak16, g.fp8.value.value());
+  out.peak4 = std::max(out.peak8, g.fp4.value.value());
+  out.memory_rate = g.hbm_bandwidth.value.value();
+  out.memory = g.memory.value.value();
+  out.memory_latency = g.hbm_latency.value.value();
+  out.cycles = g.units * g.clock_hz;
+  constexpr double tera = 1e12;
+  out.watts = g.power.value.value() / (out.peak16 / g.turned_arithmetic / tera);
+  out.use(system.constants.compute);
+  const Generation made = g.generation;
+  out.old_attention_is_own = made == Generation::volta || made == Generation::turing || made == Generation::ampere;
+  return out;
+}
+
+FABRICOST_BODY const char* kernels_known(const System& system) {
+  return kernels_assumed(system) ? "assumed" : system.constants.compute_kin ? "kin" : "measured";
+}
+
+FABRICOST_BODY double spread_on(const Stack& stack, const System& system, Precision precision, bool experts) {
+  return spread_of(stack, {system.gpu.generation, precision, experts, kernels_assumed(system), system.constants.compute_kin});
+}
+
+FABRICOST_BODY std::pair<double, double> interval_of(double seconds, const Stack& stack, const System& system, Precision precision,
+                                                     bool experts) {
+  return interval_around(seconds, spread_on(stack, system, precision, experts));
+}
+
+}  // namespace fabricost
+
+namespace fabricost::detail {
+
+FABRICOST_BODY double p_norm(double a, double b, double q) {
+  if (q == 2) return std::sqrt(a * a + b * b);
+  if (q == 4) {
+    const double a2 = a * a, b2 = b * b;
+    return std::sqrt(std::sqrt(a2 * a2 + b2 * b2));
+  }
+  const double larger = std::max(a, b), smaller = std::min(a, b);
+  return larger > 0 ? larger * std::pow(1 + std::pow(smaller / larger, q), 1 / q) : 0;
+}
+
+FABRICOST_BODY bool odd_size(double n, const ComputeForm& form) { return std::fmod(n, form.tile) != 0; }
+
+}  // namespace fabricost::detail
+
+namespace fabricost {
+
+FABRICOST_BODY double element_seconds(const Processor& gpu, double bytes) {
+  return gpu.constants.elementwise / gpu.sustained * stream_seconds(gpu, bytes);
+}
+
+FABRICOST_BODY double cast_seconds(const Processor& gpu, Precision precision, double values, int copies) {
+  const int reads = precision == Precision::fp4 ? 1 + copies : precision == Precision::fp8 ? 1 : 0;
+  return reads == 0 ? 0 : element_seconds(gpu, (2 * reads + copies * bytes_of(precision)) * values);
+}
+
+FABRICOST_BODY double at_clock(const Processor& gpu, double share) {
+  const double raised = share * gpu.sustained, full = gpu.constants.form.full_clock;
+  return std::min(gpu.most, raised > full && gpu.sustained > 1 ? std::max(share, full * gpu.most) : raised);
+}
+
+FABRICOST_BODY double product_rate(const Processor& gpu, Precision p) {
+  const ComputeConstants& c = gpu.constants;
+  const double narrow = p == Precision::fp8 ? c.gemm_fp8 : p == Precision::fp4 ? c.gemm_fp4 : 1;
+  return at_clock(gpu, c.gemm * narrow) * gpu.peak(p);
+}
+
+FABRICOST_BODY double roofline(const Processor& gpu, double flops, double rate, double bytes) {
+  return detail::p_norm(flops / rate, stream_seconds(gpu, bytes), gpu.constants.gemm_overlap);
+}
+
+FABRICOST_BODY double product_seconds(const Processor& gpu, Precision precision, double M, double N, double K, double count) {
+  const ComputeConstants& c = gpu.constants;
+  const double penalty = detail::odd_size(N, c.form) || detail::odd_size(K, c.form) ? 1 + c.misaligned : 1;
+  const double bytes = bytes_of(precision) * (M * K + count * K * N) + 2 * M * N;
+  return c.gemm_start * std::min(count, c.form.start_products) +
+         roofline(gpu, 2 * M * N * K * penalty, product_rate(gpu, precision), bytes);
+}
+
+FABRICOST_BODY double attention_rate(const Processor& gpu, AttentionKernel kernel, double peak) {
+  const ComputeConstants& c = gpu.constants;
+  const double own = kernel == AttentionKernel::flash3                              ? c.attention_flash3
+                     : kernel == AttentionKernel::flash2 && !gpu.old_attention_is_own ? c.attention_flash2
+                                                                                      : 1;
+  return at_clock(gpu, c.attention * own) * peak;
+}
+
+FABRICOST_BODY double attention_seconds(const Processor& gpu, const Stack& stack, double scores, double width, Precision precision) {
+  const AttentionKernel kernel = stack.attention;
+  const ComputeConstants& c = gpu.constants;
+  if (kernel == AttentionKernel::math)
+    return 2 * scores * width / (c.scores * c.gemm * gpu.peak16) + c.score_bytes * scores / (c.memory * gpu.memory_rate);
+  const bool narrow = stack.fp8_attention && (precision == Precision::fp8 || precision == Precision::fp4);
+  return scores * width / attention_rate(gpu, kernel, narrow ? gpu.peak8 : gpu.peak16);
+}
+
+FABRICOST_BODY double attention_backward(const Processor& gpu, AttentionKernel kernel) {
+  return kernel == AttentionKernel::math ? 2 : gpu.constants.attention_backward;
+}
+
+FABRICOST_BODY double attention_traffic(const Processor& gpu, double rows, double hidden, double T, double width) {
+  return 2 * (gpu.constants.form.hidden_traffic * rows * hidden + 2 * T * width);
+}
+
+FABRICOST_BODY double routed_traffic(const Processor& gpu, double routed, double hidden, double width) {
+  return block_traffic(routed, width) + 2 * gpu.constants.form.routed_traffic * routed * hidden;
+}
+
+FABRICOST_BODY double biased_traffic(const Processor& gpu, double routed, double hidden, double width) {
+  return 2 * gpu.constants.form.biased_traffic * routed * (hidden + width);
+}
+
+FABRICOST_BODY double row_kernel_seconds(const Processor& gpu, double width, double bytes) {
+  const ComputeForm& form = gpu.constants.form;
+  const double traffic = gpu.constants.row_traffic * stream_seconds(gpu, bytes);
+  return detail::p_norm(width / form.row_step * gpu.memory_latency, traffic, form.row_overlap);
+}
+
+}  // namespace fabricost

@@ -1,0 +1,134 @@
+#pragma once
+/// \file compute.hpp
+/// Time of a transformer's kernels on one GPU, in training and in serving: matrix products, attention, element-wise traffic.
+///
+///   product(M, N, K)  start + norm_q(x, y),  x = 2 M N K (1 + mis [a side of the rank is no multiple of 64]) / (e P),
+///                     y = w (M K + K N + M N) / (em BW);  fp8: e of its own peak, one byte
+///   attention         cudnn, flash3, flash2: 2 a d s^2 b (causal half of both products) / (k ea P), k of each kind; backward 2.87 times that
+///                     math: 4 a d s^2 b / (0.7 e P) + 13 bytes per score / (em BW); backward twice that
+///   element-wise      ce x 16-bit traffic / (em BW); backward twice that
+///   cast              to fp8 or fp4 of a product's inputs, row by row and, where weights are trained, column by column: w bytes a value
+///                     for each copy, read once in fp8, in fp4 once for each copy and once for the scale of the whole tensor
+///
+/// GPUs of one generation run the same code at the clock that their power allows: e, ea and the rate of element-wise kernels grow with
+/// (W / (gemm_watts P))^power.
+///
+/// P peak, BW memory rate; e, ea, em, ce are in hardware/compute_constants.hpp. Form and constants are fitted
+/// to 1,200 published training steps on A100, H100 and B200 (docs/training-accuracy.md). All in SI units.
+
+#include <fabricost/hardware/check.hpp>
+#include <fabricost/hardware/compute_constants.hpp>
+#include <fabricost/hardware/system.hpp>
+#include <fabricost/plan/kernels/stack.hpp>
+#include <fabricost/plan/model/layout.hpp>
+#include <fabricost/price/line.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace fabricost {
+
+/// The GPU's capabilities, in plain numbers.
+struct Processor {
+  double peak16 = 0;  ///< dense FLOP/s in 16 bit
+  double peak8 = 0;   ///< in fp8; = peak16 where the GPU has none
+  double peak4 = 0;
+  double memory_rate = 0;             ///< bytes/s
+  double memory = 0;                  ///< bytes
+  double watts = 0;                   ///< of the board per 16-bit TFLOP/s; 0: not published
+  double most = 1;                    ///< share of the peak that no product exceeds; below 1 where a stack's factor shortens it after that
+  double sustained = 1;               ///< clock that its power allows, over that of the GPU its constants were measured on
+  double memory_latency = 0;          ///< s of a load from memory; 0: not measured
+  double cycles = 0;                  ///< of all its processors (SMs) a second; 0: their number or clock is not published
+  bool old_attention_is_own = false;  ///< before Hopper, the kernels of Triton and FlashAttention-2 are the generation's best
+  ComputeConstants constants;
+
+  /// \throws RequestError when the GPU's 16-bit peak is unknown
+  [[nodiscard]] static Processor of(const System& system);
+  /// Other kernel efficiencies.
+  void use(const ComputeConstants& measured) {
+    constants = measured;
+    sustained = watts > 0 && constants.gemm_watts > 0 ? std::pow(watts / constants.gemm_watts, constants.form.power) : 1;
+  }
+  [[nodiscard]] double peak(Precision p) const { return p == Precision::fp8 ? peak8 : p == Precision::fp4 ? peak4 : peak16; }
+};
+
+/// Whether no processor of this generation has been measured, so that kernel efficiencies are assumed.
+[[nodiscard]] inline bool kernels_assumed(const System& system) { return system.constants.compute_basis == Basis::datasheet; }
+
+/// "measured" on processors built like these, "kin": on others of their generation, or "assumed".
+[[nodiscard]] const char* kernels_known(const System& system);
+/// The phrase for this word, for the end of a sentence.
+[[nodiscard]] constexpr std::string_view kernels_words(std::string_view known) {
+  return known == "measured" ? "measured on processors of this kind"
+         : known == "kin"    ? "measured on others of this generation, not on this processor"
+                             : "assumed: no processor of this generation was measured";
+}
+/// Standard deviation, in log, of a step of this stack on this machine. \param experts the model has experts
+[[nodiscard]] double spread_on(const Stack& stack, const System& system, Precision precision, bool experts = false);
+
+/// The 5-95 % interval around the predicted time of a step: low, high. \param experts the model has experts
+[[nodiscard]] std::pair<double, double> interval_of(double seconds, const Stack& stack, const System& system, Precision precision,
+                                                    bool experts = false);
+
+namespace detail {
+/// (a^q + b^q)^(1/q), without pow for the most frequent orders.
+[[nodiscard]] double p_norm(double a, double b, double q);
+}  // namespace detail
+
+/// Seconds of streaming `bytes` through memory.
+[[nodiscard]] inline double stream_seconds(const Processor& gpu, double bytes) { return bytes / (gpu.constants.memory * gpu.memory_rate); }
+
+/// Seconds of element-wise kernels that move at least `bytes`.
+[[nodiscard]] double element_seconds(const Processor& gpu, double bytes);
+/// Seconds of casting `values` to the precision of products. \param copies by rows, and by columns where weights are trained
+[[nodiscard]] double cast_seconds(const Processor& gpu, Precision precision, double values, int copies = 2);
+
+/// The share of the peak that kernels reach at the clock that the GPU's power allows. A GPU whose arithmetic is slow beside its power runs
+/// at its full clock, where they reach form.full_clock and no more, after the stack's factor as well.
+[[nodiscard]] double at_clock(const Processor& gpu, double share);
+
+/// FLOP/s large, aligned products reach.
+[[nodiscard]] double product_rate(const Processor& gpu, Precision p);
+
+/// Seconds of arithmetic of `flops` at `rate` and of moving `bytes`, which hide behind each other in part.
+[[nodiscard]] double roofline(const Processor& gpu, double flops, double rate, double bytes);
+
+/// Seconds of `count` products of M x K by K x N together, rows M in all (experts: M / count each).
+[[nodiscard]] double product_seconds(const Processor& gpu, Precision precision, double M, double N, double K, double count = 1);
+
+/// FLOP/s of fused attention, whose products run at `peak`: 16 bit, or fp8.
+[[nodiscard]] double attention_rate(const Processor& gpu, AttentionKernel kernel, double peak);
+[[nodiscard]] inline double attention_rate(const Processor& gpu) { return attention_rate(gpu, AttentionKernel::cudnn, gpu.peak16); }
+
+/// Seconds of attention forward: b sequences of s tokens, of which this rank has s/c as queries.
+/// \param scores b a s^2 / c of this rank \param width query + value widths of one head \param precision of the layer's products
+[[nodiscard]] double attention_seconds(const Processor& gpu, const Stack& stack, double scores, double width, Precision precision);
+[[nodiscard]] double attention_backward(const Processor& gpu, AttentionKernel kernel);
+
+/// Bytes the element-wise kernels of a layer move around attention: `rows` of norms and residuals, T tokens of `width` (queries, keys,
+/// values, results).
+[[nodiscard]] double attention_traffic(const Processor& gpu, double rows, double hidden, double T, double width);
+/// The same inside a feed-forward block of `width` (matrices x f of the rank).
+[[nodiscard]] inline double block_traffic(double T, double width) { return 4 * T * width; }
+/// The same of `routed` tokens' way into their experts, through them and out.
+[[nodiscard]] double routed_traffic(const Processor& gpu, double routed, double hidden, double width);
+
+/// Bytes that biases of experts add: they are scaled by the gate's weight, row by row, in kernels of their own.
+[[nodiscard]] double biased_traffic(const Processor& gpu, double routed, double hidden, double width);
+/// The same where dispatch writes them in the order of experts and the products take activation and sums into their own kernels: a
+/// copy of the rows.
+[[nodiscard]] inline double fused_routed_traffic(double routed, double hidden) { return 2 * routed * hidden; }
+
+/// Seconds of an element-wise kernel on its own, with one block of 1,024 threads per row of `width` values.
+/// The block loads twice per 1,024 values (two inputs of an activation; two passes of a norm), so a few rows
+/// take as long as one: norm_4(width / 512 latency, row_traffic bytes / (em BW)). Source: kernels of vLLM, as
+/// timed by vidur's profiles.
+[[nodiscard]] double row_kernel_seconds(const Processor& gpu, double width, double bytes);
+
+}  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/plan/kernels/compute-inl.hpp>
+#endif

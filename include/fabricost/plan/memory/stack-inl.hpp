@@ -1,0 +1,16 @@
+#pragma once
+/// \file stack-inl.hpp
+/// Bodies of stack.hpp.
+
+#include <fabricost/compiled_once.hpp>
+#include <fabricost/plan/memory/stack.hpp>
+
+namespace fabricost {
+
+FABRICOST_BODY MemoryStack memory_on(MemoryStack stack, Generation generation) {
+  const bool from_blackwell = is_nvidia(generation) && generation >= Generation::blackwell;
+  if (stack.fp8_tensor_scaled && from_blackwell) stack.fp8_weight_copies = 1;
+  return stack;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,24 @@
+#pragma once
+/// \file dimension.hpp
+/// The values a search tries in one dimension of a layout: the given one, or divisors of a number.
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+namespace fabricost::detail {
+
+/// Divisors of n up to `max`, ascending.
+[[nodiscard]] std::vector<int> divisors(int n, int max);
+
+/// The numbers from 1 to n.
+[[nodiscard]] std::vector<int> up_to(int n);
+
+/// The given value of a dimension, or all allowed ones.
+[[nodiscard]] std::vector<int> either(const std::optional<int>& given, std::vector<int> all);
+
+}  // namespace fabricost::detail
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/plan/model/dimension-inl.hpp>
+#endif

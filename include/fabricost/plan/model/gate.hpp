@@ -1,0 +1,17 @@
+#pragma once
+/// \file gate.hpp
+/// The gate that a model's router is.
+
+#include <fabricost/experts/routing.hpp>
+#include <fabricost/plan/model/model.hpp>
+
+namespace fabricost {
+
+/// The gate of a model's router. \throws RequestError for a model without experts, or an invalid gate
+[[nodiscard]] Gate gate_of(const Model& m);
+
+}  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/plan/model/gate-inl.hpp>
+#endif

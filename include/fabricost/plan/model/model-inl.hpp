@@ -1,0 +1,116 @@
+#pragma once
+/// \file model-inl.hpp
+/// Bodies of model.hpp.
+
+#include <fabricost/compiled_once.hpp>
+#include <fabricost/plan/model/model.hpp>
+
+namespace fabricost {
+
+FABRICOST_BODY double Model::window_kv_width() const {
+  if (latent()) return kv_width();
+  const int groups = window_kv_heads > 0 ? window_kv_heads : kv_heads;
+  const bool both = shared_kv && window_kv_heads == 0 && window_head_dim == 0;
+  const int key = window_head_dim > 0 ? window_head_dim : head_dim;
+  return double(groups) * (both ? key : key + (value_dim > 0 ? value_dim : key));
+}
+
+}  // namespace fabricost
+
+namespace fabricost::detail {
+
+/// Matrices of one attention layer; `key_value`: columns that produce keys and values.
+FABRICOST_BODY double attention_matrices(const Model& m, double query, double key_value, double value) {
+  const double h = m.hidden;
+  const double to_query = m.q_rank > 0 ? h * m.q_rank + m.q_rank * query : h * query;
+  const double out = m.output_rank > 0 ? value * m.output_rank + double(m.output_groups) * m.output_rank * h : value * h;
+  return to_query + h * key_value + out + (m.gated_attention ? h * value : 0);
+}
+
+}  // namespace fabricost::detail
+
+namespace fabricost {
+
+FABRICOST_BODY double attention_parameters(const Model& m) {
+  const double h = m.hidden;
+  const double from = m.q_rank > 0 ? m.q_rank : h;
+  const double index = from * m.index_heads * m.index_dim + h * m.index_dim + h * m.index_heads;
+  if (m.latent())
+    return detail::attention_matrices(m, m.query_width(), m.kv_rank + m.rope_dim, m.value_width()) +
+           double(m.kv_rank) * m.heads * (m.nope_dim + m.value_dim) + index;
+  return detail::attention_matrices(m, m.query_width(), m.kv_width() - m.index_dim, m.value_width()) + index;
+}
+
+FABRICOST_BODY double window_parameters(const Model& m) {
+  if (m.latent()) return attention_parameters(m);
+  const double heads = m.window_heads > 0 ? m.window_heads : m.heads;
+  const double key = m.window_head_dim > 0 ? m.window_head_dim : m.head_dim;
+  return detail::attention_matrices(m, heads * key, m.window_kv_width(), heads * (m.value_dim > 0 ? m.value_dim : key));
+}
+
+FABRICOST_BODY double mixer_parameters(const Model& m) {
+  const Mixer& x = m.mixer;
+  if (x.layers == 0) return 0;
+  const double in = double(m.hidden) * (2.0 * x.inner + 2.0 * x.keys + double(x.gates) * x.heads);
+  return in + (x.inner + 2.0 * x.keys) * x.kernel + double(x.inner) * m.hidden;
+}
+
+FABRICOST_BODY ParameterCount parameters_of(const Model& m) {
+  ParameterCount n;
+  const double h = m.hidden, mats = m.ffn_matrices();
+  const double wide = m.expert_hidden > 0 ? m.expert_hidden : h;
+  const auto bias = [&](double width, double in) { return m.biases ? (mats - 1) * width + in : 0; };
+  const double attention_bias = m.biases ? m.query_width() + (m.latent() ? 0 : m.kv_width() - m.index_dim) + h : 0;
+  n.attention = attention_parameters(m) + attention_bias;
+  n.window = m.window_layers > 0 ? window_parameters(m) + attention_bias : 0;
+  n.mixer = mixer_parameters(m);
+  n.dense_ffn = mats * h * m.ffn + bias(m.ffn, h);
+  n.expert = mats * wide * m.expert_ffn + bias(m.expert_ffn, wide);
+  n.shared = m.shared_experts * mats * h * m.shared_ffn + (m.expert_hidden > 0 ? 2 * h * wide : 0);
+  n.router = h * m.experts;
+  n.norms = (m.single_block ? 1 : 2) * (m.biases ? 2 : 1) * h;
+  n.embedding = h * m.vocab + h * m.positions;
+  n.head = m.tied ? 0 : h * m.vocab;
+  const double dense = m.dense_layers(), mixed = m.expert_layers();
+  const double mixing = m.full_layers() * n.attention + m.window_layers * n.window + m.mixer.layers * n.mixer;
+  n.mixing = mixing / std::max(1, m.full_layers() + m.window_layers + m.mixer.layers);
+  const double blocks = mixing + dense * n.dense_ffn + mixed * (n.shared + n.router);
+  const double always = blocks + m.layers * n.norms + n.embedding + n.head + h;
+  n.total = always + mixed * m.experts * n.expert;
+  n.active = always + mixed * m.top_k * n.expert;
+  n.multiplied = blocks + h * m.vocab + mixed * m.top_k * n.expert;
+  return n;
+}
+
+FABRICOST_BODY double kv_bytes_per_token(const Model& m, double width) {
+  return (m.full_layers() * m.kv_width() + m.window_layers * m.window_kv_width()) * width;
+}
+
+FABRICOST_BODY double kv_bytes(const Model& m, double context, double width, double state_width) {
+  const Mixer& x = m.mixer;
+  const double state = double(x.inner) * x.state * state_width + (x.inner + 2.0 * x.keys) * (x.kernel - 1) * width;
+  const double seen = m.window > 0 ? std::min<double>(context, m.window) : context;
+  return (m.full_layers() * m.kv_width() * context + m.window_layers * m.window_kv_width() * seen) * width + x.layers * state;
+}
+
+FABRICOST_BODY void check(const Model& m) {
+  const auto refuse = [&](const std::string& what) { throw RequestError(m.name + ": " + what); };
+  if (m.layers < 1 || m.hidden < 1 || m.heads < 1 || m.vocab < 1) refuse("layers, hidden, heads and vocab must be at least 1");
+  if (!m.latent() && (m.kv_heads < 1 || m.heads % m.kv_heads != 0 || m.head_dim < 1))
+    refuse("kv_heads must divide heads and head_dim be at least 1");
+  if (m.latent() && (m.nope_dim + m.rope_dim < 1 || m.value_dim < 1)) refuse("latent attention needs nope_dim or rope_dim, and value_dim");
+  if (m.experts > 0 && (m.top_k < 1 || m.top_k > m.experts || m.expert_ffn < 1)) refuse("top_k must be 1 to experts, and expert_ffn given");
+  if (m.shared_experts > 0 && m.shared_ffn < 1) refuse("shared experts need a width");
+  if (m.first_dense < 0 || m.first_dense > m.layers || m.expert_every < 1)
+    refuse("first_dense must be 0 to layers, expert_every at least 1");
+  if (m.expert_groups > 0 && (m.experts % m.expert_groups != 0 || m.group_limit < 1 || m.group_limit > m.expert_groups))
+    refuse("groups must divide experts, and a token go to 1 to all of them");
+  if (m.attention_layers() < 0) refuse("more mixing and feed-forward layers than layers");
+  if (m.window_layers < 0 || m.window_layers > m.attention_layers()) refuse("more layers with a window than with attention");
+  if ((m.window_layers > 0) != (m.window > 0)) refuse("a window needs its layers counted, and the other way round");
+  if (m.dense_layers() > 0 && m.ffn < 1) refuse("ffn must be given for layers without experts");
+  if (m.expert_layers() > 0 && m.experts < 1) refuse("layers with experts need a number of experts");
+  if (m.mixer.layers > 0 && (m.mixer.inner < 1 || m.mixer.state < 1)) refuse("mixing layers need inner and state");
+}
+
+}  // namespace fabricost

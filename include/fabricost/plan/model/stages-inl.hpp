@@ -1,0 +1,82 @@
+#pragma once
+/// \file stages-inl.hpp
+/// Bodies of stages.hpp.
+
+#include <fabricost/compiled_once.hpp>
+#include <fabricost/plan/model/stages.hpp>
+
+namespace fabricost {
+
+FABRICOST_BODY int chunk_of_stage(const Layout& layout, int stage, int chunk) {
+  return folds_in_v(layout.schedule) && layout.pp > 1 && chunk == 1 ? 2 * layout.pp - 1 - stage : chunk * layout.pp + stage;
+}
+
+FABRICOST_BODY LayerSplit split_layers(int layers, int chunks, int ends) {
+  const int max = (layers + chunks - 1) / chunks;
+  const int missing = max * chunks - layers, last = std::min({missing, ends, max}), rest = missing - last;
+  return {chunks, max, (rest + 1) / 2, std::min(last, 1) + rest / 2, std::max(0, last - 1)};
+}
+
+FABRICOST_BODY LayerSplit split_layers(const Model& model, const Layout& layout) {
+  return split_layers(model.layers, layout.pp * chunks_per_stage(layout), 1 + 2 * model.predict_layers);
+}
+
+FABRICOST_BODY int expert_layers_before(const Model& model, int n) {
+  if (model.experts == 0) return 0;
+  if (has_single_blocks(model)) return static_cast<int>(static_cast<long long>(n) * model.expert_layers() / model.layers);
+  return std::max(0, n - model.first_dense) / model.expert_every;
+}
+
+FABRICOST_BODY int dense_layers_before(const Model& model, int n) {
+  if (has_single_blocks(model)) return static_cast<int>(static_cast<long long>(n) * model.dense_layers() / model.layers);
+  return n - expert_layers_before(model, n);
+}
+
+FABRICOST_BODY double state_share(const Model& model) {
+  return model.hybrid() ? double(model.mixer.layers) / (model.mixer.layers + model.attention_layers()) : 0;
+}
+
+FABRICOST_BODY StageContent with_predictions(StageContent stage, const Model& model) {
+  stage.layers += stage.predictions * (has_single_blocks(model) ? 2 : 1);
+  stage.mixing_layers += stage.predictions;
+  (model.mixture() ? stage.expert_layers : stage.dense_layers) += stage.predictions;
+  return stage;
+}
+
+FABRICOST_BODY StageContent stage_content(const LayerSplit& split, const Model& model, const Layout& layout, int stage) {
+  StageContent out;
+  const int chunks = chunks_per_stage(layout);
+  const bool single = has_single_blocks(model);
+  for (int c = 0; c < chunks; ++c) {
+    const int at = chunk_of_stage(layout, stage, c);
+    const int first = split.first(at), count = split.layers(at);
+    out.layers += count;
+    if (model.experts > 0) out.expert_layers += expert_layers_before(model, first + count) - expert_layers_before(model, first);
+    if (single) out.dense_layers += dense_layers_before(model, first + count) - dense_layers_before(model, first);
+    out.embedding = out.embedding || at == 0;
+    out.head = out.head || at == split.chunks - 1;
+  }
+  out.predictions = out.head ? model.predict_layers : 0;
+  out.beside_embedding = layout.schedule == PipelineSchedule::dualpipe && stage == layout.pp - 1;  // that of stage 0 in the other direction
+  if (!single) out.dense_layers = out.layers - out.expert_layers;
+  out.mixing_layers = single ? out.layers - out.dense_layers - out.expert_layers : out.layers;
+  return out;
+}
+
+FABRICOST_BODY StageContent stage_content(const Model& model, const Layout& layout, int stage) {
+  return stage_content(split_layers(model, layout), model, layout, stage);
+}
+
+FABRICOST_BODY LongStages long_stages(const Model& model, const Layout& layout) {
+  const LayerSplit split = split_layers(model, layout);
+  const auto at = [&](int stage) { return stage_content(split, model, layout, stage); };
+  if (layout.pp == 1) return {at(0)};
+  return {at(0), at(layout.pp / 2), at((layout.pp - 1) / 2), at(layout.pp - 1)};
+}
+
+FABRICOST_BODY bool has_idle_chunk(const Model& model, const Layout& layout) {
+  const LayerSplit split = split_layers(model, layout);
+  return split.max == 1 && (split.fewer_front > 1 || split.fewer_back > 1);
+}
+
+}  // namespace fabricost

@@ -1,0 +1,90 @@
+#pragma once
+/// \file stages.hpp
+/// Placement of layers on pipeline stages.
+///
+/// The l layers are cut into n = p v chunks (v = 1 without interleaving), chunk c p + s on stage s, as
+/// Megatron places them (Narayanan 2021). If n does not divide l, every chunk takes ceil(l / n) and chunks at
+/// both ends one fewer, the last first, since the embedding is on the first chunk and the output matrix on
+/// the last: 126 layers on 128 chunks leave those two without a layer (Llama 3, 2024, section 3.3), 22 layers
+/// on 8 stages are 2, 3, ..., 3, 2 (Zero Bubble, arXiv 2401.10241). Of the free places the last chunk leaves one for the
+/// output matrix and two per prediction module, its layer and its output matrix (61 layers on 16 chunks of DeepSeek-V3 are
+/// 4, ..., 4, 1: NVIDIA's MLPerf Training 6.0 code). V schedules fold two chunks per stage
+/// into a V: s and 2 p - 1 - s. DualPipe runs both directions: stage s keeps a second copy of the weights of
+/// stage p - 1 - s (DeepSeek-V3).
+
+#include <fabricost/plan/model/layout.hpp>
+#include <fabricost/plan/model/model.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace fabricost {
+
+/// Two chunks per stage, the second on the way back: first and last layers share stage 0.
+[[nodiscard]] constexpr bool folds_in_v(PipelineSchedule schedule) { return layout_of(schedule) == PipelineLayout::v; }
+
+/// Chunks of layers per stage: 2 for schedules that fold in a V, else vp.
+[[nodiscard]] inline int chunks_per_stage(const Layout& layout) { return folds_in_v(layout.schedule) && layout.pp > 1 ? 2 : layout.vp; }
+
+/// Position of a stage's chunk in the order of the layers, 0 to pp chunks - 1.
+[[nodiscard]] int chunk_of_stage(const Layout& layout, int stage, int chunk);
+
+/// Division of layers into chunks: all have `max` layers, except the first `fewer_front` and the last
+/// `fewer_back`, which have one fewer, and the last one, which lacks `last_lacks` more.
+struct LayerSplit {
+  int chunks = 1, max = 0, fewer_front = 0, fewer_back = 0, last_lacks = 0;
+
+  /// First layer of a chunk; for chunk `chunks`, the number of layers.
+  [[nodiscard]] int first(int chunk) const {
+    return chunk * max - std::min(chunk, fewer_front) - std::max(0, chunk - (chunks - fewer_back)) - (chunk == chunks ? last_lacks : 0);
+  }
+  [[nodiscard]] int layers(int chunk) const {
+    return max - (chunk < fewer_front || chunk >= chunks - fewer_back ? 1 : 0) - (chunk == chunks - 1 ? last_lacks : 0);
+  }
+};
+
+/// Divides layers into chunks, both at least 1.
+/// \param ends further content of the last chunk, in layers: the output matrix, prediction modules
+[[nodiscard]] LayerSplit split_layers(int layers, int chunks, int ends = 1);
+[[nodiscard]] LayerSplit split_layers(const Model& model, const Layout& layout);
+
+/// Whether each layer is a single block, mixing (attention or a state) or feed-forward (Nemotron-H).
+[[nodiscard]] inline bool has_single_blocks(const Model& model) { return model.dense_layers() + model.expert_layers() < model.layers; }
+
+/// Layers with experts among the first n: every `expert_every`-th after the dense ones; single blocks evenly.
+[[nodiscard]] int expert_layers_before(const Model& model, int n);
+/// Layers with a dense feed-forward block among the first n.
+[[nodiscard]] int dense_layers_before(const Model& model, int n);
+
+/// Share of the layers that mix tokens through a state, among all that mix tokens.
+[[nodiscard]] double state_share(const Model& model);
+
+/// The layers and tables that one stage computes for every microbatch.
+struct StageContent {
+  int layers = 0;                                              ///< of all its chunks
+  int mixing_layers = 0, dense_layers = 0, expert_layers = 0;  ///< with attention or a state mixer, and by kind of feed-forward
+  bool embedding = false, head = false;
+  bool beside_embedding = false;  ///< its GPUs have the embedding for another stage (DualPipe)
+  int predictions = 0;            ///< multi-token prediction modules, beside the output matrix; a layer of each in no count above
+};
+
+/// The stage with the layer of each of its prediction modules: the last kind of the model's.
+[[nodiscard]] StageContent with_predictions(StageContent stage, const Model& model);
+
+/// Contents of a stage, from 0; linear in its chunks.
+[[nodiscard]] StageContent stage_content(const LayerSplit& split, const Model& model, const Layout& layout, int stage);
+[[nodiscard]] StageContent stage_content(const Model& model, const Layout& layout, int stage);
+
+/// The stages that may have most layers, since split_layers lightens both ends: the first, the two in the middle, the last. One stage is
+/// the first, and all else is empty.
+using LongStages = std::array<StageContent, 4>;
+[[nodiscard]] LongStages long_stages(const Model& model, const Layout& layout);
+
+/// Whether a chunk has nothing to do: no layer, embedding or output matrix.
+[[nodiscard]] bool has_idle_chunk(const Model& model, const Layout& layout);
+
+}  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/plan/model/stages-inl.hpp>
+#endif

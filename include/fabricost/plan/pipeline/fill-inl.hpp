@@ -1,0 +1,117 @@
+#pragma once
+/// \file fill-inl.hpp
+/// Bodies of fill.hpp.
+
+#include <fabricost/compiled_once.hpp>
+#include <fabricost/plan/pipeline/fill.hpp>
+
+namespace fabricost::detail {
+
+/// One stage's forwards and backwards by the slots of its pattern, without Ws.
+FABRICOST_BODY std::vector<SlottedWork> v_pattern(PipelineSchedule schedule, int stage, int stages, int microbatches) {
+  const int p = stages, i = stage;
+  const int a = p % 3 == 0 ? 2 : 0, b = p % 2 == 0 ? 3 : 0;
+  const std::array<int, 4> slots = schedule == PipelineSchedule::v_min
+                                       ? std::array<int, 4>{i, 2 * p - i - 1, 2 * p + a + i, 4 * p + a - i - 1}
+                                       : std::array<int, 4>{2 * i, 3 * p - i - 2, 3 * p + b + 2 * i - 1, 6 * p + b - i - 2};
+  std::vector<SlottedWork> all;
+  all.reserve(4 * static_cast<std::size_t>(microbatches));
+  for (int m = 0; m < microbatches; ++m)
+    for (std::size_t k = 0; k < 4; ++k)
+      all.push_back({slots[k] + std::int64_t{6} * m, {k < 2 ? WorkKind::forward : WorkKind::backward, k == 1 || k == 2 ? 1 : 0, m}});
+  std::stable_sort(all.begin(), all.end(), [](const SlottedWork& x, const SlottedWork& y) { return x.slot < y.slot; });
+  return all;
+}
+
+FABRICOST_BODY std::vector<Work> v_pattern_order(PipelineSchedule schedule, int stage, int stages, int microbatches) {
+  std::vector<Work> order;
+  for (const SlottedWork& one : v_pattern(schedule, stage, stages, microbatches)) order.push_back(one.work);
+  return order;
+}
+
+FABRICOST_BODY int v_pattern_memory(PipelineSchedule schedule, int stages, int microbatches) {
+  int max = 0;
+  const int enough = std::min(microbatches, 2 * stages + 2);  // from there on the pattern repeats
+  for (int i = 0; i < stages; ++i) {
+    int held = 0, due = 0;
+    std::int64_t slot = 0;
+    for (const auto& one : v_pattern(schedule, i, stages, enough)) {
+      const auto weights = static_cast<int>(std::min<std::int64_t>(due, one.slot - slot));
+      due -= weights;
+      held -= weights;
+      slot = one.slot + 1;
+      if (one.work.kind == WorkKind::forward)
+        max = std::max(max, ++held);
+      else
+        ++due;
+    }
+  }
+  return max;
+}
+
+/// Runs forwards and backwards in the given order and inserts Ws. Empty when a stage cannot go on within
+/// `room`.
+/// \param room maximum microbatch-stages a stage may hold \param fits share of a W that must fit into a gap
+FABRICOST_BODY std::optional<PipelineRun> filled_run(PipelineSchedule schedule, int stages, int microbatches, const StageTimes& times,
+                                                     const PipelineOrders& pattern, double room, double fits) {
+  PipelineClock clock(schedule, stages, chunks_of(schedule, 1), microbatches, times);
+  const auto count = static_cast<std::size_t>(stages);
+  struct Stage {
+    std::size_t next = 0, weight = 0;
+    double free_at = 0, held = 0;
+    std::vector<Work> due;
+  };
+  std::vector<Stage> at(count);
+  std::vector<std::vector<Bar>> bars(count);
+  const auto put = [&](std::size_t s, const Work& w, double start) {
+    at[s].held += clock.activations(w);
+    clock.done(static_cast<int>(s), w, at[s].free_at);
+    bars[s].push_back({w, start, at[s].free_at});
+    if (w.kind == WorkKind::backward) at[s].due.push_back({WorkKind::weight, w.chunk, w.microbatch});
+  };
+  const auto run_weight = [&](std::size_t s) {
+    const Work w = at[s].due[at[s].weight++];
+    const double start = at[s].free_at;
+    at[s].free_at += clock.seconds(static_cast<int>(s), w);
+    put(s, w, start);
+  };
+  bool full = false;  // a stage cannot go on within the room
+  by_turns(count, [&](std::size_t s) {
+    Stage& stage = at[s];
+    const std::size_t before = stage.next;
+    while (!full && stage.next < pattern[s].size()) {
+      const PipelineTurn turn = clock.turn(static_cast<int>(s), pattern[s], stage.next);
+      if (turn.ready < 0) break;
+      const auto waiting = [&stage] { return stage.weight < stage.due.size(); };
+      while (waiting() && stage.free_at + fits * clock.seconds(static_cast<int>(s), stage.due[stage.weight]) <= turn.ready &&
+             stage.free_at < turn.ready)
+        run_weight(s);
+      const Work& w = pattern[s][stage.next];
+      const auto too_much = [&] { return w.kind == WorkKind::forward && stage.held + clock.activations(w) > room * (1 + 1e-9); };
+      while (waiting() && too_much()) run_weight(s);
+      full = too_much();
+      if (full) break;
+      const double start = std::max(stage.free_at, turn.ready);
+      stage.free_at = start + turn.seconds;
+      for (const std::size_t last = stage.next + turn.pieces; stage.next < last; ++stage.next) put(s, pattern[s][stage.next], start);
+    }
+    return stage.next > before;
+  });
+  for (std::size_t s = 0; s < count; ++s) {
+    if (at[s].next < pattern[s].size()) return std::nullopt;
+    while (at[s].weight < at[s].due.size()) run_weight(s);
+  }
+  return measured_run(clock, std::move(bars), microbatches * times.work());
+}
+
+FABRICOST_BODY std::optional<PipelineRun> best_filled_run(PipelineSchedule schedule, int stages, int microbatches, const StageTimes& times,
+                                                          const PipelineOrders& pattern, double room) {
+  std::optional<PipelineRun> best;
+  for (const double fits : {1.0, 0.5, 0.0}) {
+    auto run = filled_run(schedule, stages, microbatches, times, pattern, room, fits);
+    if (run && (!best || run->longest_stage < best->longest_stage)) best = std::move(run);
+  }
+  return best;
+}
+
+}  // namespace fabricost::detail

@@ -1,0 +1,27 @@
+#pragma once
+/// \file pipeline-inl.hpp
+/// Bodies of pipeline.hpp.
+
+#include <fabricost/compiled_once.hpp>
+#include <fabricost/plan/pipeline/pipeline.hpp>
+
+namespace fabricost {
+
+FABRICOST_BODY PipelineCost pipeline_cost(PipelineSchedule schedule, int stages, int chunks, int microbatches, const StageTimes& times) {
+  check_pipeline(schedule, stages, chunks, microbatches, times);
+  const detail::Bubble bubble = detail::bubble_of(schedule, stages, chunks, microbatches, times);
+  PipelineCost out;
+  out.work = microbatches * times.work();
+  out.bubble = bubble.seconds;
+  out.exact = bubble.exact;
+  out.hops = pipeline_hops(schedule, stages, chunks);
+  out.peak_activations = peak_activations(schedule, 0, stages, chunks, microbatches);
+  if (times.exchange > 0) {
+    StageTimes near = times;
+    near.exchange = 0;
+    out.exposed_exchange = bubble.seconds - detail::bubble_of(schedule, stages, chunks, microbatches, near).seconds;
+  }
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,35 @@
+#pragma once
+/// \file certainty.hpp
+/// How far a deployment's times and rate may be off, and what of it lies outside the runs that its stack was fitted to.
+///
+///   interval      errors are normal in the log, with the stack's standard deviations of TTFT and TPOT; times are all early or all late:
+///                 rate = c / (TTFT + osl TPOT) at either end
+///   outside       more sequences a GPU, longer prompts or longer answers than any run had: per doubling beyond them the standard deviation
+///                 grows by `beyond_spread`, in quadrature
+
+#include <fabricost/parameters/interval.hpp>
+#include <fabricost/plan/serving/question.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fabricost {
+
+/// Standard deviation, in log, for each doubling beyond the runs. MLPerf Inference 4.0 to 6.0, offline, of Llama 2 70B and Mixtral 8x7B on
+/// H100, H200 and B200: 2 to 5 doublings more sequences a GPU than any fitted run, predicted 0.5 to 1.5 times what was measured.
+inline constexpr double beyond_spread = 0.2;
+
+struct ServingCertainty {
+  std::pair<double, double> ttft{}, tpot{};  ///< s, the 5-95 % interval
+  std::pair<double, double> rate{};          ///< tokens per second and GPU
+  std::vector<std::string> extrapolated{};   ///< "sequences", "prompts", "answers"
+};
+
+[[nodiscard]] ServingCertainty certainty_of(const ServingQuestion& question, const PricedServing& deployment);
+
+}  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/plan/serving/certainty-inl.hpp>
+#endif

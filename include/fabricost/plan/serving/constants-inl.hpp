@@ -1,0 +1,16 @@
+#pragma once
+/// \file constants-inl.hpp
+/// Bodies of constants.hpp.
+
+#include <fabricost/compiled_once.hpp>
+#include <fabricost/plan/serving/constants.hpp>
+
+namespace fabricost {
+
+FABRICOST_BODY double ServingStack::tokens_per_step() const {
+  double out = 1, kept = 1;
+  for (int d = 0; d < drafts; ++d) out += kept *= acceptance;
+  return out;
+}
+
+}  // namespace fabricost

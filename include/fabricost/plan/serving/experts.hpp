@@ -1,0 +1,79 @@
+#pragma once
+/// \file experts.hpp
+/// Dispatch and combine of one expert layer for any number of tokens, with everything else precomputed, for
+/// layout searches and fits that evaluate it thousands of times.
+///
+///   round trip   [prepare] + dispatch + combine of T tokens a rank (price/moe.hpp); bytes and work grow with T, and with skewed
+///                choices by the fullest receiver's load over that of uniform ones (experts/load.hpp)
+///   touched      1/E sum over experts of 1 - (1 - share_i)^T      experts whose weights T tokens read
+
+#include <fabricost/experts/moe_kernels.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fabricost {
+
+/// Whether an engine would use a kernel on this machine. TensorRT-LLM's need memory mapped across trays,
+/// which it checks for only on racks such as an NVL72 (TensorRT-LLM, tensorrt_llm/_mnnvl_utils.py,
+/// supports_mnnvl), and work only inside a domain.
+[[nodiscard]] bool runs_on(MoeKernel kernel, const System& system, const ExpertPlacement& at);
+
+/// Seconds from a layer's tokens to its experts and back. Does not allocate. The system must outlive it.
+class ExpertRoundTrip {
+ public:
+  /// \param sent precision of the dispatch; the combine has 16 bits
+  /// \throws RequestError for an invalid gate, ranks that do not divide, or GPUs the kernel cannot connect
+  ExpertRoundTrip(const System& system, MoeKernel kernel, const Gate& gate, const ExpertPlacement& at, int hidden, Precision sent,
+                  const Routing& routing)
+      : constants_(&system.constants.moe), kernel_(kernel) {
+    const Routing even{.kind = RoutingKind::uniform};  // also for balanced loads: the ranks of a token's experts are random
+    const auto work = [&](MoePhase phase, Precision precision) {
+      MoeQuestion q{.phase = phase, .kernel = kernel, .gate = gate, .routing = even, .hidden = hidden, .tokens = 1, .ranks = at.ranks};
+      MoePrediction p;
+      p.precision = precision;
+      return detail::work_of(system, q, at, p);
+    };
+    dispatch_ = work(MoePhase::dispatch, sent);
+    combine_ = work(MoePhase::combine, Precision::bf16);
+    if (routing.skewed()) {
+      skewed_ = imbalance_of(gate, popularity_of(gate, routing, at.ranks), at.ranks);
+      uniform_ = imbalance_of(gate, popularity_of(gate, even, at.ranks), at.ranks);
+    }
+  }
+
+  /// \param tokens of each rank
+  [[nodiscard]] double operator()(double tokens) const;
+  [[nodiscard]] MoeKernel kernel() const { return kernel_; }
+
+ private:
+  [[nodiscard]] static MoeWork of(MoeWork one, double tokens);
+
+  const MoeConstants* constants_;
+  MoeKernel kernel_;
+  MoeWork dispatch_, combine_;  ///< per token
+  Imbalance skewed_, uniform_;  ///< of no effect for even choices
+};
+
+/// Share of a layer's experts that tokens touch under skewed choices.
+class TouchedExperts {
+ public:
+  /// \throws as popularity_of
+  TouchedExperts(const Gate& gate, const Routing& routing)
+      : shares_([&, p = popularity_of(gate, routing, 1)](double tokens) {
+          double sum = 0;
+          for (const double share : p.shares) sum += share >= 1 ? 1 : -std::expm1(tokens * std::log1p(-share));
+          return sum / gate.experts;
+        }) {}
+  /// \param tokens below 1 in proportion
+  [[nodiscard]] double operator()(double tokens) const { return std::clamp(tokens, 0.0, 1.0) * shares_(tokens); }
+
+ private:
+  TokenTable shares_;
+};
+
+}  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/plan/serving/experts-inl.hpp>
+#endif

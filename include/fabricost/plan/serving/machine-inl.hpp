@@ -1,0 +1,89 @@
+#pragma once
+/// \file machine-inl.hpp
+/// Bodies of machine.hpp.
+
+#include <fabricost/compiled_once.hpp>
+#include <fabricost/plan/model/gate.hpp>
+#include <fabricost/plan/serving/machine.hpp>
+
+namespace fabricost {
+
+FABRICOST_BODY double ServingMachine::all_reduce_seconds(int ranks, double bytes, Launch launch) {
+  if (ranks < 2 || bytes <= 0) return 0;
+  const Curve& curve = reduce_.curve(Collective::all_reduce, place(ranks, 1, system().domain));
+  const double seconds = curve.seconds(bytes);
+  if (launch == Launch::graph || curve.ran_at(bytes).kernel == ReduceKernel::library) return seconds;
+  return launched_from_host(seconds, bytes, gpu_.memory_rate, system().constants.custom);
+}
+
+FABRICOST_BODY double ServingMachine::exchange_seconds(const Model& m, int ranks, int ep, double tokens, WeightFormat weights,
+                                                       ServingPhase phase) {
+  if (ranks < 2 || tokens <= 0) return 0;
+  const ExchangeWays& ways = ways_of(m, ranks, ep, weights, phase);
+  double best = std::numeric_limits<double>::infinity();
+  for (const ExpertRoundTrip& trip : ways.kernels) best = std::min(best, trip(tokens));
+  if (ways.gathers || ep < 2) {
+    const double all = tokens * ranks * m.hidden * 2;
+    const double out = weights == WeightFormat::bf16 || weights == WeightFormat::int4 ? all : all / 2;
+    best = std::min(best, nccl_.seconds(Collective::all_gather, ways.at, out) + nccl_.seconds(Collective::reduce_scatter, ways.at, all));
+  }
+  if (ways.messages != nullptr) best = std::min(best, ways.messages->seconds(tokens, ways.narrow) + ways.messages->seconds(tokens));
+  return best;
+}
+
+FABRICOST_BODY double ServingMachine::touched_share(const Model& m, double tokens) {
+  const Gate gate{m.experts, m.top_k};
+  if (!engine_.routing.skewed()) return touched_experts(gate, tokens) / m.experts;
+  std::unique_ptr<TouchedExperts>& at = touched_[{m.experts, m.top_k}];
+  if (!at) at = std::make_unique<TouchedExperts>(gate, engine_.routing);
+  return (*at)(tokens);
+}
+
+FABRICOST_BODY const ServingMachine::ExchangeWays& ServingMachine::ways_of(const Model& m, int ranks, int ep, WeightFormat weights,
+                                                                           ServingPhase phase) {
+  const WaysKey key{m.experts, m.top_k, m.expert_groups, m.group_limit, m.hidden, ranks, ep, weights, phase};
+  auto& [last_key, last] = last_ways_[static_cast<std::size_t>(phase)];
+  if (last != nullptr && key == last_key) return *last;
+  std::unique_ptr<ExchangeWays>& at = ways_[key];
+  if (!at) at = std::make_unique<ExchangeWays>(find_ways(m, ranks, ep, weights, phase));
+  last_key = key;
+  last = at.get();
+  return *at;
+}
+
+FABRICOST_BODY ServingMachine::ExchangeWays ServingMachine::find_ways(const Model& m, int ranks, int ep, WeightFormat weights,
+                                                                      ServingPhase phase) {
+  ExchangeWays out{.at = place(ranks, 1, system().domain), .kernels = {}, .gathers = engine_.gathers};
+  const ExpertPlacement placed{ep, std::min(ep, out.at.local)};
+  if (ep < 2 || ep % placed.per_domain != 0) {
+    out.gathers = true;
+    return out;
+  }
+  const Gate gate = divided_gate(m, ep);
+  const bool narrow = weights == WeightFormat::fp8 || weights == WeightFormat::fp4;
+  for (const MoeKernel kernel : phase == ServingPhase::decode ? engine_.experts_decode : engine_.experts_prefill) {
+    if (!runs_on(kernel, system(), placed)) continue;
+    const Precision sent = !narrow                                                     ? Precision::bf16
+                           : weights == WeightFormat::fp4 && detail::is_trtllm(kernel) ? Precision::fp4
+                                                                                       : Precision::fp8;
+    try {
+      out.kernels.emplace_back(system(), kernel, gate, placed, m.hidden, sent, engine_.routing);
+    } catch (const RequestError&) {  // this kernel cannot connect these GPUs
+    }
+  }
+  if (out.kernels.empty() && !out.gathers) {
+    const double wide = token_bytes(m.hidden, Precision::bf16);
+    const Copies copies = placed.domains() > 1 ? Copies::per_domain : Copies::per_rank;
+    out.messages = &nccl_.experts(gate, placed, copies, wide, engine_.routing);
+    if (narrow) out.narrow = token_bytes(m.hidden, Precision::fp8) / wide;
+  }
+  return out;
+}
+
+FABRICOST_BODY Gate ServingMachine::divided_gate(const Model& m, int ep) {
+  Gate gate = gate_of(m);
+  if (gate.experts % ep != 0) gate = {(gate.experts + ep - 1) / ep * ep, gate.top_k};
+  return gate;
+}
+
+}  // namespace fabricost

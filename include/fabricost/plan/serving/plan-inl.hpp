@@ -1,0 +1,39 @@
+#pragma once
+/// \file plan-inl.hpp
+/// Bodies of plan.hpp.
+
+#include <fabricost/compiled_once.hpp>
+#include <fabricost/plan/serving/plan.hpp>
+
+namespace fabricost {
+
+namespace detail {
+
+/// Asks with the usual limit on TTFT, and without it where no deployment keeps it. Of a given load it is no question which is best.
+template <class Ask>
+[[nodiscard]] auto within_usual(const ServingQuestion& question, Ask&& ask) {
+  if (question.ttft <= 0 && question.usual_ttft > 0 && !question.batch && question.concurrency <= 0) {
+    ServingQuestion limited = question;
+    limited.ttft = question.usual_ttft;
+    if (auto found = ask(limited); !found.empty()) return found;
+  }
+  return ask(question);
+}
+
+}  // namespace detail
+
+FABRICOST_BODY ServingPlan plan_serving(const ServingQuestion& question, const System& system) {
+  check(question, system);
+  return detail::within_usual(question, [&](const ServingQuestion& q) {
+    ServingPlan out = detail::ServingSearch{q, system}.run();
+    out.ttft = q.ttft;
+    return out;
+  });
+}
+
+FABRICOST_BODY std::vector<PricedServing> serving_pareto(const ServingQuestion& question, const System& system) {
+  check(question, system);
+  return detail::within_usual(question, [&](const ServingQuestion& q) { return detail::ServingSearch{q, system}.pareto(); });
+}
+
+}  // namespace fabricost

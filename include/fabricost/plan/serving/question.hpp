@@ -1,0 +1,102 @@
+#pragma once
+/// \file question.hpp
+/// Request and answer of a search over serving deployments, and the order of deployments.
+
+#include <fabricost/hardware/check.hpp>
+#include <fabricost/hardware/machine_size.hpp>
+#include <fabricost/in_order.hpp>
+#include <fabricost/refusal.hpp>
+#include <fabricost/plan/serving/serving.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fabricost {
+
+/// The request: given fields of the deployment are fixed, the others are searched.
+struct ServingQuestion {
+  Model model;
+  ServingStack stack;
+  ServingConstants constants;
+  EngineFormat format;
+  int gpus = 0;
+  double isl = 4096, osl = 512;
+  double ttft = 0, tpot = 0;   ///< s, limits; 0: none
+  double usual_ttft = 0;       ///< s, limit of a search that is given no `ttft`, where some deployment keeps it; 0: none
+  double concurrency = 0;      ///< requests in flight at all engines; 0: as many as the limits allow
+  bool disaggregated = false;  ///< prefill and decode on separate GPUs
+  HostMemory host{};           ///< maximum weights and cache of each GPU in host memory
+  int top = 10;
+  std::optional<int> tp{}, pp{}, ep{}, attention_dp{}, batch{};  ///< of engines, if disaggregated of decode workers
+  /// Sizes of an engine.
+  struct Sizes {
+    std::optional<int> tp{}, pp{}, ep{}, attention_dp{};
+    [[nodiscard]] bool any() const { return tp || pp || ep || attention_dp; }
+  };
+  Sizes prefill{};  ///< of prefill workers; none: as of decode workers
+  [[nodiscard]] Sizes sizes() const { return {tp, pp, ep, attention_dp}; }
+};
+
+/// The limit on TTFT of a search without one: without any, the first token comes after half a minute for a last per cent of throughput. MLPerf
+/// Inference allows 2 s (Llama 2 70B) to 6 s (Llama 3.1 405B); long prompts are read at 4,000 tokens per second.
+[[nodiscard]] inline double usual_ttft(double isl) { return std::max(5.0, isl / 4000); }
+
+struct PricedServing {
+  EngineLayout engine;  ///< of decode workers, if disaggregated
+  EngineLayout prefill;
+  bool apart = false;
+  int replicas = 1;  ///< engines, or decode workers
+  int prefill_workers = 0;
+  double batch = 1;     ///< sequences of one engine
+  double requests = 1;  ///< in flight at all of them
+  ServingTime time;
+  double tokens_per_s_per_gpu = 0, tokens_per_s_per_user = 0;
+  double weights = 0, cache = 0;  ///< bytes of a GPU's share
+  double on_host = 0;             ///< the part of them in host memory
+  double memory = 0;              ///< the rest: bytes on the fullest GPU
+  [[nodiscard]] int used() const { return replicas * engine.gpus() + prefill_workers * prefill.gpus(); }
+};
+
+struct ServingPlan {
+  [[nodiscard]] bool empty() const { return layouts.empty(); }
+  std::vector<PricedServing> layouts;  ///< highest tokens per second and GPU first
+  long long evaluated = 0;             ///< (deployment, batch) pairs priced
+  long long pruned = 0;                ///< layouts rejected because they do not fit or no batch meets the limits
+  /// If no deployment meets the limits: the one with the smallest violation (largest ratio to any limit), or,
+  /// if none fits, the one short of the least memory.
+  std::optional<PricedServing> nearest{};
+  double missed = 0;
+  std::optional<EngineLayout> nearest_fit{};
+  double lacking = 0;  ///< bytes per GPU
+  double ttft = 0;     ///< s, the limit that was kept; 0: none
+};
+
+/// \throws RequestError for a question that no deployment can answer
+void check(const ServingQuestion& q, const System& system);
+
+namespace detail {
+
+/// A value without its last 20 bits, which differ between machines, for comparing ranks.
+[[nodiscard]] double rounded(double value);
+
+/// All figures by which deployments differ, except how experts are split.
+[[nodiscard]] inline auto figures_of(const PricedServing& p) {
+  return in_order(-rounded(p.tokens_per_s_per_gpu), -rounded(p.tokens_per_s_per_user), rounded(p.time.ttft), rounded(p.memory + p.on_host),
+                  p.batch, p.engine.tp, p.engine.pp, p.engine.attention_dp, p.replicas, p.prefill.tp, p.prefill.pp, p.prefill.attention_dp,
+                  p.prefill_workers);
+}
+
+/// The order of deployments: highest tokens per second and GPU first, then the fastest for a user, then the
+/// smallest. Different deployments are never equal in it.
+[[nodiscard]] bool better(const PricedServing& a, const PricedServing& b);
+
+}  // namespace detail
+
+}  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/plan/serving/question-inl.hpp>
+#endif

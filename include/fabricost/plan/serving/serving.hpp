@@ -1,0 +1,157 @@
+#pragma once
+/// \file serving.hpp
+/// Requests on an engine: continuous batching with `concurrency` clients, each of which sends its next
+/// request when the last one is answered, with prefill on the same GPUs or on others.
+///
+///   b        running sequences: the concurrency, at most as many as the cache holds
+///   step     (stretch x decode(b) + step + sequence b) / tokens per step      eager: norm_4( stretch x decode(b), host launches ) + ...
+///   prompt   norm_4( stretch x prefill x pass(isl), host launches ) for a single prompt; prompts of a chunk share its
+///            launches, and where many wait a pass takes a whole chunk of them: full
+///   TPOT     step + interference (b - 1) prompt / osl: every answer waits once for the prompts of all others, at most a chunk
+///            per step; the excess is waited for before the first token. An answer of one token has TPOT 0: all is TTFT
+///   TTFT     first + prompt + first_steps x step + held back + bunching (b - 1) prompt, and for c > b the wait for a place:
+///            (c/b - 1) (TTFT + osl TPOT)                       Little's law: c = rate x time in the system
+///   bound    TTFT + osl TPOT >= b full: while a request is in the engine, each of the b sequences is prefilled once
+///   apart    (disaggregated) TPOT = step; TTFT + handover + transfer; at least the time that c requests need on the prefill
+///            workers: c prompt_of_many / workers - osl TPOT, prompt_of_many: full, at least its products at the peak
+///
+/// With weights or cache in host memory (HostMemory), a step takes at least the time of its fetches.
+///
+/// With attention data parallelism a replica serves b / dp sequences and prefills their prompts alone: it is this b
+/// that waits, with experts also for prompts that hold other replicas (held_by_others). All in seconds and tokens.
+
+#include <fabricost/plan/kernels/compute.hpp>
+#include <fabricost/plan/serving/decode.hpp>
+
+#include <cmath>
+
+namespace fabricost {
+
+/// The load of a deployment.
+struct ServingLoad {
+  double isl = 0;          ///< tokens of a prompt
+  double osl = 0;          ///< tokens of an answer
+  double concurrency = 1;  ///< requests in flight at one engine; if disaggregated, at the whole deployment
+};
+
+/// The resulting times and rates.
+struct ServingTime {
+  double ttft = 0, tpot = 0;
+  double running = 0;       ///< sequences that one engine decodes at the same time
+  double step = 0;          ///< s of a decode step
+  double prompt = 0;        ///< s of a prompt without other load
+  double interference = 0;  ///< s of TPOT due to other prompts
+  double queue = 0;         ///< s of TTFT waiting for others
+  double transfer = 0;      ///< s of TTFT transferring the cache
+  double host = 0;          ///< s of TPOT waiting for host memory
+  double prefill_use = 0;   ///< share of the time in which prefill workers compute, at most 1; 0: not apart
+  ForwardTime decode, prefill;
+  /// Requests per second of the engine, or of the deployment if disaggregated: c / (TTFT + osl TPOT).
+  double rate = 0;
+};
+
+/// Seconds of a pass as a stack runs it: the sum of its parts, or with alternating half batches the larger of
+/// computation and exchange.
+[[nodiscard]] double pass_seconds(const ForwardTime& pass, const ServingStack& stack);
+
+/// Seconds of one decode step, in total and per token.
+struct DecodeStep {
+  ForwardTime forward;
+  double seconds = 0;    ///< of the step
+  double per_token = 0;  ///< per token of each sequence
+  double host = 0;       ///< of the step, waiting for host memory
+};
+
+[[nodiscard]] DecodeStep decode_step(const Engine& engine, const ServingStack& stack, double sequences, double context);
+
+/// Seconds of a prompt.
+struct Prefill {
+  ForwardTime forward;
+  double alone = 0;   ///< without other load
+  double shared = 0;  ///< as one of several prompts, which share the launches of a chunk
+  double full = 0;    ///< as one of a chunk full of prompts, which also share its pass
+  double least = 0;   ///< of its products at the peak
+};
+
+/// Work of one prompt that is processed in chunks. Each chunk reads the weights and the cache of the previous
+/// ones again. Its time is linear in the number of previous tokens, so for many chunks the first, middle and
+/// last are priced (Simpson's rule).
+[[nodiscard]] double chunked_seconds(const Engine& engine, const ServingStack& stack, double tokens, int chunks);
+
+/// A prompt, at least as long as the fetches of weights from host memory in each of its passes.
+[[nodiscard]] Prefill fetching(Prefill prompt, const Engine& engine, const ServingStack& stack, double tokens);
+
+/// One prompt of `tokens`, in passes of at most a chunk.
+[[nodiscard]] Prefill prefill_prompt(const Engine& engine, const ServingStack& stack, double tokens);
+
+/// Seconds of one of many waiting prompts, which fill passes, whether an engine also decodes or not.
+[[nodiscard]] inline double prompt_of_many(const Prefill& prompt) { return std::max(prompt.least, prompt.full); }
+
+/// A replica's wait over that for its own prompts alone, where experts join the replicas in every step: a prompt of one
+/// holds all of them, prompts of the same step hold them once. Some of dp replicas prefills in 1 - (1 - u)^dp of the
+/// steps, with u the share in which each does: dp times as often where prompts are rare, 1 / u where they are not.
+[[nodiscard]] double held_by_others(double share, double dp);
+
+/// Sequences that an engine holds within the stack's share of memory; 0: impossible.
+[[nodiscard]] double room_for(const Engine& engine, const ServingStack& stack, double context);
+
+/// Mean time for which a prompt is held back: half the interval between two checks of the scheduler, and
+/// where prompts are held to be batched, until enough tokens wait or the time is up. Later arrivals wait
+/// less: W (1 + 1/(1 + n)) / 2 with n arrivals in W. \param rate arrivals, requests per second
+[[nodiscard]] double held_seconds(const ServingStack& stack, double isl, double step, double rate);
+
+/// Prefill and decode on one engine. \param prompt from `prefill_prompt`
+/// \throws RequestError when not even one sequence fits
+[[nodiscard]] ServingTime aggregated(const Engine& engine, const ServingStack& stack, const ServingLoad& load,
+                                     const Prefill& prompt);
+
+/// The same; prices the prompt itself. \throws RequestError when not even one sequence fits
+[[nodiscard]] ServingTime aggregated(const Engine& engine, const ServingStack& stack, const ServingLoad& load);
+
+/// Numbers of workers of both kinds.
+struct Workers {
+  int prefill = 1, decode = 1;
+};
+
+/// What a request waits for where prefill is apart, whatever the number of requests and workers.
+struct ApartWaits {
+  double alone = 0;      ///< s to the first token without other load
+  double bunching = 0;   ///< further s for each request per server beyond the first
+  double full = 0;       ///< s of a server per prompt where many wait
+  double answer = 0;     ///< s from the first token to the last
+  double per_place = 1;  ///< requests for each place on the decode workers, at least 1
+
+  /// Seconds to the first token of `requests` requests in flight on `servers` prefill servers.
+  [[nodiscard]] double ttft(double requests, double servers) const {
+    const double bound = requests * full / servers - answer;  // prefill is the bottleneck
+    const double first = std::max(alone + bunching * std::max(0.0, requests / servers - 1), bound);
+    return first + (per_place - 1) * (first + answer);
+  }
+};
+
+/// The waits of a prompt and of a decode step. \param transfer s of the cache to the decode worker
+[[nodiscard]] ApartWaits apart_waits(const Prefill& prompt, const ServingStack& stack, const DecodeStep& step, double transfer, double osl);
+
+/// Prompts on `prefill` workers, answers on `decode` workers, the cache sent over `link`. \param prompt from
+/// `prefill_prompt`
+/// \throws RequestError when not even one sequence fits
+[[nodiscard]] ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers,
+                                        const ServingStack& stack, const ServingLoad& load, const KvLink& link,
+                                        const Prefill& prompt);
+
+/// The same; prices the prompt itself. \throws RequestError when not even one sequence fits
+[[nodiscard]] ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers,
+                                        const ServingStack& stack, const ServingLoad& load, const KvLink& link);
+
+/// Prefill workers per decode worker: n_p R_p = n_d R_d, rates in requests per second. Not rounded.
+[[nodiscard]] constexpr double prefill_per_decode(double prefill_rate, double decode_rate) { return decode_rate / prefill_rate; }
+
+/// A static batch, prefilled and then decoded together: seconds until the last of `batch` answers is complete
+/// (in one engine).
+[[nodiscard]] double static_batch_seconds(const Engine& engine, const ServingStack& stack, double batch, double isl, double osl);
+
+}  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/plan/serving/serving-inl.hpp>
+#endif

@@ -1,0 +1,51 @@
+#pragma once
+/// \file idle_gpus.hpp
+/// GPUs that a job leaves idle in its scale-up domains. A group priced inside one domain (kernels/groups.hpp)
+/// lies completely in it, so a domain of D GPUs holds whole groups only: of 72 GPUs, groups of 64 expert
+/// ranks use 64. Groups over several domains use all GPUs.
+///
+///   used   minimum over the kinds of groups inside a domain of floor(D / block) x block     block: ranks x their distance
+///   idle   ceil(GPUs / used) x D - GPUs
+
+#include <fabricost/hardware/machine_size.hpp>
+#include <fabricost/plan/kernels/groups.hpp>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace fabricost {
+
+/// GPUs of a domain that the layout's groups fill.
+[[nodiscard]] int used_of_domain(const Layout& l, int domain);
+
+/// Minimum number of idle GPUs in the domains that a job takes.
+[[nodiscard]] int idle_gpus(const Layout& l, int domain);
+
+/// Those of them that no other job can have: a job smaller than a domain of several nodes leaves the other nodes of it free.
+[[nodiscard]] int idle_gpus(const Layout& l, const System& system);
+
+/// Those beyond the GPUs given to the job, of which the layout may itself leave some idle.
+[[nodiscard]] inline int idle_beyond(const Layout& l, const System& system, int gpus) {
+  return std::max(0, l.gpus() + idle_gpus(l, system) - gpus);
+}
+
+/// Scale-up domains that a job takes, some in part.
+[[nodiscard]] inline int domains_taken(const Layout& l, int domain) { return (l.gpus() + idle_gpus(l, domain)) / domain; }
+
+/// The number of fastest layouts that are searched for one that leaves fewer GPUs idle.
+inline constexpr int near_fastest = 32;
+
+/// The place, among layouts of one job, of the one that pays for the fewest GPU-seconds. \param paid GPU-seconds of one
+template <class Layouts, class Paid>
+[[nodiscard]] std::size_t cheapest_of(const Layouts& layouts, Paid&& paid) {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < layouts.size(); ++i)
+    if (paid(layouts[i]) < paid(layouts[best])) best = i;
+  return best;
+}
+
+}  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/plan/training/idle_gpus-inl.hpp>
+#endif

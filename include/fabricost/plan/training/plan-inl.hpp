@@ -1,0 +1,90 @@
+#pragma once
+/// \file plan-inl.hpp
+/// Bodies of plan.hpp.
+
+#include <fabricost/compiled_once.hpp>
+#include <fabricost/plan/training/plan.hpp>
+
+namespace fabricost::detail {
+
+/// The least time of a layout's work at the peak.
+FABRICOST_BODY double min_seconds_of(const TrainingQuestion& q, const System& system, const Layout& layout) {
+  return step_work(q, layout.global_batch).min_seconds(layout.gpus(), Processor::of(system).peak(q.precision));
+}
+
+/// The least factor of the stack, in thousandths, with which no step is shorter than its work: exchanges do not follow the factor, so that
+/// each layout that is too fast is priced again.
+FABRICOST_BODY double least_factor(TrainingQuestion q, const System& system, PricedLayout fastest) {
+  GroupCosts costs(system, {.ways = q.ways});
+  const Processor gpu = Processor::of(system);
+  constexpr int whole = 1000, most_layouts = 8;
+  for (int i = 0; i < most_layouts; ++i) {
+    const double min = min_seconds_of(q, system, fastest.layout);
+    int low = static_cast<int>(std::floor(whole * q.stack.scale)), high = whole;
+    while (low < high) {
+      const int middle = (low + high) / 2;
+      q.stack.scale = static_cast<double>(middle) / whole;
+      if (step_time(q.model, fastest.layout, q.stack, gpu, costs).seconds < min)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    q.stack.scale = static_cast<double>(low) / whole;
+    const TrainingPlan plan = TrainingSearch{q, system}.run();
+    if (plan.layouts.empty() || plan.layouts.front().time.seconds >= min_seconds_of(q, system, plan.layouts.front().layout)) break;
+    fastest = plan.layouts.front();
+  }
+  return q.stack.scale;
+}
+
+/// \throws RequestError for a step shorter than its work at peak rate (step_work.hpp), which an invalid
+/// factor of the stack causes
+FABRICOST_BODY void check_rate(const TrainingQuestion& q, const System& system, const PricedLayout& priced) {
+  const double seconds = priced.time.seconds, min = min_seconds_of(q, system, priced.layout);
+  if (!(seconds < min)) return;
+  const auto text = [](double x) {
+    std::array<char, 32> out{};
+    return std::string(out.data(), static_cast<std::size_t>(std::snprintf(out.data(), out.size(), "%.4g", x)));
+  };
+  throw Refusal("a step of " + text(seconds) + " s is shorter than its matrix products and scores take at the peak of " +
+                std::to_string(priced.layout.gpus()) + " " + system.gpu.name + "s, " + text(min) + " s" +
+                (q.stack.scale < 1 ? ": the stack's factor (<stack_scale>) of " + text(q.stack.scale) + " is too small; take at least " +
+                                         text(least_factor(q, system, priced))
+                                   : "; look at the peak and the compute constants of " + system.name));
+}
+
+/// Whether only one layout of all GPUs is possible, which does not fit.
+FABRICOST_BODY bool is_single(TrainingQuestion q, const System& system) {
+  q.fewer = false;
+  const TrainingPlan plan = TrainingSearch{q, system}.run();
+  return plan.unfit == 1 && plan.bounded == 0;
+}
+
+}  // namespace fabricost::detail
+
+namespace fabricost {
+
+FABRICOST_BODY TrainingPlan plan_training(const TrainingQuestion& asked, const System& system) {
+  if (system.pod > 0) return plan_training(asked, sliced(system, asked.gpus));
+  TrainingQuestion question = as_named(asked);
+  question.stack.memory = memory_on(question.stack.memory, system.gpu.generation);
+  check(question, system);
+  TrainingPlan plan = detail::TrainingSearch{question, system}.run();
+  if (plan.layouts.empty() && plan.nearest && (detail::is_single(question, system) || names_one_layout(question))) {  // named: priced even if it does not fit
+    const std::optional<PricedLayout> nearest = plan.nearest;
+    plan = detail::TrainingSearch{question, system, true}.run();
+    plan.nearest = nearest;
+    plan.fits = plan.layouts.empty();
+  }
+  if (!plan.layouts.empty()) detail::check_rate(question, system, plan.layouts.front());
+  if (!plan.layouts.empty() || plan.nearest) return plan;
+  const std::string why = why_impossible(question.model, detail::stated(question), question.gpus);
+  if (!why.empty()) throw RequestError(why);
+  // the given fields have no fault: mostly replicas outnumber sequences or do not divide the batch
+  const int max = std::min(question.gpus, question.global_batch);
+  throw RequestError("no layout of " + std::to_string(question.gpus) + " GPUs divides a batch of " + std::to_string(question.global_batch) +
+                     " sequences and the layers and heads of " + question.model.name + "; take " +
+                     std::to_string(detail::nearest_divisor(question.global_batch, max)) + " GPUs, or another batch");
+}
+
+}  // namespace fabricost

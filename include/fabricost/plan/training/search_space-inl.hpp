@@ -1,0 +1,76 @@
+#pragma once
+/// \file search_space-inl.hpp
+/// Bodies of search_space.hpp.
+
+#include <fabricost/compiled_once.hpp>
+#include <fabricost/plan/training/search_space.hpp>
+
+namespace fabricost::detail {
+
+FABRICOST_BODY std::vector<int> context_sizes(const TrainingQuestion& q, int ranks, bool each) {
+  std::vector<int> out;
+  const int most = std::max(64, q.sequence / 8192);  // at a million tokens up to 128
+  for (const int c : each ? up_to(std::min(ranks, most)) : divisors(ranks, most))
+    if (c == 1 || (q.sequence % (2 * c) == 0 && q.sequence / c >= 1024)) out.push_back(c);
+  return out;
+}
+
+FABRICOST_BODY std::vector<ContextParallel> contexts(const TrainingQuestion& q, const Layout& l) {
+  if (l.cp == 1) return {ContextParallel::ring};
+  if (q.context) return {*q.context};
+  const ContextParallel usual = has_windows(q) ? ContextParallel::all_gather : ContextParallel::ring;
+  if (names_one_layout(q) || ranks_of_heads(q.model, l) == 1) return {usual};
+  return {usual, ContextParallel::ulysses};
+}
+
+FABRICOST_BODY std::vector<int> expert_widths(const TrainingQuestion& q, int ep, int tp) {
+  return ep > 1 && tp > 1 && !q.model.biases ? std::vector<int>{1, tp} : std::vector<int>{1};
+}
+
+FABRICOST_BODY std::vector<StageContent> longest_of(const LongStages& stages) {
+  std::vector<StageContent> out;
+  for (const StageContent& one : stages)
+    if (std::none_of(out.begin(), out.end(), [&](const StageContent& known) {
+          return known.dense_layers >= one.dense_layers && known.mixing_layers >= one.mixing_layers &&
+                 known.expert_layers >= one.expert_layers;
+        }))
+      out.push_back(one);
+  return out;
+}
+
+FABRICOST_BODY std::vector<Again> recomputations(const TrainingQuestion& q) {
+  std::vector<Again> out;
+  if (offloads_layers(q)) return {Again{}};
+  for (const Recompute kind : {Recompute::none, Recompute::selective, Recompute::full})
+    if ((!q.recompute || *q.recompute == kind) && !(kind == Recompute::full && q.overlaps_tokens)) {
+      const bool idle = kind == Recompute::selective && q.recompute_modules.empty() && !selective_drops(q.model, q.stack.memory);
+      if (q.recompute || !idle) out.push_back({kind, q.recompute_modules});
+    }
+  const bool as_the_stack = q.recompute && (*q.recompute != Recompute::selective || names_one_layout(q));
+  if (as_the_stack || !q.recompute_modules.empty()) return out;
+  using enum RecomputeModule;
+  const auto add = [&](std::initializer_list<RecomputeModule> modules) {
+    Again again{Recompute::selective, {}};
+    for (const RecomputeModule one : modules) again.modules.add(one);
+    if (q.model.latent()) again.modules.add(mla_up_proj);
+    if (q.overlaps_tokens && again.modules.has(moe)) return;
+    if (q.delayed_scales && (again.modules.has(moe_act) || again.modules.has(layernorm))) return;
+    out.push_back(again);
+  };
+  if (!q.model.mixture()) {
+    add({mlp});  // Transformer Engine runs the norms of dense layers inside their products, where nothing repeats them
+    return out;
+  }
+  add({moe_act}), add({moe}), add({layernorm}), add({layernorm, moe_act});
+  return out;
+}
+
+FABRICOST_BODY bool recomputes_fewest(const TrainingQuestion& q) {
+  return !q.recompute && !q.recompute_layers && !names_one_layout(q) && !q.stack.offloads_inputs;
+}
+
+FABRICOST_BODY bool offloads_states(const TrainingQuestion& q, const System& system) {
+  return !q.offload_optimizer && !names_one_layout(q) && stated_host_room(system) > 0;
+}
+
+}  // namespace fabricost::detail

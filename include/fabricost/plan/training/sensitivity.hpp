@@ -1,0 +1,64 @@
+#pragma once
+/// \file sensitivity.hpp
+/// Further results of a training plan: the gain from 10 % more of each part of the machine, and the layouts
+/// that trade time for memory.
+
+#include <fabricost/hardware/dials.hpp>
+#include <fabricost/plan/training/plan.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fabricost {
+
+/// The effect of one change of the machine.
+struct StepSensitivity {
+  std::string change;  ///< "nvlink bandwidth + 10 %"
+  double seconds = 0;  ///< of the then fastest layout
+  double gain = 0;     ///< the fastest step before over that after, less 1
+};
+
+/// Visits the machine with 10 % more of each tier's bandwidth, of memory and arithmetic, and with a domain twice as large, each with the
+/// words for it. Changes that the machine cannot take are left out, as are visits that throw a RequestError.
+template <class Visit>
+void for_each_change(const System& system, Visit&& visit) {
+  const auto try_change = [&](const std::string& change, auto&& apply) {
+    System other = system;
+    try {
+      apply(other);
+      visit(change, static_cast<const System&>(other));
+    } catch (const RequestError&) {
+      return;  // the change makes the request invalid for the machine
+    }
+  };
+  for (std::size_t i = 0; i < system.tiers.size(); ++i) {
+    const Tier& tier = system.tiers[i];
+    // a network tier acts only through its oversubscription: uplink over downlink rate
+    if (tier.role == TierRole::memory || (tier.role == TierRole::network && tier.oversubscription <= 1)) continue;
+    try_change(std::string{tier.name.view()} + " bandwidth + 10 %", [i](System& s) {
+      Tier& changed = s.tiers[i];
+      changed.bandwidth.value *= 1.1;
+      if (changed.role == TierRole::network) changed.oversubscription = std::max(1.0, changed.oversubscription / 1.1);
+    });
+  }
+  for (const auto& [words, dial] :
+       {std::pair{"hbm bandwidth", Dial::hbm_bandwidth}, std::pair{"hbm size", Dial::hbm_size}, std::pair{"arithmetic", Dial::arithmetic}})
+    try_change(std::string{words} + " + 10 %", [dial = dial](System& s) { s = turned(s, dial, 1.1 * value_of(s, dial)); });
+  try_change("domain x 2", [](System& s) { s = turned(s, Dial::domain, 2.0 * s.domain); });
+}
+
+/// The search repeated on each of these machines, the most helpful first: the fastest layout against the fastest, however plain, of the batch
+/// given. Changes after which no layout fits are omitted. \throws as plan_training
+[[nodiscard]] std::vector<StepSensitivity> sensitivity_of(const TrainingQuestion& question, const System& system);
+
+/// Layouts that no other beats in both time and memory, fastest first, on as many GPUs and with the batch of the fastest one; prices all that
+/// fit. \throws as plan_training
+[[nodiscard]] std::vector<PricedLayout> pareto_of(TrainingQuestion question, const System& system);
+
+}  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/plan/training/sensitivity-inl.hpp>
+#endif

@@ -1,0 +1,122 @@
+#pragma once
+/// \file tensor_parallel-inl.hpp
+/// Bodies of tensor_parallel.hpp.
+
+#include <fabricost/compiled_once.hpp>
+#include <fabricost/plan/training/tensor_parallel.hpp>
+
+namespace fabricost {
+
+FABRICOST_BODY double TensorMessages::count(Collective collective) const {
+  double out = 0;
+  for (const TensorMessage& m : *this)
+    if (m.collective == collective) out += m.count;
+  return out;
+}
+
+FABRICOST_BODY double TensorMessages::bytes(Collective collective) const {
+  double out = 0;
+  for (const TensorMessage& m : *this)
+    if (m.collective == collective) out = std::max(out, m.bytes);
+  return out;
+}
+
+FABRICOST_BODY double TensorMessages::wire_bytes(int ranks) const {
+  double out = 0;
+  for (const TensorMessage& m : *this) out += m.count * m.bytes * bus_factor(m.collective, ranks);
+  return out;
+}
+
+FABRICOST_BODY TensorQuestion tensor_question(const Layout& l) {
+  return {l.tp, l.expert_tp, l.tokens(), 2, l.sequence_parallel, l.recompute};
+}
+
+}  // namespace fabricost
+
+namespace fabricost::detail {
+
+FABRICOST_BODY void add_block(TensorMessages& out, const TensorQuestion& q, std::string_view all_reduce, std::string_view gather,
+                              std::string_view scatter, double count, double bytes) {
+  if (q.sequence_parallel) {
+    out.add(gather, Collective::all_gather, count, bytes);
+    out.add(scatter, Collective::reduce_scatter, count, bytes);
+  } else {
+    out.add(all_reduce, Collective::all_reduce, count, bytes);
+  }
+}
+
+/// Blocks of a layer's second half over the tensor ranks, in units of S: the feed-forward, or with experts
+/// their shared part.
+FABRICOST_BODY double second_blocks(const Model& m, LayerParts parts) {
+  return parts.feed && (!parts.experts || m.shared_experts > 0) ? 1 : 0;
+}
+
+/// Whether ranks that all have every token divide them among their experts.
+FABRICOST_BODY bool gathers_results(const TensorQuestion& q, LayerParts parts) {
+  return parts.feed && parts.experts && !q.sequence_parallel;
+}
+
+}  // namespace fabricost::detail
+
+namespace fabricost {
+
+FABRICOST_BODY double tensor_message_bytes(const Model& m, const TensorQuestion& q) { return q.tokens * m.hidden * q.bytes_per_number; }
+
+FABRICOST_BODY TensorMessages tensor_forward(const Model& m, const TensorQuestion& q, LayerParts parts) {
+  TensorMessages out;
+  if (q.ranks <= 1) return out;
+  const double bytes = tensor_message_bytes(m, q);
+  detail::add_block(out, q, "attention_output", "attention_input", "attention_output", parts.mixing, bytes);
+  detail::add_block(out, q, parts.experts ? "shared_down" : "mlp_down", parts.experts ? "shared_up" : "mlp_up",
+                    parts.experts ? "shared_down" : "mlp_down", detail::second_blocks(m, parts), bytes);
+  if (detail::gathers_results(q, parts)) out.add("expert_output", Collective::all_gather, 1, bytes);
+  return out;
+}
+
+FABRICOST_BODY TensorMessages tensor_backward(const Model& m, const TensorQuestion& q, LayerParts parts) {
+  TensorMessages out;
+  if (q.ranks <= 1) return out;
+  const double bytes = tensor_message_bytes(m, q), first = parts.mixing, second = detail::second_blocks(m, parts);
+  const double again = q.recompute == Recompute::full ? 1 : 0;
+  detail::add_block(out, q, "attention_input_gradient", "attention_output_gradient", "attention_input_gradient", first, bytes);
+  detail::add_block(out, q, "mlp_input_gradient", "mlp_output_gradient", "mlp_input_gradient", second, bytes);
+  if (q.sequence_parallel) out.add("saved_inputs", Collective::all_gather, first + second, bytes);
+  detail::add_block(out, q, "recomputed_outputs", "recomputed_inputs", "recomputed_outputs", again * (first + second), bytes);
+  if (detail::gathers_results(q, parts)) out.add("expert_input_gradient", Collective::all_gather, 1 + again, bytes);
+  return out;
+}
+
+FABRICOST_BODY TensorMessages expert_tensor_forward(const Model& m, const TensorQuestion& q) {
+  TensorMessages out;
+  if (q.expert_ranks <= 1) return out;
+  const double bytes = tensor_message_bytes(m, q) * m.top_k * q.expert_ranks / q.ranks;
+  out.add("expert_up", Collective::all_gather, 1, bytes);
+  out.add("expert_down", Collective::reduce_scatter, 1, bytes);
+  return out;
+}
+
+FABRICOST_BODY TensorMessages expert_tensor_backward(const Model& m, const TensorQuestion& q) {
+  TensorMessages out;
+  if (q.expert_ranks <= 1) return out;
+  const double bytes = tensor_message_bytes(m, q) * m.top_k * q.expert_ranks / q.ranks;
+  const double again = q.recompute == Recompute::full ? 1 : 0;
+  out.add("expert_down_gradient", Collective::all_gather, 1 + again, bytes);
+  out.add("expert_up_gradient", Collective::reduce_scatter, 1 + again, bytes);
+  return out;
+}
+
+FABRICOST_BODY double TensorCurve::seconds(Collective collective, double bytes) const {
+  if (ranks_ == 1 || bytes <= 0) return 0;
+  const auto& curve = collective == Collective::all_gather       ? all_gather_
+                      : collective == Collective::reduce_scatter ? reduce_scatter_
+                                                                 : all_reduce_;
+  return curve ? curve->seconds(bytes) : 0.5 * all_reduce_->seconds(bytes);  // half an all-reduce where only that is forced
+}
+
+FABRICOST_BODY double TensorCurve::seconds(const TensorMessages& messages) const {
+  double out = 0;
+  for (const TensorMessage& m : messages) out += m.count * seconds(m.collective, m.bytes);
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,40 @@
+#pragma once
+/// \file fused_norm.hpp
+/// An all-reduce followed by adding the residual and normalising, as two kernels and as one (vLLM's and TensorRT-LLM's fusion passes).
+///
+///   apart   t(all-reduce) + gap + 4 S / M     reads sum and residual, writes residual and result
+///   fused   t(all-reduce) + 3 S / M           the sum is still in registers
+///
+/// M: memory rate that kernels reach (compute constants, `memory`). Nothing here is fitted to fused kernels.
+
+#include <fabricost/predict/predict.hpp>
+#include <fabricost/shipped_numbers.hpp>
+
+namespace fabricost {
+
+/// Between two kernels of a CUDA graph, s.
+inline constexpr double gap_in_graph = prior::stack::graph_gap;
+
+/// The time of both variants, s, and its parts.
+struct FusedNorm {
+  double apart = 0, fused = 0;
+  double all_reduce = 0;                      ///< alone
+  double gap = gap_in_graph;                  ///< between two kernels
+  double apart_memory = 0, fused_memory = 0;  ///< 4 S / M and 3 S / M
+  double memory_rate = 0;                     ///< M, bytes/s
+  bool fuses = false;                         ///< an engine's own kernel runs the all-reduce
+  [[nodiscard]] double saved() const { return apart - fused; }
+};
+
+/// The operation after a predicted all-reduce. Only an engine's own kernels fuse; above their hand-over size
+/// to NCCL both variants take the time of two kernels.
+/// \throws RequestError for another operation, or if the memory rate is unknown
+[[nodiscard]] FusedNorm fused_norm(const System& system, const Prediction& p);
+/// \throws RequestError as predict
+[[nodiscard]] FusedNorm fused_norm(const System& system, const Operation& all_reduce, const Choice& choice);
+
+}  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/predict/fused_norm-inl.hpp>
+#endif

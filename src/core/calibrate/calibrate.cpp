@@ -1,0 +1,137 @@
+/// \file calibrate.cpp
+/// Runs the fit on prepared points and summarises its result.
+
+#include "calibrate/preparation.hpp"
+#include "text/quantile.hpp"
+
+#include <fabricost/parameters/interval.hpp>
+#include <fabricost/shipped_numbers.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace fabricost {
+
+namespace {
+
+using calibrating::error_of;
+using calibrating::Preparation;
+using io::quantile_of;
+
+constexpr int enough_for_quantile = 20;
+
+double mean_of(const std::vector<double>& values) {
+  return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+/// Residuals and interval widths, by class, of the points a set is responsible for.
+void sum_up(CalibratedSet& into, std::size_t block, const Preparation& data, const Fit& fit) {
+  struct Members {
+    std::vector<double> sizes, errors, squares;
+  };
+  std::map<std::string_view, Members> classes;
+  std::vector<double> all;
+  for (std::size_t s = 0; s < data.series.size(); ++s) {
+    if (data.set_of[s] != block) continue;
+    const Series& points = data.series[s];
+    const auto member = interval_class(points.ran, points.op, points.fabric);
+    const auto named = std::find_if(interval_widths.begin(), interval_widths.end(), [&](const NamedWidth& w) { return w.of == member; });
+    Members* its = named == interval_widths.end() ? nullptr : &classes[named->key];  // priced from its schedule: no class of its own
+    for (std::size_t i = 0; i < points.bytes.size(); ++i) {
+      if (its != nullptr) its->squares.push_back(fit.deviation[s][i] * fit.deviation[s][i]);
+      if (!(points.weight[i] > 0) && !points.of_relative) continue;
+      all.push_back(error_of(fit.residuals[s][i]));
+      if (its == nullptr) continue;
+      its->sizes.push_back(std::fabs(fit.residuals[s][i]));
+      its->errors.push_back(all.back());
+    }
+  }
+  into.median_ape = quantile_of(all, 0.5);
+  into.mape = mean_of(all);
+  for (const NamedWidth& width : interval_widths) {
+    const auto found = classes.find(width.key);
+    if (found == classes.end()) continue;
+    const Members& its = found->second;
+    const bool enough = its.sizes.size() >= enough_for_quantile;
+    const double scatter = enough ? quantile_of(its.sizes, policy::fits::quantile) : into.constants.interval.*width.of;
+    const double unsure = nine_in_ten * std::sqrt(mean_of(its.squares));
+    double& half = into.constants.interval.*width.of;
+    half = std::max(policy::fits::min_width, std::hypot(scatter, unsure));
+    if (!enough && data.unproven[block]) half = std::hypot(half, policy::fits::unproven_shape);
+    into.classes.push_back({.key = width.key,
+                            .points = static_cast<int>(its.sizes.size()),
+                            .median_ape = quantile_of(its.errors, 0.5),
+                            .mape = mean_of(its.errors),
+                            .width = half});
+  }
+}
+
+void list_constants(CalibratedSet& into, std::size_t block, const Block& prior, const Fit& fit) {
+  for (const Unknown& u : fit.unknowns) {
+    if (std::find(u.blocks.begin(), u.blocks.end(), block) == u.blocks.end()) continue;
+    const Parameter& p = *u.parameter;
+    into.fitted.push_back({.key = p.key,
+                           .measure = p.measure(),
+                           .value = p.value(into.constants),
+                           .prior = p.value(prior.prior),
+                           .deviation = u.deviation,
+                           .prior_deviation = u.prior_deviation,
+                           .determined = u.determined(),
+                           .shared = u.blocks.size() > 1,
+                           .partner = u.partner >= 0 ? fit.unknowns[static_cast<std::size_t>(u.partner)].parameter->key : "",
+                           .correlation = u.correlation});
+  }
+  const auto row = [&](const FittedConstant& c) {
+    const std::span<const Parameter> table = parameters_of(into.set);
+    return std::find_if(table.begin(), table.end(), [&](const Parameter& p) { return p.key == c.key; }) - table.begin();
+  };
+  std::sort(into.fitted.begin(), into.fitted.end(), [&](const FittedConstant& a, const FittedConstant& b) { return row(a) < row(b); });
+}
+
+}  // namespace
+
+Calibration calibrate(const Points& points, const CalibrateOptions& options) {
+  Preparation data(points, options);
+  Calibration out;
+  out.system = data.own_name;
+  out.skipped = std::move(data.skipped);
+  out.set_aside = std::move(data.set_aside);
+  if (data.blocks.empty()) {
+    std::string why;
+    for (const Skipped& s : out.skipped) why += fmt::format("\n  {} row{}: {}", s.rows, s.rows == 1 ? "" : "s", s.reason);
+    for (const SetAside& s : out.set_aside) {
+      if (why.size() > 2000) break;  // enough to see what is wrong
+      why += fmt::format("\n  {} {:.0f} B: {} ({})", name(s.point.collective), s.point.bytes, name(s.doubt), s.reason);
+    }
+    throw RequestError(fmt::format("no point is left to fit{}{}", why.empty() ? ": give runs of collectives on a known system" : ":", why));
+  }
+  const bool joint = options.system.empty();
+  FitOptions how{.starts = options.starts > 0 ? options.starts : joint ? 3 : 1, .share = joint};
+  for (const calibrating::Held& h : data.held) how.hold.push_back(h.parameter);
+  const Fit fit = fit_constants(data.blocks, data.machines, data.series, how);
+  out.sets = std::move(data.sets);
+  std::vector<double> after;
+  for (std::size_t s = 0; s < data.series.size(); ++s)
+    for (std::size_t i = 0; i < data.series[s].bytes.size(); ++i)
+      if (data.series[s].weight[i] > 0) after.push_back(error_of(fit.residuals[s][i]));
+  for (std::size_t b = 0; b < out.sets.size(); ++b) {
+    out.sets[b].constants = fit.blocks[b];
+    sum_up(out.sets[b], b, data, fit);
+    list_constants(out.sets[b], b, data.blocks[b], fit);
+  }
+  out.points = static_cast<int>(after.size());
+  out.median_before = quantile_of(data.before, 0.5);
+  out.mean_before = mean_of(data.before);
+  out.median_after = quantile_of(after, 0.5);
+  out.mean_after = mean_of(after);
+  out.constants = static_cast<int>(fit.unknowns.size());
+  for (const Unknown& u : fit.unknowns) out.determined += u.determined() ? 1 : 0;
+  out.converged = fit.converged;
+  out.steps = fit.steps;
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,43 @@
+#pragma once
+/// \file calibrate.hpp
+/// What fabricost calibrate was asked, and the kinds of files that other components calibrate from.
+
+#include "cli/face.hpp"
+
+#include <fabricost/answers/calibrate.hpp>
+
+#include <optional>
+#include <string>
+
+namespace fabricost::cli {
+
+struct CalibrateTyped : CalibrateRequest {
+  OutputPath out;
+  std::string date;
+  bool list = false;
+
+  static constexpr auto fields() {
+    using R = CalibrateTyped;
+    using enum Amount;
+    return tables(
+        CalibrateRequest::fields(),
+        Table{asks(&R::out, "out", "--out,-o", "FILE",
+                   "Write the calibration there; a folder when machines are fitted\ntogether; of fabricost measure's files "
+                   "this-machine.yaml"),
+              asks(&R::date, "date", "--date", "YYYY-MM-DD", "The date to write into it; default today, or the day of the measurement"),
+              asks(&R::list, "list", "--list", "", "List the constants, with a machine's values where one is\nnamed; nothing is fitted")});
+  }
+};
+
+/// Calibrates from files of a kind of its own: the text to print, or nothing where the files are of another kind. \throws as a job
+using CalibrateJob = std::optional<std::string> (*)(const CalibrateTyped& typed, bool json, const Terminal& terminal);
+/// Asked before the files are read as points, the last that joined first.
+void join_calibrate(CalibrateJob job);
+
+/// Refuses a request without files, or for several machines without a folder to write to. \throws Refusal, RequestError
+void check_samples(const CalibrateTyped& typed);
+
+/// Writes the files of a fit of several machines. \param files names and texts
+void write_fitted_files(const CalibrateTyped& typed, const std::vector<FittedFile>& files);
+
+}  // namespace fabricost::cli

@@ -1,0 +1,12 @@
+// The bodies of the headers of predict, compiled once.
+#include <fabricost/predict/by_ways-inl.hpp>
+#include <fabricost/predict/compile-inl.hpp>
+#include <fabricost/predict/complete-inl.hpp>
+#include <fabricost/predict/curve-inl.hpp>
+#include <fabricost/predict/fabric_of-inl.hpp>
+#include <fabricost/predict/fused_norm-inl.hpp>
+#include <fabricost/predict/host_copy-inl.hpp>
+#include <fabricost/predict/lost_nics-inl.hpp>
+#include <fabricost/predict/predict-inl.hpp>
+#include <fabricost/predict/prediction-inl.hpp>
+#include <fabricost/predict/uncertainty-inl.hpp>

@@ -1,7 +1,0 @@
-// The bodies of the headers of experts, compiled once.
-#include <fabricost/experts/experts-inl.hpp>
-#include <fabricost/experts/few_others-inl.hpp>
-#include <fabricost/experts/load-inl.hpp>
-#include <fabricost/experts/popularity-inl.hpp>
-#include <fabricost/experts/routing-inl.hpp>
-#include <fabricost/experts/traffic-inl.hpp>

@@ -1,0 +1,103 @@
+/// \file diagnosis.cpp
+/// A rank that others wait for is a straggler, as sure as the rule of data/diagnosis that tells it from lengths alone. A collective slower
+/// than its prediction, or than in groups like its own, has the slow link: which of the causes it is, a trace does not say.
+
+#include "answers/trace/diagnosis.hpp"
+
+#include "diagnose/rules.hpp"
+#include "readings/traces/read_traces.hpp"
+
+#include <fabricost/observe/diagnose/diagnose.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fabricost::detail {
+
+namespace {
+
+/// The rule of data/diagnosis with that signal; nullptr: there is none.
+[[nodiscard]] const diagnosis::Row* rule_with(const diagnosis::Rules& rules, std::string_view signal) {
+  for (const diagnosis::RuleFile& file : rules.files)
+    for (const std::vector<diagnosis::Row>& group : file.groups)
+      for (const diagnosis::Row& row : group)
+        for (const diagnosis::Condition& condition : row.when)
+          for (const diagnosis::Term& term : condition)
+            if (term.signal != nullptr && term.signal->name == signal) return &row;
+  return nullptr;
+}
+
+[[nodiscard]] FindingAnswer cause_of(const std::string& finding, const diagnosis::Row* late) {
+  const Cause cause = finding.starts_with("Rank ") ? Cause::stragglers : Cause::other;
+  FindingAnswer out{.cause = std::string{name(cause)}, .confidence = 0.5, .evidence = finding, .remedy = {}};  // as likely as not
+  if (cause == Cause::stragglers && late != nullptr) {
+    out.confidence = late->weight;
+    out.remedy = late->remedy;
+    out.rule = late->id;
+  } else {
+    out.what = "slow collectives";
+    out.remedy = "measure this group's links alone, size for size (nccl-tests), and diagnose that log";
+  }
+  out.page = fmt::format("docs/causes.md#{}", out.cause);
+  return out;
+}
+
+[[nodiscard]] std::optional<DiagnosedSize> size_of(const TraceAnswer& trace, const TracedCollective& row) {
+  if (!row.bytes || !row.predicted || !row.interval || row.bound != "exact") return std::nullopt;
+  const auto group =
+      std::find_if(trace.groups.begin(), trace.groups.end(), [&](const TracedProcessGroup& one) { return one.name == row.group; });
+  const auto collective = parse_collective(row.operation);
+  return DiagnosedSize{
+      .operation = row.operation,
+      .bytes = *row.bytes,
+      .ranks = row.ranks,
+      .nodes = group == trace.groups.end() ? 0 : group->nodes,
+      .measured = row.wire,
+      .predicted = *row.predicted,
+      .low = row.interval->first,
+      .high = row.interval->second,
+      .bus_bandwidth = collective && row.wire > Time{} ? *row.bytes / row.wire * bus_factor(*collective, row.ranks) : Bandwidth{},
+      .ratio = row.wire / *row.predicted};
+}
+
+}  // namespace
+
+bool asks_of_traces(const DiagnoseRequest& request) {
+  return io::is_profile(request.log) &&
+         std::all_of(request.more.begin(), request.more.end(), [](const auto& one) { return io::is_profile(one); });
+}
+
+DiagnosisAnswer diagnosis_of_traces(const DiagnoseRequest& request) {
+  if (!request.expected.empty() || !request.against.empty() || request.nodes > 0 || request.ranks > 0)
+    throw Refusal("<expected>, <against>, <nodes> and <ranks> are for logs: a trace says them itself");
+  TraceRequest asked;
+  asked.files.push_back({request.log.string()});
+  for (const std::string& one : request.more) asked.files.push_back({one});
+  asked.system = request.system;
+  const TraceAnswer trace = answer(asked);
+  DiagnosisAnswer out;
+  out.notes = trace.notes;
+  for (std::string& note : out.notes) note = with_fields(note, detail::as_member);
+  const diagnosis::Rules rules = diagnosis::load_rules();
+  const diagnosis::Row* const late = rule_with(rules, "inspector_late");
+  for (const std::string& finding : trace.findings)
+    if (finding.starts_with("Rank ") || finding.find(" takes ") != std::string::npos) out.causes.push_back(cause_of(finding, late));
+  for (const TracedCollective& row : trace.collectives)
+    if (const auto size = size_of(trace, row)) out.sizes.push_back(*size);
+  std::stable_sort(out.sizes.begin(), out.sizes.end(), [](const DiagnosedSize& a, const DiagnosedSize& b) { return a.bytes < b.bytes; });
+  if (trace.system) out.system = *trace.system;
+  out.compared_with = trace.system;
+  out.system_guessed = trace.system_guessed;
+  out.basis = name(Basis::datasheet);
+  out.healthy = out.causes.empty() && !out.sizes.empty();
+  const RunState state = !out.causes.empty() ? RunState::slow : out.sizes.empty() ? RunState::nothing_to_judge : RunState::as_predicted;
+  out.state = name(state);
+  out.verdict = state == RunState::slow ? "slow: " + trace.findings.front()
+                : state == RunState::as_predicted
+                    ? fmt::format("as predicted: {} kinds of collectives take what they should", out.sizes.size())
+                    : "nothing to judge: no collective of the traces has a prediction and all its ranks";
+  return out;
+}
+
+}  // namespace fabricost::detail

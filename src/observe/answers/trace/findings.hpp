@@ -1,0 +1,12 @@
+#pragma once
+/// \file findings.hpp
+/// The notable findings in a job's traces, as sentences. Private to src/answers.
+
+#include <fabricost/observe/answers/trace.hpp>
+
+namespace fabricost::detail {
+
+/// Adds findings and notes, from all other fields of the answer.
+void say_findings(TraceAnswer& answer);
+
+}  // namespace fabricost::detail

@@ -1,0 +1,55 @@
+#pragma once
+/// \file machine.hpp
+/// The machine of a trace, and its predictions for the trace's collectives. Private to src/answers.
+
+#include "trace/laid.hpp"
+
+#include <fabricost/observe/answers/trace.hpp>
+#include <fabricost/predict/predict.hpp>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fabricost::detail {
+
+/// The predicted time of a call, with its interval.
+struct Expected {
+  double seconds = 0, low = 0, high = 0;
+};
+
+class TraceMachine {
+ public:
+  /// \param traces of all ranks: their GPUs tell the machine where none is named
+  TraceMachine(const TraceRequest& request, const std::vector<io::RankTrace>& traces, std::vector<std::string>& notes);
+  /// Another machine for the same job.
+  TraceMachine(const TraceRequest& request, std::shared_ptr<const System> system, std::vector<std::string>& notes)
+      : request_(request), notes_(notes), system_(std::move(system)) {}
+
+  [[nodiscard]] const System* system() const { return system_.get(); }
+  /// Ranks of the job, as far as the traces say.
+  [[nodiscard]] int world() const { return world_; }
+  [[nodiscard]] bool guessed() const { return guessed_; }
+  /// 0: no machine.
+  [[nodiscard]] int gpus_per_node() const { return system_ == nullptr ? 0 : system_->gpus_per_node; }
+  /// Nodes that the ranks are on, where a node holds consecutive ones; 0: not known.
+  [[nodiscard]] int nodes_of(const laid::Group& group) const;
+  [[nodiscard]] std::vector<std::string> tiers_of(const laid::Group& group) const;
+  /// Empty where no prediction is possible; the notes then give the reason.
+  [[nodiscard]] std::optional<Expected> expect(const laid::Group& group, const laid::Call& call);
+
+ private:
+  [[nodiscard]] std::optional<Expected> exchange(const laid::Group& group, io::Moves moves);
+  void note(const std::string& text);
+
+  const TraceRequest& request_;
+  std::vector<std::string>& notes_;
+  std::shared_ptr<const System> system_;
+  int world_ = 0;
+  bool guessed_ = false, one_node_ = false;
+  std::map<std::tuple<io::Moves, double, int, int, unsigned>, std::optional<Expected>> known_;
+};
+
+}  // namespace fabricost::detail

@@ -1,0 +1,25 @@
+#pragma once
+/// \file step.hpp
+/// A traced step by the use of its time, replayed, and compared with a plan's. Private to src/answers.
+
+#include "answers/trace/machine.hpp"
+#include "trace/laid.hpp"
+
+#include <fabricost/observe/answers/trace.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fabricost::detail {
+
+/// Seconds of a step, and its terms, which sum to it: means of the ranks.
+[[nodiscard]] std::pair<double, std::vector<StepTerm>> step_of(const laid::Job& job);
+
+/// Replays the job on the requested machine. \throws Refusal where something is missing; RequestError, SpecError as load_system
+void say_replay(const TraceRequest& request, const laid::Job& job, TraceMachine& here, TraceAnswer& answer);
+
+/// Compares with a plan's step. \param file as `plan --json` printed it \throws SpecError where it is no plan
+void say_against(const std::string& file, TraceAnswer& answer);
+
+}  // namespace fabricost::detail

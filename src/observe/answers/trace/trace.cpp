@@ -1,0 +1,256 @@
+/// \file trace.cpp
+/// Reads the traces, aligns them (src/trace), adds predictions and names the findings.
+
+#include <fabricost/observe/answers/trace.hpp>
+
+#include "answers/trace/findings.hpp"
+#include "answers/trace/found.hpp"
+#include "answers/trace/machine.hpp"
+#include "answers/trace/step.hpp"
+#include "readings/traces/read_traces.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+namespace fabricost {
+
+namespace {
+
+[[nodiscard]] double seconds_of(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
+[[nodiscard]] double seconds_of(double ns) { return ns / 1e9; }
+template <class Count>
+[[nodiscard]] Time time_of(Count ns) {
+  return units::s(seconds_of(ns));
+}
+
+/// Whether a call's traced time is its duration: that of one rank is not, in an exchange of experts, since it waited before.
+[[nodiscard]] bool can_be_judged(const laid::Call& call) {
+  if (call.timing == io::Timing::none) return true;  // nothing is judged: the prediction alone
+  if (call.timing == io::Timing::length && call.parts.size() > 1 && !laid::ends_together(call.moves)) return false;
+  return call.whole || laid::ends_together(call.moves) || call.moves == io::Moves::moe_dispatch || call.moves == io::Moves::moe_combine;
+}
+
+/// Calls of a row, and the prediction for them.
+struct Row {
+  std::vector<const laid::Call*> calls;
+  std::optional<detail::Expected> expected;
+};
+
+/// Names of groups, told apart where two have one.
+[[nodiscard]] std::vector<std::string> labels_of(const laid::Job& job) {
+  std::vector<std::string> out;
+  std::map<std::string, int> used;
+  for (const laid::Group& group : job.groups) {
+    std::string label = group.said.name.empty() ? "world" : group.said.name;
+    const int before = used[label]++;
+    out.push_back(before == 0 ? label : label + "#" + std::to_string(before + 1));
+  }
+  return out;
+}
+
+/// The longest wait of a call's ranks, and the sum of all.
+struct Waited {
+  std::int64_t longest = 0;
+  double sum = 0;
+};
+[[nodiscard]] Waited waited_in(const laid::Call& call) {
+  Waited out;
+  for (const laid::Part& part : call.parts) {
+    const std::int64_t one = call.wait_of(part);
+    out.longest = std::max(out.longest, one);
+    out.sum += static_cast<double>(one);
+  }
+  return out;
+}
+
+/// When calls became slow and stayed so: from there on, three in four and at least three are.
+[[nodiscard]] const laid::Call* slow_since(const std::vector<const laid::Call*>& calls, double high) {
+  const laid::Call* out = nullptr;
+  std::size_t slow = 0, all = 0;
+  for (std::size_t i = calls.size(); i-- > 0;) {
+    ++all;
+    const bool one = seconds_of(calls[i]->wire()) > high;
+    if (one) ++slow;
+    if (one && slow >= 3 && 4 * slow >= 3 * all) out = calls[i];
+  }
+  return out;
+}
+
+[[nodiscard]] TracedCollective row_of(const laid::Job& job, const Row& row, const std::string& label, std::int64_t start) {
+  const laid::Call& first = *row.calls.front();
+  const laid::Group& group = job.groups[first.group];
+  TracedCollective out{.operation = std::string{io::name(first.moves)}, .group = label};
+  out.ranks = first.moves == io::Moves::send_recv ? 2 : group.said.size;
+  out.ranks_seen = std::numeric_limits<int>::max();
+  if (first.bytes >= 0) out.bytes = units::B(first.bytes);
+  out.dtype = first.type.name;
+  out.at = time_of(first.first_start - start);
+  std::vector<std::int64_t> wires;
+  std::int64_t longest = -1;
+  double waits = 0, exposed = 0, parts = 0;
+  for (const laid::Call* call : row.calls) {
+    out.count += call->repeats;
+    wires.push_back(call->wire());
+    out.ranks_seen = std::min(out.ranks_seen, call->whole ? out.ranks : static_cast<int>(call->parts.size()));
+    out.messages = std::max(out.messages, call->messages);
+    const Waited waited = waited_in(*call);
+    waits += waited.sum;
+    parts += static_cast<double>(call->parts.size());
+    for (const laid::Part& part : call->parts) exposed += static_cast<double>(part.exposed);
+    if (waited.longest <= longest) continue;
+    longest = waited.longest;
+    if (call->last >= 0) out.last_rank = job.ranks[static_cast<std::size_t>(call->last)].rank;
+  }
+  std::sort(wires.begin(), wires.end());
+  out.wire = time_of(first.whole ? wires[wires.size() / 2] : wires.front());
+  out.wait = time_of(std::max<std::int64_t>(0, longest));
+  out.mean_wait = time_of(waits / parts);
+  out.exposed = time_of(exposed / parts);
+  out.bound = first.timing == io::Timing::none ? "none" : first.whole ? "exact" : "upper";
+  out.verdict = "unknown";
+  if (!row.expected) return out;
+  const detail::Expected& e = *row.expected;
+  out.predicted = units::s(e.seconds);
+  out.interval = std::pair{units::s(e.low), units::s(e.high)};
+  if (first.timing == io::Timing::none) return out;
+  const laid::Call* const since = first.whole ? slow_since(row.calls, e.high) : nullptr;
+  const bool slow = out.wire > units::s(e.high) || since != nullptr;
+  out.verdict = slow ? (first.whole ? "slow" : "slow_or_waiting") : out.wire < units::s(e.low) ? "better" : "sound";
+  if (since != nullptr) out.slow_since = time_of(since->first_start - start);
+  return out;
+}
+
+/// The time that the slow calls of a row took beyond their prediction; 0 for other rows.
+[[nodiscard]] Time excess(const TracedCollective& row) {
+  return row.verdict == "slow" && row.predicted ? (row.wire - *row.predicted) * row.count : Time{};
+}
+
+[[nodiscard]] std::vector<TracedCollective> rows_of(const laid::Job& job, detail::TraceMachine& machine,
+                                                    const std::vector<std::string>& labels, bool each, std::int64_t start) {
+  std::map<std::tuple<std::uint32_t, io::Moves, double, std::string_view, io::Timing, bool, std::size_t>, Row> rows;
+  std::size_t number = 0;
+  for (const laid::Call& call : job.calls) {
+    Row& row = rows[{call.group, call.moves, call.bytes, call.type.name, call.timing, call.whole, each ? ++number : 0}];
+    if (row.calls.empty() && can_be_judged(call)) row.expected = machine.expect(job.groups[call.group], call);
+    row.calls.push_back(&call);
+  }
+  std::vector<TracedCollective> out;
+  out.reserve(rows.size());
+  for (const auto& [key, row] : rows) out.push_back(row_of(job, row, labels[row.calls.front()->group], start));
+  if (each)
+    std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
+  else
+    std::stable_sort(out.begin(), out.end(), [](const TracedCollective& a, const TracedCollective& b) {
+      const bool x = a.verdict == "slow", y = b.verdict == "slow";
+      if (x != y) return x;
+      if (x) return excess(a) > excess(b);
+      return (a.wire + a.wait) * a.count > (b.wire + b.wait) * b.count;
+    });
+  return out;
+}
+
+void say_waits(const laid::Job& job, TraceAnswer& out) {
+  std::map<std::pair<int, int>, TracedWait> waits;
+  std::map<int, TracedRank*> by_rank;
+  for (TracedRank& one : out.ranks) by_rank[one.rank] = &one;
+  for (const laid::Call& call : job.calls) {
+    if (call.last < 0 || static_cast<double>(call.skew()) <= job.clock_doubt) continue;
+    const int last = job.ranks[static_cast<std::size_t>(call.last)].rank;
+    ++by_rank.at(last)->calls_last;
+    for (const laid::Part& part : call.parts) {
+      const std::int64_t one = call.wait_of(part);
+      if (one == 0 || part.rank == last) continue;
+      TracedWait& wait = waits[{part.rank, last}];
+      wait = {part.rank, last, wait.time + time_of(one), wait.calls + 1};
+      by_rank.at(last)->others_wait += time_of(one) / static_cast<double>(std::max<std::size_t>(1, out.ranks.size() - 1));
+    }
+  }
+  for (const auto& [pair, wait] : waits) out.waits.push_back(wait);
+  std::stable_sort(out.waits.begin(), out.waits.end(), [](const TracedWait& a, const TracedWait& b) { return a.time > b.time; });
+}
+
+/// Notes the limits of these traces.
+void say_what_is_unknown(const laid::Job& job, TraceAnswer& out) {
+  int lengths = 0, untimed = 0;
+  for (const laid::Call& call : job.calls) {
+    if (call.timing == io::Timing::length) lengths += call.repeats;
+    if (call.timing == io::Timing::none) untimed += call.repeats;
+  }
+  if (std::any_of(job.ranks.begin(), job.ranks.end(), [](const io::RankTrace& one) { return !one.shows_compute; }))
+    out.notes.emplace_back(
+        "The traces show communication alone: no step is taken apart, and what is exposed of a call is at most its time.");
+  if (lengths > 0)
+    out.notes.push_back(
+        fmt::format("Of {} collectives the trace says how long they took, not when: their ends are taken as one.", lengths));
+  if (untimed > 0) out.notes.push_back(fmt::format("Of {} collectives the trace says no time: they are predicted alone.", untimed));
+}
+
+}  // namespace
+
+TraceAnswer answer(const TraceRequest& request) {
+  if (request.files.empty()) throw Refusal("which traces? Name what PyTorch's profiler wrote, or a folder of it", true);
+  check_ranges(request);
+  std::vector<std::filesystem::path> given;
+  for (const TraceFile& one : request.files) given.emplace_back(one.path);
+  const bool again = request.on || !request.without.empty();
+  io::Traces traces = io::read_traces(given, again ? io::Keep::kernels : io::Keep::calls);
+  TraceAnswer out;
+  detail::TraceMachine machine(request, traces.ranks, out.notes);
+  if (machine.system() != nullptr) out.system = machine.system()->name;
+  out.system_guessed = machine.guessed();
+  const auto found = std::make_shared<FoundTrace>();
+  laid::Job& job = found->job;
+  job = laid::lay_out(std::move(traces.ranks), machine.gpus_per_node());
+  std::int64_t start = std::numeric_limits<std::int64_t>::max();
+  for (const laid::Call& call : job.calls) start = std::min(start, call.first_start);
+  for (std::size_t i = 0; i < job.ranks.size(); ++i) {
+    const io::RankTrace& one = job.ranks[i];
+    if (one.whole.length() > 0) start = std::min(start, job.clocks[i].common(one.whole.from));
+    out.ranks.push_back({.rank = one.rank,
+                         .file = one.file,
+                         .gpu = one.gpu,
+                         .window = time_of(one.whole.length()),
+                         .clock = time_of(job.clocks[i].offset)});
+  }
+  found->start = start;
+  found->labels = labels_of(job);
+  const std::vector<std::string>& labels = found->labels;
+  for (std::size_t g = 0; g < job.groups.size(); ++g) {
+    const laid::Group& group = job.groups[g];
+    if (group.calls == 0) continue;
+    out.groups.push_back({.name = labels[g],
+                          .words = group.said.words,
+                          .ranks = group.said.ranks,
+                          .size = group.said.size,
+                          .kind = std::string{laid::name(group.kind)},
+                          .tiers = machine.tiers_of(group),
+                          .nodes = machine.nodes_of(group),
+                          .calls = static_cast<int>(group.calls)});
+  }
+  out.collectives = rows_of(job, machine, labels, request.calls, start);
+  out.clock_doubt = time_of(job.clock_doubt);
+  say_waits(job, out);
+  auto [step, terms] = detail::step_of(job);
+  out.step = units::s(step), out.terms = std::move(terms);
+  out.steps = std::max(1, job.steps);
+  std::map<std::string, std::int64_t> skipped = job.skipped;
+  for (const auto& [reason, files] : traces.skipped) skipped[reason] += files;
+  for (const auto& [reason, events] : skipped)
+    out.skipped.push_back({reason, static_cast<int>(std::min<std::int64_t>(events, std::numeric_limits<int>::max()))});
+  say_what_is_unknown(job, out);
+  if (out.collectives.empty()) out.notes.emplace_back("The traces show no collective.");
+  detail::say_findings(out);
+  if (again) detail::say_replay(request, job, machine, out);
+  if (!request.against.empty()) detail::say_against(request.against, out);
+  found->expected.reserve(job.calls.size());
+  for (const laid::Call& call : job.calls)
+    found->expected.push_back(can_be_judged(call) ? machine.expect(job.groups[call.group], call) : std::nullopt);
+  out.found = found;
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,116 @@
+/// \file diagnose.cpp
+/// fabricost diagnose: the answer as text.
+
+#include "cli/face.hpp"
+#include "cli/subcommands.hpp"
+
+#include <fabricost/observe/answers/diagnose.hpp>
+
+#include <algorithm>
+
+namespace fabricost::cli {
+namespace {
+
+/// An answer is read at once: on one screen.
+constexpr std::ptrdiff_t most_lines = 25;
+
+[[nodiscard]] std::ptrdiff_t lines_of(std::string_view text) { return std::count(text.begin(), text.end(), '\n'); }
+
+/// At most so many lines of it, wrapped.
+[[nodiscard]] std::string few_lines(std::string_view first, const std::string& text, std::ptrdiff_t most) {
+  std::string out = wrapped(first, text, 100);
+  std::size_t end = 0;
+  for (std::ptrdiff_t i = 0; i < most && end < out.size(); ++i) end = out.find('\n', end) + 1;
+  if (end >= out.size()) return out;
+  out.resize(end - 1);
+  return out + " ...\n";
+}
+
+/// Measured and predicted time of some of the sizes, the largest among them.
+void add_sizes(Page& page, const DiagnosisAnswer& a, std::size_t most) {
+  TextTable table{"operation", ">size", ">measured", ">predicted", ">ratio", ">busbw", ""};
+  const std::size_t step = (a.sizes.size() + most - 1) / most;
+  for (std::size_t i = 0; i < a.sizes.size(); ++i) {
+    if ((a.sizes.size() - 1 - i) % step != 0) continue;
+    const DiagnosedSize& s = a.sizes[i];
+    table.row(s.operation, size_text(s.bytes), time_text(s.measured), time_text(s.predicted),
+              fmt::format("{:.2f}", s.ratio), rate_text(s.bus_bandwidth), s.measured > s.high ? "above the interval" : "");
+  }
+  page.table(table);
+}
+
+/// "3 steps: 12, here 14".
+[[nodiscard]] std::string difference_text(const DifferenceAnswer& one) {
+  const auto stated = [](const std::string& text) { return text.empty() ? "not stated" : text; };
+  if (one.there.empty() && one.what == "a line only here") return fmt::format("{}: {}", one.what, stated(one.here));
+  return fmt::format("{}: {}, here {}", one.what, stated(one.there), stated(one.here));
+}
+
+/// The verdict, the likeliest causes with evidence and remedy, the next evidence to collect; then as much of the table and the notes
+/// as there is room for. The JSON contains all of it.
+void diagnosis_text(Page& page, const DiagnosisAnswer& a) {
+  constexpr std::size_t told = 3, asked = 2, differences_told = 8;
+  constexpr std::ptrdiff_t least_of_table = 6, table_head = 3;
+  const std::ptrdiff_t each = a.causes.size() == 1 ? 4 : 2;  // lines
+  const auto left = [&page] { return most_lines - lines_of(page.text()); };
+  std::string verdict = few_lines("", a.verdict, 2), pages, others;
+  verdict.pop_back();
+  page.title(verdict);
+  for (std::size_t i = 0; i < a.causes.size(); ++i) {
+    const FindingAnswer& f = a.causes[i];
+    if (i >= told) {
+      others += fmt::format("{}{} ({:.0f} %)", others.empty() ? "" : ", ", f.cause, 100 * f.confidence);
+      continue;
+    }
+    page.add(fmt::format("{} ({:.0f} %){}\n", page.strong(f.cause), 100 * f.confidence, f.what.empty() ? "" : ": " + f.what));
+    page.add(few_lines("  seen  ", f.evidence, each) + few_lines("  try   ", f.remedy, each));
+    pages += (i == 0 ? "" : " ") + (i == 0 ? f.page : f.page.substr(f.page.find('#')));
+  }
+  for (std::size_t i = 0; i < std::min(a.differences.size(), differences_told); ++i)
+    page.add(few_lines(i == 0 ? "there   " : "        ", difference_text(a.differences[i]), 1));
+  if (!others.empty()) page.add(few_lines("also possible: ", others, 1));
+  for (std::size_t i = 0; i < std::min(a.next.size(), asked); ++i)
+    page.add(few_lines(i == 0 ? "next    " : "        ", fmt::format("{} ({})", a.next[i].ask, a.next[i].tells), 2));
+  if (!pages.empty()) page.add("more    " + pages + "\n");
+  if (!a.sizes.empty() && left() >= least_of_table) {
+    const DiagnosedSize& first = a.sizes.front();
+    const auto rows = left() - table_head - std::min<std::ptrdiff_t>(std::ssize(a.notes), 2);
+    const auto fewer = [](const DiagnosedSize& one, const DiagnosedSize& other) { return one.ranks < other.ranks; };
+    const auto [least, most] = std::minmax_element(a.sizes.begin(), a.sizes.end(), fewer);
+    page.title("\nAgainst {}{}, {} ({})", a.system, a.system_guessed ? " (guessed from the log)" : "",
+               least->ranks == most->ranks ? fmt::format("{} ranks on {}", first.ranks, counted(first.nodes, "node"))
+                                           : fmt::format("{} to {} ranks", least->ranks, most->ranks),
+               a.basis);
+    add_sizes(page, a, static_cast<std::size_t>(std::max<std::ptrdiff_t>(rows, 1)));
+  }
+  for (const std::string& note : a.notes)
+    if (left() > 0) page.add(few_lines("note    ", note, 1));
+}
+
+struct DiagnoseTyped : DiagnoseRequest {
+  bool check = false;
+
+  static constexpr auto fields() {
+    return tables(DiagnoseRequest::fields(),
+                  Table{asks(&DiagnoseTyped::check, "", "--check", "", "Exit status 1 if the run failed or is slow")});
+  }
+};
+
+}  // namespace
+
+void add_diagnose(CLI::App& app, Runner& runner) {
+  add_command<DiagnoseTyped>(app, runner, "diagnose", "Did this run fail, or is it slower than its machine should be? Why?",
+                             "Example: fabricost diagnose all_reduce.log --system dgx-h100 --expected \"900 GB/s\"\n"
+                             "         kubectl logs worker-0 | fabricost diagnose -",
+                             [](const GivenOptions& o, const Terminal& terminal) {
+                               bool sick = false;
+                               std::string out = output_of<DiagnoseTyped>(
+                                   o.typed, o.json, terminal, diagnosis_text, [&](const DiagnosisAnswer& a, const DiagnoseTyped& typed) {
+                                     sick = typed.check && (a.state == "failed" || a.state == "slow");
+                                   });
+                               if (sick) throw CheckFailed{std::move(out)};
+                               return out;
+                             });
+}
+
+}  // namespace fabricost::cli

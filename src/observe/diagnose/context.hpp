@@ -1,0 +1,167 @@
+#pragma once
+/// \file context.hpp
+/// Input of the signals, and derived properties that several of them need. Private.
+
+#include "diagnose/across/pair_rates.hpp"
+#include "diagnose/inputs/inputs.hpp"
+#include "diagnose/quoted.hpp"
+#include "diagnose/rules.hpp"
+#include "readings/logs/nccl_info.hpp"
+#include "readings/logs/rank_reports.hpp"
+#include "readings/step_times.hpp"
+
+#include <fabricost/observe/diagnose/diagnose.hpp>
+#include <fabricost/hardware/system.hpp>
+#include <fabricost/predict/fabric_of.hpp>
+
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace fabricost::diagnosis {
+
+/// One size of one table as printed, repeats merged by their median.
+struct Shown {
+  double bytes = 0, seconds = 0, bus = 0;  ///< bus bandwidth in byte/s
+  int line = 0;  ///< 0: not known
+};
+
+/// Comparison of a table with the prediction.
+struct Judged {
+  bool compared = false;
+  bool slow = false;        ///< large messages take longer than the interval allows
+  bool slow_small = false;  ///< only small ones do
+  bool above = false;       ///< not slow, but large messages take longer than the interval contains
+  double ratio = 1;         ///< measured / predicted time at `at`, the size of the best bus bandwidth
+  const ComparedSize* at = nullptr;
+};
+
+/// Impossible times (validation/set_aside.hpp): if there are at least three, or all, and they are a third of
+/// the run, the log contradicts itself.
+struct Impossible {
+  std::size_t times = 0, of = 0;  ///< of: points compared
+  std::string example;            ///< the arithmetic of the clearest one
+  int without = 0;                ///< rows of the table with time 0 or none, if no row has a time
+  [[nodiscard]] bool believed() const { return without == 0 && !(times > 0 && 3 * times >= of && (times >= 3 || times == of)); }
+};
+
+/// The rate that the user expected.
+struct Expectation {
+  std::string typed;
+  double rate = 0;  ///< byte/s, bits divided by eight, both directions not yet halved; 0: not given
+  bool in_bits = false, both_directions = false, of_algorithm = false;
+};
+
+/// The bus bandwidth of one node that ran a test alone, beside others that ran the same.
+struct NodeRate {
+  std::string host;
+  double rate = 0;    ///< byte/s
+  std::string where;  ///< its size and place
+};
+
+struct Context {
+  Rules rules;
+  io::NcclInfo info;
+  std::vector<Quoted> quoted;
+  std::vector<Shown> curve;  ///< of the table with the most sizes, by size
+  std::string test;          ///< its operation as named in the log; empty: not stated
+  bool transfers = false;    ///< the curve is of messages between two ends, not of a collective
+  std::optional<System> system;
+  bool guessed = false;
+  std::vector<ComparedSize> sizes;
+  Judged judged;
+  Impossible impossible;
+  Expectation expected;
+  io::RankReports reports;
+  std::vector<io::StepTime> steps;  ///< of a training program, in the order of the log
+  PairRates pairs;
+  std::vector<NodeRate> siblings;  ///< of runs of single nodes that are compared with each other
+  const Dumps* dumps = nullptr;  ///< of the flight recorder and of Inspector; never nullptr while rules are evaluated
+  int last_row = 0;           ///< line of the table's last row, over all files; 0: no table
+  bool rows_follow = false;   ///< the head of a table was printed, and no row of it
+  std::string contradiction;  ///< between the machine of the request and that of the log
+
+  /// Nodes and ranks from the points, else from the log's lines; 0: unknown.
+  [[nodiscard]] int nodes() const;
+  [[nodiscard]] int ranks() const;
+  [[nodiscard]] int ranks_per_node() const;
+  [[nodiscard]] bool one_node() const { return nodes() == 1; }
+  /// Whether hints apply: nothing was compared, or the comparison was slow.
+  [[nodiscard]] bool in_doubt() const { return !judged.compared || judged.slow || judged.slow_small; }
+  /// Whether switches between the GPUs multicast: those of the system, else of the usual machine of the log's GPU; nothing for an unknown
+  /// GPU.
+  [[nodiscard]] std::optional<bool> multicasts() const;
+  /// The machine's own network is TCP, so sockets are not a fault.
+  [[nodiscard]] bool wants_tcp() const;
+  /// Highest bus bandwidth shown in the table's upper sizes; 0: no table.
+  [[nodiscard]] double best_bus() const;
+  [[nodiscard]] double largest() const { return curve.empty() ? 0 : curve.back().bytes; }
+  /// The thresholds of one signal or topic.
+  [[nodiscard]] const Numbers& numbers(std::string_view of) const { return rules.numbers.find(of)->second; }
+};
+
+/// Whether the usual machine of a GPU, by a driver's name for it, has switches that multicast; no for a known GPU without a usual machine
+/// (a GH200 beside its processor), nothing for an unknown one.
+[[nodiscard]] std::optional<bool> usually_multicasts(std::string_view gpu);
+
+/// All connections over a network other than plain sockets, combined.
+struct Fabric {
+  int times = 0, direct = 0;  ///< direct: those with GPUDirect
+  std::set<int> devices;
+  io::LogLine first, first_indirect;
+};
+[[nodiscard]] Fabric fabric_of(const io::NcclInfo& info);
+[[nodiscard]] inline bool over_sockets(const io::NcclInfo& info) { return info.net.contains("Socket"); }
+
+/// "line 12: text".
+[[nodiscard]] std::string cited(const io::LogLine& line);
+/// The same for the first of several, with their count.
+[[nodiscard]] std::string cited(const io::Seen& seen);
+/// "12.3 GB/s" in three significant digits.
+[[nodiscard]] std::string gigabytes(double bytes_per_second);
+
+/// The machine identified by the GPUs and adapters in a log; nothing if they are ambiguous.
+struct Machine {
+  std::string system;   ///< a name of data/
+  int nics = 0;         ///< per node, from the log; 0: as described
+  double nic_rate = 0;  ///< byte/s of one; 0: as described
+  std::string bridged;  ///< the system of such cards on a bridge; empty: none is known
+};
+[[nodiscard]] std::optional<Machine> guessed_machine(const io::NcclInfo& info, const std::filesystem::path& file);
+/// Its system; the bridged one for a pair that is sold with its bridge, or where only the wires of a bridge allow these times.
+[[nodiscard]] std::string machine_that_allows(const Machine& machine, const std::vector<Point>& points);
+
+/// GPUs or ranks in the log that the system cannot have; empty: they agree, or the log does not state any.
+[[nodiscard]] std::string contradiction_of(const io::NcclInfo& info, const System& system);
+/// Whether all conditions hold.
+[[nodiscard]] bool all_hold(const std::vector<Condition>& conditions, const Context& context);
+/// Evaluates every rule, orders the findings and words the verdict.
+void conclude(Diagnosis& out, const Context& context);
+
+/// One test of several in a log: its answer, and its table.
+struct Part {
+  Diagnosis answer;
+  std::vector<Shown> curve;
+  std::string title, host;  ///< host: the one it ran on; empty: several, or not said
+  std::string like;         ///< what has to be equal in tests that are compared with each other
+};
+/// The answers of several tests as one: the worst state, the causes with the test that they belong to.
+[[nodiscard]] Diagnosis together(std::vector<Part> parts, const Rules& rules);
+
+/// Compares a table with its prediction.
+[[nodiscard]] Judged judge(const std::vector<ComparedSize>& sizes, bool guessed, const Numbers& judgement);
+/// The result of the comparison, in one sentence.
+[[nodiscard]] std::string compared_in_words(const Context& context);
+/// The same for a slow run: measured against predicted.
+[[nodiscard]] std::string against(const Context& context);
+
+/// Reads --expected. \throws RequestError when it is not a rate
+[[nodiscard]] Expectation parse_expectation(const std::string& text);
+/// The run, or the best quoted figure, is clearly above the expected rate.
+[[nodiscard]] bool exceeds_expectation(const Context& context);
+/// It practically reaches the expected rate.
+[[nodiscard]] bool meets_expectation(const Context& context);
+
+}  // namespace fabricost::diagnosis

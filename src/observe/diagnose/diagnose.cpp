@@ -1,0 +1,372 @@
+/// \file diagnose.cpp
+/// Reads a log and compares it with its machine; conclude.cpp draws the conclusions.
+
+#include <fabricost/observe/diagnose/diagnose.hpp>
+
+#include "diagnose/across/against.hpp"
+#include "diagnose/context.hpp"
+#include "diagnose/inputs/curves.hpp"
+#include "diagnose/inputs/inputs.hpp"
+#include "diagnose/inputs/split.hpp"
+#include "readings/logs/nccl_tests.hpp"
+#include "text/line_reader.hpp"
+#include "text/plain_text.hpp"
+#include "text/quantile.hpp"
+
+#include <fabricost/specs/load.hpp>
+#include <fabricost/text/quantity.hpp>
+#include <fabricost/validation/set_aside.hpp>
+#include <fabricost/validation/validate.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <set>
+
+namespace fabricost {
+
+namespace {
+
+using diagnosis::Context;
+
+/// Checks every point against the limits of its machine's wires and of a kernel launch. \param system
+/// nullptr: not known \param doubt factor on the rate of the links that is still accepted
+diagnosis::Impossible impossible_in(const std::vector<Point>& points, const System* system, double doubt) {
+  diagnosis::Impossible out;
+  out.of = points.size();
+  double worst = 0;
+  for (const Point& p : points) {
+    const double max = system != nullptr ? highest_bus_bandwidth(*system, p) * doubt : 0;
+    if (!is_impossible(p, max)) continue;
+    ++out.times;
+    const double rate = p.bytes / p.seconds * bus_factor(p.collective, p.path ? 2 : p.ranks());
+    const double beyond = max > 0 && rate > max ? rate / max : shortest_collective / p.seconds;
+    if (beyond <= worst) continue;
+    worst = beyond;
+    const std::string what = fmt::format("{} in {}", size_text(Bytes::from_value(p.bytes)), time_text(Time::from_value(p.seconds)));
+    out.example = max > 0 && rate > max ? fmt::format("{} is {} of bus bandwidth, the wires of {} allow {}", what,
+                                                      diagnosis::gigabytes(rate), system->name, diagnosis::gigabytes(max))
+                                        : fmt::format("{}; a kernel takes longer to start", what);
+  }
+  return out;
+}
+
+/// Assigns points to the machine they are compared with: a guessed one gets the adapters of the log.
+void place_on(Points& points, const diagnosis::Machine& machine) {
+  for (Point& p : points.points) {
+    p.gpu_direct.reset();  // the comparison is with what the machine should give, whatever this run's messages excuse
+    if (machine.nics > 0) p.nics_per_node = machine.nics;
+    if (machine.nic_rate > 0) p.nic_rate = LineRate::from_value(machine.nic_rate * 8);
+  }
+}
+
+/// Predicts the log's points.
+std::vector<ComparedSize> compare(const Points& points, const DiagnosisRequest& request, std::vector<std::string>& notes) {
+  std::vector<ComparedSize> out;
+  const ValidationReport report = validate(points, {.calibration = request.calibration, .overrides = request.overrides});
+  if (report.points.empty())
+    for (const Skipped& one : report.skipped) notes.push_back("no comparison: " + one.reason);
+  for (const ComparedPoint& one : report.points) {
+    const Point& p = one.point;
+    Operation op{.collective = p.collective, .bytes = Bytes::from_value(p.bytes), .ranks = p.ranks(), .nodes = p.nodes, .dtype = p.dtype};
+    out.push_back({op, p.ranks(), p.seconds, one.prediction.seconds, one.prediction.low, one.prediction.high,
+                   p.bytes / p.seconds * bus_factor(p.collective, p.ranks()), p.streamed});
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const ComparedSize& a, const ComparedSize& b) { return a.operation.bytes < b.operation.bytes; });
+  return out;
+}
+
+/// Maximum points kept of a long log: more than any nccl-tests run prints, some 100 MB.
+constexpr std::size_t max_points = 65536;
+struct Enough {};
+
+/// The first points of a log. \param whole false if there are more
+Points first_points(const std::filesystem::path& file, const PointSource& source, bool& whole) {
+  Points out;
+  try {
+    out.skipped = read_points(file, source, [&](Point&& point) {
+      if (out.points.size() == max_points) throw Enough{};
+      out.points.push_back(std::move(point));
+    });
+  } catch (const Enough&) {
+    whole = false;
+  }
+  return out;
+}
+
+/// Reads the points; if the ranks are unknown, tries the only power of two of full nodes that fits.
+Points read_with_ranks(const std::filesystem::path& file, const PointSource& source, const std::vector<io::LogRun>& runs,
+                       std::vector<std::string>& notes, bool& whole) {
+  try {
+    return first_points(file, source, whole);
+  } catch (const SpecError& error) {
+    if (source.ranks > 0 || error.issues().front().message.find("how many ranks") == std::string::npos) throw;
+    const int per_node = load_system(source.system).gpus_per_node;
+    const io::Ratio bounds = io::ratio_bounds(runs);
+    std::optional<Points> only;
+    int ranks = 0;
+    for (int n = 2 * per_node; n <= 65536 && bounds.low > 0; n *= 2) {
+      if (source.nodes > 0 && n != source.nodes * per_node) continue;
+      try {
+        PointSource of_n = source;
+        of_n.nodes = n / per_node, of_n.ranks = n;
+        Points some = first_points(file, of_n, whole);
+        const double factor = some.points.empty() ? 0 : bus_factor(some.points.front().collective, n);
+        if (factor < bounds.low || factor > bounds.high) continue;
+        if (only) throw;
+        only = std::move(some);
+        ranks = n;
+      } catch (const RequestError&) {
+        continue;  // does not fit the table
+      }
+    }
+    if (!only) throw;
+    notes.push_back(
+        fmt::format("the log does not list its ranks; of full nodes in powers of two, its bandwidths fit {} ranks only", ranks));
+    return std::move(*only);
+  }
+}
+
+/// Refuses a file without any known content: no NCCL message, table or figure about communication.
+[[noreturn]] void refuse(const std::filesystem::path& file) {
+  io::LineReader lines(file);
+  std::string line;
+  while (lines.next(line) && line.find_first_not_of(" \t") == std::string::npos) {}
+  if (lines.number() == 0)
+    throw io::fault_of_file(file.string(), "is empty", "give the output of nccl-tests, or of any program run with NCCL_DEBUG=INFO");
+  throw SpecError(
+      {io::fault_in_line(file.string(), std::max(1, lines.number()), 1, line.substr(0, 120), "nothing in this file speaks of a run",
+                         "expected output of nccl-tests, or of any program run with NCCL_DEBUG=INFO")});
+}
+
+/// True for figures with an algorithm, a version, or a number of nodes or GPUs; for repeated times; or for
+/// lines with terms of the field.
+bool about_communication(const std::vector<diagnosis::Quoted>& quoted) {
+  constexpr std::ptrdiff_t repeats = 4;
+  if (std::count_if(quoted.begin(), quoted.end(), [](const diagnosis::Quoted& q) { return q.seconds > 0; }) >= repeats) return true;
+  return std::any_of(quoted.begin(), quoted.end(), [](const diagnosis::Quoted& q) {
+    if (!q.algorithm.empty() || !q.version.empty() || q.nodes > 0 || !q.pair.first.empty() || !q.gpus.empty()) return true;
+    for (const char* word :
+         {"busbw", "NCCL", "nccl", "all_reduce", "allreduce", "AllReduce", "_perf", "ib_write", "all_gather", "alltoall"})
+      if (q.line.text.find(word) != std::string::npos) return true;
+    return false;
+  });
+}
+
+/// True where one of the first lines has a word of the field: there may be nothing to judge in it, but it is no letter.
+bool names_the_field(const std::filesystem::path& file) {
+  constexpr int most_lines = 2000;
+  io::LineReader lines(file);
+  for (std::string line; lines.number() < most_lines && lines.next(line);)
+    for (const char* word : {"NCCL", "nccl", "CUDA", "torch", "GPU", "RDMA", "mlx5", "InfiniBand", "all_reduce", "allreduce", "busbw",
+                             "libcuda", "RVS", "p2p", "slurm", "srun", "salloc", "MPI", "nvidia", "amdgpu"})
+      if (!line.starts_with("#source") && line.find(word) != std::string::npos) return true;
+  return false;
+}
+
+/// Words about machines also occur in documents and sources: they count only in a file that may be a log.
+bool is_notes(const std::filesystem::path& file) {
+  const std::string extension = file.extension().string();
+  return extension.empty() || extension == ".txt" || extension == ".log" || extension == ".out" || extension == ".err";
+}
+
+/// The runs of a log, each with at most the rows kept at once, and no more runs than a person would look at.
+std::vector<io::LogRun> first_runs(const std::filesystem::path& file) {
+  constexpr std::size_t max_runs = 256;
+  std::vector<io::LogRun> out;
+  std::size_t rows = 0;
+  bool fresh = true;
+  try {
+    (void)io::read_nccl_runs(file, [&](const io::LogRun& run, bool last) {
+      if (fresh && (out.size() == max_runs || rows >= max_points)) throw Enough{};
+      if (fresh) {
+        out.push_back(run);
+        rows += run.rows.size();
+      }
+      fresh = last;
+    });
+  } catch (const Enough&) {  // the rest is not used
+  }
+  return out;
+}
+
+/// Removes terminal control characters from every text, since texts quote the log.
+void make_plain(Diagnosis& out) {
+  const auto plain = [](std::string& text) { text = io::plain_text(std::move(text)); };
+  plain(out.verdict);
+  for (Difference& one : out.differences) {
+    plain(one.here);
+    plain(one.there);
+  }
+  for (Finding& finding : out.causes) {
+    plain(finding.evidence);
+    plain(finding.remedy);
+    plain(finding.what);
+  }
+  std::for_each(out.notes.begin(), out.notes.end(), plain);
+}
+
+/// Adds differences from a run that went well, which also decides the verdict without another comparison.
+void compare_with(const std::filesystem::path& good, const Context& c, const std::filesystem::path& file, Diagnosis& out) {
+  const diagnosis::Inputs inputs({good});
+  std::string test;
+  diagnosis::Shows there{io::read_nccl_info(inputs.file(), c.rules.signs), io::read_rank_reports(inputs.file()),
+                         diagnosis::curve_of(first_runs(inputs.file()), test), inputs.file()};
+  const diagnosis::Shows here{c.info, c.reports, c.test == test ? c.curve : std::vector<diagnosis::Shown>{}, file};
+  const diagnosis::Numbers& thresholds = c.numbers("against");
+  out.differences = diagnosis::differences(here, there, thresholds);
+  const diagnosis::Slowest worst = diagnosis::slowest_size(here.curve, there.curve);
+  if (out.state == RunState::nothing_to_judge && worst.share < thresholds["share"]) {
+    out.state = RunState::slow;
+    out.healthy = false;
+    out.verdict = fmt::format("slow: {} of bus bandwidth at {}, where the run that went well has {}", diagnosis::gigabytes(worst.here),
+                              size_text(Bytes::from_value(worst.bytes)), diagnosis::gigabytes(worst.there));
+  }
+  if (out.differences.empty()) out.notes.push_back("nothing differs from the run that went well");
+}
+
+diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis::Dumps& dumps,
+                             const diagnosis::Rules& rules, const DiagnosisRequest& request) {
+  diagnosis::Part part;
+  Diagnosis& out = part.answer;
+  Context c;
+  c.dumps = &dumps;
+  if (!request.expected.empty()) c.expected = diagnosis::parse_expectation(request.expected);
+  if (!request.system.empty()) c.system = load_system(request.system, request.overrides, request.calibration);
+  c.rules = rules;
+  const diagnosis::Numbers& judgement = c.numbers("judgement");
+  c.info = io::read_nccl_info(file, c.rules.signs);
+  c.quoted = diagnosis::quoted_figures(file);
+  const std::vector<io::LogRun> runs = first_runs(file);
+  c.curve = diagnosis::curve_of(runs, c.test);
+  c.reports = io::read_rank_reports(file);
+  c.pairs = diagnosis::read_pair_rates(file);
+  c.steps = io::read_step_times(file);
+  for (const std::string& gpu : c.info.rank_lines.empty() ? c.pairs.gpus : std::vector<std::string>{})
+    c.info.rank_lines.push_back({static_cast<int>(c.info.rank_lines.size()), "", gpu, {}});
+  for (const io::LogRun& run : runs)
+    for (const io::LogRow& row : run.rows) c.last_row = std::max(c.last_row, row.line);
+  c.rows_follow = c.last_row == 0 && c.info.has("table_head");
+  if (request.nodes > 0) c.info.nodes = request.nodes;
+  if (request.ranks > 0) c.info.ranks = request.ranks;
+
+  diagnosis::Machine machine{request.system, 0, 0, {}};
+  if (!c.system) {
+    if (const auto guess = diagnosis::guessed_machine(c.info, file)) {
+      machine = *guess;
+      c.system = load_system(machine.system);
+      c.guessed = true;
+    }
+  }
+  bool table = !runs.empty();
+  try {
+    PointSource source = request.otherwise;
+    source.system = machine.system.empty() ? "dgx-h100" : machine.system, source.nodes = request.nodes, source.ranks = request.ranks;
+    if (runs.empty() || !machine.system.empty()) {
+      bool whole = true;
+      Points points = read_with_ranks(file, source, runs, out.notes, whole);  // also JSON and point CSVs
+      table = true;
+      if (!whole) out.notes.push_back(fmt::format("the log is long: the first {} times were compared, and no more", max_points));
+      place_on(points, machine);
+      if (const std::string allows = diagnosis::machine_that_allows(machine, points.points); allows != machine.system) {
+        c.system = load_system(allows);
+        for (Point& p : points.points) p.system = allows;
+      }
+      c.impossible = impossible_in(points.points, c.system ? &*c.system : nullptr, c.guessed ? judgement["wires_of_guess"] : 1);
+      for (const Skipped& s : points.skipped)
+        out.notes.push_back(fmt::format("{} row{} set aside: {}", s.rows, s.rows == 1 ? "" : "s", s.reason));
+      if (runs.empty()) c.curve = diagnosis::transfers_of(points.points);
+      c.transfers = !c.curve.empty() && runs.empty();
+      if (!machine.system.empty()) c.sizes = compare(points, request, out.notes);
+    }
+  } catch (const SpecError& error) {
+    if (table) out.notes.push_back(fmt::format("no comparison: {}", error.issues().front().message));
+  } catch (const RequestError& error) {
+    if (!c.guessed && !request.system.empty()) throw;
+    out.notes.push_back(fmt::format("no comparison: {}", error.what()));
+  }
+  c.impossible.without = diagnosis::rows_without_time(runs);
+  const bool words = is_notes(file) && (c.info.says_words || about_communication(c.quoted) || names_the_field(file));
+  const bool dumped = !dumps.flights.empty() || !dumps.inspected.empty() || c.reports.ras.seen;
+  if (!table && !c.info.says_anything && !words && !dumped && c.steps.empty()) refuse(file);
+
+  if (!c.sizes.empty() && c.sizes.front().operation.collective == Collective::all_to_all)
+    std::erase_if(c.curve,
+                  [&](const diagnosis::Shown& row) { return static_cast<long long>(row.bytes) / c.sizes.front().ranks % 16 != 0; });
+  c.judged = diagnosis::judge(c.sizes, c.guessed, judgement);
+  if (c.system) out.system = c.system->name;
+  if (c.system && !c.guessed) c.contradiction = diagnosis::contradiction_of(c.info, *c.system);
+  out.system_guessed = c.guessed;
+  if (c.judged.compared) out.basis = c.system->constants.basis;
+  if (!c.system && !c.curve.empty()) out.notes.push_back("the log does not say its machine: name it for a comparison");
+  diagnosis::conclude(out, c);
+  if (!request.against.empty()) compare_with(request.against, c, file, out);
+  make_plain(out);
+  out.sizes = c.sizes;
+  part.curve = std::move(c.curve);
+  return part;
+}
+
+/// Each of several tests by itself. One that contradicts the request, or cannot be read, leaves the others their
+/// answer; the first fault is raised where all have one.
+Diagnosis diagnose_each(const diagnosis::Inputs& inputs, const std::vector<diagnosis::Test>& tests,
+                        const diagnosis::Rules& rules, const DiagnosisRequest& request) {
+  std::vector<diagnosis::Part> parts;
+  std::exception_ptr fault;
+  const auto none = [&](const diagnosis::Test& test, const char* why) {
+    if (!fault) fault = std::current_exception();
+    if (test.tables == 0) return;  // lines of other files, which speak of no run
+    parts.emplace_back().answer.verdict = std::string{"nothing to judge: "} + why;
+    parts.back().answer.healthy = false;
+    parts.back().title = test.title();
+  };
+  const diagnosis::Dumps nothing;
+  bool any = false;
+  for (const diagnosis::Test& test : tests) try {
+      const diagnosis::PartOfLog part(inputs.file(), test);
+      parts.push_back(diagnose_one(part.file(), &test == &tests.back() ? inputs.dumps() : nothing, rules, request));
+      parts.back().title = test.title();
+      if (test.hosts.size() == 1) parts.back().host = *test.hosts.begin();
+      parts.back().like = fmt::format("{} {} {}", test.operation, test.ranks, fmt::join(test.gpus, ","));
+      any = any || test.tables > 0;
+    } catch (const SpecError& error) {
+      none(test, error.issues().front().message.c_str());
+    } catch (const RequestError& error) {
+      none(test, error.what());
+    }
+  if (!any && fault) std::rethrow_exception(fault);
+  return diagnosis::together(std::move(parts), rules);
+}
+
+}  // namespace
+
+std::string contradiction(const std::filesystem::path& log, const System& system) {
+  return io::plain_text(diagnosis::contradiction_of(io::read_nccl_info(log, {}), system));
+}
+
+Diagnosis diagnose(const std::vector<std::filesystem::path>& files, const DiagnosisRequest& request) {
+  const diagnosis::Inputs inputs(files);
+  try {
+    const diagnosis::Rules rules = diagnosis::load_rules();
+    const std::vector<diagnosis::Test> tests = diagnosis::different_tests(inputs.file());
+    Diagnosis out = tests.empty() ? diagnose_one(inputs.file(), inputs.dumps(), rules, request).answer
+                                  : diagnose_each(inputs, tests, rules, request);
+    for (const std::string& one : inputs.left_out()) out.notes.push_back("left out: " + io::plain_text(one));
+    return out;
+  } catch (const SpecError& error) {
+    if (!inputs.temporary()) throw;
+    std::vector<Issue> issues = error.issues();
+    for (Issue& one : issues)
+      if (one.file == inputs.file().string()) one.file = io::plain_text(inputs.name());
+    throw SpecError(std::move(issues));
+  }
+}
+
+Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& request) {
+  return diagnose(std::vector<std::filesystem::path>{file}, request);
+}
+
+}  // namespace fabricost

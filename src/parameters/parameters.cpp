@@ -1,3 +1,0 @@
-// The bodies of the headers of parameters, compiled once.
-#include <fabricost/parameters/fitted_on-inl.hpp>
-#include <fabricost/parameters/related-inl.hpp>

@@ -1,0 +1,240 @@
+/// \file compare.cpp
+/// Finds the best plan of each machine for one job.
+
+#include "answers/typed/own_machines.hpp"
+#include "text/short_text.hpp"
+
+#include <fabricost/plan/answers/compare.hpp>
+#include <fabricost/plan/answers/plan.hpp>
+#include <fabricost/plan/answers/serve.hpp>
+#include <fabricost/explain/assumed.hpp>
+#include <fabricost/plan/explain/step.hpp>
+#include <fabricost/plan/specs/prices.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace fabricost {
+namespace {
+
+/// A precision of either job. \throws Refusal
+template <class E>
+[[nodiscard]] std::optional<E> precision_of(const CompareRequest& r) {
+  if (!r.precision) return std::nullopt;
+  const auto found = worded<E>(*r.precision);
+  if (!found) throw Refusal("<precision>: " + unknown_value<E>(*r.precision));
+  return found;
+}
+
+void check(const CompareRequest& r) {
+  if (r.train && r.serve) throw Refusal("<train=True> and <serve=True> are two questions; give one of them");
+  if (!r.train && !r.serve) throw Refusal("compare for what? Give <train=True> or <serve=True>");
+  if (!r.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
+  if (r.systems.empty()) throw Refusal("which machines? Name two or more (fabricost systems lists them)", true);
+  if (!r.gpus) throw Refusal("on how many GPUs? Give <gpus>", true);
+  const auto refuse = [&r](bool given, std::string_view name) {
+    if (given) throw Refusal(fmt::format("<{}> is not of a job to {}; leave it out", name, r.train ? "train" : "serve"));
+  };
+  if (r.train) {
+    refuse(r.isl.has_value(), "isl"), refuse(r.osl.has_value(), "osl");
+    refuse(r.ttft.has_value(), "ttft_seconds"), refuse(r.tpot.has_value(), "tpot_seconds");
+    if (!r.global_batch) throw Refusal("how many sequences a step? Give <global_batch>", true);
+  } else {
+    refuse(r.global_batch.has_value(), "global_batch"), refuse(r.sequence.has_value(), "sequence");
+    refuse(r.max_tp.has_value(), "max_tp");
+    if (r.stack.value) throw Refusal("<stack>: serving frameworks go by their names");
+  }
+  check_ranges(r);
+}
+
+[[nodiscard]] PlanRequest training_of(const CompareRequest& r) {
+  PlanRequest out;
+  out.model = r.model;
+  out.stack = r.stack;
+  out.gpus = r.gpus, out.global_batch = r.global_batch;
+  out.sequence = r.sequence.value_or(out.sequence);
+  out.precision = precision_of<Precision>(r).value_or(out.precision);
+  out.max_tp = r.max_tp;
+  out.top = 1;
+  return out;
+}
+
+[[nodiscard]] ServeRequest serving_of(const CompareRequest& r) {
+  ServeRequest out;
+  out.gpus = r.gpus;
+  out.isl = r.isl.value_or(out.isl), out.osl = r.osl.value_or(out.osl);
+  out.ttft = r.ttft, out.tpot = r.tpot;
+  out.precision = precision_of<WeightFormat>(r);
+  if (r.stack) out.stack = r.stack.name;
+  out.top = 1;
+  return out;
+}
+
+/// "arithmetic 69 %, bubble 9 %".
+[[nodiscard]] std::string binds_text(const Compared& c) {
+  const TimeTerm max = largest_term(c);
+  if (c.serving) {
+    std::string name{max.name};
+    std::replace(name.begin(), name.end(), '_', ' ');
+    return fmt::format("{} {:.0f} %", name, 100 * max.seconds / c.seconds);
+  }
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> said{{{"layer_floor", "launches"},
+                                                                               {"tensor", "tensor exchange"},
+                                                                               {"context", "context exchange"},
+                                                                               {"expert", "expert exchange"},
+                                                                               {"hand_over", "hand-over"},
+                                                                               {"data", "data exchange"},
+                                                                               {"accumulation", "adding up gradients"}}};
+  std::string_view name = max.name;
+  for (const auto& [term, words] : said)
+    if (term == max.name) name = words;
+  return fmt::format("arithmetic {:.0f} %, {} {:.0f} %", 100 * share_of({"", c.training->time.compute}, c.terms), name,
+                     100 * share_of(max, c.terms));
+}
+
+/// \param gpus given
+[[nodiscard]] ComparedAnswer row_of(const Compared& c, bool mixture, int gpus, std::string job) {
+  ComparedAnswer out{.system = c.system, .job = std::move(job), .trouble = c.trouble};
+  if (!c.trouble.empty()) return out;
+  out.time = units::s(c.seconds);
+  (c.training ? out.step : out.tpot) = out.time;
+  out.interval = {units::s(c.low), units::s(c.high)};
+  out.tokens_per_second_per_gpu = c.tokens_per_gpu;
+  out.precision = c.precision;
+  out.kernels = c.kernels;
+  out.dollars_per_million_tokens = c.dollars;
+  if (c.price_kind) out.price_kind = std::string{name(*c.price_kind)};
+  if (c.gpu_hour > 0) out.dollars_per_gpu_hour = c.gpu_hour;
+  out.joules_per_million_tokens = c.joules;
+  out.megawatts = c.megawatts;
+  if (c.joules) out.power = units::MW(c.megawatts);
+  out.layout = layout_text(c, mixture);
+  out.terms = listed_terms(c.terms);
+  const StepTerm max = largest(out.terms);
+  out.binds = max.name, out.binds_words = binds_text(c);
+  out.share = share_of({"", max.seconds}, c.terms);
+  out.idle_gpus = c.idle_gpus;
+  if (c.training && c.training->layout.gpus() < gpus) out.used_gpus = c.training->layout.gpus();
+  return out;
+}
+
+/// "25 % less energy"; empty where either value is unknown.
+[[nodiscard]] std::string against(const std::optional<double>& one, const std::optional<double>& other, std::string_view what) {
+  if (!one || !other || !(*other > 0)) return "";
+  const double less = 100 * (1 - *one / *other);
+  if (std::fabs(less) < 0.5) return fmt::format("the same {}", what);
+  return fmt::format("{:.0f} % {} {}", std::fabs(less), less > 0 ? "less" : "more", what);
+}
+
+/// " A token costs least on dgx-b200.": the faster machine is not the one whose tokens cost least.
+[[nodiscard]] std::string cheapest_text(const CompareAnswer& of) {
+  return of.cheapest && of.cheapest != of.best ? fmt::format(" A token costs least on {}.", *of.cheapest) : "";
+}
+
+/// The faster machine, by how much, how certain; better where its tokens cost no more.
+[[nodiscard]] std::string verdict_text(const CompareAnswer& of, const Verdict& v) {
+  if (v.best == nullptr) return fmt::format("No verdict: {}.", v.why);
+  if (v.next == nullptr) return fmt::format("{} is the only one of these machines that can do it.", v.best->system);
+  std::string extras;
+  for (const std::string& one : {against(v.best->dollars, v.next->dollars, "money"), against(v.best->joules, v.next->joules, "energy")})
+    if (!one.empty()) extras += (extras.empty() ? ", for " : " and ") + one;
+  const bool better = of.cheapest == of.best && v.next->dollars;
+  return fmt::format(
+      "{} is the {} one: it {} {:.3g} times as many tokens as {} on as many GPUs{}{}; {}.{}", v.best->system, better ? "better" : "faster",
+      of.job == "train" ? "trains" : "answers with", v.faster, v.next->system, extras, extras.empty() ? "" : " a token",
+      v.sure ? fmt::format("that is sure, their ranges ({:.4g} to {:.4g} and {:.4g} to {:.4g} tokens/s/GPU) do not meet",
+                           v.best->rate.first, v.best->rate.second, v.next->rate.first, v.next->rate.second)
+             : fmt::format("likely, {:.0f} %, not sure: their ranges ({:.4g} to {:.4g} and {:.4g} to {:.4g} tokens/s/GPU) overlap",
+                           100 * v.probability, v.best->rate.first, v.best->rate.second, v.next->rate.first,
+                           v.next->rate.second),
+      cheapest_text(of));
+}
+
+void add_verdict(CompareAnswer& out) {
+  const Verdict v = verdict_of(out.all);
+  out.sure = v.sure;
+  if (v.best == nullptr) {
+    out.no_verdict = v.why;
+  } else {
+    out.best = v.best->system, out.faster = v.faster;
+    const Compared* cheapest = nullptr;
+    for (const Compared& c : out.all)
+      if (c.trouble.empty() && c.dollars && (cheapest == nullptr || *c.dollars < *cheapest->dollars)) cheapest = &c;
+    if (cheapest != nullptr) out.cheapest = cheapest->system;
+    if (v.next != nullptr) out.next = v.next->system, out.probability = v.probability;
+  }
+  out.verdict = verdict_text(out, v);
+}
+
+[[nodiscard]] std::string serving_title(const CompareRequest& r, const ServeRequest& s, const std::string& model) {
+  std::string out = fmt::format("Serving {} on {} GPUs: prompts of {} and answers of {}", model, *r.gpus, s.isl, counted(s.osl, "token"));
+  if (s.ttft) out += ", first token within " + io::short_time_text(s.ttft->value());
+  if (s.tpot) out += ", each further one within " + io::short_time_text(s.tpot->value());
+  return out;
+}
+
+}  // namespace
+
+std::string layout_text(const Compared& c, bool mixture) {
+  if (c.serving) {
+    const EngineLayout& e = c.serving->engine;
+    return fmt::format("{} x tp {} pp {} ep {}, batch {:.0f}", c.serving->replicas, e.tp, e.pp, e.ep, c.serving->batch);
+  }
+  const Layout& l = c.training->layout;
+  return fmt::format("tp {} pp {} cp {}{} dp {} zero {}", l.tp, l.pp, l.cp, mixture ? fmt::format(" ep {}", l.ep) : "", l.dp, l.zero);
+}
+
+TimeTerm largest_term(const Compared& c) {
+  TimeTerm max;
+  for (const TimeTerm& t : c.terms)
+    if (t.seconds > max.seconds && !(c.training && t.name == "compute")) max = t;
+  return max;
+}
+
+CompareAnswer answer(const CompareRequest& request) {
+  check(request);
+  CompareAnswer out;
+  out.job = request.train ? "train" : "serve";
+  out.gpus = *request.gpus;
+  const Model model = request.model.load();
+  out.model = model.name;
+  const Prices prices = load_prices();
+  std::vector<System> systems;
+  // the training model needs no inference kernels
+  for (const Machine& one : request.systems)
+    systems.push_back(one.load({}, {.compute = true, .custom = request.serve, .moe = request.serve}));
+  const OwnMachinePrices own = own_prices_of(request.prices, request.price_kind, request.systems, systems, "prices");
+  std::vector<TrainingQuestion> questions;
+  if (request.train) {
+    const PlanRequest asked = training_of(request);
+    for (const System& system : systems) questions.push_back(training_question(asked, system));
+    const TrainingQuestion& q = questions.front();
+    out.all = compare(systems, [&](const System& system) {
+      return compared(questions[static_cast<std::size_t>(&system - systems.data())], system, prices);
+    });
+    out.title = fmt::format("Training {} on {} GPUs: {} sequences of {} tokens a step, {}", q.model.name, q.gpus, q.global_batch,
+                            q.sequence, precision_names[static_cast<std::size_t>(q.precision)]);
+  } else {
+    const ServeRequest serving = serving_of(request);
+    out.all = compare(systems, [&](const System& system) {
+      const ServingQuestion q = serving_question(serving, model, system);
+      return compared(q, found_deployments(q, system).layouts.front(), system, prices);
+    });
+    out.title = serving_title(request, serving, model.name);
+  }
+  const PricedBy by = price_alike(out.all, systems, *request.gpus, prices, own);
+  if (by.kind) out.price_kind = std::string{name(*by.kind)};
+  if (!by.why.empty()) out.no_price = by.why;
+  for (const Compared& c : out.all) out.rows.push_back(row_of(c, model.mixture(), out.gpus, out.job));
+  for (std::size_t i = 0; i < questions.size(); ++i)
+    if (std::optional<PricedLayout> usual; out.all[i].training)
+      out.rows[i].against_usual =
+          against_usual(questions[i], systems[i].pod > 0 ? sliced(systems[i], *request.gpus) : systems[i], *out.all[i].training, usual);
+  add_verdict(out);
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,192 @@
+/// \file cost.cpp
+/// Builds a bill from a request, and the answer's figures from the bill.
+
+#include "text/amounts.hpp"
+
+#include <fabricost/plan/answers/cost.hpp>
+#include <fabricost/plan/kernels/compute.hpp>
+#include <fabricost/plan/model/flops.hpp>
+#include <fabricost/plan/specs/prices.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace fabricost {
+namespace {
+
+constexpr double hour = 3600, year_seconds = hours_of_a_year * hour;
+
+[[nodiscard]] double usd(Dollars d) { return in(d, units::USD).value(); }
+
+void refuse_contradictions(const CostRequest& r) {
+  if (!r.plan) need_machine(r.system);
+  if (!r.gpus && !r.plan) throw Refusal("how many GPUs? Add <gpus>, as in <gpus=16384>", true);
+  if (r.plan && r.gpus && std::fabs(*r.gpus - r.plan->gpus) > 0.5)
+    throw Refusal(fmt::format("<gpus>: {}, but the plan is for {:.0f}; leave it out", *r.gpus, r.plan->gpus));
+  if (r.step.has_value() + r.tokens_per_second_per_gpu.has_value() + r.mfu.has_value() + r.plan.has_value() > 1)
+    throw Refusal("one speed is enough: <step_seconds>, <tokens_per_second_per_gpu>, <mfu> or <plan>");
+  if (r.step && (!r.global_batch || !r.sequence))
+    throw Refusal("<step_seconds> is for a step of known tokens: add <global_batch> and <sequence>");
+  if (r.global_batch && !r.step) throw Refusal("<global_batch> is that of a step: add <step_seconds>");
+  if (r.sequence && !r.step && !r.mfu) throw Refusal("<sequence> is for a speed by <step_seconds> or <mfu>: add one of them");
+  if (r.mfu && !r.model) throw Refusal("<mfu> is of a model's FLOPs: add <model>");
+  if (r.hours && r.tokens) throw Refusal("<hours> or <tokens>: the other one follows");
+}
+
+/// Tokens per second of all GPUs, from whichever speed was given.
+void find_rate(Bill& out, const CostRequest& r, const Model& model) {
+  const double sequence = r.sequence.value_or(4096);
+  if (r.step) {
+    const double tokens = *r.global_batch * sequence;
+    out.tokens_per_second = tokens / r.step->value();
+    out.rate_source = fmt::format("{:.4g} M tokens a step of {}", tokens / 1e6, io::duration_text(r.step->value()));
+  } else if (r.tokens_per_second_per_gpu) {
+    out.tokens_per_second = out.gpus * *r.tokens_per_second_per_gpu;
+    out.rate_source = "as given";
+  } else if (r.mfu) {
+    const double flops = training_flops_per_token(model, sequence, FlopConvention::matmul, Scores::full);
+    const double peak = Processor::of(out.system).peak(Precision::bf16);
+    if (!(peak > 0)) throw RequestError(fmt::format("{} has no 16-bit rate in its description", out.system.gpu.name));
+    out.tokens_per_second = out.gpus * *r.mfu * peak / flops;
+    out.rate_source = fmt::format("{:.3g} % of {:.4g} TFLOP/s, {:.4g} GFLOP a token of {} at {:.0f}", 100 * *r.mfu, peak / 1e12,
+                                  flops / 1e9, model.name, sequence);
+  } else if (r.plan) {
+    out.tokens_per_second = out.gpus * r.plan->tokens_per_second_per_gpu;
+    out.rate_source = r.plan->source;
+  }
+}
+
+[[nodiscard]] Bill bill_of(const CostRequest& r) {
+  refuse_contradictions(r);
+  check_ranges(r);
+  const Model model = r.model ? r.model.load() : Model{};  // a name that was given must exist
+  Bill out;
+  out.system = (r.system ? r.system : Machine{r.plan->system, {}}).load(r.overrides, KernelSets::none());
+  if (r.plan && r.plan->system != out.system.name)
+    throw Refusal(fmt::format("<plan>: of {}, but the system is {}; give the same to both", r.plan->system, out.system.name));
+  out.gpus = r.gpus ? *r.gpus : r.plan->gpus;
+  out.prices = load_prices(r.prices);
+  out.prices.kind = r.price_kind;
+  out.prices.power.network = r.network;
+  override_prices(out.prices,
+                  {.gpu_hour = r.dollars_per_gpu_hour,
+                   .server = r.dollars_per_server,
+                   .electricity = r.dollars_per_kwh,
+                   .pue = r.pue,
+                   .years = r.lifetime_years,
+                   .interest = r.interest,
+                   .storage = r.storage_share},
+                  out.system);
+  check_size(out.system, out.gpus);  // by what was asked for, before racks are made whole
+  out.paid_gpus = r.paid_gpus > 0 ? r.paid_gpus : paid_gpus(out.system, out.gpus, out.prices, r.plan ? r.plan->idle_gpus : 0);
+  out.prices.power.spare_gpus = r.spare_gpus;
+  find_rate(out, r, model);
+  out.goodput = r.goodput;
+  out.share = r.share;
+  out.upgrade = numbers_in(r.upgrade).value_or(0);
+  if (r.hours) {
+    out.seconds = hour * *r.hours;
+    out.tokens = out.tokens_per_second * out.goodput * out.seconds;
+  } else if (r.tokens) {
+    if (out.tokens_per_second <= 0)
+      throw Refusal(
+          "how fast are those tokens? Add <step_seconds> with <global_batch> and <sequence>, <tokens_per_second_per_gpu>, <model> with "
+          "<mfu>, or <plan>");
+    out.tokens = *r.tokens;
+    out.seconds = run_seconds(out.tokens, out.tokens_per_second, out.goodput);
+  }
+  return out;
+}
+
+[[nodiscard]] std::optional<double> when(bool known, double value) { return known ? std::optional{value} : std::nullopt; }
+
+[[nodiscard]] MoneyAnswer answer_of(const Money& m) {
+  return {.dollars = when(m.paid_known(), usd(m.paid())),
+          .rented_dollars = when(m.rent_known, usd(m.rented)),
+          .owned_dollars = when(m.owned_known(), usd(m.owned())),
+          .servers_dollars = when(m.servers_known, usd(m.servers)),
+          .electricity_dollars = when(m.power_known, usd(m.electricity)),
+          .site_dollars = when(m.power_known, usd(m.site)),
+          .joules = when(m.power_known, m.energy.value()),
+          .network_dollars = usd(m.network),
+          .storage_dollars = when(m.storage > Dollars{}, usd(m.storage)),
+          .interest_dollars = when(m.interest > Dollars{}, usd(m.interest))};
+}
+
+/// Where the network that is billed is another kind than the machine's own, of which all speeds are.
+[[nodiscard]] std::string network_note(const System& system, const NetworkSize& net) {
+  const ScaleOut own = detail::own_kind(system);
+  if (!(net.nics > 0) || net.kind == own) return "";
+  const Tier* first = system.tier(TierRole::network);
+  return fmt::format(
+      "The {0} asked for changes money and power only: steps and speeds are those of the machine's own network ({1}). Set nic.bandwidth{2} "
+      "to what the {0} would leave.",
+      name(net.kind), name(own), first == nullptr ? "" : fmt::format(" or {}.oversubscription", first->name.view()));
+}
+
+void add_machine(CostAnswer& out, const Bill& a, const BillFigures& f) {
+  const Rent rent = rent_of(a.system, a.prices);
+  const Money& h = f.hourly;
+  out.system = a.system.name, out.gpus = a.gpus, out.paid_gpus = a.paid_gpus;
+  out.part_of_rack = rents_part(a.system, a.gpus, a.prices);
+  out.prices = a.prices.name, out.prices_date = a.prices.date;
+  out.dollars_per_gpu_hour = when(h.rent_known, in(rent.value, units::USD_per_h).value());
+  if (h.rent_known) out.gpu_hour_kind = std::string{name(rent.kind)};
+  out.gpu_hour_source = rent.provenance.source, out.gpu_hour_confidence = name(rent.provenance.confidence);
+  out.server_dollars_per_gpu = when(h.servers_known, usd(f.server) / a.paid_gpus);
+  out.server_source = server_price_of(a.system, a.prices).provenance.source;
+  out.dollars_per_kwh = a.prices.electricity.value.value() * 3.6e6;
+  out.pue = a.prices.power.pue.value, out.load = a.prices.power.load.value;
+  out.lifetime_years = a.prices.lifetime.value.value() / year_seconds;
+  out.rated_watts = when(h.power_known, f.power.rated.value()), out.racks_watts = when(h.power_known, f.power.racks.value());
+  out.switches_watts = when(h.power_known, f.power.switches.value()), out.site_watts = when(h.power_known, f.power.site.value());
+  out.power_source = f.power.basis.source, out.power_confidence = name(f.power.basis.confidence);
+  out.servers_dollars = when(h.servers_known, usd(f.server));
+  out.network_dollars = usd(f.network);
+  out.network_share = when(h.servers_known, usd(f.network) / usd(f.network + f.server));
+  out.network = f.net.kind, out.network_taper = f.net.taper;
+  out.network_note = network_note(a.system, f.net);
+  const BreakEven even = break_even_of(h, a.prices);
+  out.capital_dollars = when(h.servers_known, usd(even.capital));
+  if (even.owned_for) out.break_even_seconds = even.owned_for->value();
+  out.break_even_use = even.use;
+  out.network_tiers = f.net.tiers, out.network_ports = f.net.ports, out.network_cables = f.net.cables;
+  out.network_switches = f.net.switches, out.transceivers = f.net.transceivers();
+  const double racks = racks_of(a.system, a.paid_gpus, a.prices.power);
+  out.racks = when(racks > 0, racks);
+}
+
+}  // namespace
+
+CostAnswer answer(const CostRequest& request) {
+  const Bill a = bill_of(request);
+  const BillFigures f = figures_of(a);
+  CostAnswer out;
+  add_machine(out, a, f);
+  out.hour = answer_of(f.hourly);
+  out.share = a.share, out.share_gpus = a.share * a.paid_gpus;
+  if (const double rate = share_rate(a, f).value(); rate > 0) {
+    out.share_dollars_per_day = rate * day_seconds;
+    out.share_dollars_per_30_days = rate * (30 * day_seconds);
+    out.share_dollars_per_year = rate * year_seconds;
+    if (a.upgrade > 0) out.payback_days = a.upgrade / rate / day_seconds;
+  }
+  out.upgrade_dollars = when(a.upgrade > 0, a.upgrade);
+  out.goodput = a.goodput;
+  out.rate_source = a.rate_source;
+  if (a.tokens_per_second > 0) {
+    out.tokens_per_second = a.tokens_per_second;
+    out.million_tokens = answer_of(money_per_million_tokens(a.system, a.paid_gpus, a.tokens_per_second * a.goodput, a.prices));
+  }
+  if (a.seconds > 0) {
+    out.run_seconds = a.seconds;
+    out.run_tokens = a.tokens;
+    out.run_goodput = a.goodput;
+    out.run_gpu_hours = a.gpus * a.seconds / hour;
+    out.run = answer_of(money_of(a.system, a.paid_gpus, units::s(a.seconds), a.prices));
+  }
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,383 @@
+/// \file explore.cpp
+/// Asks the forward question at every point, on several threads, and finds the effect of small changes there.
+
+#include "answers/explore/objectives.hpp"
+#include "answers/explore/variants.hpp"
+#include "text/amounts.hpp"
+#include "text/term_words.hpp"
+
+#include <fabricost/plan/answers/compare.hpp>
+#include <fabricost/plan/economics/unmet.hpp>
+#include <fabricost/interrupt.hpp>
+#include <fabricost/on_threads.hpp>
+#include <fabricost/progress.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <functional>
+#include <variant>
+
+namespace fabricost {
+namespace explore {
+namespace {
+
+constexpr long long most_points = 100'000;
+/// Parts that can be turned by any factor.
+constexpr std::array<Dial, 4> rates{Dial::nic_bandwidth, Dial::scale_up_bandwidth, Dial::hbm_bandwidth, Dial::arithmetic};
+
+/// The forward question.
+struct Asker {
+  std::function<Found(std::size_t machine, const System&, const Job&)> best;
+  std::function<Found(std::size_t machine, const System&, const Job&, const Compared& held)> held;  ///< of that layout
+};
+
+/// Everything that points share.
+struct Space {
+  std::vector<Axis> axes;
+  std::vector<RequestedMachine> machines;
+  Priced prices;
+  Objectives objectives;
+  Asker ask;
+  std::vector<bool> mixture;  ///< of the model, by variant
+  Goodputs goodputs{};
+
+  [[nodiscard]] std::optional<double> value(const Objective& objective, const Found& found, const std::vector<std::size_t>& places) {
+    if (objective.axis) return axes[*objective.axis].shown.values[places[*objective.axis]];
+    if (objective.goodput) return goodputs.of(static_cast<int>(found.gpus), found.gpus_per_node);
+    if (objective.value == nullptr) return std::nullopt;
+    const std::optional<double> out = objective.value(found);
+    return out && std::isfinite(*out) && *out > 0 ? out : std::nullopt;
+  }
+};
+
+[[nodiscard]] std::string first_line(std::string text) {
+  text.resize(std::min(text.find('\n'), text.size()));
+  return text;
+}
+
+/// d log objective / d log dial of the layout that was found.
+void add_elasticities(Space& space, ExplorePoint& out, std::size_t machine, const System& system, const Job& job, const Found& found,
+                      const std::vector<std::size_t>& places) {
+  constexpr double turn = 1e-3;
+  for (const Objective& objective : space.objectives.all)
+    if (!objective.axis && !objective.goodput) out.elasticities.emplace_back(std::string{objective.name}, ByName<double>{});
+  for (const Dial dial : rates) {
+    const double now = varied::standing(system, dial).value_or(0);
+    if (!(now > 0)) continue;
+    try {
+      const Found less = space.ask.held(machine, turned(system, dial, now * (1 - turn)), job, found.plan),
+                  more = space.ask.held(machine, turned(system, dial, now * (1 + turn)), job, found.plan);
+      auto row = out.elasticities.begin();
+      for (const Objective& objective : space.objectives.all) {
+        if (objective.axis || objective.goodput) continue;
+        const auto low = space.value(objective, less, places), high = space.value(objective, more, places);
+        if (low && high) row->second.emplace_back(std::string{name(dial)}, std::log(*high / *low) / std::log((1 + turn) / (1 - turn)));
+        ++row;
+      }
+    } catch (const RequestError&) {
+      continue;  // the turned machine cannot run it
+    }
+  }
+}
+
+void cannot_run(ExplorePoint& out, const Space& space, const RequestError& why) {
+  out.trouble = first_line(why.what());
+  out.objectives.clear();
+  for (const Objective& objective : space.objectives.all) out.objectives.emplace_back(std::string{objective.name}, std::nullopt);
+  out.meets = false;
+}
+
+/// \param refused why, where the point was refused and not unmet
+[[nodiscard]] ExplorePoint point_at(Space& space, long long number, std::exception_ptr& refused) {
+  ExplorePoint out;
+  out.number = static_cast<int>(number);
+  const std::vector<std::size_t> places = places_of(space.axes, number);
+  for (std::size_t i = 0; i < space.axes.size(); ++i) {
+    const ExploreAxis& axis = space.axes[i].shown;
+    out.at.emplace_back(axis.name, axis.words.empty() ? ExploreValue{axis.values[places[i]]} : ExploreValue{axis.words[places[i]]});
+  }
+  try {
+    const std::size_t machine = variant_of(space.axes, places);
+    Job job;
+    const System system = machine_at(space.axes, places, *space.machines[machine].system, job);
+    if (job.nodes) job.gpus = *job.nodes * system.gpus_per_node;
+    const Found found = space.ask.best(machine, system, job);
+    out.meets = true;
+    for (const Objective& objective : space.objectives.all) {
+      const auto value = space.value(objective, found, places);
+      out.objectives.emplace_back(std::string{objective.name}, value);
+      if (objective.most && !(value && objective.holds(*value))) out.meets = false;
+    }
+    out.interval_seconds = {found.plan.low, found.plan.high};
+    out.layout = layout_text(found.plan, space.mixture[machine]);
+    const TimeTerm most = largest_term(found.plan);
+    out.binds = fmt::format("{}, {:.0f} %", io::term_words(most.name), 100 * share_of(most, found.plan.terms));
+    add_elasticities(space, out, machine, system, job, found, places);
+  } catch (const UnmetError& error) {
+    cannot_run(out, space, error);
+  } catch (const RequestError& error) {
+    cannot_run(out, space, error);
+    refused = std::current_exception();
+  }
+  return out;
+}
+
+/// Counts have no small turns: from the neighbours of a point on that axis.
+void add_differences(const Space& space, ExploreAnswer& out) {
+  long long stride = 1;
+  for (std::size_t i = space.axes.size(); i-- > 0; stride *= static_cast<long long>(space.axes[i].shown.size())) {
+    const Axis& axis = space.axes[i];
+    const bool turned_already = axis.what.dial && std::count(rates.begin(), rates.end(), *axis.what.dial) > 0;
+    if (axis.named() || turned_already || axis.shown.size() < 2) continue;
+    const auto size = static_cast<long long>(axis.shown.size());
+    for (ExplorePoint& point : out.points) {
+      if (!point.trouble.empty()) continue;
+      const long long place = point.number / stride % size;
+      const auto near = [&](long long other) -> const ExplorePoint* {  // it, or the point itself
+        const long long at = point.number + (other - place) * stride - out.points.front().number;
+        const bool known = other >= 0 && other < size && at >= 0 && at < static_cast<long long>(out.points.size());
+        const ExplorePoint* const there = known ? &out.points[static_cast<std::size_t>(at)] : nullptr;
+        return there != nullptr && there->trouble.empty() ? there : nullptr;
+      };
+      const ExplorePoint *less = near(place - 1), *more = near(place + 1);
+      const double here = axis.shown.values[static_cast<std::size_t>(place)];
+      const double from = less != nullptr ? axis.shown.values[static_cast<std::size_t>(place - 1)] : here;
+      const double to = more != nullptr ? axis.shown.values[static_cast<std::size_t>(place + 1)] : here;
+      if (!(to > from)) continue;
+      for (auto& [objective, by] : point.elasticities) {
+        const auto value = [&, wanted = std::string_view{objective}](const ExplorePoint* there) {
+          for (const auto& [name, each] : (there != nullptr ? there : &point)->objectives)
+            if (name == wanted) return each;
+          return std::optional<double>{};
+        };
+        const auto low = value(less), high = value(more);
+        if (low && high) by.emplace_back(axis.shown.name, std::log(*high / *low) / std::log(to / from));
+      }
+    }
+  }
+}
+
+/// Adds the gain from more of each part of a point's machine, with layouts searched again.
+void add_worth(Space& space, ExploreAnswer& out) {
+  if (out.front.empty()) return;
+  out.chosen = out.knee.value_or(out.front.front());
+  const std::vector<std::size_t> places = places_of(space.axes, *out.chosen);
+  const std::size_t machine = variant_of(space.axes, places);
+  Job job;
+  const System system = machine_at(space.axes, places, *space.machines[machine].system, job);
+  if (job.nodes) job.gpus = *job.nodes * system.gpus_per_node;
+  const Found now = space.ask.best(machine, system, job);
+  const auto try_turn = [&](Dial dial, double by, std::string change) {
+    const double value = varied::standing(system, dial).value_or(0);
+    if (!(value > 0)) return;
+    try {
+      const Found then = space.ask.best(machine, turned(system, dial, value * by), job);
+      ExploreWorth one{std::string{name(dial)}, std::move(change), then.plan.tokens_per_gpu / now.plan.tokens_per_gpu - 1};
+      if (now.plan.dollars) one.dollars_per_gpu_hour = one.gain * *now.plan.dollars * now.plan.tokens_per_gpu * 3600 / 1e6;
+      out.worth.push_back(std::move(one));
+    } catch (const RequestError&) {
+      return;  // nothing can run there
+    }
+  };
+  for (const Dial dial : rates) try_turn(dial, 1.1, "+ 10 %");
+  try_turn(Dial::hbm_size, 1.1, "+ 10 %");
+  try_turn(Dial::domain, 2, "x 2");
+  std::stable_sort(out.worth.begin(), out.worth.end(), [](const ExploreWorth& a, const ExploreWorth& b) { return a.gain > b.gain; });
+}
+
+[[nodiscard]] ExploreAnswer explored(const ExploreOptions& o, Space& space) {
+  ExploreAnswer out;
+  for (const Axis& axis : space.axes) out.axes.push_back(axis.shown);
+  for (std::size_t i = 0; i < space.objectives.all.size(); ++i) {
+    const Objective& one = space.objectives.all[i];
+    out.objectives.push_back({std::string{one.name}, std::string{one.unit}, one.more_is_better, i < space.objectives.counted, one.most});
+  }
+  if (space.prices.kind) out.price_kind = std::string{name(*space.prices.kind)};
+  if (!space.prices.why.empty()) out.no_price = space.prices.why;
+  out.all_points = points_of(space.axes);
+  if (o.first >= out.all_points) throw Refusal(fmt::format("<first>: {} is behind the last of {} points", o.first, out.all_points));
+  const long long count = std::min<long long>(o.count.value_or(out.all_points), out.all_points - o.first);
+  if (count > most_points)
+    throw Refusal(
+        fmt::format("<vary>: {} points are more than {} at once; take larger steps, or ask for them in parts", count, most_points));
+  out.points.resize(static_cast<std::size_t>(count));
+  std::vector<std::exception_ptr> refused(out.points.size());
+  const auto threads = static_cast<std::size_t>(o.threads.value_or(static_cast<int>(processors())));
+  std::atomic<long long> done{0};
+  tell_progress(0, count);
+  on_threads(out.points.size(), threads, [&](std::size_t at) {
+    ask_to_go_on();
+    out.points[at] = point_at(space, o.first + static_cast<long long>(at), refused[at]);
+    tell_progress(++done, count);
+  });
+  tell_progress(done, count);
+  const bool alike = std::all_of(out.points.begin(), out.points.end(), [&](const ExplorePoint& point) {
+    return refused[static_cast<std::size_t>(&point - out.points.data())] && point.trouble == out.points.front().trouble;
+  });
+  if (alike) std::rethrow_exception(refused.front());  // a wrong value of a field that is not varied
+  add_differences(space, out);
+  mark_front(out);
+  add_worth(space, out);
+  return out;
+}
+
+[[nodiscard]] bool varies(const std::vector<Axis>& axes, std::initializer_list<std::string_view> names) {
+  return std::any_of(axes.begin(), axes.end(),
+                     [&](const Axis& axis) { return std::find(names.begin(), names.end(), axis.shown.name) != names.end(); });
+}
+/// The model, or those that are varied.
+[[nodiscard]] std::string models_text(const std::vector<Axis>& axes, const std::string& first) {
+  for (const Axis& axis : axes)
+    if (axis.what.name == "model") return fmt::format("{}", fmt::join(axis.shown.words, ", "));
+  return first;
+}
+/// A count is given, or varied. \throws Refusal
+template <class T>
+void need_one(std::optional<T>& given, bool varied, std::string_view what, std::string_view field) {
+  if (given && varied) throw Refusal(fmt::format("<{}> is varied; leave it out", field));
+  if (!given && !varied) throw Refusal(fmt::format("{}? Give <{}>", what, field), true);
+  if (!given) given = 1;
+}
+
+/// Leaves out dollars if no price is known. \throws Refusal if they were requested
+void drop_unknown_dollars(const ExploreOptions& o, const Priced& prices, Objectives& objectives) {
+  if (prices.kind) return;
+  for (std::size_t i = 0; i < objectives.all.size(); ++i) {
+    if (objectives.all[i].name != "dollars_per_million_tokens") continue;
+    if (!o.objectives.empty() || objectives.all[i].most) throw Refusal(prices.why + "; give <prices=NAME=USD>");
+    objectives.all.erase(objectives.all.begin() + static_cast<std::ptrdiff_t>(i));
+    --objectives.counted;
+    return;
+  }
+}
+
+[[nodiscard]] TrainingQuestion with_layout(TrainingQuestion q, const Layout& l) {
+  q.tp = l.tp, q.pp = l.pp, q.vp = l.vp, q.cp = l.cp, q.ep = l.ep, q.dp = l.dp, q.expert_tp = l.expert_tp, q.zero = l.zero;
+  q.microbatch = l.microbatch, q.schedule = l.schedule, q.recompute = l.recompute, q.recompute_modules = l.recompute_modules;
+  q.sequence_parallel = l.sequence_parallel, q.placing = l.placing;
+  if (l.recompute_layers > 0) q.recompute_layers = l.recompute_layers;
+  if (l.offload_layers > 0) q.offload_layers = l.offload_layers;
+  if (l.offload_optimizer > 0) q.offload_optimizer = l.offload_optimizer;
+  return q;
+}
+
+[[nodiscard]] ServingQuestion with_layout(ServingQuestion q, const PricedServing& p) {
+  q.ttft = q.tpot = q.usual_ttft = 0;
+  if (p.apart) q.prefill = {p.prefill.tp, p.prefill.pp, p.prefill.ep, p.prefill.attention_dp};
+  q.tp = p.engine.tp, q.pp = p.engine.pp, q.ep = p.engine.ep, q.attention_dp = p.engine.attention_dp;
+  if (q.concurrency <= 0) q.batch = static_cast<int>(p.batch);
+  return q;
+}
+
+[[nodiscard]] TrainingQuestion asked_at(TrainingQuestion q, const Job& job) {
+  q.gpus = job.gpus.value_or(q.gpus), q.global_batch = job.batch.value_or(q.global_batch), q.sequence = job.sequence.value_or(q.sequence);
+  return q;
+}
+[[nodiscard]] ServingQuestion asked_at(ServingQuestion q, const Job& job, const System& system) {
+  q.gpus = job.gpus.value_or(q.gpus), q.isl = job.isl.value_or(static_cast<int>(q.isl)), q.osl = job.osl.value_or(static_cast<int>(q.osl));
+  if (job.batch) q.batch = job.batch;
+  if (q.host.rate > 0) q.host.rate = host_rate(system);
+  return q;
+}
+
+[[nodiscard]] std::string counted(long long points) { return fmt::format("{} point{}", points, points == 1 ? "" : "s"); }
+
+}  // namespace
+}  // namespace explore
+
+ExploreAnswer answer(const ExploreRequest& request) {
+  using namespace explore;
+  ExploreRequest r = request;
+  std::vector<Axis> axes = axes_of(r.vary, r.system, false, varied::options_of<PlanRequest>());
+  need_one(r.gpus, varies(axes, {"gpus", "nodes"}), "on how many GPUs", "gpus");
+  need_one(r.global_batch, varies(axes, {"batch"}), "how many sequences a step", "global_batch");
+  Objectives objectives = objectives_of(r, axes, false);
+  Read<ExploreRequest> all =
+      read<PlanRequest>(variants_of(axes, r.system), r, [](const Machine& machine, const auto& overrides, const auto& one) {
+        return with_library(machine.get(overrides, {.compute = true, .custom = one.symmetric, .moe = false}, one.calibration), one.library);
+      });
+  load_models(all.requests);
+  const auto questions = questions_of<TrainingQuestion>(
+      all.requests, [&](const ExploreRequest& one, std::size_t i) { return training_question(one, *all.machines[i].system); });
+  Space space{.axes = axes,
+              .machines = std::move(all.machines),
+              .prices = prices_of(r, space.machines),
+              .objectives = std::move(objectives),
+              .ask = {},
+              .mixture = {}};
+  std::string model;
+  for (const auto& one : questions) {
+    const TrainingQuestion* const question = std::get_if<TrainingQuestion>(&one);
+    space.mixture.push_back(question != nullptr && question->model.mixture());
+    if (model.empty() && question != nullptr) model = question->model.name;
+  }
+  drop_unknown_dollars(r, space.prices, space.objectives);
+  const auto found = [&space](std::size_t machine, const System& system, const TrainingQuestion& q) {
+    Found out{.plan = compared(q, system, space.prices.of[machine]), .gpus = double(q.gpus), .gpus_per_node = system.gpus_per_node};
+    drop_other_kinds(out.plan, space.prices);
+    out.mfu = rates_of(q, system, *out.plan.training).mfu;
+    return out;
+  };
+  const auto asked = [&](std::size_t machine, const Job& job) { return asked_at(question_in(questions[machine]), job); };
+  space.ask = {
+      .best = [&](std::size_t machine, const System& system, const Job& job) { return found(machine, system, asked(machine, job)); },
+      .held = [&](std::size_t machine, const System& system, const Job& job,
+                  const Compared& held) { return found(machine, system, with_layout(asked(machine, job), held.training->layout)); }};
+  ExploreAnswer out = explored(r, space);
+  out.model = models_text(axes, model), out.job = "train";
+  out.title = fmt::format("Training {}: {}", out.model, counted(out.all_points));
+  return out;
+}
+
+ExploreAnswer answer(const ExploreServeRequest& request) {
+  using namespace explore;
+  ExploreServeRequest r = request;
+  std::vector<Axis> axes = axes_of(r.vary, r.system, true, varied::options_of<ServeRequest>());
+  if (!r.model && !varies(axes, {"model"})) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
+  need_one(r.gpus, varies(axes, {"gpus", "nodes"}), "on how many GPUs", "gpus");
+  if (r.batch && varies(axes, {"batch"})) throw Refusal("<batch> is varied; leave it out");
+  check_ranges(static_cast<const ServeRequest&>(r));
+  Objectives objectives = objectives_of(r, axes, true);
+  Read<ExploreServeRequest> all =
+      read<ServeRequest>(variants_of(axes, r.system), r, [](const Machine& machine, const auto& overrides, const auto& one) {
+        return with_library(machine.get(overrides, {}, one.calibration), {});
+      });
+  load_models(all.requests);
+  Space space{.axes = axes,
+              .machines = std::move(all.machines),
+              .prices = prices_of(r, space.machines),
+              .objectives = std::move(objectives),
+              .ask = {},
+              .mixture = {}};
+  for (const ExploreServeRequest& one : all.requests) space.mixture.push_back(one.model.value->mixture());
+  drop_unknown_dollars(r, space.prices, space.objectives);
+  const auto questions = questions_of<ServingQuestion>(all.requests, [&](const ExploreServeRequest& one, std::size_t i) {
+    return serving_question(one, *one.model.value, *space.machines[i].system);
+  });
+  const auto found = [&space](std::size_t machine, const System& system, const ServingQuestion& q) {
+    Found out{.plan = compared(q, system, space.prices.of[machine]), .gpus = double(q.gpus), .gpus_per_node = system.gpus_per_node};
+    drop_other_kinds(out.plan, space.prices);
+    return out;
+  };
+  const auto asked = [&](std::size_t machine, const System& system, const Job& job) {
+    return asked_at(question_in(questions[machine]), job, system);
+  };
+  space.ask = {
+      .best = [&](std::size_t machine, const System& system,
+                  const Job& job) { return found(machine, system, asked(machine, system, job)); },
+      .held = [&](std::size_t machine, const System& system, const Job& job,
+                  const Compared& held) { return found(machine, system, with_layout(asked(machine, system, job), *held.serving)); }};
+  ExploreAnswer out = explored(r, space);
+  out.model = models_text(axes, all.requests.front().model.value->name), out.job = "serve";
+  out.title = fmt::format("Serving {}: {}", out.model, counted(out.all_points));
+  return out;
+}
+
+}  // namespace fabricost

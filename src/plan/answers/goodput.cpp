@@ -1,0 +1,249 @@
+/// \file goodput.cpp
+/// Derives the job and its failure rate from the request, and computes its goodput.
+
+#include <fabricost/plan/answers/goodput.hpp>
+#include <fabricost/plan/economics/reliability.hpp>
+#include <fabricost/plan/economics/stragglers.hpp>
+#include <fabricost/hardware/machine_size.hpp>
+#include <fabricost/plan/specs/failures.hpp>
+#include <fabricost/plan/specs/prices.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fabricost {
+namespace {
+
+/// The job, and how its failure rate was derived.
+struct FailingJob {
+  FailureQuestion question;
+  double gpus = 0, gpus_per_node = 8;
+  std::string rate_source = "as given";
+  std::optional<FailureFleet> fleet{};  ///< when its rate is used
+  double checkpoint_bytes = 0;          ///< 0: no model
+  double reload = 0;                    ///< s
+  double rent = 0;                      ///< USD per GPU and second; 0 unknown
+  double jitter = 0;
+  LinkFlaps flaps{};  ///< of all links of the job
+  int rails = 0, lost_rails = 0;
+  double network = 0;  ///< share of a step that waits for the network
+  /// Time of the network's part of a step relative to that with all NICs; 1 where none is lost.
+  [[nodiscard]] double network_factor() const { return lost_rails > 0 ? lost_rail_factor(rails, lost_rails, LostRail::spread) : 1; }
+  /// Time of a step relative to that with all NICs.
+  [[nodiscard]] double step_factor() const { return lost_rails > 0 ? network_slowed(1, network, network_factor()) : 1; }
+};
+
+/// The shares of the time by use, link flaps included; they sum to 1.
+struct GoodputShares {
+  Goodput of_failures;
+  double flaps = 0;       ///< standing still until a link is back
+  double lost_rails = 0;  ///< the same work through fewer NICs
+};
+
+/// Link flaps of a job of `gpus` GPUs, with the present number of links per GPU.
+[[nodiscard]] LinkFlaps flaps_at(const FailingJob& job, double gpus) {
+  LinkFlaps out = job.flaps;
+  out.links *= gpus / job.gpus;
+  return out;
+}
+
+/// While a link is down nothing else proceeds; lost NICs slow the useful work.
+[[nodiscard]] GoodputShares shares_of(const FailingJob& job, const Goodput& g, double gpus) {
+  GoodputShares out{.of_failures = g, .flaps = flaps_at(job, gpus).stalled()};
+  Goodput& of = out.of_failures;
+  for (double* share : {&of.kept, &of.checkpoints, &of.lost, &of.recovery, &of.waiting}) *share *= 1 - out.flaps;
+  out.lost_rails = of.kept * (1 - 1 / job.step_factor());
+  of.kept -= out.lost_rails;
+  return out;
+}
+
+/// \param nics of a node of the machine; 0: unknown
+void mean_flaps(FailingJob& out, const GoodputRequest& a, int nics) {
+  if (a.flaps_per_link_year.has_value() != a.flap_stall.has_value())
+    throw Refusal(
+        "link flaps need both: <flaps_per_link_year>, how often a link drops out, and <flap_stall_seconds>, until traffic flows again");
+  if (!a.flaps_per_link_year) {
+    if (a.links || a.flap_fatal)
+      throw Refusal("<links> and <flap_fatal> are of link flaps: add <flaps_per_link_year> and <flap_stall_seconds>");
+    return;
+  }
+  out.flaps = {.links = a.links.value_or(nics > 0 ? std::ceil(out.gpus / out.gpus_per_node) * nics : out.gpus),
+               .per_link_hour = *a.flaps_per_link_year / hours_of_a_year,
+               .stall_seconds = a.flap_stall->value(),
+               .fatal_share = a.flap_fatal.value_or(0)};
+  out.question.other_failures = out.flaps.failures_per_hour() / 3600;
+}
+
+void mean_rails(FailingJob& out, const GoodputRequest& a, int nics) {
+  if (!a.lost_rails) {
+    if (a.rails || a.network_share) throw Refusal("<rails> and <network_share> are of lost NICs: add <lost_rails>");
+    return;
+  }
+  if (!a.network_share) throw Refusal("what does a step wait for the network? Add <network_share>, as in <network_share=0.2>");
+  out.rails = a.rails.value_or(nics);
+  if (out.rails == 0) throw Refusal("how many rails are there? Add <rails>, as in <rails=8>, or <system>");
+  out.lost_rails = *a.lost_rails;
+  out.network = *a.network_share;
+  (void)lost_rail_factor(out.rails, out.lost_rails, LostRail::spread);  // checks the number of lost rails
+}
+
+/// Puts another fleet in the place of the job's; the answer is then that of a request with that fleet.
+void take_fleet(FailureQuestion& q, const FailureFleet& fleet, double gpus_per_node, const GoodputRequest& a) {
+  q.rate = fleet.rate;
+  q.rate.per_node *= gpus_per_node / fleet.gpus_per_node;  // published per node of its own size: nodes of another size fail by their GPUs
+  q.replaced = a.replaced.value_or(fleet.replaced());
+}
+
+void mean_rate(FailingJob& out, const GoodputRequest& a, const FailureFacts& facts) {
+  FailureQuestion& q = out.question;
+  if (a.mttf_node.has_value() + a.failures_per_node_day.has_value() + a.failures_per_1000_node_days.has_value() +
+          a.fleet.has_value() >
+      1)
+    throw Refusal("one rate of failures is enough: <mttf_node_seconds>, <failures_per_node_day>, <failures_per_1000_node_days> or <fleet>");
+  q.replaced = a.replaced.value_or(1);
+  if (a.mttf_node) {
+    q.rate = FailureRate::of_mttf(a.mttf_node->value());
+  } else if (a.failures_per_node_day) {
+    q.rate = FailureRate::per_thousand_node_days(1000 * *a.failures_per_node_day);
+  } else if (a.failures_per_1000_node_days) {
+    q.rate = FailureRate::per_thousand_node_days(*a.failures_per_1000_node_days);
+  } else {
+    const FailureFleet& fleet = facts.fleet(a.fleet.value_or("llama3"));
+    out.fleet = fleet;
+    take_fleet(q, fleet, out.gpus_per_node, a);
+    out.rate_source = fmt::format("{}: {}", fleet.name, fleet.title);
+  }
+}
+
+void mean_checkpoints(FailingJob& out, const GoodputRequest& a, const FailureFacts& facts) {
+  Checkpointing& c = out.question.checkpointing;
+  if (a.model) out.checkpoint_bytes = checkpoint_bytes_per_parameter * parameters_of(a.model.load()).total;
+  if (a.storage_bandwidth && out.checkpoint_bytes <= 0)
+    throw Refusal("<storage_bytes_per_second> writes the checkpoint of a model: add <model>");
+  const double written = a.storage_bandwidth ? out.checkpoint_bytes / a.storage_bandwidth->value() : 0;
+  if (a.drain && !a.background)
+    throw Refusal("<drain_seconds> is how long a checkpoint is written in the background: add <background=True>");
+  c.stall = numbers_in(a.checkpoint).value_or(a.background ? facts.background_stall : written > 0 ? written : facts.stall);
+  if (a.background) c.drain = numbers_in(a.drain).value_or(written > 0 ? written : facts.background_drain);
+  c.interval = numbers_in(a.checkpoint_every).value_or(0);
+  out.reload = numbers_in(a.reload).value_or(written);
+  c.recovery = numbers_in(a.restart).value_or(facts.recovery) + out.reload;
+  out.question.spares = a.spares.value_or(0);
+  out.question.repair = numbers_in(a.repair).value_or(a.spares ? facts.repair : 0);
+}
+
+[[nodiscard]] FailingJob job_of(const GoodputRequest& a, const FailureFacts& facts) {
+  if (!a.gpus) throw Refusal("how many GPUs? Add <gpus>, as in <gpus=16384>", true);
+  if (!a.system && a.prices != GoodputRequest{}.prices) throw Refusal("<prices> are those of a machine: add <system>");
+  check_ranges(a);
+  FailingJob out;
+  out.gpus = *a.gpus;
+  int nics = 0;
+  if (a.system) {
+    const System system = a.system.load({}, KernelSets::none());
+    check_size(system, out.gpus);
+    if (const Tier* nic = system.tier(TierRole::nic)) nics = nic->endpoints;
+    out.gpus_per_node = system.gpus_per_node;
+    Prices prices = load_prices(a.prices);
+    if (a.dollars_per_gpu_hour) prices.gpu_hour.value = units::USD_per_h(*a.dollars_per_gpu_hour);
+    out.rent = rent_of(system, prices).value.value();
+  } else if (a.dollars_per_gpu_hour) {
+    out.rent = *a.dollars_per_gpu_hour / 3600;
+  }
+  out.gpus_per_node = a.gpus_per_node.value_or(out.gpus_per_node);
+  out.question.nodes = std::ceil(out.gpus / out.gpus_per_node);
+  out.jitter = a.jitter.value_or(0);
+  mean_rate(out, a, facts);
+  mean_checkpoints(out, a, facts);
+  mean_flaps(out, a, nics);
+  mean_rails(out, a, nics);
+  return out;
+}
+
+[[nodiscard]] GoodputAtScale at_scale(const FailingJob& job, double gpus) {
+  FailureQuestion q = job.question;
+  q.nodes = std::ceil(gpus / job.gpus_per_node);
+  q.other_failures = flaps_at(job, gpus).failures_per_hour() / 3600;
+  const FailureAnswer one = failures_of(q);
+  GoodputAtScale out{gpus, units::s(one.mttf), units::s(one.checkpointing.interval), shares_of(job, one.share, gpus).of_failures.kept};
+  if (job.jitter > 0) {
+    out.waiting_efficiency = 1 / expected_maximum({JitterShape::normal, 1, job.jitter}, gpus);
+    out.efficiency = *out.waiting_efficiency * out.goodput;
+  }
+  return out;
+}
+
+/// Round sizes, and the job's own.
+[[nodiscard]] std::vector<double> scales(double gpus) {
+  std::vector<double> out;
+  for (double g = 1024; g <= 131072; g *= 2) out.push_back(g);
+  if (std::find(out.begin(), out.end(), gpus) == out.end()) out.push_back(gpus);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+[[nodiscard]] GoodputOfFleet as_elsewhere(const FailingJob& job, const FailureFleet& f, const GoodputRequest& a) {
+  FailureQuestion q = job.question;
+  take_fleet(q, f, job.gpus_per_node, a);
+  const auto kept = [&](const FailureAnswer& one) { return shares_of(job, one.share, job.gpus).of_failures.kept; };
+  const FailureAnswer as_asked = failures_of(q);
+  q.spares = as_asked.spares_to_hardly_wait;
+  return {f.name, f.title, f.rate.thousand_node_days(), kept(as_asked), q.spares, kept(failures_of(q))};
+}
+
+}  // namespace
+
+GoodputAnswer answer(const GoodputRequest& request) {
+  const FailureFacts facts = load_failure_facts();
+  const FailingJob job = job_of(request, facts);
+  const FailureAnswer r = failures_of(job.question);
+  const Checkpointing& c = r.checkpointing;
+  const GoodputShares shares = shares_of(job, r.share, job.gpus);
+  const Goodput& share = shares.of_failures;
+  GoodputAnswer out;
+  out.gpus = job.gpus, out.nodes = r.nodes;
+  out.failure_source = job.rate_source;
+  out.failures_per_1000_node_days = job.question.rate.thousand_node_days();
+  out.failures_per_day = day_seconds / r.mttf, out.mttf = units::s(r.mttf);
+  out.checkpoint_every = units::s(c.interval), out.stall = units::s(c.stall), out.drain = units::s(c.drain);
+  out.own_interval = request.checkpoint_every.has_value();
+  out.young = units::s(young_interval(c.stall, r.mttf));
+  out.daly = units::s(daly_interval(c.stall, r.mttf));
+  out.best = units::s(best_interval(c.stall, r.mttf, c.drain));
+  if (job.checkpoint_bytes > 0) out.checkpoint = units::B(job.checkpoint_bytes);
+  out.recovery = units::s(c.recovery), out.reload = units::s(job.reload);
+  out.goodput = share.kept;
+  const auto share_or_none = [](double x) { return x >= 0 ? std::optional{x} : std::nullopt; };
+  out.goodput_first_order = share_or_none(goodput_estimate(c, r.mttf));
+  out.ettr_meta = share_or_none(effective_training_time(1 / r.mttf, c.recovery, c.interval, c.stall));
+  out.checkpoints_share = share.checkpoints, out.lost_share = share.lost, out.recovery_share = share.recovery;
+  out.waiting_share = share.waiting, out.flaps_share = shares.flaps, out.lost_rails_share = shares.lost_rails;
+  out.spares = r.spares, out.spares_to_wait_a_thousandth = r.spares_to_hardly_wait;
+  out.repair = units::s(job.question.repair);
+  out.kept_per_node = share.kept * r.nodes / (r.nodes + r.spares);
+  if (job.flaps.links > 0) {
+    out.links = job.flaps.links;
+    out.flaps_per_day = 24 * job.flaps.links * job.flaps.per_link_hour;
+    out.flap_stall = units::s(job.flaps.stall_seconds);
+    out.fatal_flaps_per_day = 24 * job.flaps.failures_per_hour();
+  }
+  if (job.lost_rails > 0) {
+    out.rails = job.rails, out.lost_rails = job.lost_rails;
+    out.network_factor = job.network_factor(), out.step_factor = job.step_factor();
+  }
+  if (job.rent > 0) out.lost_dollars_per_day = job.rent * job.gpus * day_seconds * (1 - share.kept);
+  out.dollars_per_gpu_hour = job.rent * 3600, out.jitter = job.jitter;
+  if (job.fleet) {
+    for (const FailureCause& cause : job.fleet->causes)
+      out.causes.push_back(
+          {cause.cause, cause.part, cause.count / job.fleet->failures() * day_seconds * job.question.rate.per_node * r.nodes});
+    out.fleet_causes = out.causes;
+  }
+  for (const double gpus : scales(job.gpus)) out.by_scale.push_back(at_scale(job, gpus));
+  for (const FailureFleet& fleet : facts.fleets) out.by_fleet.push_back(as_elsewhere(job, fleet, request));
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,271 @@
+/// \file machine.cpp
+/// Asks for the whole run on every machine with many numbers of GPUs, and picks the best that keeps the limits.
+
+#include "answers/need/runs.hpp"
+#include "answers/need/usual.hpp"
+#include "answers/typed/own_machines.hpp"
+#include "text/amounts.hpp"
+#include "text/term_words.hpp"
+
+#include <fabricost/plan/answers/design/need.hpp>
+#include <fabricost/plan/kernels/compute.hpp>
+#include <fabricost/plan/model/flops.hpp>
+#include <fabricost/specs/load.hpp>
+#include <fabricost/plan/specs/prices.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace fabricost {
+namespace need {
+namespace {
+
+enum class RunEnd : unsigned char { fast, predicted, slow };
+
+template <class Pair>
+[[nodiscard]] std::optional<double> end_of(const std::optional<double>& value, const std::optional<Pair>& ends, RunEnd end) {
+  if (end == RunEnd::predicted || !ends) return value;
+  return end == RunEnd::fast ? ends->first : ends->second;
+}
+
+/// How long the run takes, in s.
+[[nodiscard]] double time_of(const ProjectedRun& r, RunEnd end) {
+  return *end_of(std::optional{r.time.value()}, std::optional{numbers_in(r.interval)}, end);
+}
+
+/// The measure by which machines are chosen; less is better.
+[[nodiscard]] std::optional<double> measure_of(const ProjectedRun& r, BestMachine by, RunEnd end) {
+  switch (by) {
+    case BestMachine::cheapest: return end_of(numbers_in(r.price), numbers_in(r.interval_price), end);
+    case BestMachine::lowest_power: return numbers_in(r.site_power);
+    case BestMachine::fewest_gpus: return end_of(std::optional<double>{r.gpus}, r.gpus_interval, end);
+    case BestMachine::soonest: return r.wait.value() + time_of(r, end);
+  }
+  return std::nullopt;
+}
+
+[[nodiscard]] std::string words_for(BestMachine by) {
+  switch (by) {
+    case BestMachine::cheapest: return "run, USD";
+    case BestMachine::lowest_power: return "site, W";
+    case BestMachine::fewest_gpus: return "GPUs";
+    case BestMachine::soonest: return "wait and run, s";
+  }
+  return "";
+}
+
+[[nodiscard]] std::optional<std::string> end_day_of(const ProjectedRun& r, RunEnd end) {
+  if (end == RunEnd::predicted || !r.interval_ends) return r.ends;
+  return end == RunEnd::fast ? r.interval_ends->first : r.interval_ends->second;
+}
+
+/// The limits that a run breaks: in words, and the sum of value over limit for those broken. Empty: none.
+struct Broken {
+  std::string words{};
+  double far = 0;
+
+  void add(std::string_view what, const std::string& value, const std::string& limit, double over) {
+    words += fmt::format("{}{} {}, at most {}", words.empty() ? "" : "; ", what, value, limit);
+    far += over;
+  }
+};
+
+/// The limits that a run breaks; a value that is not known breaks its limit.
+[[nodiscard]] Broken broken(const NeedMachineRequest& q, const ProjectedRun& r, RunEnd end) {
+  constexpr double unknown = 1e300;
+  Broken out;
+  const auto limit = [&out](std::string_view what, const std::optional<double>& value, double most, const auto& text) {
+    if (!value || *value > most) out.add(what, value ? text(*value) : "not known", text(most), value ? *value / most : unknown);
+  };
+  const auto plain = [](double x) { return fmt::format("{:.4g}", x); };
+  if (q.in) limit("time", time_of(r, end), q.in->value(), [](double seconds) { return io::duration_text(seconds); });
+  if (q.budget) limit("money", measure_of(r, BestMachine::cheapest, end), q.budget->value(), [](double dollars) { return io::dollars_text(dollars); });
+  if (q.megawatts) limit("MW", r.site_power ? std::optional{in(*r.site_power, units::MW).value()} : std::nullopt, *q.megawatts, plain);
+  if (q.racks) limit("racks", r.racks, *q.racks, plain);
+  const auto day_limit = [&](std::string_view what, const std::optional<std::string>& day, const std::string& last) {
+    if (day && *day <= last) return;  // as they are written, days compare like texts
+    const std::optional<Day> at = day ? parse_day(*day) : std::nullopt;  // none beyond 2199, where few GPUs may end
+    const double late = at ? std::chrono::duration<double>(*at - *parse_day(last)).count() : unknown;
+    out.add(what, day.value_or("not known"), last, 1 + late / (3600 * hours_of_a_year));
+  };
+  if (!q.done_by.empty()) day_limit("end", end_day_of(r, end), day_text(*parse_day(q.done_by)));
+  if (!q.delivered_by.empty()) day_limit("delivery", r.delivery, day_text(*parse_day(q.delivered_by)));
+  return out;
+}
+
+/// The best run of a machine that keeps the limits, else the run that is nearest to them.
+struct BestRun {
+  const ProjectedRun* run = nullptr;  ///< none: no run is possible, or what machines are chosen by is not known
+  Broken breaks{};
+  double measure = 0;
+
+  [[nodiscard]] bool keeps() const { return run != nullptr && breaks.words.empty(); }
+  [[nodiscard]] bool better_than(const BestRun& other) const {
+    if (other.run == nullptr || breaks.far != other.breaks.far) return other.run == nullptr || breaks.far < other.breaks.far;
+    return measure < other.measure;
+  }
+};
+
+/// The best run of each machine, in the order of the request.
+[[nodiscard]] std::vector<BestRun> best_runs(const NeedMachineRequest& q, const Runs& runs, std::size_t machines, RunEnd end) {
+  std::vector<BestRun> out(machines);
+  for (std::size_t i = 0; i < runs.machine.size(); ++i) {
+    const ProjectedRun& row = runs.all.rows[i];
+    const auto measure = row.trouble.empty() ? measure_of(row, q.by, end) : std::nullopt;
+    if (!measure) continue;
+    const BestRun one{&row, broken(q, row, end), *measure};
+    if (BestRun& best = out[runs.machine[i]]; one.better_than(best)) best = one;
+  }
+  return out;
+}
+
+/// The best of the machines that keep the limits, or of those that cannot. \param without not this one
+[[nodiscard]] const BestRun* best_of(const std::vector<BestRun>& all, bool keeps = true, const BestRun* without = nullptr) {
+  const BestRun* best = nullptr;
+  for (const BestRun& one : all)
+    if (&one != without && one.run != nullptr && one.keeps() == keeps && (best == nullptr || one.measure < best->measure)) best = &one;
+  return best;
+}
+
+/// No fewer GPUs could end in time at twice the peak of their products; with more, the servers alone draw more than is allowed.
+[[nodiscard]] Sizes sizes_for(const NeedMachineRequest& q, const ProjectRequest& r, const System& system, const Prices& prices) {
+  if (q.gpus) return {q.gpus};
+  constexpr double nothing_reaches = 2;
+  const double peak = Processor::of(system).peak(r.precision), any = 1e300;
+  const double flops = *r.tokens * training_flops_per_token(*r.model.value, r.sequence, FlopConvention::matmul, Scores::causal);
+  const double seconds = numbers_in(q.in).value_or(any) * r.use;
+  const double watts =
+      rated_power_per_gpu(system, prices.power).value.value() * prices.power.load.value * r.pue.value_or(prices.power.pue.value);
+  const double least = peak > 0 ? flops / (nothing_reaches * peak * seconds) : 0;
+  const double most = q.megawatts && watts > 0 ? *q.megawatts * 1e6 / watts : any;
+  Sizes out;
+  for (const int size : sizes_of_run(system, *r.global_batch, least, most)) out.emplace_back(size);
+  if (q.by == BestMachine::fewest_gpus || q.by == BestMachine::lowest_power) out.emplace_back(std::nullopt);  // between these sizes
+  return out;
+}
+
+[[nodiscard]] std::string goal_words(const NeedMachineRequest& q) {
+  std::string out = q.by == BestMachine::cheapest       ? "the cheapest"
+                    : q.by == BestMachine::lowest_power ? "the lowest power"
+                    : q.by == BestMachine::fewest_gpus  ? "the fewest GPUs"
+                                                        : "the soonest";
+  const auto say = [&out](const std::string& words) { out += ", " + words; };
+  if (q.in) say("in at most " + io::duration_text(*q.in));
+  if (!q.done_by.empty()) say("by " + day_text(*parse_day(q.done_by)));
+  if (!q.delivered_by.empty()) say("delivered by " + day_text(*parse_day(q.delivered_by)));
+  if (q.budget) say("for at most " + io::dollars_text(*q.budget));
+  if (q.megawatts) say(fmt::format("at most {:.4g} MW", *q.megawatts));
+  if (q.racks) say(fmt::format("at most {} racks", *q.racks));
+  return out;
+}
+
+/// "exchange of experts, 23 %": the largest term of a step besides arithmetic.
+[[nodiscard]] std::string takes_most(const ProjectedRun& r) {
+  StepTerm max;
+  for (const StepTerm& t : r.layout->terms)
+    if (t.name != "compute" && t.seconds > max.seconds) max = t;
+  return max.name.empty() ? "computing" : fmt::format("{}, {:.0f} %", io::term_words(max.name), 100 * max.seconds / r.step.value());
+}
+
+/// Machines of the catalogue, without clusters, for which the measure of choice can be known.
+[[nodiscard]] Machines catalogue(const NeedMachineRequest& q) {
+  Machines out;
+  Prices prices = load_prices(q.prices);
+  prices.kind = q.price_kind.value_or(PriceKind::on_demand);
+  for (const SystemName& one : system_names()) {
+    if (one.cluster) continue;
+    const System system = load_system(one.name, {}, "none", KernelSets::none());
+    const bool owned = server_price_of(system, prices).value > Dollars{},
+               powered = rated_power_per_gpu(system, prices.power).value > Watts{};
+    const bool priced = prices.kind == PriceKind::owned ? owned && powered : rent_of(system, prices).value > DollarRate{};
+    if (q.by == BestMachine::cheapest || q.budget ? priced : powered) out.all.push_back({.name = one.name, .value = nullptr});
+  }
+  return out;
+}
+
+/// Why no number of GPUs can do it: the reason of the fewest, and that of the most where it is another.
+[[nodiscard]] std::string troubles_of(const Runs& runs, std::size_t machine) {
+  std::vector<std::string> all;
+  bool unknown = false;
+  for (std::size_t i = 0; i < runs.machine.size(); ++i) {
+    if (runs.machine[i] != machine) continue;
+    const std::string trouble = with_fields(runs.all.rows[i].trouble, detail::as_member);
+    if (trouble.empty())
+      unknown = true;
+    else if (all.empty() || trouble != all.back())
+      all.push_back(trouble);
+  }
+  if (unknown) return "what machines are chosen by is not known of it";
+  if (all.empty()) return "it has no number of GPUs to try";
+  return without_numbers(all.back()) != without_numbers(all.front()) ? all.front() + "; with more: " + all.back() : all.front();
+}
+
+void add_tried(NeedMachineAnswer& out, const std::vector<BestRun>& best, const Runs& runs, const std::vector<std::string>& names) {
+  for (std::size_t i = 0; i < best.size(); ++i) {
+    NeedMachineTried one{.value = names[i]};
+    if (const BestRun& b = best[i]; b.run != nullptr) {
+      one.gpus = b.run->gpus, one.measure = b.measure, one.binds = b.breaks.words, one.holds = b.keeps();
+    } else {
+      one.trouble = troubles_of(runs, i);
+    }
+    out.tried.push_back(std::move(one));
+  }
+  const auto rank = [](const NeedMachineTried& t) { return t.holds ? 0 : t.measure ? 1 : 2; };
+  std::stable_sort(out.tried.begin(), out.tried.end(), [&](const NeedMachineTried& a, const NeedMachineTried& b) {
+    return rank(a) != rank(b) ? rank(a) < rank(b) : a.measure.value_or(0) < b.measure.value_or(0);
+  });
+}
+
+void say_why(NeedMachineAnswer& out, const ProjectAnswer& all) {
+  out.reason = "none of the machines keeps the limits";
+  for (const NeedMachineTried& one : out.tried)
+    if (!one.binds.empty()) {
+      out.reason += fmt::format("; {} comes nearest: {}", one.value, one.binds);
+      out.binding = one.binds;
+      return;
+    }
+  if (all.no_price) out.reason += "; " + *all.no_price;
+}
+
+}  // namespace
+}  // namespace need
+
+NeedMachineAnswer answer(const NeedMachineRequest& request) {
+  using need::RunEnd;
+  check_ranges(request);
+  NeedMachineRequest q = request;
+  if (!q.delivered_by.empty()) static_cast<void>(day_of(q.delivered_by, "delivered_by"));
+  if (q.systems.all.empty()) q.systems = need::catalogue(q);
+  if (q.by == BestMachine::cheapest && request.systems.all.empty() && !q.price_kind) q.price_kind = PriceKind::on_demand;
+  const Prices prices = load_prices(q.prices);
+  std::vector<std::string> names;
+  const auto sizes = [&](const ProjectRequest& r, const System& system) {
+    names.push_back(system.name);
+    return need::sizes_for(q, r, system, prices);
+  };
+  const Runs runs = runs_of(q, sizes, false);
+  const auto at = [&](RunEnd end) { return need::best_runs(q, runs, names.size(), end); };
+  const std::vector<need::BestRun> rows = at(RunEnd::predicted), fast = at(RunEnd::fast), slow = at(RunEnd::slow);
+  NeedMachineAnswer out;
+  out.goal = need::goal_words(q), out.measured = need::words_for(q.by);
+  out.title = fmt::format("{}, {} tokens", runs.all.model, io::count_text(runs.all.tokens));
+  need::add_tried(out, rows, runs, names);
+  const auto named = [](const need::BestRun* r) { return r == nullptr ? std::nullopt : std::optional{r->run->system}; };
+  const need::BestRun* best = need::best_of(rows);
+  out.value = named(best), out.satisfied = best != nullptr;
+  out.fast_value = named(need::best_of(fast)), out.slow_value = named(need::best_of(slow));
+  if (best == nullptr) {
+    need::say_why(out, runs.all);
+    return out;
+  }
+  out.run = *best->run, out.measure = best->measure;
+  out.next_larger = named(need::best_of(rows, true, best));
+  out.binding = need::takes_most(*best->run);
+  if (const need::BestRun* breaks = need::best_of(rows, false); breaks != nullptr && breaks->measure < best->measure)
+    out.next_smaller = breaks->run->system, out.binding = breaks->breaks.words;
+  return out;
+}
+
+}  // namespace fabricost

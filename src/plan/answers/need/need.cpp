@@ -1,0 +1,354 @@
+/// \file need.cpp
+/// Asks the forward question over the unknown's values, and picks the least that meets the goal.
+
+#include "answers/need/beyond.hpp"
+#include "answers/need/goal.hpp"
+#include "answers/need/search.hpp"
+#include "answers/need/usual.hpp"
+#include "answers/varied/varied.hpp"
+#include "text/term_words.hpp"
+
+#include <fabricost/plan/economics/unmet.hpp>
+#include <fabricost/hardware/machine_size.hpp>
+#include <fabricost/progress.hpp>
+#include <fabricost/specs/load.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <exception>
+#include <memory>
+#include <type_traits>
+
+namespace fabricost {
+namespace need {
+namespace {
+
+using varied::Kind;
+using varied::Varied;
+
+/// "exchange of experts, 23 %": the largest term besides arithmetic.
+[[nodiscard]] std::string binds_words(const Outcome& o) {
+  StepTerm max;
+  for (const StepTerm& t : o.terms)
+    if (t.name != "compute" && t.seconds > max.seconds) max = t;
+  const std::string idle = o.idle > 0 ? fmt::format("{} idle; ", o.idle) : "";
+  if (max.name.empty()) return idle + "computing";
+  return fmt::format("{}{}, {:.0f} %", idle, io::term_words(max.name), 100 * max.seconds / o.seconds);
+}
+
+template <class S>
+void describe_tried(NeedAnswer& out, S& search, const Goal& goal) {
+  for (const auto& [value, itself] : search.all()) {
+    const auto& one = search.at(value);
+    NeedTried row{.value = value, .holds = search.holds(value), .trouble = one.trouble};
+    if (one.trouble.empty()) row.measure = goal.of(one.outcome, End::predicted), row.binds = binds_words(one.outcome);
+    out.tried.push_back(std::move(row));
+  }
+}
+
+/// Why nothing can run at the least value, and at the largest where that is another reason: "at 8: ...; at 1048576: ...".
+[[nodiscard]] std::string troubles_of(const NeedAnswer& out) {
+  const NeedTried &first = out.tried.front(), &last = out.tried.back();
+  const std::string at_first = fmt::format("at {:.6g}: {}", first.value, first.trouble);
+  return without_numbers(first.trouble) == without_numbers(last.trouble)
+             ? at_first
+             : fmt::format("{}; at {:.6g}: {}", at_first, last.value, last.trouble);
+}
+
+/// The reason where no value holds.
+void say_why(NeedAnswer& out, const Goal& goal) {
+  const NeedTried* nearest = nullptr;
+  for (const NeedTried& one : out.tried)
+    if (one.measure && (nearest == nullptr || (goal.at_least ? *one.measure > *nearest->measure : *one.measure < *nearest->measure)))
+      nearest = &one;
+  if (nearest == nullptr) {
+    out.reason = out.tried.empty() ? "there is no value to try" : "nothing can run: " + troubles_of(out);
+    return;
+  }
+  const auto number = [](double x) { return x == std::floor(x) ? fmt::format("{:.0f}", x) : fmt::format("{:.6g}", x); };
+  out.reason = fmt::format("none from {} to {} {} is enough; {} comes nearest, with {:.4g} ({}; wanted {} {:.4g}); there takes most: {}",
+                           number(out.tried.front().value), number(out.tried.back().value), out.unit.empty() ? out.unknown : out.unit,
+                           number(nearest->value), *nearest->measure, goal.measured, goal.at_least ? "at least" : "at most", goal.limit,
+                           nearest->binds);
+  out.binding = nearest->binds;
+}
+
+/// The fields of a question beyond those of the forward one.
+struct NeedQuestion {
+  Varied unknown;
+  Goal goal;
+  std::vector<double> values;  ///< in the unknown's unit
+  bool refine = false;         ///< they are a range of ours, not the user's
+  bool most = false;
+  bool any_count = false;  ///< some of so many GPUs may stay idle
+  double without_bound = 0;
+};
+
+/// The forward answer that ratios are of: with infinitely much of the unknown, or at the least value at which anything can run. Why there
+/// is none; empty: there is.
+template <class Plan, class Ask>
+[[nodiscard]] std::string take_reference(NeedQuestion& q, Search<Plan, Ask>& search, const Ask& ask) {
+  if (q.goal.against == Against::unbounded) {
+    const At<Plan> reference = ask(q.without_bound);
+    if (!reference.trouble.empty()) return "with infinitely much of it nothing can run: " + reference.trouble;
+    q.goal.reference = reference.outcome;
+  } else if (q.goal.against == Against::least) {
+    const auto runs = std::find_if(q.values.begin(), q.values.end(), [&](double value) { return search.at(value).trouble.empty(); });
+    if (runs == q.values.end()) return fmt::format("nothing can run: at {:.6g}: {}", q.values.front(), search.at(q.values.front()).trouble);
+    q.goal.reference = search.at(*runs).outcome;
+  }
+  return "";
+}
+
+/// \throws the RequestError by which every value of the unknown is refused alike: a wrong value of another field
+template <class S>
+void refuse_what_no_value_changes(S& search) {
+  const auto& first = search.at(search.all().begin()->first);
+  if (!first.refused) return;
+  for (const auto& [value, itself] : search.all())
+    if (!search.at(value).refused || search.at(value).trouble != first.trouble) return;
+  std::rethrow_exception(first.refused);
+}
+
+template <class Plan, class Ask>
+[[nodiscard]] NeedAnswer found(NeedQuestion q, std::optional<Plan> NeedAnswer::*at, const Ask& ask) {
+  NeedAnswer out;
+  out.unknown = q.unknown.name, out.unit = q.unknown.unit, out.worth = q.unknown.worth, out.most = q.most;
+  out.goal = q.goal.words, out.measured = q.goal.measured, out.limit = q.goal.limit;
+  const bool steps = (q.unknown.kind == Kind::option && !q.unknown.whole) || q.unknown.dial == Dial::domain ||
+                     q.unknown.dial == Dial::nic_count || !q.unknown.values.empty();
+  Search<Plan, Ask> search{q.unknown, q.goal, q.most, q.refine && !steps, q.any_count, ask};
+  const auto ask_for_all = [&] {  // all of them: it need not be monotone
+    tell_progress(0, static_cast<long long>(q.values.size()));
+    for (std::size_t i = 0; i < q.values.size(); ++i) {
+      static_cast<void>(search.at(q.values[i]));
+      tell_progress(static_cast<long long>(i + 1), static_cast<long long>(q.values.size()));
+    }
+  };
+  if (q.goal.against == Against::least) ask_for_all();
+  out.reason = take_reference(q, search, ask);
+  if (!out.reason.empty()) {
+    if (!search.all().empty()) refuse_what_no_value_changes(search);
+    return out;
+  }
+  ask_for_all();
+  refuse_what_no_value_changes(search);
+  out.value = search.edge(q.values, End::predicted);
+  out.fast_value = search.edge(q.values, End::fast);
+  out.slow_value = search.edge(q.values, End::slow);
+  describe_tried(out, search, q.goal);
+  for (const NeedTried& one : out.tried)  // refining may have come across a better one
+    if (one.holds && search.better(one.value, *out.value)) out.value = one.value;
+  out.satisfied = out.value.has_value();
+  if (!out.satisfied) {
+    say_why(out, q.goal);
+    return out;
+  }
+  const auto here = search.all().find(*out.value), after = std::next(here);
+  const auto& found_there = search.at(*out.value);
+  const auto binds = [](const At<Plan>& one) { return one.trouble.empty() ? binds_words(one.outcome) : one.trouble; };
+  if (here != search.all().begin()) out.next_smaller = std::prev(here)->first;
+  if (after != search.all().end()) out.next_larger = after->first;
+  if (q.most ? out.next_larger.has_value() : out.next_smaller.has_value())
+    out.binding = binds(search.at(q.most ? after->first : std::prev(here)->first));
+  else
+    out.binding = binds(found_there);
+  out.measure = q.goal.of(found_there.outcome, End::predicted);
+  out.*at = found_there.plan;
+  return out;
+}
+
+/// A machine with no dial turned, and its request: to turn it, it is read again with the dial among its overrides. A System that
+/// was not read from a file keeps its constants; only its dials can be turned.
+struct Unturned {
+  Machine origin;
+  KernelSets kernels;
+  std::shared_ptr<const System> system;
+
+  [[nodiscard]] std::shared_ptr<const System> with(const Varied& unknown, double value) const {
+    if (origin.name.empty()) {
+      if (unknown.dial) return std::make_shared<const System>(turned(*system, *unknown.dial, value * unknown.worth));
+      throw Refusal(fmt::format("<unknown>: {} needs a machine by name, this one is made already", unknown.name));
+    }
+    std::vector<std::string> overrides = origin.overrides;
+    overrides.push_back(varied::override_of(unknown, value));
+    return std::make_shared<const System>(load_system(origin.name, overrides, origin.calibration, kernels));
+  }
+};
+
+/// The question that is asked at each value.
+template <class Request>
+using Forward = std::conditional_t<std::same_as<Request, NeedRequest>, PlanRequest, ServeRequest>;
+
+/// Puts a value into a request.
+template <class Request>
+void put(Request& r, const Varied& unknown, const Unturned& machine, double value) {
+  const int count = static_cast<int>(value);
+  switch (unknown.kind) {
+    case Kind::gpus: r.gpus = count; break;
+    case Kind::nodes: r.gpus = count * machine.system->gpus_per_node; break;
+    case Kind::batch:
+      if constexpr (requires { r.global_batch; }) r.global_batch = count;
+      break;
+    case Kind::sequence:
+      if constexpr (requires { r.sequence; }) r.sequence = count;
+      break;
+    case Kind::option: varied::put_option<Forward<Request>>(r, unknown.name, varied::written(unknown, value), "over"); break;
+    default: r.system.value = machine.with(unknown, value);
+  }
+}
+
+template <class Request>
+[[nodiscard]] std::vector<double> candidates(const Request& r, Varied& unknown, const System& machine) {
+  std::vector<double> out = r.over.empty() ? usual_values(unknown, machine, r.gpus) : varied::values_of(r.over, unknown, "over").numbers;
+  if (unknown.words) throw Refusal(fmt::format("<unknown>: {} takes names, and names have no least; vary it in explore", unknown.name));
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+/// The value beyond which more changes nothing. \throws Refusal where there is no such value
+template <class Request>
+[[nodiscard]] double without_bound(const Request& r, const Varied& unknown, const System& machine) {
+  constexpr double much = 1e4, max_value = 9e14;  // below the limit of quantities in files, 10^15
+  if (!unknown.dial)
+    throw Refusal(
+        fmt::format("<within> compares with infinitely much of a part of the machine, which {} is not; give another goal", unknown.name));
+  if (!unknown.whole) return std::min(much * value_of(machine, *unknown.dial), max_value) / unknown.worth;
+  return unknown.dial == Dial::domain ? r.gpus.value_or(0) : 1024;
+}
+
+/// The request's own counts may not be given beside the unknown.
+template <class Request>
+void refuse_given(const Request& r, const Varied& unknown) {
+  const bool gpus = unknown.kind == Kind::gpus || unknown.kind == Kind::nodes;
+  if (gpus && r.gpus) throw Refusal("<gpus> are asked for; leave them out");
+  if constexpr (requires { r.global_batch; })
+    if (unknown.kind == Kind::batch && r.global_batch) throw Refusal("<global_batch> is asked for; leave it out");
+}
+
+/// Machine and model are read once. \param kernels that the forward question needs
+template <class Request>
+[[nodiscard]] Unturned loaded(Request& r, KernelSets kernels) {
+  if (!r.system) throw Refusal("on which machine? Name it with <system> (fabricost systems lists them)", true);
+  if (!r.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
+  Unturned out{r.system, kernels, r.system.get(r.overrides, kernels, r.calibration)};
+  if (!r.system.value) {  // else it contains its own, and no others are taken
+    out.origin.overrides.insert(out.origin.overrides.end(), r.overrides.begin(), r.overrides.end());
+    if (!r.calibration.empty()) out.origin.calibration = r.calibration;
+  }
+  r.system.value = out.system;
+  r.overrides.clear(), r.calibration.clear();
+  r.model.value = std::make_shared<const Model>(r.model.load());
+  r.top = 1;
+  return out;
+}
+
+/// \param asked the forward question with a value put in
+template <class Plan, class Request, class Answered>
+[[nodiscard]] At<Plan> asked_at(const Request& r, const Varied& unknown, const Unturned& machine, double value, Answered&& answered) {
+  At<Plan> out;
+  Request one = r;
+  try {
+    put(one, unknown, machine, value);
+    answered(one, out);
+  } catch (const UnmetError& error) {
+    out.trouble = error.what();
+  } catch (const RequestError& error) {
+    out.trouble = error.what();
+    out.refused = std::current_exception();
+  }
+  if (const auto line = out.trouble.find('\n'); line != std::string::npos) out.trouble.resize(line);
+  return out;
+}
+
+/// The least value: steps common to both questions. \param prepare (request, machine) reads fields of one question only \param answered
+/// (request with a value put in, At<Plan>& out)
+template <class Plan, class Request, class Prepare, class Answered>
+[[nodiscard]] NeedAnswer least_of(const Request& request, bool serving, KernelSets kernels, std::optional<Plan> NeedAnswer::*at,
+                                  const Prepare& prepare, const Answered& answered) {
+  const std::vector<std::string> machines = request.system.name.empty() ? std::vector<std::string>{} : std::vector{request.system.name};
+  NeedQuestion q{
+      .unknown = varied::named(
+          request.unknown,
+          {.serving = serving, .options = varied::options_of<Forward<Request>>(), .declared = varied::declared_by(machines)}, "unknown"),
+      .goal = goal_of(request),
+      .values = {},
+      .refine = request.over.empty(),
+      .most = request.most};
+  refuse_given(request, q.unknown);
+  check_ranges(request);
+  Request r = request;
+  const Unturned unturned = loaded(r, kernels);
+  const auto& machine = unturned.system;
+  prepare(r, *machine);
+  if (!r.gpus && q.unknown.kind != Kind::gpus && q.unknown.kind != Kind::nodes) throw Refusal("on how many GPUs? Give <gpus>", true);
+  if constexpr (requires { r.global_batch; })
+    if (!r.global_batch && q.unknown.kind != Kind::batch) throw Refusal("how many sequences a step? Give <global_batch>", true);
+  q.any_count = serving && (q.unknown.kind == Kind::gpus || q.unknown.kind == Kind::nodes);
+  if (q.goal.against == Against::unbounded) q.without_bound = without_bound(r, q.unknown, *machine);
+  q.values = candidates(r, q.unknown, *machine);
+  if (q.unknown.read_anew() && q.unknown.kind != Kind::option)
+    static_cast<void>(unturned.with(q.unknown, q.values.front()));  // refuses what cannot stand there
+  const auto ask = [&, unknown = q.unknown](double value) {
+    return asked_at<Plan>(r, unknown, unturned, value, [&](const Request& one, At<Plan>& out) { answered(one, *machine, out); });
+  };
+  const Varied unknown = q.unknown;
+  NeedAnswer out = found<Plan>(std::move(q), at, ask);
+  if (out.value && unknown.dial) out.beyond = beyond_of(*machine, unknown.dial, *out.value * unknown.worth);
+  out.title = fmt::format("{} on {}", r.model.value->name, machine->name);
+  return out;
+}
+
+}  // namespace
+}  // namespace need
+
+NeedAnswer answer(const NeedRequest& request) {
+  const auto with_stack = [](NeedRequest& r, const System& machine) { r.stack = stack_on(r.stack, machine); };
+  const auto train = [](const NeedRequest& r, const System& machine, need::At<PlannedLayout>& out) {
+    const PlanAnswer plan = answer(static_cast<const PlanRequest&>(r));
+    const PlannedLayout& best = plan.layouts.front();
+    if (!best.fits) throw UnmetError(Unmet::memory, plan.advice);
+    out.outcome = {.seconds = best.step.value(),
+                   .low = best.interval.first.value(),
+                   .high = best.interval.second.value(),
+                   .exposed = best.exposed_communication.value(),
+                   .rate = best.mfu,
+                   .per_gpu = best.tokens_per_second_per_gpu,
+                   .idle = best.gpus - best.used_gpus,
+                   .terms = best.terms};
+    if (r.tokens) out.outcome.steps = *r.tokens / (static_cast<double>(best.global_batch) * best.sequence);
+    if (r.goodput) {
+      GoodputRequest failing = r.failures;
+      failing.gpus = best.used_gpus, failing.gpus_per_node = machine.gpus_per_node;
+      out.outcome.kept = answer(failing).goodput;
+    }
+    out.plan = best;
+  };
+  return need::least_of<PlannedLayout>(request, false, {.compute = true, .custom = request.symmetric, .moe = false}, &NeedAnswer::layout,
+                                       with_stack, train);
+}
+
+NeedAnswer answer(const NeedServeRequest& request) {
+  const auto serve = [](const NeedServeRequest& r, const System& machine, need::At<PlannedDeployment>& out) {
+    check_size(machine, *r.gpus);
+    const PlannedDeployment best = answer(static_cast<const ServeRequest&>(r)).layouts.front();
+    const bool one_token = !(best.tpot > Time{});
+    const auto& [low, high] = one_token ? best.interval_ttft : best.interval_tpot;
+    out.outcome = {.seconds = (one_token ? best.ttft : best.tpot).value(),
+                   .low = low.value(),
+                   .high = high.value(),
+                   .rate = best.tokens_per_second,
+                   .idle = best.idle_gpus,
+                   .terms = best.terms};
+    out.plan = best;
+  };
+  return need::least_of<PlannedDeployment>(
+      request, true, {}, &NeedAnswer::deployment, [](const NeedServeRequest&, const System&) {}, serve);
+}
+
+}  // namespace fabricost

@@ -1,0 +1,30 @@
+#pragma once
+/// \file runs.hpp
+/// Whole runs of one job on several machines, each on several numbers of GPUs. Private.
+
+#include <fabricost/plan/answers/design/project.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace fabricost {
+
+/// The numbers of GPUs to run on; none: the least that end in time.
+using Sizes = std::vector<std::optional<int>>;
+
+struct Runs {
+  ProjectAnswer all;                 ///< a row for every number of GPUs of every machine
+  std::vector<std::size_t> machine;  ///< of each row, its place in the request
+};
+/// Every run in full, all priced by one kind; `best` is left empty.
+/// \param request its GPUs are not read \param batches name_better_batch of each run, which takes some more searches \throws as a project
+[[nodiscard]] Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const ProjectRequest&, const System&)>& sizes,
+                           bool batches);
+
+/// Names the best batch that is up to a quarter larger and gives a tenth more tokens per second, as the GPUs divide it better;
+/// nothing if there is none. \param asked the question of the run's layout
+void name_better_batch(ProjectedRun& run, PlanRequest asked);
+
+}  // namespace fabricost

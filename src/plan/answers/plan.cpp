@@ -1,0 +1,323 @@
+/// \file plan.cpp
+/// Searches or prices layouts of a training job.
+
+#include "answers/recipe.hpp"
+
+#include <fabricost/plan/answers/plan.hpp>
+#include <fabricost/plan/economics/unmet.hpp>
+#include <fabricost/plan/explain/memory.hpp>
+#include <fabricost/plan/explain/nearest_plan.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
+#include <fabricost/plan/training/figures.hpp>
+#include <fabricost/plan/training/idle_gpus.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace fabricost {
+namespace {
+
+void choose_routing(const Routing& routing, Stack& out) {
+  if (routing.kind == RoutingKind::histogram) throw Refusal("<routing>: training takes balanced, uniform or zipf, no counts");
+  out.routing = routing.kind;
+  if (routing.kind == RoutingKind::zipf) out.zipf_exponent = routing.exponent;
+}
+
+/// The set of the named values: "mlp", or "mlp,moe_act".
+template <class E, std::size_t N>
+[[nodiscard]] SetOf<E> set_of(const std::vector<std::string>& texts, const std::array<std::string_view, N>& names, std::string_view field) {
+  SetOf<E> out;
+  for (const std::string& text : texts)
+    for (std::size_t from = 0; from <= text.size();) {
+      const std::size_t end = std::min(text.find(',', from), text.size());
+      const std::string one = text.substr(from, end - from);
+      const auto known = detail::parse_enum<E>(one, names);
+      if (!known) throw Refusal(fmt::format("<{}>: {}", field, unknown_text(one, "one of its names", names)));
+      out.add(*known);
+      from = end + 1;
+    }
+  return out;
+}
+
+[[nodiscard]] double bytes_of(StateFormat format) {
+  switch (format) {
+    case StateFormat::fp32: return 4;
+    case StateFormat::bf16:
+    case StateFormat::fp16: return 2;
+    case StateFormat::fp8: return 1;
+    case StateFormat::none: return 0;
+  }
+  return 0;
+}
+
+/// The optimizer's bytes per parameter: those that are given instead of the stack's.
+void choose_memory(const PlanRequest& r, Stack& stack) {
+  MemoryStack& m = stack.memory;
+  if (r.main_params_dtype || r.exp_avg_dtype || r.exp_avg_sq_dtype) {
+    const auto moment = [](const std::optional<StateFormat>& given, std::string_view field, double otherwise) {
+      if (given == StateFormat::none) throw Refusal(fmt::format("<{}>: Adam has both moments; take fp32, bf16, fp16 or fp8", field));
+      return given ? bytes_of(*given) : otherwise;
+    };
+    if (r.main_params_dtype == StateFormat::fp8 || r.main_params_dtype == StateFormat::bf16)
+      throw Refusal("<main_params_dtype>: take fp32, fp16 or none");
+    const double of_stack = (m.optimizer - m.master) / 2;
+    const double first = moment(r.exp_avg_dtype, "exp_avg_dtype", of_stack);
+    const double second = moment(r.exp_avg_sq_dtype, "exp_avg_sq_dtype", r.exp_avg_dtype ? first : of_stack);
+    if (r.main_params_dtype) m.master = bytes_of(*r.main_params_dtype);
+    m.optimizer = m.master + first + second;
+    m.master_remainders = m.master_remainders && m.master == bytes_of(StateFormat::fp32);
+  }
+  m.master_remainders = r.store_param_remainders.value_or(m.master_remainders);
+  if (m.master_remainders && r.main_params_dtype.value_or(StateFormat::fp32) != StateFormat::fp32)
+    throw Refusal("<store_param_remainders>: only 32-bit master weights leave a remainder; give <main_params_dtype> fp32");
+  if (r.grad_reduce_in_fp32) m.gradient = stack.gradient_bytes = *r.grad_reduce_in_fp32 ? 4 : 2;
+  m.fp8_parameters = r.fp8_param_gather.value_or(m.fp8_parameters);
+  if (r.activation_func_fp8_input_store) m.activation_input = *r.activation_func_fp8_input_store ? 1 : 2;
+}
+
+/// Scales in bytes: of a tensor none worth counting, 4 a block of 128 x 128 weights or 128 inputs, 1 for 32 values.
+void choose_fp8(Fp8Recipe recipe, MemoryStack& m) {
+  const bool blocks = recipe == Fp8Recipe::blockwise, micro = recipe == Fp8Recipe::mxfp8;
+  m.fp8_tensor_scaled = !blocks && !micro;
+  m.fp8_weight_copies = 2 * (1 + (blocks ? 4.0 / (128 * 128) : micro ? 1.0 / 32 : 0));
+  m.fp8_input = 1 + (blocks || micro ? 1.0 / 32 : 0);
+}
+
+/// Share of an exchange that stays exposed: that of a stack known to overlap it, 1 without overlap.
+[[nodiscard]] double exposed(bool overlaps, double Stack::*share, const Stack& stack, const char* known) {
+  return overlaps ? std::min(stack.*share, load_stack(known).*share) : 1;
+}
+
+/// Kernels and overlap, where the request differs from the stack.
+void choose_kernels(const PlanRequest& r, const Model& model, Stack& stack) {
+  const auto needs = [](bool given, bool met, std::string_view field, std::string_view what) {
+    if (given && !met) throw Refusal(fmt::format("<{}>: {}", field, what));
+  };
+  const bool narrow = r.precision == Precision::fp8 || r.precision == Precision::fp4;
+  const std::string dense = fmt::format("{} has no experts; leave it out", model.name);
+  needs(r.fp8_recipe.has_value(), r.precision == Precision::fp8, "fp8_recipe", "products are not fp8; give <precision=fp8>");
+  needs(r.fp8_attention.value_or(false), narrow, "fp8_attention", "needs narrow products; give <precision=fp8>");
+  needs(r.fp8_attention.value_or(false), r.attention.value_or(stack.attention) != AttentionKernel::math, "fp8_attention",
+        "attention that writes its scores has no fp8; take another <attention>");
+  needs(r.moe_dispatcher.has_value(), model.mixture(), "moe_dispatcher", dense);
+  needs(r.overlap_moe_comm.has_value(), model.mixture(), "overlap_moe_comm", dense);
+  needs(r.routing.has_value(), model.mixture(), "routing", dense);
+  needs(r.capacity.has_value(), model.mixture(), "capacity", dense);
+  needs(r.fp8_param_gather.value_or(false), narrow, "fp8_param_gather", "parameters are not fp8; give <precision=fp8>");
+  if (r.fp8_recipe) choose_fp8(*r.fp8_recipe, stack.memory);
+  stack.fp8_attention = r.fp8_attention.value_or(stack.fp8_attention);
+  if (r.attention) {
+    stack.attention = *r.attention;
+    stack.memory.flash_attention = *r.attention != AttentionKernel::math;
+  }
+  if (r.moe_dispatcher)
+    stack.deduplicated = *r.moe_dispatcher != Dispatcher::alltoall, stack.fused_experts = *r.moe_dispatcher == Dispatcher::hybridep;
+  if (r.overlap_moe_comm) stack.expert_exposed = exposed(*r.overlap_moe_comm, &Stack::expert_exposed, stack, "nemo-mlperf");
+  if (r.tp_comm_overlap) stack.tensor_exposed = exposed(*r.tp_comm_overlap, &Stack::tensor_exposed, stack, "nemo");
+  if (r.overlap_grad_reduce) stack.data_exposed = exposed(*r.overlap_grad_reduce, &Stack::data_exposed, stack, unfitted_stack);
+}
+
+/// The first of the modules to recompute that the model does not have; empty where it has all.
+[[nodiscard]] std::string_view absent_module(const TrainingQuestion& q) {
+  using enum RecomputeModule;
+  const auto word = [](RecomputeModule module) { return recompute_module_names[static_cast<std::size_t>(module)]; };
+  for (const RecomputeModule of_experts : {moe, moe_act})
+    if (q.recompute_modules.has(of_experts) && !q.model.mixture()) return word(of_experts);
+  if (q.recompute_modules.has(shared_experts) && q.model.shared_experts == 0) return word(shared_experts);
+  return q.recompute_modules.has(mla_up_proj) && !q.model.latent() ? word(mla_up_proj) : std::string_view{};
+}
+
+void choose_recipe(const PlanRequest& r, TrainingQuestion& q) {
+  q.recompute_modules = set_of<RecomputeModule>(r.recompute_modules, recompute_module_names, "recompute_modules");
+  if (!q.recompute_modules.empty()) {
+    if (q.recompute.value_or(Recompute::selective) != Recompute::selective)
+      throw Refusal("<recompute_modules> are those of <recompute> selective; leave one of them out");
+    q.recompute = Recompute::selective;
+  }
+  if (r.recompute_num_layers) {
+    if (q.recompute.value_or(Recompute::full) != Recompute::full)
+      throw Refusal("<recompute_num_layers> counts layers of <recompute> full; leave one of them out");
+    q.recompute = Recompute::full;
+    q.recompute_layers = r.recompute_num_layers;
+  }
+  q.offload_layers = r.cpu_offloading_num_layers, q.offload_optimizer = r.optimizer_offload_fraction;
+  q.document = r.document, q.cuda_graphs = r.cuda_graphs.value_or(false);
+  q.adapters.rank = r.lora_rank.value_or(0);
+  q.adapters.modules = set_of<AdapterModule>(r.lora_modules, adapter_module_names, "lora_modules");
+  if (!q.adapters.modules.empty() && !r.lora_rank) throw Refusal("<lora_modules> need the rank of the adapters, <lora_rank>");
+  if (q.adapters.modules.empty())
+    for (std::size_t i = 0; i < adapter_module_names.size(); ++i) q.adapters.modules.add(static_cast<AdapterModule>(i));
+}
+
+/// Counts of layers and tokens that the model or the sequence does not have.
+void check_counts(const TrainingQuestion& q) {
+  if (const int layers = q.recompute_layers.value_or(0); layers > q.model.layers)
+    throw Refusal(
+        fmt::format("<recompute_num_layers> {}: {} has {} layers; take at most {}", layers, q.model.name, q.model.layers, q.model.layers));
+  const int most = q.model.layers - (offloads_layers(q) ? 1 : 0);  // Megatron-Core keeps the last one's
+  if (const int layers = q.offload_layers.value_or(0); layers > most)
+    throw Refusal(
+        fmt::format("<cpu_offloading_num_layers> {}: {} has {} layers; take at most {}", layers, q.model.name, q.model.layers, most));
+  if (const int tokens = q.document.value_or(0); tokens > q.sequence)
+    throw Refusal(fmt::format("<document> {}: longer than a sequence of {} tokens; take at most {}", tokens, q.sequence, q.sequence));
+}
+
+[[nodiscard]] PlannedLayout planned(const TrainingQuestion& q, const System& system, const PricedLayout& p) {
+  const Layout& l = p.layout;
+  const TrainingFigures f = figures_of(q, system, p);
+  return {.system = system.name,
+          .model = q.model.name,
+          .stack = q.stack.name,
+          .gpus = q.gpus,
+          .global_batch = l.global_batch,
+          .sequence = q.sequence,
+          .precision = std::string{precision_names[static_cast<std::size_t>(q.precision)]},
+          .headroom = headroom_of(q),
+          .tp = l.tp,
+          .pp = l.pp,
+          .vp = l.vp,
+          .cp = l.cp,
+          .ep = l.ep,
+          .dp = l.dp,
+          .zero = l.zero,
+          .microbatch = l.microbatch,
+          .schedule = std::string{name(l.schedule)},
+          .recompute = std::string{recompute_names[static_cast<std::size_t>(l.recompute)]},
+          .used_gpus = l.gpus(),
+          .step = units::s(p.time.seconds),
+          .tokens_per_second = f.tokens_per_gpu * q.gpus,
+          .tokens_per_second_per_gpu = f.tokens_per_gpu,
+          .flops_per_second_per_gpu = f.flops_per_gpu,
+          .mfu = f.mfu,
+          .memory_size = units::B(p.memory.total()),
+          .exposed_communication = units::s(p.time.exposed()),
+          .terms = listed_terms(terms_of(p.time)),
+          .expert_tp = l.expert_tp,
+          .shard = l.shard,
+          .fits = fits(p.memory, Processor::of(system).memory, headroom_of(q), host_room(system)),
+          .sequence_parallel = l.sequence_parallel,
+          .placing = std::string{placing_names[static_cast<std::size_t>(l.placing)]},
+          .interval = {units::s(f.low), units::s(f.high)},
+          .gpu_hours_per_trillion_tokens = f.gpu_hours_per_trillion,
+          .mfu_causal = f.causal_mfu,
+          .flops_per_second_per_gpu_causal = f.causal_flops_per_gpu,
+          .idle_gpus = idle_beyond(l, system, q.gpus),
+          .recompute_modules = l.recompute == Recompute::selective ? names_of(l.recompute_modules) : "",
+          .cp_comm_type = l.cp > 1 ? std::string{context_names[static_cast<std::size_t>(l.context)]} : "",
+          .memory = parts_of(p.memory),
+          .host = p.memory.host > 0 ? std::optional{units::B(p.memory.host)} : std::nullopt,
+          .recompute_num_layers =
+              l.recompute == Recompute::full && l.recompute_layers > 0 ? std::optional{l.recompute_layers} : std::nullopt,
+          .optimizer_offload_fraction = l.offload_optimizer > 0 ? std::optional{l.offload_optimizer} : std::nullopt};
+}
+
+void need_job(const PlanRequest& r) {
+  if (!r.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
+  if (!r.gpus) throw Refusal("on how many GPUs? Give <gpus>", true);
+  if (!r.global_batch) throw Refusal("how many sequences a step? Give <global_batch>", true);
+  check_ranges(r);
+}
+
+}  // namespace
+
+NamedStack stack_on(const NamedStack& stack, const System& system) {
+  const NamedStack there = stack ? stack : NamedStack{usual_stack(system.gpu.generation), {}};
+  return {there.name, std::make_shared<const Stack>(there.load())};
+}
+
+TrainingQuestion training_question(const PlanRequest& r, const System& system) {
+  need_job(r);
+  TrainingQuestion q;
+  q.gpus = *r.gpus, q.global_batch = *r.global_batch, q.sequence = r.sequence;
+  q.precision = r.precision;
+  q.max_tp = r.max_tp.value_or(0);
+  q.tp = r.tp, q.pp = r.pp, q.vp = r.vp, q.cp = r.cp, q.ep = r.ep, q.dp = r.dp, q.expert_tp = r.expert_tp;
+  q.zero = r.zero, q.shard = r.shard.value_or(0), q.microbatch = r.microbatch;
+  q.schedule = r.schedule;
+  q.context = r.cp_comm_type;
+  if (q.vp && *q.vp > 1 && (q.schedule == PipelineSchedule::one_f_one_b || q.schedule == PipelineSchedule::none))
+    throw Refusal(fmt::format("<vp> {}: {} runs one chunk of layers a stage; leave <schedule> out, or take interleaved", *q.vp,
+                              name(*q.schedule)));
+  if (q.vp && *q.vp > 1 && !q.schedule) q.schedule = PipelineSchedule::interleaved;
+  q.recompute = r.recompute, q.sequence_parallel = r.sequence_parallel, q.placing = r.placing;
+  q.headroom = r.headroom, q.top = r.top, q.batch_within = r.batch_within;
+  q.stack = stack_on(r.stack, system).load();
+  q.stack.scale = r.stack_scale.value_or(q.stack.scale), q.stack.scale_given = r.stack_scale.has_value();
+  q.stack.capacity = r.capacity.value_or(q.stack.capacity);
+  if (r.routing) choose_routing(*r.routing, q.stack);
+  choose_memory(r, q.stack);
+  choose_recipe(r, q);
+  q.model = r.model.load();
+  if (const std::string_view absent = absent_module(q); !absent.empty())
+    throw Refusal(fmt::format("<recompute_modules>: {} has no {}", q.model.name, absent));
+  q.model.predict_layers = r.mtp_num_layers.value_or(q.model.predict_layers);
+  choose_kernels(r, q.model, q.stack);
+  q.overlaps_tokens = r.overlap_moe_comm.value_or(false), q.delayed_scales = r.fp8_recipe == Fp8Recipe::delayed;
+  q.block_scales = r.fp8_recipe == Fp8Recipe::mxfp8 || r.fp8_recipe == Fp8Recipe::blockwise;
+  check_counts(q);
+  check_recipe(r, q, system);
+  q.ways = ways_of({.symmetric = r.symmetric, .nvls = r.nvls}, true);
+  if (r.library && !is_nccl(*r.library)) throw Refusal("<library>: of training a release of NCCL, as in <library=nccl-2.18>");
+  return q;
+}
+
+std::vector<PlannedLayout> planned(const TrainingQuestion& question, const System& system, const std::vector<PricedLayout>& layouts) {
+  std::vector<PlannedLayout> out;
+  out.reserve(layouts.size());
+  for (const PricedLayout& one : layouts) out.push_back(planned(question, system, one));
+  return out;
+}
+
+std::vector<PlanChange> changes_of(const FoundPlan& found) {
+  std::vector<PlanChange> out;
+  for (const StepSensitivity& s : sensitivity_of(found.question, found.system))
+    out.push_back({s.change, s.seconds, s.gain});
+  return out;
+}
+
+PlanExplanation explanation_of(const FoundPlan& found, const ExplainedStep& step) {
+  PlanExplanation out{.terms = step.terms, .usual = {}, .against_usual = step.against_usual, .interval = step.interval};
+  if (step.usual) out.usual = planned(found.question, found.system, *step.usual);
+  return out;
+}
+
+PlanAnswer answer(const PlanRequest& request) {
+  if (request.model && !request.system) throw Refusal("on which machine? Name it with <system> (fabricost systems lists them)", true);
+  const auto found = std::make_shared<FoundPlan>();
+  need_job(request);
+  const KernelSets kernels{.compute = true, .custom = request.symmetric, .moe = false};
+  found->system = *with_library(request.system.get(request.overrides, kernels, request.calibration), request.library);
+  const TrainingQuestion& q = found->question;
+  found->system = sliced(std::move(found->system), *request.gpus);
+  found->question = training_question(request, found->system);
+  const auto start = std::chrono::steady_clock::now();
+  found->plan = plan_training(q, found->system);
+  const TrainingPlan& plan = found->plan;
+  PlanAnswer out;
+  out.search_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (plan.layouts.empty()) throw UnmetError(Unmet::memory, nothing_fits(q, found->system, *plan.nearest));
+  out.layouts = planned(q, found->system, plan.layouts);
+  out.evaluated = plan.evaluated, out.pruned = plan.unfit + plan.bounded, out.unfit = plan.unfit;
+  out.model = q.model.name, out.system = found->system.name, out.stack = q.stack.name;
+  out.gpus = q.gpus, out.global_batch = q.global_batch, out.sequence = q.sequence;
+  out.precision = out.layouts.front().precision, out.headroom = headroom_of(q);
+  out.fits = plan.fits;
+  out.advice = plan.fits ? mostly_waits(q, found->system, plan.layouts.front()) : does_not_fit(q, found->system, plan.layouts.front());
+  out.kernels = kernels_known(found->system);
+  if (request.sensitivity) out.sensitivity = changes_of(*found);
+  if (request.explain) {
+    found->explained = explain_step(q, found->system, plan.layouts.front());
+    out.explanation = explanation_of(*found, *found->explained);
+  }
+  if (request.pareto) {
+    found->pareto = pareto_of(q, found->system);
+    out.pareto = planned(q, found->system, found->pareto);
+  }
+  out.found = found;
+  return out;
+}
+
+}  // namespace fabricost

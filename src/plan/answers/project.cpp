@@ -1,0 +1,411 @@
+/// \file project.cpp
+/// Asks plan, goodput, cost and need about one run, each with the results of the others.
+
+#include "answers/need/runs.hpp"
+#include "answers/typed/own_machines.hpp"
+#include "text/amounts.hpp"
+
+#include <fabricost/plan/answers/design/need.hpp>
+#include <fabricost/plan/answers/design/project.hpp>
+#include <fabricost/plan/economics/unmet.hpp>
+#include <fabricost/hardware/machine_size.hpp>
+#include <fabricost/plan/specs/prices.hpp>
+#include <fabricost/plan/training/idle_gpus.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+
+namespace fabricost {
+namespace {
+
+using Ends = std::pair<double, double>;
+
+/// Share of the time that a job waits at most with the spares it takes by default (FailureAnswer::spares_to_hardly_wait).
+constexpr double waiting_with_spares = 1e-3;
+
+void check(const ProjectRequest& r) {
+  if (!r.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
+  if (!r.tokens) throw Refusal("how many tokens? Give <tokens=15e12>", true);
+  if (r.in && !r.done_by.empty()) throw Refusal("one end is enough: <in_seconds> or <done_by>");
+  if (!r.gpus && !r.in && r.done_by.empty())
+    throw Refusal("on how many GPUs, or in what time? Give <gpus>, <in_seconds> or <done_by>", true);
+  if (!r.global_batch) throw Refusal("how many sequences a step? Give <global_batch>", true);
+  if (r.fleet && r.mttf_node) throw Refusal("one rate of failures is enough: <fleet> or <mttf_node_seconds>");
+  check_ranges(r);
+}
+
+/// When a run can start, and by when it must end.
+struct Calendar {
+  std::optional<Day> start, done_by;
+
+  Calendar(const ProjectRequest& r, const Prices& prices) {
+    start = r.start.empty() ? parse_day(prices.date) : day_of(r.start, "start");
+    if (!r.done_by.empty()) done_by = day_of(r.done_by, "done_by");
+    if (done_by && !start) throw Refusal("from when? The prices have no date: give <start=2027-01-01>", true);
+    if (done_by && *done_by <= *start)
+      throw Refusal(
+          fmt::format("<done_by>: {} is not after the earliest start, {}; give another <start>", day_text(*done_by), day_text(*start)));
+  }
+  [[nodiscard]] std::optional<Day> start_on(const ProjectedRun& run) const {
+    const std::optional<Day> had = run.delivery ? parse_day(*run.delivery) : std::nullopt;
+    if (!had || !start) return had;
+    return std::max(*had, *start);
+  }
+};
+
+/// \param own_day the user's day, which comes first \throws RequestError where it must end by a day before it can begin, or no day is
+/// known
+void add_delivery(ProjectedRun& out, const System& system, const Prices& prices, const Calendar& calendar, std::optional<Day> own_day) {
+  if (own_day) {
+    out.delivery = day_text(*own_day), out.delivery_source = "as given";
+  } else if (const auto known = delivery_of(system, prices)) {
+    out.delivery = day_text(known->value);
+    out.delivery_source = fmt::format("{}: {}", name(known->provenance.confidence), known->provenance.source);
+  }
+  if (const auto from = calendar.start_on(out); from && calendar.start)
+    out.wait = units::s(std::chrono::duration<double>(*from - *calendar.start).count());
+  if (!calendar.done_by) return;
+  if (!out.delivery)
+    throw RequestError(fmt::format("when {} can be had is not known; say it with <deliveries={}=2027-06>", system.name, system.name));
+  if (*calendar.start_on(out) >= *calendar.done_by)
+    throw RequestError(fmt::format("it can be had on {} at the earliest ({}), the run must end by {}", *out.delivery, out.delivery_source,
+                                   day_text(*calendar.done_by)));
+}
+
+/// The request about failures; its GPUs are set later.
+[[nodiscard]] GoodputRequest failing(const ProjectRequest& r, const Machine& machine) {
+  GoodputRequest out;
+  out.system = machine, out.model = r.model;
+  out.fleet = r.fleet, out.mttf_node = r.mttf_node;
+  out.checkpoint = r.checkpoint, out.background = r.background;
+  out.restart = r.restart, out.storage_bandwidth = r.storage_bandwidth;
+  out.repair = r.repair;
+  out.prices = r.prices;
+  return out;
+}
+
+/// The share of a run's time on the machine that is left after it was stopped and started again once a day.
+[[nodiscard]] double kept_of_turns(const ProjectRequest& r, const GoodputAnswer& g) {
+  if (r.use >= 1) return 1;
+  const double kept = 1 - (g.stall + g.recovery).value() / (day_seconds * r.use);
+  if (!(kept > 0))
+    throw Refusal(fmt::format("<use>: {:.4g} of a day is no longer than stopping and starting again takes, {}", r.use,
+                              io::duration_text(g.stall + g.recovery)));
+  return kept;
+}
+
+/// The least GPUs that end in time, with those of both ends of the interval.
+void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machine, Time longest) {
+  NeedRequest need;
+  static_cast<PlanRequest&>(need) = r;
+  need.system = machine, need.overrides.clear(), need.calibration.clear();
+  need.unknown = "gpus", need.tokens = r.tokens;
+  need.goodput = true, need.failures = failing(r, machine);
+  GoodputRequest node = need.failures;
+  node.gpus = machine.value->gpus_per_node;
+  need.in = longest * r.use * kept_of_turns(r, answer(node));
+  if (!r.spares) *need.in *= 1 - waiting_with_spares;  // need knows of no spares
+  need.failures.spares = r.spares;
+  const NeedAnswer found = answer(need);
+  if (!found.value) throw RequestError(found.reason);
+  out.gpus = static_cast<int>(*found.value), out.gpus_found = true;
+  if (found.fast_value && found.slow_value) out.gpus_interval = Ends{*found.fast_value, *found.slow_value};
+}
+
+/// GPUs of spare nodes beyond those that the layout leaves idle of the job's.
+[[nodiscard]] double standing_by(const ProjectedRun& run, const System& system, int spares) {
+  const int idle_nodes = (run.gpus - run.used_gpus) / system.gpus_per_node;
+  return static_cast<double>(std::max(0, spares - idle_nodes)) * system.gpus_per_node;
+}
+
+/// Nodes of the machine beside the job and its idle GPUs; as many as one likes where the machine does not state its size.
+[[nodiscard]] bool has_room(const System& system, const ProjectedRun& run, int spares) {
+  const auto stated = stated_gpus(system);
+  return !stated || run.gpus + run.idle_gpus + standing_by(run, system, spares) <= static_cast<double>(*stated);
+}
+
+/// GPUs of the job, idle ones and spares.
+[[nodiscard]] int paid_for(const ProjectedRun& run, const System& system, const Prices& prices, int spares) {
+  return static_cast<int>(paid_gpus(system, run.gpus, prices, run.layout->idle_gpus, standing_by(run, system, spares)));
+}
+
+/// GPUs that are paid for: whole racks where the prices are those of racks.
+void pay(ProjectedRun& out, const System& system, const Prices& prices) {
+  out.idle_gpus = static_cast<int>(paid_gpus(system, out.gpus, prices, out.layout->idle_gpus)) - out.gpus;
+  out.paid_gpus = paid_for(out, system, prices, out.spares);
+}
+
+[[nodiscard]] GoodputAnswer after_failures(ProjectedRun& out, const ProjectRequest& r, const Machine& machine) {
+  GoodputRequest asked = failing(r, machine);
+  asked.gpus = out.used_gpus, asked.spares = r.spares.value_or(0);
+  GoodputAnswer found = answer(asked);
+  if (r.spares && *r.spares < found.spares_to_wait_a_thousandth) {
+    GoodputRequest usual = asked;
+    usual.spares = found.spares_to_wait_a_thousandth;
+    out.usual_spares = usual.spares, out.usual_goodput = answer(usual).goodput;
+  }
+  if (!r.spares && found.spares_to_wait_a_thousandth > 0) {
+    asked.spares = found.spares_to_wait_a_thousandth;
+    // there is always another: somebody else's
+    if (*asked.spares > found.nodes || !has_room(*machine.value, out, *asked.spares)) asked.spares.reset();
+    found = answer(asked);
+  }
+  if (!(found.goodput > 0)) throw RequestError("failures leave nothing of the time: take fewer GPUs, or nodes that fail less often");
+  out.spares = asked.spares.value_or(0);
+  out.goodput = found.goodput;
+  out.interval_goodput = {found.goodput, found.goodput};
+  out.interval_spares = {out.spares, out.spares};
+  if (!r.fleet && !r.mttf_node)
+    for (const GoodputOfFleet& fleet : found.by_fleet) {
+      const bool own_spares = !r.spares && asked.spares;  // each fleet's own number, which is paid for
+      const double kept = own_spares ? fleet.goodput_with_them : fleet.goodput;
+      if (!(kept > 0)) continue;
+      const int spares = own_spares ? fleet.spares_to_wait_a_thousandth : out.spares;
+      if (kept < out.interval_goodput.first) out.interval_goodput.first = kept, out.interval_spares.second = spares;
+      if (kept > out.interval_goodput.second) out.interval_goodput.second = kept, out.interval_spares.first = spares;
+    }
+  return found;
+}
+
+[[nodiscard]] CostAnswer priced(const ProjectRequest& r, const ProjectedRun& run, const Machine& machine, std::optional<PriceKind> kind,
+                                std::optional<double> own, double kept) {
+  CostRequest asked;
+  asked.system = machine, asked.gpus = run.paid_gpus, asked.paid_gpus = run.paid_gpus;
+  asked.spare_gpus = standing_by(run, *machine.value, run.spares);
+  asked.tokens = r.tokens, asked.goodput = kept;
+  asked.tokens_per_second_per_gpu = run.layout->tokens_per_second / run.paid_gpus;
+  asked.dollars_per_gpu_hour = own, asked.price_kind = kind;
+  asked.dollars_per_kwh = r.dollars_per_kwh, asked.pue = r.pue, asked.lifetime_years = r.lifetime_years;
+  asked.interest = r.interest, asked.storage_share = r.storage_share, asked.network = r.network;
+  asked.prices = r.prices;
+  return answer(asked);
+}
+
+/// The time limit of the run.
+[[nodiscard]] std::optional<Time> time_for(const ProjectRequest& r, const Calendar& calendar, const ProjectedRun& run) {
+  if (!calendar.done_by) return r.in;
+  return units::s(std::chrono::duration<double>(*calendar.done_by - *calendar.start_on(run)).count());
+}
+
+/// The ends of a quantity proportional to the time of the run.
+template <class Value>
+[[nodiscard]] std::pair<Value, Value> scaled(Value value, const ProjectedRun& run) {
+  return {value * run.interval.first / run.time, value * run.interval.second / run.time};
+}
+
+/// The joint end of two independent factors of a time. \param each over the predicted time, both at least 1
+[[nodiscard]] double together(double one, double other) { return std::exp(std::hypot(std::log(one), std::log(other))); }
+
+void add_times(ProjectedRun& out, const ProjectRequest& r, const Calendar& calendar, Time occupied) {
+  const auto& [fastest, slowest] = out.interval_step;
+  out.time = occupied / r.use;
+  out.interval = {out.time / together(out.step / fastest, out.interval_goodput.second / out.goodput),
+                  out.time * together(slowest / out.step, out.goodput / out.interval_goodput.first)};
+  out.gpu_hours = out.gpus * occupied.value() / 3600;
+  out.interval_gpu_hours = scaled(out.gpu_hours, out);
+  if (const auto start = calendar.start_on(out)) {
+    out.ends = day_text(after(*start, out.time.value()));
+    out.interval_ends =
+        std::pair{day_text(after(*start, out.interval.first.value())), day_text(after(*start, out.interval.second.value()))};
+  }
+  constexpr Time longest_year = units::s(100 * hours_of_a_year * 3600);
+  if (out.time > longest_year)
+    throw RequestError(
+        fmt::format("failures and checkpoints leave {:.2g} of the time, and the run takes more than 100 years: "
+                    "take faster storage, shorter checkpoints, or fewer GPUs",
+                    out.goodput));
+  const std::optional<Time> longest = time_for(r, calendar, out);
+  if (!longest) return;
+  out.in_time = out.time <= *longest;
+  out.sure_in_time = (out.interval.first <= *longest) == (out.interval.second <= *longest);
+}
+
+void add_money(ProjectedRun& out, const System& system, Time occupied, const Prices& prices, std::optional<PriceKind> kind) {
+  const CostAnswer& c = *out.cost;
+  out.racks = c.racks;
+  if (c.site_watts) out.site_power = units::W(*c.site_watts);
+  if (system.gpu.power.value > Watts{}) out.gpus_energy = system.gpu.power.value * out.gpus * occupied;
+  if (c.racks_watts) out.racks_energy = units::W(*c.racks_watts) * occupied;
+  if (c.run->joules) out.energy = units::J(*c.run->joules), out.interval_energy = scaled(*out.energy, out);
+  const std::string by = c.gpu_hour_kind.value_or(std::string{name(PriceKind::owned)});
+  if (kind && c.run->dollars && (by == name(*kind) || by == name(PriceKind::stated))) {
+    out.price = units::USD(*c.run->dollars), out.price_kind = by;
+    const double now = paid_for(out, system, prices, out.spares);
+    const auto paid = [&](int spares) { return paid_for(out, system, prices, spares) / now; };
+    const auto [low, high] = scaled(*out.price, out);
+    out.interval_price = std::pair{low * paid(out.interval_spares.first), high * paid(out.interval_spares.second)};
+  }
+  if (c.capital_dollars) out.capital = units::USD(*c.capital_dollars);
+  if (c.break_even_seconds) out.break_even = units::s(*c.break_even_seconds);
+  if (c.servers_dollars) {
+    const double storage = c.run->storage_dollars ? *c.servers_dollars * *c.run->storage_dollars / *c.run->servers_dollars : 0;
+    const double all = *c.servers_dollars + c.network_dollars + storage;
+    out.network_share = c.network_dollars / all, out.storage_share = storage / all;
+  }
+}
+
+/// The part of a run's answer that needs no prices.
+[[nodiscard]] ProjectedRun run_on(const ProjectRequest& r, const Machine& machine, std::optional<int> gpus, const Prices& prices,
+                                  const Calendar& calendar, std::optional<Day> own_day, bool batches) {
+  ProjectedRun out{.system = machine.value->name};
+  add_delivery(out, *machine.value, prices, calendar, own_day);
+  out.gpus = gpus.value_or(0);
+  if (!gpus) find_gpus(out, r, machine, *time_for(r, calendar, out));
+  PlanRequest asked = r;
+  asked.stack = stack_on(r.stack, *machine.value);
+  asked.system = machine, asked.overrides.clear(), asked.calibration.clear();
+  asked.gpus = out.gpus, asked.top = 1;
+  PlanAnswer plan = answer(asked);
+  if (!plan.fits) throw UnmetError(Unmet::memory, plan.advice);
+  if (plan.layouts.front().idle_gpus > 0) {  // the one of the fastest that pays for the fewest GPU-seconds
+    asked.top = near_fastest;
+    plan = answer(asked);
+  }
+  const auto paid = [&](const PlannedLayout& one) { return paid_gpus(*machine.value, out.gpus, prices, one.idle_gpus); };
+  const PlannedLayout& best =
+      plan.layouts[cheapest_of(plan.layouts, [&](const PlannedLayout& one) { return paid(one) / one.tokens_per_second; })];
+  out.layout = best, out.kernels = plan.kernels, out.used_gpus = best.used_gpus;
+  pay(out, *machine.value, prices);  // spares find room among idle ones
+  out.step = best.step, out.interval_step = best.interval, out.mfu = best.mfu;
+  out.steps = *r.tokens / (static_cast<double>(best.global_batch) * best.sequence);
+  if (batches) name_better_batch(out, asked);
+  out.failures = after_failures(out, r, machine);
+  pay(out, *machine.value, prices);
+  return out;
+}
+
+/// When the user was told each machine can be had. \throws Refusal
+[[nodiscard]] std::vector<std::optional<Day>> own_days_of(const ProjectRequest& r, const std::vector<Machine>& machines,
+                                                          const std::vector<System>& systems) {
+  std::vector<std::optional<Day>> out(systems.size());
+  for (const OwnDelivery& own : r.deliveries)
+    for (const std::size_t i : machines_named(own.machine, machines, systems, "deliveries")) out[i] = day_of(own.day, "deliveries");
+  return out;
+}
+
+/// The machine whose `value` is least, of those that end in time where a time was given; none where several have the least.
+template <class Value>
+[[nodiscard]] std::optional<std::string> least_of(const std::vector<ProjectedRun>& rows, Value&& value) {
+  const ProjectedRun* best = nullptr;
+  bool several = false;
+  for (const ProjectedRun& row : rows) {
+    if (!row.trouble.empty() || !row.in_time.value_or(true) || !value(row)) continue;
+    if (best == nullptr || *value(row) < *value(*best))
+      best = &row, several = false;
+    else if (*value(row) == *value(*best))
+      several = true;
+  }
+  return best == nullptr || several ? std::nullopt : std::optional{best->system};
+}
+
+void add_best(ProjectAnswer& out) {
+  using R = ProjectedRun;
+  out.cheapest = least_of(out.rows, [](const R& r) { return r.price; });
+  out.lowest_power = least_of(out.rows, [](const R& r) { return r.site_power; });
+  out.fewest_gpus = least_of(out.rows, [](const R& r) { return std::optional{r.gpus}; });
+  out.soonest = least_of(out.rows, [](const R& r) { return std::optional{r.wait + r.time}; });
+}
+
+}  // namespace
+
+std::vector<Machine> machines_of(const Machines& given) {
+  std::vector<Machine> out;
+  for (const Machine& one : given.all) {
+    if (one.value) {
+      out.push_back(one);
+      continue;
+    }
+    for (std::size_t from = 0; from <= one.name.size();) {
+      const std::size_t end = std::min(one.name.find(',', from), one.name.size());
+      if (end > from) out.push_back({.name = one.name.substr(from, end - from), .value = nullptr});
+      from = end + 1;
+    }
+  }
+  if (out.empty()) throw Refusal("on which machines? Name them with <systems> (fabricost systems lists them)", true);
+  return out;
+}
+
+Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const ProjectRequest&, const System&)>& sizes, bool batches) {
+  check(request);
+  const std::vector<Machine> machines = machines_of(request.systems);
+  ProjectRequest r = request;
+  r.model.value = std::make_shared<const Model>(r.model.load());
+  Runs runs;
+  ProjectAnswer& out = runs.all;
+  out.model = r.model.value->name, out.tokens = *r.tokens, out.in = r.in;
+  out.global_batch = *r.global_batch, out.sequence = r.sequence;
+  out.precision = precision_names[static_cast<std::size_t>(r.precision)];
+  std::vector<System> systems;
+  for (const Machine& one : machines)
+    systems.push_back(one.load(r.overrides, {.compute = true, .custom = r.symmetric, .moe = false}, r.calibration));
+  std::vector<Machine> on;
+  Sizes gpus;
+  for (std::size_t i = 0; i < systems.size(); ++i) {
+    on.push_back({machines[i].name, std::make_shared<const System>(systems[i])});
+    for (const std::optional<int>& size : sizes(r, systems[i])) gpus.push_back(size), runs.machine.push_back(i);
+  }
+  out.rows.resize(gpus.size());
+  /// Asks about every run that is still possible; one that is not says why.
+  const auto each = [&](auto&& ask) {
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      if (!out.rows[i].trouble.empty()) continue;
+      std::string trouble;
+      try {
+        ask(i);
+        continue;
+      } catch (const Refusal& error) {
+        if (error.missing()) throw;
+        trouble = error.text();
+      } catch (const RequestError& error) {
+        trouble = error.what();
+      }
+      out.rows[i] = {.system = systems[runs.machine[i]].name, .trouble = trouble};
+    }
+    if (std::none_of(out.rows.begin(), out.rows.end(), [](const ProjectedRun& row) { return row.trouble.empty(); }))
+      throw Refusal(out.rows.front().system + ": " + out.rows.front().trouble);
+  };
+  Prices prices = load_prices(r.prices);
+  prices.kind = r.price_kind;  // whether racks are bought decides what is paid for
+  const Calendar calendar{r, prices};
+  const std::vector<std::optional<Day>> own_days = own_days_of(r, machines, systems);
+  if (calendar.start) out.start = day_text(*calendar.start);
+  if (calendar.done_by) out.done_by = day_text(*calendar.done_by);
+  each([&](std::size_t i) {
+    const std::size_t m = runs.machine[i];
+    out.rows[i] = run_on(r, on[m], gpus[i], prices, calendar, own_days[m], batches);
+  });
+  const OwnMachinePrices own = own_prices_of(r.own_prices, r.price_kind, machines, systems, "own_prices");
+  const auto able = [&](std::size_t machine) {
+    for (std::size_t i = 0; i < gpus.size(); ++i)
+      if (runs.machine[i] == machine && out.rows[i].trouble.empty()) return true;
+    return false;
+  };
+  const PricedBy by = common_kind(systems, able, prices, own);
+  if (by.kind) out.price_kind = std::string{name(*by.kind)};
+  if (!by.why.empty()) out.no_price = by.why;
+  each([&](std::size_t i) {
+    ProjectedRun& row = out.rows[i];
+    const std::size_t m = runs.machine[i];
+    const Prices as = by.kind ? priced_as(prices, *by.kind, own, m) : prices;
+    pay(row, systems[m], as);
+    const double kept = row.goodput * kept_of_turns(r, *row.failures);
+    row.cost = priced(r, row, on[m], by.kind, own.gpu_hours[m] > 0 ? std::optional{own.gpu_hours[m]} : std::nullopt, kept);
+    const Time occupied = units::s(*row.cost->run_seconds);
+    add_times(row, r, calendar, occupied);
+    add_money(row, systems[m], occupied, as, by.kind);
+  });
+  return runs;
+}
+
+ProjectAnswer answer(const ProjectRequest& request) {
+  const auto sizes = [](const ProjectRequest& r, const System&) { return Sizes{r.gpus}; };
+  ProjectAnswer out = runs_of(request, sizes, true).all;
+  add_best(out);
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,131 @@
+/// \file stragglers.cpp
+/// Computes the step that waits for the slowest rank.
+
+#include <fabricost/plan/answers/stragglers.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+
+#include "text/quantile.hpp"
+
+namespace fabricost {
+namespace {
+
+/// One rank's time: a distribution or measurements.
+struct RankTimes {
+  Jitter jitter;
+  int barriers = 1;
+  IterationTimes times;
+  std::optional<MeasuredTimes> measured;
+
+  [[nodiscard]] double step(double ranks) const {
+    return measured ? measured->expected_maximum(ranks) : expected_step(jitter, ranks, barriers);
+  }
+  [[nodiscard]] double mean() const { return measured ? measured->mean() : jitter.mean; }
+  [[nodiscard]] double deviation() const { return measured ? measured->deviation() : jitter.deviation; }
+};
+
+void refuse_contradictions(const StragglersRequest& r) {
+  const bool by_mean = r.mean || r.deviation, by_percentile = r.p50 || r.p99;
+  if (r.times.has_value() + by_mean + by_percentile != 1)
+    throw Refusal(
+        "which times? Give measured ones (<times>), or <mean_seconds> and <deviation_seconds>, or <p50_seconds> and <p99_seconds>");
+  if (!r.ranks) throw Refusal("over how many ranks? Add <ranks>, as in <ranks=1024>", true);
+  if (r.times && r.shape) throw Refusal("<shape> is for <mean_seconds> or <p50_seconds>; measured times have their own");
+  if (by_mean && !(r.mean && r.deviation)) throw Refusal("<mean_seconds> and <deviation_seconds> go together");
+  if (by_percentile && !(r.p50 && r.p99)) throw Refusal("<p50_seconds> and <p99_seconds> go together");
+  if (r.times && r.barriers) throw Refusal("<barriers> cuts a distribution in parts; measured times are cut as they were measured");
+  if (!r.rails && (r.rails_lost || r.reroute || r.network_share)) throw Refusal("how many rails are there? Add <rails>, as in <rails=8>");
+  if (r.rails && !r.network_share)
+    throw Refusal("which share of a step waits for the network? Add <network_share>, as in <network_share=0.2>");
+}
+
+[[nodiscard]] RankTimes times_of(const StragglersRequest& r) {
+  RankTimes out{.jitter = {}, .barriers = r.barriers.value_or(1), .times = {}, .measured = {}};
+  if (r.mean) {
+    out.jitter = {r.shape.value_or(JitterShape::normal), r.mean->value(), r.deviation->value()};
+  } else if (r.p50) {
+    out.jitter = jitter_of_percentiles(r.p50->value(), r.p99->value(), r.shape.value_or(JitterShape::lognormal));
+  } else {
+    if (r.times->file.empty())
+      out.times.seconds = r.times->seconds;
+    else
+      out.times = read_iteration_times(r.times->file);
+    try {
+      out.measured.emplace(out.times.seconds);
+    } catch (const RequestError& error) {
+      throw Refusal(std::string{"<times>: "} + error.what());
+    }
+  }
+  return out;
+}
+
+/// Ranks whose mean is more than 5 % above the median rank's, the slowest first.
+[[nodiscard]] std::vector<SlowRank> slow_ranks(const IterationTimes& t) {
+  constexpr double slow_from = 1.05;
+  std::vector<SlowRank> out;
+  if (t.ranks < 3) return out;
+  std::vector<double> sorted = t.rank_means;
+  const double middle = io::upper_median(sorted);
+  for (std::size_t i = 0; i < t.rank_means.size(); ++i)
+    if (t.rank_means[i] > slow_from * middle) out.push_back({t.rank_names[i], units::s(t.rank_means[i])});
+  std::stable_sort(out.begin(), out.end(), [](const SlowRank& a, const SlowRank& b) { return a.mean > b.mean; });
+  return out;
+}
+
+void add_measured(StragglersAnswer& out, const RankTimes& t) {
+  out.times = static_cast<int>(t.measured->count());
+  out.p50 = units::s(t.measured->quantile(0.5));
+  out.p99 = units::s(t.measured->quantile(0.99));
+  out.measured_ranks = t.times.ranks;
+  out.slow_ranks = slow_ranks(t.times);
+  const std::vector<double>& slowest = t.times.slowest;
+  if (slowest.empty()) return;
+  out.slowest = units::s(std::accumulate(slowest.begin(), slowest.end(), 0.0) / static_cast<double>(slowest.size()));
+  out.alike = units::s(t.measured->expected_maximum(t.times.ranks));
+}
+
+/// Round numbers of ranks for the table, and the requested one.
+[[nodiscard]] std::vector<double> shown_ranks(double ranks) {
+  std::vector<double> out{1, 8, 64, 512, 4096, 16384, 131072};
+  if (std::find(out.begin(), out.end(), ranks) == out.end()) out.push_back(ranks);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace
+
+StragglersAnswer answer(const StragglersRequest& r) {
+  check_ranges(r);
+  refuse_contradictions(r);
+  const RankTimes t = times_of(r);
+  const double ranks = *r.ranks, slow = slow_factor(r.slow, ranks), step = t.step(ranks);
+  StragglersAnswer out;
+  out.ranks = ranks, out.mean = units::s(t.mean()), out.deviation = units::s(t.deviation());
+  out.step = units::s(step), out.efficiency = t.mean() / step;
+  if (t.measured) {
+    add_measured(out, t);
+  } else {
+    out.shape = std::string{jitter_shape_names[static_cast<std::size_t>(t.jitter.shape)]};
+    out.barriers = t.barriers;
+  }
+  if (!r.slow.empty()) {
+    double share = 0;
+    for (const SlowKind& kind : r.slow) share += kind.share;
+    out.somebody_late = somebody_late(std::min(1.0, share), ranks);
+    out.slow_factor = slow;
+    out.slow_step = units::s(step * slow);
+  }
+  if (r.rails) {
+    out.rails = r.rails, out.rails_lost = r.rails_lost.value_or(1);
+    const double factor = lost_rail_factor(*out.rails, *out.rails_lost, r.reroute.value_or(LostRail::spread));
+    out.network_factor = factor;
+    out.rails_step_factor = network_slowed(1, *r.network_share, factor);
+    out.rails_step = units::s(network_slowed(step, *r.network_share, factor));
+  }
+  for (const double n : shown_ranks(ranks)) out.by_ranks.push_back({n, units::s(t.step(n)), t.mean() / t.step(n), slow_factor(r.slow, n)});
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,49 @@
+#pragma once
+/// \file own_machines.hpp
+/// Prices and days that a request gives for single machines, by their names in the request or their own. Private.
+
+#include <fabricost/plan/answers/compare.hpp>
+#include <fabricost/plan/economics/days.hpp>
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricost {
+
+/// Which of the machines a name means. \param machines as requested \param systems the same, loaded \throws Refusal naming the field and
+/// all machines where it means none
+[[nodiscard]] inline std::vector<std::size_t> machines_named(const std::string& name, const std::vector<Machine>& machines,
+                                                             const std::vector<System>& systems, std::string_view field) {
+  std::vector<std::size_t> out;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < systems.size(); ++i) {
+    names.push_back(systems[i].name);
+    if (name == systems[i].name || name == machines[i].name) out.push_back(i);
+  }
+  if (out.empty()) throw Refusal(fmt::format("<{}>: {}", field, unknown_text(name, "one of the machines", names)));
+  return out;
+}
+
+/// The user's own prices by machine. \throws Refusal as machines_named
+[[nodiscard]] inline OwnMachinePrices own_prices_of(const std::vector<OwnPrice>& given, std::optional<PriceKind> kind,
+                                                    const std::vector<Machine>& machines, const std::vector<System>& systems,
+                                                    std::string_view field) {
+  OwnMachinePrices out;
+  out.kind = kind;
+  out.gpu_hours.assign(systems.size(), 0);
+  for (const OwnPrice& own : given)
+    for (const std::size_t i : machines_named(own.machine, machines, systems, field)) out.gpu_hours[i] = own.dollars_per_gpu_hour;
+  return out;
+}
+
+/// The day that a field names. \throws Refusal
+[[nodiscard]] inline Day day_of(const std::string& text, std::string_view field) {
+  if (const auto out = parse_day(text)) return *out;
+  throw Refusal(fmt::format("<{}>: \"{}\" is no day; write 2027-03-31, 2027-03 or 2027-Q1", field, text.substr(0, 40)));
+}
+
+}  // namespace fabricost

@@ -1,0 +1,134 @@
+#pragma once
+/// \file varied.hpp
+/// The unknowns that a question can vary or solve for: a count of the job, a dial of the machine, any value of the machine's file by its
+/// path, any option of the question; and the values each takes. Private.
+
+#include "answers/typed/models_from_text.hpp"
+#include "specs/parts/dials.hpp"
+
+#include <fabricost/hardware/dials.hpp>
+#include <fabricost/specs/declared_dials.hpp>
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricost::varied {
+
+/// Values of the last five are put in before a machine is read or a question is made.
+enum class Kind : unsigned char { gpus, nodes, batch, sequence, isl, osl, dial, declared, path, option, system, gpu };
+
+struct Varied {
+  std::string name, unit{};  ///< unit as printed; empty: a count, or none
+  Kind kind{};
+  std::optional<Dial> dial{};
+  double worth = 1;                   ///< SI units of one of the unit; 1: a count, or of a unit that a file declares
+  bool whole = true;                  ///< takes whole numbers only
+  bool words = false;                 ///< takes names
+  Range range{};                      ///< of an option
+  std::vector<std::string> values{};  ///< that the file of a declared dial names
+
+  [[nodiscard]] bool read_anew() const { return kind >= Kind::declared; }
+  /// A rate or a size of the machine, whose values are written with their unit.
+  [[nodiscard]] bool is_quantity() const { return dial && worth != 1; }
+  /// A rate of a link, which is written with its direction.
+  [[nodiscard]] bool of_link() const { return dial && io::is_link_rate(*dial); }
+  /// Its unit is the one its values are written in.
+  [[nodiscard]] bool any_unit() const { return kind == Kind::path || kind == Kind::option || kind == Kind::declared; }
+};
+
+/// An option of a question that can be varied.
+struct Option {
+  std::string_view name, typed;  ///< of the field; as the command has it, without dashes
+  bool number = false, whole = false;
+  Range range{};
+};
+
+/// The options of a question, without counts, names of the machine, and options of printing.
+template <HasFields Request>
+[[nodiscard]] const std::vector<Option>& options_of() {
+  static constexpr std::array<std::string_view, 10> others{"system", "gpus",        "global_batch", "sequence", "isl",
+                                                           "osl",    "calibration", "top",          "unknown",  "over"};
+  static const std::vector<Option> out = [] {
+    std::vector<Option> all;
+    for_each_field<Request>([&](const auto& field) {
+      using T = typename std::remove_cvref_t<decltype(field)>::Value;
+      if constexpr (!is_list<T>) {
+        constexpr bool whole = std::same_as<T, int> || std::same_as<T, std::optional<int>>;
+        constexpr bool number = whole || std::same_as<Numbers<T>, double> || std::same_as<Numbers<T>, std::optional<double>>;
+        if (!field.name.empty() && std::find(others.begin(), others.end(), field.name) == others.end())
+          all.push_back({field.name, field.option.substr(std::min<std::size_t>(2, field.option.size())), number, whole, field.range});
+      }
+    });
+    return all;
+  }();
+  return out;
+}
+
+/// Whether an option differs from its default.
+template <HasFields Request>
+[[nodiscard]] bool is_given(const Request& request, std::string_view name) {
+  static const Request defaults{};
+  bool out = false;
+  for_each_field<Request>([&](const auto& field) {
+    const auto &value = request.*(field.member), &other = defaults.*(field.member);
+    if constexpr (requires { value == other; })
+      out = out || (field.name == name && !(value == other));
+    else if constexpr (requires { value.name == other.name; })  // a model, a stack
+      out = out || (field.name == name && (value.name != other.name || value.value != other.value));
+  });
+  return out;
+}
+
+/// Gives an option its value as a person wrote it. \param named the field, for messages \throws Refusal
+template <HasFields Request>
+void put_option(Request& request, std::string_view name, const std::string& value, std::string_view named) {
+  for_each_field<Request>([&](const auto& field) {
+    using T = typename std::remove_cvref_t<decltype(field)>::Value;
+    if constexpr (!is_list<T>) {
+      if (field.name != name) return;
+      try {
+        from_text(value, name, field.amount, field.range, request.*(field.member));
+      } catch (const RequestError& error) {
+        throw Refusal(fmt::format("<{}>: {}", named, error.what()));
+      }
+    }
+  });
+}
+
+/// The present value of a dial; empty: the machine has no such part.
+[[nodiscard]] std::optional<double> standing(const System& system, Dial dial);
+
+/// The unknowns that a question offers.
+struct Offered {
+  bool serving = false;
+  const std::vector<Option>& options;
+  std::vector<DeclaredDial> declared{};
+  bool many = false;  ///< machines and GPUs by name, and an engine's batch, too
+};
+
+/// Dials that files of machines declare, each name once; of a saved machine those of the one it extends. \throws SpecError, RequestError
+[[nodiscard]] std::vector<DeclaredDial> declared_by(const std::vector<std::string>& machines);
+
+/// \param field of the request, for messages \throws Refusal with names near it
+[[nodiscard]] Varied named(const std::string& text, const Offered& offered, std::string_view field);
+
+/// Numbers in the unit of the unknown, ascending, without repeats; or words, in the order given.
+struct Values {
+  std::vector<double> numbers{};
+  std::vector<std::string> words{};
+};
+/// "25:400:x2GB/s per direction", "8,16,36,72", "1:16:+1", "none,full". Sets the unit of one that has any. \throws Refusal
+[[nodiscard]] Values values_of(const std::string& text, Varied& varied, std::string_view field);
+
+/// A value as it is written behind the name: "12.5GB/s".
+[[nodiscard]] std::string written(const Varied& varied, double value);
+/// "dial.nic.bandwidth=5e10B/s", "tiers.nic.latency=2us", "gpu=h200-sxm". \param value as written
+[[nodiscard]] std::string override_of(const Varied& varied, const std::string& value);
+[[nodiscard]] std::string override_of(const Varied& varied, double value);
+
+}  // namespace fabricost::varied

@@ -1,0 +1,153 @@
+/// \file compare.cpp
+/// fabricost compare: the answer as text.
+
+#include "cli/face.hpp"
+#include "cli/subcommands.hpp"
+#include "faces/planned.hpp"
+#include "text/term_words.hpp"
+
+#include <fabricost/plan/answers/compare.hpp>
+#include <fabricost/plan/pictures/compare.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fabricost::cli {
+namespace {
+
+/// Bars of tokens per second and GPU.
+void add_bars(Page& page, const std::vector<Compared>& all) {
+  constexpr double width = 50;
+  double top = 0;
+  std::size_t longest = 0;
+  for (const Compared& c : all) top = std::max(top, c.tokens_per_gpu), longest = std::max(longest, c.system.size());
+  for (const Compared& c : all)
+    if (c.trouble.empty())
+      page.line("{:<{}}  {} {:.4g}", c.system, longest,
+                std::string(static_cast<std::size_t>(std::lround(width * c.tokens_per_gpu / top)), '#'), c.tokens_per_gpu);
+}
+
+/// The share of each term, machines side by side; terms below 1 % on all machines are left out.
+void add_shares(Page& page, const std::vector<Compared>& all) {
+  Cells headings{""};
+  std::vector<std::pair<std::string, std::vector<double>>> rows;
+  std::vector<const Compared*> able;
+  for (const Compared& c : all)
+    if (c.trouble.empty()) able.push_back(&c), headings.push_back(">" + c.system);
+  for (std::size_t i = 0; i < able.size(); ++i)
+    for (const TimeTerm& t : able[i]->terms) {
+      const std::string words{io::term_words(t.name)};
+      auto at = std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.first == words; });
+      if (at == rows.end()) at = rows.insert(rows.end(), {words, std::vector<double>(able.size())});
+      at->second[i] += share_of(t, able[i]->terms);
+    }
+  TextTable out{headings};
+  for (const auto& [words, shares] : rows) {
+    if (std::none_of(shares.begin(), shares.end(), [](double share) { return std::fabs(share) >= 0.01; })) continue;
+    Cells cells{words};
+    for (const double share : shares) cells.push_back(percent(share, 0));
+    out.row(cells);
+  }
+  page.table(out);
+}
+
+/// Whether the machines that can do the job run in different precisions.
+[[nodiscard]] bool formats_differ(const std::vector<Compared>& all) {
+  const Compared* first = nullptr;
+  for (const Compared& c : all) {
+    if (!c.trouble.empty()) continue;
+    if (first != nullptr && c.precision != first->precision) return true;
+    first = &c;
+  }
+  return false;
+}
+
+/// The kinds of prices that the costs use, as sentences.
+[[nodiscard]] std::string money_text(const CompareAnswer& of) {
+  if (!of.price_kind) return fmt::format("Money is left out: {}; give one with --price NAME=USD.", *of.no_price);
+  std::string out = *of.price_kind == "on_demand"  ? "Money is rent on demand, list prices of several sellers"
+                    : *of.price_kind == "reserved" ? "Money is rent committed for a year or so"
+                                                   : "Money is what owning costs";
+  std::string given;
+  for (const Compared& c : of.all)
+    if (c.price_kind == PriceKind::stated) given += (given.empty() ? "" : ", ") + c.system;
+  if (!given.empty()) out += fmt::format("; of {} as given", given);
+  if (of.no_price) out += fmt::format("; {}: give one with --price NAME=USD", *of.no_price);
+  return out + ".";
+}
+
+void compared_text(Page& page, const CompareAnswer& of) {
+  const std::vector<Compared>& all = of.all;
+  const bool train = of.job == "train";
+  page.title(of.title);
+  TextTable rows{"machine",
+                 train ? "" : "weights",  // the title of a training job names its one precision
+                 train ? ">s a step" : ">ms a token",
+                 ">nine in ten",
+                 ">tokens/s/GPU",
+                 ">$/GPU-hour",
+                 ">$/M tokens",
+                 ">J/token",
+                 ">MW",
+                 train ? "takes most besides computing" : "takes most"};
+  const double unit = train ? 1 : 1e3;
+  for (const Compared& c : all) {
+    if (!c.trouble.empty()) continue;
+    const TimeTerm max = largest_term(c);
+    rows.row(c.system, train ? "" : std::string{c.precision}, figure(unit * c.seconds),
+             fmt::format("{:.3g} to {:.3g}", unit * c.low, unit * c.high), figure(c.tokens_per_gpu),
+             c.gpu_hour > 0 ? figure(c.gpu_hour) : "", c.dollars ? figure(*c.dollars, 3) : "?",
+             c.joules ? figure(*c.joules * 1e-6, 3) : "?", c.joules ? figure(c.megawatts, 3) : "?",
+             fmt::format("{}, {:.0f} %", io::term_words(max.name), 100 * share_of(max, c.terms)));
+  }
+  page.table(rows);
+  if (formats_differ(all)) page.say("Weights are fp8 where the GPU multiplies in it, else bf16; --precision gives all machines one.");
+  page.width = 120;
+  for (const ComparedAnswer& row : of.rows)
+    if (!row.trouble.empty()) page.say("{}: {}", row.system, row.trouble);
+  page.width = 100;
+  page.section("Tokens per second and GPU"), add_bars(page, all);
+  page.section(train ? "Where a step goes" : "Where the time of a token goes"), add_shares(page, all);
+  page.section("Laid out as");
+  TextTable layouts{"", ""};
+  for (const ComparedAnswer& row : of.rows)
+    if (row.trouble.empty()) layouts.row(row.system, row.layout);
+  page.table(layouts);
+  for (const ComparedAnswer& row : of.rows)
+    if (row.against_usual) page.say("{}: {}", row.system, *row.against_usual);
+  for (const ComparedAnswer& row : of.rows)
+    if (row.used_gpus)
+      page.say("{}: {} of {} GPUs work, {} stay idle: no layout of all is as fast. Figures a GPU are of all.", row.system, *row.used_gpus,
+               of.gpus, of.gpus - *row.used_gpus);
+  for (const Compared& c : all)
+    if (c.part_of_domain)
+      page.say(
+          "{}: rented by the node, the job pays for its own nodes only; where the rack is bought it pays for all of it "
+          "(--price-kind owned).",
+          c.system);
+    else if (c.idle_gpus > 0)
+      page.say(
+          "{}: {} GPUs of the scale-up domains or racks that the job takes stay idle; they are in the money and the energy. Of the "
+          "fastest layouts this is the one that pays for the fewest GPU-seconds; plan lists the fastest first.",
+          c.system, c.idle_gpus);
+  page.say("GPUs that share a layer's matrices: tp; stages of layers: pp; {}",
+           train
+               ? "parts of a sequence: cp; experts: ep; copies of the model: dp, which share optimizer (zero 1), gradients (2) and weights "
+                 "(3)."
+               : "experts: ep; so many engines, each with a batch of requests.");
+  page.say("Nine in ten measured runs should fall into the range given. {} Joules and megawatts are the site's, with cooling.",
+           money_text(of));
+  page.add("\n");
+  page.say(of.verdict);
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, Runner& runner) {
+  add_face<CompareRequest>(
+      app, runner, "compare", "The best machines make of a job, side by side",
+      "Example: fabricost compare dgx-b200 gb200-nvl72 --train -m moe-1.8t -g 1152 -b 2304", compared_text,
+      Writes{"--plot", "Write a picture (SVG)", [](const CompareAnswer& a) { return comparison_svg(a.all, a.title); }});
+}
+
+}  // namespace fabricost::cli

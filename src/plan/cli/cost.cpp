@@ -1,0 +1,124 @@
+/// \file cost.cpp
+/// fabricost cost: the answer as text.
+
+#include "cli/face.hpp"
+#include "cli/subcommands.hpp"
+#include "faces/planned.hpp"
+
+#include <fabricost/plan/answers/cost.hpp>
+
+namespace fabricost::cli {
+namespace {
+
+[[nodiscard]] std::string kind_text(const std::string& kind) {
+  return kind == "on_demand" ? "on demand" : kind == "stated" ? "as stated" : kind;
+}
+
+[[nodiscard]] std::string either(const std::optional<double>& dollars) { return dollars ? dollars_text(*dollars) : "unknown"; }
+
+void money_rows(TextTable& table, const MoneyAnswer& m) {
+  const auto part = [](std::string_view words, const std::optional<double>& dollars) {
+    return dollars ? fmt::format("{}{}", words, dollars_text(*dollars)) : std::string{};
+  };
+  table.row("rented", either(m.rented_dollars), m.rented_dollars ? "" : "no price is known; add --price-gpu-hour");
+  table.row("or owned", either(m.owned_dollars),
+            m.owned_dollars
+                ? fmt::format("servers {}, network {}{}{}, electricity {}, site {}", dollars_text(*m.servers_dollars),
+                              dollars_text(m.network_dollars), part(", storage ", m.storage_dollars),
+                              part(", interest ", m.interest_dollars), dollars_text(*m.electricity_dollars), dollars_text(*m.site_dollars))
+            : m.servers_dollars ? "no power is known"
+                                : "no price of a server is known; add --price-server");
+  if (m.joules) table.row("energy", *m.joules >= 3.6e6 ? large_text(*m.joules / 3.6e3, "Wh") : large_text(*m.joules, "J"), "with cooling");
+}
+
+[[nodiscard]] std::string network_text(const CostAnswer& a) {
+  std::string out;
+  if (a.network != ScaleOut::rail) out += fmt::format("{}, ", name(a.network));
+  if (a.network_ports > 0)
+    out += (a.network == ScaleOut::dragonfly ? "" : fmt::format("{} tiers, ", a.network_tiers)) +
+           fmt::format("{:.0f} switch ports, ", a.network_ports);
+  out += fmt::format("{:.0f} cables", a.network_cables);
+  if (a.network_taper > 1) out += fmt::format(", tapered {:.3g}:1", a.network_taper);
+  if (a.network != ScaleOut::rail) out += fmt::format(", {:.0f} transceivers", a.transceivers);
+  return out + (a.network_share ? fmt::format("; {:.1f} % of all", 100 * *a.network_share) : "");
+}
+
+void add_machine(Page& page, const CostAnswer& a) {
+  TextTable table{"", ">", ""};
+  table.row("price", a.dollars_per_gpu_hour ? figure(*a.dollars_per_gpu_hour) + " USD a GPU-hour" : "unknown",
+            a.gpu_hour_kind ? fmt::format("{}, {}: {}", kind_text(*a.gpu_hour_kind), a.gpu_hour_confidence, a.gpu_hour_source) : "");
+  if (a.servers_dollars)
+    table.row("servers", dollars_text(*a.servers_dollars),
+              fmt::format("{} a GPU; {}", dollars_text(*a.server_dollars_per_gpu), a.server_source));
+  if (a.network_cables > 0) table.row("network", dollars_text(a.network_dollars), network_text(a));
+  if (a.rated_watts) {
+    table.row("power, rated", large_text(*a.rated_watts, "W"), fmt::format("{}: {}", a.power_confidence, a.power_source));
+    table.row("power, drawn", large_text(*a.racks_watts + *a.switches_watts, "W"),
+              fmt::format("{:.0f} % of the rating{}", 100 * a.load,
+                          a.network_tiers > 0 ? ", switches " + large_text(*a.switches_watts, "W") : ""));
+    table.row("power, site", large_text(*a.site_watts, "W"), fmt::format("PUE {:.3g}", a.pue));
+  } else {
+    table.row("power", "unknown", "add it with --set, as in --set power=\"10 kW\"");
+  }
+  page.table(table);
+  if (!a.network_note.empty()) page.say(a.network_note);
+}
+
+void add_share(Page& page, const CostAnswer& a, double a_day) {
+  TextTable table{"", ">", ""};
+  table.row(
+      {"a day", dollars_text(a_day),
+       fmt::format("{:.4g} x {:.0f} = {:.2f} GPUs x 24 h x {:.4g} USD", a.share, a.paid_gpus, a.share_gpus, a_day / 24 / a.share_gpus)});
+  table.row("30 days", dollars_text(*a.share_dollars_per_30_days));
+  table.row("a year", dollars_text(*a.share_dollars_per_year));
+  if (a.payback_days)
+    table.row("pays back", duration_text(day_seconds * *a.payback_days),
+              fmt::format("{} saving that share", dollars_text(*a.upgrade_dollars)));
+  page.table(table);
+}
+
+/// \param first a row before those of the money; may be empty
+void add_money(Page& page, const MoneyAnswer& m, const Cells& first = {}) {
+  TextTable table{"", ">", ""};
+  if (!first.empty()) table.row(first);
+  money_rows(table, m);
+  page.table(table);
+}
+
+void cost_text(Page& page, const CostAnswer& a) {
+  const std::string paid = a.paid_gpus > a.gpus ? fmt::format(": {:.0f} are paid for", a.paid_gpus) : "";
+  const std::string whole = a.part_of_rack ? paid + ", rented by the node; a rack that is bought (--price-kind owned) is paid for whole"
+                            : paid.empty() ? ""
+                                           : paid + ", in whole racks";
+  page.title("{:.0f} GPUs of {}{}", a.gpus, a.system, whole), add_machine(page, a);
+  page.section("One hour"), add_money(page, a.hour);
+  if (a.break_even_seconds && *a.break_even_use <= 1)
+    page.say(
+        "Buying for {} costs less than renting after {:.3g} months of use, interest, electricity and site included; over {:.3g} years "
+        "if it is busy {:.0f} % of the time.",
+        dollars_text(*a.capital_dollars), *a.break_even_seconds * 12 / 31557600, a.lifetime_years, 100 * *a.break_even_use);
+  else if (a.break_even_use)
+    page.say("Renting costs less than buying for {}, even if it is busy for all {:.3g} years.", dollars_text(*a.capital_dollars),
+             a.lifetime_years);
+  if (a.share_dollars_per_day) page.section("{:.3g} % of the time", 100 * a.share), add_share(page, a, *a.share_dollars_per_day);
+  if (a.million_tokens) {
+    page.section("One million tokens");
+    add_money(page, *a.million_tokens,
+              {"tokens/s", large_text(*a.tokens_per_second * a.goodput),
+               a.rate_source + (a.goodput < 1 ? fmt::format(", {:.3g} % of it kept", 100 * a.goodput) : "")});
+  }
+  if (a.run) {
+    page.section(*a.run_tokens > 0 ? large_text(*a.run_tokens) + " tokens" : figure(*a.run_seconds / 3600) + " h");
+    add_money(page, *a.run, {"takes", duration_text(*a.run_seconds), large_text(*a.run_gpu_hours) + " GPU-hours"});
+  }
+  page.add(fmt::format("\nPrices: {} of {}; they move, so put your own in (--price-gpu-hour, --prices FILE).\n", a.prices, a.prices_date));
+}
+
+}  // namespace
+
+void add_cost(CLI::App& app, Runner& runner) {
+  add_face<CostRequest>(app, runner, "cost", "What GPUs, tokens and training runs cost in dollars and joules",
+                        "Example: fabricost cost --system dgx-h100 --gpus 1024 --model llama3-70b --mfu 40% --tokens 1T", cost_text);
+}
+
+}  // namespace fabricost::cli

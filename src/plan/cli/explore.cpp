@@ -1,0 +1,219 @@
+/// \file explore.cpp
+/// fabricost explore: the answer as text, and all points as CSV.
+
+#include "cli/face.hpp"
+#include "cli/subcommands.hpp"
+#include "faces/planned.hpp"
+#include "text/csv.hpp"
+
+#include <fabricost/plan/answers/cost.hpp>
+#include <fabricost/plan/answers/design/explore.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <tuple>
+
+namespace fabricost::cli {
+namespace {
+
+struct ExploreTyped : GivenOptions {
+  OutputPath csv;
+  bool train = false, serve = false;
+};
+
+[[nodiscard]] std::string value_text(const ExploreValue& value) {
+  const double* const number = std::get_if<double>(&value);
+  if (number == nullptr) return std::get<std::string>(value);
+  return *number == std::floor(*number) ? fmt::format("{:.0f}", *number) : fmt::format("{:.4g}", *number);
+}
+
+/// "step, s", "$/M tokens", "J/token", "MW": as people compare them.
+struct Heading {
+  std::string text;
+  double worth = 1;
+};
+[[nodiscard]] Heading heading_of(const ExploreObjective& objective) {
+  if (objective.name == "dollars_per_million_tokens") return {"$/M tokens"};
+  if (objective.name == "joules_per_million_tokens") return {"J/token", 1e6};
+  if (objective.name == "watts") return {"MW", 1e6};
+  if (objective.name == "tpot_seconds" || objective.name == "ttft_seconds") return {objective.name.substr(0, 4) + ", ms", 1e-3};
+  if (objective.name == "step_seconds") return {"step, s"};
+  if (objective.name == "tokens_per_second_per_user") return {"tokens/s/user"};
+  if (objective.name == "tokens_per_second_per_gpu") return {"tokens/s/GPU"};
+  if (objective.name == "tokens_per_second") return {"tokens/s"};
+  return {objective.unit.empty() ? objective.name : objective.name + ", " + objective.unit};
+}
+
+[[nodiscard]] const ExplorePoint* point_of(const ExploreAnswer& a, std::optional<int> number) {
+  return number ? &a.points[static_cast<std::size_t>(*number - a.points.front().number)] : nullptr;
+}
+
+[[nodiscard]] std::string number_text(const std::optional<double>& value, double worth) {
+  return value ? fmt::format("{:.4g}", *value / worth) : "?";
+}
+
+/// The axes' values of one point.
+[[nodiscard]] std::string place_text(const ExploreAnswer& a, const ExplorePoint& point) {
+  std::string out;
+  for (std::size_t i = 0; i < point.at.size(); ++i) {
+    const std::string& unit = a.axes[i].unit;
+    out += fmt::format("{}{} {}{}{}", i > 0 ? ", " : "", point.at[i].first, value_text(point.at[i].second), unit.empty() ? "" : " ", unit);
+  }
+  return out;
+}
+
+/// The points to print: those of the front; if all points are few, then also the others, by the first objective.
+[[nodiscard]] std::vector<int> shown_points(const ExploreAnswer& a) {
+  constexpr std::size_t few = 24, most = 40;
+  std::vector<int> out(a.front.begin(), a.front.begin() + static_cast<std::ptrdiff_t>(std::min(a.front.size(), most)));
+  if (a.points.size() > few) return out;
+  std::vector<int> others;
+  for (const ExplorePoint& point : a.points)
+    if (!point.front) others.push_back(point.number);
+  const auto rank = [&](int number) {
+    const ExplorePoint& point = *point_of(a, number);
+    const std::optional<double> first = point.objectives.front().second;
+    return std::tuple{!point.trouble.empty(), !point.meets, first ? *first * (a.objectives.front().more_is_better ? -1 : 1) : 0.0};
+  };
+  std::stable_sort(others.begin(), others.end(), [&](int one, int other) { return rank(one) < rank(other); });
+  out.insert(out.end(), others.begin(), others.end());
+  return out;
+}
+
+void add_points(Page& page, const ExploreAnswer& a) {
+  Cells headings;
+  for (const ExploreAxis& axis : a.axes)
+    headings.push_back((axis.words.empty() ? ">" : "") + axis.name + (axis.unit.empty() ? "" : ", " + axis.unit));
+  const auto varied = [&](const ExploreObjective& objective) {
+    return std::any_of(a.axes.begin(), a.axes.end(), [&](const ExploreAxis& axis) { return axis.name == objective.name; });
+  };
+  for (const ExploreObjective& objective : a.objectives)
+    if (!varied(objective)) headings.push_back(">" + heading_of(objective).text);
+  headings.insert(headings.end(), {"laid out as", "takes most besides computing", ""});
+  TextTable rows{headings};
+  const std::vector<int> shown = shown_points(a);
+  const bool all = a.front.size() < a.points.size() && shown.size() == a.points.size();
+  for (const int number : shown) {
+    const ExplorePoint& point = *point_of(a, number);
+    Cells cells;
+    for (const auto& [axis, value] : point.at) cells.push_back(value_text(value));
+    for (std::size_t j = 0; j < a.objectives.size(); ++j)
+      if (!varied(a.objectives[j])) cells.push_back(number_text(point.objectives[j].second, heading_of(a.objectives[j]).worth));
+    const bool runs = point.trouble.empty();
+    cells.insert(cells.end(), {runs ? point.layout : "", runs ? point.binds : shortened(point.trouble, 70),
+                               a.knee == number       ? "knee"
+                               : all && point.front   ? "front"
+                               : !point.meets && runs ? "beyond a limit"
+                                                      : ""});
+    rows.row(cells);
+  }
+  page.table(rows);
+  if (a.front.size() > shown.size()) page.line("... {} more: --json or --csv FILE has all.", a.front.size() - shown.size());
+}
+
+/// Elasticities and the worth of more, part by part, at the chosen point.
+void add_parts(Page& page, const ExploreAnswer& a) {
+  const ExplorePoint* const point = point_of(a, a.chosen);
+  if (point == nullptr || a.worth.empty()) return;
+  page.section("What more of a part gives at {}{}", place_text(a, *point), a.knee ? ", the knee" : "");
+  const bool priced = a.worth.front().dollars_per_gpu_hour.has_value();
+  Cells headings{"part", "more", ">tokens/s"};
+  if (priced) headings.emplace_back(">worth, $/GPU-hour");
+  for (const auto& [objective, by] : point->elasticities)
+    for (const ExploreObjective& one : a.objectives)
+      if (one.name == objective) {
+        const std::string heading = heading_of(one).text;
+        headings.push_back(">d " + heading.substr(0, heading.find(", ")));
+      }
+  TextTable rows{headings};
+  for (const ExploreWorth& one : a.worth) {
+    Cells cells{one.dial, one.change, fmt::format("{:+.2f} %", 100 * one.gain)};
+    if (priced) cells.push_back(fmt::format("{:.3f}", *one.dollars_per_gpu_hour));
+    for (const auto& [objective, by] : point->elasticities) {
+      const auto at = std::find_if(by.begin(), by.end(), [&](const auto& each) { return each.first == one.dial; });
+      cells.push_back(at != by.end() ? fmt::format("{:+.3f}", at->second) : "");
+    }
+    rows.row(cells);
+  }
+  page.table(rows);
+  page.say(
+      "Layouts are searched again for tokens/s{}; d is by how many percent an objective changes with one percent more of the part, its "
+      "layout held.",
+      priced ? ", and worth is what the GPU-hour may cost more at equal dollars per token" : "");
+}
+
+void explored_text(Page& page, const ExploreAnswer& a) {
+  const auto run = std::count_if(a.points.begin(), a.points.end(), [](const ExplorePoint& p) { return p.trouble.empty(); });
+  const auto meet = std::count_if(a.points.begin(), a.points.end(), [](const ExplorePoint& p) { return p.meets; });
+  page.title(a.title);
+  const bool limited = std::any_of(a.objectives.begin(), a.objectives.end(), [](const ExploreObjective& o) { return o.limit.has_value(); });
+  page.say("{} of {} can run{}{}.", run, a.points.size(), limited ? fmt::format(", {} are within the limits", meet) : "",
+           a.front.empty() ? "" : fmt::format("; {} on the front, which no other beats in all that counts", a.front.size()));
+  if (run == 0) return page.say("Nothing can run: " + a.points.back().trouble);
+  if (a.front.empty() && shown_points(a).empty()) return;
+  page.add("\n");
+  add_points(page, a), add_parts(page, a);
+  if (a.price_kind == "owned")
+    page.say("Dollars are what owning costs: servers at their listed price, ports and cables by the NICs' rate.");
+  else if (a.price_kind)
+    page.say("Dollars are rent, {}, which no dial moves.",
+             *a.price_kind == "reserved" ? "committed for a year or so" : "list prices on demand");
+  if (a.no_price)
+    page.say("{}: {}; give one with --price NAME=USD.", a.price_kind ? "Rows without dollars" : "Money is left out", *a.no_price);
+}
+
+[[nodiscard]] std::string csv_of(const ExploreAnswer& a) {
+  const auto number = [](double x) { return fmt::format("{:.10g}", x); };
+  std::string out = "number";
+  for (const ExploreAxis& axis : a.axes) out += "," + io::csv_quoted(axis.name);
+  for (const ExploreObjective& objective : a.objectives) out += "," + io::csv_quoted(objective.name);
+  out += ",low_seconds,high_seconds,meets,front,layout,binds,trouble\n";
+  for (const ExplorePoint& point : a.points) {
+    Cells cells{std::to_string(point.number)};
+    for (const auto& [axis, value] : point.at) {
+      const double* const plain = std::get_if<double>(&value);
+      cells.push_back(plain != nullptr ? number(*plain) : io::csv_quoted(std::get<std::string>(value)));
+    }
+    for (const auto& [objective, value] : point.objectives) cells.push_back(value ? number(*value) : "");
+    const auto [low, high] = point.interval_seconds;
+    const bool runs = point.trouble.empty();
+    cells.insert(cells.end(), {runs ? number(low) : "", runs ? number(high) : "", point.meets ? "1" : "0", point.front ? "1" : "0",
+                               io::csv_quoted(point.layout), io::csv_quoted(point.binds), io::csv_quoted(point.trouble)});
+    out += joined(cells, ",") + "\n";
+  }
+  return out;
+}
+
+template <class Request>
+[[nodiscard]] std::string answered(const ExploreTyped& o, const Terminal& terminal) {
+  const auto found = spelled_answer(request_of<Request>(o.typed));
+  if (!o.csv.empty()) write_output(o.csv, csv_of(found), "--csv");
+  return shown(found, o.json, terminal, explored_text);
+}
+
+[[nodiscard]] std::string run(const ExploreTyped& o, const Terminal& terminal) {
+  if (o.serve == o.train) throw RequestError("explore for what? Say --train or --serve");
+  o.train ? refuse_beyond<ExploreRequest, ExploreServeRequest>(o.typed, "--serve")
+          : refuse_beyond<ExploreServeRequest, ExploreRequest>(o.typed, "--train");
+  return o.train ? answered<ExploreRequest>(o, terminal) : answered<ExploreServeRequest>(o, terminal);
+}
+
+}  // namespace
+
+void add_explore(CLI::App& app, Runner& runner) {
+  const auto o = std::make_shared<ExploreTyped>();
+  CLI::App& sub = *app.add_subcommand("explore", "Many machines at one job: the best, and what more of a part is worth");
+  sub.add_flag("--train", o->train, "Training");
+  sub.add_flag("--serve", o->serve, "Serving");
+  add_options<ExploreRequest>(sub, o->typed);
+  Runner::output(*sub.add_option("--csv", o->csv.path, "Write all points as CSV")->option_text("FILE"));
+  sub.add_flag("--json", o->json, "Print JSON");
+  add_options<ExploreServeRequest>(sub, o->typed, "Serving");
+  sub.footer(
+      "Example: fabricost explore --train -m llama3-70b -s dgx-h100 -g 512 -b 512 --vary domain=8,16,32\n"
+      "         fabricost explore --serve -m llama3-70b -g 64 -s dgx-h100 --vary batch=1:256:x2");
+  runner.add(sub, [o](const Terminal& terminal) { return run(*o, terminal); });
+}
+
+}  // namespace fabricost::cli

@@ -1,0 +1,201 @@
+/// \file need.cpp
+/// fabricost need: the answers as text.
+
+#include "cli/face.hpp"
+#include "cli/subcommands.hpp"
+#include "faces/planned.hpp"
+
+#include <fabricost/plan/answers/design/need.hpp>
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+namespace fabricost::cli {
+namespace {
+
+struct NeedOptions : GivenOptions {
+  bool train = false, serve = false;
+};
+
+/// A requested value in the fewest digits: "31.8", "32768"
+[[nodiscard]] std::string min_text(double value) {
+  return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
+}
+
+[[nodiscard]] std::string with_unit(double value, const std::string& unit) {
+  return fmt::format("{}{}{}", min_text(value), unit.empty() ? "" : " ", unit);
+}
+
+/// What the layout does to fit beside sharding: "; full recomputation of 12 layers, 60 % of the optimizer's states in host memory".
+[[nodiscard]] std::string means_text(const PlannedLayout& l) {
+  std::vector<std::string> means;
+  if (l.recompute == recompute_names[static_cast<std::size_t>(Recompute::selective)])
+    means.push_back("selective recomputation" + (l.recompute_modules.empty() ? "" : " of " + l.recompute_modules));
+  if (l.recompute == recompute_names[static_cast<std::size_t>(Recompute::full)])
+    means.push_back("full recomputation" + (l.recompute_num_layers ? fmt::format(" of {} layers", *l.recompute_num_layers) : ""));
+  if (l.optimizer_offload_fraction)
+    means.push_back(fmt::format("{:.0f} % of the optimizer's states in host memory", 100 * *l.optimizer_offload_fraction));
+  else if (l.host)
+    means.push_back("activations in host memory");
+  return means.empty() ? "" : fmt::format("; {}", fmt::join(means, ", "));
+}
+
+[[nodiscard]] std::string layout_text(const NeedAnswer& a) {
+  if (a.layout) {
+    const PlannedLayout& l = *a.layout;
+    return fmt::format("{}{} GPUs, batch {}: step {} ({:.3g} to {:.3g} s), MFU {:.1f} %; tp {} pp {} cp {} ep {} dp {} zero {}{}",
+                       l.used_gpus < l.gpus ? fmt::format("{} of ", l.used_gpus) : "", l.gpus, l.global_batch,
+                       duration_text(l.step), l.interval.first.value(), l.interval.second.value(), 100 * l.mfu, l.tp, l.pp, l.cp,
+                       l.ep, l.dp, l.zero, means_text(l));
+  }
+  const PlannedDeployment& d = *a.deployment;
+  return fmt::format("{} GPUs: {:.4g} tokens/s, first token {}, then {} each; {} of tp {} pp {} ep {} dp {}, batch {:.0f}", d.gpus,
+                     d.tokens_per_second, duration_text(d.ttft), duration_text(d.tpot),
+                     d.replicas == 1 ? std::string{"1 engine"} : fmt::format("{} engines", d.replicas), d.tp, d.pp, d.ep, d.dp, d.batch);
+}
+
+void add_range(Page& page, const NeedAnswer& a) {
+  const auto text = [](const std::optional<double>& value) { return value ? min_text(*value) : "none"; };
+  if (a.fast_value == a.slow_value && a.value == a.slow_value) return page.line("The same at both ends of the prediction's interval.");
+  page.line("{} at the fast end of the prediction's interval, {} at its slow end{}.", text(a.fast_value), text(a.slow_value),
+            a.slow_value ? "" : ": there nothing tried is enough");
+}
+
+/// The beginning of a refusal without the numbers in it, by which refusals of neighbouring values differ.
+[[nodiscard]] std::string without_digits(const std::string& text) {
+  constexpr std::size_t beginning = 60;
+  std::string out;
+  for (const char c : text)
+    if ((c < '0' || c > '9') && out.size() < beginning) out += c;
+  return out;
+}
+
+/// The values around the answer, or the first and last ones.
+void add_tried(Page& page, const NeedAnswer& a) {
+  constexpr std::ptrdiff_t around = 4;
+  const auto middle = std::find_if(a.tried.begin(), a.tried.end(), [&](const NeedTried& one) { return a.value && one.value == *a.value; });
+  const auto from = middle - a.tried.begin() > around ? middle - around : a.tried.begin();
+  const auto until = a.tried.end() - middle > around ? middle + around + 1 : a.tried.end();
+  TextTable rows{">" + a.unknown + (a.unit.empty() ? "" : ", " + a.unit), ">" + a.measured, "enough", "takes most besides computing"};
+  const auto end = a.value ? until : a.tried.end();
+  for (auto one = a.value ? from : a.tried.begin(); one != end;) {
+    auto last = one;  // values that are refused for the same reason are one row
+    while (!one->trouble.empty() && last + 1 != end && without_digits((last + 1)->trouble) == without_digits(one->trouble)) ++last;
+    rows.row(last == one ? min_text(one->value) : fmt::format("{} to {}", min_text(one->value), min_text(last->value)),
+             one->measure ? figure(*one->measure) : "", one->holds ? "yes" : "no",
+             one->trouble.empty() ? one->binds : shortened(one->trouble, 70));
+    one = last + 1;
+  }
+  page.table(rows);
+}
+
+void text_of(Page& page, const NeedAnswer& a) {
+  page.title("{}: {} for {}", a.title,
+             a.value ? fmt::format("{} {}{}", a.unknown, a.most ? "up to " : "", with_unit(*a.value, a.unit)) : "no " + a.unknown, a.goal);
+  if (!a.satisfied) {
+    page.say(a.reason), page.add("\n"), add_tried(page, a);
+    return;
+  }
+  if (!a.beyond.empty()) page.say(a.beyond + ".");
+  add_range(page, a);
+  page.say("There: " + layout_text(a) + ".");
+  if (const auto& beyond = a.most ? a.next_larger : a.next_smaller; beyond)
+    page.say("{} is {}; there: {}.", with_unit(*beyond, a.unit), a.most ? "too much" : "not enough", a.binding);
+  else
+    page.line("{} is the {} that was tried: {} may be enough.", with_unit(*a.value, a.unit), a.most ? "most" : "least",
+              a.most ? "more" : "less");
+  page.section("Around it"), add_tried(page, a);
+}
+
+/// "1.234e+07" dollars, watts or seconds as a person writes them.
+[[nodiscard]] std::string measure_text(const std::string& measured, double value) {
+  if (measured.ends_with("USD")) return dollars_text(value);
+  if (measured.ends_with(", W")) return large_text(value, "W");
+  return measured.ends_with(", s") ? duration_text(value) : min_text(value);
+}
+
+/// The changes of the choice at the ends of the runs' intervals.
+[[nodiscard]] std::string certainty_text(const NeedMachineAnswer& a) {
+  const auto at = [&a](const std::optional<std::string>& value, std::string_view when) {
+    return value == a.value ? std::string{}
+                            : fmt::format("; {} where runs take as {} as their intervals say", value.value_or("none"), when);
+  };
+  return "Not certain" + at(a.fast_value, "little") + at(a.slow_value, "much") +
+         (a.slow_value ? "." : ": too late, too dear or too large there.");
+}
+
+void text_of(Page& page, const NeedMachineAnswer& a) {
+  page.title("{}: {} for {}", a.title, a.value ? "machine " + *a.value : "no machine", a.goal);
+  if (a.satisfied) {
+    const ProjectedRun& r = *a.run;
+    if (a.fast_value != a.value || a.slow_value != a.value) page.say(certainty_text(a));
+    page.say("There: {} GPUs, {:.4g} days ({:.3g} to {:.3g}){}; step {}, {:.1f} % left by failures{}.", r.gpus,
+             r.time.value() / day_seconds, r.interval.first.value() / day_seconds, r.interval.second.value() / day_seconds,
+             r.price ? ", " + dollars_text(*r.price) : "", duration_text(r.step), 100 * r.goodput,
+             r.kernels == "assumed" ? "; what its kernels reach is assumed" : "");
+    if (!r.cost->network_note.empty()) page.say(r.cost->network_note);
+    if (a.next_smaller) page.say("{} would be better, but: {}.", *a.next_smaller, a.binding);
+  } else {
+    page.say(a.reason);
+  }
+  TextTable rows{"machine", ">GPUs", ">" + a.measured.substr(0, a.measured.find(',')), "enough", ""};
+  for (const NeedMachineTried& one : a.tried)
+    if (one.trouble.empty()) rows.row(one.value, *one.gpus, measure_text(a.measured, *one.measure), one.holds ? "yes" : "no", one.binds);
+  page.add("\n"), page.table(rows);
+  for (const NeedMachineTried& one : a.tried)
+    if (!one.trouble.empty()) page.say((one.trouble.starts_with(one.value + ": ") ? "" : one.value + ": ") + one.trouble);
+}
+
+template <class Request>
+[[nodiscard]] std::string answered(const NeedOptions& o, const Terminal& terminal) {
+  return shown(spelled_answer(request_of<Request>(o.typed)), o.json, terminal, [](Page& page, const auto& a) { text_of(page, a); });
+}
+
+[[nodiscard]] std::string run(const NeedOptions& o, const Terminal& terminal) {
+  if (o.serve == o.train) throw RequestError("need for what? Say --train or --serve");
+  const auto typed = [&](std::string_view option) {
+    const auto text = o.typed.texts.find(option);
+    return text == o.typed.texts.end() ? std::string{} : text->second;
+  };
+  if (typed("UNKNOWN") == "machine") {
+    if (o.serve) throw RequestError("need machine: of training; compare puts machines that serve side by side");
+    refuse_beyond<NeedMachineRequest, NeedServeRequest>(o.typed, "--serve");
+    refuse_beyond<NeedMachineRequest, NeedRequest>(o.typed, "other unknowns than machine");
+    return answered<NeedMachineRequest>(o, terminal);
+  }
+  if (typed("--system,-s").find(',') != std::string::npos)
+    throw RequestError("--system: one machine at a time; need machine chooses among several");
+  if (o.train) {
+    refuse_beyond<NeedRequest, NeedServeRequest>(o.typed, "--serve");
+    refuse_beyond<NeedRequest, NeedMachineRequest>(o.typed, "need machine");
+    return answered<NeedRequest>(o, terminal);
+  }
+  refuse_beyond<NeedServeRequest, NeedRequest>(o.typed, "--train");
+  refuse_beyond<NeedServeRequest, NeedMachineRequest>(o.typed, "need machine");
+  return answered<NeedServeRequest>(o, terminal);
+}
+
+}  // namespace
+
+void add_need(CLI::App& app, Runner& runner) {
+  const auto o = std::make_shared<NeedOptions>();
+  CLI::App& sub = *app.add_subcommand("need", "How much is enough to train or serve a model");
+  sub.add_flag("--train", o->train, "Training");
+  sub.add_flag("--serve", o->serve, "Serving");
+  add_options<NeedRequest>(sub, o->typed);
+  sub.add_flag("--json", o->json, "Print JSON");
+  add_options<NeedServeRequest>(sub, o->typed, "Serving");
+  add_options<NeedMachineRequest>(sub, o->typed, "Of need machine");
+  sub.get_option("--system")->join(',');
+  sub.footer(
+      "Example: fabricost need nic.bandwidth --train -m llama3-70b -s dgx-h100 -g 512 -b 512 --within 10%\n"
+      "         fabricost need nodes --serve -m llama3-70b -s dgx-h100 --tokens-per-second 1e5\n"
+      "         fabricost need machine --train -m llama3-70b -s dgx-h100 -b 1024 --tokens 1T --in 30d");
+  runner.add(sub, [o](const Terminal& terminal) { return run(*o, terminal); });
+}
+
+}  // namespace fabricost::cli

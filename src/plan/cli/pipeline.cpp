@@ -1,0 +1,62 @@
+/// \file pipeline.cpp
+/// fabricost pipeline: the answer as text, and its chart.
+
+#include "cli/face.hpp"
+#include "cli/subcommands.hpp"
+#include "faces/planned.hpp"
+
+#include <fabricost/plan/answers/pipeline.hpp>
+#include <fabricost/plan/pictures/gantt.hpp>
+
+namespace fabricost::cli {
+namespace {
+
+struct PipelineCommand : PipelineRequest {
+  int width = 100;
+
+  static constexpr auto fields() {
+    return tables(PipelineRequest::fields(), Table{asks(&PipelineCommand::width, "width", "--width", Amount::count, any_count, "N",
+                                                        "Characters of the chart; default 100")});
+  }
+};
+
+[[nodiscard]] std::string title(const PipelineAnswer& a) {
+  return fmt::format("{}, {} stages{}, {} microbatches", a.schedule, a.stages, a.chunks > 1 ? fmt::format(" of {} chunks", a.chunks) : "",
+                     a.microbatches);
+}
+
+void pipeline_text(Page& page, const PipelineAnswer& a, const PipelineCommand& how) {
+  page.title(title(a));
+  TextTable facts{"", ">", ""};
+  facts.row("step", time_text(a.step), "the longest stage, first to last piece");
+  facts.row("work", time_text(a.work),
+            a.request.overlapped > Time{} ? "microbatches x (forward + backward + weight), less what pairs that run as one save"
+                                             : "microbatches x (forward + backward + weight)");
+  facts.row("bubble", time_text(a.bubble),
+            fmt::format("{:.2f} % of the step, {:.2f} % of the work", 100 * a.bubble_over_total, 100 * a.bubble_over_ideal));
+  facts.row("closed form", time_text(a.closed_form_bubble),
+            a.closed_form_exact ? "the same, to the last digit" : "an estimate; the lines above count");
+  facts.row("hand-overs", time_text(a.exposed_exchange), fmt::format("of the bubble; a microbatch crosses {} times", a.hops));
+  if (a.makespan > a.step * (1 + 1e-9))
+    facts.row("makespan", time_text(a.makespan), "first to last stage: the step where all of them wait for each other");
+  page.table(facts), page.add("\n");
+  TextTable stages{">stage", ">starts", ">ends", ">waits", ">holds", ""};
+  for (std::size_t s = 0; s < a.run.bars.size(); ++s) {
+    const std::vector<Bar>& bars = a.run.bars[s];
+    stages.row(s, seconds_text(bars.front().start), seconds_text(bars.back().end), seconds_text(waiting(bars)),
+               fmt::format("{:.2f}", a.run.peak_activations[s]), s == 0 ? "microbatches' activations in 1/stages of the layers" : "");
+  }
+  page.table(stages), page.add("\n" + gantt_text(a.run, how.width));
+}
+
+}  // namespace
+
+void add_pipeline(CLI::App& app, Runner& runner) {
+  add_face<PipelineCommand>(
+      app, runner, "pipeline", "What a pipeline schedule waits and holds, and its chart",
+      "Example: fabricost pipeline --schedule zb-h1 --stages 8 --microbatches 24\n"
+      "           --forward 18.5ms --backward 18.1ms --weight 9.3ms --exchange 0.6ms",
+      pipeline_text, Writes{"--svg", "Draw the chart into a file", [](const PipelineAnswer& a) { return gantt_svg(a.run, title(a)); }});
+}
+
+}  // namespace fabricost::cli

@@ -1,0 +1,107 @@
+/// \file plan.cpp
+/// fabricost plan: --train, --serve and --rl, three questions that share options.
+
+#include "cli/face.hpp"
+#include "cli/subcommands.hpp"
+#include "faces/planned.hpp"
+#include "cli/plan_text.hpp"
+
+#include <fabricost/plan/answers/plan.hpp>
+#include <fabricost/plan/answers/rl.hpp>
+#include <fabricost/plan/answers/serve.hpp>
+
+#include <concepts>
+#include <filesystem>
+#include <memory>
+
+namespace fabricost::cli {
+namespace {
+
+struct PlanOptions : GivenOptions {
+  std::string threads;
+  OutputPath trace;
+  bool train = false, serve = false, rl = false, graph = false, eager = false;
+};
+
+/// \throws RequestError where the folder or a file cannot be written
+void write_timeline(const PlanAnswer& found, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw RequestError(fmt::format("--trace: {} cannot be made a folder: {}", folder, error.message()));
+  for (const TimelineFile& file : timeline_of(*found.found))
+    write_output({(std::filesystem::path(folder) / file.name).string()}, file.text, "--trace");
+}
+
+template <class Request>
+[[nodiscard]] std::string answered(const PlanOptions& o, const Request& request, const Terminal& terminal) {
+  const auto found = spelled_answer(request);
+  if constexpr (std::same_as<Request, PlanRequest>)
+    if (!o.trace.empty()) write_timeline(found, o.trace.path);
+  return shown(found, o.json, terminal, [](Page& page, const auto& a) { text_of(page, a); });
+}
+
+/// \throws RequestError for an option of other questions that Request does not have
+template <class Request, class Other, class Third>
+void refuse_others(const PlanOptions& o, std::string_view mine, std::string_view other, std::string_view third) {
+  std::string_view of = other, found = given_beyond<Other, Request>(o.typed);
+  if (found.empty()) of = third, found = given_beyond<Third, Request>(o.typed);
+  if (found.empty() && mine != "--serve" && (o.graph || o.eager)) of = "--serve", found = o.graph ? "--graph" : "--eager";
+  if (found.empty()) return;
+  if (const std::string_view own = namesake_of(found, option_fields<Request>()); !own.empty())
+    throw RequestError(fmt::format("{} is of {}; {} has {}", found, of, mine, own));
+  throw RequestError(fmt::format("{} is of {}; leave it out of {}", found, of, mine));
+}
+
+[[nodiscard]] std::string run(const PlanOptions& o, const Terminal& terminal) {
+  const int questions = static_cast<int>(o.train) + static_cast<int>(o.serve) + static_cast<int>(o.rl);
+  if (questions > 1) throw RequestError("plan for what? Give one of --train, --serve and --rl");
+  if (questions < 1) throw RequestError("plan for what? Say --train, --serve or --rl");
+  if (o.train) {
+    refuse_others<PlanRequest, ServeRequest, RlRequest>(o, "--train", "--serve", "--rl");
+    if (!o.threads.empty() && whole_of(o.threads, "--threads", any_count) > 1)
+      throw RequestError("--threads: a search is run on one thread; leave it out");
+    return answered(o, request_of<PlanRequest>(o.typed), terminal);
+  }
+  if (!o.trace.empty()) throw RequestError(fmt::format("--trace is of --train; leave it out of {}", o.rl ? "--rl" : "--serve"));
+  if (o.rl) {
+    refuse_others<RlRequest, PlanRequest, ServeRequest>(o, "--rl", "--train", "--serve");
+    return answered(o, request_of<RlRequest>(o.typed), terminal);
+  }
+  refuse_others<ServeRequest, PlanRequest, RlRequest>(o, "--serve", "--train", "--rl");
+  if (o.graph && o.eager) throw RequestError("--graph and --eager: give one");
+  auto request = request_of<ServeRequest>(o.typed);
+  if (o.graph || o.eager) request.launch = o.graph ? Launch::graph : Launch::eager;
+  return answered(o, request, terminal);
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, Runner& runner) {
+  const auto o = std::make_shared<PlanOptions>();
+  CLI::App& sub = *app.add_subcommand("plan", "The layouts that train or serve a model best, or do both in turn");
+  sub.add_flag("--train", o->train, "Plan training");
+  sub.add_flag("--serve", o->serve, "Plan serving");
+  sub.add_flag("--rl", o->rl, "Plan reinforcement learning: generation and training");
+  add_options<PlanRequest>(sub, o->typed);
+  sub.add_option("--threads", o->threads, "1")->option_text("N");
+  Runner::output(*sub.add_option("--trace", o->trace.path, "Write the fastest layout's step into this folder as traces\n(fabricost trace reads them)")
+                      ->option_text("FOLDER"));
+  sub.add_flag("--json", o->json, "Print JSON");
+  const char* const group = "Serving";
+  add_options<ServeRequest>(sub, o->typed, group);
+  for (const OptionField& field : option_fields<ServeRequest>())  // whose defaults are not those of training, above
+    if (field.option == "--precision" || field.option == "--stack") {
+      CLI::Option& shared = *sub.get_option(std::string{field.option});
+      shared.description(fmt::format("{}\n--serve: {}", shared.get_description(), field.words));
+    }
+  sub.add_flag("--graph", o->graph, "Prefill in CUDA graphs too; default decode alone")->group(group);
+  sub.add_flag("--eager", o->eager, "No CUDA graphs: the host launches every kernel")->group(group);
+  add_options<RlRequest>(sub, o->typed, "Reinforcement learning");
+  sub.footer(
+      "Example: fabricost plan --train --model llama3-405b --system dgx-h100 --gpus 1024 --global-batch 512\n"
+      "         fabricost plan --serve --model llama3-405b --system dgx-h100 --gpus 8 --ttft 1s --tpot 30ms\n"
+      "         fabricost plan --rl -m qwen3-32b -s dgx-h100 -g 64 --prompts 64 --osl 4096 --max-osl 16384");
+  runner.add(sub, [o](const Terminal& terminal) { return run(*o, terminal); });
+}
+
+}  // namespace fabricost::cli

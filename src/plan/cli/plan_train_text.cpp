@@ -1,0 +1,162 @@
+/// \file plan_train_text.cpp
+/// Plans of training as text.
+
+#include "cli/plan_text.hpp"
+
+#include "cli/face.hpp"
+
+#include <fabricost/plan/economics/terms.hpp>
+#include <fabricost/plan/explain/memory.hpp>
+#include <fabricost/plan/explain/step.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
+#include <fabricost/plan/training/figures.hpp>
+#include <fabricost/plan/training/idle_gpus.hpp>
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fabricost::cli {
+
+std::string unread_text(const Model& model) {
+  return model.unread.empty() ? std::string{}
+                              : fmt::format(
+                                    "Not read of its config.json: {}. If the model's shape follows from them, describe it as in "
+                                    "data/models.",
+                                    model.unread);
+}
+
+namespace {
+
+[[nodiscard]] std::string tenths(double value) { return fmt::format("{:.1f}", value); }
+
+void add_layouts(Page& page, const FoundPlan& a, const std::vector<PricedLayout>& layouts) {
+  const bool mixture = a.question.model.mixture();
+  const auto exchange = [](const PricedLayout& p) {
+    return std::string{p.layout.cp > 1 ? context_names[static_cast<std::size_t>(p.layout.context)] : ""};
+  };
+  const auto any = [&](auto&& of) { return std::any_of(layouts.begin(), layouts.end(), of); };
+  const bool apart = any([&](const PricedLayout& p) { return exchange(p) == context_names[2]; });
+  const bool fewer = any([&](const PricedLayout& p) { return p.layout.gpus() != a.question.gpus; });
+  const bool other = any([&](const PricedLayout& p) { return p.layout.global_batch != a.question.global_batch; });
+  page.table({fewer ? ">GPUs" : "", other ? ">batch" : "", ">step s", ">tokens/s/GPU", ">MFU %", ">causal %", ">GiB", ">exposed %", ">tp", ">pp", ">vp", ">cp", mixture ? ">ep" : "",
+              ">dp", ">zero", ">microbatch", apart ? "cp-comm" : "", "schedule", "recompute"},
+             layouts, [&](const PricedLayout& p) {
+               const Layout& l = p.layout;
+               const TrainingRates f = rates_of(a.question, a.system, p);
+               const auto size = [](int ranks) { return std::to_string(ranks); };
+               return cells(fewer ? size(l.gpus()) : "", other ? size(l.global_batch) : "", figure(p.time.seconds), figure(f.tokens_per_gpu), tenths(100 * f.mfu), tenths(100 * f.causal_mfu),
+                            tenths(p.memory.total() / gibibyte), tenths(100 * p.time.exposed() / p.time.seconds), size(l.tp), size(l.pp),
+                            size(l.vp), size(l.cp), mixture ? size(l.ep) : "", size(l.dp), size(l.zero), size(l.microbatch),
+                            apart ? exchange(p) : "", name(l.schedule), recompute_text(l));
+             });
+}
+
+/// Which stacks to take where the one of the answer was not fitted.
+[[nodiscard]] std::string fitted_stacks_text(Generation generation) {
+  const std::vector<std::string> fitted = stacks_fitted_on(generation);
+  if (fitted.empty())
+    return fmt::format("No stack was fitted on {}: give --stack-scale, measured / predicted of one of your own steps.", name(generation));
+  return fmt::format(
+      "Fitted on {}: {}. Take the one that you run (--stack); if none is, give --stack-scale, measured / predicted of "
+      "one of your own steps.",
+      name(generation), fmt::join(fitted, ", "));
+}
+
+/// "512 of 576 GPUs and 504 of 512 sequences: ...", where a layout is not of the job given.
+[[nodiscard]] std::string job_text(const TrainingQuestion& q, const Layout& l) {
+  std::vector<std::string> what;
+  if (const int idle = q.gpus - l.gpus(); idle > 0)
+    what.push_back(fmt::format("{} of {} GPUs work, {} stay idle: no layout of all {} is as fast. Figures a GPU are of all {}, which are paid for.",
+                               l.gpus(), q.gpus, idle, q.gpus, q.gpus));
+  if (l.global_batch != q.global_batch)
+    what.push_back(fmt::format("{} sequences a step instead of {} ({:+.1f} %): they divide better.", l.global_batch, q.global_batch,
+                               100.0 * l.global_batch / q.global_batch - 100));
+  return fmt::format("{}", fmt::join(what, " "));
+}
+
+/// The fastest of the layouts, where the first is a plainer one.
+[[nodiscard]] std::string plainer_text(const std::vector<PricedLayout>& layouts) {
+  const auto fastest = std::min_element(layouts.begin(), layouts.end(), detail::faster);
+  if (fastest == layouts.begin() || fastest == layouts.end()) return {};
+  const double longer = detail::seconds_a_sequence(layouts.front()) / detail::seconds_a_sequence(*fastest) - 1;
+  return fmt::format("The first is the plainest within 1 % of the fastest; that takes {:.2g} % less.", 100 * longer / (1 + longer));
+}
+
+void add_first(Page& page, const FoundPlan& a, const PricedLayout& p) {
+  TextTable rows{"term", ">s", ">share"};
+  const std::vector<TimeTerm> terms = terms_of(p.time);
+  for (const TimeTerm& term : terms)
+    if (std::fabs(term.seconds) > 0) rows.row(term.name, figure(term.seconds), percent(share_of(term, terms), 1));
+  rows.row("total", figure(p.time.seconds));
+  page.table(rows);
+  const Stack& stack = a.question.stack;
+  const TrainingFigures f = figures_of(a.question, a.system, p);
+  if (const std::string factor = factor_text(stack); !factor.empty()) page.say(factor);
+  page.add("\n");
+  page.line("{:.4g} TFLOP/s per GPU (matrix products and all scores; {:.4g} with the scores a causal mask leaves)", 1e-12 * f.flops_per_gpu,
+            1e-12 * f.causal_flops_per_gpu);
+  page.line("{:.3g} GPU-hours per trillion tokens", f.gpu_hours_per_trillion);
+  if (stack.capacity > 0 && stack.capacity < 1)
+    page.line("A capacity of {:.3g} leaves {:.3g} % of the experts' rows uncomputed; FLOPs count those that are.", stack.capacity,
+              100 * (1 - stack.capacity));
+  const bool known = stack.seen.of(a.system.gpu.generation), kin = a.system.constants.compute_kin;
+  const bool no_experts = known && a.question.model.mixture() && !stack.seen.experts;
+  page.line("Nine in ten steps should take {:.4g} to {:.4g} s: stack {}, {} on this GPU generation{}{}.", f.low, f.high, stack.name,
+            known ? "fitted" : "not measured", known && kin ? fmt::format(", not on {} itself", a.system.gpu.name) : "",
+            no_experts ? ", on no model with experts" : "");
+  if (!known && !stack.scale_given) page.say(fitted_stacks_text(a.system.gpu.generation));
+  page.width = 98;
+  if (kernels_assumed(a.system)) page.say(assumed_kernels_text(a.system));
+  if (a.question.gpus < a.system.domain && a.system.domain > a.system.gpus_per_node) {
+    page.say(
+        "The job takes a part of a scale-up domain of {} GPUs; the others are free for other jobs. Compare, cost and "
+        "project pay for its own nodes where they are rented, and for the whole rack where it is bought.",
+        a.system.domain);
+  } else if (const int idle = idle_beyond(p.layout, a.system, a.question.gpus); idle > 0) {
+    const int used = used_of_domain(p.layout, a.system.domain);
+    page.line(
+        "{} GPUs of the scale-up domains it takes stay idle; figures a GPU leave them out{}.", idle,
+        used < a.system.domain && used < p.layout.gpus() ? fmt::format(": its groups fill {} of each {}", used, a.system.domain) : "");
+    page.line("compare and project pay for them too: they may take a slower layout that leaves fewer idle.");
+  }
+}
+
+}  // namespace
+
+void text_of(Page& page, const PlanAnswer& answer) {
+  const FoundPlan& a = *answer.found;
+  const TrainingQuestion& q = a.question;
+  const std::string_view precision = precision_names[static_cast<std::size_t>(q.precision)];
+  page.title("{} on {} {} GPUs, {} sequences of {} tokens a step, {}", q.model.name, q.gpus, a.system.name, q.global_batch, q.sequence,
+             precision);
+  if (!q.model.unread.empty()) page.say(unread_text(q.model));
+  if (!a.plan.fits) page.line(answer.advice);
+  if (a.plan.fits && !answer.advice.empty()) page.say(answer.advice);
+  add_layouts(page, a, a.plan.layouts);
+  if (const std::string job = job_text(q, a.plan.layouts.front().layout); !job.empty()) page.say(job);
+  if (const std::string plainer = plainer_text(a.plan.layouts); !plainer.empty()) page.line(plainer);
+  page.line("{} layouts priced, {} left out because they do not fit, {} because they cannot be among the best", a.plan.evaluated,
+            a.plan.unfit, a.plan.bounded);
+  page.line("MFU: every matrix product and all scores over the dense {} peak; causal: the scores that a causal mask leaves.", precision);
+  if (const double headroom = headroom_of(q); headroom > 0)
+    page.line("{:.3g} % of a GPU's memory is left free{}.", 100 * headroom,
+              q.headroom ? "" : ", as a job needs that is to run (--headroom)");
+  page.section(plainer_text(a.plan.layouts).empty() ? "The fastest" : "The first");
+  add_first(page, a, a.plan.layouts.front());
+  page.section("Its memory");
+  const Layout& best = a.plan.layouts.front().layout;
+  page.add(with_fields(memory_text(q.model, best, memory_stack(q, a.system, best), Processor::of(a.system).memory, headroom_of(q),
+                                   a.system.domain, stated_host_room(a.system)),
+                       as_option<PlanRequest>));
+  if (!answer.sensitivity.empty()) {
+    page.section("What would help");
+    page.table({"change", ">step s", ">faster by"}, answer.sensitivity,
+               [](const PlanChange& s) { return cells(s.change, figure(s.step_seconds), fmt::format("{:+.2f} %", 100 * s.gain)); });
+  }
+  if (a.explained) page.section("Why"), page.add(explain(*a.explained));
+  if (!a.pareto.empty()) page.section("Faster, or smaller"), add_layouts(page, a, a.pareto);
+}
+
+}  // namespace fabricost::cli

@@ -1,0 +1,224 @@
+/// \file project.cpp
+/// fabricost project: the answer as text, a column for each machine.
+
+#include "cli/face.hpp"
+#include "cli/subcommands.hpp"
+#include "faces/planned.hpp"
+
+#include <fabricost/plan/answers/design/project.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+namespace fabricost::cli {
+namespace {
+
+using Ends = std::pair<double, double>;
+
+/// The given number of digits, without an exponent.
+[[nodiscard]] std::string digits(double value, int count) {
+  const double scale = value > 0 ? std::pow(10.0, std::max(0.0, std::floor(std::log10(value)) + 1 - count)) : 1;
+  return scale > 1 ? fmt::format("{:.0f}", std::round(value / scale) * scale) : fmt::format("{:.{}g}", value, count);
+}
+/// "71.5 (49.4 to 113)"
+[[nodiscard]] std::string ranged(double value, const Ends& ends) {
+  return fmt::format("{} ({} to {})", digits(value, 4), digits(ends.first, 3), digits(ends.second, 3));
+}
+
+/// Where given spares are fewer than would be taken: what they cost.
+[[nodiscard]] std::string spares_text(const ProjectedRun& r) {
+  return fmt::format("{}: with {} the run waits for repairs and {} of its time is work that counts; with {}, which it takes by default, {}.",
+                     r.system, r.spares == 0 ? "no spare nodes" : counted(r.spares, "spare node"), percent(r.goodput, 1), *r.usual_spares,
+                     percent(*r.usual_goodput, 1));
+}
+
+[[nodiscard]] std::string gpus_text(const ProjectedRun& r) {
+  if (!r.gpus_found) return fmt::format("{}", r.gpus);
+  return r.gpus_interval ? fmt::format("{} ({:.0f} to {:.0f})", r.gpus, r.gpus_interval->first, r.gpus_interval->second)
+                         : fmt::format("{}, the least", r.gpus);
+}
+
+[[nodiscard]] std::string in_time_text(const ProjectedRun& r) {
+  return fmt::format("{}{}", *r.in_time ? "yes" : "no", r.sure_in_time ? "" : ", not sure");
+}
+
+[[nodiscard]] std::string kind_words(const std::string& kind) {
+  return kind == "on_demand" ? "rented on demand" : kind == "reserved" ? "rented, reserved" : kind == "owned" ? "owned" : "as stated";
+}
+
+[[nodiscard]] std::string million(double dollars) { return digits(dollars / 1e6, 4); }
+
+/// The cost of owning during the run, by part; empty where it is not known.
+[[nodiscard]] std::string owned_text(const ProjectedRun& r, const std::function<std::optional<double>(const MoneyAnswer&)>& part) {
+  const std::optional<double> value = r.cost->run->owned_dollars ? part(*r.cost->run) : std::nullopt;
+  return value ? million(*value) : "";
+}
+
+/// A row of the table where any machine has something to say.
+class Rows {
+ public:
+  explicit Rows(const std::vector<ProjectedRun>& rows) {
+    Cells headings{""};
+    for (const ProjectedRun& r : rows)
+      if (r.trouble.empty()) able_.push_back(&r), headings.push_back(">" + r.system);
+    table_ = TextTable{headings};
+  }
+  template <class Text>
+  void add(const std::string& name, Text&& text) {
+    Cells cells{name};
+    bool any = false;
+    for (const ProjectedRun* r : able_) cells.push_back(text(*r)), any = any || !cells.back().empty();
+    if (any) table_.row(cells);
+  }
+  [[nodiscard]] const TextTable& table() const { return table_; }
+  [[nodiscard]] const std::vector<const ProjectedRun*>& able() const { return able_; }
+
+ private:
+  std::vector<const ProjectedRun*> able_;
+  TextTable table_{};
+};
+
+/// \param dated a day was requested, or a machine is not yet on sale
+void add_work(Rows& rows, bool dated) {
+  using R = ProjectedRun;
+  rows.add("GPUs", gpus_text);
+  rows.add("of them at work", [](const R& r) { return r.used_gpus < r.gpus ? fmt::format("{}", r.used_gpus) : std::string{}; });
+  rows.add("idle in their domains", [](const R& r) { return r.idle_gpus > 0 ? fmt::format("{}", r.idle_gpus) : std::string{}; });
+  rows.add("spare nodes", [](const R& r) {
+    const double each = std::ceil(r.gpus / r.failures->nodes);
+    return r.spares > 0 ? fmt::format("{} of {:.0f} GPUs", r.spares, each) : std::string{"0"};
+  });
+  rows.add("step, s", [](const R& r) { return ranged(r.step.value(), numbers_in(r.interval_step)); });
+  rows.add("MFU", [](const R& r) { return percent(r.mfu, 1); });
+  rows.add("what failures leave, %", [](const R& r) {
+    const auto& [low, high] = r.interval_goodput;
+    return fmt::format("{:.1f}", 100 * r.goodput) + (low < high ? fmt::format(" ({:.1f} to {:.1f})", 100 * low, 100 * high) : "");
+  });
+  rows.add("days", [](const R& r) {
+    return ranged(r.time.value() / day_seconds, {r.interval.first.value() / day_seconds, r.interval.second.value() / day_seconds});
+  });
+  if (dated) {
+    rows.add("ends", [](const R& r) { return r.ends.value_or("?"); });
+    rows.add("  at the earliest", [](const R& r) { return r.interval_ends ? r.interval_ends->first : std::string{}; });
+    rows.add("  at the latest", [](const R& r) { return r.interval_ends ? r.interval_ends->second : std::string{}; });
+  }
+  rows.add("in time", [](const R& r) { return r.in_time ? in_time_text(r) : std::string{}; });
+  rows.add("thousand GPU-hours", [](const R& r) {
+    return ranged(r.gpu_hours / 1e3, {r.interval_gpu_hours.first / 1e3, r.interval_gpu_hours.second / 1e3});
+  });
+  rows.add("racks", [](const R& r) { return r.racks ? fmt::format("{:.0f}", *r.racks) : "?"; });
+  rows.add("power of the site, MW", [](const R& r) { return r.site_power ? fmt::format("{:.4g}", r.site_power->value() / 1e6) : "?"; });
+  rows.add("energy of the site, GWh", [](const R& r) {
+    constexpr double gigawatt_hour = 3.6e12;
+    if (!r.energy) return std::string{"?"};
+    const auto [low, high] = numbers_in(*r.interval_energy);
+    return ranged(r.energy->value() / gigawatt_hour, {low / gigawatt_hour, high / gigawatt_hour});
+  });
+}
+
+void add_money(Rows& rows, const ProjectAnswer& a) {
+  using R = ProjectedRun;
+  if (a.price_kind)
+    rows.add("million USD, " + kind_words(*a.price_kind), [](const R& r) {
+      if (!r.price) return std::string{"?"};
+      const auto [low, high] = numbers_in(*r.interval_price);
+      return ranged(r.price->value() / 1e6, {low / 1e6, high / 1e6});
+    });
+  rows.add("USD a GPU-hour", [](const R& r) {
+    return r.cost->dollars_per_gpu_hour ? fmt::format("{:.4g}{}", *r.cost->dollars_per_gpu_hour, r.price_kind == "stated" ? ", stated" : "")
+                                        : "";
+  });
+  if (a.price_kind != "owned")
+    rows.add("owning in that time, million USD",
+             [](const R& r) { return r.cost->run->owned_dollars ? million(*r.cost->run->owned_dollars) : std::string{}; });
+  rows.add("  servers", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.servers_dollars; }); });
+  rows.add("  network", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return std::optional{m.network_dollars}; }); });
+  rows.add("  storage", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.storage_dollars; }); });
+  rows.add("  interest", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.interest_dollars; }); });
+  rows.add("  electricity", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.electricity_dollars; }); });
+  rows.add("  site", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.site_dollars; }); });
+  rows.add("to buy, million USD", [](const R& r) { return r.capital ? million(r.capital->value()) : std::string{}; });
+  rows.add("cheaper than renting after, months", [](const R& r) {
+    constexpr double month = day_seconds * 365.25 / 12;
+    return r.break_even ? digits(r.break_even->value() / month, 3) : std::string{};
+  });
+}
+
+[[nodiscard]] std::string layout_text(const PlannedLayout& l) {
+  return fmt::format("tp {} pp {} cp {} ep {} dp {} zero {}, {}", l.tp, l.pp, l.cp, l.ep, l.dp, l.zero, l.stack);
+}
+
+[[nodiscard]] std::string bought_network_text(const CostAnswer& c) {
+  if (c.network_cables == 0) return "none: one domain";
+  return fmt::format("{}: {:.0f} switches, {:.0f} ports, {:.0f} cables, {:.0f} transceivers, {} to buy", name(c.network),
+                     c.network_switches, c.network_ports, c.network_cables, c.transceivers, dollars_text(c.network_dollars));
+}
+
+void add_sources(Page& page, const ProjectedRun& r) {
+  const CostAnswer& c = *r.cost;
+  page.section(r.system);
+  TextTable table{"", ""};
+  table.row("layout", layout_text(*r.layout));
+  if (r.wait > Time{}) table.row("delivery", fmt::format("{}; {}", *r.delivery, r.delivery_source));
+  table.row("kernels", kernels_words(r.kernels));
+  table.row("failures", fmt::format("{:.3g} a day, a checkpoint every {} ({})", r.failures->failures_per_day,
+                                    duration_text(r.failures->checkpoint_every), r.failures->failure_source));
+  if (c.dollars_per_gpu_hour) table.row("rent", fmt::format("{}: {}", c.gpu_hour_confidence, c.gpu_hour_source));
+  if (c.servers_dollars) table.row("servers", fmt::format("{} a GPU; {}", dollars_text(*c.server_dollars_per_gpu), c.server_source));
+  table.row("network", bought_network_text(c));
+  if (c.site_watts) table.row("power", fmt::format("PUE {:.3g}; {}: {}", c.pue, c.power_confidence, c.power_source));
+  page.table(table);
+}
+
+[[nodiscard]] std::string best_text(const ProjectAnswer& a) {
+  std::string out;
+  const auto say = [&out](std::string_view what, const std::optional<std::string>& which) {
+    if (which) out += fmt::format("{}{}: {}", out.empty() ? "" : "; ", what, *which);
+  };
+  say("Of these runs cheapest", a.cheapest), say("lowest power", a.lowest_power), say("fewest GPUs", a.fewest_gpus),
+      say("soonest", a.soonest);
+  return out.empty() ? "None ends in time." : out + ".";
+}
+
+void project_text(Page& page, const ProjectAnswer& a) {
+  page.title("{}, {} tokens, {} sequences of {} tokens a step, {}{}", a.model, count_text(a.tokens), a.global_batch, a.sequence,
+             a.precision,
+             a.in        ? ", in " + duration_text(*a.in)
+             : a.done_by ? ", by " + *a.done_by
+                          : "");
+  for (const ProjectedRun& r : a.rows)
+    if (r.usual_spares) page.say(spares_text(r));
+  Rows rows{a.rows};
+  const bool dated = a.done_by || std::any_of(a.rows.begin(), a.rows.end(), [](const ProjectedRun& r) { return r.wait > Time{}; });
+  add_work(rows, dated), add_money(rows, a);
+  page.table(rows.table());
+  for (const ProjectedRun& r : a.rows)
+    if (r.better_batch)
+      page.say("{}: {} GPUs divide a batch of {} better, which gives {:.0f} % more tokens a second.", r.system, r.gpus, *r.better_batch,
+               100 * r.better_batch_gain);
+  for (const ProjectedRun& r : a.rows)
+    if (!r.trouble.empty()) page.say("{}: {}", r.system, r.trouble);
+  if (a.no_price)
+    page.say("{}: {}; give one with --price NAME=USD.", a.price_kind ? "Not all have a price" : "Money is left out", *a.no_price);
+  if (rows.able().size() > 1) page.say(best_text(a));
+  if (rows.able().size() > 1 && rows.able().front()->gpus_found)
+    page.say("Each has the fewest GPUs that end in time; need machine tries more, which can cost less.");
+  for (const ProjectedRun* r : rows.able())
+    if (!r->cost->network_note.empty()) page.say("{}: {}", r->system, r->cost->network_note);
+  for (const ProjectedRun* r : rows.able()) add_sources(page, *r);
+  page.add("\n");
+  page.say(
+      "In brackets where nine steps in ten, and failures as of the published fleets, would put it; prices are taken as exact. "
+      "Racks, power and money are of the GPUs, the idle ones and the spares.");
+}
+
+}  // namespace
+
+void add_project(CLI::App& app, Runner& runner) {
+  add_face<ProjectRequest>(app, runner, "project", "A whole training run on machines: days, failures, power, energy, money",
+                           "Example: fabricost project -m llama3-405b -s dgx-h100,gb200-nvl72 -b 2048 --tokens 15T --in 90d", project_text);
+  app.get_subcommand("project")->get_option("--system")->join(',');
+}
+
+}  // namespace fabricost::cli

@@ -1,0 +1,75 @@
+/// \file validate_tables.cpp
+/// fabricost validate, for tables of published results as well as for points.
+
+#include "cli/validate_text.hpp"
+#include "cli/face.hpp"
+#include "cli/subcommands.hpp"
+#include "text/csv.hpp"
+
+#include <fabricost/plan/evaluation/validate.hpp>
+
+#include <algorithm>
+
+namespace fabricost::cli {
+namespace {
+
+/// "  layouts that ran: 541, said not to fit: 3 (T0263, T0719, T0720)"
+[[nodiscard]] std::string layouts_line(const WorkloadReport& report) {
+  if (report.layouts == 0) return "";
+  constexpr std::size_t max_named = 12;
+  const std::size_t named = std::min(max_named, report.unfit.size());
+  std::string out = fmt::format("  layouts that ran: {}, said not to fit: {}", report.layouts, report.unfit.size());
+  for (std::size_t i = 0; i < named; ++i) out += (i == 0 ? " (" : ", ") + report.unfit[i];
+  return out + (named < report.unfit.size() ? ", ...)" : named > 0 ? ")" : "") + "\n";
+}
+
+void text_of(Page& page, const WorkloadReport& report) {
+  page.title("{}, fully specified", counted(report.total.points, "published figure"));
+  if (report.total.points > 0) {
+    ErrorTable errors{report.total};
+    errors.groups("by group", report.by_group);
+    errors.groups("peak of memory", report.memory, true);
+    page.table(errors.rows()), page.add(layouts_line(report));
+    add_histogram(page, report.rows, [](const WorkloadRow& row) { return row.skipped.empty() && row.fully_specified; });
+  }
+  add_reasons(page, "Not counted", report.skipped);
+}
+
+void text_of(Page& page, const MoeKernelReport& report) {
+  page.title("{} of expert exchange", counted(report.total.points, "measured time"));
+  if (report.total.points > 0) {
+    ErrorTable errors{report.total};
+    errors.groups("by system", report.by_system);
+    errors.groups("by tokens of a rank", report.by_size);
+    errors.groups("by group", report.by_group);
+    page.table(errors.rows());
+    add_histogram(page, report.rows, [](const MoeKernelRow& row) { return row.skipped.empty(); });
+  }
+  add_reasons(page, "Not counted", report.skipped);
+}
+
+[[nodiscard]] std::string csv_of(const WorkloadReport& report) {
+  std::string out = "id,group,model,metric,measured,predicted,low,high,error_percent,fully_specified,skipped,fits\n";
+  for (const WorkloadRow& r : report.rows) {
+    const bool priced = r.skipped.empty();
+    out += fmt::format("{},{},{},{},{},", io::csv_quoted(r.id), io::csv_quoted(r.group), io::csv_quoted(r.model), io::csv_quoted(r.metric),
+                       r.measured);
+    out += priced ? fmt::format("{},{},{},{},", r.predicted, r.low, r.high, 100 * (r.predicted / r.measured - 1)) : ",,,,";
+    out += fmt::format("{},{},{}\n", r.fully_specified ? "yes" : "no", io::csv_quoted(r.skipped), !r.fits ? "" : *r.fits ? "yes" : "no");
+  }
+  return out;
+}
+
+[[nodiscard]] std::string csv_of(const MoeKernelReport& report) { return per_row_csv(report); }
+
+}  // namespace
+
+void add_validate_tables(CLI::App& app, Runner& runner) {
+  add_face<ValidateFilesRequest>(
+      app, runner, "validate", "Measured times beside predicted ones", validate_footer,
+      [](Page& page, const auto& found) { std::visit([&](const auto& one) { text_of(page, one.report); }, found); },
+      Writes{"--out,-o", "Write every point with its prediction as CSV",
+             [](const auto& found) { return std::visit([](const auto& one) { return csv_of(one.report); }, found); }});
+}
+
+}  // namespace fabricost::cli

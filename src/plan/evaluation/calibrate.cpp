@@ -1,0 +1,132 @@
+/// \file calibrate.cpp
+/// Detects the kind of measurements in files, and runs their fit.
+
+#include <fabricost/plan/evaluation/calibrate.hpp>
+#include <fabricost/plan/evaluation/moe_kernel_rows.hpp>
+#include <fabricost/plan/evaluation/validate.hpp>
+#include <fabricost/plan/specs/serving.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace fabricost {
+namespace {
+
+/// Rows name their machines, and their fits always start from the same constants.
+void refuse_fields_of_points(const CalibrateRequest& r, std::string_view tables) {
+  for (const auto& [given, field] : {std::pair{r.only.has_value(), "only"},
+                                     {static_cast<bool>(r.system), "system"},
+                                     {r.nodes > 0, "nodes"},
+                                     {r.ranks > 0, "ranks"},
+                                     {!r.calibration.empty(), "calibration"},
+                                     {!r.hold.empty(), "hold"}})
+    if (given) throw fabricost::Refusal(fmt::format("<{}> is for points of collectives; leave it out of {}", field, tables));
+}
+
+[[nodiscard]] bool is_steps_or_kernels(const std::string& file) {
+  const WorkloadTable table = workload_table(file);
+  return table == WorkloadTable::training || table == WorkloadTable::ops;
+}
+[[nodiscard]] bool is_served(const std::string& file) { return workload_table(file) == WorkloadTable::inference; }
+
+template <class Row>
+void append(std::vector<Row>& rows, std::vector<Row> more) {
+  rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+[[nodiscard]] TrainingFitAnswer fit_training(const std::vector<std::string>& files, const CalibrateRequest& r) {
+  std::vector<TrainingRow> rows;
+  std::vector<OpsRow> kernels;
+  std::vector<InferenceRow> served;
+  for (const std::string& file : files) {
+    if (workload_table(file) == WorkloadTable::training)
+      append(rows, read_training_rows(file));
+    else if (is_served(file))
+      append(served, read_inference_rows(file, load_serving_table()));
+    else
+      append(kernels, read_ops_rows(file));
+  }
+  TrainingFitAnswer out{calibrate_training(rows, kernels, {.leave_out = r.leave_out, .served = std::move(served)}), {}};
+  out.origin = fit_origin(out.made.rows, "rows", r.samples);
+  return out;
+}
+
+[[nodiscard]] ServingFitAnswer fit_serving(const std::vector<std::string>& files, const CalibrateRequest& r) {
+  const ServingTable table = load_serving_table();
+  std::vector<InferenceRow> rows;
+  for (const std::string& file : files) append(rows, read_inference_rows(file, table));
+  ServingFitAnswer out{calibrate_serving(rows, r.leave_out), {}};
+  out.origin = fit_origin(out.made.rows, "figures", r.samples);
+  return out;
+}
+
+}  // namespace
+
+ByName<GenerationFit> TrainingFitAnswer::generations() const {
+  ByName<GenerationFit> out;
+  for (const CalibratedSet& set : made.generations) {
+    GenerationFit one{set.points, set.median_ape / 100, set.mape / 100};
+    for (const FittedConstant& c : set.fitted)
+      one.constants.emplace_back(std::string{c.key}, GenerationFit::Constant{c.value, c.deviation, c.determined});
+    out.emplace_back(std::string{name(set.generation)}, std::move(one));
+  }
+  return out;
+}
+
+ByName<StackFactor> TrainingFitAnswer::stacks() const {
+  ByName<StackFactor> out;
+  for (const FittedStack& stack : made.stacks) out.emplace_back(stack.name, StackFactor{stack});
+  return out;
+}
+
+std::vector<FittedFile> TrainingFitAnswer::files(std::string_view date) const {
+  std::vector<FittedFile> out;
+  for (const CalibratedSet& set : made.generations)
+    out.emplace_back("calibrations/" + set.name + ".yaml", calibration_yaml(set, date, origin));
+  out.emplace_back("workloads/stacks.yaml", stacks_yaml(made, date, origin));
+  if (made.served) out.emplace_back("workloads/serving.yaml", serving_yaml(made.served->table, date, origin));
+  return out;
+}
+
+std::vector<FittedFile> ServingFitAnswer::files(std::string_view date) const {
+  return {{"workloads/serving.yaml", serving_yaml(made.table, date, origin)}};
+}
+
+bool are_tables(const CalibrateRequest& r) {
+  return std::any_of(r.samples.begin(), r.samples.end(),
+                     [](const Sample& one) { return !one.file.empty() && workload_table(one.file) != WorkloadTable::none; });
+}
+
+std::variant<CalibrationAnswer, KernelFitAnswer, TrainingFitAnswer, ServingFitAnswer> answer(const CalibrateFilesRequest& r) {
+  std::vector<std::string> files;
+  for (const Sample& sample : r.samples)
+    if (!sample.file.empty()) files.push_back(sample.file);
+  if (!files.empty() && files.size() == r.samples.size()) {
+    if (are_exchange_tables(files)) {
+      refuse_fields_of_points(r, "tables of MoE dispatch and combine");
+      std::vector<MoeKernelRow> rows;
+      for (const std::string& file : files) append(rows, read_moe_kernel_rows(file));
+      return answer_of(calibrate_moe_kernels(rows, r.leave_out), r.samples);
+    }
+    if (std::any_of(files.begin(), files.end(), is_steps_or_kernels)) {
+      const auto other = std::find_if_not(files.begin(), files.end(),
+                                          [](const std::string& file) { return is_steps_or_kernels(file) || is_served(file); });
+      if (other != files.end())
+        throw RequestError(*other +
+                           ": steps, kernels and serving runs are fitted together, nothing else with them; give it in a call of its own");
+      refuse_fields_of_points(r, "tables of training steps and kernels");
+      return fit_training(files, r);
+    }
+    if (is_served(files.front())) {
+      refuse_fields_of_points(r, "tables of serving runs");
+      return fit_serving(files, r);
+    }
+  }
+  return std::visit(
+      [](auto found) -> std::variant<CalibrationAnswer, KernelFitAnswer, TrainingFitAnswer, ServingFitAnswer> { return found; },
+      answer(static_cast<const CalibrateRequest&>(r)));
+}
+
+}  // namespace fabricost

@@ -1,0 +1,109 @@
+/// \file tables.cpp
+/// Detects the kind of a table of published results, and summarises the errors of its rows.
+
+#include "text/csv.hpp"
+
+#include <fabricost/plan/evaluation/inference.hpp>
+#include <fabricost/plan/evaluation/ops.hpp>
+#include <fabricost/plan/evaluation/workload.hpp>
+#include <fabricost/readings/job_files.hpp>
+#include <fabricost/plan/specs/serving.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+
+namespace fabricost {
+
+WorkloadTable workload_table(const std::filesystem::path& file) {
+  if (job_files().is_trace(file)) return WorkloadTable::none;
+  io::LineReader reader(file);
+  std::string line;
+  while (reader.next(line))
+    if (!line.empty() && line.front() != '#') break;
+  std::vector<io::CsvCell> cells;
+  if (io::split_csv(line, cells)) return WorkloadTable::none;
+  std::set<std::string> columns;
+  for (const io::CsvCell& cell : cells) columns.insert(cell.text);
+  const auto all = [&](std::initializer_list<const char*> names) {
+    return std::all_of(names.begin(), names.end(), [&](const char* name) { return columns.count(name) > 0; });
+  };
+  if (all({"id", "group", "measured_metric", "value", "global_batch"})) return WorkloadTable::training;
+  if (all({"id", "group", "schedule", "t_f_ms", "metric", "value"})) return WorkloadTable::pipeline;
+  if (all({"id", "group", "tokens_per_rank", "quantity", "value"})) return WorkloadTable::moe;
+  if (all({"id", "group", "op", "ranks_per_node", "tokens", "time_us"})) return WorkloadTable::ops;
+  if (all({"id", "group", "topic", "system", "quantity", "value"})) return WorkloadTable::reliability;
+  if (all({"id", "group", "isl", "osl", "metric", "value"})) return WorkloadTable::inference;
+  if (all({"phase", "implementation", "tokens_per_rank", "time_us"})) return WorkloadTable::moe_kernels;
+  return WorkloadTable::none;
+}
+
+WorkloadReport summarise(std::vector<WorkloadRow> rows) {
+  WorkloadReport out;
+  out.rows = std::move(rows);
+  std::map<std::string, int> skipped;
+  std::map<std::string, std::vector<Outcome>> groups;
+  std::vector<Outcome> all;
+  for (const WorkloadRow& row : out.rows) {
+    const bool comparable = row.measured > 0 && row.predicted > 0;
+    if (!row.skipped.empty() || !row.fully_specified || !comparable) {
+      const std::string why = !comparable ? "a figure of 0 has no relative error" : "not fully specified: priced, not counted";
+      ++skipped[row.skipped.empty() ? why : row.skipped];
+      continue;
+    }
+    all.push_back({row.measured, row.predicted, row.low, row.high});
+    groups[row.group].push_back(all.back());
+    if (!row.fits) continue;
+    ++out.layouts;
+    if (!*row.fits) out.unfit.push_back(row.id);
+  }
+  for (const auto& [reason, n] : skipped) out.skipped.push_back({reason, n});
+  for (const auto& [name, members] : groups) out.by_group.push_back({name, summarise(members)});
+  out.total = summarise(all);
+  return out;
+}
+
+namespace {
+void append(std::vector<WorkloadRow>& to, std::vector<WorkloadRow> more) {
+  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+}  // namespace
+
+WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& files) {
+  std::vector<WorkloadRow> rows, memory;
+  for (const std::filesystem::path& file : files) {
+    switch (workload_table(file)) {
+      case WorkloadTable::training: {
+        std::vector<TrainingRow> jobs = read_training_rows(file);
+        predict_training_rows(jobs);
+        append(memory, predict_memory_rows(jobs));
+        for (TrainingRow& job : jobs) rows.push_back(std::move(job.row));
+        break;
+      }
+      case WorkloadTable::pipeline: append(rows, predict_pipeline_rows(file)); break;
+      case WorkloadTable::moe: append(rows, predict_moe_rows(file)); break;
+      case WorkloadTable::ops: {
+        std::vector<OpsRow> ops = read_ops_rows(file);
+        predict_ops_rows(ops);
+        for (OpsRow& op : ops) rows.push_back(std::move(op.row));
+        break;
+      }
+      case WorkloadTable::reliability: append(rows, predict_reliability_rows(file)); break;
+      case WorkloadTable::inference: {
+        const ServingTable table = load_serving_table();
+        std::vector<InferenceRow> figures = read_inference_rows(file, table);
+        predict_inference_rows(figures, table);
+        for (InferenceRow& figure : figures) rows.push_back(std::move(figure.row));
+        break;
+      }
+      case WorkloadTable::moe_kernels:
+      case WorkloadTable::none: throw RequestError(file.string() + ": is no table of published results");
+    }
+  }
+  WorkloadReport out = summarise(std::move(rows));
+  out.memory = summarise(std::move(memory)).by_group;
+  return out;
+}
+
+}  // namespace fabricost

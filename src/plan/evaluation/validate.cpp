@@ -1,0 +1,79 @@
+/// \file validate.cpp
+/// Detects the kind of measurements in files, and computes the errors of their predictions.
+
+#include <fabricost/plan/evaluation/validate.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fabricost {
+namespace {
+
+/// The files if they are tables of published workloads; empty for points. \throws RequestError for both at
+/// once
+[[nodiscard]] std::vector<std::filesystem::path> workload_files(const std::vector<std::string>& files) {
+  std::vector<std::filesystem::path> out;
+  for (const std::string& file : files)
+    if (workload_table(file) != WorkloadTable::none) out.emplace_back(file);
+  if (!out.empty() && out.size() != files.size())
+    throw RequestError("tables of published workloads and measured points are compared apart: give them in two calls");
+  return out;
+}
+
+/// Refuses an option that has no effect on these tables, since the user expects one.
+void refuse_for_tables(bool given, std::string_view field, std::string_view tables) {
+  if (given) throw fabricost::Refusal(fmt::format("<{}> has no meaning for tables of {}; leave it out", field, tables));
+}
+
+[[nodiscard]] ExchangesAnswer exchanges(const std::vector<std::string>& files, const ValidateRequest& r) {
+  refuse_for_tables(r.choice.has_value(), "choice", "expert exchange");
+  refuse_for_tables(r.launch.has_value(), "launch", "expert exchange");
+  refuse_for_tables(r.library.has_value(), "library", "expert exchange");
+  std::vector<MoeKernelRow> rows;
+  for (const std::string& file : files)
+    for (MoeKernelRow& row : read_moe_kernel_rows(file)) rows.push_back(std::move(row));
+  if (!r.raw) rows = merge_repeats(rows);
+  predict_moe_kernel_rows(rows, r.calibration);
+  ExchangesAnswer out;
+  out.report = summarise(std::move(rows));
+  static_cast<ErrorSummary&>(out) = out.report.total;
+  return out;
+}
+
+}  // namespace
+
+bool are_exchange_tables(const std::vector<std::string>& files) {
+  const auto tables = static_cast<std::size_t>(std::count_if(
+      files.begin(), files.end(), [](const std::string& file) { return workload_table(file) == WorkloadTable::moe_kernels; }));
+  if (tables != 0 && tables != files.size())
+    throw RequestError("tables of MoE dispatch and combine are compared apart from other measurements: give them in two calls");
+  return tables > 0;
+}
+
+WorkloadsAnswer validated(const std::vector<std::filesystem::path>& tables) {
+  WorkloadsAnswer out;
+  out.report = validate_workloads(tables);
+  static_cast<ErrorSummary&>(out) = out.report.total;
+  return out;
+}
+
+std::variant<ValidationAnswer, WorkloadsAnswer, ExchangesAnswer> answer(const ValidateFilesRequest& r) {
+  std::vector<std::string> files;
+  for (const Sample& sample : r.samples)
+    if (!sample.file.empty()) files.push_back(sample.file);
+  if (files.size() == r.samples.size()) {
+    if (are_exchange_tables(files)) return exchanges(files, r);
+    if (const auto tables = workload_files(files); !tables.empty()) {
+      refuse_for_tables(r.choice.has_value(), "choice", "workloads");
+      refuse_for_tables(!r.calibration.empty(), "calibration", "workloads");
+      refuse_for_tables(r.raw, "raw", "workloads");
+      refuse_for_tables(r.launch.has_value(), "launch", "workloads");
+      refuse_for_tables(r.library.has_value(), "library", "workloads");
+      return validated(tables);
+    }
+  }
+  return answer(static_cast<const ValidateRequest&>(r));
+}
+
+}  // namespace fabricost

@@ -1,0 +1,155 @@
+/// \file prices.cpp
+/// Reads data/prices: amounts with units that hardware specs do not have (USD/kWh, USD/kW/month, years).
+
+#include <fabricost/plan/economics/reliability.hpp>
+#include <fabricost/plan/specs/prices.hpp>
+#include "specs/reader.hpp"
+#include "specs/store.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+
+namespace fabricost {
+namespace {
+
+using io::clipped;
+using io::Faults;
+using io::issue_at;
+using io::leading_number;
+using io::MapReader;
+using io::QuantityKind;
+using io::SpecNode;
+using io::SpecStore;
+
+constexpr double year = hours_of_a_year * 3600.0, month = year / 12, kilowatt_hour = 3.6e6;
+
+/// A number from `min` to `max` with exactly this unit, stored as a multiple of `worth`.
+template <class Quantity>
+void amount(MapReader& in, std::string_view key, std::string_view unit, double worth, double min, double max, Sourced<Quantity>& into) {
+  const SpecNode* value = in.take(key);
+  if (value == nullptr) return;
+  const SpecNode* scalar = value->kind == SpecNode::Kind::map ? value->find("value") : value;
+  if (scalar == nullptr || scalar->kind != SpecNode::Kind::scalar) {
+    in.fault(*value, key, "is not a value", fmt::format("write a number and {}, or {{value: ..., source: ..., confidence: ...}}", unit));
+    return;
+  }
+  std::string_view rest;
+  const double number = leading_number(scalar->text, rest);
+  if (std::isnan(number) || rest != unit)
+    return in.fault(*scalar, key, fmt::format("\"{}\" is not a number of {}", clipped(scalar->text), unit),
+                    fmt::format("write for example \"{} {}\"", min > 0 ? min : 1, unit));
+  if (!(number >= min && number <= max))
+    return in.fault(*scalar, key, fmt::format("\"{}\" is outside {} to {} {}", clipped(scalar->text), min, max, unit),
+                    "write one in that range");
+  into = {Quantity::from_value(number * worth), in.provenance(*value)};
+}
+
+/// A plain number in a range, with its origin.
+void plain(MapReader& in, std::string_view key, double min, double max, Sourced<double>& into) {
+  const auto value = in.quantity(key, QuantityKind::number);
+  if (!value) return;
+  if (!(value->number >= min && value->number <= max))
+    return in.fault(*value->node, key, fmt::format("\"{}\" is outside {} to {}", value->node->text, min, max),
+                    "write a number in that range");
+  into = {value->number, value->provenance};
+}
+
+/// A day, with its origin: 2027-03-31, 2027-03, 2027-Q1.
+[[nodiscard]] std::optional<Sourced<Day>> day(MapReader& in, std::string_view key) {
+  const SpecNode* value = in.take(key);
+  if (value == nullptr) return std::nullopt;
+  const SpecNode* scalar = value->kind == SpecNode::Kind::map ? value->find("value") : value;
+  const auto found = scalar != nullptr && scalar->kind == SpecNode::Kind::scalar ? parse_day(scalar->text) : std::nullopt;
+  if (!found) {
+    in.fault(scalar != nullptr ? *scalar : *value, key, "is no day", "write for example 2027-03-31, 2027-03 or 2027-Q1");
+    return std::nullopt;
+  }
+  return Sourced<Day>{*found, in.provenance(*value)};
+}
+
+void read_network(const SpecNode& node, Prices& into, Faults& faults) {
+  MapReader in(node, "network", faults);
+  into.power.switch_radix = in.count("radix", into.power.switch_radix, 2, 4096);
+  (void)in.quantity("switch_port", QuantityKind::money, into.switch_port);
+  (void)in.quantity("cable", QuantityKind::money, into.cable);
+  (void)in.quantity("copper_cable", QuantityKind::money, into.copper_cable);
+  plain(in, "ethernet_port", 0, 10, into.ethernet_port);
+  (void)in.quantity("port_power", QuantityKind::power, into.power.switch_port);
+  in.finish();
+}
+
+void read_rack(const SpecNode& node, PowerUse& into, Faults& faults) {
+  MapReader in(node, "rack", faults);
+  (void)in.quantity("power", QuantityKind::power, into.rack);
+  into.machines_of_a_rack = in.count("machines", static_cast<int>(into.machines_of_a_rack), 1, 1000);
+  into.gpus_of_a_rack = in.count("gpus", static_cast<int>(into.gpus_of_a_rack), 1, 1'000'000);
+  in.finish();
+}
+
+void read_sellers(const SpecNode& node, const std::string& path, GpuPrice& into, Faults& faults) {
+  MapReader in(node, path, faults);
+  for (const auto& [seller, mark, value] : node.entries) {
+    Sourced<DollarRate> rent;
+    if (in.quantity(seller, QuantityKind::rent, rent)) into.sellers.emplace_back(seller, rent);
+  }
+  in.finish();
+}
+
+void read_gpus(const SpecNode& node, Prices& into, Faults& faults) {
+  MapReader list(node, "gpus", faults);
+  const std::vector<std::string> known = names_in("gpus");
+  for (const auto& [key, mark, value] : node.entries) {
+    list.take(key);
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      const auto near = near_names(key, known);
+      faults.add(issue_at(mark, "gpus." + key, fmt::format("\"{}\" is no GPU of data/gpus", key),
+                          near.empty() ? "write the name of a file there" : fmt::format("did you mean \"{}\"?", near.front())));
+      continue;
+    }
+    GpuPrice price{.gpu = key};
+    MapReader one(value, "gpus." + key, faults);
+    (void)one.quantity("rent", QuantityKind::rent, price.rent);
+    (void)one.quantity("on_demand", QuantityKind::rent, price.on_demand);
+    (void)one.quantity("reserved", QuantityKind::rent, price.reserved);
+    (void)one.quantity("server", QuantityKind::money, price.server);
+    if (const SpecNode* sellers = one.take("sellers")) read_sellers(*sellers, "gpus." + key + ".sellers", price, faults);
+    price.delivery = day(one, "delivery");
+    one.finish();
+    into.gpus.push_back(std::move(price));
+  }
+  list.finish();
+}
+
+}  // namespace
+
+Prices load_prices(std::string_view name_or_path) {
+  SpecStore store;
+  Faults faults;
+  const SpecNode tree = store.resolve("prices", name_or_path);
+  MapReader in(tree, "", faults);
+  in.take("extends");
+  in.text("notes");
+  Prices out;
+  out.name = in.name("name", true);
+  out.own = std::filesystem::path(name_or_path).has_extension();  // a file, not a name of data/prices
+  out.date = in.text("date");
+  (void)in.quantity("gpu_hour", QuantityKind::rent, out.gpu_hour);
+  amount(in, "electricity", "USD/kWh", 1 / kilowatt_hour, 0, 10, out.electricity);
+  amount(in, "site", "USD/kW/month", 1 / (1000 * month), 0, 10000, out.site);
+  amount(in, "lifetime", "years", year, 0.1, 50, out.lifetime);
+  plain(in, "interest", 0, 1, out.interest);
+  plain(in, "storage", 0, 10, out.storage);
+  plain(in, "load", 0.01, 1, out.power.load);
+  plain(in, "pue", 1, 5, out.power.pue);
+  plain(in, "node_over_gpus", 1, 10, out.power.node_over_gpus);
+  if (const SpecNode* network = in.take("network")) read_network(*network, out, faults);
+  if (const SpecNode* rack = in.take("rack")) read_rack(*rack, out.power, faults);
+  if (const SpecNode* gpus = in.take("gpus")) read_gpus(*gpus, out, faults);
+  in.finish();
+  faults.raise();
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,318 @@
+/// \file serving_table.cpp
+/// Serving frameworks and their fitted constants: data/workloads/serving-stacks.yaml and serving.yaml.
+
+#include "specs/store.hpp"
+#include "text/short_text.hpp"
+
+#include <fabricost/parameters/interval.hpp>
+#include <fabricost/plan/serving/parameters.hpp>
+#include <fabricost/plan/specs/serving.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fabricost {
+
+namespace {
+
+using io::Faults;
+using io::MapReader;
+using io::SpecNode;
+
+template <class T, std::size_t N>
+void read_constants(MapReader& in, T& into, const std::array<ServingParameter<T>, N>& parameters) {
+  for (const ServingParameter<T>& p : parameters) {
+    if (!p.time) {
+      into.*p.member = in.number(p.key, into.*p.member, p.min, p.max);
+    } else if (const SpecNode* told = in.take(p.key)) {
+      const auto seconds = io::parse_duration(told->text);
+      if (!seconds || *seconds < p.min || *seconds > p.max)
+        in.fault(*told, p.key,
+                 fmt::format("\"{}\" is no time from {} to {}", told->text.substr(0, 40), io::short_time_text(p.min),
+                             io::short_time_text(p.max)),
+                 "write a number with us, ms or s, as in \"6.2 us\"");
+      else
+        into.*p.member = *seconds;
+    }
+  }
+}
+
+/// Kernels of dispatch and combine by name.
+void read_kernels(MapReader& in, std::string_view key, std::vector<MoeKernel>& into) {
+  if (!in.has(key)) return;
+  into.clear();
+  for (const SpecNode* item : in.texts(key)) {
+    const auto kernel = parse_moe_kernel(item->text);
+    if (kernel)
+      into.push_back(*kernel);
+    else
+      in.fault(*item, key, fmt::format("\"{}\" is no kernel of dispatch and combine", item->text.substr(0, 40)),
+               fmt::format("one of {}", fmt::join(moe_kernel_names, ", ")));
+  }
+}
+
+/// Settings of a stack's published runs, if they are known and differ.
+std::vector<PublishedSettings> read_settings(MapReader& of, const std::string& path, Faults& faults) {
+  std::vector<PublishedSettings> out;
+  const SpecNode* list = of.take("settings");
+  if (list == nullptr) return out;
+  if (list->kind != SpecNode::Kind::list) {
+    of.fault(*list, "settings", "is no list", "write - {system: NAME, chunk: TOKENS}");
+    return out;
+  }
+  for (std::size_t i = 0; i < list->items.size(); ++i) {
+    MapReader in(list->items[i], fmt::format("{}.settings[{}]", path, i), faults);
+    in.text("notes");
+    PublishedSettings s;
+    s.system = in.text("system");
+    s.model = in.text("model");
+    s.tp_most = in.count("tp_most", 0, 0, 1 << 16);
+    s.isl = in.number("isl", 0, 0, 1e7);
+    s.osl = in.number("osl", 0, 0, 1e7);
+    s.from = in.number("from", 0, 0, 1e7);
+    s.until = in.number("until", 0, 0, 1e7);
+    s.chunk_is_prompt = in.flag("chunk_is_prompt", false);
+    const auto set = [&](std::string_view key, std::optional<double>& into, double min, double max) {
+      if (in.has(key)) into = in.number(key, min, min, max);
+    };
+    set("chunk", s.settings.chunk, 1, 1e7);
+    set("poll", s.settings.poll, 1, 1e5);
+    set("hold_steps", s.settings.hold_steps, 0, 1e5);
+    set("hold_tokens", s.settings.hold_tokens, 0, 1e7);
+    in.finish();
+    out.push_back(std::move(s));
+  }
+  return out;
+}
+
+ServingStack read_stack(const SpecNode& tree, const std::string& name, const std::string& path, Faults& faults,
+                        std::vector<PublishedSettings>& settings) {
+  MapReader in(tree, path, faults);
+  in.text("notes");
+  ServingStack s;
+  s.name = name;
+  s.title = in.text("title");
+  for (const SpecNode* item : in.texts("published")) s.published.push_back(item->text);
+  s.length = in.number("length", s.length, 0.01, 1);
+  s.chunk = in.number("chunk", s.chunk, 1, 1e7);
+  s.memory_share = in.fraction("memory_share", s.memory_share);
+  s.cache_share = in.fraction("cache_share", s.cache_share);
+  s.overlaps = in.flag("overlaps", s.overlaps);
+  s.poll = in.number("poll", s.poll, 1, 1e5);
+  s.hold_steps = in.number("hold_steps", s.hold_steps, 0, 1e5);
+  s.hold_tokens = in.number("hold_tokens", s.hold_tokens, 0, 1e7);
+  settings = read_settings(in, path, faults);
+  s.kernels.reduce.library = in.choice("library", inference_library_names, s.kernels.reduce.library);
+  s.kernels.reduce.version = version_number(in.text("version"));
+  read_kernels(in, "experts_prefill", s.kernels.experts_prefill);
+  read_kernels(in, "experts_decode", s.kernels.experts_decode);
+  s.kernels.gathers = in.flag("gathers", s.kernels.gathers);
+  s.kernels.divides_experts = in.flag("divides_experts", s.kernels.divides_experts);
+  s.drafts = in.count("drafts", s.drafts, 0, 16);
+  s.acceptance = in.number("acceptance", s.acceptance, 0, 1);
+  read_constants(in, s, serving_stack_parameters);
+  in.finish();
+  return s;
+}
+
+/// The entries of a map by key.
+template <class Visit>
+void each_entry(MapReader& of, std::string_view key, Faults& faults, Visit&& visit) {
+  const SpecNode* list = of.take(key, true);
+  if (list == nullptr) return;
+  MapReader in(*list, std::string{key}, faults);
+  for (const auto& [name, mark, value] : list->entries) {
+    in.take(name);
+    visit(name, value, in.path_of(name), in);
+  }
+  in.finish();
+}
+
+std::optional<Generation> generation_of(const std::string& name, const SpecNode& at, MapReader& in) {
+  const auto g = detail::parse_enum<Generation>(name, generation_names);
+  if (!g) in.fault(at, name, fmt::format("\"{}\" is no GPU generation", name), fmt::format("one of {}", fmt::join(generation_names, ", ")));
+  return g;
+}
+
+/// Geometric mean of each constant of some sets.
+template <class T, std::size_t N>
+void mean_of(T& into, const std::vector<const T*>& sets, const std::array<ServingParameter<T>, N>& parameters) {
+  if (sets.empty()) return;
+  for (const ServingParameter<T>& p : parameters) {
+    double sum = 0;
+    for (const T* s : sets) sum += std::log(std::max(1e-12, s->*p.member));
+    into.*p.member = std::clamp(std::exp(sum / static_cast<double>(sets.size())), p.min, p.max);
+  }
+}
+
+/// The runs of an engine on one generation count for the others: sequences and tokens load its scheduler and its kernels alike.
+[[nodiscard]] MeasuredLoads larger(const MeasuredLoads& a, const MeasuredLoads& b) {
+  return {std::max(a.sequences, b.sequences), std::max(a.prompt, b.prompt), std::max(a.answer, b.answer)};
+}
+
+}  // namespace
+
+ServingTable load_serving_table() {
+  io::SpecStore library;
+  Faults faults;
+  ServingTable out;
+  const auto opened = [&](const SpecNode& tree) {
+    MapReader in(tree, "", faults);
+    for (const char* told : {"name", "title", "date", "notes"}) in.text(told);
+    return in;
+  };
+  const SpecNode described = library.resolve("workloads", "serving-stacks");
+  MapReader stacks = opened(described);
+  each_entry(stacks, "stacks", faults, [&](const std::string& name, const SpecNode& value, const std::string& path, MapReader&) {
+    out.stacks.push_back(read_stack(value, name, path, faults, out.settings[name]));
+  });
+  stacks.finish();
+  const SpecNode fitted = library.resolve("workloads", "serving");
+  MapReader in = opened(fitted);
+  each_entry(in, "gpus", faults, [&](const std::string& name, const SpecNode& value, const std::string& path, MapReader& at) {
+    const auto g = generation_of(name, value, at);
+    if (!g) return;
+    MapReader one(value, path, faults);
+    read_constants(one, out.gpus[*g], serving_gpu_parameters);
+    one.count("rows", 0, 0, 1000000);
+    one.finish();
+  });
+  each_entry(in, "stacks", faults, [&](const std::string& name, const SpecNode& value, const std::string& path, MapReader& at) {
+    const auto known = std::find_if(out.stacks.begin(), out.stacks.end(), [&](const ServingStack& s) { return s.name == name; });
+    if (known == out.stacks.end()) {
+      at.fault(value, name, fmt::format("no stack \"{}\" is described", name), "describe it in serving-stacks.yaml");
+      return;
+    }
+    MapReader generations(value, path, faults);
+    for (const auto& [generation, mark, constants] : value.entries) {
+      generations.take(generation);
+      const auto g = generation_of(generation, constants, generations);
+      if (!g) continue;
+      MapReader one(constants, fmt::format("{}.{}", path, generation), faults);
+      ServingTable::PerGeneration& into = out.fitted[name][*g];
+      into.stack = *known;
+      read_constants(one, into.stack, serving_stack_parameters);
+      MeasuredLoads& measured = into.stack.measured;
+      measured = {one.number("sequences", 0, 0, 1e6), one.number("prompt", 0, 0, 1e9), one.number("answer", 0, 0, 1e9)};
+      into.rows = one.count("rows", 0, 0, 1000000);
+      one.finish();
+    }
+    generations.finish();
+  });
+  in.finish();
+  faults.raise();
+  return out;
+}
+
+void ServerSettings::take(const ServerSettings& later) {
+  const auto set = [](std::optional<double>& into, const std::optional<double>& from) {
+    if (from) into = from;
+  };
+  set(chunk, later.chunk);
+  set(poll, later.poll);
+  set(hold_steps, later.hold_steps);
+  set(hold_tokens, later.hold_tokens);
+}
+
+ServingStack ServerSettings::on(ServingStack stack) const {
+  stack.chunk = chunk.value_or(stack.chunk);
+  stack.poll = poll.value_or(stack.poll);
+  stack.hold_steps = hold_steps.value_or(stack.hold_steps);
+  stack.hold_tokens = hold_tokens.value_or(stack.hold_tokens);
+  return stack;
+}
+
+ServingConstants ServingTable::constants(Generation g) const {
+  if (const auto at = gpus.find(g); at != gpus.end()) return at->second;
+  ServingConstants out;
+  std::vector<const ServingConstants*> known;
+  for (const auto& [generation, set] : gpus) known.push_back(&set);
+  mean_of(out, known, serving_gpu_parameters);
+  return out;
+}
+
+ServingStack ServingTable::stack(std::string_view name, Generation g) const {
+  ServingStack out = stack_of_engine(name, g);
+  if (gpus.find(g) == gpus.end()) {
+    out.assumed_kernels = true;
+    for (double* spread : {&out.spread_tpot, &out.spread_ttft}) *spread = std::hypot(*spread, assumed_kernels_spread);
+  }
+  return out;
+}
+
+ServingStack ServingTable::stack_of_engine(std::string_view name, Generation g) const {
+  const auto described = std::find_if(stacks.begin(), stacks.end(), [&](const ServingStack& s) { return s.name == name; });
+  if (described == stacks.end()) {
+    std::vector<std::string_view> names;
+    for (const ServingStack& s : stacks) names.push_back(s.name);
+    throw RequestError(fmt::format("there is no serving stack \"{}\"; there are {}", name.substr(0, 40), fmt::join(names, ", ")));
+  }
+  const auto all = fitted.find(described->name);
+  if (all != fitted.end())
+    if (const auto at = all->second.find(g); at != all->second.end()) {
+      ServingStack out = at->second.stack;
+      for (const auto& [generation, set] : all->second) out.measured = larger(out.measured, set.stack.measured);
+      return out;
+    }
+  ServingStack out = *described;
+  std::vector<const ServingStack*> known;
+  const auto take = [&](const std::map<Generation, PerGeneration>& generations) {
+    for (const auto& [generation, set] : generations)
+      if (known.empty() || generation == g || generations.count(g) == 0) known.push_back(&set.stack);
+  };
+  if (all != fitted.end())
+    take(all->second);
+  else  // not measured: the constants of other versions of the same engine
+    for (const auto& [other, generations] : fitted)
+      if (std::find_if(stacks.begin(), stacks.end(), [&, &other = other](const ServingStack& s) {
+            return s.name == other && s.kernels.reduce.library == described->kernels.reduce.library && s.overlaps == described->overlaps;
+          }) != stacks.end())
+        take(generations);
+  if (known.empty()) return out;
+  mean_of(out, known, serving_stack_parameters);
+  for (const ServingStack* one : known) out.measured = larger(out.measured, one->measured);
+  out.spread_tpot = std::max(1.3 * out.spread_tpot, described->spread_tpot);  // as far as runs of its own were off, where they are known
+  out.spread_ttft = std::max(1.3 * out.spread_ttft, described->spread_ttft);
+  return out;
+}
+
+const ServingStack& ServingTable::published(std::string_view told) const {
+  const std::string backend = told.find_first_of(" +") == std::string_view::npos ? std::string{told} + " (no version)" : std::string{told};
+  const ServingStack* best = nullptr;
+  std::size_t closeness = 0;
+  for (const ServingStack& s : stacks) {
+    if (best == nullptr && s.name == ServingStack{}.name) best = &s;
+    for (const std::string& beginning : s.published)
+      if (backend.starts_with(beginning) && beginning.size() > closeness) best = &s, closeness = beginning.size();
+  }
+  if (best == nullptr) throw RequestError(fmt::format("serving-stacks.yaml describes no {}", ServingStack{}.name));
+  return *best;
+}
+
+std::string serving_yaml(const ServingTable& table, std::string_view date, std::string_view origin) {
+  std::string out = fmt::format(
+      "name: serving\ntitle: What kernels of inference reach on each GPU generation, and what serving frameworks add\n"
+      "source: \"{}\"\nconfidence: measured\ndate: {}\ngpus:\n",
+      origin, date);
+  const auto cells = [](const auto& set, const auto& parameters) {
+    std::vector<std::string> all;
+    for (const auto& p : parameters)
+      all.push_back(p.time ? fmt::format("{}: {}", p.key, io::short_time_text(set.*p.member))
+                           : fmt::format("{}: {:.4g}", p.key, set.*p.member));
+    return fmt::format("{}", fmt::join(all, ", "));
+  };
+  for (const auto& [g, set] : table.gpus) out += fmt::format("  {}: {{{}}}\n", name(g), cells(set, serving_gpu_parameters));
+  out += "stacks:\n";
+  for (const auto& [stack, generations] : table.fitted) {
+    out += fmt::format("  {}:\n", stack);
+    for (const auto& [g, set] : generations)
+      out += fmt::format("    {}: {{{}, sequences: {:.4g}, prompt: {:.6g}, answer: {:.6g}, rows: {}}}\n", name(g),
+                         cells(set.stack, serving_stack_parameters), set.stack.measured.sequences, set.stack.measured.prompt,
+                         set.stack.measured.answer, set.rows);
+  }
+  return out;
+}
+
+}  // namespace fabricost

@@ -1,0 +1,256 @@
+/// \file stacks.cpp
+/// Software stacks: data/stacks/*.yaml, and their factors from published runs (data/workloads/stacks.yaml).
+
+#include "specs/stacks.hpp"
+#include <fabricost/plan/specs/stacks.hpp>
+
+#include "specs/store.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace fabricost::io {
+
+namespace {
+
+void read_memory(const SpecNode& node, MemoryStack& into, Faults& faults) {
+  MapReader in(node, "memory", faults);
+  in.text("notes");
+  const auto number = [&](std::string_view key, double& value, double max) { value = in.number(key, value, 0, max); };
+  const auto flag = [&](std::string_view key, bool& value) { value = in.flag(key, value); };
+  number("weight", into.weight, 8);
+  number("gradient", into.gradient, 8);
+  number("optimizer", into.optimizer, 32);
+  number("master", into.master, 8);
+  number("gathered_weight", into.gathered_weight, 8);
+  number("fp8_weight_copies", into.fp8_weight_copies, 8);
+  number("fp4_weight_copies", into.fp4_weight_copies, 8);
+  number("fp8_input", into.fp8_input, 8);
+  number("fp4_input", into.fp4_input, 8);
+  flag("master_remainders", into.master_remainders);
+  flag("fp8_parameters", into.fp8_parameters);
+  flag("fp8_tensor_scaled", into.fp8_tensor_scaled);
+  number("accumulated_gradient", into.accumulated_gradient, 8);
+  flag("frees_gradients", into.frees_gradients);
+  flag("embedding_sharded", into.embedding_sharded);
+  flag("flash_attention", into.flash_attention);
+  flag("dropout", into.dropout);
+  number("selective_keeps", into.selective_keeps, 1);
+  flag("shards_stored", into.shards_stored);
+  flag("keeps_gathered", into.keeps_gathered);
+  flag("keeps_routed_output", into.keeps_routed_output);
+  number("routed_load", into.routed_load, 100);
+  number("logit", into.logit, 64);
+  flag("logits_sharded", into.logits_sharded);
+  number("weight_gradient", into.weight_gradient, 8);
+  number("pipe_buffer", into.pipe_buffer, 64);
+  number("norm_input", into.norm_input, 16);
+  number("activation_input", into.activation_input, 4);
+  number("adapter_mask", into.adapter_mask, 4);
+  number("graph_buffer", into.graph_buffer, 64);
+  number("bucket_parameters", into.bucket_parameters, 1e12);
+  flag("planned", into.planned);
+  into.gathered_layers = in.count("gathered_layers", into.gathered_layers, 0, 1000);
+  for (const auto& [key, value] :
+       {std::pair{"context", &into.context}, std::pair{"communicator", &into.communicator}, std::pair{"extra", &into.extra}})
+    if (const auto size = in.quantity(key, QuantityKind::size)) *value = size->number;
+  number("fragmentation", into.fragmentation, 1);
+  in.finish();
+}
+
+/// A list of generations whose steps were seen, with what the model misses them by.
+StepsSeen read_seen(MapReader& in, std::string_view key, double spread) {
+  StepsSeen out;
+  for (const SpecNode* item : in.texts(key)) {
+    if (const auto g = detail::parse_enum<Generation>(item->text, generation_names))
+      out.add({*g, spread});
+    else
+      in.fault(*item, key, fmt::format("\"{}\" is no generation of GPUs", clipped(item->text)),
+               fmt::format("one of {}", fmt::join(generation_names, ", ")));
+  }
+  return out;
+}
+
+PublishedStack read_stack(const SpecNode& tree, Faults& faults) {
+  MapReader in(tree, "", faults);
+  in.take("extends");
+  in.text("notes");
+  PublishedStack out;
+  Stack& s = out.stack;
+  s.name = in.name("name", true);
+  s.title = in.text("title");
+  for (const SpecNode* item : in.texts("published")) {
+    const auto point = item->text.find(':');
+    PublishedBy by{item->text.substr(0, point), {}};
+    for (std::size_t at = point; at != std::string::npos;) {  // "GROUP: word + word"
+      const std::size_t from = item->text.find_first_not_of(' ', at + 1);
+      at = item->text.find(" + ", from);
+      by.words.push_back(item->text.substr(from, at - from));
+      if (at != std::string::npos) at += 2;
+    }
+    out.published.push_back(std::move(by));
+  }
+  s.attention = in.choice("attention", attention_kernel_names, s.attention);
+  s.fp8_attention = in.flag("fp8_attention", s.fp8_attention);
+  s.old_kernels = in.flag("old_kernels", s.old_kernels);
+  s.eager_loss = in.flag("eager_loss", s.eager_loss);
+  s.elementwise = in.number("elementwise", s.elementwise, 0.1, 10);
+  s.update_cycles = in.number("update_cycles", s.update_cycles, 0, 1000);
+  s.tensor_exposed = in.number("tensor_exposed", s.tensor_exposed, 0, 1);
+  s.data_exposed = in.number("data_exposed", s.data_exposed, 0, 1);
+  s.context_exposed = in.number("context_exposed", s.context_exposed, 0, 1);
+  s.expert_exposed = in.number("expert_exposed", s.expert_exposed, 0, 1);
+  s.gradient_bytes = in.number("gradient_bytes", s.gradient_bytes, 1, 8);
+  s.accumulation_bytes = in.number("accumulation_bytes", s.accumulation_bytes, 0, 200);
+  s.shard_exposed = in.number("shard_exposed", s.shard_exposed, 0, 1);
+  s.launches = in.number("launches", s.launches, 0, 10);
+  s.compute_share = in.fraction("compute_share", s.compute_share);
+  s.deduplicated = in.flag("deduplicated", s.deduplicated);
+  s.fused_experts = in.flag("fused_experts", s.fused_experts);
+  s.searches_stages = in.flag("searches_stages", s.searches_stages);
+  s.offloads_inputs = in.flag("offloads_inputs", s.offloads_inputs);
+  s.prunes_recompute = in.flag("prunes_recompute", s.prunes_recompute);
+  if (const SpecNode* told = in.take("memory")) read_memory(*told, s.memory, faults);
+  if (in.has("schedules")) s.schedules.clear();
+  for (const SpecNode* item : in.texts("schedules")) {
+    if (const auto known = parse_pipeline_schedule(item->text); known && *known != PipelineSchedule::none)
+      s.schedules.push_back(*known);
+    else
+      in.fault(*item, "schedules", fmt::format("\"{}\" is no pipeline schedule", clipped(item->text)),
+               fmt::format("one of {}", fmt::join(pipeline_schedule_names, ", ")));
+  }
+  s.factor_of = in.text("factor_of");
+  s.scale = in.number("scale", s.scale, 0.2, 5);
+  s.spread = in.number("spread", s.spread, 0.01, 2);
+  s.seen = read_seen(in, "seen", s.spread);
+  in.finish();
+  return out;
+}
+
+/// Results of published runs for whole stacks (data/workloads/stacks.yaml).
+std::vector<FittedStack> read_fitted(const SpecNode& tree, Faults& faults) {
+  std::vector<FittedStack> out;
+  MapReader in(tree, "", faults);
+  for (const char* told : {"name", "title", "date", "notes"}) in.text(told);
+  if (const SpecNode* list = in.take("stacks", true)) {
+    MapReader stacks(*list, "stacks", faults);
+    for (const auto& [key, mark, value] : list->entries) {
+      stacks.take(key);
+      MapReader one(value, "stacks." + key, faults);
+      FittedStack fitted{.name = key};
+      fitted.factor = one.text("factor_of");
+      if (fitted.factor.empty()) fitted.factor = key;
+      fitted.scale = one.number("scale", 1, 0.2, 5);
+      fitted.spread = one.number("spread", fitted.spread, 0.01, 2);
+      fitted.rows = one.count("rows", 0, 0, 1000000);
+      fitted.seen = read_seen(one, "generations", fitted.spread);
+      fitted.seen.experts = one.flag("experts", false);
+      fitted.seen.fp4 = one.flag("fp4", false);
+      one.finish();
+      out.push_back(std::move(fitted));
+    }
+    stacks.finish();
+  }
+  in.finish();
+  return out;
+}
+
+/// data/workloads/stacks.yaml, if it exists.
+std::vector<FittedStack> fitted_stacks(SpecStore& library) {
+  if (library.find("workloads", "stacks").empty()) return {};
+  Faults faults;
+  std::vector<FittedStack> out = read_fitted(library.resolve("workloads", "stacks"), faults);
+  faults.raise();
+  return out;
+}
+
+PublishedStack load(SpecStore& library, std::string_view name_or_path, const std::vector<FittedStack>& fitted) {
+  Faults faults;
+  const SpecNode tree = library.resolve("stacks", name_or_path);
+  PublishedStack out = read_stack(tree, faults);
+  faults.raise();
+  const double own_scale = out.stack.scale;
+  take_fitted(out.stack, fitted);
+  if (tree.find("scale") != nullptr) out.stack.scale = own_scale;
+  return out;
+}
+
+}  // namespace
+
+std::vector<PublishedStack> shipped_stacks() {
+  SpecStore library;
+  std::vector<PublishedStack> out;
+  const std::vector<FittedStack> fitted = fitted_stacks(library);
+  for (const std::string& name : names_in("stacks")) out.push_back(load(library, name, fitted));
+  return out;
+}
+
+const PublishedStack& stack_of(const std::vector<PublishedStack>& stacks, std::string_view group, std::string_view text) {
+  const PublishedStack* best = nullptr;
+  std::size_t closeness = 0;
+  for (const PublishedStack& s : stacks) {
+    if (best == nullptr && s.stack.name == unfitted_stack) best = &s;
+    for (const PublishedBy& by : s.published) {
+      const auto held = [&](const std::string& word) { return text.find(word) != std::string_view::npos; };
+      if (!group.starts_with(by.group) || !std::all_of(by.words.begin(), by.words.end(), held)) continue;
+      constexpr std::size_t max_words = 8;  // a longer group's name outweighs any number of words
+      const std::size_t close = max_words * by.group.size() + std::min(by.words.size(), max_words - 1);
+      if (close > closeness) best = &s, closeness = close;
+    }
+  }
+  if (best == nullptr) throw RequestError(fmt::format("data/stacks has no {}", unfitted_stack));
+  return *best;
+}
+
+}  // namespace fabricost::io
+
+namespace fabricost {
+
+Stack load_stack(std::string_view name_or_path) {
+  io::SpecStore library;
+  return io::load(library, name_or_path, io::fitted_stacks(library)).stack;
+}
+
+TrainingGroups load_training_groups() {
+  io::SpecStore library;
+  io::Faults faults;
+  const io::SpecNode tree = library.resolve("workloads", "training-groups");
+  io::MapReader in(tree, "", faults);
+  for (const char* told : {"name", "title", "notes"}) in.text(told);
+  TrainingGroups out;
+  for (const io::SpecNode* item : in.texts("judged")) out.judged.push_back(item->text);
+  for (const io::SpecNode* item : in.texts("fitted")) out.fitted.push_back(item->text);
+  for (const io::SpecNode* item : in.texts("kernels")) out.kernels.push_back(item->text);
+  for (const io::SpecNode* item : in.texts("unscaled")) out.unscaled.push_back(item->text);
+  if (const io::SpecNode* list = in.take("set_aside", true)) {
+    io::MapReader aside(*list, "set_aside", faults);
+    for (const auto& [key, mark, value] : list->entries) {
+      aside.take(key);
+      out.set_aside.emplace_back(key, value.text);
+    }
+    aside.finish();
+  }
+  in.finish();
+  faults.raise();
+  return out;
+}
+
+Stack published_kernels(std::string_view group) {
+  io::SpecStore library;
+  Stack out{.name = std::string{group}};
+  take_fitted(out, io::fitted_stacks(library));
+  return out;
+}
+
+std::vector<std::string> stack_names() { return names_in("stacks"); }
+
+std::vector<std::string> stacks_fitted_on(Generation generation) {
+  std::vector<std::string> out;
+  for (const io::PublishedStack& one : io::shipped_stacks())
+    if (one.stack.seen.of(generation)) out.push_back(one.stack.name);
+  return out;
+}
+
+}  // namespace fabricost

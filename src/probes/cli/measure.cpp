@@ -1,0 +1,159 @@
+/// \file measure.cpp
+/// fabricost measure: opens the machine, measures within the time budget, writes the points and the machine.
+
+#include "cli/measure_text.hpp"
+#include "cli/face.hpp"
+#include "cli/progress.hpp"
+#include "cli/subcommands.hpp"
+#include "measure/files/partial_file.hpp"
+#include "measure/files/rows.hpp"
+#include "text/csv.hpp"
+#include "text/short_text.hpp"
+
+#include <fabricost/probes/machine/this_machine.hpp>
+
+#include <csignal>
+#include <optional>
+
+namespace fabricost {
+
+static void from_text(const std::string& text, std::string_view option, const Amount&, const Range& range, TimeToSpend& out) {
+  auto seconds = io::parse_number(text);
+  if (!seconds) seconds = io::parse_duration(text);
+  if (!seconds || !range.holds(*seconds))
+    throw RequestError(
+        fmt::format("{} {}: is no time from {:.0f} to {:.0f} seconds; write {} 60", option, text, range.min, range.max, option));
+  out.seconds = *seconds;
+}
+
+/// "0,2,4-7"
+static void from_text(const std::string& text, std::string_view option, const Amount&, const Range& range, GpuNumbers& out) {
+  const auto number = [&](std::string_view part) {
+    const auto value = io::parse_number(part);
+    if (!value || !range.holds(*value) || *value != static_cast<int>(*value))
+      throw RequestError(fmt::format("{0} {1}: \"{2}\" is no GPU; write {0} 0,2,4-7", option, text, part));
+    return static_cast<int>(*value);
+  };
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    const std::string_view part = rest.substr(0, end);
+    const std::size_t dash = part.find('-', 1);
+    const int first = number(part.substr(0, dash));
+    const int last = dash == std::string_view::npos ? first : number(part.substr(dash + 1));
+    if (last < first) throw RequestError(fmt::format("{} {}: {} runs backwards", option, text, part));
+    for (int gpu = first; gpu <= last; ++gpu) out.list.push_back(gpu);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+}
+
+static void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, WholeSizes& out) {
+  for (const Bytes& size : parse_sizes(text)) {
+    if (!(size.value() >= 1)) throw RequestError(fmt::format("{} {}: a size is at least 1 B", option, text));
+    out.bytes.push_back(static_cast<std::uint64_t>(size.value()));
+  }
+}
+
+}  // namespace fabricost
+
+namespace fabricost::cli {
+namespace {
+
+struct MeasureTyped : MeasureRequest {
+  OutputPath out{"measured.csv"};
+  bool list = false, quiet = false;
+
+  static constexpr auto fields() {
+    using R = MeasureTyped;
+    return MeasureRequest::fields().apply([](const auto& quick, const auto& mpi, const auto&... others) {
+      return Table{quick,
+                   mpi,
+                   asks(&R::out, "out", "-o,--out", "FILE", "Points; the machine goes beside them [measured.csv]"),
+                   others...,
+                   asks(&R::list, "list", "--list", "", "Say what would be measured, and measure nothing"),
+                   asks(&R::quiet, "quiet", "--quiet", "", "No progress on stderr")};
+    });
+  }
+};
+
+volatile std::sig_atomic_t interrupt_came = 0;
+extern "C" void on_interrupt(int) { interrupt_came = 1; }
+
+/// A first Ctrl-C or SIGTERM of a scheduler stops the measurement cleanly; a second one kills the process.
+class Interrupts {
+ public:
+  Interrupts() {
+    interrupt_came = 0;
+    struct sigaction action {};
+    action.sa_handler = on_interrupt;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &action, &interrupt_);
+    sigaction(SIGTERM, &action, &terminate_);
+  }
+  Interrupts(const Interrupts&) = delete;
+  Interrupts& operator=(const Interrupts&) = delete;
+  ~Interrupts() {
+    sigaction(SIGINT, &interrupt_, nullptr);
+    sigaction(SIGTERM, &terminate_, nullptr);
+  }
+
+ private:
+  struct sigaction interrupt_ {};
+  struct sigaction terminate_ {};
+};
+
+/// Points are on disk as soon as they are measured; the finished files take their place.
+[[nodiscard]] MeasureAnswer measured_into(const MeasureTyped& typed) {
+  const std::string machine_file = machine_file_of(typed.out.path).string();
+  const Interrupts interrupts;
+  std::optional<measure::PartialFile> partial;
+  bool any = false;
+  std::optional<ProgressLine> progress;
+  MeasureWatch watch;
+  watch.begin = [&] {
+    partial.emplace(typed.out.path);
+    partial->line(fmt::format("{}\n", measure::csv_header));
+    progress.emplace(typed.quiet);
+  };
+  watch.point = [&](const measure::Row& row) {
+    any = true;
+    partial->line(measure::csv_line(row));
+  };
+  watch.progress = [&](const measure::Progress& p) { progress->show(p.now, p.done, p.left); };
+  watch.interrupted = [] { return interrupt_came != 0; };
+  MeasureAnswer found;
+  try {
+    found = answer(typed, watch);
+  } catch (...) {
+    if (partial && !any) partial->remove();
+    throw;
+  }
+  progress.reset();
+  if (!found.speaks) return found;
+  found.file = typed.out.path;
+  found.machine_file = machine_file;
+  write_output({machine_file}, found.yaml(std::filesystem::path(typed.out.path).filename().string()), "-o");
+  write_output(typed.out, found.csv(), "-o");
+  partial->remove();
+  if (!found.complete)
+    throw RequestError(fmt::format("ended before its time ({}); the {} points measured until then are in {} and {}", found.ended,
+                                   found.rows.size(), found.file, found.machine_file));
+  return found;
+}
+
+}  // namespace
+
+void add_measure(CLI::App& app, Runner& runner) {
+  const auto job = [](const GivenOptions& o, const Terminal& terminal) {
+    return spelled_out<MeasureTyped>([&] {
+      const auto as_typed = [&](const auto& found) {
+        return found.speaks ? shown(found, o.json, terminal, [](Page& page, const auto& a) { text_of(page, a); }) : "";
+      };
+      const auto typed = request_of<MeasureTyped>(o.typed);
+      return typed.list ? as_typed(answer(MeasurePlanRequest{typed})) : as_typed(measured_into(typed));
+    });
+  };
+  add_command<MeasureTyped>(app, runner, "measure", "Measure this machine: memory, launches, links, collectives",
+                            "Example: fabricost measure --quick && fabricost calibrate", job);
+}
+
+}  // namespace fabricost::cli

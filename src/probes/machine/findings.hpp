@@ -1,0 +1,29 @@
+#pragma once
+/// \file findings.hpp
+/// Deviations of a measured machine from its potential. Private to the sources.
+
+#include <fabricost/hardware/system.hpp>
+#include <fabricost/probes/machine/this_machine.hpp>
+#include <fabricost/readings/points.hpp>
+
+#include <vector>
+
+namespace fabricost::io {
+
+/// Input of the rules.
+struct Findings {
+  const MeasuredMachine& machine;
+  const std::vector<MeasuredFigure>& figures;
+  const System& stock;
+  const std::vector<Point>& collectives;  ///< under the name of the stock system
+};
+
+/// Most likely first. Each rule gives one finding, which names all affected GPUs.
+[[nodiscard]] std::vector<MachineFinding> findings_of(const Findings& machine);
+
+inline constexpr std::string_view collectives_slow = "collectives_slow";
+
+/// The rules about collectives.
+[[nodiscard]] std::vector<MachineFinding> findings_in_collectives(const Findings& machine);
+
+}  // namespace fabricost::io
