@@ -38,21 +38,21 @@ sanitizers_1() { sanitized_programs 1 3; }
 sanitizers_2() { sanitized_programs 2 3; }
 sanitizers_3() { sanitized_programs 3 3; }
 # With the examples but not their pages (_fresh).
-recorded='contract\.commands|fuzz\.found|example\.[a-z_]*[^h]|fabric_in_a_box\.logic|gpu_stand_in\.command|gpu_probes\..*|cli\.(broken_inputs|contract)'
-sanitizers_4() { # examples, recorded commands, broken files
+exercised='contract\.commands|fuzz\.found|example\.[a-z_]*[^h]|fabric_in_a_box\.logic|gpu_stand_in\.command|gpu_probes\..*|cli\.(broken_inputs|contract)'
+sanitizers_4() { # examples, commands of the contract, broken files
   local targets=(src/all examples/all) file
   configured || return
   for file in tests/*/CMakeLists.txt tests/*/*/CMakeLists.txt; do
     [ -f "$sanitized/${file%/*}/CTestTestfile.cmake" ] && targets+=("${file%/*}/all")
   done
   cmake --build --preset sanitized -j "$jobs" --target "${targets[@]}" &&
-    ctest --preset sanitized -j "$jobs" -R "^($recorded)\$" &&
+    ctest --preset sanitized -j "$jobs" -R "^($exercised)\$" &&
     ctest --preset sanitized -R '^(cli\.measure|measure\.mpi)$' --repeat until-pass:2  # they keep to times, which these builds stretch
 }
 sanitizers_5() { # all other tests of the command
   configured &&
     cmake --build --preset sanitized -j "$jobs" --target fabricost_tool &&
-    ctest --preset sanitized -j "$jobs" -R '^cli\.' -E "^($recorded|cli\.(measure|calibrate|compare|training|diagnose_speed|pages_are_fresh))\$"
+    ctest --preset sanitized -j "$jobs" -R '^cli\.' -E "^($exercised|cli\.(measure|calibrate|compare|training|diagnose_speed|pages_are_fresh))\$"
 }
 coverage() {
   local least=92
@@ -115,7 +115,7 @@ all=(
   "sanitizers_1 325 address and undefined behaviour sanitizers: the first third of the test programs"
   "sanitizers_2 350 address and undefined behaviour sanitizers: the second third of them"
   "sanitizers_3 300 address and undefined behaviour sanitizers: the last third of them"
-  "sanitizers_4 360 address and undefined behaviour sanitizers: examples, recorded commands, broken files"
+  "sanitizers_4 360 address and undefined behaviour sanitizers: examples, commands of the contract, broken files"
   "sanitizers_5 190 address and undefined behaviour sanitizers: all other tests of the command"
   "coverage 80 lines of include/ and src/ that the tests run"
   "fuzz_1 145 every second fuzz target"

@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
-"""Compares the Python package with its recording: the result or exception of every call, with all fields of every record.
+"""Compares the Python package with what is kept of its answers: numbers, exceptions, and the public names with their arguments.
 
     calls.py [GROUP...]            compare; without groups all of them
-    calls.py [GROUP...] --diff     and show what changed
-    calls.py [GROUP...] --write    record again
+    calls.py [GROUP...] --write    keep what it answers now
 
-calls/GROUP.txt lists expressions, one a line; `name = ` before one keeps its value for the lines below. recorded/python-GROUP.txt is what
-each gave (recorded.py says how it is kept). They know fc, np, pd, pickle, copy; members(thing), its public names with their docstrings;
-command(words), the streams and status of `fabricost report`. They run in a folder with links to `data`, `files` (beside this script) and
-`corpus` (tests/robustness/fuzz/corpus). Needs numpy and pandas, else the exit status is 77.
+calls/GROUP.txt lists expressions, one a line; `name = ` before one keeps its value for the lines below. They know fc, np, pd, pickle, copy,
+pathlib; command(words), the status and stderr of `fabricost report`. They run in a folder with links to `data`, `files` (beside this
+script) and `corpus` (tests/robustness/fuzz/corpus). Needs numpy and pandas, else the exit status is 77.
+
+    python-numbers.tsv     values in their answers, a record's behind the name of its type (table.py says which values)
+    python-refusals.tsv    expressions that raise, the exception and the first line of its message
+    python-names.txt       the public names of the package, their arguments and members
 """
 import argparse
 import contextlib
 import copy
-import dataclasses
+import enum
 import inspect
 import io
 import os
@@ -22,9 +24,8 @@ import pickle
 import re
 import sys
 import tempfile
-import types
 
-import recorded
+import table
 
 try:
     import numpy as np
@@ -34,26 +35,9 @@ except ImportError as missing:
     sys.exit(77)
 import fabricost as fc
 
-HERE = pathlib.Path(__file__).resolve().parent
-LINKS = {"data": recorded.ROOT / "data", "files": HERE / "files", "corpus": recorded.ROOT / "tests" / "robustness" / "fuzz" / "corpus"}
 ASSIGNED = re.compile(r"([a-z_]\w*) = (.*)")
-DIFFERS = [(re.escape(fc.__version__), "VERSION"),
-           (r" at 0x[0-9a-f]+", ""), (r"(?m)^(\s*\.search_seconds: ).*$", r"\1SECONDS")]
 DEEPEST = 4
-
-
-def members(thing):
-    """Public names of a module or class with the text they document themselves by; of those that Python's own classes give it, their
-    origin, since the words differ between Python's versions."""
-    def told(name):
-        value = getattr(thing, name)
-        own = next((base for base in getattr(thing, "__mro__", ()) if name in vars(base)), None)
-        if own is not None and own.__module__ == "builtins":
-            return f"of {own.__name__}"
-        if not (callable(value) or isinstance(value, property)):
-            return type(value).__name__
-        return value.__doc__ and inspect.cleandoc(value.__doc__)  # Python 3.13 takes the indentation away itself
-    return {name: told(name) for name in sorted(dir(thing)) if not name.startswith("_")}
+NAMES = table.HERE / "python-names.txt"
 
 
 def command(words):
@@ -61,111 +45,115 @@ def command(words):
     from fabricost import _report_command
     errors = io.StringIO()
     with contextlib.redirect_stderr(errors):
-        return _report_command.main(words.split()), errors.getvalue()
+        return [_report_command.main(words.split()), errors.getvalue()]
 
 
-def kind_of(dtype):
-    return "text" if dtype.kind in "OUTS" or "str" in str(dtype) else str(dtype)
+def properties(kind):
+    return [name for name in dir(kind) if not name.startswith("_") and isinstance(getattr(kind, name), property)]
 
 
-def told(value, depth=0):
-    """A value as lines: its type where that is not plain, and all that it holds."""
-    if value is None or isinstance(value, (bool, int, str, bytes, types.ModuleType)):
-        return (value if isinstance(value, str) and depth == 0 else repr(value)).splitlines() or ["''"]
-    if isinstance(value, float):
-        return [repr(float(value))]
-    if isinstance(value, np.generic):
-        return [f"{kind_of(value.dtype)} {value.item()!r}"]
-    if isinstance(value, np.ndarray):
-        kinds = kind_of(value.dtype)
-        if value.dtype.names:
-            kinds = f"{{{', '.join(f'{n}: {kind_of(value.dtype[n])}' for n in value.dtype.names)}}}"
-        return [f"array {kinds} {value.shape}", *("  " + repr(row) for row in (value.tolist() if value.ndim else [value.tolist()]))]
+def value_of(record, name, depth):
+    try:
+        return data_of(getattr(record, name), depth)
+    except Exception as error:  # a property may refuse, too
+        return raised(error)
+
+
+def data_of(value, depth=0):
+    """A value as dictionaries, lists, numbers and words: a record under the name of its type, a text as its lines."""
+    if isinstance(value, enum.Enum):
+        return value.name
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, str):
+        return value if value.count("\n") == 0 else [line[:table.LONGEST] for line in value.splitlines()]
+    if isinstance(value, np.ndarray) and value.dtype.names:
+        return {name: data_of(value[name], depth) for name in value.dtype.names}
+    if isinstance(value, (np.ndarray, np.generic)):
+        return data_of(value.tolist(), depth)
     if isinstance(value, pd.DataFrame):
-        kinds = ", ".join(f"{name}: {kind_of(kind)}" for name, kind in value.dtypes.items())
-        return [f"DataFrame {len(value)} x {{{kinds}}}", *("  " + line for line in value.to_csv(index=False).splitlines())]
+        return {"DataFrame": {name: data_of(value[name].to_numpy()) for name in value}}
     if isinstance(value, dict):
-        return indented("dict", {repr(k): v for k, v in value.items()}, depth, "")
+        return {str(key): data_of(one, depth + 1) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
-        if all(isinstance(one, (bool, int, float, str, type(None))) for one in value):
-            return [repr(value)]
-        return indented(type(value).__name__, {str(at): one for at, one in enumerate(value)}, depth, "")
-    if dataclasses.is_dataclass(value) or type(value).__module__.split(".")[0] != "fabricost":
-        return [f"{type(value).__name__} {value!r}"]
-    names = [name for name in dir(type(value)) if not name.startswith("_") and isinstance(getattr(type(value), name), property)]
-    if depth and isinstance(value, fc.System):
-        names = []
-    return indented(f"{type(value).__name__} {value!r}", {name: (lambda name=name: getattr(value, name)) for name in names}, depth, ".")
+        return [data_of(one, depth) for one in value]
+    kind = type(value)
+    if kind.__module__.split(".")[0] != "fabricost" or depth >= DEEPEST or depth and kind is fc.System or not properties(kind):
+        return repr(value).split("\n")[0]
+    return {kind.__name__: {name: value_of(value, name, depth + 1) for name in properties(kind) if name != "search_seconds"}}
 
 
-def indented(title, parts, depth, sign):
-    out = [title]
-    for name, part in parts.items():
-        lines = outcome(part, depth + 1) if callable(part) else told(part, depth + 1)
-        if depth >= DEEPEST:
-            lines = lines[:1]
-        out += [f"  {sign}{name}: {lines[0]}", *("  " + line for line in lines[1:])]
+def raised(error):
+    return f"{type(error).__name__}: {error}".split("\n")[0]
+
+
+def outcomes(group):
+    """({expression: answer}, {expression: exception}) of a group, in order."""
+    known = {"fc": fc, "np": np, "pd": pd, "pickle": pickle, "copy": copy, "command": command, "pathlib": pathlib}
+    answers, refusals = {}, {}
+    for line in listed(group):
+        assigned = ASSIGNED.fullmatch(line)
+        name, expression = assigned.groups() if assigned else (None, line)
+        try:
+            value = eval(expression, known)
+        except Exception as error:  # whatever it is belongs to the contract
+            refusals[line] = raised(error)
+            continue
+        if name:
+            known[name] = value
+        answers[line] = data_of(value)
+    return answers, refusals
+
+
+def listed(group):
+    """The expressions of a group."""
+    lines = (table.HERE / "calls" / f"{group}.txt").read_text(encoding="utf-8").splitlines()
+    out = [line for line in lines if line and not line.startswith("#")]
+    assert len(set(out)) == len(out), f"{group}: listed twice: {sorted(line for line in out if out.count(line) > 1)}"
     return out
 
 
-def outcome(call, depth=0):
-    """The value that a call returns, or its exception: type, message, and further members."""
-    try:
-        return told(call(), depth)
-    except Exception as error:  # whatever it is belongs to the contract
-        lines = [f"raises {type(error).__name__}: {error}"]
-        lines += [f"  .{name}: {getattr(error, name)!r}" for name in ("reason", "file", "line", "column") if hasattr(error, name)]
-        lines += [f"  .issue: {(issue.path, issue.message, issue.remedy)!r}" for issue in getattr(error, "issues", [])]
-        return "\n".join(lines).splitlines()
-
-
-def answers(group, replaced):
-    """{expression: entry} of a group, in order."""
-    known = {"fc": fc, "np": np, "pd": pd, "pickle": pickle, "copy": copy, "members": members, "command": command, "pathlib": pathlib}
-    now = {}
-    for line in (HERE / "calls" / f"{group}.txt").read_text(encoding="utf-8").splitlines():
-        if not line or line.startswith("#"):
-            continue
-        assert line not in now, f"{group}: listed twice: {line}"
-        assigned = ASSIGNED.fullmatch(line)
-        name, expression = assigned.groups() if assigned else (None, line)
-
-        def call(expression=expression, name=name):
-            value = eval(expression, known)
-            if name:
-                known[name] = value
-            return value
-        text = recorded.plain("\n".join(outcome(call)) + "\n", replaced)
-        now[line] = recorded.entry(line, recorded.body(text))
-    return now
+def names():
+    """The public names of the package, a line each: a function with its arguments, a class with its members, another with its value."""
+    def told(name, value):
+        if isinstance(value, type):
+            members = " ".join(told(member, getattr(value, member)) for member in sorted(vars(value)) if not member.startswith("_"))
+            return f"{name} ({value.__mro__[1].__name__}): {members}".rstrip()
+        if inspect.isroutine(value):
+            try:
+                return f"{name}{inspect.signature(value)}"
+            except ValueError:
+                return f"{name}(...)"
+        return name if isinstance(value, (property, enum.Enum)) or inspect.ismodule(value) else f"{name} = {value}"
+    return "".join(told(name, getattr(fc, name)) + "\n" for name in sorted(set(fc.__all__) | {n for n in dir(fc) if not n.startswith("_")}))
 
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("groups", nargs="*")
-    parser.add_argument("--diff", action="store_true")
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
-    recorded.prove_that_it_can_fail()
-    groups = asked.groups or sorted(path.stem for path in (HERE / "calls").glob("*.txt"))
-    changed, where, ran = [], [], 0
+    table.prove_that_it_can_fail()
+    every = sorted(path.stem for path in (table.HERE / "calls").glob("*.txt"))
+    answers, refusals = {}, {}
     start = os.getcwd()
-    for group in groups:
+    for group in asked.groups or every:
         with tempfile.TemporaryDirectory() as folder:
-            for name, target in LINKS.items():
+            for name, target in table.LINKS.items():
                 os.symlink(target, os.path.join(folder, name))
             os.chdir(folder)
-            now = answers(group, [(re.escape(os.getcwd()), "FOLDER"), *DIFFERS])
+            answered, refused = outcomes(group)
             os.chdir(start)
-        ran += len(now)
-        changed += (new := recorded.compare(f"python-{group}", now, asked.write, asked.diff))
-        where += [group] if new else []
-    if changed:
-        print(f"\n{len(changed)} of {ran} calls no longer give what is recorded.")
-        recorded.advise(" ".join(where))
-    else:
-        print(f"{ran} calls, {'recorded' if asked.write else 'all as recorded'}")
-    return 1 if changed else 0
+        answers.update(answered)
+        refusals.update({line: text.replace(folder, "FOLDER") for line, text in refused.items()})
+    questions = [line for group in every for line in listed(group)]
+    changed = table.compare(table.HERE / "python-numbers.tsv", answers, [one for one in questions if one not in refusals], asked.write)
+    refusable = [one for one in questions if one not in answers]
+    changed += table.compare_refusals(table.HERE / "python-refusals.tsv", refusals, refusable, asked.write)
+    if asked.write:
+        NAMES.write_text(names(), encoding="utf-8")
+    changed += table.difference(NAMES.name, NAMES.read_text(encoding="utf-8"), names(), "was", "is")
+    return table.report(changed, len(answers) + len(refusals), "calls", asked.write)
 
 
 if __name__ == "__main__":

@@ -47,8 +47,8 @@ def pages(tool):
     """Title and text of what shows command lines."""
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
-    for path in sorted((ROOT / "tests/contract/commands").glob("*.txt")):
-        lines = [re.sub(r"\[[^\]]*\]", "", line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for path in [*sorted((ROOT / "tests/contract/commands").glob("*.txt")), ROOT / "tests/contract/refusals.tsv"]:
+        lines = [re.sub(r"\[--json\]|\t.*", "", line) for line in path.read_text(encoding="utf-8").splitlines()]
         yield f"contract {path.stem}", "\n".join(f"    fabricost {line}" for line in lines)
     asked = subprocess.run([tool, "--help"], capture_output=True, encoding="utf-8", check=True).stdout
     for name in re.findall(r"(?m)^  ([a-z]+) ", asked):
