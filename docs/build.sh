@@ -2,7 +2,8 @@
 # Builds the site into BUILD/docs/html and checks its links.
 #   docs/build.sh                       with .venv/bin/python and build/
 #   docs/build.sh --links               external links too (needs a network)
-# PYTHON and BUILD name others. Needs the command and the package (./quickstart) and docs/requirements.txt in that Python.
+# PYTHON and BUILD name others. Needs docs/requirements.txt in that Python, the command, the package and the programs that print pages; the
+# target docs (-DFABRICOST_BUILD_DOCS=ON) builds them and calls this.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ -d "${BUILD:=build}" ] || { echo "docs/build.sh: $BUILD is missing; run ./quickstart first" >&2; exit 2; }
@@ -12,7 +13,10 @@ PYTHON=${PYTHON:-.venv/bin/python}
 export PYTHONPATH="$BUILD/python${PYTHONPATH:+:$PYTHONPATH}"
 fail() { echo "docs/build.sh: $1" >&2; exit 2; }
 "$PYTHON" -c 'import fabricost' || fail "the Python package is not in $BUILD/python; build fabricost_python for $PYTHON"
-"$PYTHON" -c 'import sphinx, myst_parser, furo, latex2mathml' || fail "run $PYTHON -m pip install -r docs/requirements.txt"
+for program in fields_page seed_tables moe_domains; do
+  [ -x "$BUILD/bin/$program" ] || fail "$BUILD/bin/$program is missing; build it, or the target docs (cmake -B $BUILD -DFABRICOST_BUILD_DOCS=ON)"
+done
+"$PYTHON" -c 'import sphinx, myst_parser, furo, latex2mathml, yaml, nbclient, nbformat, ipykernel, matplotlib, pandas' || fail "run $PYTHON -m pip install -r docs/requirements.txt"
 "$PYTHON" docs/site/stage.py "$BUILD/fabricost" "$BUILD/docs/source"
 # Sphinx leaves pages that it does not write again with links to pages that are gone: with other pages, all are written again.
 pages=$(cd "$BUILD/docs/source" && find . -type f | sort)

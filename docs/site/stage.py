@@ -3,8 +3,9 @@
 
     stage.py FABRICOST OUT
 
-Pages are Markdown that GitHub shows too. A page asks for what is generated with a line `<!-- generated: NAME -->`. Links out of
-docs/ lead to the page that shows the file on the site, or become plain text where the site has none.
+Pages are Markdown that GitHub shows too. A page asks for what is generated with a line `<!-- generated: NAME -->`. Programs that print
+pages are in the folder bin beside FABRICOST. Notebooks are run, and kept with their outputs in the folder notebooks beside OUT. Links
+out of docs/ lead to the page that shows the file on the site, or become plain text where the site has none.
 """
 import importlib
 import pathlib
@@ -14,6 +15,8 @@ import shutil
 import subprocess
 import sys
 
+import causes
+import fields
 import gallery
 import notebooks
 import reference_command
@@ -78,6 +81,20 @@ def examples():
     return "\n".join(out)
 
 
+def printed(program):
+    """A page that a program prints, without its title and the sentence that names the program: the page that asks for it has both."""
+    page = subprocess.run([program], capture_output=True, text=True, timeout=120, check=True).stdout
+    return re.sub(r"\A(?:Written|This page is printed) by [^.]*\.md`[^.]*\.\s+", "", page.partition("\n\n")[2])
+
+
+def made_here(tool):
+    """What the pages of docs/ ask for and what needs no package: {name: function that returns Markdown}."""
+    programs = pathlib.Path(tool).resolve().parent / "bin"
+    return {"commands": lambda: reference_command.page(tool), "examples": examples, "causes": causes.page,
+            "fields": lambda: fields.page(fields.tables(programs / "fields_page")),
+            "seed-tables": lambda: printed(programs / "seed_tables"), "moe-domains": lambda: printed(programs / "moe_domains")}
+
+
 def mistakes(path):
     """The page units-mistakes. Compilers write it anew where its cases, units.hpp or the programs that make it changed."""
     folder = (ROOT / MISTAKES).parent
@@ -97,8 +114,7 @@ def main(tool, out):
     out = pathlib.Path(out)
     package = importlib.import_module("fabricost")
     python, cpp = reference_python.pages(package), reference_cpp.pages(ROOT)
-    generated = {"commands": lambda: reference_command.page(tool), "python": lambda: contents("python", python), "examples": examples,
-                 "headers": lambda: contents("cpp", cpp)}
+    generated = made_here(tool) | {"python": lambda: contents("python", python), "headers": lambda: contents("cpp", cpp)}
     staged = {f"reference/python/{file}.rst": text for file, text in python.items()}
     staged |= {f"reference/cpp/{file}.md": text for file, text in cpp.items()}
     (out / "images").mkdir(parents=True, exist_ok=True)
@@ -106,7 +122,7 @@ def main(tool, out):
     def kept(name, picture):
         (out / "images" / name).write_bytes(picture)
         return f"../images/{name}"
-    lessons = notebooks.pages(kept)
+    lessons = notebooks.pages(out.parent / "notebooks", package, kept)
     generated["notebooks"] = lambda: contents("notebooks", lessons)
     for file, text in lessons.items():
         staged[f"notebooks/{file}.md"] = relinked(text, f"notebooks/{file}.md", "examples/notebooks")
@@ -115,7 +131,7 @@ def main(tool, out):
         page = source.relative_to(ROOT / "docs").as_posix()
         shown_from = posixpath.dirname("docs/" + page)
         text = with_images(relinked(source.read_text(encoding="utf-8"), page, shown_from), page, shown_from, images)
-        staged[page] = re.sub(r"(?m)^<!-- generated: (\w+) -->$", lambda match: generated[match[1]](), text)
+        staged[page] = re.sub(r"(?m)^<!-- generated: ([\w-]+) -->$", lambda match: generated[match[1]](), text)
     staged["units-mistakes.md"] = mistakes(out.parent / "units-mistakes.md")
     for name, page in AT_ROOT.items():
         if page:

@@ -1,22 +1,20 @@
-"""Runs the notebooks of this folder in fresh kernels and holds what they print to what is stored, so that they cannot go stale.
+"""Runs the notebooks of this folder in fresh kernels. They are stored without outputs; the site shows them with what they print.
 
-    python examples/notebooks/run.py                     all; exit status 1 where one fails or prints something else
+    python examples/notebooks/run.py                      all; exit status 1 with the faults
     python examples/notebooks/run.py 01_first_prediction  one
-    python examples/notebooks/run.py --write             stores what they print
+    python examples/notebooks/run.py --to FOLDER          also writes them there, with their outputs
+    python examples/notebooks/run.py --clear              removes the outputs that Jupyter has stored here, and runs nothing
 
-Compared are the texts of outputs, to the letter (blanks aside); a picture has only to be there, since fonts and versions of matplotlib
-draw it a little differently. What goes to stderr, a path of this machine or a file above 150 KiB fails too.
+A fault is a cell that fails or writes to stderr, a printed path of this machine, a figure with a decimal point that the text quotes and no
+cell prints or computes with, and an output that is stored here.
 Exit status 77, with the reason, where nbclient or a package the notebooks import is missing: a test that skips.
 """
 from __future__ import annotations
 
 import argparse
 import asyncio
-import base64
-import difflib
 import html
 import importlib.util
-import io
 import json
 import os
 import re
@@ -27,11 +25,10 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-MOST_BYTES = 150 * 1024
 SECONDS_PER_CELL = 300
 NEEDED = {"nbclient": "nbclient", "nbformat": "nbformat", "ipykernel": "ipykernel", "matplotlib": "matplotlib", "pandas": "pandas",
           "fabricost": "'.[plot,pandas]'"}
-COLOURS = 64
+NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?!\w)")
 
 
 def missing() -> list[str]:
@@ -39,89 +36,38 @@ def missing() -> list[str]:
     return [package for module, package in NEEDED.items() if importlib.util.find_spec(module) is None]
 
 
-def text_of_page(page: str) -> str:
-    """The text that a reader of HTML sees, roughly: no tags, no styles."""
-    page = re.sub(r"<(style|script)\b.*?</\1>", " ", page, flags=re.DOTALL)
-    return html.unescape(re.sub(r"<[^>]*>", " ", page))
+def notebooks() -> dict[str, Path]:
+    """The notebooks of this folder by name."""
+    return {path.stem: path for path in sorted(HERE.glob("*.ipynb"))}
 
 
 def joined(value: Any) -> str:
     return "".join(value) if isinstance(value, list) else str(value)
 
 
-def texts(output: Any) -> list[str]:
-    """The texts of one output, blanks collapsed; 'a picture' stands for one."""
+def text_of(output: Any) -> str:
+    """The text that a reader sees of one output; empty for a picture."""
     if output["output_type"] == "stream":
-        parts = [joined(output["text"])]
-    else:
-        data = output.get("data", {})
-        if any(kind.startswith("image/") for kind in data):
-            return ["a picture"]
-        parts = [joined(data.get("text/plain", ""))]
-        if "text/html" in data:
-            parts.append(text_of_page(joined(data["text/html"])))
-    return [" ".join(part.split()) for part in parts]
+        return joined(output["text"])
+    data = output.get("data", {})
+    if any(kind.startswith("image/") for kind in data):
+        return ""
+    page = re.sub(r"<(style|script)\b.*?</\1>", " ", joined(data.get("text/html", "")), flags=re.DOTALL)
+    return joined(data.get("text/plain", "")) + " " + html.unescape(re.sub(r"<[^>]*>", " ", page))
 
 
-def printed(notebook: Any) -> list[str]:
-    """Everything the code cells print, a line each, with the number of the cell."""
-    lines = []
-    for number, cell in enumerate((c for c in notebook["cells"] if c["cell_type"] == "code"), 1):
-        streams = ""
-        for output in cell["outputs"]:
-            if output["output_type"] == "stream":
-                streams += joined(output["text"])
-                continue
-            lines += [f"[{number}] {part}" for part in texts(output)]
-        lines += [f"[{number}] {' '.join(part.split())}" for part in streams.splitlines() if part.strip()]
-    return lines
+def code_cells(notebook: Any) -> list[Any]:
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
 
-def small_picture(png: str) -> str:
-    """The same PNG in few colours, which is half the size and looks alike; as it was without Pillow."""
-    try:
-        from PIL import Image
-    except ImportError:
-        return png
-    image = Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB")
-    small = io.BytesIO()
-    image.quantize(COLOURS, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
-    return base64.b64encode(small.getvalue()).decode()
-
-
-def merged(outputs: list[Any]) -> list[Any]:
-    """Streams that follow each other as one: kernels cut them at will."""
-    out: list[Any] = []
-    for output in outputs:
-        if out and output["output_type"] == out[-1]["output_type"] == "stream" and output["name"] == out[-1]["name"]:
-            out[-1]["text"] = joined(out[-1]["text"]) + joined(output["text"])
-        else:
-            out.append(output)
-    return out
-
-
-def tidied(notebook: Any) -> Any:
-    """Without what changes from run to run: times, identities, versions."""
+def cleared(notebook: Any) -> Any:
+    """The notebook without outputs, and without what changes from run to run: counts, identities, versions."""
     notebook["metadata"] = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
                             "language_info": {"name": "python"}}
-    count = 0
     for place, cell in enumerate(notebook["cells"], 1):
         cell["id"], cell["metadata"] = f"cell-{place:02}", {}
-        if cell["cell_type"] != "code":
-            continue
-        count += 1
-        cell["execution_count"] = count
-        cell["outputs"] = merged(cell["outputs"])
-        for output in cell["outputs"]:
-            output.pop("transient", None)
-            if "metadata" in output:
-                output["metadata"] = {}
-            if output["output_type"] == "execute_result":
-                output["execution_count"] = count
-            data = output.get("data", {})
-            if "image/png" in data:
-                data["image/png"] = small_picture(joined(data["image/png"]))
-                data["text/plain"] = "a picture"
+        if cell["cell_type"] == "code":
+            cell["execution_count"], cell["outputs"] = None, []
     return notebook
 
 
@@ -140,67 +86,87 @@ def run(notebook: Any) -> None:
         finally:
             if manager.has_kernel:
                 await manager.shutdown_kernel(now=True)
+    os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
     with tempfile.TemporaryDirectory(prefix="nb") as folder:
         asyncio.run(within(folder))
 
 
-def faults_of(notebook: Any) -> list[str]:
-    """The faults of a stored notebook."""
+def quoted_faults(notebook: Any) -> list[str]:
+    """Figures with a decimal point in the text that no code and no output has, to the digits that the text gives."""
+    shown = " ".join(joined(cell["source"]) + " " + " ".join(map(text_of, cell["outputs"])) for cell in code_cells(notebook))
+    there = [found.replace(",", "") for found in re.findall(r"\d[\d,]*(?:\.\d+)?", shown)]
     faults = []
-    for number, cell in enumerate((c for c in notebook["cells"] if c["cell_type"] == "code"), 1):
+    for cell in (cell for cell in notebook["cells"] if cell["cell_type"] == "markdown"):
+        text = re.sub(r"`[^`]*`|\]\([^)]*\)", " ", joined(cell["source"]))
+        for number in (found.replace(",", "") for found in NUMBER.findall(text) if "." in found):
+            digits = len(number.partition(".")[2])
+            if not any(f"{float(one):.{digits}f}" == number for one in there if len(one.partition(".")[2]) >= digits):
+                line = next(line for line in text.splitlines() if number in line.replace(",", ""))
+                faults.append(f"the text says {number}, and no cell prints it: {line.strip()}")
+    return faults
+
+
+def faults_of(notebook: Any) -> list[str]:
+    """The faults of a notebook that was run."""
+    faults = []
+    for number, cell in enumerate(code_cells(notebook), 1):
         for output in cell["outputs"]:
             if output["output_type"] == "stream" and output["name"] == "stderr":
                 faults.append(f"[{number}] writes to stderr: {joined(output['text']).strip()[:400]}")
-            whole = " ".join(texts(output))
             for path in {str(ROOT), str(Path.home()), tempfile.gettempdir()} - {"/"}:
-                if path + "/" in whole:
+                if path + "/" in text_of(output):
                     faults.append(f"[{number}] prints a path of this machine: {path}")
-    return faults
+    return faults + quoted_faults(notebook)
 
 
-def check(path: Path, write: bool) -> list[str]:
-    """Runs one notebook; what is wrong with it. Stores it when asked to and nothing is."""
+def write(notebook: Any, path: Path) -> None:
+    """Writes it whole or not at all."""
+    import nbformat
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_suffix(f".{os.getpid()}.part")
+    aside.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
+    aside.replace(path)
+
+
+def executed(path: Path, to: Path | None = None) -> tuple[Any, list[str]]:
+    """A notebook after its run, and its faults. Without faults it is written to this folder, too."""
     import nbformat
     from nbclient.exceptions import CellExecutionError
-    stored = nbformat.read(path, as_version=4)
-    fresh = nbformat.from_dict(json.loads(json.dumps(stored)))
+    notebook = nbformat.read(path, as_version=4)
+    faults = [f"stores outputs: python {Path(__file__).relative_to(ROOT)} --clear"] if any(c["outputs"] for c in code_cells(notebook)) else []
     try:
-        run(fresh)
+        run(notebook)
     except CellExecutionError as error:
-        return ["a cell fails:\n" + re.sub(r"\x1b\[[0-9;]*m", "", str(error))]
-    faults = faults_of(fresh)
-    if write:
-        content = nbformat.writes(tidied(fresh)) + "\n"
-        if not faults:
-            aside = path.with_suffix(".part")
-            aside.write_text(content, encoding="utf-8")
-            aside.replace(path)
-    else:
-        before, after = printed(stored), printed(fresh)
-        faults += list(difflib.unified_diff(before, after, "stored", "now", lineterm="", n=0))
-    if path.stat().st_size > MOST_BYTES:
-        faults.append(f"{path.stat().st_size:,} bytes; a notebook may have {MOST_BYTES:,}")
-    return faults
+        return notebook, [*faults, "a cell fails:\n" + re.sub(r"\x1b\[[0-9;]*m", "", str(error))]
+    faults += faults_of(notebook)
+    if to is not None and not faults:
+        write(notebook, to / path.name)
+    return notebook, faults
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("names", nargs="*", help="notebooks, as 01_first_prediction; all when left out")
-    parser.add_argument("--write", action="store_true", help="store what they print")
+    parser.add_argument("--to", type=Path, metavar="FOLDER", help="write them with their outputs there")
+    parser.add_argument("--clear", action="store_true", help="remove stored outputs, run nothing")
     asked = parser.parse_args()
-    if absent := missing():
-        print(f"skipped: pip install {' '.join(absent)}")
-        return 77
-    known = {path.stem: path for path in sorted(HERE.glob("*.ipynb"))}
+    known = notebooks()
     names = [Path(name).stem for name in asked.names] or list(known)
     if unknown := [name for name in names if name not in known]:
         print(f"no notebook {', '.join(unknown)}; there are {' '.join(known)}", file=sys.stderr)
         return 2
-    os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
+    if absent := missing():
+        print(f"skipped: pip install {' '.join(absent)}")
+        return 77
+    if asked.clear:
+        import nbformat
+        for name in names:
+            write(cleared(nbformat.from_dict(json.loads(known[name].read_text(encoding="utf-8")))), known[name])
+        return 0
     failed = 0
     for name in names:
-        faults = check(known[name], asked.write)
-        print(f"{name}: {'stored' if asked.write and not faults else 'as stored' if not faults else 'NOT as it should be'}", flush=True)
+        _, faults = executed(known[name], asked.to)
+        print(f"{name}: {'NOT as it should be' if faults else 'runs'}", flush=True)
         for fault in faults:
             print("  " + fault.replace("\n", "\n  "))
         failed += bool(faults)

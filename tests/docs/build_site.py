@@ -14,7 +14,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    missing = [name for name in ("sphinx", "myst_parser", "furo", "latex2mathml", "fabricost") if importlib.util.find_spec(name) is None]
+    missing = [name for name in ("sphinx", "myst_parser", "furo", "latex2mathml", "yaml", "nbclient", "nbformat", "ipykernel", "matplotlib", "pandas",
+                                "fabricost") if importlib.util.find_spec(name) is None]
     if missing:
         print(f"skipped: {sys.executable} has no {', '.join(missing)} (pip install -r docs/requirements.txt; FABRICOST_BUILD_PYTHON=ON)")
         sys.exit(77)

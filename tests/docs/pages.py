@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the pages of the site with the output of their commands and the fields of questions, and runs their Python examples.
+"""Compares the pages of the site with the output of their commands and with tables of fields, and runs their Python examples.
 
     pages.py FABRICOST [PAGE...]            compare; default: all pages below docs/ with a block that begins `    $ fabricost`,
                                             or a table of fields
@@ -11,7 +11,6 @@ status 2) is shown with its message. Examples that begin with `>>>` are run as d
 page says in a line `<!-- needs fabricost.NAME -->` or `<!-- needs MODULE -->`.
 
 A table between `<!-- fields: NAME -->` and `<!-- end of fields -->` is what bin/fields_page beside the command prints under that name.
---write gives a question without tables a section of docs/reference/fields.md, at its place in the order of bin/fields_page.
 """
 import doctest
 import importlib
@@ -25,7 +24,8 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/unit/cli"))
+sys.path[:0] = [str(ROOT / "tests/unit/cli"), str(ROOT / "docs/site")]
+import fields  # noqa: E402
 import page as cli_page  # noqa: E402
 
 CAT = re.compile(cli_page.BLOCK.pattern.replace(r"\$ fabricost (.*)", r"\$ cat (\S+)"))
@@ -53,26 +53,6 @@ def fresh(tool, text, folder):
         assert done.returncode in (0, 2), (match[1], done.returncode, done.stderr)
         return f"    $ fabricost {match[1]}\n{cli_page.indented(done.stdout if done.returncode == 0 else done.stderr)}"
     return cli_page.BLOCK.sub(block, text)
-
-
-def tables(tool):
-    """Tables of fields by name."""
-    printed = subprocess.run([pathlib.Path(tool).parent / "bin/fields_page"], capture_output=True, text=True, timeout=60, check=True).stdout
-    return {name: table for name, table in re.findall(r"(?m)^@(.*)\n((?:[^@].*\n)*)", printed)}
-
-
-def with_sections(text, known):
-    """The page of fields with a section for each question that has none: behind the section of the one before it."""
-    before = None
-    for question in (name.removeprefix("asked of ") for name in known if name.startswith("asked of ")):
-        if f"<!-- fields: asked of {question} -->" not in text:
-            tables = [f"<!-- fields: {name} {question} -->\n<!-- end of fields -->\n" for name in ("asked of", "answer of")]
-            section = f"## {question}\n\n{tables[0]}\nThe answer:\n\n{tables[1]}"
-            at = text.index(f"<!-- fields: answer of {before} -->") if before else 0
-            at = text.find("\n## ", at)
-            text = text.rstrip("\n") + f"\n\n{section}" if at < 0 else f"{text[:at]}\n{section}{text[at:]}"
-        before = question
-    return text
 
 
 def with_tables(text, known):
@@ -113,15 +93,14 @@ def main(arguments):
     tool = str(pathlib.Path(tool).resolve())
     paths = [pathlib.Path(p).resolve() for p in pages] or [
         p for p in sorted((ROOT / "docs").rglob("*.md")) if p.name not in NOT_OURS and HELD.search(p.read_text(encoding="utf-8"))]
-    known = tables(tool)
+    known = fields.tables(pathlib.Path(tool).parent / "bin/fields_page")
     faults = commands = 0
     for path in paths:
         with tempfile.TemporaryDirectory() as made:
             folder = pathlib.Path(made)
             text = path.read_text(encoding="utf-8")
             lay_out(text, folder)
-            asked = with_sections(text, known) if path == ROOT / "docs/reference/fields.md" else text
-            now = with_tables(fresh(tool, asked, folder), known)
+            now = with_tables(fresh(tool, text, folder), known)
             commands += len(cli_page.BLOCK.findall(text))
             if write:
                 path.write_text(now, encoding="utf-8")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests of the generators of the site: docstrings, groups of names, links, headers, and the checks, which must be able to fail."""
 import importlib.util
+import json
 import pathlib
 import re
 import sys
@@ -13,11 +14,15 @@ sys.path[:0] = [str(ROOT / "docs/site"), str(ROOT / "tests/docs")]
 import check_site  # noqa: E402
 import cpp_declarations  # noqa: E402
 import docstrings  # noqa: E402
+import fields  # noqa: E402
 import languages  # noqa: E402
+import notebooks  # noqa: E402
 import pages  # noqa: E402
 import reference_cpp  # noqa: E402
 import reference_python  # noqa: E402
 import stage  # noqa: E402
+
+runner = notebooks.runner()
 
 
 class Docstrings(unittest.TestCase):
@@ -182,30 +187,56 @@ class Headers(unittest.TestCase):
         for header in sorted((ROOT / "include/fabricost").rglob("*.hpp")):
             for request in re.findall(r"(?m)^\[\[nodiscard\]\] \w+ answer\(const (\w+Request)& ", header.read_text(encoding="utf-8")):
                 declared[request] = header.relative_to(ROOT / "include")
-        printed = set(re.findall(r"print_question<(\w+)>", (ROOT / "tests/docs/fields.cpp").read_text(encoding="utf-8")))
+        printed = set(re.findall(r"print_question<(\w+)>", (ROOT / "docs/site/fields.cpp").read_text(encoding="utf-8")))
         self.assertGreater(len(declared), 30)
         shown_as = {"ExplainRequest": "PredictRequest", "CalibrateRequest": "CalibrateFilesRequest",
                     "ValidateRequest": "ValidateFilesRequest"}
         missing = [f'print_question<{request}>("COMMAND");  // and include <{header}>' for request, header in declared.items()
                    if shown_as.get(request, request) not in printed]
-        self.assertEqual(missing, [], "main of tests/docs/fields.cpp lacks these lines; then python3 tests/docs/pages.py FABRICOST --write")
+        self.assertEqual(missing, [], "main of docs/site/fields.cpp lacks these lines")
 
-    def test_a_question_without_a_section_of_fields_gets_one_at_its_place(self):
-        known = {f"{kind} {name}": "" for name in "abc" for kind in ("asked of", "answer of")}
-        page = "# Fields\n"
-        for name in "abc":
-            page = pages.with_sections(page, {key: table for key, table in known.items() if key[-1] <= name})
-        self.assertEqual(re.findall("(?m)^## (.)", page), ["a", "b", "c"])
-        without = re.sub(r"## b\n(?:.*\n)*?(?=## c)", "", page)
-        self.assertEqual(re.findall("(?m)^## (.)", without), ["a", "c"])
-        self.assertEqual(pages.with_sections(without, known), page)
-        self.assertEqual(pages.with_sections(page, known), page)
+    def test_the_page_of_fields_has_a_section_a_question_in_order(self):
+        known = {f"{kind} {name}": f"| {kind} |\n" for name in "ba" for kind in ("asked of", "answer of")} | {"a file": "| column |\n"}
+        made = fields.page(known)
+        self.assertEqual(re.findall("(?m)^## (.)", made), ["b", "a"])
+        self.assertIn("## a\n\n| asked of |\n\nThe answer:\n\n| answer of |\n", made)
+        self.assertNotIn("column", made)
 
     def test_every_public_name_is_on_a_page(self):
         made = "\n".join(reference_cpp.pages(ROOT).values())
         for line in reference_cpp.names(ROOT).splitlines():
             for name in [] if line.endswith(")") and "(" in line else line.split(": ")[1].split():
                 self.assertIn(name, made)
+
+
+class Notebooks(unittest.TestCase):
+    def faults(self, text, printed="", code=""):
+        outputs = [{"output_type": "stream", "name": "stdout", "text": printed}]
+        return runner.quoted_faults({"cells": [{"cell_type": "markdown", "source": text},
+                                               {"cell_type": "code", "source": code, "outputs": outputs}]})
+
+    def test_a_figure_of_the_text_is_one_that_a_cell_prints(self):
+        self.assertEqual(self.faults("It takes 2.08 ms, not 1,234.5, as `x = 9.9` [says](page-7.7).", "2.081 ms and 1234.5"), [])
+        self.assertEqual(self.faults("Half of 0.5 is 7.", code="half = 0.5"), [])
+        self.assertIn("the text says 2.10", self.faults("It takes 2.10 ms.", "2.081 ms")[0])
+        self.assertIn("the text says 2.10", self.faults("It takes 2.10 ms.", "2.1 ms")[0])
+
+    def test_none_stores_outputs(self):
+        for path in runner.notebooks().values():
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            self.assertEqual([cell for cell in runner.code_cells(stored) if cell["outputs"] or cell["execution_count"]], [],
+                             f"python examples/notebooks/run.py --clear {path.stem}")
+
+    def test_a_notebook_becomes_a_page_with_what_it_prints(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "one.ipynb"
+            outputs = [{"output_type": "stream", "name": "stdout", "text": ["2\n"]}, {"output_type": "display_data", "data": {"image/png": "QUJD"}}]
+            path.write_text(json.dumps({"cells": [{"cell_type": "markdown", "source": ["# One"]},
+                                                  {"cell_type": "code", "source": ["1 + 1"], "outputs": outputs}]}), encoding="utf-8")
+            drawn = {}
+            made = notebooks.page(path, lambda name, picture: drawn.setdefault(name, picture) and f"images/{name}")
+        self.assertEqual(made, "# One\n\n```python\n1 + 1\n```\n\n```text\n2\n```\n\n![output](images/one-1.png)\n")
+        self.assertEqual(drawn, {"one-1.png": b"ABC"})
 
 
 class Checks(unittest.TestCase):

@@ -1,4 +1,4 @@
-// Tables of the reference pages, from the fields: "@name" and a Markdown table, for each request, answer and row. pages.py reads them.
+// Tables of the reference pages, from the fields: "@name" and a Markdown table, for each request, answer and row. fields.py reads them.
 #include <fabricost/plan/answers/compare.hpp>
 #include <fabricost/answers/constants.hpp>
 #include <fabricost/plan/answers/cost.hpp>
@@ -173,7 +173,7 @@ int main() {
   print_question<MeasureRequest>("measure");
   print_question<MeasurePlanRequest>("measure --list");
   print_question<CalibrateFilesRequest>("calibrate");
-  print_question<ConstantsRequest>("constants");
+  print_question<ConstantsRequest>("calibrate --list");
   print_question<CalibrateMachineRequest>("calibrate a machine");
   print_question<ValidateFilesRequest>("validate");
   print_question<DiagnoseRequest>("diagnose");

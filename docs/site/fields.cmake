@@ -1,0 +1,11 @@
+# fields_page prints the tables of fields. The site needs it, and so do the tests of pages.
+if(NOT TARGET fields_page)
+  find_package(fmt REQUIRED)
+  include(${PROJECT_SOURCE_DIR}/cmake/warnings.cmake)
+  include(${PROJECT_SOURCE_DIR}/cmake/compiled_for.cmake)
+  add_executable(fields_page ${CMAKE_CURRENT_LIST_DIR}/fields.cpp)
+  target_link_libraries(fields_page PRIVATE fabricost_io fabricost_evaluation fmt::fmt)
+  set_target_properties(fields_page PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  fabricost_warnings(fields_page)
+  fabricost_compiled_for(fields_page build)
+endif()
