@@ -28,11 +28,11 @@ namespace python {
 void add_cost(py::module_& module) {
   add_answer<MoneyAnswer>(module, "Money", "What something costs, both ways of paying; None for what is not known.")
       .def("__repr__", [](const MoneyAnswer& m) {
-        const auto shown = [](const std::optional<double>& value, const char* unit) {
-          return value ? fmt::format("{:.6g}{}", *value, unit) : std::string{"unknown"};
+        const auto shown = [](const auto& value, const char* unit) {
+          return value ? fmt::format("{:.6g}{}", value->value(), unit) : std::string{"unknown"};
         };
-        return fmt::format("rented {}, owned {}, {}", shown(m.rented_dollars, " USD"), shown(m.owned_dollars, " USD"),
-                           shown(m.joules, " J"));
+        return fmt::format("rented {}, owned {}, {}", shown(m.rented, " USD"), shown(m.owned, " USD"),
+                           shown(m.energy, " J"));
       });
   add_answer<CostAnswer>(module, "Cost",
                          "What GPUs cost by the hour, by the token and by the run, and what a share of the time is worth. Made by cost.")

@@ -15,9 +15,7 @@
 namespace fabricost {
 namespace {
 
-constexpr double hour = 3600, year_seconds = hours_of_a_year * hour;
-
-[[nodiscard]] double usd(Dollars d) { return in(d, units::USD).value(); }
+constexpr double hour = 3600;
 
 void refuse_contradictions(const CostRequest& r) {
   if (!r.plan) need_machine(r.system);
@@ -84,34 +82,37 @@ void find_rate(Bill& out, const CostRequest& r, const Model& model) {
   find_rate(out, r, model);
   out.goodput = r.goodput;
   out.share = r.share;
-  out.upgrade = numbers_in(r.upgrade).value_or(0);
+  out.upgrade = r.upgrade.value_or(Dollars{});
   if (r.hours) {
-    out.seconds = hour * *r.hours;
-    out.tokens = out.tokens_per_second * out.goodput * out.seconds;
+    out.time = units::h(*r.hours);
+    out.tokens = out.tokens_per_second * out.goodput * out.time.value();
   } else if (r.tokens) {
     if (out.tokens_per_second <= 0)
       throw Refusal(
           "how fast are those tokens? Add <step_seconds> with <global_batch> and <sequence>, <tokens_per_second_per_gpu>, <model> with "
           "<mfu>, or <plan>");
     out.tokens = *r.tokens;
-    out.seconds = run_seconds(out.tokens, out.tokens_per_second, out.goodput);
+    out.time = units::s(run_seconds(out.tokens, out.tokens_per_second, out.goodput));
   }
   return out;
 }
 
-[[nodiscard]] std::optional<double> when(bool known, double value) { return known ? std::optional{value} : std::nullopt; }
+template <class Value>
+[[nodiscard]] std::optional<Value> when(bool known, Value value) {
+  return known ? std::optional{value} : std::nullopt;
+}
 
 [[nodiscard]] MoneyAnswer answer_of(const Money& m) {
-  return {.dollars = when(m.paid_known(), usd(m.paid())),
-          .rented_dollars = when(m.rent_known, usd(m.rented)),
-          .owned_dollars = when(m.owned_known(), usd(m.owned())),
-          .servers_dollars = when(m.servers_known, usd(m.servers)),
-          .electricity_dollars = when(m.power_known, usd(m.electricity)),
-          .site_dollars = when(m.power_known, usd(m.site)),
-          .joules = when(m.power_known, m.energy.value()),
-          .network_dollars = usd(m.network),
-          .storage_dollars = when(m.storage > Dollars{}, usd(m.storage)),
-          .interest_dollars = when(m.interest > Dollars{}, usd(m.interest))};
+  return {.price = when(m.paid_known(), m.paid()),
+          .rented = when(m.rent_known, m.rented),
+          .owned = when(m.owned_known(), m.owned()),
+          .servers = when(m.servers_known, m.servers),
+          .electricity = when(m.power_known, m.electricity),
+          .site = when(m.power_known, m.site),
+          .energy = when(m.power_known, m.energy),
+          .network = m.network,
+          .storage = when(m.storage > Dollars{}, m.storage),
+          .interest = when(m.interest > Dollars{}, m.interest)};
 }
 
 /// Where the network that is billed is another kind than the machine's own, of which all speeds are.
@@ -131,26 +132,25 @@ void add_machine(CostAnswer& out, const Bill& a, const BillFigures& f) {
   out.system = a.system.name, out.gpus = a.gpus, out.paid_gpus = a.paid_gpus;
   out.part_of_rack = rents_part(a.system, a.gpus, a.prices);
   out.prices = a.prices.name, out.prices_date = a.prices.date;
-  out.dollars_per_gpu_hour = when(h.rent_known, in(rent.value, units::USD_per_h).value());
+  out.rent = when(h.rent_known, rent.value);
   if (h.rent_known) out.gpu_hour_kind = std::string{name(rent.kind)};
   out.gpu_hour_source = rent.provenance.source, out.gpu_hour_confidence = name(rent.provenance.confidence);
-  out.server_dollars_per_gpu = when(h.servers_known, usd(f.server) / a.paid_gpus);
+  out.server_per_gpu = when(h.servers_known, f.server / a.paid_gpus);
   out.server_source = server_price_of(a.system, a.prices).provenance.source;
-  out.dollars_per_kwh = a.prices.electricity.value.value() * 3.6e6;
+  out.electricity = a.prices.electricity.value;
   out.pue = a.prices.power.pue.value, out.load = a.prices.power.load.value;
-  out.lifetime_years = a.prices.lifetime.value.value() / year_seconds;
-  out.rated_watts = when(h.power_known, f.power.rated.value()), out.racks_watts = when(h.power_known, f.power.racks.value());
-  out.switches_watts = when(h.power_known, f.power.switches.value()), out.site_watts = when(h.power_known, f.power.site.value());
+  out.lifetime = a.prices.lifetime.value;
+  out.rated_power = when(h.power_known, f.power.rated), out.racks_power = when(h.power_known, f.power.racks);
+  out.switches_power = when(h.power_known, f.power.switches), out.site_power = when(h.power_known, f.power.site);
   out.power_source = f.power.basis.source, out.power_confidence = name(f.power.basis.confidence);
-  out.servers_dollars = when(h.servers_known, usd(f.server));
-  out.network_dollars = usd(f.network);
-  out.network_share = when(h.servers_known, usd(f.network) / usd(f.network + f.server));
+  out.servers_price = when(h.servers_known, f.server);
+  out.network_price = f.network;
+  out.network_share = when(h.servers_known, f.network / (f.network + f.server));
   out.network = f.net.kind, out.network_taper = f.net.taper;
   out.network_note = network_note(a.system, f.net);
   const BreakEven even = break_even_of(h, a.prices);
-  out.capital_dollars = when(h.servers_known, usd(even.capital));
-  if (even.owned_for) out.break_even_seconds = even.owned_for->value();
-  out.break_even_use = even.use;
+  out.capital = when(h.servers_known, even.capital);
+  out.break_even = even.owned_for, out.break_even_use = even.use;
   out.network_tiers = f.net.tiers, out.network_ports = f.net.ports, out.network_cables = f.net.cables;
   out.network_switches = f.net.switches, out.transceivers = f.net.transceivers();
   const double racks = racks_of(a.system, a.paid_gpus, a.prices.power);
@@ -166,25 +166,23 @@ CostAnswer answer(const CostRequest& request) {
   add_machine(out, a, f);
   out.hour = answer_of(f.hourly);
   out.share = a.share, out.share_gpus = a.share * a.paid_gpus;
-  if (const double rate = share_rate(a, f).value(); rate > 0) {
-    out.share_dollars_per_day = rate * day_seconds;
-    out.share_dollars_per_30_days = rate * (30 * day_seconds);
-    out.share_dollars_per_year = rate * year_seconds;
-    if (a.upgrade > 0) out.payback_days = a.upgrade / rate / day_seconds;
+  out.upgrade = when(a.upgrade > Dollars{}, a.upgrade);
+  if (const DollarRate rate = share_rate(a, f); rate > DollarRate{}) {
+    out.share_rate = rate;
+    if (out.upgrade) out.payback = *out.upgrade / rate;
   }
-  out.upgrade_dollars = when(a.upgrade > 0, a.upgrade);
   out.goodput = a.goodput;
   out.rate_source = a.rate_source;
   if (a.tokens_per_second > 0) {
     out.tokens_per_second = a.tokens_per_second;
     out.million_tokens = answer_of(money_per_million_tokens(a.system, a.paid_gpus, a.tokens_per_second * a.goodput, a.prices));
   }
-  if (a.seconds > 0) {
-    out.run_seconds = a.seconds;
+  if (a.time > Time{}) {
+    out.run_time = a.time;
     out.run_tokens = a.tokens;
     out.run_goodput = a.goodput;
-    out.run_gpu_hours = a.gpus * a.seconds / hour;
-    out.run = answer_of(money_of(a.system, a.paid_gpus, units::s(a.seconds), a.prices));
+    out.run_gpu_hours = a.gpus * a.time.value() / hour;
+    out.run = answer_of(money_of(a.system, a.paid_gpus, a.time, a.prices));
   }
   return out;
 }

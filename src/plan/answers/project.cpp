@@ -227,24 +227,23 @@ void add_times(ProjectedRun& out, const ProjectRequest& r, const Calendar& calen
 void add_money(ProjectedRun& out, const System& system, Time occupied, const Prices& prices, std::optional<PriceKind> kind) {
   const CostAnswer& c = *out.cost;
   out.racks = c.racks;
-  if (c.site_watts) out.site_power = units::W(*c.site_watts);
+  out.site_power = c.site_power;
   if (system.gpu.power.value > Watts{}) out.gpus_energy = system.gpu.power.value * out.gpus * occupied;
-  if (c.racks_watts) out.racks_energy = units::W(*c.racks_watts) * occupied;
-  if (c.run->joules) out.energy = units::J(*c.run->joules), out.interval_energy = scaled(*out.energy, out);
+  if (c.racks_power) out.racks_energy = *c.racks_power * occupied;
+  if (c.run->energy) out.energy = c.run->energy, out.interval_energy = scaled(*out.energy, out);
   const std::string by = c.gpu_hour_kind.value_or(std::string{name(PriceKind::owned)});
-  if (kind && c.run->dollars && (by == name(*kind) || by == name(PriceKind::stated))) {
-    out.price = units::USD(*c.run->dollars), out.price_kind = by;
+  if (kind && c.run->price && (by == name(*kind) || by == name(PriceKind::stated))) {
+    out.price = c.run->price, out.price_kind = by;
     const double now = paid_for(out, system, prices, out.spares);
     const auto paid = [&](int spares) { return paid_for(out, system, prices, spares) / now; };
     const auto [low, high] = scaled(*out.price, out);
     out.interval_price = std::pair{low * paid(out.interval_spares.first), high * paid(out.interval_spares.second)};
   }
-  if (c.capital_dollars) out.capital = units::USD(*c.capital_dollars);
-  if (c.break_even_seconds) out.break_even = units::s(*c.break_even_seconds);
-  if (c.servers_dollars) {
-    const double storage = c.run->storage_dollars ? *c.servers_dollars * *c.run->storage_dollars / *c.run->servers_dollars : 0;
-    const double all = *c.servers_dollars + c.network_dollars + storage;
-    out.network_share = c.network_dollars / all, out.storage_share = storage / all;
+  out.capital = c.capital, out.break_even = c.break_even;
+  if (c.servers_price) {
+    const double storage = c.run->storage ? c.servers_price->value() * c.run->storage->value() / c.run->servers->value() : 0;
+    const double all = (*c.servers_price + c.network_price).value() + storage;
+    out.network_share = c.network_price.value() / all, out.storage_share = storage / all;
   }
 }
 
@@ -394,7 +393,7 @@ Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const Proj
     pay(row, systems[m], as);
     const double kept = row.goodput * kept_of_turns(r, *row.failures);
     row.cost = priced(r, row, on[m], by.kind, own.gpu_hours[m] > 0 ? std::optional{own.gpu_hours[m]} : std::nullopt, kept);
-    const Time occupied = units::s(*row.cost->run_seconds);
+    const Time occupied = *row.cost->run_time;
     add_times(row, r, calendar, occupied);
     add_money(row, systems[m], occupied, as, by.kind);
   });

@@ -14,21 +14,22 @@ namespace {
   return kind == "on_demand" ? "on demand" : kind == "stated" ? "as stated" : kind;
 }
 
-[[nodiscard]] std::string either(const std::optional<double>& dollars) { return dollars ? dollars_text(*dollars) : "unknown"; }
+[[nodiscard]] std::string either(const std::optional<Dollars>& dollars) { return dollars ? dollars_text(*dollars) : "unknown"; }
 
 void money_rows(TextTable& table, const MoneyAnswer& m) {
-  const auto part = [](std::string_view words, const std::optional<double>& dollars) {
+  const auto part = [](std::string_view words, const std::optional<Dollars>& dollars) {
     return dollars ? fmt::format("{}{}", words, dollars_text(*dollars)) : std::string{};
   };
-  table.row("rented", either(m.rented_dollars), m.rented_dollars ? "" : "no price is known; add --price-gpu-hour");
-  table.row("or owned", either(m.owned_dollars),
-            m.owned_dollars
-                ? fmt::format("servers {}, network {}{}{}, electricity {}, site {}", dollars_text(*m.servers_dollars),
-                              dollars_text(m.network_dollars), part(", storage ", m.storage_dollars),
-                              part(", interest ", m.interest_dollars), dollars_text(*m.electricity_dollars), dollars_text(*m.site_dollars))
-            : m.servers_dollars ? "no power is known"
+  table.row("rented", either(m.rented), m.rented ? "" : "no price is known; add --price-gpu-hour");
+  table.row("or owned", either(m.owned),
+            m.owned
+                ? fmt::format("servers {}, network {}{}{}, electricity {}, site {}", dollars_text(*m.servers),
+                              dollars_text(m.network), part(", storage ", m.storage),
+                              part(", interest ", m.interest), dollars_text(*m.electricity), dollars_text(*m.site))
+            : m.servers ? "no power is known"
                                 : "no price of a server is known; add --price-server");
-  if (m.joules) table.row("energy", *m.joules >= 3.6e6 ? large_text(*m.joules / 3.6e3, "Wh") : large_text(*m.joules, "J"), "with cooling");
+  if (m.energy)
+    table.row("energy", *m.energy >= units::kWh(1) ? large_text(m.energy->value() / 3.6e3, "Wh") : large_text(m.energy->value(), "J"), "with cooling");
 }
 
 [[nodiscard]] std::string network_text(const CostAnswer& a) {
@@ -45,18 +46,18 @@ void money_rows(TextTable& table, const MoneyAnswer& m) {
 
 void add_machine(Page& page, const CostAnswer& a) {
   TextTable table{"", ">", ""};
-  table.row("price", a.dollars_per_gpu_hour ? figure(*a.dollars_per_gpu_hour) + " USD a GPU-hour" : "unknown",
+  table.row("price", a.rent ? figure(*a.dollars_per_gpu_hour()) + " USD a GPU-hour" : "unknown",
             a.gpu_hour_kind ? fmt::format("{}, {}: {}", kind_text(*a.gpu_hour_kind), a.gpu_hour_confidence, a.gpu_hour_source) : "");
-  if (a.servers_dollars)
-    table.row("servers", dollars_text(*a.servers_dollars),
-              fmt::format("{} a GPU; {}", dollars_text(*a.server_dollars_per_gpu), a.server_source));
-  if (a.network_cables > 0) table.row("network", dollars_text(a.network_dollars), network_text(a));
-  if (a.rated_watts) {
-    table.row("power, rated", large_text(*a.rated_watts, "W"), fmt::format("{}: {}", a.power_confidence, a.power_source));
-    table.row("power, drawn", large_text(*a.racks_watts + *a.switches_watts, "W"),
+  if (a.servers_price)
+    table.row("servers", dollars_text(*a.servers_price),
+              fmt::format("{} a GPU; {}", dollars_text(*a.server_per_gpu), a.server_source));
+  if (a.network_cables > 0) table.row("network", dollars_text(a.network_price), network_text(a));
+  if (a.rated_power) {
+    table.row("power, rated", large_text(a.rated_power->value(), "W"), fmt::format("{}: {}", a.power_confidence, a.power_source));
+    table.row("power, drawn", large_text((*a.racks_power + *a.switches_power).value(), "W"),
               fmt::format("{:.0f} % of the rating{}", 100 * a.load,
-                          a.network_tiers > 0 ? ", switches " + large_text(*a.switches_watts, "W") : ""));
-    table.row("power, site", large_text(*a.site_watts, "W"), fmt::format("PUE {:.3g}", a.pue));
+                          a.network_tiers > 0 ? ", switches " + large_text(a.switches_power->value(), "W") : ""));
+    table.row("power, site", large_text(a.site_power->value(), "W"), fmt::format("PUE {:.3g}", a.pue));
   } else {
     table.row("power", "unknown", "add it with --set, as in --set power=\"10 kW\"");
   }
@@ -64,16 +65,16 @@ void add_machine(Page& page, const CostAnswer& a) {
   if (!a.network_note.empty()) page.say(a.network_note);
 }
 
-void add_share(Page& page, const CostAnswer& a, double a_day) {
+void add_share(Page& page, const CostAnswer& a, Dollars a_day) {
   TextTable table{"", ">", ""};
   table.row(
       {"a day", dollars_text(a_day),
-       fmt::format("{:.4g} x {:.0f} = {:.2f} GPUs x 24 h x {:.4g} USD", a.share, a.paid_gpus, a.share_gpus, a_day / 24 / a.share_gpus)});
-  table.row("30 days", dollars_text(*a.share_dollars_per_30_days));
-  table.row("a year", dollars_text(*a.share_dollars_per_year));
-  if (a.payback_days)
-    table.row("pays back", duration_text(day_seconds * *a.payback_days),
-              fmt::format("{} saving that share", dollars_text(*a.upgrade_dollars)));
+       fmt::format("{:.4g} x {:.0f} = {:.2f} GPUs x 24 h x {:.4g} USD", a.share, a.paid_gpus, a.share_gpus, a_day.value() / 24 / a.share_gpus)});
+  table.row("30 days", dollars_text(*a.share_per_30_days()));
+  table.row("a year", dollars_text(*a.share_per_year()));
+  if (a.payback)
+    table.row("pays back", duration_text(*a.payback),
+              fmt::format("{} saving that share", dollars_text(*a.upgrade)));
   page.table(table);
 }
 
@@ -92,15 +93,15 @@ void cost_text(Page& page, const CostAnswer& a) {
                                            : paid + ", in whole racks";
   page.title("{:.0f} GPUs of {}{}", a.gpus, a.system, whole), add_machine(page, a);
   page.section("One hour"), add_money(page, a.hour);
-  if (a.break_even_seconds && *a.break_even_use <= 1)
+  if (a.break_even && *a.break_even_use <= 1)
     page.say(
         "Buying for {} costs less than renting after {:.3g} months of use, interest, electricity and site included; over {:.3g} years "
         "if it is busy {:.0f} % of the time.",
-        dollars_text(*a.capital_dollars), *a.break_even_seconds * 12 / 31557600, a.lifetime_years, 100 * *a.break_even_use);
+        dollars_text(*a.capital), a.break_even->value() * 12 / 31557600, a.lifetime_years(), 100 * *a.break_even_use);
   else if (a.break_even_use)
-    page.say("Renting costs less than buying for {}, even if it is busy for all {:.3g} years.", dollars_text(*a.capital_dollars),
-             a.lifetime_years);
-  if (a.share_dollars_per_day) page.section("{:.3g} % of the time", 100 * a.share), add_share(page, a, *a.share_dollars_per_day);
+    page.say("Renting costs less than buying for {}, even if it is busy for all {:.3g} years.", dollars_text(*a.capital),
+             a.lifetime_years());
+  if (a.share_rate) page.section("{:.3g} % of the time", 100 * a.share), add_share(page, a, *a.share_per_day());
   if (a.million_tokens) {
     page.section("One million tokens");
     add_money(page, *a.million_tokens,
@@ -108,8 +109,8 @@ void cost_text(Page& page, const CostAnswer& a) {
                a.rate_source + (a.goodput < 1 ? fmt::format(", {:.3g} % of it kept", 100 * a.goodput) : "")});
   }
   if (a.run) {
-    page.section(*a.run_tokens > 0 ? large_text(*a.run_tokens) + " tokens" : figure(*a.run_seconds / 3600) + " h");
-    add_money(page, *a.run, {"takes", duration_text(*a.run_seconds), large_text(*a.run_gpu_hours) + " GPU-hours"});
+    page.section(*a.run_tokens > 0 ? large_text(*a.run_tokens) + " tokens" : figure(a.run_time->value() / 3600) + " h");
+    add_money(page, *a.run, {"takes", duration_text(*a.run_time), large_text(*a.run_gpu_hours) + " GPU-hours"});
   }
   page.add(fmt::format("\nPrices: {} of {}; they move, so put your own in (--price-gpu-hour, --prices FILE).\n", a.prices, a.prices_date));
 }

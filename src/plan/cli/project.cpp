@@ -47,11 +47,11 @@ using Ends = std::pair<double, double>;
   return kind == "on_demand" ? "rented on demand" : kind == "reserved" ? "rented, reserved" : kind == "owned" ? "owned" : "as stated";
 }
 
-[[nodiscard]] std::string million(double dollars) { return digits(dollars / 1e6, 4); }
+[[nodiscard]] std::string million(Dollars dollars) { return digits(dollars.value() / 1e6, 4); }
 
 /// The cost of owning during the run, by part; empty where it is not known.
-[[nodiscard]] std::string owned_text(const ProjectedRun& r, const std::function<std::optional<double>(const MoneyAnswer&)>& part) {
-  const std::optional<double> value = r.cost->run->owned_dollars ? part(*r.cost->run) : std::nullopt;
+[[nodiscard]] std::string owned_text(const ProjectedRun& r, const std::function<std::optional<Dollars>(const MoneyAnswer&)>& part) {
+  const std::optional<Dollars> value = r.cost->run->owned ? part(*r.cost->run) : std::nullopt;
   return value ? million(*value) : "";
 }
 
@@ -126,19 +126,19 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
       return ranged(r.price->value() / 1e6, {low / 1e6, high / 1e6});
     });
   rows.add("USD a GPU-hour", [](const R& r) {
-    return r.cost->dollars_per_gpu_hour ? fmt::format("{:.4g}{}", *r.cost->dollars_per_gpu_hour, r.price_kind == "stated" ? ", stated" : "")
+    return r.cost->rent ? fmt::format("{:.4g}{}", *r.cost->dollars_per_gpu_hour(), r.price_kind == "stated" ? ", stated" : "")
                                         : "";
   });
   if (a.price_kind != "owned")
     rows.add("owning in that time, million USD",
-             [](const R& r) { return r.cost->run->owned_dollars ? million(*r.cost->run->owned_dollars) : std::string{}; });
-  rows.add("  servers", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.servers_dollars; }); });
-  rows.add("  network", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return std::optional{m.network_dollars}; }); });
-  rows.add("  storage", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.storage_dollars; }); });
-  rows.add("  interest", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.interest_dollars; }); });
-  rows.add("  electricity", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.electricity_dollars; }); });
-  rows.add("  site", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.site_dollars; }); });
-  rows.add("to buy, million USD", [](const R& r) { return r.capital ? million(r.capital->value()) : std::string{}; });
+             [](const R& r) { return r.cost->run->owned ? million(*r.cost->run->owned) : std::string{}; });
+  rows.add("  servers", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.servers; }); });
+  rows.add("  network", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return std::optional{m.network}; }); });
+  rows.add("  storage", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.storage; }); });
+  rows.add("  interest", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.interest; }); });
+  rows.add("  electricity", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.electricity; }); });
+  rows.add("  site", [](const R& r) { return owned_text(r, [](const MoneyAnswer& m) { return m.site; }); });
+  rows.add("to buy, million USD", [](const R& r) { return r.capital ? million(*r.capital) : std::string{}; });
   rows.add("cheaper than renting after, months", [](const R& r) {
     constexpr double month = day_seconds * 365.25 / 12;
     return r.break_even ? digits(r.break_even->value() / month, 3) : std::string{};
@@ -152,7 +152,7 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
 [[nodiscard]] std::string bought_network_text(const CostAnswer& c) {
   if (c.network_cables == 0) return "none: one domain";
   return fmt::format("{}: {:.0f} switches, {:.0f} ports, {:.0f} cables, {:.0f} transceivers, {} to buy", name(c.network),
-                     c.network_switches, c.network_ports, c.network_cables, c.transceivers, dollars_text(c.network_dollars));
+                     c.network_switches, c.network_ports, c.network_cables, c.transceivers, dollars_text(c.network_price));
 }
 
 void add_sources(Page& page, const ProjectedRun& r) {
@@ -164,10 +164,10 @@ void add_sources(Page& page, const ProjectedRun& r) {
   table.row("kernels", kernels_words(r.kernels));
   table.row("failures", fmt::format("{:.3g} a day, a checkpoint every {} ({})", r.failures->failures_per_day,
                                     duration_text(r.failures->checkpoint_every), r.failures->failure_source));
-  if (c.dollars_per_gpu_hour) table.row("rent", fmt::format("{}: {}", c.gpu_hour_confidence, c.gpu_hour_source));
-  if (c.servers_dollars) table.row("servers", fmt::format("{} a GPU; {}", dollars_text(*c.server_dollars_per_gpu), c.server_source));
+  if (c.rent) table.row("rent", fmt::format("{}: {}", c.gpu_hour_confidence, c.gpu_hour_source));
+  if (c.servers_price) table.row("servers", fmt::format("{} a GPU; {}", dollars_text(*c.server_per_gpu), c.server_source));
   table.row("network", bought_network_text(c));
-  if (c.site_watts) table.row("power", fmt::format("PUE {:.3g}; {}: {}", c.pue, c.power_confidence, c.power_source));
+  if (c.site_power) table.row("power", fmt::format("PUE {:.3g}; {}: {}", c.pue, c.power_confidence, c.power_source));
   page.table(table);
 }
 

@@ -184,9 +184,9 @@ TEST_CASE("no layout takes more domains than a machine has", "[answers]") {
 TEST_CASE("a price in a machine's file goes before the shipped list, and the user's own before it", "[answers]") {
   CostRequest r;
   r.system = altered("dgx-h100", {"price=100000 USD"}), r.gpus = 1024;
-  CHECK(*answer(r).servers_dollars == Approx(128 * 100000.0));
+  CHECK(answer(r).servers_price->value() == Approx(128 * 100000.0));
   r.dollars_per_server = 200000;
-  CHECK(*answer(r).servers_dollars == Approx(128 * 200000.0));
+  CHECK(answer(r).servers_price->value() == Approx(128 * 200000.0));
 }
 
 TEST_CASE("an own price of a GPU-hour is a rent and never the cost of owning", "[answers]") {
@@ -329,7 +329,7 @@ TEST_CASE("a bill's network is the machine's own, with its tapers", "[answers]")
   const CostAnswer full = answer(r);
   CHECK(full.network_taper == 1);
   CHECK(own.network_ports < full.network_ports);
-  CHECK(own.network_dollars < full.network_dollars);
+  CHECK(own.network_price < full.network_price);
   // each NIC: a port and a cable below, one each up to the spine, a seventh of both to the core
   CHECK(full.network_cables - own.network_cables == Approx(24576 * (1 - 1.0 / 7)));
   CHECK(full.network_ports - own.network_ports == Approx(2 * 24576 * (1 - 1.0 / 7)));
@@ -340,7 +340,7 @@ TEST_CASE("a bill's network is the machine's own, with its tapers", "[answers]")
 TEST_CASE("a rent is that of the machine's own seller, or says that it is not", "[answers]") {
   CostRequest r;
   r.system.name = "aws-p5", r.gpus = 64;
-  CHECK(*answer(r).dollars_per_gpu_hour == Approx(6.88));
+  CHECK(*answer(r).dollars_per_gpu_hour() == Approx(6.88));
   CHECK(answer(r).gpu_hour_source.find("p5.48xlarge") != std::string::npos);
   r.system.name = "gcp-a3-mega";
   CHECK(answer(r).gpu_hour_source.find("of gcp itself no price is known") != std::string::npos);

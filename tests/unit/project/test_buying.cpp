@@ -156,9 +156,9 @@ TEST_CASE("a rack is whole, whichever question it is asked with, and spares are 
   compare.systems = {{.name = "gb200-nvl72", .value = nullptr}}, compare.serve = true;
   compare.model.name = "llama3-8b", compare.gpus = 80;
   const ComparedAnswer served = answer(compare).rows.front();
-  CHECK(served.power->value() == Approx(*bill.site_watts));
+  CHECK(served.power->value() == Approx(bill.site_power->value()));
   compare.serve = false, compare.train = true, compare.global_batch = 80;
-  CHECK(answer(compare).rows.front().power->value() == Approx(*bill.site_watts));
+  CHECK(answer(compare).rows.front().power->value() == Approx(bill.site_power->value()));
   ProjectRequest project = bought<ProjectRequest>("gb200-nvl72");
   project.gpus = 512, project.spares = 4;
   const ProjectedRun run = answer(project).rows.front();
@@ -187,15 +187,15 @@ TEST_CASE("owning and renting cost the same where the answer says so") {
     CostRequest q;
     q.system.name = name, q.gpus = 1152, q.interest = 0.08;
     const CostAnswer a = answer(q);
-    REQUIRE(a.break_even_seconds);
-    const double hours = *a.break_even_seconds / 3600, life = a.lifetime_years * 8766;
+    REQUIRE(a.break_even);
+    const double hours = a.break_even->value() / 3600, life = a.lifetime_years() * 8766;
     const MoneyAnswer& h = a.hour;
-    CHECK(*a.capital_dollars == Approx(*a.servers_dollars + a.network_dollars));
-    CHECK(*h.rented_dollars * hours ==
-          Approx(*a.capital_dollars + *h.interest_dollars * life + (*h.electricity_dollars + *h.site_dollars) * hours));
+    CHECK(a.capital->value() == Approx((*a.servers_price + a.network_price).value()));
+    CHECK(h.rented->value() * hours ==
+          Approx(a.capital->value() + h.interest->value() * life + (h.electricity->value() + h.site->value()) * hours));
     const double busy = life * *a.break_even_use;
-    CHECK(*h.rented_dollars * busy ==
-          Approx((*h.servers_dollars + h.network_dollars + *h.interest_dollars + *h.site_dollars) * life + *h.electricity_dollars * busy));
+    CHECK(h.rented->value() * busy ==
+          Approx((h.servers->value() + h.network.value() + h.interest->value() + h.site->value()) * life + h.electricity->value() * busy));
   }
 }
 

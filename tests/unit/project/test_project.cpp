@@ -56,9 +56,9 @@ TEST_CASE("a run is put together from plan, goodput and cost") {
   CostRequest cost;
   cost.system.name = "dgx-h100", cost.gpus = r.paid_gpus, cost.hours = r.time.value() / 3600;
   const CostAnswer priced = answer(cost);
-  CHECK(r.price->value() == Approx(*priced.run->rented_dollars));
-  CHECK(r.energy->value() == Approx(*priced.run->joules));
-  CHECK(r.site_power->value() == Approx(*priced.site_watts));
+  CHECK(r.price->value() == Approx(priced.run->rented->value()));
+  CHECK(r.energy->value() == Approx(priced.run->energy->value()));
+  CHECK(r.site_power->value() == Approx(priced.site_power->value()));
   CHECK(r.energy->value() == Approx(r.site_power->value() * r.time.value()));
   CHECK(r.gpus_energy->value() == Approx(256 * 700 * r.time.value()));
   CHECK(*r.racks == std::ceil(r.paid_gpus / 8 / 4.0));
@@ -149,7 +149,7 @@ TEST_CASE("all machines are priced by one kind; a price that was given comes fir
   q.own_prices.clear(), q.price_kind = PriceKind::owned;
   const ProjectAnswer owned = answer(q);
   CHECK(owned.price_kind == "owned");
-  CHECK(owned.rows[0].price->value() == Approx(*owned.rows[0].cost->run->owned_dollars));
+  CHECK(owned.rows[0].price->value() == Approx(owned.rows[0].cost->run->owned->value()));
   q.interest = 0.1, q.storage_share = 0.2, q.network = ScaleOut::fat_tree;
   const ProjectedRun more = answer(q).rows[0];
   CHECK(more.price->value() > owned.rows[0].price->value());

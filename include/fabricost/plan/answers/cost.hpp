@@ -117,43 +117,50 @@ struct CostRequest {
 
 /// A cost when rented and when owned; unknown amounts are empty.
 struct MoneyAnswer {
-  std::optional<double> dollars, rented_dollars, owned_dollars, servers_dollars, electricity_dollars, site_dollars, joules;
-  double network_dollars = 0;
-  std::optional<double> storage_dollars, interest_dollars;
+  std::optional<Dollars> price, rented, owned, servers, electricity, site;
+  std::optional<Joules> energy;
+  Dollars network{};
+  std::optional<Dollars> storage, interest;
   bool operator==(const MoneyAnswer&) const = default;
 
   static constexpr auto fields() {
     using A = MoneyAnswer;
     return Table{
-        gives(&A::dollars, "", "dollars", "The rent where it is known, else what owning costs, USD."),
-        gives(&A::rented_dollars, "rented_usd", "rented_dollars", "GPUs x time x price of a GPU-hour, USD."),
-        gives(&A::owned_dollars, "owned_usd", "owned_dollars", "servers + network + storage + interest + electricity + site, USD."),
-        gives(&A::servers_dollars, "servers_usd", "servers_dollars", "Servers x time / lifetime, USD."),
-        gives(&A::network_dollars, "network_usd", "network_dollars", "Switches and cables x time / lifetime, USD."),
-        gives(&A::electricity_dollars, "electricity_usd", "electricity_dollars", "Energy x its price, USD."),
-        gives(&A::site_dollars, "site_usd", "site_dollars", "Rated power x time x price of building and staff, USD."),
-        gives(&A::joules, "joules", "joules", "Energy of the site with cooling, J."),
-        gives(&A::storage_dollars, "storage_usd", "storage_dollars", "Storage x time / lifetime, USD; None: no share was given.", 1, true),
-        gives(&A::interest_dollars, "interest_usd", "interest_dollars", "Interest in that time, USD; None: none was given.", 1, true)};
+        gives(&A::price, "", "dollars", "The rent where it is known, else what owning costs, USD."),
+        gives(&A::rented, "rented_usd", "rented_dollars", "GPUs x time x price of a GPU-hour, USD."),
+        gives(&A::owned, "owned_usd", "owned_dollars", "servers + network + storage + interest + electricity + site, USD."),
+        gives(&A::servers, "servers_usd", "servers_dollars", "Servers x time / lifetime, USD."),
+        gives(&A::network, "network_usd", "network_dollars", "Switches and cables x time / lifetime, USD."),
+        gives(&A::electricity, "electricity_usd", "electricity_dollars", "Energy x its price, USD."),
+        gives(&A::site, "site_usd", "site_dollars", "Rated power x time x price of building and staff, USD."),
+        gives(&A::energy, "joules", "joules", "Energy of the site with cooling, J."),
+        gives(&A::storage, "storage_usd", "storage_dollars", "Storage x time / lifetime, USD; None: no share was given.", 1, true),
+        gives(&A::interest, "interest_usd", "interest_dollars", "Interest in that time, USD; None: none was given.", 1, true)};
   }
 };
 
 struct CostAnswer {
+  static constexpr Time a_year = units::h(hours_of_a_year);
   std::string system;
   double gpus = 0, paid_gpus = 0;
   bool part_of_rack = false;
   std::string prices, prices_date;
-  std::optional<double> dollars_per_gpu_hour;
+  std::optional<DollarRate> rent;  ///< of one GPU
   std::optional<std::string> gpu_hour_kind;
   std::string gpu_hour_source, gpu_hour_confidence;
-  std::optional<double> server_dollars_per_gpu;
+  std::optional<Dollars> server_per_gpu;
   std::string server_source;
-  double dollars_per_kwh = 0, pue = 0, load = 0, lifetime_years = 0;
-  std::optional<double> rated_watts, racks_watts, switches_watts, site_watts;
+  EnergyPrice electricity{};
+  double pue = 0, load = 0;
+  Time lifetime{};
+  std::optional<Watts> rated_power, racks_power, switches_power, site_power;
   std::string power_source, power_confidence;
-  std::optional<double> servers_dollars;
-  double network_dollars = 0;
-  std::optional<double> network_share, capital_dollars, break_even_seconds, break_even_use;
+  std::optional<Dollars> servers_price;
+  Dollars network_price{};
+  std::optional<double> network_share;
+  std::optional<Dollars> capital;
+  std::optional<Time> break_even;
+  std::optional<double> break_even_use;
   int network_tiers = 0;
   double network_ports = 0, network_cables = 0, network_switches = 0, transceivers = 0, network_taper = 1;
   ScaleOut network = ScaleOut::rail;
@@ -161,14 +168,31 @@ struct CostAnswer {
   std::optional<double> racks;
   MoneyAnswer hour;
   double share = 0, share_gpus = 0;
-  std::optional<double> share_dollars_per_day, share_dollars_per_30_days, share_dollars_per_year, payback_days;
+  std::optional<DollarRate> share_rate;  ///< what the share costs by time
+  std::optional<Time> payback;
   std::optional<double> tokens_per_second;
   std::string rate_source;
   std::optional<MoneyAnswer> million_tokens;
   double goodput = 1;
-  std::optional<double> run_seconds, run_tokens, run_goodput, run_gpu_hours;
+  std::optional<Time> run_time;
+  std::optional<double> run_tokens, run_goodput, run_gpu_hours;
   std::optional<MoneyAnswer> run;
-  std::optional<double> upgrade_dollars;
+  std::optional<Dollars> upgrade;
+
+  // Numbers in the units that prices are quoted in.
+  [[nodiscard]] std::optional<double> dollars_per_gpu_hour() const {
+    return rent ? std::optional{in(*rent, units::USD_per_h).value()} : std::nullopt;
+  }
+  [[nodiscard]] double dollars_per_kwh() const { return electricity.value() * 3.6e6; }
+  [[nodiscard]] double lifetime_years() const { return lifetime / a_year; }
+  [[nodiscard]] std::optional<double> payback_days() const {
+    return payback ? std::optional{*payback / units::s(day_seconds)} : std::nullopt;
+  }
+  /// The cost of the share in that time.
+  [[nodiscard]] std::optional<Dollars> share_for(Time time) const { return share_rate ? std::optional{*share_rate * time} : std::nullopt; }
+  [[nodiscard]] std::optional<Dollars> share_per_day() const { return share_for(units::s(day_seconds)); }
+  [[nodiscard]] std::optional<Dollars> share_per_30_days() const { return share_for(units::s(30 * day_seconds)); }
+  [[nodiscard]] std::optional<Dollars> share_per_year() const { return share_for(a_year); }
 
   static constexpr auto fields() {
     using A = CostAnswer;
@@ -185,24 +209,24 @@ struct CostAnswer {
         gives(&A::gpu_hour_kind, "prices.gpu_hour_kind", "gpu_hour_kind", "on_demand, reserved or stated (your own); None: not known."),
         gives(&A::gpu_hour_source, "prices.gpu_hour_source", "gpu_hour_source", "Where that comes from."),
         gives(&A::gpu_hour_confidence, "prices.gpu_hour_confidence", "gpu_hour_confidence", "How far to trust it."),
-        gives(&A::server_dollars_per_gpu, "prices.server_per_gpu_usd", "server_dollars_per_gpu",
+        gives(&A::server_per_gpu, "prices.server_per_gpu_usd", "server_dollars_per_gpu",
               "A GPU's share of its server, USD; None: not known."),
         gives(&A::server_source, "prices.server_source", "server_source", "Where that comes from."),
         gives(&A::dollars_per_kwh, "prices.electricity_usd_per_kwh", "dollars_per_kwh", "Electricity, USD/kWh."),
         gives(&A::pue, "prices.pue", "pue", "Power of the site over that of racks and switches."),
         gives(&A::load, "prices.load", "load", "What a busy node draws of its rating."),
         gives(&A::lifetime_years, "prices.lifetime_years", "lifetime_years", "Over which servers are written off."),
-        gives(&A::rated_watts, "power.rated_kW", "rated_watts", "Of the racks, W; None: not known.", 1e3),
-        gives(&A::racks_watts, "power.racks_kW", "racks_watts", "Drawn: rated x load, W.", 1e3),
-        gives(&A::switches_watts, "power.switches_kW", "switches_watts", "NICs x (2 tiers - 1) ports x power of a port, W.", 1e3),
-        gives(&A::site_watts, "power.site_kW", "site_watts", "(racks + switches) x PUE, W.", 1e3),
+        gives(&A::rated_power, "power.rated_kW", "rated_watts", "Of the racks, W; None: not known.", 1e3),
+        gives(&A::racks_power, "power.racks_kW", "racks_watts", "Drawn: rated x load, W.", 1e3),
+        gives(&A::switches_power, "power.switches_kW", "switches_watts", "NICs x (2 tiers - 1) ports x power of a port, W.", 1e3),
+        gives(&A::site_power, "power.site_kW", "site_watts", "(racks + switches) x PUE, W.", 1e3),
         gives(&A::power_source, "power.source", "power_source", "Where the rating comes from."),
         gives(&A::power_confidence, "power.confidence", "power_confidence", "How far to trust it."),
-        gives(&A::servers_dollars, "capital.servers_usd", "servers_dollars", "To buy all servers, USD; None: not known."),
-        gives(&A::network_dollars, "capital.network_usd", "network_dollars", "To buy all switches and cables, USD."),
+        gives(&A::servers_price, "capital.servers_usd", "servers_dollars", "To buy all servers, USD; None: not known."),
+        gives(&A::network_price, "capital.network_usd", "network_dollars", "To buy all switches and cables, USD."),
         gives(&A::network_share, "capital.network_share", "network_share", "Of both, the network's; None: not known."),
-        gives(&A::capital_dollars, "capital.usd", "capital_dollars", "To buy servers, network and storage, USD; None: not known."),
-        gives(&A::break_even_seconds, "capital.break_even_days", "break_even_seconds",
+        gives(&A::capital, "capital.usd", "capital_dollars", "To buy servers, network and storage, USD; None: not known."),
+        gives(&A::break_even, "capital.break_even_days", "break_even_seconds",
               "Busy time after which buying has cost less than renting, with interest, electricity and site, s; None: never, or not known.",
               day_seconds),
         gives(&A::break_even_use, "capital.break_even_use", "break_even_use",
@@ -221,9 +245,9 @@ struct CostAnswer {
         gives(&A::hour, "hour", "hour", "One hour, a Money."),
         gives(&A::share, "share.share", "share", "The share of the time asked about."),
         gives(&A::share_gpus, "share.gpus", "", "The same in GPUs."),
-        gives(&A::share_dollars_per_day, "share.usd_per_day", "share_dollars_per_day", "What that share costs a day, USD."),
-        gives(&A::share_dollars_per_30_days, "share.usd_per_30_days", "share_dollars_per_30_days", "The same in 30 days, USD."),
-        gives(&A::share_dollars_per_year, "share.usd_per_year", "share_dollars_per_year", "The same in 8,766 hours, USD."),
+        gives(&A::share_per_day, "share.usd_per_day", "share_dollars_per_day", "What that share costs a day, USD."),
+        gives(&A::share_per_30_days, "share.usd_per_30_days", "share_dollars_per_30_days", "The same in 30 days, USD."),
+        gives(&A::share_per_year, "share.usd_per_year", "share_dollars_per_year", "The same in 8,766 hours, USD."),
         gives(&A::payback_days, "share.payback_days", "payback_days",
               "Days until an upgrade that saves the share is paid; None: none was given.", 1, left_out),
         gives(&A::tokens_per_second, "tokens_per_s", "tokens_per_second", "Of all GPUs; None: no speed was given.", 1, left_out),
@@ -231,7 +255,7 @@ struct CostAnswer {
         gives(&A::million_tokens, "per_million_tokens", "million_tokens",
               "One million tokens that count, a Money; None: no speed was given.", 1, left_out),
         gives(&A::goodput, "", "goodput", "Share of the time that counts."),
-        gives(&A::run_seconds, "run.seconds", "run_seconds", "How long the run takes, s; None: none was asked for.", 1, left_out),
+        gives(&A::run_time, "run.seconds", "run_seconds", "How long the run takes, s; None: none was asked for.", 1, left_out),
         gives(&A::run_tokens, "run.tokens", "run_tokens", "Its tokens.", 1, left_out),
         gives(&A::run_goodput, "run.goodput", "", "Share of the time that counts.", 1, left_out),
         gives(&A::run_gpu_hours, "run.gpu_hours", "run_gpu_hours", "gpus x run_seconds / 3600.", 1, left_out),

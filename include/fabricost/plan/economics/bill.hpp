@@ -20,13 +20,13 @@ struct Bill {
   double gpus = 0;
   double paid_gpus = 0;  ///< with those that come with them (paid.hpp)
   Prices prices;
-  double seconds = 0;  ///< of the run; 0: no run
+  Time time{};  ///< of the run; 0: no run
   double tokens = 0;
   double tokens_per_second = 0;  ///< of all GPUs; 0: unknown
   std::string rate_source;
   double goodput = 1;
   double share = 0.01;
-  double upgrade = 0;  ///< USD
+  Dollars upgrade{};
 };
 
 /// A user's own prices, which take precedence over those of a file.
