@@ -15,6 +15,9 @@
 namespace fabricost {
 namespace {
 
+constexpr Time a_year = units::h(hours_of_a_year);
+constexpr double joules_in_a_kwh = 3.6e6;
+
 constexpr double hour = 3600;
 
 void refuse_contradictions(const CostRequest& r) {
@@ -132,14 +135,14 @@ void add_machine(CostAnswer& out, const Bill& a, const BillFigures& f) {
   out.system = a.system.name, out.gpus = a.gpus, out.paid_gpus = a.paid_gpus;
   out.part_of_rack = rents_part(a.system, a.gpus, a.prices);
   out.prices = a.prices.name, out.prices_date = a.prices.date;
-  out.rent = when(h.rent_known, rent.value);
+  out.dollars_per_gpu_hour = when(h.rent_known, in(rent.value, units::USD_per_h).value());
   if (h.rent_known) out.gpu_hour_kind = std::string{name(rent.kind)};
   out.gpu_hour_source = rent.provenance.source, out.gpu_hour_confidence = name(rent.provenance.confidence);
   out.server_per_gpu = when(h.servers_known, f.server / a.paid_gpus);
   out.server_source = server_price_of(a.system, a.prices).provenance.source;
-  out.electricity = a.prices.electricity.value;
+  out.dollars_per_kwh = a.prices.electricity.value.value() * joules_in_a_kwh;
   out.pue = a.prices.power.pue.value, out.load = a.prices.power.load.value;
-  out.lifetime = a.prices.lifetime.value;
+  out.lifetime_years = a.prices.lifetime.value / a_year;
   out.rated_power = when(h.power_known, f.power.rated), out.racks_power = when(h.power_known, f.power.racks);
   out.switches_power = when(h.power_known, f.power.switches), out.site_power = when(h.power_known, f.power.site);
   out.power_source = f.power.basis.source, out.power_confidence = name(f.power.basis.confidence);
@@ -168,8 +171,9 @@ CostAnswer answer(const CostRequest& request) {
   out.share = a.share, out.share_gpus = a.share * a.paid_gpus;
   out.upgrade = when(a.upgrade > Dollars{}, a.upgrade);
   if (const DollarRate rate = share_rate(a, f); rate > DollarRate{}) {
-    out.share_rate = rate;
-    if (out.upgrade) out.payback = *out.upgrade / rate;
+    const Time day = units::s(day_seconds);
+    out.share_per_day = rate * day, out.share_per_30_days = rate * (30 * day), out.share_per_year = rate * a_year;
+    if (out.upgrade) out.payback_days = *out.upgrade / rate / day;
   }
   out.goodput = a.goodput;
   out.rate_source = a.rate_source;

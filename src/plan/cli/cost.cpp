@@ -46,7 +46,7 @@ void money_rows(TextTable& table, const MoneyAnswer& m) {
 
 void add_machine(Page& page, const CostAnswer& a) {
   TextTable table{"", ">", ""};
-  table.row("price", a.rent ? figure(*a.dollars_per_gpu_hour()) + " USD a GPU-hour" : "unknown",
+  table.row("price", a.dollars_per_gpu_hour ? figure(*a.dollars_per_gpu_hour) + " USD a GPU-hour" : "unknown",
             a.gpu_hour_kind ? fmt::format("{}, {}: {}", kind_text(*a.gpu_hour_kind), a.gpu_hour_confidence, a.gpu_hour_source) : "");
   if (a.servers_price)
     table.row("servers", dollars_text(*a.servers_price),
@@ -70,10 +70,10 @@ void add_share(Page& page, const CostAnswer& a, Dollars a_day) {
   table.row(
       {"a day", dollars_text(a_day),
        fmt::format("{:.4g} x {:.0f} = {:.2f} GPUs x 24 h x {:.4g} USD", a.share, a.paid_gpus, a.share_gpus, a_day.value() / 24 / a.share_gpus)});
-  table.row("30 days", dollars_text(*a.share_per_30_days()));
-  table.row("a year", dollars_text(*a.share_per_year()));
-  if (a.payback)
-    table.row("pays back", duration_text(*a.payback),
+  table.row("30 days", dollars_text(*a.share_per_30_days));
+  table.row("a year", dollars_text(*a.share_per_year));
+  if (a.payback_days)
+    table.row("pays back", duration_text(*a.payback_days * day_seconds),
               fmt::format("{} saving that share", dollars_text(*a.upgrade)));
   page.table(table);
 }
@@ -97,11 +97,11 @@ void cost_text(Page& page, const CostAnswer& a) {
     page.say(
         "Buying for {} costs less than renting after {:.3g} months of use, interest, electricity and site included; over {:.3g} years "
         "if it is busy {:.0f} % of the time.",
-        dollars_text(*a.capital), a.break_even->value() * 12 / 31557600, a.lifetime_years(), 100 * *a.break_even_use);
+        dollars_text(*a.capital), a.break_even->value() * 12 / 31557600, a.lifetime_years, 100 * *a.break_even_use);
   else if (a.break_even_use)
     page.say("Renting costs less than buying for {}, even if it is busy for all {:.3g} years.", dollars_text(*a.capital),
-             a.lifetime_years());
-  if (a.share_rate) page.section("{:.3g} % of the time", 100 * a.share), add_share(page, a, *a.share_per_day());
+             a.lifetime_years);
+  if (a.share_per_day) page.section("{:.3g} % of the time", 100 * a.share), add_share(page, a, *a.share_per_day);
   if (a.million_tokens) {
     page.section("One million tokens");
     add_money(page, *a.million_tokens,

@@ -126,7 +126,7 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
       return ranged(r.price->value() / 1e6, {low / 1e6, high / 1e6});
     });
   rows.add("USD a GPU-hour", [](const R& r) {
-    return r.cost->rent ? fmt::format("{:.4g}{}", *r.cost->dollars_per_gpu_hour(), r.price_kind == "stated" ? ", stated" : "")
+    return r.cost->dollars_per_gpu_hour ? fmt::format("{:.4g}{}", *r.cost->dollars_per_gpu_hour, r.price_kind == "stated" ? ", stated" : "")
                                         : "";
   });
   if (a.price_kind != "owned")
@@ -164,7 +164,7 @@ void add_sources(Page& page, const ProjectedRun& r) {
   table.row("kernels", kernels_words(r.kernels));
   table.row("failures", fmt::format("{:.3g} a day, a checkpoint every {} ({})", r.failures->failures_per_day,
                                     duration_text(r.failures->checkpoint_every), r.failures->failure_source));
-  if (c.rent) table.row("rent", fmt::format("{}: {}", c.gpu_hour_confidence, c.gpu_hour_source));
+  if (c.dollars_per_gpu_hour) table.row("rent", fmt::format("{}: {}", c.gpu_hour_confidence, c.gpu_hour_source));
   if (c.servers_price) table.row("servers", fmt::format("{} a GPU; {}", dollars_text(*c.server_per_gpu), c.server_source));
   table.row("network", bought_network_text(c));
   if (c.site_power) table.row("power", fmt::format("PUE {:.3g}; {}: {}", c.pue, c.power_confidence, c.power_source));

@@ -340,7 +340,7 @@ TEST_CASE("a bill's network is the machine's own, with its tapers", "[answers]")
 TEST_CASE("a rent is that of the machine's own seller, or says that it is not", "[answers]") {
   CostRequest r;
   r.system.name = "aws-p5", r.gpus = 64;
-  CHECK(*answer(r).dollars_per_gpu_hour() == Approx(6.88));
+  CHECK(*answer(r).dollars_per_gpu_hour == Approx(6.88));
   CHECK(answer(r).gpu_hour_source.find("p5.48xlarge") != std::string::npos);
   r.system.name = "gcp-a3-mega";
   CHECK(answer(r).gpu_hour_source.find("of gcp itself no price is known") != std::string::npos);

@@ -188,7 +188,7 @@ TEST_CASE("owning and renting cost the same where the answer says so") {
     q.system.name = name, q.gpus = 1152, q.interest = 0.08;
     const CostAnswer a = answer(q);
     REQUIRE(a.break_even);
-    const double hours = a.break_even->value() / 3600, life = a.lifetime_years() * 8766;
+    const double hours = a.break_even->value() / 3600, life = a.lifetime_years * 8766;
     const MoneyAnswer& h = a.hour;
     CHECK(a.capital->value() == Approx((*a.servers_price + a.network_price).value()));
     CHECK(h.rented->value() * hours ==

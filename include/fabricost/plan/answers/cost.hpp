@@ -140,19 +140,18 @@ struct MoneyAnswer {
 };
 
 struct CostAnswer {
-  static constexpr Time a_year = units::h(hours_of_a_year);
   std::string system;
   double gpus = 0, paid_gpus = 0;
   bool part_of_rack = false;
   std::string prices, prices_date;
-  std::optional<DollarRate> rent;  ///< of one GPU
+  std::optional<double> dollars_per_gpu_hour;
   std::optional<std::string> gpu_hour_kind;
   std::string gpu_hour_source, gpu_hour_confidence;
   std::optional<Dollars> server_per_gpu;
   std::string server_source;
-  EnergyPrice electricity{};
+  double dollars_per_kwh = 0;
   double pue = 0, load = 0;
-  Time lifetime{};
+  double lifetime_years = 0;
   std::optional<Watts> rated_power, racks_power, switches_power, site_power;
   std::string power_source, power_confidence;
   std::optional<Dollars> servers_price;
@@ -168,8 +167,8 @@ struct CostAnswer {
   std::optional<double> racks;
   MoneyAnswer hour;
   double share = 0, share_gpus = 0;
-  std::optional<DollarRate> share_rate;  ///< what the share costs by time
-  std::optional<Time> payback;
+  std::optional<Dollars> share_per_day, share_per_30_days, share_per_year;
+  std::optional<double> payback_days;
   std::optional<double> tokens_per_second;
   std::string rate_source;
   std::optional<MoneyAnswer> million_tokens;
@@ -178,21 +177,6 @@ struct CostAnswer {
   std::optional<double> run_tokens, run_goodput, run_gpu_hours;
   std::optional<MoneyAnswer> run;
   std::optional<Dollars> upgrade;
-
-  // Numbers in the units that prices are quoted in.
-  [[nodiscard]] std::optional<double> dollars_per_gpu_hour() const {
-    return rent ? std::optional{in(*rent, units::USD_per_h).value()} : std::nullopt;
-  }
-  [[nodiscard]] double dollars_per_kwh() const { return electricity.value() * 3.6e6; }
-  [[nodiscard]] double lifetime_years() const { return lifetime / a_year; }
-  [[nodiscard]] std::optional<double> payback_days() const {
-    return payback ? std::optional{*payback / units::s(day_seconds)} : std::nullopt;
-  }
-  /// The cost of the share in that time.
-  [[nodiscard]] std::optional<Dollars> share_for(Time time) const { return share_rate ? std::optional{*share_rate * time} : std::nullopt; }
-  [[nodiscard]] std::optional<Dollars> share_per_day() const { return share_for(units::s(day_seconds)); }
-  [[nodiscard]] std::optional<Dollars> share_per_30_days() const { return share_for(units::s(30 * day_seconds)); }
-  [[nodiscard]] std::optional<Dollars> share_per_year() const { return share_for(a_year); }
 
   static constexpr auto fields() {
     using A = CostAnswer;
