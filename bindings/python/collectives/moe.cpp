@@ -140,7 +140,7 @@ void add_predicted(py::module_& module) {
           "explain", [](const P& p, const py::object& system) { return explain(system_from(system), p.made); }, "system"_a,
           "explain(self, system)\n--\n\nThe story of this prediction as text, on the system it was made for; nothing is predicted again.")
       .def("__repr__", [](const P& p) {
-        return fmt::format("{}: {:.4g} us over {} on {}, {}, {:.4g} MB", p.operation, p.seconds * 1e6, counted(p.ranks, "rank"),
+        return fmt::format("{}: {:.4g} us over {} on {}, {}, {:.4g} MB", p.operation, p.time.value() * 1e6, counted(p.ranks, "rank"),
                            counted(p.nodes, "node"), p.implementation, p.bytes.value() / 1e6);
       });
 }

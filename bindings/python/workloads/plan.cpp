@@ -37,7 +37,7 @@ void add_plan(py::module_& module) {
                            p.pp, p.cp, p.ep, p.dp, p.microbatch, p.schedule, p.step.value(), p.memory_size.value() / gibibyte, 100 * p.mfu);
       });
   add_answer<S>(module, "Sensitivity", "What one change of the machine gives a training job. Made by Plans.sensitivity.")
-      .def("__repr__", [](const S& s) { return fmt::format("{}: {:.4g} s, {:+.2f} %", s.change, s.step_seconds, 100 * s.gain); });
+      .def("__repr__", [](const S& s) { return fmt::format("{}: {:.4g} s, {:+.2f} %", s.change, s.step.value(), 100 * s.gain); });
   add_answer<W>(module, "ExplainedTerm", "A term of a step with its arithmetic.").def("__repr__", [](const W& w) {
     return fmt::format("{}: {:.4g} s", w.name, w.seconds);
   });

@@ -74,7 +74,7 @@ struct MoeAnswer {
   int nodes = 1, ranks = 1;
   std::string dtype{};
   Bytes bytes{};
-  double seconds = 0;
+  Time time{};
   Bandwidth algorithm_bandwidth{}, bus_bandwidth{};
   std::string implementation{}, protocol{}, binding_tier{}, basis{};
   std::vector<std::string> extrapolated{}, assumed{};
@@ -96,7 +96,7 @@ struct MoeAnswer {
         detail::give_ranks_of_run<A>,
         gives(&A::dtype, "dtype", "dtype", "What travels: bfloat16, fp8 or nvfp4."),
         gives(&A::bytes, "bytes", "bytes", "Bytes a rank's tokens send, copies that stay included: what kernels report."),
-        detail::give_seconds_of_terms<A>,
+        detail::give_seconds_of_terms<&A::time>,
         gives(&A::algorithm_bandwidth, "algbw_GBps", "algorithm_bytes_per_second", "bytes / seconds.", 1e9),
         gives(&A::bus_bandwidth, "busbw_GBps", "bus_bytes_per_second",
               "(inside_bytes + across_bytes) / seconds: what leaves the rank.", 1e9),

@@ -301,7 +301,7 @@ struct PredictAnswer : Prediction {
         detail::give_ranks_of_run<A>,
         gives(&A::dtype, "dtype", "", "Element type."),
         gives(&A::bytes, "bytes", "", "Size as nccl-tests counts it, byte.", as_whole_number),
-        detail::give_seconds_of_terms<A>,
+        detail::give_seconds_of_terms<&A::seconds>,
         gives(&A::algorithm_bandwidth, "algbw_GBps", "algorithm_bytes_per_second", "algbw = bytes / seconds, byte/s.", 1e9),
         gives(&A::bus_bandwidth, "busbw_GBps", "bus_bytes_per_second",
               "busbw, byte/s: algbw x 2(n-1)/n for all_reduce, x (n-1)/n for all_gather, reduce_scatter and all_to_all, x 1 for the rest.",

@@ -92,8 +92,8 @@ template <class A>
 inline constexpr auto give_ranks = gives(&A::ranks, "ranks", "ranks", "GPUs that take part.");
 template <class A>
 inline constexpr auto give_ranks_of_run = gives(&A::ranks, "ranks", "ranks", "GPUs that took part.");
-template <class A>
-inline constexpr auto give_seconds_of_terms = gives(&A::seconds, "time_us", "seconds", "The time, s: the sum of terms[i].seconds.",
+template <auto time>
+inline constexpr auto give_seconds_of_terms = gives(time, "time_us", "seconds", "The time, s: the sum of terms[i].seconds.",
                                                     in_microseconds);
 template <class A>
 inline constexpr auto give_binding_tier = gives(&A::binding_tier, "bottleneck", "", "Tier of the largest term.");
@@ -103,7 +103,7 @@ inline constexpr auto give_assumed = gives(&A::assumed, "assumed", "assumed",
 template <class A>
 inline constexpr auto give_terms = gives(&A::terms, "terms", "terms", "List of Term.");
 template <class A>
-inline constexpr auto give_search_seconds = gives(&A::search_seconds, "seconds", "search_seconds", "How long the search took by the clock, s: it differs from run to run.");
+inline constexpr auto give_search = gives(&A::search, "seconds", "search_seconds", "How long the search took by the clock, s: it differs from run to run.");
 template <class A>
 inline constexpr auto give_kernels = gives(&A::kernels, "kernels", "",
                                            "What kernels reach: measured, kin (on other processors of this generation), or assumed.");

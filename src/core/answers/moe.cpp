@@ -64,7 +64,7 @@ MoeAnswer answer(const MoeRequest& r) {
           .ranks = p.placement.ranks,
           .dtype = std::string{token_type_names[static_cast<std::size_t>(type_of(p.precision))]},
           .bytes = units::B(p.bytes),
-          .seconds = p.seconds,
+          .time = units::s(p.seconds),
           .algorithm_bandwidth = units::B_per_s(p.algorithm_bandwidth()),
           .bus_bandwidth = units::B_per_s(p.bus_bandwidth()),
           .implementation = std::string{name(q.kernel)},

@@ -274,7 +274,7 @@ std::vector<PlannedLayout> planned(const TrainingQuestion& question, const Syste
 std::vector<PlanChange> changes_of(const FoundPlan& found) {
   std::vector<PlanChange> out;
   for (const StepSensitivity& s : sensitivity_of(found.question, found.system))
-    out.push_back({s.change, s.seconds, s.gain});
+    out.push_back({s.change, units::s(s.seconds), s.gain});
   return out;
 }
 
@@ -297,7 +297,7 @@ PlanAnswer answer(const PlanRequest& request) {
   found->plan = plan_training(q, found->system);
   const TrainingPlan& plan = found->plan;
   PlanAnswer out;
-  out.search_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  out.search = units::s(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   if (plan.layouts.empty()) throw UnmetError(Unmet::memory, nothing_fits(q, found->system, *plan.nearest));
   out.layouts = planned(q, found->system, plan.layouts);
   out.evaluated = plan.evaluated, out.pruned = plan.unfit + plan.bounded, out.unfit = plan.unfit;

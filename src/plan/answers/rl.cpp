@@ -112,7 +112,7 @@ RlAnswer answer(const RlRequest& r) {
   const auto start = std::chrono::steady_clock::now();
   const RlPlan plan = plan_rl(q, system);
   RlAnswer out;
-  out.search_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  out.search = units::s(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   if (plan.ways.empty()) throw UnmetError(Unmet::memory, plan.why);
   for (const PricedRl& way : plan.ways) out.layouts.push_back(planned(r, q, system, way));
   out.evaluated = plan.evaluated, out.model = q.training.model.name, out.system = system.name, out.gpus = q.gpus;

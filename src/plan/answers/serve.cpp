@@ -127,7 +127,7 @@ ServeAnswer answer(const ServeRequest& request) {
   const auto start = std::chrono::steady_clock::now();
   found->plan = found_deployments(q, found->system);
   ServeAnswer out;
-  out.search_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  out.search = units::s(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   out.layouts = planned(q, found->system, found->plan.layouts);
   out.evaluated = found->plan.evaluated, out.pruned = found->plan.pruned;
   out.model = q.model.name, out.system = found->system.name, out.stack = q.stack.name;

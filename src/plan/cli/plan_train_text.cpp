@@ -153,7 +153,7 @@ void text_of(Page& page, const PlanAnswer& answer) {
   if (!answer.sensitivity.empty()) {
     page.section("What would help");
     page.table({"change", ">step s", ">faster by"}, answer.sensitivity,
-               [](const PlanChange& s) { return cells(s.change, figure(s.step_seconds), fmt::format("{:+.2f} %", 100 * s.gain)); });
+               [](const PlanChange& s) { return cells(s.change, figure(s.step.value()), fmt::format("{:+.2f} %", 100 * s.gain)); });
   }
   if (a.explained) page.section("Why"), page.add(explain(*a.explained));
   if (!a.pareto.empty()) page.section("Faster, or smaller"), add_layouts(page, a, a.pareto);

@@ -277,13 +277,14 @@ struct PlannedLayout {
 /// The effect of one change of the machine on a training job.
 struct PlanChange {
   std::string change{};
-  double step_seconds = 0, gain = 0;
+  Time step{};
+  double gain = 0;
   bool operator==(const PlanChange&) const = default;
 
   static constexpr auto fields() {
     using A = PlanChange;
     return Table{gives(&A::change, "change", "change", "As in `nvlink bandwidth + 10 %`."),
-                 gives(&A::step_seconds, "step_s", "step_seconds", "Step of the fastest layout then, s."),
+                 gives(&A::step, "step_s", "step_seconds", "Step of the fastest layout then, s."),
                  gives(&A::gain, "gain", "gain", "Step before over step after, less 1.")};
   }
 };
@@ -324,7 +325,7 @@ struct FoundPlan {
 struct PlanAnswer {
   std::vector<PlannedLayout> layouts;
   long long evaluated = 0, pruned = 0;
-  double search_seconds = 0;
+  Time search{};
   std::string model, system;
   int gpus = 0;
   std::string stack;
@@ -346,7 +347,7 @@ struct PlanAnswer {
               "The layouts: the plainest within 1 % of the fastest, then fastest first by seconds a sequence."),
         gives(&A::evaluated, "evaluated", "evaluated", "Layouts whose step was priced in full."),
         gives(&A::pruned, "pruned", "pruned", "Layouts left out: those that do not fit, and those that cannot be among the best."),
-        detail::give_search_seconds<A>,
+        detail::give_search<A>,
         gives(&A::model, "model", "", "Name of the model."),
         gives(&A::system, "system", "", "Name of the machine."),
         gives(&A::gpus, "gpus", "gpus", "GPUs of the job, as given."),

@@ -101,7 +101,7 @@ std::optional<Expected> TraceMachine::exchange(const laid::Group& group, io::Mov
   asked.ranks = group.said.size;
   asked.nodes = nodes_of(group);
   const MoeAnswer found = answer(asked);
-  return Expected{found.seconds, found.interval.first.value(), found.interval.second.value()};
+  return Expected{found.time.value(), found.interval.first.value(), found.interval.second.value()};
 }
 
 std::optional<Expected> TraceMachine::expect(const laid::Group& group, const laid::Call& call) {
