@@ -1,4 +1,4 @@
-"""The C++ reference: headers by room with their \\file comments and all that they declare for users, read from the sources."""
+"""The C++ reference: headers by folder with their \\file comments and all that they declare for users, read from the sources."""
 import importlib.util
 import pathlib
 import re
@@ -7,12 +7,12 @@ import sys
 import cpp_declarations
 
 
-def floors(root):
-    """The rooms of the house from the ground up, as the layer test knows them: [[(room, what it holds)]]."""
+def components(root):
+    """The components and their folders in order, as the layer test knows them: {component: {folder: what it holds}}."""
     spec = importlib.util.spec_from_file_location("check_layers", pathlib.Path(root) / "tests" / "structure" / "layers" / "check_layers.py")
     layers = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(layers)
-    return layers.FLOORS
+    return layers.COMPONENTS
 
 
 def prose(lines):
@@ -73,12 +73,14 @@ def shown(declaration):
 
 
 def folders(root):
-    """{folder: title} of the public headers, from the ground up."""
-    return {"": "Words"} | {room: room.capitalize() for rooms in floors(root) for room, _ in rooms if room != "."}
+    """{folder: title} of the public headers, in the order in which they build on each other."""
+    return {"": "Words"} | {f"{prefix}{folder}": f"{prefix.replace('/', ': ')}{folder}".capitalize()
+                            for component, all_of_it in components(root).items()
+                            for prefix in ["" if component == "core" else f"{component}/"] for folder in all_of_it if folder != "."}
 
 
 def headers(root, folder):
-    """The headers of a room; bodies (-inl.hpp) declare nothing for users."""
+    """The headers of a folder; bodies (-inl.hpp) declare nothing for users."""
     every = (pathlib.Path(root) / "include/fabricost" / folder).glob("**/*.hpp" if folder else "*.hpp")
     return sorted(one for one in every if not one.name.endswith("-inl.hpp"))
 
@@ -95,7 +97,7 @@ def names(root):
 
 
 def pages(root):
-    """{file name: Markdown}, one page a room."""
+    """{file name: Markdown}, one page a folder."""
     base = pathlib.Path(root) / "include/fabricost"
     out = {}
     for folder, title in folders(root).items():
@@ -105,7 +107,7 @@ def pages(root):
             page += [f"## {header.name}\n", f"`#include <fabricost/{header.relative_to(base)}>`\n", prose(file_comment(text)) + "\n"]
             page += [shown(one) for one in cpp_declarations.declared(text)]
         if len(page) > 2:
-            out[folder or "words"] = "\n".join(page)
+            out[folder.replace("/", "-") or "words"] = "\n".join(page)
     return out
 
 

@@ -49,8 +49,8 @@ def relinked(text, page, shown_from):
             site = f"notebooks/{notebook[1]}.md"
         elif at == MISTAKES:
             site = "units-mistakes.md"
-        elif header := re.fullmatch(r"include/fabricost/(?:(\w+)/)?(\w+\.hpp)", at):
-            site, anchor = f"reference/cpp/{header[1] or 'words'}.md", header[2].replace(".", "")
+        elif header := re.fullmatch(r"include/fabricost/(?:((?:(?:plan|observe|probes)/)?\w+)/)?(?:\w+/)*(\w+\.hpp)", at):
+            site, anchor = f"reference/cpp/{(header[1] or 'words').replace('/', '-')}.md", header[2].replace(".", "")
         elif (ROOT / at).exists():
             return words
         else:

@@ -114,6 +114,8 @@ class Links(unittest.TestCase):
     def test_sources_lead_to_the_page_that_shows_them(self):
         self.assertEqual(stage.relinked("[h](../../include/fabricost/price/ring.hpp)", "model/p.md", "docs/model"),
                          "[h](../reference/cpp/price.md#ringhpp)")
+        self.assertEqual(stage.relinked("[h](../include/fabricost/plan/answers/design/need.hpp)", "p.md", "docs"),
+                         "[h](reference/cpp/plan-answers.md#needhpp)")
         self.assertEqual(stage.relinked("[e](../examples/predict_one.cpp)", "p.md", "docs"), "[e](reference/examples.md#predict_onecpp)")
 
     def test_what_the_site_does_not_show_is_text(self):
