@@ -10,15 +10,9 @@
 #include <fabricost/answers/constants.hpp>
 
 #include <filesystem>
-#include <ranges>
 
 namespace fabricost::cli {
 namespace {
-
-[[nodiscard]] std::vector<CalibrateJob>& joined_jobs() {
-  static std::vector<CalibrateJob> jobs;
-  return jobs;
-}
 
 [[nodiscard]] bool is_date(const std::string& text) {
   bool fine = text.size() == 10;
@@ -26,25 +20,12 @@ namespace {
   return fine;
 }
 
-[[nodiscard]] std::string of_points(const CalibrateTyped& typed, bool json, const Terminal& terminal) {
-  check_samples(typed);
-  const std::string date = typed.date.empty() ? today() : typed.date;
-  return std::visit(
-      [&](const auto& fit) {
-        std::string out = shown(fit, json, terminal, [](Page& page, const auto& a) { text_of(page, a.made); });
-        if constexpr (std::same_as<std::remove_cvref_t<decltype(fit)>, CalibrationAnswer>) {
-          if (typed.system && !typed.out.empty())
-            write_output(typed.out, fit.yaml(calibration_name(typed.out.path), date), "--out");
-          else if (!typed.out.empty())
-            write_fitted_files(typed, fit.files(date));
-          for (const std::string& warning : fit.warnings)
-            if (!json) out.insert(0, wrapped("warning: ", warning));
-        } else if (!typed.out.empty()) {
-          write_fitted_files(typed, fit.files(date));
-        }
-        return out;
-      },
-      answer(static_cast<const CalibrateRequest&>(typed)));
+/// Writes a file if one machine was fitted, a folder otherwise.
+template <class Fit>
+void write(const CalibrateTyped& typed, const Fit& fit, const std::string& date) {
+  if constexpr (std::same_as<Fit, CalibrationAnswer>)
+    if (typed.system) return write_output(typed.out, fit.yaml(calibration_name(typed.out.path), date), "--out");
+  write_fitted_files(typed, fit.files(date));
 }
 
 [[nodiscard]] std::string list_of(const CalibrateTyped& typed, bool json, const Terminal& terminal) {
@@ -54,8 +35,6 @@ namespace {
 }
 
 }  // namespace
-
-void join_calibrate(CalibrateJob job) { joined_jobs().push_back(job); }
 
 void check_samples(const CalibrateTyped& typed) {
   if (typed.samples.empty())
@@ -77,6 +56,21 @@ void write_fitted_files(const CalibrateTyped& typed, const std::vector<FittedFil
   }
 }
 
+std::optional<std::string> calibrate_points(const CalibrateTyped& typed, bool json, const Terminal& terminal) {
+  check_samples(typed);
+  const std::string date = typed.date.empty() ? today() : typed.date;
+  return std::visit(
+      [&](const auto& fit) {
+        std::string out = shown(fit, json, terminal, [](Page& page, const auto& a) { text_of(page, a.made); });
+        if (!typed.out.empty()) write(typed, fit, date);
+        if constexpr (std::same_as<std::remove_cvref_t<decltype(fit)>, CalibrationAnswer>)
+          for (const std::string& warning : fit.warnings)
+            if (!json) out.insert(0, wrapped("warning: ", warning));
+        return out;
+      },
+      answer(static_cast<const CalibrateRequest&>(typed)));
+}
+
 void add_calibrate(CLI::App& app, Runner& runner) {
   constexpr const char* footer =
       "Example: fabricost calibrate --system dgx-h100 --from all_reduce.log -o mine.yaml\n"
@@ -88,9 +82,10 @@ void add_calibrate(CLI::App& app, Runner& runner) {
       if (typed.list) return list_of(typed, o.json, terminal);
       if (!typed.date.empty() && !is_date(typed.date))
         throw RequestError(fmt::format("--date {}: is no date; write it as 2026-01-31", typed.date));
-      for (const CalibrateJob job : std::views::reverse(joined_jobs()))
-        if (std::optional<std::string> out = job(typed, o.json, terminal)) return *std::move(out);
-      return of_points(typed, o.json, terminal);
+      std::optional<std::string> out;
+      for (const CalibrateJob kind : calibrate_jobs())
+        if (!out) out = kind(typed, o.json, terminal);
+      return *std::move(out);  // points are the last
     });
   };
   add_command<CalibrateTyped>(app, runner, "calibrate", "Fit the constants of a machine to measurements of it", footer, job);

@@ -7,6 +7,7 @@
 #include <fabricost/answers/calibrate.hpp>
 
 #include <optional>
+#include <span>
 #include <string>
 
 namespace fabricost::cli {
@@ -29,10 +30,16 @@ struct CalibrateTyped : CalibrateRequest {
   }
 };
 
-/// Calibrates from files of a kind of its own: the text to print, or nothing where the files are of another kind. \throws as a job
+/// Calibrates from files of a kind of its own: the text to print, or nothing where the files are of another kind.
 using CalibrateJob = std::optional<std::string> (*)(const CalibrateTyped& typed, bool json, const Terminal& terminal);
-/// Asked before the files are read as points, the last that joined first.
-void join_calibrate(CalibrateJob job);
+/// Those of this build, in the order in which they are asked (components.cpp).
+[[nodiscard]] std::span<const CalibrateJob> calibrate_jobs();
+/// The files of fabricost measure as a system file of this machine: probes.
+[[nodiscard]] std::optional<std::string> calibrate_machine_files(const CalibrateTyped& typed, bool json, const Terminal& terminal);
+/// The fits of tables of published results: plan.
+[[nodiscard]] std::optional<std::string> calibrate_tables(const CalibrateTyped& typed, bool json, const Terminal& terminal);
+/// Those of points, whatever the files are: core.
+[[nodiscard]] std::optional<std::string> calibrate_points(const CalibrateTyped& typed, bool json, const Terminal& terminal);
 
 /// Refuses a request without files, or for several machines without a folder to write to. \throws Refusal, RequestError
 void check_samples(const CalibrateTyped& typed);

@@ -1,52 +1,85 @@
 /// \file components.cpp
-/// The components of this build: FABRICOST_WITH_PLAN and the like are set by its CMakeLists.
+/// The command of this build: FABRICOST_WITH_PLAN and the like are set by its CMakeLists.
 
+#include "cli/calibrate.hpp"
 #include "cli/subcommands.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace fabricost::cli {
 
-std::span<const Component* const> components() {
-  static constexpr std::array built{&core_commands,
+/// In the order of help, by component. PLAN(cost) stands for add_cost of plan.
+#define FABRICOST_SUBCOMMANDS(CORE, PLAN, OBSERVE, PROBES)                                                                             \
+  CORE(systems) PLAN(models) CORE(show) CORE(predict) CORE(explain) CORE(sweep) CORE(share) CORE(transfer) CORE(validate)             \
+  CORE(calibrate) PROBES(measure) PLAN(plan) PLAN(compare) PLAN(need) PLAN(project) PLAN(explore) CORE(tune) OBSERVE(diagnose)        \
+  OBSERVE(trace) OBSERVE(topo) PLAN(pipeline) PLAN(goodput) PLAN(stragglers) PLAN(cost) CORE(report) CORE(completion)
+
+#define FABRICOST_DECLARE(name) void add_##name(CLI::App& app, Runner& runner);
+FABRICOST_SUBCOMMANDS(FABRICOST_DECLARE, FABRICOST_DECLARE, FABRICOST_DECLARE, FABRICOST_DECLARE)
+FABRICOST_DECLARE(validate_points)
+FABRICOST_DECLARE(validate_tables)
+#undef FABRICOST_DECLARE
+
+/// Of points, and of tables of published results where plan reads them.
+void add_validate(CLI::App& app, Runner& runner) {
 #ifdef FABRICOST_WITH_PLAN
-                                    &plan_commands,
+  add_validate_tables(app, runner);
+#else
+  add_validate_points(app, runner);
+#endif
+}
+
+std::span<const CalibrateJob> calibrate_jobs() {
+  static constexpr auto jobs = std::to_array<CalibrateJob>({
+#ifdef FABRICOST_WITH_PROBES
+      calibrate_machine_files,
+#endif
+#ifdef FABRICOST_WITH_PLAN
+      calibrate_tables,
+#endif
+      calibrate_points});
+  return jobs;
+}
+
+std::span<const Subcommand> subcommands() {
+#define FABRICOST_CORE(name) Subcommand{#name, "core", add_##name},
+#ifdef FABRICOST_WITH_PLAN
+#define FABRICOST_PLAN(name) Subcommand{#name, "plan", add_##name},
+#else
+#define FABRICOST_PLAN(name) Subcommand{#name, "plan", nullptr},
 #endif
 #ifdef FABRICOST_WITH_OBSERVE
-                                    &observe_commands,
+#define FABRICOST_OBSERVE(name) Subcommand{#name, "observe", add_##name},
+#else
+#define FABRICOST_OBSERVE(name) Subcommand{#name, "observe", nullptr},
 #endif
 #ifdef FABRICOST_WITH_PROBES
-                                    &probes_commands,
+#define FABRICOST_PROBES(name) Subcommand{#name, "probes", add_##name},
+#else
+#define FABRICOST_PROBES(name) Subcommand{#name, "probes", nullptr},
 #endif
-  };
-  return built;
+  static constexpr std::array all{FABRICOST_SUBCOMMANDS(FABRICOST_CORE, FABRICOST_PLAN, FABRICOST_OBSERVE, FABRICOST_PROBES)};
+  return all;
 }
-
-namespace {
-
-[[nodiscard]] bool is_built(std::string_view component) {
-  const auto built = components();
-  return std::any_of(built.begin(), built.end(), [&](const Component* one) { return one->name == component; });
-}
-
-}  // namespace
 
 std::string left_out_text(std::string_view command) {
-  const auto listed = std::find_if(command_names.begin(), command_names.end(), [&](const CommandName& one) { return one.name == command; });
-  if (listed == command_names.end() || is_built(listed->component)) return {};
-  return fmt::format("{} is of the component {}, which this build leaves out; configure with -DFABRICOST_COMPONENTS={} to have it", command,
-                     listed->component, listed->component);
+  for (const Subcommand& one : subcommands())
+    if (one.name == command && one.add == nullptr)
+      return fmt::format("{0} is of the component {1}, which this build leaves out; configure with -DFABRICOST_COMPONENTS={1} to have it", command,
+                         one.component);
+  return {};
 }
 
 std::string left_out_help() {
   std::string out;
   for (const std::string_view component : {"plan", "observe", "probes"}) {
-    if (is_built(component)) continue;
-    out += fmt::format("\nNot in this build, with -DFABRICOST_COMPONENTS={0}:", component);
-    for (const CommandName& one : command_names)
-      if (one.component == component) out += fmt::format(" {}", one.name);
+    std::string names;
+    for (const Subcommand& one : subcommands())
+      if (one.component == component && one.add == nullptr) names += fmt::format(" {}", one.name);
+    if (!names.empty()) out += fmt::format("\nNot in this build, with -DFABRICOST_COMPONENTS={}:{}", component, names);
   }
   return out;
 }

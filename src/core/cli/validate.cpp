@@ -148,7 +148,7 @@ std::string csv_of(const ValidationReport& report) {
   return out;
 }
 
-void add_validate(CLI::App& app, Runner& runner) {
+void add_validate_points(CLI::App& app, Runner& runner) {
   add_face<ValidateRequest>(
       app, runner, "validate", "Measured times beside predicted ones", validate_footer,
       [](Page& page, const ValidationAnswer& found) { text_of(page, found.report); },

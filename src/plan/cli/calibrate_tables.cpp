@@ -3,7 +3,6 @@
 
 #include "cli/calibrate.hpp"
 #include "cli/calibrate_text.hpp"
-#include "cli/calibrate_tables.hpp"
 #include "text/short_text.hpp"
 
 #include <fabricost/plan/evaluation/calibrate.hpp>

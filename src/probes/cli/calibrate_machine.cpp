@@ -1,7 +1,7 @@
 /// \file calibrate_machine.cpp
 /// The results of fabricost measure beside the stock system of the same kind; fabricost calibrate writes them as a system file.
 
-#include "cli/calibrate_machine.hpp"
+#include "cli/calibrate.hpp"
 
 #include <fabricost/probes/answers/this_machine.hpp>
 
