@@ -3,10 +3,12 @@
 # MODEL: bodies of the model's headers, a file a folder. SMALL: what runs once per question. FAST: what fits and prices many questions; apart,
 # so that either's files can be compiled together. ON: what it builds on. USES: what it links and does not show.
 include_guard()
+# All components, each with those before it.
+set(FABRICOST_KNOWN_COMPONENTS core plan observe probes)
 # All folders that sources name each other's headers from.
 cmake_path(SET src NORMALIZE ${CMAKE_CURRENT_LIST_DIR}/../src)
 set(FABRICOST_SOURCE_FOLDERS ${src})
-foreach(component core plan observe probes)
+foreach(component IN LISTS FABRICOST_KNOWN_COMPONENTS)
   list(APPEND FABRICOST_SOURCE_FOLDERS ${src}/${component})
 endforeach()
 
