@@ -41,15 +41,13 @@ namespace detail {
 /// numbers up to f p = 4,096 with f <= 256; beyond that from independent Poisson links (1 % off at f = p =
 /// 64); above a mean of 200 flows per link the asymptote below.
 /// \throws RequestError for a negative number of flows or less than one path
-[[nodiscard]] inline double expected_max_load(double flows, double paths);
+[[nodiscard]] double expected_max_load(double flows, double paths);
 
 /// The limit for many links (Raab & Steger, "Balls into Bins: A Simple and Tight Analysis", RANDOM 1998):
 ///   f << p ln p   ln p / ln((p ln p) / f)          f = p: ln p / ln ln p
 ///   f >> p ln p   f/p + sqrt(2 (f/p) ln p)
 /// \throws as expected_max_load
 [[nodiscard]] double max_load_asymptote(double flows, double paths);
-
-double expected_max_load(double flows, double paths);
 
 /// Rate of each of `senders` that write to one port of `rate` bytes per second at once: rate / senders, at
 /// most the sender's own rate. Lossless networks hold the senders back to that rate (and others behind the
