@@ -103,7 +103,7 @@ inline constexpr auto give_assumed = gives(&A::assumed, "assumed", "assumed",
 template <class A>
 inline constexpr auto give_terms = gives(&A::terms, "terms", "terms", "List of Term.");
 template <class A>
-inline constexpr auto give_search = gives(&A::search, "seconds", "search_seconds", "How long the search took by the clock, s: it differs from run to run.");
+inline constexpr auto give_search_time = gives(&A::search_time, "seconds", "search_seconds", "How long the search took by the clock, s: it differs from run to run.");
 template <class A>
 inline constexpr auto give_kernels = gives(&A::kernels, "kernels", "",
                                            "What kernels reach: measured, kin (on other processors of this generation), or assumed.");

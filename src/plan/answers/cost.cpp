@@ -16,7 +16,6 @@ namespace fabricost {
 namespace {
 
 constexpr Time a_year = units::h(hours_of_a_year);
-constexpr double joules_in_a_kwh = 3.6e6;
 
 constexpr double hour = 3600;
 
@@ -140,7 +139,7 @@ void add_machine(CostAnswer& out, const Bill& a, const BillFigures& f) {
   out.gpu_hour_source = rent.provenance.source, out.gpu_hour_confidence = name(rent.provenance.confidence);
   out.server_per_gpu = when(h.servers_known, f.server / a.paid_gpus);
   out.server_source = server_price_of(a.system, a.prices).provenance.source;
-  out.dollars_per_kwh = a.prices.electricity.value.value() * joules_in_a_kwh;
+  out.dollars_per_kwh = (a.prices.electricity.value * units::kWh(1)).value();
   out.pue = a.prices.power.pue.value, out.load = a.prices.power.load.value;
   out.lifetime_years = a.prices.lifetime.value / a_year;
   out.rated_power = when(h.power_known, f.power.rated), out.racks_power = when(h.power_known, f.power.racks);

@@ -2,6 +2,7 @@
 /// Searches or prices layouts of a training job.
 
 #include "answers/recipe.hpp"
+#include "answers/search_time.hpp"
 
 #include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/plan/economics/unmet.hpp>
@@ -14,7 +15,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 namespace fabricost {
@@ -297,7 +297,7 @@ PlanAnswer answer(const PlanRequest& request) {
   found->plan = plan_training(q, found->system);
   const TrainingPlan& plan = found->plan;
   PlanAnswer out;
-  out.search = units::s(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  out.search_time = since(start);
   if (plan.layouts.empty()) throw UnmetError(Unmet::memory, nothing_fits(q, found->system, *plan.nearest));
   out.layouts = planned(q, found->system, plan.layouts);
   out.evaluated = plan.evaluated, out.pruned = plan.unfit + plan.bounded, out.unfit = plan.unfit;

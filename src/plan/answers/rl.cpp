@@ -1,11 +1,12 @@
 /// \file rl.cpp
 /// Divides GPUs between training and generation, for reinforcement learning.
 
+#include "answers/search_time.hpp"
+
 #include <fabricost/plan/answers/rl.hpp>
 #include <fabricost/plan/economics/unmet.hpp>
 #include <fabricost/plan/specs/rl.hpp>
 
-#include <chrono>
 
 namespace fabricost {
 namespace {
@@ -112,7 +113,7 @@ RlAnswer answer(const RlRequest& r) {
   const auto start = std::chrono::steady_clock::now();
   const RlPlan plan = plan_rl(q, system);
   RlAnswer out;
-  out.search = units::s(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  out.search_time = since(start);
   if (plan.ways.empty()) throw UnmetError(Unmet::memory, plan.why);
   for (const PricedRl& way : plan.ways) out.layouts.push_back(planned(r, q, system, way));
   out.evaluated = plan.evaluated, out.model = q.training.model.name, out.system = system.name, out.gpus = q.gpus;

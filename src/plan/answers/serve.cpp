@@ -1,6 +1,8 @@
 /// \file serve.cpp
 /// Searches deployments of a served model.
 
+#include "answers/search_time.hpp"
+
 #include <fabricost/plan/answers/serve.hpp>
 #include <fabricost/plan/economics/unmet.hpp>
 #include <fabricost/plan/explain/nearest_plan.hpp>
@@ -11,7 +13,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <utility>
 
 namespace fabricost {
@@ -127,7 +128,7 @@ ServeAnswer answer(const ServeRequest& request) {
   const auto start = std::chrono::steady_clock::now();
   found->plan = found_deployments(q, found->system);
   ServeAnswer out;
-  out.search = units::s(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  out.search_time = since(start);
   out.layouts = planned(q, found->system, found->plan.layouts);
   out.evaluated = found->plan.evaluated, out.pruned = found->plan.pruned;
   out.model = q.model.name, out.system = found->system.name, out.stack = q.stack.name;

@@ -67,7 +67,7 @@ void text_of(Page& page, const ServeAnswer& answer) {
   if (q.ttft <= 0 && a.plan.ttft > 0)
     page.line("Without --ttft, TTFT is at most {} here; --ttft 1d lifts that.", short_time_text(a.plan.ttft));
   page.line("{} batches of deployments priced, {} layouts left out: they do not fit or keep no limit; {:.3f} s", a.plan.evaluated,
-            a.plan.pruned, answer.search.value());
+            a.plan.pruned, answer.search_time.value());
   const PricedServing& best = a.plan.layouts.front();
   if (best.used() < q.gpus) page.line("{} of {} GPUs stay idle in the first", q.gpus - best.used(), q.gpus);
   if (q.osl > 1) page.section(a.pareto.empty() ? "A token of the first" : "A token of the last"), add_token(page, q, best);

@@ -149,9 +149,7 @@ struct CostAnswer {
   std::string gpu_hour_source, gpu_hour_confidence;
   std::optional<Dollars> server_per_gpu;
   std::string server_source;
-  double dollars_per_kwh = 0;
-  double pue = 0, load = 0;
-  double lifetime_years = 0;
+  double dollars_per_kwh = 0, pue = 0, load = 0, lifetime_years = 0;
   std::optional<Watts> rated_power, racks_power, switches_power, site_power;
   std::string power_source, power_confidence;
   std::optional<Dollars> servers_price;

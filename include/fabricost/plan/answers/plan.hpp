@@ -325,7 +325,7 @@ struct FoundPlan {
 struct PlanAnswer {
   std::vector<PlannedLayout> layouts;
   long long evaluated = 0, pruned = 0;
-  Time search{};
+  Time search_time{};
   std::string model, system;
   int gpus = 0;
   std::string stack;
@@ -347,7 +347,7 @@ struct PlanAnswer {
               "The layouts: the plainest within 1 % of the fastest, then fastest first by seconds a sequence."),
         gives(&A::evaluated, "evaluated", "evaluated", "Layouts whose step was priced in full."),
         gives(&A::pruned, "pruned", "pruned", "Layouts left out: those that do not fit, and those that cannot be among the best."),
-        detail::give_search<A>,
+        detail::give_search_time<A>,
         gives(&A::model, "model", "", "Name of the model."),
         gives(&A::system, "system", "", "Name of the machine."),
         gives(&A::gpus, "gpus", "gpus", "GPUs of the job, as given."),

@@ -159,7 +159,7 @@ struct PlannedRl {
 struct RlAnswer {
   std::vector<PlannedRl> layouts;
   long long evaluated = 0;
-  Time search{};
+  Time search_time{};
   std::string model, system;
   int gpus = 0;
   std::string stack, rollout_stack;
@@ -170,7 +170,7 @@ struct RlAnswer {
     using A = RlAnswer;
     return Table{gives(&A::layouts, "layouts", "", "Divisions of the GPUs, shortest iteration first."),
                  gives(&A::evaluated, "evaluated", "evaluated", "Engines whose generation was priced."),
-                 detail::give_search<A>,
+                 detail::give_search_time<A>,
                  gives(&A::model, "model", "", "Name of the model."),
                  gives(&A::system, "system", "", "Name of the machine."),
                  gives(&A::gpus, "gpus", "gpus", "GPUs of the job."),

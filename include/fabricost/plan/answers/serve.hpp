@@ -167,7 +167,7 @@ struct FoundDeployments {
 struct ServeAnswer {
   std::vector<PlannedDeployment> layouts;
   long long evaluated = 0, pruned = 0;
-  Time search{};
+  Time search_time{};
   std::string model, system;
   int gpus = 0;
   Time ttft_limit{};
@@ -180,7 +180,7 @@ struct ServeAnswer {
     return Table{gives(&A::layouts, "layouts", "", "The deployments, most tokens per second and GPU first."),
                  gives(&A::evaluated, "evaluated", "evaluated", "Pairs of deployment and batch that were priced."),
                  gives(&A::pruned, "pruned", "pruned", "Layouts left out: they do not fit, or no batch keeps the limits."),
-                 detail::give_search<A>,
+                 detail::give_search_time<A>,
                  gives(&A::model, "model", "", "Name of the model."),
                  gives(&A::system, "system", "", "Name of the machine."),
                  gives(&A::gpus, "gpus", "", "GPUs asked for."),

@@ -1,0 +1,15 @@
+#pragma once
+/// \file search_time.hpp
+/// How long a search takes by the clock. Private to the sources.
+
+#include <fabricost/units.hpp>
+
+#include <chrono>
+
+namespace fabricost {
+
+[[nodiscard]] inline Time since(std::chrono::steady_clock::time_point start) {
+  return units::s(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+}
+
+}  // namespace fabricost
