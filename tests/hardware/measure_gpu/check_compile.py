@@ -23,7 +23,7 @@ def main():
     targets = ([f"-gencode=arch=compute_{code},code=sm_{code}" for code in codes] +
                [f"-gencode=arch=compute_{codes[-1]},code=compute_{codes[-1]}"])
     strict = ["-std=c++17", "-O3", "--Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Werror,-fPIC", "-Wno-deprecated-gpu-targets",
-              f"-I{source}/src", f"-I{source}/include", "--threads", "0"]
+              f"-I{source}/src/probes", f"-I{source}/include", "--threads", "0"]
     kernels = sorted((source / "src" / "probes" / "measure" / "gpu").rglob("*.cu"))
     assert kernels, "no kernels found"
     faults = 0
