@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
+#include <stdexcept>
 
 namespace py = pybind11;
 
@@ -21,7 +23,7 @@ std::string as_argument(std::string_view name, std::string_view value) {
   return std::string{name} + (value.empty() ? "" : "=") + (word ? fmt::format("\"{}\"", value) : std::string{value});
 }
 
-void detail::from_object(py::handle given, std::string_view name, const Range& range, Counts& out) {
+void from_object(py::handle given, std::string_view name, const Range& range, Counts& out) {
   if (PyLong_Check(given.ptr()) != 0) {
     if (const int one = whole(given, name, 0, range.max); one > 0) out.values.push_back(one);
   } else if (py::isinstance<py::iterable>(given) && PyUnicode_Check(given.ptr()) == 0 && PyBytes_Check(given.ptr()) == 0) {
@@ -44,7 +46,7 @@ struct LetGo {
 
 }  // namespace
 
-void detail::from_object(py::handle given, std::string_view name, const Range&, fabricost::Machine& out) {
+void from_object(py::handle given, std::string_view name, const Range&, fabricost::Machine& out) {
   if (const auto* const machine = held<Machine>(given))
     out = {machine->origin.extends, std::shared_ptr<const System>(machine, LetGo{py::reinterpret_borrow<py::object>(given)}),
            machine->origin.set, machine->origin.calibration};
@@ -59,7 +61,7 @@ py::object object_of(const fabricost::Machine& machine) {
   return std::get_deleter<LetGo>(machine.value)->system;
 }
 
-void detail::from_object(py::handle given, std::string_view name, const Range&, Operation& out) {
+void from_object(py::handle given, std::string_view name, const Range&, Operation& out) {
   if (!py::isinstance<OperationRequest>(given)) throw_type(name, "an Operation", given);
   out = given.cast<const OperationRequest&>().one();
 }
@@ -82,22 +84,161 @@ void place_arguments(std::string_view function, std::span<const std::string_view
   }
 }
 
-void add_argument(std::vector<Argument>& out, std::string_view name, std::string_view words, bool needed, const Range& range,
-                  const void* request, const void* value, const ArgumentType& type) {
-  const std::string written = type.default_text(value);
-  Argument argument{name,    words,
-                    written, type.taken() + (type.may_be_none && !needed ? " | None" : ""),
-                    needed,  written == "True" && type.taken() == "bool",
-                    range,   0,
-                    &type};
-  argument.offset = static_cast<std::size_t>(static_cast<const char*>(value) - static_cast<const char*>(request));
-  if (const int* const count = type.count(value)) argument.range.min = std::min<double>(range.min, *count);
-  out.push_back(std::move(argument));
+std::unordered_map<std::type_index, ArgumentType>& argument_types() {
+  static std::unordered_map<std::type_index, ArgumentType> all;
+  return all;
+}
+
+namespace {
+
+[[nodiscard]] const ArgumentType* special(const ValueType& type) {
+  const auto found = argument_types().find(*type.id);
+  return found == argument_types().end() ? nullptr : &found->second;
+}
+
+/// In Python's notation: None, 1.0, 'default', False, ().
+[[nodiscard]] std::string default_text(const ValueType& type, const void* value) {
+  if (const ArgumentType* const own = special(type)) return own->default_text == nullptr ? "None" : own->default_text(value);
+  switch (type.kind) {
+    case ValueKind::flag: return type.number(value) != 0 ? "True" : "False";
+    case ValueKind::whole: return fmt::format("{:.0f}", type.number(value));
+    case ValueKind::number: return py::repr(py::float_(type.number(value))).cast<std::string>();
+    case ValueKind::text: return fmt::format("'{}'", type.text(value));
+    case ValueKind::word: return fmt::format("'{}'", type.words[static_cast<std::size_t>(type.number(value))]);
+    case ValueKind::optional: return type.count(value) == 0 ? "None" : default_text(*type.inner, type.at(value, 0));
+    case ValueKind::list: return "()";
+    default: return "None";
+  }
+}
+/// The type of an argument in the stub.
+[[nodiscard]] std::string taken_text(const ValueType& type, Amount amount) {
+  if (const ArgumentType* const own = special(type)) return std::string{own->taken};
+  switch (type.kind) {
+    case ValueKind::optional: return taken_text(*type.inner, amount);
+    case ValueKind::whole: return amount == Amount::length ? "int | str" : "int";
+    case ValueKind::word: {
+      std::string out;
+      for (const std::string_view name : type.words) out += fmt::format("{}\"{}\"", out.empty() ? "" : ", ", name);
+      return "Literal[" + out + "]";
+    }
+    case ValueKind::list: return type.inner->kind == ValueKind::text ? "Iterable[str]" : "float | Iterable[float] | ArrayLike";
+    default: return type_text(type);
+  }
+}
+[[nodiscard]] bool may_be_none(const ValueType& type) {
+  if (const ArgumentType* const own = special(type)) return own->none;
+  return type.kind == ValueKind::optional;
+}
+
+/// One number or many.
+void read_numbers(const ValueType& type, py::handle given, std::string_view name, const Range& range, void* out) {
+  type.clear(out);
+  if (PyNumber_Check(given.ptr()) != 0 && numpy().attr("ndim")(given).cast<int>() == 0)
+    type.inner->set_number(type.add(out), real(given, name, range.min, range.max));
+  else
+    for (const double number : reals(given, name, range.min, range.max)) type.inner->set_number(type.add(out), number);
+}
+void read_texts(const ValueType& type, py::handle given, std::string_view name, void* out) {
+  if (PyUnicode_Check(given.ptr()) != 0 || !py::isinstance<py::iterable>(given)) throw_type(name, "a list of texts", given);
+  for (const py::handle one : given) type.inner->set_text(type.add(out), text(one, name));
+}
+
+}  // namespace
+
+void read_object(const ValueType& type, py::handle given, std::string_view name, Amount amount, const Range& range, void* out) {
+  if (const ArgumentType* const own = special(type)) return own->read(given, name, range, out);
+  switch (type.kind) {
+    case ValueKind::flag: return type.set_number(out, flag(given, name) ? 1 : 0);
+    case ValueKind::whole:
+      return type.set_number(out, (amount == Amount::length ? length : whole)(given, name, range.min, range.max));
+    case ValueKind::number: {
+      const double number = real(given, name, range.min, range.max);
+      if (!range.holds(number)) refuse_range(name, number, range);
+      return type.set_number(out, number);
+    }
+    case ValueKind::text: return type.set_text(out, text(given, name));
+    case ValueKind::word: {
+      const std::string written = text(given, name);
+      if (!type.set_word(out, written)) throw RequestError(fmt::format("{}: {}", name, unknown_text(written, type.what, type.words)));
+      return;
+    }
+    case ValueKind::optional: return read_object(*type.inner, given, name, amount, range, type.add(out));
+    case ValueKind::list:
+      if (type.inner->kind == ValueKind::number) return read_numbers(type, given, name, range, out);
+      if (type.inner->kind == ValueKind::text) return read_texts(type, given, name, out);
+      break;
+    default: break;
+  }
+  throw std::logic_error(fmt::format("{}: no way to read a {}", name, type.id->name()));
+}
+
+void from_object(py::handle given, std::string_view name, const Range&, std::filesystem::path& out) { out = path_of(given, name); }
+void from_object(py::handle given, std::string_view name, const Range&, OnOff& out) {
+  if (PyUnicode_Check(given.ptr()) == 0) {
+    out = flag(given, name) ? OnOff::on : OnOff::off;
+    return;
+  }
+  const std::string written = text(given, name);
+  const auto found = worded<OnOff>(written);
+  if (!found) throw RequestError(fmt::format("{}: {}", name, unknown_value<OnOff>(written)));
+  out = *found;
+}
+void from_object(py::handle given, std::string_view name, const Range&, NamedModel& out) {
+  out.value = std::make_shared<const Model>(model_from(given, name));
+}
+void from_object(py::handle given, std::string_view name, const Range&, NamedStack& out) {
+  if (PyUnicode_Check(given.ptr()) != 0)
+    out = {text(given, name), nullptr};
+  else
+    out.value = std::make_shared<const Stack>(stack_from(given, name));
+}
+void from_object(py::handle given, std::string_view name, const Range&, Routing& out) { out = routing_from(given, name); }
+
+void add_common_argument_types() {
+  add_argument_type<std::filesystem::path>("_Path", false);
+  add_argument_type<OnOff>("bool | Literal[\"on\", \"off\"]", false, [](const void* value) -> std::string {
+    return *static_cast<const OnOff*>(value) == OnOff::on ? "True" : "False";
+  });
+  add_argument_type<Counts>("int | Iterable[int]", false, &no_items);
+  add_argument_type<fabricost::Machine>("System | _Path");
+  add_argument_type<Operation>("Any");
+  add_argument_type<NamedModel>("Model | _Path");
+  add_argument_type<NamedStack>("Stack | _Path", true, [](const void* value) -> std::string {
+    const auto& stack = *static_cast<const NamedStack*>(value);
+    return stack ? "'" + stack.name + "'" : "None";
+  });
+  add_argument_type<Routing>("Any");
+  add_argument_type<Inference>("str", true, [](const void* value) { return fmt::format("'{}'", name(static_cast<const Inference*>(value)->library)); });
+  add_argument_type<std::vector<Sample>>("_Samples", false, &no_items);
+}
+
+std::vector<Argument> arguments_of(std::span<const Field> fields, const void* defaults, std::span<const std::string_view> by_place) {
+  std::vector<const Field*> order;
+  for (const std::string_view name : by_place)
+    for (const Field& field : fields)
+      if (field.name == name && !field.inside) order.push_back(&field);
+  for (const Field& field : fields)
+    if (!field.name.empty() && !field.inside && std::find(by_place.begin(), by_place.end(), field.name) == by_place.end()) order.push_back(&field);
+  std::vector<Argument> out;
+  for (const Field* const field : order) {
+    const ValueType& type = *field->type;
+    const void* const value = field->in(defaults);
+    const std::string taken = taken_text(type, field->amount);
+    Argument one{.field = field,
+                 .default_text = default_text(type, value),
+                 .type = taken + (may_be_none(type) && !field->needed ? " | None" : ""),
+                 .true_by_default = false,
+                 .range = field->range};
+    one.true_by_default = one.default_text == "True" && taken == "bool";
+    if (type.kind == ValueKind::whole) one.range.min = std::min(one.range.min, type.number(value));
+    out.push_back(std::move(one));
+  }
+  return out;
 }
 
 void tell_types(const py::module_& module, const char* function, std::span<const Argument> arguments, const std::string& gives) {
   py::dict types;
-  for (const Argument& one : arguments) types[one.name.data()] = one.type;
+  for (const Argument& one : arguments) types[one.field->name.data()] = one.type;
   types["return"] = gives;
   module.attr("_types")[function] = types;
 }
@@ -106,13 +247,14 @@ void read_arguments(std::span<const Argument> arguments, std::string_view functi
                     const py::kwargs& kwargs, void* request) {
   std::vector<std::string_view> names;
   names.reserve(arguments.size());
-  for (const Argument& one : arguments) names.push_back(one.name);
+  for (const Argument& one : arguments) names.push_back(one.field->name);
   std::vector<py::handle> given(names.size());
   place_arguments(function, names, by_place, args, kwargs, given);
   for (std::size_t i = 0; i < given.size(); ++i) {
     const Argument& one = arguments[i];
-    if (given[i] && !(one.of->may_be_none && given[i].is_none()))
-      one.of->read(given[i], one.name, one.range, static_cast<char*>(request) + one.offset);
+    const Field& field = *one.field;
+    if (given[i] && !(may_be_none(*field.type) && given[i].is_none()))
+      read_object(*field.type, given[i], field.name, field.amount, one.range, field.in(request));
   }
 }
 
@@ -133,9 +275,9 @@ std::string detail::wrapped(const std::string& head, const std::vector<std::stri
 std::string lines_of(std::span<const Argument> arguments) {
   std::string out;
   for (const Argument& one : arguments) {
-    std::string words = with_fields(one.words, as_argument);
+    std::string words = with_fields(one.field->words, as_argument);
     std::replace(words.begin(), words.end(), '\n', ' ');
-    out += fmt::format("{}: {}{}{}\n", one.name, one.true_by_default ? "False: " : "", words, words.ends_with('?') ? "" : ".");
+    out += fmt::format("{}: {}{}{}\n", one.field->name, one.true_by_default ? "False: " : "", words, words.ends_with('?') ? "" : ".");
   }
   return out;
 }
@@ -145,7 +287,7 @@ std::string docstring_of(std::span<const Argument> arguments, std::string_view f
   std::vector<std::string> signature;
   for (const Argument& one : arguments) {
     if (signature.size() == by_place) signature.emplace_back("*");
-    signature.push_back(std::string{one.name} + (one.needed ? "" : "=" + one.default_text));
+    signature.push_back(std::string{one.field->name} + (one.field->needed ? "" : "=" + one.default_text));
   }
   return detail::wrapped(fmt::format("{}(", function), signature) + ")\n--\n\n" + std::string{words} + "\n\n" + lines_of(arguments) +
          "\n" + std::string{examples};
@@ -188,6 +330,90 @@ std::string detail::no_such(std::string_view function, std::string_view given, c
   if (near.empty()) near = near_by_words(given, names);
   return near.empty() ? fmt::format("{}() has no {}; it takes {}", function, given, fmt::join(names, ", "))
                       : fmt::format("{}() has no {}; did you mean {}?", function, given, fmt::join(near, " or "));
+}
+
+void add_properties(py::handle type, std::span<const Field> fields, std::size_t shift, bool members) {
+  for (const Field& field : fields)
+    if (!field.name.empty() && (members || !field.is_member()))
+      add_property(
+          type, field.name.data(), field.words.data(),
+          [&field, shift](const void* self) { return object_of(*field.type, field.value(static_cast<const char*>(self) + shift).get()); },
+          type_text(*field.type));
+}
+
+py::dict dict_of(std::span<const Field> fields, const void* answer) {
+  py::dict out;
+  for (const Field& field : fields)
+    if (!field.name.empty()) out[field.name.data()] = object_of(*field.type, field.value(answer).get());
+  return out;
+}
+
+std::vector<std::pair<std::string_view, std::string_view>> names_in_json(std::span<const Field> fields) {
+  std::vector<std::pair<std::string_view, std::string_view>> out;
+  for (const Field& field : fields) {
+    std::string_view json = field.json;
+    if (json.ends_with("[]")) json.remove_suffix(2);
+    json = json.substr(json.rfind('.') + 1);
+    if (!field.name.empty() && !json.empty() && json != field.name) out.emplace_back(json, field.name);
+  }
+  return out;
+}
+
+std::vector<std::pair<std::string_view, bool>> intervals_of(std::span<const Field> fields) {
+  std::vector<std::pair<std::string_view, bool>> out;
+  bool named = false;
+  for (const Field& field : fields) {
+    const bool optional = field.type->kind == ValueKind::optional;
+    const ValueType& type = optional ? *field.type->inner : *field.type;
+    if (type.kind == ValueKind::pair && type.inner->kind == ValueKind::number && type.second->kind == ValueKind::number &&
+        field.name.starts_with("interval"))
+      out.emplace_back(field.name, optional);
+    named = named || field.name == "low_seconds";
+  }
+  if (named) std::erase_if(out, [](const auto& one) { return one.first == "interval_seconds"; });
+  return out;
+}
+
+Members members_of(std::span<const Field> fields, std::size_t shift) {
+  Members out;
+  for (const Field& field : fields) {
+    if (!field.is_member()) continue;
+    Member one{field.name.data(), field.words.data(), shift + field.offset, field.type};
+    const ValueType& type = *field.type;
+    const bool rows = (type.kind == ValueKind::list || type.kind == ValueKind::optional) && type.inner->kind == ValueKind::record;
+    if (rows && field.name.empty()) one.key = field.json.data();
+    // threads that search side by side leave out more or less of what cannot be among the best
+    one.compared = field.name != "search_seconds" && field.name != "evaluated" && field.name != "pruned";
+    out.push_back(one);
+  }
+  return out;
+}
+
+namespace {
+template <class T>
+[[nodiscard]] py::array numbers_of(const Field& field, const Rows& rows) {
+  py::array_t<T> out(static_cast<py::ssize_t>(rows.count));
+  for (std::size_t i = 0; i < rows.count; ++i) out.mutable_data()[i] = static_cast<T>(field.type->number(field.value(rows[i]).get()));
+  return out;
+}
+}  // namespace
+
+py::array column_of(const Field& field, const Rows& rows) {
+  if (field.type->kind == ValueKind::flag) return numbers_of<bool>(field, rows);
+  if (field.type->kind == ValueKind::number) return numbers_of<double>(field, rows);
+  if (field.type->kind == ValueKind::whole)
+    return *field.type->id == typeid(int) ? numbers_of<int>(field, rows) : numbers_of<std::int64_t>(field, rows);
+  std::vector<std::shared_ptr<const void>> kept;
+  std::vector<std::string_view> texts;
+  for (std::size_t i = 0; i < rows.count; ++i) texts.push_back(field.type->text(kept.emplace_back(field.value(rows[i])).get()));
+  return text_column(texts);
+}
+
+py::array record_array(std::span<const Field> fields, const Rows& rows) {
+  std::vector<std::pair<const char*, py::array>> columns;
+  for (const Field& field : fields)
+    if (!field.name.empty()) columns.emplace_back(field.name.data(), column_of(field, rows));
+  return structured(columns);
 }
 
 }  // namespace fabricost::python

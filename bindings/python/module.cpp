@@ -66,6 +66,7 @@ PYBIND11_MODULE(_core, module) {
   module.attr("_types") = pybind11::dict();  // of arguments and answers, for the stub (stub.py)
   using namespace fabricost::python;
   add_amounts(module);
+  add_common_argument_types();
 #define FABRICOST_ADD(name) add_##name(module);
   FABRICOST_PARTS(FABRICOST_ADD)
 #undef FABRICOST_ADD

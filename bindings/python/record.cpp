@@ -63,13 +63,13 @@ struct Record {
 
   [[nodiscard]] bool same(const void* a, const void* b) const {
     return std::all_of(members.begin(), members.end(), [&](const Member& m) {
-      return !m.compared || m.type->same(place_of(a, m), place_of(b, m));
+      return !m.compared || same_value(*m.type, place_of(a, m), place_of(b, m));
     });
   }
   /// All members and, with `kept`, the source of the record.
   [[nodiscard]] py::tuple values(const void* record, bool kept) const {
     py::tuple out(members.size() + (kept ? 1 : 0));
-    for (std::size_t i = 0; i < members.size(); ++i) out[i] = members[i].type->object(place_of(record, members[i]));
+    for (std::size_t i = 0; i < members.size(); ++i) out[i] = object_of(*members[i].type, place_of(record, members[i]));
     if (kept) out[members.size()] = py::bytes(made.kept(record));
     return out;
   }
@@ -77,7 +77,7 @@ struct Record {
     py::dict out;
     for (const Member& m : members)
       if (const char* const key = *m.key != '\0' ? m.key : m.name; *key != '\0')
-        out[key] = without_records(m.type->object(place_of(record, m)));
+        out[key] = without_records(object_of(*m.type, place_of(record, m)));
     return out;
   }
   /// \throws ValueError for a state of another length
@@ -85,7 +85,7 @@ struct Record {
     if (state.size() != members.size() + (made.kept == nullptr ? 0 : 1)) throw py::value_error("a pickle of another version of this class");
     std::unique_ptr<void, void (*)(void*)> out(made.make(), made.drop);
     for (std::size_t i = 0; i < members.size(); ++i)
-      members[i].type->set(static_cast<char*>(out.get()) + members[i].offset, py::object(state[i]));
+      put_object(*members[i].type, static_cast<char*>(out.get()) + members[i].offset, py::object(state[i]));
     if (made.keep != nullptr) made.keep(out.get(), state[members.size()].cast<std::string>());
     return out.release();
   }
@@ -139,10 +139,8 @@ void add_members(py::object type, Members members, const RecordType& made) {
     if (*member.name != '\0')
       add_property(
           type, member.name, member.doc,
-          [offset = member.offset, object = member.type->object](const void* self) {
-            return object(static_cast<const char*>(self) + offset);
-          },
-          member.text);
+          [offset = member.offset, of = member.type](const void* self) { return object_of(*of, static_cast<const char*>(self) + offset); },
+          type_text(*member.type));
   add_method(
       type, "__eq__",
       [record](py::handle self, py::handle other) -> py::object {
@@ -155,7 +153,7 @@ void add_members(py::object type, Members members, const RecordType& made) {
     const void* const own = self_in(self, record->type);
     py::list compared;
     for (const Member& m : record->members)
-      if (m.compared) compared.append(m.type->object(place_of(own, m)));
+      if (m.compared) compared.append(object_of(*m.type, place_of(own, m)));
     return py::hash(py::repr(compared));
   });
   add_method(

@@ -6,9 +6,8 @@
 #include "arguments.hpp"
 #include "fields.hpp"
 #include "text.hpp"
-#include "types.hpp"
+#include "values.hpp"
 
-#include <fabricost/fields/fields.hpp>
 #include <fabricost/fields/terms.hpp>
 #include <fabricost/predict/prediction.hpp>
 
@@ -105,80 +104,21 @@ template <class T>
   return pybind11::cast<std::string>(pybind11::repr(pybind11::cast(value)));
 }
 
-/// The functions that show a member of a type in Python: shared by all classes with such a member.
-struct MemberType {
-  pybind11::object (*object)(const void* member);
-  bool (*same)(const void* a, const void* b);
-  void (*set)(void* member, pybind11::handle value);
-};
-
 /// A member of a record; without a name it is not visible in Python, but compared and pickled.
 struct Member {
   const char* name;
   const char* doc;
   std::size_t offset;  ///< bytes from the beginning of the record
-  const MemberType* type;
-  std::string text;  ///< its type in the stub
+  const ValueType* type;
   const char* key = "";   ///< in to_dict, where that is not the name
   bool compared = true;  ///< by == and hash
 };
 
-/// Equal in every field; rows without == of their own in those of their table.
-template <class T>
-[[nodiscard]] bool same(const T& a, const T& b) {
-  if constexpr (detail::is_list<T>) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) { return same(x, y); });
-  } else if constexpr (detail::is_optional<T>) {
-    return a.has_value() == b.has_value() && (!a || same(*a, *b));
-  } else if constexpr (HasFields<T> && !std::equality_comparable<T>) {
-    bool all = true;
-    for_each_field<T>([&](const auto& gives) {
-      using Value = typename std::remove_cvref_t<decltype(gives)>::Value;
-      if constexpr (!std::is_function_v<Value>) all = all && same(a.*(gives.member), b.*(gives.member));
-    });
-    return all;
-  } else {
-    return a == b;
-  }
-}
+using fabricost::detail::offset_of, fabricost::detail::one_of;
 
-template <class T>
-inline constexpr MemberType member_type{
-    [](const void* member) {
-      const T& value = *static_cast<const T*>(member);
-      if constexpr (std::is_enum_v<T> || HasQuantities<T>)
-        return pybind11::cast(plain(value));
-      else
-        return pybind11::cast(value);
-    },
-    [](const void* a, const void* b) { return same(*static_cast<const T*>(a), *static_cast<const T*>(b)); },
-    [](void* member, pybind11::handle value) {
-      if constexpr (std::is_enum_v<T>)
-        *static_cast<T*>(member) = worded<T>(value.cast<std::string>()).value();
-      else
-        *static_cast<T*>(member) = with_units<T>(value.cast<Numbers<T>>());
-    }};
-
-/// A member as Python shows it in a class that is no record.
-template <class T>
-[[nodiscard]] pybind11::object plain_object(const void* member) {
-  return pybind11::cast(plain(*static_cast<const T*>(member)));
-}
-
-/// One of its kind, for the places of members. \tparam C has a default constructor
-template <class C>
-[[nodiscard]] const C& one_of() {
-  static const C object{};
-  return object;
-}
-template <class C, class T>
-[[nodiscard]] std::size_t offset_of(T C::*member) {
-  const C& object = one_of<C>();
-  return static_cast<std::size_t>(reinterpret_cast<const char*>(&(object.*member)) - reinterpret_cast<const char*>(&object));
-}
 template <class C, class T>
 [[nodiscard]] Member field(const char* name, T C::*member, const char* doc) {
-  return {name, doc, offset_of<C, T>(member), &member_type<T>, type_text<Numbers<T>>()};
+  return {name, doc, offset_of<C, T>(member), &value_type<T>};
 }
 
 /// Computes an attribute; `self` is the address of the C++ object.

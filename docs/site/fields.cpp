@@ -26,18 +26,18 @@
 #include <fabricost/answers/tune.hpp>
 #include <fabricost/plan/evaluation/calibrate.hpp>
 #include <fabricost/plan/evaluation/validate.hpp>
+#include <fabricost/fields/field.hpp>
 #include <fabricost/refusal.hpp>
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <cstdio>
-#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
+#include <typeinfo>
 #include <utility>
-#include <variant>
 
 using namespace fabricost;
 
@@ -75,85 +75,62 @@ std::string range_text(const Range& range, Amount amount) {
   return from + (max ? fmt::format("{} {:g}", range.above ? ", at most" : " to", range.max) : "") + std::string{unit_of(amount)};
 }
 
-template <class T>
-std::string default_text(const T& value) {
-  if constexpr (std::same_as<T, bool>)
-    return value ? "yes" : "";
-  else if constexpr (std::is_arithmetic_v<T>)
-    return value == T{} ? "" : fmt::format("{:g}", static_cast<double>(value));
-  else if constexpr (requires { words_of(value).names; })
-    return std::string{words_of(value).names[static_cast<std::size_t>(value)]};
-  else if constexpr (std::same_as<T, std::string>)
-    return value;
-  else
-    return "";
+std::string default_text(const ValueType& type, const void* value) {
+  switch (type.kind) {
+    case ValueKind::flag: return type.number(value) != 0 ? "yes" : "";
+    case ValueKind::whole:
+    case ValueKind::number: return type.number(value) == 0 ? "" : fmt::format("{:g}", type.number(value));
+    case ValueKind::word: return std::string{type.words[static_cast<std::size_t>(type.number(value))]};
+    case ValueKind::text: return *type.id == typeid(std::string) ? std::string{type.text(value)} : "";
+    default: return "";
+  }
 }
 
-template <HasFields Request>
-void print_request(std::string_view name) {
-  const Request defaults{};
+void print_request(std::string_view name, std::span<const Field> fields, const void* defaults) {
   fmt::print("@{}\n| option | in Python | default | range | what |\n|---|---|---|---|---|\n", name);
-  for_each_field<Request>([&](const auto& field) {
-    if (field.option.empty() && field.name.empty()) return;
+  for (const Field& field : fields) {
+    if (field.option.empty() && field.name.empty()) continue;
     fmt::print("| {} | {} | {} | {} | {} |\n",
-               code(fmt::format("{}{}{}", field.option, field.kind <= " " ? "" : " ", field.kind <= " " ? "" : field.kind)),
-               code(field.name), cell(default_text(numbers_in(defaults.*(field.member)))), range_text(field.range, field.amount), cell(field.words));
-  });
+               code(fmt::format("{}{}{}", field.option, field.kind <= " " ? "" : " ", field.kind <= " " ? "" : field.kind)), code(field.name),
+               cell(default_text(*field.type, field.in(defaults))), range_text(field.range, field.amount), cell(field.words));
+  }
 }
 
-/// The type inside a list, an optional or a named value.
-template <class T>
-struct Inside {
-  using Type = T;
-  static constexpr bool many = false;
-};
-template <class T>
-requires(!std::convertible_to<T, std::string_view> && requires { typename T::value_type; }) struct Inside<T> {
-  using Type = typename Inside<typename T::value_type>::Type;
-  static constexpr bool many = Inside<typename T::value_type>::many || !requires(const T x) { x.has_value(); };
-};
-template <class A, class B>
-struct Inside<std::pair<A, B>> : Inside<B> {};
+/// The type inside lists, optionals and named values, and whether there are many.
+std::pair<const ValueType*, bool> inside(const ValueType& type) {
+  switch (type.kind) {
+    case ValueKind::optional: return inside(*type.inner);
+    case ValueKind::pair: return inside(*type.second);
+    case ValueKind::list:
+    case ValueKind::by_name: return {inside(*type.inner).first, true};
+    default: return {&type, false};
+  }
+}
 
-template <class T>
-inline constexpr bool is_variant = false;
-template <class... T>
-inline constexpr bool is_variant<std::variant<T...>> = true;
-
-template <class Answer>
-void print_rows(const std::string& before, int depth) {
-  if constexpr (is_variant<Answer>) {
-    [&]<class... T>(std::type_identity<std::variant<T...>>) {
-      (print_rows<typename Inside<T>::Type>(before, depth), ...);
-    }(std::type_identity<Answer>{});
-  } else if constexpr (HasFields<Answer>) {
-    for_each_field<Answer>([&](const auto& field) {
-      if (field.json.empty() && (field.name.empty() || depth > 0)) return;
-      using Value = std::remove_cvref_t<std::invoke_result_t<decltype(field.member), const Answer&>>;
-      using In = Inside<Value>;
-      const std::string key =
-          field.json.empty() ? "" : before + std::string{field.json} + (In::many && !field.json.ends_with("[]") ? "[]" : "");
-      fmt::print("| {} | {} | {} |\n", code(key), code(field.name), cell(field.words));
-      if constexpr (HasFields<typename In::Type> || is_variant<typename In::Type>)
-        if (depth < 2 && !key.empty()) print_rows<typename In::Type>(key + ".", depth + 1);
-    });
+void print_rows(const ValueType& type, const std::string& before, int depth) {
+  for (const ValueType* const one : type.alternatives) print_rows(*inside(*one).first, before, depth);
+  if (type.kind != ValueKind::record) return;
+  for (const Field& field : type.fields()) {
+    if (field.json.empty() && (field.name.empty() || depth > 0)) continue;
+    const auto [in, many] = inside(*field.type);
+    const std::string key = field.json.empty() ? "" : before + std::string{field.json} + (many && !field.json.ends_with("[]") ? "[]" : "");
+    fmt::print("| {} | {} | {} |\n", code(key), code(field.name), cell(field.words));
+    if (depth < 2 && !key.empty()) print_rows(*in, key + ".", depth + 1);
   }
 }
 
 template <class Request>
 void print_question(std::string_view name) {
-  print_request<Request>(fmt::format("asked of {}", name));
+  const Request defaults{};
+  print_request(fmt::format("asked of {}", name), fields_of<Request>(), &defaults);
   fmt::print("@answer of {}\n| JSON | in Python | what |\n|---|---|---|\n", name);
-  using Answer = decltype(answer(std::declval<const Request&>()));
-  print_rows<typename Inside<Answer>::Type>("", 0);
+  print_rows(*inside(value_type<decltype(answer(defaults))>).first, "", 0);
 }
 
 /// A file of rows: a column has its key of JSON, or its name.
-template <HasFields Row>
-void print_columns(std::string_view name) {
+void print_columns(std::string_view name, std::span<const Field> fields) {
   fmt::print("@{}\n| column | content |\n|---|---|\n", name);
-  for_each_field<Row>(
-      [&](const auto& field) { fmt::print("| {} | {} |\n", code(field.json.empty() ? field.name : field.json), cell(field.words)); });
+  for (const Field& field : fields) fmt::print("| {} | {} |\n", code(field.json.empty() ? field.name : field.json), cell(field.words));
 }
 
 }  // namespace
@@ -194,5 +171,5 @@ int main() {
   print_question<CostRequest>("cost");
   print_question<GoodputRequest>("goodput");
   print_question<StragglersRequest>("stragglers");
-  print_columns<MeasuredPoint>("measured.csv");
+  print_columns("measured.csv", fields_of<MeasuredPoint>());
 }

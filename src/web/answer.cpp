@@ -59,7 +59,7 @@ class GivenFiles {
 [[nodiscard]] Json all_described() {
   Json out{{"version", FABRICOST_VERSION}, {"questions", Json::array()}};
   for (const Question& one : questions())
-    out["questions"].push_back({{"name", one.name}, {"command", one.command}, {"record", one.record}, {"fields", one.fields()}});
+    out["questions"].push_back({{"name", one.name}, {"command", one.command}, {"record", one.record}, {"fields", described(one)}});
   for (const SystemName& one : system_names()) out["systems"].push_back({{"name", one.name}, {"cluster", one.cluster}});
   out["models"] = model_names();
   return out;
@@ -78,7 +78,7 @@ class GivenFiles {
   if (!of.is_object() || !of.contains("question") || !of["question"].is_string())
     throw RequestError("code: name a question and its fields");
   const Question& question = named(of["question"].get<std::string>());
-  return question.code(question, of.contains("fields") ? of["fields"] : Json::object());
+  return code(question, of.contains("fields") ? of["fields"] : Json::object());
 }
 
 [[nodiscard]] Json answered(std::string_view text, const fs::path& folder) {
@@ -93,7 +93,7 @@ class GivenFiles {
   if (name == "code") return {{"answer", code_for(given)}};
   const Question& question = named(name);
   const GivenFiles files(request, folder);
-  return question.answer(given);
+  return answered(question, given);
 }
 
 [[nodiscard]] Json error_of(const std::string& text, const std::string& field = {}) {
@@ -102,13 +102,43 @@ class GivenFiles {
 
 }  // namespace
 
-void refuse(const Refusal& refusal, const std::vector<std::string>& fields, std::string text) {
+namespace {
+[[nodiscard]] Spelling spelling_of(std::span<const Field> fields) {
+  return [fields](std::string_view name, std::string_view value) { return spelled(fields, name, value); };
+}
+/// A Refusal in the words of the page, of the first field that it names.
+[[noreturn]] void refuse(const Refusal& refusal, std::span<const Field> fields) {
+  const std::vector<std::string> names = names_of(fields);
   std::string first;
   (void)with_fields(refusal.text(), [&](std::string_view name, std::string_view) {
-    if (first.empty() && std::find(fields.begin(), fields.end(), name) != fields.end()) first = name;
+    if (first.empty() && std::find(names.begin(), names.end(), name) != names.end()) first = name;
     return std::string{};
   });
-  throw FieldError(first, text);
+  throw FieldError(first, with_fields(refusal.text(), spelling_of(fields)));
+}
+}  // namespace
+
+Json described(const Question& question) { return fields_as_json(question.fields(), question.request().get()); }
+
+Json answered(const Question& question, const Json& given) {
+  try {
+    const auto request = question.request();
+    put_given(given, question.fields(), request.get());
+    return question.answer(request.get(), spelling_of(question.fields()));
+  } catch (const Refusal& refusal) {
+    refuse(refusal, question.fields());
+  }
+}
+
+Json code(const Question& question, const Json& given) {
+  try {
+    const auto request = question.request();
+    put_given(given, question.fields(), request.get());
+    const auto fields = set_fields(given, question.fields(), request.get(), question.request().get());
+    return code_of(fields, question.command, question.python, question.record);
+  } catch (const Refusal& refusal) {
+    refuse(refusal, question.fields());
+  }
 }
 
 std::string answer(std::string_view request, const std::filesystem::path& folder) {
@@ -118,7 +148,7 @@ std::string answer(std::string_view request, const std::filesystem::path& folder
   } catch (const FieldError& error) {
     return printed(error_of(error.what(), error.field()));
   } catch (const SpecError& error) {
-    return printed(error_of(error.text([](auto name, auto value) { return spelled(name, value, Amount::number); })));
+    return printed(error_of(error.text([](auto name, auto value) { return spelled({}, name, value); })));
   } catch (const Refusal& refusal) {
     return printed(error_of(refusal.what()));
   } catch (const Error& error) {

@@ -64,4 +64,44 @@ void check_names(const Json& fields, const std::vector<std::string>& names) {
     if (std::find(names.begin(), names.end(), name) == names.end()) throw FieldError(name, unknown_text(name, "a field", names));
 }
 
+std::vector<std::string> names_of(std::span<const Field> fields) {
+  std::vector<std::string> out;
+  for (const Field& field : fields) out.push_back(name_of(field.name, field.option));
+  return out;
+}
+
+namespace {
+void put(const Json& given, const std::string& name, const Field& field, void* out) {
+  const ValueType &type = *field.type, &one = bare(type);
+  const auto place = [&] { return &one == &type ? out : type.add(out); };
+  if (type.kind == ValueKind::flag || (one.kind == ValueKind::flag && given.is_boolean())) {
+    one.set_number(place(), flag_in(given, name) ? 1 : 0);
+  } else if (type.kind == ValueKind::list) {
+    check_list(given, name);
+    for (const Json& each : given) parse_value(*type.inner, text_in(each, name), name, field.amount, field.range, type.add(out));
+  } else if (is_number(type) && given.is_number()) {
+    const double number = number_in(given, name, field.range, one.kind == ValueKind::whole);
+    one.set_number(place(), number);
+  } else if (const std::string text = joined_text_in(given, name); !text.empty()) {
+    parse_value(type, text, name, field.amount, field.range, out);
+  }
+}
+}  // namespace
+
+void put_given(const Json& given, std::span<const Field> fields, void* request) {
+  check_names(given, names_of(fields));
+  for (const Field& field : fields) {
+    const std::string name = name_of(field.name, field.option);
+    const auto one = given.find(name);
+    if (one == given.end() || one->is_null()) continue;
+    try {
+      put(*one, name, field, field.in(request));
+    } catch (const FieldError&) {
+      throw;
+    } catch (const RequestError& error) {
+      throw FieldError(name, error.what());
+    }
+  }
+}
+
 }  // namespace fabricost::web

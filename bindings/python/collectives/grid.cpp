@@ -21,7 +21,7 @@ struct Given {
   const py::object* given;
 };
 
-[[nodiscard]] std::array<Given, 3> fields_of(const OperationRequest& op) {
+[[nodiscard]] std::array<Given, 3> given_of(const OperationRequest& op) {
   return {Given{"bytes", &op.bytes}, Given{"ranks", &op.ranks}, Given{"nodes", &op.nodes}};
 }
 
@@ -31,12 +31,12 @@ struct Given {
 
 std::vector<py::ssize_t> broadcast_shape(const OperationRequest& op) {
   std::size_t max = 0;
-  for (const Given& field : fields_of(op))
+  for (const Given& field : given_of(op))
     if (*field.given) max = std::max(max, static_cast<std::size_t>(as_array(*field.given).ndim()));
   std::vector<py::ssize_t> out(max, 1);
   bool fits = true;
   std::string shapes;
-  for (const Given& field : fields_of(op)) {
+  for (const Given& field : given_of(op)) {
     if (!*field.given) continue;
     const py::array array = as_array(*field.given);
     const auto dims = static_cast<std::size_t>(array.ndim());

@@ -17,8 +17,12 @@ using namespace py::literals;
 
 namespace fabricost {
 
-static void from_object(py::handle given, std::string_view /*name*/, const Range&, py::object& out) {
-  out = py::reinterpret_borrow<py::object>(given);
+/// An exchange, or what else was given instead.
+struct GivenExchange {
+  py::object object{};
+};
+static void from_object(py::handle given, std::string_view /*name*/, const Range&, GivenExchange& out) {
+  out.object = py::reinterpret_borrow<py::object>(given);
 }
 
 }  // namespace fabricost
@@ -79,7 +83,7 @@ template <MoePhase P>
 
 struct MoeCall {
   fabricost::Machine system{};
-  py::object operation{};
+  GivenExchange operation{};
 
   static constexpr auto fields() {
     using R = MoeCall;
@@ -90,8 +94,8 @@ struct MoeCall {
 [[nodiscard]] MoeAnswer predict_exchange(const py::args& args, const py::kwargs& kwargs) {
   return spelled_out([&] {
     const auto r = fabricost::python::request_of<MoeCall>("predict_moe", 2, args, kwargs);
-    const auto exchange = python::exchange_request(r.operation);
-    if (!exchange) throw_type("operation", "MoeDispatch, MoeCombine or MoePrepare", r.operation ? r.operation : py::none());
+    const auto exchange = python::exchange_request(r.operation.object);
+    if (!exchange) throw_type("operation", "MoeDispatch, MoeCombine or MoePrepare", r.operation.object ? r.operation.object : py::none());
     return exchange_answer(*exchange, r.system);
   });
 }
@@ -164,6 +168,7 @@ MoeAnswer exchange_answer(MoeRequest request, const fabricost::Machine& machine)
 }
 
 void add_moe(py::module_& module) {
+  add_argument_type<GivenExchange>("Any");
   add_exchange<MoePhase::dispatch>(module, "Tokens of every rank travel to the experts they chose.");
   add_exchange<MoePhase::combine>(module, "What the experts made of them travels back and is added up.");
   add_exchange<MoePhase::prepare>(module, "What trtllm-NVLinkTwoSided exchanges before it dispatches.");

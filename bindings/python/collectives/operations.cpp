@@ -56,7 +56,7 @@ template <Collective C>
   std::array<py::object, 3> fields{given[0], given[1], given[2]};  // bytes, ranks, nodes
   if constexpr (C == Collective::send_recv) {
     Path path = Path::gpu_gpu;
-    if (given[1]) detail::from_object(given[1], "path", {}, path);
+    if (given[1]) read_object(given[1], "path", path);
     out.scalar = SendRecv{.path = path};
     fields = {given[0], given[2], py::object{}};
   }
@@ -78,7 +78,7 @@ template <Collective C>
   take(fields[1], out.ranks, [&](const py::object& one) { out.scalar.ranks = count_of(one, "ranks"); });
   take(fields[2], out.nodes, [&](const py::object& one) { out.scalar.nodes = count_of(one, "nodes"); });
   if constexpr (C != Collective::send_recv)
-    if (given[3]) detail::from_object(given[3], "dtype", {}, out.scalar.dtype);
+    if (given[3]) read_object(given[3], "dtype", out.scalar.dtype);
   return out;
 }
 
@@ -234,6 +234,7 @@ py::object operation_object(const OperationRequest& request) {
 }
 
 void add_operations(py::module_& module) {
+  add_argument_type<GivenOperation>("Operation");
   py::tuple names(algorithm_names.size());
   for (std::size_t i = 0; i < algorithm_names.size(); ++i) names[i] = py::str(std::string{algorithm_names[i]});
   module.attr("_algorithm_names") = names;

@@ -51,7 +51,6 @@ struct GivenOperation {
   [[nodiscard]] const OperationRequest& operation() const;
 };
 
-[[nodiscard]] inline std::string taken_text(const GivenOperation& /*of*/) { return "Operation"; }
 inline constexpr std::array<std::string_view, 2> system_and_operation{"system", "operation"};
 
 /// The same as fields of a request. \throws RequestError if one is an array or the bytes are missing
@@ -70,5 +69,4 @@ namespace fabricost {
 void from_object(pybind11::handle given, std::string_view name, const Range&, python::GivenOperation& out);
 /// An engine: "vllm", "vllm=0.14.0".
 void from_object(pybind11::handle given, std::string_view name, const Range&, Inference& out);
-[[nodiscard]] inline std::string taken_text(const Inference& /*of*/) { return "str"; }
 }  // namespace fabricost

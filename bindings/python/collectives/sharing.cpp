@@ -11,12 +11,6 @@ namespace py = pybind11;
 
 namespace fabricost {
 
-/// Equality as in Python. Declared beside the type, so that record.hpp finds it.
-[[nodiscard]] static bool same(const PredictAnswer& a, const PredictAnswer& b) { return py::cast(a).equal(py::cast(b)); }
-
-[[nodiscard]] static std::string taken_text(const std::vector<GroupedRequest>& /*of*/) { return "Sequence[Grouped | Operation | str]"; }
-[[nodiscard]] static std::string taken_text(const LayoutAxes& /*of*/) { return "dict[str, int | None] | str"; }
-
 static void from_object(py::handle given, std::string_view name, const Range&, Over& out) {
   if (PyUnicode_Check(given.ptr()) == 0)
     out.size = python::whole(given, name);
@@ -45,7 +39,7 @@ static void from_object(py::handle given, std::string_view name, const Range& ra
     if (py::isinstance<GroupedRequest>(one))
       out.push_back(one.cast<const GroupedRequest&>());
     else if (py::isinstance<python::OperationRequest>(one))
-      python::detail::from_object(one, name, range, out.emplace_back().operation);
+      python::from_object(one, name, range, out.emplace_back().operation);
     else if (PyUnicode_Check(one.ptr()) != 0)
       out.push_back(grouped_from(python::text(one, name)));
     else
@@ -57,6 +51,9 @@ static void from_object(py::handle given, std::string_view name, const Range& ra
 namespace python {
 
 void add_sharing(py::module_& module) {
+  add_argument_type<Over>("Any");
+  add_argument_type<LayoutAxes>("dict[str, int | None] | str");
+  add_argument_type<std::vector<GroupedRequest>>("Sequence[Grouped | Operation | str]", false, &no_items);
   using G = GroupedRequest;
   const std::string doc = "One collective that every group of a machine runs, for share.\n\n" + lines_of(arguments_of<G>());
   PyClass<G>(module, "Grouped", doc.c_str())

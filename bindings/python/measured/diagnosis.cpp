@@ -24,12 +24,12 @@ void add_diagnosis(py::module_& module) {
   add_answer<D>(module, "Diagnosis",
                 "Whether a run is what its machine should give, and the likely causes where it is not. Made by diagnose.")
       .property(
-          "sizes", [](const D& d) { return columns_of(d.sizes); },
+          "sizes", [](const D& d) { return record_array(d.sizes); },
           "A structured array with a row for each size of the log: operation, bytes, ranks, nodes, measured_seconds,\n"
           "predicted_seconds, low_seconds, high_seconds, bus_bytes_per_second (measured).",
           records_array)
       .def(
-          "to_pandas", [](const D& d) { return frame_of(columns_of(d.sizes)); }, "to_pandas(self)\n--\n\nsizes as a pandas.DataFrame.")
+          "to_pandas", [](const D& d) { return frame_of(record_array(d.sizes)); }, "to_pandas(self)\n--\n\nsizes as a pandas.DataFrame.")
       .def("__str__",
            [](const D& d) {
              std::string out = d.verdict;

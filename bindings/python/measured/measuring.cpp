@@ -14,12 +14,8 @@ using namespace py::literals;
 
 namespace fabricost {
 
-[[nodiscard]] static std::string taken_text(const TimeToSpend& /*of*/) { return "float"; }
-[[nodiscard]] static std::string taken_text(const GpuNumbers& /*of*/) { return "Iterable[int]"; }
-[[nodiscard]] static std::string taken_text(const WholeSizes& /*of*/) { return "Iterable[int]"; }
-
 static void from_object(py::handle given, std::string_view name, const Range& range, TimeToSpend& out) {
-  python::detail::from_object(given, name, range, out.seconds);
+  python::read_object(value_type<double>, given, name, Amount::number, range, &out.seconds);
 }
 static void from_object(py::handle given, std::string_view name, const Range& range, GpuNumbers& out) {
   for (const double gpu : python::reals(given, name, range.min, range.max)) out.list.push_back(static_cast<int>(gpu));
@@ -51,6 +47,9 @@ struct MeasureCall : MeasureRequest {};
 }
 
 void add_measuring(py::module_& module) {
+  add_argument_type<TimeToSpend>("float");
+  add_argument_type<GpuNumbers>("Iterable[int]");
+  add_argument_type<WholeSizes>("Iterable[int]");
   add_report<MeasuredPoint>(module, "MeasuredPoint", "One measured point: a row of the file of points.")
       .def("__repr__", [](const MeasuredPoint& p) {
         return fmt::format("<MeasuredPoint {}, {} bytes: {:.4g} us>", p.operation, p.bytes, 1e6 * p.seconds);

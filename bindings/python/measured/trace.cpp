@@ -16,8 +16,7 @@ namespace py = pybind11;
 
 namespace fabricost {
 
-[[nodiscard]] static std::string taken_text(const std::vector<TraceFile>& /*of*/) { return "_Path | Iterable[_Path]"; }
-/// A path, or several. Found by ADL from face.hpp, like the one above.
+/// A path, or several.
 static void from_object(py::handle given, std::string_view name, const Range&, std::vector<TraceFile>& out) {
   const auto add = [&](py::handle one) { out.push_back({python::file_of(one, name)}); };
   if (python::is_path(given)) return add(given);
@@ -30,38 +29,39 @@ namespace python {
 namespace {
 
 /// The rows of a report by column, for tables: texts with the words that they count, an interval as two columns, NaN where there is none.
+[[nodiscard]] py::dict table_of(std::span<const Field> fields, const Rows& rows) {
+  py::dict out;
+  for (const Field& field : fields) {
+    const ValueType& type = *field.type;
+    const char* const name = field.name.data();
+    const auto known = [&](auto of) {
+      py::array_t<double> column(static_cast<py::ssize_t>(rows.count));
+      for (std::size_t i = 0; i < rows.count; ++i) {
+        const auto value = field.value(rows[i]);
+        column.mutable_data()[i] = type.count(value.get()) == 0 ? std::numeric_limits<double>::quiet_NaN() : of(type.at(value.get(), 0));
+      }
+      return column;
+    };
+    const ValueType* const inner = type.kind == ValueKind::optional ? type.inner : nullptr;
+    if (*type.id == typeid(std::string) && field.is_member()) {
+      std::vector<std::string_view> texts;
+      for (std::size_t i = 0; i < rows.count; ++i) texts.push_back(type.text(field.in(rows[i])));
+      const CodedTexts all = coded(texts);
+      out[name] = py::make_tuple(all.codes, all.texts);
+    } else if (inner != nullptr && inner->kind == ValueKind::pair) {
+      out["low_seconds"] = known([&](const void* interval) { return inner->inner->number(inner->at(interval, 0)); });
+      out["high_seconds"] = known([&](const void* interval) { return inner->second->number(inner->at(interval, 1)); });
+    } else if (inner != nullptr && (inner->kind == ValueKind::number || inner->kind == ValueKind::whole)) {
+      out[name] = known([&](const void* value) { return inner->number(value); });
+    } else if (type.kind <= ValueKind::number) {
+      out[name] = column_of(field, rows);
+    }
+  }
+  return out;
+}
 template <HasFields Row>
 [[nodiscard]] py::dict table_of(const std::vector<Row>& rows) {
-  py::dict out;
-  constexpr double none = std::numeric_limits<double>::quiet_NaN();
-  for_each_field<Row>([&](const auto& field) {
-    using Value = typename std::remove_cvref_t<decltype(field)>::Value;
-    const auto number = [member = field.member](const Row& row) {
-      if constexpr (HasQuantities<Value>)
-        return numbers_in(std::invoke(member, row));
-      else
-        return std::invoke(member, row);
-    };
-    const auto known = [&](auto of) {
-      return column_of(rows, [&](const auto& row) {
-        const auto value = number(row);
-        return value ? static_cast<double>(of(*value)) : none;
-      });
-    };
-    using T = std::remove_cvref_t<std::invoke_result_t<decltype(number), const Row&>>;
-    if constexpr (std::same_as<T, std::string>) {
-      const CodedTexts all = coded(texts_of(rows, field.member));
-      out[field.name.data()] = py::make_tuple(all.codes, all.texts);
-    } else if constexpr (std::same_as<T, std::optional<std::pair<double, double>>>) {
-      out["low_seconds"] = known([](const auto& interval) { return interval.first; });
-      out["high_seconds"] = known([](const auto& interval) { return interval.second; });
-    } else if constexpr (std::same_as<T, std::optional<double>> || std::same_as<T, std::optional<int>>) {
-      out[field.name.data()] = known([](auto value) { return value; });
-    } else if constexpr (std::is_arithmetic_v<T>) {
-      out[field.name.data()] = column_of(rows, number);
-    }
-  });
-  return out;
+  return table_of(fields_of<Row>(), rows_of(rows));
 }
 
 /// A method that gives the columns of `what` as a table of fabricost/_tables.py.
@@ -82,6 +82,7 @@ template <HasFields Row>
 }  // namespace
 
 void add_trace(py::module_& module) {
+  add_argument_type<std::vector<TraceFile>>("_Path | Iterable[_Path]", false, &no_items);
   add_answer<TracedCollective>(module, "TracedCollective", "Calls of one operation, group and size in a job's traces, or one call.")
       .def("__repr__", [](const TracedCollective& c) {
         return fmt::format("{} x {} in group {}: {:.4g} s of wire, {}", c.count, c.operation, c.group, c.wire.value(), c.verdict);

@@ -42,7 +42,7 @@ namespace fabricost::python {
   return fmt::format("median error {:.2f} %, mean {:.2f} %", e.median_ape, e.mape);
 }
 
-[[nodiscard]] static py::array rows_of(const WorkloadsAnswer& answer) {
+[[nodiscard]] static py::array figures_of(const WorkloadsAnswer& answer) {
   using R = WorkloadRow;
   const auto column = [&](auto get) { return column_of(answer.report.rows, get); };
   const auto known = [&](auto get, bool interval = false) {  // NaN where the row has none
@@ -84,12 +84,12 @@ void add_validation(py::module_& module) {
       });
   add_report<WorkloadsAnswer>(module, "WorkloadValidation",
                               "Published results beside predictions. Errors are shares: |predicted / measured - 1|.")
-      .property("rows", &rows_of,
+      .property("rows", &figures_of,
                 "A structured array with a row for each figure: id, group, model, metric, measured and predicted (in the same\n"
                 "unit), low, high, error (predicted / measured - 1), skipped (why there is none, or nothing).",
                 records_array)
       .def(
-          "to_pandas", [](const WorkloadsAnswer& w) { return frame_of(rows_of(w)); }, "to_pandas(self)\n--\n\nrows as a pandas.DataFrame.")
+          "to_pandas", [](const WorkloadsAnswer& w) { return frame_of(figures_of(w)); }, "to_pandas(self)\n--\n\nrows as a pandas.DataFrame.")
       .def(
           "__len__", [](const WorkloadsAnswer& w) { return w.report.rows.size(); }, "Number of rows.")
       .def("__repr__",

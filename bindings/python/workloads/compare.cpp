@@ -12,6 +12,7 @@ namespace py = pybind11;
 namespace fabricost::python {
 
 void add_compare(py::module_& module) {
+  add_machines_argument_types();
   using R = ComparedAnswer;
   using C = CompareAnswer;
   add_answer<R>(module, "Compared", "The best one machine makes of a job. Made by compare.").def("__repr__", [](const R& r) {

@@ -11,8 +11,6 @@ namespace py = pybind11;
 
 namespace fabricost {
 
-// Found by ADL from face.hpp.
-[[nodiscard]] static std::string taken_text(const PlannedRate& /*of*/) { return "TrainingPlan | Plans"; }
 static void from_object(py::handle given, std::string_view name, const Range&, PlannedRate& out) {
   const bool many = py::isinstance<PlanAnswer>(given);
   if (!many && !py::isinstance<PlannedLayout>(given))
@@ -26,6 +24,7 @@ static void from_object(py::handle given, std::string_view name, const Range&, P
 namespace python {
 
 void add_cost(py::module_& module) {
+  add_argument_type<PlannedRate>("TrainingPlan | Plans");
   add_answer<MoneyAnswer>(module, "Money", "What something costs, both ways of paying; None for what is not known.")
       .def("__repr__", [](const MoneyAnswer& m) {
         const auto shown = [](const auto& value, const char* unit) {

@@ -27,8 +27,6 @@ inline void from_object(pybind11::handle given, std::string_view name, const Ran
     out.all.push_back({{}, std::make_shared<const System>(python::system_from(given, name))});
 }
 
-[[nodiscard]] inline std::string taken_text(const Machines& /*any*/) { return "System | _Path | Iterable[System | _Path]"; }
-
 /// Dollars per GPU-hour by machine.
 inline void from_object(pybind11::handle given, std::string_view name, const Range&, std::vector<OwnPrice>& out) {
   if (!pybind11::isinstance<pybind11::dict>(given)) python::throw_type(name, "a dict of machines' names and dollars per GPU-hour", given);
@@ -48,9 +46,11 @@ inline void from_object(pybind11::handle given, std::string_view name, const Ran
 
 namespace fabricost::python {
 
-template <>
-inline constexpr bool detail::empty_is_none<std::vector<OwnPrice>> = true;
-template <>
-inline constexpr bool detail::empty_is_none<std::vector<OwnDelivery>> = true;
+inline void add_machines_argument_types() {
+  add_argument_type<std::vector<fabricost::Machine>>("Any", false, &no_items);
+  add_argument_type<Machines>("System | _Path | Iterable[System | _Path]");
+  add_argument_type<std::vector<OwnPrice>>("Any");
+  add_argument_type<std::vector<OwnDelivery>>("Any");
+}
 
 }  // namespace fabricost::python

@@ -44,7 +44,7 @@ void add_parameters(py::module_& module) {
 template <class E>
 [[nodiscard]] E word_from(py::handle value, std::string_view name) {
   E out{};
-  fabricost::python::detail::from_object(value, name, {}, out);
+  read_object(value, name, out);
   return out;
 }
 [[nodiscard]] double tokens_from(py::handle value, const char* name) { return real(value, name, 1, max_tokens); }

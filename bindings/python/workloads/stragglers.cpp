@@ -12,7 +12,7 @@ namespace py = pybind11;
 
 namespace fabricost {
 
-/// A path, or numbers of seconds. Found by ADL from face.hpp, like the next one.
+/// A path, or numbers of seconds.
 static void from_object(py::handle given, std::string_view name, const Range&, TimesGiven& out) {
   if (python::is_path(given)) {
     out.file = python::file_of(given, name);
@@ -39,6 +39,8 @@ static void from_object(py::handle given, std::string_view name, const Range&, s
 namespace python {
 
 void add_stragglers(py::module_& module) {
+  add_argument_type<TimesGiven>("Any");
+  add_argument_type<std::vector<SlowKind>>("Any", false, &no_items);
   add_answer<StragglersAtRanks>(module, "StragglersAtRanks", "The same over another number of ranks.")
       .def("__repr__", [](const StragglersAtRanks& r) { return fmt::format("{:.0f} ranks: {:.4g} s", r.ranks, r.step.value()); });
   add_answer<SlowRank>(module, "SlowRank", "A rank that is slow all the time: 5 % above the middle one.")

@@ -17,6 +17,8 @@
 namespace fabricost {
 
 inline constexpr std::array<std::string_view, 3> moe_operation_names{"moe_prepare", "moe_dispatch", "moe_combine"};
+/// Names of operations, with those of expert exchange.
+[[nodiscard]] std::vector<std::string> operation_names();
 [[nodiscard]] constexpr auto words_of(MoePhase) { return EnumWords{moe_operation_names, "an exchange of experts"}; }
 
 /// The data type of the exchanged tokens.

@@ -27,6 +27,8 @@
 namespace fabricost {
 
 [[nodiscard]] constexpr auto words_of(Collective) { return EnumWords{collective_names, "an operation"}; }
+/// An operation; exchanges of experts are refused, as predict and explain alone answer them. \throws RequestError
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Collective& out);
 [[nodiscard]] constexpr auto words_of(Algorithm) { return EnumWords{algorithm_names, "an algorithm"}; }
 [[nodiscard]] inline std::optional<Algorithm> parse_word(Algorithm, std::string_view text) { return parse_algorithm(text); }
 [[nodiscard]] constexpr auto words_of(Protocol) { return EnumWords{protocol_names, "a protocol"}; }
@@ -37,6 +39,8 @@ namespace fabricost {
 /// from Python.
 /// \param named the option or argument, for the message \throws RequestError
 [[nodiscard]] Inference engine_named(std::string_view text, std::string_view named);
+/// The same, as faces read it.
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Inference& out);
 
 /// Whether NCCL is named, or a release of it, not an engine.
 [[nodiscard]] constexpr bool is_nccl(const Inference& library) { return library.library == InferenceLibrary::none; }

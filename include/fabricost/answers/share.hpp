@@ -55,6 +55,8 @@ void check(const GroupedRequest& one);
 /// Parses "OP SIZE [over AXIS|COUNT|all] [every STRIDE] [by ALGORITHM] [under PROTOCOL] [in TYPE] [weight
 /// W]". \throws RequestError naming the unknown word and the valid ones
 [[nodiscard]] GroupedRequest grouped_from(const std::string& text);
+/// The same, as faces read it.
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, GroupedRequest& out);
 
 /// Axes from the innermost outwards, in the order of rank numbers. One may have size 0 and takes the
 /// remaining ranks. Empty: none.
@@ -63,6 +65,8 @@ struct LayoutAxes {
 };
 /// Parses "tp=8,pp=4,dp". \param named the option or argument, for the message \throws RequestError
 [[nodiscard]] LayoutAxes layout_from(const std::string& text, std::string_view named);
+/// The same, as faces read it.
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, LayoutAxes& out);
 
 struct ShareRequest : WaysRequest {
   Machine system{};

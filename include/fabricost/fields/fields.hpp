@@ -135,27 +135,11 @@ template <class T>
   }
 }
 
-/// The member of C++ behind a name of Python: `step` of step_seconds, `storage_bandwidth` of storage_bytes_per_second, where the member
-/// holds a quantity; else the name.
-template <class T>
-[[nodiscard]] std::string name_in_cpp(std::string_view name) {
-  if constexpr (HasQuantities<T>) {
-    constexpr std::array<std::array<std::string_view, 2>, 4> ends{
-        {{"_bytes_per_second", "_bandwidth"}, {"_seconds", ""}, {"_bytes", ""}, {"_dollars", ""}}};
-    for (const auto& [end, instead] : ends)
-      if (name.ends_with(end)) return std::string{name.substr(0, name.size() - end.size())}.append(instead);
-  }
-  return std::string{name};
-}
+/// The member of C++ that holds a quantity, by its name in Python: `step` of step_seconds, `storage_bandwidth` of storage_bytes_per_second.
+[[nodiscard]] std::string name_in_cpp(std::string_view name);
 
-/// One value of a request.
-/// \tparam T double, a quantity, int, bool, std::string, an enumeration, an optional or a vector of these, or a type of
-/// named.hpp such as Machine. A vector is an option that may be repeated; an optional vector of numbers is
-/// one option with several values. The default of a member means "not given" and need not lie in the range.
-template <class Request, class T>
-struct Asks {
-  using Value = T;
-  T Request::*member;
+/// One value of a request, but for its member.
+struct AskedAs {
   std::string_view name;    ///< in Python and in rules; the member's name
   std::string_view option;  ///< of the command: "--gpus,-g"; "FILE": an argument that stands by itself; empty: the command has none
   Amount amount = Amount::number;
@@ -165,26 +149,30 @@ struct Asks {
   bool needed = false;     ///< signatures show no default
   bool inside = false;     ///< Python has it inside of another argument: the size of an operation
 };
+/// The same with it.
+/// \tparam T double, a quantity, int, bool, std::string, an enumeration, an optional or a vector of these, or a type of
+/// named.hpp such as Machine. A vector is an option that may be repeated; an optional vector of numbers is
+/// one option with several values. The default of a member means "not given" and need not lie in the range.
+template <class Request, class T>
+struct Asks : AskedAs {
+  T Request::*member;
+};
 
 template <class Request, class T>
 [[nodiscard]] constexpr Asks<Request, T> asks(T Request::*member, std::string_view name, std::string_view option, Amount amount,
                                               Range range, std::string_view kind, std::string_view words, bool needed = false,
                                               bool inside = false) {
-  return {member, name, option, amount, range, kind, words, needed, inside};
+  return {{name, option, amount, range, kind, words, needed, inside}, member};
 }
 /// A value that is not an amount: a name, a word, a file, a flag.
 template <class Request, class T>
 [[nodiscard]] constexpr Asks<Request, T> asks(T Request::*member, std::string_view name, std::string_view option, std::string_view kind,
                                               std::string_view words, bool needed = false, bool inside = false) {
-  return {member, name, option, Amount::number, {}, kind, words, needed, inside};
+  return {{name, option, Amount::number, {}, kind, words, needed, inside}, member};
 }
 
-/// One value of an answer.
-/// \tparam T type of the member, or of the result of a member function
-template <class Answer, class T>
-struct Gives {
-  using Value = T;
-  T Answer::*member;
+/// One value of an answer, but for its member.
+struct GivenAs {
   std::string_view json;   ///< path of its key: "power.rated_kW"; "interval_us[]" appends to that list; empty: not in JSON
   std::string_view name;   ///< in Python; empty: not there
   std::string_view words;  ///< one sentence, with the unit it has in Python and C++
@@ -194,11 +182,17 @@ struct Gives {
   bool names_fields = false;  ///< a text, or several, with fields of the request in angle brackets, which each face spells (spelled.hpp)
   bool alone = false;         ///< where it is present, the fields after it have no key
 };
+/// The same with it.
+/// \tparam T type of the member, or of the result of a member function
+template <class Answer, class T>
+struct Gives : GivenAs {
+  T Answer::*member;
+};
 
 template <class Answer, class T>
 [[nodiscard]] constexpr Gives<Answer, T> gives(T Answer::*member, std::string_view json, std::string_view name, std::string_view words,
                                                JsonUnit json_unit = {}, bool left_out = false, bool beside = false) {
-  return {member, json, name, words, json_unit, left_out, beside};
+  return {{json, name, words, json_unit, left_out, beside}, member};
 }
 /// The same of a text that names fields of the request, as a rule does: "does not fit; it would with <precision=fp8>".
 template <class Answer, class T>
@@ -291,10 +285,7 @@ requires std::is_enum_v<E>
 /// `"allreduc" is not an operation; did you mean all_reduce?`; lists all names when none is similar. `what`
 /// has its article.
 [[nodiscard]] std::string unknown_text(std::string_view given, std::string_view what, std::span<const std::string> names);
-template <std::size_t N>
-[[nodiscard]] std::string unknown_text(std::string_view given, std::string_view what, const std::array<std::string_view, N>& names) {
-  return unknown_text(given, what, std::vector<std::string>(names.begin(), names.end()));
-}
+[[nodiscard]] std::string unknown_text(std::string_view given, std::string_view what, std::span<const std::string_view> names);
 /// The same of an enumeration's value.
 template <class E>
 [[nodiscard]] std::string unknown_value(std::string_view given) {
@@ -316,42 +307,7 @@ concept HasFields = requires {
 template <HasFields S>
 inline constexpr auto table_of = fields_of(std::type_identity<S>{});
 
-/// visit(field)... in the order of the table.
-template <HasFields S, class Visit>
-constexpr void for_each_field(Visit&& visit) {
-  table_of<S>.apply([&](const auto&... field) { (visit(field), ...); });
-}
-
 /// Reports a field outside its range. \throws Refusal
 [[noreturn]] void refuse_range(std::string_view name, double value, const Range& range);
-
-namespace detail {
-template <class T>
-[[nodiscard]] std::optional<double> number_in(const T& value) {
-  if constexpr (std::is_arithmetic_v<T> && !std::same_as<T, bool>)
-    return static_cast<double>(value);
-  else if constexpr (is_quantity<T>)
-    return value.value();
-  else if constexpr (requires {
-                       typename T::value_type;
-                       value.has_value();
-                     })
-    return value.has_value() ? number_in(*value) : std::nullopt;
-  else
-    return std::nullopt;
-}
-}  // namespace detail
-
-/// Checks that every number of a request lies in its range. Faces check earlier, while they still have the
-/// typed text. \throws Refusal
-template <HasFields Request>
-void check_ranges(const Request& request) {
-  [[maybe_unused]] static const Request defaults{};
-  for_each_field<Request>([&](const auto& field) {
-    const std::optional<double> value = detail::number_in(request.*(field.member));
-    if (value && !field.range.holds(*value) && value != detail::number_in(defaults.*(field.member)))
-      refuse_range(field.name, *value, field.range);
-  });
-}
 
 }  // namespace fabricost

@@ -4,21 +4,18 @@
 /// library has it, std::format. Keys, units and order are those of the command's --json. Needs nlohmann/json, which no other header does.
 
 #include <fabricost/error.hpp>
-#include <fabricost/fields/fields.hpp>
+#include <fabricost/fields/field.hpp>
 #include <fabricost/text/print.hpp>
 
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <concepts>
-#include <functional>
 #include <ostream>
 #include <stdexcept>
 #include <string>
+#include <span>
 #include <string_view>
-#include <type_traits>
 #include <utility>
-#include <variant>
 
 namespace fabricost {
 
@@ -27,71 +24,14 @@ namespace fabricost {
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-/// An answer as JSON: fields in the order of their table, "a.b" inside the object "a".
-template <HasFields Answer>
-[[nodiscard]] nlohmann::ordered_json json_of(const Answer& answer);
-
 namespace json_parts {
 using Json = nlohmann::ordered_json;
 
-template <class T>
-[[nodiscard]] Json json_value(const T& value, const JsonUnit& unit) {
-  if constexpr (HasFields<T>)
-    return json_of(value);
-  else if constexpr (requires { value.valueless_by_exception(); })  // a variant
-    return std::visit([&](const auto& one) { return json_value(one, unit); }, value);
-  else if constexpr (requires {
-                       value.first;
-                       value.second;
-                     })
-    return Json::array({json_value(value.first, unit), json_value(value.second, unit)});
-  else if constexpr (std::same_as<T, double>) {
-    const bool whole = unit.whole && value == std::floor(value) && std::fabs(value) < 9e15;
-    return whole ? Json(static_cast<long long>(value)) : Json(value / unit.over * unit.times);
-  } else if constexpr (is_quantity<T>)
-    return json_value(value.value(), unit);
-  else if constexpr (requires { value.view(); })
-    return Json(value.view());
-  else if constexpr (std::is_enum_v<T>)
-    return Json(name(value));
-  else if constexpr (requires {
-                       typename T::value_type;
-                       value.has_value();
-                     })
-    return value ? json_value(*value, unit) : Json(nullptr);
-  else if constexpr (requires { value.begin()->second; }) {
-    Json out = Json::object();
-    for (const auto& [name, each] : value) out[name] = json_value(each, unit);
-    return out;
-  } else if constexpr (requires { requires HasFields<std::remove_cvref_t<decltype(*value.begin())>>; }) {
-    Json out = Json::array();
-    for (const auto& each : value) out.push_back(json_of(each));
-    return out;
-  } else if constexpr (std::constructible_from<Json, const T&>)
-    return Json(value);
-  else
-    throw std::logic_error("a field of Python alone");
-}
-template <class T>
-[[nodiscard]] bool absent(const T& value) {
-  if constexpr (requires { value.has_value(); })
-    return !value.has_value();
-  else if constexpr (requires { value.empty(); })
-    return value.empty();
-  else if constexpr (std::integral<T> && !std::same_as<T, bool>)
-    return value == 0;
-  else
-    return false;
-}
 /// One text, or several, with fields of the request by the names of their members; without effect where a face has spelled them.
 inline void spell(Json& texts) {
   if (texts.is_string()) texts = with_fields(texts.get_ref<const std::string&>(), detail::as_member);
   if (texts.is_array())
     for (Json& text : texts) spell(text);
-}
-/// Whether the key of a path is printed. \param left_out the field may be left out, and its value is absent
-[[nodiscard]] inline bool is_printed(const Json& into, std::string_view path, bool left_out, bool beside) {
-  return !path.empty() && !left_out && (!beside || into.contains(std::string{path.substr(0, path.find('.'))}));
 }
 /// Objects at the same path are merged; a path that ends in "[]" appends to a list.
 inline void put(Json& into, std::string_view path, Json value) {
@@ -107,22 +47,61 @@ inline void put(Json& into, std::string_view path, Json value) {
   else
     at = std::move(value);
 }
+[[nodiscard]] Json json_value(const ValueType& type, const void* value, const JsonUnit& unit = {});
+
+[[nodiscard]] inline Json number_as_json(double value, const JsonUnit& unit) {
+  const bool whole = unit.whole && value == std::floor(value) && std::fabs(value) < 9e15;
+  return whole ? Json(static_cast<long long>(value)) : Json(value / unit.over * unit.times);
+}
+/// Fields in the order of their table, "a.b" inside the object "a".
+[[nodiscard]] inline Json object_of(std::span<const Field> fields, const void* object) {
+  Json out = Json::object();
+  for (const Field& field : fields) {
+    const std::string_view path = field.json;
+    if (path.empty() || (field.beside && !out.contains(std::string{path.substr(0, path.find('.'))}))) continue;
+    const auto value = field.value(object);
+    const bool absent = (field.left_out || field.alone) && field.type->absent != nullptr && field.type->absent(value.get());
+    if (field.left_out && absent) continue;
+    Json json = json_value(*field.type, value.get(), field.json_unit);
+    if (field.names_fields) spell(json);
+    put(out, path, std::move(json));
+    if (field.alone && !absent) break;
+  }
+  return out;
+}
+inline Json json_value(const ValueType& type, const void* value, const JsonUnit& unit) {
+  const auto listed = [&] {
+    Json out = Json::array();
+    for (std::size_t i = 0; i < type.count(value); ++i)
+      out.push_back(json_value(i == 1 && type.second != nullptr ? *type.second : *type.inner, type.at(value, i), unit));
+    return out;
+  };
+  switch (type.kind) {
+    case ValueKind::flag: return type.number(value) != 0;
+    case ValueKind::whole: return static_cast<long long>(type.number(value));
+    case ValueKind::number: return number_as_json(type.number(value), unit);
+    case ValueKind::text:
+    case ValueKind::word: return type.text(value);
+    case ValueKind::optional: return type.count(value) == 0 ? Json(nullptr) : json_value(*type.inner, type.at(value, 0), unit);
+    case ValueKind::list:
+    case ValueKind::pair: return listed();
+    case ValueKind::by_name: {
+      Json out = Json::object();
+      for (std::size_t i = 0; i < type.count(value); ++i) out[std::string{type.name_at(value, i)}] = json_value(*type.inner, type.at(value, i), unit);
+      return out;
+    }
+    case ValueKind::record: return object_of(type.fields(), value);
+    case ValueKind::variant: return json_value(*type.alternatives[type.chosen(value)], type.held(value), unit);
+    case ValueKind::other: break;
+  }
+  throw std::logic_error("a field of Python alone");
+}
 }  // namespace json_parts
 
+/// An answer as JSON: fields in the order of their table, "a.b" inside the object "a".
 template <HasFields Answer>
-nlohmann::ordered_json json_of(const Answer& answer) {
-  nlohmann::ordered_json out = nlohmann::ordered_json::object();
-  bool complete = false;
-  for_each_field<Answer>([&](const auto& field) {
-    const auto& value = std::invoke(field.member, answer);
-    const bool absent = json_parts::absent(value);
-    if (complete || !json_parts::is_printed(out, field.json, field.left_out && absent, field.beside)) return;
-    complete = field.alone && !absent;
-    nlohmann::ordered_json json = json_parts::json_value(value, field.json_unit);
-    if (field.names_fields) json_parts::spell(json);
-    json_parts::put(out, field.json, std::move(json));
-  });
-  return out;
+[[nodiscard]] nlohmann::ordered_json json_of(const Answer& answer) {
+  return json_parts::object_of(fields_of<Answer>(), &answer);
 }
 
 /// A struct whose table of fields is that of an answer.

@@ -28,6 +28,8 @@ namespace fabricost {
 struct Counts {
   std::vector<int> values{};
 };
+/// Its notation, as faces read it (field.hpp). \throws RequestError
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Counts& out);
 
 /// A machine: a name, a file, or a System.
 struct Machine {
@@ -44,12 +46,17 @@ struct Machine {
                                                   std::string_view other_calibration = {}) const;
 };
 
+/// A name or a file.
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Machine& out);
+
 /// \throws Refusal where no machine is named
 void need_machine(const Machine& machine);
 
 /// Parses "balanced", "uniform", "zipf" or "zipf:1.2", the ways tokens choose experts; empty for other words.
 /// \param named the option or argument, for the message \throws RequestError for an invalid exponent
 [[nodiscard]] std::optional<Routing> routing_named(std::string_view text, std::string_view named);
+/// "zipf:1.2", "histogram:FILE". \throws RequestError naming the option; SpecError with line and column for the file
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Routing& out);
 
 namespace detail {
 

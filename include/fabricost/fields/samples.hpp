@@ -15,6 +15,9 @@ struct Sample {
   std::vector<Point> points;  ///< given in memory
 };
 
+/// A file.
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Sample& out);
+
 /// Reads all points. `otherwise` gives machine, nodes or ranks where a point does not. \param merged replaces
 /// repeats in files by their median; points in memory are kept \throws SpecError, RequestError as read_points
 [[nodiscard]] Points read(const std::vector<Sample>& samples, const PointSource& otherwise, bool merged);

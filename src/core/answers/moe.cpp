@@ -3,6 +3,7 @@
 
 #include <fabricost/answers/moe.hpp>
 #include <fabricost/explain/assumed.hpp>
+#include <fabricost/fields/field.hpp>
 
 #include <fmt/format.h>
 

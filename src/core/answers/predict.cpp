@@ -1,8 +1,10 @@
 /// \file predict.cpp
 /// Predicts and explains one operation.
 
+#include <fabricost/answers/moe.hpp>
 #include <fabricost/answers/predict.hpp>
 #include <fabricost/choice/releases.hpp>
+#include <fabricost/fields/field.hpp>
 #include <fabricost/hardware/machine_size.hpp>
 #include <fabricost/predict/complete.hpp>
 #include <fabricost/predict/fabric_of.hpp>
@@ -305,6 +307,22 @@ ExplainAnswer answer(const ExplainRequest& request) {
   out.text = explain(system, out, notes) + (out.norm ? "\n" + explain(out.norm->made) : "");
   for (const Sensitivity& s : sensitivities(system, a.operation, a.choice)) out.changes.push_back({s.change, units::s(s.seconds)});
   return out;
+}
+
+std::vector<std::string> operation_names() {
+  std::vector<std::string> out{collective_names.begin(), collective_names.end()};
+  out.insert(out.end(), moe_operation_names.begin() + 1, moe_operation_names.end());  // prepare, the first, belongs to one kernel only
+  return out;
+}
+
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Collective& out) {
+  const auto found = worded<Collective>(text);
+  if (const auto phase = worded<MoePhase>(text))
+    throw RequestError(fmt::format("{} is answered by fabricost predict and fabricost explain alone",
+                                   moe_operation_names[static_cast<std::size_t>(*phase)]));
+  if (!found)
+    throw RequestError((option.starts_with("-") ? std::string{option} + ": " : "") + unknown_text(text, "an operation", operation_names()));
+  out = *found;
 }
 
 }  // namespace fabricost

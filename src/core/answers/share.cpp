@@ -2,6 +2,7 @@
 /// Places collectives on a layout and computes how they share links until they end.
 
 #include <fabricost/answers/share.hpp>
+#include <fabricost/fields/field.hpp>
 #include <fabricost/hardware/slice.hpp>
 #include <fabricost/predict/by_ways.hpp>
 #include <fabricost/text/quantity.hpp>

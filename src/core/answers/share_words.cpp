@@ -66,6 +66,18 @@ LayoutAxes layout_from(const std::string& text, std::string_view named) {
   return out;
 }
 
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, LayoutAxes& out) {
+  out = layout_from(text, option);
+}
+
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, GroupedRequest& out) {
+  try {
+    out = grouped_from(text);
+  } catch (const RequestError& e) {
+    throw RequestError(fmt::format("{} \"{}\": {}", option, text, e.what()));
+  }
+}
+
 GroupedRequest grouped_from(const std::string& text) {
   const std::vector<std::string> words = words_in(text);
   if (words.size() < 2) throw RequestError(fmt::format("an operation and a size are needed: {}", form));

@@ -2,6 +2,7 @@
 /// Times of transfers outside of collectives.
 
 #include <fabricost/answers/transfer.hpp>
+#include <fabricost/fields/field.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>

@@ -3,6 +3,7 @@
 
 #include <fabricost/answers/predict.hpp>
 #include <fabricost/answers/tune.hpp>
+#include <fabricost/fields/field.hpp>
 
 namespace fabricost {
 namespace {

@@ -2,6 +2,9 @@
 /// Options of fields, and the printed answers.
 
 #include "cli/face.hpp"
+#include "text/write_file.hpp"
+
+#include <fabricost/fields/json.hpp>
 
 #include <fmt/format.h>
 
@@ -12,10 +15,15 @@ namespace fabricost::cli {
 
 std::string_view long_name(std::string_view option) { return option.substr(0, option.find(',')); }
 
-std::string as_option(const std::vector<OptionField>& fields, std::string_view name, std::string_view value) {
-  for (const OptionField& field : fields)
+namespace {
+[[nodiscard]] bool is_flag(const Field& field) { return field.type->kind == ValueKind::flag; }
+[[nodiscard]] bool is_list(const Field& field) { return field.type->kind == ValueKind::list; }
+}  // namespace
+
+std::string as_option(Fields fields, std::string_view name, std::string_view value) {
+  for (const Field& field : fields)
     if (field.name == name && !field.option.empty())
-      return std::string{long_name(field.option)} + (value.empty() || field.flag ? "" : " " + as_typed(value, field.amount));
+      return std::string{long_name(field.option)} + (value.empty() || is_flag(field) ? "" : " " + as_typed(value, field.amount));
   return name == "overrides" ? option_text(name, value) : std::string{name};  // Python has them inside of its System
 }
 
@@ -26,29 +34,29 @@ bool Typed::given(std::string_view option) const {
   return list != lists.end() && !list->second.empty();
 }
 
-std::string_view given_beyond(const Typed& typed, const std::vector<OptionField>& fields, const std::vector<OptionField>& others) {
-  for (const OptionField& field : fields) {
-    const auto same = [&](const OptionField& other) { return other.option == field.option; };
+std::string_view given_beyond(const Typed& typed, Fields fields, Fields others) {
+  for (const Field& field : fields) {
+    const auto same = [&](const Field& other) { return other.option == field.option; };
     if (!field.option.empty() && typed.given(field.option) && std::none_of(others.begin(), others.end(), same))
       return long_name(field.option);
   }
   return {};
 }
 
-std::string_view namesake_of(std::string_view option, const std::vector<OptionField>& fields) {
+std::string_view namesake_of(std::string_view option, Fields fields) {
   if (!option.starts_with("--")) return {};
   const std::string_view end = option.substr(1);  // "-batch"
-  for (const OptionField& field : fields)
+  for (const Field& field : fields)
     if (const std::string_view name = long_name(field.option); name.size() > option.size() && name.ends_with(end)) return name;
   return {};
 }
 
-void OptionRows::add(const std::vector<OptionField>& fields, std::string_view question) {
+void OptionRows::add(Fields fields, std::string_view question) {
   const auto spell = [&](std::string_view name, std::string_view value) { return as_option(fields, name, value); };
-  for (const OptionField& field : fields) {
+  for (const Field& field : fields) {
     if (field.option.empty()) continue;
     auto at = std::find_if(rows_.begin(), rows_.end(), [&](const Row& row) { return row.option == field.option; });
-    if (at == rows_.end()) at = rows_.insert(at, Row{field.option, field.kind, field.flag, field.list, field.output, {}});
+    if (at == rows_.end()) at = rows_.insert(at, Row{field.option, field.kind, is_flag(field), is_list(field), *field.type->id == typeid(OutputPath), {}});
     at->words.emplace_back(question, with_fields(field.words, spell));
   }
 }
@@ -104,6 +112,48 @@ void OptionRows::refuse_others(const Typed& typed, std::string_view command, std
     throw RequestError(fmt::format("{} belongs to {} {}; {}", long_name(row.option), command, joined(others, " and "),
                                    near == rows_.end() ? "leave it out" : fmt::format("did you mean {}?", long_name(near->option))));
   }
+}
+
+void add_options(CLI::App& sub, Typed& typed, Fields fields, const std::string& group) {
+  OptionRows rows;
+  rows.add(fields);
+  rows.add_to(sub, typed, 1, group);
+}
+
+void put_typed(const Typed& typed, Fields fields, void* request) {
+  for (const Field& field : fields) {
+    if (field.option.empty() || !typed.given(field.option)) continue;
+    void* const value = field.in(request);
+    if (is_flag(field)) {
+      field.type->set_number(value, 1 - field.type->number(value));
+    } else if (is_list(field)) {
+      for (const std::string& text : typed.lists.at(field.option))
+        parse_value(*field.type->inner, text, long_name(field.option), field.amount, field.range, field.type->add(value));
+    } else {
+      parse_value(*field.type, typed.texts.at(field.option), long_name(field.option), field.amount, field.range, value);
+    }
+  }
+}
+
+void write_output(const OutputPath& to, const std::string& text, std::string_view option) { io::write_file(to.path, text, option); }
+
+RequestError spelled(const Refusal& refusal, Fields fields) {
+  return RequestError(
+      with_fields(refusal.text(), [&](std::string_view name, std::string_view value) { return as_option(fields, name, value); }));
+}
+
+std::string json_text(const ValueType& type, const void* value) { return printed(json_parts::json_value(type, value)); }
+
+void add_command(CLI::App& app, Runner& runner, const char* name, const char* words, const char* footer, Fields fields,
+                 std::function<std::string(const GivenOptions&, const Terminal&)> job, const char* json_words,
+                 const std::function<void(CLI::App&, GivenOptions&)>& more) {
+  const auto o = std::make_shared<GivenOptions>();
+  CLI::App& sub = *app.add_subcommand(name, words);
+  add_options(sub, o->typed, fields);
+  if (more) more(sub, *o);
+  sub.add_flag("--json", o->json, json_words);
+  sub.footer(footer);
+  runner.add(sub, [o, job = std::move(job)](const Terminal& terminal) { return job(*o, terminal); });
 }
 
 }  // namespace fabricost::cli

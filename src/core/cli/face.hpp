@@ -1,22 +1,21 @@
 #pragma once
 /// \file face.hpp
-/// The command-line face of any question, made from its tables of fields: options, values parsed from what
-/// was typed, answers as JSON.
+/// The command-line face of any question, made at run time from its fields: options, values parsed from what was typed, answers as JSON.
 
 #include "cli/page.hpp"
 #include "cli/runner.hpp"
 #include "faces/typed.hpp"
-#include "text/write_file.hpp"
 
-#include <fabricost/fields/fields.hpp>
-#include <fabricost/fields/json.hpp>
+#include <fabricost/fields/field.hpp>
 #include <fabricost/fields/spelled.hpp>
 
 #include <fmt/format.h>
 
 #include <concepts>
+#include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,7 +28,7 @@ struct OutputPath {
   std::string path;
   [[nodiscard]] bool empty() const { return path.empty(); }
 };
-/// Found by ADL.
+/// Found by field.hpp.
 inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, OutputPath& out) { out.path = text; }
 
 }  // namespace fabricost
@@ -39,32 +38,14 @@ namespace fabricost::cli {
 /// "--gpus" of "--gpus,-g".
 [[nodiscard]] std::string_view long_name(std::string_view option);
 
-/// The parts of a field that options and messages need.
-struct OptionField {
-  std::string_view name, option, kind, words;
-  Amount amount = Amount::number;
-  bool flag = false, list = false, output = false;
-};
-/// The fields of a request in their order.
-template <HasFields Request>
-[[nodiscard]] const std::vector<OptionField>& option_fields() {
-  static const std::vector<OptionField> out = [] {
-    std::vector<OptionField> all;
-    for_each_field<Request>([&](const auto& f) {
-      using T = typename std::remove_cvref_t<decltype(f)>::Value;
-      all.push_back({f.name, f.option, f.kind, f.words, f.amount, std::same_as<T, bool>, is_list<T>, std::same_as<T, OutputPath>});
-    });
-    return all;
-  }();
-  return out;
-}
+using Fields = std::span<const Field>;
 
 /// Replaces each field by its option: "--step-time" for <step_seconds>, "--gpus 16384" for <gpus=16384>; a
 /// flag has no value.
-[[nodiscard]] std::string as_option(const std::vector<OptionField>& fields, std::string_view name, std::string_view value);
+[[nodiscard]] std::string as_option(Fields fields, std::string_view name, std::string_view value);
 template <HasFields Request>
 [[nodiscard]] std::string as_option(std::string_view name, std::string_view value) {
-  return as_option(option_fields<Request>(), name, value);
+  return as_option(fields_of<Request>(), name, value);
 }
 
 /// The typed text of each option, until the command runs.
@@ -76,11 +57,10 @@ struct Typed {
 };
 
 /// The first given option that is in `fields` and not in `others`; empty: none.
-[[nodiscard]] std::string_view given_beyond(const Typed& typed, const std::vector<OptionField>& fields,
-                                            const std::vector<OptionField>& others);
+[[nodiscard]] std::string_view given_beyond(const Typed& typed, Fields fields, Fields others);
 template <HasFields Request, HasFields Other>
 [[nodiscard]] std::string_view given_beyond(const Typed& typed) {
-  return given_beyond(typed, option_fields<Request>(), option_fields<Other>());
+  return given_beyond(typed, fields_of<Request>(), fields_of<Other>());
 }
 
 /// \throws RequestError for a given option of the question `of`, Other, that Request does not have
@@ -91,15 +71,12 @@ void refuse_beyond(const Typed& typed, std::string_view of) {
 }
 
 /// The option of `fields` that ends in the name of another question's option: --global-batch for --batch; empty: none.
-[[nodiscard]] std::string_view namesake_of(std::string_view option, const std::vector<OptionField>& fields);
+[[nodiscard]] std::string_view namesake_of(std::string_view option, Fields fields);
 
 /// Options of a subcommand with one question, or with several that a first word selects.
 class OptionRows {
  public:
-  template <HasFields Request>
-  void add(std::string_view question = {}) {
-    add(option_fields<Request>(), question);
-  }
+  void add(Fields fields, std::string_view question = {});
   /// Adds them in order; options that all questions share come last. An option that the subcommand already
   /// has is skipped. \param group heading in the help; empty: none
   void add_to(CLI::App& sub, Typed& typed, std::size_t questions = 1, const std::string& group = {});
@@ -112,50 +89,33 @@ class OptionRows {
     bool flag = false, list = false, output = false;
     std::vector<std::pair<std::string_view, std::string>> words;  ///< by question
   };
-  void add(const std::vector<OptionField>& fields, std::string_view question);
-
   std::vector<Row> rows_;
 };
 
 /// Adds the options of one of several requests that share a subcommand. \param group as in OptionRows::add_to
-template <HasFields Request>
-void add_options(CLI::App& sub, Typed& typed, const std::string& group = {}) {
-  OptionRows rows;
-  rows.add<Request>();
-  rows.add_to(sub, typed, 1, group);
-}
+void add_options(CLI::App& sub, Typed& typed, Fields fields, const std::string& group = {});
 
-/// \throws RequestError naming the option
+/// Puts what was typed into a request. \throws RequestError naming the option
+void put_typed(const Typed& typed, Fields fields, void* request);
 template <HasFields Request>
 [[nodiscard]] Request request_of(const Typed& typed) {
   Request out;
-  for_each_field<Request>([&](const auto& field) {
-    using T = typename std::remove_cvref_t<decltype(field)>::Value;
-    if (field.option.empty()) return;
-    if constexpr (std::same_as<T, bool>) {
-      if (typed.given(field.option)) out.*(field.member) = !(out.*(field.member));
-    } else if (!typed.given(field.option)) {
-      return;
-    } else if constexpr (is_list<T>) {
-      for (const std::string& text : typed.lists.at(field.option))
-        from_text(text, long_name(field.option), field.amount, field.range, (out.*(field.member)).emplace_back());
-    } else {
-      from_text(typed.texts.at(field.option), long_name(field.option), field.amount, field.range, out.*(field.member));
-    }
-  });
+  put_typed(typed, fields_of<Request>(), &out);
   return out;
 }
 
 /// Writes a file that an option named. \throws RequestError
-inline void write_output(const OutputPath& to, const std::string& text, std::string_view option) { io::write_file(to.path, text, option); }
+void write_output(const OutputPath& to, const std::string& text, std::string_view option);
 
-/// Calls `ask` and rethrows a Refusal with the options of its fields. \throws RequestError
+/// A refusal with the options of its fields.
+[[nodiscard]] RequestError spelled(const Refusal& refusal, Fields fields);
+/// Calls `ask` and rethrows a Refusal so. \throws RequestError
 template <HasFields Request, class Ask>
 [[nodiscard]] auto spelled_out(Ask&& ask) {
   try {
     return ask();
   } catch (const Refusal& refusal) {
-    throw RequestError(with_fields(refusal.text(), as_option<Request>));
+    throw spelled(refusal, fields_of<Request>());
   }
 }
 
@@ -169,10 +129,12 @@ template <HasFields Request>
   });
 }
 
+/// As --json prints it.
+[[nodiscard]] std::string json_text(const ValueType& type, const void* value);
 /// An answer as JSON or for people. \param text_of void(Page&, const Answer&)
 template <class Answer, class Text>
 [[nodiscard]] std::string shown(const Answer& found, bool json, const Terminal& terminal, const Text& text_of) {
-  if (json) return printed(json_parts::json_value(found, {}));
+  if (json) return json_text(value_type<Answer>, &found);
   Page page(terminal);
   text_of(page, found);
   return page.text();
@@ -221,18 +183,16 @@ struct GivenOptions {
 };
 
 /// Adds a subcommand whose options are the request's fields and --json.
-/// \param job returns the text to print: std::string(const GivenOptions&, const Terminal&)
-/// \param more adds further options: (CLI::App&, GivenOptions&)
-template <HasFields Request, class Job, class More = decltype(nothing_beside)>
-void add_command(CLI::App& app, Runner& runner, const char* name, const char* words, const char* footer, Job job,
-                 const char* json_words = "Print JSON", More more = nothing_beside) {
-  const auto o = std::make_shared<GivenOptions>();
-  CLI::App& sub = *app.add_subcommand(name, words);
-  add_options<Request>(sub, o->typed);
-  more(sub, *o);
-  sub.add_flag("--json", o->json, json_words);
-  sub.footer(footer);
-  runner.add(sub, [o, job](const Terminal& terminal) { return job(*o, terminal); });
+/// \param job returns the text to print
+/// \param more adds further options
+void add_command(CLI::App& app, Runner& runner, const char* name, const char* words, const char* footer, Fields fields,
+                 std::function<std::string(const GivenOptions&, const Terminal&)> job, const char* json_words = "Print JSON",
+                 const std::function<void(CLI::App&, GivenOptions&)>& more = {});
+template <HasFields Request>
+void add_command(CLI::App& app, Runner& runner, const char* name, const char* words, const char* footer,
+                 std::function<std::string(const GivenOptions&, const Terminal&)> job, const char* json_words = "Print JSON",
+                 const std::function<void(CLI::App&, GivenOptions&)>& more = {}) {
+  add_command(app, runner, name, words, footer, fields_of<Request>(), std::move(job), json_words, more);
 }
 
 /// The same of a question. What a command asks beyond the question (how wide a picture is)
@@ -246,7 +206,7 @@ void add_face(CLI::App& app, Runner& runner, const char* name, const char* words
     return output_of<Request>(o.typed, o.json, terminal, text_of,
                               [&](const auto& found, const auto&) { write_given(o.typed, found, files...); });
   };
-  add_command<Request>(app, runner, name, words, footer, job, "Print JSON", [files...](CLI::App& sub, GivenOptions& o) {
+  add_command<Request>(app, runner, name, words, footer, job, "Print JSON", [files...]([[maybe_unused]] CLI::App& sub, [[maybe_unused]] GivenOptions& o) {
     (Runner::output(*sub.add_option(std::string{files.option}, o.typed.texts[files.option], files.words)->option_text("FILE")), ...);
   });
 }
@@ -277,7 +237,7 @@ void add_faces(CLI::App& app, Runner& runner, const char* name, const char* word
   const auto o = std::make_shared<Options>();
   CLI::App& sub = *app.add_subcommand(name, words);
   sub.add_option("WHAT", o->what, what)->option_text(" ");
-  (o->rows.template add<typename Faces::Request>(faces.word), ...);
+  (o->rows.add(fields_of<typename Faces::Request>(), faces.word), ...);
   o->rows.add_to(sub, o->typed, sizeof...(Faces));
   sub.add_flag("--json", o->json, "Print JSON");
   sub.footer(footer);

@@ -3,7 +3,6 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "faces/requests.hpp"
 
 #include <fabricost/answers/share.hpp>
 

@@ -10,19 +10,8 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
-
-/// The positional argument OP.
-void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Collective& out);
-
-}  // namespace fabricost
-
 namespace fabricost::faces {
 
-using fabricost::from_text, fabricost::is_list;
-
-/// Names of OP, with those of expert exchange.
-[[nodiscard]] std::vector<std::string> operation_names();
 /// "18.5ms" for 0.0185 seconds: a number in the notation of its amount; other values are unchanged.
 [[nodiscard]] std::string as_typed(std::string_view value, Amount amount);
 

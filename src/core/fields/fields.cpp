@@ -7,14 +7,27 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <cmath>
 
 namespace fabricost {
+
+std::string name_in_cpp(std::string_view name) {
+  constexpr std::array<std::array<std::string_view, 2>, 4> ends{
+      {{"_bytes_per_second", "_bandwidth"}, {"_seconds", ""}, {"_bytes", ""}, {"_dollars", ""}}};
+  for (const auto& [end, instead] : ends)
+    if (name.ends_with(end)) return std::string{name.substr(0, name.size() - end.size())}.append(instead);
+  return std::string{name};
+}
 
 std::string unknown_text(std::string_view given, std::string_view what, std::span<const std::string> names) {
   const std::vector<std::string> near = near_names(given, names);
   if (near.empty()) return fmt::format("\"{}\" is not {}; one of: {}", given, what, fmt::join(names, ", "));
   return fmt::format("\"{}\" is not {}; did you mean {}?", given, what, fmt::join(near, " or "));
+}
+
+std::string unknown_text(std::string_view given, std::string_view what, std::span<const std::string_view> names) {
+  return unknown_text(given, what, std::vector<std::string>(names.begin(), names.end()));
 }
 
 void refuse_range(std::string_view name, double value, const Range& range) {

@@ -10,12 +10,7 @@
 #include <cmath>
 #include <span>
 
-namespace fabricost {
-
-/// Found by ADL from face.hpp.
-static void from_text(const std::string& text, std::string_view, const Amount&, const Range&, TraceFile& out) { out.path = text; }
-
-namespace cli {
+namespace fabricost::cli {
 namespace {
 
 constexpr std::size_t most_rows = 24, max_waits = 6, most_groups = 16;
@@ -129,5 +124,4 @@ void add_trace(CLI::App& app, Runner& runner) {
                          Writes{"--html", "Write a page with tables, who waits for whom, a timeline", page_of});
 }
 
-}  // namespace cli
-}  // namespace fabricost
+}  // namespace fabricost::cli

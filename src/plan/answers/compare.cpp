@@ -4,6 +4,7 @@
 #include "answers/typed/own_machines.hpp"
 #include "text/short_text.hpp"
 
+#include <fabricost/fields/field.hpp>
 #include <fabricost/plan/answers/compare.hpp>
 #include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/plan/answers/serve.hpp>

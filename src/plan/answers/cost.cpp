@@ -3,6 +3,7 @@
 
 #include "text/amounts.hpp"
 
+#include <fabricost/fields/field.hpp>
 #include <fabricost/plan/answers/cost.hpp>
 #include <fabricost/plan/kernels/compute.hpp>
 #include <fabricost/plan/model/flops.hpp>

@@ -1,6 +1,7 @@
 /// \file goodput.cpp
 /// Derives the job and its failure rate from the request, and computes its goodput.
 
+#include <fabricost/fields/field.hpp>
 #include <fabricost/plan/answers/goodput.hpp>
 #include <fabricost/plan/economics/reliability.hpp>
 #include <fabricost/plan/economics/stragglers.hpp>

@@ -1,6 +1,7 @@
 /// \file models.cpp
 /// The named models, and quantities that follow from the shape of one.
 
+#include <fabricost/fields/field.hpp>
 #include <fabricost/plan/answers/models.hpp>
 #include <fabricost/plan/model/flops.hpp>
 #include <fabricost/plan/specs/load_model.hpp>

@@ -1,6 +1,7 @@
 /// \file pipeline.cpp
 /// Runs a pipeline schedule with given stage times.
 
+#include <fabricost/fields/field.hpp>
 #include <fabricost/plan/answers/pipeline.hpp>
 #include <fabricost/plan/pipeline/run.hpp>
 

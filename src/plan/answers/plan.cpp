@@ -4,6 +4,7 @@
 #include "answers/recipe.hpp"
 #include "answers/search_time.hpp"
 
+#include <fabricost/fields/field.hpp>
 #include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/plan/economics/unmet.hpp>
 #include <fabricost/plan/explain/memory.hpp>

@@ -5,6 +5,7 @@
 #include "answers/typed/own_machines.hpp"
 #include "text/amounts.hpp"
 
+#include <fabricost/fields/field.hpp>
 #include <fabricost/plan/answers/design/need.hpp>
 #include <fabricost/plan/answers/design/project.hpp>
 #include <fabricost/plan/economics/unmet.hpp>

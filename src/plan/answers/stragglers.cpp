@@ -1,6 +1,7 @@
 /// \file stragglers.cpp
 /// Computes the step that waits for the slowest rank.
 
+#include <fabricost/fields/field.hpp>
 #include <fabricost/plan/answers/stragglers.hpp>
 
 #include <algorithm>

@@ -3,7 +3,6 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "faces/planned.hpp"
 #include "text/csv.hpp"
 
 #include <fabricost/plan/answers/cost.hpp>
@@ -206,10 +205,10 @@ void add_explore(CLI::App& app, Runner& runner) {
   CLI::App& sub = *app.add_subcommand("explore", "Many machines at one job: the best, and what more of a part is worth");
   sub.add_flag("--train", o->train, "Training");
   sub.add_flag("--serve", o->serve, "Serving");
-  add_options<ExploreRequest>(sub, o->typed);
+  add_options(sub, o->typed, fields_of<ExploreRequest>());
   Runner::output(*sub.add_option("--csv", o->csv.path, "Write all points as CSV")->option_text("FILE"));
   sub.add_flag("--json", o->json, "Print JSON");
-  add_options<ExploreServeRequest>(sub, o->typed, "Serving");
+  add_options(sub, o->typed, fields_of<ExploreServeRequest>(), "Serving");
   sub.footer(
       "Example: fabricost explore --train -m llama3-70b -s dgx-h100 -g 512 -b 512 --vary domain=8,16,32\n"
       "         fabricost explore --serve -m llama3-70b -g 64 -s dgx-h100 --vary batch=1:256:x2");

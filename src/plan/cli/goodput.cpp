@@ -3,7 +3,6 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "faces/planned.hpp"
 
 #include <fabricost/plan/answers/goodput.hpp>
 

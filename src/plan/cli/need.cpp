@@ -3,7 +3,6 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "faces/planned.hpp"
 
 #include <fabricost/plan/answers/design/need.hpp>
 
@@ -186,10 +185,10 @@ void add_need(CLI::App& app, Runner& runner) {
   CLI::App& sub = *app.add_subcommand("need", "How much is enough to train or serve a model");
   sub.add_flag("--train", o->train, "Training");
   sub.add_flag("--serve", o->serve, "Serving");
-  add_options<NeedRequest>(sub, o->typed);
+  add_options(sub, o->typed, fields_of<NeedRequest>());
   sub.add_flag("--json", o->json, "Print JSON");
-  add_options<NeedServeRequest>(sub, o->typed, "Serving");
-  add_options<NeedMachineRequest>(sub, o->typed, "Of need machine");
+  add_options(sub, o->typed, fields_of<NeedServeRequest>(), "Serving");
+  add_options(sub, o->typed, fields_of<NeedMachineRequest>(), "Of need machine");
   sub.get_option("--system")->join(',');
   sub.footer(
       "Example: fabricost need nic.bandwidth --train -m llama3-70b -s dgx-h100 -g 512 -b 512 --within 10%\n"

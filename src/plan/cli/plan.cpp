@@ -3,7 +3,6 @@
 
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
-#include "faces/planned.hpp"
 #include "cli/plan_text.hpp"
 
 #include <fabricost/plan/answers/plan.hpp>
@@ -47,7 +46,7 @@ void refuse_others(const PlanOptions& o, std::string_view mine, std::string_view
   if (found.empty()) of = third, found = given_beyond<Third, Request>(o.typed);
   if (found.empty() && mine != "--serve" && (o.graph || o.eager)) of = "--serve", found = o.graph ? "--graph" : "--eager";
   if (found.empty()) return;
-  if (const std::string_view own = namesake_of(found, option_fields<Request>()); !own.empty())
+  if (const std::string_view own = namesake_of(found, fields_of<Request>()); !own.empty())
     throw RequestError(fmt::format("{} is of {}; {} has {}", found, of, mine, own));
   throw RequestError(fmt::format("{} is of {}; leave it out of {}", found, of, mine));
 }
@@ -82,21 +81,21 @@ void add_plan(CLI::App& app, Runner& runner) {
   sub.add_flag("--train", o->train, "Plan training");
   sub.add_flag("--serve", o->serve, "Plan serving");
   sub.add_flag("--rl", o->rl, "Plan reinforcement learning: generation and training");
-  add_options<PlanRequest>(sub, o->typed);
+  add_options(sub, o->typed, fields_of<PlanRequest>());
   sub.add_option("--threads", o->threads, "1")->option_text("N");
   Runner::output(*sub.add_option("--trace", o->trace.path, "Write the fastest layout's step into this folder as traces\n(fabricost trace reads them)")
                       ->option_text("FOLDER"));
   sub.add_flag("--json", o->json, "Print JSON");
   const char* const group = "Serving";
-  add_options<ServeRequest>(sub, o->typed, group);
-  for (const OptionField& field : option_fields<ServeRequest>())  // whose defaults are not those of training, above
+  add_options(sub, o->typed, fields_of<ServeRequest>(), group);
+  for (const Field& field : fields_of<ServeRequest>())  // whose defaults are not those of training, above
     if (field.option == "--precision" || field.option == "--stack") {
       CLI::Option& shared = *sub.get_option(std::string{field.option});
       shared.description(fmt::format("{}\n--serve: {}", shared.get_description(), field.words));
     }
   sub.add_flag("--graph", o->graph, "Prefill in CUDA graphs too; default decode alone")->group(group);
   sub.add_flag("--eager", o->eager, "No CUDA graphs: the host launches every kernel")->group(group);
-  add_options<RlRequest>(sub, o->typed, "Reinforcement learning");
+  add_options(sub, o->typed, fields_of<RlRequest>(), "Reinforcement learning");
   sub.footer(
       "Example: fabricost plan --train --model llama3-405b --system dgx-h100 --gpus 1024 --global-batch 512\n"
       "         fabricost plan --serve --model llama3-405b --system dgx-h100 --gpus 8 --ttft 1s --tpot 30ms\n"

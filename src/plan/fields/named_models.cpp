@@ -11,4 +11,7 @@ Model NamedModel::load() const { return value != nullptr ? *value : load_model(n
 
 Stack NamedStack::load() const { return value != nullptr ? *value : load_stack(name); }
 
+void from_text(const std::string& text, std::string_view, const Amount&, const Range&, NamedModel& out) { out.name = text; }
+void from_text(const std::string& text, std::string_view, const Amount&, const Range&, NamedStack& out) { out.name = text; }
+
 }  // namespace fabricost

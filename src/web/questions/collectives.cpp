@@ -12,7 +12,7 @@
 namespace fabricost::web {
 
 namespace {
-constexpr auto as_rows = [](const auto& found) -> Json { return json_parts::json_value(found.rows, {}); };
+constexpr auto as_rows = [](const auto& found) -> Json { return as_fields(found.rows); };
 }
 
 std::vector<Question> collective_questions() {

@@ -1,7 +1,6 @@
 /// \file jobs.cpp
 /// Questions about a job's failures, waiting, money and schedule.
 
-#include "faces/planned.hpp"
 #include "web/questions/question.hpp"
 
 #include <fabricost/plan/answers/cost.hpp>

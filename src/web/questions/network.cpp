@@ -1,7 +1,6 @@
 /// \file network.cpp
 /// Further questions about logs, collectives and the network.
 
-#include "faces/requests.hpp"
 #include "web/questions/question.hpp"
 
 #include <fabricost/observe/answers/diagnose.hpp>

@@ -53,7 +53,6 @@ COMPONENTS = {
         "fields": "models and stacks by name, terms of steps",
         "answers": "questions about jobs, deployments and purchases",
         "evaluation": "published results beside the model, and what is fitted to them",
-        "faces": "typed values of these questions",
         "cli": "their subcommands",
     },
     "observe": {

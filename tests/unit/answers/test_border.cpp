@@ -3,8 +3,6 @@
 
 #include "catch.hpp"
 
-#include "answers/typed/from_text.hpp"
-
 #include <fabricost/plan/answers/compare.hpp>
 #include <fabricost/plan/answers/cost.hpp>
 #include <fabricost/plan/answers/design/explore.hpp>
@@ -17,7 +15,9 @@
 #include <fabricost/answers/sweep.hpp>
 #include <fabricost/answers/transfer.hpp>
 
+#include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,90 +26,96 @@ namespace {
 
 using namespace fabricost;
 
-/// Whether the field takes a text. \return none where it is no time and no rate
-template <class Request, class Field>
-std::optional<bool> takes(const Field& field, const std::string& text) {
-  using T = typename Field::Value;
-  if constexpr (std::same_as<Numbers<T>, double> || std::same_as<Numbers<T>, std::optional<double>>) {
-    Request request;
-    try {
-      from_text(text, field.name, field.amount, field.range, request.*(field.member));
-      return true;
-    } catch (const RequestError&) {
-      return false;
-    }
-  } else {
-    return std::nullopt;
+/// A question: its fields, and a request of which nothing is set.
+struct Asked {
+  std::span<const Field> fields;
+  std::shared_ptr<void> request;
+};
+template <class... Requests>
+std::vector<Asked> asked() {
+  return {{fields_of<Requests>(), std::make_shared<Requests>()}...};
+}
+std::vector<Asked> all_asked() {
+  return asked<PredictRequest, SweepRequest, CrossoversRequest, PlanRequest, ServeRequest, RlRequest, CompareRequest, CostRequest, NeedRequest,
+               NeedServeRequest, NeedMachineRequest, ProjectRequest, GoodputRequest, StragglersRequest, PipelineRequest, StorageRequest,
+               AccessRequest, IncastRequest, ExploreRequest, ExploreServeRequest>();
+}
+const ValueType& bare(const Field& field) { return field.type->kind == ValueKind::optional ? *field.type->inner : *field.type; }
+
+bool takes(const Asked& asked, const Field& field, const std::string& text) {
+  try {
+    parse_value(*field.type, text, field.name, field.amount, field.range, field.in(asked.request.get()));
+    return true;
+  } catch (const RequestError&) {
+    return false;
   }
 }
 
-template <class... Requests>
-std::set<std::string> check_all() {
-  std::set<std::string> seen;
-  const auto check = [&]<class Request>() {
-    for_each_field<Request>([&](const auto& field) {
-      if constexpr (requires { field.amount; }) {
-        const bool time = field.amount == Amount::seconds;
-        const bool rate = field.amount == Amount::bytes_per_second || field.amount == Amount::one_way_rate;
-        if (!time && !rate) return;
-        INFO(field.name);
-        for (const char* const bare : {"5", "0.5", "5e9", ""})
-          if (const auto taken = takes<Request>(field, bare)) CHECK_FALSE(*taken);
-        const auto taken = takes<Request>(field, time ? "0.5s" : "5GB/s");
-        if (taken && field.range.holds(time ? 0.5 : 5e9)) CHECK(*taken);
-        CHECK_FALSE(takes<Request>(field, time ? "5GB/s" : "5s").value_or(false));
-        seen.emplace(field.name);
-      }
-    });
-  };
-  (check.template operator()<Requests>(), ...);
-  return seen;
-}
-
 TEST_CASE("a number without unit is refused for every time and rate of every question", "[answers]") {
-  const std::set<std::string> seen =
-      check_all<PlanRequest, ServeRequest, CompareRequest, CostRequest, NeedRequest, NeedServeRequest, NeedMachineRequest, ProjectRequest,
-                GoodputRequest, PipelineRequest, StorageRequest, AccessRequest, IncastRequest>();
+  std::set<std::string> seen;
+  for (const Asked& one : all_asked())
+    for (const Field& field : one.fields) {
+      const bool time = field.amount == Amount::seconds;
+      const bool rate = field.amount == Amount::bytes_per_second || field.amount == Amount::one_way_rate;
+      if ((!time && !rate) || bare(field).kind != ValueKind::number) continue;
+      INFO(field.name);
+      for (const char* const unitless : {"5", "0.5", "5e9", ""}) CHECK_FALSE(takes(one, field, unitless));
+      if (field.range.holds(time ? 0.5 : 5e9)) CHECK(takes(one, field, time ? "0.5s" : "5GB/s"));
+      CHECK_FALSE(takes(one, field, time ? "5GB/s" : "5s"));
+      seen.emplace(field.name);
+    }
   for (const char* const name : {"tpot_seconds", "ttft_seconds", "step_seconds", "read_bytes_per_second", "storage_bytes_per_second"})
     CHECK(seen.contains(name));
   CHECK(seen.size() > 20);
 }
 
-/// The fields that are a time, a size or a rate, each with whether C++ holds a quantity.
-template <class... Requests>
-std::vector<std::pair<std::string, bool>> held() {
-  std::vector<std::pair<std::string, bool>> out;
-  const auto list = [&]<class Request>() {
-    for_each_field<Request>([&](const auto& field) {
-      using T = typename std::remove_cvref_t<decltype(field)>::Value;
+TEST_CASE("every time, size and rate of a request is a quantity in C++", "[answers]") {
+  int seen = 0;
+  for (const Asked& one : all_asked())
+    for (const Field& field : one.fields) {
       const Amount a = field.amount;
-      if (a == Amount::seconds || a == Amount::bytes_per_second || a == Amount::one_way_rate || a == Amount::size ||
-          a == Amount::size_or_unbounded || a == Amount::gibibytes || field.name.ends_with("_dollars"))
-        out.emplace_back(field.name, HasQuantities<T>);
-    });
-  };
-  (list.template operator()<Requests>(), ...);
-  return out;
+      if (a != Amount::seconds && a != Amount::bytes_per_second && a != Amount::one_way_rate && a != Amount::size &&
+          a != Amount::size_or_unbounded && a != Amount::gibibytes && !field.name.ends_with("_dollars"))
+        continue;
+      INFO(field.name);
+      const ValueType& type = bare(field);
+      CHECK((type.kind == ValueKind::list ? type.inner->quantity : type.quantity));
+      ++seen;
+    }
+  CHECK(seen > 60);
 }
 
-TEST_CASE("every time, size and rate of a request is a quantity in C++", "[answers]") {
-  const auto all = held<PredictRequest, SweepRequest, CrossoversRequest, PlanRequest, ServeRequest, RlRequest, CompareRequest, CostRequest,
-                        NeedRequest, NeedServeRequest, NeedMachineRequest, ProjectRequest, GoodputRequest, StragglersRequest,
-                        PipelineRequest, StorageRequest, AccessRequest, IncastRequest>();
-  CHECK(all.size() > 60);
-  for (const auto& [name, quantity] : all) {
-    INFO(name);
-    CHECK(quantity);
-  }
+TEST_CASE("every option is read by its type and refuses what its type does not have", "[answers]") {
+  int words = 0;
+  for (const Asked& one : all_asked())
+    for (const Field& field : one.fields) {
+      if (field.option.empty()) continue;
+      INFO(field.name);
+      const ValueType& type = field.type->kind == ValueKind::list ? *field.type->inner : *field.type;
+      CHECK(detail::is_parsed(type));
+      if (bare(field).kind != ValueKind::word || bare(field).parse != nullptr) continue;
+      CHECK_FALSE(takes(one, field, "no such word"));
+      for (const std::string_view word : bare(field).words) CHECK(takes(one, field, std::string{word}));
+      ++words;
+    }
+  CHECK(words > 20);
+}
+
+TEST_CASE("what is set of a request differs from its defaults, and every number lies in its range", "[answers]") {
+  ServeRequest request;
+  CHECK(same_fields(request, ServeRequest{}));
+  request.tpot = units::ms(30);
+  CHECK_FALSE(same_fields(request, ServeRequest{}));
+  check_ranges(request);
+  request.tpot = units::s(1e6);
+  CHECK_THROWS_AS(check_ranges(request), Refusal);
 }
 
 TEST_CASE("a quantity of a request is typed, checked, shown and named as its number", "[answers]") {
   ServeRequest request;
   const auto put = [&](std::string_view name, const std::string& text) {
-    for_each_field<ServeRequest>([&](const auto& field) {
-      if constexpr (HasQuantities<typename std::remove_cvref_t<decltype(field)>::Value>)
-        if (field.name == name) from_text(text, field.name, field.amount, field.range, request.*(field.member));
-    });
+    for (const Field& field : fields_of<ServeRequest>())
+      if (field.name == name) parse_value(*field.type, text, field.name, field.amount, field.range, field.in(&request));
   };
   put("tpot_seconds", "30ms"), put("offload_kv_bytes", "2");
   CHECK(request.tpot == units::ms(30));
@@ -126,10 +132,9 @@ TEST_CASE("a quantity of a request is typed, checked, shown and named as its num
   CHECK_FALSE(numbers_in(std::optional<Bytes>{}).has_value());
   static_assert(std::same_as<decltype(numbers_in(request.stack)), const std::string&>);
 
-  CHECK(name_in_cpp<Time>("step_seconds") == "step");
-  CHECK(name_in_cpp<std::optional<Bandwidth>>("storage_bytes_per_second") == "storage_bandwidth");
-  CHECK(name_in_cpp<Bytes>("bytes_per_gpu") == "bytes_per_gpu");
-  CHECK(name_in_cpp<double>("search_seconds") == "search_seconds");
+  CHECK(name_in_cpp("step_seconds") == "step");
+  CHECK(name_in_cpp("storage_bytes_per_second") == "storage_bandwidth");
+  CHECK(name_in_cpp("bytes_per_gpu") == "bytes_per_gpu");
 }
 
 TEST_CASE("no token takes longer than ten seconds", "[answers]") {

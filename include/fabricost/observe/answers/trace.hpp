@@ -21,6 +21,8 @@ namespace fabricost {
 struct TraceFile {
   std::string path;
 };
+/// Its path.
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, TraceFile& out);
 
 struct TraceRequest {
   std::vector<TraceFile> files;

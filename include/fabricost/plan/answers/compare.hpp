@@ -20,6 +20,8 @@ struct OwnPrice {
   std::string machine;
   double dollars_per_gpu_hour = 0;
 };
+/// "NAME=USD", of a GPU-hour. \throws RequestError
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, OwnPrice& out);
 
 struct CompareRequest {
   std::vector<Machine> systems;

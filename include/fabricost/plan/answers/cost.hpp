@@ -6,10 +6,10 @@
 ///   owned    (servers + network) x time / lifetime + energy x electricity + rated power x time x site
 ///   share    p x the cost of an hour: the rent, or owning where no rent is known; payback = upgrade / that
 
+#include <fabricost/fields/field.hpp>
 #include <fabricost/plan/economics/bill.hpp>
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/plan/fields/named_models.hpp>
-#include <fabricost/plan/fields/same.hpp>
 
 #include <optional>
 #include <string>
@@ -28,6 +28,8 @@ struct PlannedRate {
   std::string source;    ///< in words
   double idle_gpus = 0;  ///< that the layout leaves
 };
+/// The fastest layout of a file that `fabricost plan --train --json` wrote. \throws RequestError naming the file for other content
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, PlannedRate& out);
 
 namespace detail {
 

@@ -11,8 +11,8 @@
 ///   other sizes    nodes and links in proportion to GPUs, with the requested spares
 
 #include <fabricost/fields/fields.hpp>
+#include <fabricost/fields/field.hpp>
 #include <fabricost/plan/fields/named_models.hpp>
-#include <fabricost/plan/fields/same.hpp>
 
 #include <optional>
 #include <string>

@@ -24,6 +24,10 @@ struct TimesGiven {
   std::string file;  ///< empty: `seconds` are the times
   std::vector<double> seconds;
 };
+/// The file.
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, TimesGiven& out);
+/// "1%:1.1": a share of the ranks and their factor. \throws RequestError
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, SlowKind& out);
 
 struct StragglersRequest {
   std::optional<TimesGiven> times{};

@@ -24,7 +24,11 @@ struct NamedModel {
   [[nodiscard]] explicit operator bool() const { return value != nullptr || !name.empty(); }
   /// \throws SpecError, RequestError as load_model
   [[nodiscard]] Model load() const;
+  /// The same name, or the same object.
+  [[nodiscard]] friend bool operator==(const NamedModel&, const NamedModel&) = default;
 };
+/// A name or a file.
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, NamedModel& out);
 
 /// A software stack of training: a name, a file, or a Stack.
 struct NamedStack {
@@ -33,7 +37,11 @@ struct NamedStack {
   [[nodiscard]] explicit operator bool() const { return value != nullptr || !name.empty(); }
   /// \throws SpecError, RequestError as load_stack
   [[nodiscard]] Stack load() const;
+  /// The same name, or the same object.
+  [[nodiscard]] friend bool operator==(const NamedStack&, const NamedStack&) = default;
 };
+/// A name or a file.
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, NamedStack& out);
 
 namespace detail {
 

@@ -25,16 +25,22 @@ namespace fabricost {
 struct TimeToSpend {
   double seconds = 0;
 };
+/// Seconds, with or without a unit. \throws RequestError
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range& range, TimeToSpend& out);
 inline constexpr Range time_to_spend{1, 86400};
 /// Numbers of GPUs, from 0; empty: all visible ones.
 struct GpuNumbers {
   std::vector<int> list{};
 };
+/// "0,2,4-7". \throws RequestError
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range& range, GpuNumbers& out);
 inline constexpr Range gpu_number{0, 1023};
 /// Whole bytes; empty: the plan's own, refined where curves bend.
 struct WholeSizes {
   std::vector<std::uint64_t> bytes{};
 };
+/// "1KiB:1GiB:x2", "4KiB,64KiB". \throws RequestError
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, WholeSizes& out);
 
 struct MeasureRequest {
   bool quick = false, mpi = false;

@@ -5,6 +5,7 @@
 
 #include "text/quantile.hpp"
 
+#include <fabricost/fields/field.hpp>
 #include <fabricost/validation/leave_out.hpp>
 #include <fabricost/validation/set_aside.hpp>
 

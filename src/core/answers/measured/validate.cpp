@@ -2,6 +2,7 @@
 /// Compares measured points with predictions.
 
 #include <fabricost/answers/validate.hpp>
+#include <fabricost/fields/field.hpp>
 #include <fabricost/readings/job_files.hpp>
 
 #include <fmt/format.h>

@@ -9,14 +9,9 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 namespace fabricost {
-
-void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, bool& out) {
-  constexpr std::array<std::string_view, 2> no_yes{"no", "yes"};
-  if (text != no_yes[0] && text != no_yes[1]) throw RequestError(fmt::format("{}: {}", option, unknown_text(text, "an answer", no_yes)));
-  out = text == no_yes[1];
-}
 
 int whole_of(const std::string& text, std::string_view option, const Range& range) {
   const int min = static_cast<int>(range.min), max = static_cast<int>(range.max);
@@ -73,6 +68,49 @@ double amount_of(const std::string& text, std::string_view option, Amount amount
                                    amount == Amount::size_or_unbounded ? ", or unbounded" : ""));
   if (!range.holds(value)) throw RequestError(fmt::format("{}: {} is not from {:g} to {:g}", option, text, range.min, range.max));
   return value + 0.0;  // -0 is 0
+}
+
+namespace {
+[[nodiscard]] bool answer_of(const std::string& text, std::string_view option) {
+  constexpr std::array<std::string_view, 2> no_yes{"no", "yes"};
+  if (text != no_yes[0] && text != no_yes[1]) throw RequestError(fmt::format("{}: {}", option, unknown_text(text, "an answer", no_yes)));
+  return text == no_yes[1];
+}
+/// "64B:64KiB:x2"
+void add_sizes(const ValueType& type, const std::string& text, std::string_view option, void* out) {
+  for (const Bytes size : io::sizes_of(text, option)) type.inner->set_number(type.add(out), size.value());
+}
+}  // namespace
+
+void parse_value(const ValueType& type, const std::string& text, std::string_view option, const Amount& amount, const Range& range, void* out) {
+  if (type.parse != nullptr) return type.parse(text, option, amount, range, out);
+  switch (type.kind) {
+    case ValueKind::flag: return type.set_number(out, answer_of(text, option) ? 1 : 0);
+    case ValueKind::whole: return type.set_number(out, whole_of(text, option, amount, range));
+    case ValueKind::number: return type.set_number(out, amount_of(text, option, amount, range));
+    case ValueKind::text: return type.set_text(out, text);
+    case ValueKind::word:
+      if (!type.set_word(out, text))
+        throw RequestError(fmt::format("{}{}{}", option, option.empty() ? "" : ": ", unknown_text(text, type.what, type.words)));
+      return;
+    case ValueKind::optional: return parse_value(*type.inner, text, option, amount, range, type.add(out));
+    case ValueKind::list:
+      if (type.inner->quantity) return add_sizes(type, text, option, out);
+      return parse_value(*type.inner, text, option, amount, range, type.add(out));
+    default: throw std::logic_error(fmt::format("{} has no notation", option));
+  }
+}
+
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Counts& out) {
+  out.values = counts_of(text, option);
+}
+void from_text(const std::string& text, std::string_view, const Amount&, const Range&, Machine& out) { out.name = text; }
+void from_text(const std::string& text, std::string_view, const Amount&, const Range&, Sample& out) { out.file = text; }
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Inference& out) {
+  out = engine_named(text, option);
+}
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Routing& out) {
+  out = routing_typed(text, option);
 }
 
 }  // namespace fabricost

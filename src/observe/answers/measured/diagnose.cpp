@@ -1,6 +1,7 @@
 /// \file diagnose.cpp
 /// Reads a log and reports the diagnosis.
 
+#include <fabricost/fields/field.hpp>
 #include <fabricost/observe/answers/diagnose.hpp>
 
 #include "answers/trace/diagnosis.hpp"

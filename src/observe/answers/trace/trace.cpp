@@ -1,6 +1,7 @@
 /// \file trace.cpp
 /// Reads the traces, aligns them (src/trace), adds predictions and names the findings.
 
+#include <fabricost/fields/field.hpp>
 #include <fabricost/observe/answers/trace.hpp>
 
 #include "answers/trace/findings.hpp"
@@ -190,6 +191,8 @@ void say_what_is_unknown(const laid::Job& job, TraceAnswer& out) {
 }
 
 }  // namespace
+
+void from_text(const std::string& text, std::string_view, const Amount&, const Range&, TraceFile& out) { out.path = text; }
 
 TraceAnswer answer(const TraceRequest& request) {
   if (request.files.empty()) throw Refusal("which traces? Name what PyTorch's profiler wrote, or a folder of it", true);

@@ -6,6 +6,7 @@
 #include "text/amounts.hpp"
 #include "text/term_words.hpp"
 
+#include <fabricost/fields/field.hpp>
 #include <fabricost/plan/answers/compare.hpp>
 #include <fabricost/plan/economics/unmet.hpp>
 #include <fabricost/interrupt.hpp>
@@ -295,7 +296,7 @@ void drop_unknown_dollars(const ExploreOptions& o, const Priced& prices, Objecti
 ExploreAnswer answer(const ExploreRequest& request) {
   using namespace explore;
   ExploreRequest r = request;
-  std::vector<Axis> axes = axes_of(r.vary, r.system, false, varied::options_of<PlanRequest>());
+  std::vector<Axis> axes = axes_of(r.vary, r.system, false, varied::options_of(fields_of<PlanRequest>()));
   need_one(r.gpus, varies(axes, {"gpus", "nodes"}), "on how many GPUs", "gpus");
   need_one(r.global_batch, varies(axes, {"batch"}), "how many sequences a step", "global_batch");
   Objectives objectives = objectives_of(r, axes, false);
@@ -339,7 +340,7 @@ ExploreAnswer answer(const ExploreRequest& request) {
 ExploreAnswer answer(const ExploreServeRequest& request) {
   using namespace explore;
   ExploreServeRequest r = request;
-  std::vector<Axis> axes = axes_of(r.vary, r.system, true, varied::options_of<ServeRequest>());
+  std::vector<Axis> axes = axes_of(r.vary, r.system, true, varied::options_of(fields_of<ServeRequest>()));
   if (!r.model && !varies(axes, {"model"})) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
   need_one(r.gpus, varies(axes, {"gpus", "nodes"}), "on how many GPUs", "gpus");
   if (r.batch && varies(axes, {"batch"})) throw Refusal("<batch> is varied; leave it out");

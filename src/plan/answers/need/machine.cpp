@@ -7,6 +7,7 @@
 #include "text/amounts.hpp"
 #include "text/term_words.hpp"
 
+#include <fabricost/fields/field.hpp>
 #include <fabricost/plan/answers/design/need.hpp>
 #include <fabricost/plan/kernels/compute.hpp>
 #include <fabricost/plan/model/flops.hpp>

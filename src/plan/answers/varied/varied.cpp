@@ -11,6 +11,8 @@
 #include <fabricost/specs/saved_system.hpp>
 #include <fabricost/text/ranges.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace fabricost::varied {
@@ -272,6 +274,47 @@ std::string override_of(const Varied& varied, double value) {
     case Dial::arithmetic: break;
   }
   return fmt::format("dial.{}={}", varied.name, amount);
+}
+
+namespace {
+[[nodiscard]] const ValueType& bare(const ValueType& type) { return type.kind == ValueKind::optional ? *type.inner : type; }
+}  // namespace
+
+std::vector<Option> options_of(std::span<const Field> fields) {
+  static constexpr std::array<std::string_view, 10> others{"system", "gpus",        "global_batch", "sequence", "isl",
+                                                           "osl",    "calibration", "top",          "unknown",  "over"};
+  std::vector<Option> out;
+  for (const Field& field : fields) {
+    if (field.name.empty() || field.type->kind == ValueKind::list || std::find(others.begin(), others.end(), field.name) != others.end()) continue;
+    const ValueKind kind = bare(*field.type).kind;
+    out.push_back({.name = field.name,
+                   .typed = field.option.substr(std::min<std::size_t>(2, field.option.size())),
+                   .number = kind == ValueKind::whole || kind == ValueKind::number,
+                   .whole = kind == ValueKind::whole,
+                   .range = field.range});
+  }
+  return out;
+}
+
+bool is_given(std::span<const Field> fields, const void* request, const void* defaults, std::string_view name) {
+  for (const Field& field : fields) {
+    if (field.name != name) continue;
+    const ValueType& type = bare(*field.type);
+    if (type.kind == ValueKind::other && type.equal == nullptr) continue;
+    if (!same_value(*field.type, field.in(request), field.in(defaults))) return true;
+  }
+  return false;
+}
+
+void put_option(std::span<const Field> fields, void* request, std::string_view name, const std::string& value, std::string_view named) {
+  for (const Field& field : fields) {
+    if (field.name != name || field.type->kind == ValueKind::list) continue;
+    try {
+      parse_value(*field.type, value, name, field.amount, field.range, field.in(request));
+    } catch (const RequestError& error) {
+      throw Refusal(fmt::format("<{}>: {}", named, error.what()));
+    }
+  }
 }
 
 }  // namespace fabricost::varied

@@ -3,16 +3,14 @@
 /// The unknowns that a question can vary or solve for: a count of the job, a dial of the machine, any value of the machine's file by its
 /// path, any option of the question; and the values each takes. Private.
 
-#include "answers/typed/models_from_text.hpp"
 #include "specs/parts/dials.hpp"
 
+#include <fabricost/fields/field.hpp>
 #include <fabricost/hardware/dials.hpp>
 #include <fabricost/specs/declared_dials.hpp>
 
-#include <algorithm>
-#include <array>
-#include <concepts>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,55 +47,20 @@ struct Option {
 };
 
 /// The options of a question, without counts, names of the machine, and options of printing.
-template <HasFields Request>
-[[nodiscard]] const std::vector<Option>& options_of() {
-  static constexpr std::array<std::string_view, 10> others{"system", "gpus",        "global_batch", "sequence", "isl",
-                                                           "osl",    "calibration", "top",          "unknown",  "over"};
-  static const std::vector<Option> out = [] {
-    std::vector<Option> all;
-    for_each_field<Request>([&](const auto& field) {
-      using T = typename std::remove_cvref_t<decltype(field)>::Value;
-      if constexpr (!is_list<T>) {
-        constexpr bool whole = std::same_as<T, int> || std::same_as<T, std::optional<int>>;
-        constexpr bool number = whole || std::same_as<Numbers<T>, double> || std::same_as<Numbers<T>, std::optional<double>>;
-        if (!field.name.empty() && std::find(others.begin(), others.end(), field.name) == others.end())
-          all.push_back({field.name, field.option.substr(std::min<std::size_t>(2, field.option.size())), number, whole, field.range});
-      }
-    });
-    return all;
-  }();
-  return out;
-}
+[[nodiscard]] std::vector<Option> options_of(std::span<const Field> fields);
 
-/// Whether an option differs from its default.
+/// Whether a request differs from its defaults in a field.
+[[nodiscard]] bool is_given(std::span<const Field> fields, const void* request, const void* defaults, std::string_view name);
 template <HasFields Request>
 [[nodiscard]] bool is_given(const Request& request, std::string_view name) {
-  static const Request defaults{};
-  bool out = false;
-  for_each_field<Request>([&](const auto& field) {
-    const auto &value = request.*(field.member), &other = defaults.*(field.member);
-    if constexpr (requires { value == other; })
-      out = out || (field.name == name && !(value == other));
-    else if constexpr (requires { value.name == other.name; })  // a model, a stack
-      out = out || (field.name == name && (value.name != other.name || value.value != other.value));
-  });
-  return out;
+  return is_given(fields_of<Request>(), &request, &detail::one_of<Request>(), name);
 }
 
 /// Gives an option its value as a person wrote it. \param named the field, for messages \throws Refusal
+void put_option(std::span<const Field> fields, void* request, std::string_view name, const std::string& value, std::string_view named);
 template <HasFields Request>
 void put_option(Request& request, std::string_view name, const std::string& value, std::string_view named) {
-  for_each_field<Request>([&](const auto& field) {
-    using T = typename std::remove_cvref_t<decltype(field)>::Value;
-    if constexpr (!is_list<T>) {
-      if (field.name != name) return;
-      try {
-        from_text(value, name, field.amount, field.range, request.*(field.member));
-      } catch (const RequestError& error) {
-        throw Refusal(fmt::format("<{}>: {}", named, error.what()));
-      }
-    }
-  });
+  put_option(fields_of<Request>(), &request, name, value, named);
 }
 
 /// The present value of a dial; empty: the machine has no such part.
@@ -106,7 +69,7 @@ void put_option(Request& request, std::string_view name, const std::string& valu
 /// The unknowns that a question offers.
 struct Offered {
   bool serving = false;
-  const std::vector<Option>& options;
+  std::vector<Option> options;
   std::vector<DeclaredDial> declared{};
   bool many = false;  ///< machines and GPUs by name, and an engine's batch, too
 };

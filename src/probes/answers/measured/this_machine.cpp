@@ -7,6 +7,8 @@
 #include "measure/files/rows.hpp"
 #include "measure/plugin.hpp"
 #include "measure/stock.hpp"
+#include "text/short_text.hpp"
+#include "text/units.hpp"
 
 #include <fabricost/refusal.hpp>
 #include <fabricost/specs/load.hpp>
@@ -211,6 +213,42 @@ std::optional<FitAnswer> MachineAnswer::fit() const {
 MachineAnswer answer(const CalibrateMachineRequest& request) {
   if (request.path.empty()) throw Refusal("which measurement? Name what fabricost measure wrote: <path>", true);
   return {calibrate_machine(request.path, {.system = request.system.name, .calibration = request.calibration, .date = request.date}), {}};
+}
+
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range& range, TimeToSpend& out) {
+  auto seconds = io::parse_number(text);
+  if (!seconds) seconds = io::parse_duration(text);
+  if (!seconds || !range.holds(*seconds))
+    throw RequestError(
+        fmt::format("{} {}: is no time from {:.0f} to {:.0f} seconds; write {} 60", option, text, range.min, range.max, option));
+  out.seconds = *seconds;
+}
+
+/// "0,2,4-7"
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range& range, GpuNumbers& out) {
+  const auto number = [&](std::string_view part) {
+    const auto value = io::parse_number(part);
+    if (!value || !range.holds(*value) || *value != static_cast<int>(*value))
+      throw RequestError(fmt::format("{0} {1}: \"{2}\" is no GPU; write {0} 0,2,4-7", option, text, part));
+    return static_cast<int>(*value);
+  };
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    const std::string_view part = rest.substr(0, end);
+    const std::size_t dash = part.find('-', 1);
+    const int first = number(part.substr(0, dash));
+    const int last = dash == std::string_view::npos ? first : number(part.substr(dash + 1));
+    if (last < first) throw RequestError(fmt::format("{} {}: {} runs backwards", option, text, part));
+    for (int gpu = first; gpu <= last; ++gpu) out.list.push_back(gpu);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+}
+
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, WholeSizes& out) {
+  for (const Bytes& size : parse_sizes(text)) {
+    if (!(size.value() >= 1)) throw RequestError(fmt::format("{} {}: a size is at least 1 B", option, text));
+    out.bytes.push_back(static_cast<std::uint64_t>(size.value()));
+  }
 }
 
 }  // namespace fabricost

@@ -34,11 +34,15 @@ namespace fabricost {
 struct Machines {
   std::vector<Machine> all{};
 };
+/// Names with commas between them, which the answer takes apart.
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Machines& out);
 
 /// The delivery of one machine, under its name in the request or its own name, as a seller told the user.
 struct OwnDelivery {
   std::string machine, day;
 };
+/// "NAME=DAY". \throws RequestError
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, OwnDelivery& out);
 
 namespace detail {
 inline constexpr std::array<std::string_view, 6> not_of_a_project{"--system,-s",   "--gpus,-g", "--top,-k",

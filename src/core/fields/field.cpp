@@ -1,0 +1,112 @@
+/// \file field.cpp
+/// Values of fields: texts spelled, values compared, ranges checked.
+
+#include <fabricost/fields/field.hpp>
+#include <fabricost/fields/spelled.hpp>
+
+#include <string>
+
+namespace fabricost {
+
+void detail::add_field(std::vector<Field>& to, const AskedAs& row, const ValueType& type, std::size_t offset) {
+  Field& out = to.emplace_back();
+  out.name = row.name, out.words = row.words, out.type = &type, out.offset = offset;
+  out.option = row.option, out.kind = row.kind, out.amount = row.amount, out.range = row.range;
+  out.needed = row.needed, out.inside = row.inside;
+}
+void detail::add_field(std::vector<Field>& to, const GivenAs& row, const ValueType& type, std::size_t offset) {
+  Field& out = to.emplace_back();
+  out.name = row.name, out.words = row.words, out.type = &type, out.offset = offset;
+  out.json = row.json, out.json_unit = row.json_unit;
+  out.left_out = row.left_out, out.beside = row.beside, out.names_fields = row.names_fields, out.alone = row.alone;
+}
+void detail::add_field(std::vector<Field>& to, const GivenAs& row, const ValueType& type, decltype(Field::compute) compute) {
+  add_field(to, row, type, std::size_t{0});
+  to.back().compute = compute, to.back().row = &row;
+}
+
+namespace {
+/// Whether a value of the type may have fields inside.
+[[nodiscard]] bool holds_fields(const ValueType& type) {
+  switch (type.kind) {
+    case ValueKind::record:
+    case ValueKind::variant: return true;
+    case ValueKind::optional:
+    case ValueKind::list: return holds_fields(*type.inner);
+    default: return false;
+  }
+}
+void spell_text(const ValueType& type, void* value, const Spelling& spelled) {
+  if (type.kind == ValueKind::text) return type.set_text(value, with_fields(type.text(value), spelled));
+  for (std::size_t i = 0; type.kind == ValueKind::list && i < type.count(value); ++i)
+    spell_text(*type.inner, const_cast<void*>(type.at(value, i)), spelled);
+}
+}  // namespace
+
+void spell_fields(const ValueType& type, void* value, const Spelling& spelled) {
+  if (!holds_fields(type)) return;
+  if (type.kind == ValueKind::record) {
+    for (const Field& field : type.fields()) {
+      if (!field.is_member()) continue;
+      if (field.names_fields) spell_text(*field.type, field.in(value), spelled);
+      spell_fields(*field.type, field.in(value), spelled);
+    }
+  } else if (type.kind == ValueKind::variant) {
+    spell_fields(*type.alternatives[type.chosen(value)], const_cast<void*>(type.held(value)), spelled);
+  } else {
+    for (std::size_t i = 0; i < type.count(value); ++i) spell_fields(*type.inner, const_cast<void*>(type.at(value, i)), spelled);
+  }
+}
+
+bool same_value(const ValueType& type, const void* a, const void* b) {
+  switch (type.kind) {
+    case ValueKind::flag:
+    case ValueKind::whole:
+    case ValueKind::number: return type.number(a) == type.number(b);
+    case ValueKind::word: return type.number(a) == type.number(b);
+    case ValueKind::text: return type.text(a) == type.text(b);
+    case ValueKind::optional:
+    case ValueKind::list:
+    case ValueKind::pair:
+    case ValueKind::by_name: {
+      bool same = type.count(a) == type.count(b);
+      for (std::size_t i = 0; same && i < type.count(a); ++i) {
+        const ValueType& one = i == 1 && type.second != nullptr ? *type.second : *type.inner;
+        same = same_value(one, type.at(a, i), type.at(b, i)) && (type.name_at == nullptr || type.name_at(a, i) == type.name_at(b, i));
+      }
+      return same;
+    }
+    case ValueKind::variant:
+      return type.chosen(a) == type.chosen(b) && same_value(*type.alternatives[type.chosen(a)], type.held(a), type.held(b));
+    case ValueKind::record: break;
+    case ValueKind::other: return type.equal != nullptr && type.equal(a, b);
+  }
+  if (type.equal != nullptr) return type.equal(a, b);
+  for (const Field& field : type.fields())
+    if (field.is_member() && !same_value(*field.type, field.in(a), field.in(b))) return false;
+  return true;
+}
+
+bool same_fields(std::span<const Field> fields, const void* a, const void* b) {
+  for (const Field& field : fields)
+    if (!same_value(*field.type, field.value(a).get(), field.value(b).get())) return false;
+  return true;
+}
+
+std::optional<double> number_in(const ValueType& type, const void* value) {
+  switch (type.kind) {
+    case ValueKind::whole:
+    case ValueKind::number: return type.number(value);
+    case ValueKind::optional: return type.count(value) == 0 ? std::nullopt : number_in(*type.inner, type.at(value, 0));
+    default: return std::nullopt;
+  }
+}
+
+void check_ranges(std::span<const Field> fields, const void* request, const void* defaults) {
+  for (const Field& field : fields) {
+    const std::optional<double> value = number_in(*field.type, field.in(request));
+    if (value && !field.range.holds(*value) && value != number_in(*field.type, field.in(defaults))) refuse_range(field.name, *value, field.range);
+  }
+}
+
+}  // namespace fabricost

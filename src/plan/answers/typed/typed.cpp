@@ -1,0 +1,79 @@
+/// \file typed.cpp
+/// Values of plans as people write them: machines with a price or a day, slow ranks, the plan of a cost.
+
+#include "readings/plain_tree.hpp"
+#include "specs/tree.hpp"
+#include "text/amounts.hpp"
+
+#include <fabricost/plan/answers/compare.hpp>
+#include <fabricost/plan/answers/cost.hpp>
+#include <fabricost/plan/answers/design/project.hpp>
+#include <fabricost/plan/answers/stragglers.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+namespace fabricost {
+
+void from_text(const std::string& text, std::string_view, const Amount&, const Range&, Machines& out) {
+  out.all.assign(1, {.name = text, .value = nullptr});
+}
+
+namespace {
+/// The parts of "NAME=VALUE". \param what is said of the machine \param as its example \throws RequestError
+[[nodiscard]] std::pair<std::string, std::string> machine_and_value(const std::string& text, std::string_view option, std::string_view what,
+                                                                    std::string_view as) {
+  const auto equals = text.rfind('=');
+  if (equals == std::string::npos)
+    throw RequestError(fmt::format("{} {}: write a machine and {}, as in {}={}", option, text, what, text, as));
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+}  // namespace
+
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, OwnPrice& out) {
+  const auto [machine, dollars] = machine_and_value(text, option, "USD for a GPU-hour", "2.50");
+  out = {machine, io::number_from(dollars, option, 1e-6, 1e6)};
+}
+
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, OwnDelivery& out) {
+  const auto [machine, day] = machine_and_value(text, option, "the day on which it can be had", "2027-03");
+  out = {machine, day};
+}
+
+void from_text(const std::string& text, std::string_view, const Amount&, const Range&, TimesGiven& out) { out.file = text; }
+
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, SlowKind& out) {
+  const auto colon = text.find(':');
+  if (colon == std::string::npos)
+    throw RequestError(fmt::format("{}: \"{}\" is not SHARE:FACTOR, as in 1%:1.1", option, text.substr(0, 60)));
+  out = {io::share_of(text.substr(0, colon), option), io::number_from(text.substr(colon + 1), option, 1, 1e6)};
+}
+
+void from_text(const std::string& file, std::string_view, const Amount&, const Range&, PlannedRate& out) {
+  constexpr std::size_t max = 16 << 20;
+  const std::string text = io::read_text_file(file, max);
+  const auto refuse = [&](std::string_view what) -> RequestError {
+    return RequestError(fmt::format("{}: {}; write it with fabricost plan --train ... --json", file, what));
+  };
+  io::PlainTree json;
+  try {
+    std::size_t next = 0;
+    json = io::read_json_value(text, next, file);
+  } catch (const SpecError&) {
+    throw refuse("is not JSON");
+  }
+  const auto& layouts = json.items(json.find(json.root, "layouts"));
+  if (layouts.empty()) throw refuse("holds no layouts");
+  const auto number = [&](io::PlainTree::Id map, std::string_view key) { return json.real(json.find(map, key), std::nan("")); };
+  const double rate = number(layouts.front(), "tokens_per_s_per_gpu"), gpus = number(json.root, "gpus"), idle = number(layouts.front(), "idle_gpus");
+  const std::string_view system = json.text(json.find(json.root, "system"));
+  if (!(rate > 0)) throw refuse("layouts[0].tokens_per_s_per_gpu is missing or no number above 0");
+  if (!(gpus >= 1)) throw refuse("gpus is missing or no number above 0");
+  if (system.empty()) throw refuse("system is missing");
+  out = {std::string{system}, std::string{json.text(json.find(json.root, "model"))}, gpus, rate, fmt::format("the fastest layout of {}", file)};
+  if (idle > 0) out.idle_gpus = idle;
+}
+
+}  // namespace fabricost
