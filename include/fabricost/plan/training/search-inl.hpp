@@ -186,9 +186,7 @@ FABRICOST_BODY void TrainingSearch::price(const LayerGroup& group) {
 FABRICOST_BODY std::vector<TrainingSearch::Job> TrainingSearch::smaller_jobs(const Layout& l, double least) const {
   const long long taken = static_cast<long long>(l.tp) * l.cp * l.pp, low = least_batch(), high = most_batch();
   std::vector<Job> out;
-  for (long long replicas = std::min(q_.gpus / taken, high / l.microbatch); replicas > 0; --replicas) {
-    if (static_cast<double>(replicas * taken) < least) break;
-    if (q_.dp && *q_.dp != replicas) continue;
+  const auto add = [&](long long replicas) {
     const long long step = replicas * l.microbatch, largest = high / step * step, in_groups = high / (step * l.pp) * (step * l.pp);
     // of as many replicas the largest batch takes least time a sequence, where chunks interleave the largest in groups of pp microbatches;
     // with few microbatches a smaller one holds less in its stages
@@ -198,6 +196,16 @@ FABRICOST_BODY std::vector<TrainingSearch::Job> TrainingSearch::smaller_jobs(con
     job(largest);
     if (in_groups != largest) job(in_groups);
     for (long long batch = std::min(in_groups, (3LL * l.pp + 1) * step) - step; l.pp > 1 && batch >= low; batch -= step) job(batch);
+  };
+  const long long most = std::min(q_.gpus / taken, high / l.microbatch);
+  const auto is_tried = [&](long long replicas) { return static_cast<double>(replicas * taken) >= least && (!q_.dp || *q_.dp == replicas); };
+  if (low == high) {  // one batch, which only so many replicas divide
+    if (high % l.microbatch != 0) return out;
+    for (auto replicas = parts_of_batch_.rbegin(); replicas != parts_of_batch_.rend(); ++replicas)
+      if (*replicas <= most && high / l.microbatch % *replicas == 0 && is_tried(*replicas)) add(*replicas);
+  } else {
+    for (long long replicas = most; replicas > 0 && static_cast<double>(replicas * taken) >= least; --replicas)
+      if (is_tried(replicas)) add(replicas);
   }
   return out;
 }
@@ -211,6 +219,7 @@ FABRICOST_BODY double TrainingSearch::least_gpus(const LayerGroup& group) const 
 
 FABRICOST_BODY void TrainingSearch::price_smaller(const LayerGroup& group) {
   start(group);
+  if (least_batch() == most_batch() && parts_of_batch_.empty()) parts_of_batch_ = divisors(static_cast<int>(most_batch()), static_cast<int>(most_batch()));
   std::vector<Job> jobs;
   int stages = 0;  // of the jobs
   for (const Pipeline& pipeline : pipelines_) {

@@ -201,6 +201,7 @@ class TrainingSearch {
   double capacity_ = std::numeric_limits<double>::infinity();  ///< bytes of a GPU that may be used
   double host_ = capacity_;                                    ///< and of its share of the host's memory
   std::vector<Pipeline> pipelines_;
+  std::vector<int> parts_of_batch_;  ///< the numbers that divide the one batch which smaller jobs may have, ascending
   std::vector<Again> recomputations_;
   bool fewest_ = false, states_away_ = false;
   double fastest_ = std::numeric_limits<double>::infinity();  ///< seconds a sequence
