@@ -79,12 +79,13 @@ void choose_memory(const PlanRequest& r, Stack& stack) {
   if (r.activation_func_fp8_input_store) m.activation_input = *r.activation_func_fp8_input_store ? 1 : 2;
 }
 
-/// Scales in bytes: of a tensor none worth counting, 4 a block of 128 x 128 weights or 128 inputs, 1 for 32 values.
+/// Scales in bytes: of a tensor none worth counting, 4 a block of 128 x 128 weights or 128 inputs, 1 for 32 values. A stack that casts
+/// weights each time, or saves inputs in 16 bit, does so with every recipe.
 void choose_fp8(Fp8Recipe recipe, MemoryStack& m) {
   const bool blocks = recipe == Fp8Recipe::blockwise, micro = recipe == Fp8Recipe::mxfp8;
   m.fp8_tensor_scaled = !blocks && !micro;
-  m.fp8_weight_copies = 2 * (1 + (blocks ? 4.0 / (128 * 128) : micro ? 1.0 / 32 : 0));
-  m.fp8_input = 1 + (blocks || micro ? 1.0 / 32 : 0);
+  if (m.fp8_weight_copies > 0) m.fp8_weight_copies = 2 * (1 + (blocks ? 4.0 / (128 * 128) : micro ? 1.0 / 32 : 0));
+  if (m.fp8_input < 2) m.fp8_input = 1 + (blocks || micro ? 1.0 / 32 : 0);
 }
 
 /// Share of an exchange that stays exposed: that of a stack known to overlap it, 1 without overlap.

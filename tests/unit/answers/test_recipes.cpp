@@ -33,7 +33,7 @@ PlanRequest dense(Precision precision = Precision::fp8) {
 double term(const PlanRequest& r, const std::string& name) {
   const PlanAnswer a = answer(r);
   for (const StepTerm& one : a.layouts.front().terms)
-    if (one.name == name) return one.seconds;
+    if (one.name == name) return one.time.value();
   return 0;
 }
 double memory(const PlanRequest& r) { return answer(r).layouts.front().memory_size.value(); }
@@ -104,6 +104,27 @@ TEST_CASE("one scale a tensor takes less memory than one for 32 values, attentio
   const double scores = term(r, "compute");
   r.fp8_attention = true;
   CHECK(term(r, "compute") < scores);
+}
+
+TEST_CASE("what a stack casts each time it keeps nowhere, whatever the recipe of scales") {
+  const auto held = [](const PlanRequest& r, const std::string& what) {
+    for (const MemoryPart& part : answer(r).layouts.front().memory)
+      if (part.name == what) return part.bytes;
+    return Bytes{};
+  };
+  PlanRequest r = dense();
+  r.system = {"dgx-b200"};
+  r.tp = 1, r.pp = 1, r.zero = 1, r.recompute = Recompute::none;
+  for (const char* stack : {"torchtitan", "pytorch-2026"}) {
+    r.stack.name = stack, r.fp8_recipe.reset();
+    const Bytes weights = held(r, "weights"), activations = held(r, "activations");
+    for (const Fp8Recipe recipe : {Fp8Recipe::delayed, Fp8Recipe::blockwise, Fp8Recipe::mxfp8}) {
+      r.fp8_recipe = recipe;
+      INFO(stack << ", " << fp8_recipe_names[static_cast<std::size_t>(recipe)]);
+      CHECK(held(r, "weights") == weights);
+      CHECK(held(r, "activations") == activations);
+    }
+  }
 }
 
 TEST_CASE("modules that predict further tokens cost their layers and heads") {
@@ -284,7 +305,7 @@ TEST_CASE("the second moment is as the first, and what is not given as the stack
   const auto states = [](const PlanRequest& r) {
     const PlanAnswer a = answer(r);
     for (const MemoryPart& part : a.layouts.front().memory)
-      if (part.name == "optimizer") return part.bytes;
+      if (part.name == "optimizer") return part.bytes.value();
     return 0.0;
   };
   PlanRequest r = dense(Precision::bf16);
