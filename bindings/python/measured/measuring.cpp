@@ -70,7 +70,7 @@ void add_measuring(py::module_& module) {
           "save(self, path)\n--\n\nWrites the points as that CSV and the machine beside it (docs/reference/measured-files.md): for "
           "validate, calibrate and\ncalibrate_machine.")
       .def("__repr__", [](const MeasureAnswer& a) {
-        return fmt::format("<Measurement of {}: {} points in {:.0f} s{}>", a.title, a.rows.size(), a.seconds,
+        return fmt::format("<Measurement of {}: {} points in {:.0f} s{}>", a.title, a.rows.size(), a.time.value(),
                            a.complete ? "" : ", " + a.ended);
       });
   add_face<MeasureCall>(

@@ -44,8 +44,8 @@ constexpr double none = std::numeric_limits<double>::quiet_NaN();
   }
   for (std::size_t i = 0; i < a.objectives.size(); ++i)
     add(a.objectives[i].name, [i](const P& p) { return p.objectives[i].second.value_or(none); });
-  add("low_seconds", [](const P& p) { return p.trouble.empty() ? p.interval_seconds.first : none; });
-  add("high_seconds", [](const P& p) { return p.trouble.empty() ? p.interval_seconds.second : none; });
+  add("low_seconds", [](const P& p) { return p.trouble.empty() ? p.interval.first.value() : none; });
+  add("high_seconds", [](const P& p) { return p.trouble.empty() ? p.interval.second.value() : none; });
   add("meets", &P::meets);
   add("front", &P::front);
   add_texts("layout", &P::layout);

@@ -24,10 +24,10 @@ void add_plan(py::module_& module) {
   using W = ExplainedTerm;
   using E = PlanExplanation;
   add_answer<T>(module, "StepTerm", "One thing a step or a token is spent on.").def("__repr__", [](const T& t) {
-    return fmt::format("{}: {:.4g} s", t.name, t.seconds);
+    return fmt::format("{}: {:.4g} s", t.name, t.time.value());
   });
   add_answer<MemoryPart>(module, "MemoryPart", "One part of a GPU's memory.").def("__repr__", [](const MemoryPart& m) {
-    return fmt::format("{}: {:.2f} GiB", m.name, m.bytes / gibibyte);
+    return fmt::format("{}: {:.2f} GiB", m.name, m.bytes.value() / gibibyte);
   });
   add_answer<L>(module, "TrainingPlan", "One layout of a training job, with its step. Made by plan.")
       .property(
@@ -39,7 +39,7 @@ void add_plan(py::module_& module) {
   add_answer<S>(module, "Sensitivity", "What one change of the machine gives a training job. Made by Plans.sensitivity.")
       .def("__repr__", [](const S& s) { return fmt::format("{}: {:.4g} s, {:+.2f} %", s.change, s.step.value(), 100 * s.gain); });
   add_answer<W>(module, "ExplainedTerm", "A term of a step with its arithmetic.").def("__repr__", [](const W& w) {
-    return fmt::format("{}: {:.4g} s", w.name, w.seconds);
+    return fmt::format("{}: {:.4g} s", w.name, w.time.value());
   });
   add_answer<E>(module, "PlanExplanation", "Why a layout takes as long as it does. Made by Plans.explanation.")
       .def("__repr__", [](const E& e) { return e.against_usual; });

@@ -168,9 +168,9 @@ struct FitAnswer {
 /// A point that must not be fitted, with the reason.
 struct SetAsidePoint {
   std::string system, operation;
-  double bytes = 0;
+  Bytes bytes{};
   int ranks = 0;
-  double seconds = 0;
+  Time time{};
   std::string reason;
 
   static constexpr auto fields() {
@@ -179,7 +179,7 @@ struct SetAsidePoint {
                  gives(&A::operation, "operation", "", ""),
                  gives(&A::bytes, "bytes", "", ""),
                  gives(&A::ranks, "ranks", "", ""),
-                 gives(&A::seconds, "time_us", "", "", in_microseconds),
+                 gives(&A::time, "time_us", "", "", in_microseconds),
                  gives(&A::reason, "reason", "", "")};
   }
 };

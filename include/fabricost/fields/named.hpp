@@ -27,6 +27,7 @@ namespace fabricost {
 /// One or several counts: 4, "2,4,8", "1:64:x2" or [2, 4, 8].
 struct Counts {
   std::vector<int> values{};
+  [[nodiscard]] friend bool operator==(const Counts&, const Counts&) = default;
 };
 /// Its notation, as faces read it (field.hpp). \throws RequestError
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Counts& out);
@@ -38,6 +39,8 @@ struct Machine {
   std::vector<std::string> overrides{};  ///< applied when `name` is loaded, as by load_system; `value` already contains them
   std::string calibration{};             ///< likewise
   [[nodiscard]] explicit operator bool() const { return value != nullptr || !name.empty(); }
+  /// The same name, or the same object, with the same changes.
+  [[nodiscard]] friend bool operator==(const Machine&, const Machine&) = default;
   /// \param more_overrides \param other_calibration as load_system takes them \throws SpecError, RequestError as load_system
   [[nodiscard]] System load(const std::vector<std::string>& more_overrides = {}, KernelSets kernels = {},
                             std::string_view other_calibration = {}) const;

@@ -50,7 +50,7 @@ void add_collectives(Page& page, const TraceAnswer& a) {
 
 void add_shares(Page& page, const std::vector<StepTerm>& terms, double whole) {
   page.table({"", ">", ">"}, terms, [&](const StepTerm& term) {
-    return cells(term.name, seconds_text(term.seconds), percent(whole > 0 ? term.seconds / whole : 0, 1));
+    return cells(term.name, time_text(term.time), percent(whole > 0 ? term.time.value() / whole : 0, 1));
   });
 }
 
@@ -60,7 +60,7 @@ void add_replay(Page& page, const TraceReplay& r) {
                time_text(r.step), high > low ? fmt::format(" ({} to {})", seconds_text(low), seconds_text(high)) : "", r.ratio);
   add_shares(page, r.terms, r.step.value());
   double path = 0;
-  for (const StepTerm& term : r.path) path += term.seconds;
+  for (const StepTerm& term : r.path) path += term.time.value();
   page.section("What binds there: the chain that could not begin earlier"), add_shares(page, r.path, path);
   if (!r.changes.empty()) {
     page.add("\n");

@@ -110,13 +110,12 @@ void check(const CompareRequest& r) {
   if (c.price_kind) out.price_kind = std::string{name(*c.price_kind)};
   if (c.gpu_hour > 0) out.dollars_per_gpu_hour = c.gpu_hour;
   out.joules_per_million_tokens = c.joules;
-  out.megawatts = c.megawatts;
   if (c.joules) out.power = units::MW(c.megawatts);
   out.layout = layout_text(c, mixture);
   out.terms = listed_terms(c.terms);
   const StepTerm max = largest(out.terms);
   out.binds = max.name, out.binds_words = binds_text(c);
-  out.share = share_of({"", max.seconds}, c.terms);
+  out.share = share_of({"", max.time.value()}, c.terms);
   out.idle_gpus = c.idle_gpus;
   if (c.training && c.training->layout.gpus() < gpus) out.used_gpus = c.training->layout.gpus();
   return out;

@@ -37,9 +37,9 @@ namespace {
                        convention_flops(m, sequence, static_cast<FlopConvention>(i), scores));
     out.training_flops_per_token.emplace_back(flop_convention_names[i], std::move(one));
   }
-  out.kv_bytes_per_token = kv_bytes_per_token(m, 2);
-  out.kv_bytes_per_token_layer = m.kv_width() * 2;
-  out.kv_bytes_per_sequence = kv_bytes(m, sequence, 2);
+  out.kv_bytes_per_token = units::B(kv_bytes_per_token(m, 2));
+  out.kv_bytes_per_token_layer = units::B(m.kv_width() * 2);
+  out.kv_bytes_per_sequence = units::B(kv_bytes(m, sequence, 2));
   return out;
 }
 

@@ -29,14 +29,14 @@ namespace {
 }
 
 [[nodiscard]] std::vector<StepTerm> listed(const RlTime& t) {
-  std::vector<StepTerm> out{{"prompts", t.prompts}, {"generation", t.generation}, {"tail", t.tail}};
-  if (t.reward > 0) out.push_back({"reward", t.reward});
-  if (t.log_probs > 0) out.push_back({"log_probs", t.log_probs});
-  out.push_back({"training", t.training});
-  out.push_back({"sync", t.sync});
-  if (t.reload > 0) out.push_back({"reload", t.reload});
-  if (t.framework != 0) out.push_back({"framework", t.framework});
-  if (t.hidden > 0) out.push_back({"hidden", -t.hidden});
+  std::vector<StepTerm> out{{"prompts", units::s(t.prompts)}, {"generation", units::s(t.generation)}, {"tail", units::s(t.tail)}};
+  if (t.reward > 0) out.push_back({"reward", units::s(t.reward)});
+  if (t.log_probs > 0) out.push_back({"log_probs", units::s(t.log_probs)});
+  out.push_back({"training", units::s(t.training)});
+  out.push_back({"sync", units::s(t.sync)});
+  if (t.reload > 0) out.push_back({"reload", units::s(t.reload)});
+  if (t.framework != 0) out.push_back({"framework", units::s(t.framework)});
+  if (t.hidden > 0) out.push_back({"hidden", units::s(-t.hidden)});
   return out;
 }
 

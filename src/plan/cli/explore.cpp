@@ -175,7 +175,7 @@ void explored_text(Page& page, const ExploreAnswer& a) {
       cells.push_back(plain != nullptr ? number(*plain) : io::csv_quoted(std::get<std::string>(value)));
     }
     for (const auto& [objective, value] : point.objectives) cells.push_back(value ? number(*value) : "");
-    const auto [low, high] = point.interval_seconds;
+    const auto [low, high] = numbers_in(point.interval);
     const bool runs = point.trouble.empty();
     cells.insert(cells.end(), {runs ? number(low) : "", runs ? number(high) : "", point.meets ? "1" : "0", point.front ? "1" : "0",
                                io::csv_quoted(point.layout), io::csv_quoted(point.binds), io::csv_quoted(point.trouble)});

@@ -83,8 +83,8 @@ void text_of(Page& page, const ModelAnswer& a) {
   page.say("Forward {:.4g} GFLOP per token (causal); one more token after {:.0f}: {:.4g}.", a.forward_flops_per_token / 1e9, a.sequence,
            a.decode_flops / 1e9);
   page.section("Cache at 2 bytes a value");
-  page.line("{:.0f} B per token, {:.0f} B per layer that sees all; a sequence of {:.0f}: {:.4g} MiB", a.kv_bytes_per_token,
-            a.kv_bytes_per_token_layer, a.sequence, a.kv_bytes_per_sequence / (1 << 20));
+  page.line("{:.0f} B per token, {:.0f} B per layer that sees all; a sequence of {:.0f}: {:.4g} MiB", a.kv_bytes_per_token.value(),
+            a.kv_bytes_per_token_layer.value(), a.sequence, a.kv_bytes_per_sequence / units::MiB(1));
   if (!m.notes.empty()) page.section("Notes"), page.say(m.notes);
   page.section("Source"), page.say("{} ({})", m.source, m.confidence);
   if (!m.aliases.empty()) page.section("Also called"), page.say(joined(m.aliases));

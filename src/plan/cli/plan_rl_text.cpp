@@ -42,7 +42,7 @@ void text_of(Page& page, const RlAnswer& answer) {
   page.section("The fastest");
   const PlannedRl& best = answer.layouts.front();
   TextTable terms{"term", ">s", ">share"};
-  for (const StepTerm& t : best.terms) terms.row(t.name, figure(t.seconds), percent(t.seconds / best.iteration.value(), 1));
+  for (const StepTerm& t : best.terms) terms.row(t.name, figure(t.time.value()), percent(t.time / best.iteration, 1));
   terms.row("total", figure(best.iteration.value()));
   page.table(terms);
   page.add("\n");

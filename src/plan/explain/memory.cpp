@@ -22,7 +22,7 @@ struct Item {
 };
 
 void sort_by_size(auto& items) {
-  std::erase_if(items, [](const auto& item) { return item.bytes <= 0; });
+  std::erase_if(items, [](const auto& item) { return !(item.bytes > decltype(item.bytes){}); });
   std::stable_sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
 }
 
@@ -49,7 +49,7 @@ std::vector<Item> items_of(const MemoryUse& use, const Layout& l) {
 
 std::vector<MemoryPart> parts_of(const MemoryUse& use) {
   std::vector<MemoryPart> out;
-  for (const Item& item : items_of(use, {})) out.push_back({item.name, item.bytes});
+  for (const Item& item : items_of(use, {})) out.push_back({item.name, units::B(item.bytes)});
   sort_by_size(out);
   return out;
 }

@@ -275,9 +275,9 @@ ExplainedStep explain_step(const TrainingQuestion& question, const System& syste
   out.seconds = priced.time.seconds;
   for (const TimeTerm& term : terms_of(priced.time))
     if (std::fabs(term.seconds) > 0)
-      out.terms.push_back({std::string{term.name}, term.seconds, words.how(term.name), helps_text(term, moves)});
+      out.terms.push_back({std::string{term.name}, units::s(term.seconds), words.how(term.name), helps_text(term, moves)});
   std::stable_sort(out.terms.begin(), out.terms.end(),
-                   [](const ExplainedTerm& a, const ExplainedTerm& b) { return a.seconds > b.seconds; });
+                   [](const ExplainedTerm& a, const ExplainedTerm& b) { return a.time > b.time; });
   out.against_usual = against_usual(question, system, priced, out.usual);
   out.interval = interval_text(question, system, priced);
   return out;
@@ -300,7 +300,7 @@ std::string factor_text(const Stack& stack) {
 std::string explain(const ExplainedStep& step) {
   std::string out;
   for (const ExplainedTerm& term : step.terms) {
-    out += fmt::format("  {} {:.4g} s, {:.1f} %\n", term.name, term.seconds, 100 * term.seconds / step.seconds);
+    out += fmt::format("  {} {:.4g} s, {:.1f} %\n", term.name, term.time.value(), 100 * term.time.value() / step.seconds);
     for (const std::string& sentence : term.how) out += wrapped("    ", sentence, 98);
     if (!term.helps.empty()) out += wrapped("    ", "It moves with " + term.helps + ".", 98);
   }

@@ -136,7 +136,7 @@ void add_missing(Page& page, const std::vector<NotMeasuredAnswer>& missing) {
 
 void text_of(Page& page, const MeasureAnswer& a) {
   page.title(a.title);
-  page.title("{} points in {:.0f} s: {}, {}", a.rows.size(), a.seconds, a.file, a.machine_file);
+  page.title("{} points in {:.0f} s: {}, {}", a.rows.size(), a.time.value(), a.file, a.machine_file);
   page.title(a.system ? fmt::format("Stock system: {} ({})", *a.system, a.system_because)
                       : fmt::format("No stock system: {}; readers of the points need --system", a.system_because));
   for (const std::string& remark : a.remarks) page.add_headed(wrapped("Note: ", remark, 100));

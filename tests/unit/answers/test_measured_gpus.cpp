@@ -75,7 +75,7 @@ PlannedLayout step(const std::string& system, const Model& model, int sequence, 
 double allocated(const PlannedLayout& planned) {
   double bytes = 0;
   for (const MemoryPart& part : planned.memory)
-    if (part.name != "runtime" && part.name != "communicators" && part.name != "fragmentation") bytes += part.bytes;
+    if (part.name != "runtime" && part.name != "communicators" && part.name != "fragmentation") bytes += part.bytes.value();
   return bytes / gibi;
 }
 Recompute recompute(const std::string& word) { return word == "full" ? Recompute::full : Recompute::none; }

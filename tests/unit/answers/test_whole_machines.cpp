@@ -356,7 +356,7 @@ TEST_CASE("what waits in host memory has room there", "[answers]") {
   const PlannedLayout away = answer(r).layouts.front();
   CHECK(away.host.value_or(Bytes{}) > Bytes{});
   double sum = 0;
-  for (const MemoryPart& part : away.memory) sum += part.bytes;
+  for (const MemoryPart& part : away.memory) sum += part.bytes.value();
   CHECK(sum == Approx(away.memory_size.value()));
   r.overrides = {"host_memory=64 GB"};
   const PlanAnswer none = answer(r);

@@ -16,7 +16,7 @@ H100 = ["--system", "dgx-h100"]
 def run(*arguments, env=None, stdout=subprocess.PIPE):
     environment = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "LC_ALL", "LANG")}
     environment.update(env or {})
-    return subprocess.run([COMMAND, *map(str, arguments)], stdout=stdout, stderr=subprocess.PIPE, text=True, env=environment, timeout=60)
+    return subprocess.run([COMMAND, *map(str, arguments)], stdout=stdout, stderr=subprocess.PIPE, text=True, env=environment, timeout=600)
 
 
 class Contract(unittest.TestCase):

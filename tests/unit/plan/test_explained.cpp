@@ -116,7 +116,7 @@ TEST_CASE("Every term of a step is explained in sentences") {
     const ExplainedStep step = explain_step(q, system, best);
     double sum = 0;
     for (const ExplainedTerm& term : step.terms) {
-      sum += term.seconds;
+      sum += term.time.value();
       INFO(term.name);
       CHECK(!term.how.empty());
       for (const std::string& sentence : term.how) {

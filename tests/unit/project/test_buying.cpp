@@ -143,7 +143,7 @@ TEST_CASE("a machine's default stack is the same whichever question it is asked 
   CHECK(answer(need).layout->step.value() == Approx(planned.layouts.front().step.value()));
   ExploreRequest explore;
   explore.system = plan.system, explore.model = plan.model, explore.global_batch = 512, explore.vary = {"gpus=256"};
-  CHECK(answer(explore).points.at(0).interval_seconds.first == Approx(planned.layouts.front().interval.first.value()));
+  CHECK(answer(explore).points.at(0).interval.first.value() == Approx(planned.layouts.front().interval.first.value()));
 }
 
 TEST_CASE("a rack is whole, whichever question it is asked with, and spares are of its idle nodes first") {

@@ -20,13 +20,13 @@ RlRequest small() {
 
 double term(const PlannedRl& p, std::string_view name) {
   for (const StepTerm& t : p.terms)
-    if (t.name == name) return t.seconds;
+    if (t.name == name) return t.time.value();
   return 0;
 }
 
 double sum(const PlannedRl& p) {
   double out = 0;
-  for (const StepTerm& t : p.terms) out += t.seconds;
+  for (const StepTerm& t : p.terms) out += t.time.value();
   return out;
 }
 

@@ -70,8 +70,7 @@ struct ComparedAnswer {
   std::string precision{}, kernels{};
   std::optional<double> dollars_per_million_tokens{};
   std::optional<std::string> price_kind{};
-  std::optional<double> dollars_per_gpu_hour{}, joules_per_million_tokens{};
-  double megawatts = 0;
+  std::optional<double> dollars_per_gpu_hour{}, joules_per_million_tokens{};  ///< figures as they are quoted
   std::optional<Watts> power{};
   std::string layout{}, binds{}, binds_words{};
   double share = 0;
@@ -79,6 +78,8 @@ struct ComparedAnswer {
   int idle_gpus = 0;
   std::optional<int> used_gpus{};
   std::optional<std::string> against_usual{};
+
+  [[nodiscard]] Watts site_power() const { return power.value_or(Watts{}); }
 
   static constexpr auto fields() {
     using A = ComparedAnswer;
@@ -100,7 +101,7 @@ struct ComparedAnswer {
                  gives(&A::dollars_per_gpu_hour, "gpu_hour_usd", "dollars_per_gpu_hour", "The rent, USD; None: owned, or not known."),
                  gives(&A::joules_per_million_tokens, "joules_per_million_tokens", "joules_per_million_tokens",
                        "Of the site with cooling, J; None: not known."),
-                 gives(&A::megawatts, "megawatts", "", "Of the site with all GPUs busy, MW; 0: not known."),
+                 gives(&A::site_power, "megawatts", "", "Of the site with all GPUs busy, MW; 0: not known.", 1e6),
                  gives(&A::power, "", "watts", "Of the site with all GPUs busy, W; None: not known."),
                  gives(&A::layout, "layout", "layout", "Its best layout or deployment, in words."),
                  gives(&A::binds, "", "binds", "The largest of terms."),

@@ -178,7 +178,7 @@ struct ModelAnswer {
   std::optional<double> dense_layer_parameters{}, expert_layer_parameters{};
   double forward_flops_per_token = 0, decode_flops = 0;
   ByName<ByName<std::optional<double>>> training_flops_per_token{};
-  double kv_bytes_per_token = 0, kv_bytes_per_token_layer = 0, kv_bytes_per_sequence = 0;
+  Bytes kv_bytes_per_token{}, kv_bytes_per_token_layer{}, kv_bytes_per_sequence{};
   bool operator==(const ModelAnswer&) const = default;
 
   [[nodiscard]] const std::string& name() const { return model.name; }

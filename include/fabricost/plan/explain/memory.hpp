@@ -18,7 +18,7 @@ namespace fabricost {
 /// One part of a GPU's memory; they sum to MemoryUse::total.
 struct MemoryPart {
   std::string name{};
-  double bytes = 0;
+  Bytes bytes{};
   bool operator==(const MemoryPart&) const = default;
 };
 /// The largest first, without those that are nothing.

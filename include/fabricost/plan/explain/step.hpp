@@ -15,7 +15,7 @@ namespace fabricost {
 /// One term of a step. \see terms_of
 struct ExplainedTerm {
   std::string name;
-  double seconds = 0;
+  Time time{};
   std::vector<std::string> how;  ///< sentences
   std::string helps;             ///< "arithmetic + 10 %: -8.1 %, ..."; empty: nothing of the machine moves it by 0.5 %
   bool operator==(const ExplainedTerm&) const = default;

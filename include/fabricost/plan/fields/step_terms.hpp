@@ -13,18 +13,18 @@ namespace fabricost {
 /// One contribution to a time, identified by its name alone.
 struct StepTerm {
   std::string name{};
-  double seconds = 0;
+  Time time{};
   bool operator==(const StepTerm&) const = default;
 
   static constexpr auto fields() {
     using A = StepTerm;
-    return Table{gives(&A::name, "name", "name", "What it is."), gives(&A::seconds, "time_s", "seconds", "Its share of the time, s.")};
+    return Table{gives(&A::name, "name", "name", "What it is."), gives(&A::time, "time_s", "seconds", "Its share of the time, s.")};
   }
 };
 
 [[nodiscard]] inline std::vector<StepTerm> listed_terms(const std::vector<TimeTerm>& terms) {
   std::vector<StepTerm> out;
-  for (const TimeTerm& term : terms) out.push_back({std::string{term.name}, term.seconds});
+  for (const TimeTerm& term : terms) out.push_back({std::string{term.name}, units::s(term.seconds)});
   return out;
 }
 
@@ -32,7 +32,7 @@ struct StepTerm {
 [[nodiscard]] inline StepTerm largest(const std::vector<StepTerm>& terms) {
   StepTerm out;
   for (const StepTerm& term : terms)
-    if (out.name.empty() || term.seconds > out.seconds) out = term;
+    if (out.name.empty() || term.time > out.time) out = term;
   return out;
 }
 

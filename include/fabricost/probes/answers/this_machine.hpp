@@ -166,7 +166,7 @@ struct MeasuredRun;  ///< the content of the machine's file
 struct MeasureAnswer : ProbedMachine {
   std::vector<MeasuredPoint> rows;
   std::vector<NotMeasuredAnswer> not_measured;
-  double seconds = 0;
+  Time time{};
   bool complete = true;
   std::string ended;
   std::string file, machine_file;  ///< the command writes to them
@@ -182,7 +182,7 @@ struct MeasureAnswer : ProbedMachine {
     using M = ProbedMachine;
     return Table{gives(&M::title, "", "title", "GPUs, runtime, driver and library."),
                  gives(&A::points, "points", "", "How many were measured."),
-                 gives(&A::seconds, "seconds", "seconds", "It took."),
+                 gives(&A::time, "seconds", "seconds", "It took."),
                  gives(&A::complete, "complete", "complete", "False: a GPU was lost or the run interrupted."),
                  gives(&A::ended, "", "ended", "Why it is not complete."),
                  gives(&A::file, "file", "", "Where the points went."),

@@ -96,7 +96,7 @@ struct Planned {
 void say_against(const std::string& file, TraceAnswer& answer) {
   const Planned plan = read_plan(file);
   std::map<std::string, double, std::less<>> run;
-  for (const StepTerm& term : answer.terms) run[term.name == "other communication" ? "other" : term.name] += term.seconds;
+  for (const StepTerm& term : answer.terms) run[term.name == "other communication" ? "other" : term.name] += term.time.value();
   const auto of = [](const auto& terms, std::string_view name) {
     const auto at = terms.find(name);
     return at == terms.end() ? 0.0 : at->second;

@@ -57,10 +57,10 @@ class Page {
   void end_table() { out_ += "</table></div>\n"; }
   void terms(std::string_view title, const std::vector<StepTerm>& all) {
     double whole = 0;
-    for (const StepTerm& term : all) whole += term.seconds;
+    for (const StepTerm& term : all) whole += term.time.value();
     table({std::string{title}, "", ""});
     for (const StepTerm& term : all)
-      row({term.name, shown(term.seconds), fmt::format("{:.1f} %", whole > 0 ? 100 * term.seconds / whole : 0)});
+      row({term.name, shown(term.time), fmt::format("{:.1f} %", whole > 0 ? 100 * term.time.value() / whole : 0)});
     end_table();
   }
   /// A document becomes a part of the page.

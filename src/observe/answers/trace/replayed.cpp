@@ -70,8 +70,8 @@ void say_replay(const TraceRequest& request, const laid::Job& job, TraceMachine&
   out.assumed = exchange.assumed();
   out.ratio = out.step / answer.step;
   const double steps = 1e9 * std::max(1, job.steps);
-  for (const auto& [name, ns] : middle.path) out.path.push_back({name, ns / steps});
-  std::stable_sort(out.path.begin(), out.path.end(), [](const StepTerm& a, const StepTerm& b) { return a.seconds > b.seconds; });
+  for (const auto& [name, ns] : middle.path) out.path.push_back({name, units::s(ns / steps)});
+  std::stable_sort(out.path.begin(), out.path.end(), [](const StepTerm& a, const StepTerm& b) { return a.time > b.time; });
   const auto step_at = [&](Exchange& how, End end, laid::Without less) {
     return units::s(step_of(laid::replay(job, how.at(end), less).job).first);
   };

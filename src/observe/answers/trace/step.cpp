@@ -16,7 +16,7 @@ std::pair<double, std::vector<StepTerm>> step_of(const laid::Job& job) {
   const auto add = [&](std::string name, auto&& part) {
     double seconds = 0;
     for (const laid::Spent& one : job.spent) seconds += static_cast<double>(part(one)) / nanoseconds * share;
-    if (seconds > 0) out.second.push_back({std::move(name), seconds});
+    if (seconds > 0) out.second.push_back({std::move(name), units::s(seconds)});
     out.first += seconds;
   };
   add("compute", [](const laid::Spent& s) { return s.compute; });

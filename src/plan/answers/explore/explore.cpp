@@ -116,7 +116,7 @@ void cannot_run(ExplorePoint& out, const Space& space, const RequestError& why) 
       out.objectives.emplace_back(std::string{objective.name}, value);
       if (objective.most && !(value && objective.holds(*value))) out.meets = false;
     }
-    out.interval_seconds = {found.plan.low, found.plan.high};
+    out.interval = {units::s(found.plan.low), units::s(found.plan.high)};
     out.layout = layout_text(found.plan, space.mixture[machine]);
     const TimeTerm most = largest_term(found.plan);
     out.binds = fmt::format("{}, {:.0f} %", io::term_words(most.name), 100 * share_of(most, found.plan.terms));

@@ -56,7 +56,7 @@ constexpr std::array<std::string_view, 11> terms{"tensor",       "context",   "e
             .measure = [term](const Outcome& o, double by) {
               double own = term == "communication" ? o.exposed : 0;
               for (const StepTerm& one : o.terms)
-                if (one.name == term) own += one.seconds;
+                if (one.name == term) own += one.time.value();
               const bool moves = term == "communication" || term == "tensor" || term == "context" || term == "expert" ||
                                  term == "hand_over" || term == "data";
               return own * (moves ? by : 1) / stretched(o, by);

@@ -166,8 +166,8 @@ struct BestRun {
 [[nodiscard]] std::string takes_most(const ProjectedRun& r) {
   StepTerm max;
   for (const StepTerm& t : r.layout->terms)
-    if (t.name != "compute" && t.seconds > max.seconds) max = t;
-  return max.name.empty() ? "computing" : fmt::format("{}, {:.0f} %", io::term_words(max.name), 100 * max.seconds / r.step.value());
+    if (t.name != "compute" && t.time > max.time) max = t;
+  return max.name.empty() ? "computing" : fmt::format("{}, {:.0f} %", io::term_words(max.name), 100 * (max.time / r.step));
 }
 
 /// Machines of the catalogue, without clusters, for which the measure of choice can be known.

@@ -35,10 +35,10 @@ using varied::Varied;
 [[nodiscard]] std::string binds_words(const Outcome& o) {
   StepTerm max;
   for (const StepTerm& t : o.terms)
-    if (t.name != "compute" && t.seconds > max.seconds) max = t;
+    if (t.name != "compute" && t.time > max.time) max = t;
   const std::string idle = o.idle > 0 ? fmt::format("{} idle; ", o.idle) : "";
   if (max.name.empty()) return idle + "computing";
-  return fmt::format("{}{}, {:.0f} %", idle, io::term_words(max.name), 100 * max.seconds / o.seconds);
+  return fmt::format("{}{}, {:.0f} %", idle, io::term_words(max.name), 100 * max.time.value() / o.seconds);
 }
 
 template <class S>

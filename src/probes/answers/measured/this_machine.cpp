@@ -135,7 +135,7 @@ struct Opened {
 
 MeasureAnswer answer(const MeasureRequest& request, const MeasureWatch& watch) {
   Opened opened(request);
-  MeasureAnswer out{opened.probed(request), {}, {}, 0, true, {}, {}, {}, nullptr};
+  MeasureAnswer out{opened.probed(request), {}, {}, {}, true, {}, {}, {}, nullptr};
   if (!opened.begun(watch)) return out;
   measure::MeasureOptions options;
   options.budget = budget_of(request);
@@ -154,7 +154,7 @@ MeasureAnswer answer(const MeasureRequest& request, const MeasureWatch& watch) {
         fmt::format("nothing was measured: {}", measured.ended.empty() ? reasons(opened.tried_in_vain(measured)) : measured.ended));
   for (const measure::Row& row : measured.rows) out.rows.push_back({row});
   out.not_measured = listed_missing(measured.not_measured);
-  out.seconds = measured.seconds;
+  out.time = units::s(measured.seconds);
   out.complete = measured.complete;
   out.ended = measured.ended;
   out.made = std::make_shared<const MeasuredRun>(MeasuredRun{std::move(opened.machine),

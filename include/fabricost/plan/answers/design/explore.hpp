@@ -106,7 +106,7 @@ struct ExplorePoint {
   int number = 0;
   ByName<ExploreValue> at{};
   ByName<std::optional<double>> objectives{};
-  std::pair<double, double> interval_seconds{};
+  std::pair<Time, Time> interval{};
   std::string layout{}, binds{}, trouble{};
   bool meets = false, front = false;
   ByName<ByName<double>> elasticities{};
@@ -117,7 +117,7 @@ struct ExplorePoint {
         gives(&A::number, "number", "number", "Its place in the nested loops, from 0."),
         gives(&A::at, "at", "at", "The value of each thing varied."),
         gives(&A::objectives, "objectives", "objectives", "What counts; None: not known."),
-        gives(&A::interval_seconds, "interval_s", "interval_seconds", "(low, high), s: nine steps, or tokens, in ten should fall between."),
+        gives(&A::interval, "interval_s", "interval_seconds", "(low, high), s: nine steps, or tokens, in ten should fall between."),
         gives(&A::layout, "layout", "layout", "Its best layout or deployment, in words."),
         gives(&A::binds, "binds", "binds", "What takes most besides computing, in words."),
         gives(&A::trouble, "trouble", "trouble", "Why nothing can run; empty: something can.", 1, true),
