@@ -149,8 +149,7 @@ void read_object(const ValueType& type, py::handle given, std::string_view name,
   if (const ArgumentType* const own = special(type)) return own->read(given, name, range, out);
   switch (type.kind) {
     case ValueKind::flag: return type.set_number(out, flag(given, name) ? 1 : 0);
-    case ValueKind::whole:
-      return type.set_number(out, (amount == Amount::length ? length : whole)(given, name, range.min, range.max));
+    case ValueKind::whole: return type.set_number(out, (amount == Amount::length ? length : whole)(given, name, range.min, range.max));
     case ValueKind::number: {
       const double number = real(given, name, range.min, range.max);
       if (!range.holds(number)) refuse_range(name, number, range);
@@ -208,7 +207,8 @@ void add_common_argument_types() {
     return stack ? "'" + stack.name + "'" : "None";
   });
   add_argument_type<Routing>("Any");
-  add_argument_type<Inference>("str", true, [](const void* value) { return fmt::format("'{}'", name(static_cast<const Inference*>(value)->library)); });
+  add_argument_type<Inference>("str", true,
+                               [](const void* value) { return fmt::format("'{}'", name(static_cast<const Inference*>(value)->library)); });
   add_argument_type<std::vector<Sample>>("_Samples", false, &no_items);
 }
 
@@ -218,7 +218,8 @@ std::vector<Argument> arguments_of(std::span<const Field> fields, const void* de
     for (const Field& field : fields)
       if (field.name == name && !field.inside) order.push_back(&field);
   for (const Field& field : fields)
-    if (!field.name.empty() && !field.inside && std::find(by_place.begin(), by_place.end(), field.name) == by_place.end()) order.push_back(&field);
+    if (!field.name.empty() && !field.inside && std::find(by_place.begin(), by_place.end(), field.name) == by_place.end())
+      order.push_back(&field);
   std::vector<Argument> out;
   for (const Field* const field : order) {
     const ValueType& type = *field->type;

@@ -11,9 +11,9 @@
 #include "routing.hpp"
 
 #include <fabricost/answers/predict.hpp>
+#include <fabricost/fields/spelled.hpp>
 #include <fabricost/plan/economics/unmet.hpp>
 #include <fabricost/plan/fields/named_models.hpp>
-#include <fabricost/fields/spelled.hpp>
 
 #include <pybind11/pybind11.h>
 
@@ -50,8 +50,8 @@ void from_object(pybind11::handle given, std::string_view name, const Range&, Ro
 /// How Python gives a value of a type that is more than a number, a text or a word.
 struct ArgumentType {
   void (*read)(pybind11::handle given, std::string_view name, const Range& range, void* value) = nullptr;
-  std::string_view taken;     ///< its type in the stub
-  bool none = true;           ///< None selects the default
+  std::string_view taken;                                    ///< its type in the stub
+  bool none = true;                                          ///< None selects the default
   std::string (*default_text)(const void* value) = nullptr;  ///< in Python's notation; null: None
 };
 /// Those of the module, by type.
@@ -102,8 +102,10 @@ struct Argument {
   bool true_by_default = false;
   Range range{};  ///< of a count, its default too
 };
-/// The arguments of a request: its fields with a name that are not inside another, those of `by_place` first, then in the order of the table.
-[[nodiscard]] std::vector<Argument> arguments_of(std::span<const Field> fields, const void* defaults, std::span<const std::string_view> by_place);
+/// The arguments of a request: its fields with a name that are not inside another, those of `by_place` first, then in the order of the
+/// table.
+[[nodiscard]] std::vector<Argument> arguments_of(std::span<const Field> fields, const void* defaults,
+                                                 std::span<const std::string_view> by_place);
 template <HasFields Request>
 [[nodiscard]] std::vector<Argument> arguments_of() {
   std::span<const std::string_view> by_place;
@@ -195,7 +197,8 @@ void add_properties(pybind11::handle type, std::span<const Field> fields, std::s
 template <HasFields Answer, class Class>
 [[nodiscard]] std::size_t shift_of() {
   const Class& object = one_of<Class>();
-  return static_cast<std::size_t>(reinterpret_cast<const char*>(static_cast<const Answer*>(&object)) - reinterpret_cast<const char*>(&object));
+  return static_cast<std::size_t>(reinterpret_cast<const char*>(static_cast<const Answer*>(&object)) -
+                                  reinterpret_cast<const char*>(&object));
 }
 
 /// A value without a class of its own in Python: a dict with the names of its table.

@@ -62,9 +62,8 @@ struct Record {
   const py::detail::type_info* type;
 
   [[nodiscard]] bool same(const void* a, const void* b) const {
-    return std::all_of(members.begin(), members.end(), [&](const Member& m) {
-      return !m.compared || same_value(*m.type, place_of(a, m), place_of(b, m));
-    });
+    return std::all_of(members.begin(), members.end(),
+                       [&](const Member& m) { return !m.compared || same_value(*m.type, place_of(a, m), place_of(b, m)); });
   }
   /// All members and, with `kept`, the source of the record.
   [[nodiscard]] py::tuple values(const void* record, bool kept) const {

@@ -16,13 +16,15 @@ namespace {
 
 [[nodiscard]] const py::detail::type_info* class_of(const ValueType& type) { return py::detail::get_type_info(*type.id); }
 
-[[nodiscard]] const ValueType& part(const ValueType& type, std::size_t i) { return i == 1 && type.second != nullptr ? *type.second : *type.inner; }
+[[nodiscard]] const ValueType& part(const ValueType& type, std::size_t i) {
+  return i == 1 && type.second != nullptr ? *type.second : *type.inner;
+}
 
 [[nodiscard]] py::object instance_of(const ValueType& type, const void* value) {
   const auto* const known = class_of(type);
   if (known == nullptr || type.copy == nullptr) throw py::cast_error(fmt::format("no class of Python is made for {}", type.id->name()));
-  return py::reinterpret_steal<py::object>(py::detail::type_caster_generic::cast(type.copy(value), py::return_value_policy::take_ownership, {},
-                                                                                 known, nullptr, nullptr, nullptr));
+  return py::reinterpret_steal<py::object>(py::detail::type_caster_generic::cast(type.copy(value), py::return_value_policy::take_ownership,
+                                                                                 {}, known, nullptr, nullptr, nullptr));
 }
 
 template <class Sequence>
@@ -46,7 +48,8 @@ py::object object_of(const ValueType& type, const void* value) {
     case ValueKind::pair: return sequence_of<py::tuple>(type, value);
     case ValueKind::by_name: {
       py::dict out;
-      for (std::size_t i = 0; i < type.count(value); ++i) out[text_object(type.name_at(value, i))] = object_of(*type.inner, type.at(value, i));
+      for (std::size_t i = 0; i < type.count(value); ++i)
+        out[text_object(type.name_at(value, i))] = object_of(*type.inner, type.at(value, i));
       return out;
     }
     case ValueKind::variant: return object_of(*type.alternatives[type.chosen(value)], type.held(value));

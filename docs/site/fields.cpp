@@ -1,32 +1,32 @@
 // Tables of the reference pages, from the fields: "@name" and a Markdown table, for each request, answer and row. fields.py reads them.
-#include <fabricost/plan/answers/compare.hpp>
 #include <fabricost/answers/constants.hpp>
+#include <fabricost/answers/moe.hpp>
+#include <fabricost/answers/predict.hpp>
+#include <fabricost/answers/share.hpp>
+#include <fabricost/answers/show.hpp>
+#include <fabricost/answers/sweep.hpp>
+#include <fabricost/answers/systems.hpp>
+#include <fabricost/answers/transfer.hpp>
+#include <fabricost/answers/tune.hpp>
+#include <fabricost/fields/field.hpp>
+#include <fabricost/observe/answers/diagnose.hpp>
+#include <fabricost/observe/answers/topo.hpp>
+#include <fabricost/observe/answers/trace.hpp>
+#include <fabricost/plan/answers/compare.hpp>
 #include <fabricost/plan/answers/cost.hpp>
 #include <fabricost/plan/answers/design/explore.hpp>
 #include <fabricost/plan/answers/design/need.hpp>
 #include <fabricost/plan/answers/design/project.hpp>
-#include <fabricost/observe/answers/diagnose.hpp>
 #include <fabricost/plan/answers/goodput.hpp>
 #include <fabricost/plan/answers/models.hpp>
-#include <fabricost/answers/moe.hpp>
 #include <fabricost/plan/answers/pipeline.hpp>
 #include <fabricost/plan/answers/plan.hpp>
-#include <fabricost/answers/predict.hpp>
 #include <fabricost/plan/answers/rl.hpp>
 #include <fabricost/plan/answers/serve.hpp>
-#include <fabricost/answers/share.hpp>
-#include <fabricost/answers/show.hpp>
 #include <fabricost/plan/answers/stragglers.hpp>
-#include <fabricost/answers/sweep.hpp>
-#include <fabricost/answers/systems.hpp>
-#include <fabricost/probes/answers/this_machine.hpp>
-#include <fabricost/observe/answers/topo.hpp>
-#include <fabricost/observe/answers/trace.hpp>
-#include <fabricost/answers/transfer.hpp>
-#include <fabricost/answers/tune.hpp>
 #include <fabricost/plan/evaluation/calibrate.hpp>
 #include <fabricost/plan/evaluation/validate.hpp>
-#include <fabricost/fields/field.hpp>
+#include <fabricost/probes/answers/this_machine.hpp>
 #include <fabricost/refusal.hpp>
 
 #include <fmt/format.h>
@@ -91,8 +91,9 @@ void print_request(std::string_view name, std::span<const Field> fields, const v
   for (const Field& field : fields) {
     if (field.option.empty() && field.name.empty()) continue;
     fmt::print("| {} | {} | {} | {} | {} |\n",
-               code(fmt::format("{}{}{}", field.option, field.kind <= " " ? "" : " ", field.kind <= " " ? "" : field.kind)), code(field.name),
-               cell(default_text(*field.type, field.in(defaults))), range_text(field.range, field.amount), cell(field.words));
+               code(fmt::format("{}{}{}", field.option, field.kind <= " " ? "" : " ", field.kind <= " " ? "" : field.kind)),
+               code(field.name), cell(default_text(*field.type, field.in(defaults))), range_text(field.range, field.amount),
+               cell(field.words));
   }
 }
 

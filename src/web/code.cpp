@@ -65,7 +65,8 @@ template <class Each>
 }
 [[nodiscard]] std::vector<std::string> slow_text(const void* value, std::string_view form) {
   std::vector<std::string> out;
-  for (const SlowKind& one : *static_cast<const std::vector<SlowKind>*>(value)) out.push_back(fmt::format(fmt::runtime(form), one.share, one.factor));
+  for (const SlowKind& one : *static_cast<const std::vector<SlowKind>*>(value))
+    out.push_back(fmt::format(fmt::runtime(form), one.share, one.factor));
   return out;
 }
 
@@ -107,7 +108,8 @@ template <class Each>
   if (type.kind == ValueKind::word)
     return optional ? fmt::format(" = fabricost::worded<decltype(request.{})::value_type>({})", name, python)
                     : fmt::format(" = *fabricost::worded<decltype(request.{})>({})", name, python);
-  if (!optional && (is<Machine>(type) || is<NamedModel>(type) || is<NamedStack>(type))) return ".name = " + literal(joined_text_in(given, {}));
+  if (!optional && (is<Machine>(type) || is<NamedModel>(type) || is<NamedStack>(type)))
+    return ".name = " + literal(joined_text_in(given, {}));
   if (is<Counts>(field)) return fmt::format(".values = {{{}}}", fmt::join(static_cast<const Counts*>(value)->values, ", "));
   if (optional && is<std::vector<Bytes>>(type)) {
     std::vector<std::string> sizes = numbers_text(type, field.at(value, 0));

@@ -66,16 +66,16 @@ void add_type(Json& out, const ValueType& field) {
   else if (is<NamedStack>(type))
     add_choice(out, stack_names());
   else
-    out["type"] = is<Machine>(type)                                         ? "machine"
-                  : is<std::vector<Machine>>(type) || is<Machines>(type)    ? "machines"
-                  : is<NamedModel>(type)                                    ? "model"
-                  : is<std::filesystem::path>(type) || is<Sample>(type)     ? "file"
-                  : is<std::vector<Sample>>(type)                           ? "files"
-                  : type.kind == ValueKind::flag                            ? "flag"
-                  : is_number(type)                                         ? "number"
-                  : is<Counts>(type)                                        ? "counts"
-                  : type.kind == ValueKind::list && !sizes                  ? "texts"
-                                                                            : "text";
+    out["type"] = is<Machine>(type)                                      ? "machine"
+                  : is<std::vector<Machine>>(type) || is<Machines>(type) ? "machines"
+                  : is<NamedModel>(type)                                 ? "model"
+                  : is<std::filesystem::path>(type) || is<Sample>(type)  ? "file"
+                  : is<std::vector<Sample>>(type)                        ? "files"
+                  : type.kind == ValueKind::flag                         ? "flag"
+                  : is_number(type)                                      ? "number"
+                  : is<Counts>(type)                                     ? "counts"
+                  : type.kind == ValueKind::list && !sizes               ? "texts"
+                                                                         : "text";
 }
 
 [[nodiscard]] Json default_of(const Field& field, const void* defaults) {
@@ -90,7 +90,8 @@ void add_type(Json& out, const ValueType& field) {
   }
   if (type.kind != ValueKind::whole && type.kind != ValueKind::number) return nullptr;
   const double number = type.number(value);
-  return field.range.holds(number) && std::isfinite(number) ? Json(faces::as_typed(fmt::format("{}", number), field.amount)) : Json(nullptr);
+  return field.range.holds(number) && std::isfinite(number) ? Json(faces::as_typed(fmt::format("{}", number), field.amount))
+                                                            : Json(nullptr);
 }
 
 }  // namespace

@@ -89,7 +89,8 @@ void add_validation(py::module_& module) {
                 "unit), low, high, error (predicted / measured - 1), skipped (why there is none, or nothing).",
                 records_array)
       .def(
-          "to_pandas", [](const WorkloadsAnswer& w) { return frame_of(figures_of(w)); }, "to_pandas(self)\n--\n\nrows as a pandas.DataFrame.")
+          "to_pandas", [](const WorkloadsAnswer& w) { return frame_of(figures_of(w)); },
+          "to_pandas(self)\n--\n\nrows as a pandas.DataFrame.")
       .def(
           "__len__", [](const WorkloadsAnswer& w) { return w.report.rows.size(); }, "Number of rows.")
       .def("__repr__",

@@ -175,12 +175,9 @@ struct SetAsidePoint {
 
   static constexpr auto fields() {
     using A = SetAsidePoint;
-    return Table{gives(&A::system, "system", "", ""),
-                 gives(&A::operation, "operation", "", ""),
-                 gives(&A::bytes, "bytes", "", ""),
-                 gives(&A::ranks, "ranks", "", ""),
-                 gives(&A::time, "time_us", "", "", in_microseconds),
-                 gives(&A::reason, "reason", "", "")};
+    return Table{
+        gives(&A::system, "system", "", ""), gives(&A::operation, "operation", "", ""),           gives(&A::bytes, "bytes", "", ""),
+        gives(&A::ranks, "ranks", "", ""),   gives(&A::time, "time_us", "", "", in_microseconds), gives(&A::reason, "reason", "", "")};
   }
 };
 

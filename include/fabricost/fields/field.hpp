@@ -1,6 +1,7 @@
 #pragma once
 /// \file field.hpp
-/// The fields of a struct as faces walk them at run time: the row of its table, where its value stands in the struct, and what its type allows.
+/// The fields of a struct as faces walk them at run time: the row of its table, where its value stands in the struct, and what its type
+/// allows.
 ///
 /// fields_of<CostRequest>() is a span of Field. A face reads, writes and prints a value through the ValueType of its field, so that no face
 /// is compiled once a question.
@@ -48,8 +49,8 @@ struct ValueType {
   ValueKind kind = ValueKind::other;
   bool quantity = false;  ///< a number with a type of units.hpp
   const std::type_info* id = nullptr;
-  const ValueType* inner = nullptr;   ///< of what an optional, a list or a ByName holds; the first of a pair
-  const ValueType* second = nullptr;  ///< of a pair
+  const ValueType* inner = nullptr;           ///< of what an optional, a list or a ByName holds; the first of a pair
+  const ValueType* second = nullptr;          ///< of a pair
   std::span<const std::string_view> words{};  ///< of an enumeration that requests name
   std::string_view what{};                    ///< "an operation"
   std::span<const Field> (*fields)() = nullptr;
@@ -57,17 +58,17 @@ struct ValueType {
   void (*set_number)(void*, double) = nullptr;
   std::string_view (*text)(const void*) = nullptr;  ///< of text and word
   void (*set_text)(void*, std::string_view) = nullptr;
-  bool (*set_word)(void*, std::string_view) = nullptr;           ///< false: it is none of the words
-  std::size_t (*count)(const void*) = nullptr;                   ///< of optional, list, pair, by_name
-  const void* (*at)(const void*, std::size_t) = nullptr;         ///< likewise
+  bool (*set_word)(void*, std::string_view) = nullptr;              ///< false: it is none of the words
+  std::size_t (*count)(const void*) = nullptr;                      ///< of optional, list, pair, by_name
+  const void* (*at)(const void*, std::size_t) = nullptr;            ///< likewise
   std::string_view (*name_at)(const void*, std::size_t) = nullptr;  ///< of by_name
-  void* (*add)(void*) = nullptr;                                 ///< an empty one of an optional or at the end of a list; its address
-  void* (*add_named)(void*, std::string_view) = nullptr;         ///< the same at the end of by_name
-  void (*clear)(void*) = nullptr;                                ///< of optional, list, by_name
-  std::span<const ValueType* const> alternatives{};              ///< of a variant
-  std::size_t (*chosen)(const void*) = nullptr;                  ///< its place among them
-  const void* (*held)(const void*) = nullptr;                    ///< and what it holds
-  void* (*choose)(void*, std::size_t) = nullptr;                 ///< makes it an empty one of that place; its address
+  void* (*add)(void*) = nullptr;                                    ///< an empty one of an optional or at the end of a list; its address
+  void* (*add_named)(void*, std::string_view) = nullptr;            ///< the same at the end of by_name
+  void (*clear)(void*) = nullptr;                                   ///< of optional, list, by_name
+  std::span<const ValueType* const> alternatives{};                 ///< of a variant
+  std::size_t (*chosen)(const void*) = nullptr;                     ///< its place among them
+  const void* (*held)(const void*) = nullptr;                       ///< and what it holds
+  void* (*choose)(void*, std::size_t) = nullptr;                    ///< makes it an empty one of that place; its address
   bool (*absent)(const void*) = nullptr;
   bool (*equal)(const void*, const void*) = nullptr;  ///< of record and other, where the type has ==
   void* (*copy)(const void*) = nullptr;               ///< of record and other, by new
@@ -131,27 +132,43 @@ concept HasView = requires(const T& value) {
   { value.view() } -> std::convertible_to<std::string_view>;
 };
 template <class T>
-concept HasWords = std::is_enum_v<T> && requires(T value) { words_of(value); };
+concept HasWords = std::is_enum_v<T> && requires(T value) {
+  words_of(value);
+};
 
 template <class T>
 [[nodiscard]] consteval ValueKind kind_of() {
-  if constexpr (std::same_as<T, bool>) return ValueKind::flag;
-  else if constexpr (std::integral<T>) return ValueKind::whole;
-  else if constexpr (std::floating_point<T> || is_quantity<T>) return ValueKind::number;
-  else if constexpr (std::is_enum_v<T>) return ValueKind::word;
+  if constexpr (std::same_as<T, bool>)
+    return ValueKind::flag;
+  else if constexpr (std::integral<T>)
+    return ValueKind::whole;
+  else if constexpr (std::floating_point<T> || is_quantity<T>)
+    return ValueKind::number;
+  else if constexpr (std::is_enum_v<T>)
+    return ValueKind::word;
   else if constexpr (HasView<T> || std::same_as<T, std::string> || std::same_as<T, std::filesystem::path> ||
-                     std::convertible_to<T, std::string_view>) return ValueKind::text;
-  else if constexpr (IsOptional<T>) return ValueKind::optional;
-  else if constexpr (is_by_name<T>) return ValueKind::by_name;
-  else if constexpr (HasFields<T>) return ValueKind::record;
-  else if constexpr (is_vector<T> && !std::same_as<T, std::vector<bool>>) return ValueKind::list;
-  else if constexpr (IsPair<T>) return ValueKind::pair;
-  else if constexpr (is_variant<T>) return ValueKind::variant;
-  else return ValueKind::other;
+                     std::convertible_to<T, std::string_view>)
+    return ValueKind::text;
+  else if constexpr (IsOptional<T>)
+    return ValueKind::optional;
+  else if constexpr (is_by_name<T>)
+    return ValueKind::by_name;
+  else if constexpr (HasFields<T>)
+    return ValueKind::record;
+  else if constexpr (is_vector<T> && !std::same_as<T, std::vector<bool>>)
+    return ValueKind::list;
+  else if constexpr (IsPair<T>)
+    return ValueKind::pair;
+  else if constexpr (is_variant<T>)
+    return ValueKind::variant;
+  else
+    return ValueKind::other;
 }
 
 template <class T>
-[[nodiscard]] const T& as(const void* value) { return *static_cast<const T*>(value); }
+[[nodiscard]] const T& as(const void* value) {
+  return *static_cast<const T*>(value);
+}
 
 template <HasWords E>
 inline constexpr auto words_of_type = words_of(E{});
@@ -171,13 +188,11 @@ template <class T>
 constexpr void fill_scalar(ValueType& out) {
   if constexpr (kind_of<T>() == ValueKind::word) {
     out.number = [](const void* value) { return static_cast<double>(as<T>(value)); };
-    if constexpr (requires(T value) { name(value); })
-      out.text = [](const void* value) -> std::string_view { return name(as<T>(value)); };
+    if constexpr (requires(T value) { name(value); }) out.text = [](const void* value) -> std::string_view { return name(as<T>(value)); };
     if constexpr (HasWords<T>) {
       out.words = words_of_type<T>.names;
       out.what = words_of_type<T>.what;
-      if (out.text == nullptr)
-        out.text = [](const void* value) { return words_of_type<T>.names[static_cast<std::size_t>(as<T>(value))]; };
+      if (out.text == nullptr) out.text = [](const void* value) { return words_of_type<T>.names[static_cast<std::size_t>(as<T>(value))]; };
       out.set_word = [](void* value, std::string_view text) {
         const std::optional<T> found = worded<T>(text);
         if (found) *static_cast<T*>(value) = *found;
@@ -198,9 +213,12 @@ constexpr void fill_scalar(ValueType& out) {
 template <class T>
 constexpr void fill_text(ValueType& out) {
   out.text = [](const void* value) -> std::string_view {
-    if constexpr (HasView<T>) return as<T>(value).view();
-    else if constexpr (std::same_as<T, std::filesystem::path>) return as<T>(value).native();
-    else return as<T>(value);
+    if constexpr (HasView<T>)
+      return as<T>(value).view();
+    else if constexpr (std::same_as<T, std::filesystem::path>)
+      return as<T>(value).native();
+    else
+      return as<T>(value);
   };
   if constexpr (std::constructible_from<T, std::string>)
     out.set_text = [](void* value, std::string_view text) { *static_cast<T*>(value) = T{std::string{text}}; };
@@ -214,7 +232,9 @@ constexpr void fill_container(ValueType& out) {
     out.inner = &value_type<typename T::first_type>;
     out.second = &value_type<typename T::second_type>;
     out.count = [](const void*) { return std::size_t{2}; };
-    out.at = [](const void* value, std::size_t i) -> const void* { return i == 0 ? static_cast<const void*>(&as<T>(value).first) : &as<T>(value).second; };
+    out.at = [](const void* value, std::size_t i) -> const void* {
+      return i == 0 ? static_cast<const void*>(&as<T>(value).first) : &as<T>(value).second;
+    };
   } else if constexpr (kind == ValueKind::optional) {
     out.inner = &value_type<typename T::value_type>;
     out.count = [](const void* value) { return std::size_t{as<T>(value).has_value()}; };
@@ -240,9 +260,9 @@ constexpr void fill_container(ValueType& out) {
     out.inner = &value_type<One>;
     out.count = [](const void* value) { return static_cast<std::size_t>(as<T>(value).size()); };
     out.at = [](const void* value, std::size_t i) -> const void* { return &*(as<T>(value).begin() + static_cast<std::ptrdiff_t>(i)); };
-    if constexpr (requires(T& list) { list.emplace_back(); })
+    if constexpr (requires(T & list) { list.emplace_back(); })
       out.add = [](void* value) -> void* { return &static_cast<T*>(value)->emplace_back(); };
-    else if constexpr (requires(T& list, One one) { list.add(one); })
+    else if constexpr (requires(T & list, One one) { list.add(one); })
       out.add = [](void* value) -> void* {
         T& list = *static_cast<T*>(value);
         list.add(One{});
@@ -265,9 +285,8 @@ constexpr void fill_variant(ValueType& out) {
   out.held = [](const void* value) { return std::visit([](const auto& one) -> const void* { return &one; }, as<T>(value)); };
   out.choose = [](void* value, std::size_t place) {
     T& variant = *static_cast<T*>(value);
-    [&]<std::size_t... i>(std::index_sequence<i...> /*places*/) {
-      (void)((i == place && (variant.template emplace<i>(), true)) || ...);
-    }(std::make_index_sequence<std::variant_size_v<T>>{});
+    [&]<std::size_t... i>(std::index_sequence<i...> /*places*/) { (void)((i == place && (variant.template emplace<i>(), true)) || ...); }
+    (std::make_index_sequence<std::variant_size_v<T>>{});
     return std::visit([](auto& one) -> void* { return &one; }, variant);
   };
 }
@@ -278,8 +297,8 @@ constexpr void fill_struct(ValueType& out) {
   if constexpr (kind_of<T>() == ValueKind::variant)
     fill_variant<T>(out);
   else if constexpr (requires(const T& value) {
-                  { value == value } -> std::convertible_to<bool>;
-                })
+                       { value == value } -> std::convertible_to<bool>;
+                     })
     out.equal = [](const void* a, const void* b) -> bool { return as<T>(a) == as<T>(b); };
   if constexpr (std::copyable<T>) {
     out.copy = [](const void* value) -> void* { return new T(as<T>(value)); };
@@ -292,10 +311,14 @@ template <class T>
 constexpr ValueType make_value_type() {
   ValueType out{.kind = kind_of<T>(), .id = &typeid(T)};
   constexpr ValueKind kind = kind_of<T>();
-  if constexpr (kind <= ValueKind::number || kind == ValueKind::word) fill_scalar<T>(out);
-  else if constexpr (kind == ValueKind::text) fill_text<T>(out);
-  else if constexpr (kind >= ValueKind::optional && kind <= ValueKind::by_name) fill_container<T>(out);
-  else fill_struct<T>(out);
+  if constexpr (kind <= ValueKind::number || kind == ValueKind::word)
+    fill_scalar<T>(out);
+  else if constexpr (kind == ValueKind::text)
+    fill_text<T>(out);
+  else if constexpr (kind >= ValueKind::optional && kind <= ValueKind::by_name)
+    fill_container<T>(out);
+  else
+    fill_struct<T>(out);
   if constexpr (requires(const std::string& text, std::string_view option, const Amount& amount, const Range& range, T& value) {
                   from_text(text, option, amount, range, value);
                 })
@@ -374,7 +397,8 @@ std::span<const Field> fields_of() {
 }
 
 /// Reads a value from a text, in the notation of its type and amount. \param option the field, for messages \throws RequestError
-void parse_value(const ValueType& type, const std::string& text, std::string_view option, const Amount& amount, const Range& range, void* out);
+void parse_value(const ValueType& type, const std::string& text, std::string_view option, const Amount& amount, const Range& range,
+                 void* out);
 /// Equal in every part; records without == of their own in every member of their table.
 [[nodiscard]] bool same_value(const ValueType& type, const void* a, const void* b);
 /// Equal in every value of a table, those of member functions too; other members, kept for texts, are not compared.

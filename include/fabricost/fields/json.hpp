@@ -11,9 +11,9 @@
 
 #include <cmath>
 #include <ostream>
+#include <span>
 #include <stdexcept>
 #include <string>
-#include <span>
 #include <string_view>
 #include <utility>
 
@@ -87,7 +87,8 @@ inline Json json_value(const ValueType& type, const void* value, const JsonUnit&
     case ValueKind::pair: return listed();
     case ValueKind::by_name: {
       Json out = Json::object();
-      for (std::size_t i = 0; i < type.count(value); ++i) out[std::string{type.name_at(value, i)}] = json_value(*type.inner, type.at(value, i), unit);
+      for (std::size_t i = 0; i < type.count(value); ++i)
+        out[std::string{type.name_at(value, i)}] = json_value(*type.inner, type.at(value, i), unit);
       return out;
     }
     case ValueKind::record: return object_of(type.fields(), value);

@@ -206,9 +206,10 @@ void add_face(CLI::App& app, Runner& runner, const char* name, const char* words
     return output_of<Request>(o.typed, o.json, terminal, text_of,
                               [&](const auto& found, const auto&) { write_given(o.typed, found, files...); });
   };
-  add_command<Request>(app, runner, name, words, footer, job, "Print JSON", [files...]([[maybe_unused]] CLI::App& sub, [[maybe_unused]] GivenOptions& o) {
-    (Runner::output(*sub.add_option(std::string{files.option}, o.typed.texts[files.option], files.words)->option_text("FILE")), ...);
-  });
+  add_command<Request>(
+      app, runner, name, words, footer, job, "Print JSON", [files...]([[maybe_unused]] CLI::App& sub, [[maybe_unused]] GivenOptions& o) {
+        (Runner::output(*sub.add_option(std::string{files.option}, o.typed.texts[files.option], files.words)->option_text("FILE")), ...);
+      });
 }
 
 /// One of several questions behind one subcommand.

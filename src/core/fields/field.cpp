@@ -105,7 +105,8 @@ std::optional<double> number_in(const ValueType& type, const void* value) {
 void check_ranges(std::span<const Field> fields, const void* request, const void* defaults) {
   for (const Field& field : fields) {
     const std::optional<double> value = number_in(*field.type, field.in(request));
-    if (value && !field.range.holds(*value) && value != number_in(*field.type, field.in(defaults))) refuse_range(field.name, *value, field.range);
+    if (value && !field.range.holds(*value) && value != number_in(*field.type, field.in(defaults)))
+      refuse_range(field.name, *value, field.range);
   }
 }
 

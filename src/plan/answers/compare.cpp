@@ -4,11 +4,11 @@
 #include "answers/typed/own_machines.hpp"
 #include "text/short_text.hpp"
 
+#include <fabricost/explain/assumed.hpp>
 #include <fabricost/fields/field.hpp>
 #include <fabricost/plan/answers/compare.hpp>
 #include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/plan/answers/serve.hpp>
-#include <fabricost/explain/assumed.hpp>
 #include <fabricost/plan/explain/step.hpp>
 #include <fabricost/plan/specs/prices.hpp>
 

@@ -6,10 +6,10 @@
 #include "text/amounts.hpp"
 
 #include <fabricost/fields/field.hpp>
+#include <fabricost/hardware/machine_size.hpp>
 #include <fabricost/plan/answers/design/need.hpp>
 #include <fabricost/plan/answers/design/project.hpp>
 #include <fabricost/plan/economics/unmet.hpp>
-#include <fabricost/hardware/machine_size.hpp>
 #include <fabricost/plan/specs/prices.hpp>
 #include <fabricost/plan/training/idle_gpus.hpp>
 

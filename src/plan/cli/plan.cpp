@@ -2,8 +2,8 @@
 /// fabricost plan: --train, --serve and --rl, three questions that share options.
 
 #include "cli/face.hpp"
-#include "cli/subcommands.hpp"
 #include "cli/plan_text.hpp"
+#include "cli/subcommands.hpp"
 
 #include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/plan/answers/rl.hpp>

@@ -276,8 +276,7 @@ ExplainedStep explain_step(const TrainingQuestion& question, const System& syste
   for (const TimeTerm& term : terms_of(priced.time))
     if (std::fabs(term.seconds) > 0)
       out.terms.push_back({std::string{term.name}, units::s(term.seconds), words.how(term.name), helps_text(term, moves)});
-  std::stable_sort(out.terms.begin(), out.terms.end(),
-                   [](const ExplainedTerm& a, const ExplainedTerm& b) { return a.time > b.time; });
+  std::stable_sort(out.terms.begin(), out.terms.end(), [](const ExplainedTerm& a, const ExplainedTerm& b) { return a.time > b.time; });
   out.against_usual = against_usual(question, system, priced, out.usual);
   out.interval = interval_text(question, system, priced);
   return out;

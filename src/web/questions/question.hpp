@@ -41,7 +41,12 @@ inline constexpr auto as_fields = [](const auto& found) -> Json {
 
 template <HasFields Request, auto shown = as_fields>
 [[nodiscard]] Question question(std::string_view name, std::string_view command, std::string_view python, std::string_view record) {
-  return {name, command, python, record, &fields_of<Request>, []() -> std::shared_ptr<void> { return std::make_shared<Request>(); },
+  return {name,
+          command,
+          python,
+          record,
+          &fields_of<Request>,
+          []() -> std::shared_ptr<void> { return std::make_shared<Request>(); },
           [](const void* request, const Spelling& spelled) {
             auto found = answer(*static_cast<const Request*>(request));
             spell_fields(found, spelled);

@@ -6,21 +6,21 @@
 #include <fabricost/answers/calibrate.hpp>
 #include <fabricost/answers/moe.hpp>
 #include <fabricost/answers/share.hpp>
+#include <fabricost/answers/sweep.hpp>
+#include <fabricost/answers/transfer.hpp>
 #include <fabricost/answers/tune.hpp>
 #include <fabricost/observe/answers/diagnose.hpp>
 #include <fabricost/observe/answers/trace.hpp>
-#include <fabricost/plan/answers/models.hpp>
 #include <fabricost/plan/answers/compare.hpp>
 #include <fabricost/plan/answers/cost.hpp>
 #include <fabricost/plan/answers/design/explore.hpp>
 #include <fabricost/plan/answers/design/need.hpp>
 #include <fabricost/plan/answers/goodput.hpp>
+#include <fabricost/plan/answers/models.hpp>
 #include <fabricost/plan/answers/pipeline.hpp>
 #include <fabricost/plan/answers/rl.hpp>
 #include <fabricost/plan/answers/serve.hpp>
 #include <fabricost/plan/answers/stragglers.hpp>
-#include <fabricost/answers/sweep.hpp>
-#include <fabricost/answers/transfer.hpp>
 
 #include <algorithm>
 #include <array>
@@ -45,9 +45,9 @@ std::vector<Asked> asked() {
   return {{fields_of<Requests>(), std::make_shared<Requests>()}...};
 }
 std::vector<Asked> all_asked() {
-  return asked<PredictRequest, SweepRequest, CrossoversRequest, PlanRequest, ServeRequest, RlRequest, CompareRequest, CostRequest, NeedRequest,
-               NeedServeRequest, NeedMachineRequest, ProjectRequest, GoodputRequest, StragglersRequest, PipelineRequest, StorageRequest,
-               AccessRequest, IncastRequest, ExploreRequest, ExploreServeRequest>();
+  return asked<PredictRequest, SweepRequest, CrossoversRequest, PlanRequest, ServeRequest, RlRequest, CompareRequest, CostRequest,
+               NeedRequest, NeedServeRequest, NeedMachineRequest, ProjectRequest, GoodputRequest, StragglersRequest, PipelineRequest,
+               StorageRequest, AccessRequest, IncastRequest, ExploreRequest, ExploreServeRequest>();
 }
 const ValueType& bare(const Field& field) { return field.type->kind == ValueKind::optional ? *field.type->inner : *field.type; }
 
@@ -103,9 +103,11 @@ void list_plain_numbers(const ValueType& type, std::set<const ValueType*>& seen,
   for (const Field& field : type.fields()) {
     const ValueType* number = field.type;
     while (number->inner != nullptr) number = number->inner;
-    const bool unit = std::ranges::any_of(std::array{"_us", "_s", "seconds", "bytes", "bytes_per_second", "watts", "joules", "dollars", "usd"},
-                                          [&](std::string_view end) { return field.name.ends_with(end) || field.json.ends_with(end); });
-    if (unit && number->kind == ValueKind::number && !number->quantity) out.insert(std::string{field.name.empty() ? field.json : field.name});
+    const bool unit =
+        std::ranges::any_of(std::array{"_us", "_s", "seconds", "bytes", "bytes_per_second", "watts", "joules", "dollars", "usd"},
+                            [&](std::string_view end) { return field.name.ends_with(end) || field.json.ends_with(end); });
+    if (unit && number->kind == ValueKind::number && !number->quantity)
+      out.insert(std::string{field.name.empty() ? field.json : field.name});
     list_plain_numbers(*field.type, seen, out);
   }
 }
@@ -114,14 +116,15 @@ TEST_CASE("every time, size, rate and sum of an answer is a quantity in C++", "[
   std::set<const ValueType*> seen;
   std::set<std::string> plain;
   const auto list = [&]<class... Requests>() { (list_plain_numbers(value_type<decltype(answer(Requests{}))>, seen, plain), ...); };
-  list.operator()<PredictRequest, SweepRequest, CrossoversRequest, PlanRequest, ServeRequest, RlRequest, CompareRequest, CostRequest, NeedRequest,
-                  NeedServeRequest, NeedMachineRequest, ProjectRequest, GoodputRequest, StragglersRequest, PipelineRequest, StorageRequest,
-                  AccessRequest, IncastRequest, ExploreRequest, ExploreServeRequest, ShareRequest, MoeRequest, TuneRequest, ModelsRequest,
-                  TraceRequest, DiagnoseRequest, CalibrateRequest>();
+  list.operator()<PredictRequest, SweepRequest, CrossoversRequest, PlanRequest, ServeRequest, RlRequest, CompareRequest, CostRequest,
+                  NeedRequest, NeedServeRequest, NeedMachineRequest, ProjectRequest, GoodputRequest, StragglersRequest, PipelineRequest,
+                  StorageRequest, AccessRequest, IncastRequest, ExploreRequest, ExploreServeRequest, ShareRequest, MoeRequest, TuneRequest,
+                  ModelsRequest, TraceRequest, DiagnoseRequest, CalibrateRequest>();
   CHECK(seen.size() > 60);
   // a prediction is what inner loops make: its seconds are doubles, time() and interval() beside them quantities; the others are counts a
   // second and a rate of money as it is quoted
-  CHECK(plain == std::set<std::string>{"answers_per_second", "dollars_per_gpu_hour", "high_seconds", "low_seconds", "seconds", "tokens_per_second"});
+  CHECK(plain ==
+        std::set<std::string>{"answers_per_second", "dollars_per_gpu_hour", "high_seconds", "low_seconds", "seconds", "tokens_per_second"});
 }
 
 TEST_CASE("every option is read by its type and refuses what its type does not have", "[answers]") {

@@ -7,8 +7,8 @@
 ///   share    p x the cost of an hour: the rent, or owning where no rent is known; payback = upgrade / that
 
 #include <fabricost/fields/field.hpp>
-#include <fabricost/plan/economics/bill.hpp>
 #include <fabricost/fields/fields.hpp>
+#include <fabricost/plan/economics/bill.hpp>
 #include <fabricost/plan/fields/named_models.hpp>
 
 #include <optional>

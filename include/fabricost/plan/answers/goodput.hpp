@@ -10,8 +10,8 @@
 ///   lost rails     take 1 - 1/f of useful work, f = 1 + share of the network x (rails / left - 1) (stragglers.hpp)
 ///   other sizes    nodes and links in proportion to GPUs, with the requested spares
 
-#include <fabricost/fields/fields.hpp>
 #include <fabricost/fields/field.hpp>
+#include <fabricost/fields/fields.hpp>
 #include <fabricost/plan/fields/named_models.hpp>
 
 #include <optional>

@@ -291,8 +291,7 @@ struct PlanChange {
 
 [[nodiscard]] constexpr auto fields_of(std::type_identity<ExplainedTerm> /*of*/) {
   using A = ExplainedTerm;
-  return Table{gives(&A::name, "name", "name", "Of a term of the step."),
-               gives(&A::time, "time_s", "seconds", "Its share of the step, s."),
+  return Table{gives(&A::name, "name", "name", "Of a term of the step."), gives(&A::time, "time_s", "seconds", "Its share of the step, s."),
                gives(&A::how, "how", "how", "Sentences: its arithmetic, the ranks and links it runs on."),
                gives(&A::helps, "helps", "helps", "Changes of the machine that shorten it most, the layout being kept; empty: none does.")};
 }

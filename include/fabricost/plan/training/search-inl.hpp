@@ -198,7 +198,9 @@ FABRICOST_BODY std::vector<TrainingSearch::Job> TrainingSearch::smaller_jobs(con
     for (long long batch = std::min(in_groups, (3LL * l.pp + 1) * step) - step; l.pp > 1 && batch >= low; batch -= step) job(batch);
   };
   const long long most = std::min(q_.gpus / taken, high / l.microbatch);
-  const auto is_tried = [&](long long replicas) { return static_cast<double>(replicas * taken) >= least && (!q_.dp || *q_.dp == replicas); };
+  const auto is_tried = [&](long long replicas) {
+    return static_cast<double>(replicas * taken) >= least && (!q_.dp || *q_.dp == replicas);
+  };
   if (low == high) {  // one batch, which only so many replicas divide
     if (high % l.microbatch != 0) return out;
     for (auto replicas = parts_of_batch_.rbegin(); replicas != parts_of_batch_.rend(); ++replicas)
@@ -219,7 +221,8 @@ FABRICOST_BODY double TrainingSearch::least_gpus(const LayerGroup& group) const 
 
 FABRICOST_BODY void TrainingSearch::price_smaller(const LayerGroup& group) {
   start(group);
-  if (least_batch() == most_batch() && parts_of_batch_.empty()) parts_of_batch_ = divisors(static_cast<int>(most_batch()), static_cast<int>(most_batch()));
+  if (least_batch() == most_batch() && parts_of_batch_.empty())
+    parts_of_batch_ = divisors(static_cast<int>(most_batch()), static_cast<int>(most_batch()));
   std::vector<Job> jobs;
   int stages = 0;  // of the jobs
   for (const Pipeline& pipeline : pipelines_) {

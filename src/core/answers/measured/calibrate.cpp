@@ -125,14 +125,16 @@ std::vector<ConstantAnswer> FitAnswer::constants() const {
 std::vector<SetAsidePoint> CalibrationAnswer::set_aside_points() const {
   std::vector<SetAsidePoint> out;
   for (const SetAside& s : made.set_aside)
-    out.push_back({s.point.system.str(), std::string{name(s.point.collective)}, units::B(s.point.bytes), s.point.ranks(), units::s(s.point.seconds), s.reason});
+    out.push_back({s.point.system.str(), std::string{name(s.point.collective)}, units::B(s.point.bytes), s.point.ranks(),
+                   units::s(s.point.seconds), s.reason});
   return out;
 }
 
 std::vector<std::string> CalibrationAnswer::set_aside() const {
   std::vector<std::string> out;
   for (const SetAsidePoint& p : set_aside_points())
-    out.push_back(fmt::format("{} {:.0f} B, {} ranks, {:.4g} us: {}", p.operation, p.bytes.value(), p.ranks, 1e6 * p.time.value(), p.reason));
+    out.push_back(
+        fmt::format("{} {:.0f} B, {} ranks, {:.4g} us: {}", p.operation, p.bytes.value(), p.ranks, 1e6 * p.time.value(), p.reason));
   return out;
 }
 

@@ -82,7 +82,8 @@ void add_sizes(const ValueType& type, const std::string& text, std::string_view 
 }
 }  // namespace
 
-void parse_value(const ValueType& type, const std::string& text, std::string_view option, const Amount& amount, const Range& range, void* out) {
+void parse_value(const ValueType& type, const std::string& text, std::string_view option, const Amount& amount, const Range& range,
+                 void* out) {
   if (type.parse != nullptr) return type.parse(text, option, amount, range, out);
   switch (type.kind) {
     case ValueKind::flag: return type.set_number(out, answer_of(text, option) ? 1 : 0);

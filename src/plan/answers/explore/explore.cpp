@@ -7,10 +7,10 @@
 #include "text/term_words.hpp"
 
 #include <fabricost/fields/field.hpp>
-#include <fabricost/plan/answers/compare.hpp>
-#include <fabricost/plan/economics/unmet.hpp>
 #include <fabricost/interrupt.hpp>
 #include <fabricost/on_threads.hpp>
+#include <fabricost/plan/answers/compare.hpp>
+#include <fabricost/plan/economics/unmet.hpp>
 #include <fabricost/progress.hpp>
 
 #include <fmt/format.h>

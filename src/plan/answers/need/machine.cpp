@@ -11,8 +11,8 @@
 #include <fabricost/plan/answers/design/need.hpp>
 #include <fabricost/plan/kernels/compute.hpp>
 #include <fabricost/plan/model/flops.hpp>
-#include <fabricost/specs/load.hpp>
 #include <fabricost/plan/specs/prices.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
 

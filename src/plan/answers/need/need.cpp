@@ -9,8 +9,8 @@
 #include "text/term_words.hpp"
 
 #include <fabricost/fields/field.hpp>
-#include <fabricost/plan/economics/unmet.hpp>
 #include <fabricost/hardware/machine_size.hpp>
+#include <fabricost/plan/economics/unmet.hpp>
 #include <fabricost/progress.hpp>
 #include <fabricost/specs/load.hpp>
 
@@ -276,7 +276,8 @@ template <class Plan, class Request, class Prepare, class Answered>
   NeedQuestion q{
       .unknown = varied::named(
           request.unknown,
-          {.serving = serving, .options = varied::options_of(fields_of<Forward<Request>>()), .declared = varied::declared_by(machines)}, "unknown"),
+          {.serving = serving, .options = varied::options_of(fields_of<Forward<Request>>()), .declared = varied::declared_by(machines)},
+          "unknown"),
       .goal = goal_of(request),
       .values = {},
       .refine = request.over.empty(),

@@ -67,12 +67,14 @@ void from_text(const std::string& file, std::string_view, const Amount&, const R
   const auto& layouts = json.items(json.find(json.root, "layouts"));
   if (layouts.empty()) throw refuse("holds no layouts");
   const auto number = [&](io::PlainTree::Id map, std::string_view key) { return json.real(json.find(map, key), std::nan("")); };
-  const double rate = number(layouts.front(), "tokens_per_s_per_gpu"), gpus = number(json.root, "gpus"), idle = number(layouts.front(), "idle_gpus");
+  const double rate = number(layouts.front(), "tokens_per_s_per_gpu"), gpus = number(json.root, "gpus"),
+               idle = number(layouts.front(), "idle_gpus");
   const std::string_view system = json.text(json.find(json.root, "system"));
   if (!(rate > 0)) throw refuse("layouts[0].tokens_per_s_per_gpu is missing or no number above 0");
   if (!(gpus >= 1)) throw refuse("gpus is missing or no number above 0");
   if (system.empty()) throw refuse("system is missing");
-  out = {std::string{system}, std::string{json.text(json.find(json.root, "model"))}, gpus, rate, fmt::format("the fastest layout of {}", file)};
+  out = {std::string{system}, std::string{json.text(json.find(json.root, "model"))}, gpus, rate,
+         fmt::format("the fastest layout of {}", file)};
   if (idle > 0) out.idle_gpus = idle;
 }
 

@@ -285,7 +285,8 @@ std::vector<Option> options_of(std::span<const Field> fields) {
                                                            "osl",    "calibration", "top",          "unknown",  "over"};
   std::vector<Option> out;
   for (const Field& field : fields) {
-    if (field.name.empty() || field.type->kind == ValueKind::list || std::find(others.begin(), others.end(), field.name) != others.end()) continue;
+    if (field.name.empty() || field.type->kind == ValueKind::list || std::find(others.begin(), others.end(), field.name) != others.end())
+      continue;
     const ValueKind kind = bare(*field.type).kind;
     out.push_back({.name = field.name,
                    .typed = field.option.substr(std::min<std::size_t>(2, field.option.size())),
