@@ -7,6 +7,8 @@
 
 #include <fabricost/fields/field.hpp>
 #include <fabricost/hardware/machine_size.hpp>
+#include <fabricost/interrupt.hpp>
+#include <fabricost/on_threads.hpp>
 #include <fabricost/plan/answers/design/need.hpp>
 #include <fabricost/plan/answers/design/project.hpp>
 #include <fabricost/plan/economics/unmet.hpp>
@@ -349,14 +351,15 @@ Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const Proj
     for (const std::optional<int>& size : sizes(r, systems[i])) gpus.push_back(size), runs.machine.push_back(i);
   }
   out.rows.resize(gpus.size());
-  /// Asks about every run that is still possible; one that is not says why.
+  /// Asks about every run that is still possible, several side by side; one that is not says why.
   const auto each = [&](auto&& ask) {
-    for (std::size_t i = 0; i < gpus.size(); ++i) {
-      if (!out.rows[i].trouble.empty()) continue;
+    on_threads(gpus.size(), processors(), [&](std::size_t i) {
+      ask_to_go_on();
+      if (!out.rows[i].trouble.empty()) return;
       std::string trouble;
       try {
         ask(i);
-        continue;
+        return;
       } catch (const Refusal& error) {
         if (error.missing()) throw;
         trouble = error.text();
@@ -364,7 +367,7 @@ Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const Proj
         trouble = error.what();
       }
       out.rows[i] = {.system = systems[runs.machine[i]].name, .trouble = trouble};
-    }
+    });
     if (std::none_of(out.rows.begin(), out.rows.end(), [](const ProjectedRun& row) { return row.trouble.empty(); }))
       throw Refusal(out.rows.front().system + ": " + out.rows.front().trouble);
   };
