@@ -403,7 +403,7 @@ py::array column_of(const Field& field, const Rows& rows) {
   if (field.type->kind == ValueKind::flag) return numbers_of<bool>(field, rows);
   if (field.type->kind == ValueKind::number) return numbers_of<double>(field, rows);
   if (field.type->kind == ValueKind::whole)
-    return *field.type->id == typeid(int) ? numbers_of<int>(field, rows) : numbers_of<std::int64_t>(field, rows);
+    return is_type<int>(*field.type) ? numbers_of<int>(field, rows) : numbers_of<std::int64_t>(field, rows);
   std::vector<std::shared_ptr<const void>> kept;
   std::vector<std::string_view> texts;
   for (std::size_t i = 0; i < rows.count; ++i) texts.push_back(field.type->text(kept.emplace_back(field.value(rows[i])).get()));

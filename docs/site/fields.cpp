@@ -81,7 +81,7 @@ std::string default_text(const ValueType& type, const void* value) {
     case ValueKind::whole:
     case ValueKind::number: return type.number(value) == 0 ? "" : fmt::format("{:g}", type.number(value));
     case ValueKind::word: return std::string{type.words[static_cast<std::size_t>(type.number(value))]};
-    case ValueKind::text: return *type.id == typeid(std::string) ? std::string{type.text(value)} : "";
+    case ValueKind::text: return is_type<std::string>(type) ? std::string{type.text(value)} : "";
     default: return "";
   }
 }

@@ -52,7 +52,7 @@ void check_names(const Json& fields, const std::vector<std::string>& names);
 }
 template <class T>
 [[nodiscard]] bool is(const ValueType& type) {
-  return *type.id == typeid(T);
+  return is_type<T>(type);
 }
 
 [[nodiscard]] std::vector<std::string> names_of(std::span<const Field> fields);

@@ -43,7 +43,7 @@ namespace {
       return column;
     };
     const ValueType* const inner = type.kind == ValueKind::optional ? type.inner : nullptr;
-    if (*type.id == typeid(std::string) && field.is_member()) {
+    if (is_type<std::string>(type) && field.is_member()) {
       std::vector<std::string_view> texts;
       for (std::size_t i = 0; i < rows.count; ++i) texts.push_back(type.text(field.in(rows[i])));
       const CodedTexts all = coded(texts);

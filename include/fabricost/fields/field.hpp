@@ -48,7 +48,9 @@ struct Field;
 struct ValueType {
   ValueKind kind = ValueKind::other;
   bool quantity = false;  ///< a number with a type of units.hpp
+#ifdef __cpp_rtti
   const std::type_info* id = nullptr;
+#endif
   const ValueType* inner = nullptr;           ///< of what an optional, a list or a ByName holds; the first of a pair
   const ValueType* second = nullptr;          ///< of a pair
   std::span<const std::string_view> words{};  ///< of an enumeration that requests name
@@ -181,6 +183,10 @@ template <class T>
 /// What faces do with values of a type.
 template <class T>
 inline constexpr ValueType value_type = detail::make_value_type<T>();
+template <class T>
+[[nodiscard]] bool is_type(const ValueType& type) {
+  return &type == &value_type<T>;
+}
 
 namespace detail {
 
@@ -309,7 +315,10 @@ constexpr void fill_struct(ValueType& out) {
 
 template <class T>
 constexpr ValueType make_value_type() {
-  ValueType out{.kind = kind_of<T>(), .id = &typeid(T)};
+  ValueType out{.kind = kind_of<T>()};
+#ifdef __cpp_rtti
+  out.id = &typeid(T);
+#endif
   constexpr ValueKind kind = kind_of<T>();
   if constexpr (kind <= ValueKind::number || kind == ValueKind::word)
     fill_scalar<T>(out);

@@ -57,7 +57,7 @@ void OptionRows::add(Fields fields, std::string_view question) {
     if (field.option.empty()) continue;
     auto at = std::find_if(rows_.begin(), rows_.end(), [&](const Row& row) { return row.option == field.option; });
     if (at == rows_.end())
-      at = rows_.insert(at, Row{field.option, field.kind, is_flag(field), is_list(field), *field.type->id == typeid(OutputPath), {}});
+      at = rows_.insert(at, Row{field.option, field.kind, is_flag(field), is_list(field), is_type<OutputPath>(*field.type), {}});
     at->words.emplace_back(question, with_fields(field.words, spell));
   }
 }

@@ -24,7 +24,7 @@ using Keys = std::initializer_list<std::string_view>;
 
 const Keys layer_keys{"num_hidden_layers", "n_layer", "num_layers", "n_layers"};
 const Keys head_keys{"num_attention_heads", "n_head", "n_heads", "num_heads"};
-constexpr int largest = 10000000, most_layers = 10000, max_heads = 100000;
+constexpr int largest_size = 10000000, most_layers = 10000, max_heads = 100000;
 /// Model types whose feed-forward block has two matrices; all others' have a gate.
 const std::set<std::string_view> two_matrices{"gpt2",   "gpt_neo", "gpt_neox", "gptj", "gpt_bigcode", "opt",        "bloom",
                                               "falcon", "mpt",     "nemotron", "phi",  "nemotron_h",  "starcoder2", "refinedweb"};
@@ -66,9 +66,9 @@ struct Config {
     const bool digits = at->kind == SpecNode::Kind::scalar && !at->text.empty() && at->text.size() <= 9 &&
                         std::all_of(at->text.begin(), at->text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
     const int value = digits ? std::stoi(at->text) : -1;
-    if (value < 0 || value > largest || (required && value < 1)) {
+    if (value < 0 || value > largest_size || (required && value < 1)) {
       fault(*at, *keys.begin(), fmt::format("\"{}\" is no count", clipped(at->text)),
-            fmt::format("write a whole number up to {}", largest));
+            fmt::format("write a whole number up to {}", largest_size));
       return otherwise;
     }
     return value;
@@ -76,8 +76,8 @@ struct Config {
   /// The product of two counts, a width.
   [[nodiscard]] int width(Keys many, Keys each) const {
     const long long out = static_cast<long long>(count(many)) * count(each);
-    if (out > largest) fault(*find(many), *many.begin(), fmt::format("a width of {}", out), fmt::format("at most {}", largest));
-    return static_cast<int>(std::min<long long>(out, largest));
+    if (out > largest_size) fault(*find(many), *many.begin(), fmt::format("a width of {}", out), fmt::format("at most {}", largest_size));
+    return static_cast<int>(std::min<long long>(out, largest_size));
   }
   /// Reports a count above `most`.
   void at_most(Keys keys, int value, int most) const {
@@ -311,7 +311,7 @@ Model read_model_config(const SpecNode& tree, const std::string& name, Faults& f
   m.hidden = in.count({"hidden_size", "n_embd", "d_model", "dim"}, 1, true);
   m.vocab = in.count({"vocab_size", "padded_vocab_size"}, whole.count({"vocab_size"}, type.starts_with("gemma3") ? 262208 : 0));
   if (m.vocab == 0) static_cast<void>(in.count({"vocab_size"}, 0, true));
-  const int four_times = 4 * std::min(m.hidden, largest / 4);
+  const int four_times = 4 * std::min(m.hidden, largest_size / 4);
   m.ffn = in.count({"intermediate_size_mlp", "intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim"},
                    in.part("ffn_config").count({"ffn_hidden_size"}, four_times));
   in.at_most(layer_keys, m.layers, most_layers);
