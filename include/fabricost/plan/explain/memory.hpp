@@ -4,6 +4,7 @@
 
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/plan/memory/advice.hpp>
+#include <fabricost/units.hpp>
 
 #include <string>
 #include <vector>
