@@ -13,6 +13,7 @@ FABRICOST_BODY TrainingPlan TrainingSearch::run() {
   const bool named = names_one_layout(q_) && (!plan_.layouts.empty() || plan_.nearest);  // it exists on all GPUs
   if (may_leave_idle(q_) && !named && capacity_ < std::numeric_limits<double>::infinity()) {
     part_ = Part::smaller, ceiling_ = fastest_;
+    if (least_batch() == most_batch()) parts_of_batch_ = divisors(static_cast<int>(most_batch()), static_cast<int>(most_batch()));
     make_pipelines();
     visit();
   }
@@ -221,8 +222,6 @@ FABRICOST_BODY double TrainingSearch::least_gpus(const LayerGroup& group) const 
 
 FABRICOST_BODY void TrainingSearch::price_smaller(const LayerGroup& group) {
   start(group);
-  if (least_batch() == most_batch() && parts_of_batch_.empty())
-    parts_of_batch_ = divisors(static_cast<int>(most_batch()), static_cast<int>(most_batch()));
   std::vector<Job> jobs;
   int stages = 0;  // of the jobs
   for (const Pipeline& pipeline : pipelines_) {
