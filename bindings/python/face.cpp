@@ -84,15 +84,15 @@ void place_arguments(std::string_view function, std::span<const std::string_view
   }
 }
 
-std::unordered_map<std::type_index, ArgumentType>& argument_types() {
-  static std::unordered_map<std::type_index, ArgumentType> all;
+std::unordered_map<const ValueType*, ArgumentType>& argument_types() {
+  static std::unordered_map<const ValueType*, ArgumentType> all;
   return all;
 }
 
 namespace {
 
 [[nodiscard]] const ArgumentType* special(const ValueType& type) {
-  const auto found = argument_types().find(*type.id);
+  const auto found = argument_types().find(&type);
   return found == argument_types().end() ? nullptr : &found->second;
 }
 
@@ -138,6 +138,10 @@ void read_numbers(const ValueType& type, py::handle given, std::string_view name
   else
     for (const double number : reals(given, name, range.min, range.max)) type.inner->set_number(type.add(out), number);
 }
+void read_word(const ValueType& type, py::handle given, std::string_view name, void* out) {
+  const std::string written = text(given, name);
+  if (!type.set_word(out, written)) throw RequestError(fmt::format("{}: {}", name, unknown_text(written, type.what, type.words)));
+}
 void read_texts(const ValueType& type, py::handle given, std::string_view name, void* out) {
   if (PyUnicode_Check(given.ptr()) != 0 || !py::isinstance<py::iterable>(given)) throw_type(name, "a list of texts", given);
   for (const py::handle one : given) type.inner->set_text(type.add(out), text(one, name));
@@ -156,11 +160,7 @@ void read_object(const ValueType& type, py::handle given, std::string_view name,
       return type.set_number(out, number);
     }
     case ValueKind::text: return type.set_text(out, text(given, name));
-    case ValueKind::word: {
-      const std::string written = text(given, name);
-      if (!type.set_word(out, written)) throw RequestError(fmt::format("{}: {}", name, unknown_text(written, type.what, type.words)));
-      return;
-    }
+    case ValueKind::word: return read_word(type, given, name, out);
     case ValueKind::optional: return read_object(*type.inner, given, name, amount, range, type.add(out));
     case ValueKind::list:
       if (type.inner->kind == ValueKind::number) return read_numbers(type, given, name, range, out);
@@ -177,10 +177,7 @@ void from_object(py::handle given, std::string_view name, const Range&, OnOff& o
     out = flag(given, name) ? OnOff::on : OnOff::off;
     return;
   }
-  const std::string written = text(given, name);
-  const auto found = worded<OnOff>(written);
-  if (!found) throw RequestError(fmt::format("{}: {}", name, unknown_value<OnOff>(written)));
-  out = *found;
+  read_word(value_type<OnOff>, given, name, &out);
 }
 void from_object(py::handle given, std::string_view name, const Range&, NamedModel& out) {
   out.value = std::make_shared<const Model>(model_from(given, name));
@@ -225,9 +222,11 @@ std::vector<Argument> arguments_of(std::span<const Field> fields, const void* de
     const ValueType& type = *field->type;
     const void* const value = field->in(defaults);
     const std::string taken = taken_text(type, field->amount);
+    const bool none = may_be_none(type);
     Argument one{.field = field,
                  .default_text = default_text(type, value),
-                 .type = taken + (may_be_none(type) && !field->needed ? " | None" : ""),
+                 .type = taken + (none && !field->needed ? " | None" : ""),
+                 .may_be_none = none,
                  .true_by_default = false,
                  .range = field->range};
     one.true_by_default = one.default_text == "True" && taken == "bool";
@@ -254,7 +253,7 @@ void read_arguments(std::span<const Argument> arguments, std::string_view functi
   for (std::size_t i = 0; i < given.size(); ++i) {
     const Argument& one = arguments[i];
     const Field& field = *one.field;
-    if (given[i] && !(may_be_none(*field.type) && given[i].is_none()))
+    if (given[i] && !(one.may_be_none && given[i].is_none()))
       read_object(*field.type, given[i], field.name, field.amount, one.range, field.in(request));
   }
 }
@@ -365,7 +364,7 @@ std::vector<std::pair<std::string_view, bool>> intervals_of(std::span<const Fiel
   bool named = false;
   for (const Field& field : fields) {
     const bool optional = field.type->kind == ValueKind::optional;
-    const ValueType& type = optional ? *field.type->inner : *field.type;
+    const ValueType& type = field.type->bare();
     if (type.kind == ValueKind::pair && type.inner->kind == ValueKind::number && type.second->kind == ValueKind::number &&
         field.name.starts_with("interval"))
       out.emplace_back(field.name, optional);

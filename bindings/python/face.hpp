@@ -25,7 +25,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <typeindex>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -55,12 +54,12 @@ struct ArgumentType {
   std::string (*default_text)(const void* value) = nullptr;  ///< in Python's notation; null: None
 };
 /// Those of the module, by type.
-[[nodiscard]] std::unordered_map<std::type_index, ArgumentType>& argument_types();
+[[nodiscard]] std::unordered_map<const ValueType*, ArgumentType>& argument_types();
 /// Tells how arguments of a type are read: by from_object(given, name, range, value), which stands beside the type or here. Called before
 /// the functions that take one are added.
 template <class T>
 void add_argument_type(std::string_view taken, bool none = true, std::string (*default_text)(const void*) = nullptr) {
-  argument_types()[typeid(T)] = {[](pybind11::handle given, std::string_view name, const Range& range, void* value) {
+  argument_types()[&value_type<T>] = {[](pybind11::handle given, std::string_view name, const Range& range, void* value) {
                                    from_object(given, name, range, *static_cast<T*>(value));
                                  },
                                  taken, none, default_text};
@@ -99,6 +98,7 @@ void place_arguments(std::string_view function, std::span<const std::string_view
 struct Argument {
   const Field* field = nullptr;
   std::string default_text, type;  ///< in Python's notation; in the stub
+  bool may_be_none = false;        ///< None selects the default
   bool true_by_default = false;
   Range range{};  ///< of a count, its default too
 };
