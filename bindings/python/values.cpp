@@ -16,10 +16,6 @@ namespace {
 
 [[nodiscard]] const py::detail::type_info* class_of(const ValueType& type) { return py::detail::get_type_info(*type.id); }
 
-[[nodiscard]] const ValueType& part(const ValueType& type, std::size_t i) {
-  return i == 1 && type.second != nullptr ? *type.second : *type.inner;
-}
-
 [[nodiscard]] py::object instance_of(const ValueType& type, const void* value) {
   const auto* const known = class_of(type);
   if (known == nullptr || type.copy == nullptr) throw py::cast_error(fmt::format("no class of Python is made for {}", type.id->name()));
@@ -30,7 +26,7 @@ namespace {
 template <class Sequence>
 [[nodiscard]] Sequence sequence_of(const ValueType& type, const void* value) {
   Sequence out(type.count(value));
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = object_of(part(type, i), type.at(value, i));
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = object_of(type.part(i), type.at(value, i));
   return out;
 }
 
@@ -77,7 +73,7 @@ void put_object(const ValueType& type, void* value, py::handle given) {
       for (const py::handle one : given) put_object(*type.inner, type.add(value), one);
       return;
     case ValueKind::pair:
-      for (std::size_t i = 0; i < 2; ++i) put_object(part(type, i), const_cast<void*>(type.at(value, i)), py::object(given[py::int_(i)]));
+      for (std::size_t i = 0; i < 2; ++i) put_object(type.part(i), const_cast<void*>(type.at(value, i)), py::object(given[py::int_(i)]));
       return;
     case ValueKind::by_name:
       type.clear(value);

@@ -97,7 +97,7 @@ template <class Each>
 
 /// The text after `request.MEMBER`; empty where none is short enough.
 [[nodiscard]] std::string cpp_of(const std::string& name, const ValueType& field, const void* value, const Json& given) {
-  const ValueType& type = bare(field);
+  const ValueType& type = field.bare();
   const bool optional = &type != &field;
   const std::string python = python_of(field, value, given);
   const auto in_braces = [&](std::string_view form) {
@@ -135,7 +135,7 @@ template <class Each>
 
 /// The member of C++ behind a name of Python: `step` of step_seconds, where the member holds a quantity; else the name.
 [[nodiscard]] std::string member_of(const ValueType& field, const std::string& name) {
-  const ValueType& type = bare(field);
+  const ValueType& type = field.bare();
   const bool quantity = type.quantity || (type.kind == ValueKind::list && type.inner->quantity);
   return quantity ? name_in_cpp(name) : name;
 }

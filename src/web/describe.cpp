@@ -57,7 +57,7 @@ void add_choice(Json& out, const Words& words) {
 
 /// The kind of control for a field, and its choices.
 void add_type(Json& out, const ValueType& field) {
-  const ValueType& type = bare(field);
+  const ValueType& type = field.bare();
   const bool sizes = type.kind == ValueKind::list && type.inner->kind == ValueKind::number;
   if (type.kind == ValueKind::flag && field.kind == ValueKind::optional)
     add_choice(out, std::array{"no", "yes"});  // its absence has a third meaning

@@ -72,7 +72,7 @@ std::vector<std::string> names_of(std::span<const Field> fields) {
 
 namespace {
 void put(const Json& given, const std::string& name, const Field& field, void* out) {
-  const ValueType &type = *field.type, &one = bare(type);
+  const ValueType &type = *field.type, &one = type.bare();
   const auto place = [&] { return &one == &type ? out : type.add(out); };
   if (type.kind == ValueKind::flag || (one.kind == ValueKind::flag && given.is_boolean())) {
     one.set_number(place(), flag_in(given, name) ? 1 : 0);

@@ -12,7 +12,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -45,10 +44,8 @@ void check_list(const Json& given, const std::string& name);
 /// \throws FieldError for a key that is no field \param names of the fields
 void check_names(const Json& fields, const std::vector<std::string>& names);
 
-/// The type of a value that is there.
-[[nodiscard]] inline const ValueType& bare(const ValueType& type) { return type.kind == ValueKind::optional ? *type.inner : type; }
 [[nodiscard]] inline bool is_number(const ValueType& type) {
-  return bare(type).kind == ValueKind::whole || bare(type).kind == ValueKind::number;
+  return type.bare().kind == ValueKind::whole || type.bare().kind == ValueKind::number;
 }
 template <class T>
 [[nodiscard]] bool is(const ValueType& type) {

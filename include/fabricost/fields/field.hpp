@@ -77,6 +77,11 @@ struct ValueType {
   void (*assign)(void* to, const void* from) = nullptr;
   /// Its own notation; null for those that every text of its kind has. \throws RequestError
   void (*parse)(const std::string& text, std::string_view option, const Amount&, const Range&, void* out) = nullptr;
+
+  /// The type of the part at a place of an optional, a list, a pair or a ByName.
+  [[nodiscard]] constexpr const ValueType& part(std::size_t place) const { return place == 1 && second != nullptr ? *second : *inner; }
+  /// The type without optional.
+  [[nodiscard]] constexpr const ValueType& bare() const { return kind == ValueKind::optional ? *inner : *this; }
 };
 
 /// A row of a struct's table.
@@ -335,20 +340,6 @@ constexpr ValueType make_value_type() {
       from_text(text, option, amount, range, *static_cast<T*>(value));
     };
   return out;
-}
-
-/// Whether a face can read a value from a text.
-[[nodiscard]] constexpr bool is_parsed(const ValueType& type) {
-  switch (type.kind) {
-    case ValueKind::flag:
-    case ValueKind::whole:
-    case ValueKind::number: return true;
-    case ValueKind::text: return type.set_text != nullptr;
-    case ValueKind::word: return type.set_word != nullptr || type.parse != nullptr;
-    case ValueKind::optional:
-    case ValueKind::list: return type.add != nullptr && (type.parse != nullptr || is_parsed(*type.inner));
-    default: return type.parse != nullptr;
-  }
 }
 
 /// One of its kind, for the places of members.

@@ -73,7 +73,7 @@ inline Json json_value(const ValueType& type, const void* value, const JsonUnit&
   const auto listed = [&] {
     Json out = Json::array();
     for (std::size_t i = 0; i < type.count(value); ++i)
-      out.push_back(json_value(i == 1 && type.second != nullptr ? *type.second : *type.inner, type.at(value, i), unit));
+      out.push_back(json_value(type.part(i), type.at(value, i), unit));
     return out;
   };
   switch (type.kind) {

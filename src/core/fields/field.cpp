@@ -71,8 +71,7 @@ bool same_value(const ValueType& type, const void* a, const void* b) {
     case ValueKind::by_name: {
       bool same = type.count(a) == type.count(b);
       for (std::size_t i = 0; same && i < type.count(a); ++i) {
-        const ValueType& one = i == 1 && type.second != nullptr ? *type.second : *type.inner;
-        same = same_value(one, type.at(a, i), type.at(b, i)) && (type.name_at == nullptr || type.name_at(a, i) == type.name_at(b, i));
+        same = same_value(type.part(i), type.at(a, i), type.at(b, i)) && (type.name_at == nullptr || type.name_at(a, i) == type.name_at(b, i));
       }
       return same;
     }

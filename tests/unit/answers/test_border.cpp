@@ -49,7 +49,6 @@ std::vector<Asked> all_asked() {
                NeedRequest, NeedServeRequest, NeedMachineRequest, ProjectRequest, GoodputRequest, StragglersRequest, PipelineRequest,
                StorageRequest, AccessRequest, IncastRequest, ExploreRequest, ExploreServeRequest>();
 }
-const ValueType& bare(const Field& field) { return field.type->kind == ValueKind::optional ? *field.type->inner : *field.type; }
 
 bool takes(const Asked& asked, const Field& field, const std::string& text) {
   try {
@@ -66,7 +65,7 @@ TEST_CASE("a number without unit is refused for every time and rate of every que
     for (const Field& field : one.fields) {
       const bool time = field.amount == Amount::seconds;
       const bool rate = field.amount == Amount::bytes_per_second || field.amount == Amount::one_way_rate;
-      if ((!time && !rate) || bare(field).kind != ValueKind::number) continue;
+      if ((!time && !rate) || field.type->bare().kind != ValueKind::number) continue;
       INFO(field.name);
       for (const char* const unitless : {"5", "0.5", "5e9", ""}) CHECK_FALSE(takes(one, field, unitless));
       if (field.range.holds(time ? 0.5 : 5e9)) CHECK(takes(one, field, time ? "0.5s" : "5GB/s"));
@@ -87,7 +86,7 @@ TEST_CASE("every time, size and rate of a request is a quantity in C++", "[answe
           a != Amount::size_or_unbounded && a != Amount::gibibytes && !field.name.ends_with("_dollars"))
         continue;
       INFO(field.name);
-      const ValueType& type = bare(field);
+      const ValueType& type = field.type->bare();
       CHECK((type.kind == ValueKind::list ? type.inner->quantity : type.quantity));
       ++seen;
     }
@@ -127,6 +126,20 @@ TEST_CASE("every time, size, rate and sum of an answer is a quantity in C++", "[
         std::set<std::string>{"answers_per_second", "dollars_per_gpu_hour", "high_seconds", "low_seconds", "seconds", "tokens_per_second"});
 }
 
+/// Whether a face can read a value from a text.
+bool is_parsed(const ValueType& type) {
+  switch (type.kind) {
+    case ValueKind::flag:
+    case ValueKind::whole:
+    case ValueKind::number: return true;
+    case ValueKind::text: return type.set_text != nullptr;
+    case ValueKind::word: return type.set_word != nullptr || type.parse != nullptr;
+    case ValueKind::optional:
+    case ValueKind::list: return type.add != nullptr && (type.parse != nullptr || is_parsed(*type.inner));
+    default: return type.parse != nullptr;
+  }
+}
+
 TEST_CASE("every option is read by its type and refuses what its type does not have", "[answers]") {
   int words = 0;
   for (const Asked& one : all_asked())
@@ -134,10 +147,10 @@ TEST_CASE("every option is read by its type and refuses what its type does not h
       if (field.option.empty()) continue;
       INFO(field.name);
       const ValueType& type = field.type->kind == ValueKind::list ? *field.type->inner : *field.type;
-      CHECK(detail::is_parsed(type));
-      if (bare(field).kind != ValueKind::word || bare(field).parse != nullptr) continue;
+      CHECK(is_parsed(type));
+      if (field.type->bare().kind != ValueKind::word || field.type->bare().parse != nullptr) continue;
       CHECK_FALSE(takes(one, field, "no such word"));
-      for (const std::string_view word : bare(field).words) CHECK(takes(one, field, std::string{word}));
+      for (const std::string_view word : field.type->bare().words) CHECK(takes(one, field, std::string{word}));
       ++words;
     }
   CHECK(words > 20);

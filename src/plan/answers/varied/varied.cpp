@@ -276,10 +276,6 @@ std::string override_of(const Varied& varied, double value) {
   return fmt::format("dial.{}={}", varied.name, amount);
 }
 
-namespace {
-[[nodiscard]] const ValueType& bare(const ValueType& type) { return type.kind == ValueKind::optional ? *type.inner : type; }
-}  // namespace
-
 std::vector<Option> options_of(std::span<const Field> fields) {
   static constexpr std::array<std::string_view, 10> others{"system", "gpus",        "global_batch", "sequence", "isl",
                                                            "osl",    "calibration", "top",          "unknown",  "over"};
@@ -287,7 +283,7 @@ std::vector<Option> options_of(std::span<const Field> fields) {
   for (const Field& field : fields) {
     if (field.name.empty() || field.type->kind == ValueKind::list || std::find(others.begin(), others.end(), field.name) != others.end())
       continue;
-    const ValueKind kind = bare(*field.type).kind;
+    const ValueKind kind = field.type->bare().kind;
     out.push_back({.name = field.name,
                    .typed = field.option.substr(std::min<std::size_t>(2, field.option.size())),
                    .number = kind == ValueKind::whole || kind == ValueKind::number,
@@ -300,7 +296,7 @@ std::vector<Option> options_of(std::span<const Field> fields) {
 bool is_given(std::span<const Field> fields, const void* request, const void* defaults, std::string_view name) {
   for (const Field& field : fields) {
     if (field.name != name) continue;
-    const ValueType& type = bare(*field.type);
+    const ValueType& type = field.type->bare();
     if (type.kind == ValueKind::other && type.equal == nullptr) continue;
     if (!same_value(*field.type, field.in(request), field.in(defaults))) return true;
   }
