@@ -411,11 +411,14 @@ template <HasFields S>
 [[nodiscard]] std::optional<double> number_in(const ValueType& type, const void* value);
 
 /// Checks that every number of a request lies in its range or is its default. Faces check earlier, while they still have the typed text.
-/// \throws Refusal
-void check_ranges(std::span<const Field> fields, const void* request, const void* defaults);
+/// \param numbers those of its fields \param defaults a request of which nothing is set \throws Refusal
+void check_ranges(std::span<const Field* const> numbers, const void* request, const void* defaults);
+/// The fields that number_in may find a number in.
+[[nodiscard]] std::vector<const Field*> numbers_among(std::span<const Field> fields);
 template <HasFields Request>
 void check_ranges(const Request& request) {
-  check_ranges(fields_of<Request>(), &request, &detail::one_of<Request>());
+  static const std::vector<const Field*> numbers = numbers_among(fields_of<Request>());  // every prediction is checked
+  check_ranges(numbers, &request, &detail::one_of<Request>());
 }
 
 }  // namespace fabricost

@@ -101,11 +101,18 @@ std::optional<double> number_in(const ValueType& type, const void* value) {
   }
 }
 
-void check_ranges(std::span<const Field> fields, const void* request, const void* defaults) {
-  for (const Field& field : fields) {
-    const std::optional<double> value = number_in(*field.type, field.in(request));
-    if (value && !field.range.holds(*value) && value != number_in(*field.type, field.in(defaults)))
-      refuse_range(field.name, *value, field.range);
+std::vector<const Field*> numbers_among(std::span<const Field> fields) {
+  std::vector<const Field*> out;
+  for (const Field& field : fields)
+    if (const ValueKind kind = field.type->bare().kind; kind == ValueKind::whole || kind == ValueKind::number) out.push_back(&field);
+  return out;
+}
+
+void check_ranges(std::span<const Field* const> numbers, const void* request, const void* defaults) {
+  for (const Field* const field : numbers) {
+    const std::optional<double> value = number_in(*field->type, field->in(request));
+    if (value && !field->range.holds(*value) && value != number_in(*field->type, field->in(defaults)))
+      refuse_range(field->name, *value, field->range);
   }
 }
 

@@ -30,9 +30,6 @@ tr{border-bottom:1px solid #e4e4e4}svg{max-width:100%;height:auto}tr.slow td{bac
 
 using Cells = std::vector<std::string>;
 
-[[nodiscard]] std::string shown(Time t) { return time_text(t); }
-[[nodiscard]] std::string shown(double seconds) { return shown(Time::from_value(seconds)); }
-
 class Page {
  public:
   explicit Page(const std::string& title) : out_(head) {
@@ -60,7 +57,7 @@ class Page {
     for (const StepTerm& term : all) whole += term.time.value();
     table({std::string{title}, "", ""});
     for (const StepTerm& term : all)
-      row({term.name, shown(term.time), fmt::format("{:.1f} %", whole > 0 ? 100 * term.time.value() / whole : 0)});
+      row({term.name, time_text(term.time), fmt::format("{:.1f} %", whole > 0 ? 100 * term.time.value() / whole : 0)});
     end_table();
   }
   /// A document becomes a part of the page.
@@ -80,9 +77,9 @@ void say_collectives(Page& page, const TraceAnswer& a) {
     const TracedCollective& c = a.collectives[i];
     page.row({c.operation, c.group, fmt::format("{} of {}", c.ranks_seen, c.ranks),
               c.bytes ? size_text(*c.bytes) : "?", std::to_string(c.count),
-              (c.bound == "upper" ? "at most " : "") + shown(c.wire), c.predicted ? shown(*c.predicted) : "",
-              c.interval ? fmt::format("{} to {}", shown(c.interval->first), shown(c.interval->second)) : "",
-              c.last_rank ? shown(c.wait) : "", c.last_rank ? std::to_string(*c.last_rank) : "", shown(c.exposed),
+              (c.bound == "upper" ? "at most " : "") + time_text(c.wire), c.predicted ? time_text(*c.predicted) : "",
+              c.interval ? fmt::format("{} to {}", time_text(c.interval->first), time_text(c.interval->second)) : "",
+              c.last_rank ? time_text(c.wait) : "", c.last_rank ? std::to_string(*c.last_rank) : "", time_text(c.exposed),
               c.verdict == "unknown" ? "" : c.verdict},
              "td", c.verdict == "slow");
   }
@@ -93,12 +90,12 @@ void say_collectives(Page& page, const TraceAnswer& a) {
 void say_replay(Page& page, const TraceReplay& r) {
   const auto& [low, high] = r.interval;
   page.heading(fmt::format("Replayed on {}: a step of {} ({} to {})", r.system.empty() ? "its own machine" : r.system,
-                           shown(r.step), shown(low), shown(high)));
+                           time_text(r.step), time_text(low), time_text(high)));
   page.terms("a step there", r.terms);
   page.terms("what binds there", r.path);
   if (!r.changes.empty()) {
     page.table({"what it would give there", "step", "gain"});
-    for (const TracedChange& one : r.changes) page.row({one.change, shown(one.step), fmt::format("{:+.1f} %", 100 * one.gain)});
+    for (const TracedChange& one : r.changes) page.row({one.change, time_text(one.step), fmt::format("{:+.1f} %", 100 * one.gain)});
     page.end_table();
   }
   page.list(r.assumed);
@@ -128,13 +125,13 @@ void draw(Page& page, const TraceAnswer& a, const FoundTrace& found) {
 
 std::string page_of(const TraceAnswer& a) {
   const FoundTrace& found = found_of(a);
-  Page page(fmt::format("{} traced rank{}: a step of {}", a.ranks.size(), a.ranks.size() == 1 ? "" : "s", shown(a.step)));
+  Page page(fmt::format("{} traced rank{}: a step of {}", a.ranks.size(), a.ranks.size() == 1 ? "" : "s", time_text(a.step)));
   page.list(a.findings);
   page.terms("a step", a.terms);
   if (!a.against.empty()) {
     page.heading("Against the plan");
     page.table({"", "run", "plan"});
-    for (const TracedAgainst& one : a.against) page.row({one.name, shown(one.run), shown(one.plan)});
+    for (const TracedAgainst& one : a.against) page.row({one.name, time_text(one.run), time_text(one.plan)});
     page.end_table();
     page.list(a.parted);
   }
