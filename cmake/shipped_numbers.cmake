@@ -110,7 +110,7 @@ function(fabricost_tuners data out)
   fabricost_write(${out}/hardware/shipped_tuners.inc "/// \\file shipped_tuners.inc
 /// A part of hardware/tuner.hpp. data/tuners as tables: cmake/shipped_numbers.cmake wrote this when the library was configured.
 
-namespace fabricost {
+namespace fabricost::core {
 
 enum class Tuner : unsigned char { ${enumerators}};
 inline constexpr std::array<std::string_view, ${count}> tuner_names{${names}};
@@ -118,7 +118,7 @@ inline constexpr Tuner newest_tuner = Tuner::${newest};
 inline constexpr std::array<TunerTables, ${count}> tuner_tables{{
 ${tables}}};
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 ")
 endfunction()
 
@@ -177,17 +177,17 @@ function(fabricost_plugins data out)
   fabricost_write(${out}/hardware/shipped_plugin_names.inc "/// \\file shipped_plugin_names.inc
 /// A part of hardware/tuner_plugin.hpp. Files of data/plugins: cmake/shipped_numbers.cmake wrote this when the library was configured.
 
-namespace fabricost {
+namespace fabricost::core {
 
 enum class TunerPlugin : unsigned char { ${enumerators} };
 inline constexpr std::array<std::string_view, ${count}> tuner_plugin_names{${names}};
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 ")
   fabricost_write(${out}/choice/shipped_plugins.inc "/// \\file shipped_plugins.inc
 /// A part of choice/plugin.hpp. data/plugins as tables: cmake/shipped_numbers.cmake wrote this when the library was configured.
 
-namespace fabricost {
+namespace fabricost::core {
 
 inline constexpr auto plugin_corners = std::to_array<PluginCorner>({
 ${corners}});
@@ -196,7 +196,7 @@ ${regions}});
 inline constexpr auto plugin_calls = std::to_array<PluginCalls>({
 ${calls}});
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 ")
 endfunction()
 
@@ -255,12 +255,12 @@ function(fabricost_engines data out)
   fabricost_write(${out}/choice/shipped_engines.inc "/// \\file shipped_engines.inc
 /// A part of choice/inference.hpp. data/engines as tables: cmake/shipped_numbers.cmake wrote this when the library was configured.
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 inline constexpr std::array<EngineTable, ${count}> engine_tables{{
 ${engines}}};
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 ")
 endfunction()
 
@@ -304,12 +304,12 @@ function(fabricost_priors data out)
   fabricost_write(${out}/hardware/shipped_priors.inc "/// \\file shipped_priors.inc
 /// A part of hardware/parameters.hpp. data/priors as tables: cmake/shipped_numbers.cmake wrote this when the library was configured.
 
-namespace fabricost {
+namespace fabricost::core {
 
 inline constexpr std::string_view prior_sources[]{
 ${sources}};
 ${tables}
-}  // namespace fabricost
+}  // namespace fabricost::core
 ")
   fabricost_read(${data}/priors/intervals.yaml)
   set(fitted "")
@@ -329,7 +329,7 @@ ${tables}
   fabricost_write(${out}/hardware/shipped_widths.inc "/// \\file shipped_widths.inc
 /// A part of hardware/interval_widths.hpp. data/priors as tables: cmake/shipped_numbers.cmake wrote this when the library was configured.
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Widths that a fit finds, by the name they have in a calibration file.
 inline constexpr auto interval_widths = std::to_array<NamedWidth>({
@@ -338,7 +338,7 @@ ${fitted}});
 inline constexpr auto general_widths = std::to_array<NamedWidth>({
 ${general}});
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 ")
 endfunction()
 
@@ -390,7 +390,7 @@ function(fabricost_numbers data out)
 /// \\file shipped_numbers.hpp
 /// Numbers of data/priors, data/policies and data/prices by name: cmake/shipped_numbers.cmake wrote this when the library was configured.
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// The range in which a fit may take a number, and its standard deviation, in log, before any measurement.
 struct FitRange {
@@ -401,7 +401,7 @@ struct FitRange {
 ${priors}${policies}namespace prior::prices {
 ${prices}}  // namespace prior::prices
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 ")
 endfunction()
 

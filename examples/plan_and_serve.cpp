@@ -5,6 +5,7 @@
 #include <cstdio>
 
 using namespace fabricost;
+using namespace fabricost::plan;
 using namespace fabricost::units;
 
 int main() {

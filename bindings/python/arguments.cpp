@@ -116,7 +116,7 @@ int length(py::handle value, std::string_view name, double min, double max) {
   if (PyUnicode_Check(value.ptr()) == 0) return whole(value, name, min, max);
   const std::string written = text(value, name);
   if (written.empty()) throw RequestError(fmt::format("{}: an empty text; write a number of tokens, as in 128k", name));
-  return io::length_of(written, name, static_cast<int>(min), static_cast<int>(max));
+  return length_of(written, name, static_cast<int>(min), static_cast<int>(max));
 }
 
 double real(py::handle value, std::string_view name, double min, double max) {

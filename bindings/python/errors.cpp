@@ -31,7 +31,7 @@ PyObject* warning_type = nullptr;
 }
 
 void raise_with_text(PyObject* type, std::string_view message) {
-  PyErr_SetObject(type, text_object(io::brief_text(std::string{message})).ptr());
+  PyErr_SetObject(type, text_object(brief_text(std::string{message})).ptr());
 }
 
 void raise(const SpecError& error) {

@@ -14,6 +14,6 @@ namespace fabricost::python {
 [[nodiscard]] std::optional<MoeRequest> exchange_request(pybind11::handle operation);
 
 /// The answer on a machine. \throws as answer(MoeRequest)
-[[nodiscard]] MoeAnswer exchange_answer(MoeRequest request, const fabricost::Machine& machine);
+[[nodiscard]] MoeAnswer exchange_answer(MoeRequest request, const fabricost::core::Machine& machine);
 
 }  // namespace fabricost::python

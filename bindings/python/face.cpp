@@ -46,7 +46,7 @@ struct LetGo {
 
 }  // namespace
 
-void from_object(py::handle given, std::string_view name, const Range&, fabricost::Machine& out) {
+void from_object(py::handle given, std::string_view name, const Range&, fabricost::core::Machine& out) {
   if (const auto* const machine = held<Machine>(given))
     out = {machine->origin.extends, std::shared_ptr<const System>(machine, LetGo{py::reinterpret_borrow<py::object>(given)}),
            machine->origin.set, machine->origin.calibration};
@@ -56,7 +56,7 @@ void from_object(py::handle given, std::string_view name, const Range&, fabricos
     throw_type(name, "a System, or its name or path,", given);
 }
 
-py::object object_of(const fabricost::Machine& machine) {
+py::object object_of(const fabricost::core::Machine& machine) {
   if (machine.value == nullptr) return py::cast(loaded({.extends = machine.name, .set = {}, .calibration = {}}));
   return std::get_deleter<LetGo>(machine.value)->system;
 }
@@ -196,7 +196,7 @@ void add_common_argument_types() {
     return *static_cast<const OnOff*>(value) == OnOff::on ? "True" : "False";
   });
   add_argument_type<Counts>("int | Iterable[int]", false, &no_items);
-  add_argument_type<fabricost::Machine>("System | _Path");
+  add_argument_type<fabricost::core::Machine>("System | _Path");
   add_argument_type<Operation>("Any");
   add_argument_type<NamedModel>("Model | _Path");
   add_argument_type<NamedStack>("Stack | _Path", true, [](const void* value) -> std::string {

@@ -38,7 +38,7 @@ void from_object(pybind11::handle given, std::string_view name, const Range&, On
 /// One or several counts; a single 0 means none.
 void from_object(pybind11::handle given, std::string_view name, const Range& range, Counts& out);
 /// Keeps a reference without a copy: the System of Python lives as long as results that use it.
-void from_object(pybind11::handle given, std::string_view name, const Range&, fabricost::Machine& out);
+void from_object(pybind11::handle given, std::string_view name, const Range&, fabricost::core::Machine& out);
 /// An operation without arrays, with its bytes.
 void from_object(pybind11::handle given, std::string_view name, const Range&, Operation& out);
 void from_object(pybind11::handle given, std::string_view name, const Range&, NamedModel& out);
@@ -84,7 +84,7 @@ namespace detail {
 }  // namespace detail
 
 /// The System of Python behind an argument's Machine.
-[[nodiscard]] pybind11::object object_of(const fabricost::Machine& machine);
+[[nodiscard]] pybind11::object object_of(const fabricost::core::Machine& machine);
 
 /// The object given for each name; null if missing. \param by_place maximum number of positional arguments
 /// \throws TypeError for an unknown argument

@@ -38,26 +38,27 @@ void refuse_uninitialised_objects(const pybind11::module_& module) {
 
 /// Parsers of amounts, for arguments with units (_given.py) and the package's own command.
 void add_amounts(pybind11::module_& module) {
-  using namespace fabricost;
+  using namespace fabricost::core;
+  namespace python = fabricost::python;
   const auto read = [&module](const char* name, auto&& parse) {
     module.def(name, [parse](const pybind11::object& text, const std::string& option) {
       return parse(std::string{python::text_of(text, option)}, option);
     });
   };
-  read("_size_of", [](const std::string& text, const std::string& option) { return io::size_of(text, option).value(); });
+  read("_size_of", [](const std::string& text, const std::string& option) { return size_of(text, option).value(); });
   read("_sizes_of", [](const std::string& text, const std::string& option) {
     std::vector<double> out;
-    for (const Bytes& size : io::sizes_of(text, option)) out.push_back(size.value());
+    for (const Bytes& size : sizes_of(text, option)) out.push_back(size.value());
     return out;
   });
-  read("_seconds_of", [](const std::string& text, const std::string& option) { return io::duration_of(text, option); });
-  read("_rate_of", [](const std::string& text, const std::string& option) { return io::one_way_rate_of(text, option); });
+  read("_seconds_of", [](const std::string& text, const std::string& option) { return duration_of(text, option); });
+  read("_rate_of", [](const std::string& text, const std::string& option) { return one_way_rate_of(text, option); });
 }
 
 }  // namespace
 
 PYBIND11_MODULE(_core, module) {
-  fabricost::io::use_catalogue(fabricost::io::shipped_specs);
+  fabricost::core::use_catalogue(fabricost::core::shipped_specs);
   // Docstrings start with a readable signature, which inspect.signature also parses.
   pybind11::options options;
   options.disable_function_signatures();

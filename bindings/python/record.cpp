@@ -92,7 +92,7 @@ struct Record {
 
 }  // namespace
 
-void write_text(py::handle path, const std::string& text) { io::write_file(path_of(path, "path"), text, "path"); }
+void write_text(py::handle path, const std::string& text) { write_file(path_of(path, "path"), text, "path"); }
 
 void add_property(py::handle type, const char* name, const char* doc, Getter get, const std::string& text) {
   const py::cpp_function getter([get = std::move(get), of = type_of(type)](py::handle self) { return get(self_in(self, of)); },

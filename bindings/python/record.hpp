@@ -25,15 +25,15 @@
 
 namespace pybind11::detail {
 template <class T>
-struct type_caster<fabricost::ByName<T>> {
-  PYBIND11_TYPE_CASTER(fabricost::ByName<T>, const_name("dict"));
+struct type_caster<fabricost::core::ByName<T>> {
+  PYBIND11_TYPE_CASTER(fabricost::core::ByName<T>, const_name("dict"));
   bool load(handle given, bool) {
     if (!isinstance<dict>(given)) return false;
     for (const auto& [name, each] : reinterpret_borrow<dict>(given))
       value.emplace_back(name.template cast<std::string>(), each.template cast<T>());
     return true;
   }
-  static handle cast(const fabricost::ByName<T>& values, return_value_policy, handle) {
+  static handle cast(const fabricost::core::ByName<T>& values, return_value_policy, handle) {
     dict out;
     for (const auto& [name, each] : values) out[fabricost::python::text_object(name)] = pybind11::cast(each);
     return out.release();
@@ -114,7 +114,7 @@ struct Member {
   bool compared = true;  ///< by == and hash
 };
 
-using fabricost::detail::offset_of, fabricost::detail::one_of;
+using fabricost::core::detail::offset_of, fabricost::core::detail::one_of;
 
 template <class C, class T>
 [[nodiscard]] Member field(const char* name, T C::*member, const char* doc) {

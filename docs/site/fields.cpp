@@ -39,7 +39,7 @@
 #include <typeinfo>
 #include <utility>
 
-using namespace fabricost;
+using namespace fabricost::probes;
 
 namespace {
 

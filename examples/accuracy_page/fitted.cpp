@@ -15,7 +15,7 @@
 
 namespace accuracy {
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

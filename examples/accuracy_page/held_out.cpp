@@ -12,7 +12,7 @@
 
 namespace accuracy {
 
-using namespace fabricost;
+using namespace fabricost::observe;
 
 namespace {
 

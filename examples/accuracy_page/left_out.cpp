@@ -19,7 +19,7 @@
 
 namespace accuracy {
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

@@ -22,7 +22,7 @@
 
 namespace accuracy {
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

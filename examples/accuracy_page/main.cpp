@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
     page += accuracy::where_it_errs(data);
     std::fputs(page.c_str(), stdout);
     return 0;
-  } catch (const fabricost::Error& error) {
+  } catch (const fabricost::core::Error& error) {
     std::fprintf(stderr, "accuracy_page: %s\n", error.what());
     return 2;
   }

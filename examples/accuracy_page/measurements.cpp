@@ -13,7 +13,7 @@
 
 namespace accuracy {
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

@@ -12,27 +12,27 @@ namespace accuracy {
 
 /// Merged points by machine and origin.
 struct Measurements {
-  fabricost::Points nvlink, l40s, b60;
+  fabricost::core::Points nvlink, l40s, b60;
   /// Healthy public runs of both rounds on more than one node, without what data/measurements/left-out.csv lists.
-  fabricost::Points clusters;
-  fabricost::Points cluster_repeats;  ///< the same, not merged
-  fabricost::Points one_node;  ///< healthy public runs inside one node
-  fabricost::Points unclear;   ///< public runs of unclear health
-  fabricost::Points h200, b300, gb200, rtx_pro;  ///< second/: measured as those of nvlink and l40s
-  fabricost::Points later_one_node;              ///< second/multinode and second/newer
-  fabricost::Points gb200_xla;                   ///< second/xla, its collectives of GB200
+  fabricost::core::Points clusters;
+  fabricost::core::Points cluster_repeats;  ///< the same, not merged
+  fabricost::core::Points one_node;  ///< healthy public runs inside one node
+  fabricost::core::Points unclear;   ///< public runs of unclear health
+  fabricost::core::Points h200, b300, gb200, rtx_pro;  ///< second/: measured as those of nvlink and l40s
+  fabricost::core::Points later_one_node;              ///< second/multinode and second/newer
+  fabricost::core::Points gb200_xla;                   ///< second/xla, its collectives of GB200
   struct Left {
     std::string term, why;
-    fabricost::Points points;
+    fabricost::core::Points points;
   };
   std::vector<Left> left_out;
   int measured = 0, left = 0;  ///< times of healthy runs on more than one node; of these left out
 };
-/// \throws fabricost::Error when a file is missing or malformed
+/// \throws fabricost::core::Error when a file is missing or malformed
 [[nodiscard]] Measurements read_measurements(const std::string& folder);
 
 /// The points that could not be priced, one line a reason.
-[[nodiscard]] std::string not_priced(const fabricost::ValidationReport& report);
+[[nodiscard]] std::string not_priced(const fabricost::core::ValidationReport& report);
 
 [[nodiscard]] std::string introduction();
 /// Points that no fit has seen: other machines, nccl-tests inside one node, runs of unclear health.

@@ -10,7 +10,7 @@
 
 namespace kernels {
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

@@ -12,7 +12,7 @@
 
 namespace kernels {
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
     page += kernels::unmeasured();
     std::fputs(page.c_str(), stdout);
     return 0;
-  } catch (const fabricost::Error& error) {
+  } catch (const fabricost::core::Error& error) {
     std::fprintf(stderr, "kernels_page: %s\n", error.what());
     return 2;
   }

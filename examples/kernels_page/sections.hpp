@@ -17,12 +17,12 @@
 namespace kernels {
 
 /// "12.3 / 45.6": median and mean in percent; "-" without points.
-inline std::string pair(const fabricost::ErrorSummary& e) {
+inline std::string pair(const fabricost::core::ErrorSummary& e) {
   return e.points > 0 ? fmt::format("{:.1f} / {:.1f}", e.median_ape, e.mape) : "-";
 }
 
 /// "90 %": the share of points inside their interval; "-" without points.
-inline std::string inside(const fabricost::ErrorSummary& e) {
+inline std::string inside(const fabricost::core::ErrorSummary& e) {
   return e.points > 0 ? fmt::format("{:.0f} %", 100 * e.interval_coverage) : "-";
 }
 
@@ -30,7 +30,7 @@ inline std::string inside(const fabricost::ErrorSummary& e) {
 struct Average {
   double median = 0, mean = 0;
   int systems = 0;
-  void add(const fabricost::ErrorSummary& e) {
+  void add(const fabricost::core::ErrorSummary& e) {
     if (e.points == 0) return;
     median += e.median_ape;
     mean += e.mape;
@@ -40,8 +40,8 @@ struct Average {
 };
 
 /// Constants for a machine whose generation was fitted in none of `fits`, or not for all kernels: its own fit, then relatives.
-inline void use_fits(fabricost::ConstantSet set, fabricost::System& system, std::span<const fabricost::KernelCalibration> fits) {
-  using namespace fabricost;
+inline void use_fits(fabricost::core::ConstantSet set, fabricost::core::System& system, std::span<const fabricost::core::KernelCalibration> fits) {
+  using namespace fabricost::core;
   std::vector<Constants> related;
   std::vector<const CalibratedSet*> of;
   const CalibratedSet* own = nullptr;

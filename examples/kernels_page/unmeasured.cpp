@@ -11,7 +11,7 @@
 
 namespace kernels {
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 std::string unmeasured() {
   std::string out =
@@ -42,7 +42,7 @@ std::string unmeasured() {
     constexpr double small = 64 * 1024, large = 4 * 1024 * 1024;
     out += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", name, reduce(2, small), reduce(2, large), reduce(max, small),
                        reduce(max, large), dispatch(MoeKernel::deepep_low_latency, 128), dispatch(MoeKernel::deepep_normal, 4096),
-                       fabricost::name(s.constants.custom_basis));
+                       fabricost::core::name(s.constants.custom_basis));
   }
   return out;
 }

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

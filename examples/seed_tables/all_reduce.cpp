@@ -14,12 +14,12 @@
 
 namespace seed_tables {
 
-using namespace fabricost;
+using namespace fabricost::observe;
 
 double latency_share(const Prediction& p) {
   double wire = 0;
   for (const Term& term : p.terms)
-    if (term.name == fabricost::name(TermKind::wire) || term.name == fabricost::name(TermKind::copy)) wire += term.time.value();
+    if (term.name == fabricost::core::name(TermKind::wire) || term.name == fabricost::core::name(TermKind::copy)) wire += term.time.value();
   return 100 * (1 - wire / p.seconds);
 }
 

@@ -15,7 +15,7 @@
 
 namespace seed_tables {
 
-using namespace fabricost;
+using namespace fabricost::observe;
 
 std::filesystem::path shipped_log() { return data_directory() / "measurements" / "dgx-h100-all-reduce.txt"; }
 

@@ -10,7 +10,7 @@
 
 namespace seed_tables {
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 
@@ -151,7 +151,7 @@ Table switch_ports() {
            .said = "all (001)",
            .ours = {.value = 0, .unit = "NICs"},
            .verdict = Verdict::corrected,
-           .shown = fmt::format("GPU and NIC meet at PCIe switches ({}): min({}, {}) = {} GB/s", fabricost::name(nics.path), text(pcie),
+           .shown = fmt::format("GPU and NIC meet at PCIe switches ({}): min({}, {}) = {} GB/s", fabricost::core::name(nics.path), text(pcie),
                                 text(GBps(nics.bandwidth.value)), text(std::min(pcie, GBps(nics.bandwidth.value))))},
           {.label = "72 GPUs without a switch: links per GPU",
            .said = "hundreds (001)",

@@ -7,7 +7,7 @@
 
 namespace seed_tables {
 
-using namespace fabricost;
+using namespace fabricost::observe;
 
 namespace {
 

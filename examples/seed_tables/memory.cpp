@@ -10,7 +10,7 @@
 
 namespace seed_tables {
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 Table memory_fit() {
   const System &h = machine("dgx-h100"), &rack = machine("gb200-nvl72");

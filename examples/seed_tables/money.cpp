@@ -10,7 +10,7 @@
 
 namespace seed_tables {
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 double dollars(Dollars money) { return in(money, units::USD).value(); }
@@ -63,7 +63,7 @@ Table cost() {
                 .ours = {.value = dollars(five * listed.value * units::h(30 * 24)), .unit = "USD", .decimals = 0},
                 .verdict = Verdict::added,
                 .shown = fmt::format("{} USD/h for an H100, {}; sellers differ threefold", text(in(listed.value, units::USD_per_h).value()),
-                                     fabricost::name(listed.provenance.confidence))},
+                                     fabricost::core::name(listed.provenance.confidence))},
                {.label = "an InfiniBand port over an Ethernet one",
                 .said = "1.5-2.5x",
                 .ours = {.value = 1 / prices.ethernet_port.value, .unit = "x", .decimals = 1},

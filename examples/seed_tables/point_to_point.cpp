@@ -9,7 +9,7 @@
 
 namespace seed_tables {
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 Table pair_rates() {
   Table out{.title = "Copying from one GPU to another",

@@ -11,7 +11,7 @@
 
 namespace seed_tables {
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 Table tails_and_failures() {
   const FailureFacts facts = load_failure_facts();

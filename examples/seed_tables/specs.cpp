@@ -13,7 +13,7 @@
 
 namespace seed_tables {
 
-using namespace fabricost;
+using namespace fabricost::observe;
 
 namespace {
 
@@ -58,7 +58,7 @@ const Link& link(std::string_view name) {
 
 const Tier& tier(const System& system, TierRole role) {
   const Tier* found = system.tier(role);
-  if (found == nullptr) throw std::out_of_range(system.name + " has no tier with role " + std::string{fabricost::name(role)});
+  if (found == nullptr) throw std::out_of_range(system.name + " has no tier with role " + std::string{fabricost::core::name(role)});
   return *found;
 }
 double gigabytes_per_second(const System& system, TierRole role) { return GBps(tier(system, role).bandwidth.value); }
@@ -99,7 +99,7 @@ std::string ran_text(const Prediction& prediction) {
   const Protocol protocol = prediction.ran.protocol;
   const std::string_view called = protocol == Protocol::ll ? "LL" : protocol == Protocol::ll128 ? "LL128" : "Simple";
   const std::string algorithm{prediction.algorithm.view()};
-  return fmt::format("{}, {}, {}", algorithm == "nvls" ? "NVLS" : algorithm, called, fabricost::name(prediction.basis));
+  return fmt::format("{}, {}, {}", algorithm == "nvls" ? "NVLS" : algorithm, called, fabricost::core::name(prediction.basis));
 }
 
 Figure time_figure(const Prediction& prediction, double unit, std::string unit_name) {
@@ -109,8 +109,8 @@ Figure time_figure(const Prediction& prediction, double unit, std::string unit_n
 // Grattafiori et al., The Llama 3 Herd of Models, 2024, table 3. One layer of the 70B: q and o 2 x 8192^2, k and v 2 x 8192 x 1024,
 // MLP 3 x 8192 x 28672.
 namespace {
-fabricost::Model llama(const char* name, int layers, int hidden, int heads, int ffn) {
-  fabricost::Model m;
+fabricost::plan::Model llama(const char* name, int layers, int hidden, int heads, int ffn) {
+  fabricost::plan::Model m;
   m.name = name;
   m.layers = layers;
   m.hidden = hidden;
@@ -122,7 +122,7 @@ fabricost::Model llama(const char* name, int layers, int hidden, int heads, int 
   check(m);
   return m;
 }
-Model rounded(const fabricost::Model& shape, double parameters) {
+Model rounded(const fabricost::plan::Model& shape, double parameters) {
   const ParameterCount one = parameters_of(shape);
   return {.shape = shape,
           .parameters = parameters,

@@ -8,7 +8,7 @@
 
 namespace seed_tables {
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 Table strategies() {
   const System& h = machine("dgx-h100");

@@ -12,7 +12,7 @@
 
 namespace seed_tables {
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 std::string_view name(Verdict verdict) {
   switch (verdict) {

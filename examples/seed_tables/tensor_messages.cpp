@@ -13,7 +13,7 @@
 
 namespace seed_tables {
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 
@@ -29,7 +29,7 @@ std::string names(const TensorMessages& messages) {
 }  // namespace
 
 Table tensor_messages() {
-  const fabricost::Model& m = llama_70b().shape;
+  const fabricost::plan::Model& m = llama_70b().shape;
   const TensorQuestion decode = tensor_question(32, 8), train = tensor_question(4096, 8), sequence = tensor_question(4096, 8, true);
   const TensorMessages forward = tensor_forward(m, train), backward = tensor_backward(m, train);
   const double all = forward.wire_bytes(8) + backward.wire_bytes(8);

@@ -10,7 +10,7 @@
 
 namespace seed_tables {
 
-using namespace fabricost;
+using namespace fabricost::observe;
 
 namespace {
 
@@ -168,7 +168,7 @@ Table nvlink_against_pcie() {
 Table latencies() {
   const System& h = machine("dgx-h100");
   const auto hop = [](const Sourced<Time>& latency, std::string label, std::string said, Verdict verdict, const std::string& shown) {
-    const std::string origin = fmt::format("{} ({})", latency.provenance.source, fabricost::name(latency.provenance.confidence));
+    const std::string origin = fmt::format("{} ({})", latency.provenance.source, fabricost::core::name(latency.provenance.confidence));
     return Row{.label = std::move(label),
                .said = std::move(said),
                .ours = short_time(latency.value),

@@ -63,7 +63,7 @@ std::string topology_example() {
         "such matrices.\n",
         found->a, found->b, name(found->ab), found->c, name(found->ac), found->a, name(found->bc), found->b, name(found->ac),
         name(found->bc));
-  const int links = tier(machine("dgx-h100"), fabricost::TierRole::scale_up).links;
+  const int links = tier(machine("dgx-h100"), fabricost::core::TierRole::scale_up).links;
   out += fmt::format(
       "\nThe matrix of a DGX H100 in the same text, NV{} everywhere, is **reproduced**: each GPU has {} links in all, to the switches. It "
       "does not have {} to each of 7 peers.\n",

@@ -12,7 +12,7 @@
 
 namespace training {
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

@@ -10,7 +10,7 @@
 
 namespace training {
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

@@ -13,7 +13,7 @@
 
 namespace training {
 
-using namespace fabricost;
+using namespace fabricost::observe;
 
 namespace {
 

@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
     page += training::set_aside(data);
     std::fputs(page.c_str(), stdout);
     return 0;
-  } catch (const fabricost::Error& error) {
+  } catch (const fabricost::core::Error& error) {
     std::fprintf(stderr, "training_page: %s\n", error.what());
     return 2;
   }

@@ -16,7 +16,7 @@
 
 namespace training {
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

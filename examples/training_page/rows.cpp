@@ -22,7 +22,7 @@
 
 namespace training {
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 bool is_held_out(std::string_view id) {
   std::uint64_t hash = 14695981039346656037ULL;

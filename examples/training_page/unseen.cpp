@@ -11,7 +11,7 @@
 
 namespace training {
 
-using namespace fabricost;
+using namespace fabricost::observe;
 
 namespace {
 

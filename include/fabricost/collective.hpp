@@ -5,12 +5,14 @@
 /// algbw = bytes / time; busbw = algbw x bus_factor, which on a ring is the rate of one link for any number
 /// of ranks (NVIDIA/nccl-tests, doc/PERFORMANCE.md).
 
+#include <fabricost/namespaces.hpp>
+
 #include <array>
 #include <optional>
 #include <string>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::core {
 
 enum class Collective : unsigned char { all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, send_recv };
 inline constexpr std::array<std::string_view, 7> collective_names{"all_reduce", "all_gather", "reduce_scatter", "broadcast",
@@ -111,4 +113,21 @@ template <class Enum, std::size_t N>
 
 [[nodiscard]] inline std::optional<Path> parse_path(std::string_view text) { return detail::parse_enum<Path>(text, path_names); }
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Collective;
+using core::DataType;
+using core::Path;
+using core::Reduction;
+using core::bus_factor;
+using core::bytes_of;
+using core::collective_names;
+using core::data_type_names;
+using core::parse_collective;
+using core::parse_data_type;
+using core::parse_path;
+using core::parse_reduction;
+using core::path_names;
+using core::reduction_names;
 }  // namespace fabricost

@@ -10,11 +10,13 @@
 /// The data: an installed version.hpp defines the relative path of the data, FABRICOST_DATA_DIRECTORY; that
 /// of a build tree does not.
 
+#include <fabricost/namespaces.hpp>
+
 #include <fabricost/version.hpp>
 
 extern "C" void FABRICOST_COMPILED_PART() noexcept;
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 [[gnu::used]] constexpr void (*version_of_compiled_part)() noexcept = &FABRICOST_COMPILED_PART;
 
@@ -27,4 +29,4 @@ bool remember_package_data(const char* directory) noexcept;
 inline const bool package_data_is_known = remember_package_data(FABRICOST_DATA_DIRECTORY);
 #endif
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -10,6 +10,8 @@
 /// decay within 1e-14 of 1; tests compare them with long doubles. The last bits differ between processors
 /// with and without fused multiply-add.
 
+#include <fabricost/namespaces.hpp>
+
 #include <bit>
 #include <cstdint>
 
@@ -29,7 +31,7 @@
 #define FABRICOST_CLONES
 #endif
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 /// The binary logarithm. \param x normal, finite and above 0
 [[nodiscard]] FABRICOST_INLINE double fast_log2(double x) {
@@ -87,4 +89,4 @@ inline constexpr double max_fast_overlap = 12;
   return larger * fast_exp2(inverse * fast_log2(1 + fast_exp2(q * fast_log2(ratio))));
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail

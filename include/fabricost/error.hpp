@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// `text` with each <name> or <name=value> replaced by `spelled(name, value)`.
 template <class Spelled>
@@ -92,4 +92,9 @@ class SpecError : public Error {
   std::vector<Issue> issues_;
 };
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Issue;
+using core::SpecError;
 }  // namespace fabricost

@@ -3,13 +3,15 @@
 /// A list of at most N items stored inside the value itself. Places beyond its end are neither written nor
 /// copied, so a large capacity costs nothing: a prediction makes five such lists.
 
+#include <fabricost/namespaces.hpp>
+
 #include <cstddef>
 #include <new>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace detail {
 /// \throws std::length_error a capacity that an algorithm exceeds is a fault of the library, which must not become a wrong time
@@ -80,4 +82,4 @@ class FixedList {
   };
 };
 
-}  // namespace fabricost
+}  // namespace fabricost::core

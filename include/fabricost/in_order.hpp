@@ -2,9 +2,11 @@
 /// \file in_order.hpp
 /// Values to compare one after the other, as a tuple would, for a fraction of its compile time.
 
+#include <fabricost/namespaces.hpp>
+
 #include <array>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Numbers, flags and enumerators below 2^53, each exactly as a double.
 template <class... Value>
@@ -12,4 +14,4 @@ template <class... Value>
   return {static_cast<double>(values)...};
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -2,7 +2,9 @@
 /// \file interrupt.hpp
 /// A way to cancel a long search: the search calls a check now and then.
 
-namespace fabricost {
+#include <fabricost/namespaces.hpp>
+
+namespace fabricost::core {
 
 namespace detail {
 inline thread_local void (*interrupt_check)() = nullptr;
@@ -27,4 +29,4 @@ class InterruptWith {
   void (*before_)();
 };
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace detail {
 [[noreturn]] inline void refuse_label(std::string_view text, std::size_t capacity) {
@@ -79,4 +79,9 @@ template <class Name, std::size_t N>
 }
 }  // namespace detail
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Label;
+using core::Named;
 }  // namespace fabricost

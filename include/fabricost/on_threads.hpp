@@ -2,6 +2,8 @@
 /// \file on_threads.hpp
 /// Independent pieces of work on several threads.
 
+#include <fabricost/namespaces.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -10,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Processors of this machine, at least 1.
 [[nodiscard]] inline std::size_t processors() { return std::max(1U, std::thread::hardware_concurrency()); }
@@ -41,4 +43,4 @@ void on_threads(std::size_t count, std::size_t threads, const Visit& visit) {
   if (failed) std::rethrow_exception(failed);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

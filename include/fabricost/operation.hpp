@@ -12,7 +12,7 @@
 
 #include <limits>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// A collective, its size and its ranks. `ranks` 0: all GPUs of the machine (of `nodes` nodes); `nodes`
 /// 0: as few as hold the ranks.
@@ -64,4 +64,15 @@ struct SendRecv {
   }
 };
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::AllGather;
+using core::AllReduce;
+using core::AllToAll;
+using core::Broadcast;
+using core::Operation;
+using core::Reduce;
+using core::ReduceScatter;
+using core::SendRecv;
 }  // namespace fabricost

@@ -2,7 +2,9 @@
 /// \file progress.hpp
 /// How far a long search is: it tells the listener of its thread, if there is one.
 
-namespace fabricost {
+#include <fabricost/namespaces.hpp>
+
+namespace fabricost::core {
 
 namespace detail {
 inline thread_local void (*progress_listener)(long long done, long long all) = nullptr;
@@ -28,4 +30,9 @@ class ProgressTo {
   void (*before_)(long long done, long long all);
 };
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::ProgressTo;
+using core::tell_progress;
 }  // namespace fabricost

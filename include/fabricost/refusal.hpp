@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// what() uses the fields' own names.
 class Refusal : public RequestError {
@@ -24,4 +24,8 @@ class Refusal : public RequestError {
   bool missing_;
 };
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Refusal;
 }  // namespace fabricost

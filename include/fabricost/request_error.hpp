@@ -2,9 +2,11 @@
 /// \file request_error.hpp
 /// The two errors that light headers throw; error.hpp has the others.
 
+#include <fabricost/namespaces.hpp>
+
 #include <stdexcept>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Anything the caller can correct: a wrong file, a wrong number, an impossible request. The command turns it
 /// into exit status 2.
@@ -20,4 +22,9 @@ class RequestError : public Error {
   using Error::Error;
 };
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Error;
+using core::RequestError;
 }  // namespace fabricost

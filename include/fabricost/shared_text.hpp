@@ -3,13 +3,15 @@
 /// Text shared by many values, such as the name of the machine a million points were measured on: copies
 /// share one string, so a copy costs a pointer. It reads like a std::string and is only replaced as a whole.
 
+#include <fabricost/namespaces.hpp>
+
 #include <memory>
 #include <ostream>
 #include <string>
 #include <string_view>
 #include <utility>
 
-namespace fabricost {
+namespace fabricost::core {
 
 class SharedText {
  public:
@@ -45,4 +47,4 @@ class SharedText {
   std::shared_ptr<const std::string> text_;  ///< null for empty text
 };
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -39,7 +39,7 @@
 #include <string>
 #include <type_traits>
 
-namespace fabricost {
+namespace fabricost::core {
 
 template <class... Powers>
 class Quantity;
@@ -447,4 +447,24 @@ FABRICOST_LITERAL(USD) FABRICOST_LITERAL(USD_per_h)
 #undef FABRICOST_LITERAL
 }  // namespace literals
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+namespace units = core::units;
+namespace literals = core::literals;
+using core::Bandwidth;
+using core::Bytes;
+using core::DollarRate;
+using core::Dollars;
+using core::DuplexBandwidth;
+using core::FlopRate;
+using core::Flops;
+using core::Joules;
+using core::LineRate;
+using core::Quantity;
+using core::Time;
+using core::Watts;
+using core::WireBits;
+using core::one_way;
+using core::payload;
 }  // namespace fabricost

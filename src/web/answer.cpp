@@ -97,7 +97,7 @@ class GivenFiles {
 }
 
 [[nodiscard]] Json error_of(const std::string& text, const std::string& field = {}) {
-  return {{"error", {{"text", io::plain_text(text)}, {"field", field}}}};
+  return {{"error", {{"text", plain_text(text)}, {"field", field}}}};
 }
 
 }  // namespace

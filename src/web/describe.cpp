@@ -30,7 +30,7 @@ std::string spelled(std::span<const Field> fields, std::string_view name, std::s
   Amount amount = Amount::number;
   for (const Field& field : fields)
     if (field.name == name) amount = field.amount;
-  return detail::as_member(name, value.empty() ? std::string{} : faces::as_typed(value, amount));
+  return core::detail::as_member(name, value.empty() ? std::string{} : as_typed(value, amount));
 }
 
 namespace {
@@ -90,7 +90,7 @@ void add_type(Json& out, const ValueType& field) {
   }
   if (type.kind != ValueKind::whole && type.kind != ValueKind::number) return nullptr;
   const double number = type.number(value);
-  return field.range.holds(number) && std::isfinite(number) ? Json(faces::as_typed(fmt::format("{}", number), field.amount))
+  return field.range.holds(number) && std::isfinite(number) ? Json(as_typed(fmt::format("{}", number), field.amount))
                                                             : Json(nullptr);
 }
 

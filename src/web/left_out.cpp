@@ -12,15 +12,15 @@
 #include <string>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::web {
 
 // traces are for the command
-bool detail::asks_of_traces(const DiagnoseRequest& /*request*/) { return false; }
-DiagnosisAnswer detail::diagnosis_of_traces(const DiagnoseRequest& /*request*/) { return {}; }
+bool observe::detail::asks_of_traces(const DiagnoseRequest& /*request*/) { return false; }
+DiagnosisAnswer observe::detail::diagnosis_of_traces(const DiagnoseRequest& /*request*/) { return {}; }
 
-}  // namespace fabricost
+}  // namespace fabricost::web
 
-namespace fabricost::io {
+namespace fabricost::web {
 
 namespace {
 
@@ -72,4 +72,4 @@ std::vector<RankTrace> read_nsys(const std::filesystem::path& file) {
   throw fault_of_file(file.string(), "is an export of Nsight Systems, which is not read here", "ask the command: fabricost trace FILE");
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::web

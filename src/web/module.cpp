@@ -23,6 +23,6 @@ EMSCRIPTEN_KEEPALIVE const char* fabricost_answer(char* request) {
 }  // extern "C"
 
 int main() {
-  fabricost::io::use_contained(fabricost::io::shipped_specs);
+  fabricost::core::use_contained(fabricost::core::shipped_specs);
   return 0;
 }

@@ -2,7 +2,8 @@
 /// \file request.hpp
 /// A request from the JSON that a page sends: fields by name, each as people write it ("256MiB", "1:64:x2") or as JSON (true, 8, a list).
 
-#include "faces/typed.hpp"
+#include "answers/typed/as_typed.hpp"
+#include "answers/typed/from_text.hpp"
 
 #include <fabricost/fields/field.hpp>
 #include <fabricost/fields/named.hpp>

@@ -9,7 +9,7 @@
 
 namespace {
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 /// 1,016 ranks over NVLink, NICs and a two-level network.
 const System& cluster() {

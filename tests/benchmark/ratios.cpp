@@ -23,7 +23,7 @@
 
 namespace {
 
-using namespace fabricost;
+using namespace fabricost::observe;
 
 volatile double sink = 0;
 

@@ -12,7 +12,7 @@
 #include <string>
 
 namespace fs = std::filesystem;
-using fabricost::io::data_beside;
+using fabricost::core::data_beside;
 
 namespace {
 
@@ -87,7 +87,7 @@ TEST_CASE("a folder without systems is passed over, a relative path says nothing
 
 TEST_CASE("the tests themselves read the sources they were built from") {
   REQUIRE(std::getenv("FABRICOST_DATA") == nullptr);
-  CHECK(fs::canonical(fabricost::data_directory()) == fs::canonical(fs::path{FABRICOST_SOURCE_DIR} / "data"));
+  CHECK(fs::canonical(fabricost::core::data_directory()) == fs::canonical(fs::path{FABRICOST_SOURCE_DIR} / "data"));
 }
 
 TEST_CASE("version.hpp says one version in all its forms") {

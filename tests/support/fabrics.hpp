@@ -10,10 +10,10 @@ namespace support {
 inline constexpr double inside_rate = 400e9, nic_rate = 50e9;
 
 /// `local` GPUs to a domain, `domains` of them.
-inline fabricost::Fabric fabric(int local, int domains = 1) {
-  fabricost::Fabric f;
-  f.levels = domains > 1 ? fabricost::Levels{local, domains} : fabricost::Levels{local};
-  f.library = fabricost::Library::nccl;
+inline fabricost::core::Fabric fabric(int local, int domains = 1) {
+  fabricost::core::Fabric f;
+  f.levels = domains > 1 ? fabricost::core::Levels{local, domains} : fabricost::core::Levels{local};
+  f.library = fabricost::core::Library::nccl;
   f.inner_rate = f.full_rate = inside_rate;
   f.outer_rate = domains > 1 ? local * nic_rate : 0;
   f.nics = local;

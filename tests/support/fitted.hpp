@@ -26,9 +26,9 @@ inline constexpr Generation blackwell{900, 32,    6.89,  1.378, 9.6, 0.96, 0.169
 inline constexpr double m0 = 0.45, ce = 0.69, f1 = 14.7, y = 0.27, mar = 1.04, rl = 0.92, ha = 0.99, ma = 2.53, fS = 2.4, yS = 0.58,
                         i8 = 0.062, xN = 2.55, hN = 0.66745, rN = 0.19553, sN = 51.134 * 1024, la = 0.62, mrs = 0.07, i8L = 0.09;
 
-inline fabricost::Constants constants_of(const Generation& g) {
+inline fabricost::core::Constants constants_of(const Generation& g) {
   const double us = 1e-6;
-  fabricost::Constants c;
+  fabricost::core::Constants c;
   auto& up = c.scale_up;
   up.launch = g.c0 * us;
   up.ll = {g.h * us, g.bL / (g.one_way / g.channels), g.mc * us, m0 * us, g.mag * us, mrs * us, i8L * us, ce, 4096};
@@ -37,7 +37,7 @@ inline fabricost::Constants constants_of(const Generation& g) {
   if (g.BN > 0) up.nvls = {g.fN * us, g.lN * 1024, xN, g.BN / g.one_way};
   up.all_to_all = {g.ca * us, ha * us, ma * us, la * 32 / g.channels, g.ck * us, fS * us, g.mS * us, g.BS / g.one_way, g.xS, yS, g.qS};
   up.int8_volume = i8;
-  c.basis = fabricost::Basis::calibrated;
+  c.basis = fabricost::core::Basis::calibrated;
   return c;
 }
 

@@ -10,8 +10,8 @@
 
 namespace support {
 
-inline fabricost::Levels levels_of_sizes(const std::vector<int>& sizes) {
-  fabricost::Levels levels;
+inline fabricost::core::Levels levels_of_sizes(const std::vector<int>& sizes) {
+  fabricost::core::Levels levels;
   levels.count = static_cast<int>(sizes.size());
   for (std::size_t i = 0; i < sizes.size(); ++i) levels.sizes[i] = sizes[i];
   return levels;

@@ -14,7 +14,7 @@ template <class Call>
 std::string message_of(Call&& call) {
   try {
     static_cast<void>(call());
-  } catch (const fabricost::RequestError& e) {
+  } catch (const fabricost::core::RequestError& e) {
     return e.what();
   }
   return "";

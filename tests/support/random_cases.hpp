@@ -36,16 +36,16 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-inline void scale(fabricost::Bandwidth& b, double by) { b = by * b; }
+inline void scale(fabricost::core::Bandwidth& b, double by) { b = by * b; }
 /// Scales a tier's rate, its links and NCCL's planning rate alike.
-inline void scale_bandwidth(fabricost::Tier& t, double by) {
+inline void scale_bandwidth(fabricost::core::Tier& t, double by) {
   scale(t.bandwidth.value, by);
   scale(t.link_bandwidth, by);
   scale(t.planning_rate, by);
 }
 
-inline fabricost::Constants random_constants(Random& random) {
-  fabricost::Constants c;
+inline fabricost::core::Constants random_constants(Random& random) {
+  fabricost::core::Constants c;
   const auto vary = [&](double& x) { x *= random.scaled(0.6, 1.7); };
   auto& up = c.scale_up;
   for (double* x : {&up.launch,
@@ -84,22 +84,22 @@ inline fabricost::Constants random_constants(Random& random) {
   up.nvls.rate_share = random.uniform(0.7, 1.2);
   up.all_to_all.rate_share = random.uniform(0.5, 0.95);
   up.all_to_all.overlap = random.uniform(1, 3);
-  c.transport = fabricost::TransportConstants::from_tree_step(random.scaled(3e-6, 300e-6));
+  c.transport = fabricost::core::TransportConstants::from_tree_step(random.scaled(3e-6, 300e-6));
   auto& t = c.transport;
   t.efficiency = random.uniform(0.85, 1);
   t.host_bridge = random.uniform(0.5, 0.8);
   t.ll_share = random.scaled(0.04, 0.6);
   t.exchange_share = random.uniform(0.5, 0.95);
   t.no_gdr_rate = random.uniform(0.7, 1);
-  c.basis = static_cast<fabricost::Basis>(random.below(3));
-  c.transport_basis = static_cast<fabricost::Basis>(random.below(3));
+  c.basis = static_cast<fabricost::core::Basis>(random.below(3));
+  c.transport_basis = static_cast<fabricost::core::Basis>(random.below(3));
   c.transport_known = random.one_in(2);
   c.most_nodes = random.one_in(2) ? 1 : 16;
   return c;
 }
 
-inline fabricost::System random_system(Random& random) {
-  using namespace fabricost;
+inline fabricost::core::System random_system(Random& random) {
+  using namespace fabricost::plan;
   System s =
       random.of(std::vector<System>{systems::ampere_box(), systems::hopper_box(), systems::hopper_box(), systems::blackwell_box(),
                                     systems::rack(), systems::grace_hopper_quad(), systems::pcie_box(), systems::full_mesh_box(),
@@ -127,8 +127,8 @@ inline fabricost::System random_system(Random& random) {
 }
 
 /// An operation that fits the machine.
-inline fabricost::Operation random_operation(Random& random, const fabricost::System& s) {
-  using namespace fabricost;
+inline fabricost::core::Operation random_operation(Random& random, const fabricost::core::System& s) {
+  using namespace fabricost::plan;
   Operation op;
   op.collective = static_cast<Collective>(random.below(static_cast<int>(collective_names.size())));
   op.dtype = static_cast<DataType>(random.below(static_cast<int>(data_type_names.size())));
@@ -152,8 +152,8 @@ inline fabricost::Operation random_operation(Random& random, const fabricost::Sy
 
 struct Case {
   int number = 0;
-  fabricost::System system;
-  fabricost::Operation operation;
+  fabricost::core::System system;
+  fabricost::core::Operation operation;
 
   /// `case 17 of seed 1: hopper-box all_reduce half ranks 16 nodes 2 gpu-gpu`
   [[nodiscard]] std::string text() const {
@@ -163,7 +163,7 @@ struct Case {
                   operation.ranks, operation.nodes, std::string{name(operation.path)}.c_str());
     return out;
   }
-  [[nodiscard]] std::string text(fabricost::Candidate pair, double bytes) const {
+  [[nodiscard]] std::string text(fabricost::core::Candidate pair, double bytes) const {
     char out[100];
     std::snprintf(out, sizeof out, " %s %s %.17g B", std::string{name(pair.algorithm)}.c_str(), std::string{name(pair.protocol)}.c_str(),
                   bytes);
@@ -182,10 +182,10 @@ inline Case random_case(int i) {
 }
 
 /// Pairs that can run the case.
-inline fabricost::Candidates pairs_of(const Case& c) {
+inline fabricost::core::Candidates pairs_of(const Case& c) {
   return possible_candidates(c.operation.collective, fabric_of(c.system, c.operation), is_byte_wide(c.operation.dtype));
 }
-inline fabricost::Choice forced(fabricost::Candidate pair) { return {.algorithm = pair.algorithm, .protocol = pair.protocol}; }
+inline fabricost::core::Choice forced(fabricost::core::Candidate pair) { return {.algorithm = pair.algorithm, .protocol = pair.protocol}; }
 
 /// Prints the first failure of a property for each (collective, algorithm, protocol), a few in all, and counts the rest.
 class Report {
@@ -193,7 +193,7 @@ class Report {
   explicit Report(const char* property) : property_(property) {}
   /// \param line what to print; called only on failure
   template <class Line>
-  void expect(bool holds, const Case& c, fabricost::Candidate pair, double bytes, Line&& line) {
+  void expect(bool holds, const Case& c, fabricost::core::Candidate pair, double bytes, Line&& line) {
     ++checked_;
     if (holds) return;
     ++failed_;
@@ -204,7 +204,7 @@ class Report {
     seen_.push_back(key);
     lines_.append("\n  ").append(property_).append(": ").append(line()).append(" ").append(c.text(pair, bytes));
   }
-  void expect(bool holds, const Case& c, fabricost::Candidate pair, double bytes) {
+  void expect(bool holds, const Case& c, fabricost::core::Candidate pair, double bytes) {
     expect(holds, c, pair, bytes, [] { return std::string{}; });
   }
   [[nodiscard]] long checked() const { return checked_; }

@@ -8,6 +8,8 @@
 
 namespace fabricost::test {
 
+using namespace observe;
+
 /// Allowed difference of sums in another order.
 inline constexpr double rounding = 1 + 1e-12;
 

@@ -10,18 +10,18 @@
 
 namespace systems {
 
-using fabricost::Bandwidth;
-using fabricost::Constants;
-using fabricost::Cpu;
-using fabricost::Generation;
-using fabricost::Library;
-using fabricost::NicPath;
-using fabricost::System;
-using fabricost::Tier;
-using fabricost::TierKind;
-using fabricost::TierRole;
-using fabricost::Time;
-using fabricost::Transport;
+using fabricost::core::Bandwidth;
+using fabricost::core::Constants;
+using fabricost::core::Cpu;
+using fabricost::core::Generation;
+using fabricost::core::Library;
+using fabricost::core::NicPath;
+using fabricost::core::System;
+using fabricost::core::Tier;
+using fabricost::core::TierKind;
+using fabricost::core::TierRole;
+using fabricost::core::Time;
+using fabricost::core::Transport;
 
 // as in data/transports (unit.specs compares them)
 inline constexpr Transport infiniband{.name = "infiniband", .infiniband_ports = true};
@@ -31,7 +31,7 @@ inline constexpr Transport slingshot{.name = "slingshot", .ll128 = false};
 inline constexpr Transport tcp{.name = "tcp", .sockets = true};
 inline constexpr Transport rccl_roce{.name = "rccl-roce", .roce = true};
 
-inline Bandwidth gigabytes(double per_second) { return fabricost::units::GB_per_s(per_second); }
+inline Bandwidth gigabytes(double per_second) { return fabricost::core::units::GB_per_s(per_second); }
 
 /// A scale-up tier of `endpoints` GPUs with `links` links of `link` GB/s; NCCL's planning rate is `usable`.
 inline Tier scale_up(TierKind kind, int endpoints, int links, double link, double usable) {
@@ -44,7 +44,7 @@ inline Tier scale_up(TierKind kind, int endpoints, int links, double link, doubl
   t.link_bandwidth = gigabytes(link);
   t.planning_rate = gigabytes(usable);
   t.bandwidth.value = gigabytes(links * link);
-  t.latency.value = t.nominal_latency = fabricost::units::ns(500);
+  t.latency.value = t.nominal_latency = fabricost::core::units::ns(500);
   return t;
 }
 
@@ -56,7 +56,7 @@ inline Tier nics(int count, double rate, Transport transport, NicPath path = Nic
   t.kind = TierKind::rails;
   t.endpoints = count;
   t.link_bandwidth = t.bandwidth.value = gigabytes(rate);
-  t.latency.value = t.nominal_latency = fabricost::units::us(1);
+  t.latency.value = t.nominal_latency = fabricost::core::units::us(1);
   t.transport = transport;
   t.path = path;
   return t;
@@ -71,7 +71,7 @@ inline Tier network(const char* name, int below, double oversubscription = 1) {
   t.endpoints = below;
   t.oversubscription = oversubscription;
   t.bandwidth.value = gigabytes(50);
-  t.latency.value = t.nominal_latency = fabricost::units::ns(600);
+  t.latency.value = t.nominal_latency = fabricost::core::units::ns(600);
   return t;
 }
 

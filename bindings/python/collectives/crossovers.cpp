@@ -30,7 +30,7 @@ struct CrossoversCall : CrossoversRequest {
   if (op.collective == Collective::send_recv) r.path = op.path;
   if (r.nodes.values.empty() && op.nodes > 0) r.nodes.values = {op.nodes};
   if (r.ranks.values.empty() && op.ranks > 0) r.ranks.values = {op.ranks};
-  return fabricost::answer(r);
+  return fabricost::core::answer(r);
 }
 
 }  // namespace

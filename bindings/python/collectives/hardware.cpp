@@ -137,9 +137,9 @@ void add_tiers(py::module_& module) {
 [[nodiscard]] Machine with_dials(const Machine& whole, const py::kwargs& dials) {
   SavedSystem origin = whole.origin;
   const auto si_unit = [](std::string_view name) -> std::string_view {
-    const auto dial = io::dial_named(name);
+    const auto dial = dial_named(name);
     if (!dial) return "";
-    return io::is_link_rate(*dial) ? "B/s per direction" : *dial == Dial::hbm_bandwidth ? "B/s" : *dial == Dial::hbm_size ? "B" : "";
+    return is_link_rate(*dial) ? "B/s per direction" : *dial == Dial::hbm_bandwidth ? "B/s" : *dial == Dial::hbm_size ? "B" : "";
   };
   std::vector<std::string> names{dial_names.begin(), dial_names.end()}, keywords;
   const std::size_t general = names.size();
@@ -314,7 +314,7 @@ void add_hardware(py::module_& module) {
   module.def(
       "_write_file",
       [](const py::object& path, const py::object& text, const py::object& argument) {
-        io::write_file(path_of(path, "path"), std::string{text_of(text, "text")}, text_of(argument, "argument"));
+        write_file(path_of(path, "path"), std::string{text_of(text, "text")}, text_of(argument, "argument"));
       },
       "path"_a, "text"_a, "argument"_a,
       "_write_file(path, text, argument)\n--\n\nWrites a text whole or not at all; a link stays one. RequestError naming the argument "

@@ -15,7 +15,7 @@
 namespace py = pybind11;
 using namespace py::literals;
 
-namespace fabricost {
+namespace fabricost::python {
 
 /// An exchange, or what else was given instead.
 struct GivenExchange {
@@ -25,9 +25,6 @@ static void from_object(py::handle given, std::string_view /*name*/, const Range
   out.object = py::reinterpret_borrow<py::object>(given);
 }
 
-}  // namespace fabricost
-
-namespace fabricost::python {
 namespace {
 
 constexpr std::array<const char*, 3> exchange_classes{"MoePrepare", "MoeDispatch", "MoeCombine"};
@@ -82,12 +79,12 @@ template <MoePhase P>
 }
 
 struct MoeCall {
-  fabricost::Machine system{};
+  fabricost::core::Machine system{};
   GivenExchange operation{};
 
   static constexpr auto fields() {
     using R = MoeCall;
-    return Table{fabricost::detail::ask_system<R>, asks(&R::operation, "operation", "", "", "MoeDispatch, MoeCombine or MoePrepare", true)};
+    return Table{fabricost::core::detail::ask_system<R>, asks(&R::operation, "operation", "", "", "MoeDispatch, MoeCombine or MoePrepare", true)};
   }
 };
 
@@ -161,7 +158,7 @@ std::optional<MoeRequest> exchange_request(py::handle operation) {
   return as.operator()<MoePhase::prepare>();
 }
 
-MoeAnswer exchange_answer(MoeRequest request, const fabricost::Machine& machine) {
+MoeAnswer exchange_answer(MoeRequest request, const fabricost::core::Machine& machine) {
   need_machine(machine);
   request.system = machine;
   return answered([&] { return answer(request); });

@@ -260,7 +260,7 @@ algbw = busbw = bytes / seconds.)",
 
 }  // namespace fabricost::python
 
-void fabricost::from_object(py::handle given, std::string_view name, const Range&, python::GivenOperation& out) {
+void fabricost::python::from_object(py::handle given, std::string_view name, const Range&, GivenOperation& out) {
   out.value = given;
   out.request = python::held<python::OperationRequest>(given);
   if (out.request == nullptr && !py::isinstance<PredictAnswer>(given) && !py::isinstance<MoeAnswer>(given) &&
@@ -268,6 +268,6 @@ void fabricost::from_object(py::handle given, std::string_view name, const Range
     python::throw_type(name, "an Operation", given);
 }
 
-void fabricost::from_object(py::handle given, std::string_view name, const Range&, Inference& out) {
+void fabricost::core::from_object(py::handle given, std::string_view name, const Range&, Inference& out) {
   out = engine_named(python::text(given, name), name);
 }

@@ -64,9 +64,12 @@ void put_operation(const OperationRequest& request, Request& out) {
 
 }  // namespace fabricost::python
 
-namespace fabricost {
+namespace fabricost::python {
 /// \throws TypeError for an object that is not a request
-void from_object(pybind11::handle given, std::string_view name, const Range&, python::GivenOperation& out);
+void from_object(pybind11::handle given, std::string_view name, const Range&, GivenOperation& out);
+}  // namespace fabricost::python
+
+namespace fabricost::core {
 /// An engine: "vllm", "vllm=0.14.0".
 void from_object(pybind11::handle given, std::string_view name, const Range&, Inference& out);
-}  // namespace fabricost
+}  // namespace fabricost::core

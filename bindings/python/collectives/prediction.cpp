@@ -17,7 +17,7 @@
 namespace py = pybind11;
 using namespace py::literals;
 
-namespace fabricost {
+namespace fabricost::core {
 
 // Found by fields.hpp. Types with constructors or a base have their fields named here; one that is added there stops the build here.
 template <class Stream>
@@ -36,7 +36,7 @@ static void pass_fields(Stream& stream, PredictAnswer& answer) {
   python::pass(stream, static_cast<Prediction&>(answer), answer.system, answer.assumed, answer.norm);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 namespace fabricost::python {
 namespace {

@@ -9,7 +9,7 @@
 
 namespace py = pybind11;
 
-namespace fabricost {
+namespace fabricost::core {
 
 static void from_object(py::handle given, std::string_view name, const Range&, Over& out) {
   if (PyUnicode_Check(given.ptr()) == 0)
@@ -48,7 +48,9 @@ static void from_object(py::handle given, std::string_view name, const Range& ra
   if (out.empty()) throw RequestError("collectives: which? As in [fc.Grouped(fc.AllReduce(bytes=2**30), over=\"dp\")]");
 }
 
-namespace python {
+}  // namespace fabricost::core
+
+namespace fabricost::python {
 
 void add_sharing(py::module_& module) {
   add_argument_type<Over>("Any");
@@ -109,5 +111,4 @@ collectives is a list of Grouped, of operations that all GPUs run, or of texts; 
 )");
 }
 
-}  // namespace python
-}  // namespace fabricost
+}  // namespace fabricost::python

@@ -75,7 +75,7 @@ void add_files(PyClass<Answer> type) {
         for (const auto& [file, text] : fit.files(today())) {
           const std::filesystem::path path = std::filesystem::path{path_of(folder, "folder")} / file;
           std::filesystem::create_directories(path.parent_path());
-          io::write_fitted(path.string(), text, "folder");
+          write_fitted(path.string(), text, "folder");
         }
       },
       "folder"_a, "save(self, folder)\n--\n\nWrites what was fitted below that folder, as it lies in data/.");
@@ -109,8 +109,8 @@ void add_fit(py::module_& module) {
           "save",
           [](const Fit& f, const py::object& path) {
             const std::string file = path_of(path, "path");
-            if (f.machine) return io::write_file(file, f.yaml(calibration_name(file), today()), "path");
-            for (const auto& [name, text] : f.files(today())) io::write_fitted((std::filesystem::path{file} / name).string(), text, "path");
+            if (f.machine) return write_file(file, f.yaml(calibration_name(file), today()), "path");
+            for (const auto& [name, text] : f.files(today())) write_fitted((std::filesystem::path{file} / name).string(), text, "path");
           },
           "path"_a,
           "save(self, path)\n--\n\nWrites the constants as a calibration file, for load_system(calibration=...) and --calibration of the "

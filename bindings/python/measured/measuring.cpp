@@ -12,7 +12,7 @@
 namespace py = pybind11;
 using namespace py::literals;
 
-namespace fabricost {
+namespace fabricost::probes {
 
 static void from_object(py::handle given, std::string_view name, const Range& range, TimeToSpend& out) {
   python::read_object(value_type<double>, given, name, Amount::number, range, &out.seconds);
@@ -24,7 +24,9 @@ static void from_object(py::handle given, std::string_view name, const Range&, W
   for (const double size : python::reals(given, name, 1, 1e18)) out.bytes.push_back(static_cast<std::uint64_t>(size));
 }
 
-namespace python {
+}  // namespace fabricost::probes
+
+namespace fabricost::python {
 namespace {
 
 /// Ctrl-C ends the run, not the program: points measured so far stay.
@@ -43,7 +45,7 @@ struct MeasureCall : MeasureRequest {};
 [[nodiscard]] static MeasureAnswer answer(const MeasureCall& call) {
   MeasureWatch watch;
   watch.interrupted = &interrupt_asked;
-  return fabricost::answer(static_cast<const MeasureRequest&>(call), watch);
+  return probes::answer(static_cast<const MeasureRequest&>(call), watch);
 }
 
 void add_measuring(py::module_& module) {
@@ -63,8 +65,8 @@ void add_measuring(py::module_& module) {
           "save",
           [](const MeasureAnswer& a, const py::object& path) {
             const std::string file = path_of(path, "path");
-            io::write_file(machine_file_of(file).string(), a.yaml(std::filesystem::path(file).filename().string()), "path");
-            io::write_file(file, a.csv(), "path");
+            write_file(machine_file_of(file).string(), a.yaml(std::filesystem::path(file).filename().string()), "path");
+            write_file(file, a.csv(), "path");
           },
           "path"_a,
           "save(self, path)\n--\n\nWrites the points as that CSV and the machine beside it (docs/reference/measured-files.md): for "
@@ -87,5 +89,4 @@ void add_measuring(py::module_& module) {
                                "Raises RequestError as measure.");
 }
 
-}  // namespace python
-}  // namespace fabricost
+}  // namespace fabricost::python

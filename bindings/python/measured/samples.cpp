@@ -283,7 +283,7 @@ read_log, by the name of what is read most often: the output of nccl-tests or rc
 
 }  // namespace fabricost::python
 
-void fabricost::from_object(py::handle given, std::string_view name, const Range&, std::vector<Sample>& out) {
+void fabricost::core::from_object(py::handle given, std::string_view name, const Range&, std::vector<Sample>& out) {
   const auto several = [](py::handle one) { return py::isinstance<py::list>(one) || py::isinstance<py::tuple>(one); };
   const auto add = [&](py::handle one) {
     if (python::is_path(one))

@@ -14,7 +14,7 @@
 
 namespace py = pybind11;
 
-namespace fabricost {
+namespace fabricost::observe {
 
 /// A path, or several.
 static void from_object(py::handle given, std::string_view name, const Range&, std::vector<TraceFile>& out) {
@@ -24,7 +24,9 @@ static void from_object(py::handle given, std::string_view name, const Range&, s
   for (const py::handle one : given) add(one);
 }
 
-namespace python {
+}  // namespace fabricost::observe
+
+namespace fabricost::python {
 
 namespace {
 
@@ -140,5 +142,4 @@ Raises SpecError with file, line and remedy for a file that is no trace, Request
                          "");
 }
 
-}  // namespace python
-}  // namespace fabricost
+}  // namespace fabricost::python

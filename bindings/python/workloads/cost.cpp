@@ -9,7 +9,7 @@
 
 namespace py = pybind11;
 
-namespace fabricost {
+namespace fabricost::plan {
 
 static void from_object(py::handle given, std::string_view name, const Range&, PlannedRate& out) {
   const bool many = py::isinstance<PlanAnswer>(given);
@@ -21,7 +21,9 @@ static void from_object(py::handle given, std::string_view name, const Range&, P
   out.idle_gpus = plan.idle_gpus;
 }
 
-namespace python {
+}  // namespace fabricost::plan
+
+namespace fabricost::python {
 
 void add_cost(py::module_& module) {
   add_argument_type<PlannedRate>("TrainingPlan | Plans");
@@ -50,5 +52,4 @@ come before those of `prices`, a name of data/prices or a YAML file; each has so
 )");
 }
 
-}  // namespace python
-}  // namespace fabricost
+}  // namespace fabricost::python

@@ -11,13 +11,17 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 inline void from_object(pybind11::handle given, std::string_view name, const Range&, std::vector<Machine>& out) {
   if (!python::is_list(given)) python::throw_type(name, "a list of machines", given);
   for (const pybind11::handle one : given) out.push_back({{}, std::make_shared<const System>(python::system_from(one, name))});
   if (out.empty()) throw RequestError("systems: which machines? Name two or more, as in [\"dgx-b200\", \"gb200-nvl72\"]");
 }
+
+}  // namespace fabricost::core
+
+namespace fabricost::plan {
 
 /// A list of machines, or one.
 inline void from_object(pybind11::handle given, std::string_view name, const Range& range, Machines& out) {
@@ -42,12 +46,12 @@ inline void from_object(pybind11::handle given, std::string_view name, const Ran
     out.push_back({python::text(key, name), python::text(pybind11::str(value), name)});
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 namespace fabricost::python {
 
 inline void add_machines_argument_types() {
-  add_argument_type<std::vector<fabricost::Machine>>("Any", false, &no_items);
+  add_argument_type<std::vector<fabricost::core::Machine>>("Any", false, &no_items);
   add_argument_type<Machines>("System | _Path | Iterable[System | _Path]");
   add_argument_type<std::vector<OwnPrice>>("Any");
   add_argument_type<std::vector<OwnDelivery>>("Any");

@@ -21,12 +21,12 @@
 namespace py = pybind11;
 using namespace py::literals;
 
-namespace fabricost {
+namespace fabricost::plan {
 
 [[nodiscard]] static constexpr auto words_of(FlopConvention) { return EnumWords{flop_convention_names, "a convention"}; }
 [[nodiscard]] static constexpr auto words_of(Scores) { return EnumWords{scores_names, "a way to count scores"}; }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 namespace fabricost::python {
 namespace {
@@ -37,7 +37,7 @@ void add_parameters(py::module_& module) {
   add_answer<ParameterFields, ParameterCount>(module, "ParameterCount",
                                               "Parameters of a model by where they stand: counts of numbers, not bytes.")
       .def("__repr__", [](const ParameterCount& n) {
-        return fmt::format("{} parameters, {} active per token", io::count_text(n.total), io::count_text(n.active));
+        return fmt::format("{} parameters, {} active per token", count_text(n.total), count_text(n.active));
       });
 }
 
@@ -118,8 +118,8 @@ void add_model(py::module_& module) {
   add_figures(type);
   type.def("__repr__", [](const M& m) {
     const ParameterCount n = parameters_of(m);
-    return fmt::format("{}: {} parameters{}, {} layers, hidden {}{}", m.name, io::count_text(n.total),
-                       m.mixture() ? fmt::format(" ({} active)", io::count_text(n.active)) : "", m.layers, m.hidden,
+    return fmt::format("{}: {} parameters{}, {} layers, hidden {}{}", m.name, count_text(n.total),
+                       m.mixture() ? fmt::format(" ({} active)", count_text(n.active)) : "", m.layers, m.hidden,
                        m.mixture() ? fmt::format(", {} experts top {}", m.experts, m.top_k) : "");
   });
 }
@@ -179,7 +179,7 @@ A training stack by name (see stack_names), or a YAML file. Raises as load_model
 'megatron-core'
 )");
   add_answer<ListedModel>(module, "ListedModel", "A model that has a name. Made by models.").def("__repr__", [](const ListedModel& m) {
-    return fmt::format("{}: {} parameters", m.name, io::count_text(m.parameters));
+    return fmt::format("{}: {} parameters", m.name, count_text(m.parameters));
   });
   add_answer<ModelAnswer>(module, "ModelFigures", "A model and what follows from its shape. Made by models.")
       .def("__repr__", [](const ModelAnswer& a) { return fmt::format("{} at sequences of {:.0f}", a.model.name, a.sequence); });

@@ -91,7 +91,7 @@ True
             std::error_code error;
             std::filesystem::create_directories(into, error);
             if (error) throw RequestError(fmt::format("folder: {} cannot be made: {}", into.string(), error.message()));
-            for (const TimelineFile& file : files) io::write_file((into / file.name).string(), file.text, "folder");
+            for (const TimelineFile& file : files) write_file((into / file.name).string(), file.text, "folder");
           },
           py::arg("folder"),
           "save_trace(self, folder)\n--\n\nWrites the step of the fastest layout as traces of one rank of each stage, which "

@@ -10,7 +10,7 @@
 
 namespace py = pybind11;
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// A path, or numbers of seconds.
 static void from_object(py::handle given, std::string_view name, const Range&, TimesGiven& out) {
@@ -36,7 +36,9 @@ static void from_object(py::handle given, std::string_view name, const Range&, s
   }
 }
 
-namespace python {
+}  // namespace fabricost::plan
+
+namespace fabricost::python {
 
 void add_stragglers(py::module_& module) {
   add_argument_type<TimesGiven>("Any");
@@ -62,5 +64,4 @@ slow is a list of (share, factor).)",
 )");
 }
 
-}  // namespace python
-}  // namespace fabricost
+}  // namespace fabricost::python

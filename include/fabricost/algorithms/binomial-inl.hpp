@@ -5,7 +5,7 @@
 #include <fabricost/algorithms/binomial.hpp>
 #include <fabricost/compiled_once.hpp>
 
-namespace fabricost::algorithms {
+namespace fabricost::core::algorithms {
 
 FABRICOST_BODY void Binomial::add_phases(Schedule& out, const Connectivity& at) {
   const bool adds = reduces(out.collective);
@@ -46,4 +46,4 @@ FABRICOST_BODY Message Binomial::partner(Collective op, const Levels& levels, in
   return {};
 }
 
-}  // namespace fabricost::algorithms
+}  // namespace fabricost::core::algorithms

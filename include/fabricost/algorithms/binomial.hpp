@@ -11,7 +11,7 @@
 
 #include <bit>
 
-namespace fabricost::algorithms {
+namespace fabricost::core::algorithms {
 
 struct Binomial : Defaults {
   static constexpr std::string_view name = "binomial";
@@ -32,7 +32,7 @@ struct Binomial : Defaults {
   [[nodiscard]] static constexpr int steps_among(int size) { return static_cast<int>(std::bit_width(static_cast<unsigned>(size - 1))); }
 };
 
-}  // namespace fabricost::algorithms
+}  // namespace fabricost::core::algorithms
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/algorithms/binomial-inl.hpp>

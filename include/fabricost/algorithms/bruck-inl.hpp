@@ -5,7 +5,7 @@
 #include <fabricost/algorithms/bruck.hpp>
 #include <fabricost/compiled_once.hpp>
 
-namespace fabricost::algorithms {
+namespace fabricost::core::algorithms {
 
 FABRICOST_BODY void Bruck::add_phases(Schedule& out, const Connectivity& at) {
   const Levels& levels = at.levels;
@@ -43,4 +43,4 @@ FABRICOST_BODY Message Bruck::partner(Collective op, const Levels& levels, int s
   return {.to = (gathers ? rank + n - distance : rank + distance) % n, .bytes = static_cast<double>(blocks) / n};
 }
 
-}  // namespace fabricost::algorithms
+}  // namespace fabricost::core::algorithms

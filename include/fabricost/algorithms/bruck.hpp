@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-namespace fabricost::algorithms {
+namespace fabricost::core::algorithms {
 
 struct Bruck : Defaults {
   static constexpr std::string_view name = "bruck";
@@ -25,7 +25,7 @@ struct Bruck : Defaults {
   [[nodiscard]] static Message partner(Collective op, const Levels& levels, int step, int rank);
 };
 
-}  // namespace fabricost::algorithms
+}  // namespace fabricost::core::algorithms
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/algorithms/bruck-inl.hpp>

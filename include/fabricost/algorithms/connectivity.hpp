@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <span>
 
-namespace fabricost {
+namespace fabricost::core {
 
 struct Connectivity {
   Levels levels;                 ///< ranks of a domain, domains
@@ -39,4 +39,8 @@ struct Connectivity {
   [[nodiscard]] std::span<const int> dims() const { return {torus.data(), static_cast<std::size_t>(torus_axes)}; }
 };
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Connectivity;
 }  // namespace fabricost

@@ -20,7 +20,7 @@
 #include <span>
 #include <string_view>
 
-namespace fabricost::algorithms {
+namespace fabricost::core::algorithms {
 
 /// Message of one rank in one step: a share of S to a partner.
 struct Message {
@@ -77,4 +77,4 @@ template <class A>
     return A::not_for(wanted.collective);
 }
 
-}  // namespace fabricost::algorithms
+}  // namespace fabricost::core::algorithms

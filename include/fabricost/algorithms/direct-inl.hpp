@@ -5,7 +5,7 @@
 #include <fabricost/algorithms/direct.hpp>
 #include <fabricost/compiled_once.hpp>
 
-namespace fabricost::algorithms {
+namespace fabricost::core::algorithms {
 
 FABRICOST_BODY void add_exchange(Schedule& out, double steps_per_partner, bool staged) {
   const double n = out.levels.ranks();
@@ -39,4 +39,4 @@ FABRICOST_BODY Message Pairwise::partner(Collective, const Levels& levels, int s
   return {.to = to, .bytes = 1 / levels.ranks()};
 }
 
-}  // namespace fabricost::algorithms
+}  // namespace fabricost::core::algorithms

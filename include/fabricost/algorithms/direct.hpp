@@ -9,7 +9,7 @@
 
 #include <fabricost/algorithms/definition.hpp>
 
-namespace fabricost::algorithms {
+namespace fabricost::core::algorithms {
 
 /// Adds the bytes of a full exchange level by level: an endpoint of level i sends to the other endpoints of its group there.
 void add_exchange(Schedule& out, double steps_per_partner, bool staged);
@@ -50,7 +50,7 @@ struct Direct : Defaults {
   }
 };
 
-}  // namespace fabricost::algorithms
+}  // namespace fabricost::core::algorithms
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/algorithms/direct-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/algorithms/halving_doubling.hpp>
 #include <fabricost/compiled_once.hpp>
 
-namespace fabricost::algorithms {
+namespace fabricost::core::algorithms {
 
 FABRICOST_BODY Halving halving_of(double m, bool all_reduce, bool near_first) {
   Halving out;
@@ -26,4 +26,4 @@ FABRICOST_BODY Halving halving_of(double m, bool all_reduce, bool near_first) {
   return out;
 }
 
-}  // namespace fabricost::algorithms
+}  // namespace fabricost::core::algorithms

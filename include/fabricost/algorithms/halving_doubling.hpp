@@ -23,7 +23,7 @@
 #include <bit>
 #include <string>
 
-namespace fabricost::algorithms {
+namespace fabricost::core::algorithms {
 
 /// Halving among `m` groups of one level, as shares of a rank's data before it.
 struct Halving {
@@ -98,7 +98,7 @@ struct Rabenseifner : HalvingDoublingOrder<true> {
   static constexpr std::string_view name = "rabenseifner";
 };
 
-}  // namespace fabricost::algorithms
+}  // namespace fabricost::core::algorithms
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/algorithms/halving_doubling-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/algorithms/hierarchical.hpp>
 #include <fabricost/compiled_once.hpp>
 
-namespace fabricost::algorithms {
+namespace fabricost::core::algorithms {
 
 FABRICOST_BODY const char* Hierarchical::why_not(const Case& p) {
   if (p.collective != Collective::all_to_all) return not_for(p.collective);
@@ -44,4 +44,4 @@ FABRICOST_BODY void Hierarchical::add_phases(Schedule& out, const Connectivity& 
     for (int level = levels.count - 1; level >= 0; --level) half(level, false);
 }
 
-}  // namespace fabricost::algorithms
+}  // namespace fabricost::core::algorithms

@@ -20,7 +20,7 @@
 
 #include <vector>
 
-namespace fabricost::algorithms {
+namespace fabricost::core::algorithms {
 
 struct Hierarchical : Defaults {
   static constexpr std::string_view name = "hierarchical";
@@ -57,7 +57,7 @@ struct Hierarchical : Defaults {
   }
 };
 
-}  // namespace fabricost::algorithms
+}  // namespace fabricost::core::algorithms
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/algorithms/hierarchical-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/algorithms/in_network.hpp>
 #include <fabricost/compiled_once.hpp>
 
-namespace fabricost::algorithms {
+namespace fabricost::core::algorithms {
 
 FABRICOST_BODY const char* Nvls::why_not(const Case& p) {
   if (const char* why = not_for(p.collective)) return why;
@@ -45,4 +45,4 @@ FABRICOST_BODY void NvlsTree::add_phases(Schedule& out, const Connectivity& at) 
   }
 }
 
-}  // namespace fabricost::algorithms
+}  // namespace fabricost::core::algorithms

@@ -12,7 +12,7 @@
 
 #include <vector>
 
-namespace fabricost::algorithms {
+namespace fabricost::core::algorithms {
 
 struct Nvls : Defaults {
   static constexpr std::string_view name = "nvls", nccl_name = "NVLS";
@@ -121,7 +121,7 @@ struct CollnetChain : Collnet<true> {
   static constexpr std::string_view name = "collnet_chain", nccl_name = "CollNetChain", alias = "sharp";
 };
 
-}  // namespace fabricost::algorithms
+}  // namespace fabricost::core::algorithms
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/algorithms/in_network-inl.hpp>

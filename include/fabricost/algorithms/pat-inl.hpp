@@ -5,7 +5,7 @@
 #include <fabricost/algorithms/pat.hpp>
 #include <fabricost/compiled_once.hpp>
 
-namespace fabricost::algorithms {
+namespace fabricost::core::algorithms {
 
 FABRICOST_BODY const char* Pat::why_not(const Case& p) {
   if (const char* why = not_for(p.collective)) return why;
@@ -34,4 +34,4 @@ FABRICOST_BODY Message Pat::partner(Collective op, const Levels& levels, int ste
   return {.to = (back ? rank + n - distance : rank + distance) % n, .bytes = static_cast<double>(blocks) / n};
 }
 
-}  // namespace fabricost::algorithms
+}  // namespace fabricost::core::algorithms

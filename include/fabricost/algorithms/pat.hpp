@@ -6,7 +6,7 @@
 
 #include <fabricost/algorithms/definition.hpp>
 
-namespace fabricost::algorithms {
+namespace fabricost::core::algorithms {
 
 struct Pat : Defaults {
   static constexpr std::string_view name = "pat", nccl_name = "PAT";
@@ -22,7 +22,7 @@ struct Pat : Defaults {
   [[nodiscard]] static Message partner(Collective op, const Levels& levels, int step, int rank);
 };
 
-}  // namespace fabricost::algorithms
+}  // namespace fabricost::core::algorithms
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/algorithms/pat-inl.hpp>

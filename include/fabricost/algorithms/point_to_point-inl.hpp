@@ -5,7 +5,7 @@
 #include <fabricost/algorithms/point_to_point.hpp>
 #include <fabricost/compiled_once.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY Schedule send_recv_schedule(const Levels& levels, int level) {
   Schedule out{Algorithm::direct, Collective::send_recv, levels};
@@ -13,4 +13,4 @@ FABRICOST_BODY Schedule send_recv_schedule(const Levels& levels, int level) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

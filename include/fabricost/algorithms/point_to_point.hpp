@@ -4,12 +4,12 @@
 
 #include <fabricost/algorithms/registry.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// S over one level: 1 step, S.
 [[nodiscard]] Schedule send_recv_schedule(const Levels& levels, int level);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/algorithms/point_to_point-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/algorithms/recursive_doubling.hpp>
 #include <fabricost/compiled_once.hpp>
 
-namespace fabricost::algorithms {
+namespace fabricost::core::algorithms {
 
 FABRICOST_BODY void RecursiveDoubling::add_phases(Schedule& out, const Connectivity& at) {
   const Levels& levels = at.levels;
@@ -41,4 +41,4 @@ FABRICOST_BODY Message RecursiveDoubling::partner(Collective, const Levels& leve
   return {};
 }
 
-}  // namespace fabricost::algorithms
+}  // namespace fabricost::core::algorithms

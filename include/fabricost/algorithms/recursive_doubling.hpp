@@ -14,7 +14,7 @@
 
 #include <bit>
 
-namespace fabricost::algorithms {
+namespace fabricost::core::algorithms {
 
 struct RecursiveDoubling : Defaults {
   static constexpr std::string_view name = "recursive_doubling";
@@ -43,7 +43,7 @@ struct RecursiveDoubling : Defaults {
   }
 };
 
-}  // namespace fabricost::algorithms
+}  // namespace fabricost::core::algorithms
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/algorithms/recursive_doubling-inl.hpp>

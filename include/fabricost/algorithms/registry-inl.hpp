@@ -5,7 +5,7 @@
 #include <fabricost/algorithms/registry.hpp>
 #include <fabricost/compiled_once.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY std::optional<Algorithm> parse_algorithm(std::string_view text) {
   constexpr auto aliases = detail::of_every([](auto one) { return std::string_view{one.alias}; });
@@ -15,4 +15,4 @@ FABRICOST_BODY std::optional<Algorithm> parse_algorithm(std::string_view text) {
   return detail::parse_enum<Algorithm>(text, algorithm_names);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -23,7 +23,7 @@
 #include <tuple>
 #include <type_traits>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace algorithms {
 /// In the order of printed lists; append new ones.
@@ -159,6 +159,14 @@ inline constexpr std::array at_once{at_once_of(0), at_once_of(1)};
   return (detail::at_once[static_cast<std::size_t>(level)][static_cast<std::size_t>(a)] >> static_cast<unsigned>(op) & 1U) != 0;
 }
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+namespace algorithms = core::algorithms;
+using core::Algorithm;
+using core::algorithm_names;
+using core::nccl_name;
+using core::parse_algorithm;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

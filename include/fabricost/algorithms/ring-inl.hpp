@@ -5,7 +5,7 @@
 #include <fabricost/algorithms/ring.hpp>
 #include <fabricost/compiled_once.hpp>
 
-namespace fabricost::algorithms {
+namespace fabricost::core::algorithms {
 
 FABRICOST_BODY void Ring::add_phases(Schedule& out, const Connectivity& at) {
   const Levels& levels = at.levels;
@@ -28,4 +28,4 @@ FABRICOST_BODY void Ring::add_phases(Schedule& out, const Connectivity& at) {
   }
 }
 
-}  // namespace fabricost::algorithms
+}  // namespace fabricost::core::algorithms

@@ -13,7 +13,7 @@
 
 #include <fabricost/algorithms/definition.hpp>
 
-namespace fabricost::algorithms {
+namespace fabricost::core::algorithms {
 
 struct Ring : Defaults {
   static constexpr std::string_view name = "ring", nccl_name = "Ring";
@@ -32,7 +32,7 @@ struct Ring : Defaults {
   }
 };
 
-}  // namespace fabricost::algorithms
+}  // namespace fabricost::core::algorithms
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/algorithms/ring-inl.hpp>

@@ -14,7 +14,7 @@
 #include <array>
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::core {
 
 enum class Algorithm : unsigned char;  // names: registry.hpp
 
@@ -94,4 +94,10 @@ namespace detail {
 [[nodiscard]] inline double log2_ceil(double n) { return n <= 1 ? 0 : std::ceil(std::log2(n) - 1e-12); }
 }  // namespace detail
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Levels;
+using core::Phase;
+using core::Schedule;
 }  // namespace fabricost

@@ -5,7 +5,7 @@
 #include <fabricost/algorithms/point_to_point.hpp>
 #include <fabricost/algorithms/registry.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Schedule of algorithm A; empty for one rank. (A function of its own, to build the schedule in place.)
 template <class A>
@@ -18,6 +18,11 @@ template <class A>
 /// Schedule of an algorithm for a collective among ranks joined like these; empty for one rank.
 [[nodiscard]] Schedule schedule_of(Algorithm algorithm, Collective op, const Connectivity& at);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::schedule_by;
+using core::schedule_of;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

@@ -5,7 +5,7 @@
 #include <fabricost/algorithms/shots.hpp>
 #include <fabricost/compiled_once.hpp>
 
-namespace fabricost::algorithms {
+namespace fabricost::core::algorithms {
 
 FABRICOST_BODY void PeerMemory::add(Schedule& out, const Levels& levels, double steps, double share) {
   const double n = levels.ranks();
@@ -16,4 +16,4 @@ FABRICOST_BODY void PeerMemory::add(Schedule& out, const Levels& levels, double 
   }
 }
 
-}  // namespace fabricost::algorithms
+}  // namespace fabricost::core::algorithms

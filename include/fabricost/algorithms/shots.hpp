@@ -7,7 +7,7 @@
 
 #include <fabricost/algorithms/definition.hpp>
 
-namespace fabricost::algorithms {
+namespace fabricost::core::algorithms {
 
 /// Every rank reads every other rank's memory, `share` of S each.
 struct PeerMemory : Defaults {
@@ -38,7 +38,7 @@ struct TwoShot : PeerMemory {
   static void add_phases(Schedule& out, const Connectivity& at) { add(out, at.levels, 2, 2 / at.ranks()); }
 };
 
-}  // namespace fabricost::algorithms
+}  // namespace fabricost::core::algorithms
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/algorithms/shots-inl.hpp>

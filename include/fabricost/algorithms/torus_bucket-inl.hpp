@@ -5,7 +5,7 @@
 #include <fabricost/algorithms/torus_bucket.hpp>
 #include <fabricost/compiled_once.hpp>
 
-namespace fabricost::algorithms {
+namespace fabricost::core::algorithms {
 
 FABRICOST_BODY double bucket_volume(std::span<const int> dims, bool scatters, bool gathers, unsigned open) {
   constexpr std::size_t max_axes = 8;
@@ -88,4 +88,4 @@ FABRICOST_BODY void TorusBucket::add_exchange(Schedule& out, const Connectivity&
   out.add({.level = 0, .steps = furthest, .bytes = longest, .message = 1 / n, .forwards = hops});
 }
 
-}  // namespace fabricost::algorithms
+}  // namespace fabricost::core::algorithms

@@ -18,7 +18,7 @@
 
 #include <span>
 
-namespace fabricost::algorithms {
+namespace fabricost::core::algorithms {
 
 /// Volume on the critical path of the bucket algorithm, as a multiple of S over all 2 d links of a chip: d
 /// parts with their phases (one along each axis when scattering; gathering runs them in reverse), the links
@@ -52,7 +52,7 @@ struct TorusBucket : Defaults {
   static void add_exchange(Schedule& out, const Connectivity& at);
 };
 
-}  // namespace fabricost::algorithms
+}  // namespace fabricost::core::algorithms
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/algorithms/torus_bucket-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/algorithms/tree.hpp>
 #include <fabricost/compiled_once.hpp>
 
-namespace fabricost::algorithms {
+namespace fabricost::core::algorithms {
 
 FABRICOST_BODY void Tree::add_phases(Schedule& out, const Connectivity& at) {
   const Levels& levels = at.levels;
@@ -35,4 +35,4 @@ FABRICOST_BODY void Tree::add_phases(Schedule& out, const Connectivity& at) {
   }
 }
 
-}  // namespace fabricost::algorithms
+}  // namespace fabricost::core::algorithms

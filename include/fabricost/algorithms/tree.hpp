@@ -11,7 +11,7 @@
 #include <fabricost/algorithms/definition.hpp>
 #include <fabricost/elementary.hpp>
 
-namespace fabricost::algorithms {
+namespace fabricost::core::algorithms {
 
 struct Tree : Defaults {
   static constexpr std::string_view name = "tree", nccl_name = "Tree";
@@ -30,7 +30,7 @@ struct Tree : Defaults {
   }
 };
 
-}  // namespace fabricost::algorithms
+}  // namespace fabricost::core::algorithms
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/algorithms/tree-inl.hpp>

@@ -19,7 +19,7 @@
 #include <variant>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// The sets of constants that can be fitted to points. Compute and moe are fitted to tables of their own.
 [[nodiscard]] constexpr auto words_of(ConstantSet) {
@@ -223,4 +223,9 @@ struct KernelFitAnswer : FitAnswer {
 /// yyyy-mm-dd, UTC.
 [[nodiscard]] std::string today();
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::CalibrateRequest;
+using core::CalibrationAnswer;
 }  // namespace fabricost

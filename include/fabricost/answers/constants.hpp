@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 struct ConstantsRequest {
   Machine system;  ///< none: the values without measurements
@@ -82,4 +82,9 @@ struct ConstantsAnswer {
 /// \throws SpecError, RequestError as load_system
 [[nodiscard]] ConstantsAnswer answer(const ConstantsRequest& request);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::ConstantsAnswer;
+using core::ConstantsRequest;
 }  // namespace fabricost

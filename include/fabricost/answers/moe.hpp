@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 inline constexpr std::array<std::string_view, 3> moe_operation_names{"moe_prepare", "moe_dispatch", "moe_combine"};
 /// Names of operations, with those of expert exchange.
@@ -122,4 +122,9 @@ void check(const MoeRequest& request);
 /// \throws Refusal, RequestError as predict; SpecError, RequestError as load_system
 [[nodiscard]] MoeAnswer answer(const MoeRequest& request);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::MoeAnswer;
+using core::MoeRequest;
 }  // namespace fabricost

@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 [[nodiscard]] constexpr auto words_of(Collective) { return EnumWords{collective_names, "an operation"}; }
 /// An operation; exchanges of experts are refused, as predict and explain alone answer them. \throws RequestError
@@ -373,4 +373,11 @@ struct ExplainAnswer : PredictAnswer {
 /// \throws as answer(PredictRequest)
 [[nodiscard]] ExplainAnswer answer(const ExplainRequest& request);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::ExplainAnswer;
+using core::ExplainRequest;
+using core::PredictAnswer;
+using core::PredictRequest;
 }  // namespace fabricost

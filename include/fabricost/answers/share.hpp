@@ -14,7 +14,7 @@
 #include <tuple>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 inline constexpr std::array<std::string_view, 2> balancing_names{"even", "hashed"};
 [[nodiscard]] constexpr auto words_of(Balancing) { return EnumWords{balancing_names, "a way to spread flows"}; }
@@ -195,4 +195,9 @@ struct ShareAnswer {
 /// \throws Refusal, RequestError as at_once; SpecError, RequestError as load_system
 [[nodiscard]] ShareAnswer answer(const ShareRequest& request);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::ShareAnswer;
+using core::ShareRequest;
 }  // namespace fabricost

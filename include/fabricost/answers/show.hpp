@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 struct ShowRequest {
   Machine system;
@@ -90,4 +90,9 @@ struct ShowAnswer {
 /// \throws Refusal without a machine; SpecError, RequestError as load_system
 [[nodiscard]] ShowAnswer answer(const ShowRequest& request);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::ShowAnswer;
+using core::ShowRequest;
 }  // namespace fabricost

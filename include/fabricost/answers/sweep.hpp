@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// The operation and counts that both requests share.
 struct OperationOnCounts {
@@ -126,4 +126,11 @@ struct CrossoversAnswer {
 /// \throws as answer(SweepRequest)
 [[nodiscard]] CrossoversAnswer answer(const CrossoversRequest& request);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::CrossoversAnswer;
+using core::CrossoversRequest;
+using core::SweepAnswer;
+using core::SweepRequest;
 }  // namespace fabricost

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 struct SystemsRequest {
   static constexpr auto fields() { return Table<>{}; }
@@ -36,4 +36,8 @@ struct ListedSystem {
 /// Machines, then clusters, each sorted by name. \throws SpecError for faults in a listed file; a machine is checked when it is loaded
 [[nodiscard]] std::vector<ListedSystem> answer(const SystemsRequest& request);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::SystemsRequest;
 }  // namespace fabricost

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 inline constexpr Range any_bytes{0, 1e18}, some_rate{1, 1e15}, start_time{0, 1e6};
 
@@ -226,4 +226,13 @@ struct IncastAnswer {
 [[nodiscard]] AccessAnswer answer(const AccessRequest& request);
 [[nodiscard]] IncastAnswer answer(const IncastRequest& request);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::AccessAnswer;
+using core::AccessRequest;
+using core::IncastAnswer;
+using core::IncastRequest;
+using core::StorageAnswer;
+using core::StorageRequest;
 }  // namespace fabricost

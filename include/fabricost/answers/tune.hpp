@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// The collectives that tune accepts. It refuses those without a table in NCCL, with the reason.
 enum class TunedOperation : unsigned char { all_reduce, all_gather, reduce_scatter, broadcast, reduce };
@@ -140,4 +140,9 @@ struct TuneAnswer {
 /// \throws Refusal without a machine; RequestError as tune, load_system; SpecError as load_system
 [[nodiscard]] TuneAnswer answer(const TuneRequest& request);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::TuneAnswer;
+using core::TuneRequest;
 }  // namespace fabricost

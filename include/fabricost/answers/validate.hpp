@@ -13,7 +13,7 @@
 #include <tuple>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace detail {
 template <class R>
@@ -134,4 +134,9 @@ struct ValidationAnswer : Errors {
 /// The same for points already read.
 [[nodiscard]] ValidationAnswer validated(Points points, const ValidateRequest& request);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::ValidateRequest;
+using core::ValidationAnswer;
 }  // namespace fabricost

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 struct CalibrateOptions {
   std::string system{};  ///< fit this machine alone, starting from its known constants; empty: all machines of the data
@@ -117,4 +117,14 @@ void apply_transport_mean(const Calibration& calibration, System& system);
 /// A valid name of the format (lower case, digits, dashes) from a file name: "My Cal.yaml" gives my-cal.
 [[nodiscard]] std::string calibration_name(const std::filesystem::path& file);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::CalibrateOptions;
+using core::CalibratedSet;
+using core::Calibration;
+using core::FittedConstant;
+using core::apply_calibration;
+using core::calibrate;
+using core::calibration_yaml;
 }  // namespace fabricost

@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// One set of constants to be fitted.
 struct Block {
@@ -339,4 +339,4 @@ class Scatter {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// One measured time, and the function that prices it.
 struct KernelSample {
@@ -136,4 +136,4 @@ class KernelProblem {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

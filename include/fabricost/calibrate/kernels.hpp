@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// One set of constants for each GPU generation in the data.
 struct KernelCalibration {
@@ -26,4 +26,4 @@ struct KernelCalibration {
 /// \param leave_out as validation/leave_out.hpp reads it \throws RequestError when no point is left to fit
 [[nodiscard]] KernelCalibration calibrate_custom(const Points& points, const std::vector<std::string>& leave_out = {});
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -17,7 +17,7 @@
 #include <limits>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Below this ratio of its standard deviation after the fit to that of its prior, an unknown is determined.
 inline constexpr double narrowed_to = policy::fits::narrowed_to;
@@ -110,4 +110,4 @@ template <class Model>
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

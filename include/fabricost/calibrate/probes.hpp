@@ -10,7 +10,7 @@
 #include <array>
 #include <span>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// One point: `pair` of two ranks, else all ranks of the domain (8 at most). Element type half.
 struct Probe {
@@ -40,4 +40,4 @@ inline constexpr std::span<const Probe> latency_probes{probes.data(), 2};
 inline constexpr std::span<const Probe> first_probes{probes.data(), 3};  ///< with one bandwidth
 inline constexpr std::span<const Probe> quick_probes{probes};
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -5,7 +5,7 @@
 #include <fabricost/choice/candidates.hpp>
 #include <fabricost/compiled_once.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY bool has_ll128(const Fabric& f) {
   if (f.over_pcie || f.library == Library::oneccl) return false;
@@ -27,4 +27,4 @@ FABRICOST_BODY Candidates possible_candidates(Collective op, const Fabric& f, bo
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

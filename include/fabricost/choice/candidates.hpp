@@ -10,7 +10,7 @@
 
 #include <array>
 
-namespace fabricost {
+namespace fabricost::core {
 
 struct Candidates {
   static constexpr int capacity = 32;  // of an operation on one fabric; at present 25
@@ -47,7 +47,7 @@ template <class A>
 /// Every pair that can run.
 [[nodiscard]] Candidates possible_candidates(Collective op, const Fabric& f, bool byte_wide);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/choice/candidates-inl.hpp>

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// The rule of choice. `algorithm` and `protocol` restrict the pair (NCCL_ALGO, NCCL_PROTO); both together force it.
 struct Choice {
@@ -34,4 +34,8 @@ inline constexpr std::array<std::string_view, 2> rule_names{"nccl", "fastest"};
 /// NCCL's rule applies to libraries that follow its tuner; others are assumed to run the fastest.
 [[nodiscard]] inline bool follows_tuner(Library library) { return library != Library::other; }
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Choice;
 }  // namespace fabricost

@@ -5,7 +5,7 @@
 #include <fabricost/choice/forced.hpp>
 #include <fabricost/compiled_once.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY const char* why_not_forced(Candidate c, Collective op, const Fabric& f, bool byte_wide) {
   if (is_exchange(op)) return "point-to-point traffic runs outside of NCCL's table";
@@ -21,4 +21,4 @@ FABRICOST_BODY Candidates forced_candidates(Collective op, const Fabric& f, bool
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

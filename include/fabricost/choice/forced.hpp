@@ -6,7 +6,7 @@
 
 #include <fabricost/choice/candidates.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// True for an algorithm of NCCL's own table; the others exist in other libraries or only in papers.
 [[nodiscard]] constexpr bool is_nccl_algorithm(Algorithm a) { return !nccl_name(a).empty(); }
@@ -17,7 +17,7 @@ namespace fabricost {
 /// Every pair NCCL can be made to run.
 [[nodiscard]] Candidates forced_candidates(Collective op, const Fabric& f, bool byte_wide);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/choice/forced-inl.hpp>

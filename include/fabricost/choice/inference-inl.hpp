@@ -5,7 +5,7 @@
 #include <fabricost/choice/inference.hpp>
 #include <fabricost/compiled_once.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY std::optional<InferenceLibrary> parse_inference_library(std::string_view text) {
   if (detail::folded(text) == "tensorrtllm") return InferenceLibrary::trtllm;
@@ -38,9 +38,9 @@ FABRICOST_BODY ReduceKernel ReducePieces::at(double bytes) const {
   return ReduceKernel::library;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 FABRICOST_BODY bool holds(const HandOverCondition& c, const Inference& i, const Fabric& f, bool ultra) {
   const int version = compared_version(i);
@@ -48,9 +48,9 @@ FABRICOST_BODY bool holds(const HandOverCondition& c, const Inference& i, const 
          (ultra || !c.ultra) && (f.in_switch || !c.in_switch) && (f.over_pcie || !c.pcie);
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY ReducePieces reduce_pieces(const Inference& i, const Fabric& f, bool ultra) {
   const auto n = static_cast<std::size_t>(f.ranks());
@@ -72,4 +72,4 @@ FABRICOST_BODY ReducePieces reduce_pieces(const Inference& i, const Fabric& f, b
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

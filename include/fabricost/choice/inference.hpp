@@ -23,7 +23,7 @@
 #include <optional>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::core {
 
 enum class InferenceLibrary : unsigned char { none, vllm, sglang, trtllm };
 inline constexpr std::array<std::string_view, 4> inference_library_names{"none", "vllm", "sglang", "trtllm"};
@@ -94,11 +94,11 @@ struct EngineTable {
 
 }  // namespace detail
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #include <fabricost/choice/shipped_engines.inc>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// \param ultra Blackwell Ultra (compute capability 10.3)
 [[nodiscard]] ReducePieces reduce_pieces(const Inference& i, const Fabric& f, bool ultra);
@@ -121,6 +121,10 @@ namespace fabricost {
   }
 }
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::InferenceLibrary;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

@@ -5,7 +5,7 @@
 #include <fabricost/choice/launch.hpp>
 #include <fabricost/compiled_once.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY double messages_of(const Fabric& f, Collective op) {
   return op == Collective::send_recv ? 2 : is_exchange(op) ? 2 * f.ranks() : 0;
@@ -36,4 +36,4 @@ FABRICOST_BODY double rccl_module(const ScaleUpForm& form, const Fabric& f, Coll
   return form.rccl_module + f.ranks() * form.rccl_module_rank + messages * form.rccl_module_peer;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

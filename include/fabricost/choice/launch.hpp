@@ -26,7 +26,7 @@
 #include <array>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::core {
 
 enum class LaunchMode : unsigned char { graph, eager, queued, process, threads, one_process, xla };
 inline constexpr std::array<std::string_view, 7> launch_mode_names{"graph", "eager", "queued", "process", "threads", "one_process",
@@ -70,6 +70,10 @@ struct HostTime {
 /// Seconds that a module of XLA adds to a collective of RCCL; 0 for other libraries.
 [[nodiscard]] double rccl_module(const ScaleUpForm& form, const Fabric& f, Collective op);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::LaunchMode;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

@@ -5,7 +5,7 @@
 #include <fabricost/choice/nccl.hpp>
 #include <fabricost/compiled_once.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY TunerTable tuner_table(Collective op, const Fabric& f, bool byte_wide) {
   TunerTable table;
@@ -32,4 +32,4 @@ FABRICOST_BODY Candidate TunerTable::pick(double bytes) const {
   return best != nullptr ? best->candidate : Candidate{};
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -28,7 +28,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace detail {
 
@@ -223,7 +223,7 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
 /// \param op any collective; \param byte_wide 8-bit elements
 [[nodiscard]] TunerTable tuner_table(Collective op, const Fabric& f, bool byte_wide);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/choice/nccl-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/choice/pick.hpp>
 #include <fabricost/compiled_once.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY int PriceTable::pick(double bytes) const {
   int best = 0;
@@ -57,4 +57,4 @@ FABRICOST_BODY std::optional<Candidate> picked_at(double bytes, const Choice& ch
   return pick.any ? std::optional{pick.best} : std::nullopt;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -13,7 +13,7 @@
 #include <limits>
 #include <optional>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// The parts of a request that the choice depends on.
 struct ChoiceInput {
@@ -61,7 +61,7 @@ class PriceTable {
 /// The plugin's choice at one size, else the tuner's among the allowed rows; nothing if it must be made by price.
 [[nodiscard]] std::optional<Candidate> picked_at(double bytes, const Choice& choice, ChoiceInput in, const Fabric& f);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/choice/pick-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/choice/plugin.hpp>
 #include <fabricost/compiled_once.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 FABRICOST_BODY bool holds(const PluginRegion& region, double x, double y) {
   constexpr double on_border = 1e-13;
@@ -18,9 +18,9 @@ FABRICOST_BODY bool holds(const PluginRegion& region, double x, double y) {
   return border || above || below;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY std::optional<Candidate> PluginRegions::pick(double bytes) const {
   const double x = bytes > 1 ? detail::fast_log2(bytes) : 0;
@@ -29,4 +29,4 @@ FABRICOST_BODY std::optional<Candidate> PluginRegions::pick(double bytes) const 
   return std::nullopt;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

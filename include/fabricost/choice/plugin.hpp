@@ -17,7 +17,7 @@
 #include <optional>
 #include <span>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// A corner of a polygon: message size, and ranks of the communicator.
 struct PluginCorner {
@@ -38,11 +38,11 @@ struct PluginCalls {
   std::size_t first = 0, regions = 0;
 };
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #include <fabricost/choice/shipped_plugins.inc>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace detail {
 
@@ -107,7 +107,7 @@ class PluginRegions {
   double ranks_ = 0;
 };
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/choice/plugin-inl.hpp>

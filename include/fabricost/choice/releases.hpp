@@ -6,7 +6,7 @@
 #include <fabricost/algorithms/registry.hpp>
 #include <fabricost/shipped_numbers.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// 2.x; 0: any release has it.
 [[nodiscard]] constexpr double nccl_from(Algorithm a) {
@@ -18,4 +18,4 @@ namespace fabricost {
   }
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -5,7 +5,7 @@
 #include <fabricost/choice/walk.hpp>
 #include <fabricost/compiled_once.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 FABRICOST_BODY double towards_size(double from, double at, double next) {
   if (!(at < from)) return next;
@@ -18,4 +18,4 @@ FABRICOST_BODY double towards_jumps(const Line& line, double at, double next) {
   return next;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 /// The next size to compare at, towards one where something changes.
 [[nodiscard]] double towards_size(double from, double at, double next);
@@ -40,7 +40,7 @@ void walk_fastest(Pick&& pick, Nearer&& nearer, Visit&& visit) {
   visit(now, from, std::numeric_limits<double>::infinity());
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/choice/walk-inl.hpp>

@@ -16,7 +16,7 @@
 
 #include <fabricost/collective.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// When a one-sided message has ended: the receiving GPU saw a counter; it has left; a second message signalled it.
 enum class Put : unsigned char { none, counter, local, signal };
@@ -38,4 +38,4 @@ struct Ways {
   }
 };
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/experts/experts.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 FABRICOST_BODY System with_domains_as_nodes(System system) {
   const double trays = system.nodes_per_domain();
@@ -34,9 +34,9 @@ FABRICOST_BODY double no_more_than(const Line& line, double bytes) {
   return out;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY double ExpertCurve::seconds(double tokens, double scale) const {
   if (!inside_ && !across_) return 0;
@@ -80,4 +80,4 @@ FABRICOST_BODY ExpertTime expert_exchange(const System& machine, const ExpertExc
   return ExpertCurve{machine, x}.terms(tokens);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -17,7 +17,7 @@
 
 #include <optional>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// One layer's exchange over one group of ranks.
 struct ExpertExchange {
@@ -140,6 +140,11 @@ class ExpertCurve {
 /// \throws as ExpertCurve
 [[nodiscard]] ExpertTime expert_exchange(const System& machine, const ExpertExchange& x, double tokens);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::ExpertExchange;
+using core::expert_exchange;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/experts/few_others.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 FABRICOST_BODY const std::vector<double>& FewOthers::operator()(std::span<const double> chances) {
   double mean = 0, variance = 0, heaviest = 0;
@@ -67,4 +67,4 @@ FABRICOST_BODY void FewOthers::sum_up(std::span<const double> chances, double mi
   }
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail

@@ -17,7 +17,7 @@
 #include <span>
 #include <vector>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 class FewOthers {
  public:
@@ -46,7 +46,7 @@ class FewOthers {
   std::vector<double> mean_, few_;
 };
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/experts/few_others-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/experts/load.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 FABRICOST_BODY double at_most(double x, double mean, double d) {
   if (mean <= 0) return 1;
@@ -16,9 +16,9 @@ FABRICOST_BODY double at_most(double x, double mean, double d) {
   return 0.5 * std::erfc(-z / std::sqrt(2.0));
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY double fullest_over_mean(std::span<const LoadClass> classes, double tokens, double max) {
   double n = 0, sum = 0, top = 0;
@@ -99,4 +99,4 @@ FABRICOST_BODY double load_imbalance(const Gate& g, const Routing& r, int ranks,
   return fullest_over_mean(load_classes(g, popularity_of(g, r, ranks), ranks), tokens, std::min(g.top_k, g.experts / ranks));
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -15,7 +15,7 @@
 #include <limits>
 #include <utility>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace detail {
 
@@ -90,6 +90,12 @@ class Imbalance {
 /// \throws as popularity_of and touched_sets
 [[nodiscard]] double load_imbalance(const Gate& g, const Routing& r, int ranks, double tokens);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Imbalance;
+using core::TokenTable;
+using core::imbalance_of;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

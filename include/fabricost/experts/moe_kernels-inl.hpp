@@ -8,7 +8,7 @@
 #include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/refusal.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY std::optional<MoeKernel> parse_moe_kernel(std::string_view text) {
   const std::string t = detail::folded(text);
@@ -17,9 +17,9 @@ FABRICOST_BODY std::optional<MoeKernel> parse_moe_kernel(std::string_view text) 
   return detail::parse_enum<MoeKernel>(text, moe_kernel_names);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 FABRICOST_BODY bool runs_on(MoeKernel k, Library library) {
   return library == Library::nccl || (library == Library::rccl && !is_trtllm(k));
@@ -106,9 +106,9 @@ FABRICOST_BODY MoeWork work_of(const System& machine, const MoeQuestion& q, cons
   return work;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY MoeCost price_kernel(const MoeWork& work, const MoeConstants& c, MoePhase phase, MoeKernel kernel, bool combine_in_fp4) {
   const bool dispatch = phase == MoePhase::dispatch;
@@ -203,4 +203,4 @@ FABRICOST_BODY MoePrediction predict(const System& system, const MoeQuestion& q)
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

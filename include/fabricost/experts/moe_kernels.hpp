@@ -23,7 +23,7 @@
 
 #include <optional>
 
-namespace fabricost {
+namespace fabricost::core {
 
 enum class MoePhase : unsigned char { prepare, dispatch, combine };
 inline constexpr std::array<std::string_view, 3> moe_phase_names{"prepare", "dispatch", "combine"};
@@ -103,6 +103,13 @@ void check(const MoeQuestion& q, const System& system);
 /// divide the experts or domains, or a kernel that cannot run there
 [[nodiscard]] MoePrediction predict(const System& system, const MoeQuestion& q);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::MoeKernel;
+using core::MoePhase;
+using core::MoePrediction;
+using core::MoeQuestion;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/experts/popularity.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 FABRICOST_BODY const std::vector<double>& FewOthersByPolynomials::operator()(std::span<const double> chances) {
   std::fill(group_.begin(), group_.end(), 0.0);
@@ -44,9 +44,9 @@ FABRICOST_BODY void FewOthersByPolynomials::times(const double* a, const double*
   }
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY std::vector<double> touch_chances(std::span<const double> weights, std::span<const int> set_of, int sets, int k) {
   const auto alive = std::count_if(weights.begin(), weights.end(), [](double w) { return w > 0; });
@@ -58,9 +58,9 @@ FABRICOST_BODY std::vector<double> touch_chances(std::span<const double> weights
   return detail::integrated(weights, set_of, sets, k, detail::FewOthersByPolynomials{set_of, sets, k});
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 FABRICOST_BODY std::vector<int> shuffled(int count, std::uint64_t seed) {
   std::vector<int> out(static_cast<std::size_t>(count));
@@ -84,9 +84,9 @@ FABRICOST_BODY double heaviest_run(std::span<const double> shares, int runs) {
   return max;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY Popularity popularity_of(const Gate& g, const Routing& r, int ranks) {
   check(g);
@@ -156,4 +156,4 @@ FABRICOST_BODY std::vector<double> touched_each(const Gate& g, const Routing& r,
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

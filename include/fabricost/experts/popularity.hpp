@@ -19,7 +19,7 @@
 #include <span>
 #include <utility>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace detail {
 
@@ -113,7 +113,7 @@ namespace detail {
 /// when one copy is made for it. \throws as touched_sets and touch_chances
 [[nodiscard]] std::vector<double> touched_each(const Gate& g, const Routing& r, const Popularity& p, int sets);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/experts/popularity-inl.hpp>

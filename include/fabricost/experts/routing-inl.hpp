@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/experts/routing.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY void check(const Gate& g) {
   if (g.experts < 1) throw RequestError("experts: " + std::to_string(g.experts) + " must be at least 1");
@@ -32,9 +32,9 @@ FABRICOST_BODY double all_among(double a, double b, int k) {
   return p;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 FABRICOST_BODY double ways(int n, int k) {
   if (k < 0 || n < 0 || k > n) return 0;
@@ -66,9 +66,9 @@ FABRICOST_BODY double missed_under_limit(const Gate& g, int first, int size) {
   return p / ways(g.groups, g.group_limit);
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY double touched_sets(const Gate& g, int sets) {
   check(g);
@@ -88,4 +88,4 @@ FABRICOST_BODY double touched_experts(const Gate& g, double tokens) {
   return share >= 1 ? g.experts : g.experts * -std::expm1(tokens * std::log1p(-share));
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

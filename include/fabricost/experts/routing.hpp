@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 enum class RoutingKind : unsigned char {
   balanced,   ///< every expert gets the same number of tokens (forced, as benchmarks do)
@@ -81,6 +81,11 @@ namespace detail {
 /// Different experts that `tokens` tokens touch together: E (1 - (1 - k/E)^tokens).
 [[nodiscard]] double touched_experts(const Gate& g, double tokens);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Routing;
+using core::RoutingKind;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/experts/traffic.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY double token_bytes(int hidden, Precision p) {
   const double h = hidden;
@@ -39,4 +39,4 @@ FABRICOST_BODY ExpertTraffic expert_traffic(const Gate& gate, const ExpertPlacem
   return {all * sent * (g - 1) / e, all * sent * (1 - g / e), all * sent, all * sent};
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

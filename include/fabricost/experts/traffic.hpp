@@ -15,7 +15,7 @@
 #include <fabricost/experts/routing.hpp>
 #include <fabricost/hardware/precision.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// The number of copies sent of a token: one per expert, per rank or per domain that it chooses.
 enum class Copies : unsigned char { per_expert, per_rank, per_domain };
@@ -53,7 +53,7 @@ struct ExpertTraffic {
 [[nodiscard]] ExpertTraffic expert_traffic(const Gate& gate, const ExpertPlacement& at, Copies copies, double tokens,
                                            double bytes_each);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/experts/traffic-inl.hpp>

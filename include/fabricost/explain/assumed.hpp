@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// "1 node", "2 nodes".
 [[nodiscard]] std::string counted(double count, std::string_view one);
@@ -26,4 +26,4 @@ namespace fabricost {
 /// ring (price/internode.hpp).
 [[nodiscard]] std::vector<std::string> assumed(const System& system, const Prediction& prediction);
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// "all_reduce of 256 MiB (half), 16 ranks on 2 nodes, dgx-h100". \param sized include the size
 [[nodiscard]] std::string title_of(const Prediction& prediction, std::string_view system, bool sized = true);
@@ -42,4 +42,11 @@ struct Sensitivity {
 /// The naive estimate: ring volume over the slowest tier's one-way datasheet rate, no latency.
 [[nodiscard]] Time naive_time(const System& system, const Operation& operation);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Sensitivity;
+using core::explain;
+using core::naive_time;
+using core::sensitivities;
 }  // namespace fabricost

@@ -7,11 +7,11 @@
 
 #include <string>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// The full explanation of a prediction: the bytes that move, the arithmetic with numbers, the terms, the limit, the
 /// source of the constants. Time, terms and arithmetic come from the prediction itself. \param system it was
 /// made for
 [[nodiscard]] std::string explain(const System& system, const MoePrediction& prediction);
 
-}  // namespace fabricost
+}  // namespace fabricost::core

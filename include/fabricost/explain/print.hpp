@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// "1.84 ms (nine in ten: 1.21 ms to 2.80 ms), busbw 282.6 GB/s, nvls_tree simple, mostly nic"; explain() gives all of it.
 [[nodiscard]] inline std::string text_of(const Prediction& p) {
@@ -24,13 +24,17 @@ namespace fabricost {
 
 inline std::ostream& operator<<(std::ostream& out, const Prediction& prediction) { return out << text_of(prediction); }
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::text_of;
 }  // namespace fabricost
 
 #if __has_include(<fmt/format.h>)
 template <>
-struct fmt::formatter<fabricost::Prediction> : fabricost::detail::FormatAs<fmt::formatter<std::string_view>, fabricost::detail::AsText> {};
+struct fmt::formatter<fabricost::core::Prediction> : fabricost::core::detail::FormatAs<fmt::formatter<std::string_view>, fabricost::core::detail::AsText> {};
 #endif
 #ifdef __cpp_lib_format
 template <>
-struct std::formatter<fabricost::Prediction> : fabricost::detail::FormatAs<std::formatter<std::string_view>, fabricost::detail::AsText> {};
+struct std::formatter<fabricost::core::Prediction> : fabricost::core::detail::FormatAs<std::formatter<std::string_view>, fabricost::core::detail::AsText> {};
 #endif

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <string>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// The text that `fabricost show` prints: rates in GB/s, one way and per endpoint.
 [[nodiscard]] std::string show(const System& system);
@@ -16,4 +16,4 @@ namespace fabricost {
 /// One-way rate of tier i over that of the next one outward; 0 for the last, or if unknown.
 [[nodiscard]] double ratio_to_next(const System& system, std::size_t i);
 
-}  // namespace fabricost
+}  // namespace fabricost::core

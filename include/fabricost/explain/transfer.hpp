@@ -8,7 +8,7 @@
 
 #include <string>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// The parts of the path from storage with their rates, the slowest of them, and the sum; one line each.
 [[nodiscard]] std::string explain(const TransferTime& time);
@@ -19,4 +19,4 @@ namespace fabricost {
 /// One sender's line and the share of its rate that is left.
 [[nodiscard]] std::string explain(const Incast& met);
 
-}  // namespace fabricost
+}  // namespace fabricost::core

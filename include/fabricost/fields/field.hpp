@@ -25,7 +25,7 @@
 #include <variant>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 enum class ValueKind : unsigned char {
   flag,      ///< bool
@@ -421,4 +421,9 @@ void check_ranges(const Request& request) {
   check_ranges(numbers, &request, &detail::one_of<Request>());
 }
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Field;
+using core::fields_of;
 }  // namespace fabricost

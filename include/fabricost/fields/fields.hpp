@@ -31,7 +31,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// The notation of a number on the command line. Everywhere else it is in SI units.
 enum class Amount : unsigned char {
@@ -297,17 +297,17 @@ template <class E>
 /// the answers that contain them.
 template <class S>
 requires requires { S::fields(); }
-[[nodiscard]] constexpr auto fields_of(std::type_identity<S> /*of*/) { return S::fields(); }
+[[nodiscard]] constexpr auto table_for(std::type_identity<S> /*of*/) { return S::fields(); }
 template <class S>
 concept HasFields = requires {
-  fields_of(std::type_identity<S>{});
+  table_for(std::type_identity<S>{});
 };
 
 /// The table of a struct as a constant: it is never built at run time.
 template <HasFields S>
-inline constexpr auto table_of = fields_of(std::type_identity<S>{});
+inline constexpr auto table_of = table_for(std::type_identity<S>{});
 
 /// Reports a field outside its range. \throws Refusal
 [[noreturn]] void refuse_range(std::string_view name, double value, const Range& range);
 
-}  // namespace fabricost
+}  // namespace fabricost::core

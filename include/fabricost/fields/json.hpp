@@ -17,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// On lines of their own, with an indent of 2; bytes of file names and log lines that are no UTF-8 are replaced.
 [[nodiscard]] inline std::string printed(const nlohmann::ordered_json& json) {
@@ -125,13 +125,17 @@ struct AsJson {
 };
 }  // namespace detail
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::json_of;
 }  // namespace fabricost
 
 #if __has_include(<fmt/format.h>)
-template <fabricost::AnswerFields Answer>
-struct fmt::formatter<Answer> : fabricost::detail::FormatAs<fmt::formatter<std::string_view>, fabricost::detail::AsJson> {};
+template <fabricost::core::AnswerFields Answer>
+struct fmt::formatter<Answer> : fabricost::core::detail::FormatAs<fmt::formatter<std::string_view>, fabricost::core::detail::AsJson> {};
 #endif
 #ifdef __cpp_lib_format
-template <fabricost::AnswerFields Answer>
-struct std::formatter<Answer> : fabricost::detail::FormatAs<std::formatter<std::string_view>, fabricost::detail::AsJson> {};
+template <fabricost::core::AnswerFields Answer>
+struct std::formatter<Answer> : fabricost::core::detail::FormatAs<std::formatter<std::string_view>, fabricost::core::detail::AsJson> {};
 #endif

@@ -6,6 +6,7 @@
 #include <fabricost/choice/choice.hpp>
 #include <fabricost/collective.hpp>
 #include <fabricost/experts/routing.hpp>
+#include <fabricost/hardware/precision.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/specs/load.hpp>
 
@@ -16,12 +17,13 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 [[nodiscard]] constexpr auto words_of(DataType) { return EnumWords{data_type_names, "a data type"}; }
 [[nodiscard]] inline std::optional<DataType> parse_word(DataType, std::string_view text) { return parse_data_type(text); }
 [[nodiscard]] constexpr auto words_of(Choice::Rule) { return EnumWords{rule_names, "a choice"}; }
 
+[[nodiscard]] constexpr auto words_of(Precision) { return EnumWords{precision_names, "a precision"}; }
 [[nodiscard]] constexpr auto words_of(LaunchMode) { return EnumWords{launch_mode_names, "a way to launch"}; }
 
 /// One or several counts: 4, "2,4,8", "1:64:x2" or [2, 4, 8].
@@ -120,4 +122,9 @@ inline constexpr auto give_kernels = gives(&A::kernels, "kernels", "",
 
 }  // namespace detail
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Counts;
+using core::Machine;
 }  // namespace fabricost

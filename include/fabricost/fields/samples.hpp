@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 struct Sample {
   std::string file;           ///< empty: `points` are used
@@ -25,4 +25,8 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
 /// "a.log, b.csv", or "samples given in memory".
 [[nodiscard]] std::string files_text(const std::vector<Sample>& samples);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Sample;
 }  // namespace fabricost

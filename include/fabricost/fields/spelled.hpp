@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// How a face writes a field, as with_fields takes it.
 using Spelling = std::function<std::string(std::string_view name, std::string_view value)>;
@@ -21,4 +21,4 @@ void spell_fields(T& value, const Spelling& spelled) {
   spell_fields(value_type<T>, &value, spelled);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -8,9 +8,9 @@
 #include <tuple>
 #include <type_traits>
 
-namespace fabricost {
+namespace fabricost::core {
 
-[[nodiscard]] constexpr auto fields_of(std::type_identity<Term> /*of*/) {
+[[nodiscard]] constexpr auto table_for(std::type_identity<Term> /*of*/) {
   return Table{
       gives(&Term::name, "name", "name", "launch, serial steps, protocol floor, latency growth, wire, local copies or sends to peers."),
       gives(&Term::tier, "tier", "tier", "Name of the tier it is spent in; `gpu` for the launch."),
@@ -18,4 +18,4 @@ namespace fabricost {
   };
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/hardware/check.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 FABRICOST_BODY bool widths_in_range(const IntervalWidths& widths) {
   constexpr std::size_t count = interval_widths.size() + general_widths.size();
@@ -39,4 +39,4 @@ FABRICOST_BODY void check_parts(const System& s, const CheckedParts& parts) {
     refuse_machine(s, parts);
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail

@@ -20,7 +20,7 @@
 #include <string>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// The parts of a System that a question uses; the others need not be filled in.
 struct CheckedParts {
@@ -234,6 +234,10 @@ void check_parts(const System& s, const CheckedParts& parts);
 /// \throws RequestError naming the first field outside its range, with its value and range
 inline void check(const System& system) { detail::check_parts(system, detail::all_parts); }
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::check;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

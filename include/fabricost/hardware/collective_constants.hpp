@@ -10,7 +10,7 @@
 
 #include <array>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// The low-latency protocol inside a scale-up domain.
 struct LowLatencyConstants {
@@ -138,4 +138,8 @@ struct TransportConstants {
   [[nodiscard]] static TransportConstants from_tree_step(double tree_step);
 };
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::TransportConstants;
 }  // namespace fabricost

@@ -8,7 +8,7 @@
 
 #include <fabricost/hardware/form_constants.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 struct ComputeConstants {
   double gemm;                ///< fraction of the dense peak that a large, aligned matrix product reaches
@@ -39,4 +39,8 @@ struct ComputeConstants {
   ComputeForm form;
 };
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::ComputeConstants;
 }  // namespace fabricost

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/hardware/constants.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 FABRICOST_BODY std::byte* block_of(Constants& c, ConstantSet set) {
   switch (set) {
@@ -19,9 +19,9 @@ FABRICOST_BODY std::byte* block_of(Constants& c, ConstantSet set) {
   return reinterpret_cast<std::byte*>(&c.moe);
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY double& Parameter::of(Constants& c) const { return *reinterpret_cast<double*>(detail::block_of(c, set) + offset); }
 
@@ -37,4 +37,4 @@ FABRICOST_BODY TransportConstants TransportConstants::from_tree_step(double tree
   return t;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

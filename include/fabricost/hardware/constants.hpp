@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <string>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// The origin of a prediction's constants: measurements of this very system, of one built like it, or its
 /// datasheet alone.
@@ -77,6 +77,11 @@ namespace detail {
 [[nodiscard]] std::byte* block_of(Constants& c, ConstantSet set);
 }  // namespace detail
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Basis;
+using core::Constants;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

@@ -5,7 +5,7 @@
 
 #include <fabricost/hardware/form_constants.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Every rank reads and adds the data of all others.
 struct OneShotConstants {
@@ -46,4 +46,4 @@ struct CustomConstants {
   CustomForm form;
 };
 
-}  // namespace fabricost
+}  // namespace fabricost::core

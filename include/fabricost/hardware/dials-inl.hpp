@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/hardware/dials.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY double value_of(const System& system, Dial dial) {
   switch (dial) {
@@ -20,9 +20,9 @@ FABRICOST_BODY double value_of(const System& system, Dial dial) {
   return 0;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 /// Raises the links between GPU and NIC, and the ports of the switches, to `rate` per NIC; faster ones stay as they are.
 FABRICOST_BODY void widen_way(System& system, const Tier& nic, double rate) {
@@ -57,9 +57,9 @@ FABRICOST_BODY void turn_domain(System& s, int gpus) {
   s.price.value *= larger;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY System turned(System s, Dial dial, double value) {
   if (!(value > 0 && value < 1e18)) throw RequestError(std::string{name(dial)} + ": not a number above zero");
@@ -98,4 +98,4 @@ FABRICOST_BODY System turned(System s, Dial dial, double value) {
   return s;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

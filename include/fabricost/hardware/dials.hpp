@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::core {
 
 enum class Dial : unsigned char { nic_bandwidth, nic_count, domain, scale_up_bandwidth, hbm_bandwidth, hbm_size, arithmetic };
 inline constexpr std::array<std::string_view, 7> dial_names{"nic.bandwidth", "nic.count", "domain",    "scale_up.bandwidth",
@@ -37,7 +37,7 @@ template <class SystemOrConst>
 /// part, or the value is no number above zero or does not fit the machine
 [[nodiscard]] System turned(System s, Dial dial, double value);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/hardware/dials-inl.hpp>

@@ -5,7 +5,9 @@
 /// states one only where it differs. Values, each with its source, are in data/priors. Sizes are in bytes; a
 /// size "per device" is that of the message which one network device carries in one step.
 
-namespace fabricost {
+#include <fabricost/namespaces.hpp>
+
+namespace fabricost::core {
 
 /// Constants of price/ring.hpp, in_switch.hpp, exchange.hpp, trees inside a domain (internode.hpp) and choice/launch.hpp.
 struct ScaleUpForm {
@@ -118,4 +120,4 @@ struct MoeForm {
   double floor_overlap;  ///< order of the norm of a floor and the volume that hides it
 };
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -8,7 +8,7 @@
 
 #include <string>
 
-namespace fabricost {
+namespace fabricost::core {
 
 struct Gpu {
   std::string name;
@@ -39,4 +39,8 @@ struct Gpu {
 /// Compute capability 10.3, for which engines select other kernels.
 [[nodiscard]] inline bool is_blackwell_ultra(const Gpu& gpu) { return gpu.arch == "sm_103"; }
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Gpu;
 }  // namespace fabricost

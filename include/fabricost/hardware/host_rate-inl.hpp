@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY HostCopy host_copy_of(const Tier& tier, const PcieForm& form, Path path) {
   if (path == Path::gpu_host) {
@@ -53,4 +53,4 @@ FABRICOST_BODY double host_memory_rate(const System& system) {
   return node > 0 ? node / system.gpus_per_node : prior::memory::host_memory_rate;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

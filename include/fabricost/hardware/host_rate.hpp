@@ -10,7 +10,7 @@
 
 #include <limits>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// A copy between a GPU and its host, one way: its time for few bytes, and bytes of payload per second.
 struct HostCopy {
@@ -33,7 +33,7 @@ struct HostCopy {
 /// A GPU's share of the rate at which its node's processors read and write their memory, bytes per second.
 [[nodiscard]] double host_memory_rate(const System& system);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/hardware/host_rate-inl.hpp>

@@ -9,7 +9,7 @@
 #include <array>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Half width, in log time, of the interval that contains nine of ten measured points, by residual class.
 /// Widths described as added are added in quadrature.
@@ -56,15 +56,15 @@ struct NamedWidth {
   ConstantSet set = ConstantSet::scale_up;  ///< whose residuals it comes from; meaningless for widths common to all machines
 };
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #include <fabricost/hardware/shipped_widths.inc>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 inline constexpr IntervalWidths width_priors = [] {
   IntervalWidths out{};
   for (const NamedWidth& width : interval_widths) out.*width.of = width.prior;
   for (const NamedWidth& width : general_widths) out.*width.of = width.prior;
   return out;
 }();
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail

@@ -2,11 +2,13 @@
 /// \file kinds.hpp
 /// Enumerations that describe hardware: generations, tier shapes and roles, libraries.
 
+#include <fabricost/namespaces.hpp>
+
 #include <array>
 #include <cstddef>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// The compute architecture, which determines latencies and library constants. Generations of a vendor are in
 /// order of age, NVIDIA's first: NCCL's rules apply "from this one on", so a new generation, the last of its
@@ -78,4 +80,13 @@ enum class Cpu : unsigned char { intel, amd, arm, power, any };
 inline constexpr std::array<std::string_view, 5> cpu_names{"intel", "amd", "arm", "power", "any"};
 [[nodiscard]] constexpr std::string_view name(Cpu c) { return cpu_names[static_cast<std::size_t>(c)]; }
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Cpu;
+using core::Generation;
+using core::Library;
+using core::NicPath;
+using core::TierKind;
+using core::TierRole;
 }  // namespace fabricost

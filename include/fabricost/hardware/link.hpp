@@ -13,7 +13,7 @@
 
 #include <string>
 
-namespace fabricost {
+namespace fabricost::core {
 
 struct Link {
   std::string name;
@@ -35,4 +35,8 @@ struct Link {
   }
 };
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Link;
 }  // namespace fabricost

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/hardware/machine_size.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY std::optional<long long> stated_gpus(const System& system) {
   const long long all = static_cast<long long>(system.nodes) * system.gpus_per_node;
@@ -30,4 +30,4 @@ FABRICOST_BODY void check_size(const System& system, double gpus) {
                      std::to_string(*max) + ", or override its nodes");
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// GPUs of a cluster: nodes x GPUs per node; empty for a server, a rack or a cluster without `nodes`.
 [[nodiscard]] std::optional<long long> stated_gpus(const System& system);
@@ -25,7 +25,7 @@ namespace fabricost {
 /// \throws RequestError for more GPUs than the machine has
 void check_size(const System& system, double gpus);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/hardware/machine_size-inl.hpp>

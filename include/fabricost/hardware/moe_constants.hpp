@@ -8,7 +8,7 @@
 
 #include <fabricost/hardware/form_constants.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// DeepEP's normal kernels: a pair of SMs is a channel, which sends and receives chunks of tokens.
 struct ChannelKernelConstants {
@@ -66,4 +66,8 @@ struct MoeConstants {
   MoeForm form;
 };
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::MoeConstants;
 }  // namespace fabricost

@@ -15,7 +15,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::core {
 
 struct Constants;
 
@@ -83,4 +83,10 @@ struct Parameter {
   [[nodiscard]] constexpr bool held() const { return fitted == Fitted::held || fitted == Fitted::form; }
 };
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Bounds;
+using core::ConstantSet;
+using core::Parameter;
 }  // namespace fabricost

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/hardware/parameters.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY std::span<const Parameter> parameters_of(ConstantSet set) {
   switch (set) {
@@ -19,4 +19,4 @@ FABRICOST_BODY std::span<const Parameter> parameters_of(ConstantSet set) {
   return {};
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

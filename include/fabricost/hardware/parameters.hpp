@@ -14,7 +14,7 @@
 
 #include <fabricost/hardware/shipped_priors.inc>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace detail {
 /// The set of these rows, with every constant at its prior.
@@ -38,6 +38,10 @@ inline constexpr auto moe_prior = prior_of<MoeConstants>(moe_parameters);
 /// The source of a set's priors.
 [[nodiscard]] constexpr std::string_view prior_source(ConstantSet set) { return prior_sources[static_cast<std::size_t>(set)]; }
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::parameters_of;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

@@ -2,11 +2,13 @@
 /// \file provenance.hpp
 /// The source of a number and its reliability. Every figure of a spec has one.
 
+#include <fabricost/namespaces.hpp>
+
 #include <array>
 #include <string>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// The origin of a number, from most to least reliable (docs/spec-format.md has the rule for each): a
 /// document of the part's vendor; a measurement of this part; the vendor's code; arithmetic on other numbers,
@@ -29,4 +31,10 @@ struct Sourced {
   Provenance provenance{};
 };
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Confidence;
+using core::Provenance;
+using core::Sourced;
 }  // namespace fabricost

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/hardware/slice.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 /// `n` as a product of `axes` factors, as equal as they can be, ascending.
 FABRICOST_BODY std::vector<int> equal_factors(int n, int axes) {
@@ -45,9 +45,9 @@ FABRICOST_BODY int chips_of_each(int chips, int pod, int per_node) {
   return (chips - 1) / fewest + 1;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY System sliced(System system, long long gpus) {
   const int pod = std::exchange(system.pod, 0), chips = static_cast<int>(std::clamp(gpus, 0LL, 1'000'000'000LL));
@@ -78,4 +78,4 @@ FABRICOST_BODY System sliced(System system, long long gpus) {
   return system;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -18,12 +18,16 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// The machine as a job of so many GPUs sees it: its scale-up domain is one slice, the largest of equal ones if one pod is too small.
 /// A machine without `pod`, jobs inside a node and a count of 0 keep the domain as described.
 [[nodiscard]] System sliced(System system, long long gpus);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::sliced;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/hardware/system.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY const Tier* System::tier(TierRole role) const {
   for (const Tier& t : tiers)
@@ -94,4 +94,4 @@ FABRICOST_BODY Bandwidth bisection_of(const System& system, const Tier& tier) {
   return tier.role == TierRole::network ? aggregate_of(system, tier) * 0.5 : tier.bisection();
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 struct System {
   std::string name;
@@ -98,6 +98,14 @@ struct NicWay {
 /// Rate across the worst even cut, one direction: Tier::bisection, or half of a network tier's injected rate.
 [[nodiscard]] Bandwidth bisection_of(const System& system, const Tier& tier);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::NicWay;
+using core::System;
+using core::host_tier;
+using core::nic_way;
+using core::nics_rate;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/hardware/tier.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 /// Links of a mesh graph that cross the worst cut into halves; above 16 endpoints, those of the cut by index.
 FABRICOST_BODY int cut_links(const std::vector<Edge>& edges, int endpoints) {
@@ -30,9 +30,9 @@ FABRICOST_BODY int cut_links(const std::vector<Edge>& edges, int endpoints) {
   return best;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY Bandwidth Tier::bisection() const {
   if (endpoints < 2) return bandwidth.value;  // nothing to cut
@@ -62,4 +62,4 @@ FABRICOST_BODY Bandwidth Tier::bisection() const {
   return bandwidth.value;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// A bundle of direct links between two endpoints of a mesh graph.
 struct Edge {
@@ -76,6 +76,11 @@ struct Tier {
   [[nodiscard]] Bandwidth bisection() const;
 };
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Edge;
+using core::Tier;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

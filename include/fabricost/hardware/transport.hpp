@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Networks of one kind share constants where a transport has no measurements: virtual machines over a
 /// cloud's Ethernet, or RDMA by the card over a lossless fabric.
@@ -37,4 +37,9 @@ struct Transport {
 };
 [[nodiscard]] constexpr std::string_view name(const Transport& t) { return t.name.view(); }
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::NetworkKind;
+using core::Transport;
 }  // namespace fabricost

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Seconds, bytes, bytes per second. Index [3]: LL, LL128, Simple; [4]: Volta, Ampere, Hopper, Blackwell;
 /// [4][3]: the generation, then 1, 2 or more domains.
@@ -72,11 +72,11 @@ struct TunerTables {
   double first_release[4];        ///< the first release, 2.x, that runs on a generation; 0: any
 };
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #include <fabricost/hardware/shipped_tuners.inc>
 
-namespace fabricost {
+namespace fabricost::core {
 
 [[nodiscard]] constexpr std::string_view name(Tuner t) { return tuner_names[static_cast<std::size_t>(t)]; }
 [[nodiscard]] constexpr const TunerTables& tables_of(Tuner t) { return tuner_tables[static_cast<std::size_t>(t)]; }
@@ -100,4 +100,4 @@ namespace fabricost {
   return g >= Generation::blackwell ? 3 : g >= Generation::hopper ? 2 : g >= Generation::ampere ? 1 : 0;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

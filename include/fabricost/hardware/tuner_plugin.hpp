@@ -9,8 +9,8 @@
 
 #include <fabricost/hardware/shipped_plugin_names.inc>
 
-namespace fabricost {
+namespace fabricost::core {
 
 [[nodiscard]] constexpr std::string_view name(TunerPlugin plugin) { return tuner_plugin_names[static_cast<std::size_t>(plugin)]; }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/network/at_once.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 FABRICOST_BODY Operation placed(const System& system, const Topology& t, Operation op, const std::vector<int>& group) {
   std::map<int, int> nodes, domains;
@@ -52,9 +52,9 @@ FABRICOST_BODY void add_ends(AtOnce& all, const ConcurrentFlows& flows) {
   }
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY AtOnce at_once(const System& system, int nodes, std::span<const GroupedCollective> collectives,
                               const ConcurrentOptions& options) {
@@ -102,4 +102,4 @@ FABRICOST_BODY AtOnce at_once(const System& system, int nodes, std::span<const G
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

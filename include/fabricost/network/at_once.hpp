@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// One collective that every group of the machine runs.
 struct GroupedCollective {
@@ -74,6 +74,13 @@ void add_ends(AtOnce& all, const ConcurrentFlows& flows);
 [[nodiscard]] AtOnce at_once(const System& system, int nodes, std::span<const GroupedCollective> collectives,
                              const ConcurrentOptions& options = {});
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::AtOnce;
+using core::GroupedCollective;
+using core::GroupedOutcome;
+using core::at_once;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/network/at_once_answer.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY const ContendedLink* held_by(const AtOnce& all, const GroupedOutcome& one) {
   const int at = all.contention.outcomes[static_cast<std::size_t>(one.worst)].bottleneck;
@@ -38,4 +38,4 @@ FABRICOST_BODY SharpTurns sharp_turns_of(const System& system, int nodes, const 
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

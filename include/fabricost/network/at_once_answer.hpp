@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// The link that limits the most slowed-down group of a collective; null if it moves nothing.
 [[nodiscard]] const ContendedLink* held_by(const AtOnce& all, const GroupedOutcome& one);
@@ -27,7 +27,7 @@ struct SharpTurns {
 /// \throws RequestError as topology_of and TrafficCounter::count
 [[nodiscard]] SharpTurns sharp_turns_of(const System& system, int nodes, const AtOnce& all, const RouteOptions& routes);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/network/at_once_answer-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/network/axes.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY std::vector<Axis> sized_axes(std::vector<Axis> axes, int gpus, const std::string& shown) {
   const Axis* open = nullptr;
@@ -35,4 +35,4 @@ FABRICOST_BODY std::vector<Axis> sized_axes(std::vector<Axis> axes, int gpus, co
   return axes;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 struct Axis {
   std::string name;
@@ -21,7 +21,7 @@ struct Axis {
 /// GPUs
 [[nodiscard]] std::vector<Axis> sized_axes(std::vector<Axis> axes, int gpus, const std::string& shown);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/network/axes-inl.hpp>

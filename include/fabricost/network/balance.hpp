@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// The way in which a network spreads flows over equal links.
 enum class Balancing : unsigned char {
@@ -69,6 +69,12 @@ inline constexpr std::array<SharpLimits, 2> sharp_limits{{{"quantum", 63, true},
 /// or more jobs than the subnet has trees
 [[nodiscard]] int sharp_turns(std::string_view switches, int jobs, int per_port);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Balancing;
+using core::expected_max_load;
+using core::incast_rate;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

@@ -28,7 +28,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// One of the collectives that run at once.
 struct ConcurrentCollective {
@@ -103,6 +103,14 @@ class ConcurrentFlows {
 [[nodiscard]] Contention contention(const Topology& machine, std::span<const ConcurrentCollective> collectives,
                                     const ConcurrentOptions& options = {});
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::ConcurrentCollective;
+using core::ConcurrentOptions;
+using core::ConcurrentOutcome;
+using core::Contention;
+using core::contention;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/network/layout.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 FABRICOST_BODY int add_block(Topology& t, LinkKind kind, const Label& tier, double capacity, double latency, double lanes, long long count,
                              int level) {
@@ -150,9 +150,9 @@ FABRICOST_BODY void add_network(Topology& t, const System& system, const Tier& n
                         static_cast<long long>(top.children) * top.children, static_cast<int>(t.levels.size()) - 1);
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY Topology topology_of(const System& system, int nodes) {
   if (nodes < 0) throw RequestError(system.name + ": " + std::to_string(nodes) + " nodes asked for; a count must not be negative");
@@ -176,4 +176,4 @@ FABRICOST_BODY Topology topology_of(const System& system, int nodes) {
   return t;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

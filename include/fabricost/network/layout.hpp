@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace detail {
 
@@ -39,6 +39,10 @@ int add_block(Topology& t, LinkKind kind, const Label& tier, double capacity, do
 /// \throws RequestError for a count below zero, a scale-up tier that does not fit the domain, or a machine of more than 2^24 links
 [[nodiscard]] Topology topology_of(const System& system, int nodes = 0);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::topology_of;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

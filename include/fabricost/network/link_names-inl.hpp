@@ -5,15 +5,15 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/network/link_names.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 FABRICOST_BODY std::string numbers(int first, int count) {
   return count <= 1 ? std::to_string(first) : std::to_string(first) + (count == 2 ? " and " : " to ") + std::to_string(first + count - 1);
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY std::string name_of(const Topology& t, int link) {
   const LinkBlock& b = t.block_of(link);
@@ -85,4 +85,4 @@ FABRICOST_BODY std::string name_of(const Topology& t, int link) {
   return tier;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <string>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace detail {
 [[nodiscard]] std::string numbers(int first, int count);
@@ -17,7 +17,7 @@ namespace detail {
 /// A link in words: "nic 3 of node 1 (out)", "spine up-link of nodes 0 to 191 (7:1)".
 [[nodiscard]] std::string name_of(const Topology& t, int link);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/network/link_names-inl.hpp>

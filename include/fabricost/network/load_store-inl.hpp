@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/network/load_store.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY TransferLine load_store_line(const System& system, const LoadStore& access) {
   detail::check_parts(system, {});
@@ -75,4 +75,4 @@ FABRICOST_BODY Incast incast(const System& system, int senders, double bytes, do
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -23,7 +23,7 @@
 #include <limits>
 #include <string>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// 32 lanes of a warp with four 16-byte accesses in flight. Assumed: no published value; depends on the
 /// kernel.
@@ -81,6 +81,14 @@ struct Incast {
 /// \throws RequestError as rdma_line, and for less than one sender
 [[nodiscard]] Incast incast(const System& system, int senders, double bytes, double start = 0);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Incast;
+using core::LoadStore;
+using core::TransferLine;
+using core::access_lines;
+using core::incast;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/network/rings.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 FABRICOST_BODY bool RingSearch::next_ring() {
   if (rings_.size() > best_.size()) best_ = rings_;
@@ -49,9 +49,9 @@ FABRICOST_BODY bool RingSearch::extend() {
   return false;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY std::vector<std::vector<int>> disjoint_rings(int endpoints, const std::vector<Wire>& wires) {
   return detail::RingSearch{endpoints, wires}.run();
@@ -70,4 +70,4 @@ FABRICOST_BODY std::vector<std::vector<int>> disjoint_rings(const Topology& t, c
   return rings;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -18,7 +18,7 @@
 #include <limits>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace detail {
 
@@ -69,7 +69,7 @@ class RingSearch {
 /// The same for some endpoints of a wired domain, given by their numbers in it.
 [[nodiscard]] std::vector<std::vector<int>> disjoint_rings(const Topology& t, const std::vector<int>& members);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/network/rings-inl.hpp>

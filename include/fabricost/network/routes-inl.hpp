@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/network/routes.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 FABRICOST_BODY std::vector<int> min_wires(const Topology& t, int from, int to) {
   std::vector<int> came(static_cast<std::size_t>(t.domain), -1), open{from};
@@ -37,9 +37,9 @@ FABRICOST_BODY int leaves_by(const Topology& t, int from, int to, const RouteOpt
   return t.node_of(from) * t.gpus_per_node + to % t.gpus_per_node;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY std::vector<LinkUse> route(const Topology& t, int from, int to, const RouteOptions& options) {
   std::vector<LinkUse> out;
@@ -53,4 +53,4 @@ FABRICOST_BODY double latency_of(const Topology& t, const std::vector<LinkUse>& 
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 struct RouteOptions {
   bool relay_on_rails = true;  ///< PXN; NCCL_PXN_DISABLE=1 turns it off
@@ -207,6 +207,11 @@ void for_route(const Topology& t, int from, int to, double part, const RouteOpti
 /// Total latency of the links of a route in seconds, one way, weighted by the share that crosses each.
 [[nodiscard]] double latency_of(const Topology& t, const std::vector<LinkUse>& way);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::LinkUse;
+using core::route;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/network/sharing.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY std::vector<int> Sharing::sharers(std::span<const Flow> flows, int link) {
   std::vector<int> out;
@@ -18,9 +18,9 @@ FABRICOST_BODY std::vector<int> Sharing::sharers(std::span<const Flow> flows, in
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 FABRICOST_BODY void check_flows(std::span<const double> capacities, std::span<const Flow> flows) {
   for (std::size_t l = 0; l < capacities.size(); ++l)
@@ -91,13 +91,13 @@ FABRICOST_BODY bool Filling::crosses(std::size_t f, int link) const {
   return false;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY Sharing share_max_min(std::span<const double> capacities, std::span<const Flow> flows) {
   detail::check_flows(capacities, flows);
   return detail::Filling{capacities, flows}.run();
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

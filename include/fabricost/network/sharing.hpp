@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// One flow: the links it crosses and how much of its rate each carries.
 struct Flow {
@@ -95,6 +95,12 @@ class Filling {
 /// \throws RequestError for a capacity or weight that is not above zero, a link that does not exist, or a flow that nothing bounds
 [[nodiscard]] Sharing share_max_min(std::span<const double> capacities, std::span<const Flow> flows);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Flow;
+using core::Sharing;
+using core::share_max_min;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

@@ -27,7 +27,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Reading into the GPUs of one node.
 struct StorageRead {
@@ -115,6 +115,14 @@ struct LoadingWays {
 /// \param load its bytes, sharing and node.direct are set here \throws RequestError as weight_loading_time
 [[nodiscard]] LoadingWays loading_ways(const System& system, WeightLoading load, const LoadedBytes& asked);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::StorageRead;
+using core::TransferTime;
+using core::WeightLoading;
+using core::storage_time;
+using core::weight_loading_time;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

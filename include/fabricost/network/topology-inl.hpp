@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/network/topology.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY double Topology::capacity(int link) const {
   const LinkBlock& b = block_of(link);
@@ -20,4 +20,4 @@ FABRICOST_BODY int Topology::wire_between(int from, int to) const {
   return at != end && at->to == to ? static_cast<int>(at - wires.begin()) : -1;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -27,7 +27,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 enum class LinkKind : unsigned char {
   gpu_out,
@@ -125,6 +125,11 @@ struct Topology {
   [[nodiscard]] int wire_between(int from, int to) const;
 };
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::LinkKind;
+using core::Topology;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

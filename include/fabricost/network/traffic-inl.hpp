@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/network/traffic.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY Traffic TrafficCounter::count(Collective collective, Algorithm algorithm, std::span<const int> ranks) {
   for (const int link : touched_)
@@ -34,4 +34,4 @@ FABRICOST_BODY Traffic TrafficCounter::count(Collective collective, Algorithm al
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

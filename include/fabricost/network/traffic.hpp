@@ -14,7 +14,7 @@
 #include <fabricost/network/traffic_in_network.hpp>
 #include <fabricost/network/traffic_rings.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Counts the bytes each rank sends to each partner over all steps. Partners are numbered in the order of
 /// `ranks`, or domain by domain for an algorithm that goes level by level over equal domains.
@@ -80,7 +80,7 @@ double TrafficCounter::count_by(Collective collective, std::span<const int> rank
   return sent;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/network/traffic-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/network/traffic_counter.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY void TrafficCounter::send(int from, int to, double bytes) { for_route(t_, from, to, 1, options_, add(bytes)); }
 
@@ -31,4 +31,4 @@ FABRICOST_BODY void TrafficCounter::check(std::span<const int> ranks) const {
   if (twice != sorted.end()) throw RequestError(t_.name + ": GPU " + std::to_string(*twice) + " is named twice in one collective");
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Load of one link by a collective.
 struct LinkLoad {
@@ -96,6 +96,12 @@ class TrafficCounter {
   std::map<Group, std::vector<std::vector<int>>> rings_;  // of a wired domain, by members
 };
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::LinkLoad;
+using core::Traffic;
+using core::TrafficCounter;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/network/traffic_exchange.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Every pair of ranks exchanges `each` bytes in both directions.
 FABRICOST_BODY void TrafficCounter::exchange(std::span<const int> ranks, double each) {
@@ -123,4 +123,4 @@ FABRICOST_BODY void TrafficCounter::exchange_above(std::span<const int> ranks, d
   }
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/network/traffic_in_network.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// On a two-stage trunk a group of m of n ranks reduces others' parts, (n-m)/n S, before they go up; its
 /// own parts come down reduced, m/n S. Distributing results is the reverse.
@@ -98,4 +98,4 @@ FABRICOST_BODY void TrafficCounter::every_wire(std::span<const int> ranks, doubl
       if ((filled >> (way / 2) & 1U) != 0) sink(t_.link(t_.wire, rank * ways + way), 1);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/network/traffic_rings.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Link-disjoint rings of a wired domain, endpoints by their number in it; empty for other domains.
 FABRICOST_BODY const std::vector<std::vector<int>>& TrafficCounter::rings_among(const Group& members) {
@@ -104,4 +104,4 @@ FABRICOST_BODY void TrafficCounter::trees(const Domains& domains, Collective col
   }
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -10,7 +10,7 @@
 #include <limits>
 #include <utility>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY AloneTime alone_time_of(const Prediction& alone) {
   double wire = 0;
@@ -53,4 +53,4 @@ FABRICOST_BODY std::vector<double> until_end(const ConcurrentFlows& flows, std::
   return end;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// What a collective takes without the others: the part that nobody slows down, and the part on the wire.
 struct AloneTime {
@@ -31,7 +31,7 @@ struct AloneTime {
 /// Seconds until each has ended, 0 for those that do not run. \param alone of each of the flows \param running those that start together
 [[nodiscard]] std::vector<double> until_end(const ConcurrentFlows& flows, std::span<const AloneTime> alone, std::vector<int> running);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/network/until_end-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/parameters/fitted_on.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY void add_measured(std::vector<FittedOn>& all, std::string_view system, int domain, std::size_t place) {
   for (FittedOn& one : all)
@@ -34,4 +34,4 @@ FABRICOST_BODY Shown shown_beside(Shown own, std::size_t machines, const Shown& 
   return own;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

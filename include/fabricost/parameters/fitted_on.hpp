@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// One machine of a set.
 struct FittedOn {
@@ -61,7 +61,7 @@ void add_measured(std::vector<FittedOn>& all, std::string_view system, int domai
 /// measured on those count as measured somewhere. \param before of the constants that were the priors, and their basis
 [[nodiscard]] Shown shown_beside(Shown own, std::size_t machines, const Shown& before, Basis basis_before);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/parameters/fitted_on-inl.hpp>

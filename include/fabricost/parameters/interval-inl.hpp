@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/parameters/interval.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY std::pair<double, double> interval_around(double predicted, double spread) {
   const double factor = std::exp(nine_in_ten * spread);
@@ -20,4 +20,4 @@ FABRICOST_BODY double likely_shorter(double longer, double half_width, double ot
   return 0.5 * std::erfc(-std::log(longer) / (spread * std::sqrt(2.0)));
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

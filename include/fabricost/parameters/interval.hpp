@@ -8,7 +8,7 @@
 #include <cmath>
 #include <utility>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Standard deviations on either side that contain nine tenths of a normal distribution.
 inline constexpr double nine_in_ten = 1.645;
@@ -27,7 +27,7 @@ inline constexpr double assumed_kernels_spread = prior::stack::kernels_spread;
 /// half_width, other_half_width log of the interval's high end over the predicted seconds
 [[nodiscard]] double likely_shorter(double longer, double half_width, double other_half_width, bool one_gpu);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/parameters/interval-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/parameters/related.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY void stretch_prior(ConstantSet set, Constants& c) {
   const Constants prior;
@@ -13,4 +13,4 @@ FABRICOST_BODY void stretch_prior(ConstantSet set, Constants& c) {
     if (p.fitted != Fitted::form) p.of(c) = p.value(prior) * detail::stretch(p, c) / detail::stretch(p, prior);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

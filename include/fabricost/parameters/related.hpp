@@ -15,7 +15,7 @@
 #include <cmath>
 #include <span>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace detail {
 [[nodiscard]] inline double stretch(const Parameter& p, const Constants& c) { return std::pow(c.scale_up.ll.hop, p.latency); }
@@ -44,7 +44,7 @@ void take_from_related(ConstantSet set, Constants& c, std::span<const Constants>
   }
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/parameters/related-inl.hpp>

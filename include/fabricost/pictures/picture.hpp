@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// A standalone SVG 1.1 document in UTF-8, 1000 units wide; no scripts, nothing loaded from elsewhere. A
 /// tier's load is the sum of its terms over the predicted time; launches count for the GPUs. \param
@@ -22,4 +22,4 @@ namespace fabricost {
 /// Arial or DejaVu Sans need on average.
 [[nodiscard]] double picture_text_width(std::string_view text, double size);
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/predict/by_ways.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 /// The library is older than a release of NCCL, 2.x, by its own or by its tables.
 FABRICOST_BODY bool came_before(const Fabric& f, double release) {
@@ -173,4 +173,4 @@ FABRICOST_BODY WayKernels kernels_of(const Fabric& f, const System& system, cons
   return out;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail

@@ -28,7 +28,7 @@
 #include <string>
 #include <utility>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 [[nodiscard]] constexpr bool gathers_or_scatters(Collective op) { return op == Collective::all_gather || op == Collective::reduce_scatter; }
 
@@ -145,7 +145,7 @@ template <class On>
   return kernels.empty() ? out : fastest_of(out, kernels);
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/predict/by_ways-inl.hpp>

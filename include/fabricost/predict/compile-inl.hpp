@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 /// Explains why no allowed pair can run, and names algorithms that could.
 [[nodiscard]] inline std::string impossible(const Choice& choice, Collective op, const Fabric& f, bool byte_wide) {
@@ -189,4 +189,4 @@ FABRICOST_BODY Curve compile_lines(const System& system, const Operation& operat
   return compile_on(f, system, operation, choice);
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 /// Calls visit at the sizes where the tuner's choice changes. Inside an octave all of its rows are straight
 /// lines, so the lower envelope is exact.
@@ -62,7 +62,7 @@ void walk_tuner(const TunerTable& table, Visit&& visit) {
 /// A curve without a table, for few sizes: takes 1 us instead of 7.
 [[nodiscard]] Curve compile_lines(const System& system, const Operation& operation, const Choice& choice);
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/predict/compile-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/predict/complete.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 FABRICOST_BODY const Label& tier_of(const Fabric& f, const Operation& op, Algorithm algorithm, TermKind kind, int level) {
   if (kind == TermKind::launch) return gpu_label;
@@ -58,4 +58,4 @@ FABRICOST_BODY void add_launches(Prediction& p, const System& system, CallLaunch
   p.terms.add({.name = term, .tier = "host", .time = Time::from_value(p.seconds - gpu)});
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail

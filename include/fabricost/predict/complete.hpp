@@ -13,7 +13,7 @@
 #include <cmath>
 #include <new>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 inline constexpr auto algorithm_labels = labels_of(algorithm_names);
 inline constexpr auto protocol_labels = labels_of(protocol_names);
@@ -118,7 +118,7 @@ class Launched {
 /// The GPUs' time and the host's beside each other, as in a call from Python; the GPUs' time and a module's.
 void add_launches(Prediction& p, const System& system, CallLaunch launch);
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/predict/complete-inl.hpp>

@@ -6,7 +6,7 @@
 #include <fabricost/predict/compile.hpp>
 #include <fabricost/predict/curve.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY Curve compile(const System& system, const Operation& operation, const Choice& choice) {
   Curve curve = detail::compile_lines(system, operation, choice);
@@ -14,4 +14,4 @@ FABRICOST_BODY Curve compile(const System& system, const Operation& operation, c
   return curve;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <array>
 
-namespace fabricost {
+namespace fabricost::core {
 
 class Curve {
  public:
@@ -110,6 +110,11 @@ class Curve {
 /// the choice allows can run, or a number of the machine is out of range (check)
 [[nodiscard]] Curve compile(const System& system, const Operation& operation, const Choice& choice = {});
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Curve;
+using core::compile;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

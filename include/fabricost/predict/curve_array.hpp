@@ -13,7 +13,7 @@
 #include <cstring>
 #include <span>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace detail {
 
@@ -206,4 +206,8 @@ inline void evaluate(const Curve& curve, std::span<const double> bytes, std::spa
   if (detail::evaluate_some(curve, bytes, seconds.data()) != bytes.size()) detail::throw_bad_size(bytes);
 }
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::evaluate;
 }  // namespace fabricost

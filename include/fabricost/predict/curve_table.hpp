@@ -18,7 +18,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace detail {
 
@@ -135,4 +135,8 @@ class CurveTable {
   FixedList<Quarter, 4 * (last_octave - first_octave + 1)> quarters_;
 };
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::CurveTable;
 }  // namespace fabricost

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Sizes per thread from which starting it pays off: some ms of work.
 inline constexpr std::size_t sizes_per_thread = std::size_t{1} << 20U;
@@ -52,4 +52,4 @@ inline void evaluate(const Curve& curve, std::span<const double> bytes, std::spa
   if (detail::evaluate_some(curve, bytes, seconds.data(), threads) != bytes.size()) detail::throw_bad_size(bytes);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

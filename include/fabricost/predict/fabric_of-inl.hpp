@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 FABRICOST_BODY const Tier* FirstTiers::pcie() const {
   if (const Tier* host = (*this)[TierRole::host]) return host;
@@ -206,9 +206,9 @@ FABRICOST_BODY bool is_sound(const Fabric& f, const Tier* scale_up, int domain) 
   return fine;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY Levels levels_of(const System& system, int ranks, int nodes) {
   const int per_node = system.gpus_per_node;
@@ -294,4 +294,4 @@ FABRICOST_BODY Fabric fabric_of(const System& system, const Operation& op) {
   return fabric_on(system, op, levels_of(system, op.ranks, op.nodes));
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -15,7 +15,7 @@
 #include <array>
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace detail {
 
@@ -68,6 +68,11 @@ void describe_network(Fabric& f, const System& system, const Tier& nic, double r
 /// \throws RequestError when the ranks do not divide or the machine has no links to join them.
 [[nodiscard]] Fabric fabric_of(const System& system, const Operation& op);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::fabric_of;
+using core::levels_of;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

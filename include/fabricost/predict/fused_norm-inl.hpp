@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/predict/fused_norm.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY FusedNorm fused_norm(const System& system, const Prediction& p) {
   if (p.operation.collective != Collective::all_reduce) throw RequestError("only an all_reduce is followed by a fused norm");
@@ -24,4 +24,4 @@ FABRICOST_BODY FusedNorm fused_norm(const System& system, const Operation& all_r
   return fused_norm(system, predict(system, all_reduce, choice));
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

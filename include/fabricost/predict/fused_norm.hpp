@@ -10,7 +10,7 @@
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/shipped_numbers.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Between two kernels of a CUDA graph, s.
 inline constexpr double gap_in_graph = prior::stack::graph_gap;
@@ -33,7 +33,7 @@ struct FusedNorm {
 /// \throws RequestError as predict
 [[nodiscard]] FusedNorm fused_norm(const System& system, const Operation& all_reduce, const Choice& choice);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/predict/fused_norm-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/predict/host_copy.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY bool host_copies_measured(const System& system) {
   const Tier* host = host_tier(system);
@@ -39,4 +39,4 @@ FABRICOST_BODY Certainty certainty_of_host_copy(const System& system, const Line
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

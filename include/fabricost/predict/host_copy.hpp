@@ -16,7 +16,7 @@
 
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Whether copies of this machine were measured on it.
 [[nodiscard]] bool host_copies_measured(const System& system);
@@ -26,7 +26,7 @@ namespace fabricost {
 /// \param line of the copy \param described extrapolations if the tier is only described
 [[nodiscard]] Certainty certainty_of_host_copy(const System& system, const Line& line, double bytes, const Extrapolated& described);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/predict/host_copy-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/predict/lost_nics.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY NicsLeft nics_left(double whole, double left, double gpus, double per_device) {
   if (left >= whole) return {left, 1};
@@ -18,4 +18,4 @@ FABRICOST_BODY NicsLeft nics_left(double whole, double left, double gpus, double
   return {left, even / std::ceil(even - 1e-9)};
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

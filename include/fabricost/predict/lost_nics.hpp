@@ -18,7 +18,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// NICs of a domain that carry messages, and the share of their rate that an exchange has.
 struct NicsLeft {
@@ -30,7 +30,7 @@ struct NicsLeft {
 /// \param per_device channels that NCCL opens on a device. \throws nothing
 [[nodiscard]] NicsLeft nics_left(double whole, double left, double gpus, double per_device);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/predict/lost_nics-inl.hpp>

@@ -7,7 +7,7 @@
 #include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/predict.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 /// Adds the cost of a call from Python: host time that the GPU waits for, and a copy of the buffer.
 inline void add_host_launch(Prediction& p, const System& system) {
@@ -39,9 +39,9 @@ inline void add_host_launch(Prediction& p, const System& system) {
   return finish(curve, system, op, choice, pieces_of(system, curve.fabric(), op, choice));
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY Prediction predict(const System& system, const Operation& op, const Choice& choice) {
   // one expression: with two returns the prediction would be copied
@@ -109,4 +109,4 @@ FABRICOST_BODY std::vector<Bytes> powers_of_two(Bytes first, Bytes last) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Time of one operation with the terms it consists of. With `choice.inference` an all-reduce runs as in that
 /// engine, from Python if requested. \throws RequestError when the ranks do not fit the machine, the size is
@@ -24,6 +24,12 @@ namespace fabricost {
 /// first and last is finite
 [[nodiscard]] std::vector<Bytes> powers_of_two(Bytes first, Bytes last);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::powers_of_two;
+using core::predict;
+using core::sweep;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

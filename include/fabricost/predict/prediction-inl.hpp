@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/predict/prediction.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY const Term& largest(const Terms& terms) {
   static constexpr Term none{};
@@ -15,4 +15,4 @@ FABRICOST_BODY const Term& largest(const Terms& terms) {
   return *out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -15,7 +15,7 @@
 
 #include <array>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// One contribution to the time.
 struct Term {
@@ -78,6 +78,14 @@ struct Prediction {
   [[nodiscard]] const Term& bottleneck() const { return largest(terms); }
 };
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Extrapolated;
+using core::MadeFrom;
+using core::Prediction;
+using core::Term;
+using core::Terms;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/predict/uncertainty.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY double wider_beyond(const IntervalWidths& w, const Line& line, Basis basis, double largest, double bytes) {
   const double unseen = 1 - wire_share(line, largest);
@@ -92,4 +92,4 @@ FABRICOST_BODY Certainty certainty_of(const Constants& c, const Fabric& f, Colle
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -17,7 +17,7 @@
 
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::core {
 
 struct Certainty {
   Basis basis = Basis::datasheet;
@@ -59,7 +59,7 @@ struct Certainty {
 [[nodiscard]] Certainty certainty_of(const Constants& c, const Fabric& f, Collective op, Candidate ran, const Line& line,
                                      double bytes);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/predict/uncertainty-inl.hpp>

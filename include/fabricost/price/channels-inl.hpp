@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/price/channels.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY Channels search_channels(double total, Generation generation, const TunerTables& tables) {
   const std::size_t row = tuner_generation(generation);
@@ -49,4 +49,4 @@ FABRICOST_BODY int heads_between(int ranks, Generation generation, const TunerTa
   return std::min(ranks, std::max(8, static_cast<int>(ridden_devices(generation, tables))));
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::core {
 
 struct Channels {
   int count = 1;
@@ -35,7 +35,7 @@ struct Channels {
 /// that the channels ride.
 [[nodiscard]] int heads_between(int ranks, Generation generation, const TunerTables& tables = tables_of(newest_tuner));
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/price/channels-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/price/copy_engine.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY Line price_copy_engine(const Fabric& f, bool multicast, bool captured) {
   const double n = f.ranks(), others = (n - 1) / n;
@@ -18,4 +18,4 @@ FABRICOST_BODY Line price_copy_engine(const Fabric& f, bool multicast, bool capt
   return line;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -17,7 +17,7 @@
 #include <fabricost/price/protocol.hpp>
 #include <fabricost/shipped_numbers.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Time of an empty message: `start`, and `rank` for each rank.
 struct CopyStart {
@@ -36,7 +36,7 @@ struct CopyStart {
 
 [[nodiscard]] Line price_copy_engine(const Fabric& f, bool multicast, bool captured);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/price/copy_engine-inl.hpp>

@@ -5,15 +5,15 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/price/custom_reduce.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 FABRICOST_BODY double per_byte(double share, double rate, double kib, const CustomForm& form) {
   return norm(1 / (share * rate), kib / 1024, form.rate_overlap);
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY Line price_one_shot(const Fabric& f, const OneShotConstants& k, const CustomForm& form) {
   const double n = f.ranks();
@@ -75,4 +75,4 @@ FABRICOST_BODY double launched_from_host(double t, double bytes, double memory_r
   return host_call(t, bytes, memory_rate, c).seconds();
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -23,7 +23,7 @@
 
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace detail {
 
@@ -56,7 +56,7 @@ struct HostCall {
 [[nodiscard]] HostCall host_call(double t, double bytes, double memory_rate, const CustomConstants& c);
 [[nodiscard]] double launched_from_host(double t, double bytes, double memory_rate, const CustomConstants& c);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/price/custom_reduce-inl.hpp>

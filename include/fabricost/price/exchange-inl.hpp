@@ -5,15 +5,15 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/price/exchange.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY double exchange_least(double n, const ScaleUpForm& form) {
   return form.exchange_peer * n * std::sqrt(std::min(n, form.exchange_peer_ranks));
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 FABRICOST_BODY double first_channels(double ranks, double channels) {
   double out = channels;
@@ -44,9 +44,9 @@ FABRICOST_BODY void price_older_exchange(Line& line, const ExchangeConstants& x,
   line.rate_part(TermKind::wire, 0, bytes, 1 / rate);
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY Line price_exchange(const Schedule& schedule, const Fabric& fabric, const ScaleUpConstants& c, Protocol protocol) {
   const auto& x = c.all_to_all;
@@ -107,4 +107,4 @@ FABRICOST_BODY Line price_exchange(const Schedule& schedule, const Fabric& fabri
   return line;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

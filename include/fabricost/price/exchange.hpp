@@ -29,7 +29,7 @@
 #include <fabricost/price/ring.hpp>
 
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Bytes per peer up to which the library uses LL.
 [[nodiscard]] inline double exchange_ll_limit(const Fabric& fabric) { return tables_of(fabric.tuner).exchange_ll_limit; }
@@ -46,7 +46,7 @@ namespace detail {
 
 [[nodiscard]] Line price_exchange(const Schedule& schedule, const Fabric& fabric, const ScaleUpConstants& c, Protocol protocol);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/price/exchange-inl.hpp>

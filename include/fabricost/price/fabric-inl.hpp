@@ -5,10 +5,10 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/price/fabric.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY bool changes_to_two_shot(Collective op, const Fabric& f) {
   return op == Collective::all_reduce && changes_by_size(f) && f.ring_until > 0;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

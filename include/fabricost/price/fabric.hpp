@@ -12,7 +12,7 @@
 #include <fabricost/label.hpp>
 #include <fabricost/price/channels.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 struct Fabric : Connectivity {
   int nodes = 1;               ///< as nccl-tests counts them
@@ -68,6 +68,10 @@ struct Fabric : Connectivity {
 /// RCCL's all_reduce of a whole mesh of eight GPUs: each sends an eighth to all, and its sum to all.
 [[nodiscard]] bool changes_to_two_shot(Collective op, const Fabric& f);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Fabric;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

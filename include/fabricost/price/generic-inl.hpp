@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/price/generic.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY std::array<LevelCost, 2> level_costs(const Fabric& fabric, const Constants& c, Protocol protocol, Collective op) {
   const auto& up = c.scale_up;
@@ -93,4 +93,4 @@ FABRICOST_BODY void add_peers(Line& line, const Schedule& schedule, const Consta
   }
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

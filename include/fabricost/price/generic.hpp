@@ -11,7 +11,7 @@
 #include <fabricost/price/internode.hpp>
 #include <fabricost/price/pcie.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Cost of one level under one protocol.
 struct LevelCost {
@@ -40,6 +40,10 @@ struct LevelCost {
 /// measured for an exchange, per rank inside a domain, per message between domains.
 void add_peers(Line& line, const Schedule& schedule, const Constants& c);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::price_generic;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/price/in_switch.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 /// Time of an in-switch operation's bytes over an all_reduce's of the same S.
 FABRICOST_BODY double switch_share(const ScaleUpForm& form, Collective op) {
@@ -26,9 +26,9 @@ FABRICOST_BODY double chunk_slowdown(const ScaleUpConstants& c, double chunk) {
   return std::sqrt(1 + latency * latency);
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY double in_switch_rate(const ScaleUpConstants& c, const Fabric& fabric, Collective op) {
   const TunerTables& k = tables_of(fabric.tuner);
@@ -59,4 +59,4 @@ FABRICOST_BODY Line price_in_switch(const Schedule& schedule, const Fabric& fabr
   return line;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -19,14 +19,14 @@
 #include <fabricost/price/line.hpp>
 #include <fabricost/price/ring.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Bus bandwidth of in-switch reduction of g ranks in the largest chunks, at most the rate of the links.
 [[nodiscard]] double in_switch_rate(const ScaleUpConstants& c, const Fabric& fabric, Collective op = Collective::all_reduce);
 
 [[nodiscard]] Line price_in_switch(const Schedule& schedule, const Fabric& fabric, const ScaleUpConstants& c);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/price/in_switch-inl.hpp>

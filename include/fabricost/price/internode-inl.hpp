@@ -5,16 +5,16 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/price/internode.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY double nic_path_share(const Fabric& fabric, const TransportConstants& t, Collective op) {
   const bool one_way = op == Collective::broadcast || op == Collective::reduce;
   return (fabric.host_bridge ? (one_way ? t.form.host_bridge_one_way : t.host_bridge) : 1) * (fabric.gpu_direct ? 1 : t.no_gdr_rate);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 FABRICOST_BODY double inner_ring_rate(const Fabric& fabric, const Constants& c) {
   if (fabric.local() <= 1) return 1e30;
@@ -22,7 +22,7 @@ FABRICOST_BODY double inner_ring_rate(const Fabric& fabric, const Constants& c) 
   return c.scale_up.simple.rate_share * fabric.inner_rate;
 }
 
-FABRICOST_BODY double ridden_devices(const Fabric& fabric) { return fabricost::ridden_devices(fabric.generation, tables_of(fabric.tuner)); }
+FABRICOST_BODY double ridden_devices(const Fabric& fabric) { return fabricost::core::ridden_devices(fabric.generation, tables_of(fabric.tuner)); }
 
 FABRICOST_BODY double channels_rate(const Fabric& fabric) {
   return fabric.outer_rate * fabric.ring_taper * std::min(1.0, ridden_devices(fabric) / net_devices(fabric));
@@ -82,9 +82,9 @@ FABRICOST_BODY Crossing crossing(const Schedule& schedule, Protocol protocol) {
   return out;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY Line price_internode_ring(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol) {
   const auto& up = c.scale_up;
@@ -277,4 +277,4 @@ FABRICOST_BODY Line price_internode_exchange(const Schedule& schedule, const Fab
   return line;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -35,7 +35,7 @@
 #include <fabricost/price/pcie.hpp>
 #include <fabricost/price/ring.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Whether a rank, its next call queued, waits for one step of a ring instead of all: ranks further on work while the next call starts.
 [[nodiscard]] inline bool waits_once(Collective op) { return op == Collective::broadcast || op == Collective::reduce; }
@@ -89,7 +89,7 @@ struct Crossing {
 
 [[nodiscard]] Line price_internode_exchange(const Schedule& schedule, const Fabric& fabric, const Constants& c);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/price/internode-inl.hpp>

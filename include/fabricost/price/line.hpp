@@ -16,7 +16,7 @@
 #include <cmath>
 #include <limits>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// The purpose that a part of the time is spent on.
 enum class TermKind : unsigned char { launch, steps, floor, growth, wire, copy, peers };
@@ -222,4 +222,10 @@ struct Line {
   }
 };
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Line;
+using core::Part;
+using core::TermKind;
 }  // namespace fabricost

@@ -9,7 +9,7 @@
 
 #include <array>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace detail {
 
@@ -103,4 +103,4 @@ FABRICOST_CLONES inline void evaluate_groups(const Line& line, const double* byt
 
 }  // namespace detail
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/price/lower_bound.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 /// One-way rate per GPU inside a domain, of the links an algorithm can use.
 FABRICOST_BODY double full_inner_rate(const Schedule& schedule, const Fabric& f) {
@@ -20,9 +20,9 @@ FABRICOST_BODY double full_outer_rate(const Schedule& schedule, const Fabric& f)
   return schedule.collective == Collective::send_recv ? rate / std::max(1.0, std::min(f.nics, f.local())) : rate;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY double min_per_byte(const Schedule& schedule, const Fabric& f) {
   const double inside = detail::full_inner_rate(schedule, f), across = detail::full_outer_rate(schedule, f);
@@ -32,4 +32,4 @@ FABRICOST_BODY double min_per_byte(const Schedule& schedule, const Fabric& f) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

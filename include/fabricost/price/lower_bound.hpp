@@ -18,12 +18,12 @@
 
 #include <algorithm>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Seconds per byte of S, as described above; 0 if nothing moves. \throws nothing
 [[nodiscard]] double min_per_byte(const Schedule& schedule, const Fabric& f);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/price/lower_bound-inl.hpp>

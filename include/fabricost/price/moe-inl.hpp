@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/price/moe.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 FABRICOST_BODY void share_volume(MoeCost& c, double work, double inside, double across, double q, double w, double visible) {
   c.alone.work = work, c.alone.inside = inside, c.alone.across = across, c.alone.order = q, c.alone.wire_order = w;
@@ -26,9 +26,9 @@ FABRICOST_BODY double longer_start(double copies, const MoeForm& form) {
   return form.copies_power == 0.5 ? std::sqrt(copies) : std::pow(copies, form.copies_power);
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY double sms_of_experts(double experts, double all_sms) {
   return std::ceil(experts / std::max(1.0, std::ceil(experts / all_sms)));
@@ -70,4 +70,4 @@ FABRICOST_BODY MoeCost price_moe(const MoeWork& w, const PrepareConstants& k) {
   return {.start = k.start, .steps = k.step * std::log2(std::max(1.0, w.ranks)), .work = w.tokens * k.token};
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

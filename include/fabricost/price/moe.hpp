@@ -23,7 +23,7 @@
 #include <array>
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// The work of one rank and its resources.
 struct MoeWork {
@@ -77,7 +77,7 @@ void share_volume(MoeCost& c, double work, double inside, double across, double 
 
 [[nodiscard]] MoeCost price_moe(const MoeWork& w, const PrepareConstants& k);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/price/moe-inl.hpp>

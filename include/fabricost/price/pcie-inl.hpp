@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/price/pcie.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY double pcie_ring_rate(const Fabric& fabric, const PcieConstants& c) {
   return fabric.pcie_carried > 0 ? fabric.pcie_carried : c.simple_share[pcie_reach(fabric)] * fabric.pcie_rate;
@@ -77,4 +77,4 @@ FABRICOST_BODY Line price_pcie(const Schedule& schedule, const Fabric& fabric, c
   return line;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

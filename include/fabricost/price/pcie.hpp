@@ -20,7 +20,7 @@
 #include <fabricost/price/protocol.hpp>
 #include <fabricost/price/ring.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// 0: a pair, 1: one socket, 2: two sockets.
 [[nodiscard]] inline std::size_t pcie_reach(const Fabric& f) { return f.local() <= 2 ? 0 : f.local() <= f.per_socket ? 1 : 2; }
@@ -34,7 +34,7 @@ namespace fabricost {
 
 [[nodiscard]] Line price_pcie(const Schedule& schedule, const Fabric& fabric, const PcieConstants& c, Protocol protocol);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/price/pcie-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/price/price.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY bool has_fitted_form(Algorithm algorithm, Collective op, const Fabric& fabric) {
   if (fabric.library == Library::other) return false;
@@ -21,9 +21,9 @@ FABRICOST_BODY bool has_fitted_form(Algorithm algorithm, Collective op, const Fa
   }
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 /// The price by the form alone, without the minimum time that `price` enforces.
 FABRICOST_BODY Line price_by_form(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol, bool byte_wide) {
@@ -61,9 +61,9 @@ FABRICOST_BODY Line price_by_form(const Schedule& schedule, const Fabric& fabric
   return line;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY Line price(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol, bool byte_wide) {
   Line line = detail::price_by_form(schedule, fabric, c, protocol, byte_wide);
@@ -100,4 +100,4 @@ FABRICOST_BODY double fitted_half_width(const IntervalWidths& w, Candidate ran, 
   return w.*interval_class(ran, op, fabric);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

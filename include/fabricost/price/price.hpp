@@ -11,7 +11,7 @@
 #include <fabricost/price/lower_bound.hpp>
 #include <fabricost/price/rail_exchange.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// True if a form was fitted to measurements of this (algorithm, fabric); otherwise the price follows from
 /// the schedule alone.
@@ -26,6 +26,10 @@ namespace fabricost {
 /// Half width, in log time, of the interval with nine in ten points, on a measured machine of this kind.
 [[nodiscard]] double fitted_half_width(const IntervalWidths& w, Candidate ran, Collective op, const Fabric& fabric);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::price;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

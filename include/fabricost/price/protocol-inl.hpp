@@ -5,8 +5,8 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/price/protocol.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY std::optional<Protocol> parse_protocol(std::string_view text) { return detail::parse_enum<Protocol>(text, protocol_names); }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -11,7 +11,7 @@
 #include <optional>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::core {
 
 enum class Protocol : unsigned char { ll, ll128, simple };
 inline constexpr std::array<std::string_view, 3> protocol_names{"ll", "ll128", "simple"};
@@ -54,6 +54,13 @@ struct Candidate {
   friend constexpr bool operator==(const Candidate&, const Candidate&) = default;
 };
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Candidate;
+using core::Protocol;
+using core::parse_protocol;
+using core::protocol_names;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

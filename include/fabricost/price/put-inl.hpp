@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/price/put.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY Line price_put(const Fabric& f, bool by_gpu, double messages, bool seen) {
   namespace k = prior::ways;
@@ -23,4 +23,4 @@ FABRICOST_BODY Line price_put(const Fabric& f, bool by_gpu, double messages, boo
   return line;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

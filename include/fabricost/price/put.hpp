@@ -14,12 +14,12 @@
 
 #include <algorithm>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// \param by_gpu posted by the GPU itself \param messages that are posted \param seen the receiver's side is waited for
 [[nodiscard]] Line price_put(const Fabric& f, bool by_gpu, double messages, bool seen);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/price/put-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/price/rail_exchange.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY Line price_rail_exchange(const Schedule& schedule, const Fabric& fabric, const Constants& c) {
   const auto& t = c.transport;
@@ -34,4 +34,4 @@ FABRICOST_BODY Line price_rail_exchange(const Schedule& schedule, const Fabric& 
   return line;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -17,12 +17,12 @@
 
 #include <fabricost/price/internode.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// \param schedule  schedule_of(Algorithm::hierarchical, all_to_all) over more than one domain. \throws nothing
 [[nodiscard]] Line price_rail_exchange(const Schedule& schedule, const Fabric& fabric, const Constants& c);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/price/rail_exchange-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/price/ring.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 /// An operation's rate relative to all_gather: RS mrs2, AR mar, others 1.
 FABRICOST_BODY double simple_rate_factor(const SimpleConstants& c, Collective op) {
@@ -13,9 +13,9 @@ FABRICOST_BODY double simple_rate_factor(const SimpleConstants& c, Collective op
   return op == Collective::reduce_scatter || op == Collective::reduce ? c.reduce_scatter_rate : 1;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY Line price_ring(const Schedule& schedule, const Fabric& fabric, const ScaleUpConstants& c, Protocol protocol, int channels,
                                bool byte_wide) {
@@ -81,4 +81,4 @@ FABRICOST_BODY Line price_ring(const Schedule& schedule, const Fabric& fabric, c
   return line;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -24,7 +24,7 @@
 #include <fabricost/price/line.hpp>
 #include <fabricost/price/protocol.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Minimum share of a fitted latency that remains where a tier's own latency is lower than the fitted one:
 /// not a fit but a guard that keeps prices above zero.
@@ -37,7 +37,7 @@ inline constexpr double server_ranks = 8;  ///< of the machines that the forms i
 [[nodiscard]] Line price_ring(const Schedule& schedule, const Fabric& fabric, const ScaleUpConstants& c, Protocol protocol,
                               int channels, bool byte_wide);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/price/ring-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/price/symmetric.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY Line price_symmetric(ReduceKernel kernel, const Fabric& f, const CustomConstants& c, WindowKernel how) {
   namespace k = prior::ways;
@@ -45,4 +45,4 @@ FABRICOST_BODY Line price_symmetric(ReduceKernel kernel, const Fabric& f, const 
   return line;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

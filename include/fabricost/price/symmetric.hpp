@@ -27,7 +27,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// The launch of a kernel over windows: with or without barriers, with how many blocks.
 struct WindowKernel {
@@ -38,7 +38,7 @@ struct WindowKernel {
 /// \param kernel one of those of windows, or any_buffer, any_buffer_two_shot
 [[nodiscard]] Line price_symmetric(ReduceKernel kernel, const Fabric& f, const CustomConstants& c, WindowKernel how);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/price/symmetric-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/price/terms.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 FABRICOST_BODY Contributions take_apart(const Line& line, double bytes) {
   Contributions out;
@@ -54,4 +54,4 @@ FABRICOST_BODY double wire_share(const Line& line, double bytes) {
   return std::clamp((visible + moving) / all, 0.0, 1.0);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -8,7 +8,7 @@
 
 #include <fabricost/price/line.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// One contribution in seconds, on a level of the fabric.
 struct Contribution {
@@ -47,7 +47,7 @@ struct Contributions {
 /// with every byte. The rest is latency and local copies. 0 if nothing takes time.
 [[nodiscard]] double wire_share(const Line& line, double bytes);
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/price/terms-inl.hpp>

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 struct System;
 
@@ -28,4 +28,4 @@ struct JobFiles {
 [[nodiscard]] const JobFiles& job_files();
 void use_job_files(const JobFiles& readers);
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// One measured time. Columns of the CSV: source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,
 /// library_version,algorithm,protocol,notes. Empty cells are unknown.
@@ -158,4 +158,12 @@ class RepeatMerger {
 /// Merges all points at once.
 [[nodiscard]] std::vector<Point> merge_repeats(const std::vector<Point>& points);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::Point;
+using core::PointSource;
+using core::Points;
+using core::Skipped;
+using core::read_points;
 }  // namespace fabricost

@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// The data/ folder: $FABRICOST_DATA, else share/fabricost/data above the program, else that of the package
 /// it was compiled with.
@@ -17,4 +17,9 @@ namespace fabricost {
 /// but call it before the first load, since one under way may see either folder.
 void use_data_directory(std::filesystem::path directory);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::data_directory;
+using core::use_data_directory;
 }  // namespace fabricost

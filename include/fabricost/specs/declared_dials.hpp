@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 struct DeclaredDial {
   std::string name, title, unit;
@@ -19,4 +19,4 @@ struct DeclaredDial {
 /// and replace the general dial of the same name. \throws SpecError, RequestError as load_system
 [[nodiscard]] std::vector<DeclaredDial> declared_dials(std::string_view name_or_path);
 
-}  // namespace fabricost
+}  // namespace fabricost::core

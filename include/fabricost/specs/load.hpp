@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Which shipped constants of kernels are read besides those of collectives. A command that does not price a
 /// kind need not load its file; a system without them has the defaults of hardware/constants.hpp and basis
@@ -63,4 +63,13 @@ struct SystemName {
 /// Those of `names` that look like `wanted`, nearest first, at most three.
 [[nodiscard]] std::vector<std::string> near_names(std::string_view wanted, std::span<const std::string> names);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::load_gpu;
+using core::load_link;
+using core::load_switch;
+using core::load_system;
+using core::load_transport;
+using core::system_names;
 }  // namespace fabricost

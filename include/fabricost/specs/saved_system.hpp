@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// The arguments of load_system. A file with `set` or `calibration` beside `extends` is loaded with them
 /// (docs/spec-format.md).
@@ -26,4 +26,10 @@ struct SavedSystem {
 /// \throws SpecError when such a file contains anything else, or cannot be read
 [[nodiscard]] std::optional<SavedSystem> read_saved_system(std::string_view name_or_path);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::SavedSystem;
+using core::read_saved_system;
+using core::saved_system_yaml;
 }  // namespace fabricost

@@ -21,7 +21,7 @@
 #include <format>
 #endif
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// "256 MiB" and "12.3 us" as size_text and time_text write them; others with four digits and a decimal prefix: "400 Gbit/s",
 /// "989.4 Tflop/s", "900 GB/s both directions", "2.95 USD/h".
@@ -50,9 +50,9 @@ std::ostream& operator<<(std::ostream& out, const Q& quantity) {
   return out << text_of(quantity);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 /// A formatter of texts, for values that Text makes texts of. \tparam Base fmt's or the standard library's of std::string_view
 template <class Base, class Text>
 struct FormatAs : Base {
@@ -73,17 +73,17 @@ struct AsName {
     return name_of(value);
   }
 };
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail
 
 #if __has_include(<fmt/format.h>)
-template <fabricost::Printed Q>
-struct fmt::formatter<Q> : fabricost::detail::FormatAs<fmt::formatter<std::string_view>, fabricost::detail::AsText> {};
-template <fabricost::Named T>
-struct fmt::formatter<T> : fabricost::detail::FormatAs<fmt::formatter<std::string_view>, fabricost::detail::AsName> {};
+template <fabricost::core::Printed Q>
+struct fmt::formatter<Q> : fabricost::core::detail::FormatAs<fmt::formatter<std::string_view>, fabricost::core::detail::AsText> {};
+template <fabricost::core::Named T>
+struct fmt::formatter<T> : fabricost::core::detail::FormatAs<fmt::formatter<std::string_view>, fabricost::core::detail::AsName> {};
 #endif
 #ifdef __cpp_lib_format
-template <fabricost::Printed Q>
-struct std::formatter<Q> : fabricost::detail::FormatAs<std::formatter<std::string_view>, fabricost::detail::AsText> {};
-template <fabricost::Named T>
-struct std::formatter<T> : fabricost::detail::FormatAs<std::formatter<std::string_view>, fabricost::detail::AsName> {};
+template <fabricost::core::Printed Q>
+struct std::formatter<Q> : fabricost::core::detail::FormatAs<std::formatter<std::string_view>, fabricost::core::detail::AsText> {};
+template <fabricost::core::Named T>
+struct std::formatter<T> : fabricost::core::detail::FormatAs<std::formatter<std::string_view>, fabricost::core::detail::AsName> {};
 #endif

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// "256MiB", "1 GB", "4096" (bytes); "64k" is refused. \throws RequestError naming valid spellings
 [[nodiscard]] Bytes parse_size(std::string_view text);
@@ -25,4 +25,12 @@ namespace fabricost {
 /// "450 GB/s"
 [[nodiscard]] std::string rate_text(Bandwidth bandwidth);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::parse_size;
+using core::parse_sizes;
+using core::rate_text;
+using core::size_text;
+using core::time_text;
 }  // namespace fabricost

@@ -2,12 +2,14 @@
 /// \file ranges.hpp
 /// Lists of values as text: "8,16,32", "FIRST:LAST:xFACTOR" (each is FACTOR times the previous one), "FIRST:LAST:+STEP".
 
+#include <fabricost/namespaces.hpp>
+
 #include <cstddef>
 #include <optional>
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// The parts of a list, which may be empty.
 [[nodiscard]] inline std::vector<std::string_view> listed(std::string_view text) {
@@ -52,4 +54,4 @@ void for_each_in_range(double first, double last, bool times, double step, Visit
   }
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -31,7 +31,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// The operations NCCL keeps a table for; all_to_all and send_recv are sent point to point.
 inline constexpr std::array<Collective, 5> tuned_collectives{Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter,
@@ -103,4 +103,11 @@ inline constexpr double tune_smallest = 1024, tune_largest = 8589934592.0;  ///<
 /// environment variables that force the same, and how the plugin must be built.
 [[nodiscard]] std::string plugin_config(const TuneReport& report);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::TuneOptions;
+using core::TuneReport;
+using core::plugin_config;
+using core::tune;
 }  // namespace fabricost

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Points of one source, or of several with a common prefix: "SOURCE", "SOURCE:FROM" or "SOURCE:FROM:TO" with
 /// sizes as 512MiB, both included. A `*` in SOURCE stands for any letters.
@@ -29,4 +29,4 @@ class LeaveOut {
 [[nodiscard]] bool left_out(const std::vector<LeaveOut>& all, const Point& point);
 [[nodiscard]] std::vector<LeaveOut> leave_outs(const std::vector<std::string>& terms);
 
-}  // namespace fabricost
+}  // namespace fabricost::core

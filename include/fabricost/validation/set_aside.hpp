@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Why a point is not trusted.
 enum class Doubt : unsigned char {
@@ -73,4 +73,9 @@ inline constexpr double slowest_run = 100;
 /// under both.
 [[nodiscard]] Screened screen(std::vector<Point> points);
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::SetAside;
+using core::screen;
 }  // namespace fabricost

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 struct ValidationOptions {
   Choice::Rule rule = Choice::Rule::nccl;
@@ -78,4 +78,13 @@ struct ValidationReport {
 /// exist
 [[nodiscard]] ValidationReport validate(const Points& points, const ValidationOptions& options = {});
 
+}  // namespace fabricost::core
+
+namespace fabricost {
+using core::ComparedPoint;
+using core::ErrorGroup;
+using core::ErrorSummary;
+using core::ValidationOptions;
+using core::ValidationReport;
+using core::validate;
 }  // namespace fabricost

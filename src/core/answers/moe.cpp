@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace fabricost {
+namespace fabricost::core {
 namespace {
 
 [[nodiscard]] Gate gate_of(const MoeRequest& r) { return {*r.experts, *r.top_k, r.groups, r.group_limit}; }
@@ -84,4 +84,4 @@ MoeAnswer answer(const MoeRequest& r) {
           .machine = system};
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -18,7 +18,7 @@
 #include <algorithm>
 #include <span>
 
-namespace fabricost {
+namespace fabricost::core {
 
 Inference engine_named(std::string_view text, std::string_view named) {
   constexpr std::string_view python = ",python";
@@ -197,7 +197,7 @@ namespace {
 [[nodiscard]] std::string lost_note(const System& system, const Prediction& p) {
   const Tier* const nic = system.tier(TierRole::nic);
   if (nic == nullptr || nic->lost == 0) return "";
-  const double whole = fabricost::detail::devices_of(*nic), gpus = system.gpus_per_node;
+  const double whole = fabricost::core::detail::devices_of(*nic), gpus = system.gpus_per_node;
   const double per_device = tables_of(system.tuner).network_channels[tuner_generation(system.gpu.generation)];
   const NicsLeft left = nics_left(whole, nic->endpoints, gpus, per_device);
   const bool one = nic->lost == 1;
@@ -325,4 +325,4 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
   out = *found;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

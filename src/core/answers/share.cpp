@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-namespace fabricost {
+namespace fabricost::core {
 namespace {
 
 constexpr int max_gpus = 1'000'000;  ///< the network is computed link by link
@@ -131,4 +131,4 @@ ShareAnswer answer(const ShareRequest& r) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -13,7 +13,7 @@
 #include <charconv>
 #include <sstream>
 
-namespace fabricost {
+namespace fabricost::core {
 namespace {
 
 constexpr std::string_view form = "OP SIZE [over AXIS|COUNT] [every STRIDE] [by ALGORITHM] [under PROTOCOL] [in TYPE] [weight W]";
@@ -36,7 +36,7 @@ constexpr std::string_view form = "OP SIZE [over AXIS|COUNT] [every STRIDE] [by 
 [[nodiscard]] Over over_of(const std::string& text) {
   if (text == "all") return {};
   const bool counts = text.front() >= '0' && text.front() <= '9';
-  return {.axis = text, .size = counts ? io::count_of(text, "over") : 0};
+  return {.axis = text, .size = counts ? count_of(text, "over") : 0};
 }
 
 template <class E>
@@ -58,7 +58,7 @@ LayoutAxes layout_from(const std::string& text, std::string_view named) {
     if (axis.name.empty()) throw RequestError(fmt::format("{}: \"{}\" misses a name; write it as in tp=8,pp=4,dp", named, text));
     if (equals != std::string::npos) {
       if (equals + 1 == one.size()) throw RequestError(fmt::format("{}: {} misses its size; write {}=8", named, axis.name, axis.name));
-      axis.size = io::count_of(one.substr(equals + 1), fmt::format("{} {}", named, axis.name));
+      axis.size = count_of(one.substr(equals + 1), fmt::format("{} {}", named, axis.name));
     }
     out.axes.push_back(axis);
     at = end + 1;
@@ -95,7 +95,7 @@ GroupedRequest grouped_from(const std::string& text) {
     if (word == "over")
       out.over = over_of(value);
     else if (word == "every")
-      out.every = io::count_of(value, "every");
+      out.every = count_of(value, "every");
     else if (word == "weight")
       out.weight = weight_of(value);
     else if (word == "in")
@@ -109,4 +109,4 @@ GroupedRequest grouped_from(const std::string& text) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -4,7 +4,7 @@
 #include <fabricost/answers/show.hpp>
 #include <fabricost/explain/show.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 namespace {
 
 [[nodiscard]] std::optional<double> if_known(double value) { return value > 0 ? std::optional{value} : std::nullopt; }
@@ -47,4 +47,4 @@ ShowAnswer answer(const ShowRequest& request) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::core {
 namespace {
 
 [[nodiscard]] bool several(const Counts& counts) { return counts.values.size() > 1; }
@@ -107,4 +107,4 @@ CrossoversAnswer answer(const CrossoversRequest& r) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -6,13 +6,13 @@
 #include <fabricost/answers/systems.hpp>
 #include <fabricost/specs/load.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 
 std::vector<ListedSystem> answer(const SystemsRequest& /*request*/) {
   std::vector<ListedSystem> out;
-  io::SpecStore library;
+  SpecStore library;
   for (const SystemName& one : system_names()) {
-    const System system = io::load_outline(library, one.name);
+    const System system = load_outline(library, one.name);
     const Tier* tier = system.tier(TierRole::scale_up);
     out.push_back({system.name, system.gpus(), system.domain, std::string{tier != nullptr ? name(tier->kind) : "none"}, system.title,
                    system.gpu.vendor, one.cluster});
@@ -20,4 +20,4 @@ std::vector<ListedSystem> answer(const SystemsRequest& /*request*/) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

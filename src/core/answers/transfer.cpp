@@ -9,7 +9,7 @@
 
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::core {
 namespace {
 
 constexpr double unbounded = std::numeric_limits<double>::infinity();
@@ -115,4 +115,4 @@ IncastAnswer answer(const IncastRequest& r) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -5,7 +5,7 @@
 #include <fabricost/answers/tune.hpp>
 #include <fabricost/fields/field.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 namespace {
 
 [[nodiscard]] SlowChoice answer_of(const SlowRange& r) {
@@ -52,4 +52,4 @@ TuneAnswer answer(const TuneRequest& request) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace {
 
@@ -107,4 +107,4 @@ void apply_calibration(const Calibration& calibration, System& system) {
   }
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

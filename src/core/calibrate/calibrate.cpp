@@ -13,13 +13,12 @@
 #include <cmath>
 #include <numeric>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace {
 
 using calibrating::error_of;
 using calibrating::Preparation;
-using io::quantile_of;
 
 constexpr int enough_for_quantile = 20;
 
@@ -134,4 +133,4 @@ Calibration calibrate(const Points& points, const CalibrateOptions& options) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -9,12 +9,10 @@
 
 #include <algorithm>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace {
 
-using io::in_quotes;
-using io::yaml_word;
 
 constexpr double gigabyte = 1e9;
 
@@ -164,4 +162,4 @@ std::string calibration_name(const std::filesystem::path& file) {
   return out.empty() ? "calibration" : out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -12,14 +12,14 @@
 #include <algorithm>
 #include <array>
 
-namespace fabricost {
+namespace fabricost::core {
 
 KernelCalibration calibrate_custom(const Points& points, const std::vector<std::string>& leave_out) {
   constexpr std::array<std::string_view, 3> classes{"custom_one_shot", "custom_two_shot", "host_launch"};
   constexpr double small = 64 * kibibyte;
   calibrating::KernelSamples samples(ConstantSet::custom);
   std::vector<Skipped> skipped = points.skipped;
-  io::Machines machines({});
+  PointMachines machines({});
   std::vector<Point> known;
   const std::vector<LeaveOut> by_hand = leave_outs(leave_out);
   for (Point point : points.points) {
@@ -37,7 +37,7 @@ KernelCalibration calibrate_custom(const Points& points, const std::vector<std::
     }
     try {
       const System& system = machines.of(point);
-      const Operation op = io::question_of(point, system);
+      const Operation op = question_of(point, system);
       const Choice choice{.inference = {.library = *library, .version = version_number(point.library_version.str())}};
       const Fabric fabric = fabric_of(system, op);
       const ReduceKernel kernel = detail::pieces_of(system, fabric, op, choice).at(point.bytes);
@@ -68,7 +68,7 @@ KernelCalibration calibrate_custom(const Points& points, const std::vector<std::
                                       point.ranks(), system.domain, from_host ? 0U : static_cast<std::size_t>(kernel), bytes,
                                       name(from_host ? LaunchMode::eager : LaunchMode::graph), name(*library)});
     } catch (const RequestError& error) {
-      skip(io::first_line(error.what()));
+      skip(first_line(error.what()));
     }
   }
   if (samples.empty())
@@ -78,4 +78,4 @@ KernelCalibration calibrate_custom(const Points& points, const std::vector<std::
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace fabricost::calibrating {
+namespace fabricost::core::calibrating {
 namespace {
 
 /// The sets that points of collectives determine.
@@ -22,7 +22,7 @@ constexpr std::array sets{ConstantSet::scale_up, ConstantSet::pcie, ConstantSet:
   std::vector<std::string> known;
   for (const ConstantSet set : sets)
     for (const Parameter& p : parameters_of(set)) {
-      const std::string whole = fmt::format("{}:{}", fabricost::name(set), p.key);
+      const std::string whole = fmt::format("{}:{}", fabricost::core::name(set), p.key);
       known.push_back(name.find(':') == std::string_view::npos ? std::string{p.key} : whole);
       if (known.back() != name) continue;
       const Bounds bounds = detail::bounds_of(p.kind);
@@ -43,11 +43,11 @@ std::vector<Held> held_constants(const std::vector<std::string>& terms) {
   for (const std::string& term : terms) {
     const std::size_t at = term.find('=');
     std::optional<double> value;
-    if (at != std::string::npos && !(value = io::parse_number(std::string_view{term}.substr(at + 1))))
+    if (at != std::string::npos && !(value = parse_number(std::string_view{term}.substr(at + 1))))
       throw RequestError(fmt::format("\"{}\": what follows = is no number; write seconds or bytes without a unit, as ll.hop=1e-6", term));
     for (const Held& one : constants_named(term, std::string_view{term}.substr(0, at), value)) out.push_back(one);
   }
   return out;
 }
 
-}  // namespace fabricost::calibrating
+}  // namespace fabricost::core::calibrating

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost::calibrating {
+namespace fabricost::core::calibrating {
 
 struct Held {
   const Parameter* parameter;
@@ -19,4 +19,4 @@ struct Held {
 /// \throws RequestError for an unknown name, a value out of the bounds of its kind, a set that points do not show
 [[nodiscard]] std::vector<Held> held_constants(const std::vector<std::string>& terms);
 
-}  // namespace fabricost::calibrating
+}  // namespace fabricost::core::calibrating

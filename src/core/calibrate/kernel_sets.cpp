@@ -14,7 +14,7 @@
 #include <cmath>
 #include <set>
 
-namespace fabricost::calibrating {
+namespace fabricost::core::calibrating {
 
 namespace {
 
@@ -25,7 +25,7 @@ Ape ape_of(std::vector<double> logs) {
   double sum = 0;
   for (double& l : logs) sum += l = 100 * std::fabs(std::expm1(l));
   std::sort(logs.begin(), logs.end());
-  return {io::quantile(logs, 0.5), logs.empty() ? 0 : sum / static_cast<double>(logs.size())};
+  return {quantile(logs, 0.5), logs.empty() ? 0 : sum / static_cast<double>(logs.size())};
 }
 
 ClassResidual residual_of(std::string_view key, const std::vector<double>& logs) {
@@ -34,7 +34,7 @@ ClassResidual residual_of(std::string_view key, const std::vector<double>& logs)
   std::sort(sizes.begin(), sizes.end());
   const Ape its = ape_of(logs);
   return {key, static_cast<int>(sizes.size()), its.median, its.mean,
-          std::max(policy::fits::min_width, io::quantile(sizes, policy::fits::quantile))};
+          std::max(policy::fits::min_width, quantile(sizes, policy::fits::quantile))};
 }
 
 }  // namespace
@@ -117,4 +117,4 @@ KernelCalibration KernelSamples::fitted(std::span<const std::string_view> classe
   return out;
 }
 
-}  // namespace fabricost::calibrating
+}  // namespace fabricost::core::calibrating

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::calibrating {
+namespace fabricost::core::calibrating {
 
 /// The parts of a sample that only the report needs.
 struct SampleOf {
@@ -45,4 +45,4 @@ class KernelSamples {
   std::vector<SampleOf> of_;
 };
 
-}  // namespace fabricost::calibrating
+}  // namespace fabricost::core::calibrating

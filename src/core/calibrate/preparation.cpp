@@ -18,7 +18,7 @@
 #include <limits>
 #include <sstream>
 
-namespace fabricost::calibrating {
+namespace fabricost::core::calibrating {
 
 namespace {
 
@@ -121,7 +121,7 @@ void Preparation::collect(const Points& points) {
     try {
       add(point, crossing[point.system]);
     } catch (const RequestError& error) {
-      count_skipped(skipped, io::first_line(error.what()), point.repeats);
+      count_skipped(skipped, first_line(error.what()), point.repeats);
     }
   }
 }
@@ -198,11 +198,11 @@ void Preparation::add(const Point& point, int crossing) {
   if (by_schedule && !point.algorithm && point.collective != Collective::send_recv)
     throw RequestError(fmt::format(
         "{}: no form is fitted to its library, and only a point that names its algorithm says which schedule ran", system.name));
-  const Operation op = io::question_of(point, system);
+  const Operation op = question_of(point, system);
   const Choice choice{.algorithm = point.algorithm,
                       .protocol = by_schedule ? point.protocol.value_or(Protocol::simple) : point.protocol,
-                      .launch = io::launch_of(point),
-                      .ways = io::ways_of(point)};
+                      .launch = launch_of(point),
+                      .ways = ways_of(point)};
   const Prediction now = predict(system, op, choice);
   const Fabric& fabric = now.made_from.fabric;
   // the GPUs' time without the host's launches: time = norm_q(GPUs, host) solved for the GPUs (predict/predict.hpp)
@@ -376,4 +376,4 @@ void Preparation::ask(std::size_t machine, std::size_t block, Operation question
   }
 }
 
-}  // namespace fabricost::calibrating
+}  // namespace fabricost::core::calibrating

@@ -12,7 +12,7 @@
 #include <map>
 #include <tuple>
 
-namespace fabricost::calibrating {
+namespace fabricost::core::calibrating {
 
 /// Error in percent of a ratio, from its log.
 [[nodiscard]] inline double error_of(double log_ratio) { return 100 * std::fabs(std::expm1(log_ratio)); }
@@ -60,7 +60,7 @@ class Preparation {
   CalibrateOptions options_;
   bool own_ = false;
   std::map<std::string, bool> other_names_;  // of machines in the points, with whether each is the fitted one
-  io::Machines machines_;
+  PointMachines machines_;
   std::vector<const System*> systems_;
   std::map<const System*, std::size_t> machine_index_;
   std::map<std::string, std::size_t> block_index_;
@@ -68,4 +68,4 @@ class Preparation {
   std::map<Key, std::size_t> series_index_;
 };
 
-}  // namespace fabricost::calibrating
+}  // namespace fabricost::core::calibrating

@@ -3,8 +3,8 @@
 
 #include "catalogue/shipped_specs.hpp"
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 const std::string_view shipped_specs{};
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

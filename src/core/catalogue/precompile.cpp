@@ -56,20 +56,20 @@ int main(int argc, char** argv) {
     if (!by_name) add_files_of(data);
     for (int i = 3; i < argc; ++i) add_files_of(data / argv[i]);
     std::sort(files.begin(), files.end());
-    std::vector<fabricost::io::ParsedDocument> documents;
-    std::vector<fabricost::io::NamedTree> named;
+    std::vector<fabricost::core::ParsedDocument> documents;
+    std::vector<fabricost::core::NamedTree> named;
     for (const fs::path& file : files) {
-      fabricost::io::SpecNode root = fabricost::io::parse_spec(file);
+      fabricost::core::SpecNode root = fabricost::core::parse_spec(file);
       if (by_name)
         named.push_back({file.lexically_relative(data).generic_string(), std::move(root)});
       else
         documents.push_back({root.mark.file->text, std::move(root)});
     }
-    const std::string bytes = by_name ? fabricost::io::contained_bytes(named) : fabricost::io::catalogue_of(documents);
+    const std::string bytes = by_name ? fabricost::core::contained_bytes(named) : fabricost::core::catalogue_of(documents);
     std::ofstream out(argv[2], std::ios::binary);
     out << "// written by fabricost_precompile from " << files.size() << " files of data/\n"
         << "#include \"catalogue/shipped_specs.hpp\"\n\n"
-        << "namespace fabricost::io {\n\nnamespace {\nconstexpr char bytes[] =\n"
+        << "namespace fabricost::core {\n\nnamespace {\nconstexpr char bytes[] =\n"
         << literals(bytes) << ";\n}\n\nconst std::string_view shipped_specs{bytes, sizeof bytes - 1};\n\n}\n";
     out.flush();
     if (!out) throw std::runtime_error(std::string{argv[2]} + ": could not be written");

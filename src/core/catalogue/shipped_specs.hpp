@@ -5,8 +5,8 @@
 
 #include <string_view>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 extern const std::string_view shipped_specs;
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

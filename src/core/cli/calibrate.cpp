@@ -52,7 +52,7 @@ void write_fitted_files(const CalibrateTyped& typed, const std::vector<FittedFil
   for (const auto& [file, text] : files) {
     const std::filesystem::path path = std::filesystem::path{typed.out.path} / file;
     std::filesystem::create_directories(path.parent_path());
-    io::write_fitted(path.string(), text, "--out");
+    write_fitted(path.string(), text, "--out");
   }
 }
 

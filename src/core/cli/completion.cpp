@@ -2,7 +2,7 @@
 /// fabricost completion: a shell script that completes commands, options and names. Commands and options are
 /// read from the CLI11 application, so the script is always complete.
 
-#include "faces/names.hpp"
+#include "cli/joined.hpp"
 #include "cli/runner.hpp"
 #include "cli/subcommands.hpp"
 
@@ -183,7 +183,7 @@ void add_completion(CLI::App& app, Runner& runner) {
     const std::string systems = system_words();
     const std::vector<Command> commands = commands_of(app, systems);
     const std::vector<Values> values = values_of(systems);
-    const std::string wanted = fabricost::detail::folded(*shell);
+    const std::string wanted = fabricost::core::detail::folded(*shell);
     if (wanted == "bash") return bash_script(commands, values);
     if (wanted == "zsh") return zsh_script(commands, values);
     if (wanted == "fish") return fish_script(commands, values);

@@ -136,7 +136,7 @@ void put_typed(const Typed& typed, Fields fields, void* request) {
   }
 }
 
-void write_output(const OutputPath& to, const std::string& text, std::string_view option) { io::write_file(to.path, text, option); }
+void write_output(const OutputPath& to, const std::string& text, std::string_view option) { write_file(to.path, text, option); }
 
 RequestError spelled(const Refusal& refusal, Fields fields) {
   return RequestError(

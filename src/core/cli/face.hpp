@@ -4,7 +4,8 @@
 
 #include "cli/page.hpp"
 #include "cli/runner.hpp"
-#include "faces/typed.hpp"
+#include "answers/typed/as_typed.hpp"
+#include "answers/typed/from_text.hpp"
 
 #include <fabricost/fields/field.hpp>
 #include <fabricost/fields/spelled.hpp>
@@ -21,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// A file or folder that a command writes: the type that marks an option as an output (Runner::output).
 struct OutputPath {
@@ -31,7 +32,7 @@ struct OutputPath {
 /// Found by field.hpp.
 inline void from_text(const std::string& text, std::string_view, const Amount&, const Range&, OutputPath& out) { out.path = text; }
 
-}  // namespace fabricost
+}  // namespace fabricost::core
 
 namespace fabricost::cli {
 
@@ -247,7 +248,7 @@ void add_faces(CLI::App& app, Runner& runner, const char* name, const char* word
     if (o->what.empty()) throw RequestError(fmt::format("{} of what? One of: {}", name, joined(known)));
     std::string out;
     const auto runs = [&](const auto& one) {
-      if (fabricost::detail::folded(o->what) != one.word) return false;
+      if (fabricost::core::detail::folded(o->what) != one.word) return false;
       o->rows.refuse_others(o->typed, name, one.word);
       out = output_of<typename std::remove_cvref_t<decltype(one)>::Request>(o->typed, o->json, terminal, one.text_of, nothing_beside);
       return true;

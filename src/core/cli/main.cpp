@@ -14,7 +14,7 @@
 
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond ulimit -f is then a write that fails, with a message and nothing half-written
-  fabricost::io::use_catalogue(fabricost::io::shipped_specs);
+  fabricost::core::use_catalogue(fabricost::core::shipped_specs);
   fabricost::cli::Runner runner;
   // A first word that is a command needs no other's options, which are half of what starting costs; completion lists all of them.
   const std::string_view first = argc > 1 ? argv[1] : "";

@@ -49,13 +49,13 @@ void ProgressLine::show(const std::string& now, double done, double left) {
   last_ = time;
   drawn_ = true;
   if (!terminal_) {
-    fmt::print(stderr, "{:3.0f} %, {}: {}\n", 100 * done, left_text(left), io::plain_text(now));
+    fmt::print(stderr, "{:3.0f} %, {}: {}\n", 100 * done, left_text(left), plain_text(now));
     return;
   }
   const int full = std::clamp(static_cast<int>(std::lround(bar_cells * done)), 0, bar_cells);
   std::string line =
       fmt::format("[{}{}] {:3.0f} %  {}  {}", std::string(static_cast<std::size_t>(full), '#'),
-                  std::string(static_cast<std::size_t>(bar_cells - full), '.'), 100 * done, left_text(left), io::plain_text(now));
+                  std::string(static_cast<std::size_t>(bar_cells - full), '.'), 100 * done, left_text(left), plain_text(now));
   line.resize(std::min(line.size(), columns() - 1));
   fmt::print(stderr, "\r{}\033[K", line);
   (void)std::fflush(stderr);

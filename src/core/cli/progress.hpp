@@ -2,6 +2,8 @@
 /// \file progress.hpp
 /// Progress of a long command on stderr: a bar redrawn in place on a terminal, occasional lines elsewhere.
 
+#include <fabricost/namespaces.hpp>
+
 #include <chrono>
 #include <string>
 

@@ -90,7 +90,7 @@ constexpr OtherWord other_options[] = {
 
 /// Prints an error without control characters, which typed or read text may contain.
 void complain(const std::string& text) {
-  std::string line = io::plain_text(io::brief_text(text));
+  std::string line = plain_text(brief_text(text));
   if (line.empty() || line.back() != '\n') line += '\n';
   (void)write_all(stderr, line);
 }
@@ -299,20 +299,20 @@ int Runner::run(int argc, char** argv) {
     return 2;
   };
   try {
-    if (!write_all(stdout, io::plain_text(printed(argc, argv), colour_wanted()))) {
+    if (!write_all(stdout, plain_text(printed(argc, argv), colour_wanted()))) {
       complain(fmt::format("fabricost: cannot write the output: {}", std::strerror(errno)));
       return 2;
     }
     return 0;
   } catch (const CheckFailed& failed) {
-    (void)write_all(stdout, io::plain_text(failed.output, colour_wanted()));
+    (void)write_all(stdout, plain_text(failed.output, colour_wanted()));
     return 1;
   } catch (const UsageError& error) {
     return refuse(fmt::format("{}\nSee {} --help", error.what(), full_name(app_)));
   } catch (const SpecError& error) {
     std::string text;
     for (Issue issue : error.issues()) {
-      if (issue.file.starts_with(io::override_mark)) issue.file.replace(0, io::override_mark.size(), "--set ");
+      if (issue.file.starts_with(override_mark)) issue.file.replace(0, override_mark.size(), "--set ");
       text += issue.text(option_text) + "\n";
     }
     complain(text);  // starts with file:line:column, as editors like it

@@ -4,7 +4,9 @@
 /// that --check asked for; 2 the caller's error, with a message on stderr and nothing on stdout; 70 an internal error. A subcommand returns its whole
 /// output, so it is never half written.
 
-#include "faces/names.hpp"
+#include "cli/joined.hpp"
+
+#include <fabricost/namespaces.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -15,7 +17,6 @@
 
 namespace fabricost::cli {
 
-using namespace faces;
 
 /// A field of a request whose options are not known here: "--path nic" of <path=nic>, "--set" of <overrides>.
 [[nodiscard]] std::string option_text(std::string_view name, std::string_view value);

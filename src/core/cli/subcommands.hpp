@@ -2,6 +2,8 @@
 /// \file subcommands.hpp
 /// All commands, by the components that bring them.
 
+#include <fabricost/namespaces.hpp>
+
 #include <span>
 #include <string>
 #include <string_view>

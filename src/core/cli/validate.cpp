@@ -136,10 +136,10 @@ std::string csv_of(const ValidationReport& report) {
   for (const ComparedPoint& c : report.points) {
     const Point& p = c.point;
     const Prediction& q = c.prediction;
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},", io::csv_quoted(p.source), io::csv_quoted(p.system), p.nodes,
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},", csv_quoted(p.source), csv_quoted(p.system), p.nodes,
                        p.gpus_per_node, name(p.collective), name(p.dtype), number_text(p.bytes), p.seconds * 1e6,
-                       p.in_place ? (*p.in_place ? "1" : "0") : "", io::csv_quoted(p.library), io::csv_quoted(p.library_version),
-                       p.algorithm ? name(*p.algorithm) : "", p.protocol ? name(*p.protocol) : "", io::csv_quoted(p.notes));
+                       p.in_place ? (*p.in_place ? "1" : "0") : "", csv_quoted(p.library), csv_quoted(p.library_version),
+                       p.algorithm ? name(*p.algorithm) : "", p.protocol ? name(*p.protocol) : "", csv_quoted(p.notes));
     const auto flag = [&p](bool set) { return p.path ? (set ? "1" : "0") : ""; };
     out += fmt::format("{},{},{},", p.path ? name(*p.path) : "", flag(p.both_ways), flag(p.streamed));
     out += fmt::format("{},{},{},{},{},{},{},{}\n", q.seconds * 1e6, q.low * 1e6, q.high * 1e6, name(q.ran.algorithm), name(q.ran.protocol),

@@ -11,7 +11,7 @@
 
 #include <cmath>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 namespace {
 
 constexpr double nothing = 0.5e-9;  ///< seconds that print as 0.000 us
@@ -179,4 +179,4 @@ std::string explain_arithmetic(const ExplainContext& context) {
   return out + fmt::format("  {} = {}{} us\n", what, sum, micro(outside.seconds() + together)) + launched;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail

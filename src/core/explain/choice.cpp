@@ -18,7 +18,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 namespace {
 
 struct PricedRow {
@@ -174,4 +174,4 @@ std::string explain_choice(const ExplainContext& context) {
   return explain_engine(context) + (context.engine_ran() ? "" : explain_library(context));
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail

@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::core {
 namespace detail {
 namespace {
 
@@ -122,4 +122,4 @@ std::string explain(const FusedNorm& norm) {
                  "The rate is what kernels reach of the memory's. Nothing here was fitted to fused kernels.");
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -14,7 +14,7 @@
 #include <array>
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace detail {
 
@@ -299,4 +299,4 @@ std::string explain(const System& system, const Operation& operation, const Choi
   return explain(system, predict(system, operation, choice));
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

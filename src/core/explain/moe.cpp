@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-namespace fabricost {
+namespace fabricost::core {
 namespace detail {
 namespace {
 
@@ -126,4 +126,4 @@ std::string explain(const System& system, const MoePrediction& p) {
   return out + "\nHow sure\n" + wrapped("  ", certainty_text(p.low, p.high, p.min, p.basis, p.extrapolated));
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -13,7 +13,7 @@
 
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace detail {
 namespace {
@@ -388,4 +388,4 @@ std::vector<Sensitivity> sensitivities(const System& system, const Operation& op
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

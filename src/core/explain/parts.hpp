@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 
 /// A prediction to be explained: its inputs come from itself; only the comparisons are computed, on `system`.
 struct ExplainContext {
@@ -87,4 +87,4 @@ struct Naive {
 /// "450 GB/s one way (datasheet: ...); 650 ns a hop (...)"
 [[nodiscard]] std::string tier_source(const Tier& tier);
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail

@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <array>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 namespace {
 
 constexpr int max_gpus = 32768;  ///< for more, laying out every message takes too long
@@ -112,4 +112,4 @@ std::string explain_sharing(const ExplainContext& context) {
   return out;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace fabricost {
+namespace fabricost::core {
 
 double ratio_to_next(const System& system, std::size_t i) {
   if (i + 1 >= system.tiers.size()) return 0;
@@ -119,4 +119,4 @@ std::string show(const System& system) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

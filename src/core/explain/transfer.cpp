@@ -11,7 +11,7 @@
 
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::core {
 namespace {
 
 [[nodiscard]] std::string gigabytes(double rate) { return fmt::format("{:.6g} GB/s", rate / 1e9); }
@@ -63,4 +63,4 @@ std::string explain(const Incast& met) {
   return "The arithmetic, s bytes of each\n" + table.text(2);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -13,7 +13,7 @@
 #include <cmath>
 #include <vector>
 
-namespace fabricost::detail {
+namespace fabricost::core::detail {
 namespace {
 
 /// In words, without the names of options.
@@ -123,4 +123,4 @@ std::string explain_way_numbers(const ExplainContext& context) {
   return out;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::core::detail

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace fabricost {
+namespace fabricost::core {
 
 void detail::add_field(std::vector<Field>& to, const AskedAs& row, const ValueType& type, std::size_t offset) {
   Field& out = to.emplace_back();
@@ -116,4 +116,4 @@ void check_ranges(std::span<const Field* const> numbers, const void* request, co
   }
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -10,7 +10,7 @@
 #include <array>
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::core {
 
 std::string name_in_cpp(std::string_view name) {
   constexpr std::array<std::array<std::string_view, 2>, 4> ends{
@@ -39,4 +39,4 @@ void refuse_range(std::string_view name, double value, const Range& range) {
   throw Refusal(fmt::format("<{}>: {} is not from {} to {}", name, value, range.min, range.max));
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

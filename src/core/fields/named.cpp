@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace fabricost {
+namespace fabricost::core {
 
 System Machine::load(const std::vector<std::string>& more_overrides, KernelSets kernels, std::string_view other_calibration) const {
   if (value != nullptr) return *value;
@@ -30,11 +30,11 @@ std::optional<Routing> routing_named(std::string_view text, std::string_view nam
   for (const RoutingKind kind : {RoutingKind::balanced, RoutingKind::uniform, RoutingKind::zipf})
     if (text == name(kind)) return Routing{.kind = kind};
   if (!text.starts_with(zipf)) return std::nullopt;
-  const auto exponent = io::parse_number(text.substr(zipf.size()));
+  const auto exponent = parse_number(text.substr(zipf.size()));
   if (!exponent || !(*exponent >= 0 && *exponent <= steepest_zipf))
     throw RequestError(fmt::format("{}: \"{}\" has no exponent from 0 to {}; write zipf: and one, as in zipf:1.2", named,
                                    text.substr(0, 40), steepest_zipf));
   return Routing{.kind = RoutingKind::zipf, .exponent = *exponent};
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 
-namespace fabricost {
+namespace fabricost::core {
 
 Points read(const std::vector<Sample>& samples, const PointSource& otherwise, bool merged) {
   const auto is_file = [](const Sample& sample) { return !sample.file.empty(); };
@@ -53,4 +53,4 @@ std::string files_text(const std::vector<Sample>& samples) {
   return out.empty() ? "samples given in memory" : out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

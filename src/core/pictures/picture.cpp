@@ -15,11 +15,10 @@
 #include <cmath>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace {
 
-using io::Svg;
 
 constexpr double page_width = 1000, page_margin = 16, column = 30, column_width = 346, drawing = 386, drawing_width = 590;
 constexpr double band_height = 88, gap = 34, box_height = 36, line_height = 17;
@@ -353,4 +352,4 @@ std::string picture(const System& system, const Prediction* prediction, const st
   return Picture(system, prediction, question).draw();
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 std::string xml_escaped(std::string_view text) {
   std::string out;
@@ -92,10 +92,10 @@ std::string Svg::document(double width, double height, std::string_view title) c
       width, height, xml_escaped(title), panels_ + lines_ + body_);
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core
 
-namespace fabricost {
+namespace fabricost::core {
 
 double picture_text_width(std::string_view text, double size) { return 0.6 * size * static_cast<double>(shown_width(text)); }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -2,10 +2,12 @@
 /// \file svg.hpp
 /// The few SVG shapes a picture needs, written as text. Private to the sources.
 
+#include <fabricost/namespaces.hpp>
+
 #include <string>
 #include <string_view>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 class Svg {
  public:
@@ -31,4 +33,4 @@ class Svg {
 /// For text and attributes of XML: &, <, >, quotes escaped; characters that XML 1.0 forbids replaced.
 [[nodiscard]] std::string xml_escaped(std::string_view text);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

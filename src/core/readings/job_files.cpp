@@ -3,7 +3,7 @@
 
 #include <fabricost/readings/job_files.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 namespace {
 
 [[nodiscard]] JobFiles& joined() {
@@ -20,4 +20,4 @@ const JobFiles& job_files() { return joined(); }
 
 void use_job_files(const JobFiles& readers) { joined() = readers; }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -4,10 +4,12 @@
 
 #include "readings/point_readers.hpp"
 
+#include <fabricost/namespaces.hpp>
+
 #include <map>
 #include <string>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// Looks each machine up once. 0 for one that is not known: who prices its points says so.
 class NodeSizes {
@@ -26,4 +28,4 @@ class NodeSizes {
   std::map<std::string, int, std::less<>> sizes_;
 };
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

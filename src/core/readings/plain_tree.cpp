@@ -12,7 +12,7 @@
 #include <charconv>
 #include <cmath>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 PlainTree::Id PlainTree::find(Id map, std::string_view key) const {
   if (nodes_[map].kind != Kind::map) return none;
@@ -213,4 +213,4 @@ PlainTree read_json_file(const std::filesystem::path& file) {
   return JsonParser(text, 0, lines.name(), {.depth = 32, .writer = "a benchmark"}).document();
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -7,6 +7,8 @@
 /// A pickle is a program for a stack machine: of its instructions (CPython's pickletools.py, protocols 0 to 5) only those are known here
 /// that make plain values. An instruction that names a class, calls something or refers to anything outside is refused; nothing is run.
 
+#include <fabricost/namespaces.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -14,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 class PlainTree {
  public:
@@ -66,17 +68,10 @@ struct PlainLimits {
   const char* writer = "a tool";  ///< which writes no such thing
 };
 
-/// A pickle of protocol 2 or later, by its first bytes.
-[[nodiscard]] inline bool is_pickle(std::string_view head) {
-  return head.size() > 1 && head[0] == '\x80' && head[1] >= '\x02' && head[1] <= '\x05';
-}
-/// \param name for messages \throws SpecError with the byte where it is cut, broken or holds more than plain values
-[[nodiscard]] PlainTree read_pickle(std::string_view bytes, const std::string& name, const PlainLimits& limits = {});
-
 /// Several documents may follow each other, as in lines of JSON: `next` is where the next one starts. A comma missing between the members
 /// of a map is accepted: NCCL 2.28 forgets one. \throws SpecError with line and column
 [[nodiscard]] PlainTree read_json_value(std::string_view text, std::size_t& next, const std::string& name, const PlainLimits& limits = {});
 /// A text file that is one document, as benchmarks and `plan` write it. \throws SpecError where it is none, or no text (LineReader)
 [[nodiscard]] PlainTree read_json_file(const std::filesystem::path& file);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// The description of one run in a `sources.csv`.
 struct RunDescription {
@@ -65,4 +65,4 @@ void read_osu(const std::filesystem::path& file, PointMaker& points);
 void read_imb(const std::filesystem::path& file, PointMaker& points);
 void read_perftest(const std::filesystem::path& file, PointMaker& points);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <array>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace {
 
@@ -19,7 +19,7 @@ enum class Format : unsigned char { points, moe, workload, json, text };
 
 /// The format of a file by its first line that is neither empty nor a comment.
 Format format_of(const std::filesystem::path& file) {
-  io::LineReader reader(file);
+  LineReader reader(file);
   std::string line;
   bool anything = false;
   while (reader.next(line)) {
@@ -29,10 +29,10 @@ Format format_of(const std::filesystem::path& file) {
     if (line[first] == '#') continue;
     const auto second = line.find_first_not_of(" \t", first + 1);
     if (line[first] == '{' || (line[first] == '[' && (second == std::string::npos || line[second] == '{'))) return Format::json;
-    std::vector<io::CsvCell> cells;
-    if (line.find(',') == std::string::npos || io::split_csv(line, cells)) return Format::text;
+    std::vector<CsvCell> cells;
+    if (line.find(',') == std::string::npos || split_csv(line, cells)) return Format::text;
     const auto has = [&](std::string_view name) {
-      return std::any_of(cells.begin(), cells.end(), [&](const io::CsvCell& c) { return c.text == name; });
+      return std::any_of(cells.begin(), cells.end(), [&](const CsvCell& c) { return c.text == name; });
     };
     if (has("phase") && has("tokens_per_rank")) return Format::moe;
     if (has("operation") || (has("bytes") && has("time_us"))) return Format::points;
@@ -40,7 +40,7 @@ Format format_of(const std::filesystem::path& file) {
     return Format::text;
   }
   if (!anything)
-    throw io::fault_of_file(
+    throw fault_of_file(
         file.string(), "is empty",
         "give a point CSV (header source,system,nodes,...) or the output of a benchmark; docs/reading-logs.md lists them");
   return Format::text;
@@ -50,14 +50,14 @@ Format format_of(const std::filesystem::path& file) {
 struct TextTool {
   std::array<std::string_view, 3> marks;  ///< any of them; empty: none
   std::string_view library;
-  void (*read)(const std::filesystem::path&, io::PointMaker&);
+  void (*read)(const std::filesystem::path&, PointMaker&);
 };
 constexpr std::array<TextTool, 5> text_tools{
-    {{{"nvbandwidth Version", "memcpy CE ", "memcpy SM "}, "nvbandwidth", io::read_nvbandwidth},
-     {{"D\\D", "P2P=Enabled", "P2P=Disabled"}, "p2pBandwidthLatencyTest", io::read_p2p_bandwidth_latency},
-     {{"# OSU ", "# Size ", ""}, "osu", io::read_osu},
-     {{"# Benchmarking ", "", ""}, "imb", io::read_imb},
-     {{"#iterations", "BW average[", "t_typical["}, "perftest", io::read_perftest}}};
+    {{{"nvbandwidth Version", "memcpy CE ", "memcpy SM "}, "nvbandwidth", read_nvbandwidth},
+     {{"D\\D", "P2P=Enabled", "P2P=Disabled"}, "p2pBandwidthLatencyTest", read_p2p_bandwidth_latency},
+     {{"# OSU ", "# Size ", ""}, "osu", read_osu},
+     {{"# Benchmarking ", "", ""}, "imb", read_imb},
+     {{"#iterations", "BW average[", "t_typical["}, "perftest", read_perftest}}};
 /// Lines searched for these words.
 constexpr int lines_that_tell = 20000;
 
@@ -69,15 +69,15 @@ struct MarksFound {
 };
 MarksFound marks_in(const std::filesystem::path& file) {
   MarksFound out;
-  io::LineReader reader(file);
+  LineReader reader(file);
   std::string line;
   while (reader.next(line)) {
     if (reader.number() > lines_that_tell) {
       out.whole = false;
       break;
     }
-    io::undecorate(line);
-    io::squeeze(line);
+    undecorate(line);
+    squeeze(line);
     if (line.find("busbw") != std::string::npos) {
       out.nccl = true;
       if (!out.any()) return out;  // rows follow: other marks would have come before
@@ -89,37 +89,37 @@ MarksFound marks_in(const std::filesystem::path& file) {
   return out;
 }
 
-std::vector<Skipped> read_text(const std::filesystem::path& file, const PointSource& otherwise, const io::RunDescriptions& runs,
+std::vector<Skipped> read_text(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs,
                                const PointSink& sink) {
   const MarksFound found = marks_in(file);
   std::vector<Skipped> skipped;
   bool anything = false;
   for (std::size_t i = 0; i < text_tools.size(); ++i) {
     if (!found.tool[i]) continue;
-    io::PointMaker points(file, otherwise, runs, text_tools[i].library, sink);
+    PointMaker points(file, otherwise, runs, text_tools[i].library, sink);
     text_tools[i].read(file, points);
     anything = anything || points.anything();
     for (const Skipped& s : std::move(points).skipped()) count_skipped(skipped, s.reason, s.rows);
   }
   if (found.nccl || !anything)
-    for (const Skipped& s : io::read_nccl_tests(file, otherwise, runs, sink)) count_skipped(skipped, s.reason, s.rows);
+    for (const Skipped& s : read_nccl_tests(file, otherwise, runs, sink)) count_skipped(skipped, s.reason, s.rows);
   return skipped;
 }
 
 /// nccl-tests and nvbandwidth both write JSON; nvbandwidth's first key is its name.
-std::vector<Skipped> read_json_log(const std::filesystem::path& file, const PointSource& otherwise, const io::RunDescriptions& runs,
+std::vector<Skipped> read_json_log(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs,
                                    const PointSink& sink) {
-  io::LineReader reader(file);
+  LineReader reader(file);
   std::string line;
   while (reader.next(line) && reader.number() < 100) {
     if (line.find("\"nvbandwidth\"") != std::string::npos || line.find("\"testcases\"") != std::string::npos) {
-      io::PointMaker points(file, otherwise, runs, "nvbandwidth", sink);
-      io::read_nvbandwidth_json(file, points);
-      if (!points.anything()) throw io::nothing_recognised(file);
+      PointMaker points(file, otherwise, runs, "nvbandwidth", sink);
+      read_nvbandwidth_json(file, points);
+      if (!points.anything()) throw nothing_recognised(file);
       return std::move(points).skipped();
     }
   }
-  return io::read_nccl_tests_json(file, otherwise, runs, sink);
+  return read_nccl_tests_json(file, otherwise, runs, sink);
 }
 
 }  // namespace
@@ -158,15 +158,15 @@ std::vector<Skipped> read_points(const std::filesystem::path& file, const PointS
   const Format format = format_of(file);
   switch (format) {
     case Format::moe:
-      throw io::fault_of_file(file.string(), "is a table of MoE dispatch and combine, not of collectives",
+      throw fault_of_file(file.string(), "is a table of MoE dispatch and combine, not of collectives",
                               "give a point CSV (source,system,nodes,...) or the output of nccl-tests");
     case Format::workload:
-      throw io::fault_of_file(file.string(), "is a table of workloads, not of collectives",
+      throw fault_of_file(file.string(), "is a table of workloads, not of collectives",
                               "give a point CSV (source,system,nodes,...) or the output of nccl-tests");
     default: break;
   }
-  const io::RunDescriptions runs = io::read_sources(file);
-  if (format == Format::points) return io::read_point_csv(file, otherwise, runs, sink);
+  const RunDescriptions runs = read_sources(file);
+  if (format == Format::points) return read_point_csv(file, otherwise, runs, sink);
   return format == Format::json ? read_json_log(file, otherwise, runs, sink) : read_text(file, otherwise, runs, sink);
 }
 
@@ -176,4 +176,4 @@ Points read_points(const std::filesystem::path& file, const PointSource& otherwi
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace fabricost::measure {
+namespace fabricost::core {
 
 /// The quantity that is timed; one row of `probe_table` each, in this order.
 enum class ProbeKind : unsigned char {
@@ -181,4 +181,4 @@ static_assert(
   return "arithmetic, not a transfer";
 }
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::core

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <unordered_map>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace {
 
@@ -217,7 +217,7 @@ std::vector<Point> merge_repeats(const std::vector<Point>& points) {
 Points read_merged(const std::vector<std::filesystem::path>& files, const PointSource& otherwise) {
   Points out;
   RepeatMerger merger;
-  io::NodeSizes sizes;
+  NodeSizes sizes;
   for (const auto& file : files)
     for (const Skipped& s : read_points(file, otherwise, [&](Point&& point) {
            if (point.gpus_per_node == 0) point.gpus_per_node = sizes.of(point.system);
@@ -228,4 +228,4 @@ Points read_merged(const std::vector<std::filesystem::path>& files, const PointS
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

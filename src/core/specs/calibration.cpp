@@ -17,7 +17,7 @@
 #include <map>
 #include <memory>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -393,4 +393,4 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
     apply(library.resolve("calibrations", calibration), true);
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// Parts overridden by hand, which therefore differ from the measured machine.
 struct Altered {
@@ -23,4 +23,4 @@ struct Altered {
 void calibrate_system(System& system, SpecStore& library, std::string_view calibration, KernelSets kernels, Altered altered,
                       const std::vector<std::string>& chain, Faults& faults);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

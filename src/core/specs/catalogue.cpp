@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -102,4 +102,4 @@ std::string_view used_catalogue() {
   return catalogue != nullptr ? *catalogue : std::string_view{};
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

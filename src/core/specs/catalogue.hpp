@@ -11,12 +11,14 @@
 
 #include "specs/tree.hpp"
 
+#include <fabricost/namespaces.hpp>
+
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// A document for the catalogue: its text and its parsed tree.
 struct ParsedDocument {
@@ -37,4 +39,4 @@ void use_catalogue(const std::string_view& catalogue);
 /// The one in use, or empty.
 [[nodiscard]] std::string_view used_catalogue();
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

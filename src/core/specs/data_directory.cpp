@@ -21,7 +21,7 @@
 
 extern "C" void FABRICOST_COMPILED_PART() noexcept {}
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace fs = std::filesystem;
 
@@ -54,8 +54,6 @@ fs::path this_library() {
 }
 
 }  // namespace
-
-namespace io {
 
 bool remember_package_data(const char* directory) noexcept {
   package_data = directory;
@@ -110,17 +108,15 @@ std::vector<std::string> yaml_names(const fs::path& folder) {
   return names;
 }
 
-}  // namespace io
-
 void use_data_directory(fs::path directory) {
   const std::lock_guard lock(named_directory().guard);
   named_directory().path = std::move(directory);
 }
 
 fs::path data_directory() {
-  if (io::has_contained()) return io::contained_data;
+  if (has_contained()) return contained_data;
   if (const char* given = std::getenv("FABRICOST_DATA"); given != nullptr && *given != '\0') {
-    if (!io::has_data(given))
+    if (!has_data(given))
       throw RequestError(fmt::format("FABRICOST_DATA is {}, which holds no systems/; name the data folder of fabricost", given));
     return given;
   }
@@ -128,17 +124,17 @@ fs::path data_directory() {
     const std::lock_guard lock(named_directory().guard);
     return named_directory().path;
   }();
-  if (!named.empty() && io::has_data(named)) return named;
+  if (!named.empty() && has_data(named)) return named;
   for (fs::path (*place)() : {this_program, this_library})
-    if (fs::path beside = io::data_beside(place()); !beside.empty()) return beside;
+    if (fs::path beside = data_beside(place()); !beside.empty()) return beside;
   if (const char* known = package_data; known != nullptr)
-    if (fs::path package = fs::path{known}.lexically_normal(); package.is_absolute() && io::has_data(package)) return package;
+    if (fs::path package = fs::path{known}.lexically_normal(); package.is_absolute() && has_data(package)) return package;
 #ifdef FABRICOST_SOURCE_DATA
-  if (io::has_data(FABRICOST_SOURCE_DATA)) return FABRICOST_SOURCE_DATA;
+  if (has_data(FABRICOST_SOURCE_DATA)) return FABRICOST_SOURCE_DATA;
 #endif
   for (const char* usual : {"/usr/local/share/fabricost/data", "/usr/share/fabricost/data"})
-    if (io::has_data(usual)) return usual;
+    if (has_data(usual)) return usual;
   throw RequestError("the hardware specs are nowhere to be found; set FABRICOST_DATA to the data folder of fabricost");
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -2,12 +2,14 @@
 /// \file data_directory.hpp
 /// The data folders that come with a program or its library.
 
+#include <fabricost/namespaces.hpp>
+
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// A file or a folder, on disk or contained in the program.
 [[nodiscard]] bool is_there(const std::filesystem::path& path);
@@ -28,4 +30,4 @@ namespace fabricost::io {
 /// given.
 [[nodiscard]] std::vector<std::string> yaml_names(const std::filesystem::path& folder);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -17,7 +17,7 @@
 #include <cmath>
 #include <set>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -228,14 +228,14 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
 }
 
 }  // namespace
-}  // namespace fabricost::io
+}  // namespace fabricost::core
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace {
 
 System load(std::string_view name_or_path, std::span<const std::string> overrides, std::string_view calibration, KernelSets kernels,
-            int depth, io::SpecStore& library) {
+            int depth, SpecStore& library) {
   if (const auto saved = read_saved_system(name_or_path)) {
     constexpr int deepest = 8;
     if (depth == deepest) throw RequestError(fmt::format("{}: saved machines extend each other more than {} times", name_or_path, deepest));
@@ -244,22 +244,22 @@ System load(std::string_view name_or_path, std::span<const std::string> override
     return load(saved->extends, all, calibration.empty() ? saved->calibration : calibration, kernels, depth + 1, library);
   }
   std::vector<std::string> chain;
-  io::SpecNode tree = library.resolve("systems", name_or_path, &chain);
-  auto split = io::split_overrides(overrides);
-  io::spell_out_dials(tree, split);
-  const auto dials = io::take_dials(split);
+  SpecNode tree = library.resolve("systems", name_or_path, &chain);
+  auto split = split_overrides(overrides);
+  spell_out_dials(tree, split);
+  const auto dials = take_dials(split);
   for (const auto& [path, value] : split) {
     std::string inside = path;
-    if (!io::is_gpu_path(inside)) io::apply_override(tree, path, value);
+    if (!is_gpu_path(inside)) apply_override(tree, path, value);
   }
-  io::Faults faults;
+  Faults faults;
   // a file that extends a machine without a name of its own is that machine, altered
   const bool nameless = chain.size() > 1 && chain[chain.size() - 2] == chain.back();
-  io::Altered altered{.inside = nameless, .outside = nameless};
-  System system = io::read_system(tree, library, split, altered, faults);
+  Altered altered{.inside = nameless, .outside = nameless};
+  System system = read_system(tree, library, split, altered, faults);
   faults.raise();
-  io::turn(system, dials, altered);
-  io::calibrate_system(system, library, calibration, kernels, altered, chain, faults);
+  turn(system, dials, altered);
+  calibrate_system(system, library, calibration, kernels, altered, chain, faults);
   faults.raise();
   check(system);
   return system;
@@ -269,11 +269,11 @@ System load(std::string_view name_or_path, std::span<const std::string> override
 
 System load_system(std::string_view name_or_path, std::span<const std::string> overrides, std::string_view calibration,
                    KernelSets kernels) {
-  io::SpecStore library;
+  SpecStore library;
   return load(name_or_path, overrides, calibration, kernels, 0, library);
 }
 
-System io::load_outline(SpecStore& library, std::string_view name) {
+System load_outline(SpecStore& library, std::string_view name) {
   const SpecNode tree = library.resolve("systems", name);
   Faults faults;
   MapReader in(tree, "", faults);
@@ -291,4 +291,4 @@ System io::load_outline(SpecStore& library, std::string_view name) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

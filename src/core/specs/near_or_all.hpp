@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// "did you mean ring?", or "one of: " and all names if none is near.
 template <std::size_t N>
@@ -21,4 +21,4 @@ template <std::size_t N>
   return near.empty() ? fmt::format("one of: {}", fmt::join(names, " ")) : fmt::format("did you mean {}?", fmt::join(near, " or "));
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

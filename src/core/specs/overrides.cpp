@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -145,4 +145,4 @@ void apply_override(SpecNode& tree, const std::string& path, const std::string& 
   overlay(*at, over);
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

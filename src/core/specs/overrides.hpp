@@ -4,13 +4,15 @@
 
 #include "specs/tree.hpp"
 
+#include <fabricost/namespaces.hpp>
+
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// Replaces the file's name in marks and messages: "overrides: nvlink.bandwidth".
 inline constexpr std::string_view override_mark = "overrides: ";
@@ -25,4 +27,4 @@ inline constexpr std::string_view override_mark = "overrides: ";
 /// (`tiers[0].bandwidth`). \throws SpecError when the path leads nowhere
 void apply_override(SpecNode& tree, const std::string& path, const std::string& value);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -49,4 +49,4 @@ SpecNode parse_spec(const std::filesystem::path& path) {
 }
 SpecNode parse_spec_text(const std::string& text, const std::string& origin) { return parse_document(text, origin); }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

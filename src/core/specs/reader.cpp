@@ -15,7 +15,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 MapReader::MapReader(const SpecNode& node, std::string path, Faults& faults) : node_(node), path_(std::move(path)), faults_(faults) {
   known_ = {"source", "confidence"};
@@ -242,4 +242,4 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// State shared by all readers of one load.
 struct Faults {
@@ -113,4 +113,4 @@ class MapReader {
 /// Minimum number of edits from one word to the other: a letter more, less or other, two neighbours swapped.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

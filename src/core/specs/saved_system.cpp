@@ -11,9 +11,8 @@
 #include <algorithm>
 #include <filesystem>
 
-namespace fabricost {
+namespace fabricost::core {
 
-using io::in_quotes;
 
 std::string saved_system_yaml(const SavedSystem& system, std::string_view title) {
   std::string out = fmt::format("title: {}\nextends: {}\n", in_quotes(title), in_quotes(system.extends));
@@ -32,29 +31,29 @@ std::string saved_system_yaml(const SavedSystem& system, std::string_view title)
 }
 
 std::optional<SavedSystem> read_saved_system(std::string_view name_or_path) {
-  if (!io::is_path(name_or_path)) return std::nullopt;
+  if (!is_path(name_or_path)) return std::nullopt;
   const std::filesystem::path file{name_or_path};
-  const io::SpecNode tree = io::parse_spec(file);
-  const io::SpecNode* const set = tree.find("set");
-  const io::SpecNode* const calibration = tree.find("calibration");
+  const SpecNode tree = parse_spec(file);
+  const SpecNode* const set = tree.find("set");
+  const SpecNode* const calibration = tree.find("calibration");
   if (set == nullptr && calibration == nullptr) return std::nullopt;
-  io::Faults faults;
-  io::MapReader in(tree, "", faults);
+  Faults faults;
+  MapReader in(tree, "", faults);
   SavedSystem out;
   (void)in.text("title");
   out.extends = in.text("extends");
   if (out.extends.empty()) in.fault(tree, "extends", "is missing", "name the machine that `set` and `calibration` change");
   out.calibration = in.text("calibration");
-  for (const io::SpecNode* one : in.texts("set")) out.set.push_back(one->text);
+  for (const SpecNode* one : in.texts("set")) out.set.push_back(one->text);
   in.finish();
   faults.raise();
   const auto from_here = [&](std::string& path) {
-    if (path.find('\n') == std::string::npos && io::is_path(path) && std::filesystem::path{path}.is_relative())
-      path = io::beside(file, path).string();
+    if (path.find('\n') == std::string::npos && is_path(path) && std::filesystem::path{path}.is_relative())
+      path = beside(file, path).string();
   };
   from_here(out.extends);
   from_here(out.calibration);
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

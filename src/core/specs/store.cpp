@@ -18,7 +18,7 @@
 #include <tuple>
 #include <utility>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace fs = std::filesystem;
 
@@ -28,7 +28,7 @@ constexpr std::size_t longest_name = 100;
 
 }  // namespace
 
-std::vector<std::string> names_in(std::string_view folder) { return io::yaml_names(data_directory() / folder); }
+std::vector<std::string> names_in(std::string_view folder) { return yaml_names(data_directory() / folder); }
 
 std::vector<SystemName> system_names() {
   std::vector<SystemName> out;
@@ -39,30 +39,30 @@ std::vector<SystemName> system_names() {
 
 std::vector<std::string> near_names(std::string_view wanted, std::span<const std::string> names) {
   if (wanted.size() > longest_name) return {};
-  const auto lower = [](std::string_view text) {  // without the dashes of options, which all begin with
+  const auto plain = [](std::string_view text) {  // without the dashes of options, which all begin with
     std::string out{text.substr(std::min(text.find_first_not_of('-'), text.size()))};
-    std::transform(out.begin(), out.end(), out.begin(), [](char c) { return io::lower(c); });
+    std::transform(out.begin(), out.end(), out.begin(), [](char c) { return lower(c); });
     return out;
   };
-  const std::string given = lower(wanted);
+  const std::string given = plain(wanted);
   if (given.empty()) return {};
   // A slip in every third letter; more than one seldom includes the first. Without that, short words are near everything.
   const std::size_t slips = std::max<std::size_t>(1, given.size() / 3);
   std::vector<std::tuple<std::size_t, std::size_t, std::string>> ranked;  // slips, those that count case, the name
   for (const std::string& name : names) {
-    const std::string known = lower(name);
-    std::size_t distance = io::edit_distance(given, known);
+    const std::string known = plain(name);
+    std::size_t distance = edit_distance(given, known);
     if (distance > 1 && !known.starts_with(given.front())) distance = slips + 1;
     // a substring counts as nearer than its missing letters
     if (given.size() >= 3 && (known.find(given) != std::string::npos || given.find(known) != std::string::npos))
       distance = std::min<std::size_t>(distance, 1);
-    if (distance <= slips) ranked.emplace_back(distance, io::edit_distance(wanted, name), name);
+    if (distance <= slips) ranked.emplace_back(distance, edit_distance(wanted, name), name);
   }
   std::sort(ranked.begin(), ranked.end());
-  const auto same = [&lower](const std::string& a, const std::string& b) {  // ignoring case and dashes
-    const auto letters = [&lower](std::string text) {
+  const auto same = [&plain](const std::string& a, const std::string& b) {  // ignoring case and dashes
+    const auto letters = [&plain](std::string text) {
       std::erase(text, '-');
-      return lower(text);
+      return plain(text);
     };
     return letters(a) == letters(b);
   };
@@ -76,21 +76,19 @@ std::vector<std::string> near_names(std::string_view wanted, std::span<const std
 namespace {
 /// One part by name or path, through its reader.
 template <class Part>
-Part load_part(std::string_view folder, std::string_view name_or_path, Part (*read)(const io::SpecNode&, io::Faults&)) {
-  io::SpecStore library;
-  io::Faults faults;
+Part load_part(std::string_view folder, std::string_view name_or_path, Part (*read)(const SpecNode&, Faults&)) {
+  SpecStore library;
+  Faults faults;
   Part out = read(library.resolve(folder, name_or_path), faults);
   faults.raise();
   return out;
 }
 }  // namespace
 
-Gpu load_gpu(std::string_view name_or_path) { return load_part("gpus", name_or_path, io::read_gpu); }
-Link load_link(std::string_view name_or_path) { return load_part("links", name_or_path, io::read_link); }
-SwitchSpec load_switch(std::string_view name_or_path) { return load_part("switches", name_or_path, io::read_switch); }
-Transport load_transport(std::string_view name_or_path) { return load_part("transports", name_or_path, io::read_transport).transport; }
-
-namespace io {
+Gpu load_gpu(std::string_view name_or_path) { return load_part("gpus", name_or_path, read_gpu); }
+Link load_link(std::string_view name_or_path) { return load_part("links", name_or_path, read_link); }
+SwitchSpec load_switch(std::string_view name_or_path) { return load_part("switches", name_or_path, read_switch); }
+Transport load_transport(std::string_view name_or_path) { return load_part("transports", name_or_path, read_transport).transport; }
 
 /// A text of several lines is a spec itself.
 static bool is_text(std::string_view spec) { return spec.find('\n') != std::string_view::npos; }
@@ -256,5 +254,4 @@ const TransportSpec* SpecStore::known_transport(const Label& name) const {
   return found != transports_.end() ? &found->second : nullptr;
 }
 
-}  // namespace io
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// A view of data/ for one load, or several in a row: each file is read once. For one thread.
 class SpecStore {
@@ -79,4 +79,4 @@ class SpecStore {
 /// True, with a fault at `at`, for the path of a file that does not exist.
 [[nodiscard]] bool is_missing_file(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

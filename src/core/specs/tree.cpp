@@ -19,7 +19,7 @@
 #include <system_error>
 #include <utility>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -136,4 +136,4 @@ void overlay(SpecNode& base, const SpecNode& over) {
   base.replaced = std::move(replaced);
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

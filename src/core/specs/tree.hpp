@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// The file a value was read from, and the origin it states for all its numbers.
 struct SpecFile {
@@ -68,4 +68,4 @@ void overlay(SpecNode& base, const SpecNode& over);
 /// The whole of a regular file, or a SpecError naming why not. \param limit bytes
 [[nodiscard]] std::string read_text_file(const std::filesystem::path& path, std::size_t limit);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

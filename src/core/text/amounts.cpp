@@ -18,7 +18,7 @@
 #include <utility>
 #include <variant>
 
-namespace fabricost::io {
+namespace fabricost::core {
 namespace {
 
 template <std::size_t N>
@@ -178,4 +178,4 @@ std::string large_text(double value, std::string_view unit) {
   return fmt::format("{:.4g} {}", value, unit);
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

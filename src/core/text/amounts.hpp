@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// Seconds of "30s", "1.5ms", "10min", "4h", "54d". \throws RequestError naming the option, for any other
 /// text and for negative times
@@ -61,4 +61,4 @@ namespace fabricost::io {
 /// "20.89 MW", "15.6 T": four digits with a decimal prefix in front of the unit.
 [[nodiscard]] std::string large_text(double value, std::string_view unit = "");
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

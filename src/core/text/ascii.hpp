@@ -4,11 +4,13 @@
 
 #include "text/plain_text.hpp"
 
+#include <fabricost/namespaces.hpp>
+
 #include <algorithm>
 #include <string>
 #include <string_view>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 [[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 [[nodiscard]] constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -28,4 +30,4 @@ namespace fabricost::io {
   return text;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -11,7 +11,7 @@
 #include <charconv>
 #include <cmath>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -153,4 +153,4 @@ std::string csv_quoted(std::string_view given) {
   return out + "\"";
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -6,12 +6,14 @@
 
 #include "text/line_reader.hpp"
 
+#include <fabricost/namespaces.hpp>
+
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 struct CsvCell {
   std::string text;  ///< without quotes and outer blanks
@@ -69,4 +71,4 @@ class CsvTable {
 /// spreadsheet would evaluate as a formula (split_csv removes it).
 [[nodiscard]] std::string csv_quoted(std::string_view text);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

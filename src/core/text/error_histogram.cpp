@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <array>
 
-namespace fabricost {
+namespace fabricost::core {
 namespace {
 
 constexpr std::array<double, 10> edges{-50, -25, -10, -5, -2, 2, 5, 10, 25, 50};
@@ -39,4 +39,4 @@ std::string error_histogram(const std::vector<double>& errors) {
   return rows.text(2);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

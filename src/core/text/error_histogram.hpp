@@ -2,10 +2,12 @@
 /// \file error_histogram.hpp
 /// Distribution of prediction errors, as bars of characters. Private to the sources.
 
+#include <fabricost/namespaces.hpp>
+
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Eleven lines under a heading, at most 100 columns: below -50 %, -50 to -25, -25 to -10, -10 to -5, -5 to
 /// -2, -2 to 2 and so on up, each bin including its lower end; a bar is as long as its share of the fullest
@@ -13,4 +15,4 @@ namespace fabricost {
 /// \param errors predicted / measured - 1
 [[nodiscard]] std::string error_histogram(const std::vector<double>& errors);
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -9,7 +9,7 @@
 #include <system_error>
 #include <utility>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -59,4 +59,4 @@ std::string path_read(const struct stat& about) {
   return same ? found->second.string() : std::string{};  // else it was removed, and its number belongs to another file
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -2,12 +2,14 @@
 /// \file files_read.hpp
 /// The files that this process has read, so that no output of it replaces one. Every reader opens its file through here.
 
+#include <fabricost/namespaces.hpp>
+
 #include <filesystem>
 #include <string>
 
 struct stat;
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// Whether a path is a regular file, and if not why; a regular file counts as read from then on. Never waits: a pipe is not opened.
 /// \throws SpecError with the kind of what is there instead, or why it cannot be read
@@ -22,4 +24,4 @@ void note_written(const struct stat& about);
 /// The path by which a file was read that is still there and the same as `about`; empty: none was, or this process wrote it.
 [[nodiscard]] std::string path_read(const struct stat& about);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

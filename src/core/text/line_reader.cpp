@@ -14,7 +14,7 @@
 #include <limits>
 #include <system_error>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -154,4 +154,4 @@ bool LineReader::read(std::string& line) {
   return true;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// A line of this form gives the next one its number and says how many like it were left out with it: "#fabricost-line 120 17"
 /// (diagnose/inputs/condense.hpp).
@@ -58,4 +58,4 @@ class LineReader {
 /// A fault of a whole file.
 [[nodiscard]] SpecError fault_of_file(const std::string& file, std::string message, std::string remedy);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -6,12 +6,14 @@
 
 #include "text/utf8.hpp"
 
+#include <fabricost/namespaces.hpp>
+
 #include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 inline constexpr std::string_view replacement = "\xEF\xBF\xBD";  ///< U+FFFD, in place of bytes that are not a character
 
@@ -136,4 +138,4 @@ enum class QuoteFault : unsigned char { none, open, digits };
   return QuoteFault::none;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

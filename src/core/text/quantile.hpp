@@ -2,11 +2,13 @@
 /// \file quantile.hpp
 /// Quantiles of measured values. Private to the sources.
 
+#include <fabricost/namespaces.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// The p-quantile of sorted values, interpolated between neighbours; 0 if there are none.
 [[nodiscard]] inline double quantile(const std::vector<double>& sorted, double p) {
@@ -38,4 +40,4 @@ template <class T>
   return *middle;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -17,7 +17,7 @@
 #include <cmath>
 #include <optional>
 
-namespace fabricost {
+namespace fabricost::core {
 namespace {
 
 constexpr double size_limit = 1e18;
@@ -39,7 +39,7 @@ constexpr std::array<SizeUnit, 11> size_units{{{"B", units::B(1)},
                                                {"TiB", units::TiB(1)},
                                                {"PiB", units::TiB(1024)}}};
 
-[[nodiscard]] std::string_view trimmed(std::string_view text) {
+[[nodiscard]] std::string_view without_blanks(std::string_view text) {
   constexpr std::string_view blanks = " \t\r\n";
   const std::size_t first = text.find_first_not_of(blanks);
   if (first == std::string_view::npos) return {};
@@ -47,7 +47,7 @@ constexpr std::array<SizeUnit, 11> size_units{{{"B", units::B(1)},
 }
 
 [[noreturn]] void refuse(std::string_view text, std::string_view why) {
-  throw RequestError(fmt::format("\"{}\" {}", io::printable(text), why));
+  throw RequestError(fmt::format("\"{}\" {}", printable(text), why));
 }
 
 /// A number at the start of `text` and what follows it; nothing if there is none.
@@ -55,13 +55,13 @@ struct Leading {
   double number;
   std::string_view digits, rest;
 };
-[[nodiscard]] std::optional<Leading> leading_number(std::string_view text) {
+[[nodiscard]] std::optional<Leading> leading_value(std::string_view text) {
   double number = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (fault == std::errc::invalid_argument) return std::nullopt;
   const auto length = static_cast<std::size_t>(end - text.data());
   if (fault == std::errc::result_out_of_range) number = text.substr(0, length).find('-') == std::string_view::npos ? HUGE_VAL : 1e-300;
-  return Leading{number, text.substr(0, length), trimmed(text.substr(length))};
+  return Leading{number, text.substr(0, length), without_blanks(text.substr(length))};
 }
 
 /// The probable meaning of an unknown unit.
@@ -84,10 +84,10 @@ struct Leading {
 }
 
 [[nodiscard]] double size_of(std::string_view whole) {
-  const std::string_view text = trimmed(whole);
+  const std::string_view text = without_blanks(whole);
   if (text.empty()) throw RequestError("a size is missing; write a number and its unit, as in 256MiB");
   if (text.front() == '-') refuse(text, "is no size: it is negative");
-  const std::optional<Leading> value = leading_number(text);
+  const std::optional<Leading> value = leading_value(text);
   if (!value) refuse(text, "is not a size; write a number and B, kB, MB, GB, KiB, MiB or GiB, as in 256MiB");
   if (value->rest.find(':') != std::string_view::npos)
     refuse(text, "is a range of sizes, and one size is asked for; sweep takes a range, as its sizes");
@@ -126,7 +126,7 @@ void append_part(std::vector<Bytes>& sizes, std::string_view part, std::string_v
     if ((last - first) / step >= static_cast<double>(max_sizes)) refuse(text, "asks for more than 100,000 sizes; take larger steps");
   } else {
     if (range->by == '?') refuse(part, "does not say how to step; end it with :x2 (each twice the one before) or :+1MiB");
-    const std::optional<Leading> factor = leading_number(range->step);
+    const std::optional<Leading> factor = leading_value(range->step);
     if (!factor || !factor->rest.empty() || !(factor->number > 1) || std::isinf(factor->number))
       refuse(part, "never gets to its end: its factor must be above 1, as in :x2");
     if (!(first > 0)) refuse(part, "never leaves zero: a range with a factor must start above zero");
@@ -219,4 +219,4 @@ std::string text_of(Watts power) { return prefixed(power.value(), "W"); }
 std::string text_of(Dollars money) { return fmt::format("{:.2f} USD", money.value()); }
 std::string text_of(DollarRate rent) { return fmt::format("{:.4g} USD/h", in(rent, units::USD_per_h).value()); }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -10,7 +10,7 @@
 #include <array>
 #include <cmath>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 std::optional<double> parse_duration(std::string_view text) {
   std::string_view unit;
@@ -27,9 +27,9 @@ std::string short_time_text(double seconds) {
   return seconds >= 1e-3 ? fmt::format("{:.4g} ms", 1e3 * seconds) : fmt::format("{:.4g} us", 1e6 * seconds);
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core
 
-namespace fabricost {
+namespace fabricost::core {
 
 std::string rough_size(double bytes) {
   static constexpr std::array<const char*, 5> units{"B", "KiB", "MiB", "GiB", "TiB"};
@@ -41,4 +41,4 @@ std::string rough_size(double bytes) {
   return fmt::format("{:.{}f} {}", bytes, bytes < 9.95 && bytes != std::floor(bytes) ? 1 : 0, units[unit]);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -2,11 +2,13 @@
 /// \file term_words.hpp
 /// The terms of a step or a token (economics/terms.hpp) in words, for readers without the documentation.
 
+#include <fabricost/namespaces.hpp>
+
 #include <array>
 #include <string_view>
 #include <utility>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// "idle in the pipeline" for "bubble"; a name without a translation is returned unchanged.
 [[nodiscard]] constexpr std::string_view term_words(std::string_view name) {
@@ -40,4 +42,4 @@ namespace fabricost::io {
   return name;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

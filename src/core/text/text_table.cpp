@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace fabricost {
+namespace fabricost::core {
 
 std::size_t shown_width(std::string_view text) {
   // bytes that continue a character look like 10xxxxxx
@@ -73,4 +73,4 @@ std::string wrapped(std::string_view first, std::string_view text, std::size_t w
   return out + "\n";
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -2,6 +2,8 @@
 /// \file text_table.hpp
 /// Plain text layout: tables with aligned columns and paragraphs broken at a margin. Private to the sources.
 
+#include <fabricost/namespaces.hpp>
+
 #include <concepts>
 #include <initializer_list>
 #include <string>
@@ -9,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// A cell of a table: a text or a name as it is, a count in digits, what is absent empty.
 template <class T>
@@ -54,4 +56,4 @@ class TextTable {
 /// `text` broken between words into lines of at most `width`, the first after `first`, the others indented.
 [[nodiscard]] std::string wrapped(std::string_view first, std::string_view text, std::size_t width = 80);
 
-}  // namespace fabricost
+}  // namespace fabricost::core

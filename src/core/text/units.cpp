@@ -16,7 +16,7 @@
 #include <span>
 #include <utility>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -229,4 +229,4 @@ Parsed parse_quantity(std::string_view text, QuantityKind kind) {
   return NotRead{"unknown quantity", ""};
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

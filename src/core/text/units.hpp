@@ -3,11 +3,13 @@
 /// Quantities in specs: a number, a unit, and for a link a direction. Each function returns the value in
 /// coherent units, or the fault and its remedy.
 
+#include <fabricost/namespaces.hpp>
+
 #include <string>
 #include <string_view>
 #include <variant>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 struct NotRead {
   std::string message;
@@ -39,4 +41,4 @@ enum class QuantityKind {
 /// NaN if there is none.
 [[nodiscard]] double leading_number(std::string_view text, std::string_view& rest);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

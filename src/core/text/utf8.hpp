@@ -2,10 +2,12 @@
 /// \file utf8.hpp
 /// The characters of UTF-8.
 
+#include <fabricost/namespaces.hpp>
+
 #include <cstddef>
 #include <string_view>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// Bytes of the UTF-8 character that starts at `i`; 0 if there is none.
 [[nodiscard]] inline std::size_t character_at(std::string_view text, std::size_t i) {
@@ -25,4 +27,4 @@ namespace fabricost::io {
   return 0;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -20,7 +20,7 @@
 #include <cstring>
 #include <filesystem>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -79,4 +79,4 @@ void write_file(const std::string& target, const std::string& text, std::string_
 
 void write_fitted(const std::string& target, const std::string& text, std::string_view named) { put_file(target, text, named, true); }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

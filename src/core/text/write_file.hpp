@@ -2,10 +2,12 @@
 /// \file write_file.hpp
 /// Writes a file of results atomically.
 
+#include <fabricost/namespaces.hpp>
+
 #include <string>
 #include <string_view>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// Writes a temporary file beside the target and renames it, so no partial file is ever visible. A link stays
 /// a link; an existing file keeps its mode, and its owner where possible. Characters that a terminal acts on are replaced (plain_text).
@@ -13,4 +15,4 @@ namespace fabricost::io {
 /// \throws RequestError when it cannot be written, is not a regular file, or was read by this process (files_read.hpp)
 void write_file(const std::string& target, const std::string& text, std::string_view named);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -5,12 +5,14 @@
 #include "text/plain_text.hpp"
 #include "text/utf8.hpp"
 
+#include <fabricost/namespaces.hpp>
+
 #include <algorithm>
 #include <initializer_list>
 #include <string>
 #include <string_view>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// A text in double quotes, valid in YAML and JSON, that is read back equal: characters that a terminal acts on, and line ends, are
 /// escaped. Control characters that the reader of specs refuses become blanks, bytes that are no UTF-8 are replaced.
@@ -56,4 +58,4 @@ namespace fabricost::io {
   return word ? std::string{text} : in_quotes(text);
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -15,7 +15,7 @@
 
 #include <fmt/format.h>
 
-namespace fabricost {
+namespace fabricost::core {
 namespace {
 
 [[nodiscard]] std::string_view plugin_name(Collective c) {
@@ -69,4 +69,4 @@ std::string plugin_config(const TuneReport& report) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::core {
 namespace {
 
 constexpr double worth_listing = 0.05;  ///< of log time: see tune.hpp
@@ -270,4 +270,4 @@ TuneReport tune(const System& system, const TuneOptions& options) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

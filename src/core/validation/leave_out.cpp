@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace {
 
@@ -54,7 +54,7 @@ LeaveOut::LeaveOut(std::string_view term) : term_(term), source_(term) {
   if (!sizes.empty()) from_ = sizes[0];
   if (sizes.size() > 1) to_ = sizes[1];
   if (from_ > to_)
-    throw RequestError("\"" + io::plain_text(term_) + "\" leaves out no size: write the smaller one first, as SOURCE:128KiB:1GiB");
+    throw RequestError("\"" + plain_text(term_) + "\" leaves out no size: write the smaller one first, as SOURCE:128KiB:1GiB");
 }
 
 bool LeaveOut::holds(const Point& point) const {
@@ -67,4 +67,4 @@ bool left_out(const std::vector<LeaveOut>& all, const Point& point) {
 
 std::vector<LeaveOut> leave_outs(const std::vector<std::string>& terms) { return {terms.begin(), terms.end()}; }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

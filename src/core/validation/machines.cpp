@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -56,7 +56,7 @@ std::vector<std::string> overrides(const System& system, const Point& point) {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-const System& Machines::of(const Point& point) {
+const System& PointMachines::of(const Point& point) {
   const auto one_domain = [&] {  // as the trays of a rack
     const System& plain = loaded(point.system, {});
     return point.nodes * std::max(1, plain.gpus_per_node) <= plain.domain;
@@ -73,7 +73,7 @@ const System& Machines::of(const Point& point) {
   return fitting;
 }
 
-const System& Machines::with_era(const System& system, LibraryEra era) {
+const System& PointMachines::with_era(const System& system, LibraryEra era) {
   if (system.library != Library::nccl || era == LibraryEra{system.tuner, system.tuner_assumed, system.nccl_release}) return system;
   const auto [at, fresh] = eras_.try_emplace({&system, era}, system);
   at->second.tuner = era.tuner;
@@ -82,7 +82,7 @@ const System& Machines::with_era(const System& system, LibraryEra era) {
   return at->second;
 }
 
-bool Machines::knows(Point& point, std::vector<Skipped>& skipped) {
+bool PointMachines::knows(Point& point, std::vector<Skipped>& skipped) {
   try {
     const System& system = of(point);
     if (point.gpus_per_node == 0) point.gpus_per_node = system.gpus_per_node;
@@ -95,7 +95,7 @@ bool Machines::knows(Point& point, std::vector<Skipped>& skipped) {
   }
 }
 
-const System& Machines::loaded(const std::string& name, const std::vector<std::string>& changes) {
+const System& PointMachines::loaded(const std::string& name, const std::vector<std::string>& changes) {
   auto& slot = systems_[{name, changes}];
   if (slot) return *slot;
   try {
@@ -141,4 +141,4 @@ Ways ways_of(const Point& point) {
   return {.redop = reduces(point.collective) ? point.redop : Reduction::sum};
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// The requested calibration does not exist: not a fault of the points, and no reason to skip them all.
 struct CalibrationFault {
@@ -26,11 +26,11 @@ struct CalibrationFault {
 
 /// Machines named by points, each loaded once. GPUDirect, SHARP and NICs of a point take precedence; on one node NCCL's tables are those
 /// of the point's version (between nodes the constants of transports include the versions' effects).
-class Machines {
+class PointMachines {
  public:
   using Adjust = std::function<void(System&)>;
   /// \param calibration as in load_system; \param adjust called on every machine once it is loaded; \param overrides of every machine
-  explicit Machines(std::string calibration, Adjust adjust = {}, std::vector<std::string> overrides = {})
+  explicit PointMachines(std::string calibration, Adjust adjust = {}, std::vector<std::string> overrides = {})
       : calibration_(std::move(calibration)), adjust_(std::move(adjust)), overrides_(std::move(overrides)) {}
 
   /// \throws RequestError for an unknown name, CalibrationFault
@@ -71,4 +71,4 @@ class Machines {
 /// The ways of a point: how its values were combined, where the operation combines any.
 [[nodiscard]] Ways ways_of(const Point& point);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -21,7 +21,7 @@
 #include <tuple>
 #include <unordered_map>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace {
 
@@ -179,7 +179,7 @@ class Screen {
     for (const Point& p : points_)
       if (const double expected = expected_seconds(p); expected > 0) ratios[run_of(p)].push_back(p.seconds / expected);
     std::map<Run, double> medians;
-    for (auto& [run, values] : ratios) medians[run] = io::lower_median(values);
+    for (auto& [run, values] : ratios) medians[run] = lower_median(values);
     for (std::size_t i = 0; i < points_.size(); ++i)
       if (const auto run = medians.find(run_of(points_[i])); run != medians.end() && run->second > slowest_run)
         doubt(i, Doubt::other_unit,
@@ -195,7 +195,7 @@ class Screen {
     const System* const system = machines_.of(p.system);
     if (system == nullptr || p.streamed) return 0;
     try {
-      return predict(*system, io::question_of(p, *system)).seconds;
+      return predict(*system, question_of(p, *system)).seconds;
     } catch (const RequestError&) {
       return 0;  // no such shape on this machine
     }
@@ -342,4 +342,4 @@ bool is_impossible(const Point& point, double max) {
 
 Screened screen(std::vector<Point> points) { return Screen(std::move(points)).result(); }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

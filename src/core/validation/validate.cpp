@@ -17,7 +17,7 @@
 #include <cmath>
 #include <map>
 
-namespace fabricost {
+namespace fabricost::core {
 
 namespace {
 
@@ -89,7 +89,7 @@ void copy_by_elements(Prediction& p) {
 
 /// Where nothing says which release ran, the interval holds that of the tables before, too: inside a domain these change protocols at other
 /// sizes.
-void hold_older(Prediction& p, io::Machines& machines, const System& system, const Operation& op, const Choice& choice) {
+void hold_older(Prediction& p, PointMachines& machines, const System& system, const Operation& op, const Choice& choice) {
   const Fabric& f = p.made_from.fabric;
   if (f.library != Library::nccl || !f.tuner_assumed || f.tuner != newest_tuner || f.domains() > 1 || choice.algorithm) return;
   const Prediction older = predict(machines.with_older(system), op, choice);
@@ -123,9 +123,9 @@ ErrorSummary summarise(const std::vector<Outcome>& outcomes) {
   std::sort(logs.begin(), logs.end());
   const auto count = static_cast<double>(outcomes.size());
   out.points = static_cast<int>(outcomes.size());
-  out.median_ape = io::quantile(errors, 0.5);
+  out.median_ape = quantile(errors, 0.5);
   out.mape = sum / count;
-  out.p90_abs_log2 = io::quantile(logs, 0.9);
+  out.p90_abs_log2 = quantile(logs, 0.9);
   out.within_10pct = within_10 / count;
   out.within_25pct = within_25 / count;
   out.interval_coverage = covered / count;
@@ -161,7 +161,7 @@ std::string regime_of(const ComparedPoint& p) {
 ValidationReport validate(const Points& points, const ValidationOptions& options) {
   ValidationReport out;
   out.skipped = points.skipped;
-  io::Machines machines(options.calibration, options.adjust, options.overrides);
+  PointMachines machines(options.calibration, options.adjust, options.overrides);
   std::vector<Point> known;
   for (Point point : points.points)
     if (machines.knows(point, out.skipped)) known.push_back(std::move(point));
@@ -177,19 +177,19 @@ ValidationReport validate(const Points& points, const ValidationOptions& options
       const Choice choice{.rule = options.rule,
                           .algorithm = point.algorithm,
                           .protocol = point.protocol,
-                          .launch = io::launch_of(point),
+                          .launch = launch_of(point),
                           .inference = {.library = parse_inference_library(point.library).value_or(InferenceLibrary::none),
                                         .version = version_number(point.library_version.str()),
                                         .from_host = point.from_host()},
-                          .ways = io::ways_of(point)};
-      const Operation question = io::question_of(point, system);
+                          .ways = ways_of(point)};
+      const Operation question = question_of(point, system);
       Prediction prediction =
           point.streamed ? in_a_stream(system, question, choice) : predict(system, question, choice);
       copy_by_elements(prediction);
       hold_older(prediction, machines, system, question, choice);
       out.points.push_back({std::move(point), prediction});
     } catch (const RequestError& error) {
-      count_skipped(out.skipped, io::first_line(error.what()), point.repeats);
+      count_skipped(out.skipped, first_line(error.what()), point.repeats);
     }
   }
   out.total = summarise(out.points);
@@ -207,4 +207,4 @@ ValidationReport validate(const Points& points, const ValidationOptions& options
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

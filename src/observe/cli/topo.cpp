@@ -23,7 +23,7 @@ struct TopoTyped : TopoRequest {
 [[nodiscard]] TopoAnswer answer(const TopoTyped& typed) {
   TopoRequest request = typed;
   request.name = std::filesystem::path(typed.output.path).stem().string();
-  return fabricost::answer(request);
+  return fabricost::observe::answer(request);
 }
 
 void topo_text(Page& page, const TopoAnswer& a, const TopoTyped& typed) {

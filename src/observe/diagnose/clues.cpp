@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 namespace {
 
@@ -33,7 +33,7 @@ std::string filled(std::string_view text, const NamedFacts& facts) {
 /// Whether the term holds; its facts are appended.
 bool holds(const Term& term, const Context& c, NamedFacts& facts, int& last_line) {
   if (term.signal == nullptr) {
-    const io::Seen& seen = c.info.seen(term.name);
+    const Seen& seen = c.info.seen(term.name);
     if (seen.times > 0 && !term.negated) {
       last_line = std::max(last_line, seen.last);
       facts.emplace_back("line", cited(seen));
@@ -63,7 +63,7 @@ Clue clue_of(const Row& row, const NamedFacts& facts) {
 }
 
 /// A variable quoted with a figure was set in a separate run: it is compared there and not blamed here.
-bool belongs_to_a_figure(const Context& c, const io::Setting& setting) {
+bool belongs_to_a_figure(const Context& c, const Setting& setting) {
   return !setting.by_nccl && std::any_of(c.quoted.begin(), c.quoted.end(), [&](const Quoted& q) {
     return q.line.number == setting.line.number &&
            std::any_of(q.settings.begin(), q.settings.end(), [&](const auto& s) { return s.first == setting.name; });
@@ -77,7 +77,7 @@ void clues_of_settings(const RuleFile& file, const Context& c, std::vector<Clue>
     if (std::find(causes.begin(), causes.end(), *one.row.cause) == causes.end()) causes.push_back(*one.row.cause);
   for (const Cause cause : causes) {
     std::optional<Clue> best;
-    for (const io::Setting& setting : c.info.settings) {
+    for (const Setting& setting : c.info.settings) {
       if (belongs_to_a_figure(c, setting)) continue;
       for (const SettingRow& one : file.settings) {
         if (one.row.cause != cause || one.variable != setting.name || !one.value.fits(setting.value)) continue;
@@ -92,7 +92,7 @@ void clues_of_settings(const RuleFile& file, const Context& c, std::vector<Clue>
 }
 
 std::optional<Facts> one_adapter_chosen(const Context& c, const Numbers&) {
-  const io::Setting* hca = c.info.setting("NCCL_IB_HCA");
+  const Setting* hca = c.info.setting("NCCL_IB_HCA");
   if (hca == nullptr || hca->value.find(',') != std::string::npos || hca->value.find('^') != std::string::npos ||
       belongs_to_a_figure(c, *hca))
     return std::nullopt;
@@ -153,4 +153,4 @@ std::vector<Clue> clues_of(const RuleFile& file, const Context& c, std::span<con
   return out;
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

@@ -15,7 +15,7 @@
 #include <set>
 #include <utility>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 namespace {
 
@@ -252,7 +252,7 @@ void quote_warnings(Diagnosis& out, const Context& c) {
   };
   std::vector<std::string> notes;
   std::size_t more = 0;
-  for (const io::Warning& one : c.info.warnings) {
+  for (const Warning& one : c.info.warnings) {
     const bool explained =
         std::any_of(one.signs.begin(), one.signs.end(), [&](const std::string& sign) { return signs.contains(sign); });
     if (explained || said(one.first.text)) continue;
@@ -260,7 +260,7 @@ void quote_warnings(Diagnosis& out, const Context& c) {
       ++more;
       continue;
     }
-    io::LogLine line = one.first;
+    LogLine line = one.first;
     line.text = "NCCL WARN " + one.text;
     notes.push_back(fmt::format("not explained, {}{}", cited(line),
                                 one.times > 1 ? fmt::format(" ({} such lines)", one.times) : std::string{}));
@@ -322,4 +322,4 @@ void conclude(Diagnosis& out, const Context& c) {
   note_silence(out, c);
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

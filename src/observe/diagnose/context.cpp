@@ -14,10 +14,10 @@
 #include <set>
 #include <stdexcept>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 std::string uppered(std::string text) {
-  for (char& c : text) c = io::upper(c);
+  for (char& c : text) c = upper(c);
   return text;
 }
 
@@ -48,7 +48,7 @@ bool ValueTest::fits(std::string_view value) const {
   if (!given.starts_with(starts) || (!not_starts.empty() && given.starts_with(not_starts))) return false;
   if (!holds.empty() && given.find(holds) == std::string::npos) return false;
   if (!max) return true;
-  const double number = io::parse_number(given).value_or(0);
+  const double number = parse_number(given).value_or(0);
   return number > 0 && number <= *max;
 }
 
@@ -60,7 +60,7 @@ int Context::nodes() const {
 int Context::ranks() const {
   if (!sizes.empty()) return sizes.front().ranks;
   std::set<int> listed;
-  for (const io::RankLine& one : info.rank_lines) listed.insert(one.rank);
+  for (const RankLine& one : info.rank_lines) listed.insert(one.rank);
   return std::max(listed.empty() ? 0 : *listed.rbegin() + 1, info.ranks);
 }
 
@@ -75,7 +75,7 @@ std::optional<bool> Context::multicasts() const {
     const Tier* tier = system->tier(TierRole::scale_up);
     return tier != nullptr && tier->multicasts;
   }
-  for (const io::RankLine& one : info.rank_lines)
+  for (const RankLine& one : info.rank_lines)
     if (!one.gpu.empty()) return usually_multicasts(one.gpu);
   return std::nullopt;
 }
@@ -92,7 +92,7 @@ double Context::best_bus() const {
   return best;
 }
 
-Fabric fabric_of(const io::NcclInfo& info) {
+Fabric fabric_of(const NcclInfo& info) {
   Fabric out;
   for (const auto& [name, use] : info.net) {
     if (name == "Socket") continue;
@@ -105,15 +105,15 @@ Fabric fabric_of(const io::NcclInfo& info) {
   return out;
 }
 
-std::string cited(const io::LogLine& line) {
+std::string cited(const LogLine& line) {
   if (line.number <= 0) return line.text;
   return fmt::format("{}{}line {}: {}", line.file, line.file.empty() ? "" : " ", line.number, line.text);
 }
 
-std::string cited(const io::Seen& seen) {
+std::string cited(const Seen& seen) {
   return seen.times > 1 ? fmt::format("{} ({} such lines)", cited(seen.first), seen.times) : cited(seen.first);
 }
 
 std::string gigabytes(double bytes_per_second) { return fmt::format("{:.3g} GB/s", bytes_per_second / 1e9); }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 /// One size of one table as printed, repeats merged by their median.
 struct Shown {
@@ -63,7 +63,7 @@ struct NodeRate {
 
 struct Context {
   Rules rules;
-  io::NcclInfo info;
+  NcclInfo info;
   std::vector<Quoted> quoted;
   std::vector<Shown> curve;  ///< of the table with the most sizes, by size
   std::string test;          ///< its operation as named in the log; empty: not stated
@@ -74,8 +74,8 @@ struct Context {
   Judged judged;
   Impossible impossible;
   Expectation expected;
-  io::RankReports reports;
-  std::vector<io::StepTime> steps;  ///< of a training program, in the order of the log
+  RankReports reports;
+  std::vector<StepTime> steps;  ///< of a training program, in the order of the log
   PairRates pairs;
   std::vector<NodeRate> siblings;  ///< of runs of single nodes that are compared with each other
   const Dumps* dumps = nullptr;  ///< of the flight recorder and of Inspector; never nullptr while rules are evaluated
@@ -110,15 +110,15 @@ struct Context {
 struct Fabric {
   int times = 0, direct = 0;  ///< direct: those with GPUDirect
   std::set<int> devices;
-  io::LogLine first, first_indirect;
+  LogLine first, first_indirect;
 };
-[[nodiscard]] Fabric fabric_of(const io::NcclInfo& info);
-[[nodiscard]] inline bool over_sockets(const io::NcclInfo& info) { return info.net.contains("Socket"); }
+[[nodiscard]] Fabric fabric_of(const NcclInfo& info);
+[[nodiscard]] inline bool over_sockets(const NcclInfo& info) { return info.net.contains("Socket"); }
 
 /// "line 12: text".
-[[nodiscard]] std::string cited(const io::LogLine& line);
+[[nodiscard]] std::string cited(const LogLine& line);
 /// The same for the first of several, with their count.
-[[nodiscard]] std::string cited(const io::Seen& seen);
+[[nodiscard]] std::string cited(const Seen& seen);
 /// "12.3 GB/s" in three significant digits.
 [[nodiscard]] std::string gigabytes(double bytes_per_second);
 
@@ -129,12 +129,12 @@ struct Machine {
   double nic_rate = 0;  ///< byte/s of one; 0: as described
   std::string bridged;  ///< the system of such cards on a bridge; empty: none is known
 };
-[[nodiscard]] std::optional<Machine> guessed_machine(const io::NcclInfo& info, const std::filesystem::path& file);
+[[nodiscard]] std::optional<Machine> guessed_machine(const NcclInfo& info, const std::filesystem::path& file);
 /// Its system; the bridged one for a pair that is sold with its bridge, or where only the wires of a bridge allow these times.
 [[nodiscard]] std::string machine_that_allows(const Machine& machine, const std::vector<Point>& points);
 
 /// GPUs or ranks in the log that the system cannot have; empty: they agree, or the log does not state any.
-[[nodiscard]] std::string contradiction_of(const io::NcclInfo& info, const System& system);
+[[nodiscard]] std::string contradiction_of(const NcclInfo& info, const System& system);
 /// Whether all conditions hold.
 [[nodiscard]] bool all_hold(const std::vector<Condition>& conditions, const Context& context);
 /// Evaluates every rule, orders the findings and words the verdict.
@@ -164,4 +164,4 @@ struct Part {
 /// It practically reaches the expected rate.
 [[nodiscard]] bool meets_expectation(const Context& context);
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

@@ -12,9 +12,9 @@
 
 #include <map>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
-void weigh_by_cases(Rules& rules, std::span<const io::SpecNode> trees, io::Faults& faults) {
+void weigh_by_cases(Rules& rules, std::span<const SpecNode> trees, Faults& faults) {
   std::map<std::string, std::vector<Row*>, std::less<>> known;  // settings of one variable and cause share a name
   for (RuleFile& file : rules.files) {
     for (auto& group : file.groups)
@@ -23,10 +23,10 @@ void weigh_by_cases(Rules& rules, std::span<const io::SpecNode> trees, io::Fault
   }
   const Numbers& judgement = rules.numbers.find("judgement")->second;
   const double written = judgement.get("cases_of_a_weight", 0);  // where it is missing, that is a fault already
-  for (const io::SpecNode& tree : trees) {
-    const io::SpecNode* list = tree.find("counted");
+  for (const SpecNode& tree : trees) {
+    const SpecNode* list = tree.find("counted");
     for (std::size_t i = 0; list != nullptr && i < list->items.size(); ++i) {
-      io::MapReader in(list->items[i], fmt::format("counted[{}]", i), faults);
+      MapReader in(list->items[i], fmt::format("counted[{}]", i), faults);
       const std::string name = in.text("rule", true);
       constexpr int most = 1000000;
       const double right = in.count("right", 0, 0, most), wrong = in.count("wrong", 0, 0, most);
@@ -37,7 +37,7 @@ void weigh_by_cases(Rules& rules, std::span<const io::SpecNode> trees, io::Fault
         for (const auto& [id, rows] : known) names.push_back(id);
         const auto near = near_names(name, names);
         in.fault(
-            list->items[i], "rule", fmt::format("\"{}\" is no rule", io::clipped(name)),
+            list->items[i], "rule", fmt::format("\"{}\" is no rule", clipped(name)),
             near.empty() ? "write the name of one, as the answer's `rule` says it" : fmt::format("did you mean \"{}\"?", near.front()));
         continue;
       }
@@ -47,4 +47,4 @@ void weigh_by_cases(Rules& rules, std::span<const io::SpecNode> trees, io::Fault
   }
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

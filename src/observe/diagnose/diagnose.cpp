@@ -25,7 +25,7 @@
 #include <optional>
 #include <set>
 
-namespace fabricost {
+namespace fabricost::observe {
 
 namespace {
 
@@ -98,14 +98,14 @@ Points first_points(const std::filesystem::path& file, const PointSource& source
 }
 
 /// Reads the points; if the ranks are unknown, tries the only power of two of full nodes that fits.
-Points read_with_ranks(const std::filesystem::path& file, const PointSource& source, const std::vector<io::LogRun>& runs,
+Points read_with_ranks(const std::filesystem::path& file, const PointSource& source, const std::vector<LogRun>& runs,
                        std::vector<std::string>& notes, bool& whole) {
   try {
     return first_points(file, source, whole);
   } catch (const SpecError& error) {
     if (source.ranks > 0 || error.issues().front().message.find("how many ranks") == std::string::npos) throw;
     const int per_node = load_system(source.system).gpus_per_node;
-    const io::Ratio bounds = io::ratio_bounds(runs);
+    const Ratio bounds = ratio_bounds(runs);
     std::optional<Points> only;
     int ranks = 0;
     for (int n = 2 * per_node; n <= 65536 && bounds.low > 0; n *= 2) {
@@ -132,13 +132,13 @@ Points read_with_ranks(const std::filesystem::path& file, const PointSource& sou
 
 /// Refuses a file without any known content: no NCCL message, table or figure about communication.
 [[noreturn]] void refuse(const std::filesystem::path& file) {
-  io::LineReader lines(file);
+  LineReader lines(file);
   std::string line;
   while (lines.next(line) && line.find_first_not_of(" \t") == std::string::npos) {}
   if (lines.number() == 0)
-    throw io::fault_of_file(file.string(), "is empty", "give the output of nccl-tests, or of any program run with NCCL_DEBUG=INFO");
+    throw fault_of_file(file.string(), "is empty", "give the output of nccl-tests, or of any program run with NCCL_DEBUG=INFO");
   throw SpecError(
-      {io::fault_in_line(file.string(), std::max(1, lines.number()), 1, line.substr(0, 120), "nothing in this file speaks of a run",
+      {fault_in_line(file.string(), std::max(1, lines.number()), 1, line.substr(0, 120), "nothing in this file speaks of a run",
                          "expected output of nccl-tests, or of any program run with NCCL_DEBUG=INFO")});
 }
 
@@ -159,7 +159,7 @@ bool about_communication(const std::vector<diagnosis::Quoted>& quoted) {
 /// True where one of the first lines has a word of the field: there may be nothing to judge in it, but it is no letter.
 bool names_the_field(const std::filesystem::path& file) {
   constexpr int most_lines = 2000;
-  io::LineReader lines(file);
+  LineReader lines(file);
   for (std::string line; lines.number() < most_lines && lines.next(line);)
     for (const char* word : {"NCCL", "nccl", "CUDA", "torch", "GPU", "RDMA", "mlx5", "InfiniBand", "all_reduce", "allreduce", "busbw",
                              "libcuda", "RVS", "p2p", "slurm", "srun", "salloc", "MPI", "nvidia", "amdgpu"})
@@ -174,13 +174,13 @@ bool is_notes(const std::filesystem::path& file) {
 }
 
 /// The runs of a log, each with at most the rows kept at once, and no more runs than a person would look at.
-std::vector<io::LogRun> first_runs(const std::filesystem::path& file) {
+std::vector<LogRun> first_runs(const std::filesystem::path& file) {
   constexpr std::size_t max_runs = 256;
-  std::vector<io::LogRun> out;
+  std::vector<LogRun> out;
   std::size_t rows = 0;
   bool fresh = true;
   try {
-    (void)io::read_nccl_runs(file, [&](const io::LogRun& run, bool last) {
+    (void)read_nccl_runs(file, [&](const LogRun& run, bool last) {
       if (fresh && (out.size() == max_runs || rows >= max_points)) throw Enough{};
       if (fresh) {
         out.push_back(run);
@@ -195,7 +195,7 @@ std::vector<io::LogRun> first_runs(const std::filesystem::path& file) {
 
 /// Removes terminal control characters from every text, since texts quote the log.
 void make_plain(Diagnosis& out) {
-  const auto plain = [](std::string& text) { text = io::plain_text(std::move(text)); };
+  const auto plain = [](std::string& text) { text = plain_text(std::move(text)); };
   plain(out.verdict);
   for (Difference& one : out.differences) {
     plain(one.here);
@@ -213,7 +213,7 @@ void make_plain(Diagnosis& out) {
 void compare_with(const std::filesystem::path& good, const Context& c, const std::filesystem::path& file, Diagnosis& out) {
   const diagnosis::Inputs inputs({good});
   std::string test;
-  diagnosis::Shows there{io::read_nccl_info(inputs.file(), c.rules.signs), io::read_rank_reports(inputs.file()),
+  diagnosis::Shows there{read_nccl_info(inputs.file(), c.rules.signs), read_rank_reports(inputs.file()),
                          diagnosis::curve_of(first_runs(inputs.file()), test), inputs.file()};
   const diagnosis::Shows here{c.info, c.reports, c.test == test ? c.curve : std::vector<diagnosis::Shown>{}, file};
   const diagnosis::Numbers& thresholds = c.numbers("against");
@@ -238,17 +238,17 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
   if (!request.system.empty()) c.system = load_system(request.system, request.overrides, request.calibration);
   c.rules = rules;
   const diagnosis::Numbers& judgement = c.numbers("judgement");
-  c.info = io::read_nccl_info(file, c.rules.signs);
+  c.info = read_nccl_info(file, c.rules.signs);
   c.quoted = diagnosis::quoted_figures(file);
-  const std::vector<io::LogRun> runs = first_runs(file);
+  const std::vector<LogRun> runs = first_runs(file);
   c.curve = diagnosis::curve_of(runs, c.test);
-  c.reports = io::read_rank_reports(file);
+  c.reports = read_rank_reports(file);
   c.pairs = diagnosis::read_pair_rates(file);
-  c.steps = io::read_step_times(file);
+  c.steps = read_step_times(file);
   for (const std::string& gpu : c.info.rank_lines.empty() ? c.pairs.gpus : std::vector<std::string>{})
     c.info.rank_lines.push_back({static_cast<int>(c.info.rank_lines.size()), "", gpu, {}});
-  for (const io::LogRun& run : runs)
-    for (const io::LogRow& row : run.rows) c.last_row = std::max(c.last_row, row.line);
+  for (const LogRun& run : runs)
+    for (const LogRow& row : run.rows) c.last_row = std::max(c.last_row, row.line);
   c.rows_follow = c.last_row == 0 && c.info.has("table_head");
   if (request.nodes > 0) c.info.nodes = request.nodes;
   if (request.ranks > 0) c.info.ranks = request.ranks;
@@ -344,7 +344,7 @@ Diagnosis diagnose_each(const diagnosis::Inputs& inputs, const std::vector<diagn
 }  // namespace
 
 std::string contradiction(const std::filesystem::path& log, const System& system) {
-  return io::plain_text(diagnosis::contradiction_of(io::read_nccl_info(log, {}), system));
+  return plain_text(diagnosis::contradiction_of(read_nccl_info(log, {}), system));
 }
 
 Diagnosis diagnose(const std::vector<std::filesystem::path>& files, const DiagnosisRequest& request) {
@@ -354,13 +354,13 @@ Diagnosis diagnose(const std::vector<std::filesystem::path>& files, const Diagno
     const std::vector<diagnosis::Test> tests = diagnosis::different_tests(inputs.file());
     Diagnosis out = tests.empty() ? diagnose_one(inputs.file(), inputs.dumps(), rules, request).answer
                                   : diagnose_each(inputs, tests, rules, request);
-    for (const std::string& one : inputs.left_out()) out.notes.push_back("left out: " + io::plain_text(one));
+    for (const std::string& one : inputs.left_out()) out.notes.push_back("left out: " + plain_text(one));
     return out;
   } catch (const SpecError& error) {
     if (!inputs.temporary()) throw;
     std::vector<Issue> issues = error.issues();
     for (Issue& one : issues)
-      if (one.file == inputs.file().string()) one.file = io::plain_text(inputs.name());
+      if (one.file == inputs.file().string()) one.file = plain_text(inputs.name());
     throw SpecError(std::move(issues));
   }
 }
@@ -369,4 +369,4 @@ Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& re
   return diagnose(std::vector<std::filesystem::path>{file}, request);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::observe

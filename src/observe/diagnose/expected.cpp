@@ -20,7 +20,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 namespace {
 
@@ -44,9 +44,9 @@ double one_way_links(const Context& c, const Numbers& n, std::string& how) {
     return tier->bandwidth.value.value();
   }
   int links = 0;
-  for (const io::MatrixRow& row : c.info.matrix)
+  for (const MatrixRow& row : c.info.matrix)
     for (const std::string& cell : row.cells)
-      if (cell.starts_with("NV")) links = std::max(links, static_cast<int>(io::parse_number(cell.substr(2)).value_or(0)));
+      if (cell.starts_with("NV")) links = std::max(links, static_cast<int>(parse_number(cell.substr(2)).value_or(0)));
   how = fmt::format("{} NVLinks of {:.3g} GB/s", links, n["nvlink"] / 1e9);
   return links * n["nvlink"];
 }
@@ -100,8 +100,8 @@ double predicted_bus(const Context& c, double bytes, int nodes) {
 
 Expectation parse_expectation(const std::string& text) {
   std::string_view rest;
-  const double number = io::leading_number(text, rest);
-  const std::string shown = io::printable(text, 80);
+  const double number = leading_number(text, rest);
+  const std::string shown = printable(text, 80);
   const std::string remedy = "; write for example <expected=\"450 GB/s\"> or \"400 Gbit/s\"";
   if (!(number > 0)) throw Refusal(fmt::format("<expected> \"{}\" is not a rate above zero{}", shown, remedy));
   const auto space = rest.find(' ');
@@ -115,10 +115,10 @@ Expectation parse_expectation(const std::string& text) {
     }
   if (unit.empty()) throw Refusal(fmt::format("<expected> \"{}\" has no unit{}", shown, remedy));
   if (!(out.rate > 0))
-    throw Refusal(fmt::format("<expected> \"{}\": \"{}\" is not a unit of a rate{}", shown, io::printable(unit), remedy));
+    throw Refusal(fmt::format("<expected> \"{}\": \"{}\" is not a unit of a rate{}", shown, printable(unit), remedy));
   if (!(out.rate < 1e18)) throw Refusal(fmt::format("<expected> \"{}\" is beyond every machine{}", shown, remedy));
   std::string words{space == std::string_view::npos ? std::string_view{} : rest.substr(space)};
-  for (char& c : words) c = io::lower(c);
+  for (char& c : words) c = lower(c);
   const auto says = [&](const char* word) { return words.find(word) != std::string::npos; };
   out.both_directions = says("both") || says("bidirectional") || says("duplex");
   out.of_algorithm = says("alg");
@@ -126,7 +126,7 @@ Expectation parse_expectation(const std::string& text) {
                      says("direction") || says("one way") || says("each way") || says("per gpu") || says("per nic");
   if (!known)
     throw Refusal(
-        fmt::format("<expected> \"{}\": \"{}\" was not understood{}", shown, io::printable(std::string_view{words}.substr(1)), remedy));
+        fmt::format("<expected> \"{}\": \"{}\" was not understood{}", shown, printable(std::string_view{words}.substr(1)), remedy));
   return out;
 }
 
@@ -302,7 +302,7 @@ std::optional<Facts> expectation_slipped(const Context& c, const Numbers&) { ret
 }  // namespace
 
 std::span<const Signal> expectation_signals() {
-  using enum io::QuantityKind;
+  using enum QuantityKind;
   using enum Threshold::Use;
   static const std::vector<Signal> all{
       {"line_rate_expected", line_rate_expected, {"slip", "moved"}},
@@ -342,4 +342,4 @@ std::span<const Signal> expectation_signals() {
   return all;
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

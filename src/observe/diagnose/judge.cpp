@@ -12,7 +12,7 @@
 #include <map>
 #include <tuple>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 namespace {
 
@@ -100,4 +100,4 @@ std::string against(const Context& c) {
                      gigabytes(at.bus * at.measured / at.high));
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

@@ -23,7 +23,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 namespace {
 
@@ -48,7 +48,7 @@ class Boards {
   }
   /// "8x B200", "8xH100" in a line that is not NCCL's.
   std::optional<Board> in_words(const std::filesystem::path& file) const {
-    io::LineReader lines(file);
+    LineReader lines(file);
     std::string line;
     while (lines.next(line) && lines.number() < 200) {
       if (line.starts_with("#source") || line.find("NCCL INFO") != std::string::npos) continue;
@@ -61,8 +61,8 @@ class Boards {
   }
 
  private:
-  std::shared_ptr<const io::GpuIdentities> gpus_ = io::GpuIdentities::shipped();
-  io::MachineIdentities machines_ = io::machine_identities(data_directory());
+  std::shared_ptr<const GpuIdentities> gpus_ = GpuIdentities::shipped();
+  MachineIdentities machines_ = machine_identities(data_directory());
 };
 
 /// The cluster among those whose NICs are Amazon's.
@@ -83,15 +83,15 @@ namespace {
 struct FastPorts {
   int count = 0;
   double gigabits = 0;  ///< of one; 0: not said
-  io::LogLine line;
+  LogLine line;
 };
 
-FastPorts fastest_adapters(const io::NcclInfo& info) {
+FastPorts fastest_adapters(const NcclInfo& info) {
   std::map<double, std::set<std::string>> by_rate;
   FastPorts out;
   for (const auto& [name, rate] : info.port_rates) by_rate[rate].insert(name);
   if (by_rate.empty())
-    for (const io::TopologyLink& link : info.topology)
+    for (const TopologyLink& link : info.topology)
       if (link.kind == "NET" && link.rate > 0) {
         by_rate[8 * link.rate].insert(link.to);
         if (out.line.number == 0) out.line = link.line;
@@ -106,7 +106,7 @@ FastPorts fastest_adapters(const io::NcclInfo& info) {
 /// Generations of networks differ by twos: half again is another one. Two ports of a card that share its rate are not.
 bool another_rate(double a, double b) { return 2 * a >= 3 * b || 2 * b >= 3 * a; }
 
-std::string adapters_contradict(const io::NcclInfo& info, const System& system) {
+std::string adapters_contradict(const NcclInfo& info, const System& system) {
   const Tier* nic = system.tier(TierRole::nic);
   const FastPorts there = fastest_adapters(info);
   if (nic == nullptr || there.gigabits <= 0 || info.node_count() <= 1) return {};
@@ -120,9 +120,9 @@ std::string adapters_contradict(const io::NcclInfo& info, const System& system) 
 }  // namespace
 
 std::optional<bool> usually_multicasts(std::string_view gpu) {
-  const std::string name = io::GpuIdentities::shipped()->gpu_named(gpu);
+  const std::string name = GpuIdentities::shipped()->gpu_named(gpu);
   if (name.empty()) return std::nullopt;
-  const io::MachineIdentities machines = io::machine_identities(data_directory());
+  const MachineIdentities machines = machine_identities(data_directory());
   for (const auto* usual : {&machines.systems, &machines.clusters})
     if (const auto at = usual->find(name); at != usual->end()) {
       const System system = load_system(at->second, {}, "none", KernelSets::none());
@@ -132,10 +132,10 @@ std::optional<bool> usually_multicasts(std::string_view gpu) {
   return false;
 }
 
-std::string contradiction_of(const io::NcclInfo& info, const System& system) {
-  const auto gpus = io::GpuIdentities::shipped();
+std::string contradiction_of(const NcclInfo& info, const System& system) {
+  const auto gpus = GpuIdentities::shipped();
   std::map<std::string, int> on_host;
-  for (const io::RankLine& one : info.rank_lines) {
+  for (const RankLine& one : info.rank_lines) {
     const std::string gpu = one.gpu.empty() ? std::string{} : gpus->gpu_named(one.gpu);
     if (!gpu.empty() && gpu != system.gpu.name && load_gpu(gpu).generation != system.gpu.generation)
       return fmt::format("{} has {}, and rank {} of the log runs on {} (line {})", system.name, system.gpu.name, one.rank, one.gpu,
@@ -147,9 +147,9 @@ std::string contradiction_of(const io::NcclInfo& info, const System& system) {
   return adapters_contradict(info, system);
 }
 
-std::optional<Machine> guessed_machine(const io::NcclInfo& info, const std::filesystem::path& file) {
+std::optional<Machine> guessed_machine(const NcclInfo& info, const std::filesystem::path& file) {
   std::set<std::string> names, hosts;
-  for (const io::RankLine& one : info.rank_lines) {
+  for (const RankLine& one : info.rank_lines) {
     if (!one.gpu.empty()) names.insert(one.gpu);
     hosts.insert(one.host);
   }
@@ -167,7 +167,7 @@ std::optional<Machine> guessed_machine(const io::NcclInfo& info, const std::file
   std::set<std::string> adapters;
   double rate = 0;
   bool one_rate = true;
-  for (const io::TopologyLink& link : info.topology)
+  for (const TopologyLink& link : info.topology)
     if (link.kind == "NET") {
       adapters.insert(link.to);
       one_rate = one_rate && (rate == 0 || rate == link.rate);
@@ -188,7 +188,7 @@ std::string machine_that_allows(const Machine& machine, const std::vector<Point>
     if (p.nodes > 1 || p.ranks() > joined.domain) return machine.system;
     ranks = std::max(ranks, p.ranks());
   }
-  if (io::sold_joined(joined, ranks)) return machine.bridged;
+  if (sold_joined(joined, ranks)) return machine.bridged;
   const System plain = load_system(machine.system, {}, "none", KernelSets::none());
   const auto any_impossible = [&](const System& system) {
     return std::any_of(points.begin(), points.end(), [&](const Point& p) { return is_impossible(p, highest_bus_bandwidth(system, p)); });
@@ -196,12 +196,12 @@ std::string machine_that_allows(const Machine& machine, const std::vector<Point>
   return any_impossible(plain) && !any_impossible(joined) ? machine.bridged : machine.system;
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis
 
-namespace fabricost {
+namespace fabricost::observe {
 
 std::string usual_system(const std::filesystem::path& log) {
-  const auto guess = diagnosis::guessed_machine(io::read_nccl_info(log, {}), log);
+  const auto guess = diagnosis::guessed_machine(read_nccl_info(log, {}), log);
   if (!guess || guess->nics > 0) return {};
   if (guess->bridged.empty()) return guess->system;
   try {
@@ -211,4 +211,4 @@ std::string usual_system(const std::filesystem::path& log) {
   }
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::observe

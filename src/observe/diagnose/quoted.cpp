@@ -20,14 +20,10 @@
 #include <optional>
 #include <string_view>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 namespace {
 
-using io::is_digit;
-using io::lower;
-using io::Tokens;
-using io::words;
 
 bool is_alpha(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
@@ -242,7 +238,7 @@ class Reader {
     std::string line;
     while (lines_.next(line) && out_.size() < max) {
       if (line.starts_with("#source") || line.starts_with("#repo file") || line.size() > 2000) continue;
-      io::unprefix(line);
+      unprefix(line);
       take(line);
     }
     return std::move(out_);
@@ -251,9 +247,9 @@ class Reader {
  private:
   static constexpr std::size_t max = 4096;
 
-  [[nodiscard]] io::LogLine quote(std::string_view line) const {
+  [[nodiscard]] LogLine quote(std::string_view line) const {
     while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
-    return {lines_.number(), io::plain_text(std::string{line.substr(0, 200)})};
+    return {lines_.number(), plain_text(std::string{line.substr(0, 200)})};
   }
 
   void take(std::string_view whole) {
@@ -263,7 +259,7 @@ class Reader {
     if (close.find('|') != std::string::npos) {
       const bool page = close.front() == '|';  // of a document: what its columns mean is not said beside them
       std::replace(close.begin(), close.end(), '|', ' ');
-      if (!page) io::squeeze(close);  // the cells of a row belong together, however wide they are
+      if (!page) squeeze(close);  // the cells of a row belong together, however wide they are
     }
     for (std::size_t at = close.find(" :"); at != std::string::npos; at = close.find(" :", at)) {
       close.erase(at, 1);
@@ -381,7 +377,7 @@ class Reader {
     }
   }
 
-  io::LineReader lines_;
+  LineReader lines_;
   std::vector<Quoted> out_;
   Quoted heading_;
   bool about_heading_ = false;
@@ -391,4 +387,4 @@ class Reader {
 
 std::vector<Quoted> quoted_figures(const std::filesystem::path& file) { return Reader(file).read(); }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 /// One figure and its description. Empty and zero: not stated.
 struct Quoted {
@@ -30,7 +30,7 @@ struct Quoted {
   bool this_run = false, sibling = false;  ///< the run complained of; another at the same scale, as a measure
   std::string left_out;            ///< "without node17"
   bool whole = false;              ///< of all adapters together
-  io::LogLine line;
+  LogLine line;
 };
 
 /// Its rate and line, to cite.
@@ -41,4 +41,4 @@ struct Quoted {
 /// The figures of a log outside nccl-tests tables, and from its tables if comment lines distinguish them.
 [[nodiscard]] std::vector<Quoted> quoted_figures(const std::filesystem::path& file);
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

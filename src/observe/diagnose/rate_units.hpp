@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 struct RateUnit {
   std::string_view name;
@@ -32,4 +32,4 @@ inline constexpr std::array<RateUnit, 19> rate_units{{{"GB/s", 1e9},
                                                       {"Tbps", 1.25e11, true},
                                                       {"B/s", 1}}};
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

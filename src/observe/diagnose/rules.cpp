@@ -18,13 +18,10 @@
 #include <array>
 #include <set>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 namespace {
 
-using io::Faults;
-using io::MapReader;
-using io::SpecNode;
 
 /// Signs that the log reader computes, or that signals depend on.
 constexpr std::array<std::string_view, 7> needed_signs{"communicator_made", "engine_waits",     "link_downgraded", "p2p_unsupported",
@@ -72,7 +69,7 @@ class RuleReader {
     faults_.add({(store_.data() / "diagnosis").string(), 0, 0, std::move(path), "is missing", std::move(remedy), ""});
   }
   [[nodiscard]] bool is_sign(std::string_view name) const {
-    return std::any_of(rules_.signs.begin(), rules_.signs.end(), [&](const io::Sign& s) { return s.name == name; });
+    return std::any_of(rules_.signs.begin(), rules_.signs.end(), [&](const Sign& s) { return s.name == name; });
   }
 
   void read_names(const SpecNode& tree) {
@@ -107,8 +104,8 @@ class RuleReader {
       std::vector<double> values;
       if (t.use == Threshold::Use::list) {
         for (const SpecNode* one : in.texts(t.name)) {
-          const io::Parsed parsed = io::parse_quantity(one->text, t.kind);
-          if (const auto* refusal = std::get_if<io::NotRead>(&parsed))
+          const Parsed parsed = parse_quantity(one->text, t.kind);
+          if (const auto* refusal = std::get_if<NotRead>(&parsed))
             in.fault(*one, t.name, refusal->message, refusal->remedy);
           else
             values.push_back(std::get<double>(parsed));
@@ -121,13 +118,13 @@ class RuleReader {
     in.finish();
   }
 
-  io::Sign sign_of(std::string name, const SpecNode& list, const std::string& path) {
-    io::Sign out{std::move(name), {}};
+  Sign sign_of(std::string name, const SpecNode& list, const std::string& path) {
+    Sign out{std::move(name), {}};
     if (list.kind != SpecNode::Kind::list)
       faults_.add(issue_at(list.mark, path, "is not a list of patterns", "write texts, or maps of all, none and any_case"));
     for (std::size_t i = 0; i < list.items.size(); ++i) {
       const SpecNode& item = list.items[i];
-      io::Sign::Pattern pattern;
+      Sign::Pattern pattern;
       if (item.kind == SpecNode::Kind::scalar) {
         pattern.all = {item.text};
       } else {
@@ -141,7 +138,7 @@ class RuleReader {
       for (auto* some : {&pattern.all, &pattern.none})
         for (std::string& text : *some) {
           if (text.empty()) faults_.add(issue_at(item.mark, path, "holds an empty text, which is in every line", "leave it out"));
-          if (pattern.any_case) text = io::lowered(std::move(text));
+          if (pattern.any_case) text = lowered(std::move(text));
         }
       out.patterns.push_back(std::move(pattern));
     }
@@ -206,7 +203,7 @@ class RuleReader {
           std::vector<Cause>& causes = one.groups.emplace_back();
           for (const SpecNode& cause : group.kind == SpecNode::Kind::scalar ? std::vector{group} : group.items) {
             const auto at = std::find(cause_names.begin(), cause_names.end(), cause.text);
-            if (at == cause_names.end()) in.fault(cause, "groups", fmt::format("\"{}\" is no cause", io::clipped(cause.text)), "name one");
+            if (at == cause_names.end()) in.fault(cause, "groups", fmt::format("\"{}\" is no cause", clipped(cause.text)), "name one");
             if (at != cause_names.end()) causes.push_back(static_cast<Cause>(at - cause_names.begin()));
           }
         }
@@ -278,10 +275,10 @@ class RuleReader {
         term.signal = signal->second;
       } else if (!is_sign(word)) {
         std::vector<std::string> known;
-        for (const io::Sign& one : rules_.signs) known.push_back(one.name);
+        for (const Sign& one : rules_.signs) known.push_back(one.name);
         for (const auto& [name, one] : signals_) known.push_back(name);
         const auto near = near_names(word, known);
-        in.fault(at, "when", fmt::format("\"{}\" is neither a sign nor a signal", io::clipped(term.name)),
+        in.fault(at, "when", fmt::format("\"{}\" is neither a sign nor a signal", clipped(term.name)),
                  near.empty() ? "write one, \"not\" one, or several with \" or \" between them"
                               : fmt::format("did you mean \"{}\"?", near.front()));
       }
@@ -330,7 +327,7 @@ class RuleReader {
         if (!facts.contains(name)) {
           std::string known;
           for (const std::string& one : facts) known += (known.empty() ? "" : ", ") + one;
-          fault(key, fmt::format("nothing gives \"{{{}}}\"", io::clipped(name)),
+          fault(key, fmt::format("nothing gives \"{{{}}}\"", clipped(name)),
                 known.empty() ? "its conditions give no facts" : "its conditions give " + known);
         }
   }
@@ -341,7 +338,7 @@ class RuleReader {
     out.starts = uppered(in.text("starts"));
     out.not_starts = uppered(in.text("not_starts"));
     out.holds = uppered(in.text("holds"));
-    if (const auto max = in.quantity("most", io::QuantityKind::number)) out.max = max->number;
+    if (const auto max = in.quantity("most", QuantityKind::number)) out.max = max->number;
     return out;
   }
 
@@ -367,7 +364,7 @@ class RuleReader {
     in.finish();
   }
 
-  io::SpecStore store_;
+  SpecStore store_;
   Faults faults_;
   std::vector<SpecNode> trees_;
   std::map<std::string, const Signal*, std::less<>> signals_;
@@ -378,4 +375,4 @@ class RuleReader {
 
 Rules load_rules() { return RuleReader{}.read(); }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

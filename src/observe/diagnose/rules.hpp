@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 struct Context;
 
@@ -44,7 +44,7 @@ using Facts = std::vector<std::string>;
 struct Threshold {
   enum class Use : unsigned char { needed, optional, list };
   std::string_view name;
-  io::QuantityKind kind = io::QuantityKind::number;
+  QuantityKind kind = QuantityKind::number;
   Use use = Use::needed;
 };
 
@@ -147,7 +147,7 @@ struct Question {
 };
 
 struct Rules {
-  std::vector<io::Sign> signs;
+  std::vector<Sign> signs;
   std::vector<RuleFile> files;  ///< in their order: of equal weights, the first is named first
   std::vector<Help> helps;
   std::vector<Question> questions;
@@ -165,4 +165,4 @@ struct Clue {
 /// The findings of the rows with these roles; settings first.
 [[nodiscard]] std::vector<Clue> clues_of(const RuleFile& file, const Context& context, std::span<const Role> roles);
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

@@ -9,15 +9,14 @@
 
 #include <algorithm>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 namespace {
 
-using io::LogLine;
 
 /// GPUDirect refused because of distance: the adapter is elsewhere.
 std::optional<Facts> pair_refused(const Context& c, const Numbers&) {
-  for (const io::DirectPair& pair : c.info.direct_pairs)
+  for (const DirectPair& pair : c.info.direct_pairs)
     if (!pair.on) return Facts{cited(pair.line), fmt::format("{}", pair.distance), fmt::format("{}", pair.limit)};
   return std::nullopt;
 }
@@ -41,9 +40,9 @@ std::optional<Facts> few_direct_connections(const Context& c, const Numbers&) {
 std::optional<Facts> far_adapter_is_slow(const Context& c, const Numbers& n) {
   const std::string& path = c.info.widest_path;
   const bool far = path == "PHB" || path == "SYS" || path == "NODE";
-  const bool direct = std::any_of(c.info.direct_pairs.begin(), c.info.direct_pairs.end(), [](const io::DirectPair& p) { return p.on; });
+  const bool direct = std::any_of(c.info.direct_pairs.begin(), c.info.direct_pairs.end(), [](const DirectPair& p) { return p.on; });
   double nic = 0;
-  for (const io::TopologyLink& link : c.info.topology)
+  for (const TopologyLink& link : c.info.topology)
     if (link.kind == "NET") nic = std::max(nic, link.rate * 1e9);
   const double shown = c.best_bus();
   if (!far || !direct || !(nic > 0) || !(shown > 0) || shown >= n["share"] * nic || c.info.net.empty()) return std::nullopt;
@@ -54,7 +53,7 @@ std::optional<Facts> far_adapter_is_slow(const Context& c, const Numbers& n) {
 std::optional<Facts> adapters_across_sockets(const Context& c, const Numbers&) {
   int rows = 0, far_rows = 0;
   LogLine first;
-  for (const io::MatrixRow& row : c.info.matrix) {
+  for (const MatrixRow& row : c.info.matrix) {
     bool nvlink = false, host = false, close = false, bridge = false;
     for (const std::string& cell : row.cells) {
       nvlink = nvlink || cell.starts_with("NV");
@@ -87,4 +86,4 @@ std::span<const Signal> adapter_signals() {
   return all;
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 namespace {
 
@@ -74,7 +74,7 @@ std::optional<Facts> few_channels_listed(const Context& c, const Numbers& n) {
 /// NVLink needs many channels; two or four are what NCCL opens for PCIe.
 std::optional<Facts> few_channels_on_nvlink(const Context& c, const Numbers& n) {
   bool nvlink = c.multicasts().value_or(false);
-  for (const io::MatrixRow& row : c.info.matrix)
+  for (const MatrixRow& row : c.info.matrix)
     for (const std::string& cell : row.cells) nvlink = nvlink || (cell.starts_with("NV") && row.cells.size() > 2);
   if (!nvlink || c.info.channels == 0 || c.info.channels > n["channels"]) return std::nullopt;
   return Facts{cited(c.info.channels_line)};
@@ -125,7 +125,7 @@ std::optional<Facts> message_too_small(const Context& c, const Numbers& n) {
 }  // namespace
 
 std::span<const Signal> curve_signals() {
-  using enum io::QuantityKind;
+  using enum QuantityKind;
   static const std::vector<Signal> all{
       {"collapse", collapse, {"shape"}, {{"times"}}},
       {"dip", dip, {"before", "at", "later"}, {{"fall"}, {"step"}, {"again"}}},
@@ -141,4 +141,4 @@ std::span<const Signal> curve_signals() {
   return all;
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

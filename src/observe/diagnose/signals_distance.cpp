@@ -14,7 +14,7 @@
 #include <cmath>
 #include <limits>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 namespace {
 
@@ -143,7 +143,7 @@ std::optional<Facts> only_small_sizes(const Context& c, const Numbers& n) {
 }  // namespace
 
 std::span<const Signal> distance_signals() {
-  using enum io::QuantityKind;
+  using enum QuantityKind;
   using enum Threshold::Use;
   static const std::vector<Signal> all{
       {"slow", slow, {"compared"}},
@@ -192,4 +192,4 @@ std::span<const Signal> distance_signals() {
   return all;
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

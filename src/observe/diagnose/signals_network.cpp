@@ -9,16 +9,15 @@
 
 #include <algorithm>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 namespace {
 
-using io::LogLine;
 
 /// The use of sockets that a log shows.
 struct Sockets {
   bool used, named, verbs_missing;
-  explicit Sockets(const io::NcclInfo& info)
+  explicit Sockets(const NcclInfo& info)
       : used(over_sockets(info)),
         named(info.network.starts_with("Socket") || (!info.interfaces.empty() && info.adapters.empty() && info.network.empty())),
         verbs_missing(info.has("verbs_missing")) {}
@@ -26,7 +25,7 @@ struct Sockets {
 
 /// Several nodes whose machine has a fabric beyond TCP, but no connection uses it.
 std::optional<Facts> fabric_expected(const Context& c, const Numbers&) {
-  const io::NcclInfo& info = c.info;
+  const NcclInfo& info = c.info;
   if (c.wants_tcp() || fabric_of(info).times > 0) return std::nullopt;
   // one node needs no network: NCCL prints Socket there and moves nothing over it
   const int nodes = c.nodes();
@@ -35,11 +34,11 @@ std::optional<Facts> fabric_expected(const Context& c, const Numbers&) {
 }
 
 std::optional<Facts> sockets_carry_traffic(const Context& c, const Numbers&) {
-  const io::NcclInfo& info = c.info;
+  const NcclInfo& info = c.info;
   const Sockets sockets(info);
   if (!sockets.used && !sockets.named && !sockets.verbs_missing) return std::nullopt;
   LogLine line = sockets.used ? info.net.at("Socket").first : info.network_line.number > 0 ? info.network_line : info.interfaces_line;
-  const io::Seen& missing = info.seen("verbs_missing");
+  const Seen& missing = info.seen("verbs_missing");
   if (sockets.verbs_missing && (!sockets.used || missing.first.number < line.number)) line = missing.first;
   return Facts{cited(line), sockets.verbs_missing && sockets.used ? "; " + cited(missing) : std::string{}};
 }
@@ -64,8 +63,8 @@ std::optional<Facts> unequal_ports(const Context& c, const Numbers& n) {
 }
 
 std::optional<Facts> unequal_adapters(const Context& c, const Numbers& n) {
-  const io::TopologyLink *max = nullptr, *min = nullptr;
-  for (const io::TopologyLink& link : c.info.topology)
+  const TopologyLink *max = nullptr, *min = nullptr;
+  for (const TopologyLink& link : c.info.topology)
     if (link.kind == "NET" && link.rate > 0) {
       if (max == nullptr || link.rate > max->rate) max = &link;
       if (min == nullptr || link.rate < min->rate) min = &link;
@@ -87,10 +86,10 @@ std::span<const Signal> network_signals() {
       {"rdma_wanted", rdma_wanted},
       {"network_between_nodes", network_between_nodes},
       {"bonded_adapter", bonded_adapter, {"line"}},
-      {"unequal_ports", unequal_ports, {"line", "least", "most"}, {{"ratio"}, {"slowest", io::QuantityKind::line_rate}}},
+      {"unequal_ports", unequal_ports, {"line", "least", "most"}, {{"ratio"}, {"slowest", QuantityKind::line_rate}}},
       {"unequal_adapters", unequal_adapters, {"line", "least", "most"}, {{"ratio"}}},
   };
   return all;
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

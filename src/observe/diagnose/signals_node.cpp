@@ -7,18 +7,17 @@
 
 #include <algorithm>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 namespace {
 
-using io::LogLine;
 
 /// The slowest PCIe link to a GPU in NCCL's dump, and the rate of the fastest.
 struct PcieLinks {
-  const io::TopologyLink* min = nullptr;
+  const TopologyLink* min = nullptr;
   double max = 0;
-  explicit PcieLinks(const io::NcclInfo& info) {
-    for (const io::TopologyLink& link : info.topology)
+  explicit PcieLinks(const NcclInfo& info) {
+    for (const TopologyLink& link : info.topology)
       if (link.kind == "PCI" && link.rate > 0) {
         max = std::max(max, link.rate);
         const bool gpu = link.to.starts_with("GPU") || link.to.starts_with("PCI");
@@ -43,8 +42,8 @@ std::optional<Facts> slower_than_its_siblings(const Context& c, const Numbers& n
 /// NVLink in the matrix, but not between all GPUs: a ring over more than the pair crosses PCIe.
 std::optional<Facts> nvlink_in_pairs(const Context& c, const Numbers& n) {
   int gpus = 0, linked = 0;
-  const io::MatrixRow* mixed = nullptr;
-  for (const io::MatrixRow& row : c.info.matrix) {
+  const MatrixRow* mixed = nullptr;
+  for (const MatrixRow& row : c.info.matrix) {
     ++gpus;
     const auto own = std::find(row.cells.begin(), row.cells.end(), "X");
     if (own == row.cells.end()) continue;
@@ -69,16 +68,16 @@ std::optional<Facts> nvlink_in_pairs(const Context& c, const Numbers& n) {
 }
 
 std::optional<Facts> neighbours_over_the_network(const Context& c, const Numbers&) {
-  const io::NcclInfo& info = c.info;
+  const NcclInfo& info = c.info;
   if (info.local_net.number > 0) return Facts{cited(info.local_net)};
   if (info.net.empty() || c.nodes() != 1 || info.peer > 0) return std::nullopt;
   return Facts{cited(info.net.begin()->second.first)};
 }
 
 std::optional<Facts> staged_in_shared_memory(const Context& c, const Numbers&) {
-  const io::NcclInfo& info = c.info;
+  const NcclInfo& info = c.info;
   if (info.shared_memory == 0 || info.peer > 0) return std::nullopt;
-  const io::Seen& unsupported = info.seen("p2p_unsupported");
+  const Seen& unsupported = info.seen("p2p_unsupported");
   return Facts{cited(info.shared_memory_line), unsupported.times > 0 ? "; " + cited(unsupported) : std::string{}};
 }
 
@@ -88,7 +87,7 @@ std::optional<Facts> board_without_p2p(const Context& c, const Numbers&) {
   const Tier* up = c.system ? c.system->tier(TierRole::scale_up) : nullptr;
   return found((up != nullptr && up->kind == TierKind::host) ||
                std::any_of(c.info.rank_lines.begin(), c.info.rank_lines.end(),
-                           [](const io::RankLine& r) { return r.gpu.find("GeForce") != std::string::npos; }));
+                           [](const RankLine& r) { return r.gpu.find("GeForce") != std::string::npos; }));
 }
 
 std::optional<Facts> multicasts(const Context& c, const Numbers&) { return found(c.multicasts() == true); }
@@ -107,11 +106,11 @@ std::optional<Facts> no_nvls_channels(const Context& c, const Numbers&) {
 /// NCCL's dump of a machine whose boards have NVLink lists none.
 std::optional<Facts> no_nvlink_in_topology(const Context& c, const Numbers&) {
   bool gpus = false, links = false, board = false;
-  for (const io::TopologyLink& link : c.info.topology) {
+  for (const TopologyLink& link : c.info.topology) {
     gpus = gpus || link.to.starts_with("GPU");
     links = links || link.kind == "NVL" || link.kind == "C2C";
   }
-  for (const io::RankLine& one : c.info.rank_lines)
+  for (const RankLine& one : c.info.rank_lines)
     board = board || one.gpu.find("SXM") != std::string::npos || one.gpu.find("HBM3") != std::string::npos;
   return found(gpus && !links && board && c.ranks_per_node() >= 2);
 }
@@ -132,7 +131,7 @@ std::optional<Facts> nvlink_between_nodes(const Context& c, const Numbers&) {
 /// Every path in the matrix of nvidia-smi is PHB: a guest without PCIe switches or bridges.
 std::optional<Facts> flat_matrix(const Context& c, const Numbers& n) {
   std::size_t gpus = 0;
-  for (const io::MatrixRow& row : c.info.matrix) {
+  for (const MatrixRow& row : c.info.matrix) {
     const auto other = [](const std::string& cell) { return cell != "X" && cell != "PHB"; };
     if (std::any_of(row.cells.begin(), row.cells.end(), other)) return std::nullopt;
     gpus = std::max(gpus, row.cells.size());
@@ -144,8 +143,8 @@ std::optional<Facts> flat_matrix(const Context& c, const Numbers& n) {
 /// In NCCL's topology no PCIe link has the rate of the adapters.
 std::optional<Facts> pcie_below_network(const Context& c, const Numbers& n) {
   double pcie = 0, network = 0;
-  const io::LogLine* line = nullptr;
-  for (const io::TopologyLink& link : c.info.topology) {
+  const LogLine* line = nullptr;
+  for (const TopologyLink& link : c.info.topology) {
     if (link.kind == "NET") network = std::max(network, link.rate);
     if (link.kind != "PCI" || link.rate < pcie) continue;
     pcie = link.rate;
@@ -159,7 +158,7 @@ std::optional<Facts> pcie_below_network(const Context& c, const Numbers& n) {
 
 std::span<const Signal> node_signals() {
   static const std::vector<Signal> all{
-      {"link_below_a_lane", link_below_a_lane, {"line", "rate"}, {{"lane", io::QuantityKind::link_rate}}},
+      {"link_below_a_lane", link_below_a_lane, {"line", "rate"}, {{"lane", QuantityKind::link_rate}}},
       {"slower_than_its_siblings", slower_than_its_siblings, {"line", "least", "most"}, {{"ratio"}}},
       {"nvlink_in_pairs", nvlink_in_pairs, {"line", "peers"}, {{"peers"}}},
       {"neighbours_over_the_network", neighbours_over_the_network, {"line"}},
@@ -183,4 +182,4 @@ std::span<const Signal> node_signals() {
   return all;
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

@@ -15,7 +15,7 @@
 #include <charconv>
 #include <map>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 std::string shown(const Quoted& q) { return fmt::format("{} (line {})", gigabytes(q.rate), q.line.number); }
 
@@ -109,7 +109,7 @@ std::optional<Facts> setting_that_helps(const Context& c, const Numbers& n) {
         if (!with.version.empty() && !without.version.empty() && with.version != without.version) continue;
         if (speed(with) > n["ratio"] * speed(without) && (worst == nullptr || speed(without) < speed(*worst))) worst = &without;
       }
-      if (worst != nullptr) return Facts{std::string{fabricost::name(known->cause)}, name, value, shown_speed(with), shown_speed(*worst)};
+      if (worst != nullptr) return Facts{std::string{fabricost::observe::name(known->cause)}, name, value, shown_speed(with), shown_speed(*worst)};
     }
   }
   return std::nullopt;
@@ -207,9 +207,9 @@ std::span<const Signal> quoted_signals() {
       {"switch_beyond_the_ring", switch_beyond_the_ring, {"less", "other", "more"}},
       {"tree_beyond_the_ring", tree_beyond_the_ring, {"less", "other", "more"}},
       {"another_driver", another_driver, {"fast", "more", "slow", "less"}, {{"ratio"}}},
-      {"as_predicted", as_predicted, {"shown", "system", "size", "given", "chosen"}, {{"size", io::QuantityKind::size}, {"near"}}},
+      {"as_predicted", as_predicted, {"shown", "system", "size", "given", "chosen"}, {{"size", QuantityKind::size}, {"near"}}},
   };
   return all;
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

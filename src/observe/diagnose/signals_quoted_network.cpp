@@ -12,7 +12,7 @@
 #include <cmath>
 #include <map>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 namespace {
 
@@ -185,9 +185,9 @@ std::span<const Signal> quoted_network_signals() {
       {"wire_faster_than_library", wire_faster_than_library, {"figures"}, {{"share"}}},
       {"one_gpu_slower", one_gpu_slower, {"slow", "less", "fast", "more"}, {{"ratio"}}},
       {"adapters_lose_together", adapters_lose_together, {"one", "all", "times", "whole", "rate"}, {{"ratio"}, {"over"}, {"share"}}},
-      {"rare_stalls", rare_stalls, {"line", "longest", "usual"}, {{"ratio"}, {"time", io::QuantityKind::time}}},
+      {"rare_stalls", rare_stalls, {"line", "longest", "usual"}, {{"ratio"}, {"time", QuantityKind::time}}},
   };
   return all;
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

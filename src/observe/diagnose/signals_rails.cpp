@@ -11,15 +11,14 @@
 #include <algorithm>
 #include <set>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 namespace {
 
-using io::LogLine;
 
 /// One transport's connections and the adapters, or interfaces, available to it.
 struct Rails {
-  const io::NetUse* use = nullptr;
+  const NetUse* use = nullptr;
   bool sockets = false;
   std::size_t there = 0;
   std::string names;
@@ -69,7 +68,7 @@ std::optional<Facts> idle_adapters(const Context& c, const Numbers&) { return id
 
 /// Line rate of one adapter, from NCCL's dump or its ports; hfi1 is Omni-Path; 0: not stated.
 double adapter_rate(const Context& c, double omnipath) {
-  for (const io::TopologyLink& link : c.info.topology)
+  for (const TopologyLink& link : c.info.topology)
     if (link.kind == "NET" && link.rate > 0) return link.rate * 1e9;
   if (c.info.fastest_port > 0) return c.info.fastest_port * 1.25e8;
   return !c.info.adapters.empty() && c.info.adapters.front().starts_with("hfi1") ? omnipath : 0;
@@ -137,7 +136,7 @@ std::optional<Facts> fewer_adapters_than_described(const Context& c, const Numbe
 std::pair<std::set<std::string>, LogLine> topology_adapters(const Context& c) {
   std::set<std::string> nets;
   LogLine first;
-  for (const io::TopologyLink& link : c.info.topology)
+  for (const TopologyLink& link : c.info.topology)
     if (link.kind == "NET") {
       nets.insert(link.to);
       if (first.number == 0) first = link.line;
@@ -169,7 +168,7 @@ std::span<const Signal> rail_signals() {
       {"rate_of_one_rail",
        rate_of_one_rail,
        {"listed", "line", "there", "names", "shown", "one"},
-       {{"near"}, {"omnipath", io::QuantityKind::link_rate}}},
+       {{"near"}, {"omnipath", QuantityKind::link_rate}}},
       {"rate_shown", rate_shown},
       {"one_rail_for_many_ranks", one_rail_for_many_ranks, {"channels", "line", "count", "names", "ranks"}},
       {"single_adapter", single_adapter, {"line"}},
@@ -182,4 +181,4 @@ std::span<const Signal> rail_signals() {
   return all;
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

@@ -10,11 +10,11 @@
 #include <map>
 #include <tuple>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 namespace {
 
-std::string in_words(const io::Waited& one) {
+std::string in_words(const Waited& one) {
   std::string out = one.operation.empty() ? "a collective" : one.operation;
   if (one.sequence >= 0) out += fmt::format(" number {}", one.sequence);
   if (one.in >= 0) out += fmt::format(" of {} elements", one.in);
@@ -22,10 +22,10 @@ std::string in_words(const io::Waited& one) {
 }
 
 /// The reports of the process group with the most of them: ranks of different groups wait for different collectives by right.
-std::vector<const io::Waited*> of_largest_group(const Context& c) {
-  std::map<std::string, std::vector<const io::Waited*>> groups;
-  for (const io::Waited& one : c.reports.waited) groups[one.group].push_back(&one);
-  std::vector<const io::Waited*> out;
+std::vector<const Waited*> of_largest_group(const Context& c) {
+  std::map<std::string, std::vector<const Waited*>> groups;
+  for (const Waited& one : c.reports.waited) groups[one.group].push_back(&one);
+  std::vector<const Waited*> out;
   for (auto& [group, reports] : groups)
     if (reports.size() > out.size()) out = std::move(reports);
   return out;
@@ -34,8 +34,8 @@ std::vector<const io::Waited*> of_largest_group(const Context& c) {
 /// Ranks that wait for different collectives. A rank behind the others by number alone is late, not wrong.
 std::optional<Facts> collectives_differ(const Context& c, const Numbers&) {
   using Key = std::tuple<std::string, long long, long long>;
-  std::map<Key, std::pair<std::set<int>, const io::Waited*>> groups;
-  for (const io::Waited* one : of_largest_group(c)) {
+  std::map<Key, std::pair<std::set<int>, const Waited*>> groups;
+  for (const Waited* one : of_largest_group(c)) {
     auto& [ranks, first] = groups[{one->operation, one->in, one->out}];
     if (one->rank >= 0) ranks.insert(one->rank);
     if (first == nullptr) first = one;
@@ -46,7 +46,7 @@ std::optional<Facts> collectives_differ(const Context& c, const Numbers&) {
                                      [](const auto& a, const auto& b) { return a.second.first.size() < b.second.first.size(); });
   std::set<int> odd;
   std::string ways = fmt::format("rank {} in {}", listed(most->second.first), in_words(*most->second.second));
-  const io::Waited* other = nullptr;
+  const Waited* other = nullptr;
   for (auto at = groups.begin(); at != groups.end(); ++at) {
     if (at == most) continue;
     odd.insert(at->second.first.begin(), at->second.first.end());
@@ -59,9 +59,9 @@ std::optional<Facts> collectives_differ(const Context& c, const Numbers&) {
 /// Ranks that wait for collectives of different numbers: those behind hold the others up.
 std::optional<Facts> sequences_differ(const Context& c, const Numbers&) {
   std::map<long long, std::set<int>> ranks;
-  const io::Waited* first = nullptr;
+  const Waited* first = nullptr;
   if (c.reports.counts_several_groups) return std::nullopt;  // numbers of different groups say nothing of each other
-  for (const io::Waited* one : of_largest_group(c)) {
+  for (const Waited* one : of_largest_group(c)) {
     if (one->sequence < 0 || one->rank < 0) continue;
     ranks[one->sequence].insert(one->rank);
     if (ranks.begin()->first == one->sequence) first = one;
@@ -74,7 +74,7 @@ std::optional<Facts> sequences_differ(const Context& c, const Numbers&) {
 /// Ranks of the job that report no timeout where others do: they are where the others wait for them.
 std::optional<Facts> ranks_without_report(const Context& c, const Numbers&) {
   std::set<int> seen, missing;
-  for (const io::Waited& one : c.reports.waited)
+  for (const Waited& one : c.reports.waited)
     if (one.rank >= 0) seen.insert(one.rank);
   const int world = std::max(c.reports.world, c.info.ranks);
   if (seen.size() < 2 || world <= static_cast<int>(seen.size()) || 2 * seen.size() < static_cast<std::size_t>(world)) return std::nullopt;
@@ -86,16 +86,16 @@ std::optional<Facts> ranks_without_report(const Context& c, const Numbers&) {
 /// A watchdog's report of any rank.
 std::optional<Facts> collective_timed_out(const Context& c, const Numbers&) {
   if (c.reports.waited.empty()) return std::nullopt;
-  const io::Waited& one = c.reports.waited.front();
+  const Waited& one = c.reports.waited.front();
   std::set<int> ranks;
-  for (const io::Waited& w : c.reports.waited)
+  for (const Waited& w : c.reports.waited)
     if (w.rank >= 0) ranks.insert(w.rank);
   return Facts{cited(one.line), in_words(one), ranks.empty() ? "unknown" : listed(ranks)};
 }
 
 /// The collective that ran out of time moves next to nothing: a barrier, so it did not wait for the wire.
 std::optional<Facts> tiny_collective_timed_out(const Context& c, const Numbers& n) {
-  for (const io::Waited& one : c.reports.waited)
+  for (const Waited& one : c.reports.waited)
     if (one.in >= 0 && static_cast<double>(one.in) <= n["elements"] && one.out <= one.in)
       return Facts{cited(one.line), fmt::format("{}", one.rank), in_words(one), fmt::format("{}", one.in)};
   return std::nullopt;
@@ -110,7 +110,7 @@ std::optional<Facts> ranks_behind(const Context& c, const Numbers&) {
   }
   if (most <= least) return std::nullopt;
   std::set<int> behind;
-  const io::LogLine* line = nullptr;
+  const LogLine* line = nullptr;
   for (const auto& [rank, one] : c.reports.progress)
     if (one.enqueued == least) {
       behind.insert(rank);
@@ -222,4 +222,4 @@ std::span<const Signal> rank_report_signals() {
   return all;
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

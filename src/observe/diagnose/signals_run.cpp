@@ -11,14 +11,14 @@
 #include <map>
 #include <set>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 namespace {
 
 /// Two ranks 0: every host ran a separate test.
 std::optional<Facts> second_rank_zero(const Context& c, const Numbers&) {
   std::map<int, std::set<std::string>> hosts;
-  for (const io::RankLine& one : c.info.rank_lines)
+  for (const RankLine& one : c.info.rank_lines)
     if (hosts[one.rank].insert(one.host).second && hosts[one.rank].size() == 2 && one.rank == 0) return Facts{cited(one.line)};
   return std::nullopt;
 }
@@ -27,7 +27,7 @@ std::optional<Facts> second_rank_zero(const Context& c, const Numbers&) {
 std::optional<Facts> ran_alone(const Context& c, const Numbers&) {
   if (c.curve.empty() || c.info.rank_lines.empty() || c.best_bus() > 0) return std::nullopt;
   std::size_t zeros = 0;
-  for (const io::RankLine& one : c.info.rank_lines) {
+  for (const RankLine& one : c.info.rank_lines) {
     if (one.rank != 0) return std::nullopt;
     ++zeros;
   }
@@ -51,22 +51,22 @@ std::optional<Facts> impossible_times(const Context& c, const Numbers&) {
 
 /// An engine repeats every minute that its workers do not answer: once is a long compilation or an idle engine, several times is a hang.
 std::optional<Facts> engine_waits_on(const Context& c, const Numbers& n) {
-  const io::Seen& seen = c.info.seen("engine_waits");
+  const Seen& seen = c.info.seen("engine_waits");
   if (seen.times < n["times"]) return std::nullopt;
   return Facts{cited(seen)};
 }
 
-double usual(std::span<const io::StepTime> steps) {
+double usual(std::span<const StepTime> steps) {
   std::vector<double> times;
-  for (const io::StepTime& one : steps) times.push_back(one.seconds);
-  return io::lower_median(times);
+  for (const StepTime& one : steps) times.push_back(one.seconds);
+  return lower_median(times);
 }
 
 /// The last third of the steps against the first, without those that warm up or compile.
 std::optional<Facts> steps_slow_down(const Context& c, const Numbers& n) {
   const auto warm = static_cast<std::size_t>(n["warm"]), least = static_cast<std::size_t>(n["steps"]);
   if (c.steps.size() < warm + least) return std::nullopt;
-  const std::span<const io::StepTime> steps = std::span{c.steps}.subspan(warm);
+  const std::span<const StepTime> steps = std::span{c.steps}.subspan(warm);
   const std::size_t third = steps.size() / 3;
   const auto last = steps.last(third);
   const double before = usual(steps.first(third)), after = usual(last);
@@ -78,9 +78,9 @@ std::optional<Facts> steps_slow_down(const Context& c, const Numbers& n) {
 std::optional<Facts> steps_stall(const Context& c, const Numbers& n) {
   const auto warm = static_cast<std::size_t>(n["warm"]), least = static_cast<std::size_t>(n["steps"]);
   if (c.steps.size() < warm + least) return std::nullopt;
-  const std::span<const io::StepTime> steps = std::span{c.steps}.subspan(warm);
+  const std::span<const StepTime> steps = std::span{c.steps}.subspan(warm);
   const double most_take = usual(steps);
-  const auto stalls = [&](const io::StepTime& one) { return one.seconds > n["ratio"] * most_take; };
+  const auto stalls = [&](const StepTime& one) { return one.seconds > n["ratio"] * most_take; };
   const auto times = std::count_if(steps.begin(), steps.end(), stalls);
   if (times < 2) return std::nullopt;
   const auto first = std::find_if(steps.begin(), steps.end(), stalls);
@@ -90,7 +90,7 @@ std::optional<Facts> steps_stall(const Context& c, const Numbers& n) {
 }  // namespace
 
 std::span<const Signal> run_signals() {
-  using io::QuantityKind::count;
+  using QuantityKind::count;
   static const std::vector<Signal> all{
       {"second_rank_zero", second_rank_zero, {"line"}},
       {"ran_alone", ran_alone, {"line", "why"}},
@@ -104,4 +104,4 @@ std::span<const Signal> run_signals() {
   return all;
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

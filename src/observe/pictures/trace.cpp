@@ -14,7 +14,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -22,7 +22,7 @@ constexpr std::string_view ink = "#1b2733", pale = "#e6ebf0", computing = "#6b7f
 /// Colours for the kinds of groups, in their order; colour-blind readers can tell them apart.
 constexpr std::array<std::string_view, laid::kind_names.size()> colours{"#9a8fb8", "#e69f00", "#0072b2", "#009e73", "#cc79a7", "#56b4e9"};
 
-[[nodiscard]] std::string time_of(double seconds) { return time_text(Time::from_value(seconds)); }
+[[nodiscard]] std::string seconds_text(double seconds) { return time_text(Time::from_value(seconds)); }
 
 /// From white to dark red.
 [[nodiscard]] std::string heat(double share) {
@@ -109,7 +109,7 @@ std::string waits_svg(const std::vector<int>& ranks, const std::vector<Waiting>&
       if (!(seconds > 0)) continue;
       svg.box(left + cell * static_cast<double>(column), y, cell, cell, heat(seconds / largest), pale, 0);
       if (cell >= 52)
-        svg.text(left + cell * (static_cast<double>(column) + 0.5), y + cell / 2 + 4, time_of(seconds), 11, Svg::Anchor::middle, false,
+        svg.text(left + cell * (static_cast<double>(column) + 0.5), y + cell / 2 + 4, seconds_text(seconds), 11, Svg::Anchor::middle, false,
                  cell - 4, 2 * seconds > largest ? "#ffffff" : ink);
     }
   }
@@ -117,7 +117,7 @@ std::string waits_svg(const std::vector<int>& ranks, const std::vector<Waiting>&
   for (int i = 0; i <= steps; ++i) {
     const double share = static_cast<double>(i) / steps, y = top + 30.0 * i;
     svg.box(left + side + 30, y, 24, 24, heat(share), "#b7c2cd", 0);
-    svg.text(left + side + 62, y + 16, time_of(largest * share), 12);
+    svg.text(left + side + 62, y + 16, seconds_text(largest * share), 12);
   }
   if (bin > 1) svg.text(left + side + 30, top + 30.0 * (steps + 1) + 20, fmt::format("{} ranks a cell", bin), 12);
   return svg.document(left + side + right, top + side + bottom, "who waits for whom");
@@ -130,7 +130,7 @@ std::string timeline_svg(const laid::Job& job, std::int64_t from, std::int64_t t
   to = std::max(to, from + 1);
   std::vector<Slices> kernels(job.ranks.size(), Slices(from, to, slices)), calls = kernels;
   for (std::size_t r = 0; r < job.ranks.size(); r += every)
-    for (const io::Span& span : job.ranks[r].compute)
+    for (const Span& span : job.ranks[r].compute)
       kernels[r].add(job.clocks[r].common(span.from), job.clocks[r].common(span.to), as_kernel);
   std::array<bool, laid::kind_names.size()> seen{};
   for (const laid::Call& call : job.calls)
@@ -162,7 +162,7 @@ std::string timeline_svg(const laid::Job& job, std::int64_t from, std::int64_t t
   for (int i = 0; i <= ticks; ++i) {
     const double x = left + chart * i / ticks, nanoseconds = 1e9;
     svg.line(x, y, x, y + 6, "#555555", 1);
-    svg.text(x, y + 20, time_of(static_cast<double>(to - from) / nanoseconds * i / ticks), 11, Svg::Anchor::middle);
+    svg.text(x, y + 20, seconds_text(static_cast<double>(to - from) / nanoseconds * i / ticks), 11, Svg::Anchor::middle);
   }
   double x = left;
   const auto legend = [&](std::string_view words, std::string_view colour) {
@@ -178,4 +178,4 @@ std::string timeline_svg(const laid::Job& job, std::int64_t from, std::int64_t t
   return svg.document(left + chart + right, y + bottom, title);
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 /// A cell for each pair of ranks, darker the longer one waited for the other.
 struct Waiting {
@@ -20,4 +20,4 @@ struct Waiting {
 /// One row a rank: kernels above, communication below, by the kind of its group, and waiting in it. \param from, to ns on the common clock
 [[nodiscard]] std::string timeline_svg(const laid::Job& job, std::int64_t from, std::int64_t to, std::string_view title);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -15,7 +15,7 @@
 #include <array>
 #include <cmath>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -65,4 +65,4 @@ std::vector<StepTime> read_step_times(const std::filesystem::path& file) {
   return *std::max_element(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

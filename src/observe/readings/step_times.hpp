@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 /// One line about a step; of lines about rates, the time of one sample or iteration.
 struct StepTime {
@@ -18,4 +18,4 @@ struct StepTime {
 /// Those of the form that most lines have, in their order, at most the first 65536. \throws SpecError
 [[nodiscard]] std::vector<StepTime> read_step_times(const std::filesystem::path& file);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

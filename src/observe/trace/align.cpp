@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost::laid::parts {
+namespace fabricost::observe::laid::parts {
 
 namespace {
 
@@ -42,7 +42,7 @@ class Aligner {
   explicit Aligner(Job& job) : job_(job), of_(job.ranks.size()), set_(job.ranks.size(), 0) {
     constexpr std::size_t enough = 512;  // calls of a rank, spread over its trace
     for (const Call& call : job.calls)
-      if (call.parts.size() > 1 && call.timing == io::Timing::placed && ends_together(call.moves))
+      if (call.parts.size() > 1 && call.timing == Timing::placed && ends_together(call.moves))
         for (const Part& part : call.parts) of_[static_cast<std::size_t>(part.trace)].push_back(&call);
     for (std::vector<const Call*>& calls : of_) {
       if (calls.size() <= enough) continue;
@@ -84,7 +84,7 @@ class Aligner {
           others.push_back(job_.clocks[at].common(part.to));
       }
       if (others.empty()) continue;
-      out.push_back({own, own - io::upper_median(others)});
+      out.push_back({own, own - upper_median(others)});
     }
     return out;
   }
@@ -123,15 +123,15 @@ class Aligner {
       if (call.parts.size() < 2) continue;
       const auto [low, high] =
           std::minmax_element(call.parts.begin(), call.parts.end(), [](const Part& a, const Part& b) { return a.to < b.to; });
-      if (call.timing == io::Timing::length) {
+      if (call.timing == Timing::length) {
         const std::int64_t end = high->to;
         for (Part& part : call.parts) part = moved_to_end(part, end);
       }
-      if (call.timing != io::Timing::placed || !ends_together(call.moves)) continue;
+      if (call.timing != Timing::placed || !ends_together(call.moves)) continue;
       apart.push_back(high->to - low->to);
     }
     if (apart.empty()) return;
-    job_.clock_doubt = static_cast<double>(io::upper_median(apart));
+    job_.clock_doubt = static_cast<double>(upper_median(apart));
   }
 
   Job& job_;
@@ -143,4 +143,4 @@ class Aligner {
 
 void align(Job& job) { Aligner(job).run(); }
 
-}  // namespace fabricost::laid::parts
+}  // namespace fabricost::observe::laid::parts

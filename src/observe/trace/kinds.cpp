@@ -14,7 +14,7 @@
 #include <set>
 #include <utility>
 
-namespace fabricost::laid::parts {
+namespace fabricost::observe::laid::parts {
 
 namespace {
 
@@ -45,8 +45,8 @@ constexpr std::array<Word, 17> words{{{"pipeline", Kind::pipeline},
   std::set<std::string, std::less<>> said;
   std::string word;
   for (const char c : text) {
-    const bool letter = io::is_letter(c);
-    if (letter) word += io::lower(c);
+    const bool letter = is_letter(c);
+    if (letter) word += lower(c);
     if (!letter && !word.empty()) said.insert(std::exchange(word, {}));
   }
   if (!word.empty()) said.insert(word);
@@ -87,7 +87,7 @@ void tell_kinds(Job& job, int gpus_per_node) {
   std::vector<Traffic> traffic(job.groups.size());
   for (const Call& call : job.calls) {
     Traffic& t = traffic[call.group];
-    using enum io::Moves;
+    using enum Moves;
     if (call.moves == send_recv) ++t.pairs;
     if (call.moves == all_to_all || call.moves == moe_dispatch || call.moves == moe_combine || call.moves == moe_layout) ++t.exchanges;
     if (call.moves == all_reduce || call.moves == reduce_scatter || call.moves == reduce) ++t.reductions;
@@ -99,7 +99,7 @@ void tell_kinds(Job& job, int gpus_per_node) {
     }
   }
   int world = 0;
-  for (const io::RankTrace& trace : job.ranks) world = std::max(world, trace.world);
+  for (const RankTrace& trace : job.ranks) world = std::max(world, trace.world);
   for (std::size_t g = 0; g < job.groups.size(); ++g) {
     Group& group = job.groups[g];
     group.kind = by_words(group.said.words);
@@ -107,4 +107,4 @@ void tell_kinds(Job& job, int gpus_per_node) {
   }
 }
 
-}  // namespace fabricost::laid::parts
+}  // namespace fabricost::observe::laid::parts

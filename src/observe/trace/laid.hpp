@@ -20,23 +20,23 @@
 #include <string>
 #include <vector>
 
-namespace fabricost::laid {
+namespace fabricost::observe::laid {
 
 enum class Kind : unsigned char { unknown, tensor, pipeline, data, expert, context };
 inline constexpr std::array<std::string_view, 6> kind_names{"unknown", "tensor", "pipeline", "data", "expert", "context"};
 [[nodiscard]] constexpr std::string_view name(Kind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
 
 /// Whether all ranks leave such a call together, whenever they came. A root, or a sender, may be done long before the others.
-[[nodiscard]] constexpr bool ends_together(io::Moves moves) {
-  return moves == io::Moves::all_reduce || moves == io::Moves::all_gather || moves == io::Moves::reduce_scatter ||
-         moves == io::Moves::all_to_all || moves == io::Moves::barrier;
+[[nodiscard]] constexpr bool ends_together(Moves moves) {
+  return moves == Moves::all_reduce || moves == Moves::all_gather || moves == Moves::reduce_scatter ||
+         moves == Moves::all_to_all || moves == Moves::barrier;
 }
 
 /// The element type of that name, else of that width, as reductions are priced.
-[[nodiscard]] DataType data_type_of(const io::TracedType& type);
+[[nodiscard]] DataType data_type_of(const TracedType& type);
 
 struct Group {
-  io::TracedGroup said;
+  TracedGroup said;
   Kind kind = Kind::unknown;
   std::vector<int> seen{};  ///< ranks whose traces show it
   std::size_t calls = 0;
@@ -48,17 +48,17 @@ struct Part {
   int stream = 0;
   std::int64_t launched = -1;  ///< as TracedCall
   std::int64_t from = 0, to = 0;
-  io::Span own{};            ///< the same on the rank's own clock
+  Span own{};            ///< the same on the rank's own clock
   std::int64_t exposed = 0;  ///< ns
 };
 
 struct Call {
   std::uint32_t group = 0;
-  io::Moves moves = io::Moves::unknown;
-  io::TracedType type;
+  Moves moves = Moves::unknown;
+  TracedType type;
   double bytes = -1;
   int messages = 1, repeats = 1;
-  io::Timing timing = io::Timing::placed;
+  Timing timing = Timing::placed;
   bool whole = false;  ///< all ranks of its group are seen, or their waiting is not in its time
   std::vector<Part> parts;
   int last = -1;  ///< trace of the rank that came last; -1: not known
@@ -89,7 +89,7 @@ struct Spent {
 };
 
 struct Job {
-  std::vector<io::RankTrace> ranks;  ///< by rank
+  std::vector<RankTrace> ranks;  ///< by rank
   std::vector<Clock> clocks;         ///< of each of them
   double clock_doubt = 0;            ///< ns: how far ends of collectives still lie apart, the median
   std::vector<Group> groups;
@@ -100,7 +100,7 @@ struct Job {
 };
 
 /// \param gpus_per_node 0: not known
-[[nodiscard]] Job lay_out(std::vector<io::RankTrace> traces, int gpus_per_node);
+[[nodiscard]] Job lay_out(std::vector<RankTrace> traces, int gpus_per_node);
 
 /// Steps of the job.
 namespace parts {
@@ -108,7 +108,7 @@ namespace parts {
 void name_members(Job& job);
 void number_ranks(Job& job);
 /// Groups of all ranks, and for each its calls by trace: [group][trace] -> calls of that trace
-using CallsOf = std::vector<std::map<int, std::vector<const io::TracedCall*>>>;
+using CallsOf = std::vector<std::map<int, std::vector<const TracedCall*>>>;
 [[nodiscard]] CallsOf gather(Job& job);
 void match(Job& job, const CallsOf& calls);
 void align(Job& job);
@@ -116,4 +116,4 @@ void take_apart(Job& job);
 void tell_kinds(Job& job, int gpus_per_node);
 }  // namespace parts
 
-}  // namespace fabricost::laid
+}  // namespace fabricost::observe::laid

@@ -14,15 +14,15 @@
 #include <set>
 #include <utility>
 
-namespace fabricost::laid::parts {
+namespace fabricost::observe::laid::parts {
 
 namespace {
 
-using Calls = std::vector<const io::TracedCall*>;
+using Calls = std::vector<const TracedCall*>;
 
-[[nodiscard]] bool alike(const io::TracedCall& a, const io::TracedCall& b) {
+[[nodiscard]] bool alike(const TracedCall& a, const TracedCall& b) {
   if (a.moves != b.moves) return false;
-  return a.moves == io::Moves::all_to_all || a.moves >= io::Moves::moe_dispatch || a.bytes == b.bytes;  // uneven splits
+  return a.moves == Moves::all_to_all || a.moves >= Moves::moe_dispatch || a.bytes == b.bytes;  // uneven splits
 }
 
 /// The distances between the ends of two ranks' calls after a shift of one against the other.
@@ -38,14 +38,14 @@ struct Shifted {
   const std::ptrdiff_t to = std::min({std::ssize(a), std::ssize(b) - shift, from + enough});
   std::vector<std::int64_t> distances;
   for (std::ptrdiff_t i = from; i < to; ++i) {
-    const io::TracedCall &x = *a[static_cast<std::size_t>(i)], &y = *b[static_cast<std::size_t>(i + shift)];
+    const TracedCall &x = *a[static_cast<std::size_t>(i)], &y = *b[static_cast<std::size_t>(i + shift)];
     if (!alike(x, y)) return std::nullopt;
     distances.push_back(y.span.to - x.span.to);
   }
   if (distances.empty()) return std::nullopt;
-  const std::int64_t middle = io::upper_median(distances);
+  const std::int64_t middle = upper_median(distances);
   for (std::int64_t& one : distances) one = std::abs(one - middle);
-  return Shifted{shift, static_cast<double>(io::upper_median(distances)), std::abs(static_cast<double>(middle))};
+  return Shifted{shift, static_cast<double>(upper_median(distances)), std::abs(static_cast<double>(middle))};
 }
 
 /// The place in `b` of the call that `a` begins with, negative if b begins later; empty: nowhere. Of shifts that fit equally well, the
@@ -71,7 +71,7 @@ struct Shifted {
 
 [[nodiscard]] bool all_numbered(const Calls& calls) {
   std::set<std::int64_t> seen;
-  for (const io::TracedCall* one : calls)
+  for (const TracedCall* one : calls)
     if (one->sequence < 0 || !seen.insert(one->sequence).second) return false;
   return true;
 }
@@ -79,52 +79,52 @@ struct Shifted {
 }  // namespace
 
 void number_ranks(Job& job) {
-  std::vector<io::RankTrace>& all = job.ranks;
-  for (io::RankTrace& one : all) {  // onto the clock that their hosts share, unless one counts from elsewhere
+  std::vector<RankTrace>& all = job.ranks;
+  for (RankTrace& one : all) {  // onto the clock that their hosts share, unless one counts from elsewhere
     constexpr std::int64_t years = 100'000'000'000'000'000;
     const std::int64_t later = one.start - all.front().start;
     if (later > years || later < -years) continue;
-    const auto move = [&](io::Span& span) { span.from += later, span.to += later; };
-    for (io::TracedCall& call : one.calls) {
+    const auto move = [&](Span& span) { span.from += later, span.to += later; };
+    for (TracedCall& call : one.calls) {
       move(call.span);
       if (call.launched >= 0) call.launched += later;
     }
-    for (io::TracedKernel& kernel : one.kernels) {
+    for (TracedKernel& kernel : one.kernels) {
       move(kernel.span);
       if (kernel.launched >= 0) kernel.launched += later;
     }
-    for (std::vector<io::Span>* spans : {&one.compute, &one.busy}) std::for_each(spans->begin(), spans->end(), move);
+    for (std::vector<Span>* spans : {&one.compute, &one.busy}) std::for_each(spans->begin(), spans->end(), move);
     move(one.whole);
   }
   std::set<int> known;
-  for (const io::RankTrace& one : all)
+  for (const RankTrace& one : all)
     if (one.rank >= 0) known.insert(one.rank);
   int next = 0;
-  for (io::RankTrace& one : all) {
+  for (RankTrace& one : all) {
     if (one.rank >= 0) continue;
     while (known.contains(next)) ++next;
     known.insert(one.rank = next);
   }
-  std::stable_sort(all.begin(), all.end(), [](const io::RankTrace& a, const io::RankTrace& b) { return a.rank < b.rank; });
+  std::stable_sort(all.begin(), all.end(), [](const RankTrace& a, const RankTrace& b) { return a.rank < b.rank; });
   // several files of one rank are windows of its run
-  std::vector<io::RankTrace> out;
-  for (io::RankTrace& one : all) {
+  std::vector<RankTrace> out;
+  for (RankTrace& one : all) {
     if (out.empty() || out.back().rank != one.rank) {
       out.push_back(std::move(one));
       continue;
     }
-    io::RankTrace& into = out.back();
+    RankTrace& into = out.back();
     const auto first = static_cast<std::uint32_t>(into.groups.size());
     into.groups.insert(into.groups.end(), one.groups.begin(), one.groups.end());
-    for (io::TracedCall& call : one.calls) {
+    for (TracedCall& call : one.calls) {
       call.group += first;
       into.calls.push_back(call);
     }
     into.kernels.insert(into.kernels.end(), one.kernels.begin(), one.kernels.end());
     for (auto [to, from] : {std::pair{&into.compute, &one.compute}, {&into.busy, &one.busy}, {&into.steps, &one.steps}})
       to->insert(to->end(), from->begin(), from->end());
-    io::unite(into.compute);
-    io::unite(into.busy);
+    unite(into.compute);
+    unite(into.busy);
     into.whole = {std::min(into.whole.from, one.whole.from), std::max(into.whole.to, one.whole.to)};
     for (const auto& [reason, events] : one.skipped) into.skipped[reason] += events;
   }
@@ -132,15 +132,15 @@ void number_ranks(Job& job) {
 }
 
 CallsOf gather(Job& job) {
-  std::map<io::TracedGroup, std::uint32_t> places;
+  std::map<TracedGroup, std::uint32_t> places;
   CallsOf out;
   int index = 0;
-  for (io::RankTrace& trace : job.ranks) {
+  for (RankTrace& trace : job.ranks) {
     std::stable_sort(trace.calls.begin(), trace.calls.end(),
-                     [](const io::TracedCall& a, const io::TracedCall& b) { return a.span.from < b.span.from; });
+                     [](const TracedCall& a, const TracedCall& b) { return a.span.from < b.span.from; });
     std::vector<std::uint32_t> mine(trace.groups.size());
     for (std::size_t g = 0; g < trace.groups.size(); ++g) {
-      io::TracedGroup key = trace.groups[g];
+      TracedGroup key = trace.groups[g];
       if (!key.id.empty())
         key = {.name = {}, .words = {}, .ranks = {}, .id = key.id};
       else if (key.ranks.empty())
@@ -153,7 +153,7 @@ CallsOf gather(Job& job) {
       }
       mine[g] = at->second;
     }
-    for (const io::TracedCall& call : trace.calls) out[mine[call.group]][index].push_back(&call);
+    for (const TracedCall& call : trace.calls) out[mine[call.group]][index].push_back(&call);
     ++index;
   }
   return out;
@@ -167,7 +167,7 @@ namespace {
 struct Placed {
   std::map<std::int64_t, Call> calls;
 
-  void add(std::int64_t place, int trace, int rank, const io::TracedCall& one, std::uint32_t group) {
+  void add(std::int64_t place, int trace, int rank, const TracedCall& one, std::uint32_t group) {
     const auto [at, fresh] = calls.try_emplace(place);
     Call& call = at->second;
     if (fresh)
@@ -203,7 +203,7 @@ void place_by_order(Placed& placed, const std::map<int, Calls>& by_trace, const 
 void place_pairs(Placed& placed, const std::map<int, Calls>& by_trace, const Job& job, std::uint32_t group) {
   std::map<std::pair<int, int>, std::map<int, Calls>> pairs;
   for (const auto& [trace, calls] : by_trace)
-    for (const io::TracedCall* one : calls) {
+    for (const TracedCall* one : calls) {
       const int here = rank_of(job, trace);
       const auto key = one->peer < 0 ? std::pair{-1, here} : std::pair{std::min(here, one->peer), std::max(here, one->peer)};
       pairs[key][trace].push_back(one);
@@ -223,13 +223,13 @@ void match(Job& job, const CallsOf& all) {
     std::map<int, Calls> collectives, pairs;
     for (const auto& [trace, calls] : all[g]) {
       job.groups[g].seen.push_back(rank_of(job, trace));
-      for (const io::TracedCall* one : calls) (one->moves == io::Moves::send_recv ? pairs : collectives)[trace].push_back(one);
+      for (const TracedCall* one : calls) (one->moves == Moves::send_recv ? pairs : collectives)[trace].push_back(one);
     }
     Placed placed;
     if (!collectives.empty()) {
       if (std::all_of(collectives.begin(), collectives.end(), [](const auto& one) { return all_numbered(one.second); }))
         for (const auto& [trace, calls] : collectives)
-          for (const io::TracedCall* one : calls) placed.add(one->sequence, trace, rank_of(job, trace), *one, g);
+          for (const TracedCall* one : calls) placed.add(one->sequence, trace, rank_of(job, trace), *one, g);
       else
         place_by_order(placed, collectives, job, g);
     }
@@ -237,7 +237,7 @@ void match(Job& job, const CallsOf& all) {
     if (!pairs.empty()) place_pairs(paired, pairs, job, g);
     for (std::map<std::int64_t, Call>* calls : {&placed.calls, &paired.calls})
       for (auto& [place, call] : *calls) {
-        const auto members = static_cast<std::size_t>(call.moves == io::Moves::send_recv ? 2 : job.groups[g].said.size);
+        const auto members = static_cast<std::size_t>(call.moves == Moves::send_recv ? 2 : job.groups[g].said.size);
         call.whole = call.whole || (members > 0 && call.parts.size() == members);
         job.groups[g].calls += static_cast<std::size_t>(call.repeats);
         job.calls.push_back(std::move(call));
@@ -245,4 +245,4 @@ void match(Job& job, const CallsOf& all) {
   }
 }
 
-}  // namespace fabricost::laid::parts
+}  // namespace fabricost::observe::laid::parts

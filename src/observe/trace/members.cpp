@@ -10,7 +10,7 @@
 #include <set>
 #include <utility>
 
-namespace fabricost::laid::parts {
+namespace fabricost::observe::laid::parts {
 
 namespace {
 
@@ -25,7 +25,7 @@ using KnownGroups = std::map<std::string, Known>;
 [[nodiscard]] KnownGroups known_groups(const Job& job) {
   KnownGroups out;
   for (std::size_t t = 0; t < job.ranks.size(); ++t)
-    for (const io::TracedGroup& group : job.ranks[t].groups) {
+    for (const TracedGroup& group : job.ranks[t].groups) {
       if (group.id.empty()) continue;
       Known& known = out[group.id];
       known.size = std::max(known.size, group.size);
@@ -50,11 +50,11 @@ using KnownGroups = std::map<std::string, Known>;
 /// Ranks that are numbered by a group, then those of the same process, then all others: group by group, those of one node first.
 void number_by_group(Job& job, const KnownGroups& all, const std::string& world) {
   std::set<int> taken;
-  for (const io::RankTrace& one : job.ranks)
+  for (const RankTrace& one : job.ranks)
     if (one.rank >= 0) taken.insert(one.rank);
   std::map<std::string, std::set<int>> of_process;
   for (const auto& [own, trace] : all.at(world).holder) {
-    io::RankTrace& one = job.ranks[trace];
+    RankTrace& one = job.ranks[trace];
     if (one.rank < 0 && taken.insert(own).second) one.rank = own;
     if (one.rank >= 0 && !one.process.empty()) of_process[one.process].insert(one.rank);
   }
@@ -68,7 +68,7 @@ void number_by_group(Job& job, const KnownGroups& all, const std::string& world)
   int next = 0;
   for (const Known* known : in_order)
     for (const auto& [own, trace] : known->holder) {
-      io::RankTrace& one = job.ranks[trace];
+      RankTrace& one = job.ranks[trace];
       if (one.rank >= 0) continue;
       const auto same = of_process.find(one.process);
       if (same != of_process.end() && same->second.size() == 1) {
@@ -79,8 +79,8 @@ void number_by_group(Job& job, const KnownGroups& all, const std::string& world)
       taken.insert(one.rank = next);
       if (!one.process.empty()) of_process[one.process].insert(one.rank);
     }
-  for (io::RankTrace& one : job.ranks)  // other files of ranks that have one
-    for (const io::TracedGroup& group : one.groups)
+  for (RankTrace& one : job.ranks)  // other files of ranks that have one
+    for (const TracedGroup& group : one.groups)
       if (one.rank < 0 && group.own >= 0 && !group.id.empty()) one.rank = job.ranks[all.at(group.id).holder.at(group.own)].rank;
 }
 
@@ -107,8 +107,8 @@ void name_members(Job& job) {
   const std::string* const world = numbering(all);
   if (world != nullptr) {
     number_by_group(job, all, *world);
-    for (io::RankTrace& trace : job.ranks)
-      for (io::TracedGroup& group : trace.groups) {
+    for (RankTrace& trace : job.ranks)
+      for (TracedGroup& group : trace.groups) {
         if (group.id.empty()) continue;
         const Known& known = all.at(group.id);
         group.size = known.size;
@@ -116,15 +116,15 @@ void name_members(Job& job) {
         if (group.id == *world) trace.world = std::max(trace.world, known.size);
       }
   }
-  for (io::RankTrace& trace : job.ranks)
-    for (io::TracedCall& call : trace.calls) {
+  for (RankTrace& trace : job.ranks)
+    for (TracedCall& call : trace.calls) {
       if (const std::string& id = trace.groups[call.group].id; !id.empty() && call.peer >= 0) {
         const auto& holder = all.at(id).holder;
         const auto peer = holder.find(call.peer);
         call.peer = peer == holder.end() ? -1 : job.ranks[peer->second].rank;
       }
       if (!std::exchange(call.of_one_rank, false) || call.bytes < 0) continue;
-      using enum io::Moves;
+      using enum Moves;
       const int size = trace.groups[call.group].size;
       if (call.moves != all_gather && call.moves != reduce_scatter && call.moves != all_to_all && call.moves != gather &&
           call.moves != scatter)
@@ -133,4 +133,4 @@ void name_members(Job& job) {
     }
 }
 
-}  // namespace fabricost::laid::parts
+}  // namespace fabricost::observe::laid::parts

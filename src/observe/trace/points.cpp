@@ -16,16 +16,16 @@
 #include <set>
 #include <tuple>
 
-namespace fabricost::laid {
+namespace fabricost::observe::laid {
 
 namespace {
 
-using Key = std::tuple<std::uint32_t, io::Moves, double, std::string_view>;
+using Key = std::tuple<std::uint32_t, Moves, double, std::string_view>;
 
 /// Why a call is no point; nullptr: it is one.
 [[nodiscard]] const char* why_no_point(const Job& job, const Call& call) {
-  if (!io::collective_of(call.moves) || !(call.bytes > 0)) return "collectives of a trace without an operation that is priced, or a size";
-  if (call.timing == io::Timing::none) return "collectives of a trace without a time";
+  if (!collective_of(call.moves) || !(call.bytes > 0)) return "collectives of a trace without an operation that is priced, or a size";
+  if (call.timing == Timing::none) return "collectives of a trace without a time";
   if (!call.whole) return "collectives of which not all ranks are traced: their times contain waiting";
   if (!ends_together(call.moves)) return "calls whose ranks do not end together: when all had come, does not tell how long they took";
   if (job.groups[call.group].said.size < 2 || call.wire() <= 0) return "collectives of one rank, or of no time";
@@ -53,19 +53,19 @@ using Key = std::tuple<std::uint32_t, io::Moves, double, std::string_view>;
   std::vector<std::int64_t> wires;
   for (const Call* one : calls) wires.push_back(one->wire());
   constexpr double ns = 1e9;
-  return static_cast<double>(io::upper_median(wires)) / ns;
+  return static_cast<double>(upper_median(wires)) / ns;
 }
 
 }  // namespace
 
 Points points_of(const std::vector<std::filesystem::path>& files, const PointSource& otherwise) {
   if (otherwise.system.empty())
-    throw io::fault_of_file(files.front().string(), "a trace does not say which machine it is of",
+    throw fault_of_file(files.front().string(), "a trace does not say which machine it is of",
                             "add <system=NAME> (`fabricost systems` lists them)");
-  const int gpus_per_node = io::NodeSizes().of(otherwise.system);
+  const int gpus_per_node = NodeSizes().of(otherwise.system);
   Points out;
   if (gpus_per_node == 0) return out.skip("traces of a machine that is not known"), out;
-  io::Traces traces = io::read_traces(files);
+  Traces traces = read_traces(files);
   const std::string library = traces.ranks.empty() ? "" : traces.ranks.front().library;
   const Job job = lay_out(std::move(traces.ranks), gpus_per_node);
   std::map<Key, std::vector<const Call*>> alike;
@@ -86,7 +86,7 @@ Points points_of(const std::vector<std::filesystem::path>& files, const PointSou
     point.system = otherwise.system;
     point.nodes = nodes;
     point.gpus_per_node = each;
-    point.collective = *io::collective_of(first.moves);
+    point.collective = *collective_of(first.moves);
     point.dtype = data_type_of(first.type);
     point.bytes = first.bytes;
     point.repeats = static_cast<int>(calls.size());
@@ -99,6 +99,6 @@ Points points_of(const std::vector<std::filesystem::path>& files, const PointSou
   return out;
 }
 
-bool is_trace(const std::filesystem::path& file) { return io::is_trace(file); }
+bool is_trace(const std::filesystem::path& file) { return observe::is_trace(file); }
 
-}  // namespace fabricost::laid
+}  // namespace fabricost::observe::laid

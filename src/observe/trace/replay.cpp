@@ -22,7 +22,7 @@
 #include <limits>
 #include <unordered_map>
 
-namespace fabricost::laid {
+namespace fabricost::observe::laid {
 
 namespace {
 
@@ -56,7 +56,7 @@ struct Stream {
 };
 
 [[nodiscard]] bool reduces_gradients(const Job& job, const Call& call) {
-  using enum io::Moves;
+  using enum Moves;
   return job.groups[call.group].kind == Kind::data && (call.moves == all_reduce || call.moves == reduce_scatter || call.moves == reduce);
 }
 
@@ -94,7 +94,7 @@ struct Shortened {
     }
     before = &call;
     if (one.to <= one.from || others.empty()) continue;
-    const double usual = static_cast<double>(std::max<std::int64_t>(0, io::upper_median(others)));
+    const double usual = static_cast<double>(std::max<std::int64_t>(0, upper_median(others)));
     one.by = std::min(1.0, usual / static_cast<double>(one.to - one.from));
     out.push_back(one);
   }
@@ -133,7 +133,7 @@ class Player {
     for (std::size_t r = 0; r < job_.ranks.size(); ++r) {
       const Clock& clock = job_.clocks[r];
       for (std::size_t k = 0; k < job_.ranks[r].kernels.size(); ++k) {
-        const io::TracedKernel& kernel = job_.ranks[r].kernels[k];
+        const TracedKernel& kernel = job_.ranks[r].kernels[k];
         const std::int64_t from = clock.common(kernel.span.from);
         ops_.push_back({.from = from,
                         .to = from + kernel.span.length(),
@@ -264,7 +264,7 @@ class Player {
       const Op* op = &at(now);
       if (op->computes()) {
         const auto& kernel = job_.ranks[static_cast<std::size_t>(op->trace)].kernels[static_cast<std::size_t>(op->kernel)];
-        add(std::string{io::work_names[static_cast<std::size_t>(kernel.work)]}, end - op->start);
+        add(std::string{work_names[static_cast<std::size_t>(kernel.work)]}, end - op->start);
       } else {
         const Call& call = call_of(*op);
         const Going& going = going_of(*op);
@@ -286,16 +286,16 @@ class Player {
     out.groups = job_.groups;
     out.calls = job_.calls;
     out.clocks.assign(job_.ranks.size(), {});
-    for (const io::RankTrace& one : job_.ranks) {
-      io::RankTrace& mine = out.ranks.emplace_back();
+    for (const RankTrace& one : job_.ranks) {
+      RankTrace& mine = out.ranks.emplace_back();
       mine.file = one.file, mine.rank = one.rank, mine.world = one.world, mine.steps = one.steps;
     }
     std::vector<char> any(out.ranks.size(), 0);
     for (const Op& op : ops_) {
       const auto rank = static_cast<std::size_t>(op.trace);
-      const io::Span span{std::llround(op.start), std::llround(end_of(op))};
-      io::RankTrace& trace = out.ranks[rank];
-      trace.whole = any[rank] != 0 ? io::Span{std::min(trace.whole.from, span.from), std::max(trace.whole.to, span.to)} : span;
+      const Span span{std::llround(op.start), std::llround(end_of(op))};
+      RankTrace& trace = out.ranks[rank];
+      trace.whole = any[rank] != 0 ? Span{std::min(trace.whole.from, span.from), std::max(trace.whole.to, span.to)} : span;
       any[rank] = 1;
       if (op.computes()) {
         trace.busy.push_back(span);
@@ -307,9 +307,9 @@ class Player {
       part.from = span.from, part.to = span.to, part.own = span;
       call.last_end = call.last_start = 0;
     }
-    for (io::RankTrace& trace : out.ranks) {
-      io::unite(trace.compute);
-      io::unite(trace.busy);
+    for (RankTrace& trace : out.ranks) {
+      unite(trace.compute);
+      unite(trace.busy);
     }
     parts::take_apart(out);
     return out;
@@ -342,4 +342,4 @@ int straggler_of(const Job& job) {
 
 Replay replay(const Job& job, const Elsewhere& there, Without without) { return Player(job, there, without).run(); }
 
-}  // namespace fabricost::laid
+}  // namespace fabricost::observe::laid

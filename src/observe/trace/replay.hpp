@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost::laid {
+namespace fabricost::observe::laid {
 
 /// A call as it is carried there, ns.
 struct Carried {
@@ -19,7 +19,7 @@ struct Carried {
 
 /// The times of kernels and calls on the other machine.
 struct Elsewhere {
-  std::function<double(io::Work work, double ns)> kernel;
+  std::function<double(Work work, double ns)> kernel;
   std::function<Carried(const Call& call)> call;
 };
 
@@ -37,4 +37,4 @@ struct Replay {
 /// The rank that others wait for longest, a place in job.ranks; -1: none does.
 [[nodiscard]] int straggler_of(const Job& job);
 
-}  // namespace fabricost::laid
+}  // namespace fabricost::observe::laid

@@ -7,28 +7,28 @@
 #include <algorithm>
 #include <utility>
 
-namespace fabricost::laid {
+namespace fabricost::observe::laid {
 
 namespace {
 
 /// Time of [from, to] that no span covers. \param spans apart and ascending
-[[nodiscard]] std::int64_t uncovered(const std::vector<io::Span>& spans, std::int64_t from, std::int64_t to) {
+[[nodiscard]] std::int64_t uncovered(const std::vector<Span>& spans, std::int64_t from, std::int64_t to) {
   if (to <= from) return 0;
   std::int64_t out = to - from;
-  auto at = std::upper_bound(spans.begin(), spans.end(), from, [](std::int64_t time, const io::Span& one) { return time < one.to; });
+  auto at = std::upper_bound(spans.begin(), spans.end(), from, [](std::int64_t time, const Span& one) { return time < one.to; });
   for (; at != spans.end() && at->from < to; ++at) out -= std::min(at->to, to) - std::max(at->from, from);
   return out;
 }
 
-[[nodiscard]] std::int64_t total(const std::vector<io::Span>& spans) {
+[[nodiscard]] std::int64_t total(const std::vector<Span>& spans) {
   std::int64_t out = 0;
-  for (const io::Span& one : spans) out += one.length();
+  for (const Span& one : spans) out += one.length();
   return out;
 }
 
 }  // namespace
 
-DataType data_type_of(const io::TracedType& type) {
+DataType data_type_of(const TracedType& type) {
   if (const auto named = parse_data_type(type.name)) return *named;
   switch (type.width) {
     case 1: return DataType::int8;
@@ -49,9 +49,9 @@ void parts::take_apart(Job& job) {
         call.last = part.trace;
       }
     }
-    if (call.parts.size() < 2 || call.timing == io::Timing::none) call.last = -1;
+    if (call.parts.size() < 2 || call.timing == Timing::none) call.last = -1;
     for (Part& part : call.parts) {
-      const std::vector<io::Span>& compute = job.ranks[static_cast<std::size_t>(part.trace)].compute;
+      const std::vector<Span>& compute = job.ranks[static_cast<std::size_t>(part.trace)].compute;
       part.exposed = uncovered(compute, part.own.from, part.own.to);
     }
   }
@@ -60,7 +60,7 @@ void parts::take_apart(Job& job) {
   for (const Call& call : job.calls)
     for (const Part& part : call.parts) of[static_cast<std::size_t>(part.trace)].emplace_back(&part, &call);
   for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) {
-    const io::RankTrace& trace = job.ranks[rank];
+    const RankTrace& trace = job.ranks[rank];
     if (!trace.shows_compute) {
       job.spent.emplace_back();
       continue;
@@ -68,7 +68,7 @@ void parts::take_apart(Job& job) {
     Spent spent{.window = trace.whole.length(), .compute = total(trace.compute)};
     auto& mine = of[rank];
     std::sort(mine.begin(), mine.end(), [](const auto& a, const auto& b) { return a.first->own.from < b.first->own.from; });
-    std::vector<io::Span> all = trace.busy;
+    std::vector<Span> all = trace.busy;
     std::int64_t done = trace.whole.from, shown = 0;
     for (const auto& [part, call] : mine) {
       all.push_back(part->own);
@@ -77,23 +77,23 @@ void parts::take_apart(Job& job) {
       const std::int64_t ready = call->parts.size() > 1 ? std::clamp(others, from, std::max(from, part->own.to)) : from;
       const std::int64_t waiting = uncovered(trace.compute, from, ready), moving = uncovered(trace.compute, ready, part->own.to);
       const Kind kind = job.groups[call->group].kind;
-      (kind == Kind::pipeline && call->moves == io::Moves::send_recv ? spent.bubble : spent.waiting) += waiting;
+      (kind == Kind::pipeline && call->moves == Moves::send_recv ? spent.bubble : spent.waiting) += waiting;
       spent.exposed[static_cast<std::size_t>(kind)] += moving;
       shown += waiting + moving;
       done = std::max(done, part->own.to);
     }
-    io::unite(all);
+    unite(all);
     const std::int64_t used = total(all);
     spent.copies = std::max<std::int64_t>(0, used - spent.compute - shown);
     spent.idle = std::max<std::int64_t>(0, spent.window - used);
     job.spent.push_back(spent);
   }
   std::size_t steps = 0;
-  for (const io::RankTrace& trace : job.ranks) steps = std::max(steps, trace.steps.size());
+  for (const RankTrace& trace : job.ranks) steps = std::max(steps, trace.steps.size());
   job.steps = static_cast<int>(std::min<std::size_t>(steps, 1'000'000));
 }
 
-Job lay_out(std::vector<io::RankTrace> traces, int gpus_per_node) {
+Job lay_out(std::vector<RankTrace> traces, int gpus_per_node) {
   Job job;
   job.ranks = std::move(traces);
   parts::name_members(job);
@@ -102,7 +102,7 @@ Job lay_out(std::vector<io::RankTrace> traces, int gpus_per_node) {
   parts::align(job);
   parts::tell_kinds(job, gpus_per_node);
   parts::take_apart(job);
-  for (io::RankTrace& trace : job.ranks) {
+  for (RankTrace& trace : job.ranks) {
     for (const auto& [reason, events] : trace.skipped) job.skipped[reason] += events;
     trace.calls.clear();
     trace.calls.shrink_to_fit();
@@ -110,4 +110,4 @@ Job lay_out(std::vector<io::RankTrace> traces, int gpus_per_node) {
   return job;
 }
 
-}  // namespace fabricost::laid
+}  // namespace fabricost::observe::laid

@@ -18,7 +18,7 @@
 #include <array>
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace {
 
 /// A precision of either job. \throws Refusal
@@ -171,8 +171,8 @@ void add_verdict(CompareAnswer& out) {
 
 [[nodiscard]] std::string serving_title(const CompareRequest& r, const ServeRequest& s, const std::string& model) {
   std::string out = fmt::format("Serving {} on {} GPUs: prompts of {} and answers of {}", model, *r.gpus, s.isl, counted(s.osl, "token"));
-  if (s.ttft) out += ", first token within " + io::short_time_text(s.ttft->value());
-  if (s.tpot) out += ", each further one within " + io::short_time_text(s.tpot->value());
+  if (s.ttft) out += ", first token within " + short_time_text(s.ttft->value());
+  if (s.tpot) out += ", each further one within " + short_time_text(s.tpot->value());
   return out;
 }
 
@@ -237,4 +237,4 @@ CompareAnswer answer(const CompareRequest& request) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

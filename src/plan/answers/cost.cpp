@@ -13,7 +13,7 @@
 
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace {
 
 constexpr Time a_year = units::h(hours_of_a_year);
@@ -41,7 +41,7 @@ void find_rate(Bill& out, const CostRequest& r, const Model& model) {
   if (r.step) {
     const double tokens = *r.global_batch * sequence;
     out.tokens_per_second = tokens / r.step->value();
-    out.rate_source = fmt::format("{:.4g} M tokens a step of {}", tokens / 1e6, io::duration_text(r.step->value()));
+    out.rate_source = fmt::format("{:.4g} M tokens a step of {}", tokens / 1e6, duration_text(r.step->value()));
   } else if (r.tokens_per_second_per_gpu) {
     out.tokens_per_second = out.gpus * *r.tokens_per_second_per_gpu;
     out.rate_source = "as given";
@@ -191,4 +191,4 @@ CostAnswer answer(const CostRequest& request) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

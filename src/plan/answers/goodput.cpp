@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace {
 
 /// The job, and how its failure rate was derived.
@@ -247,4 +247,4 @@ GoodputAnswer answer(const GoodputRequest& request) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

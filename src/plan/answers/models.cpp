@@ -6,7 +6,7 @@
 #include <fabricost/plan/model/flops.hpp>
 #include <fabricost/plan/specs/load_model.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace {
 
 /// Parameters of the matrices of one layer, without norms.
@@ -58,4 +58,4 @@ std::variant<std::vector<ListedModel>, ModelAnswer> answer(const ModelsRequest& 
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

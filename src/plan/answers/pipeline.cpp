@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace {
 
 /// The request with defaults filled in.
@@ -66,4 +66,4 @@ PipelineAnswer answer(const PipelineRequest& request) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

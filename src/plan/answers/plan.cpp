@@ -18,7 +18,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace {
 
 void choose_routing(const Routing& routing, Stack& out) {
@@ -322,4 +322,4 @@ PlanAnswer answer(const PlanRequest& request) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -22,7 +22,7 @@
 #include <cmath>
 #include <memory>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace {
 
 using Ends = std::pair<double, double>;
@@ -97,7 +97,7 @@ void add_delivery(ProjectedRun& out, const System& system, const Prices& prices,
   const double kept = 1 - (g.stall + g.recovery).value() / (day_seconds * r.use);
   if (!(kept > 0))
     throw Refusal(fmt::format("<use>: {:.4g} of a day is no longer than stopping and starting again takes, {}", r.use,
-                              io::duration_text(g.stall + g.recovery)));
+                              duration_text(g.stall + g.recovery)));
   return kept;
 }
 
@@ -411,4 +411,4 @@ ProjectAnswer answer(const ProjectRequest& request) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

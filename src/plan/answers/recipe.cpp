@@ -23,7 +23,7 @@
 #include <string>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace {
 
 using enum Generation;
@@ -116,4 +116,4 @@ void check_recipe(const PlanRequest& r, const TrainingQuestion& q, const System&
                               q.model.name));
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

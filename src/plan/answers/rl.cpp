@@ -9,7 +9,7 @@
 #include <fabricost/plan/specs/rl.hpp>
 
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace {
 
 [[nodiscard]] TrainingQuestion update_of(const RlRequest& r, const System& system) {
@@ -126,4 +126,4 @@ RlAnswer answer(const RlRequest& r) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

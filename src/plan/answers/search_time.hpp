@@ -6,10 +6,10 @@
 
 #include <chrono>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 [[nodiscard]] inline Time since(std::chrono::steady_clock::time_point start) {
   return units::s(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -16,7 +16,7 @@
 
 #include <utility>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace {
 
 [[nodiscard]] PlannedDeployment planned(const ServingQuestion& q, const System& system, const PricedServing& p) {
@@ -144,4 +144,4 @@ ServeAnswer answer(const ServeRequest& request) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -10,7 +10,7 @@
 
 #include "text/quantile.hpp"
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace {
 
 /// One rank's time: a distribution or measurements.
@@ -68,7 +68,7 @@ void refuse_contradictions(const StragglersRequest& r) {
   std::vector<SlowRank> out;
   if (t.ranks < 3) return out;
   std::vector<double> sorted = t.rank_means;
-  const double middle = io::upper_median(sorted);
+  const double middle = upper_median(sorted);
   for (std::size_t i = 0; i < t.rank_means.size(); ++i)
     if (t.rank_means[i] > slow_from * middle) out.push_back({t.rank_names[i], units::s(t.rank_means[i])});
   std::stable_sort(out.begin(), out.end(), [](const SlowRank& a, const SlowRank& b) { return a.mean > b.mean; });
@@ -129,4 +129,4 @@ StragglersAnswer answer(const StragglersRequest& r) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

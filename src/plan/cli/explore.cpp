@@ -165,20 +165,20 @@ void explored_text(Page& page, const ExploreAnswer& a) {
 [[nodiscard]] std::string csv_of(const ExploreAnswer& a) {
   const auto number = [](double x) { return fmt::format("{:.10g}", x); };
   std::string out = "number";
-  for (const ExploreAxis& axis : a.axes) out += "," + io::csv_quoted(axis.name);
-  for (const ExploreObjective& objective : a.objectives) out += "," + io::csv_quoted(objective.name);
+  for (const ExploreAxis& axis : a.axes) out += "," + csv_quoted(axis.name);
+  for (const ExploreObjective& objective : a.objectives) out += "," + csv_quoted(objective.name);
   out += ",low_seconds,high_seconds,meets,front,layout,binds,trouble\n";
   for (const ExplorePoint& point : a.points) {
     Cells cells{std::to_string(point.number)};
     for (const auto& [axis, value] : point.at) {
       const double* const plain = std::get_if<double>(&value);
-      cells.push_back(plain != nullptr ? number(*plain) : io::csv_quoted(std::get<std::string>(value)));
+      cells.push_back(plain != nullptr ? number(*plain) : csv_quoted(std::get<std::string>(value)));
     }
     for (const auto& [objective, value] : point.objectives) cells.push_back(value ? number(*value) : "");
     const auto [low, high] = numbers_in(point.interval);
     const bool runs = point.trouble.empty();
     cells.insert(cells.end(), {runs ? number(low) : "", runs ? number(high) : "", point.meets ? "1" : "0", point.front ? "1" : "0",
-                               io::csv_quoted(point.layout), io::csv_quoted(point.binds), io::csv_quoted(point.trouble)});
+                               csv_quoted(point.layout), csv_quoted(point.binds), csv_quoted(point.trouble)});
     out += joined(cells, ",") + "\n";
   }
   return out;

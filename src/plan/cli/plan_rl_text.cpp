@@ -47,7 +47,7 @@ void text_of(Page& page, const RlAnswer& answer) {
   page.table(terms);
   page.add("\n");
   page.line("{:.3g} answers and {:.4g} tokens per second, trained on; a token of an answer takes {} at the full batch",
-            best.answers_per_second, best.tokens_per_second, io::short_time_text(best.tpot.value()));
+            best.answers_per_second, best.tokens_per_second, short_time_text(best.tpot.value()));
   page.line("Nine in ten iterations should take {:.4g} to {:.4g} s, if lengths are as said.", best.interval.first.value(),
             best.interval.second.value());
 }

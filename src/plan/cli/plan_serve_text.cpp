@@ -14,7 +14,6 @@
 namespace fabricost::cli {
 namespace {
 
-using io::short_time_text;
 
 void add_layouts(Page& page, const ServingQuestion& q, const std::vector<PricedServing>& layouts) {
   page.table({">tokens/s/GPU", ">nine in ten", ">/user", ">TTFT", ">TPOT", ">batch", ">GiB", ">KV GiB", q.disaggregated ? "decode" : "engine", "prefill"},
@@ -80,7 +79,7 @@ void text_of(Page& page, const ServeAnswer& answer) {
   const ServingTime& t = best.time;
   std::string first;
   for (const TimeTerm& term : first_token_terms(t))
-    first += fmt::format("{}{} {}", first.empty() ? "" : ", ", io::term_words(term.name), short_time_text(term.seconds));
+    first += fmt::format("{}{} {}", first.empty() ? "" : ", ", term_words(term.name), short_time_text(term.seconds));
   page.line("TTFT {}: {}", short_time_text(t.ttft), first);
   if (best.apart)
     page.line("Prefill workers compute {:.0f} % of the time{}", 100 * t.prefill_use,

@@ -78,9 +78,9 @@ void add_layouts(Page& page, const FoundPlan& a, const std::vector<PricedLayout>
 
 /// The fastest of the layouts, where the first is a plainer one.
 [[nodiscard]] std::string plainer_text(const std::vector<PricedLayout>& layouts) {
-  const auto fastest = std::min_element(layouts.begin(), layouts.end(), detail::faster);
+  const auto fastest = std::min_element(layouts.begin(), layouts.end(), plan::detail::faster);
   if (fastest == layouts.begin() || fastest == layouts.end()) return {};
-  const double longer = detail::seconds_a_sequence(layouts.front()) / detail::seconds_a_sequence(*fastest) - 1;
+  const double longer = plan::detail::seconds_a_sequence(layouts.front()) / plan::detail::seconds_a_sequence(*fastest) - 1;
   return fmt::format("The first is the plainest within 1 % of the fastest; that takes {:.2g} % less.", 100 * longer / (1 + longer));
 }
 

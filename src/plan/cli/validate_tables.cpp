@@ -52,10 +52,10 @@ void text_of(Page& page, const MoeKernelReport& report) {
   std::string out = "id,group,model,metric,measured,predicted,low,high,error_percent,fully_specified,skipped,fits\n";
   for (const WorkloadRow& r : report.rows) {
     const bool priced = r.skipped.empty();
-    out += fmt::format("{},{},{},{},{},", io::csv_quoted(r.id), io::csv_quoted(r.group), io::csv_quoted(r.model), io::csv_quoted(r.metric),
+    out += fmt::format("{},{},{},{},{},", csv_quoted(r.id), csv_quoted(r.group), csv_quoted(r.model), csv_quoted(r.metric),
                        r.measured);
     out += priced ? fmt::format("{},{},{},{},", r.predicted, r.low, r.high, 100 * (r.predicted / r.measured - 1)) : ",,,,";
-    out += fmt::format("{},{},{}\n", r.fully_specified ? "yes" : "no", io::csv_quoted(r.skipped), !r.fits ? "" : *r.fits ? "yes" : "no");
+    out += fmt::format("{},{},{}\n", r.fully_specified ? "yes" : "no", csv_quoted(r.skipped), !r.fits ? "" : *r.fits ? "yes" : "no");
   }
   return out;
 }

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace {
 
 /// Rows name their machines, and their fits always start from the same constants.
@@ -22,7 +22,7 @@ void refuse_fields_of_points(const CalibrateRequest& r, std::string_view tables)
                                      {r.ranks > 0, "ranks"},
                                      {!r.calibration.empty(), "calibration"},
                                      {!r.hold.empty(), "hold"}})
-    if (given) throw fabricost::Refusal(fmt::format("<{}> is for points of collectives; leave it out of {}", field, tables));
+    if (given) throw fabricost::core::Refusal(fmt::format("<{}> is for points of collectives; leave it out of {}", field, tables));
 }
 
 [[nodiscard]] bool is_steps_or_kernels(const std::string& file) {
@@ -129,4 +129,4 @@ std::variant<CalibrationAnswer, KernelFitAnswer, TrainingFitAnswer, ServingFitAn
       answer(static_cast<const CalibrateRequest&>(r)));
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -13,7 +13,7 @@
 #include <map>
 #include <optional>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 namespace {
 
@@ -62,7 +62,7 @@ KernelCalibration calibrate_moe_kernels(const std::vector<MoeKernelRow>& all, co
                                         static_cast<std::size_t>(row.question.kernel)});
       }
     } catch (const RequestError& error) {
-      why = io::first_line(error.what());
+      why = first_line(error.what());
     }
     if (!why.empty()) count_skipped(skipped, why, row.repeats);
   }
@@ -73,4 +73,4 @@ KernelCalibration calibrate_moe_kernels(const std::vector<MoeKernelRow>& all, co
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

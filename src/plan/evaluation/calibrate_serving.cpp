@@ -5,7 +5,7 @@
 
 #include <fabricost/calibrate/least_squares.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 ServingFit calibrate_serving(const std::vector<InferenceRow>& rows, const std::vector<std::string>& leave_out) {
   detail::ServingModel model(rows, leave_out);
@@ -16,4 +16,4 @@ ServingFit calibrate_serving(const std::vector<InferenceRow>& rows, const std::v
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -17,7 +17,7 @@
 #include <map>
 #include <set>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 namespace {
 
@@ -238,7 +238,7 @@ std::pair<double, double> errors(std::vector<double> ape) {
   double sum = 0;
   for (const double e : ape) sum += e;
   std::sort(ape.begin(), ape.end());
-  return {io::quantile(ape, 0.5), ape.empty() ? 0 : sum / static_cast<double>(ape.size())};
+  return {quantile(ape, 0.5), ape.empty() ? 0 : sum / static_cast<double>(ape.size())};
 }
 
 }  // namespace
@@ -365,7 +365,7 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
     stack.deviation = spread_of_stacks * std::sqrt(found.covariance(at, at));
     // nine of ten rows are within nine_in_ten times this; with few rows that is uncertain, so the spread of
     // an unseen stack counts as five rows
-    const double own = io::quantile(by_stack[s], 0.9) / nine_in_ten;
+    const double own = quantile(by_stack[s], 0.9) / nine_in_ten;
     const double n = stack.rows;
     stack.spread = std::sqrt((n * own * own + 5 * spread_of_stacks * spread_of_stacks) / (n + 5));
     for (const int g : seen[s]) stack.seen.on.push_back({jobs.generations[static_cast<std::size_t>(g)], stack.spread});
@@ -374,4 +374,4 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

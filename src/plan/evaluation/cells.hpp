@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::plan {
 
 [[nodiscard]] inline std::string folded(std::string text) { return lowered(std::move(text)); }
 
@@ -102,4 +102,4 @@ class Cells {
   CsvTable& table_;
 };
 
-}  // namespace fabricost::io
+}  // namespace fabricost::plan

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 namespace {
 
@@ -52,4 +52,4 @@ std::string stacks_yaml(const TrainingFit& fit, std::string_view date, std::stri
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

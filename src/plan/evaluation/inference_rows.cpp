@@ -21,12 +21,10 @@
 #include <set>
 #include <tuple>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 namespace {
 
-using io::Cells;
-using io::has;
 
 struct NamedQuantity {
   std::string_view metric;
@@ -172,14 +170,14 @@ std::string why_no_quantity(const std::string& group, const std::string& metric)
 }  // namespace
 
 std::vector<InferenceRow> read_inference_rows(const std::filesystem::path& file, const ServingTable& table) {
-  io::CsvTable csv(file);
+  CsvTable csv(file);
   std::map<std::string, std::shared_ptr<const Model>> models;
   std::vector<InferenceRow> out;
   while (csv.next()) {
     Cells cells(csv);
     InferenceRow r;
     r.row = cells.row("metric");
-    r.system = io::published_machine(cells.text("gpu"), "", 0).system;
+    r.system = published_machine(cells.text("gpu"), "", 0).system;
     r.format.weights = format_of(cells);
     r.format.kv_width = r.format.weights == WeightFormat::bf16 ? 2 : 1;
     const ServingStack& stack = table.published(cells.text("backend"));
@@ -331,4 +329,4 @@ void predict_inference_rows(std::vector<InferenceRow>& rows, const ServingTable&
   }
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

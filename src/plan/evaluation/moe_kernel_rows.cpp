@@ -18,7 +18,7 @@
 #include <optional>
 #include <tuple>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 namespace {
 
@@ -26,8 +26,8 @@ constexpr std::array<std::string_view, 11> kernel_columns{
     "system", "ranks", "phase", "implementation", "tokens_per_rank", "hidden", "experts", "top_k", "distribution", "time_us", "dtype"};
 
 /// Parses one row; rows beyond the model go to `skipped`, a malformed cell is a fault.
-MoeKernelRow row_in(io::CsvTable& table) {
-  io::Cells cells(table);
+MoeKernelRow row_in(CsvTable& table) {
+  Cells cells(table);
   MoeKernelRow row;
   const auto skip = [&row](std::string reason) {
     if (row.skipped.empty()) row.skipped = std::move(reason);
@@ -49,7 +49,7 @@ MoeKernelRow row_in(io::CsvTable& table) {
   if (const auto phase = detail::parse_enum<MoePhase>(cells.text("phase"), moe_phase_names))
     q.phase = *phase;
   else
-    cells.fault("phase", "which is not known", io::near_or_all(cells.text("phase"), moe_phase_names));
+    cells.fault("phase", "which is not known", near_or_all(cells.text("phase"), moe_phase_names));
   q.ranks = count("ranks");
   q.hidden = count("hidden");
   q.gate.experts = count("experts");
@@ -103,8 +103,8 @@ std::vector<ErrorGroup> grouped(const std::vector<MoeKernelRow>& rows, Name name
 }  // namespace
 
 std::vector<MoeKernelRow> read_moe_kernel_rows(const std::filesystem::path& file) {
-  io::CsvTable table(file);
-  io::require_columns(table, kernel_columns, "a MoE CSV");
+  CsvTable table(file);
+  require_columns(table, kernel_columns, "a MoE CSV");
   std::vector<MoeKernelRow> rows;
   while (table.next()) rows.push_back(row_in(table));
   table.finish();
@@ -132,7 +132,7 @@ std::vector<MoeKernelRow> merge_repeats(const std::vector<MoeKernelRow>& rows) {
   }
   for (std::size_t i = 0; i < out.size(); ++i) {
     std::sort(times[i].begin(), times[i].end());
-    out[i].seconds = io::quantile(times[i], 0.5);
+    out[i].seconds = quantile(times[i], 0.5);
   }
   return out;
 }
@@ -152,7 +152,7 @@ void predict_moe_kernel_rows(std::vector<MoeKernelRow>& rows, std::string_view c
         } catch (const RequestError&) {  // an unknown machine: the row is skipped
         }
       if (known) throw;  // a missing calibration is not the row's fault
-      unknown[name] = io::first_line(error.what());
+      unknown[name] = first_line(error.what());
     }
   };
   for (MoeKernelRow& row : rows) {
@@ -169,7 +169,7 @@ void predict_moe_kernel_rows(std::vector<MoeKernelRow>& rows, std::string_view c
       row.high = p.high;
       row.basis = p.basis;
     } catch (const RequestError& error) {
-      row.skipped = io::first_line(error.what());
+      row.skipped = first_line(error.what());
     }
   }
 }
@@ -203,15 +203,15 @@ std::string per_row_csv(const MoeKernelReport& report) {
   const auto given = [](auto value, auto min) { return value < min ? std::string() : fmt::format("{}", value); };
   for (const MoeKernelRow& r : report.rows) {
     const MoeQuestion& q = r.question;
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},", io::csv_quoted(r.source), io::csv_quoted(r.system), given(q.ranks, 1),
-                       name(q.phase), io::csv_quoted(r.implementation), io::csv_quoted(r.dtype), given(q.tokens, 0.0), given(q.hidden, 1),
-                       given(q.gate.experts, 1), given(q.gate.top_k, 1), io::csv_quoted(r.distribution), given(q.sms, 1),
-                       r.seconds > 0 ? fmt::format("{}", 1e6 * r.seconds) : "", io::csv_quoted(r.notes));
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},", csv_quoted(r.source), csv_quoted(r.system), given(q.ranks, 1),
+                       name(q.phase), csv_quoted(r.implementation), csv_quoted(r.dtype), given(q.tokens, 0.0), given(q.hidden, 1),
+                       given(q.gate.experts, 1), given(q.gate.top_k, 1), csv_quoted(r.distribution), given(q.sms, 1),
+                       r.seconds > 0 ? fmt::format("{}", 1e6 * r.seconds) : "", csv_quoted(r.notes));
     out += r.skipped.empty() ? fmt::format("{},{},{},{},{},", 1e6 * r.predicted, 1e6 * r.low, 1e6 * r.high, 100 * r.error(), name(r.basis))
                              : ",,,,,";
-    out += fmt::format("{},{}\n", r.repeats, io::csv_quoted(r.skipped));
+    out += fmt::format("{},{}\n", r.repeats, csv_quoted(r.skipped));
   }
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

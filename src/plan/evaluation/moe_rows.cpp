@@ -16,11 +16,10 @@
 #include <map>
 #include <optional>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 namespace {
 
-using io::has;
 
 constexpr std::array<std::string_view, 15> moe_columns{
     "id",     "group",         "topic",        "experts",  "top_k", "hidden", "tokens_per_rank", "gpu", "gpus",
@@ -156,13 +155,13 @@ class MoePredictor {
 }  // namespace
 
 std::vector<WorkloadRow> predict_moe_rows(const std::filesystem::path& file, std::string_view calibration) {
-  io::CsvTable table{file};
-  io::require_columns(table, moe_columns, "a table of experts");
+  CsvTable table{file};
+  require_columns(table, moe_columns, "a table of experts");
   MoePredictor predict_row{calibration};
   std::vector<WorkloadRow> out;
   std::vector<RowQuestion> questions;
   while (table.next()) {
-    io::Cells cells(table);
+    Cells cells(table);
     questions.push_back({.topic = cells.text("topic"),
                          .gpu = cells.text("gpu"),
                          .interconnect = cells.text("interconnect"),
@@ -192,4 +191,4 @@ std::vector<WorkloadRow> predict_moe_rows(const std::filesystem::path& file, std
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -18,13 +18,10 @@
 #include <regex>
 #include <tuple>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 namespace {
 
-using io::Cells;
-using io::folded;
-using io::has;
 
 /// The machine for a row's group and words; the first match is used.
 struct NamedPlace {
@@ -57,9 +54,9 @@ constexpr std::array places{
 
 /// Of a GPU that data/gpus knows: its usual server where that joins the ranks through switches; for one GPU's kernel any machine with it.
 bool usual_machine(OpsRow& op, const std::string& wires) {
-  const std::string gpu = io::GpuIdentities::shipped()->gpu_named(op.gpu);
+  const std::string gpu = GpuIdentities::shipped()->gpu_named(op.gpu);
   if (gpu.empty()) return false;
-  static const io::MachineIdentities known = io::machine_identities(data_directory());
+  static const MachineIdentities known = machine_identities(data_directory());
   const auto usual = known.systems.find(gpu);
   if (op.kind == OpKind::collective) {
     const bool joined = usual != known.systems.end() && op.place.domains == 1 && has(wires, "NVSwitch");
@@ -113,7 +110,7 @@ void stream(OpsRow& op, double rows, double width, double moves) {
 /// The number after a word of a text; 0 if there is none.
 double after(const std::string& text, const char* pattern) {
   std::smatch found;
-  return std::regex_search(text, found, std::regex(pattern)) ? *io::parse_number(found[1].str()) : 0;
+  return std::regex_search(text, found, std::regex(pattern)) ? *parse_number(found[1].str()) : 0;
 }
 
 /// A kernel of a layer that is divided over ranks; the bytes of memory-bound kernels are the minimum of reads
@@ -184,7 +181,7 @@ void call_of(OpsRow& op, const std::string& name, Cells& cells) {
   std::smatch found;
   static const std::regex sizes("^matmul M=(\\d{1,8}) K=(\\d{1,8}) N=(\\d{1,8}) (fp16|bf16|fp8)$");
   if (std::regex_match(name, found, sizes)) {
-    product(op, *io::parse_number(found[1].str()), *io::parse_number(found[3].str()), *io::parse_number(found[2].str()));
+    product(op, *parse_number(found[1].str()), *parse_number(found[3].str()), *parse_number(found[2].str()));
     if (found[4] == "fp8") op.precision = Precision::fp8;
   } else if (!attention_kernel(op, name, cells) && !layer_kernel(op, name, cells)) {
     op.row.skipped = fmt::format("\"{}\" is no kernel known here, or its shape is not stated", name.substr(0, 40));
@@ -194,7 +191,7 @@ void call_of(OpsRow& op, const std::string& name, Cells& cells) {
 }  // namespace
 
 std::vector<OpsRow> read_ops_rows(const std::filesystem::path& file) {
-  io::CsvTable table(file);
+  CsvTable table(file);
   std::vector<OpsRow> out;
   while (table.next()) {
     Cells cells(table);
@@ -253,4 +250,4 @@ void predict_ops_rows(std::vector<OpsRow>& rows) {
   }
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

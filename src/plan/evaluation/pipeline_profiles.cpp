@@ -10,7 +10,7 @@
 
 #include <cmath>
 
-namespace fabricost::io {
+namespace fabricost::plan {
 namespace {
 
 /// FLOPs of a layer per token, up to a constant: h^2 (1 + s / 6h) (Narayanan 2021, arXiv 2104.04473, eq. 3).
@@ -80,4 +80,4 @@ StageTimes scaled_times(const std::vector<PipelineProfile>& profiles, double fil
   return out;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::plan

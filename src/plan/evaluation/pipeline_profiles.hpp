@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::plan {
 
 /// The pipeline of stage times. Counts are 0 if unknown.
 struct PipelineSetting {
@@ -40,4 +40,4 @@ struct PipelineStack {
 /// empty
 [[nodiscard]] StageTimes scaled_times(const std::vector<PipelineProfile>& profiles, double filling_tokens, const PipelineSetting& wanted);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::plan

@@ -15,10 +15,8 @@
 #include <array>
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace {
-
-using namespace io;
 
 constexpr double max_count = 1e6, longest_ms = 1e7, max_pieces = 1e6;
 constexpr std::array<std::string_view, 5> pipeline_columns{"id", "group", "schedule", "metric", "value"};
@@ -202,4 +200,4 @@ std::vector<WorkloadRow> predict_pipeline_rows(const std::filesystem::path& file
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -13,7 +13,7 @@
 #include <cctype>
 #include <regex>
 
-namespace fabricost::io {
+namespace fabricost::plan {
 
 namespace {
 
@@ -117,4 +117,4 @@ double published_peak(std::string_view system, int bits) {
   return 0;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::plan

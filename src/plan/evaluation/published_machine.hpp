@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::plan {
 
 struct PublishedMachine {
   std::string system;                  ///< of data/systems or data/clusters; empty: unknown
@@ -24,4 +24,4 @@ struct PublishedMachine {
 /// 14000 and 15000 on B300 and GB300). \param bits 16, 8 or 4
 [[nodiscard]] double published_peak(std::string_view system, int bits);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::plan

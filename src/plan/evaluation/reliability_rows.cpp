@@ -17,10 +17,8 @@
 #include <cmath>
 #include <optional>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace {
-
-using namespace io;
 
 constexpr std::array<std::string_view, 9> reliability_columns{"id",   "group", "source",   "topic", "system",
                                                               "gpus", "model", "quantity", "value"};
@@ -268,4 +266,4 @@ std::vector<WorkloadRow> predict_reliability_rows(const std::filesystem::path& f
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

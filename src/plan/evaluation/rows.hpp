@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Whether a group or source is left out on request. \param leave_out names, or beginnings of names
 [[nodiscard]] inline bool is_left_out(const std::string& name, const std::vector<std::string>& leave_out) {
@@ -23,4 +23,4 @@ template <class T>
   return index;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 inline constexpr double serving_scale_of_loss = 0.1;  // repeats of a serving run differ by some 5 %, configurations nobody printed by more
 inline constexpr double weight_of_ttft = 1.3;
@@ -127,15 +127,15 @@ class ServingModel {
       logs[{p.stack, p.generation}][kind].push_back(std::fabs(std::log(off)));
       ape[kind].push_back(100 * std::fabs(off - 1));
     }
-    out.median_tpot = io::quantile_of(ape[0], 0.5);
-    out.median_ttft = io::quantile_of(ape[1], 0.5);
+    out.median_tpot = quantile_of(ape[0], 0.5);
+    out.median_ttft = quantile_of(ape[1], 0.5);
     out.table = table_;
     for (std::size_t g = 0; g < generations_.size(); ++g) out.table.gpus[generations_[g]] = gpus_[g];
     for (auto [pair, stack] : stacks_) {
       const auto& own = logs[pair];
       // nine in ten rows are within nine_in_ten spreads; few rows say little of it, so the prior counts for five of them
       const auto spread = [](const std::vector<double>& errors, double prior) {
-        const double seen = io::quantile_of(errors, 0.9) / nine_in_ten;
+        const double seen = quantile_of(errors, 0.9) / nine_in_ten;
         const auto n = static_cast<double>(errors.size());
         return std::sqrt((n * seen * seen + 5 * prior * prior) / (n + 5));
       };
@@ -237,4 +237,4 @@ class ServingModel {
   std::map<std::pair<int, int>, ServingStack> stacks_;
 };
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail

@@ -14,18 +14,18 @@
 #include <map>
 #include <set>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 WorkloadTable workload_table(const std::filesystem::path& file) {
   if (job_files().is_trace(file)) return WorkloadTable::none;
-  io::LineReader reader(file);
+  LineReader reader(file);
   std::string line;
   while (reader.next(line))
     if (!line.empty() && line.front() != '#') break;
-  std::vector<io::CsvCell> cells;
-  if (io::split_csv(line, cells)) return WorkloadTable::none;
+  std::vector<CsvCell> cells;
+  if (split_csv(line, cells)) return WorkloadTable::none;
   std::set<std::string> columns;
-  for (const io::CsvCell& cell : cells) columns.insert(cell.text);
+  for (const CsvCell& cell : cells) columns.insert(cell.text);
   const auto all = [&](std::initializer_list<const char*> names) {
     return std::all_of(names.begin(), names.end(), [&](const char* name) { return columns.count(name) > 0; });
   };
@@ -106,4 +106,4 @@ WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& file
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -25,13 +25,10 @@
 #include <regex>
 #include <tuple>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 namespace {
 
-using io::Cells;
-using io::folded;
-using io::has;
 
 /// For a model without a file: a gated feed-forward block or not, by the stated number of parameters.
 void guess_matrices(Model& m, double stated) {
@@ -209,7 +206,7 @@ Layout layout_of(Cells& cells, const Model& m, int gpus, std::string& skipped) {
 
 /// Reads the GPU and NICs of the row.
 void machine_of(TrainingRow& out, Cells& cells) {
-  io::PublishedMachine machine = io::published_machine(cells.text("gpu"), cells.text("interconnect"), cells.count("gpus_per_node"));
+  PublishedMachine machine = published_machine(cells.text("gpu"), cells.text("interconnect"), cells.count("gpus_per_node"));
   out.system = std::move(machine.system);
   out.overrides = std::move(machine.overrides);
   out.memory_rate = machine.memory_rate;
@@ -251,8 +248,8 @@ double seconds_of(const TrainingRow& job, double value, double peak, std::string
 }  // namespace
 
 std::vector<TrainingRow> read_training_rows(const std::filesystem::path& file) {
-  io::CsvTable table(file);
-  const std::vector<io::PublishedStack> stacks = io::shipped_stacks();
+  CsvTable table(file);
+  const std::vector<PublishedStack> stacks = shipped_stacks();
   Shapes shapes;
   std::vector<TrainingRow> out;
   while (table.next()) {
@@ -269,14 +266,14 @@ std::vector<TrainingRow> read_training_rows(const std::filesystem::path& file) {
     job.layout = layout_of(cells, job.model, job.gpus, unlaid);
     machine_of(job, cells);
     const std::string ran = fmt::format("{} {} {} {}", job.row.model, cells.text("gpu"), cells.text("source"), cells.text("notes"));
-    job.stack = io::stack_of(stacks, job.row.group, ran).stack.name;
+    job.stack = stack_of(stacks, job.row.group, ran).stack.name;
     if (job.row.skipped.empty()) job.row.skipped = !skipped.empty() ? skipped : unlaid;
     const bool failed = folded(cells.text("value")) == "oom";
     const double value = failed ? 0 : cells.number("value");
     job.out_of_memory = failed && job.row.skipped.empty();
     if (job.out_of_memory) job.row.skipped = "ran out of memory";
     if (job.row.skipped.empty())
-      job.row.measured = seconds_of(job, value, io::published_peak(job.system, bits_of(job.layout.precision)), job.row.skipped);
+      job.row.measured = seconds_of(job, value, published_peak(job.system, bits_of(job.layout.precision)), job.row.skipped);
     out.push_back(std::move(job));
   }
   table.finish();
@@ -378,4 +375,4 @@ std::vector<MemoryVerdict> judge_memory(const std::vector<TrainingRow>& rows) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace {
 
 /// The files if they are tables of published workloads; empty for points. \throws RequestError for both at
@@ -23,7 +23,7 @@ namespace {
 
 /// Refuses an option that has no effect on these tables, since the user expects one.
 void refuse_for_tables(bool given, std::string_view field, std::string_view tables) {
-  if (given) throw fabricost::Refusal(fmt::format("<{}> has no meaning for tables of {}; leave it out", field, tables));
+  if (given) throw fabricost::core::Refusal(fmt::format("<{}> has no meaning for tables of {}; leave it out", field, tables));
 }
 
 [[nodiscard]] ExchangesAnswer exchanges(const std::vector<std::string>& files, const ValidateRequest& r) {
@@ -76,4 +76,4 @@ std::variant<ValidationAnswer, WorkloadsAnswer, ExchangesAnswer> answer(const Va
   return answer(static_cast<const ValidateRequest&>(r));
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 namespace {
 
@@ -96,4 +96,4 @@ std::string memory_text(const Model& model, const Layout& layout, const MemorySt
   return out + "  " + smallest_change_that_fits(model, layout, stack, capacity, margin, max_tp, host).sentence + "\n";
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -16,7 +16,7 @@
 #include <optional>
 #include <set>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace {
 
 constexpr int max_gpus = 4096;  ///< maximum a remedy proposes
@@ -54,8 +54,8 @@ constexpr int max_gpus = 4096;  ///< maximum a remedy proposes
 
 [[nodiscard]] std::string limits_missed(const ServingQuestion& q, const System& system, const PricedServing& p) {
   std::string limits;
-  if (q.ttft > 0) limits += fmt::format(" TTFT {}", io::short_time_text(q.ttft));
-  if (q.tpot > 0) limits += fmt::format(" TPOT {}", io::short_time_text(q.tpot));
+  if (q.ttft > 0) limits += fmt::format(" TTFT {}", short_time_text(q.ttft));
+  if (q.tpot > 0) limits += fmt::format(" TPOT {}", short_time_text(q.tpot));
   const bool mixture = q.model.mixture();
   return fmt::format(
       "{} on {} {} GPUs keeps{} in no layout; the nearest ({} x {}{}, batch {:.0f}) has TTFT {}, TPOT {}: ask for <ttft_seconds={:.4g}> "
@@ -63,7 +63,7 @@ constexpr int max_gpus = 4096;  ///< maximum a remedy proposes
       "<tpot_seconds={:.4g}>, shorter prompts or more GPUs",
       q.model.name, q.gpus, system.name, limits, p.replicas, engine_text(p.engine, mixture),
       p.apart ? fmt::format(" behind {} x {}", p.prefill_workers, engine_text(p.prefill, mixture)) : "", p.batch,
-      io::short_time_text(p.time.ttft), io::short_time_text(p.time.tpot), 1.01 * p.time.ttft, 1.01 * p.time.tpot);
+      short_time_text(p.time.ttft), short_time_text(p.time.tpot), 1.01 * p.time.ttft, 1.01 * p.time.tpot);
 }
 
 /// The cheapest change of a layout that fits and that the machine can run.
@@ -215,4 +215,4 @@ std::string nothing_found(const ServingQuestion& q, const System& system, const 
       helps.empty() ? "" : "; ", helps);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

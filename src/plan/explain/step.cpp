@@ -20,7 +20,7 @@
 #include <cmath>
 #include <utility>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace {
 
 [[nodiscard]] std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
@@ -306,4 +306,4 @@ std::string explain(const ExplainedStep& step) {
   return out + "\n" + wrapped("  ", step.against_usual, 98) + wrapped("  ", step.interval, 98);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

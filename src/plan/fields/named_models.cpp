@@ -5,7 +5,7 @@
 #include <fabricost/plan/specs/load_model.hpp>
 #include <fabricost/plan/specs/stacks.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 Model NamedModel::load() const { return value != nullptr ? *value : load_model(name); }
 
@@ -14,4 +14,4 @@ Stack NamedStack::load() const { return value != nullptr ? *value : load_stack(n
 void from_text(const std::string& text, std::string_view, const Amount&, const Range&, NamedModel& out) { out.name = text; }
 void from_text(const std::string& text, std::string_view, const Amount&, const Range&, NamedStack& out) { out.name = text; }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

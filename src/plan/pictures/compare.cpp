@@ -14,10 +14,9 @@
 #include <cmath>
 #include <cstddef>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace {
 
-using io::Svg;
 using Anchor = Svg::Anchor;
 
 constexpr double picture_width = 980, margin = 24, names = 130, right_labels = 190, row = 44, bar = 20;
@@ -91,7 +90,7 @@ struct Layer {
   std::vector<Layer> layers;
   for (std::size_t i = 0; i < all.size(); ++i)
     for (const TimeTerm& term : positive(all[i].terms)) {
-      const std::string words{io::term_words(term.name)};
+      const std::string words{term_words(term.name)};
       auto at = std::find_if(layers.begin(), layers.end(), [&](const Layer& l) { return l.words == words; });
       if (at == layers.end()) at = layers.insert(layers.end(), {words, std::vector<double>(all.size())});
       at->seconds[i] += term.seconds;
@@ -219,4 +218,4 @@ std::string comparison_svg(std::span<const Compared> all, std::string_view title
   return out.document(picture_width, below + 32 + margin, title);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -12,10 +12,9 @@
 #include <array>
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace {
 
-using io::Svg;
 
 constexpr int narrowest = 10, widest = 1000;
 
@@ -123,4 +122,4 @@ std::string gantt_svg(const PipelineRun& run, std::string_view title) {
   return svg.document(left + chart + right, height, title);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -13,10 +13,8 @@
 #include <map>
 #include <utility>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace {
-
-using namespace io;
 
 double unit_of_column(std::string_view column) { return column == "time_us" ? 1e-6 : column == "time_ms" ? 1e-3 : 1; }
 
@@ -106,4 +104,4 @@ IterationTimes read_iteration_times(const std::filesystem::path& file) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

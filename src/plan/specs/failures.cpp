@@ -12,14 +12,9 @@
 #include <algorithm>
 #include <array>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace {
 
-using io::clipped;
-using io::Faults;
-using io::MapReader;
-using io::SpecNode;
-using io::SpecStore;
 
 constexpr std::array<std::string_view, 4> parts{"gpu", "network", "host", "software"};
 
@@ -99,4 +94,4 @@ FailureFacts load_failure_facts() {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -15,7 +15,7 @@
 #include <map>
 #include <system_error>
 
-namespace fabricost::io {
+namespace fabricost::plan {
 
 namespace {
 
@@ -353,42 +353,42 @@ bool has_file(const std::string& name) {
 
 }  // namespace
 
-}  // namespace fabricost::io
+}  // namespace fabricost::plan
 
-namespace fabricost {
+namespace fabricost::plan {
 
 std::vector<std::string> model_names() { return names_in("models"); }
 
 std::string model_named(const std::string& wanted) {
   if (wanted.size() > 200) return {};
-  return io::has_file(wanted) ? wanted : io::found(io::names_of_models(), wanted);
+  return has_file(wanted) ? wanted : found(names_of_models(), wanted);
 }
 
 Model load_model(const std::string& name_or_path) {
   std::error_code error;
   std::string name = name_or_path;
-  const bool is_file = io::is_path(name) && io::is_there(name);
+  const bool is_file = is_path(name) && is_there(name);
   if (!is_file) {
     name = model_named(name_or_path);
     const auto ends = [&](std::string_view with) { return name_or_path.ends_with(with); };
     const bool meant_file =
         ends(".yaml") || ends(".yml") || ends(".json") || name_or_path.starts_with('/') || name_or_path.starts_with('.');
     if (name.empty() && meant_file)
-      throw RequestError(fmt::format("no file \"{}\"; a path counts from the current folder", io::clipped(name_or_path)));
-    if (name.empty()) throw RequestError(io::unknown_model(io::names_of_models(), name_or_path));
+      throw RequestError(fmt::format("no file \"{}\"; a path counts from the current folder", clipped(name_or_path)));
+    if (name.empty()) throw RequestError(unknown_model(names_of_models(), name_or_path));
   }
-  io::SpecStore library{model_named};
-  io::Faults faults;
+  SpecStore library{model_named};
+  Faults faults;
   if (is_file)
-    if (const io::SpecNode tree = io::parse_spec(name); io::is_model_config(tree)) {
+    if (const SpecNode tree = parse_spec(name); is_model_config(tree)) {
       const std::filesystem::path file = std::filesystem::absolute(name, error);
-      Model out = io::read_model_config(tree, (file.stem() == "config" ? file.parent_path().filename() : file.stem()).string(), faults);
+      Model out = read_model_config(tree, (file.stem() == "config" ? file.parent_path().filename() : file.stem()).string(), faults);
       faults.raise();
       return out;
     }
-  Model out = io::read_model(library.resolve("models", name), faults);
+  Model out = read_model(library.resolve("models", name), faults);
   faults.raise();
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

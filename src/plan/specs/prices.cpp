@@ -11,17 +11,9 @@
 #include <cmath>
 #include <filesystem>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace {
 
-using io::clipped;
-using io::Faults;
-using io::issue_at;
-using io::leading_number;
-using io::MapReader;
-using io::QuantityKind;
-using io::SpecNode;
-using io::SpecStore;
 
 constexpr double year = hours_of_a_year * 3600.0, month = year / 12, kilowatt_hour = 3.6e6;
 
@@ -152,4 +144,4 @@ Prices load_prices(std::string_view name_or_path) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -8,13 +8,13 @@
 
 #include <initializer_list>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 RlFacts load_rl_facts() {
-  io::SpecStore store;
-  const io::SpecNode tree = store.resolve("workloads", "rl");
-  io::Faults faults;
-  io::MapReader in(tree, "", faults);
+  SpecStore store;
+  const SpecNode tree = store.resolve("workloads", "rl");
+  Faults faults;
+  MapReader in(tree, "", faults);
   in.name("name", true);
   for (const char* key : {"date", "source", "confidence", "title"}) in.text(key);
   RlFacts out;
@@ -24,9 +24,9 @@ RlFacts load_rl_facts() {
     double* into;
   };
   const auto section = [&](std::string_view key, std::initializer_list<Number> numbers) {
-    const io::SpecNode* node = in.take(key, true);
+    const SpecNode* node = in.take(key, true);
     if (node == nullptr) return;
-    io::MapReader one(*node, std::string{key}, faults);
+    MapReader one(*node, std::string{key}, faults);
     one.text("source", true);
     for (const Number& n : numbers) {
       (void)one.take(n.key, true);
@@ -42,4 +42,4 @@ RlFacts load_rl_facts() {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -13,13 +13,10 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 namespace {
 
-using io::Faults;
-using io::MapReader;
-using io::SpecNode;
 
 template <class T, std::size_t N>
 void read_constants(MapReader& in, T& into, const std::array<ServingParameter<T>, N>& parameters) {
@@ -27,11 +24,11 @@ void read_constants(MapReader& in, T& into, const std::array<ServingParameter<T>
     if (!p.time) {
       into.*p.member = in.number(p.key, into.*p.member, p.min, p.max);
     } else if (const SpecNode* told = in.take(p.key)) {
-      const auto seconds = io::parse_duration(told->text);
+      const auto seconds = parse_duration(told->text);
       if (!seconds || *seconds < p.min || *seconds > p.max)
         in.fault(*told, p.key,
-                 fmt::format("\"{}\" is no time from {} to {}", told->text.substr(0, 40), io::short_time_text(p.min),
-                             io::short_time_text(p.max)),
+                 fmt::format("\"{}\" is no time from {} to {}", told->text.substr(0, 40), short_time_text(p.min),
+                             short_time_text(p.max)),
                  "write a number with us, ms or s, as in \"6.2 us\"");
       else
         into.*p.member = *seconds;
@@ -155,7 +152,7 @@ void mean_of(T& into, const std::vector<const T*>& sets, const std::array<Servin
 }  // namespace
 
 ServingTable load_serving_table() {
-  io::SpecStore library;
+  SpecStore library;
   Faults faults;
   ServingTable out;
   const auto opened = [&](const SpecNode& tree) {
@@ -299,7 +296,7 @@ std::string serving_yaml(const ServingTable& table, std::string_view date, std::
   const auto cells = [](const auto& set, const auto& parameters) {
     std::vector<std::string> all;
     for (const auto& p : parameters)
-      all.push_back(p.time ? fmt::format("{}: {}", p.key, io::short_time_text(set.*p.member))
+      all.push_back(p.time ? fmt::format("{}: {}", p.key, short_time_text(set.*p.member))
                            : fmt::format("{}: {:.4g}", p.key, set.*p.member));
     return fmt::format("{}", fmt::join(all, ", "));
   };
@@ -315,4 +312,4 @@ std::string serving_yaml(const ServingTable& table, std::string_view date, std::
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

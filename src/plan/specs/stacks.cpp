@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::plan {
 
 namespace {
 
@@ -204,28 +204,28 @@ const PublishedStack& stack_of(const std::vector<PublishedStack>& stacks, std::s
   return *best;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::plan
 
-namespace fabricost {
+namespace fabricost::plan {
 
 Stack load_stack(std::string_view name_or_path) {
-  io::SpecStore library;
-  return io::load(library, name_or_path, io::fitted_stacks(library)).stack;
+  SpecStore library;
+  return load(library, name_or_path, fitted_stacks(library)).stack;
 }
 
 TrainingGroups load_training_groups() {
-  io::SpecStore library;
-  io::Faults faults;
-  const io::SpecNode tree = library.resolve("workloads", "training-groups");
-  io::MapReader in(tree, "", faults);
+  SpecStore library;
+  Faults faults;
+  const SpecNode tree = library.resolve("workloads", "training-groups");
+  MapReader in(tree, "", faults);
   for (const char* told : {"name", "title", "notes"}) in.text(told);
   TrainingGroups out;
-  for (const io::SpecNode* item : in.texts("judged")) out.judged.push_back(item->text);
-  for (const io::SpecNode* item : in.texts("fitted")) out.fitted.push_back(item->text);
-  for (const io::SpecNode* item : in.texts("kernels")) out.kernels.push_back(item->text);
-  for (const io::SpecNode* item : in.texts("unscaled")) out.unscaled.push_back(item->text);
-  if (const io::SpecNode* list = in.take("set_aside", true)) {
-    io::MapReader aside(*list, "set_aside", faults);
+  for (const SpecNode* item : in.texts("judged")) out.judged.push_back(item->text);
+  for (const SpecNode* item : in.texts("fitted")) out.fitted.push_back(item->text);
+  for (const SpecNode* item : in.texts("kernels")) out.kernels.push_back(item->text);
+  for (const SpecNode* item : in.texts("unscaled")) out.unscaled.push_back(item->text);
+  if (const SpecNode* list = in.take("set_aside", true)) {
+    MapReader aside(*list, "set_aside", faults);
     for (const auto& [key, mark, value] : list->entries) {
       aside.take(key);
       out.set_aside.emplace_back(key, value.text);
@@ -238,9 +238,9 @@ TrainingGroups load_training_groups() {
 }
 
 Stack published_kernels(std::string_view group) {
-  io::SpecStore library;
+  SpecStore library;
   Stack out{.name = std::string{group}};
-  take_fitted(out, io::fitted_stacks(library));
+  take_fitted(out, fitted_stacks(library));
   return out;
 }
 
@@ -248,9 +248,9 @@ std::vector<std::string> stack_names() { return names_in("stacks"); }
 
 std::vector<std::string> stacks_fitted_on(Generation generation) {
   std::vector<std::string> out;
-  for (const io::PublishedStack& one : io::shipped_stacks())
+  for (const PublishedStack& one : shipped_stacks())
     if (one.stack.seen.of(generation)) out.push_back(one.stack.name);
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

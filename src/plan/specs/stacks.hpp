@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::plan {
 
 /// A group of published rows that a stack ran: the prefix of the group's name and, if a group holds several
 /// stacks, words that the row's model, GPU, source and notes must all hold ("v5.1 + B200").
@@ -29,4 +29,4 @@ struct PublishedStack {
 /// megatron-core if none matches.
 [[nodiscard]] const PublishedStack& stack_of(const std::vector<PublishedStack>& stacks, std::string_view group, std::string_view text);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::plan

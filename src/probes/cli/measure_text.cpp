@@ -20,7 +20,7 @@ constexpr std::size_t max_listed = 20;
 
 /// Bytes that cross a wire or a memory interface per byte of the row.
 [[nodiscard]] double moved_per_byte(const Row& row) {
-  if (const measure::ProbeType* probe = measure::probe_named(row.operation)) return probe->traffic;
+  if (const core::ProbeType* probe = core::probe_named(row.operation)) return probe->traffic;
   const auto operation = parse_collective(row.operation);
   return operation && !row.path ? bus_factor(*operation, row.nodes * row.gpus_per_node) : 1;
 }
@@ -119,7 +119,7 @@ constexpr std::size_t few = 3;  ///< GPUs or pairs beside the first that have li
           size_or_dash(min.bytes),
           has_rate ? figure(rate(&best) / 1e9) : "-",
           has_rate ? size_or_dash(best.bytes) : "-",
-          fmt::format("{:.2f}", 100 * io::upper_median(spreads))};
+          fmt::format("{:.2f}", 100 * upper_median(spreads))};
 }
 
 void add_missing(Page& page, const std::vector<NotMeasuredAnswer>& missing) {

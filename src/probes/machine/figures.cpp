@@ -17,7 +17,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace fabricost::io {
+namespace fabricost::probes {
 
 namespace {
 
@@ -61,8 +61,8 @@ class Figures {
 
   using Named = std::vector<std::pair<std::string_view, std::string>>;
   /// These probes, then the others of the group, called by their word.
-  [[nodiscard]] static Named named(measure::ProbeGroup group, Named out) {
-    for (const measure::ProbeType& probe : measure::probe_table) {
+  [[nodiscard]] static Named named(core::ProbeGroup group, Named out) {
+    for (const core::ProbeType& probe : core::probe_table) {
       if (probe.group != group || std::any_of(out.begin(), out.end(), [&](const auto& one) { return one.first == probe.word; })) continue;
       std::string what{probe.word};
       std::replace(what.begin(), what.end(), '_', ' ');
@@ -136,12 +136,12 @@ class Figures {
     if (gpu.l2_bandwidth.value.value() > 0)
       time({.tier = "l2", .what = "one load", .latency = true, .stock = gpu.l2_latency.value.value()}, where("pointer_chase", near), "gpu");
     const double written = gpu.hbm_bandwidth.value.value();
-    for (const auto& [probe, what] : named(measure::ProbeGroup::memory, {{"memory_read", "read"},
+    for (const auto& [probe, what] : named(core::ProbeGroup::memory, {{"memory_read", "read"},
                                                                          {"memory_write", "write"},
                                                                          {"memory_copy", "copy"},
                                                                          {"memory_scale", "scale in place"},
                                                                          {"local_copy", "copy by the runtime"}}))
-      if (const double times = measure::probe_named(probe)->traffic; times > 0)
+      if (const double times = core::probe_named(probe)->traffic; times > 0)
         rate({.tier = "hbm", .what = what, .datasheet = written, .stock = written}, where(probe, beyond), "gpu", times);
     time({.tier = "hbm", .what = "one load", .latency = true, .stock = gpu.hbm_latency.value.value()}, where("pointer_chase", beyond),
          "gpu");
@@ -204,7 +204,7 @@ class Figures {
 
   void launches() {
     const auto any = [](const ProbeRow&) { return true; };
-    for (const auto& [probe, what] : named(measure::ProbeGroup::launch, {{"kernel_launch", "launch of an empty kernel"},
+    for (const auto& [probe, what] : named(core::ProbeGroup::launch, {{"kernel_launch", "launch of an empty kernel"},
                                                                          {"kernel_sync", "launch and wait"},
                                                                          {"graph_launch", "launch of a graph"},
                                                                          {"graph_node", "kernel inside a graph"},
@@ -259,4 +259,4 @@ const MeasuredFigure* best_rate(const std::vector<MeasuredFigure>& figures, std:
   return best;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::probes

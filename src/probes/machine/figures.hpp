@@ -10,7 +10,7 @@
 
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::probes {
 
 /// The one-way rate of a PCIe link by its generation and lanes, packet headers included: byte/s. 0: unknown
 /// generation. Lane rates are in data/links.
@@ -30,4 +30,4 @@ namespace fabricost::io {
 [[nodiscard]] const MeasuredFigure* best_rate(const std::vector<MeasuredFigure>& figures, std::string_view tier,
                                               std::initializer_list<std::string_view> what);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::probes

@@ -16,7 +16,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace fabricost::io {
+namespace fabricost::probes {
 
 namespace {
 
@@ -234,4 +234,4 @@ std::vector<MachineFinding> findings_of(const Findings& machine) {
   return out;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::probes

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::probes {
 
 /// Input of the rules.
 struct Findings {
@@ -26,4 +26,4 @@ inline constexpr std::string_view collectives_slow = "collectives_slow";
 /// The rules about collectives.
 [[nodiscard]] std::vector<MachineFinding> findings_in_collectives(const Findings& machine);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::probes

@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost::io {
+namespace fabricost::probes {
 
 namespace {
 
@@ -97,4 +97,4 @@ std::vector<MachineFinding> findings_in_collectives(const Findings& machine) {
   return out;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::probes

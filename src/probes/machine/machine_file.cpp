@@ -8,13 +8,10 @@
 
 #include <fmt/format.h>
 
-namespace fabricost {
+namespace fabricost::probes {
 
 namespace {
 
-using io::Faults;
-using io::MapReader;
-using io::SpecNode;
 
 constexpr double max = 1e18;
 
@@ -73,7 +70,7 @@ std::vector<std::vector<bool>> peers_of(MapReader& in, std::size_t gpus) {
     for (const SpecNode& cell : row.items) {
       const bool known = cell.text == "0" || cell.text == "1";
       if (!known)
-        in.fault(cell, "peer_access", fmt::format("\"{}\" is neither 0 nor 1", io::clipped(cell.text)), "write 1 for access, 0 for none");
+        in.fault(cell, "peer_access", fmt::format("\"{}\" is neither 0 nor 1", clipped(cell.text)), "write 1 for access, 0 for none");
       out.back().push_back(cell.text == "1");
     }
   }
@@ -89,12 +86,12 @@ std::filesystem::path machine_file_of(const std::filesystem::path& points) {
 }
 
 bool lists_gpus(const std::filesystem::path& file) {
-  const SpecNode tree = io::parse_spec(file);
+  const SpecNode tree = parse_spec(file);
   return tree.find("gpus") != nullptr || tree.find("ranks") == nullptr;
 }
 
 MeasuredMachine read_measured_machine(const std::filesystem::path& file) {
-  const SpecNode tree = io::parse_spec(file);
+  const SpecNode tree = parse_spec(file);
   Faults faults;
   MapReader in(tree, "", faults);
   MeasuredMachine out;
@@ -129,4 +126,4 @@ MeasuredMachine read_measured_machine(const std::filesystem::path& file) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::probes

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost::io {
+namespace fabricost::probes {
 
 namespace {
 
@@ -39,7 +39,7 @@ std::vector<ProbeRow> read_probes(const std::filesystem::path& file) {
     ProbeRow row;
     row.notes = notes_in(table.cell(notes));
     row.path = parse_path(table.cell(path));
-    const measure::ProbeType* probe = measure::probe_named(table.cell(operation));
+    const core::ProbeType* probe = core::probe_named(table.cell(operation));
     const bool transfer = parse_collective(table.cell(operation)) == Collective::send_recv && row.path;
     if (probe == nullptr && !transfer) continue;
     row.probe = probe != nullptr ? std::string{probe->word} : std::string{row.note("probe")};
@@ -95,4 +95,4 @@ std::optional<ProbeLine> line_through(const std::vector<const ProbeRow*>& rows, 
   return out;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::probes

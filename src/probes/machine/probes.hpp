@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::probes {
 
 /// One row, as in files/rows.hpp of src/measure.
 struct ProbeRow {
@@ -50,4 +50,4 @@ struct ProbeLine {
 
 [[nodiscard]] double median_of(std::vector<double> values);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::probes

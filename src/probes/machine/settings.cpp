@@ -16,7 +16,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost::io {
+namespace fabricost::probes {
 
 namespace {
 
@@ -226,4 +226,4 @@ MachineSettings settings_of(const MeasuredMachine& machine, const std::vector<Me
   return Settings(machine, figures, stock, source).all();
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::probes

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::probes {
 
 struct MachineSettings {
   std::vector<std::string> set;
@@ -23,4 +23,4 @@ struct MachineSettings {
 /// The minimum of active links over the GPUs; the stock system's if the file has no count.
 [[nodiscard]] int active_links(const MeasuredMachine& machine, const Tier& scale_up);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::probes

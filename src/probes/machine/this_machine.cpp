@@ -20,7 +20,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::probes {
 
 namespace {
 
@@ -35,9 +35,9 @@ Points collectives_in(const std::filesystem::path& file, const std::string& syst
 /// The fraction of the memory rate that streaming kernels reach, from copies and in-place scaling. If neither
 /// was measured, the absolute rate is kept, which is another fraction of the measured rate.
 std::optional<CalibratedSet> streaming_share(const ThisMachine& machine, const System& stock) {
-  const MeasuredFigure* best = io::best_rate(machine.figures, "hbm", {"read", "write", "copy", "scale in place"});
-  const MeasuredFigure* copy = io::figure(machine.figures, "hbm", "copy");
-  const MeasuredFigure* scale = io::figure(machine.figures, "hbm", "scale in place");
+  const MeasuredFigure* best = best_rate(machine.figures, "hbm", {"read", "write", "copy", "scale in place"});
+  const MeasuredFigure* copy = figure(machine.figures, "hbm", "copy");
+  const MeasuredFigure* scale = figure(machine.figures, "hbm", "scale in place");
   if (best == nullptr) return std::nullopt;
   CalibratedSet out;
   out.set = ConstantSet::compute;
@@ -115,7 +115,7 @@ std::string stock_of(const MeasuredMachine& machine, const std::string& given) {
         fmt::format("{}: no shipped system is known to be like {}; name the nearest with <system> (`fabricost systems` lists "
                     "them), or describe yours in a file (`fabricost topo`)",
                     machine.file, commonest(machine.gpus)));
-  return io::is_path(named) ? std::filesystem::absolute(named).string() : named;
+  return is_path(named) ? std::filesystem::absolute(named).string() : named;
 }
 
 }  // namespace
@@ -125,25 +125,25 @@ ThisMachine calibrate_machine(const std::filesystem::path& points, const ThisMac
   out.machine = read_measured_machine(machine_file_of(points));
   const std::string named = stock_of(out.machine, request.system);
   System stock = load_system(named, {}, request.calibration);
-  const std::string gpu = io::GpuIdentities::shipped()->gpu_named(out.machine.gpus.front().name);
+  const std::string gpu = GpuIdentities::shipped()->gpu_named(out.machine.gpus.front().name);
   std::vector<std::string> other_gpu;
   if (!gpu.empty() && gpu != stock.gpu.name) other_gpu.push_back(fmt::format("gpu={}", gpu));
   if (!other_gpu.empty()) stock = load_system(named, other_gpu, request.calibration);
   out.stock = stock.name;
   const Points collectives = collectives_in(points, named);
-  const std::vector<io::ProbeRow> probes = io::read_probes(points);
+  const std::vector<ProbeRow> probes = read_probes(points);
   if (collectives.points.empty() && probes.empty())
     throw RequestError(fmt::format("{}: holds no measured time; run fabricost measure once more", points.string()));
 
   const std::string day = out.machine.date.substr(0, 10);
   const std::string host = out.machine.host.empty() ? "this machine" : out.machine.host;
   const std::string source = fmt::format("measured on {}{}{}", host, day.empty() ? "" : ", ", day);
-  out.figures = io::figures_of(probes, out.machine, stock);
-  io::MachineSettings settings = io::settings_of(out.machine, out.figures, stock, source);
+  out.figures = figures_of(probes, out.machine, stock);
+  MachineSettings settings = settings_of(out.machine, out.figures, stock, source);
   settings.set.insert(settings.set.begin(), other_gpu.begin(), other_gpu.end());
   out.not_calibrated = std::move(settings.kept);
   out.facts = facts_of(out.machine);
-  out.findings = io::findings_of({out.machine, out.figures, stock, collectives.points});
+  out.findings = findings_of({out.machine, out.figures, stock, collectives.points});
 
   Calibration written;
   written.system = stock.name;
@@ -169,4 +169,4 @@ ThisMachine calibrate_machine(const std::filesystem::path& points, const ThisMac
 
 std::string this_machine_yaml(const ThisMachine& machine) { return saved_system_yaml(machine.system, machine.title); }
 
-}  // namespace fabricost
+}  // namespace fabricost::probes

@@ -7,7 +7,7 @@
 #include <array>
 #include <memory>
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 namespace {
 
@@ -75,4 +75,4 @@ std::vector<State> states_of(Device& device, const Machine& machine) {
   return out;
 }
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

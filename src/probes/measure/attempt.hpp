@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 struct Attempt {
   enum class Kind : unsigned char { measured, unsupported, out_of_memory, wrong_result, fault, refused, lost };
@@ -24,4 +24,4 @@ struct Attempt {
 /// States of the units that can still be queried; none for a lost machine.
 [[nodiscard]] std::vector<State> states_of(Device& device, const Machine& machine);
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

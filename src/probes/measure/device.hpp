@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 /// Changes with this file (thousands) and with the table of probes; plugins with another value are refused.
 inline constexpr int device_interface = 6000 + static_cast<int>(probe_table.size());
@@ -155,4 +155,4 @@ class Device {
 /// \param interface device_interface of the caller; if it differs from the plugin's, that is the reason
 using OpenDevice = Device* (*)(int interface, std::string& why);
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <map>
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 namespace {
 
@@ -255,4 +255,4 @@ Measured measure(Device& device, const Machine& machine, const Plan& plan, const
   return Run(device, machine, plan, options).all();
 }
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 struct MeasureOptions {
   double budget = 120;  ///< seconds
@@ -41,4 +41,4 @@ struct Measured {
 /// \throws RequestError when the processes cannot be divided evenly among the nodes
 [[nodiscard]] Measured measure(Device& device, const Machine& machine, const Plan& plan, const MeasureOptions& options);
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 namespace {
 
@@ -132,4 +132,4 @@ std::unique_ptr<Device> open_device(bool mpi) {
       reasons));
 }
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

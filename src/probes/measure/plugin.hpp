@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 /// The folders searched for plugins, in order.
 /// \throws Refusal for one of $FABRICOST_PROBES that is relative, or that anybody may write to
@@ -23,4 +23,4 @@ namespace fabricost::measure {
 /// \throws RequestError naming the missing plugin, or why each is not usable, and the remedy
 [[nodiscard]] std::unique_ptr<Device> open_device(bool mpi);
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

@@ -12,7 +12,7 @@
 #include <exception>
 #include <vector>
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 namespace {
 
@@ -153,4 +153,4 @@ Sample take_sample(Device& device, Job& job, const Case& what, const SampleRules
   return Sampler(device, job, what, rules, now).take();
 }
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

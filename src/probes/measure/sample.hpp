@@ -19,7 +19,7 @@
 #include <optional>
 #include <string>
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 struct SampleRules {
   double min_batch = 2e-3;   ///< seconds: 4,000 times the resolution of an event
@@ -56,4 +56,4 @@ using Clock = std::function<double()>;
 /// Takes a sample, in all processes of a run together. \throws as Job::run
 [[nodiscard]] Sample take_sample(Device& device, Job& job, const Case& what, const SampleRules& rules, const Clock& now);
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

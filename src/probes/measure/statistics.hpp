@@ -9,7 +9,7 @@
 
 #include <vector>
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 inline constexpr double outlier_deviations = 5;
 inline constexpr double normal_deviation = 1.4826;  ///< standard deviation / MAD of normal noise: 1 / the 3/4 quantile of N(0, 1)
@@ -27,4 +27,4 @@ struct Statistics {
 
 [[nodiscard]] Statistics statistics_of(const std::vector<double>& batches);
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

@@ -13,7 +13,7 @@
 #include <optional>
 #include <tuple>
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 namespace {}  // namespace
 
@@ -22,7 +22,7 @@ StockSystem stock_system(const Machine& machine, int gpus) {
   const Unit& first = machine.units.front();
   for (const Unit& unit : machine.units)
     if (unit.name != first.name) return {"", fmt::format("GPUs of several kinds: {}, {}", first.name, unit.name)};
-  const std::string gpu = io::GpuIdentities::shipped()->gpu_named(first.name);
+  const std::string gpu = GpuIdentities::shipped()->gpu_named(first.name);
   if (gpu.empty()) return {"", fmt::format("no shipped system has a GPU called {}", first.name)};
   using Rank = std::tuple<bool, bool, int, std::string>;  // smaller is closer
   std::optional<Rank> best;
@@ -38,4 +38,4 @@ StockSystem stock_system(const Machine& machine, int gpus) {
   return {std::get<3>(*best), fmt::format("{} GPU{} called {}", gpus, gpus == 1 ? "" : "s", first.name)};
 }
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 struct StockSystem {
   std::string name;    ///< empty: none is similar
@@ -17,4 +17,4 @@ struct StockSystem {
 /// \param gpus of one node
 [[nodiscard]] StockSystem stock_system(const Machine& machine, int gpus);
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

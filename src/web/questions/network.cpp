@@ -17,13 +17,13 @@ namespace {
 struct MoeFormRequest : MoeRequest {
   static constexpr auto fields() {
     using R = MoeFormRequest;
-    return tables(Table{asks(&R::phase, "operation", "OP", " ", "Which half of the exchange"), fabricost::detail::ask_system<R>},
-                  MoeRequest::fields(), Table{fabricost::detail::ask_calibration<R>, fabricost::detail::ask_tier_override<R>});
+    return tables(Table{asks(&R::phase, "operation", "OP", " ", "Which half of the exchange"), fabricost::core::detail::ask_system<R>},
+                  MoeRequest::fields(), Table{fabricost::core::detail::ask_calibration<R>, fabricost::core::detail::ask_tier_override<R>});
   }
 };
 MoeAnswer answer(const MoeFormRequest& request) {
   need_machine(request.system);
-  return fabricost::answer(static_cast<const MoeRequest&>(request));
+  return fabricost::core::answer(static_cast<const MoeRequest&>(request));
 }
 }  // namespace
 

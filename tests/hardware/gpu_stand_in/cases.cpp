@@ -10,8 +10,8 @@
 namespace stand_in {
 namespace {
 
-using namespace fabricost;
-using namespace fabricost::measure;
+using namespace fabricost::core;
+using namespace fabricost::probes::measure;
 
 constexpr std::uint64_t ring_bytes = 4096, pointer_bytes = 8, word_bytes = 4;
 

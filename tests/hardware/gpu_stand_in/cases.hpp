@@ -19,7 +19,7 @@ struct Result {
 
 struct NamedCase {
   std::string name;
-  fabricost::measure::Case what;
+  fabricost::probes::measure::Case what;
   std::vector<Result> results;  ///< none: the probe has no result
 };
 

@@ -28,7 +28,7 @@
 namespace stand_in {
 namespace {
 
-using namespace fabricost::measure;
+using namespace fabricost::probes::measure;
 
 OpenDevice open_device = nullptr;
 int faults = 0;
@@ -121,7 +121,7 @@ void complain(const std::string& text) {
 // A graph's node is the difference of two times, which may be none here.
 void timed(Job& job, const Case& what, int repetitions) {
   const Timing timing = job.run(repetitions);
-  if (what.kind != ProbeKind::graph_node && !(timing.host > 0 && timing.device >= 0)) throw DeviceFault("no time");
+  if (what.kind != fabricost::core::ProbeKind::graph_node && !(timing.host > 0 && timing.device >= 0)) throw DeviceFault("no time");
 }
 
 bool too_small(const Outcome& outcome) {
@@ -277,7 +277,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", dlerror());
     return 2;
   }
-  stand_in::open_device = reinterpret_cast<fabricost::measure::OpenDevice>(dlsym(plugin, "fabricost_device"));
+  stand_in::open_device = reinterpret_cast<fabricost::probes::measure::OpenDevice>(dlsym(plugin, "fabricost_device"));
   if (stand_in::open_device == nullptr) return 2;
   stand_in::Watch::begin();
   if (task == "right") stand_in::right();

@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-using namespace fabricost;
-using namespace fabricost::measure;
+using namespace fabricost::probes;
+using namespace fabricost::probes::measure;
 
 namespace {
 

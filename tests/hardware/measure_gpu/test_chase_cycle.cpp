@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <vector>
 
-using namespace fabricost::measure::gpu;
+using namespace fabricost::probes::measure::gpu;
 
 TEST_CASE("a chase's ring is one cycle through all lines") {
   for (const std::uint64_t lines : {2U, 3U, 4U, 7U, 64U, 1000U, 65537U})

@@ -11,9 +11,9 @@
 #include <set>
 #include <vector>
 
-using namespace fabricost;
-using namespace fabricost::measure;
-using namespace fabricost::measure::gpu;
+using namespace fabricost::core;
+using namespace fabricost::probes::measure;
+using namespace fabricost::probes::measure::gpu;
 
 namespace {
 

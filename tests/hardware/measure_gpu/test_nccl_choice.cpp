@@ -10,9 +10,9 @@
 #include <cstdlib>
 #include <string>
 
-using namespace fabricost;
-using namespace fabricost::measure;
-using namespace fabricost::measure::gpu;
+using namespace fabricost::probes;
+using namespace fabricost::probes::measure;
+using namespace fabricost::probes::measure::gpu;
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include "measure/gpu/numa.hpp"
 
-using namespace fabricost::measure::gpu;
+using namespace fabricost::probes::measure::gpu;
 
 TEST_CASE("a list of processors is read as Linux writes it") {
   const auto found = processors_of("0-3,8,10-11\n");

@@ -9,7 +9,7 @@
 #include <map>
 #include <stdexcept>
 
-using namespace fabricost::measure::gpu;
+using namespace fabricost::probes::measure::gpu;
 
 namespace {
 

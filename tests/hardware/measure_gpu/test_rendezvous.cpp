@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-using namespace fabricost::measure::gpu;
+using namespace fabricost::probes::measure::gpu;
 
 namespace {
 

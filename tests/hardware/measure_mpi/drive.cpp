@@ -24,8 +24,8 @@
 
 namespace {
 
-using namespace fabricost;
-using namespace fabricost::measure;
+using namespace fabricost::probes;
+using namespace fabricost::probes::measure;
 
 /// Prints from the first process only, whole lines.
 void say(const Device& device, const std::string& line) {

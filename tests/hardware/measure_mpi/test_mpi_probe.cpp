@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-using namespace fabricost;
-using namespace fabricost::measure::mpi;
+using namespace fabricost::probes;
+using namespace fabricost::probes::measure::mpi;
 
 namespace {
 

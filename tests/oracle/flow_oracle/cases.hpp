@@ -14,11 +14,11 @@
 
 namespace flow {
 
-using fabricost::Algorithm;
-using fabricost::Collective;
-using fabricost::Connectivity;
-using fabricost::Levels;
-using fabricost::Schedule;
+using fabricost::core::Algorithm;
+using fabricost::core::Collective;
+using fabricost::core::Connectivity;
+using fabricost::core::Levels;
+using fabricost::core::Schedule;
 
 inline Table& table() {
   static Table all;

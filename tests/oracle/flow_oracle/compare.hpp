@@ -64,10 +64,10 @@ class Table {
 };
 
 struct Costs {
-  fabricost::LevelCost inner, outer;
+  fabricost::core::LevelCost inner, outer;
 };
-inline double modelled(const fabricost::Schedule& schedule, const Costs& costs, double bytes) {
-  return fabricost::price_phases(schedule, {costs.inner, costs.outer}, 0, 0, 1)(bytes);
+inline double modelled(const fabricost::core::Schedule& schedule, const Costs& costs, double bytes) {
+  return fabricost::core::price_phases(schedule, {costs.inner, costs.outer}, 0, 0, 1)(bytes);
 }
 inline double off(double model, double simulated) { return std::fabs(model / simulated - 1); }
 

@@ -155,11 +155,11 @@ TEST_CASE("a tapered network leaves rings and exchanges the share the fabric say
   for (const auto& [g, N, leaf] : std::vector<std::array<int, 3>>{
            {1, 4, 2}, {1, 8, 2}, {1, 8, 4}, {1, 16, 4}, {2, 4, 2}, {2, 8, 4}, {4, 4, 2}, {4, 8, 2}, {4, 16, 4}, {8, 4, 2}, {8, 8, 4}})
     for (const double taper : {1.5, 3.0, 7.0}) {
-      const fabricost::System system = systems::machine("tapered", fabricost::Generation::hopper, g, g,
-                                                        {systems::scale_up(fabricost::TierKind::switched, g, 1, B / 1e9, B / 1e9),
+      const fabricost::core::System system = systems::machine("tapered", fabricost::core::Generation::hopper, g, g,
+                                                        {systems::scale_up(fabricost::core::TierKind::switched, g, 1, B / 1e9, B / 1e9),
                                                          systems::nics(g, W / g / 1e9, systems::infiniband),
                                                          systems::network("leaf", leaf, taper), systems::network("spine", 1024)});
-      const fabricost::Fabric priced = fabricost::fabric_of(system, {.collective = Collective::all_reduce, .ranks = g * N, .nodes = N});
+      const fabricost::core::Fabric priced = fabricost::core::fabric_of(system, {.collective = Collective::all_reduce, .ranks = g * N, .nodes = N});
       TwoLevels t{.group = g,
                   .groups = N,
                   .inner_rate = B,
@@ -207,7 +207,7 @@ TEST_CASE("a full mesh gives rings and direct sends all its links, a partner at 
     Fabric f{"full mesh", mesh(n, every_pair(n), link, near_hop), Levels{n}, {{near_hop, link * (n - 1)}, {far_hop, W}}, n, 1};
     at_once(f, {everywhere, exactly});
     inference_kernels(f, {everywhere, exactly});
-    fabricost::Fabric priced;
+    fabricost::core::Fabric priced;
     priced.levels = Levels{n};
     Fabric one_link = f;
     one_link.costs.inner.rate *= link_share(Algorithm::pairwise, priced);
@@ -227,14 +227,14 @@ TEST_CASE("a full mesh gives rings and direct sends all its links, a partner at 
 }
 
 TEST_CASE("the hybrid cube mesh carries six rings, one for each link of a GPU", "[flow]") {
-  const fabricost::System system = systems::cube_mesh_box();
+  const fabricost::core::System system = systems::cube_mesh_box();
   std::vector<std::array<int, 3>> edges;
   std::vector<int> left(64, 0);
-  for (const fabricost::Edge& e : system.tiers.front().edges) {
+  for (const fabricost::core::Edge& e : system.tiers.front().edges) {
     edges.push_back({e.from, e.to, e.links});
     left[static_cast<std::size_t>(e.from * 8 + e.to)] = left[static_cast<std::size_t>(e.to * 8 + e.from)] = e.links;
   }
-  const fabricost::Fabric priced = fabricost::fabric_of(system, {.collective = Collective::all_reduce, .ranks = 8});
+  const fabricost::core::Fabric priced = fabricost::core::fabric_of(system, {.collective = Collective::all_reduce, .ranks = 8});
   std::vector<std::vector<int>> circles;
   REQUIRE(split_into_circles(left, 8, 6, circles));
   const Fabric f{"hybrid cube mesh", mesh(8, edges, 25e9, near_hop), Levels{8}, {{near_hop, priced.inner_rate}, {far_hop, W}}, 8, 1};
@@ -314,11 +314,11 @@ TEST_CASE("the bucket algorithm and the exchange on a torus take what its busies
 }
 
 TEST_CASE("the slices that jobs get of a pod take what their torus takes, link by link", "[flow]") {
-  fabricost::System pod = fabricost::load_system("tpu-v5p-cube");
+  fabricost::core::System pod = fabricost::core::load_system("tpu-v5p-cube");
   for (const int chips : {8, 16, 32, 64, 128}) {
-    const fabricost::System slice = fabricost::sliced(pod, chips);
-    const fabricost::Tier& tier = *slice.tier(fabricost::TierRole::scale_up);
-    const fabricost::Fabric priced = fabricost::fabric_of(pod, {.collective = Collective::all_to_all, .ranks = chips});
+    const fabricost::core::System slice = fabricost::core::sliced(pod, chips);
+    const fabricost::core::Tier& tier = *slice.tier(fabricost::core::TierRole::scale_up);
+    const fabricost::core::Fabric priced = fabricost::core::fabric_of(pod, {.collective = Collective::all_to_all, .ranks = chips});
     CHECK(priced.domains() == 1);
     CHECK(priced.wrap == tier.wrap);
     const Costs costs{{near_hop, priced.full_rate}, {far_hop, W}};

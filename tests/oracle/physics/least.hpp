@@ -28,15 +28,15 @@ struct Rates {
 };
 
 /// GPUs that a domain's own links join: of a pod, as many as a job may get as one slice.
-inline int joined_by(const fabricost::System& system) { return std::max(system.domain, system.pod); }
+inline int joined_by(const fabricost::core::System& system) { return std::max(system.domain, system.pod); }
 
-inline Rates rates_of(const fabricost::System& system) {
+inline Rates rates_of(const fabricost::core::System& system) {
   Rates out;
-  if (const auto* up = system.tier(fabricost::TierRole::scale_up)) {
+  if (const auto* up = system.tier(fabricost::core::TierRole::scale_up)) {
     out.links = up->bandwidth.value.value();
     out.adds = up->reduces_in_network || up->multicasts;
   }
-  if (const auto* nic = system.tier(fabricost::TierRole::nic)) {
+  if (const auto* nic = system.tier(fabricost::core::TierRole::nic)) {
     const double nodes = static_cast<double>(joined_by(system)) / system.gpus_per_node;
     out.nics = nic->bandwidth.value.value() * nic->endpoints * std::max(1.0, nodes);
     out.adds_across = nic->sharp;
@@ -45,19 +45,19 @@ inline Rates rates_of(const fabricost::System& system) {
 }
 
 /// \param ranks, nodes as counted by the prediction
-inline double min_seconds(const fabricost::System& system, const fabricost::Operation& op, int ranks, int nodes) {
-  using fabricost::Collective;
+inline double min_seconds(const fabricost::core::System& system, const fabricost::core::Operation& op, int ranks, int nodes) {
+  using fabricost::core::Collective;
   const Rates rate = rates_of(system);
   const double bytes = op.bytes.value(), n = ranks;
   if (bytes <= 0 || ranks < 2) return 0;
-  if (fabricost::is_host_path(op.path)) {
-    const auto* host = fabricost::host_tier(system);
+  if (fabricost::core::is_host_path(op.path)) {
+    const auto* host = fabricost::core::host_tier(system);
     return host == nullptr ? 0 : bytes / host->bandwidth.value.value();
   }
   const int joined = joined_by(system), nodes_of_domain = std::max(1, joined / system.gpus_per_node);
   const double d = std::max(std::ceil(n / joined), std::floor(static_cast<double>(nodes) / nodes_of_domain));
   const double g = std::min<double>(joined, n / std::max(1.0, d));  // ranks of a domain
-  const bool across = ranks > joined || nodes > nodes_of_domain || op.path == fabricost::Path::nic;
+  const bool across = ranks > joined || nodes > nodes_of_domain || op.path == fabricost::core::Path::nic;
   if (op.collective == Collective::send_recv) return bytes / std::max(rate.links + rate.nics, 1.0);
   const double one = rate.links + (across ? rate.nics : 0);
   double inside = bytes * (n - 1) / n;
@@ -74,7 +74,7 @@ inline double min_seconds(const fabricost::System& system, const fabricost::Oper
 
 /// Bytes of tokens that must leave a rank: with uniform or forced choices at least one copy of all but the
 /// n-th part that stays, at least one byte per value (four bits: half).
-inline double min_exchange(const fabricost::System& system, double tokens, double hidden, int ranks) {
+inline double min_exchange(const fabricost::core::System& system, double tokens, double hidden, int ranks) {
   const Rates rate = rates_of(system);
   const double one = rate.links + rate.nics;
   return one > 0 && ranks > 1 ? tokens * hidden / 2 * (1 - 1.0 / ranks) / one : 0;
@@ -83,7 +83,7 @@ inline double min_exchange(const fabricost::System& system, double tokens, doubl
 /// Floating-point operations of one training sequence that no kernel can avoid: three passes of two per
 /// parameter a token is multiplied with, counted from the shape's matrices alone, and for dense attention the
 /// scores of earlier tokens (half of all).
-inline double min_training_flops(const fabricost::Model& m, double tokens, double context) {
+inline double min_training_flops(const fabricost::plan::Model& m, double tokens, double context) {
   double per_token = 0;
   const double h = m.hidden;
   const double attention = m.latent() ? 0 : h * m.head_dim * (2.0 * m.heads + 2.0 * m.kv_heads) * (m.shared_kv ? 0.7 : 1);

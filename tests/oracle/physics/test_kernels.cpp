@@ -15,7 +15,7 @@
 #include <cmath>
 #include <map>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using physics::dice;
 using physics::number_of;
 using physics::rounding;

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <string>
 
 using namespace seed_tables;
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

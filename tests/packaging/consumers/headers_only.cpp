@@ -4,7 +4,7 @@
 #include <cstdio>
 
 int main() {
-  using namespace fabricost;
+  using namespace fabricost::observe;
   using namespace fabricost::units;
   Tier links;
   links.name = "nvlink";

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 int main() {
-  using namespace fabricost;
+  using namespace fabricost::core;
   using namespace fabricost::units;
   const System system = load_system("dgx-h100");
   const Prediction p = predict(system, AllReduce{.bytes = MiB(256), .ranks = 8});

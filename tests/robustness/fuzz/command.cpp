@@ -16,8 +16,8 @@
 #undef main
 
 // Linked in place of src/core/text/write_file.cpp.
-void fabricost::io::write_file(const std::string& /*target*/, const std::string& /*text*/, std::string_view /*option*/) {}
-void fabricost::io::write_fitted(const std::string& /*target*/, const std::string& /*text*/, std::string_view /*option*/) {}
+void fabricost::core::write_file(const std::string& /*target*/, const std::string& /*text*/, std::string_view /*option*/) {}
+void fabricost::core::write_fitted(const std::string& /*target*/, const std::string& /*text*/, std::string_view /*option*/) {}
 
 namespace fuzz {
 

@@ -7,6 +7,7 @@
 #include "diagnose/inputs/inputs.hpp"
 #include "readings/dumps/flight_recorder.hpp"
 #include "readings/dumps/inspector.hpp"
+#include "readings/dumps/pickle.hpp"
 #include "readings/dumps/ras.hpp"
 #include "readings/logs/nccl_info.hpp"
 #include "readings/logs/rank_reports.hpp"
@@ -22,24 +23,24 @@ namespace fuzz {
 
 namespace {
 
-using namespace fabricost;
+using namespace fabricost::observe;
 
 /// Pickles and JSON in memory, as dumps of any tool.
 void dumps(std::string_view bytes) {
-  const auto take = [](const io::PlainTree& tree) {
-    io::FlightDumps flights;
-    io::Inspected inspected;
-    if (io::is_flight_dump(tree)) require(!io::add_flight_dump(tree, "rank_1", flights).empty(), "a dump says something");
-    if (io::is_ras_report(tree)) (void)io::ras_lines(tree);
-    if (io::is_inspector_record(tree, tree.root)) io::add_inspector_record(tree, tree.root, "rank_1", inspected);
+  const auto take = [](const PlainTree& tree) {
+    FlightDumps flights;
+    Inspected inspected;
+    if (is_flight_dump(tree)) require(!add_flight_dump(tree, "rank_1", flights).empty(), "a dump says something");
+    if (is_ras_report(tree)) (void)ras_lines(tree);
+    if (is_inspector_record(tree, tree.root)) add_inspector_record(tree, tree.root, "rank_1", inspected);
     for (const auto& [id, one] : inspected.communicators)
-      for (const auto& [rank, share] : io::share_of_time(one)) require(std::isfinite(share) && share > 0, "a share of time is a number");
+      for (const auto& [rank, share] : share_of_time(one)) require(std::isfinite(share) && share > 0, "a share of time is a number");
   };
-  const io::PlainLimits limits{.nodes = 10000, .depth = 64};
-  tolerate([&] { take(io::read_pickle(bytes, "fuzzed", limits)); });
+  const PlainLimits limits{.nodes = 10000, .depth = 64};
+  tolerate([&] { take(read_pickle(bytes, "fuzzed", limits)); });
   tolerate([&] {
     for (std::size_t next = 0; bytes.find_first_not_of(" \t\r\n", next) != std::string_view::npos;)
-      take(io::read_json_value(bytes, next, "fuzzed", limits));
+      take(read_json_value(bytes, next, "fuzzed", limits));
   });
 }
 
@@ -57,7 +58,7 @@ void condensed(std::string_view bytes) {
 }
 
 void tool_states(std::string_view bytes) {
-  io::ToolStates states;
+  ToolStates states;
   each_line(bytes, [&](std::string_view line) { require(states.take(line).size() <= 200, "a state is a short line"); });
   for (const auto& [gpu, one] : states.nvlinks())
     require(one.active >= 0 && one.inactive >= 0 && std::isfinite(one.slowest) && one.slowest <= one.fastest,
@@ -65,32 +66,32 @@ void tool_states(std::string_view bytes) {
 }
 
 void ras(std::string_view bytes) {
-  io::RasReader reader;
+  RasReader reader;
   int number = 0;
   each_line(bytes, [&](std::string_view line) {
     ++number;
-    if (reader.open() || io::RasReader::begins(line)) reader.take(std::string{line}, {number, std::string{line.substr(0, 200)}});
+    if (reader.open() || RasReader::begins(line)) reader.take(std::string{line}, {number, std::string{line.substr(0, 200)}});
   });
-  for (const io::RasGroup& one : reader.report.groups)
+  for (const RasGroup& one : reader.report.groups)
     require(one.ranks >= 0 && one.line.number > 0 && one.line.number <= number, "a group of ranks has a line");
 }
 
-void check(const io::RankReports& reports) {
-  for (const io::Waited& one : reports.waited) require(one.rank >= -1 && std::isfinite(one.seconds), "a rank that waited has a number");
+void check(const RankReports& reports) {
+  for (const Waited& one : reports.waited) require(one.rank >= -1 && std::isfinite(one.seconds), "a rank that waited has a number");
   for (const auto& [what, one] : reports.stated)
     for (const auto& [value, who] : one.who) require(!who.empty() && one.lines.contains(value), "what is stated is stated by somebody");
 }
 
 void rank_reports(std::string_view bytes) {
   const auto file = Scratch::folder().write("ranks.txt", bytes);
-  tolerate([&] { check(io::read_rank_reports(file)); });
-  tolerate([&] { (void)io::read_nccl_info(file); });
+  tolerate([&] { check(read_rank_reports(file)); });
+  tolerate([&] { (void)read_nccl_info(file); });
 }
 
 void step_times(std::string_view bytes) {
   const auto file = Scratch::folder().write("steps.txt", bytes);
   tolerate([&] {
-    for (const io::StepTime& one : io::read_step_times(file)) {
+    for (const StepTime& one : read_step_times(file)) {
       require(one.seconds > 0 && std::isfinite(one.seconds), "a step takes time");
       require(one.line.number > 0, "a step has a line");
     }
@@ -104,7 +105,7 @@ void inputs(std::string_view bytes) {
   if (!given.second.empty()) files.push_back(Scratch::folder().write("rank_1", given.second));
   tolerate([&] {
     const diagnosis::Inputs read(files);
-    io::LineReader lines(read.file());
+    LineReader lines(read.file());
     for (std::string line; lines.next(line);) require(line.find('\n') == std::string::npos, "a line is one line");
   });
 }

@@ -26,7 +26,7 @@ namespace fuzz {
 
 namespace {
 
-using namespace fabricost;
+using namespace fabricost::observe;
 
 const PointSource on_h100{.system = "dgx-h100", .nodes = 0, .ranks = 0};
 
@@ -40,18 +40,18 @@ const PointSink checked = [](Point&& point) { check(point); };
 
 std::filesystem::path log(std::string_view bytes) { return Scratch::folder().write("log.txt", bytes); }
 
-template <std::vector<Skipped> (*reader)(const std::filesystem::path&, const PointSource&, const io::RunDescriptions&, const PointSink&)>
+template <std::vector<Skipped> (*reader)(const std::filesystem::path&, const PointSource&, const RunDescriptions&, const PointSink&)>
 void collectives(std::string_view bytes) {
   const auto file = log(bytes);
   tolerate([&] { (void)reader(file, on_h100, {}, checked); });
 }
 
-template <void (*reader)(const std::filesystem::path&, io::PointMaker&)>
+template <void (*reader)(const std::filesystem::path&, PointMaker&)>
 void pairs(std::string_view bytes) {
   const auto file = log(bytes);
-  const io::RunDescriptions none;
+  const RunDescriptions none;
   tolerate([&] {
-    io::PointMaker points(file, on_h100, none, "fuzzed", checked);
+    PointMaker points(file, on_h100, none, "fuzzed", checked);
     reader(file, points);
   });
 }
@@ -62,8 +62,8 @@ void points_csv(std::string_view bytes) {
   const auto file = Scratch::folder().write("points.csv", given.first);
   if (!given.second.empty()) Scratch::folder().write("sources.csv", given.second);
   tolerate([&] {
-    const io::RunDescriptions runs = io::read_sources(file);
-    (void)io::read_point_csv(file, {}, runs, checked);
+    const RunDescriptions runs = read_sources(file);
+    (void)read_point_csv(file, {}, runs, checked);
   });
   Scratch::folder().remove("sources.csv");
 }
@@ -81,7 +81,7 @@ void any_points(std::string_view bytes) {
 void nccl_info(std::string_view bytes) {
   const auto file = log(bytes);
   static const diagnosis::Rules rules = diagnosis::load_rules();
-  tolerate([&] { (void)io::read_nccl_info(file, rules.signs); });
+  tolerate([&] { (void)read_nccl_info(file, rules.signs); });
   tolerate([&] {
     for (const diagnosis::Quoted& one : diagnosis::quoted_figures(file))
       require(std::isfinite(one.rate) && std::isfinite(one.seconds) && one.rate >= 0 && one.seconds >= 0, "a quoted figure is a number");
@@ -91,18 +91,18 @@ void nccl_info(std::string_view bytes) {
 /// The matcher, which leaves out signs that a line cannot carry, sees the same signs as each sign by itself.
 void signs(std::string_view bytes) {
   static const diagnosis::Rules rules = diagnosis::load_rules();
-  static io::SignMatcher matcher(rules.signs);
+  static SignMatcher matcher(rules.signs);
   int lines = 0;
   each_line(bytes, [&](std::string_view text) {
     if (text.size() > 2000 || ++lines > 20) return;
     const std::string line{text};
     std::set<std::string> seen, carried;
-    matcher.match(line, [&](const io::Sign& sign) { seen.insert(sign.name); });
+    matcher.match(line, [&](const Sign& sign) { seen.insert(sign.name); });
     if (lines > 2) return;
     std::string folded = line;
     for (char& c : folded) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    for (const io::Sign& sign : rules.signs)
-      if (io::carries(sign, line, folded)) carried.insert(sign.name);
+    for (const Sign& sign : rules.signs)
+      if (carries(sign, line, folded)) carried.insert(sign.name);
     require(seen == carried, "the matcher sees the signs that a line carries, and no others");
   });
 }
@@ -123,9 +123,9 @@ template <auto reader>
 void traces(std::string_view bytes) {
   const Halves given = halves(bytes);
   tolerate([&] {
-    std::vector<io::RankTrace> ranks = reader(Scratch::folder().write("rank0.json", given.first));
+    std::vector<RankTrace> ranks = reader(Scratch::folder().write("rank0.json", given.first));
     if (!given.second.empty())
-      for (io::RankTrace& one : reader(Scratch::folder().write("rank1.json", given.second))) ranks.push_back(std::move(one));
+      for (RankTrace& one : reader(Scratch::folder().write("rank1.json", given.second))) ranks.push_back(std::move(one));
     const laid::Job job = laid::lay_out(std::move(ranks), 8);
     for (const laid::Call& call : job.calls) {
       require(call.wire() >= 0 && call.skew() >= 0 && !call.parts.empty(), "a call takes no negative time");
@@ -135,7 +135,7 @@ void traces(std::string_view bytes) {
     for (const laid::Spent& one : job.spent)
       require(one.idle >= 0 && one.waiting >= 0 && one.compute <= one.window, "parts of a window");
     const laid::Elsewhere faster{
-        .kernel = [](io::Work, double ns) { return ns / 2; },
+        .kernel = [](Work, double ns) { return ns / 2; },
         .call = [](const laid::Call& call) { return laid::Carried{static_cast<double>(std::max<std::int64_t>(0, call.wire())) / 2, 0}; }};
     for (const auto without : {laid::Without::nothing, laid::Without::straggler, laid::Without::wait}) {
       const laid::Replay again = laid::replay(job, faster, without);
@@ -146,29 +146,29 @@ void traces(std::string_view bytes) {
   });
 }
 
-std::vector<io::RankTrace> read_kineto(const std::filesystem::path& file) { return {io::read_kineto(file, io::Keep::kernels)}; }
+std::vector<RankTrace> read_kineto(const std::filesystem::path& file) { return {fabricost::observe::read_kineto(file, Keep::kernels)}; }
 
 constexpr std::array<Target, 22> logs_list{{{"points_csv", points_csv},
                                             {"any_points", any_points},
-                                            {"nccl_tests", collectives<io::read_nccl_tests>},
-                                            {"nccl_tests_json", collectives<io::read_nccl_tests_json>},
-                                            {"nvbandwidth", pairs<io::read_nvbandwidth>},
-                                            {"nvbandwidth_json", pairs<io::read_nvbandwidth_json>},
-                                            {"p2p_bandwidth_latency", pairs<io::read_p2p_bandwidth_latency>},
-                                            {"osu", pairs<io::read_osu>},
-                                            {"imb", pairs<io::read_imb>},
-                                            {"perftest", pairs<io::read_perftest>},
+                                            {"nccl_tests", collectives<read_nccl_tests>},
+                                            {"nccl_tests_json", collectives<read_nccl_tests_json>},
+                                            {"nvbandwidth", pairs<read_nvbandwidth>},
+                                            {"nvbandwidth_json", pairs<read_nvbandwidth_json>},
+                                            {"p2p_bandwidth_latency", pairs<read_p2p_bandwidth_latency>},
+                                            {"osu", pairs<read_osu>},
+                                            {"imb", pairs<read_imb>},
+                                            {"perftest", pairs<read_perftest>},
                                             {"nccl_info", nccl_info},
                                             {"signs", signs},
                                             {"traces", traces<read_kineto>},
-                                            {"traces_inspector", traces<io::read_inspector>},
-                                            {"traces_flight", traces<io::read_flight_dump>},
-                                            {"traces_plugin", traces<io::read_profiler_plugin>},
-                                            {"traces_execution", traces<io::read_execution_trace>},
-                                            {"traces_chakra", traces<io::read_chakra>},
-                                            {"traces_aicb", traces<io::read_aicb>},
-                                            {"traces_nsys", traces<io::read_nsys>},
-                                            {"traces_tracelens", traces<io::read_tracelens>},
+                                            {"traces_inspector", traces<read_inspector>},
+                                            {"traces_flight", traces<read_flight_dump>},
+                                            {"traces_plugin", traces<read_profiler_plugin>},
+                                            {"traces_execution", traces<read_execution_trace>},
+                                            {"traces_chakra", traces<read_chakra>},
+                                            {"traces_aicb", traces<read_aicb>},
+                                            {"traces_nsys", traces<read_nsys>},
+                                            {"traces_tracelens", traces<read_tracelens>},
                                             {"diagnosis", diagnosis_of_log}}};
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace fuzz {
 
 namespace {
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 /// Times are finite and not negative, terms sum to them, bounds hold them.
 void check(const Prediction& p) {

@@ -23,7 +23,7 @@ namespace fuzz {
 
 namespace {
 
-using namespace fabricost;
+using namespace fabricost::observe;
 namespace fs = std::filesystem;
 
 void check(const WorkloadReport& report) {
@@ -120,7 +120,7 @@ void training_groups(std::string_view bytes) {
   shipped_table("training-groups.yaml", bytes, [] { (void)load_training_groups(); });
 }
 void stack_table(std::string_view bytes) {
-  shipped_table("stacks.yaml", bytes, [] { (void)io::shipped_stacks(), (void)stack_names(), (void)load_stack("megatron-core"); });
+  shipped_table("stacks.yaml", bytes, [] { (void)shipped_stacks(), (void)stack_names(), (void)load_stack("megatron-core"); });
 }
 
 constexpr std::array<Target, 9> tables_list{{{"workload", workload},

@@ -1,7 +1,7 @@
 #pragma once
 /// \file targets.hpp
 /// Fuzz targets: a name and a function that takes any bytes. A function returns if the bytes were read or
-/// refused with a message; it aborts, or throws anything but a fabricost::Error, if they broke something.
+/// refused with a message; it aborts, or throws anything but a fabricost::core::Error, if they broke something.
 /// Called by libfuzzer.cpp and replay.cpp.
 
 #include <fabricost/error.hpp>
@@ -51,7 +51,7 @@ template <class Job>
 void tolerate(Job&& job) {
   try {
     job();
-  } catch (const fabricost::Error& error) {
+  } catch (const fabricost::core::Error& error) {
     const std::string_view text = error.what();
     require(text.size() > 10, "a refusal says why");
     require(text.size() < 200'000, "a refusal can be read");

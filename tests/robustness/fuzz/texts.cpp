@@ -2,7 +2,7 @@
 #include "targets.hpp"
 
 #include "answers/typed/counts.hpp"
-#include "faces/amounts.hpp"
+#include "text/amounts.hpp"
 #include "specs/tree.hpp"
 #include "text/csv.hpp"
 #include "text/short_text.hpp"
@@ -20,7 +20,7 @@ namespace fuzz {
 
 namespace {
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 void size(std::string_view bytes) {
   tolerate([&] {
@@ -47,32 +47,32 @@ void size(std::string_view bytes) {
 /// The first byte says which kind.
 void quantity(std::string_view bytes) {
   if (bytes.empty()) return;
-  constexpr auto kinds = static_cast<unsigned>(io::QuantityKind::number) + 1;
-  const auto kind = static_cast<io::QuantityKind>(static_cast<unsigned char>(bytes.front()) % kinds);
+  constexpr auto kinds = static_cast<unsigned>(QuantityKind::number) + 1;
+  const auto kind = static_cast<QuantityKind>(static_cast<unsigned char>(bytes.front()) % kinds);
   bytes.remove_prefix(1);
-  const io::Parsed parsed = io::parse_quantity(bytes, kind);
+  const Parsed parsed = parse_quantity(bytes, kind);
   if (const double* value = std::get_if<double>(&parsed)) {
     require(std::isfinite(*value), "a quantity is finite");
   } else {
-    require(!std::get<io::NotRead>(parsed).message.empty(), "a refusal says why");
+    require(!std::get<NotRead>(parsed).message.empty(), "a refusal says why");
   }
-  if (const auto seconds = io::parse_duration(bytes)) require(!std::isnan(*seconds), "a duration is a number");
-  if (const auto number = io::parse_number(bytes)) require(std::isfinite(*number), "a number is finite");
+  if (const auto seconds = parse_duration(bytes)) require(!std::isnan(*seconds), "a duration is a number");
+  if (const auto number = parse_number(bytes)) require(std::isfinite(*number), "a number is finite");
 }
 
 void option_value(std::string_view bytes) {
   std::string text{bytes.substr(0, bytes.find('\0'))};  // an argument ends at a zero byte
   for (char& c : text)                                  // the runner keeps these from the terminal, whatever is said of them here
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
-  tolerate([&] { require(std::isfinite(faces::duration_of(text, "--option")), "a duration is finite"); });
-  tolerate([&] { require(std::isfinite(faces::large_count_of(text, "--option")), "a count is finite"); });
-  tolerate([&] { require(std::isfinite(faces::storage_rate_of(text, "--option")), "a rate is finite"); });
+  tolerate([&] { require(std::isfinite(duration_of(text, "--option")), "a duration is finite"); });
+  tolerate([&] { require(std::isfinite(large_count_of(text, "--option")), "a count is finite"); });
+  tolerate([&] { require(std::isfinite(storage_rate_of(text, "--option")), "a rate is finite"); });
   tolerate([&] {
-    const double share = faces::share_of(text, "--option");
+    const double share = share_of(text, "--option");
     require(share >= 0 && share <= 1, "a share is from 0 to 1");
   });
   tolerate([&] {
-    const int number = faces::whole_number_from(text, "--option", 1, 1000);
+    const int number = whole_number_from(text, "--option", 1, 1000);
     require(number >= 1 && number <= 1000, "a whole number keeps its bounds");
   });
   tolerate([&] {
@@ -85,16 +85,16 @@ void option_value(std::string_view bytes) {
 }
 
 void yaml_text(std::string_view bytes) {
-  tolerate([&] { (void)io::parse_spec_text(std::string{bytes}, "--set"); });
+  tolerate([&] { (void)parse_spec_text(std::string{bytes}, "--set"); });
 }
 
 void csv_line(std::string_view bytes) {
-  std::vector<io::CsvCell> cells;
-  if (io::split_csv(bytes, cells)) return;
+  std::vector<CsvCell> cells;
+  if (split_csv(bytes, cells)) return;
   std::string written;
-  for (const io::CsvCell& cell : cells) written += (&cell == &cells.front() ? "" : ",") + io::csv_quoted(cell.text);
-  std::vector<io::CsvCell> again;
-  require(!io::split_csv(written, again) && again.size() == cells.size(), "a line as written is read again");
+  for (const CsvCell& cell : cells) written += (&cell == &cells.front() ? "" : ",") + csv_quoted(cell.text);
+  std::vector<CsvCell> again;
+  require(!split_csv(written, again) && again.size() == cells.size(), "a line as written is read again");
   for (std::size_t i = 0; i < cells.size(); ++i) require(again[i].text == cells[i].text, "a cell as written is read again");
 }
 

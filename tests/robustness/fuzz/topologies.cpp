@@ -11,7 +11,7 @@ namespace fuzz {
 
 namespace {
 
-using namespace fabricost;
+using namespace fabricost::observe;
 
 void topology(std::string_view bytes) {
   const auto file = Scratch::folder().write("topo.txt", bytes);

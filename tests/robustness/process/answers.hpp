@@ -19,8 +19,8 @@
 
 namespace process {
 
-using namespace fabricost;
-using namespace fabricost::units;
+using namespace fabricost::plan;
+using namespace fabricost::core::units;
 
 /// A machine's picture and the explanation of a collective on it.
 inline std::string told(const std::string& name) {

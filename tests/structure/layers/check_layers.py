@@ -33,7 +33,6 @@ COMPONENTS = {
         "pictures": "SVG",
         "fields": "what questions are made of: fields with unit, range and words; machines and files by name",
         "answers": "questions that the command, Python and C++ ask alike",
-        "faces": "what the command and the page share: values as they are typed, answers as JSON",
         "catalogue": "data/ parsed when the program was built",
         "cli": "the command, and core's subcommands",
     },

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include "oracle/simulator/partners.hpp"
 #include "support/levels.hpp"
 
-using namespace fabricost;
+using namespace fabricost::core;
 using support::close;
 
 namespace {

@@ -6,7 +6,7 @@
 #include "oracle/simulator/rings.hpp"
 #include "support/levels.hpp"
 
-using namespace fabricost;
+using namespace fabricost::core;
 using support::close;
 
 TEST_CASE("rings level by level move what the hierarchical schedule says", "[schedule][oracle]") {

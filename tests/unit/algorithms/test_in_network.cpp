@@ -7,7 +7,7 @@
 #include "oracle/simulator/rings.hpp"
 #include "support/levels.hpp"
 
-using namespace fabricost;
+using namespace fabricost::core;
 using support::close;
 
 TEST_CASE("in-switch all_reduce moves S (1 + 1/n) per direction", "[schedule]") {

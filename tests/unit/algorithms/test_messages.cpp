@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 

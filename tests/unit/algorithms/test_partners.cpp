@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::core;
 using support::close;
 
 namespace {

@@ -5,7 +5,7 @@
 #include "oracle/simulator/partners.hpp"
 #include "support/levels.hpp"
 
-using namespace fabricost;
+using namespace fabricost::core;
 using support::close;
 
 TEST_CASE("recursive doubling moves what partners who exchange everything move", "[schedule][oracle]") {

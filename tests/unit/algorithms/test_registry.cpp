@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 static_assert(name(Algorithm::ring) == "ring" && name(Algorithm::recursive_doubling) == "recursive_doubling");
 static_assert(nccl_name(Algorithm::nvls_tree) == "NVLSTree" && nccl_name(Algorithm::bruck).empty());
@@ -25,9 +25,9 @@ TEST_CASE("every algorithm has a name of its own that is read back", "[algorithm
     INFO(text);
     CHECK(!text.empty());
     CHECK(text.size() <= Label::capacity);
-    CHECK(seen.insert(detail::folded(text)).second);
+    CHECK(seen.insert(fabricost::core::detail::folded(text)).second);
     CHECK(parse_algorithm(text) == algorithm);
-    CHECK(detail::folded(text) == detail::folded(with_algorithm(algorithm, [](auto a) { return a.name; })));
+    CHECK(fabricost::core::detail::folded(text) == fabricost::core::detail::folded(with_algorithm(algorithm, [](auto a) { return a.name; })));
   }
 }
 

@@ -5,7 +5,7 @@
 #include "oracle/simulator/rings.hpp"
 #include "support/levels.hpp"
 
-using namespace fabricost;
+using namespace fabricost::core;
 using support::close;
 
 namespace {

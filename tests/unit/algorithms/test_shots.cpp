@@ -5,7 +5,7 @@
 #include "oracle/simulator/exchanges.hpp"
 #include "support/levels.hpp"
 
-using namespace fabricost;
+using namespace fabricost::core;
 using support::close;
 
 TEST_CASE("one-shot and two-shot move what ranks that read each other's memory move", "[schedule][oracle]") {

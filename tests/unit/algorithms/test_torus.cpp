@@ -4,7 +4,7 @@
 #include "oracle/simulator/torus.hpp"
 #include "support/levels.hpp"
 
-using namespace fabricost;
+using namespace fabricost::core;
 using support::close;
 
 namespace {

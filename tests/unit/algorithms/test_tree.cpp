@@ -5,7 +5,7 @@
 #include "oracle/simulator/trees.hpp"
 #include "support/levels.hpp"
 
-using namespace fabricost;
+using namespace fabricost::core;
 using support::close;
 
 TEST_CASE("a chain inside and two binary trees outside move what the tree schedule says", "[schedule][oracle]") {

@@ -33,7 +33,7 @@
 
 namespace {
 
-using namespace fabricost;
+using namespace fabricost::observe;
 
 /// A question: its fields, and a request of which nothing is set.
 struct Asked {

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <memory>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using support::message_of;
 
 namespace {

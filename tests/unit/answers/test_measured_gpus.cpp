@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 
@@ -90,7 +90,7 @@ Processor processor(const std::string& system) { return Processor::of(load_syste
 }  // namespace
 
 TEST_CASE("PyTorch's steps on one GPU and their peaks are predicted, eager and compiled", "[measurements]") {
-  const auto folder = test::measurements();
+  const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
   std::vector<double> eager;
   for (const auto& row : table(folder / "third" / "gpu" / "training_steps.csv")) {
@@ -115,7 +115,7 @@ TEST_CASE("PyTorch's steps on one GPU and their peaks are predicted, eager and c
 }
 
 TEST_CASE("steps of 16k, 32k and 64k tokens on one GPU are predicted, and their peaks", "[measurements]") {
-  const auto folder = test::measurements();
+  const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
   int steps = 0;
   for (const auto& row : table(folder / "third" / "gpu" / "long_sequences.csv")) {
@@ -132,7 +132,7 @@ TEST_CASE("steps of 16k, 32k and 64k tokens on one GPU are predicted, and their 
 }
 
 TEST_CASE("cuDNN's attention is predicted forward and backward, from 4k to 128k tokens", "[measurements]") {
-  const auto folder = test::measurements();
+  const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
   int kernels = 0;
   const auto compare = [&](const std::string& system, double batch, double heads, double sequence, double measured, bool backward) {
@@ -159,7 +159,7 @@ TEST_CASE("cuDNN's attention is predicted forward and backward, from 4k to 128k 
 }
 
 TEST_CASE("large products of 16 bit are predicted by themselves", "[measurements]") {
-  const auto folder = test::measurements();
+  const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
   std::vector<double> errors;
   for (const auto& row : table(folder / "third" / "gpu" / "torch_operations.csv")) {
@@ -172,7 +172,7 @@ TEST_CASE("large products of 16 bit are predicted by themselves", "[measurements
 }
 
 TEST_CASE("PyTorch's fused AdamW is predicted in 16 and in 32 bit, and by --explain", "[measurements]") {
-  const auto folder = test::measurements();
+  const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
   int updates = 0;
   for (const auto& row : table(folder / "third" / "gpu" / "long_sequences.csv")) {
@@ -188,7 +188,7 @@ TEST_CASE("PyTorch's fused AdamW is predicted in 16 and in 32 bit, and by --expl
 }
 
 TEST_CASE("products, attention, update and the rest of a step are each as its trace says", "[measurements]") {
-  const auto folder = test::measurements();
+  const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
   // ms of a step of two layers of 70B on an H100 by kind of kernel, summed over third/gpu/h100-one-gpu-step.trace.json.gz
   constexpr double products = 180.0, attention = 16.3, update = 29.0, rest = 49.1;

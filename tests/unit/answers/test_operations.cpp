@@ -10,7 +10,7 @@
 #include <cmath>
 #include <string>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

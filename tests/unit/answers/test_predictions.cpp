@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

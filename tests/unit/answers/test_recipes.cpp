@@ -13,7 +13,7 @@
 #include <tuple>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

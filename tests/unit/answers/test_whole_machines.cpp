@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

@@ -21,7 +21,7 @@
 
 namespace synthetic {
 
-using namespace fabricost;
+using namespace fabricost::core;
 using support::Random;
 
 inline constexpr double noise = 0.04;  // standard deviation in log
@@ -116,7 +116,7 @@ inline Constants drawn(const Block& block, Random& random) {
       change[i] = own * normal(random) + block.latency * table[i].latency * latency + block.rate * table[i].rate * rate;
     }
     Constants out = block.prior;
-    detail::apply_changes(out, block, change);
+    fabricost::core::detail::apply_changes(out, block, change);
     const bool inside = std::all_of(table.begin(), table.end(), [&](const Parameter& p) {
       const double value = p.value(out);
       return p.held() || (value > p.min * (1 + 1e-9) && value < p.max * (1 - 1e-9));

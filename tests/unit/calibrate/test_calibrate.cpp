@@ -11,7 +11,7 @@
 #include <functional>
 #include <limits>
 
-using namespace fabricost;
+using namespace fabricost::core;
 using namespace synthetic;
 using support::contains;
 using support::message_of;

@@ -12,7 +12,7 @@
 
 #include <clocale>
 
-using namespace fabricost;
+using namespace fabricost::core;
 using namespace synthetic;
 using specs::Folder;
 using specs::Outcome;

@@ -9,7 +9,7 @@
 
 #include <numeric>
 
-using namespace fabricost;
+using namespace fabricost::core;
 using namespace synthetic;
 
 namespace {

@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 
-using namespace fabricost;
+using namespace fabricost::core;
 using namespace synthetic;
 
 TEST_CASE("a constant that is held keeps its value, and the fit without it is no better", "[calibrate]") {

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::core;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 

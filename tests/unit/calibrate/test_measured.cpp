@@ -10,12 +10,12 @@
 
 #include "catch.hpp"
 
-using namespace fabricost;
+using namespace fabricost::core;
 using namespace synthetic;
 
 namespace {
 
-using test::measurements;
+using fabricost::test::measurements;
 
 const std::vector<std::string> generations{"dgx-a100", "dgx-h100", "dgx-b200"};
 /// The options with which CONTRIBUTING.md fits them.

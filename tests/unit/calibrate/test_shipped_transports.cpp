@@ -15,7 +15,7 @@
 #include <fstream>
 #include <set>
 
-using namespace fabricost;
+using namespace fabricost::core;
 using support::contains;
 
 namespace {
@@ -45,7 +45,7 @@ std::string text_of(const std::string& name) {
 }  // namespace
 
 TEST_CASE("shipped transports are what a fit of the public clusters says", "[measurements]") {
-  const auto folder = test::measurements();
+  const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
   const std::vector<std::string> left = terms_left_out();
   REQUIRE(left.size() == 9);
@@ -88,7 +88,7 @@ TEST_CASE("a cluster's own constants are for its own network, and of its transpo
 }
 
 TEST_CASE("what is left out of the fit is little and said to be faulty, and Alps at 64 nodes is fitted", "[measurements]") {
-  const auto folder = test::measurements();
+  const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
   const std::vector<LeaveOut> left = leave_outs(terms_left_out());
   int all = 0, out = 0, kept_at_64 = 0;

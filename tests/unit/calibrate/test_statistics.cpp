@@ -8,7 +8,7 @@
 #include <functional>
 #include <set>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace synthetic;
 
 namespace {

@@ -7,7 +7,7 @@
 
 #include "catch.hpp"
 
-using namespace fabricost;
+using namespace fabricost::observe;
 using namespace synthetic;
 
 namespace {

@@ -6,6 +6,8 @@
 
 namespace fabricost::test {
 
+using namespace observe;
+
 constexpr double KiB = 1024, MiB = 1048576, GiB = 1073741824;
 
 /// First power of two, in MiB, from which on only `wanted` runs up to 8 GiB.

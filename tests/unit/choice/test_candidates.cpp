@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 

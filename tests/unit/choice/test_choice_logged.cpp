@@ -19,14 +19,14 @@
 #include <string>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::core;
 using namespace fabricost::test;
 
 namespace {
 
 /// The public runs; empty, and the case counted as skipped, when they are not there.
 std::filesystem::path runs() {
-  const std::filesystem::path folder = test::measurements();
+  const std::filesystem::path folder = fabricost::test::measurements();
   return folder.empty() ? folder : folder / "multinode";
 }
 

@@ -7,7 +7,7 @@
 #include "catch.hpp"
 #include "support/systems.hpp"
 
-using namespace fabricost;
+using namespace fabricost::core;
 using namespace fabricost::test;
 
 namespace {

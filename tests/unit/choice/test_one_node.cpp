@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::core;
 using namespace fabricost::test;
 
 namespace {

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <random>
 
-using namespace fabricost;
+using namespace fabricost::core;
 using namespace fabricost::test;
 
 namespace {
@@ -66,8 +66,8 @@ double clear_of(const PluginRegion& region, double x, double y) {
 
 TEST_CASE("the logarithms of corners, computed by the compiler, are those of the library", "[choice][plugin]") {
   for (const double x : {1.0, 1.5, 2.0, 3.0, 17.0, 64.0, 37748736.0, 1e12})
-    CHECK(detail::constant_log2(x) == Approx(std::log2(x)).epsilon(1e-14));
-  for (int power = 0; power < 40; ++power) CHECK(detail::constant_log2(std::exp2(power)) == power);
+    CHECK(fabricost::core::detail::constant_log2(x) == Approx(std::log2(x)).epsilon(1e-14));
+  for (int power = 0; power < 40; ++power) CHECK(fabricost::core::detail::constant_log2(std::exp2(power)) == power);
 }
 
 TEST_CASE("p5: all_reduce of 4 to 32 nodes changes where Amazon's file has its corners", "[choice][plugin]") {
@@ -141,7 +141,7 @@ TEST_CASE("inside a region is what its border winds around", "[choice][plugin][p
     for (int i = 0; i < 3000; ++i) {
       const double x = size(engine), y = ranks(engine);
       if (clear_of(region, x, y) < 1e-6) continue;
-      const bool held = detail::holds(region, x, y);
+      const bool held = fabricost::core::detail::holds(region, x, y);
       inside += held ? 1 : 0;
       differ += held != winds(region, x, y) ? 1 : 0;
     }
@@ -153,11 +153,11 @@ TEST_CASE("corners belong to their region", "[choice][plugin]") {
   int outside = 0;
   for (const PluginRegion& region : plugin_regions)
     for (std::size_t i = 0; i < region.corners; ++i) {
-      const PluginCorner& c = detail::plugin_logs[region.first + i];
-      const PluginCorner& before = detail::plugin_logs[region.first + (i + region.corners - 1) % region.corners];
-      const PluginCorner& after = detail::plugin_logs[region.first + (i + 1) % region.corners];
+      const PluginCorner& c = fabricost::core::detail::plugin_logs[region.first + i];
+      const PluginCorner& before = fabricost::core::detail::plugin_logs[region.first + (i + region.corners - 1) % region.corners];
+      const PluginCorner& after = fabricost::core::detail::plugin_logs[region.first + (i + 1) % region.corners];
       const bool flat = before.ranks == c.ranks && after.ranks == c.ranks;  // a side along which no line beside it runs
-      outside += !flat && !detail::holds(region, c.bytes, c.ranks) ? 1 : 0;
+      outside += !flat && !fabricost::core::detail::holds(region, c.bytes, c.ranks) ? 1 : 0;
     }
   CHECK(outside == 0);
 }

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 
@@ -85,7 +85,7 @@ TEST_CASE("two nodes take no less than one of them for the same message", "[choi
   const auto compare = [](const char* name, Collective op) {
     const System s = load_system(name);
     for (double bytes = 8; bytes <= 64 * mebibyte; bytes *= 2) {
-      CAPTURE(name, fabricost::name(op), bytes);
+      CAPTURE(name, fabricost::core::name(op), bytes);
       const auto seconds = [&](int nodes) {
         return predict(s, Operation{.collective = op, .bytes = Bytes::from_value(bytes), .nodes = nodes}).seconds;
       };

@@ -14,7 +14,7 @@
 #include <iterator>
 #include <optional>
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 
@@ -133,7 +133,7 @@ TEST_CASE("CollNet chains pass every rank, PAT every doubling, and both know wha
 }
 
 TEST_CASE("a row without a rate is not picked, and of equal ones the first is", "[choice]") {
-  detail::TunerPick pick{.bytes = 1e6};
+  fabricost::core::detail::TunerPick pick{.bytes = 1e6};
   pick.add({Algorithm::ring, Protocol::simple}, 1, 0);
   CHECK_FALSE(pick.any);
   pick.add({Algorithm::ring, Protocol::simple}, 1, -1e9);

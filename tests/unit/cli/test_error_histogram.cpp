@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-using fabricost::error_histogram;
+using fabricost::core::error_histogram;
 
 namespace {
 

@@ -12,14 +12,14 @@
 #include <stdexcept>
 #include <string>
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 
 int status_of(const std::function<std::string()>& work) {
-  cli::Runner runner;
+  fabricost::cli::Runner runner;
   CLI::App& sub = *runner.app().add_subcommand("ask", "a question");
-  runner.add(sub, [&](const cli::Terminal&) { return work(); });
+  runner.add(sub, [&](const fabricost::cli::Terminal&) { return work(); });
   std::array<std::string, 2> words{"fabricost", "ask"};
   std::array<char*, 3> argv{words[0].data(), words[1].data(), nullptr};
   return runner.run(2, argv.data());
@@ -29,7 +29,7 @@ int status_of(const std::function<std::string()>& work) {
 
 TEST_CASE("an answer is 0, a finding 1, a refusal 2, and a fault of the program 70") {
   CHECK(status_of([] { return std::string{}; }) == 0);
-  CHECK(status_of([]() -> std::string { throw cli::CheckFailed{""}; }) == 1);
+  CHECK(status_of([]() -> std::string { throw fabricost::cli::CheckFailed{""}; }) == 1);
   CHECK(status_of([]() -> std::string { throw RequestError("no such thing"); }) == 2);
   CHECK(status_of([]() -> std::string { throw std::bad_alloc(); }) == 2);
   CHECK(status_of([]() -> std::string { throw std::logic_error("never"); }) == 70);

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-using namespace fabricost;
-using namespace fabricost::units;
+using namespace fabricost::core;
+using namespace fabricost::core::units;
 
 namespace {
 

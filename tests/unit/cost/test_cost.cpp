@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <fstream>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

@@ -16,7 +16,7 @@
 #include <cmath>
 #include <map>
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 
@@ -289,7 +289,7 @@ TEST_CASE("graph and Python, and versions of an engine, are no repeats of each o
 }
 
 TEST_CASE("all-reduces of engines in CUDA graphs are predicted within a median of 5 %", "[measurements]") {
-  const auto folder = test::measurements();
+  const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
   for (const char* system : {"dgx-a100", "dgx-h100", "dgx-b200"}) {
     Points points = read_points(folder / (std::string(system) + ".custom_allreduce.csv"));
@@ -302,7 +302,7 @@ TEST_CASE("all-reduces of engines in CUDA graphs are predicted within a median o
 }
 
 TEST_CASE("a generation left out of the fit is predicted from the other two within 8 %, its mean within 12", "[measurements]") {
-  const auto folder = test::measurements();
+  const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
   const std::array systems{"dgx-a100", "dgx-h100", "dgx-b200"};
   std::vector<Points> tables;
@@ -346,7 +346,7 @@ TEST_CASE("nodes of one NVLink domain: engines that came before it leave all-red
 }
 
 TEST_CASE("the shipped constants of engines' kernels are what calibrate writes", "[measurements]") {
-  const auto folder = test::measurements();
+  const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
   Points points;
   for (const char* system : {"dgx-a100", "dgx-h100", "dgx-b200", "l40s-pcie", "b60-pcie"})

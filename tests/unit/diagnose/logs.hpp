@@ -33,20 +33,20 @@ class TemporaryLog {
   std::filesystem::path path_;
 };
 
-inline fabricost::Diagnosis diagnosed(const std::string& text, const fabricost::DiagnosisRequest& request = {}) {
+inline fabricost::observe::Diagnosis diagnosed(const std::string& text, const fabricost::observe::DiagnosisRequest& request = {}) {
   const TemporaryLog log(text);
-  return fabricost::diagnose(log.path(), request);
+  return fabricost::observe::diagnose(log.path(), request);
 }
 
 /// True if it is the first or second cause, the project's own measure of success.
-inline bool names(const fabricost::Diagnosis& d, fabricost::Cause cause) {
+inline bool names(const fabricost::observe::Diagnosis& d, fabricost::observe::Cause cause) {
   for (std::size_t i = 0; i < d.causes.size() && i < 2; ++i)
     if (d.causes[i].cause == cause) return true;
   return false;
 }
-inline std::string causes_of(const fabricost::Diagnosis& d) {
+inline std::string causes_of(const fabricost::observe::Diagnosis& d) {
   std::string out = d.verdict;
-  for (const fabricost::Finding& f : d.causes) out += fmt::format(" | {} {:.2f}: {}", fabricost::name(f.cause), f.confidence, f.evidence);
+  for (const fabricost::observe::Finding& f : d.causes) out += fmt::format(" | {} {:.2f}: {}", fabricost::observe::name(f.cause), f.confidence, f.evidence);
   return out;
 }
 

@@ -10,11 +10,11 @@
 
 namespace {
 
-using fabricost::io::NcclInfo;
+using fabricost::core::NcclInfo;
 
 std::string condensed(const std::string& log) {
   std::string out;
-  fabricost::diagnosis::Condenser condenser([&](std::string_view text) { out += text; });
+  fabricost::observe::diagnosis::Condenser condenser([&](std::string_view text) { out += text; });
   for (std::size_t at = 0, end = 0; (end = log.find('\n', at)) != std::string::npos; at = end + 1)
     condenser.line(std::string_view{log}.substr(at, end - at));
   condenser.finish();
@@ -46,11 +46,11 @@ std::string long_log() {
 TEST_CASE("a condensed log is a fraction of the log and says the same") {
   const std::string log = long_log(), shorter = condensed(log);
   CHECK(shorter.size() < log.size());
-  const std::vector<fabricost::io::Sign> signs{{"refused", {{{"GPU Direct RDMA Disabled"}, {}, false}}},
+  const std::vector<fabricost::core::Sign> signs{{"refused", {{{"GPU Direct RDMA Disabled"}, {}, false}}},
                                                {"twice", {{{"Duplicate GPU"}, {}, false}}}};
   const TemporaryLog whole_file(log), shorter_file(shorter);
-  const NcclInfo whole = fabricost::io::read_nccl_info(whole_file.path(), signs),
-                 less = fabricost::io::read_nccl_info(shorter_file.path(), signs);
+  const NcclInfo whole = fabricost::core::read_nccl_info(whole_file.path(), signs),
+                 less = fabricost::core::read_nccl_info(shorter_file.path(), signs);
   CHECK(less.messages == whole.messages);
   for (const char* sign : {"refused", "twice"}) {
     CHECK(less.seen(sign).times == whole.seen(sign).times);
@@ -62,7 +62,7 @@ TEST_CASE("a condensed log is a fraction of the log and says the same") {
   CHECK(less.net.at("IB").direct == whole.net.at("IB").direct);
   CHECK(less.net.at("IB").channels == whole.net.at("IB").channels);
   CHECK(less.net.at("IB").by_host == whole.net.at("IB").by_host);
-  const auto all = fabricost::io::read_rank_reports(whole_file.path()), kept = fabricost::io::read_rank_reports(shorter_file.path());
+  const auto all = fabricost::observe::read_rank_reports(whole_file.path()), kept = fabricost::observe::read_rank_reports(shorter_file.path());
   CHECK(kept.communicators.at("0xab").began == all.communicators.at("0xab").began);
   CHECK(kept.communicators.at("0xab").ended == all.communicators.at("0xab").ended);
   for (const auto& [who, one] : all.speakers) CHECK(kept.speakers.at(who).lines == one.lines);

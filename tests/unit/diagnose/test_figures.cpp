@@ -5,7 +5,7 @@
 #include "unit/diagnose/logs.hpp"
 #include "diagnose/quoted.hpp"
 
-using namespace fabricost;
+using namespace fabricost::observe;
 
 namespace {
 

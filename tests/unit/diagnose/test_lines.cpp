@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "unit/diagnose/logs.hpp"
 
-using namespace fabricost;
+using namespace fabricost::observe;
 
 namespace {
 

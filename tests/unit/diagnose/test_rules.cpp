@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <set>
 
-using namespace fabricost;
-using namespace fabricost::diagnosis;
+using namespace fabricost::observe;
+using namespace fabricost::observe::diagnosis;
 
 TEST_CASE("every signal that the code computes is asked by a rule, or is a table of thresholds") {
   const Rules rules = load_rules();
@@ -32,7 +32,7 @@ TEST_CASE("every signal that the code computes is asked by a rule, or is a table
   // words that only tell that a file speaks of a run, or that code counts
   const std::set<std::string> unrequested{"communicator_made", "engine_waits",   "fabric_manager", "gdr_on",
                                           "plugin_missing",    "p2p_unsupported"};
-  for (const io::Sign& one : rules.signs) {
+  for (const Sign& one : rules.signs) {
     INFO(one.name);
     CHECK(asked.contains(one.name) != unrequested.contains(one.name));
   }
@@ -74,8 +74,8 @@ TEST_CASE("a row without a cause has a signal that names one") {
 }
 
 TEST_CASE("a pattern needs all of its texts, none of the others, and upper or lower case only where it says so") {
-  const io::Sign sign{"any", {{{"Rank", "lost"}, {"found"}, false}, {{"xid 79"}, {}, true}}};
-  const auto carried = [&](const std::string& line, const std::string& folded) { return io::carries(sign, line, folded); };
+  const Sign sign{"any", {{{"Rank", "lost"}, {"found"}, false}, {{"xid 79"}, {}, true}}};
+  const auto carried = [&](const std::string& line, const std::string& folded) { return carries(sign, line, folded); };
   CHECK(carried("Rank 3 lost", "rank 3 lost"));
   CHECK_FALSE(carried("rank 3 lost", "rank 3 lost"));
   CHECK_FALSE(carried("Rank 3", "rank 3"));

@@ -9,7 +9,7 @@
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
 
-using namespace fabricost;
+using namespace fabricost::observe;
 
 namespace {
 

@@ -14,6 +14,8 @@
 
 namespace fabricost::test {
 
+using namespace observe;
+
 class Tokens {
  public:
   Tokens(const Gate& gate, std::vector<double> weights, unsigned seed) : gate_(gate), weights_(std::move(weights)), random_(seed) {}

@@ -7,7 +7,7 @@
 #include <fabricost/experts/load.hpp>
 
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 TEST_CASE("the fullest expert under uniform routing is what a Monte Carlo published beside moe.csv gives") {
   // rows M168, M169, M171: 200 trials of random routing
@@ -34,7 +34,7 @@ TEST_CASE("the fullest rank is within 3 % of simulated tokens, uniform routing")
                         {{16, 4}, 2, 4, 4000},
                         {{128, 8}, 16, 1024, 60},
                         {{256, 1}, 64, 64, 1000}}) {
-    const double seen = test::Tokens{c.gate, std::vector<double>(static_cast<std::size_t>(c.gate.experts), 1.0), 5}.fullest_over_mean(
+    const double seen = fabricost::test::Tokens{c.gate, std::vector<double>(static_cast<std::size_t>(c.gate.experts), 1.0), 5}.fullest_over_mean(
         c.ranks, c.tokens, c.trials);
     const double ours = load_imbalance(c.gate, {RoutingKind::uniform}, c.ranks, c.tokens);
     INFO(c.gate.top_k << " of " << c.gate.experts << " on " << c.ranks << ", " << c.tokens << " tokens: " << ours << " against " << seen);
@@ -51,7 +51,7 @@ TEST_CASE("the fullest rank is within 4 % of simulated tokens, Zipf routing in t
       for (const int tokens : {ranks, 20 * ranks}) {
         const Gate gate{256, 8};
         const Popularity p = popularity_of(gate, {RoutingKind::zipf, exponent}, ranks);
-        const double seen = test::Tokens{gate, p.weights, 17}.fullest_over_mean(ranks, tokens, 6400 / tokens + 10);
+        const double seen = fabricost::test::Tokens{gate, p.weights, 17}.fullest_over_mean(ranks, tokens, 6400 / tokens + 10);
         const double ours = fullest_over_mean(load_classes(gate, p, ranks), tokens, std::min(8, 256 / ranks));
         INFO("zipf " << exponent << " on " << ranks << ", " << tokens << " tokens: " << ours << " against " << seen);
         CHECK(ours == Approx(seen).epsilon(0.04));
@@ -65,12 +65,12 @@ TEST_CASE("the order Zipf's experts stand in is a typical one") {
   for (const double exponent : {0.8, 1.2}) {
     const Gate gate{256, 8};
     Popularity p = popularity_of(gate, {RoutingKind::zipf, exponent}, 32);
-    const double chosen = detail::heaviest_run(p.shares, 32);
+    const double chosen = fabricost::core::detail::heaviest_run(p.shares, 32);
     std::mt19937 random{23};
     double sum = 0;
     for (int i = 0; i < 200; ++i) {
       std::shuffle(p.shares.begin(), p.shares.end(), random);
-      sum += detail::heaviest_run(p.shares, 32) / 200;
+      sum += fabricost::core::detail::heaviest_run(p.shares, 32) / 200;
     }
     CHECK(chosen == Approx(sum).epsilon(0.08));
   }

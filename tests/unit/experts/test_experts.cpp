@@ -11,7 +11,7 @@
 
 #include <chrono>
 
-using namespace fabricost;
+using namespace fabricost::core;
 using namespace std::chrono_literals;
 
 namespace {
@@ -21,7 +21,7 @@ const Gate deepseek_limited{256, 8, 8, 4};
 
 /// Sends of 256 tokens of each rank counted one by one: {inside, across} copies per token.
 std::pair<double, double> counted(const Gate& gate, const ExpertPlacement& at, Copies copies, int tokens) {
-  test::Tokens source{gate, std::vector<double>(static_cast<std::size_t>(gate.experts), 1.0), 41};
+  fabricost::test::Tokens source{gate, std::vector<double>(static_cast<std::size_t>(gate.experts), 1.0), 41};
   const int each = gate.experts / at.ranks;
   int inside = 0, across = 0;
   for (int from = 0; from < at.ranks; ++from)

@@ -15,7 +15,7 @@
 #include <map>
 #include <numeric>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <numeric>
 #include <random>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 TEST_CASE("a token of 8 among 256 touches the published number of nodes") {
   // hypergeometric, as derived for DeepSeek-V3's routing (exact values; 4096 x 7392 bytes x these give DeepEP's printed volumes)
@@ -22,7 +22,7 @@ TEST_CASE("a token of 8 among 256 touches the published number of nodes") {
   // sets that lie alike to the groups: the short way is the sum over all of them
   for (const int sets : {2, 4, 8, 16, 64, 128}) {
     double sum = 0;
-    for (int s = 0; s < sets; ++s) sum += 1 - detail::missed_under_limit({256, 8, 8, 4}, s * 256 / sets, 256 / sets);
+    for (int s = 0; s < sets; ++s) sum += 1 - fabricost::core::detail::missed_under_limit({256, 8, 8, 4}, s * 256 / sets, 256 / sets);
     CHECK(touched_sets({256, 8, 8, 4}, sets) == Approx(sum).epsilon(1e-12));
   }
   CHECK(touched_sets({64, 64}, 16) == 16);
@@ -45,7 +45,7 @@ TEST_CASE("touched ranks and nodes agree with tokens that choose, with and witho
                         {{48, 4, 6, 2}, 4},
                         {{48, 4, 3, 2}, 16}}) {
     INFO(c.gate.experts << " " << c.gate.top_k << " " << c.gate.groups << " " << c.gate.group_limit << " over " << c.sets);
-    test::Tokens tokens{c.gate, std::vector<double>(static_cast<std::size_t>(c.gate.experts), 1.0), 7};
+    fabricost::test::Tokens tokens{c.gate, std::vector<double>(static_cast<std::size_t>(c.gate.experts), 1.0), 7};
     CHECK(touched_sets(c.gate, c.sets) == Approx(tokens.mean_touched(c.sets, 40000)).epsilon(0.01));
   }
 }
@@ -57,7 +57,7 @@ TEST_CASE("skewed choices touch what simulated tokens touch") {
       const double k = std::accumulate(p.shares.begin(), p.shares.end(), 0.0);
       INFO("zipf " << exponent << ", " << gate.top_k << " of " << gate.experts);
       CHECK(k == Approx(gate.top_k).epsilon(1e-5));
-      test::Tokens tokens{gate, p.weights, 11};
+      fabricost::test::Tokens tokens{gate, p.weights, 11};
       const std::vector<double> each = touched_each(gate, {RoutingKind::zipf, exponent}, p, 8), seen = tokens.touched_each(8, 40000);
       for (std::size_t s = 0; s < 8; ++s) CHECK(each[s] == Approx(seen[s]).margin(0.012));
       if (exponent == 0) CHECK(std::accumulate(each.begin(), each.end(), 0.0) == Approx(touched_sets(gate, 8)).epsilon(1e-5));
@@ -71,7 +71,7 @@ TEST_CASE("a limit on groups with skewed choices is within 10 % of simulated tok
       const Routing routing{RoutingKind::zipf, exponent};
       const Popularity p = popularity_of(gate, routing, 32);
       const std::vector<double> each = touched_each(gate, routing, p, sets);
-      test::Tokens tokens{gate, p.weights, 13};
+      fabricost::test::Tokens tokens{gate, p.weights, 13};
       INFO("zipf " << exponent << " over " << sets);
       CHECK(std::accumulate(each.begin(), each.end(), 0.0) == Approx(tokens.mean_touched(sets, 20000)).epsilon(0.10));
     }
@@ -83,7 +83,7 @@ TEST_CASE("a histogram gives its own shares back") {
   const Popularity p = popularity_of(gate, routing, 4);
   CHECK(p.shares[0] == Approx(0.4));
   // weights that independent clocks give those shares with: the choices drawn from them lie near the shares
-  const std::vector<double> seen = test::Tokens{gate, p.weights, 3}.touched_each(8, 40000);
+  const std::vector<double> seen = fabricost::test::Tokens{gate, p.weights, 3}.touched_each(8, 40000);
   for (std::size_t i = 0; i < 8; ++i) CHECK(seen[i] == Approx(p.shares[i]).epsilon(0.06));
 }
 
@@ -113,8 +113,8 @@ TEST_CASE("counting the others by their characteristic function agrees with poly
       weights.push_back(std::pow(i + 1, -c.exponent));
       set_of.push_back(i * c.sets / c.experts);
     }
-    const auto fast = detail::integrated(weights, set_of, c.sets, c.chosen, detail::FewOthers(set_of, c.sets, c.chosen));
-    const auto exact = detail::integrated(weights, set_of, c.sets, c.chosen, detail::FewOthersByPolynomials(set_of, c.sets, c.chosen));
+    const auto fast = fabricost::core::detail::integrated(weights, set_of, c.sets, c.chosen, fabricost::core::detail::FewOthers(set_of, c.sets, c.chosen));
+    const auto exact = fabricost::core::detail::integrated(weights, set_of, c.sets, c.chosen, fabricost::core::detail::FewOthersByPolynomials(set_of, c.sets, c.chosen));
     for (std::size_t s = 0; s < fast.size(); ++s) CHECK(std::fabs(fast[s] - exact[s]) < 1e-9);
   }
 }

@@ -11,7 +11,7 @@
 #include <chrono>
 #include <cmath>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace std::chrono_literals;
 
 namespace {

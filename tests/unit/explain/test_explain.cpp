@@ -17,7 +17,7 @@
 #include <random>
 #include <regex>
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 

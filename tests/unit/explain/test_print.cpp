@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-using namespace fabricost;
-using namespace fabricost::units;
+using namespace fabricost::observe;
+using namespace fabricost::core::units;
 
 namespace {
 template <class T>

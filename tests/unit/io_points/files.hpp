@@ -13,6 +13,8 @@
 
 namespace fabricost::test {
 
+using namespace observe;
+
 /// A temporary folder, removed at the end.
 class Folder {
  public:

@@ -4,7 +4,7 @@
 
 #include "catch.hpp"
 
-using namespace fabricost;
+using namespace fabricost::observe;
 
 namespace {
 
@@ -17,7 +17,7 @@ int rows_of(const Points& merged) {
 }  // namespace
 
 TEST_CASE("the accuracy page counts every healthy public run, or lists it as left out", "[measurements]") {
-  const auto folder = test::measurements();
+  const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
   const accuracy::Measurements read = accuracy::read_measurements(folder.string());
   int left = 0;

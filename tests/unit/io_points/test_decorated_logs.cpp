@@ -11,7 +11,7 @@
 #include <iterator>
 #include <sstream>
 
-using namespace fabricost;
+using namespace fabricost::observe;
 using namespace fabricost::test;
 
 namespace {

@@ -4,7 +4,7 @@
 
 #include "catch.hpp"
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <map>
 #include <tuple>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace fabricost::test;
 
 namespace {

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <random>
 
-using namespace fabricost;
+using namespace fabricost::observe;
 using namespace fabricost::test;
 
 namespace {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-using namespace fabricost;
+using namespace fabricost::core;
 using namespace fabricost::test;
 
 namespace {

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <cstdio>
 
-using namespace fabricost;
+using namespace fabricost::core;
 using namespace fabricost::test;
 
 namespace {
@@ -23,12 +23,12 @@ struct Conclusion {
 };
 
 std::vector<Conclusion> conclusions(const std::filesystem::path& folder) {
-  io::CsvTable table(folder / "points.csv");
+  CsvTable table(folder / "points.csv");
   const auto cell = [&](const char* name) { return table.cell(table.column(name)); };
   std::vector<Conclusion> out;
   while (table.next())
     out.push_back({cell("system"), cell("pair_kind"), cell("unit"), cell("tool"), cell("notes"), cell("direction") == "both",
-                   io::parse_number(cell("value")).value_or(0), io::parse_number(cell("bytes")).value_or(0)});
+                   parse_number(cell("value")).value_or(0), parse_number(cell("bytes")).value_or(0)});
   table.finish();
   return out;
 }

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-using namespace fabricost;
+using namespace fabricost::core;
 using namespace fabricost::test;
 
 namespace {

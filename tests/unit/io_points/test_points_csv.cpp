@@ -2,7 +2,7 @@
 
 #include <catch.hpp>
 
-using namespace fabricost;
+using namespace fabricost::core;
 using namespace fabricost::test;
 
 namespace {

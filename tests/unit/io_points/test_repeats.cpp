@@ -7,7 +7,7 @@
 #include <random>
 #include <sstream>
 
-using namespace fabricost;
+using namespace fabricost::core;
 using namespace fabricost::test;
 
 namespace {

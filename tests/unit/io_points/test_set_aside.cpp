@@ -13,7 +13,7 @@
 
 #include <cmath>
 
-using namespace fabricost;
+using namespace fabricost::core;
 using namespace fabricost::test;
 
 namespace {

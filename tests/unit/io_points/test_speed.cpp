@@ -9,7 +9,7 @@
 #include <chrono>
 #include <cstdio>
 
-using namespace fabricost;
+using namespace fabricost::core;
 using namespace fabricost::test;
 
 namespace {

@@ -10,7 +10,7 @@
 
 #include <cmath>
 
-using namespace fabricost;
+using namespace fabricost::core;
 using namespace fabricost::test;
 
 namespace {

@@ -13,8 +13,8 @@
 
 namespace fake {
 
-using namespace fabricost;
-using namespace fabricost::measure;
+using namespace fabricost::probes;
+using namespace fabricost::probes::measure;
 
 inline constexpr std::uint64_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
 

@@ -24,8 +24,8 @@ class Interrupting : public FakeDevice {
 
 }  // namespace
 
-extern "C" fabricost::measure::Device* fabricost_device(int interface, std::string& why) {
-  if (interface != fabricost::measure::device_interface) {
+extern "C" fabricost::probes::measure::Device* fabricost_device(int interface, std::string& why) {
+  if (interface != fabricost::probes::measure::device_interface) {
     why = "built for another interface";
     return nullptr;
   }
@@ -48,7 +48,7 @@ extern "C" fabricost::measure::Device* fabricost_device(int interface, std::stri
     if (key == "mig") t.mig = value == "1";
     if (key == "allocatable") t.allocatable = std::stoull(value);
     if (key == "library") t.library = value;
-    if (key == "wrong" && value == "memory_copy") t.wrong = fabricost::measure::ProbeKind::memory_copy;
+    if (key == "wrong" && value == "memory_copy") t.wrong = fabricost::core::ProbeKind::memory_copy;
     if (key == "unsupported_all") t.wrong_after = 0;
   }
   return new Interrupting(t, interrupt_after);

@@ -219,7 +219,7 @@ TEST_CASE("the machine's file is YAML with what the machine said, and no key whe
   CHECK(y["peer_access"][0][1].as<int>() == 1);
   CHECK(y["remarks"][0].as<std::string>() == "a \"quoted\" remark: with a colon");
   CHECK(y["not_measured"].size() == measured.not_measured.size());
-  CHECK(fabricost::machine_file_of("a/b.csv") == std::filesystem::path("a/b.machine.yaml"));
+  CHECK(fabricost::probes::machine_file_of("a/b.csv") == std::filesystem::path("a/b.machine.yaml"));
 }
 
 TEST_CASE("the stock system is the one with that GPU, joined like it, with as many or the next more") {

@@ -9,7 +9,7 @@
 #include <set>
 #include <sstream>
 
-using namespace fabricost::measure;
+using namespace fabricost::probes::measure;
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <cmath>
 
 using namespace fake;
-using namespace fabricost::measure;
+using namespace fabricost::probes::measure;
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include <random>
 
-using namespace fabricost::measure;
+using namespace fabricost::probes::measure;
 
 TEST_CASE("the median and the quartiles of a handful of batches are those of the definition") {
   const Statistics s = statistics_of({1.00, 1.01, 1.02, 1.03, 1.04});

@@ -14,6 +14,8 @@
 
 namespace fabricost::test {
 
+using namespace observe;
+
 /// A stack whose peak is the framework allocator's figure: no context, no communicators, no fragmentation.
 inline MemoryStack as_allocated(MemoryStack stack = {}) {
   stack.context = stack.communicator = stack.extra = stack.fragmentation = 0;

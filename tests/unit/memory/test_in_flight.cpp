@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

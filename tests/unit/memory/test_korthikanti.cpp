@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace fabricost::test;
 
 namespace {
@@ -73,9 +73,9 @@ TEST_CASE("the bytes of a layer are the paper's formulas") {
 TEST_CASE("the rows of pipeline.csv on memory are met", "[measurements]") {
   const auto folder = measurements();
   if (folder.empty()) return;
-  io::CsvTable table(folder / "workloads" / "pipeline.csv");
+  CsvTable table(folder / "workloads" / "pipeline.csv");
   const auto text = [&](const char* column) { return table.cell(table.column(column)); };
-  const auto number = [&](const char* column) { return io::parse_number(text(column)).value_or(0); };
+  const auto number = [&](const char* column) { return parse_number(text(column)).value_or(0); };
   int exact = 0, shares = 0;
   double worst = 0;
   while (table.next()) {

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace fabricost::test;
 
 namespace {

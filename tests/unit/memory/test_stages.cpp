@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace fabricost::test;
 
 namespace {

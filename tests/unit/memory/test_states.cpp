@@ -3,7 +3,7 @@
 
 #include <catch.hpp>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace fabricost::test;
 
 TEST_CASE("bytes per parameter of ZeRO are those of its paper") {

@@ -6,7 +6,7 @@
 #include <regex>
 #include <string>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace fabricost::test;
 
 namespace {
@@ -29,9 +29,9 @@ std::optional<PipelineSchedule> schedule_named(const std::string& text) {
 TEST_CASE("peaks of pipeline schedules are met with no constant fitted to them", "[measurements]") {
   const auto folder = measurements();
   if (folder.empty()) return;
-  io::CsvTable table(folder / "workloads" / "pipeline.csv");
+  CsvTable table(folder / "workloads" / "pipeline.csv");
   const auto text = [&](const char* column) { return table.cell(table.column(column)); };
-  const auto number = [&](const char* column) { return io::parse_number(text(column)).value_or(0); };
+  const auto number = [&](const char* column) { return parse_number(text(column)).value_or(0); };
   std::map<std::string, std::vector<double>> errors;
   while (table.next()) {
     const double measured = number("memory_gb");

@@ -6,7 +6,7 @@
 
 #include <fabricost/plan/specs/load_model.hpp>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using specs::Folder;
 
 namespace {

@@ -8,7 +8,7 @@
 
 #include <random>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

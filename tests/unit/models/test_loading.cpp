@@ -10,7 +10,7 @@
 #include <map>
 #include <random>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using specs::Folder;
 using specs::outcome_of;
 using specs::replaced;

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

@@ -10,25 +10,25 @@
 #include <map>
 #include <sstream>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 
 /// The columns of one row by name.
 class Row {
  public:
-  explicit Row(const io::CsvTable& table) : table_(table) {}
+  explicit Row(const CsvTable& table) : table_(table) {}
   [[nodiscard]] const std::string& text(const char* column) const { return table_.cell(table_.column(column)); }
   /// Checks a number that is given.
   void same(const char* column, double ours) const {
-    const auto theirs = io::parse_number(text(column));
+    const auto theirs = parse_number(text(column));
     if (!theirs) return;
     INFO(column);
     CHECK(ours == *theirs);
   }
 
  private:
-  const io::CsvTable& table_;
+  const CsvTable& table_;
 };
 
 /// A model, read once: tables name few in many rows.
@@ -41,9 +41,9 @@ const Model& named(const std::string& name) {
 }  // namespace
 
 TEST_CASE("every model of the table of shapes is shipped, under all its names, with the same shape", "[models][measurements]") {
-  const auto folder = test::measurements();
+  const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
-  io::CsvTable table(folder / "workloads" / "models.csv");
+  CsvTable table(folder / "workloads" / "models.csv");
   int models = 0;
   while (table.next()) {
     const Row row(table);
@@ -91,7 +91,7 @@ TEST_CASE("every model of the table of shapes is shipped, under all its names, w
     if (row.text("tie_embeddings") == "True") CHECK(m.tied);
     if (row.text("tie_embeddings") == "False") CHECK_FALSE(m.tied);
     if (const auto& note = row.text("note"); note.starts_with("params ")) {
-      const double stated = io::parse_number(note.substr(7, note.find(' ', 7) - 7)).value_or(0);
+      const double stated = parse_number(note.substr(7, note.find(' ', 7) - 7)).value_or(0);
       if (stated >= 10) CHECK(parameters_of(m).total / 1e9 == Approx(stated).epsilon(0.035));
     }
   }
@@ -99,16 +99,16 @@ TEST_CASE("every model of the table of shapes is shipped, under all its names, w
 }
 
 TEST_CASE("every model of the training runs has a name here and the shape of its rows", "[models][measurements]") {
-  const auto folder = test::measurements();
+  const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
-  io::CsvTable table(folder / "workloads" / "training.csv");
+  CsvTable table(folder / "workloads" / "training.csv");
   int rows = 0, unlike = 0;
   while (table.next()) {
     const Row row(table);
     ++rows;
     INFO(row.text("id") << " " << row.text("model"));
     const Model& m = named(row.text("model"));
-    const auto hidden = io::parse_number(row.text("hidden")), heads = io::parse_number(row.text("heads"));
+    const auto hidden = parse_number(row.text("hidden")), heads = parse_number(row.text("heads"));
     // rows that cut layers off or change heads say so themselves and win; a name alone must be near
     if (!hidden) continue;
     if (*hidden != m.hidden || *heads != m.heads) ++unlike;
@@ -118,39 +118,39 @@ TEST_CASE("every model of the training runs has a name here and the shape of its
 }
 
 TEST_CASE("MosaicML's utilisations follow from its tokens per second, row by row", "[models][flops][measurements]") {
-  const auto folder = test::measurements();
+  const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
-  io::CsvTable table(folder / "workloads" / "training.csv");
+  CsvTable table(folder / "workloads" / "training.csv");
   int rows = 0;
   while (table.next()) {
     const Row row(table);
     const std::string& group = row.text("group");
     if (!group.starts_with("mosaic_fsdp") || row.text("secondary_metric") != "mfu_pct") continue;
-    const double sequence = *io::parse_number(row.text("seq")), rate = *io::parse_number(row.text("value"));
+    const double sequence = *parse_number(row.text("seq")), rate = *parse_number(row.text("value"));
     Model m = named(row.text("model"));
     m.positions = static_cast<int>(sequence);
     const bool fp8 = row.text("precision").find("fp8") != std::string::npos;
     const double peak = !group.ends_with("h100") ? 312e12 : fp8 ? 1979e12 : 989.5e12;
     INFO(row.text("id") << " " << m.name << " " << sequence);
     CHECK(100 * training_flops_per_token(m, sequence, FlopConvention::mosaic) * rate / peak ==
-          Approx(*io::parse_number(row.text("secondary_value"))).epsilon(0.005));
+          Approx(*parse_number(row.text("secondary_value"))).epsilon(0.005));
     ++rows;
   }
   CHECK(rows > 100);
 }
 
 TEST_CASE("Korthikanti's utilisations follow from the step times", "[models][flops][measurements]") {
-  const auto folder = test::measurements();
+  const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
-  io::CsvTable table(folder / "workloads" / "training.csv");
+  CsvTable table(folder / "workloads" / "training.csv");
   int rows = 0;
   while (table.next()) {
     const Row row(table);
     if (row.text("group") != "korthikanti_tab5" || row.text("secondary_metric") != "mfu_pct") continue;
-    const double batch = *io::parse_number(row.text("global_batch")), gpus = *io::parse_number(row.text("gpus"));
+    const double batch = *parse_number(row.text("global_batch")), gpus = *parse_number(row.text("gpus"));
     const double work = batch * training_flops(load_model(row.text("model")), 2048, FlopConvention::megatron);
-    CHECK(100 * work / (*io::parse_number(row.text("value")) * gpus * 312e12) ==
-          Approx(*io::parse_number(row.text("secondary_value"))).epsilon(0.01));
+    CHECK(100 * work / (*parse_number(row.text("value")) * gpus * 312e12) ==
+          Approx(*parse_number(row.text("secondary_value"))).epsilon(0.01));
     ++rows;
   }
   CHECK(rows >= 2);

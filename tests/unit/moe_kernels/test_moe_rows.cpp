@@ -11,7 +11,7 @@
 #include <cmath>
 #include <fstream>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 
@@ -152,7 +152,7 @@ TEST_CASE("the fit finds the constants that made the times") {
 }
 
 TEST_CASE("kernels on H100, B200 and NVL72 are predicted within a median of 6 %", "[measurements]") {
-  const auto folder = test::measurements();
+  const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
   std::vector<MoeKernelRow> rows = merge_repeats(measured(folder, {"dgx-h100", "dgx-b200", "gb200-nvl72"}));
   predict_moe_kernel_rows(rows);
@@ -165,7 +165,7 @@ TEST_CASE("kernels on H100, B200 and NVL72 are predicted within a median of 6 %"
 }
 
 TEST_CASE("16 ranks of an NVL72 follow from 2, 4 and 8", "[measurements]") {
-  const auto folder = test::measurements();
+  const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
   std::vector<MoeKernelRow> few, many;
   for (MoeKernelRow& row : merge_repeats(measured(folder, {"gb200-nvl72"})))
@@ -174,7 +174,7 @@ TEST_CASE("16 ranks of an NVL72 follow from 2, 4 and 8", "[measurements]") {
 }
 
 TEST_CASE("DeepEP on one generation follows from the other, latencies stretched by NCCL's steps", "[measurements]") {
-  const auto folder = test::measurements();
+  const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
   for (const auto& [left, from] : {std::pair{"dgx-h100", "dgx-b200"}, {"dgx-b200", "dgx-h100"}}) {
     const KernelCalibration fit = calibrate_moe_kernels(measured(folder, {from}));
@@ -230,7 +230,7 @@ TEST_CASE("kernels on machines the constants never saw fall into their interval 
 }
 
 TEST_CASE("the shipped constants are what calibrate writes", "[measurements]") {
-  const auto folder = test::measurements();
+  const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
   const KernelCalibration fit = calibrate_moe_kernels(measured(folder, {"dgx-h100", "dgx-b200", "gb200-nvl72"}));
   REQUIRE(fit.sets.size() == 2);

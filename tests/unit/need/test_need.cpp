@@ -22,7 +22,7 @@
 #include <tuple>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using Catch::Contains;
 using support::message_of;
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 TEST_CASE("need answers at each value what plan answers for the machine with that dial") {
   for (const auto& [dial, value] : {std::pair{"nic.bandwidth", "40GB/s per direction"}, std::pair{"nic.count", "4"},

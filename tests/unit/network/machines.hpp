@@ -13,7 +13,7 @@
 
 namespace machines {
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 inline Topology laid_out(const std::string& name, int nodes = 0, std::vector<std::string> set = {}) {
   return topology_of(load_system(name, set), nodes);

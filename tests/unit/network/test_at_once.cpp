@@ -5,7 +5,7 @@
 #include "support/message_of.hpp"
 #include "machines.hpp"
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include <random>
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <cstdio>
 #include <random>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using machines::first;
 using machines::laid_out;
 using machines::processor_seconds;

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 

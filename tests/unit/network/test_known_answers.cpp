@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <set>
 
-using namespace fabricost;
+using namespace fabricost::core;
 using machines::alone;
 using machines::first;
 using machines::laid_out;

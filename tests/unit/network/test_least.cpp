@@ -8,7 +8,7 @@
 
 #include "catch.hpp"
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 
@@ -49,7 +49,7 @@ TEST_CASE("the least time of a ring or an exchange is what its routes put on the
       for (int i = 0; i < nodes * system.gpus_per_node; ++i) all.push_back(i);
       const Fabric f = fabric_of(system, Operation{.collective = op, .nodes = nodes});
       const double counted = 1 / alone(t, TrafficCounter{t, {.relay_on_rails = false}}.count(op, algorithm, all)).rate;
-      INFO(name << " " << fabricost::name(op));
+      INFO(name << " " << fabricost::core::name(op));
       CHECK(min_per_byte(schedule_of(algorithm, op, f), f) == Approx(counted).epsilon(0.01));
     }
 }
@@ -73,7 +73,7 @@ TEST_CASE("copies to the host and kernels of inference engines begin within thei
           const double volume = p.ran.algorithm == Algorithm::one_shot ? n - 1.0
                                 : p.ran.algorithm == Algorithm::nvls   ? 1 + 1.0 / n
                                                                        : 2 * (n - 1.0) / n;
-          INFO(name << " " << fabricost::name(library) << " " << bytes);
+          INFO(name << " " << fabricost::core::name(library) << " " << bytes);
           CHECK(volume * bytes / p.low <= link * (1 + 1e-9));
         }
   }
@@ -91,7 +91,7 @@ TEST_CASE("dispatch and combine of experts begin within NVLink and the NICs") {
                                                          .hidden = 7168,
                                                          .tokens = tokens,
                                                          .ranks = ranks});
-          INFO(name << " " << fabricost::name(kernel) << " " << ranks << " " << tokens);
+          INFO(name << " " << fabricost::core::name(kernel) << " " << ranks << " " << tokens);
           CHECK(p.inside_bytes / p.low <= s.tier(TierRole::scale_up)->bandwidth.value.value() * (1 + 1e-9));
           CHECK(p.across_bytes / p.low <= 50e9 * (1 + 1e-9));
           CHECK(p.low <= p.seconds);

@@ -13,7 +13,7 @@
 
 #include <set>
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include "catch.hpp"
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <random>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using machines::laid_out;
 using machines::way;
 using Names = std::vector<std::string>;

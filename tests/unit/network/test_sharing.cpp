@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 

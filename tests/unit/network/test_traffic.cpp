@@ -5,7 +5,7 @@
 
 #include <map>
 
-using namespace fabricost;
+using namespace fabricost::core;
 using machines::carried;
 using machines::first;
 using machines::laid_out;

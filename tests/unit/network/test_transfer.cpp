@@ -9,7 +9,7 @@
 
 #include <cstdio>
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 constexpr double gibi = 1024.0 * 1024 * 1024;

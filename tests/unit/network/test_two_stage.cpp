@@ -7,7 +7,7 @@
 
 #include <map>
 
-using namespace fabricost;
+using namespace fabricost::core;
 using machines::carried;
 using machines::first;
 

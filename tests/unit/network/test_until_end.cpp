@@ -12,7 +12,7 @@
 
 #include <cstdio>
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 

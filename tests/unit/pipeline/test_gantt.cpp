@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <sstream>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace support;
 
 namespace {

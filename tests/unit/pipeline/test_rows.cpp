@@ -12,7 +12,7 @@
 #include <cstdio>
 #include <map>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace fabricost::test;
 
 namespace {

@@ -11,7 +11,7 @@
 #include <chrono>
 #include <random>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace support;
 using S = PipelineSchedule;
 

@@ -6,6 +6,8 @@
 
 namespace fabricost::test {
 
+using namespace observe;
+
 /// Calls `visit` with each; returns how many there are. \param gpus of the job
 template <class Visit>
 int every_layout(const Model& model, int gpus, int batch, Visit&& visit) {

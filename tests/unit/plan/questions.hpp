@@ -8,6 +8,8 @@
 
 namespace fabricost::test {
 
+using namespace observe;
+
 /// A model trained with Megatron core, on all GPUs, the fastest layout first.
 inline TrainingQuestion question(const char* model, int gpus, int batch, int sequence = 4096) {
   TrainingQuestion q;

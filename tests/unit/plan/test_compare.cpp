@@ -14,7 +14,7 @@
 #include <map>
 #include <regex>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace fabricost::test;
 
 namespace {

@@ -11,7 +11,7 @@
 
 #include <cmath>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace fabricost::test;
 
 namespace {

@@ -11,7 +11,7 @@
 #include <map>
 #include <string>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace fabricost::test;
 
 namespace {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace fabricost::test;
 
 namespace {

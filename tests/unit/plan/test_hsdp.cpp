@@ -6,7 +6,7 @@
 #include <fabricost/plan/specs/stacks.hpp>
 #include <fabricost/plan/training/plan.hpp>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

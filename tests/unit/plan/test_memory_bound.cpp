@@ -7,7 +7,7 @@
 
 #include <limits>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace fabricost::test;
 
 TEST_CASE("No layout needs less than the bound of its ranks, whatever its schedule, chunks, microbatch and recomputation") {

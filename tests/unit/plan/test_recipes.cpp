@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <limits>
 
-using namespace fabricost;
+using namespace fabricost::observe;
 using namespace fabricost::test;
 
 namespace {

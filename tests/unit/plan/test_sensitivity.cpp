@@ -8,7 +8,7 @@
 
 #include <string>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace fabricost::test;
 
 TEST_CASE("More of a tier is tried where it can be felt: of the network only where it is tapered") {

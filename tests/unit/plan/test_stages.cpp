@@ -7,7 +7,7 @@
 
 #include <catch.hpp>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace fabricost::test;
 
 TEST_CASE("With multi-token prediction a V of zero bubbles is faster than 1F1B, since the model ends on its first stage") {

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace fabricost::test;
 
 namespace {

@@ -17,7 +17,7 @@
 #include <tuple>
 #include <utility>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace fabricost::test;
 
 namespace {

@@ -8,7 +8,7 @@
 #include "catch.hpp"
 #include "support/slow_build.hpp"
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 

@@ -17,7 +17,7 @@
 #include <limits>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

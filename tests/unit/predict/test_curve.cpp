@@ -13,7 +13,7 @@
 #include <random>
 #include <stdexcept>
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 
@@ -88,7 +88,7 @@ TEST_CASE("the walk along a tuner's choices ends, at whatever sizes its rows cro
     INFO("table " << i);
     int stretches = 0;
     double last = 0;
-    detail::walk_tuner(table, [&](Candidate now, double until) {
+    fabricost::core::detail::walk_tuner(table, [&](Candidate now, double until) {
       if (++stretches > 100 || !(until > last)) throw std::logic_error("no end");
       CHECK(table.pick(last) == now);
       last = until;

@@ -11,7 +11,7 @@
 #include <random>
 #include <set>
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 
@@ -108,8 +108,8 @@ TEST_CASE("a size among many that is none is named", "[predict]") {
 }
 
 TEST_CASE("threads are started only where there is work for them", "[predict]") {
-  CHECK(detail::threads_for(100, 0) == 1);
-  CHECK(detail::threads_for(2 * sizes_per_thread - 1, 0) == 1);
-  CHECK(detail::threads_for(100, 3) == 3);
-  CHECK(detail::threads_for(std::size_t{1} << 40U, 0) == std::max(1U, std::thread::hardware_concurrency()));
+  CHECK(fabricost::core::detail::threads_for(100, 0) == 1);
+  CHECK(fabricost::core::detail::threads_for(2 * sizes_per_thread - 1, 0) == 1);
+  CHECK(fabricost::core::detail::threads_for(100, 3) == 3);
+  CHECK(fabricost::core::detail::threads_for(std::size_t{1} << 40U, 0) == std::max(1U, std::thread::hardware_concurrency()));
 }

@@ -7,7 +7,7 @@
 
 #include <limits>
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 

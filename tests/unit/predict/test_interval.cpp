@@ -5,7 +5,7 @@
 #include <fabricost/fabricost.hpp>
 #include <fabricost/price/terms.hpp>
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 

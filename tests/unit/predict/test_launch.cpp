@@ -4,8 +4,8 @@
 
 #include <fabricost/fabricost.hpp>
 
-using namespace fabricost;
-using namespace fabricost::units;
+using namespace fabricost::core;
+using namespace fabricost::core::units;
 
 namespace {
 

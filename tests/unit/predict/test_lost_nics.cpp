@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 
@@ -59,7 +59,7 @@ TEST_CASE("lost NICs never cost less than an even spread over those left, and on
     for (const Collective op : {Collective::all_reduce, Collective::all_gather, Collective::all_to_all}) {
       double before = seconds(name, op, 36, {});
       for (int lost = 1; lost < nics; ++lost) {
-        CAPTURE(name, lost, fabricost::name(op));
+        CAPTURE(name, lost, fabricost::core::name(op));
         const double now = seconds(name, op, 36, {"tiers.nic.lost=" + std::to_string(lost)});
         const double even = seconds(name, op, 36, {"tiers.nic.endpoints=" + std::to_string(nics - lost)});
         CHECK(now >= even * (1 - 1e-9));

@@ -8,7 +8,7 @@
 
 #include <set>
 
-using namespace fabricost;
+using namespace fabricost::observe;
 
 namespace {
 

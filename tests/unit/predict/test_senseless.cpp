@@ -8,7 +8,7 @@
 
 namespace {
 
-using namespace fabricost;
+using namespace fabricost::core;
 using Catch::Contains;
 
 const Operation some = AllReduce{.bytes = Bytes::from_value(1e6)};

@@ -14,7 +14,7 @@
 
 #include "catch.hpp"
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 std::vector<int> axes_of(const System& system) { return system.tier(TierRole::scale_up)->dims; }

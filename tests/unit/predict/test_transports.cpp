@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 
@@ -31,7 +31,7 @@ struct Pair {
 };
 
 std::vector<Pair> pairs_of(const std::filesystem::path& file) {
-  io::CsvTable table{file};
+  CsvTable table{file};
   const auto text = [&](const char* column) { return table.cell(table.column(column)); };
   std::vector<Pair> out;
   while (table.next())
@@ -109,14 +109,14 @@ class Machines {
     if (found == systems_.end()) found = systems_.emplace(name, load_system(name)).first;
     return found->second;
   }
-  test::WrittenFile alone_{nics_alone, "fabricost-nics-alone.yaml"};
+  fabricost::test::WrittenFile alone_{nics_alone, "fabricost-nics-alone.yaml"};
   std::map<std::string, System> systems_;
 };
 
 }  // namespace
 
 TEST_CASE("small all-reduces of NCCL 2.31 on GB200 take the times that were measured, 128 KiB to 1 MiB as well", "[measurements]") {
-  const auto folder = test::measurements();
+  const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
   Machines machines;
   std::vector<double> errors;
@@ -135,7 +135,7 @@ TEST_CASE("small all-reduces of NCCL 2.31 on GB200 take the times that were meas
 }
 
 TEST_CASE("an option changes a time by the ratio that was measured, within a median of 15 % of every family", "[measurements]") {
-  const auto folder = test::measurements();
+  const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
   Machines machines;
   std::map<std::string, std::vector<double>> errors, moved;  // all pairs; those whose ratio is not 1

@@ -9,8 +9,8 @@
 #include <cmath>
 #include <vector>
 
-using namespace fabricost;
-using namespace fabricost::units;
+using namespace fabricost::core;
+using namespace fabricost::core::units;
 
 namespace {
 

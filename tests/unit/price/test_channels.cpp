@@ -2,7 +2,7 @@
 
 #include "catch.hpp"
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 TEST_CASE("the channel search finds what NCCL finds on eight GPUs", "[price]") {
   const Channels ampere = search_channels(12 * 20e9, Generation::ampere);

@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 

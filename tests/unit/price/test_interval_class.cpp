@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "support/fabrics.hpp"
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include "support/fitted.hpp"
 #include "support/systems.hpp"
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 

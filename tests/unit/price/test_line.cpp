@@ -6,7 +6,7 @@
 #include <array>
 #include <stdexcept>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 TEST_CASE("a line keeps two ramps and none that adds nothing", "[price]") {
   Line line;

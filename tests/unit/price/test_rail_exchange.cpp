@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "support/fabrics.hpp"
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 TEST_CASE("an exchange in two levels costs a step inside, a message to each partner and its bytes on both levels", "[price]") {
   Constants c;

@@ -7,7 +7,7 @@
 #include <random>
 #include <utility>
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 TEST_CASE("the contributions of any price sum to it", "[price]") {
   const std::uint64_t seed = 20250611;

@@ -5,7 +5,7 @@
 #include "catch.hpp"
 #include "support/levels.hpp"
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 
@@ -102,7 +102,7 @@ TEST_CASE("switches are whole, hold every port, and become no fewer with more GP
       double before = 0;
       for (double gpus = 2 * machine_gpus(system); gpus < 60'000; gpus = std::ceil(gpus * 1.13)) {
         const NetworkSize net = joined(system, gpus, kind);
-        CAPTURE(name, fabricost::name(kind), gpus, net.ports);
+        CAPTURE(name, fabricost::plan::name(kind), gpus, net.ports);
         CHECK(net.switches == std::floor(net.switches));
         CHECK(net.switches >= 1);
         CHECK(net.ports <= 64 * net.switches);

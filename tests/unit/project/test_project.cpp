@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using Catch::Contains;
 using support::message_of;
 

@@ -12,11 +12,11 @@
 
 #include <map>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 
-struct File : test::WrittenFile {
+struct File : fabricost::test::WrittenFile {
   explicit File(const std::string& text, const std::string& name = "fabricost_reliability.csv") : WrittenFile(text, name) {}
 };
 

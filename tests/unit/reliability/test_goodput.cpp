@@ -11,7 +11,7 @@
 #include <queue>
 #include <random>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

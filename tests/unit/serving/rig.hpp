@@ -10,6 +10,8 @@
 
 namespace fabricost::test {
 
+using namespace observe;
+
 /// A machine at a fixed address, since engines keep a pointer to it.
 struct Rig {
   System system;

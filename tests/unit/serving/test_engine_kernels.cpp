@@ -12,7 +12,7 @@
 #include <cmath>
 #include <memory>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace fabricost::test;
 
 namespace {

@@ -13,7 +13,7 @@
 #include <initializer_list>
 #include <random>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace fabricost::test;
 
 namespace {

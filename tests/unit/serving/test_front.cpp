@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <random>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace fabricost::test;
 
 namespace {
@@ -124,10 +124,10 @@ TEST_CASE("deployments have one order, whatever order they were found in, and no
     REQUIRE(plan.layouts.size() > 10);
     std::vector<PricedServing> shuffled = plan.layouts;
     std::shuffle(shuffled.begin(), shuffled.end(), random);
-    std::sort(shuffled.begin(), shuffled.end(), detail::better);
+    std::sort(shuffled.begin(), shuffled.end(), fabricost::plan::detail::better);
     for (std::size_t i = 0; i < shuffled.size(); ++i) {
-      CHECK(detail::figures_of(shuffled[i]) == detail::figures_of(plan.layouts[i]));
-      if (i > 0) CHECK(detail::figures_of(shuffled[i]) != detail::figures_of(shuffled[i - 1]));
+      CHECK(fabricost::plan::detail::figures_of(shuffled[i]) == fabricost::plan::detail::figures_of(plan.layouts[i]));
+      if (i > 0) CHECK(fabricost::plan::detail::figures_of(shuffled[i]) != fabricost::plan::detail::figures_of(shuffled[i - 1]));
     }
   }
 }
@@ -137,26 +137,26 @@ TEST_CASE("of two ways to cut experts that cost the same one is listed, the smal
   a.tokens_per_s_per_gpu = b.tokens_per_s_per_gpu = 100;
   a.tokens_per_s_per_user = b.tokens_per_s_per_user = 10;
   b.engine.ep = 16;
-  CHECK(detail::better(a, b));
-  CHECK_FALSE(detail::better(b, a));
-  CHECK(detail::figures_of(a) == detail::figures_of(b));
+  CHECK(fabricost::plan::detail::better(a, b));
+  CHECK_FALSE(fabricost::plan::detail::better(b, a));
+  CHECK(fabricost::plan::detail::figures_of(a) == fabricost::plan::detail::figures_of(b));
   b.tokens_per_s_per_gpu *= 1 + 1e-14;  // a machine's rounding is no difference
-  CHECK(detail::better(a, b));
+  CHECK(fabricost::plan::detail::better(a, b));
   b.tokens_per_s_per_gpu *= 1 + 1e-6;
-  CHECK(detail::better(b, a));
+  CHECK(fabricost::plan::detail::better(b, a));
 }
 
 TEST_CASE("the batches that are tried: all to 128, then within a sixty-fourth") {
   double before = 0;
   for (int i = 0; i < 1500; ++i) {
-    const double batch = detail::batch_at(i);
+    const double batch = fabricost::plan::detail::batch_at(i);
     CHECK(batch == std::floor(batch));
     CHECK(batch > before);
     CHECK(batch <= std::max(before + 1, before * (1 + 1.0 / 64)));
-    CHECK(detail::batches_up_to(batch) == i + 1);
-    CHECK(detail::batches_up_to(batch - 0.5) == i);
+    CHECK(fabricost::plan::detail::batches_up_to(batch) == i + 1);
+    CHECK(fabricost::plan::detail::batches_up_to(batch - 0.5) == i);
     before = batch;
   }
-  CHECK(detail::batch_at(127) == 128);
-  CHECK(detail::batch_at(191) == 256);
+  CHECK(fabricost::plan::detail::batch_at(127) == 128);
+  CHECK(fabricost::plan::detail::batch_at(191) == 256);
 }

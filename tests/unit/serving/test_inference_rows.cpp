@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <map>
 
-using namespace fabricost;
+using namespace fabricost::observe;
 using namespace fabricost::test;
 
 namespace {

@@ -8,7 +8,7 @@
 
 #include <catch.hpp>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace fabricost::test;
 
 TEST_CASE("the cache of a token has the published bytes") {

@@ -13,7 +13,7 @@
 #include <queue>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace fabricost::test;
 
 namespace {

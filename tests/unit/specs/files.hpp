@@ -52,16 +52,16 @@ class Folder {
 enum class Document { gpu, link, switches, system };
 
 inline void load(Document kind, const std::string& name, const std::vector<std::string>& overrides = {}) {
-  if (kind == Document::gpu) (void)fabricost::load_gpu(name);
-  if (kind == Document::link) (void)fabricost::load_link(name);
-  if (kind == Document::switches) (void)fabricost::load_switch(name);
-  if (kind == Document::system) (void)fabricost::load_system(name, overrides);
+  if (kind == Document::gpu) (void)fabricost::core::load_gpu(name);
+  if (kind == Document::link) (void)fabricost::core::load_link(name);
+  if (kind == Document::switches) (void)fabricost::core::load_switch(name);
+  if (kind == Document::system) (void)fabricost::core::load_system(name, overrides);
 }
 
 struct Outcome {
   enum class Kind { loaded, spec_error, request_error, something_else } kind = Kind::loaded;
   std::string text;
-  std::vector<fabricost::Issue> issues;
+  std::vector<fabricost::core::Issue> issues;
   double seconds = 0;
 
   [[nodiscard]] bool refused() const { return kind == Kind::spec_error || kind == Kind::request_error; }
@@ -75,9 +75,9 @@ Outcome outcome_of(Call&& call) {
   const std::clock_t start = std::clock();  // processor time: other programs do not count
   try {
     call();
-  } catch (const fabricost::SpecError& error) {
+  } catch (const fabricost::core::SpecError& error) {
     out = {Outcome::Kind::spec_error, error.what(), error.issues(), 0};
-  } catch (const fabricost::RequestError& error) {
+  } catch (const fabricost::core::RequestError& error) {
     out = {Outcome::Kind::request_error, error.what(), {}, 0};
   } catch (const std::exception& error) {
     out = {Outcome::Kind::something_else, error.what(), {}, 0};

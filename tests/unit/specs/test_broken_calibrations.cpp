@@ -7,7 +7,7 @@
 
 #include <cstdlib>
 
-using namespace fabricost;
+using namespace fabricost::core;
 using namespace specs;
 
 namespace {

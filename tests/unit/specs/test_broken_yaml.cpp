@@ -128,7 +128,7 @@ TEST_CASE("text files of other systems load", "[specs]") {
   CHECK_NOTHROW(load(Document::system, folder.write("unicode.yaml", replaced(good_system, "A box", "Größe 箱 😀"))));
   CHECK_NOTHROW(load(Document::system, folder.write("no-end.yaml", good_system.substr(0, good_system.size() - 1))));
   CHECK_NOTHROW(load(Document::system, folder.write("marker.yaml", "---\n" + good_system + "...\n")));
-  CHECK(fabricost::load_system(folder.write("quoted.yaml", replaced(good_system, "A box", "'it''s \"one\"'"))).title == "it's \"one\"");
+  CHECK(fabricost::core::load_system(folder.write("quoted.yaml", replaced(good_system, "A box", "'it''s \"one\"'"))).title == "it's \"one\"");
   // places are right behind a mark and with long line ends
   const Outcome bom = outcome_of([&] { load(Document::system, folder.write("bom.yaml", "\xEF\xBB\xBFnam: box\n")); });
   CHECK(bom.says("bom.yaml:1:1: nam: unknown key"));
@@ -181,7 +181,7 @@ TEST_CASE("all faults of a file are reported at once, each at its line", "[specs
   const Outcome outcome = outcome_of([&] { load(Document::system, folder.write("many.yaml", text)); });
   INFO(outcome.text);
   std::vector<int> lines;
-  for (const fabricost::Issue& issue : outcome.issues) lines.push_back(issue.line);
+  for (const fabricost::core::Issue& issue : outcome.issues) lines.push_back(issue.line);
   std::sort(lines.begin(), lines.end());
   // one GPU less than the tier joins follows from line 6, a NIC tier without rate from line 20
   lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
@@ -189,7 +189,7 @@ TEST_CASE("all faults of a file are reported at once, each at its line", "[specs
     INFO(line);
     CHECK(std::find(lines.begin(), lines.end(), line) != lines.end());
   }
-  for (const fabricost::Issue& issue : outcome.issues) CHECK_FALSE(issue.message.empty());
+  for (const fabricost::core::Issue& issue : outcome.issues) CHECK_FALSE(issue.message.empty());
 }
 
 TEST_CASE("faults of the parts are reported with those of the system that names them", "[specs]") {

@@ -15,8 +15,8 @@
 
 namespace {
 
-using namespace fabricost;
-using namespace fabricost::io;
+using namespace fabricost::core;
+
 using namespace specs;
 
 /// The catalogue in use for as long as this lives.

@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-using namespace fabricost;
+using namespace fabricost::observe;
 using namespace specs;
 
 namespace {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <map>
 
-using namespace fabricost;
+using namespace fabricost::core;
 using units::GB_per_s;
 using units::TB_per_s;
 

@@ -13,8 +13,8 @@
 #include <algorithm>
 #include <set>
 
-using namespace fabricost;
-using namespace fabricost::io;
+using namespace fabricost::observe;
+
 using namespace specs;
 
 namespace {
@@ -69,7 +69,7 @@ TEST_CASE("every PCI id and every name leads to a GPU that loads, and one with a
   for (const std::string& name : names_in("gpus")) {
     INFO(name);
     const Gpu gpu = load_gpu(name);
-    const bool sold = io::parse_spec(data_directory() / "gpus" / (name + ".yaml")).find("confidence")->text != "announced";
+    const bool sold = parse_spec(data_directory() / "gpus" / (name + ".yaml")).find("confidence")->text != "announced";
     INFO("`identity:` says the `arch:` of each GPU of NVIDIA and AMD that is sold, and of no other vendor's");
     const bool has_one = gpu.vendor == "nvidia" || gpu.vendor == "amd";
     CHECK((has_one ? !sold || !gpu.arch.empty() : gpu.arch.empty()));

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::observe;
 using namespace specs;
 
 namespace {

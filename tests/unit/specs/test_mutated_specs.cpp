@@ -9,7 +9,7 @@
 #include <cmath>
 #include <random>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace specs;
 
 namespace {

@@ -5,7 +5,7 @@
 
 #include <fabricost/predict/predict.hpp>
 
-using namespace fabricost;
+using namespace fabricost::observe;
 using namespace specs;
 using units::GB_per_s;
 

@@ -15,7 +15,7 @@
 
 #include <algorithm>
 
-using namespace fabricost;
+using namespace fabricost::observe;
 using namespace specs;
 
 namespace {
@@ -26,10 +26,10 @@ constexpr ConstantSet all_sets[] = {ConstantSet::scale_up, ConstantSet::pcie,   
 }  // namespace
 
 TEST_CASE("every constant has its row in data/priors; what machines have in common has a source of its own", "[specs]") {
-  io::SpecStore store;
+  SpecStore store;
   int rows = 0;
-  const auto stands = [&](const io::SpecNode& table, std::string_view key, bool own_source) {
-    const io::SpecNode* one = table.find(std::string{key});
+  const auto stands = [&](const SpecNode& table, std::string_view key, bool own_source) {
+    const SpecNode* one = table.find(std::string{key});
     INFO(key);
     REQUIRE(one != nullptr);
     CHECK(one->find("value") != nullptr);
@@ -39,12 +39,12 @@ TEST_CASE("every constant has its row in data/priors; what machines have in comm
   for (const ConstantSet set : all_sets) {
     std::string file{name(set)};
     std::replace(file.begin(), file.end(), '_', '-');
-    const io::SpecNode tree = store.resolve("priors", file);
+    const SpecNode tree = store.resolve("priors", file);
     CHECK(tree.find("source")->text == prior_source(set));
     for (const Parameter& p : parameters_of(set)) stands(*tree.find("constants"), p.key, p.fitted == Fitted::form);
     CHECK(tree.find("constants")->entries.size() == parameters_of(set).size());
   }
-  const io::SpecNode widths = store.resolve("priors", "intervals");
+  const SpecNode widths = store.resolve("priors", "intervals");
   for (const NamedWidth& width : general_widths) stands(*widths.find("widths"), width.key, true);
   for (const NamedWidth& width : interval_widths) stands(*widths.find("widths"), width.key, false);
   CHECK(rows > 300);
@@ -97,8 +97,8 @@ TEST_CASE("every constant has one row, found again where it lives", "[specs]") {
       INFO(name(set) << " " << p.key << " " << p.member);
       CHECK(p.set == set);
       const double before = p.value(c);
-      CHECK(before >= detail::bounds_of(p.kind).min);
-      CHECK(before <= detail::bounds_of(p.kind).max);
+      CHECK(before >= fabricost::core::detail::bounds_of(p.kind).min);
+      CHECK(before <= fabricost::core::detail::bounds_of(p.kind).max);
       CHECK(p.min <= p.max);
       p.of(c) = 7.25;
       CHECK(p.value(c) == 7.25);

@@ -7,7 +7,7 @@
 
 #include <random>
 
-using namespace fabricost;
+using namespace fabricost::core;
 using namespace specs;
 
 namespace {

@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using namespace specs;
 
 namespace {

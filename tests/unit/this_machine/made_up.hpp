@@ -41,7 +41,7 @@ struct Machine {
   double peer = 380e9, peer_load = 1.3e-6;  ///< copies to a peer, byte/s; a dependent load, there and back
   double noise = 0.001;
   /// Seconds of a collective; none are written without it.
-  std::function<double(const fabricost::Operation&)> collective{};
+  std::function<double(const fabricost::core::Operation&)> collective{};
 };
 
 /// The measurement's two files, in a temporary folder.
@@ -130,11 +130,11 @@ class Files {
 
   void collectives() {
     if (!machine_.collective) return;
-    using fabricost::Collective;
+    using fabricost::core::Collective;
     const auto gpus = static_cast<int>(machine_.gpus.size());
     for (const Collective operation : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::all_to_all})
       for (double size = 4 * kib; size <= 1024 * mib; size *= 4) {
-        const fabricost::Operation asked{.collective = operation, .bytes = fabricost::Bytes::from_value(size), .ranks = gpus, .nodes = 1};
+        const fabricost::core::Operation asked{.collective = operation, .bytes = fabricost::core::Bytes::from_value(size), .ranks = gpus, .nodes = 1};
         row(name(operation), gpus, size, machine_.collective(asked), "nccl", "batches 9", "", "", "half");
       }
   }

@@ -8,7 +8,7 @@
 #include <functional>
 #include <sstream>
 
-using namespace fabricost;
+using namespace fabricost::probes;
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include <fabricost/probes/machine/this_machine.hpp>
 
-using namespace fabricost;
+using namespace fabricost::probes;
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <fstream>
 
-using namespace fabricost;
+using namespace fabricost::probes;
 
 namespace {
 
@@ -79,9 +79,9 @@ TEST_CASE("every probe of memory and of launches becomes a figure") {
   const made_up::Machine made = made_up::one_h200();
   const made_up::Files files(made);
   long memory = 0, launches = 0;
-  for (const measure::ProbeType& probe : measure::probe_table) {
-    const bool launch = probe.group == measure::ProbeGroup::launch;
-    if (!launch && !(probe.group == measure::ProbeGroup::memory && probe.traffic > 0)) continue;
+  for (const fabricost::core::ProbeType& probe : fabricost::core::probe_table) {
+    const bool launch = probe.group == fabricost::core::ProbeGroup::launch;
+    if (!launch && !(probe.group == fabricost::core::ProbeGroup::memory && probe.traffic > 0)) continue;
     ++(launch ? launches : memory);
     std::ofstream(files.points(), std::ios::app) << fmt::format("measure-{},{},1,1,{},,{},1000,,cuda,13.0,,,spread 0.003; gpu 0,,,\n",
                                                                 made.host, made.system, probe.word, launch ? 0 : 4294967296);

@@ -7,7 +7,7 @@
 
 #include <array>
 
-using namespace fabricost;
+using namespace fabricost::observe;
 using namespace fabricost::test;
 
 namespace {

@@ -8,8 +8,8 @@
 #include <catch.hpp>
 #include <pugixml.hpp>
 
-using namespace fabricost;
-using namespace fabricost::units;
+using namespace fabricost::core;
+using namespace fabricost::core::units;
 
 namespace {
 

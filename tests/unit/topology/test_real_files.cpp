@@ -10,8 +10,8 @@
 #include <map>
 #include <random>
 
-using namespace fabricost;
-using namespace fabricost::units;
+using namespace fabricost::observe;
+using namespace fabricost::core::units;
 using namespace fabricost::test;
 
 namespace {

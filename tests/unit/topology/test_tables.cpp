@@ -4,7 +4,7 @@
 #include <catch.hpp>
 #include <sstream>
 
-using namespace fabricost;
+using namespace fabricost::observe;
 using namespace fabricost::test;
 
 namespace {

@@ -5,7 +5,7 @@
 
 #include <catch.hpp>
 
-using namespace fabricost;
+using namespace fabricost::observe;
 using namespace fabricost::test;
 
 namespace {

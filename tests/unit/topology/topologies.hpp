@@ -15,6 +15,8 @@
 
 namespace fabricost::test {
 
+using namespace observe;
+
 inline DescribedTopology topology_in(const std::string& text, const std::string& name = "topo.txt") {
   const Folder folder;
   return read_topology(folder.write(name, text));

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::observe;
 
 namespace {
 
@@ -23,7 +23,7 @@ Read read(const std::string& text) {
   const auto file = std::filesystem::temp_directory_path() / "fabricost-pieces.json";
   std::ofstream(file, std::ios::binary) << text;
   Read out;
-  io::JsonPieces(file).read(
+  JsonPieces(file).read(
       "list", [&](std::string_view key, std::string_view value) { out.members.push_back(std::string{key} + "=" + std::string{value}); },
       [&](std::string_view value) { out.elements.emplace_back(value); });
   return out;
@@ -63,7 +63,7 @@ TEST_CASE("what is no JSON is refused at its line and column") {
 }
 
 TEST_CASE("members of a map in memory, and what breaks them") {
-  io::JsonMembers all(R"({"a" : 1, "b":[2,{"c":"}"}] })");
+  JsonMembers all(R"({"a" : 1, "b":[2,{"c":"}"}] })");
   REQUIRE(all.next());
   CHECK(all.key == "a");
   CHECK(all.value == "1");
@@ -72,7 +72,7 @@ TEST_CASE("members of a map in memory, and what breaks them") {
   CHECK_FALSE(all.next());
   CHECK_FALSE(all.broken());
   for (const char* bad : {R"({"a"})", R"({"a":})", R"({a:1})", R"({"a":1 "b":2})", "7"}) {
-    io::JsonMembers broken(bad);
+    JsonMembers broken(bad);
     while (broken.next()) {}
     CHECK(broken.broken());
   }
@@ -80,19 +80,18 @@ TEST_CASE("members of a map in memory, and what breaks them") {
 
 TEST_CASE("microseconds are read to the nanosecond") {
   std::int64_t ns = 0;
-  const auto is = [&](std::string_view text, std::int64_t expected) { return io::nanoseconds(text, ns) && ns == expected; };
+  const auto is = [&](std::string_view text, std::int64_t expected) { return nanoseconds(text, ns) && ns == expected; };
   CHECK(is("1365627949863.953", 1365627949863953));
   CHECK(is("21", 21000));
   CHECK(is("\"0.5\"", 500));
   CHECK(is("-0.25", -250));
   CHECK(is("1e3", 1000000));
   CHECK(is("1.0009999", 1000));
-  for (const char* bad : {"", "x", "1.5x", "9e99", "nan", "99999999999999999999"}) CHECK_FALSE(io::nanoseconds(bad, ns));
+  for (const char* bad : {"", "x", "1.5x", "9e99", "nan", "99999999999999999999"}) CHECK_FALSE(nanoseconds(bad, ns));
 }
 
 TEST_CASE("kernels of communication are told by their names") {
-  using io::Moves;
-  const auto is = [](std::string_view kernel, Moves moves) { return io::moves_of_kernel(kernel) == std::optional{moves}; };
+  const auto is = [](std::string_view kernel, Moves moves) { return moves_of_kernel(kernel) == std::optional{moves}; };
   CHECK(is("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", Moves::all_reduce));
   CHECK(is("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*, unsigned long, ncclWork*)", Moves::send_recv));
   CHECK(is("ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(x)", Moves::reduce_scatter));
@@ -101,14 +100,13 @@ TEST_CASE("kernels of communication are told by their names") {
   CHECK(is("void deep_ep::intranode::combine<__nv_bfloat16, 8, 768>(x)", Moves::moe_combine));
   CHECK(is("void deep_ep::internode::notify_dispatch<false, 8>(int const*)", Moves::moe_layout));
   CHECK(is("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(x)", Moves::all_reduce));
-  CHECK_FALSE(io::moves_of_kernel("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64"));
-  CHECK_FALSE(io::moves_of_kernel("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float> >(x)"));
-  CHECK_FALSE(io::moves_of_kernel("void step::dispatch_rows<int>(int)"));
+  CHECK_FALSE(moves_of_kernel("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64"));
+  CHECK_FALSE(moves_of_kernel("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float> >(x)"));
+  CHECK_FALSE(moves_of_kernel("void step::dispatch_rows<int>(int)"));
 }
 
 TEST_CASE("what bounds a kernel is told by its name") {
-  using io::Work;
-  const auto is = [](std::string_view kernel, Work work) { return io::work_of_kernel(kernel) == work; };
+  const auto is = [](std::string_view kernel, Work work) { return work_of_kernel(kernel) == work; };
   CHECK(is("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas",
            Work::product));
   CHECK(is("nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_TNT", Work::product));
@@ -125,28 +123,27 @@ TEST_CASE("what bounds a kernel is told by its name") {
   CHECK(is("triton_poi_fused_add_mul_3", Work::memory));
   CHECK(is("my_own_kernel(float*)", Work::unknown));
   CHECK(is("", Work::unknown));
-  CHECK(io::work_of_copy("Memcpy HtoD (Pinned -> Device)") == Work::host_copy);
-  CHECK(io::work_of_copy("Memcpy DtoD (Device -> Device)") == Work::memory);
+  CHECK(work_of_copy("Memcpy HtoD (Pinned -> Device)") == Work::host_copy);
+  CHECK(work_of_copy("Memcpy DtoD (Device -> Device)") == Work::memory);
 }
 
 TEST_CASE("operations and element types by the profiler's words") {
-  using io::Moves;
-  CHECK(io::moves_named("_allgather_base") == Moves::all_gather);
-  CHECK(io::moves_named("_reduce_scatter_base") == Moves::reduce_scatter);
-  CHECK(io::moves_named("reduce_scatter_tensor_coalesced") == Moves::reduce_scatter);
-  CHECK(io::moves_named("all_to_allv") == Moves::all_to_all);
-  CHECK(io::moves_named("nccl:all_reduce") == Moves::all_reduce);
-  CHECK(io::moves_named("reduce") == Moves::reduce);
-  CHECK(io::moves_named("wait") == Moves::unknown);
-  CHECK(io::type_named("c10::BFloat16").width == 2);
-  CHECK(io::type_named("long int").width == 8);
-  CHECK(io::type_named("Float8_e4m3fn").width == 1);
-  CHECK(io::type_named("unheard").width == 0);
+  CHECK(moves_named("_allgather_base") == Moves::all_gather);
+  CHECK(moves_named("_reduce_scatter_base") == Moves::reduce_scatter);
+  CHECK(moves_named("reduce_scatter_tensor_coalesced") == Moves::reduce_scatter);
+  CHECK(moves_named("all_to_allv") == Moves::all_to_all);
+  CHECK(moves_named("nccl:all_reduce") == Moves::all_reduce);
+  CHECK(moves_named("reduce") == Moves::reduce);
+  CHECK(moves_named("wait") == Moves::unknown);
+  CHECK(type_named("c10::BFloat16").width == 2);
+  CHECK(type_named("long int").width == 8);
+  CHECK(type_named("Float8_e4m3fn").width == 1);
+  CHECK(type_named("unheard").width == 0);
 }
 
 TEST_CASE("spans that touch are one") {
-  std::vector<io::Span> spans{{5, 9}, {0, 3}, {3, 4}, {6, 7}, {20, 21}};
-  io::unite(spans);
+  std::vector<Span> spans{{5, 9}, {0, 3}, {3, 4}, {6, 7}, {20, 21}};
+  unite(spans);
   REQUIRE(spans.size() == 3);
   CHECK(spans[0].to == 4);
   CHECK(spans[1].to == 9);

@@ -14,11 +14,11 @@
 #include <map>
 #include <tuple>
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 
-using test::measurements;
+using fabricost::test::measurements;
 
 /// Median times by (operation, type, ranks, bytes) of the points that `wanted` lets through.
 using Key = std::tuple<Collective, DataType, int, double>;

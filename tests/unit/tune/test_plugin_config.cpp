@@ -8,7 +8,7 @@
 
 #include <cctype>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include <cmath>
 #include <random>
 
-using namespace fabricost;
+using namespace fabricost::core;
 
 namespace {
 

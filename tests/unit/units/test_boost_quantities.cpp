@@ -14,8 +14,8 @@
 
 namespace bu = boost::units;
 namespace si = boost::units::si;
-using namespace fabricost;
-using namespace fabricost::units;
+using namespace fabricost::plan;
+using namespace fabricost::core::units;
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-using fabricost::FixedList;
+using fabricost::core::FixedList;
 
 TEST_CASE("a fixed list refuses what it cannot hold, and keeps what it has") {
   FixedList<int, 3> list;

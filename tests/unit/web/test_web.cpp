@@ -16,14 +16,14 @@
 #include <string>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::observe;
 using Json = nlohmann::ordered_json;
 
 namespace {
 
 Json ask(const std::string& question, const Json& fields = Json::object(), const std::filesystem::path& folder = {},
          const Json& files = nullptr) {
-  return Json::parse(web::answer(Json{{"question", question}, {"fields", fields}, {"files", files}}.dump(), folder));
+  return Json::parse(fabricost::web::answer(Json{{"question", question}, {"fields", fields}, {"files", files}}.dump(), folder));
 }
 
 const Json curve{{"system", "dgx-h100"}, {"operation", "all_reduce"}, {"nodes", "2"}, {"sizes", "1MiB:64MiB:x4"}};
@@ -80,7 +80,7 @@ TEST_CASE("whatever is sent, an error comes back") {
                            R"({"question": "prdict"})", R"({"question": "validate", "files": {"../x": "y"}})",
                            R"({"question": "predict", "fields": {"nodes": {"a": 1}}})", "{\"question\": \"\xFF\"}",
                            R"({"question": "code", "fields": {"question": "code"}})"})
-    CHECK(Json::parse(web::answer(text)).contains("error"));
+    CHECK(Json::parse(fabricost::web::answer(text)).contains("error"));
 }
 
 TEST_CASE("every question describes each of its fields, and a default that is given is as one left out") {
@@ -157,32 +157,32 @@ TEST_CASE("dials have places around where the machine stands, each with what set
 
 TEST_CASE("data inside a program gives what data on disk gives") {
   const std::filesystem::path data = data_directory();
-  std::vector<io::NamedTree> named;
+  std::vector<NamedTree> named;
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(data))
     if (entry.path().extension() == ".yaml") files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   for (const auto& file : files) {
-    named.push_back({file.lexically_relative(data).generic_string(), io::parse_spec(file)});
+    named.push_back({file.lexically_relative(data).generic_string(), parse_spec(file)});
   }
-  const std::string bytes = io::contained_bytes(named);
+  const std::string bytes = contained_bytes(named);
   const auto all = system_names();
   const std::string shown = ask("show", {{"system", "gb200-nvl72"}}).dump(), predicted = ask("sweep", curve).dump();
   const Json wrong = ask("show", {{"system", "gb20-nvl72"}});
-  io::use_contained(bytes);
-  CHECK(data_directory() == io::contained_data);
+  use_contained(bytes);
+  CHECK(data_directory() == contained_data);
   const auto inside = system_names();
   REQUIRE(inside.size() == all.size());
   for (std::size_t i = 0; i < all.size(); ++i) CHECK(inside[i].name == all[i].name);
   CHECK(ask("show", {{"system", "gb200-nvl72"}}).dump() == shown);
   CHECK(ask("sweep", curve).dump() == predicted);
   CHECK(ask("show", {{"system", "gb20-nvl72"}}) == wrong);
-  CHECK_FALSE(io::is_contained("data/systems/none.yaml"));
-  CHECK_FALSE(io::is_contained("elsewhere/systems/dgx-h100.yaml"));
+  CHECK_FALSE(is_contained("data/systems/none.yaml"));
+  CHECK_FALSE(is_contained("elsewhere/systems/dgx-h100.yaml"));
   for (std::size_t size = 0; size < bytes.size(); size += 997) {  // what is cut off is not there, and nothing else is lost
-    io::use_contained(std::string_view{bytes}.substr(0, size));
+    use_contained(std::string_view{bytes}.substr(0, size));
     CHECK_NOTHROW(ask("show", {{"system", "gb200-nvl72"}}));
   }
-  io::use_contained({});
+  use_contained({});
   CHECK(data_directory() == data);
 }

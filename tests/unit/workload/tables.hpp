@@ -109,17 +109,17 @@ inline std::string training(const std::vector<Cells>& rows) {
   return out;
 }
 
-inline std::vector<fabricost::TrainingRow> read(const std::vector<Cells>& rows) {
-  return fabricost::read_training_rows(File(training(rows)).path());
+inline std::vector<fabricost::plan::TrainingRow> read(const std::vector<Cells>& rows) {
+  return fabricost::plan::read_training_rows(File(training(rows)).path());
 }
-inline fabricost::TrainingRow read_one(const Cells& row) { return read({row}).front(); }
+inline fabricost::plan::TrainingRow read_one(const Cells& row) { return read({row}).front(); }
 
 /// The faults of a refused text; empty if it is read.
-inline std::vector<fabricost::Issue> faults(const std::string& text) {
+inline std::vector<fabricost::core::Issue> faults(const std::string& text) {
   const File file(text);
   try {
-    (void)fabricost::validate_workloads({file.path()});
-  } catch (const fabricost::SpecError& error) {
+    (void)fabricost::plan::validate_workloads({file.path()});
+  } catch (const fabricost::core::SpecError& error) {
     return error.issues();
   }
   return {};

@@ -13,7 +13,7 @@
 #include <map>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include <memory>
 #include <vector>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using jobs::random_job;
 
 namespace {

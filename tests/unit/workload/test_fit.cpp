@@ -12,7 +12,7 @@
 
 #include <cmath>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 
@@ -56,7 +56,7 @@ Made made(const ComputeConstants& truth, double scale) {
 }  // namespace
 
 TEST_CASE("a fit of steps and kernels finds the constants they were made with", "[fit]") {
-  ComputeConstants truth = detail::compute_prior;
+  ComputeConstants truth = fabricost::core::detail::compute_prior;
   truth.gemm = 0.72;
   truth.attention = 0.38;
   truth.layer_floor = 700e-6;
@@ -92,7 +92,7 @@ TEST_CASE("a fit says what it left out, and that nothing is left", "[fit]") {
 }
 
 TEST_CASE("the shipped constants are what a fit of the published rows finds", "[fit][measurements]") {
-  const auto folder = test::measurements();
+  const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
   std::vector<TrainingRow> steps = read_training_rows(folder / "workloads" / "training.csv");
   for (const char* later : {"mlperf.csv", "newer_training.csv"})
@@ -128,7 +128,7 @@ TEST_CASE("the shipped constants are what a fit of the published rows finds", "[
 }
 
 TEST_CASE("published training steps are predicted as well as the page says", "[fit][measurements]") {
-  const auto folder = test::measurements();
+  const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
   const WorkloadReport steps = validate_workloads({folder / "workloads" / "training.csv"});
   double median = 0, mean = 0;

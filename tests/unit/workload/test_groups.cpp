@@ -6,7 +6,7 @@
 
 #include <catch.hpp>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 TEST_CASE("a group keeps all its ranks and never puts more in a domain than fit", "[groups]") {
   for (int n = 1; n <= 96; ++n)

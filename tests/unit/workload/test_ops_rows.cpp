@@ -8,7 +8,7 @@
 
 #include <catch.hpp>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using support::contains;
 
 namespace {

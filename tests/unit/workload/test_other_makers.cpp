@@ -16,16 +16,16 @@
 #include <set>
 #include <string>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 
 namespace {
 
 /// Rows of processors that are not NVIDIA's whose recomputation has a name; their MFU, where the figure is MaxText's own TFLOP/s.
 std::string rows_of_other_makers(const std::filesystem::path& file, bool with_header) {
-  io::CsvTable table(file);
+  CsvTable table(file);
   std::string out;
   const auto line = [&](const std::vector<std::string>& cells) {
-    for (std::size_t i = 0; i < cells.size(); ++i) out += (i == 0 ? "" : ",") + io::csv_quoted(cells[i]);
+    for (std::size_t i = 0; i < cells.size(); ++i) out += (i == 0 ? "" : ",") + csv_quoted(cells[i]);
     out += "\n";
   };
   if (with_header) line(table.header());
@@ -51,15 +51,15 @@ std::string rows_of_other_makers(const std::filesystem::path& file, bool with_he
 }  // namespace
 
 TEST_CASE("nine in ten published steps on AMD, TPU and Gaudi fall inside the interval, no wider than they need", "[measurements]") {
-  const auto folder = test::measurements();
+  const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
   const auto later = folder / "second" / "workloads";
-  const test::WrittenFile file(rows_of_other_makers(later / "newer_training.csv", true) + rows_of_other_makers(later / "mlperf.csv", false),
+  const fabricost::test::WrittenFile file(rows_of_other_makers(later / "newer_training.csv", true) + rows_of_other_makers(later / "mlperf.csv", false),
                                "fabricost_other_makers.csv");
   std::vector<TrainingRow> rows = read_training_rows(file.path());
   std::vector<TrainingRow> blind = rows;
   predict_training_rows(rows);
-  predict_training_rows(blind, {.constants = [](Generation, ComputeConstants& c) { c = detail::compute_prior; }});
+  predict_training_rows(blind, {.constants = [](Generation, ComputeConstants& c) { c = fabricost::core::detail::compute_prior; }});
   int priced = 0, inside = 0;
   double square = 0;
   std::set<std::string> machines;

@@ -7,13 +7,11 @@
 
 #include <catch.hpp>
 
-using namespace fabricost;
-using io::published_machine;
-using io::published_peak;
+using namespace fabricost::plan;
 
 namespace {
 
-System loaded(const io::PublishedMachine& m) { return load_system(m.system, m.overrides); }
+System loaded(const PublishedMachine& m) { return load_system(m.system, m.overrides); }
 
 }  // namespace
 
@@ -71,7 +69,7 @@ TEST_CASE("nodes of fewer GPUs are smaller domains", "[machines]") {
 }
 
 TEST_CASE("what a part is held to is read from its name", "[machines]") {
-  const io::PublishedMachine m = published_machine("H100 (96GB HBM2e 2.4TB/s, 500W)", "", 8);
+  const PublishedMachine m = published_machine("H100 (96GB HBM2e 2.4TB/s, 500W)", "", 8);
   CHECK(m.memory_rate == Approx(2.4e12));
   CHECK(loaded(m).gpu.power.value.value() == Approx(500));
   CHECK(loaded(m).gpu.memory.value.value() == Approx(97871.0 * 1048576));

@@ -9,7 +9,7 @@
 
 #include <catch.hpp>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using support::contains;
 
 namespace {
@@ -64,8 +64,8 @@ TEST_CASE("a file's own scale stays, whatever was fitted", "[stacks]") {
 }
 
 TEST_CASE("a row runs the stack that speaks most closely for its group", "[stacks]") {
-  const std::vector<io::PublishedStack> all = io::shipped_stacks();
-  const auto of = [&](const char* group, const char* text = "") { return io::stack_of(all, group, text).stack.name; };
+  const std::vector<PublishedStack> all = shipped_stacks();
+  const auto of = [&](const char* group, const char* text = "") { return stack_of(all, group, text).stack.name; };
   CHECK(of("nemo_h100") == "nemo");
   CHECK(of("nemo_h100", "Qwen3-30B-A3B H100 NeMo Megatron-Bridge performance summary, container 26.02 (github)") == "nemo-eager");
   CHECK(of("nemo_h100", "Qwen3-30B-A3B H100 NeMo Megatron-Bridge performance summary, container 26.02.01 (github)") == "nemo");
@@ -118,7 +118,7 @@ TEST_CASE("the interval of steps like those that were fitted is no wider than a 
     for (const StepsSeen::On& on : stack.seen.on)
       for (const bool experts : {false, true}) {
         if (experts && !stack.seen.experts) continue;
-        INFO(name << " on " << fabricost::name(on.generation));
+        INFO(name << " on " << fabricost::core::name(on.generation));
         const auto [low, high] = interval_around(1, spread_of(stack, {on.generation, Precision::bf16, experts}));
         CHECK(high / low < 2);
         ++kinds;

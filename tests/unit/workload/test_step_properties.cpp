@@ -8,7 +8,7 @@
 #include <array>
 #include <cmath>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using jobs::random_job;
 
 namespace {

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <cmath>
 
-using namespace fabricost;
+using namespace fabricost::plan;
 using support::contains;
 using tables::Cells;
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::observe {
 
 struct DiagnoseRequest {
   std::filesystem::path log;
@@ -159,4 +159,4 @@ struct DiagnosisAnswer {
 /// \throws Refusal without a log; SpecError, RequestError as diagnose
 [[nodiscard]] DiagnosisAnswer answer(const DiagnoseRequest& request);
 
-}  // namespace fabricost
+}  // namespace fabricost::observe

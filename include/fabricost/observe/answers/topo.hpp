@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::observe {
 
 struct TopoRequest {
   std::filesystem::path path;
@@ -85,4 +85,4 @@ struct TopoAnswer {
 /// as load_system
 [[nodiscard]] TopoAnswer answer(const TopoRequest& request);
 
-}  // namespace fabricost
+}  // namespace fabricost::observe

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::observe {
 
 /// A trace, packed or not, or a folder of them.
 struct TraceFile {
@@ -283,4 +283,4 @@ struct TraceAnswer {
 /// \throws Refusal without traces; SpecError for a file that is no trace; RequestError as predict
 [[nodiscard]] TraceAnswer answer(const TraceRequest& request);
 
-}  // namespace fabricost
+}  // namespace fabricost::observe

@@ -15,9 +15,11 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
-
+namespace fabricost::core {
 struct System;
+}  // namespace fabricost::core
+
+namespace fabricost::observe {
 
 /// Why a run fails, is slow, or only appears to be. Names are those of `fabricost diagnose --json`.
 enum class Cause : unsigned char {
@@ -198,4 +200,4 @@ struct Diagnosis {
 /// The same for several logs of one job, one per rank or node: files, packed ones (.gz), folders, "-" for standard input.
 [[nodiscard]] Diagnosis diagnose(const std::vector<std::filesystem::path>& files, const DiagnosisRequest& request = {});
 
-}  // namespace fabricost
+}  // namespace fabricost::observe

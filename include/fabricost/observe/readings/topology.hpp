@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::observe {
 
 /// A GPU, or a port of a NIC as the operating system counts them.
 struct TopologyDevice {
@@ -98,4 +98,4 @@ struct GuessedSystem {
 /// file could show.
 [[nodiscard]] std::vector<std::string> differences(const DescribedTopology& topology, const GuessedSystem& guessed, const System& stock);
 
-}  // namespace fabricost
+}  // namespace fabricost::observe

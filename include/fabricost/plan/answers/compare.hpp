@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// The user's own price of a GPU-hour of one machine, under its name in the request or its own name.
 struct OwnPrice {
@@ -167,4 +167,4 @@ struct CompareAnswer {
 /// The largest term. For training: the largest besides arithmetic.
 [[nodiscard]] TimeTerm largest_term(const Compared& compared);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 [[nodiscard]] constexpr auto words_of(ScaleOut) { return EnumWords{scale_out_names, "a kind of network"}; }
 [[nodiscard]] constexpr auto words_of(PriceKind) { return EnumWords{requested_price_kinds, "a kind of price"}; }
@@ -251,4 +251,4 @@ struct CostAnswer {
 /// \throws Refusal for values that contradict each other; SpecError, RequestError as load_system, load_model, load_prices
 [[nodiscard]] CostAnswer answer(const CostRequest& request);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 struct GoodputRequest {
   std::optional<int> gpus, gpus_per_node;
@@ -225,4 +225,4 @@ struct GoodputAnswer {
 /// as failures_of; SpecError for faults of the files of fleets and prices
 [[nodiscard]] GoodputAnswer answer(const GoodputRequest& request);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

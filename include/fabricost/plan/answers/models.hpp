@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 struct ModelsRequest {
   NamedModel model;  ///< empty: all
@@ -233,4 +233,4 @@ struct ModelAnswer {
 /// RequestError as load_model
 [[nodiscard]] std::variant<std::vector<ListedModel>, ModelAnswer> answer(const ModelsRequest& request);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 [[nodiscard]] constexpr auto words_of(PipelineSchedule) { return EnumWords{pipeline_schedule_names, "a schedule"}; }
 [[nodiscard]] inline std::optional<PipelineSchedule> parse_word(PipelineSchedule, std::string_view text) {
@@ -127,4 +127,4 @@ struct PipelineAnswer {
 /// \throws Refusal where something is missing or contradictory; RequestError for a schedule that cannot run
 [[nodiscard]] PipelineAnswer answer(const PipelineRequest& request);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

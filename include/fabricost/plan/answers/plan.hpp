@@ -24,9 +24,8 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
-[[nodiscard]] constexpr auto words_of(Precision) { return EnumWords{precision_names, "a precision"}; }
 [[nodiscard]] constexpr auto words_of(Recompute) { return EnumWords{recompute_names, "a kind of recomputation"}; }
 
 /// Formats that an optimizer keeps its values in; `none`: no such value.
@@ -178,7 +177,7 @@ struct PlanRequest {
   }
 };
 
-[[nodiscard]] constexpr auto fields_of(std::type_identity<MemoryPart> /*of*/) {
+[[nodiscard]] constexpr auto table_for(std::type_identity<MemoryPart> /*of*/) {
   using A = MemoryPart;
   return Table{gives(&A::name, "name", "name", "weights, gradients, optimizer, activations, buffers, ..."),
                gives(&A::bytes, "GiB", "bytes", "Of the GPU's memory.", gibibyte)};
@@ -289,7 +288,7 @@ struct PlanChange {
   }
 };
 
-[[nodiscard]] constexpr auto fields_of(std::type_identity<ExplainedTerm> /*of*/) {
+[[nodiscard]] constexpr auto table_for(std::type_identity<ExplainedTerm> /*of*/) {
   using A = ExplainedTerm;
   return Table{gives(&A::name, "name", "name", "Of a term of the step."), gives(&A::time, "time_s", "seconds", "Its share of the step, s."),
                gives(&A::how, "how", "how", "Sentences: its arithmetic, the ranks and links it runs on."),
@@ -389,4 +388,4 @@ struct TimelineFile {
 [[nodiscard]] std::vector<PlannedLayout> planned(const TrainingQuestion& question, const System& system,
                                                  const std::vector<PricedLayout>& layouts);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

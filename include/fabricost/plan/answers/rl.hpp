@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 [[nodiscard]] constexpr auto words_of(RlOverlap) { return EnumWords{rl_overlap_names, "a way to overlap"}; }
 
@@ -187,4 +187,4 @@ struct RlAnswer {
 /// \throws UnmetError where nothing fits; Refusal, RequestError as plan_rl; SpecError, RequestError as load_system, load_model
 [[nodiscard]] RlAnswer answer(const RlRequest& request);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

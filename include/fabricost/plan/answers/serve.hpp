@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 [[nodiscard]] constexpr auto words_of(WeightFormat) { return EnumWords{weight_format_names, "a precision"}; }
 
@@ -204,4 +204,4 @@ struct ServeAnswer {
 [[nodiscard]] std::vector<PlannedDeployment> planned(const ServingQuestion& question, const System& system,
                                                      const std::vector<PricedServing>& deployments);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

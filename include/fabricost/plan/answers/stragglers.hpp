@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 [[nodiscard]] constexpr auto words_of(JitterShape) { return EnumWords{jitter_shape_names, "a distribution"}; }
 [[nodiscard]] constexpr auto words_of(LostRail) { return EnumWords{lost_rail_names, "a way of a lost rail's traffic"}; }
@@ -142,4 +142,4 @@ struct StragglersAnswer {
 /// and factors out of range; SpecError as read_iteration_times
 [[nodiscard]] StragglersAnswer answer(const StragglersRequest& request);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/economics/bill.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY void override_prices(Prices& prices, const OwnPrices& own, const System& system) {
   const Provenance given{"as given", Confidence::assumed};
@@ -47,4 +47,4 @@ FABRICOST_BODY BreakEven break_even_of(const Money& hour, const Prices& prices) 
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

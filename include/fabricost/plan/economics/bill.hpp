@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// GPUs of a system and their use, to be priced.
 struct Bill {
@@ -62,7 +62,7 @@ struct BreakEven {
 /// Electricity is for busy time; the site and depreciation are for all time.
 [[nodiscard]] BreakEven break_even_of(const Money& hour, const Prices& prices);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/economics/bill-inl.hpp>

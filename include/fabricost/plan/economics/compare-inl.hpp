@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/economics/compare.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 FABRICOST_BODY void add_dollars(Compared& c, const System& system, const Money& money, const Prices& prices) {
   c.dollars.reset(), c.price_kind.reset(), c.gpu_hour = 0;
@@ -36,9 +36,9 @@ FABRICOST_BODY void add_money(Compared& c, const System& system, double gpus, co
   c.megawatts = power_of(system, gpus + c.idle_gpus, prices.power).site.value() * 1e-6;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY Compared compared(TrainingQuestion question, const System& system, const Prices& prices) {
   if (system.pod > 0) return compared(std::move(question), sliced(system, question.gpus), prices);
@@ -144,4 +144,4 @@ FABRICOST_BODY Verdict verdict_of(std::span<const Compared> all) {
           .probability = likely_shorter(faster, half_width(best), half_width(next), best.gpu == next.gpu)};
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -28,7 +28,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// The best plan of one machine.
 struct Compared {
@@ -155,7 +155,7 @@ struct Verdict {
 /// for others. \throws RequestError when no machine can do the job
 [[nodiscard]] Verdict verdict_of(std::span<const Compared> all);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/economics/compare-inl.hpp>

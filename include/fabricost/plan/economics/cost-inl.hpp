@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/economics/cost.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY const GpuPrice* Prices::of(const std::string& gpu) const {
   for (const GpuPrice& p : gpus)
@@ -113,4 +113,4 @@ FABRICOST_BODY Time payback(Dollars price, DollarRate saved) {
   return price / saved;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Dollars per energy, USD/J: electricity by the kWh, or a site by rated power and time.
 using EnergyPrice = decltype(Dollars{} / Joules{});
@@ -139,7 +139,7 @@ struct Money {
 /// Time after which the savings equal the price. \throws RequestError when nothing is saved
 [[nodiscard]] Time payback(Dollars price, DollarRate saved);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/economics/cost-inl.hpp>

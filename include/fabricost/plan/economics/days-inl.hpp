@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/economics/days.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY std::optional<Day> parse_day(std::string_view text) {
   using namespace std::chrono;
@@ -45,4 +45,4 @@ FABRICOST_BODY Day after(Day start, double seconds) {
   return start + std::chrono::days{static_cast<int>(std::min(days, longest))};
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 inline constexpr double day_seconds = 86400;
 
@@ -25,7 +25,7 @@ using Day = std::chrono::sys_days;
 /// The day so many seconds after the morning of another, begun days counted whole.
 [[nodiscard]] Day after(Day start, double seconds);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/economics/days-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/economics/network.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 /// Tapers of the machine's network tiers from below, without the last one, above which there is nothing.
 FABRICOST_BODY std::vector<double> tapers_of(const System& system) {
@@ -86,9 +86,9 @@ FABRICOST_BODY void add_dragonfly(NetworkSize& net, const std::vector<double>& t
   net.cables = net.nics + all * (routers - 1) / 2 + net.optical;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY NetworkSize network_size(const System& system, double gpus, const NetworkPlan& plan) {
   NetworkSize out;
@@ -117,4 +117,4 @@ FABRICOST_BODY NetworkSize network_size(const System& system, double gpus, int r
   return network_size(system, gpus, NetworkPlan{.radix = radix});
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

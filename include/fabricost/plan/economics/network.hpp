@@ -29,7 +29,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 enum class ScaleOut : unsigned char { rail, fat_tree, torus, dragonfly };
 inline constexpr std::array<std::string_view, 4> scale_out_names{"rail", "fat_tree", "torus", "dragonfly"};
@@ -73,7 +73,7 @@ namespace detail {
 /// The machine's own kind, of switches with `radix` ports.
 [[nodiscard]] NetworkSize network_size(const System& system, double gpus, int radix = 64);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/economics/network-inl.hpp>

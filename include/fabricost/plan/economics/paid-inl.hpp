@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/economics/paid.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY bool rents_part(const System& system, double gpus, const Prices& prices) {
   return is_rack(system, prices.power) && takes_part_of_domain(system, gpus) && !is_owned(system, prices);
@@ -28,4 +28,4 @@ FABRICOST_BODY double paid_gpus(const System& system, double gpus, const Prices&
   return stated && static_cast<double>(*stated) >= gpus ? std::min(out, static_cast<double>(*stated)) : out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -17,7 +17,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Whether a job rents a part of a rack: it is smaller, and nothing says that the rack is bought.
 [[nodiscard]] bool rents_part(const System& system, double gpus, const Prices& prices);
@@ -25,7 +25,7 @@ namespace fabricost {
 /// GPUs that `gpus` pay for, themselves included. \param idle of the layout's domains \param standing_by in whole spare nodes
 [[nodiscard]] double paid_gpus(const System& system, double gpus, const Prices& prices, double idle = 0, double standing_by = 0);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/economics/paid-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/economics/power.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY Sourced<Watts> rated_power_per_gpu(const System& system, const PowerUse& use) {
   if (system.power.value > Watts{}) return {system.power.value / static_cast<double>(machine_gpus(system)), system.power.provenance};
@@ -56,4 +56,4 @@ FABRICOST_BODY Power power_of(const System& system, double gpus, const PowerUse&
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -21,7 +21,7 @@
 #include <cmath>
 #include <string>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Constants for power and energy (data/prices); the defaults are those of data/prices/default.yaml.
 struct PowerUse {
@@ -62,7 +62,7 @@ struct Power {
 /// \throws RequestError for fewer than 1 GPU or a system of unknown power
 [[nodiscard]] Power power_of(const System& system, double gpus, const PowerUse& use = {});
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/economics/power-inl.hpp>

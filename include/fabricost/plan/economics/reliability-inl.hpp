@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/economics/reliability.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY FailureRate FailureRate::counted(double failures, double days, double gpus, double gpus_per_node) {
   if (!(failures >= 0 && days > 0 && gpus > 0 && gpus_per_node > 0))
@@ -117,4 +117,4 @@ FABRICOST_BODY double checkpoint_seconds(double parameters, double bytes_per_sec
   return checkpoint_bytes_per_parameter * parameters / bytes_per_second;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -26,7 +26,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 inline constexpr double hours_of_a_year = 8766;
 
@@ -136,7 +136,7 @@ inline constexpr double checkpoint_bytes_per_parameter = prior::memory::checkpoi
 /// Seconds to write or read `parameters` at `bytes_per_second`, the storage rate of all writers together.
 [[nodiscard]] double checkpoint_seconds(double parameters, double bytes_per_second);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/economics/reliability-inl.hpp>

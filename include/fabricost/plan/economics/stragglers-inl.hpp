@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/economics/stragglers.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY double somebody_late(double share, double ranks) {
   if (!(share >= 0 && share <= 1)) throw RequestError("a share of slow ranks is a number from 0 to 1");
@@ -19,9 +19,9 @@ FABRICOST_BODY double harmonic(double n) {
   return sum;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 /// ln Phi(z), accurate in both tails.
 FABRICOST_BODY double log_normal_cdf(double z) { return z < 0 ? std::log(normal_tail(-z)) : std::log1p(-normal_tail(z)); }
@@ -38,9 +38,9 @@ FABRICOST_BODY double exponential_tail_gain(double weight, double ranks) {
   return sum;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY double Jitter::at(double z) const {
   switch (shape) {
@@ -146,4 +146,4 @@ FABRICOST_BODY double lost_rail_factor(int rails, int lost, LostRail how) {
   return 1 + std::ceil(static_cast<double>(lost) / (rails - lost));
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 inline constexpr double euler_gamma = 0.57721566490153286;
 
@@ -152,7 +152,7 @@ struct LinkFlaps {
   [[nodiscard]] double failures_per_hour() const { return links * per_link_hour * fatal_share; }
 };
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/economics/stragglers-inl.hpp>

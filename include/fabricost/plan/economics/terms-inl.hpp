@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY std::vector<TimeTerm> terms_of(const StepTime& t) {
   std::vector<TimeTerm> out{{"compute", t.compute},
@@ -64,4 +64,4 @@ FABRICOST_BODY std::vector<TimeTerm> terms_of(const ServingQuestion& q, const Pr
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 struct StepTime;
 struct ServingTime;
@@ -31,7 +31,7 @@ struct TimeTerm {
 /// batches hide (stacks with overlap) is the only negative term.
 [[nodiscard]] std::vector<TimeTerm> terms_of(const ServingQuestion& q, const PricedServing& p);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/economics/terms-inl.hpp>

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 enum class Unmet : unsigned char {
   memory,  ///< no layout or deployment fits the GPUs' memory
@@ -29,4 +29,4 @@ class UnmetError : public Refusal {
   Unmet why_;
 };
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Kernel efficiencies of a GPU generation.
 struct GenerationFit {
@@ -120,4 +120,4 @@ struct CalibrateFilesRequest : CalibrateRequest {};
 [[nodiscard]] std::variant<CalibrationAnswer, KernelFitAnswer, TrainingFitAnswer, ServingFitAnswer> answer(
     const CalibrateFilesRequest& request);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 struct TrainingFitOptions {
   std::vector<std::string> leave_out{};  ///< groups, or prefixes of their names, not to be fitted
@@ -47,4 +47,4 @@ void predict_training_rows(std::vector<TrainingRow>& rows, const TrainingFit& fi
 /// The text of data/workloads/stacks.yaml.
 [[nodiscard]] std::string stacks_yaml(const TrainingFit& fit, std::string_view date, std::string_view origin);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// The quantity in a row of an inference table.
 enum class InferenceQuantity : unsigned char {
@@ -87,4 +87,4 @@ struct ServingFit {
 /// \throws RequestError when no row is left to fit
 [[nodiscard]] ServingFit calibrate_serving(const std::vector<InferenceRow>& rows, const std::vector<std::string>& leave_out = {});
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

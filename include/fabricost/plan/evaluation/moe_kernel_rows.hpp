@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// One row of a MoE CSV: columns source,system,ranks,phase,implementation,dtype,tokens_per_rank,hidden,experts,top_k,distribution,sms,
 /// time_us,notes.
@@ -58,4 +58,4 @@ struct MoeKernelReport {
 [[nodiscard]] KernelCalibration calibrate_moe_kernels(const std::vector<MoeKernelRow>& rows,
                                                       const std::vector<std::string>& leave_out = {});
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

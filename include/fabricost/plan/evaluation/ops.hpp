@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 enum class OpKind : unsigned char { product, stream, attention, attention_backward, collective };
 
@@ -49,4 +49,4 @@ struct OpsRow {
 /// Fills `predicted` and its interval.
 void predict_ops_rows(std::vector<OpsRow>& rows);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 struct WorkloadsAnswer : Errors {
   WorkloadReport report;
@@ -77,4 +77,4 @@ struct ValidateFilesRequest : ValidateRequest {};
 /// Whether all files are tables of expert exchange; false for none. \throws RequestError when only some are
 [[nodiscard]] bool are_exchange_tables(const std::vector<std::string>& files);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// One published figure and its prediction.
 struct WorkloadRow {
@@ -167,4 +167,4 @@ class TrainingMachines {
 /// The machine's processor with the limits that the row states.
 [[nodiscard]] Processor processor_of(const TrainingRow& row, const TrainingMachine& machine);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// "mlp,moe_act"; empty for none.
 [[nodiscard]] std::string names_of(SetOf<RecomputeModule> modules);
@@ -32,4 +32,4 @@ struct MemoryPart {
 [[nodiscard]] std::string memory_text(const Model& model, const Layout& layout, const MemoryStack& stack, double capacity,
                                       double margin = 0, int max_tp = 8, double host = 0);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -9,7 +9,7 @@
 
 #include <string>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Training: the nearest layout, its GiB against a GPU's, and the cheapest change on the same number of GPUs
 /// (memory/advice.hpp). \param nearest from a plan_training that finds no layout
@@ -33,4 +33,4 @@ namespace fabricost {
 /// "tp 8 pp 1"; for a mixture of experts also " ep 8 dp 1".
 [[nodiscard]] std::string engine_text(const EngineLayout& layout, bool mixture);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

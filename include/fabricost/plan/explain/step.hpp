@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// One term of a step. \see terms_of
 struct ExplainedTerm {
@@ -41,4 +41,4 @@ struct ExplainedStep {
 /// What a stack's factor is on, as a sentence; empty for a factor of 1.
 [[nodiscard]] std::string factor_text(const Stack& stack);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 inline constexpr std::array<std::string_view, 2> launch_names{"graph", "eager"};
 [[nodiscard]] constexpr auto words_of(Launch) { return EnumWords{launch_names, "a way to launch"}; }
@@ -51,4 +51,4 @@ inline constexpr auto ask_model = asks(&R::model, "model", "--model,-m", "NAME",
 
 }  // namespace detail
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

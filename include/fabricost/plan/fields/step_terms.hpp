@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// One contribution to a time, identified by its name alone.
 struct StepTerm {
@@ -36,4 +36,4 @@ struct StepTerm {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

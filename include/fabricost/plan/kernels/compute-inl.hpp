@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/kernels/compute.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY Processor Processor::of(const System& system) {
   detail::check_parts(system, {.gpu = true, .compute = true});
@@ -40,9 +40,9 @@ FABRICOST_BODY std::pair<double, double> interval_of(double seconds, const Stack
   return interval_around(seconds, spread_on(stack, system, precision, experts));
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 FABRICOST_BODY double p_norm(double a, double b, double q) {
   if (q == 2) return std::sqrt(a * a + b * b);
@@ -56,9 +56,9 @@ FABRICOST_BODY double p_norm(double a, double b, double q) {
 
 FABRICOST_BODY bool odd_size(double n, const ComputeForm& form) { return std::fmod(n, form.tile) != 0; }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY double element_seconds(const Processor& gpu, double bytes) {
   return gpu.constants.elementwise / gpu.sustained * stream_seconds(gpu, bytes);
@@ -131,4 +131,4 @@ FABRICOST_BODY double row_kernel_seconds(const Processor& gpu, double width, dou
   return detail::p_norm(width / form.row_step * gpu.memory_latency, traffic, form.row_overlap);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

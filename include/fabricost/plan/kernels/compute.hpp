@@ -27,7 +27,7 @@
 #include <cmath>
 #include <utility>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// The GPU's capabilities, in plain numbers.
 struct Processor {
@@ -127,7 +127,7 @@ namespace detail {
 /// timed by vidur's profiles.
 [[nodiscard]] double row_kernel_seconds(const Processor& gpu, double width, double bytes);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/kernels/compute-inl.hpp>

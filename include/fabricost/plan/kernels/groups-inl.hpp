@@ -9,7 +9,7 @@
 #include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/uncertainty.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY Placement place(int n, int stride, int domain) {
   if (static_cast<long long>(n) * stride <= domain) return {n, 1};
@@ -94,4 +94,4 @@ FABRICOST_BODY Curve GroupCosts::compiled(const Fabric& fabric, const Operation&
                                  [&](const Fabric& on) { return detail::compile_on(on, system_, op, choice); });
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -18,7 +18,7 @@
 #include <tuple>
 #include <unordered_map>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// The ranks of a group per domain, and the number of domains.
 struct Placement {
@@ -99,7 +99,7 @@ class GroupCosts {
   const ExpertCurve* last_expert_ = nullptr;
 };
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/kernels/groups-inl.hpp>

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY double update_bytes(const MemoryStack& stack) {
   const double kept = stack.master_remainders ? std::max(0.0, stack.optimizer - 2) : stack.optimizer;
@@ -20,4 +20,4 @@ FABRICOST_BODY double update_seconds(const Processor& gpu, const Stack& stack, d
   return parameters * detail::p_norm(stream_seconds(gpu, update_bytes(stack.memory)), cycles, 2);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

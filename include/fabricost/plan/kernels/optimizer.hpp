@@ -12,7 +12,7 @@
 #include <fabricost/plan/kernels/compute.hpp>
 #include <fabricost/plan/kernels/stack.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Bytes of memory traffic of one parameter's update.
 [[nodiscard]] double update_bytes(const MemoryStack& stack);
@@ -20,7 +20,7 @@ namespace fabricost {
 /// Seconds of the update of `parameters`; never less than its bytes over the memory's rate.
 [[nodiscard]] double update_seconds(const Processor& gpu, const Stack& stack, double parameters);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/kernels/optimizer-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/kernels/stack.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY void take_fitted(Stack& stack, const std::vector<FittedStack>& all) {
   const std::string program = fitted_name(stack);
@@ -33,4 +33,4 @@ FABRICOST_BODY double spread_of(const Stack& stack, const StepKind& step) {
   return std::sqrt(variance);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

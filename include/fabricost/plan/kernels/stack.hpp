@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Attention kernels: cuDNN's, and on other makers' processors their own library's; FlashAttention-3 and 2; scores written to memory.
 enum class AttentionKernel : unsigned char { cudnn, flash3, flash2, math };
@@ -126,7 +126,7 @@ struct StepKind {
 /// generation; of experts and of fp4 where none of its program's steps had any; of assumed kernels (data/priors/stack.yaml).
 [[nodiscard]] double spread_of(const Stack& stack, const StepKind& step);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/kernels/stack-inl.hpp>

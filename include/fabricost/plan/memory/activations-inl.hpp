@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/memory/activations.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY double saved_input_bytes(const MemoryStack& stack, Precision precision) {
   return precision == Precision::fp8 ? stack.fp8_input : precision == Precision::fp4 ? stack.fp4_input : 2;
@@ -100,4 +100,4 @@ FABRICOST_BODY KeptActivations kept_activations(const LayerActivations& a, const
   return {share * stage.layers * stored + (1 - share) * all, std::max(0.0, layer + (stage.mixing_layers > 0 ? a.scores : 0) - stored)};
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

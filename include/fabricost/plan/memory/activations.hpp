@@ -38,7 +38,7 @@
 
 #include <algorithm>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Bytes per token on one rank.
 struct LayerActivations {
@@ -81,7 +81,7 @@ struct KeptActivations {
 [[nodiscard]] KeptActivations kept_activations(const LayerActivations& a, const StageContent& stage, const Model& model,
                                                const Layout& layout, const MemoryStack& stack);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/memory/activations-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/memory/advice.hpp>
 
-namespace fabricost::memory_detail {
+namespace fabricost::plan::memory_detail {
 
 FABRICOST_BODY std::string gib(double bytes) {
   std::array<char, 512> text{};  // std::to_chars prints a decimal point in every locale
@@ -45,9 +45,9 @@ FABRICOST_BODY std::string changes(const Layout& from, const Layout& to, int lay
   return out;
 }
 
-}  // namespace fabricost::memory_detail
+}  // namespace fabricost::plan::memory_detail
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY MemoryAdvice smallest_change_that_fits(const Model& model, const Layout& layout, const MemoryStack& stack, double capacity,
                                                       double margin, int max_tp, double host,
@@ -157,4 +157,4 @@ FABRICOST_BODY MemoryAdvice smallest_change_that_fits(const Model& model, const 
   return advice;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

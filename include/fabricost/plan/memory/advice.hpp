@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// The proposed change.
 struct MemoryAdvice {
@@ -57,7 +57,7 @@ std::string gib(double bytes);
                                                      double capacity, double margin = 0, int max_tp = 8, double host = 0,
                                                      const std::function<bool(const Layout&)>& runs = {});
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/memory/advice-inl.hpp>

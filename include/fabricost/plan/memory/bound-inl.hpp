@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/memory/bound.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY double min_memory(const Model& model, const ParameterCount& count, const Layout& layout, const MemoryStack& stack) {
   StageContent everything{.layers = model.layers, .embedding = true, .head = true};
@@ -20,4 +20,4 @@ FABRICOST_BODY double min_memory(const Model& model, const ParameterCount& count
   return bytes / layout.pp * (1 + stack.fragmentation) + runtime_memory(layout, stack);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

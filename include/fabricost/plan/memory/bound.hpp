@@ -14,13 +14,13 @@
 
 #include <fabricost/plan/memory/memory.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Bytes; at most worst_stage's result, up to rounding (1e-12 of it). Uses tp, pp, cp, ep, expert_tp, dp,
 /// zero, shard and precision of the layout. \param count parameters_of(model)
 [[nodiscard]] double min_memory(const Model& model, const ParameterCount& count, const Layout& layout, const MemoryStack& stack);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/memory/bound-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/memory/in_flight.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY PipelineSchedule schedule_of(const Layout& layout) {
   if (layout.pp == 1) return PipelineSchedule::none;
@@ -20,4 +20,4 @@ FABRICOST_BODY double microbatches_in_flight(const Layout& layout, int stage) {
   return peak_activations(schedule_of(layout), stage, layout.pp, layout.vp, layout.microbatches());
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -7,14 +7,14 @@
 #include <fabricost/plan/model/layout.hpp>
 #include <fabricost/plan/pipeline/pipeline.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// The schedule that a layout runs: `none` and `1f1b` with chunks are interleaved; a single stage runs none.
 [[nodiscard]] PipelineSchedule schedule_of(const Layout& layout);
 
 [[nodiscard]] double microbatches_in_flight(const Layout& layout, int stage);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/memory/in_flight-inl.hpp>

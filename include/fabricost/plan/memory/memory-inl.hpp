@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/memory/memory.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY int communicators_of(const Layout& layout) {
   const long long experts = static_cast<long long>(layout.ep) * layout.expert_tp;
@@ -167,4 +167,4 @@ FABRICOST_BODY bool fits(const MemoryUse& use, double capacity, double margin, d
   return lacking(use, capacity * (1 - margin), host) <= 0;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -28,7 +28,7 @@
 #include <limits>
 #include <span>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Bytes on one GPU of one stage.
 struct MemoryUse {
@@ -82,7 +82,7 @@ struct MemoryUse {
 [[nodiscard]] bool fits(const MemoryUse& use, double capacity, double margin = 0,
                         double host = std::numeric_limits<double>::infinity());
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/memory/memory-inl.hpp>

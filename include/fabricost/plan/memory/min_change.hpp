@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 namespace detail {
 /// The least of 1 to `most` steps that is enough; `most` is.
@@ -56,4 +56,4 @@ template <class Lacks>
   return with(detail::least(parts, none, all, [&](int tenths) { return lacks(with(tenths)); }));
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

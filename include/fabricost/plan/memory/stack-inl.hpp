@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/memory/stack.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY MemoryStack memory_on(MemoryStack stack, Generation generation) {
   const bool from_blackwell = is_nvidia(generation) && generation >= Generation::blackwell;
@@ -13,4 +13,4 @@ FABRICOST_BODY MemoryStack memory_on(MemoryStack stack, Generation generation) {
   return stack;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

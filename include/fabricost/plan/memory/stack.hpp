@@ -7,7 +7,7 @@
 #include <fabricost/hardware/kinds.hpp>
 #include <fabricost/shipped_numbers.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Properties of the software, not of the model or layout. Sizes are in bytes unless a name says otherwise.
 struct MemoryStack {
@@ -87,7 +87,7 @@ struct MemoryStack {
 /// The same on a generation of GPUs.
 [[nodiscard]] MemoryStack memory_on(MemoryStack stack, Generation generation);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/memory/stack-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/memory/states.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY StateBytes state_bytes(const RankParameters& own, const RankParameters& trained, const Layout& layout,
                                       const MemoryStack& stack) {
@@ -47,4 +47,4 @@ FABRICOST_BODY StateBytes state_bytes(const RankParameters& own, const Layout& l
   return state_bytes(own, own, layout, stack);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

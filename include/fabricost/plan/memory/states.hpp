@@ -19,7 +19,7 @@
 
 #include <algorithm>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// In bytes.
 struct StateBytes {
@@ -38,7 +38,7 @@ struct StateBytes {
                                      const MemoryStack& stack);
 [[nodiscard]] StateBytes state_bytes(const RankParameters& own, const Layout& layout, const MemoryStack& stack);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/memory/states-inl.hpp>

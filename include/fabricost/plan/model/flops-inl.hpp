@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/model/flops.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 /// Mean number of earlier tokens that a query in a sequence of s attends to, in a window of `max` (0: none).
 FABRICOST_BODY double mean_context(double s, double max, Scores scores) {
@@ -27,9 +27,9 @@ FABRICOST_BODY double context_flops(const Model& m, double per_full, double all,
          update * m.mixer.layers * double(m.mixer.inner) * m.mixer.state;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY double forward_flops(const Model& m, double sequence, Scores scores) {
   const double all = detail::mean_context(sequence, 0, scores);
@@ -93,4 +93,4 @@ FABRICOST_BODY double training_flops_per_token(const Model& m, double sequence, 
   return training_flops(m, sequence, convention, scores) / sequence;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

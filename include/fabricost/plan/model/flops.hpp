@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Whether attention scores count for all pairs of tokens or only for the half that a causal mask leaves.
 enum class Scores : unsigned char { full, causal };
@@ -58,7 +58,7 @@ inline constexpr std::array<std::string_view, 8> flop_convention_names{
 [[nodiscard]] double training_flops_per_token(const Model& m, double sequence, FlopConvention convention,
                                               Scores scores = Scores::full);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/model/flops-inl.hpp>

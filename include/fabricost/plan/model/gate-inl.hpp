@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/model/gate.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY Gate gate_of(const Model& m) {
   if (!m.mixture()) throw RequestError(m.name + ": has no experts");
@@ -14,4 +14,4 @@ FABRICOST_BODY Gate gate_of(const Model& m) {
   return g;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

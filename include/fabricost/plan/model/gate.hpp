@@ -5,12 +5,12 @@
 #include <fabricost/experts/routing.hpp>
 #include <fabricost/plan/model/model.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// The gate of a model's router. \throws RequestError for a model without experts, or an invalid gate
 [[nodiscard]] Gate gate_of(const Model& m);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/model/gate-inl.hpp>

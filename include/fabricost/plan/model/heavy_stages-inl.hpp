@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/model/heavy_stages.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY bool HeavyStage::covers(const HeavyStage& o) const {
   const auto holds = [](const StageContent& a, const StageContent& b) {
@@ -33,4 +33,4 @@ FABRICOST_BODY std::vector<HeavyStage> heavy_stages(const Model& model, const La
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

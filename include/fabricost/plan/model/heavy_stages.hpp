@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// A stage with all it holds: DualPipe also keeps the layers of the opposite stage.
 struct HeavyStage {
@@ -30,7 +30,7 @@ struct HeavyStage {
 /// The stages not covered by an earlier one, in order; at least one. Uses pp, vp and schedule of the layout.
 [[nodiscard]] std::vector<HeavyStage> heavy_stages(const Model& model, const Layout& layout);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/model/heavy_stages-inl.hpp>

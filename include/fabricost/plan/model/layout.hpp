@@ -12,7 +12,7 @@
 #include <array>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// The part of a layer's forward that its backward computes again.
 enum class Recompute : unsigned char { none, selective, full };
@@ -95,4 +95,4 @@ struct Layout {
   [[nodiscard]] double tokens() const { return static_cast<double>(microbatch) * sequence / cp; }
 };
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/model/layout_check.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 /// Interleaving keeps p microbatches together; two-way and zero-bubble schedules have their own minimums.
 FABRICOST_BODY bool schedule_runs(const Layout& l) {
@@ -62,9 +62,9 @@ FABRICOST_BODY int nearest_divisor(int whole, int wanted) {
   return best;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY std::string why_impossible(const Model& m, const Layout& l, int gpus) {
   using detail::LayoutFault;
@@ -119,4 +119,4 @@ FABRICOST_BODY std::string why_impossible(const Model& m, const Layout& l, int g
   return "";
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -11,7 +11,7 @@
 #include <numeric>
 #include <string>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 namespace detail {
 
@@ -48,7 +48,7 @@ enum class LayoutFault : unsigned char {
 /// of the layout
 [[nodiscard]] std::string why_impossible(const Model& m, const Layout& l, int gpus = 0);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/model/layout_check-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/model/model.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY double Model::window_kv_width() const {
   if (latent()) return kv_width();
@@ -15,9 +15,9 @@ FABRICOST_BODY double Model::window_kv_width() const {
   return double(groups) * (both ? key : key + (value_dim > 0 ? value_dim : key));
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 /// Matrices of one attention layer; `key_value`: columns that produce keys and values.
 FABRICOST_BODY double attention_matrices(const Model& m, double query, double key_value, double value) {
@@ -27,9 +27,9 @@ FABRICOST_BODY double attention_matrices(const Model& m, double query, double ke
   return to_query + h * key_value + out + (m.gated_attention ? h * value : 0);
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY double attention_parameters(const Model& m) {
   const double h = m.hidden;
@@ -113,4 +113,4 @@ FABRICOST_BODY void check(const Model& m) {
   if (m.mixer.layers > 0 && (m.mixer.inner < 1 || m.mixer.state < 1)) refuse("mixing layers need inner and state");
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

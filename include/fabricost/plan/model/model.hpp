@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Layers with a state of fixed size instead of keys and values: Mamba-2 (gates = 1) or a gated delta rule
 /// (gates = 2).
@@ -158,7 +158,7 @@ struct ParameterCount {
 /// \throws RequestError naming what makes the shape invalid
 void check(const Model& m);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/model/model-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/model/stage_parameters.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY bool copies_embedding(const StageContent& stage, const Model& model) {
   return stage.predictions > 0 && !stage.embedding && !stage.beside_embedding && !model.tied;
@@ -61,4 +61,4 @@ FABRICOST_BODY double expert_shard_ranks(const Layout& layout) {
   return std::max(1.0, static_cast<double>(shard_ranks(layout)) * layout.tp / (static_cast<double>(layout.ep) * layout.expert_tp));
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -13,7 +13,7 @@
 
 #include <algorithm>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Parameters of a whole stage, before tensor and expert ranks divide them.
 struct StageParameters {
@@ -59,7 +59,7 @@ struct RankParameters {
 /// The same for routed experts, t / (e t_e) as many: expert ranks are taken from data ranks.
 [[nodiscard]] double expert_shard_ranks(const Layout& layout);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/model/stage_parameters-inl.hpp>

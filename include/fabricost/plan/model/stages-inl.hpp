@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/model/stages.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY int chunk_of_stage(const Layout& layout, int stage, int chunk) {
   return folds_in_v(layout.schedule) && layout.pp > 1 && chunk == 1 ? 2 * layout.pp - 1 - stage : chunk * layout.pp + stage;
@@ -79,4 +79,4 @@ FABRICOST_BODY bool has_idle_chunk(const Model& model, const Layout& layout) {
   return split.max == 1 && (split.fewer_front > 1 || split.fewer_back > 1);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

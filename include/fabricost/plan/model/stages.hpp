@@ -18,7 +18,7 @@
 #include <algorithm>
 #include <array>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Two chunks per stage, the second on the way back: first and last layers share stage 0.
 [[nodiscard]] constexpr bool folds_in_v(PipelineSchedule schedule) { return layout_of(schedule) == PipelineLayout::v; }
@@ -83,7 +83,7 @@ using LongStages = std::array<StageContent, 4>;
 /// Whether a chunk has nothing to do: no layer, embedding or output matrix.
 [[nodiscard]] bool has_idle_chunk(const Model& model, const Layout& layout);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/model/stages-inl.hpp>

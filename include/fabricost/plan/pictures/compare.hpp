@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// SVG: per machine the time as stacked terms with its 5-95 % interval, below it dollars and joules per
 /// million tokens and the power of the site, every axis with its unit, in colours that colour-blind readers
@@ -17,4 +17,4 @@ namespace fabricost {
 /// line \throws RequestError for an empty list
 [[nodiscard]] std::string comparison_svg(std::span<const Compared> all, std::string_view title);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

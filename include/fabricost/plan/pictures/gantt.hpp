@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// One line per stage, `width` characters for the whole step; each shows the work in the middle of its time:
 /// F, B, W of the first chunk, f, b, w of further ones (a full backward is B too), a dot where the stage
@@ -19,4 +19,4 @@ namespace fabricost {
 /// Boxes with the microbatch's number where it fits, and a time axis.
 [[nodiscard]] std::string gantt_svg(const PipelineRun& run, std::string_view title);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/pipeline/fill.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 /// One stage's forwards and backwards by the slots of its pattern, without Ws.
 FABRICOST_BODY std::vector<SlottedWork> v_pattern(PipelineSchedule schedule, int stage, int stages, int microbatches) {
@@ -114,4 +114,4 @@ FABRICOST_BODY std::optional<PipelineRun> best_filled_run(PipelineSchedule sched
   return best;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail

@@ -19,7 +19,7 @@
 
 #include <cstdint>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace detail {
 
 struct SlottedWork {
@@ -38,7 +38,7 @@ struct SlottedWork {
                                                          const StageTimes& times, const PipelineOrders& pattern, double room);
 
 }  // namespace detail
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/pipeline/fill-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/pipeline/orders.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 FABRICOST_BODY void OrderOf::add(WorkKind kind, int chunk) {
   int& n = count(kind, chunk);
@@ -93,9 +93,9 @@ FABRICOST_BODY std::vector<Work> zb_v_order(int stage, int stages, int microbatc
   return order.take();
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY std::vector<Work> pipeline_order(PipelineSchedule schedule, int stage, int stages, int chunks, int microbatches) {
   check_pipeline(schedule, stages, chunks, microbatches, {.forward = 1});
@@ -115,4 +115,4 @@ FABRICOST_BODY std::vector<Work> pipeline_order(PipelineSchedule schedule, int s
   throw RequestError("the order of schedule " + std::string(name(schedule)) + " depends on the times; ask pipeline_orders with them");
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

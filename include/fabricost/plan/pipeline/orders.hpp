@@ -12,7 +12,7 @@
 
 #include <fabricost/plan/pipeline/work.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace detail {
 
 /// Builds one stage's list, counting microbatches by kind and chunk.
@@ -58,7 +58,7 @@ class OrderOf {
 /// and for a schedule whose order depends on the times (use pipeline_orders)
 [[nodiscard]] std::vector<Work> pipeline_order(PipelineSchedule schedule, int stage, int stages, int chunks, int microbatches);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/pipeline/orders-inl.hpp>

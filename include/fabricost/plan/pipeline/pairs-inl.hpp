@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/pipeline/pairs.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 /// One stage's list.
 FABRICOST_BODY std::vector<Work> pairs_order(PipelineSchedule schedule, int stage, int stages, int microbatches, PairsRamp ramp) {
@@ -64,4 +64,4 @@ FABRICOST_BODY std::optional<PipelineRun> best_paired_run(PipelineSchedule sched
   return best;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail

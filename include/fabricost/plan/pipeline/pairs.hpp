@@ -18,7 +18,7 @@
 
 #include <fabricost/plan/pipeline/fill.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace detail {
 
 /// The order of work while the pipeline fills.
@@ -32,7 +32,7 @@ struct PairsRamp {
                                                          const StageTimes& times, double room);
 
 }  // namespace detail
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/pipeline/pairs-inl.hpp>

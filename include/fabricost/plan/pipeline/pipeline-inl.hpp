@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/pipeline/pipeline.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY PipelineCost pipeline_cost(PipelineSchedule schedule, int stages, int chunks, int microbatches, const StageTimes& times) {
   check_pipeline(schedule, stages, chunks, microbatches, times);
@@ -24,4 +24,4 @@ FABRICOST_BODY PipelineCost pipeline_cost(PipelineSchedule schedule, int stages,
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -37,7 +37,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 struct PipelineCost {
   double work = 0;              ///< m (F + B + W), s
@@ -215,7 +215,7 @@ struct Bubble {
 [[nodiscard]] PipelineCost pipeline_cost(PipelineSchedule schedule, int stages, int chunks, int microbatches,
                                          const StageTimes& times);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/pipeline/pipeline-inl.hpp>

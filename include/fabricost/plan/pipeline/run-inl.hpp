@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/pipeline/run.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY double pipeline_room(PipelineSchedule schedule, int stages, int microbatches) {
   switch (schedule) {
@@ -52,4 +52,4 @@ FABRICOST_BODY PipelineOrders pipeline_orders(PipelineSchedule schedule, int sta
   return orders;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -9,7 +9,7 @@
 #include <fabricost/plan/pipeline/pairs.hpp>
 #include <fabricost/plan/pipeline/search.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Microbatch-stages a stage may hold in schedules whose order is searched: p (zb_1p), 2p (zb_2p), the memory
 /// of the pattern (v_half, v_min), p + 1 (dualpipe) and p + 1/2 (dualpipe_v); 0 for the others.
@@ -24,7 +24,7 @@ namespace fabricost {
 [[nodiscard]] PipelineOrders pipeline_orders(PipelineSchedule schedule, int stages, int chunks, int microbatches,
                                              const StageTimes& times);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/pipeline/run-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/pipeline/schedule.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY std::optional<PipelineSchedule> parse_pipeline_schedule(std::string_view text) {
   const std::string t = detail::folded(text);
@@ -42,4 +42,4 @@ FABRICOST_BODY void check_pipeline(PipelineSchedule schedule, int stages, int ch
     refuse("the share of activations held for the weight gradient is " + std::to_string(t.held_for_weight) + "; it must be from 0 to 1");
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

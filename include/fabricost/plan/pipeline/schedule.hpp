@@ -25,7 +25,7 @@
 #include <string>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 enum class PipelineSchedule : unsigned char {
   none,
@@ -98,7 +98,7 @@ struct StageTimes {
 /// for invalid times
 void check_pipeline(PipelineSchedule schedule, int stages, int chunks, int microbatches, const StageTimes& t);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/pipeline/schedule-inl.hpp>

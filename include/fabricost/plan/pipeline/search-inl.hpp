@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/pipeline/search.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 FABRICOST_BODY std::optional<PipelineRun> DepthSearch::run() {
   attempt(even_depths());
@@ -70,4 +70,4 @@ FABRICOST_BODY bool DepthSearch::improve() {
   return better;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail

@@ -16,7 +16,7 @@
 
 #include <fabricost/plan/pipeline/fill.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace detail {
 
 class DepthSearch {
@@ -62,7 +62,7 @@ class DepthSearch {
 };
 
 }  // namespace detail
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/pipeline/search-inl.hpp>

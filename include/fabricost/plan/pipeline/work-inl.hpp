@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/pipeline/work.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY double waiting(const std::vector<Bar>& bars) {
   double out = 0;
@@ -135,4 +135,4 @@ FABRICOST_BODY PipelineRun execute_pipeline(PipelineSchedule schedule, int stage
   return measured_run(clock, std::move(bars), microbatches * times.work());
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

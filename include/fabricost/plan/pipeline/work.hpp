@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 enum class WorkKind : unsigned char { forward, backward, weight, full_backward };
 inline constexpr std::array<std::string_view, 4> work_kind_names{"forward", "backward", "weight", "full_backward"};
@@ -154,7 +154,7 @@ void by_turns(std::size_t stages, Visit visit) {
 [[nodiscard]] PipelineRun execute_pipeline(PipelineSchedule schedule, int stages, int chunks, int microbatches,
                                            const StageTimes& times, const PipelineOrders& orders);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/pipeline/work-inl.hpp>

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Times per iteration: one number per line, or a CSV with a column time_s, time_ms or time_us, and columns
 /// iteration and rank if ranks were measured separately. Seconds.
@@ -23,4 +23,4 @@ struct IterationTimes {
 /// without its column, or a file without times
 [[nodiscard]] IterationTimes read_iteration_times(const std::filesystem::path& file);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

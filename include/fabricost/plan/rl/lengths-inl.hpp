@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/rl/lengths.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY double AnswerLengths::quantile(double u) const {
   if (spread_ <= 0) return mean_;
@@ -30,4 +30,4 @@ FABRICOST_BODY const std::vector<double>& AnswerLengths::typical(int count) cons
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

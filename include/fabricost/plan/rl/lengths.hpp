@@ -14,7 +14,7 @@
 #include <map>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 class AnswerLengths {
  public:
@@ -52,7 +52,7 @@ class AnswerLengths {
   mutable std::map<int, std::vector<double>> typical_;
 };
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/rl/lengths-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/rl/plan.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 FABRICOST_BODY RlPlan RlSearch::run() {
   if (q_.colocated.value_or(q_.overlap == RlOverlap::none && !q_.train_gpus)) colocated();
@@ -176,9 +176,9 @@ FABRICOST_BODY void RlSearch::apart(int gpus) {
   if (const std::optional<Trainer> trained = trainer(gpus)) finish(std::move(way), *trained, rollout);
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY RlPlan plan_rl(const RlQuestion& question, const System& system) {
   if (question.gpus < 1) throw Refusal("<gpus> must be at least 1");
@@ -191,4 +191,4 @@ FABRICOST_BODY RlPlan plan_rl(const RlQuestion& question, const System& system) 
   return detail::RlSearch{question, system}.run();
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

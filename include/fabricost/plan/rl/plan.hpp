@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 namespace detail {
 
@@ -79,7 +79,7 @@ class RlSearch {
 /// \throws Refusal, RequestError
 [[nodiscard]] RlPlan plan_rl(const RlQuestion& question, const System& system);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/rl/plan-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/rl/question.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY TrainingQuestion update_on(const RlQuestion& q, int gpus) {
   const double isl = q.load.isl, mean = isl + q.lengths.mean(), longest = isl + q.lengths.max();
@@ -23,4 +23,4 @@ FABRICOST_BODY TrainingQuestion update_on(const RlQuestion& q, int gpus) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

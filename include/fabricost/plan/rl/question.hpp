@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Generation while the policy is trained. none: no generation, answers come from the newest weights; one_step: that of
 /// the next batch; continuous: engines generate without end, weights change under answers that are not complete.
@@ -97,7 +97,7 @@ struct RlPlan {
 /// longer, where that makes their number a multiple of more GPUs: frameworks divide tokens, not sequences, over replicas.
 [[nodiscard]] TrainingQuestion update_on(const RlQuestion& q, int gpus);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/rl/question-inl.hpp>

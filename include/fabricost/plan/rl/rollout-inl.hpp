@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/rl/rollout.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY double DecodeTable::operator()(double running, double context) const {
   const auto above = std::lower_bound(batches_.begin(), batches_.end(), running);
@@ -48,4 +48,4 @@ FABRICOST_BODY RolloutTime rollout_time(const Engine& engine, const ServingStack
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -21,7 +21,7 @@
 #include <queue>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// The load of a rollout: `prompts` of `isl` tokens, `samples` answers to each.
 struct RolloutLoad {
@@ -103,7 +103,7 @@ template <class Step>
 [[nodiscard]] RolloutTime rollout_time(const Engine& engine, const ServingStack& stack, const RolloutLoad& load,
                                        const AnswerLengths& lengths, int engines, double running, bool drains);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/rl/rollout-inl.hpp>

@@ -6,13 +6,15 @@
 ///             more memory, time or host memory chooses from a superset.
 ///   bound     a larger batch does not make a request faster, so  rate(b') <= rate(b) b' / b  for b' > b
 
+#include <fabricost/namespaces.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
 #include <vector>
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 inline constexpr int batches_exact = 128, batches_a_doubling = 64;
 
@@ -75,4 +77,4 @@ void visit_batches(const Batches& batches, Price&& price, Worth&& worth) {
   }
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail

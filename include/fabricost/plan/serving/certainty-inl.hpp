@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY ServingCertainty certainty_of(const ServingQuestion& q, const PricedServing& p) {
   ServingCertainty out;
@@ -31,4 +31,4 @@ FABRICOST_BODY ServingCertainty certainty_of(const ServingQuestion& q, const Pri
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

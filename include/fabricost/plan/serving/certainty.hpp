@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Standard deviation, in log, for each doubling beyond the runs. MLPerf Inference 4.0 to 6.0, offline, of Llama 2 70B and Mixtral 8x7B on
 /// H100, H200 and B200: 2 to 5 doublings more sequences a GPU than any fitted run, predicted 0.5 to 1.5 times what was measured.
@@ -28,7 +28,7 @@ struct ServingCertainty {
 
 [[nodiscard]] ServingCertainty certainty_of(const ServingQuestion& question, const PricedServing& deployment);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/serving/certainty-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/serving/constants.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY double ServingStack::tokens_per_step() const {
   double out = 1, kept = 1;
@@ -13,4 +13,4 @@ FABRICOST_BODY double ServingStack::tokens_per_step() const {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

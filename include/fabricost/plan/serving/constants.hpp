@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Constants of one GPU generation, besides its ComputeConstants.
 struct ServingConstants {
@@ -103,7 +103,7 @@ struct ServingStack {
   [[nodiscard]] double tokens_per_step() const;
 };
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/serving/constants-inl.hpp>

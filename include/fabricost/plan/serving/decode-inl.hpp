@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/serving/decode.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY std::string why_impossible(const Model& m, const EngineLayout& l) {
   const auto no = [&](const std::string& what) { return m.name + ": " + what; };
@@ -122,4 +122,4 @@ FABRICOST_BODY double Engine::attention(double T, double sequences, double mean,
   return seconds;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

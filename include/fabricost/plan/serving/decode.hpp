@@ -22,7 +22,7 @@
 #include <limits>
 #include <string>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// GPUs of one engine: t x attention dp x pp; experts over `ep` of the t x dp ranks, split over the rest.
 struct EngineLayout {
@@ -194,7 +194,7 @@ class Engine {
   double weight_bytes_ = 0, token_traffic_ = 0;
 };
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/serving/decode-inl.hpp>

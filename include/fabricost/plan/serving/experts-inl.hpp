@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/serving/experts.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY bool runs_on(MoeKernel kernel, const System& system, const ExpertPlacement& at) {
   return !detail::is_trtllm(kernel) || (at.domains() == 1 && system.domain > system.gpus_per_node);
@@ -27,4 +27,4 @@ FABRICOST_BODY MoeWork ExpertRoundTrip::of(MoeWork one, double tokens) {
   return one;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Whether an engine would use a kernel on this machine. TensorRT-LLM's need memory mapped across trays,
 /// which it checks for only on racks such as an NVL72 (TensorRT-LLM, tensorrt_llm/_mnnvl_utils.py,
@@ -72,7 +72,7 @@ class TouchedExperts {
   TokenTable shares_;
 };
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/serving/experts-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/serving/kv_cache.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY double kv_bytes_per_rank(const Model& m, double context, double width, int tp, int pp) {
   const Mixer& x = m.mixer;
@@ -26,4 +26,4 @@ FABRICOST_BODY KvLink kv_link(const System& system, int ranks, bool inside, cons
   return {c.start, c.nic_share * each * ranks};
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -20,7 +20,7 @@
 
 #include <algorithm>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Fraction of the cache on one of `tp` tensor ranks: 1 / min(t, KV heads).
 [[nodiscard]] inline double kv_share(const Model& m, int tp) { return m.latent() ? 1.0 : 1.0 / std::min(tp, std::max(1, m.kv_heads)); }
@@ -51,7 +51,7 @@ struct KvLinkConstants {
 /// \throws RequestError when the machine has no such link
 [[nodiscard]] KvLink kv_link(const System& system, int ranks, bool inside, const KvLinkConstants& c = {});
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/serving/kv_cache-inl.hpp>

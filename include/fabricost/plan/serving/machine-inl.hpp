@@ -6,7 +6,7 @@
 #include <fabricost/plan/model/gate.hpp>
 #include <fabricost/plan/serving/machine.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY double ServingMachine::all_reduce_seconds(int ranks, double bytes, Launch launch) {
   if (ranks < 2 || bytes <= 0) return 0;
@@ -86,4 +86,4 @@ FABRICOST_BODY Gate ServingMachine::divided_gate(const Model& m, int ep) {
   return gate;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

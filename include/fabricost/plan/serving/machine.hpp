@@ -20,7 +20,7 @@
 #include <string_view>
 #include <tuple>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// The format in which weights are stored and multiplied; `int4`: stored in 4 bits, multiplied in 16.
 enum class WeightFormat : unsigned char { bf16, fp8, fp4, int4 };
@@ -54,7 +54,7 @@ class ServingMachine {
   [[nodiscard]] double memory() const { return gpu_.memory; }
   [[nodiscard]] GroupCosts& costs() { return nccl_; }
   /// FLOP/s of large products.
-  [[nodiscard]] double product_rate(WeightFormat f) const { return fabricost::product_rate(gpu_, multiplied_in(f)); }
+  [[nodiscard]] double product_rate(WeightFormat f) const { return fabricost::plan::product_rate(gpu_, multiplied_in(f)); }
   /// The most that any product reaches.
   [[nodiscard]] double peak(WeightFormat f) const { return gpu_.peak(multiplied_in(f)); }
 
@@ -105,7 +105,7 @@ class ServingMachine {
   std::map<std::pair<int, int>, std::unique_ptr<TouchedExperts>> touched_;
 };
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/serving/machine-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/serving/offload.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY Offload min_offload(const Engine& engine, double batch, double context, double memory_share) {
   const double room = memory_share * engine.machine().memory();
@@ -37,4 +37,4 @@ FABRICOST_BODY double offloaded_batch_seconds(const Engine& engine, const Servin
   return std::max(prompts, filled) + (osl - 1) * offloaded_step(engine, stack, batch, isl + osl / 2, at, rate);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -12,7 +12,7 @@
 #include <fabricost/hardware/host_rate.hpp>
 #include <fabricost/plan/serving/serving.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Fractions in host memory.
 struct Offload {
@@ -35,7 +35,7 @@ struct Offload {
 [[nodiscard]] double offloaded_batch_seconds(const Engine& engine, const ServingStack& stack, double batch, double isl, double osl,
                                              const Offload& at, double rate);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/serving/offload-inl.hpp>

@@ -8,7 +8,7 @@
 #include <array>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// One constant of a T, with the bounds of a fit (data/priors/serving-*.yaml, in SI units). `shared`
 /// constants have one value for all GPU generations. `own` ones have a common factor with the table's spread,
@@ -45,4 +45,4 @@ inline constexpr std::array<ServingParameter<ServingStack>, 13> serving_stack_pa
     {prior::serving_stack::spread_ttft_fit, "spread_ttft", false, &ServingStack::spread_ttft, StackFit::held},
 }};
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

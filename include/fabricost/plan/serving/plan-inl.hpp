@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/serving/plan.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 namespace detail {
 
@@ -36,4 +36,4 @@ FABRICOST_BODY std::vector<PricedServing> serving_pareto(const ServingQuestion& 
   return detail::within_usual(question, [&](const ServingQuestion& q) { return detail::ServingSearch{q, system}.pareto(); });
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// The deployments of that space with the highest throughput, within `usual_ttft` where no limit on TTFT is given. Deterministic. `layouts` is empty if none fits
 /// or meets the limits; `nearest` or `nearest_fit` are then the closest ones. \throws RequestError when no
@@ -28,7 +28,7 @@ namespace fabricost {
 /// rows that differ by a tenth in one of the two rates. \throws as plan_serving
 [[nodiscard]] std::vector<PricedServing> serving_pareto(const ServingQuestion& question, const System& system);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/serving/plan-inl.hpp>

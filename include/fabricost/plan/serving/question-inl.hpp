@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/serving/question.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY void check(const ServingQuestion& q, const System& system) {
   check(system);
@@ -23,9 +23,9 @@ FABRICOST_BODY void check(const ServingQuestion& q, const System& system) {
     throw RequestError(system.name + ": has no NICs to send a cache over; take at most " + std::to_string(system.domain) + " GPUs");
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 FABRICOST_BODY double rounded(double value) {
   int exponent = 0;
@@ -38,4 +38,4 @@ FABRICOST_BODY bool better(const PricedServing& a, const PricedServing& b) {
   return of_a != of_b ? of_a < of_b : in_order(a.engine.ep, a.prefill.ep) < in_order(b.engine.ep, b.prefill.ep);
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// The request: given fields of the deployment are fixed, the others are searched.
 struct ServingQuestion {
@@ -95,7 +95,7 @@ namespace detail {
 
 }  // namespace detail
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/serving/question-inl.hpp>

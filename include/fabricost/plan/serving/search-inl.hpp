@@ -6,7 +6,7 @@
 #include <fabricost/plan/model/dimension.hpp>
 #include <fabricost/plan/serving/search.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 FABRICOST_BODY void ServingFront::add(const PricedServing& p) {
   const double all = rounded(p.tokens_per_s_per_gpu), user = rounded(p.tokens_per_s_per_user);
@@ -479,4 +479,4 @@ FABRICOST_BODY std::optional<PricedServing> ServingSearch::best_of(const Deploym
   return best;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail

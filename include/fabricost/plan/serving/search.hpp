@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 inline constexpr double max_sequences = 8192;  ///< per attention replica (assumed: above the settings of engines)
 inline constexpr int max_stages = 16;      ///< of an engine, where they are searched
@@ -152,7 +152,7 @@ class ServingSearch {
   ServingPlan plan_;
 };
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/serving/search-inl.hpp>

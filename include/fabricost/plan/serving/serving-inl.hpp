@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/serving/serving.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY double pass_seconds(const ForwardTime& pass, const ServingStack& stack) {
   return stack.overlaps ? std::max(pass.seconds() - pass.exchange, pass.exchange) : pass.seconds();
@@ -167,4 +167,4 @@ FABRICOST_BODY double static_batch_seconds(const Engine& engine, const ServingSt
   return seconds;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -25,7 +25,7 @@
 
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// The load of a deployment.
 struct ServingLoad {
@@ -150,7 +150,7 @@ struct ApartWaits {
 /// (in one engine).
 [[nodiscard]] double static_batch_seconds(const Engine& engine, const ServingStack& stack, double batch, double isl, double osl);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/serving/serving-inl.hpp>

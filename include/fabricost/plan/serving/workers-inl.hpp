@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 FABRICOST_BODY Footprint Ground::of(const EngineLayout& l) const {
   const double gpus_of_engine = l.gpus();
@@ -112,4 +112,4 @@ FABRICOST_BODY std::optional<Pairing::Found> Pairing::best(double batch) const {
   return highest(last, batch, [&](int decodes) { return rate(decodes, batch); });
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail

@@ -15,7 +15,7 @@
 #include <optional>
 #include <vector>
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 /// GPUs that an engine uses, and GPUs of the places in domains that it takes: a domain holds only whole groups of ranks.
 struct Footprint {
@@ -87,7 +87,7 @@ struct Pairing {
   [[nodiscard]] double most_between(int low, int high, double batch) const;
 };
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/serving/workers-inl.hpp>

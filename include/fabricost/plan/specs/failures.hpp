@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Failures of one kind in a fleet.
 struct FailureCause {
@@ -54,4 +54,4 @@ struct FailureFacts {
 /// \throws SpecError with every fault of data/workloads/reliability.yaml
 [[nodiscard]] FailureFacts load_failure_facts();
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// A model of data/models by its name or an alias (case, dashes, underscores and blanks do not matter, the
 /// part before a `/` may be omitted), or a YAML file. Names take precedence over files.
@@ -21,4 +21,4 @@ namespace fabricost {
 /// The name in data/models for a user's spelling; empty if there is none.
 [[nodiscard]] std::string model_named(const std::string& wanted);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

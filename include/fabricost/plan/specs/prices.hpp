@@ -7,11 +7,11 @@
 
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Prices of data/prices by name, or a YAML file, which may `extends: default`.
 /// Units: rent `USD/h`; electricity `USD/kWh`; site `USD/kW/month` (of 730.5 h); lifetime `years` (of 8,766 h).
 /// \throws SpecError with file, line, column, value and remedy; RequestError for a name that does not exist
 [[nodiscard]] Prices load_prices(std::string_view name_or_path = "default");
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

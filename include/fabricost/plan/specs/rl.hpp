@@ -4,7 +4,7 @@
 
 #include <fabricost/compiled_part.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 struct RlFacts {
   double length_spread = 0;  ///< standard deviation of the log of an answer's length
@@ -16,4 +16,4 @@ struct RlFacts {
 /// \throws SpecError
 [[nodiscard]] RlFacts load_rl_facts();
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

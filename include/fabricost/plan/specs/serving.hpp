@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Server settings of a published run that differ from its stack, according to its scripts; others stay.
 struct ServerSettings {
@@ -59,4 +59,4 @@ struct ServingTable {
 /// The text of data/workloads/serving.yaml.
 [[nodiscard]] std::string serving_yaml(const ServingTable& table, std::string_view date, std::string_view origin);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// A software stack of data/stacks, or a YAML file. \throws SpecError, RequestError as load_system
 [[nodiscard]] Stack load_stack(std::string_view name_or_path);
@@ -33,4 +33,4 @@ struct TrainingGroups {
 /// rest: data/workloads/stacks.yaml by the group's name; 1 and 15 % for a group without a fit.
 [[nodiscard]] Stack published_kernels(std::string_view group);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -9,7 +9,7 @@
 #include <array>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 enum class StepGroup : unsigned char { tensor, context, expert, stages, data, expert_data };
 inline constexpr std::array<std::string_view, 6> step_group_names{"tensor", "context", "expert", "stages", "data", "expert data"};
@@ -39,4 +39,4 @@ struct DataExchange {
 };
 using DataExchanges = FixedList<DataExchange, 6>;
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

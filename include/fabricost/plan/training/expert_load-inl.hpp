@@ -6,7 +6,7 @@
 #include <fabricost/plan/model/gate.hpp>
 #include <fabricost/plan/training/expert_load.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY double expert_load(const Model& model, const Layout& layout, const Stack& stack, GroupCosts& costs) {
   const bool even = !model.mixture() || stack.routing == RoutingKind::balanced || layout.ep == 1;
@@ -19,4 +19,4 @@ FABRICOST_BODY MemoryStack with_load(MemoryStack memory, double load) {
   return memory;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

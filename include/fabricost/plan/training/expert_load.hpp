@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// The routing of tokens.
 [[nodiscard]] inline Routing routing_of(const Stack& stack) { return {stack.routing, stack.zipf_exponent, {}}; }
@@ -20,7 +20,7 @@ namespace fabricost {
 /// The memory of a stack whose fullest expert rank has `load` times the mean rows.
 [[nodiscard]] MemoryStack with_load(MemoryStack memory, double load);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/training/expert_load-inl.hpp>

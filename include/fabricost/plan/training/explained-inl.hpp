@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/training/explained.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY std::optional<PricedLayout> usual_layout(const TrainingQuestion& question, const System& system) {
   const Model& model = question.model;
@@ -43,4 +43,4 @@ FABRICOST_BODY std::optional<PricedLayout> usual_layout(const TrainingQuestion& 
   return std::nullopt;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <tuple>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY StepWork step_work(const TrainingQuestion& q, int batch) {
   return step_work(q.model, q.sequence, batch > 0 ? batch : q.global_batch, q.stack.capacity, q.document.value_or(0), q.adapters.on());
@@ -56,4 +56,4 @@ FABRICOST_BODY TrainingFigures figures_of(const TrainingQuestion& q, const Syste
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -15,7 +15,7 @@
 
 #include <utility>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Of a step of so many seconds.
 struct TrainingRates {
@@ -47,7 +47,7 @@ struct TrainingFigures : TrainingRates {
 /// Rates and interval of a layout of the plan.
 [[nodiscard]] TrainingFigures figures_of(const TrainingQuestion& q, const System& system, const PricedLayout& priced);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/training/figures-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/training/forward.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY double forward_seconds(const TrainingQuestion& q, const System& system, const PricedLayout& priced) {
   GroupCosts costs{system, {.ways = q.ways}};
@@ -16,4 +16,4 @@ FABRICOST_BODY double forward_seconds(const TrainingQuestion& q, const System& s
   return (t.seconds - once) * (all.forward + layers.head / 3) / (all.sum() + layers.head);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

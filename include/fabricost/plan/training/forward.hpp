@@ -9,12 +9,12 @@
 
 #include <fabricost/plan/training/question.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Seconds. \throws as layer_times
 [[nodiscard]] double forward_seconds(const TrainingQuestion& q, const System& system, const PricedLayout& priced);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/training/forward-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/training/idle_gpus.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY int used_of_domain(const Layout& l, int domain) {
   const int room = domain_for_data(l, domain);
@@ -33,4 +33,4 @@ FABRICOST_BODY int idle_gpus(const Layout& l, const System& system) {
   return takes_part_of_domain(system, gpus) ? static_cast<int>(with_rented_together(system, gpus)) - gpus : idle_gpus(l, system.domain);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

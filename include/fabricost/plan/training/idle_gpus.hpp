@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// GPUs of a domain that the layout's groups fill.
 [[nodiscard]] int used_of_domain(const Layout& l, int domain);
@@ -44,7 +44,7 @@ template <class Layouts, class Paid>
   return best;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/training/idle_gpus-inl.hpp>

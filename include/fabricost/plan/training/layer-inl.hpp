@@ -6,7 +6,7 @@
 #include <fabricost/plan/model/gate.hpp>
 #include <fabricost/plan/training/layer.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY void LayerTime::add(const LayerTime& o, double n) {
   forward += n * o.forward;
@@ -22,9 +22,9 @@ FABRICOST_BODY void LayerTime::add(const LayerTime& o, double n) {
   links.add(o.links, n);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 FABRICOST_BODY double LayerModel::product(Kernels& of, double M, double N, double K, double count) const {
   of.read += M * K;
@@ -269,13 +269,13 @@ FABRICOST_BODY LayerTime LayerModel::run(LayerParts parts) const {
   return out;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY LayerTime layer_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu, GroupCosts& costs,
                                     LayerParts parts) {
   return detail::LayerModel{model, layout, stack, gpu, costs}.run(parts);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

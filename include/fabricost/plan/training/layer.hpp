@@ -31,7 +31,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Seconds of one layer's forward, input gradient and weight gradient, and of both directions by cause.
 struct LayerTime {
@@ -190,7 +190,7 @@ struct LayerModel {
 [[nodiscard]] LayerTime layer_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu,
                                    GroupCosts& costs, LayerParts parts);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/training/layer-inl.hpp>

@@ -7,7 +7,7 @@
 
 #include <array>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY StepParts parts_of_step(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu,
                                        GroupCosts& costs) {
@@ -70,4 +70,4 @@ FABRICOST_BODY double network_width(const StepTime& time, const StepParts& parts
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -9,7 +9,7 @@
 
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// A collective of a step, as a rank of the fullest stage takes part in it.
 struct StepExchange {
@@ -40,7 +40,7 @@ struct StepParts {
 /// share of the step.
 [[nodiscard]] double network_width(const StepTime& time, const StepParts& parts, GroupCosts& costs);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/training/parts-inl.hpp>

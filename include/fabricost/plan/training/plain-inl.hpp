@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY std::array<int, 5> burden_of(const TrainingQuestion& q, const Layout& l) {
   const bool on_host = l.offload_optimizer > 0 || l.offload_layers > 0;
@@ -16,4 +16,4 @@ FABRICOST_BODY std::array<int, 5> burden_of(const TrainingQuestion& q, const Lay
   return {on_host ? 1 : 0, other_job ? 1 : 0, recomputation, std::max(0, l.zero - 1), l.vp > 1 ? 1 : 0};
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -13,12 +13,12 @@
 
 #include <array>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// What a layout asks for beyond the plain one, by importance; the least, compared one after the other, is the plainest.
 [[nodiscard]] std::array<int, 5> burden_of(const TrainingQuestion& q, const Layout& l);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/training/plain-inl.hpp>

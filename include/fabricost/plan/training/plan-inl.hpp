@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/training/plan.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 /// The least time of a layout's work at the peak.
 FABRICOST_BODY double min_seconds_of(const TrainingQuestion& q, const System& system, const Layout& layout) {
@@ -60,9 +60,9 @@ FABRICOST_BODY bool is_single(TrainingQuestion q, const System& system) {
   return plan.unfit == 1 && plan.bounded == 0;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY TrainingPlan plan_training(const TrainingQuestion& asked, const System& system) {
   if (system.pod > 0) return plan_training(asked, sliced(system, asked.gpus));
@@ -87,4 +87,4 @@ FABRICOST_BODY TrainingPlan plan_training(const TrainingQuestion& asked, const S
                      std::to_string(detail::nearest_divisor(question.global_batch, max)) + " GPUs, or another batch");
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

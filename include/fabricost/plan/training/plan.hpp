@@ -14,7 +14,7 @@
 #include <optional>
 #include <string>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// The fastest layouts that fit, the plainest of those near the fastest first (plain.hpp). They use all GPUs and the batch given, unless
 /// fewer GPUs are faster (or, where it is allowed, another batch trains more tokens a second): then more GPUs never make a step longer. On
@@ -24,7 +24,7 @@ namespace fabricost {
 /// peak
 [[nodiscard]] TrainingPlan plan_training(const TrainingQuestion& asked, const System& system);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/training/plan-inl.hpp>

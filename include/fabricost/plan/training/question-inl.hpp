@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/training/question.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY void TrainingQuestion::set_common(Layout& l) const {
   l.sequence = sequence, l.global_batch = global_batch, l.precision = precision, l.shard = shard;
@@ -73,9 +73,9 @@ FABRICOST_BODY void check(const TrainingQuestion& q, const System& system) {
                        " GPUs");
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 FABRICOST_BODY Layout stated(const TrainingQuestion& q) {
   Layout l;
@@ -94,4 +94,4 @@ FABRICOST_BODY Layout stated(const TrainingQuestion& q) {
   return l;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail

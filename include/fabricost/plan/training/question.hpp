@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Words for how context ranks exchange keys and values: Megatron Core's `cp_comm_type` (p2p is the ring, a2a Ulysses).
 inline constexpr std::array<std::string_view, 3> context_names{"p2p", "all_gather", "a2a"};
@@ -116,7 +116,7 @@ namespace detail {
 [[nodiscard]] Layout stated(const TrainingQuestion& q);
 }  // namespace detail
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/training/question-inl.hpp>

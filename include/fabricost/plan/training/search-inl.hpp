@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/training/search.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 FABRICOST_BODY TrainingPlan TrainingSearch::run() {
   make_pipelines();
@@ -364,4 +364,4 @@ FABRICOST_BODY void TrainingSearch::price(const Layout& l, const MemoryUse& memo
   std::push_heap(plan_.layouts.begin(), plan_.layouts.end(), faster);
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail

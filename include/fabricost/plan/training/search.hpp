@@ -46,7 +46,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 namespace detail {
 
@@ -137,7 +137,7 @@ class TrainingSearch {
   /// While nothing fits, the layout that lacks least memory is wanted, so all are checked; those of fewer GPUs only until one is known.
   [[nodiscard]] bool wants_nearest() const { return plan_.layouts.empty() && !(part_ == Part::smaller && plan_.nearest); }
   /// Bytes that a layout needs beyond those there are, on the GPU or beside it; at most 0: it fits.
-  [[nodiscard]] double lacking(const MemoryUse& use) const { return fabricost::lacking(use, capacity_, host_); }
+  [[nodiscard]] double lacking(const MemoryUse& use) const { return fabricost::plan::lacking(use, capacity_, host_); }
   [[nodiscard]] bool clearly_above(double bytes) const { return bytes > capacity_ * (1 + 1e-9); }  // beyond rounding
 
   /// Whatever the layouts of a group share.
@@ -217,7 +217,7 @@ class TrainingSearch {
 
 }  // namespace detail
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/training/search-inl.hpp>

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/training/search_parts.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 FABRICOST_BODY LayerTimes between(const LayerTimes& none, const LayerTimes& all, double s) {
   LayerTimes out = all;
@@ -35,4 +35,4 @@ FABRICOST_BODY bool are_twins(const Layout& a, Layout b, int domain) {
   return a == b && idle_gpus(a, domain) == idle;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 /// Stages, chunks and schedule: one way to run a model, whatever the rest of the layout. `stages` are those
 /// that may need most memory, `longest` those of `long_stages` that may take longest.
@@ -57,7 +57,7 @@ struct LayerGroup {
 /// recomputed layers and the states in host memory that their number makes necessary: the fastest stands for all.
 [[nodiscard]] bool are_twins(const Layout& a, Layout b, int domain);
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/training/search_parts-inl.hpp>

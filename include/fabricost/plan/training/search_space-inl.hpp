@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/training/search_space.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 FABRICOST_BODY std::vector<int> context_sizes(const TrainingQuestion& q, int ranks, bool each) {
   std::vector<int> out;
@@ -73,4 +73,4 @@ FABRICOST_BODY bool offloads_states(const TrainingQuestion& q, const System& sys
   return !q.offload_optimizer && !names_one_layout(q) && stated_host_room(system) > 0;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail

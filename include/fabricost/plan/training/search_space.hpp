@@ -10,7 +10,7 @@
 #include <initializer_list>
 #include <vector>
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 /// Context ranks to try. \param each of the numbers up to `ranks`, not only of those that divide them
 [[nodiscard]] std::vector<int> context_sizes(const TrainingQuestion& q, int ranks, bool each = false);
@@ -40,7 +40,7 @@ struct Again {
 /// Whether a layout that does not fit keeps states of its optimizer in host memory.
 [[nodiscard]] bool offloads_states(const TrainingQuestion& q, const System& system);
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/training/search_space-inl.hpp>

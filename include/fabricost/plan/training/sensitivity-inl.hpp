@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/training/sensitivity.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY std::vector<StepSensitivity> sensitivity_of(const TrainingQuestion& question, const System& system) {
   std::vector<StepSensitivity> out;
@@ -36,4 +36,4 @@ FABRICOST_BODY std::vector<PricedLayout> pareto_of(TrainingQuestion question, co
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// The effect of one change of the machine.
 struct StepSensitivity {
@@ -57,7 +57,7 @@ void for_each_change(const System& system, Visit&& visit) {
 /// fit. \throws as plan_training
 [[nodiscard]] std::vector<PricedLayout> pareto_of(TrainingQuestion question, const System& system);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/training/sensitivity-inl.hpp>

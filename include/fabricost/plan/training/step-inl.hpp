@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/training/step.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY double head_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu) {
   const ComputeConstants& c = gpu.constants;
@@ -62,9 +62,9 @@ FABRICOST_BODY double waiting_for_slowest(const Processor& gpu, double nodes) {
   return nodes > 1 ? gpu.constants.straggle * std::sqrt(2 * std::log(nodes)) : 0;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 FABRICOST_BODY std::pair<double, double> StepModel::offloaded(const StageContent& at, const LayerTime& stage) const {
   if (l.offload_layers == 0 || at.layers == 0) return {0, 0};
@@ -205,9 +205,9 @@ FABRICOST_BODY void StepModel::exchange_data(StepTime& out, LinkTime& links, con
   out.data = (micro - 1) * exposed(each) + exposed(last);
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY StepTime step_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu, GroupCosts& costs,
                                   const LayerTimes& layers, const LongStages& stages) {
@@ -219,4 +219,4 @@ FABRICOST_BODY StepTime step_time(const Model& model, const Layout& layout, cons
   return step_time(model, layout, stack, gpu, costs, layer_times(model, layout, stack, gpu, costs), long_stages(model, layout));
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

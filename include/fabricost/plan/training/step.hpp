@@ -46,7 +46,7 @@
 #include <span>
 #include <tuple>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Seconds of a step by cause; they sum to `seconds`.
 struct StepTime {
@@ -192,7 +192,7 @@ struct StepModel {
 [[nodiscard]] StepTime step_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu,
                                  GroupCosts& costs);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/training/step-inl.hpp>

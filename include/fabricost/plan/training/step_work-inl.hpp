@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/training/step_work.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY StepWork step_work(const Model& model, double sequence, double batch, double capacity, double document, bool frozen) {
   const double kept = capacity > 0 ? std::min(1.0, capacity) : 1;
@@ -22,4 +22,4 @@ FABRICOST_BODY StepWork step_work(const Model& model, double sequence, double ba
   return {count(Scores::full), count(Scores::causal), model.mixture()};
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -22,7 +22,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// FLOPs of one step of `batch` sequences, forward and backward, by its two conventions. Recomputation and
 /// padding do not count as work of the model.
@@ -41,7 +41,7 @@ struct StepWork {
 [[nodiscard]] StepWork step_work(const Model& model, double sequence, double batch, double capacity, double document = 0,
                                  bool frozen = false);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/training/step_work-inl.hpp>

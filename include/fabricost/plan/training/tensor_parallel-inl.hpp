@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/training/tensor_parallel.hpp>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY double TensorMessages::count(Collective collective) const {
   double out = 0;
@@ -31,9 +31,9 @@ FABRICOST_BODY TensorQuestion tensor_question(const Layout& l) {
   return {l.tp, l.expert_tp, l.tokens(), 2, l.sequence_parallel, l.recompute};
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 FABRICOST_BODY void add_block(TensorMessages& out, const TensorQuestion& q, std::string_view all_reduce, std::string_view gather,
                               std::string_view scatter, double count, double bytes) {
@@ -56,9 +56,9 @@ FABRICOST_BODY bool gathers_results(const TensorQuestion& q, LayerParts parts) {
   return parts.feed && parts.experts && !q.sequence_parallel;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail
 
-namespace fabricost {
+namespace fabricost::plan {
 
 FABRICOST_BODY double tensor_message_bytes(const Model& m, const TensorQuestion& q) { return q.tokens * m.hidden * q.bytes_per_number; }
 
@@ -119,4 +119,4 @@ FABRICOST_BODY double TensorCurve::seconds(const TensorMessages& messages) const
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

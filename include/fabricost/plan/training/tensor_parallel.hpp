@@ -26,7 +26,7 @@
 #include <optional>
 #include <string_view>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// `count` collectives of `bytes` each, in the size convention of nccl-tests.
 struct TensorMessage {
@@ -142,7 +142,7 @@ struct ParallelCost {
   [[nodiscard]] double efficiency() const { return speed_up() / ranks; }
 };
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/training/tensor_parallel-inl.hpp>

@@ -19,7 +19,7 @@
 #include <tuple>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::probes {
 
 /// The time a measurement may take; 0: the usual time.
 struct TimeToSpend {
@@ -290,4 +290,4 @@ struct MachineAnswer {
 /// \throws SpecError, RequestError as calibrate_machine
 [[nodiscard]] MachineAnswer answer(const CalibrateMachineRequest& request);
 
-}  // namespace fabricost
+}  // namespace fabricost::probes

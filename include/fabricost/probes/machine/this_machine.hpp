@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::probes {
 
 /// One GPU in the machine file. Zero and empty: unknown.
 struct MeasuredGpu {
@@ -106,4 +106,4 @@ struct ThisMachine {
 /// The system file, which `extends` the stock system by the measured values (saved_system.hpp).
 [[nodiscard]] std::string this_machine_yaml(const ThisMachine& machine);
 
-}  // namespace fabricost
+}  // namespace fabricost::probes

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 /// The columns of the file, in this order.
 inline constexpr std::string_view csv_header =
@@ -57,4 +57,4 @@ struct Progress {
   double elapsed = 0, left = 0;  ///< seconds; left: at most
 };
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

@@ -18,7 +18,7 @@
 #include <map>
 #include <set>
 
-namespace fabricost {
+namespace fabricost::core {
 namespace {
 
 /// \param collectives each constant is reported with the one it is most strongly correlated with
@@ -96,10 +96,10 @@ void refuse_sets_of_tables(const CalibrateRequest& r) {
   for (auto& [named, runs] : ratios) {
     const std::string& system = r.system.value != nullptr ? r.system.value->name : named;  // a machine of a text is named by all of it
     std::vector<double> medians;
-    for (auto& [source, values] : runs) medians.push_back(io::lower_median(values));
-    const double others = runs.size() > 1 ? io::lower_median(medians) : 1;
+    for (auto& [source, values] : runs) medians.push_back(lower_median(values));
+    const double others = runs.size() > 1 ? lower_median(medians) : 1;
     for (auto& [source, values] : runs) {
-      const double own = io::lower_median(values);
+      const double own = lower_median(values);
       const std::string run = source.empty() ? "the run" : source;
       if (own > slowest_run && runs.size() == 1 && ratios.size() == 1)
         throw Refusal(
@@ -225,4 +225,4 @@ ValidationAnswer validated(const CalibrationAnswer& fit) {
   return validated(std::move(kept), request);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

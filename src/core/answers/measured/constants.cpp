@@ -4,7 +4,7 @@
 #include <fabricost/answers/constants.hpp>
 #include <fabricost/hardware/parameters.hpp>
 
-namespace fabricost {
+namespace fabricost::core {
 namespace {
 
 constexpr std::array<std::string_view, 8> kind_names{"seconds", "link_share", "bytes", "share", "part", "number", "divisor", "order"};
@@ -56,4 +56,4 @@ ConstantsAnswer answer(const ConstantsRequest& request) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <filesystem>
 
-namespace fabricost {
+namespace fabricost::core {
 
 PointSource stated(std::string system, int nodes, int ranks, std::optional<LaunchMode> launch, const std::optional<Inference>& library) {
   if (library && !is_nccl(*library))
@@ -102,4 +102,4 @@ ValidationAnswer answer(const ValidateRequest& r) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -12,14 +12,14 @@
 
 #include <optional>
 
-namespace fabricost {
+namespace fabricost::core {
 namespace {
 
 constexpr std::size_t max_counts = 10'000;
 
 void append_part(std::vector<int>& out, std::string_view part, std::string_view option) {
   const auto fault = [&](std::string_view what) { throw RequestError(fmt::format("{}: \"{}\" {}", option, part, what)); };
-  const auto whole = [&](std::string_view number) { return io::count_of(std::string{number}, option); };
+  const auto whole = [&](std::string_view number) { return count_of(std::string{number}, option); };
   const std::optional<RangeText> range = range_text(part);
   if (!range || range->by == '?' || (range->by != 0 && range->step.empty()))
     fault("is not a range; write FIRST:LAST:xFACTOR or FIRST:LAST:+STEP, as in 1:2048:x2");
@@ -45,4 +45,4 @@ std::vector<int> counts_of(const std::string& text, std::string_view option) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

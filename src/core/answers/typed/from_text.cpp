@@ -11,17 +11,17 @@
 #include <limits>
 #include <stdexcept>
 
-namespace fabricost {
+namespace fabricost::core {
 
 int whole_of(const std::string& text, std::string_view option, const Range& range) {
   const int min = static_cast<int>(range.min), max = static_cast<int>(range.max);
-  if (range.max < any_count.max) return io::whole_number_from(text, option, min, max);  // the message then names both bounds
-  return io::count_of(text, option, min, max);
+  if (range.max < any_count.max) return whole_number_from(text, option, min, max);  // the message then names both bounds
+  return count_of(text, option, min, max);
 }
 
 int whole_of(const std::string& text, std::string_view option, Amount amount, const Range& range) {
   if (amount != Amount::length) return whole_of(text, option, range);
-  return io::length_of(text, option, static_cast<int>(range.min), static_cast<int>(range.max));
+  return length_of(text, option, static_cast<int>(range.min), static_cast<int>(range.max));
 }
 
 namespace {
@@ -36,9 +36,9 @@ namespace {
 }
 [[nodiscard]] double gibibytes_of(const std::string& text, std::string_view option, const Range& range) {
   const double min = range.min / gibibyte, max = range.max / gibibyte;
-  const auto number = io::parse_number(text);
+  const auto number = parse_number(text);
   const bool with_unit = !number && !text.empty() && text.find_first_of("Bi") != std::string::npos;
-  const double value = number ? *number * gibibyte : with_unit ? io::size_of(text, option).value() : std::nan("");
+  const double value = number ? *number * gibibyte : with_unit ? size_of(text, option).value() : std::nan("");
   if (!(value >= range.min && value <= range.max))
     throw RequestError(fmt::format("{} {}: write GiB of each GPU, from {:.0f} to {:.0f}", option, text.substr(0, 40), min, max));
   return value;
@@ -48,17 +48,17 @@ namespace {
 double amount_of(const std::string& text, std::string_view option, Amount amount, const Range& range) {
   const double value = [&] {
     switch (amount) {
-      case Amount::number: return io::number_from(text, option, range.min, range.max);
+      case Amount::number: return number_from(text, option, range.min, range.max);
       case Amount::count:
       case Amount::length: return static_cast<double>(whole_of(text, option, amount, range));
-      case Amount::large_count: return io::large_count_of(text, option);
-      case Amount::seconds: return io::duration_of(text, option);
-      case Amount::share: return io::share_of(text, option);
-      case Amount::bytes_per_second: return io::storage_rate_of(text, option);
-      case Amount::one_way_rate: return io::one_way_rate_of(text, option);
-      case Amount::size: return io::size_of(text, option).value();
+      case Amount::large_count: return large_count_of(text, option);
+      case Amount::seconds: return duration_of(text, option);
+      case Amount::share: return share_of(text, option);
+      case Amount::bytes_per_second: return storage_rate_of(text, option);
+      case Amount::one_way_rate: return one_way_rate_of(text, option);
+      case Amount::size: return size_of(text, option).value();
       case Amount::size_or_unbounded:
-        return text == "unbounded" ? std::numeric_limits<double>::infinity() : io::size_of(text, option).value();
+        return text == "unbounded" ? std::numeric_limits<double>::infinity() : size_of(text, option).value();
       case Amount::gibibytes: return gibibytes_of(text, option, range);
     }
     return std::nan("");
@@ -78,7 +78,7 @@ namespace {
 }
 /// "64B:64KiB:x2"
 void add_sizes(const ValueType& type, const std::string& text, std::string_view option, void* out) {
-  for (const Bytes size : io::sizes_of(text, option)) type.inner->set_number(type.add(out), size.value());
+  for (const Bytes size : sizes_of(text, option)) type.inner->set_number(type.add(out), size.value());
 }
 }  // namespace
 
@@ -114,4 +114,4 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
   out = routing_typed(text, option);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

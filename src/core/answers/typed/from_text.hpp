@@ -21,7 +21,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 
 /// Parses a whole number within the range. \throws RequestError
 [[nodiscard]] int whole_of(const std::string& text, std::string_view option, const Range& range);
@@ -35,4 +35,4 @@ namespace fabricost {
 /// the option; SpecError with line and column for the file
 [[nodiscard]] Routing routing_typed(const std::string& text, std::string_view option);
 
-}  // namespace fabricost
+}  // namespace fabricost::core

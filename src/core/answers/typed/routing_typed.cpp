@@ -8,12 +8,12 @@
 
 #include <array>
 
-namespace fabricost {
+namespace fabricost::core {
 namespace {
 
 /// Reads the counts of a file.
 std::vector<double> counts_in(const std::string& path) {
-  io::LineReader reader(path);
+  LineReader reader(path);
   std::vector<double> out;
   std::string line;
   while (reader.next(line)) {
@@ -21,16 +21,16 @@ std::vector<double> counts_in(const std::string& path) {
     for (std::size_t at = line.find_first_not_of(" \t,;"); at != std::string::npos; at = line.find_first_not_of(" \t,;", at)) {
       const std::size_t end = std::min(line.find_first_of(" \t,;", at), line.size());
       const std::string cell = line.substr(at, end - at);
-      const auto count = io::parse_number(cell);
+      const auto count = parse_number(cell);
       if (!count || *count < 0)
-        throw SpecError({io::fault_in_line(reader.name(), reader.number(), static_cast<int>(at) + 1, line,
+        throw SpecError({fault_in_line(reader.name(), reader.number(), static_cast<int>(at) + 1, line,
                                            fmt::format("\"{}\" is no count of tokens", cell.substr(0, 40)),
                                            "write how many tokens each expert received, zero or more")});
       out.push_back(*count);
       at = end;
     }
   }
-  if (out.empty()) throw io::fault_of_file(reader.name(), "no counts", "write one number for each expert");
+  if (out.empty()) throw fault_of_file(reader.name(), "no counts", "write one number for each expert");
   return out;
 }
 
@@ -45,4 +45,4 @@ Routing routing_typed(const std::string& text, std::string_view option) {
   return *found;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -85,4 +85,4 @@ class ImbReader : LogReader {
 
 void read_imb(const std::filesystem::path& file, PointMaker& points) { ImbReader(file, points).read(); }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -4,11 +4,13 @@
 
 #include "text/ascii.hpp"
 
+#include <fabricost/namespaces.hpp>
+
 #include <charconv>
 #include <string_view>
 #include <system_error>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// The number at the start of a text; `none` if there is none.
 template <class Number>
@@ -36,4 +38,4 @@ template <class Number>
   return line.substr(first);
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 void undecorate(std::string& line) {
   for (std::size_t at = line.find('\x1B'); at != std::string::npos; at = line.find('\x1B', at)) {
@@ -208,4 +208,4 @@ bool is_absent(std::string_view cell) {
   return is("n/a") || is("na") || is("nan") || is("inf");
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -5,12 +5,14 @@
 
 #include "text/ascii.hpp"
 
+#include <fabricost/namespaces.hpp>
+
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 using Tokens = std::vector<std::string_view>;
 
@@ -53,4 +55,4 @@ void split(std::string_view line, Tokens& tokens);
 /// True for a placeholder without a value: N/A, nan, a dash of any length.
 [[nodiscard]] bool is_absent(std::string_view cell);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -15,7 +15,7 @@
 #include <charconv>
 #include <string_view>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -130,7 +130,7 @@ class NcclInfoReader {
     const bool warns = line.front() != '#' && has(line, "NCCL WARN");
     wanted_.match(line, [&](const Sign& sign) {
       const bool quoted_in_part = line.size() > longest_quote && info_.signs[sign.name].times == 0;
-      see(sign.name, line, quoted_in_part ? place_of(sign, line) : 0);
+      see(sign.name, line, quoted_in_part ? place_in_line(sign, line) : 0);
       if (warns) carried.insert(sign.name);
     });
     if (warns) info_.warn(line, lines_.times(), std::move(carried), [&] { return quote(line); });
@@ -397,4 +397,4 @@ class NcclInfoReader {
 
 NcclInfo read_nccl_info(const std::filesystem::path& file, std::span<const Sign> signs) { return NcclInfoReader(file, signs).read(); }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -10,6 +10,8 @@
 
 #include "readings/logs/tool_states.hpp"
 
+#include <fabricost/namespaces.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -22,7 +24,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// A line of the log for quotation: number from 1, trimmed text of at most 200 bytes.
 struct LogLine {
@@ -46,7 +48,7 @@ struct Sign {
 [[nodiscard]] bool carries(const Sign& sign, const std::string& line, const std::string& folded);
 
 /// Where in the line the first of the words stands by which the sign is seen; 0: nowhere.
-[[nodiscard]] std::size_t place_of(const Sign& sign, const std::string& line);
+[[nodiscard]] std::size_t place_in_line(const Sign& sign, const std::string& line);
 
 /// Matches lines against many signs. A line is first asked for the pairs of letters that a pattern needs, upper and lower case
 /// alike; a pattern is looked at where the line has the one of its pairs that fewest other patterns have.
@@ -202,4 +204,4 @@ struct NcclInfo {
 /// \throws SpecError when the file is not readable as text
 [[nodiscard]] NcclInfo read_nccl_info(const std::filesystem::path& file, std::span<const Sign> signs = {});
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -20,7 +20,7 @@
 #include <cmath>
 #include <set>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -58,11 +58,11 @@ bool only_out_of_place_checked(const LogRun& run) {
 /// Operations that a file name suggests: full names anywhere, or `ar`, `ag`, `rs`, `a2a` as words.
 std::vector<Collective> hinted(const std::filesystem::path& file) {
   const std::string stem = file.stem().string();
-  const std::string folded = fabricost::detail::folded(stem);
+  const std::string folded = fabricost::core::detail::folded(stem);
   std::vector<Collective> out;
   for (std::size_t i = 0; i < collective_names.size(); ++i) {
     const auto c = static_cast<Collective>(i);
-    if (c != Collective::reduce && folded.find(fabricost::detail::folded(collective_names[i])) != std::string::npos) out.push_back(c);
+    if (c != Collective::reduce && folded.find(fabricost::core::detail::folded(collective_names[i])) != std::string::npos) out.push_back(c);
   }
   std::string word;
   for (std::size_t i = 0; i <= stem.size(); ++i) {
@@ -289,11 +289,11 @@ class RunsToPoints::RunPoints {
   [[nodiscard]] int ranks_of(Collective operation, const Evidence& e, const Listed& listed) const {
     if (const int ranks = otherwise_.ranks; ranks > 0) {
       if (ranks < listed.ranks)
-        throw fabricost::Refusal(fmt::format("{}: lists {} ranks, <ranks> says {}", file_.string(), listed.ranks, ranks));
+        throw fabricost::core::Refusal(fmt::format("{}: lists {} ranks, <ranks> says {}", file_.string(), listed.ranks, ranks));
       if (e.parts > 1 && e.parts != ranks)
-        throw fabricost::Refusal(fmt::format("{}: sizes and counts are of {} ranks, <ranks> says {}", file_.string(), e.parts, ranks));
+        throw fabricost::core::Refusal(fmt::format("{}: sizes and counts are of {} ranks, <ranks> says {}", file_.string(), e.parts, ranks));
       if (!fits(operation, e, ranks))
-        throw fabricost::Refusal(
+        throw fabricost::core::Refusal(
             fmt::format("{}: busbw / algbw is {:.4g}, that of {} ranks would be {:.4g} (<ranks={}>); leave <ranks> out", file_.string(),
                         0.5 * (e.ratio.low + e.ratio.high), ranks, bus_factor(operation, ranks), ranks));
       return ranks;
@@ -397,4 +397,4 @@ std::vector<Skipped> read_nccl_tests(const std::filesystem::path& file, const Po
   return std::move(points).skipped();
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

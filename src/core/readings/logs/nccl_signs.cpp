@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -25,7 +25,7 @@ bool carries(const Sign& sign, const std::string& line, const std::string& folde
                      [&](const Sign::Pattern& p) { return fits(p, p.any_case ? folded : line); });
 }
 
-std::size_t place_of(const Sign& sign, const std::string& line) {
+std::size_t place_in_line(const Sign& sign, const std::string& line) {
   const std::string folded = lowered(line);
   for (const Sign::Pattern& p : sign.patterns) {
     const std::string& text = p.any_case ? folded : line;
@@ -165,4 +165,4 @@ int NcclInfo::node_count() const {
   return std::max({nodes, listed > 1 ? listed : 0, seen > 1 ? seen : 0});
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

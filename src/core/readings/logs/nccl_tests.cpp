@@ -17,7 +17,7 @@
 #include <cmath>
 #include <string_view>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -394,4 +394,4 @@ class NcclTestsReader {
 
 int read_nccl_runs(const std::filesystem::path& file, const RunSink& take) { return NcclTestsReader(file, take).read(); }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

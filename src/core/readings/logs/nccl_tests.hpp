@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// One half of a row: the out-of-place or the in-place columns.
 struct LogSide {
@@ -133,4 +133,4 @@ class RunsToPoints {
   std::unique_ptr<RunPoints> run_points_;
 };
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

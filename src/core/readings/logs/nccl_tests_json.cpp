@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -116,4 +116,4 @@ std::vector<Skipped> read_nccl_tests_json(const std::filesystem::path& file, con
   return std::move(points).skipped();
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 NvbandwidthTest nvbandwidth_test(std::string_view name, std::string_view title) {
   NvbandwidthTest out;
@@ -127,4 +127,4 @@ class NvbandwidthReader : LogReader {
 
 void read_nvbandwidth(const std::filesystem::path& file, PointMaker& points) { NvbandwidthReader(file, points).read(); }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

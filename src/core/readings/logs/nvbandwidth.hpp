@@ -11,10 +11,12 @@
 
 #include "readings/logs/pair_points.hpp"
 
+#include <fabricost/namespaces.hpp>
+
 #include <string>
 #include <string_view>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 struct NvbandwidthTest {
   Path path = Path::gpu_gpu;
@@ -31,4 +33,4 @@ struct NvbandwidthTest {
 /// Converts a matrix to points.
 void add_nvbandwidth(PointMaker& points, const Matrix& matrix, std::string_view name, std::string_view title, double bytes);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -63,4 +63,4 @@ void read_nvbandwidth_json(const std::filesystem::path& file, PointMaker& points
   for (const PlainTree::Id test : tree.items(tree.find(all, "testcases"))) take_test(tree, test, file.string(), bytes, points);
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

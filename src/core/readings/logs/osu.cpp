@@ -16,7 +16,7 @@
 
 #include <array>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -221,4 +221,4 @@ class OsuReader : LogReader {
 
 void read_osu(const std::filesystem::path& file, PointMaker& points) { OsuReader(file, points).read(); }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

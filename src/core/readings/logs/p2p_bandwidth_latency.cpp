@@ -10,7 +10,7 @@
 
 #include <set>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -118,4 +118,4 @@ class P2pReader : LogReader {
 
 void read_p2p_bandwidth_latency(const std::filesystem::path& file, PointMaker& points) { P2pReader(file, points).read(); }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

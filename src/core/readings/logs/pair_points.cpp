@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 PointMaker::PointMaker(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs,
                        std::string_view library, const PointSink& sink)
@@ -74,7 +74,7 @@ void PointMaker::collective(int line, Collective operation, DataType type, doubl
   if (ranks < 2) return skip("one rank: nothing moves");
   require_system(line);
   if (otherwise_.ranks > 0 && otherwise_.ranks != ranks)
-    throw fabricost::Refusal(fmt::format("{}: {} processes took part, <ranks> says {}", name_, ranks, otherwise_.ranks));
+    throw fabricost::core::Refusal(fmt::format("{}: {} processes took part, <ranks> says {}", name_, ranks, otherwise_.ranks));
   int nodes = nodes_given();
   if (nodes == 0) {
     if (gpus_per_node_ == 0) gpus_per_node_ = gpus_per_node_of(system_);
@@ -154,4 +154,4 @@ bool symmetrical(const Matrix& matrix, int row, int column) {
   return !there || !back || std::fabs(*there - *back) <= 0.1 * std::max(*there, *back);
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -7,12 +7,14 @@
 #include "readings/point_readers.hpp"
 #include "text/line_reader.hpp"
 
+#include <fabricost/namespaces.hpp>
+
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 inline constexpr const char* row_cut_short = "row cut short";
 inline constexpr const char* no_value = "time is 0 or N/A";
@@ -138,4 +140,4 @@ class Matrix {
 /// True if the rates i to j and j to i, where both were printed, differ by at most 10 %.
 [[nodiscard]] bool symmetrical(const Matrix& matrix, int row, int column);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

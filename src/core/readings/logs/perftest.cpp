@@ -16,7 +16,7 @@
 #include <array>
 #include <cmath>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -149,4 +149,4 @@ class PerftestReader : LogReader {
 
 void read_perftest(const std::filesystem::path& file, PointMaker& points) { PerftestReader(file, points).read(); }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

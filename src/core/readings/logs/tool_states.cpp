@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -129,4 +129,4 @@ std::string ToolStates::take(std::string_view line) {
   return written(key, std::string{value});
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -4,13 +4,15 @@
 /// little without the headings above it: each is written on one line, "nvidia-smi -q: GPU 00000000:1B:00.0: Remapped Rows > Pending = Yes",
 /// so that a sign is a few words (data/diagnosis/tools_*.yaml). Private to the sources.
 
+#include <fabricost/namespaces.hpp>
+
 #include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// The NVLinks of one GPU.
 struct NvlinkState {
@@ -43,4 +45,4 @@ class ToolStates {
   std::map<std::string, NvlinkState> nvlinks_;
 };
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

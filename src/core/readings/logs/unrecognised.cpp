@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -49,4 +49,4 @@ SpecError nothing_recognised(const std::filesystem::path& file) {
                      "algbw busbw\"), nvbandwidth, p2pBandwidthLatencyTest, OSU, IMB or perftest")});
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -6,10 +6,10 @@
 
 #include <filesystem>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// Names the tool or matrix that the file seems to come from, and the formats that can be read.
 /// \throws SpecError when the file cannot be read
 [[nodiscard]] SpecError nothing_recognised(const std::filesystem::path& file);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

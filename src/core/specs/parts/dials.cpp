@@ -20,7 +20,7 @@
 #include <cmath>
 #include <optional>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -201,16 +201,16 @@ void spell_out_dials(const SpecNode& tree, std::vector<std::pair<std::string, st
   overrides = std::move(out);
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core
 
-namespace fabricost {
+namespace fabricost::core {
 
 std::vector<DeclaredDial> declared_dials(std::string_view name_or_path) {
-  io::SpecStore library;
-  io::Faults faults;
-  auto out = io::read_declared_dials(library.resolve("systems", name_or_path), faults);
+  SpecStore library;
+  Faults faults;
+  auto out = read_declared_dials(library.resolve("systems", name_or_path), faults);
   faults.raise();
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::core

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// Whether two names mean one unknown: nic.bandwidth, nic_bandwidth and nic-bandwidth do.
 [[nodiscard]] bool same_unknown(std::string_view a, std::string_view b);
@@ -39,4 +39,4 @@ void turn(System& system, const std::vector<std::pair<Dial, double>>& dials, Alt
 /// Replaces every override `dial.NAME` of a declared dial by those it sets. \throws RequestError for a value that it cannot take
 void spell_out_dials(const SpecNode& tree, std::vector<std::pair<std::string, std::string>>& overrides);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -157,4 +157,4 @@ SwitchSpec read_switch(const SpecNode& tree, Faults& faults) {
   return spec;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -16,7 +16,7 @@
 #include <cmath>
 #include <mutex>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace fs = std::filesystem;
 
@@ -264,4 +264,4 @@ std::string usual_nic(std::string_view generation) {
   throw RequestError(fmt::format("{}: no link is `usual_beside: [{}]`; say so in the file of one", links.string(), generation));
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

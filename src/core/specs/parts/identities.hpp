@@ -8,6 +8,8 @@
 #include "specs/reader.hpp"
 #include "specs/tree.hpp"
 
+#include <fabricost/namespaces.hpp>
+
 #include <algorithm>
 #include <filesystem>
 #include <functional>
@@ -19,11 +21,11 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::core {
 struct System;
 }
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// A marketing name, a part of one, or a PCI id, and its GPU.
 struct KnownClue {
@@ -123,4 +125,4 @@ struct MachineIdentities {
 /// \throws RequestError if no file defines it
 [[nodiscard]] std::string usual_nic(std::string_view generation);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

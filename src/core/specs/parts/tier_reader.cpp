@@ -10,7 +10,7 @@
 #include <cmath>
 #include <set>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -48,7 +48,7 @@ class TierReader {
     if (const auto given = in_.quantity("oversubscription", QuantityKind::ratio)) tier_.oversubscription = given->number;
     if (tier_.oversubscription > 1 && tier_.role != TierRole::network && tier_.first_stage == 0 && node_.find("first_stage") == nullptr)
       in_.fault(*node_.find("oversubscription"), "oversubscription",
-                fmt::format("belongs to a tier of switches, and this one has role {}", fabricost::name(tier_.role)),
+                fmt::format("belongs to a tier of switches, and this one has role {}", fabricost::core::name(tier_.role)),
                 "write it at the network tier whose uplinks carry less than its downlinks, or leave it out");
     tier_.dims = in_.counts("dims");
     tier_.wrap = in_.flag("wrap", true);
@@ -82,7 +82,7 @@ class TierReader {
     tier_.lost = in_.count("lost", 0, 1, 10000000);
     const SpecNode* at = node_.find("lost");
     if (tier_.lost > 0 && tier_.role != TierRole::nic)
-      in_.fault(*at, "lost", fmt::format("belongs to a tier of role nic, and this one has role {}", fabricost::name(tier_.role)),
+      in_.fault(*at, "lost", fmt::format("belongs to a tier of role nic, and this one has role {}", fabricost::core::name(tier_.role)),
                 "leave it out");
     else if (tier_.lost >= tier_.endpoints && tier_.lost > 0)
       in_.fault(*at, "lost", fmt::format("{} of {} NICs of a node", tier_.lost, tier_.endpoints), "leave at least one");
@@ -126,7 +126,7 @@ class TierReader {
     if (slot.empty()) return;
     const SpecNode& at = *node_.find("slot");
     if (tier_.role != TierRole::nic) {
-      in_.fault(at, "slot", fmt::format("belongs to a tier of role nic, and this one has role {}", fabricost::name(tier_.role)),
+      in_.fault(at, "slot", fmt::format("belongs to a tier of role nic, and this one has role {}", fabricost::core::name(tier_.role)),
                 "leave it out");
       return;
     }
@@ -260,10 +260,10 @@ class TierReader {
     }
     if (tier_.kind == TierKind::mesh_graph) check_edges();
     if (tier_.kind != TierKind::mesh_graph)
-      need(tier_.edges.empty(), "edges", fmt::format("belong to a mesh_graph, and this is a {}", fabricost::name(tier_.kind)),
+      need(tier_.edges.empty(), "edges", fmt::format("belong to a mesh_graph, and this is a {}", fabricost::core::name(tier_.kind)),
            "correct the kind, or leave them out");
     if (tier_.kind != TierKind::torus)
-      need(tier_.dims.empty(), "dims", fmt::format("belong to a torus, and this is a {}", fabricost::name(tier_.kind)),
+      need(tier_.dims.empty(), "dims", fmt::format("belong to a torus, and this is a {}", fabricost::core::name(tier_.kind)),
            "correct the kind, or leave them out");
     const bool nvswitch = switch_ != nullptr && (switch_->multicasts || switch_->link.starts_with("nvlink"));
     if (tier_.role == TierRole::nic && link_ != nullptr && link_->family == "nvlink")
@@ -339,4 +339,4 @@ Tier read_tier(const SpecNode& node, std::string path, SpecStore& library, Fault
   return TierReader(node, std::move(path), library, faults).read();
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -8,9 +8,9 @@
 
 #include <string>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// Faults are added to `faults`; fields that could not be read have their defaults.
 [[nodiscard]] Tier read_tier(const SpecNode& node, std::string path, SpecStore& library, Faults& faults);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -105,4 +105,4 @@ std::vector<KnownAdapters> known_adapters() {
   return out;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// A property of one or several NICs of a machine that identifies their transport. Conditions that are not
 /// given always hold.
@@ -53,4 +53,4 @@ inline constexpr std::array<std::string_view, 9> transport_keys{"network",      
 /// The adapters of all files of data/transports that have any, by name. \throws SpecError when one is faulty
 [[nodiscard]] std::vector<KnownAdapters> known_adapters();
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

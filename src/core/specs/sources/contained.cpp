@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -118,4 +118,4 @@ std::optional<SpecNode> contained_tree(const std::string& path, const std::share
   return found == contained().end() ? std::nullopt : unpacked_tree(found->tree, {}, file);
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -6,6 +6,8 @@
 
 #include "specs/tree.hpp"
 
+#include <fabricost/namespaces.hpp>
+
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -13,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// The folder that data_directory() names while a program contains data/.
 inline constexpr std::string_view contained_data = "data";
@@ -36,4 +38,4 @@ void use_contained(std::string_view bytes);
 /// Empty: there is no such file, or its tree is damaged.
 [[nodiscard]] std::optional<SpecNode> contained_tree(const std::string& path, const std::shared_ptr<const SpecFile>& file);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

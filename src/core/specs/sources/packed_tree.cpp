@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 void append_number(std::string& out, std::size_t number) {
   for (; number >= 0x80; number >>= 7U) out += static_cast<char>(static_cast<unsigned char>(number | 0x80U));
@@ -230,4 +230,4 @@ std::optional<SpecNode> unpacked_tree(std::string_view bytes, std::string_view t
   return Reader{bytes, text, file}.tree();
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

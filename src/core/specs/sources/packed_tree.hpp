@@ -12,12 +12,14 @@
 
 #include "specs/tree.hpp"
 
+#include <fabricost/namespaces.hpp>
+
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// \param text of the document, where words are looked for; empty: all words are among the bytes
 [[nodiscard]] std::string packed_tree(const SpecNode& root, std::string_view text);
@@ -30,4 +32,4 @@ void append_number(std::string& out, std::size_t number);
 /// Reads one at `at`, which moves behind it; empty: the bytes end before it does.
 [[nodiscard]] std::optional<std::size_t> number_at(std::string_view bytes, std::size_t& at);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -16,7 +16,7 @@
 #include <unordered_set>
 #include <utility>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 namespace {
 
@@ -222,4 +222,4 @@ SpecNode parsed_yaml(const std::shared_ptr<const SpecFile>& file) {
   return std::move(builder.root);
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -4,11 +4,13 @@
 
 #include "specs/tree.hpp"
 
+#include <fabricost/namespaces.hpp>
+
 #include <memory>
 
-namespace fabricost::io {
+namespace fabricost::core {
 
 /// The tree of a file's text. \throws SpecError
 [[nodiscard]] SpecNode parsed_yaml(const std::shared_ptr<const SpecFile>& file);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::core

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-namespace fabricost {
+namespace fabricost::observe {
 
 DiagnosisAnswer answer(const DiagnoseRequest& request) {
   if (request.log.empty()) throw Refusal("which log? Name a file that nccl-tests or NCCL wrote", true);
@@ -48,4 +48,4 @@ DiagnosisAnswer answer(const DiagnoseRequest& request) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::observe

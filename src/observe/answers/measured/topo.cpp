@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace fabricost {
+namespace fabricost::observe {
 
 TopoAnswer answer(const TopoRequest& request) {
   if (request.path.empty())
@@ -43,4 +43,4 @@ TopoAnswer answer(const TopoRequest& request) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::observe

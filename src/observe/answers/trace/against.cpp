@@ -19,7 +19,7 @@
 #include <functional>
 #include <map>
 
-namespace fabricost::detail {
+namespace fabricost::observe::detail {
 
 namespace {
 
@@ -50,26 +50,26 @@ struct Planned {
 
 [[nodiscard]] Planned read_plan(const std::string& file) {
   Planned out;
-  const io::PlainTree tree = io::read_json_file(file);
-  const auto seconds = [&](io::PlainTree::Id map, std::string_view key) {
-    const io::PlainTree::Id id = tree.find(map, key);
+  const PlainTree tree = read_json_file(file);
+  const auto seconds = [&](PlainTree::Id map, std::string_view key) {
+    const PlainTree::Id id = tree.find(map, key);
     constexpr double longest = 1e9;
-    const double value = tree.real(id, tree[id].kind == io::PlainTree::Kind::real ? longest : 0);  // an infinite one is no time
+    const double value = tree.real(id, tree[id].kind == PlainTree::Kind::real ? longest : 0);  // an infinite one is no time
     if (!(std::fabs(value) < longest))
-      throw SpecError({io::fault_in_line(file, tree[id].line, 0, tree.shown(id), fmt::format("{} is no time of a step", key),
+      throw SpecError({fault_in_line(file, tree[id].line, 0, tree.shown(id), fmt::format("{} is no time of a step", key),
                                          "write the plan again, with its JSON")});
     return value;
   };
-  const std::vector<io::PlainTree::Id>& layouts = tree.items(tree.find(tree.root, "layouts"));
-  const io::PlainTree::Id fastest = layouts.empty() ? io::PlainTree::none : layouts.front();
+  const std::vector<PlainTree::Id>& layouts = tree.items(tree.find(tree.root, "layouts"));
+  const PlainTree::Id fastest = layouts.empty() ? PlainTree::none : layouts.front();
   out.step = seconds(fastest, "step_s");
-  for (const io::PlainTree::Id term : tree.items(tree.find(fastest, "terms"))) {
+  for (const PlainTree::Id term : tree.items(tree.find(fastest, "terms"))) {
     const std::string_view name = tree.text(tree.find(term, "name"));
     const auto known = std::find_if(planned_terms.begin(), planned_terms.end(), [&](const auto& one) { return one.first == name; });
     out.terms[std::string{known == planned_terms.end() ? std::string_view{"other"} : known->second}] += seconds(term, "time_s");
   }
   if (!(out.step > 0) || out.terms.empty())
-    throw io::fault_of_file(file, "there is no step of a training plan in it",
+    throw fault_of_file(file, "there is no step of a training plan in it",
                             "give what plan printed of training, as JSON");
   return out;
 }
@@ -124,4 +124,4 @@ void say_against(const std::string& file, TraceAnswer& answer) {
       answer.parted.push_back(words_on(one));
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::observe::detail

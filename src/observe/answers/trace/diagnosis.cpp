@@ -13,7 +13,7 @@
 
 #include <algorithm>
 
-namespace fabricost::detail {
+namespace fabricost::observe::detail {
 
 namespace {
 
@@ -64,8 +64,8 @@ namespace {
 }  // namespace
 
 bool asks_of_traces(const DiagnoseRequest& request) {
-  return io::is_profile(request.log) &&
-         std::all_of(request.more.begin(), request.more.end(), [](const auto& one) { return io::is_profile(one); });
+  return is_profile(request.log) &&
+         std::all_of(request.more.begin(), request.more.end(), [](const auto& one) { return is_profile(one); });
 }
 
 DiagnosisAnswer diagnosis_of_traces(const DiagnoseRequest& request) {
@@ -100,4 +100,4 @@ DiagnosisAnswer diagnosis_of_traces(const DiagnoseRequest& request) {
   return out;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::observe::detail

@@ -5,10 +5,10 @@
 #include <fabricost/observe/answers/diagnose.hpp>
 #include <fabricost/observe/answers/trace.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::observe::detail {
 
 /// Whether all logs of the request are traces of profilers; dumps that `diagnose` reads as such are not.
 [[nodiscard]] bool asks_of_traces(const DiagnoseRequest& request);
 [[nodiscard]] DiagnosisAnswer diagnosis_of_traces(const DiagnoseRequest& request);
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::observe::detail

@@ -22,7 +22,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost::detail {
+namespace fabricost::observe::detail {
 
 namespace {
 
@@ -41,11 +41,11 @@ constexpr double nanosecond = 1e9;
 Exchange::Exchange(const laid::Job& job, TraceMachine* here, TraceMachine* there) : job_(job), here_(here), there_(there) {
   if (there_ != nullptr && here_ != nullptr) compare(*here_->system(), *there_->system());
   Ratio sum{0, 0, 0};
-  for (const io::RankTrace& rank : job.ranks)
-    for (const io::TracedKernel& one : rank.kernels) {
+  for (const RankTrace& rank : job.ranks)
+    for (const TracedKernel& one : rank.kernels) {
       const auto ns = static_cast<double>(one.span.length());
       computed_ += ns;
-      if (one.work == io::Work::unknown) untold_ += ns;
+      if (one.work == Work::unknown) untold_ += ns;
       sum.low += kernel(one.work, ns, End::fast);
       sum.middle += kernel(one.work, ns, End::middle);
       sum.high += kernel(one.work, ns, End::slow);
@@ -59,31 +59,31 @@ void Exchange::compare(const System& here, const System& there) {
   double spread = other_generation_ ? prior::stack::unseen_spread : 0;
   for (const System* one : {&here, &there})
     if (other_generation_ && kernels_assumed(*one)) spread = std::hypot(spread, assumed_kernels_spread);
-  const auto set = [&](io::Work work, double ratio) {
+  const auto set = [&](Work work, double ratio) {
     const auto [low, high] = interval_around(ratio, spread);
     ratios_[static_cast<std::size_t>(work)] = {low, ratio, high};
   };
   const double products = product_rate(a, Precision::bf16) / product_rate(b, Precision::bf16);
   const double memory =
       b.constants.elementwise / (b.constants.memory * b.memory_rate) / (a.constants.elementwise / (a.constants.memory * a.memory_rate));
-  set(io::Work::product, products);
-  set(io::Work::product_8, product_rate(a, Precision::fp8) / product_rate(b, Precision::fp8));
-  set(io::Work::attention, attention_rate(a) / attention_rate(b));
+  set(Work::product, products);
+  set(Work::product_8, product_rate(a, Precision::fp8) / product_rate(b, Precision::fp8));
+  set(Work::attention, attention_rate(a) / attention_rate(b));
   const auto old_rate = [](const Processor& gpu) { return attention_rate(gpu, AttentionKernel::flash2, gpu.peak16); };
-  set(io::Work::attention_old, old_rate(a) / old_rate(b));
-  set(io::Work::memory, memory);
+  set(Work::attention_old, old_rate(a) / old_rate(b));
+  set(Work::memory, memory);
   const double host_a = copy_rate(here), host_b = copy_rate(there);
-  set(io::Work::host_copy, host_a > 0 && host_b > 0 ? host_a / host_b : 1);
-  set(io::Work::unknown, std::sqrt(products * memory));
-  Ratio& untold = ratios_[static_cast<std::size_t>(io::Work::unknown)];
+  set(Work::host_copy, host_a > 0 && host_b > 0 ? host_a / host_b : 1);
+  set(Work::unknown, std::sqrt(products * memory));
+  Ratio& untold = ratios_[static_cast<std::size_t>(Work::unknown)];
   const auto [low, high] = std::minmax(products, memory);
   untold.low = interval_around(low, spread).first, untold.high = interval_around(high, spread).second;
   start_here_ = nanosecond * a.constants.gemm_start, start_there_ = nanosecond * b.constants.gemm_start;
 }
 
-double Exchange::kernel(io::Work work, double ns, End end) const {
+double Exchange::kernel(Work work, double ns, End end) const {
   const double ratio = ratios_[static_cast<std::size_t>(work)].at(end);
-  if (work != io::Work::product && work != io::Work::product_8) return ns * ratio;
+  if (work != Work::product && work != Work::product_8) return ns * ratio;
   if (ns <= start_here_) return start_here_ > 0 ? ns * start_there_ / start_here_ : ns * ratio;
   return start_there_ + (ns - start_here_) * ratio;
 }
@@ -126,7 +126,7 @@ laid::Carried Exchange::call(const laid::Call& call, End end) {
 
 laid::Elsewhere Exchange::at(End end) {
   if (end == End::middle) calls_ = by_links_ = outside_ = 0;
-  return {.kernel = [this, end](io::Work work, double ns) { return kernel(work, ns, end); },
+  return {.kernel = [this, end](Work work, double ns) { return kernel(work, ns, end); },
           .call = [this, end](const laid::Call& one) { return call(one, end); }};
 }
 
@@ -153,4 +153,4 @@ std::vector<std::string> Exchange::assumed() const {
   return out;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::observe::detail

@@ -7,7 +7,7 @@
 
 #include <set>
 
-namespace fabricost::detail {
+namespace fabricost::observe::detail {
 
 /// The place in its interval at which every kernel and call is taken.
 enum class End : unsigned char { fast, middle, slow };
@@ -28,14 +28,14 @@ class Exchange {
     double low = 1, middle = 1, high = 1;
     [[nodiscard]] double at(End end) const { return end == End::fast ? low : end == End::slow ? high : middle; }
   };
-  [[nodiscard]] double kernel(io::Work work, double ns, End end) const;
+  [[nodiscard]] double kernel(Work work, double ns, End end) const;
   [[nodiscard]] laid::Carried call(const laid::Call& call, End end);
   [[nodiscard]] Ratio by_links(const laid::Call& call) const;
   void compare(const System& here, const System& there);
 
   const laid::Job& job_;
   TraceMachine *here_, *there_;
-  std::array<Ratio, io::work_names.size()> ratios_{};
+  std::array<Ratio, work_names.size()> ratios_{};
   double start_here_ = 0, start_there_ = 0;  ///< ns before a product begins
   Ratio all_;                                ///< of all the job's kernels
   double untold_ = 0, computed_ = 0;         ///< ns of kernels whose names tell nothing, and of all
@@ -43,4 +43,4 @@ class Exchange {
   std::size_t calls_ = 0, by_links_ = 0, outside_ = 0;
 };
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::observe::detail

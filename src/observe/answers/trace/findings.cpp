@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <map>
 
-namespace fabricost::detail {
+namespace fabricost::observe::detail {
 
 namespace {
 
@@ -99,4 +99,4 @@ void say_findings(TraceAnswer& a) {
         fmt::format("Of {} of {} collectives not all ranks are traced: their times contain waiting and are upper bounds.", upper, all));
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::observe::detail

@@ -4,9 +4,9 @@
 
 #include <fabricost/observe/answers/trace.hpp>
 
-namespace fabricost::detail {
+namespace fabricost::observe::detail {
 
 /// Adds findings and notes, from all other fields of the answer.
 void say_findings(TraceAnswer& answer);
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::observe::detail

@@ -5,7 +5,7 @@
 #include "answers/trace/machine.hpp"
 #include "trace/laid.hpp"
 
-namespace fabricost {
+namespace fabricost::observe {
 
 struct FoundTrace {
   laid::Job job;
@@ -17,4 +17,4 @@ struct FoundTrace {
 /// \throws RequestError where answer() did not make it
 [[nodiscard]] const FoundTrace& found_of(const TraceAnswer& answer);
 
-}  // namespace fabricost
+}  // namespace fabricost::observe

@@ -15,12 +15,12 @@
 #include <algorithm>
 #include <set>
 
-namespace fabricost::detail {
+namespace fabricost::observe::detail {
 
-TraceMachine::TraceMachine(const TraceRequest& request, const std::vector<io::RankTrace>& traces, std::vector<std::string>& notes)
+TraceMachine::TraceMachine(const TraceRequest& request, const std::vector<RankTrace>& traces, std::vector<std::string>& notes)
     : request_(request), notes_(notes) {
   std::set<std::string> gpus;
-  for (const io::RankTrace& one : traces) {
+  for (const RankTrace& one : traces) {
     if (!one.gpu.empty()) gpus.insert(one.gpu);
     world_ = std::max({world_, one.world, one.rank + 1});
   }
@@ -35,8 +35,8 @@ TraceMachine::TraceMachine(const TraceRequest& request, const std::vector<io::Ra
                       : "The traces are of different GPUs: name <system> for predictions.");
     return;
   }
-  const auto machines = io::machine_identities(data_directory());
-  std::string gpu = io::GpuIdentities::shipped()->gpu_named(*gpus.begin());
+  const auto machines = machine_identities(data_directory());
+  std::string gpu = GpuIdentities::shipped()->gpu_named(*gpus.begin());
   if (gpu.empty()) gpu = *gpus.begin();  // as the traces of a plan name it
   const auto system = machines.systems.find(gpu);
   if (system == machines.systems.end()) {
@@ -46,7 +46,7 @@ TraceMachine::TraceMachine(const TraceRequest& request, const std::vector<io::Ra
   system_ = std::make_shared<const System>(load_system(system->second));
   if (const auto bridge = machines.bridges.find(gpu); bridge != machines.bridges.end()) {
     System pair = load_system(bridge->second);
-    if (io::sold_joined(pair, world_)) system_ = std::make_shared<const System>(std::move(pair));
+    if (sold_joined(pair, world_)) system_ = std::make_shared<const System>(std::move(pair));
   }
   guessed_ = true;
   one_node_ = world_ > std::max(system_->gpus_per_node, system_->domain);
@@ -84,13 +84,13 @@ std::vector<std::string> TraceMachine::tiers_of(const laid::Group& group) const 
   return out;
 }
 
-std::optional<Expected> TraceMachine::exchange(const laid::Group& group, io::Moves moves) {
+std::optional<Expected> TraceMachine::exchange(const laid::Group& group, Moves moves) {
   if (!request_.tokens || !request_.hidden || !request_.experts || !request_.top_k) {
     note("What an exchange of experts moves, no trace says: add <tokens>, <hidden>, <experts> and <top_k> to predict it.");
     return std::nullopt;
   }
   MoeRequest asked;
-  asked.phase = moves == io::Moves::moe_dispatch ? MoePhase::dispatch : MoePhase::combine;
+  asked.phase = moves == Moves::moe_dispatch ? MoePhase::dispatch : MoePhase::combine;
   asked.system.value = system_;
   asked.tokens = request_.tokens;
   asked.hidden = request_.hidden;
@@ -107,7 +107,7 @@ std::optional<Expected> TraceMachine::exchange(const laid::Group& group, io::Mov
 std::optional<Expected> TraceMachine::expect(const laid::Group& group, const laid::Call& call) {
   if (system_ == nullptr) return std::nullopt;
   int nodes = nodes_of(group);
-  if (call.moves == io::Moves::send_recv) {
+  if (call.moves == Moves::send_recv) {
     std::set<int> places;
     for (const laid::Part& part : call.parts) places.insert(part.rank / std::max(system_->domain, system_->gpus_per_node));
     nodes = places.size() > 1 || (call.parts.size() < 2 && nodes > 1) ? 2 : 1;
@@ -116,15 +116,15 @@ std::optional<Expected> TraceMachine::expect(const laid::Group& group, const lai
   const auto [at, fresh] = known_.try_emplace({call.moves, call.bytes, group.said.size, nodes, call.type.width});
   if (!fresh) return at->second;
   try {
-    if (call.moves == io::Moves::moe_dispatch || call.moves == io::Moves::moe_combine) return at->second = exchange(group, call.moves);
-    const auto collective = io::collective_of(call.moves);
+    if (call.moves == Moves::moe_dispatch || call.moves == Moves::moe_combine) return at->second = exchange(group, call.moves);
+    const auto collective = collective_of(call.moves);
     if (!collective || !(call.bytes > 0)) return std::nullopt;
     Operation operation{.collective = *collective,
                         .bytes = Bytes::from_value(call.bytes),
                         .ranks = group.said.size,
                         .nodes = nodes,
                         .dtype = laid::data_type_of(call.type)};
-    if (call.moves == io::Moves::send_recv) {
+    if (call.moves == Moves::send_recv) {
       operation = SendRecv{.bytes = operation.bytes, .path = nodes > 1 ? Path::nic : Path::gpu_gpu};
     } else if (group.said.size < 2) {
       return std::nullopt;
@@ -137,4 +137,4 @@ std::optional<Expected> TraceMachine::expect(const laid::Group& group, const lai
   }
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::observe::detail

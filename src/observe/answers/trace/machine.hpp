@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost::detail {
+namespace fabricost::observe::detail {
 
 /// The predicted time of a call, with its interval.
 struct Expected {
@@ -23,7 +23,7 @@ struct Expected {
 class TraceMachine {
  public:
   /// \param traces of all ranks: their GPUs tell the machine where none is named
-  TraceMachine(const TraceRequest& request, const std::vector<io::RankTrace>& traces, std::vector<std::string>& notes);
+  TraceMachine(const TraceRequest& request, const std::vector<RankTrace>& traces, std::vector<std::string>& notes);
   /// Another machine for the same job.
   TraceMachine(const TraceRequest& request, std::shared_ptr<const System> system, std::vector<std::string>& notes)
       : request_(request), notes_(notes), system_(std::move(system)) {}
@@ -41,7 +41,7 @@ class TraceMachine {
   [[nodiscard]] std::optional<Expected> expect(const laid::Group& group, const laid::Call& call);
 
  private:
-  [[nodiscard]] std::optional<Expected> exchange(const laid::Group& group, io::Moves moves);
+  [[nodiscard]] std::optional<Expected> exchange(const laid::Group& group, Moves moves);
   void note(const std::string& text);
 
   const TraceRequest& request_;
@@ -49,7 +49,7 @@ class TraceMachine {
   std::shared_ptr<const System> system_;
   int world_ = 0;
   bool guessed_ = false, one_node_ = false;
-  std::map<std::tuple<io::Moves, double, int, int, unsigned>, std::optional<Expected>> known_;
+  std::map<std::tuple<Moves, double, int, int, unsigned>, std::optional<Expected>> known_;
 };
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::observe::detail

@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-namespace fabricost {
+namespace fabricost::observe {
 
 namespace {
 
@@ -33,13 +33,13 @@ using Cells = std::vector<std::string>;
 class Page {
  public:
   explicit Page(const std::string& title) : out_(head) {
-    out_ += fmt::format("<title>{0}</title></head><body><h1>{0}</h1>\n", io::xml_escaped(title));
+    out_ += fmt::format("<title>{0}</title></head><body><h1>{0}</h1>\n", xml_escaped(title));
   }
-  void heading(std::string_view words) { out_ += fmt::format("<h2>{}</h2>\n", io::xml_escaped(words)); }
+  void heading(std::string_view words) { out_ += fmt::format("<h2>{}</h2>\n", xml_escaped(words)); }
   void list(const std::vector<std::string>& lines) {
     if (lines.empty()) return;
     out_ += "<ul>";
-    for (const std::string& line : lines) out_ += fmt::format("<li>{}</li>\n", io::xml_escaped(line));
+    for (const std::string& line : lines) out_ += fmt::format("<li>{}</li>\n", xml_escaped(line));
     out_ += "</ul>\n";
   }
   void table(const Cells& titles) {
@@ -48,7 +48,7 @@ class Page {
   }
   void row(const Cells& cells, std::string_view tag = "td", bool slow = false) {
     out_ += slow ? "<tr class=\"slow\">" : "<tr>";
-    for (const std::string& cell : cells) out_ += fmt::format("<{0}>{1}</{0}>", tag, io::xml_escaped(cell));
+    for (const std::string& cell : cells) out_ += fmt::format("<{0}>{1}</{0}>", tag, xml_escaped(cell));
     out_ += "</tr>\n";
   }
   void end_table() { out_ += "</table></div>\n"; }
@@ -106,19 +106,19 @@ void draw(Page& page, const TraceAnswer& a, const FoundTrace& found) {
     page.heading("Who waits for whom");
     std::vector<int> ranks;
     for (const TracedRank& one : a.ranks) ranks.push_back(one.rank);
-    std::vector<io::Waiting> waits;
+    std::vector<Waiting> waits;
     for (const TracedWait& one : a.waits) waits.push_back({one.rank, one.for_rank, one.time.value()});
-    page.picture(io::waits_svg(ranks, waits));
+    page.picture(waits_svg(ranks, waits));
   }
   std::int64_t end = found.start;
   for (std::size_t i = 0; i < found.job.ranks.size(); ++i)
     end = std::max(end, found.job.clocks[i].common(found.job.ranks[i].whole.to));
   for (const laid::Call& call : found.job.calls) end = std::max(end, call.last_end);
   page.heading("When");
-  page.picture(io::timeline_svg(found.job, found.start, end, "All of the traces"));
+  page.picture(timeline_svg(found.job, found.start, end, "All of the traces"));
   if (a.steps < 2) return;
   const std::int64_t step = (end - found.start) / a.steps, first = found.start + (a.steps / 2) * step;
-  page.picture(io::timeline_svg(found.job, first, first + step, "One step's time of it"));
+  page.picture(timeline_svg(found.job, first, first + step, "One step's time of it"));
 }
 
 }  // namespace
@@ -142,4 +142,4 @@ std::string page_of(const TraceAnswer& a) {
   return page.text();
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::observe

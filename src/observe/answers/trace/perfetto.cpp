@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace fabricost {
+namespace fabricost::observe {
 
 namespace {
 
@@ -79,7 +79,7 @@ class Tracks {
 
   void call(const laid::Call& call, const std::optional<detail::Expected>& expected) {
     const int process = static_cast<int>(call.group) + 1;
-    const std::string_view words = io::name(call.moves);
+    const std::string_view words = observe::name(call.moves);
     std::string arguments = fmt::format(R"("ranks seen":{})", call.parts.size());
     if (call.bytes >= 0) arguments += fmt::format(R"(,"bytes":{:.0f})", call.bytes);
     if (expected)
@@ -109,4 +109,4 @@ const FoundTrace& found_of(const TraceAnswer& answer) {
 
 std::string perfetto_of(const TraceAnswer& answer) { return Tracks(found_of(answer)).text(); }
 
-}  // namespace fabricost
+}  // namespace fabricost::observe

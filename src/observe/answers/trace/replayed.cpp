@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-namespace fabricost::detail {
+namespace fabricost::observe::detail {
 
 namespace {
 
@@ -97,4 +97,4 @@ void say_replay(const TraceRequest& request, const laid::Job& job, TraceMachine&
   std::stable_sort(out.changes.begin(), out.changes.end(), [](const TracedChange& a, const TracedChange& b) { return a.gain > b.gain; });
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::observe::detail

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
-namespace fabricost::detail {
+namespace fabricost::observe::detail {
 
 std::pair<double, std::vector<StepTerm>> step_of(const laid::Job& job) {
   constexpr double nanoseconds = 1e9;
   std::pair<double, std::vector<StepTerm>> out{};
-  const auto shown = std::count_if(job.ranks.begin(), job.ranks.end(), [](const io::RankTrace& one) { return one.shows_compute; });
+  const auto shown = std::count_if(job.ranks.begin(), job.ranks.end(), [](const RankTrace& one) { return one.shows_compute; });
   if (shown == 0) return out;
   const double share = 1 / (static_cast<double>(shown) * std::max(1, job.steps));
   const auto add = [&](std::string name, auto&& part) {
@@ -31,4 +31,4 @@ std::pair<double, std::vector<StepTerm>> step_of(const laid::Job& job) {
   return out;
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::observe::detail

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost::detail {
+namespace fabricost::observe::detail {
 
 /// Seconds of a step, and its terms, which sum to it: means of the ranks.
 [[nodiscard]] std::pair<double, std::vector<StepTerm>> step_of(const laid::Job& job);
@@ -22,4 +22,4 @@ void say_replay(const TraceRequest& request, const laid::Job& job, TraceMachine&
 /// Compares with a plan's step. \param file as `plan --json` printed it \throws SpecError where it is no plan
 void say_against(const std::string& file, TraceAnswer& answer);
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::observe::detail

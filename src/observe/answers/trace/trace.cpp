@@ -17,7 +17,7 @@
 #include <map>
 #include <set>
 
-namespace fabricost {
+namespace fabricost::observe {
 
 namespace {
 
@@ -30,9 +30,9 @@ template <class Count>
 
 /// Whether a call's traced time is its duration: that of one rank is not, in an exchange of experts, since it waited before.
 [[nodiscard]] bool can_be_judged(const laid::Call& call) {
-  if (call.timing == io::Timing::none) return true;  // nothing is judged: the prediction alone
-  if (call.timing == io::Timing::length && call.parts.size() > 1 && !laid::ends_together(call.moves)) return false;
-  return call.whole || laid::ends_together(call.moves) || call.moves == io::Moves::moe_dispatch || call.moves == io::Moves::moe_combine;
+  if (call.timing == Timing::none) return true;  // nothing is judged: the prediction alone
+  if (call.timing == Timing::length && call.parts.size() > 1 && !laid::ends_together(call.moves)) return false;
+  return call.whole || laid::ends_together(call.moves) || call.moves == Moves::moe_dispatch || call.moves == Moves::moe_combine;
 }
 
 /// Calls of a row, and the prediction for them.
@@ -84,8 +84,8 @@ struct Waited {
 [[nodiscard]] TracedCollective row_of(const laid::Job& job, const Row& row, const std::string& label, std::int64_t start) {
   const laid::Call& first = *row.calls.front();
   const laid::Group& group = job.groups[first.group];
-  TracedCollective out{.operation = std::string{io::name(first.moves)}, .group = label};
-  out.ranks = first.moves == io::Moves::send_recv ? 2 : group.said.size;
+  TracedCollective out{.operation = std::string{name(first.moves)}, .group = label};
+  out.ranks = first.moves == Moves::send_recv ? 2 : group.said.size;
   out.ranks_seen = std::numeric_limits<int>::max();
   if (first.bytes >= 0) out.bytes = units::B(first.bytes);
   out.dtype = first.type.name;
@@ -111,13 +111,13 @@ struct Waited {
   out.wait = time_of(std::max<std::int64_t>(0, longest));
   out.mean_wait = time_of(waits / parts);
   out.exposed = time_of(exposed / parts);
-  out.bound = first.timing == io::Timing::none ? "none" : first.whole ? "exact" : "upper";
+  out.bound = first.timing == Timing::none ? "none" : first.whole ? "exact" : "upper";
   out.verdict = "unknown";
   if (!row.expected) return out;
   const detail::Expected& e = *row.expected;
   out.predicted = units::s(e.seconds);
   out.interval = std::pair{units::s(e.low), units::s(e.high)};
-  if (first.timing == io::Timing::none) return out;
+  if (first.timing == Timing::none) return out;
   const laid::Call* const since = first.whole ? slow_since(row.calls, e.high) : nullptr;
   const bool slow = out.wire > units::s(e.high) || since != nullptr;
   out.verdict = slow ? (first.whole ? "slow" : "slow_or_waiting") : out.wire < units::s(e.low) ? "better" : "sound";
@@ -132,7 +132,7 @@ struct Waited {
 
 [[nodiscard]] std::vector<TracedCollective> rows_of(const laid::Job& job, detail::TraceMachine& machine,
                                                     const std::vector<std::string>& labels, bool each, std::int64_t start) {
-  std::map<std::tuple<std::uint32_t, io::Moves, double, std::string_view, io::Timing, bool, std::size_t>, Row> rows;
+  std::map<std::tuple<std::uint32_t, Moves, double, std::string_view, Timing, bool, std::size_t>, Row> rows;
   std::size_t number = 0;
   for (const laid::Call& call : job.calls) {
     Row& row = rows[{call.group, call.moves, call.bytes, call.type.name, call.timing, call.whole, each ? ++number : 0}];
@@ -178,10 +178,10 @@ void say_waits(const laid::Job& job, TraceAnswer& out) {
 void say_what_is_unknown(const laid::Job& job, TraceAnswer& out) {
   int lengths = 0, untimed = 0;
   for (const laid::Call& call : job.calls) {
-    if (call.timing == io::Timing::length) lengths += call.repeats;
-    if (call.timing == io::Timing::none) untimed += call.repeats;
+    if (call.timing == Timing::length) lengths += call.repeats;
+    if (call.timing == Timing::none) untimed += call.repeats;
   }
-  if (std::any_of(job.ranks.begin(), job.ranks.end(), [](const io::RankTrace& one) { return !one.shows_compute; }))
+  if (std::any_of(job.ranks.begin(), job.ranks.end(), [](const RankTrace& one) { return !one.shows_compute; }))
     out.notes.emplace_back(
         "The traces show communication alone: no step is taken apart, and what is exposed of a call is at most its time.");
   if (lengths > 0)
@@ -200,7 +200,7 @@ TraceAnswer answer(const TraceRequest& request) {
   std::vector<std::filesystem::path> given;
   for (const TraceFile& one : request.files) given.emplace_back(one.path);
   const bool again = request.on || !request.without.empty();
-  io::Traces traces = io::read_traces(given, again ? io::Keep::kernels : io::Keep::calls);
+  Traces traces = read_traces(given, again ? Keep::kernels : Keep::calls);
   TraceAnswer out;
   detail::TraceMachine machine(request, traces.ranks, out.notes);
   if (machine.system() != nullptr) out.system = machine.system()->name;
@@ -211,7 +211,7 @@ TraceAnswer answer(const TraceRequest& request) {
   std::int64_t start = std::numeric_limits<std::int64_t>::max();
   for (const laid::Call& call : job.calls) start = std::min(start, call.first_start);
   for (std::size_t i = 0; i < job.ranks.size(); ++i) {
-    const io::RankTrace& one = job.ranks[i];
+    const RankTrace& one = job.ranks[i];
     if (one.whole.length() > 0) start = std::min(start, job.clocks[i].common(one.whole.from));
     out.ranks.push_back({.rank = one.rank,
                          .file = one.file,
@@ -256,4 +256,4 @@ TraceAnswer answer(const TraceRequest& request) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::observe

@@ -17,7 +17,7 @@
 #include <string>
 #include <unordered_set>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 namespace {
 
@@ -25,7 +25,7 @@ constexpr std::size_t max_lines_shown = 8, max_forms_kept = std::size_t{1} << 20
 
 std::string joined_values(const std::set<std::string>& values) { return first_of(values, max_values_shown, " or "); }
 
-std::set<std::string> values_of(const std::map<std::string, io::Stated>& stated, const std::string& what) {
+std::set<std::string> values_of(const std::map<std::string, Stated>& stated, const std::string& what) {
   std::set<std::string> out;
   if (const auto at = stated.find(what); at != stated.end())
     for (const auto& [value, who] : at->second.who) out.insert(value);
@@ -33,7 +33,7 @@ std::set<std::string> values_of(const std::map<std::string, io::Stated>& stated,
 }
 
 /// The connections of the ranks: "P2P, NET/IB with GPUDirect".
-std::string connections_of(const io::NcclInfo& info) {
+std::string connections_of(const NcclInfo& info) {
   std::string out;
   const auto add = [&](const std::string& one) { out += (out.empty() ? "" : ", ") + one; };
   if (info.peer > 0) add("P2P");
@@ -43,9 +43,9 @@ std::string connections_of(const io::NcclInfo& info) {
   return out;
 }
 
-std::string gpus_of(const io::NcclInfo& info) {
+std::string gpus_of(const NcclInfo& info) {
   std::set<std::string> names;
-  for (const io::RankLine& one : info.rank_lines)
+  for (const RankLine& one : info.rank_lines)
     if (!one.gpu.empty()) names.insert(one.gpu);
   return joined_values(names);
 }
@@ -59,9 +59,9 @@ std::string listed_names(const std::vector<std::string>& names) {
 std::string number_or_nothing(int number) { return number > 0 ? fmt::format("{}", number) : std::string{}; }
 
 /// Differences between NCCL's choices at sizes that both runs tuned.
-void tuned_otherwise(const io::NcclInfo& here, const io::NcclInfo& there, std::vector<Difference>& out) {
-  for (const io::Tuned& one : here.tuned)
-    for (const io::Tuned& other : there.tuned)
+void tuned_otherwise(const NcclInfo& here, const NcclInfo& there, std::vector<Difference>& out) {
+  for (const Tuned& one : here.tuned)
+    for (const Tuned& other : there.tuned)
       if (one.bytes == other.bytes && (one.algorithm != other.algorithm || one.protocol != other.protocol)) {
         out.push_back({fmt::format("algorithm and protocol at {}", size_text(Bytes::from_value(one.bytes))),
                        fmt::format("{} {}", one.algorithm, one.protocol), fmt::format("{} {}", other.algorithm, other.protocol)});
@@ -71,11 +71,11 @@ void tuned_otherwise(const io::NcclInfo& here, const io::NcclInfo& there, std::v
 
 /// Messages, not figures: lines of words.
 bool is_message(std::string_view line) {
-  return !io::is_table_row(line) && std::count_if(line.begin(), line.end(), [](char c) { return (c | 32) >= 'a' && (c | 32) <= 'z'; }) > 8;
+  return !is_table_row(line) && std::count_if(line.begin(), line.end(), [](char c) { return (c | 32) >= 'a' && (c | 32) <= 'z'; }) > 8;
 }
 
 bool is_alarm(const std::string& line) {
-  const std::string folded = io::lower(line);
+  const std::string folded = lower(line);
   for (const char* word : {"warn", "error", "fail", "timeout", "timed out", "abort", "exception", "xid"})
     if (folded.find(word) != std::string::npos) return true;
   return false;
@@ -85,16 +85,16 @@ bool is_alarm(const std::string& line) {
 void lines_only_here(const std::filesystem::path& here, const std::filesystem::path& there, std::vector<Difference>& out) {
   std::unordered_set<std::uint64_t> known;
   {
-    io::LineReader lines(there);
+    LineReader lines(there);
     for (std::string line; lines.next(line) && known.size() < max_forms_kept;) known.insert(form_of_line(line));
   }
   std::vector<Difference> alarms, others;
-  io::LineReader lines(here);
+  LineReader lines(here);
   std::string file;
   int before = 0;
   for (std::string line; lines.next(line);) {
-    if (line.starts_with(io::file_mark)) {
-      file = line.substr(io::file_mark.size()) + " ";
+    if (line.starts_with(file_mark)) {
+      file = line.substr(file_mark.size()) + " ";
       before = lines.number();
       continue;
     }
@@ -142,10 +142,10 @@ std::vector<Difference> differences(const Shows& here, const Shows& there, const
     compare(what, joined_values(values_of(here.reports.stated, what)), joined_values(values_of(there.reports.stated, what)));
   std::set<std::string> typed;
   for (const auto* info : {&here.info, &there.info})
-    for (const io::Setting& one : info->settings)
+    for (const Setting& one : info->settings)
       if (!names.contains(one.name)) typed.insert(one.name);
   for (const std::string& what : typed) {
-    const io::Setting *a = here.info.setting(what), *b = there.info.setting(what);
+    const Setting *a = here.info.setting(what), *b = there.info.setting(what);
     compare(what, a != nullptr ? a->value : "", b != nullptr ? b->value : "");
   }
   compare("GPUs", gpus_of(here.info), gpus_of(there.info));
@@ -162,4 +162,4 @@ std::vector<Difference> differences(const Shows& here, const Shows& there, const
   return out;
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

@@ -7,12 +7,12 @@
 #include <filesystem>
 #include <vector>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 /// The content of one run, for a comparison.
 struct Shows {
-  io::NcclInfo info;
-  io::RankReports reports;
+  NcclInfo info;
+  RankReports reports;
   std::vector<Shown> curve;
   std::filesystem::path file;  ///< with all its lines
 };
@@ -26,4 +26,4 @@ struct Slowest {
 };
 [[nodiscard]] Slowest slowest_size(const std::vector<Shown>& here, const std::vector<Shown>& there);
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 /// "3", "3 and 7", "0-5 and 7": at most eight parts.
 [[nodiscard]] std::string listed(const std::set<int>& ranks);
@@ -21,4 +21,4 @@ template <class Names>
   return count > most ? out + " and " + std::to_string(count - most) + " more" : out;
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

@@ -12,7 +12,7 @@
 
 #include <algorithm>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 namespace {
 
@@ -23,19 +23,19 @@ class PairRateReader {
   explicit PairRateReader(const std::filesystem::path& file) : lines_(file) {}
 
   PairRates read() {
-    io::Tokens tokens;
+    Tokens tokens;
     for (std::string line; lines_.next(line);) {
-      if (line.starts_with(io::file_mark)) {
+      if (line.starts_with(file_mark)) {
         conclude();
-        file_ = line.substr(io::file_mark.size());
+        file_ = line.substr(file_mark.size());
         before_ = lines_.number();
         adapter_.clear();
         columns_ = false;
         continue;
       }
-      (void)io::unprefix(line);
-      io::squeeze(line);
-      io::split(line, tokens);
+      (void)unprefix(line);
+      squeeze(line);
+      split(line, tokens);
       if (!tokens.empty()) take(line, tokens);
     }
     conclude();
@@ -43,13 +43,13 @@ class PairRateReader {
   }
 
  private:
-  [[nodiscard]] io::LogLine quote(std::string_view line) const {
+  [[nodiscard]] LogLine quote(std::string_view line) const {
     constexpr std::size_t longest = 200;
     while (!line.empty() && line.front() == ' ') line.remove_prefix(1);
-    return {lines_.number() - before_, io::plain_text(std::string{line.substr(0, longest)}), file_};
+    return {lines_.number() - before_, plain_text(std::string{line.substr(0, longest)}), file_};
   }
 
-  void take(const std::string& line, const io::Tokens& tokens) {
+  void take(const std::string& line, const Tokens& tokens) {
     device(line, tokens);
     access(line, tokens);
     wire(line, tokens);
@@ -81,7 +81,7 @@ class PairRateReader {
     if (!(sample && has(line, "Matrix")) && !other) return false;
     conclude();
     title_ = {};
-    title_.title = io::plain_text(line.substr(0, 100));
+    title_.title = plain_text(line.substr(0, 100));
     title_.latency = sample && has(line, "Latency");
     title_.both = has(line, "idirectional P2P") ? !has(line, "nidirectional") : has(line, "<->");
     title_.disabled = has(line, "P2P=Disabled") || has(line, "P2P = Disabled");
@@ -92,9 +92,9 @@ class PairRateReader {
   void conclude() {
     constexpr std::size_t max_matrices = 64, most_gpus = 128;
     std::size_t columns = 0;
-    for (const io::Matrix::Cell& cell : matrix_.cells()) columns = std::max(columns, static_cast<std::size_t>(cell.column) + 1);
+    for (const Matrix::Cell& cell : matrix_.cells()) columns = std::max(columns, static_cast<std::size_t>(cell.column) + 1);
     if (!title_.title.empty() && out_.matrices.size() < max_matrices && columns <= most_gpus) {
-      for (const io::Matrix::Cell& cell : matrix_.cells())
+      for (const Matrix::Cell& cell : matrix_.cells())
         if (cell.value && *cell.value > 0 && (host_ || cell.row != cell.column) && cell.row < static_cast<int>(most_gpus))
           title_.cells.emplace(std::pair{host_ ? -1 : cell.row, cell.column}, *cell.value);
       if (!title_.cells.empty()) out_.matrices.push_back(title_);
@@ -106,16 +106,16 @@ class PairRateReader {
 
   /// "Device: 0, NVIDIA H100 80GB HBM3, pciBusID: 19, ..."; "Device 0: NVIDIA H100 80GB HBM3 (00000000:19:00)". The devices of one node:
   /// a list that starts again is another program's, or another node's.
-  void device(const std::string& line, const io::Tokens& tokens) {
+  void device(const std::string& line, const Tokens& tokens) {
     constexpr std::size_t most = 128, longest = 100;
     if (tokens.size() < 3 || !tokens[0].starts_with("Device") || out_.gpus.size() >= most) return;
     const bool sample = tokens[0] == "Device:" && has(line, ", pciBusID"), other = tokens[0] == "Device" && line.back() == ')';
-    if (io::whole_number(tokens[1].substr(0, tokens[1].size() - 1)) != static_cast<int>(out_.gpus.size()) || (!sample && !other)) return;
+    if (whole_number(tokens[1].substr(0, tokens[1].size() - 1)) != static_cast<int>(out_.gpus.size()) || (!sample && !other)) return;
     const std::size_t from = line.find(sample ? ", " : ": ") + 2, end = sample ? line.find(", pciBusID") : line.rfind(" (");
-    if (from < end && end - from < longest) out_.gpus.push_back(io::plain_text(line.substr(from, end - from)));
+    if (from < end && end - from < longest) out_.gpus.push_back(plain_text(line.substr(from, end - from)));
   }
 
-  void access(const std::string& line, const io::Tokens& tokens) {
+  void access(const std::string& line, const Tokens& tokens) {
     if (!has(line, "Access Peer Device=")) return;
     if (std::find(tokens.begin(), tokens.end(), "CANNOT") != tokens.end()) {
       if (++out_.refused == 1) out_.refused_line = quote(line);
@@ -124,12 +124,12 @@ class PairRateReader {
     }
   }
 
-  void wire(const std::string& line, const io::Tokens& tokens) {
+  void wire(const std::string& line, const Tokens& tokens) {
     constexpr double mebibytes = 8 * 1024 * 1024 / 1e9;
     constexpr std::size_t most = 4096;
     if (has(line, " BW Test")) adapter_.clear();
     for (std::size_t i = 0; i + 2 < tokens.size(); ++i)
-      if (tokens[i] == "Device" && tokens[i + 1] == ":") adapter_ = io::plain_text(std::string{tokens[i + 2]});
+      if (tokens[i] == "Device" && tokens[i + 1] == ":") adapter_ = plain_text(std::string{tokens[i + 2]});
     if (has(line, "#bytes")) {
       columns_ = has(line, "BW average[");
       unit_ = has(line, "BW average[Gb/sec]") ? 1 : has(line, "BW average[MB/sec]") || has(line, "BW average[MiB/sec]") ? mebibytes : 0;
@@ -137,23 +137,23 @@ class PairRateReader {
       return;
     }
     if (!columns_ || unit_ <= 0 || out_.wires.empty() || tokens.size() < 4) return;
-    if (!io::all_digits(tokens[0]) || !io::all_digits(tokens[1])) {
+    if (!all_digits(tokens[0]) || !all_digits(tokens[1])) {
       columns_ = tokens[0].starts_with("---");
       return;
     }
-    const auto average = io::parse_number(tokens[3]);
+    const auto average = parse_number(tokens[3]);
     if (average && *average > 0 && *average * unit_ > out_.wires.back().gigabits) {
       out_.wires.back().gigabits = *average * unit_;
       out_.wires.back().line = quote(line);
     }
   }
 
-  io::LineReader lines_;
+  LineReader lines_;
   std::string file_, adapter_;
   int before_ = 0;
   bool host_ = false, by_cpu_ = false, columns_ = false;
   double unit_ = 0;
-  io::Matrix matrix_;
+  Matrix matrix_;
   PairMatrix title_;
   PairRates out_;
 };
@@ -162,4 +162,4 @@ class PairRateReader {
 
 PairRates read_pair_rates(const std::filesystem::path& file) { return PairRateReader(file).read(); }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

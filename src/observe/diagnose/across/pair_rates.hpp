@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 /// One matrix; of copies between host and GPUs the row is the host, -1.
 struct PairMatrix {
@@ -20,7 +20,7 @@ struct PairMatrix {
   bool both = false;      ///< of both directions together
   bool disabled = false;  ///< measured with P2P switched off
   std::map<std::pair<int, int>, double> cells;
-  std::map<int, io::LogLine> lines;  ///< of the rows
+  std::map<int, LogLine> lines;  ///< of the rows
   [[nodiscard]] bool of_host() const { return !cells.empty() && cells.begin()->first.first < 0; }
 };
 
@@ -28,7 +28,7 @@ struct PairMatrix {
 struct WireRate {
   std::string adapter;  ///< its device, else its file
   double gigabits = 0;  ///< per second
-  io::LogLine line;
+  LogLine line;
 };
 
 struct PairRates {
@@ -36,10 +36,10 @@ struct PairRates {
   std::vector<WireRate> wires;
   std::vector<std::string> gpus;  ///< names of the devices, in their order
   int granted = 0, refused = 0;   ///< pairs of GPUs with peer access, and without
-  io::LogLine refused_line;       ///< the first
+  LogLine refused_line;       ///< the first
 };
 
 /// \throws SpecError when the file is not readable as text
 [[nodiscard]] PairRates read_pair_rates(const std::filesystem::path& file);
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

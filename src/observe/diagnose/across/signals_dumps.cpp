@@ -10,13 +10,10 @@
 #include <map>
 #include <tuple>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 namespace {
 
-using io::FlightDump;
-using io::FlightDumps;
-using io::FlightEntry;
 
 constexpr std::size_t max_places = 4;  ///< nodes, or ranks at an address, that are named
 
@@ -184,27 +181,27 @@ std::optional<Facts> flight_waiting(const Context& c, const Numbers&) {
 
 std::string on_nodes(const std::set<std::string>& nodes) { return nodes.empty() ? std::string{} : "on " + first_of(nodes, max_places); }
 
-std::string ranks_of(const io::RasGroup& group) {
+std::string ranks_of(const RasGroup& group) {
   return group.named.empty() ? fmt::format("{} ranks", group.ranks) : "rank " + listed(group.named);
 }
 
 std::optional<Facts> ras_missing(const Context& c, const Numbers&) {
-  const io::RasGroup* best = nullptr;
-  for (const io::RasGroup& one : c.reports.ras.groups)
-    if (one.kind == io::RasGroup::Kind::missing && (best == nullptr || best->named.empty())) best = &one;
+  const RasGroup* best = nullptr;
+  for (const RasGroup& one : c.reports.ras.groups)
+    if (one.kind == RasGroup::Kind::missing && (best == nullptr || best->named.empty())) best = &one;
   if (best == nullptr) return std::nullopt;
   return Facts{cited(best->line), ranks_of(*best), on_nodes(best->nodes), best->communicator};
 }
 
 /// Ranks of a communicator that launched fewer or more collectives than most.
 std::optional<Facts> ras_counts_differ(const Context& c, const Numbers&) {
-  std::map<std::pair<std::string, std::string>, std::vector<const io::RasGroup*>> collectives;
-  for (const io::RasGroup& one : c.reports.ras.groups)
-    if (one.kind == io::RasGroup::Kind::launched) collectives[{one.communicator, one.what}].push_back(&one);
+  std::map<std::pair<std::string, std::string>, std::vector<const RasGroup*>> collectives;
+  for (const RasGroup& one : c.reports.ras.groups)
+    if (one.kind == RasGroup::Kind::launched) collectives[{one.communicator, one.what}].push_back(&one);
   for (auto& [key, groups] : collectives) {
     if (groups.size() < 2) continue;
-    std::stable_sort(groups.begin(), groups.end(), [](const io::RasGroup* a, const io::RasGroup* b) { return a->ranks > b->ranks; });
-    const io::RasGroup &most = *groups.front(), &odd = *groups.back();
+    std::stable_sort(groups.begin(), groups.end(), [](const RasGroup* a, const RasGroup* b) { return a->ranks > b->ranks; });
+    const RasGroup &most = *groups.front(), &odd = *groups.back();
     return Facts{
         cited(odd.line), ranks_of(odd), on_nodes(odd.nodes), key.first, fmt::format("{}", odd.count), fmt::format("{}", most.count),
         key.second};
@@ -213,14 +210,14 @@ std::optional<Facts> ras_counts_differ(const Context& c, const Numbers&) {
 }
 
 std::optional<Facts> ras_status(const Context& c, const Numbers&) {
-  for (const io::RasGroup& one : c.reports.ras.groups) {
-    if (one.kind != io::RasGroup::Kind::status || one.what.find("RUNNING") != std::string::npos) continue;
+  for (const RasGroup& one : c.reports.ras.groups) {
+    if (one.kind != RasGroup::Kind::status || one.what.find("RUNNING") != std::string::npos) continue;
     return Facts{cited(one.line), ranks_of(one), on_nodes(one.nodes), one.communicator, one.what};
   }
   return std::nullopt;
 }
 
-std::string hosts_of(const io::InspectedCommunicator& one, const std::set<int>& ranks) {
+std::string hosts_of(const InspectedCommunicator& one, const std::set<int>& ranks) {
   std::set<std::string> hosts;
   for (const int rank : ranks)
     if (const std::string& host = one.by_rank.at(rank).host; !host.empty()) hosts.insert(host);
@@ -250,7 +247,7 @@ std::optional<Facts> inspector_late(const Context& c, const Numbers& n) {
   for (const auto& [id, one] : c.dumps->inspected.communicators) {
     std::set<int> late;
     double least = 1;
-    for (const auto& [rank, share] : io::share_of_time(one))
+    for (const auto& [rank, share] : share_of_time(one))
       if (share < n["share"]) {
         late.insert(rank);
         least = std::min(least, share);
@@ -302,4 +299,4 @@ std::span<const Signal> dump_signals() {
   return all;
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

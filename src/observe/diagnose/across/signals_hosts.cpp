@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <map>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 namespace {
 
@@ -19,25 +19,25 @@ constexpr std::size_t most_nodes = 4, max_adapters = 8;
 /// The adapters that ranks of a host list. Where each rank is given its own, the longest list stands for the host.
 struct Equipped {
   std::set<std::string> names;
-  io::LogLine line;
+  LogLine line;
 };
 
 /// "[0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]"
 std::set<std::string> adapters_listed(std::string_view list) {
   std::set<std::string> out;
-  for (const std::string_view one : io::words(list)) {
+  for (const std::string_view one : words(list)) {
     const auto close = one.find(']');
-    if (one.size() < 3 || one.front() != '[' || !io::is_digit(one[1]) || close == std::string_view::npos) continue;
+    if (one.size() < 3 || one.front() != '[' || !is_digit(one[1]) || close == std::string_view::npos) continue;
     const std::string_view name = one.substr(close + 1);
     out.emplace(name.substr(0, name.find(':')));
   }
   return out;
 }
 
-std::map<std::string, Equipped> equipment(const io::RankReports& reports) {
+std::map<std::string, Equipped> equipment(const RankReports& reports) {
   std::map<std::string, Equipped> out;
   for (const auto& [what, one] : reports.stated) {
-    if (one.kind != io::Stated::Kind::adapters) continue;
+    if (one.kind != Stated::Kind::adapters) continue;
     for (const auto& [value, speakers] : one.who) {
       const std::set<std::string> names = adapters_listed(value);
       for (const std::string& who : speakers) {
@@ -78,7 +78,7 @@ std::optional<Facts> node_without_direct(const Context& c, const Numbers&) {
     if (network == "Socket") continue;
     for (const char way : {'s', 'r', ' '}) {
       std::set<std::string> nodes, others;
-      const io::HostPaths* worst = nullptr;
+      const HostPaths* worst = nullptr;
       bool whole = false;
       for (const auto& [key, one] : use.paths) whole = whole || (key.second == way && one.direct == one.times);
       for (const auto& [key, one] : use.paths) {
@@ -131,4 +131,4 @@ std::span<const Signal> host_signals() {
   return all;
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 namespace {
 
@@ -38,7 +38,7 @@ std::optional<Odd> odd_in(const PairMatrix& one, bool pairs, const Numbers& n) {
   std::vector<double> values;
   for (const auto& [ends, rate] : rates) values.push_back(rate);
   if (values.empty() || static_cast<double>(values.size()) < n["siblings"]) return std::nullopt;
-  const double middle = io::lower_median(values);
+  const double middle = lower_median(values);
   const auto least = std::min_element(rates.begin(), rates.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   if (least->second >= n["share"] * middle || !agree(values, middle, n)) return std::nullopt;
   return Odd{least->first, least->second, middle, &one};
@@ -107,7 +107,7 @@ std::optional<Facts> pairs_below_a_slot(const Context& c, const Numbers& n) {
     for (const auto& [pair, rate] : one.cells)
       if (pair.first != pair.second) each_way.push_back(one.both ? rate / 2 : rate);
     if (each_way.empty()) continue;
-    const double middle = io::lower_median(each_way);
+    const double middle = lower_median(each_way);
     if (middle >= n["rate"]) continue;
     const auto line = one.lines.begin();
     return Facts{line == one.lines.end() ? one.title : cited(line->second), fmt::format("{:.3g}", middle)};
@@ -135,7 +135,7 @@ std::optional<Facts> wire_slower_than_its_siblings(const Context& c, const Numbe
     if (odd == nullptr || one.gigabits < odd->gigabits) odd = &one;
   }
   if (odd == nullptr || static_cast<double>(values.size()) < n["siblings"]) return std::nullopt;
-  const double middle = io::lower_median(values);
+  const double middle = lower_median(values);
   if (odd->gigabits >= n["share"] * middle || !agree(values, middle, n)) return std::nullopt;
   return Facts{cited(odd->line), odd->adapter.empty() ? "one" : odd->adapter, fmt::format("{:.4g}", odd->gigabits),
                fmt::format("{:.4g}", middle)};
@@ -170,4 +170,4 @@ std::span<const Signal> pair_signals() {
   return all;
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

@@ -9,14 +9,14 @@
 #include <algorithm>
 #include <map>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 namespace {
 
 constexpr std::size_t most_named = 6;
 std::string named(const std::set<std::string>& names) { return first_of(names, most_named); }
 
-std::set<std::string> hosts_of(const std::set<std::string>& speakers, const io::RankReports& reports) {
+std::set<std::string> hosts_of(const std::set<std::string>& speakers, const RankReports& reports) {
   std::set<std::string> out;
   for (const std::string& who : speakers) {
     const auto at = reports.hosts.find(who);
@@ -33,7 +33,7 @@ std::string on_nodes_of(const std::set<std::string>& speakers, const std::set<st
 }
 
 /// The speakers by name; where they are all those of some nodes that say anything, the nodes.
-std::string named_or_nodes(const std::set<std::string>& odd, const io::Stated& one, const io::RankReports& reports) {
+std::string named_or_nodes(const std::set<std::string>& odd, const Stated& one, const RankReports& reports) {
   std::set<std::string> rest;
   for (const auto& [value, all] : one.who)
     for (const std::string& who : all)
@@ -44,7 +44,7 @@ std::string named_or_nodes(const std::set<std::string>& odd, const io::Stated& o
 }
 
 /// A statement of one kind on which most ranks agree and a few differ.
-std::optional<Facts> stated_otherwise(const Context& c, const Numbers& n, io::Stated::Kind kind) {
+std::optional<Facts> stated_otherwise(const Context& c, const Numbers& n, Stated::Kind kind) {
   for (const auto& [what, one] : c.reports.stated) {
     if (one.kind != kind || one.who.size() < 2) continue;
     std::size_t all = 0;
@@ -67,7 +67,7 @@ std::optional<Facts> stated_otherwise(const Context& c, const Numbers& n, io::St
 /// The address at the end of more failed connections than any other: its node, or its port. A node without its port is not reached, and
 /// does not reach others.
 std::optional<Facts> address_unreached(const Context& c, const Numbers& n) {
-  const io::RankReports& all = c.reports;
+  const RankReports& all = c.reports;
   std::map<std::string, std::string> home;  // of a rank
   for (const auto& [address, ranks] : all.at_address)
     for (const std::string& rank : ranks) home.try_emplace(rank, address);
@@ -101,7 +101,7 @@ std::optional<Facts> address_unreached(const Context& c, const Numbers& n) {
   return Facts{cited(all.unreached_lines.at(quoted)), ways, ranks};
 }
 
-template <io::Stated::Kind kind>
+template <Stated::Kind kind>
 std::optional<Facts> stated_differs(const Context& c, const Numbers& n) {
   return stated_otherwise(c, n, kind);
 }
@@ -109,7 +109,7 @@ std::optional<Facts> stated_differs(const Context& c, const Numbers& n) {
 }  // namespace
 
 std::span<const Signal> stated_signals() {
-  using Kind = io::Stated::Kind;
+  using Kind = Stated::Kind;
   static const std::vector<Signal> all{
       {"address_unreached", address_unreached, {"line", "ways", "ranks"}, {{"connections"}}},
       {"against", nullptr, {}, {{"share"}}},
@@ -124,4 +124,4 @@ std::span<const Signal> stated_signals() {
   return all;
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

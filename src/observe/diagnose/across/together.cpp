@@ -12,7 +12,7 @@
 #include <array>
 #include <map>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 namespace {
 
@@ -132,4 +132,4 @@ Diagnosis together(std::vector<Part> parts, const Rules& rules) {
   return out;
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

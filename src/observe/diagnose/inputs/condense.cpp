@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 namespace {
 
@@ -63,7 +63,7 @@ std::uint64_t form_of(std::string_view line, std::uint64_t seed) {
 /// "HOST:PID:TID [0] NCCL": the host; empty for anything else.
 std::string_view host_of(std::string_view line) {
   const std::size_t colon = line.substr(0, 256).find(':');
-  if (colon == std::string_view::npos || colon + 1 >= line.size() || !io::is_digit(line[colon + 1])) return {};
+  if (colon == std::string_view::npos || colon + 1 >= line.size() || !is_digit(line[colon + 1])) return {};
   return line.substr(0, line.find(' ') < colon ? 0 : colon);
 }
 
@@ -72,7 +72,7 @@ bool contains_text(std::string_view line, std::string_view text) { return line.f
 }  // namespace
 
 std::uint64_t form_of_line(std::string_view line) {
-  (void)io::unprefix(line);
+  (void)unprefix(line);
   line.remove_prefix(host_of(line).size());
   const auto first = line.find_first_not_of(" \t");
   return form_of(first == std::string_view::npos ? "" : line.substr(first), 0);
@@ -86,7 +86,7 @@ void Condenser::mark(std::string_view line) {
 
 void Condenser::put(std::string_view line, std::uint64_t number, std::uint64_t times) {
   text_.clear();
-  if (number != written_ + 1 || times > 1) fmt::format_to(std::back_inserter(text_), "{}{} {}\n", io::line_mark, number, times);
+  if (number != written_ + 1 || times > 1) fmt::format_to(std::back_inserter(text_), "{}{} {}\n", line_mark, number, times);
   text_ += line;
   text_ += '\n';
   written_ = number;
@@ -123,10 +123,10 @@ void Condenser::line(std::string_view line) {
   int rank = -1;
   if (contains_text(line.substr(0, 16), "\x1B")) {
     whole_line_ = line;
-    rank = io::unprefix(whole_line_);
+    rank = unprefix(whole_line_);
     said = whole_line_;
   } else {
-    rank = io::unprefix(said);
+    rank = unprefix(said);
   }
   Hash who;
   who.add(host_of(said));
@@ -145,7 +145,7 @@ void Condenser::line(std::string_view line) {
                                                        "LnkCap",     "LnkSta",        "flight reco", " device "};
     if (contains_text(said, " via NET/"))
       at->second.kind = Kind::network;
-    else if (said.empty() || said.front() == '#' || io::is_table_row(said) || (said.front() >= '0' && said.front() <= '9') ||
+    else if (said.empty() || said.front() == '#' || is_table_row(said) || (said.front() >= '0' && said.front() <= '9') ||
              std::any_of(counted.begin(), counted.end(), [&](std::string_view text) { return contains_text(said, text); }))
       at->second.kind = Kind::every;
   }
@@ -170,4 +170,4 @@ void Condenser::finish() {
   forms_.clear();
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

@@ -1,7 +1,7 @@
 #pragma once
 /// \file condense.hpp
 /// Logs of hundreds of ranks repeat themselves: of a gigabyte some ten megabytes say something new. Lines that differ from earlier ones of
-/// the same rank by their numbers alone are left out; the last of them is kept with their count (io::line_mark), so that counts
+/// the same rank by their numbers alone are left out; the last of them is kept with their count (line_mark), so that counts
 /// stay right and every line keeps its number. Lines whose numbers are the message are kept: ranks that join, watchdogs, settings,
 /// tables. Private.
 
@@ -13,7 +13,7 @@
 #include <unordered_set>
 #include <utility>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 /// A number for the text of a line without its numbers, prefixes, host and process.
 [[nodiscard]] std::uint64_t form_of_line(std::string_view line);
@@ -53,4 +53,4 @@ class Condenser {
   std::string text_, whole_line_;
 };
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

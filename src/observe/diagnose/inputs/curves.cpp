@@ -9,18 +9,18 @@
 #include <map>
 #include <set>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
-std::vector<Shown> curve_of(const std::vector<io::LogRun>& runs, std::string& test) {
+std::vector<Shown> curve_of(const std::vector<LogRun>& runs, std::string& test) {
   std::vector<Shown> best;
-  for (const io::LogRun& run : runs) {
+  for (const LogRun& run : runs) {
     const double unit = run.time_unit > 0 ? run.time_unit : 1e-6;
     std::map<double, std::array<std::vector<double>, 2>> sizes;
     std::map<double, int> lines;
     const std::set<int> ranks(run.ranks_listed.begin(), run.ranks_listed.end());
     const bool exchange = run.test.find("alltoall") != std::string::npos || run.test.find("all_to_all") != std::string::npos;
-    for (const io::LogRow& row : run.rows)
-      for (const io::LogSide& side : row.halves())
+    for (const LogRow& row : run.rows)
+      for (const LogSide& side : row.halves())
         if (row.bytes > 0 && side.time > 0) {
           if (exchange && ranks.size() > 1 && static_cast<long long>(row.bytes) / static_cast<long long>(ranks.size()) % 16 != 0) continue;
           auto& [time, bus] = sizes[row.bytes];
@@ -31,7 +31,7 @@ std::vector<Shown> curve_of(const std::vector<io::LogRun>& runs, std::string& te
     if (sizes.size() <= best.size()) continue;
     best.clear();
     for (auto& [bytes, v] : sizes)
-      best.push_back({bytes, io::lower_median(v[0]), io::lower_median(v[1]), lines[bytes]});
+      best.push_back({bytes, lower_median(v[0]), lower_median(v[1]), lines[bytes]});
     test = run.test;
   }
   return best;
@@ -47,22 +47,22 @@ std::vector<Shown> transfers_of(const std::vector<Point>& points) {
     if (sizes.size() < least_sizes || sizes.size() <= best.size()) continue;
     best.clear();
     for (auto& [bytes, times] : sizes) {
-      const double seconds = io::lower_median(times);
+      const double seconds = lower_median(times);
       best.push_back({bytes, seconds, bytes / seconds, 0});
     }
   }
   return best;
 }
 
-int rows_without_time(const std::vector<io::LogRun>& runs) {
+int rows_without_time(const std::vector<LogRun>& runs) {
   int rows = 0;
-  for (const io::LogRun& run : runs)
-    for (const io::LogRow& row : run.rows) {
+  for (const LogRun& run : runs)
+    for (const LogRow& row : run.rows) {
       ++rows;
-      for (const io::LogSide& side : row.halves())
+      for (const LogSide& side : row.halves())
         if (side.time > 0) return 0;
     }
   return rows;
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

@@ -4,6 +4,7 @@
 #include "diagnose/inputs/inputs.hpp"
 
 #include "readings/dumps/byte_source.hpp"
+#include "readings/dumps/pickle.hpp"
 #include "readings/dumps/ras.hpp"
 #include "readings/logs/nccl_info.hpp"
 #include "text/line_reader.hpp"
@@ -20,7 +21,7 @@
 #include <cstring>
 #include <system_error>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 namespace {
 
@@ -70,7 +71,7 @@ bool is_other_data(const fs::path& file) {
   const std::string extension = file.extension().string();
   if (extension != ".json" && extension != ".jsonl" && extension != ".pickle" && extension != ".pkl" && extension != ".dump") return false;
   const std::string head = first_bytes(file);
-  return !io::is_pickle(head) && !may_be_dump(head);
+  return !is_pickle(head) && !may_be_dump(head);
 }
 
 std::vector<fs::path> logs_in(const fs::path& folder) {
@@ -84,7 +85,7 @@ std::vector<fs::path> logs_in(const fs::path& folder) {
   }
   std::sort(out.begin(), out.end());
   if (out.empty())
-    throw io::fault_of_file(folder.string(), "there is no log in this folder",
+    throw fault_of_file(folder.string(), "there is no log in this folder",
                             "logs end in .txt, .log, .out, .err, .gz or .zst, dumps in .pickle or .json, or either in nothing");
   return out;
 }
@@ -101,9 +102,9 @@ bool is_plain(const fs::path& file) {
 }
 
 /// The rest of a source behind its head.
-void read_whole(io::ByteSource& source, std::string& head) {
+void read_whole(ByteSource& source, std::string& head) {
   for (std::size_t size = head.size();;) {
-    if (size > longest_dump) throw io::fault_of_file(source.name(), "is a dump of more than 256 MiB", "dump fewer entries");
+    if (size > longest_dump) throw fault_of_file(source.name(), "is a dump of more than 256 MiB", "dump fewer entries");
     head.resize(size + block);
     const std::size_t count = source.read(head.data() + size, block);
     size += count;
@@ -143,14 +144,14 @@ Inputs::Inputs(const std::vector<fs::path>& given) {
                                : log == "-" ? log.string()
                                             : log.filename().string();
       try {
-        take(log, name, several ? fmt::format("{}{}", io::file_mark, io::plain_text(name)) : std::string{});
+        take(log, name, several ? fmt::format("{}{}", file_mark, plain_text(name)) : std::string{});
         any = true;
       } catch (const SpecError& error) {
         if (!folder) throw;
         left_out_.push_back(fmt::format("{}: {}", name, error.issues().front().message));
       }
     }
-    if (!any) throw io::fault_of_file(name_, "none of its files can be read", left_out_.front());
+    if (!any) throw fault_of_file(name_, "none of its files can be read", left_out_.front());
     condenser_.finish();
     out_.close();
     file_ = made_.front();
@@ -171,7 +172,7 @@ void Inputs::make(const std::string& extension) {
   std::string name = (fs::temp_directory_path() / ("fabricost-XXXXXX" + extension)).string();
   const int file = mkstemps(name.data(), static_cast<int>(extension.size()));
   if (file < 0)
-    throw io::fault_of_file(name, std::string{"cannot be written: "} + std::strerror(errno), "set TMPDIR to a folder you may write");
+    throw fault_of_file(name, std::string{"cannot be written: "} + std::strerror(errno), "set TMPDIR to a folder you may write");
   close(file);
   made_.emplace_back(name);
   out_.open(name, std::ios::binary);
@@ -179,10 +180,10 @@ void Inputs::make(const std::string& extension) {
 
 void Inputs::write(std::string_view text) {
   written_ += text.size();
-  if (written_ > io::LineReader::largest_file)
-    throw io::fault_of_file(name_, "is larger than 2 GiB", "keep the lines with messages, for example with grep");
+  if (written_ > LineReader::largest_file)
+    throw fault_of_file(name_, "is larger than 2 GiB", "keep the lines with messages, for example with grep");
   out_.write(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!out_) throw io::fault_of_file(name_, "cannot be copied: there is no room for temporary files", "set TMPDIR to a folder that has it");
+  if (!out_) throw fault_of_file(name_, "cannot be copied: there is no room for temporary files", "set TMPDIR to a folder that has it");
 }
 
 void Inputs::line(std::string_view text) {
@@ -195,23 +196,23 @@ void Inputs::line(std::string_view text) {
 }
 
 void Inputs::take(const fs::path& log, const std::string& name, const std::string& mark) {
-  io::ByteSource source(log);
+  ByteSource source(log);
   std::string head(block, '\0');
   std::size_t size = 0;
   for (std::size_t count = 1; count > 0 && size < head.size(); size += count) count = source.read(head.data() + size, head.size() - size);
   head.resize(size);
-  if (source.cut() && size == 0) throw io::fault_of_file(log.string(), "is packed, and damaged or cut from its start", "unpack it by hand");
+  if (source.cut() && size == 0) throw fault_of_file(log.string(), "is packed, and damaged or cut from its start", "unpack it by hand");
   if (!mark.empty()) condenser_.mark(mark);
   if (!take_dump(source, head, name)) take_lines(source, head, log.string());
   if (source.cut()) left_out_.push_back(fmt::format("{}: the packed file is cut; what came before was read", name));
 }
 
-void Inputs::take_lines(io::ByteSource& source, std::string& head, const std::string& name) {
+void Inputs::take_lines(ByteSource& source, std::string& head, const std::string& name) {
   std::string buffer = std::move(head);
   std::size_t size = buffer.size(), begin = 0, checked = 0;
   int number = 0;
   const auto fault = [&](std::string message, std::string remedy) {
-    throw SpecError({io::fault_in_line(name, number + 1, 1, "", std::move(message), std::move(remedy))});
+    throw SpecError({fault_in_line(name, number + 1, 1, "", std::move(message), std::move(remedy))});
   };
   const std::string_view start = std::string_view{buffer}.substr(0, size);
   if (start.starts_with("\xFF\xFE") || start.starts_with("\xFE\xFF"))
@@ -219,21 +220,21 @@ void Inputs::take_lines(io::ByteSource& source, std::string& head, const std::st
   if (start.starts_with("\xEF\xBB\xBF")) begin = 3;
   for (;;) {
     read_ += size - checked;
-    if (read_ > max_read) throw io::fault_of_file(name_, "holds more than 16 GiB", "name the logs of some ranks");
+    if (read_ > max_read) throw fault_of_file(name_, "holds more than 16 GiB", "name the logs of some ranks");
     while (begin < size) {
       const char* const from = buffer.data() + begin;
       const auto* const end = static_cast<const char*>(std::memchr(from, '\n', size - begin));
       if (end == nullptr) break;
       std::string_view text{from, static_cast<std::size_t>(end - from)};
       if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
-      if (text.size() > io::LineReader::longest_line) fault("the line is longer than 1 MiB", "this is neither a table nor a log");
+      if (text.size() > LineReader::longest_line) fault("the line is longer than 1 MiB", "this is neither a table nor a log");
       if (std::memchr(text.data(), '\0', text.size()) != nullptr)
         fault("there is a zero byte: the file is not text", "unpack or export it first");
       line(text);
       ++number;
       begin += static_cast<std::size_t>(end - from) + 1;
     }
-    if (size - begin > io::LineReader::longest_line) fault("the line is longer than 1 MiB", "this is neither a table nor a log");
+    if (size - begin > LineReader::longest_line) fault("the line is longer than 1 MiB", "this is neither a table nor a log");
     buffer.erase(0, begin);
     size -= begin;
     begin = 0;
@@ -249,38 +250,38 @@ void Inputs::take_lines(io::ByteSource& source, std::string& head, const std::st
   line(buffer);
 }
 
-bool Inputs::take_dump(io::ByteSource& source, std::string& head, const std::string& name) {
-  const bool pickle = io::is_pickle(head);
+bool Inputs::take_dump(ByteSource& source, std::string& head, const std::string& name) {
+  const bool pickle = is_pickle(head);
   if (!pickle && !may_be_dump(head)) return false;
   read_whole(source, head);
   if (pickle) {
-    const io::PlainTree tree = io::read_pickle(head, name);
-    if (!io::is_flight_dump(tree)) throw io::fault_of_file(name, "is a pickle, but no dump of PyTorch's flight recorder", "");
-    line(io::add_flight_dump(tree, name, dumps_.flights));
+    const PlainTree tree = read_pickle(head, name);
+    if (!is_flight_dump(tree)) throw fault_of_file(name, "is a pickle, but no dump of PyTorch's flight recorder", "");
+    line(add_flight_dump(tree, name, dumps_.flights));
     return true;
   }
   std::size_t next = 0, records = 0;
   while (head.find_first_not_of(" \t\r\n", next) != std::string::npos) {
-    io::PlainTree tree;
+    PlainTree tree;
     try {
-      tree = io::read_json_value(head, next, name);
+      tree = read_json_value(head, next, name);
     } catch (const SpecError& error) {
       if (records == 0) throw;
       left_out_.push_back(fmt::format("{}: its end, {}", name, error.issues().front().message));
       break;
     }
-    if (io::is_flight_dump(tree)) {
-      line(io::add_flight_dump(tree, name, dumps_.flights));
-    } else if (io::is_ras_report(tree)) {
-      std::string lines = io::ras_lines(tree);
+    if (is_flight_dump(tree)) {
+      line(add_flight_dump(tree, name, dumps_.flights));
+    } else if (is_ras_report(tree)) {
+      std::string lines = ras_lines(tree);
       for (std::size_t at = 0, end = 0; (end = lines.find('\n', at)) != std::string::npos; at = end + 1)
         line(std::string_view{lines}.substr(at, end - at));
     } else {
       const auto& list = tree.items(tree.root);
-      const bool one = io::is_inspector_record(tree, tree.root);
-      if (!one && (list.empty() || !io::is_inspector_record(tree, list.front()))) return false;
-      if (one) io::add_inspector_record(tree, tree.root, name, dumps_.inspected);
-      for (const io::PlainTree::Id record : list) io::add_inspector_record(tree, record, name, dumps_.inspected);
+      const bool one = is_inspector_record(tree, tree.root);
+      if (!one && (list.empty() || !is_inspector_record(tree, list.front()))) return false;
+      if (one) add_inspector_record(tree, tree.root, name, dumps_.inspected);
+      for (const PlainTree::Id record : list) add_inspector_record(tree, record, name, dumps_.inspected);
       records += one ? 1 : list.size();
     }
   }
@@ -288,4 +289,4 @@ bool Inputs::take_dump(io::ByteSource& source, std::string& head, const std::str
   return true;
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

@@ -2,7 +2,7 @@
 /// \file inputs.hpp
 /// The inputs of a diagnosis: a log, a packed log (.gz, .zst), standard input ("-"), several logs of one job, a folder of them, dumps of
 /// the flight recorder, of RAS and of Inspector. The readers of logs take one file and pass over it several times: anything but a single
-/// short log is written to one temporary file, condensed, in which a line with io::file_mark starts every log. Private.
+/// short log is written to one temporary file, condensed, in which a line with file_mark starts every log. Private.
 
 #include "diagnose/inputs/condense.hpp"
 #include "readings/dumps/flight_recorder.hpp"
@@ -15,16 +15,16 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 class ByteSource;
 }
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 /// The content of single ranks' dumps beside their lines.
 struct Dumps {
-  io::FlightDumps flights;
-  io::Inspected inspected;
+  FlightDumps flights;
+  Inspected inspected;
 };
 
 class Inputs {
@@ -49,9 +49,9 @@ class Inputs {
   void write(std::string_view text);
   /// \param mark the line before its first one; empty: none
   void take(const std::filesystem::path& log, const std::string& name, const std::string& mark);
-  void take_lines(io::ByteSource& source, std::string& head, const std::string& name);
+  void take_lines(ByteSource& source, std::string& head, const std::string& name);
   /// \return true if it is a dump, or several
-  [[nodiscard]] bool take_dump(io::ByteSource& source, std::string& head, const std::string& name);
+  [[nodiscard]] bool take_dump(ByteSource& source, std::string& head, const std::string& name);
   void line(std::string_view text);
   void clear();
 
@@ -66,4 +66,4 @@ class Inputs {
   Condenser condenser_{[this](std::string_view text) { write(text); }};
 };
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

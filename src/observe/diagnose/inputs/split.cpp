@@ -25,7 +25,7 @@
 #include <optional>
 #include <system_error>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 namespace {
 
@@ -38,18 +38,18 @@ struct ListedRank {
   std::string host, gpu;
 };
 std::optional<ListedRank> listed_rank(std::string_view line) {
-  const auto rest = io::after(line, "Rank ");
-  if (rest.empty() || !io::is_digit(rest.front())) return std::nullopt;
-  const auto on = io::after(rest, " on "), device = io::after(rest, " device ");
+  const auto rest = after(line, "Rank ");
+  if (rest.empty() || !is_digit(rest.front())) return std::nullopt;
+  const auto on = after(rest, " on "), device = after(rest, " device ");
   if (on.empty() || device.empty()) return std::nullopt;
-  return ListedRank{io::plain_text(std::string{io::word(on)}), io::plain_text(std::string{io::after(device, "]")})};
+  return ListedRank{plain_text(std::string{word(on)}), plain_text(std::string{after(device, "]")})};
 }
 
 /// A row of nccl-tests behind whatever a launcher printed: a size, a count, a type.
 bool is_row(std::string_view line) {
-  const io::Tokens tokens = io::words(line);
+  const Tokens tokens = words(line);
   for (std::size_t i = 2; i < tokens.size(); ++i)
-    if (io::all_digits(tokens[i - 1]) && io::is_digit(tokens[i - 2].back()) && parse_data_type(tokens[i])) return true;
+    if (all_digits(tokens[i - 1]) && is_digit(tokens[i - 2].back()) && parse_data_type(tokens[i])) return true;
   return false;
 }
 
@@ -70,14 +70,14 @@ class Splitter {
     begin(1);
     std::string said;
     for (std::string line; lines_.next(line);) {
-      if (line.starts_with(io::file_mark)) {
+      if (line.starts_with(file_mark)) {
         end();
-        file_ = io::plain_text(line.substr(io::file_mark.size()));
+        file_ = plain_text(line.substr(file_mark.size()));
         before_ = lines_.number();
         begin(lines_.number());
         continue;
       }
-      (void)io::unprefix(line);
+      (void)unprefix(line);
       take(line);
       last_ = lines_.number();
     }
@@ -175,7 +175,7 @@ class Splitter {
     return out;
   }
 
-  io::LineReader lines_;
+  LineReader lines_;
   std::string file_;
   int before_ = 0, last_ = 0;
   bool named_ = false;
@@ -201,7 +201,7 @@ std::vector<Test> different_tests(const std::filesystem::path& log) { return Spl
 PartOfLog::PartOfLog(const std::filesystem::path& log, const Test& test) {
   std::string name = (std::filesystem::temp_directory_path() / "fabricost-XXXXXX").string();
   const auto fail = [](const std::string& what) {
-    throw io::fault_of_file(what, std::string{"cannot be written: "} + std::strerror(errno),
+    throw fault_of_file(what, std::string{"cannot be written: "} + std::strerror(errno),
                             "set TMPDIR to a folder you may write");
   };
   if (mkdtemp(name.data()) == nullptr) fail(name);
@@ -211,18 +211,18 @@ PartOfLog::PartOfLog(const std::filesystem::path& log, const Test& test) {
   try {
     std::ofstream out(file_, std::ios::binary);
     if (!out) fail(file_.string());
-    io::LineReader lines(log);
+    LineReader lines(log);
     std::string file;
     int file_at = 0, written = 0;
     bool marked = true;
     auto span = test.spans.begin();
     const auto put = [&](const std::string& line, int number, int times) {
-      if (number != written + 1 || times > 1) out << io::line_mark << number << ' ' << times << '\n';
+      if (number != written + 1 || times > 1) out << line_mark << number << ' ' << times << '\n';
       out << line << '\n';
       written = number;
     };
     for (std::string line; span != test.spans.end() && lines.next(line);) {
-      if (line.starts_with(io::file_mark)) {
+      if (line.starts_with(file_mark)) {
         file = line;
         file_at = lines.number();
         marked = false;
@@ -249,4 +249,4 @@ PartOfLog::~PartOfLog() {
   std::filesystem::remove_all(folder_, ignored);
 }
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

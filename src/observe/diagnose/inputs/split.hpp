@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost::diagnosis {
+namespace fabricost::observe::diagnosis {
 
 /// One test, with its repeats.
 struct Test {
@@ -41,4 +41,4 @@ class PartOfLog {
   std::filesystem::path folder_, file_;
 };
 
-}  // namespace fabricost::diagnosis
+}  // namespace fabricost::observe::diagnosis

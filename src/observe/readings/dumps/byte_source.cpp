@@ -14,7 +14,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 ByteSource::ByteSource(const std::filesystem::path& file) : name_(file == "-" ? "standard input" : file.string()) {
   if (file == "-") {
@@ -72,4 +72,4 @@ std::size_t ByteSource::read(char* to, std::size_t size) {
   return count;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 class ByteSource {
  public:
@@ -43,4 +43,4 @@ class ByteSource {
   std::uintmax_t packed_ = 0, unpacked_ = 0;
 };
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

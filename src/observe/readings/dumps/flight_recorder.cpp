@@ -12,7 +12,7 @@
 #include <charconv>
 #include <functional>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -200,4 +200,4 @@ std::string add_flight_dump(const PlainTree& tree, const std::string& file, Flig
   return line;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 /// A process group; those of one name and different ranks are different.
 struct FlightGroup {
@@ -61,4 +61,4 @@ struct FlightDumps {
 /// \return what the dump shows in one line for quotation \throws SpecError where a value is not what it should be
 std::string add_flight_dump(const PlainTree& tree, const std::string& file, FlightDumps& into);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -66,4 +66,4 @@ std::map<int, double> share_of_time(const InspectedCommunicator& communicator) {
   return out;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

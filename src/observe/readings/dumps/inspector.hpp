@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 struct InspectedCall {
   std::int64_t sequence = 0;
@@ -42,4 +42,4 @@ void add_inspector_record(const PlainTree& tree, PlainTree::Id record, const std
 /// A rank's time inside a collective over the median of all ranks' times, the median over the collectives that all of them show.
 [[nodiscard]] std::map<int, double> share_of_time(const InspectedCommunicator& communicator);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -1,7 +1,7 @@
 /// \file pickle.cpp
 /// The stack machine of a pickle, without the instructions that run code.
 
-#include "readings/plain_tree.hpp"
+#include "readings/dumps/pickle.hpp"
 
 #include "text/line_reader.hpp"
 #include "text/plain_text.hpp"
@@ -13,7 +13,7 @@
 #include <cstring>
 #include <unordered_map>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -309,4 +309,4 @@ PlainTree read_pickle(std::string_view bytes, const std::string& name, const Pla
   return Unpickler(bytes, name, limits).read();
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

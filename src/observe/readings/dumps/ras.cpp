@@ -14,7 +14,7 @@
 #include <optional>
 #include <string>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -175,4 +175,4 @@ std::string ras_lines(const PlainTree& tree) {
   return out;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

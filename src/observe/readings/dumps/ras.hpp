@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 /// Ranks of a communicator of which RAS says the same.
 struct RasGroup {
@@ -51,4 +51,4 @@ class RasReader {
 /// The lines that RAS would print as text for the communicators with something wrong.
 [[nodiscard]] std::string ras_lines(const PlainTree& tree);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -6,7 +6,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -78,4 +78,4 @@ class Zstd : public ByteSource::Unpacker {
 std::unique_ptr<ByteSource::Unpacker> gzip_unpacker() { return std::make_unique<Gzip>(); }
 std::unique_ptr<ByteSource::Unpacker> zstd_unpacker() { return std::make_unique<Zstd>(); }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 class ByteSource::Unpacker {
  public:
@@ -30,4 +30,4 @@ class ByteSource::Unpacker {
 [[nodiscard]] std::unique_ptr<ByteSource::Unpacker> gzip_unpacker();
 [[nodiscard]] std::unique_ptr<ByteSource::Unpacker> zstd_unpacker();
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

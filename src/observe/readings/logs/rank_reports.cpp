@@ -15,7 +15,7 @@
 #include <optional>
 #include <unordered_set>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -266,4 +266,4 @@ class RankReportReader {
 
 RankReports read_rank_reports(const std::filesystem::path& file) { return RankReportReader(file).read(); }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 /// A collective that a rank waited for when its time ran out.
 struct Waited {
@@ -86,4 +86,4 @@ struct RankReports {
 /// \throws SpecError when the file is not readable as text
 [[nodiscard]] RankReports read_rank_reports(const std::filesystem::path& file);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

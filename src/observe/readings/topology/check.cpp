@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <array>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -107,4 +107,4 @@ void count_nvlinks(DescribedTopology& t, const TopologyFile& file) {
                                                t.gpus[i].name, t.links_of[i], usual)));
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -16,12 +16,10 @@
 #include <map>
 #include <numeric>
 
-namespace fabricost {
+namespace fabricost::observe {
 
 namespace {
 
-using io::listed;
-using io::path_word;
 using Matrix = std::vector<std::vector<int>>;
 
 /// Links of each pair of a stock system with direct links; empty for others.
@@ -112,7 +110,7 @@ class Comparison {
         say(fmt::format("{} has {} NVLinks; {} has {} per GPU: a link is down or a bridge missing", t_.gpus[i].name, t_.links_of[i],
                         stock_.name, theirs));
     if (mine != theirs) say(fmt::format("{} direct links per GPU; {} has {}", mine, stock_.name, theirs));
-    const io::LinkShape shape = io::link_shape(t_);
+    const LinkShape shape = link_shape(t_);
     const Matrix stock = stock_links(*tier);
     if (shape.kind == TierKind::switched || stock.empty()) {
       if (shape.kind != tier->kind && static_cast<int>(t_.gpus.size()) > 2)
@@ -153,14 +151,14 @@ class Comparison {
       say(fmt::format("no NICs in the file; {} has {}", stock_.name, nic->endpoints));
       return;
     }
-    const auto used = static_cast<int>(io::fabric_nics(t_).size());
+    const auto used = static_cast<int>(fabric_nics(t_).size());
     if (used < nic->endpoints)
       say(fmt::format("{} NIC port{} for the GPUs; {} has {}: {}", used, used == 1 ? "" : "s", stock_.name, nic->endpoints,
                       nic->kind == TierKind::rails
                           ? fmt::format("{} rail{} short", nic->endpoints - used, nic->endpoints - used == 1 ? "" : "s")
                           : fmt::format("{} short", nic->endpoints - used)));
     if (used > nic->endpoints) say(fmt::format("{} NIC ports for the GPUs; {} has {}", used, stock_.name, nic->endpoints));
-    const auto nearest = io::nearest_nics(t_);
+    const auto nearest = nearest_nics(t_);
     std::map<NicPath, std::vector<std::string>> farther;
     for (std::size_t g = 0; g < nearest.size(); ++g) {
       const NicPath wanted = nic->path == NicPath::pix ? NicPath::pxb : nic->path;  // pix or pxb: both are below switches
@@ -218,4 +216,4 @@ std::vector<std::string> differences(const DescribedTopology& topology, const Gu
   return Comparison(topology, guessed, stock).run();
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::observe

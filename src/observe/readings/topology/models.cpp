@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -122,4 +122,4 @@ ModelGuess guess_model(const DescribedTopology& t) {
                fmt::format("PCIe {} and nothing else", slot));
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

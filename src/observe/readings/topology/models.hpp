@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 struct ModelGuess {
   std::string gpu;     ///< name in data/gpus
@@ -17,4 +17,4 @@ struct ModelGuess {
 /// \throws RequestError if no file of data/gpus matches
 [[nodiscard]] ModelGuess guess_model(const DescribedTopology& topology);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -22,7 +22,7 @@
 #include <map>
 #include <set>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -393,4 +393,4 @@ class NcclXml {
 
 DescribedTopology read_nccl_xml(const TopologyFile& file) { return NcclXml(file).read(); }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

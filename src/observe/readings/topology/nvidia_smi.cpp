@@ -19,7 +19,7 @@
 #include <algorithm>
 #include <map>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -397,4 +397,4 @@ class NvidiaSmi {
 
 DescribedTopology read_nvidia_smi(const TopologyFile& file) { return NvidiaSmi(file).read(); }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

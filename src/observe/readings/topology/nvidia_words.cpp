@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 bool is_affinity_heading(std::string_view word) {
   const std::string text = upper(word);
@@ -68,4 +68,4 @@ bool read_numbers(std::string_view text, std::vector<int>& out) {
   return true;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 /// The headings that end a header: CPU Affinity, NUMA Affinity, GPU NUMA ID.
 [[nodiscard]] bool is_affinity_heading(std::string_view word);
@@ -27,4 +27,4 @@ void read_names(DescribedTopology& topology, const std::vector<std::string>& lin
 /// Appends 0-23,48-71 to `out`. \return false if the text is not such a list
 [[nodiscard]] bool read_numbers(std::string_view text, std::vector<int>& out);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -17,7 +17,7 @@
 #include <algorithm>
 #include <map>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -211,4 +211,4 @@ class RocmSmi {
 
 DescribedTopology read_rocm_smi(const TopologyFile& file) { return RocmSmi(file).read(); }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

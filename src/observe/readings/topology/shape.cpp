@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 std::vector<std::vector<std::size_t>> islands_of(const DescribedTopology& t) {
   std::vector<std::vector<std::size_t>> out;
@@ -116,4 +116,4 @@ std::string path_word(NicPath path) {
   return out;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 struct LinkShape {
   TierKind kind = TierKind::host;  ///< switched, full_mesh, mesh_graph; host: no direct links, or they do not join all GPUs
@@ -50,4 +50,4 @@ template <class Value>
 /// PIX, PXB, ...
 [[nodiscard]] std::string path_word(NicPath path);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -19,7 +19,7 @@
 #include <numeric>
 #include <set>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -113,4 +113,4 @@ void count_sockets(DescribedTopology& t) {
   t.sockets = sockets;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

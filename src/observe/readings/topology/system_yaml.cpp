@@ -16,19 +16,16 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost {
+namespace fabricost::observe {
 
 namespace {
 
-using io::in_quotes;
-using io::listed;
-using io::path_word;
 
 [[nodiscard]] std::string name_from(std::string_view stem) {
   std::string out;
   for (const char c : stem) {
-    if (io::is_letter(c) || io::is_digit(c))
-      out += io::lower(c);
+    if (is_letter(c) || is_digit(c))
+      out += lower(c);
     else if (!out.empty() && out.back() != '-')
       out += '-';
   }
@@ -50,7 +47,7 @@ class SystemText {
 
   GuessedSystem build() {
     if (t_.gpus.empty()) throw RequestError(t_.file + ": no GPU to build a system on");
-    const io::ModelGuess model = io::guess_model(t_);
+    const ModelGuess model = guess_model(t_);
     gpu_ = load_gpu(model.gpu);
     link_ = gpu_.scale_up_link;
     out_.gpu = model.gpu;
@@ -99,7 +96,7 @@ class SystemText {
     if (grace() && std::string_view{role} == "host") return c2c();
     std::string link = gpu_.host_link.empty() ? "pcie-5" : gpu_.host_link;
     std::string reason = gpu_.host_link.empty() ? "nothing known" : "the slot of data/gpus/" + out_.gpu;
-    const int generation = io::GpuIdentities::shipped()->slot_generation(t_.pcie_lane_rate);
+    const int generation = GpuIdentities::shipped()->slot_generation(t_.pcie_lane_rate);
     const std::string said = generation > 0 ? fmt::format("pcie-{}", generation) : "";
     if (said.empty()) {
       unknown("the PCIe generation and width of the slots");
@@ -111,7 +108,7 @@ class SystemText {
       reason = fmt::format("link_speed of {:g} GT/s", t_.pcie_lane_rate * 1e-9);
     }
     guess("PCIe", link, reason);
-    const int shared = std::max(1, std::min(io::gpus_per_switch(t_), static_cast<int>(t_.gpus.size())));
+    const int shared = std::max(1, std::min(gpus_per_switch(t_), static_cast<int>(t_.gpus.size())));
     body_ += fmt::format("  - name: pcie\n    role: {}\n    kind: host\n    endpoints: {}\n    link: {}\n", role, t_.gpus.size(), link);
     assumed_rate(link, 1, reason);
     line(fmt::format("shared_by: {}", shared));
@@ -147,7 +144,7 @@ class SystemText {
   }
 
   void scale_up() {
-    io::LinkShape shape = io::link_shape(t_);
+    LinkShape shape = link_shape(t_);
     std::string why = fmt::format("direct links as in {}", t_.format);
     const auto gpus = static_cast<int>(t_.gpus.size());
     if (!t_.links_stated && gpu_.scale_up_links > 0 && gpus > 1 && !gpu_.scale_up_bridge) {
@@ -163,7 +160,7 @@ class SystemText {
       shape.kind = TierKind::host;
     }
     if (shape.kind == TierKind::host && !shape.edges.empty()) {
-      const auto bridges = io::machine_identities(data_directory()).bridges;
+      const auto bridges = machine_identities(data_directory()).bridges;
       if (const auto pair = bridges.find(out_.gpu); pair != bridges.end())
         shape.remark += fmt::format("; two on one bridge alone are {}", pair->second);
       guess("GPU to GPU", "PCIe", shape.remark);
@@ -204,7 +201,7 @@ class SystemText {
   }
 
   /// Whether one of these NICs matches a clue.
-  [[nodiscard]] bool holds(const io::AdapterClue& clue, const std::vector<std::size_t>& used) const {
+  [[nodiscard]] bool holds(const AdapterClue& clue, const std::vector<std::size_t>& used) const {
     const auto starts = [](std::string_view text, const std::vector<std::string>& with) {
       return std::any_of(with.begin(), with.end(), [&](const std::string& one) { return text.starts_with(one); });
     };
@@ -223,11 +220,11 @@ class SystemText {
     const TopologyDevice& first = t_.nics[used.front()];
     for (const std::size_t n : used) g.rate = std::max(g.rate, t_.nics[n].line_rate);
     const bool said = g.rate > 0;
-    const std::vector<io::KnownAdapters> all = io::known_adapters();
-    const io::KnownAdapters* adapters = nullptr;
-    const io::AdapterClue* best = nullptr;
-    for (const io::KnownAdapters& one : all)
-      for (const io::AdapterClue& clue : one.clues)
+    const std::vector<KnownAdapters> all = known_adapters();
+    const KnownAdapters* adapters = nullptr;
+    const AdapterClue* best = nullptr;
+    for (const KnownAdapters& one : all)
+      for (const AdapterClue& clue : one.clues)
         if ((best == nullptr || clue.weight > best->weight) && holds(clue, used)) best = &clue, adapters = &one;
     if (best == nullptr) throw RequestError(t_.file + ": no file of data/transports knows adapters like " + first.name);
     g.transport = adapters->transport;
@@ -236,7 +233,7 @@ class SystemText {
     if (const auto at = g.transport_reason.find(device); at != std::string::npos)
       g.transport_reason.replace(at, device.size(), first.device.empty() ? first.name : first.device);
     const auto rate_of = [](const std::string& link) { return 8 * load_link(link).bandwidth.value.value(); };
-    if (!said) g.rate = rate_of(adapters->rate.empty() ? io::usual_nic(name(gpu_.generation)) : adapters->links.front());
+    if (!said) g.rate = rate_of(adapters->rate.empty() ? usual_nic(name(gpu_.generation)) : adapters->links.front());
     g.rate_known = said || adapters->one_rate;
     g.link_reason = said                      ? fmt::format("speed of {:g} Gbit/s", g.rate * 1e-9)
                     : !adapters->rate.empty() ? adapters->rate
@@ -253,9 +250,9 @@ class SystemText {
                                                  : "NICs: the file lists none, so nothing leaves the node");
       return;
     }
-    const std::vector<std::size_t> used = io::fabric_nics(t_);
+    const std::vector<std::size_t> used = fabric_nics(t_);
     const NicGuess g = nic_guess(used);
-    const auto path = io::usual_nearest(t_);
+    const auto path = usual_nearest(t_);
     // beside a Grace, a NIC is attached to the processor that the GPU reaches over C2C
     const NicPath seen = path.value_or(NicPath::phb);
     const NicPath taken = grace() && seen != NicPath::sys ? NicPath::c2c : seen;
@@ -308,4 +305,4 @@ class SystemText {
 
 GuessedSystem system_from(const DescribedTopology& topology, std::string_view name) { return SystemText(topology, name).build(); }
 
-}  // namespace fabricost
+}  // namespace fabricost::observe

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 TopologyFile::TopologyFile(const std::filesystem::path& file) : name(file.string()) {
   LineReader reader(file);
@@ -49,25 +49,25 @@ void size_matrices(DescribedTopology& t) {
   t.links_of.assign(gpus, 0);
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe
 
-namespace fabricost {
+namespace fabricost::observe {
 
-int DescribedTopology::links_per_gpu() const { return io::commonest(links_of).value_or(0); }
+int DescribedTopology::links_per_gpu() const { return commonest(links_of).value_or(0); }
 
 DescribedTopology read_topology(const std::filesystem::path& path) {
-  const io::TopologyFile file(path);
+  const TopologyFile file(path);
   const auto has = [&](std::string_view text) {
     return std::any_of(file.lines.begin(), file.lines.end(), [&](const std::string& line) { return line.find(text) != std::string::npos; });
   };
   std::size_t first = 0;
   while (first < file.lines.size() && file.lines[first].find_first_not_of(" \t") == std::string::npos) ++first;
   if (first == file.lines.size())
-    throw io::fault_of_file(file.name, "is empty", "write nvidia-smi topo -m, rocm-smi --showtopo or NCCL_TOPO_DUMP_FILE to it");
+    throw fault_of_file(file.name, "is empty", "write nvidia-smi topo -m, rocm-smi --showtopo or NCCL_TOPO_DUMP_FILE to it");
   const std::string& opening = file.lines[first];
-  if (opening[opening.find_first_not_of(" \t")] == '<' || has("<system ") || has("<graphs")) return io::read_nccl_xml(file);
-  if (has("between two GPUs") || has("ROCm System Management Interface")) return io::read_rocm_smi(file);
-  return io::read_nvidia_smi(file);
+  if (opening[opening.find_first_not_of(" \t")] == '<' || has("<system ") || has("<graphs")) return read_nccl_xml(file);
+  if (has("between two GPUs") || has("ROCm System Management Interface")) return read_rocm_smi(file);
+  return read_nvidia_smi(file);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::observe

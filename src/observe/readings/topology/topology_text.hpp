@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 inline constexpr std::size_t largest_topology = std::size_t{8} << 20U;  ///< bytes; real files have about 100 KB
 inline constexpr std::size_t max_devices = 256;                         ///< GPUs and NICs of one table
@@ -55,4 +55,4 @@ void count_sockets(DescribedTopology& t);
 [[nodiscard]] DescribedTopology read_rocm_smi(const TopologyFile& file);
 [[nodiscard]] DescribedTopology read_nccl_xml(const TopologyFile& file);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <map>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -62,4 +62,4 @@ std::vector<RankTrace> read_aicb(const std::filesystem::path& file) {
   return out;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -16,7 +16,7 @@
 #include <map>
 #include <optional>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -260,4 +260,4 @@ bool may_be_chakra(std::string_view head) {
 
 std::vector<RankTrace> read_chakra(const std::filesystem::path& file) { return ChakraReader(file).run(); }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

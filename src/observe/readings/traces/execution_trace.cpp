@@ -15,7 +15,7 @@
 #include <map>
 #include <numeric>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -183,4 +183,4 @@ bool may_be_execution_trace(std::string_view head) {
 
 std::vector<RankTrace> read_execution_trace(const std::filesystem::path& file) { return ExecutionReader(file).run(); }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -4,6 +4,7 @@
 /// Entries of one sequence number were coalesced into one call.
 
 #include "readings/dumps/flight_recorder.hpp"
+#include "readings/dumps/pickle.hpp"
 #include "readings/traces/json_pieces.hpp"
 #include "readings/traces/readers.hpp"
 #include "text/ascii.hpp"
@@ -12,7 +13,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -107,4 +108,4 @@ std::vector<RankTrace> read_flight_dump(const std::filesystem::path& file) {
   return out;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -15,7 +15,7 @@
 #include <limits>
 #include <map>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -170,4 +170,4 @@ bool may_be_inspector(std::string_view head) {
 
 std::vector<RankTrace> read_inspector(const std::filesystem::path& file) { return InspectorReader(file).run(); }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

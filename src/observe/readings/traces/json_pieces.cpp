@@ -13,7 +13,7 @@
 #include <charconv>
 #include <cstring>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -313,4 +313,4 @@ bool nanoseconds(std::string_view value, std::int64_t& out) {
   return true;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

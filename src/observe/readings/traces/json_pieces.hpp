@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 class JsonPieces {
  public:
@@ -82,4 +82,4 @@ class JsonMembers {
 /// Decimal microseconds as nanoseconds, exactly. \return false: no such number
 [[nodiscard]] bool nanoseconds(std::string_view value, std::int64_t& out);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

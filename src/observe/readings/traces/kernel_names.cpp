@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <string>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -73,4 +73,4 @@ Work work_of_copy(std::string_view name) {
   return name.find("DtoD") != std::string_view::npos || name.find("emset") != std::string_view::npos ? Work::memory : Work::host_copy;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

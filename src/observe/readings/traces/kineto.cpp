@@ -18,7 +18,7 @@
 #include <map>
 #include <numeric>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace kineto {
 namespace {
@@ -361,4 +361,4 @@ bool may_be_kineto(std::string_view head) {
 
 RankTrace read_kineto(const std::filesystem::path& file, Keep keep) { return kineto::Reader(file, keep).run(); }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -10,7 +10,7 @@
 
 #include <filesystem>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 /// A trace of this kind by the first bytes of the (unpacked) file.
 [[nodiscard]] bool may_be_kineto(std::string_view head);
@@ -18,4 +18,4 @@ namespace fabricost::io {
 /// \throws SpecError where it is not JSON, or holds no events
 [[nodiscard]] RankTrace read_kineto(const std::filesystem::path& file, Keep keep = Keep::calls);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace fabricost::io::kineto {
+namespace fabricost::observe::kineto {
 
 namespace {
 
@@ -170,4 +170,4 @@ class Joiner {
 
 void join(Events& events, RankTrace& into) { Joiner(events, into).run(); }
 
-}  // namespace fabricost::io::kineto
+}  // namespace fabricost::observe::kineto

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io::kineto {
+namespace fabricost::observe::kineto {
 
 /// A kernel of communication.
 struct Kernel {
@@ -40,4 +40,4 @@ struct Events {
 /// Gives every kernel its operation, bytes and group, sums coalesced calls, joins the kernels of one call.
 void join(Events& events, RankTrace& into);
 
-}  // namespace fabricost::io::kineto
+}  // namespace fabricost::observe::kineto

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -182,4 +182,4 @@ TracedType type_named(std::string_view words) {
   return at == types.end() ? TracedType{} : at->type;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

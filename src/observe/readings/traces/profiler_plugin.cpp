@@ -15,7 +15,7 @@
 #include <string>
 #include <utility>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -178,4 +178,4 @@ bool may_be_profiler_plugin(std::string_view head) {
 
 std::vector<RankTrace> read_profiler_plugin(const std::filesystem::path& file) { return PluginReader(file).run(); }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

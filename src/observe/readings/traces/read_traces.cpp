@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <system_error>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -134,4 +134,4 @@ Traces read_traces(const std::vector<fs::path>& given, Keep keep) {
   return out;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 struct Traces {
   std::vector<RankTrace> ranks;                 ///< in the order of their names
@@ -23,4 +23,4 @@ struct Traces {
 /// The same for traces of profilers alone: no folder, no dump of Inspector or the flight recorder, which tell more than times.
 [[nodiscard]] bool is_profile(const std::filesystem::path& file);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -14,7 +14,7 @@
 #include <array>
 #include <limits>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -132,4 +132,4 @@ void begin_at_zero(RankTrace& trace) {
   trace.whole = {0, last - first};
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

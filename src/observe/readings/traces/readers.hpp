@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 /// The format of one tool.
 struct TraceKind {
@@ -64,4 +64,4 @@ void begin_at_zero(RankTrace& trace);
 /// A count in a trace: -1 where there is none, no more than a million.
 [[nodiscard]] int count_in(std::string_view value);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 TableRows::TableRows(const std::filesystem::path& file) : name_(file.string()) {
   constexpr std::size_t longest_table = std::size_t{1} << 28U;
@@ -61,4 +61,4 @@ double TableRows::number(std::string_view column, double otherwise) const {
   fail(at == cells_.end() ? 0 : at->column, "this is no number");
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

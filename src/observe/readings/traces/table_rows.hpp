@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 class TableRows {
  public:
@@ -35,4 +35,4 @@ class TableRows {
   std::vector<CsvCell> cells_;
 };
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -14,7 +14,7 @@
 #include <tuple>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 /// The operation of a communication kernel. The first seven are those of Collective.
 enum class Moves : unsigned char {
@@ -156,4 +156,4 @@ struct Elements {
 /// "BFloat16", "c10::Half", "long int", "Float8_e4m3fn", "ncclInt8", ...
 [[nodiscard]] TracedType type_named(std::string_view words);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

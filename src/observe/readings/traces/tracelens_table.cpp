@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <map>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 bool may_be_tracelens(std::string_view head) {
   head = head.substr(0, head.find('\n'));
@@ -68,4 +68,4 @@ std::vector<RankTrace> read_tracelens(const std::filesystem::path& file) {
   return out;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-namespace fabricost::explore {
+namespace fabricost::plan::explore {
 namespace {
 
 using varied::Kind;
@@ -151,4 +151,4 @@ System machine_at(const std::vector<Axis>& axes, const std::vector<std::size_t>&
   return out;
 }
 
-}  // namespace fabricost::explore
+}  // namespace fabricost::plan::explore

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost::explore {
+namespace fabricost::plan::explore {
 
 struct Axis {
   ExploreAxis shown;
@@ -57,4 +57,4 @@ struct Variant {
 /// The machine of a point, its dials turned (the domain first: NICs follow it), and the job's counts. \throws RequestError as turned
 [[nodiscard]] System machine_at(const std::vector<Axis>& axes, const std::vector<std::size_t>& places, const System& whole, Job& job);
 
-}  // namespace fabricost::explore
+}  // namespace fabricost::plan::explore

@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace {
 
 /// Values of the objectives that count, less of each is better; empty for a point that is not considered.
@@ -81,4 +81,4 @@ void mark_front(ExploreAnswer& a) {
   }
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -13,13 +13,13 @@
 #include <algorithm>
 #include <array>
 
-namespace fabricost::explore {
+namespace fabricost::plan::explore {
 namespace {
 
 using Value = std::optional<double>;
 
-double number_limit(const std::string& text, std::string_view named) { return io::large_count_of(text, named); }
-double plain_limit(const std::string& text, std::string_view named) { return io::number_from(text, named, 0, 1e18); }
+double number_limit(const std::string& text, std::string_view named) { return large_count_of(text, named); }
+double plain_limit(const std::string& text, std::string_view named) { return number_from(text, named, 0, 1e18); }
 
 Value step(const Found& f) { return f.plan.seconds; }
 Value first_token(const Found& f) { return f.plan.serving->time.ttft; }
@@ -42,9 +42,9 @@ struct Known {
 constexpr std::size_t known_objectives = 12;
 const std::array<Known, known_objectives>& known() {
   static const std::array<Known, known_objectives> all{{
-      {{.name = "step_seconds", .unit = "s", .value = step, .limit = io::duration_of}, Of::training, "step"},
-      {{.name = "ttft_seconds", .unit = "s", .value = first_token, .limit = io::duration_of}, Of::serving, "ttft"},
-      {{.name = "tpot_seconds", .unit = "s", .value = step, .limit = io::duration_of}, Of::serving, "tpot"},
+      {{.name = "step_seconds", .unit = "s", .value = step, .limit = duration_of}, Of::training, "step"},
+      {{.name = "ttft_seconds", .unit = "s", .value = first_token, .limit = duration_of}, Of::serving, "ttft"},
+      {{.name = "tpot_seconds", .unit = "s", .value = step, .limit = duration_of}, Of::serving, "tpot"},
       {{.name = "tokens_per_second", .unit = "tokens/s", .more_is_better = true, .value = tokens, .limit = number_limit},
        Of::both,
        "tokens/s"},
@@ -57,8 +57,8 @@ const std::array<Known, known_objectives>& known() {
       {{.name = "dollars_per_million_tokens", .unit = "USD", .value = dollars, .limit = plain_limit}, Of::both, "$/token"},
       {{.name = "joules_per_million_tokens", .unit = "J", .value = joules, .limit = plain_limit}, Of::both, "J/token"},
       {{.name = "watts", .unit = "W", .value = watts, .limit = number_limit}, Of::both, "W"},
-      {{.name = "goodput", .unit = "", .more_is_better = true, .limit = io::share_of, .goodput = true}, Of::training},
-      {{.name = "mfu", .unit = "", .more_is_better = true, .value = model_flops, .limit = io::share_of}, Of::training},
+      {{.name = "goodput", .unit = "", .more_is_better = true, .limit = core::share_of, .goodput = true}, Of::training},
+      {{.name = "mfu", .unit = "", .more_is_better = true, .value = model_flops, .limit = core::share_of}, Of::training},
       {{.name = "gpus", .unit = "", .value = gpus, .limit = number_limit}},
   }};
   return all;
@@ -74,7 +74,7 @@ const std::array<Known, known_objectives>& known() {
   }
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (axes[i].named()) continue;
-    if (io::same_unknown(axes[i].shown.name, text)) return {.name = axes[i].shown.name, .unit = axes[i].shown.unit, .axis = i};
+    if (same_unknown(axes[i].shown.name, text)) return {.name = axes[i].shown.name, .unit = axes[i].shown.unit, .axis = i};
     names.push_back(axes[i].shown.name);
   }
   throw Refusal(fmt::format("<{}>: {}", field, unknown_text(text, "something that counts", names)));
@@ -130,7 +130,7 @@ Priced prices_of(const ExploreOptions& o, const std::vector<RequestedMachine>& m
     if (equals == std::string::npos)
       throw Refusal(fmt::format("<prices>: \"{}\" is not NAME=USD, as in h100-sxm=2.50", text.substr(0, 60)));
     const std::string name = text.substr(0, equals);
-    const double dollars = io::number_from(text.substr(equals + 1), "<prices>", 1e-6, 1e6);
+    const double dollars = number_from(text.substr(equals + 1), "<prices>", 1e-6, 1e6);
     bool found = false;
     std::vector<std::string> names;
     for (std::size_t i = 0; i < machines.size(); ++i) {
@@ -182,4 +182,4 @@ void drop_other_kinds(Compared& plan, const Priced& prices) {
   if (!prices.kind || (plan.price_kind != prices.kind && !rented)) plan.dollars.reset(), plan.price_kind.reset();
 }
 
-}  // namespace fabricost::explore
+}  // namespace fabricost::plan::explore

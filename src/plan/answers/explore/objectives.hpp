@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost::explore {
+namespace fabricost::plan::explore {
 
 /// The plan of one point, as far as objectives ask.
 struct Found {
@@ -72,4 +72,4 @@ struct RequestedMachine {
 /// Leaves out dollars of another kind than all others'.
 void drop_other_kinds(Compared& plan, const Priced& prices);
 
-}  // namespace fabricost::explore
+}  // namespace fabricost::plan::explore

@@ -15,7 +15,7 @@
 #include <variant>
 #include <vector>
 
-namespace fabricost::explore {
+namespace fabricost::plan::explore {
 
 /// The machines and the questions of variants.
 template <class Request>
@@ -82,4 +82,4 @@ template <class Question>
   return std::get<Question>(one);
 }
 
-}  // namespace fabricost::explore
+}  // namespace fabricost::plan::explore

@@ -5,7 +5,7 @@
 
 #include <set>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 void name_better_batch(ProjectedRun& run, PlanRequest asked) {
   constexpr double larger = 1.25, worth_it = 1.1;
@@ -30,4 +30,4 @@ void name_better_batch(ProjectedRun& run, PlanRequest asked) {
   }
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace fabricost::need {
+namespace fabricost::plan::need {
 
 std::string beyond_of(const System& machine, std::optional<Dial> dial, double value) {
   const bool outside = dial == Dial::nic_bandwidth || dial == Dial::nic_count;
@@ -31,4 +31,4 @@ std::string beyond_of(const System& machine, std::optional<Dial> dial, double va
   return fmt::format("{:.4g} GB/s of NICs are more than the {} carries: it would have to be faster, too", wanted / giga, out);
 }
 
-}  // namespace fabricost::need
+}  // namespace fabricost::plan::need

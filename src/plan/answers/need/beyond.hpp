@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
-namespace fabricost::need {
+namespace fabricost::plan::need {
 
 /// In words; empty: nothing, the machine as it is described carries it. \param value as of value_of(machine, dial)
 [[nodiscard]] std::string beyond_of(const System& machine, std::optional<Dial> dial, double value);
 
-}  // namespace fabricost::need
+}  // namespace fabricost::plan::need

@@ -13,13 +13,13 @@
 #include <array>
 #include <cmath>
 
-namespace fabricost::need {
+namespace fabricost::plan::need {
 namespace {
 
 /// "3%", "3 % of infinite", "0.03". \throws Refusal
 [[nodiscard]] double share_in(std::string_view text, std::string_view field) {
   std::string_view rest;
-  const double number = io::leading_number(text, rest);
+  const double number = leading_number(text, rest);
   if (const auto of = rest.find("of inf"); of != std::string_view::npos) rest = rest.substr(0, of);
   while (rest.ends_with(' ')) rest.remove_suffix(1);
   const double out = rest == "%" ? number / 100 : rest.empty() ? number : std::nan("");
@@ -37,7 +37,7 @@ constexpr std::array<std::string_view, 11> terms{"tensor",       "context",   "e
   std::replace(given.begin(), given.end(), ' ', '_');
   for (const std::string_view term : terms)
     if (given == term || given.starts_with(std::string{term} + "_") || given.starts_with(std::string{term} + "s_") ||
-        given == std::string{term} + "s" || text == io::term_words(term))
+        given == std::string{term} + "s" || text == term_words(term))
       return std::string{term};
   throw Refusal("<share_of>: " + unknown_text(text, "a term of a step", terms));
 }
@@ -49,7 +49,7 @@ constexpr std::array<std::string_view, 11> terms{"tensor",       "context",   "e
     if (at == std::string::npos) continue;
     const std::string term = term_in(std::string_view{text}.substr(0, at));
     const double limit = share_in(std::string_view{text}.substr(at + word.size()), "share_of");
-    const std::string words = term == "communication" ? term : std::string{io::term_words(term)};
+    const std::string words = term == "communication" ? term : std::string{term_words(term)};
     return {.words = fmt::format("{} at most {:.3g} % of the step", words, 100 * limit),
             .measured = fmt::format("{}, share of the step", words),
             .limit = limit,
@@ -78,7 +78,7 @@ Goal goal_of(const NeedRequest& r) {
                    .against = Against::unbounded});
   }
   if (r.step)
-    all.push_back({.words = "a step of at most " + io::duration_text(r.step->value()),
+    all.push_back({.words = "a step of at most " + duration_text(r.step->value()),
                    .measured = "step, s",
                    .limit = r.step->value(),
                    .measure = [](const Outcome& o, double by) { return o.seconds * by; }});
@@ -99,7 +99,7 @@ Goal goal_of(const NeedRequest& r) {
   if (r.tokens.has_value() != r.in.has_value())
     throw Refusal("a run has tokens and a time: give both <tokens=15T> and <in_seconds=5184000>");
   if (r.in)
-    all.push_back({.words = fmt::format("{} tokens in at most {}{}", io::count_text(*r.tokens), io::duration_text(r.in->value()),
+    all.push_back({.words = fmt::format("{} tokens in at most {}{}", count_text(*r.tokens), duration_text(r.in->value()),
                                         r.goodput ? ", with failures" : ""),
                    .measured = "run, days",
                    .limit = r.in->value() / day_seconds,
@@ -116,11 +116,11 @@ Goal goal_of(const NeedRequest& r) {
 
 Goal goal_of(const NeedServeRequest& r) {
   if (!r.tokens_per_second) throw Refusal("enough for what? Give <tokens_per_second=1e6>", true);
-  return {.words = fmt::format("{} tokens/s", io::count_text(*r.tokens_per_second)),
+  return {.words = fmt::format("{} tokens/s", count_text(*r.tokens_per_second)),
           .measured = "tokens/s",
           .limit = *r.tokens_per_second,
           .at_least = true,
           .measure = [](const Outcome& o, double by) { return o.rate / by; }};
 }
 
-}  // namespace fabricost::need
+}  // namespace fabricost::plan::need

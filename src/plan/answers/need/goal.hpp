@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost::need {
+namespace fabricost::plan::need {
 
 /// A forward answer at one value, as far as goals ask.
 struct Outcome {
@@ -61,4 +61,4 @@ struct Goal {
 [[nodiscard]] Goal goal_of(const NeedRequest& request);
 [[nodiscard]] Goal goal_of(const NeedServeRequest& request);
 
-}  // namespace fabricost::need
+}  // namespace fabricost::plan::need

@@ -19,7 +19,7 @@
 #include <algorithm>
 #include <chrono>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace need {
 namespace {
 
@@ -81,8 +81,8 @@ struct Broken {
     if (!value || *value > most) out.add(what, value ? text(*value) : "not known", text(most), value ? *value / most : unknown);
   };
   const auto plain = [](double x) { return fmt::format("{:.4g}", x); };
-  if (q.in) limit("time", time_of(r, end), q.in->value(), [](double seconds) { return io::duration_text(seconds); });
-  if (q.budget) limit("money", measure_of(r, BestMachine::cheapest, end), q.budget->value(), [](double dollars) { return io::dollars_text(dollars); });
+  if (q.in) limit("time", time_of(r, end), q.in->value(), [](double seconds) { return duration_text(seconds); });
+  if (q.budget) limit("money", measure_of(r, BestMachine::cheapest, end), q.budget->value(), [](double dollars) { return dollars_text(dollars); });
   if (q.megawatts) limit("MW", r.site_power ? std::optional{in(*r.site_power, units::MW).value()} : std::nullopt, *q.megawatts, plain);
   if (q.racks) limit("racks", r.racks, *q.racks, plain);
   const auto day_limit = [&](std::string_view what, const std::optional<std::string>& day, const std::string& last) {
@@ -153,10 +153,10 @@ struct BestRun {
                     : q.by == BestMachine::fewest_gpus  ? "the fewest GPUs"
                                                         : "the soonest";
   const auto say = [&out](const std::string& words) { out += ", " + words; };
-  if (q.in) say("in at most " + io::duration_text(*q.in));
+  if (q.in) say("in at most " + duration_text(*q.in));
   if (!q.done_by.empty()) say("by " + day_text(*parse_day(q.done_by)));
   if (!q.delivered_by.empty()) say("delivered by " + day_text(*parse_day(q.delivered_by)));
-  if (q.budget) say("for at most " + io::dollars_text(*q.budget));
+  if (q.budget) say("for at most " + dollars_text(*q.budget));
   if (q.megawatts) say(fmt::format("at most {:.4g} MW", *q.megawatts));
   if (q.racks) say(fmt::format("at most {} racks", *q.racks));
   return out;
@@ -167,7 +167,7 @@ struct BestRun {
   StepTerm max;
   for (const StepTerm& t : r.layout->terms)
     if (t.name != "compute" && t.time > max.time) max = t;
-  return max.name.empty() ? "computing" : fmt::format("{}, {:.0f} %", io::term_words(max.name), 100 * (max.time / r.step));
+  return max.name.empty() ? "computing" : fmt::format("{}, {:.0f} %", term_words(max.name), 100 * (max.time / r.step));
 }
 
 /// Machines of the catalogue, without clusters, for which the measure of choice can be known.
@@ -251,7 +251,7 @@ NeedMachineAnswer answer(const NeedMachineRequest& request) {
   const std::vector<need::BestRun> rows = at(RunEnd::predicted), fast = at(RunEnd::fast), slow = at(RunEnd::slow);
   NeedMachineAnswer out;
   out.goal = need::goal_words(q), out.measured = need::words_for(q.by);
-  out.title = fmt::format("{}, {} tokens", runs.all.model, io::count_text(runs.all.tokens));
+  out.title = fmt::format("{}, {} tokens", runs.all.model, count_text(runs.all.tokens));
   need::add_tried(out, rows, runs, names);
   const auto named = [](const need::BestRun* r) { return r == nullptr ? std::nullopt : std::optional{r->run->system}; };
   const need::BestRun* best = need::best_of(rows);
@@ -269,4 +269,4 @@ NeedMachineAnswer answer(const NeedMachineRequest& request) {
   return out;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

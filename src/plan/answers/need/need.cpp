@@ -24,7 +24,7 @@
 #include <memory>
 #include <type_traits>
 
-namespace fabricost {
+namespace fabricost::plan {
 namespace need {
 namespace {
 
@@ -38,7 +38,7 @@ using varied::Varied;
     if (t.name != "compute" && t.time > max.time) max = t;
   const std::string idle = o.idle > 0 ? fmt::format("{} idle; ", o.idle) : "";
   if (max.name.empty()) return idle + "computing";
-  return fmt::format("{}{}, {:.0f} %", idle, io::term_words(max.name), 100 * max.time.value() / o.seconds);
+  return fmt::format("{}{}, {:.0f} %", idle, term_words(max.name), 100 * max.time.value() / o.seconds);
 }
 
 template <class S>
@@ -353,4 +353,4 @@ NeedAnswer answer(const NeedServeRequest& request) {
       request, true, {}, &NeedAnswer::deployment, [](const NeedServeRequest&, const System&) {}, serve);
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

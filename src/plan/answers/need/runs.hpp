@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// The numbers of GPUs to run on; none: the least that end in time.
 using Sizes = std::vector<std::optional<int>>;
@@ -27,4 +27,4 @@ struct Runs {
 /// nothing if there is none. \param asked the question of the run's layout
 void name_better_batch(ProjectedRun& run, PlanRequest asked);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

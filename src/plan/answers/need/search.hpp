@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost::need {
+namespace fabricost::plan::need {
 
 /// The forward answer at a value.
 template <class Plan>
@@ -95,4 +95,4 @@ class Search {
   std::map<double, At<Plan>> all_;
 };
 
-}  // namespace fabricost::need
+}  // namespace fabricost::plan::need

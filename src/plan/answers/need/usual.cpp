@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost::need {
+namespace fabricost::plan::need {
 
 using varied::Kind;
 using varied::Varied;
@@ -90,4 +90,4 @@ std::vector<double> usual_values(Varied& unknown, const System& machine, const s
   return unknown.whole ? counts_to(128, 1) : octaves_around(value_of(machine, *unknown.dial) / unknown.worth);
 }
 
-}  // namespace fabricost::need
+}  // namespace fabricost::plan::need

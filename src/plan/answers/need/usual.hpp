@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost::need {
+namespace fabricost::plan::need {
 
 /// Equal for reasons that differ in their numbers.
 [[nodiscard]] inline std::string without_numbers(std::string text) {
@@ -26,4 +26,4 @@ namespace fabricost::need {
 /// \param gpus of the job, where they are known \throws Refusal where no usual values are known
 [[nodiscard]] std::vector<double> usual_values(varied::Varied& unknown, const System& machine, const std::optional<int>& gpus);
 
-}  // namespace fabricost::need
+}  // namespace fabricost::plan::need

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Which of the machines a name means. \param machines as requested \param systems the same, loaded \throws Refusal naming the field and
 /// all machines where it means none
@@ -46,4 +46,4 @@ namespace fabricost {
   throw Refusal(fmt::format("<{}>: \"{}\" is no day; write 2027-03-31, 2027-03 or 2027-Q1", field, text.substr(0, 40)));
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -15,7 +15,7 @@
 #include <cmath>
 #include <utility>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 void from_text(const std::string& text, std::string_view, const Amount&, const Range&, Machines& out) {
   out.all.assign(1, {.name = text, .value = nullptr});
@@ -34,7 +34,7 @@ namespace {
 
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, OwnPrice& out) {
   const auto [machine, dollars] = machine_and_value(text, option, "USD for a GPU-hour", "2.50");
-  out = {machine, io::number_from(dollars, option, 1e-6, 1e6)};
+  out = {machine, number_from(dollars, option, 1e-6, 1e6)};
 }
 
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, OwnDelivery& out) {
@@ -48,25 +48,25 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
   const auto colon = text.find(':');
   if (colon == std::string::npos)
     throw RequestError(fmt::format("{}: \"{}\" is not SHARE:FACTOR, as in 1%:1.1", option, text.substr(0, 60)));
-  out = {io::share_of(text.substr(0, colon), option), io::number_from(text.substr(colon + 1), option, 1, 1e6)};
+  out = {core::share_of(text.substr(0, colon), option), number_from(text.substr(colon + 1), option, 1, 1e6)};
 }
 
 void from_text(const std::string& file, std::string_view, const Amount&, const Range&, PlannedRate& out) {
   constexpr std::size_t max = 16 << 20;
-  const std::string text = io::read_text_file(file, max);
+  const std::string text = read_text_file(file, max);
   const auto refuse = [&](std::string_view what) -> RequestError {
     return RequestError(fmt::format("{}: {}; write it with fabricost plan --train ... --json", file, what));
   };
-  io::PlainTree json;
+  PlainTree json;
   try {
     std::size_t next = 0;
-    json = io::read_json_value(text, next, file);
+    json = read_json_value(text, next, file);
   } catch (const SpecError&) {
     throw refuse("is not JSON");
   }
   const auto& layouts = json.items(json.find(json.root, "layouts"));
   if (layouts.empty()) throw refuse("holds no layouts");
-  const auto number = [&](io::PlainTree::Id map, std::string_view key) { return json.real(json.find(map, key), std::nan("")); };
+  const auto number = [&](PlainTree::Id map, std::string_view key) { return json.real(json.find(map, key), std::nan("")); };
   const double rate = number(layouts.front(), "tokens_per_s_per_gpu"), gpus = number(json.root, "gpus"),
                idle = number(layouts.front(), "idle_gpus");
   const std::string_view system = json.text(json.find(json.root, "system"));
@@ -78,4 +78,4 @@ void from_text(const std::string& file, std::string_view, const Amount&, const R
   if (idle > 0) out.idle_gpus = idle;
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -15,7 +15,7 @@
 #include <array>
 #include <cmath>
 
-namespace fabricost::varied {
+namespace fabricost::plan::varied {
 namespace {
 
 constexpr std::size_t most_values = 1000;
@@ -86,8 +86,8 @@ struct Given {
 
 /// The number that a text begins with; of tokens with its k or M.
 [[nodiscard]] double number_before(std::string_view& rest, std::string_view part, const Varied& varied) {
-  const double out = io::leading_number(part, rest);
-  const double worth = varied.unit == tokens ? io::length_unit(rest) : 0;
+  const double out = leading_number(part, rest);
+  const double worth = varied.unit == tokens ? length_unit(rest) : 0;
   if (worth > 0) rest = {};
   return worth > 0 ? out * worth : out;
 }
@@ -108,7 +108,7 @@ struct Given {
 [[nodiscard]] std::string_view take_unit(std::string_view& part, const Varied& varied) {
   const std::size_t end = part.find_last_of("0123456789.");
   std::string_view unit = end == std::string_view::npos ? part : part.substr(end + 1);
-  if (varied.unit == tokens && io::length_unit(unit) > 0) return {};  // it belongs to the number in front
+  if (varied.unit == tokens && length_unit(unit) > 0) return {};  // it belongs to the number in front
   part.remove_suffix(unit.size());
   while (unit.starts_with(' ')) unit.remove_prefix(1);
   while (unit.ends_with(' ')) unit.remove_suffix(1);
@@ -118,7 +118,7 @@ struct Given {
 /// What one of a unit is in SI: 1e-6 of us, 1e9 of GB/s; 1 of what is no time, rate or size.
 [[nodiscard]] double in_si(std::string_view unit) {
   const std::string one = fmt::format("1 {}", unit);
-  for (const auto read : {&io::duration_of, &io::link_rate_of, &io::storage_rate_of}) {
+  for (const auto read : {&duration_of, &link_rate_of, &storage_rate_of}) {
     try {
       return read(one, unit);
     } catch (const RequestError&) {
@@ -126,7 +126,7 @@ struct Given {
     }
   }
   try {
-    return unit.empty() ? 1 : io::size_of(one, unit).value();
+    return unit.empty() ? 1 : size_of(one, unit).value();
   } catch (const RequestError&) {
     return 1;
   }
@@ -138,7 +138,7 @@ struct Given {
   if (varied.is_quantity()) {
     if (unit.empty()) given.refuse("has no unit");
     if (varied.of_link() && unit.ends_with("/s")) given.refuse("does not say which direction");
-    return io::dial_value(*varied.dial, fmt::format("1 {}", unit), fmt::format("<{}>", given.field)) / varied.worth;
+    return dial_value(*varied.dial, fmt::format("1 {}", unit), fmt::format("<{}>", given.field)) / varied.worth;
   }
   if (unit.empty() || unit == varied.unit) return 1;
   if (varied.any_unit() && varied.unit.empty() && !varied.whole) {
@@ -171,7 +171,7 @@ void append(std::vector<double>& out, std::string_view part, std::string_view un
   const std::vector<std::string_view> parts = listed(text);
   return std::all_of(parts.begin(), parts.end(), [](std::string_view part) {
     std::string_view rest;
-    return std::isfinite(io::leading_number(part, rest)) && rest.find_first_of("-_") == std::string_view::npos;
+    return std::isfinite(leading_number(part, rest)) && rest.find_first_of("-_") == std::string_view::npos;
   });
 }
 
@@ -200,14 +200,14 @@ Varied named(const std::string& text, const Offered& offered, std::string_view f
   if (text.empty())
     throw Refusal(fmt::format("what is asked for? Name it with <{}>: gpus, nodes, domain, nic.bandwidth, ...", field), true);
   for (const DeclaredDial& dial : offered.declared)
-    if (io::same_unknown(dial.name, text))
+    if (same_unknown(dial.name, text))
       return {.name = dial.name, .unit = dial.unit, .kind = Kind::declared, .whole = false, .values = dial.values};
   std::vector<std::string> names;
   for (const DeclaredDial& dial : offered.declared) names.push_back(dial.name);
   const auto look = [&](const auto& table) -> std::optional<Varied> {
     for (const Known& one : table) {
       if (!offers(one, offered)) continue;
-      if (io::same_unknown(one.name, text)) return varied_as(one);
+      if (same_unknown(one.name, text)) return varied_as(one);
       names.emplace_back(one.name);
     }
     return std::nullopt;
@@ -314,4 +314,4 @@ void put_option(std::span<const Field> fields, void* request, std::string_view n
   }
 }
 
-}  // namespace fabricost::varied
+}  // namespace fabricost::plan::varied

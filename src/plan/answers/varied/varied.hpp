@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::varied {
+namespace fabricost::plan::varied {
 
 /// Values of the last five are put in before a machine is read or a question is made.
 enum class Kind : unsigned char { gpus, nodes, batch, sequence, isl, osl, dial, declared, path, option, system, gpu };
@@ -34,7 +34,7 @@ struct Varied {
   /// A rate or a size of the machine, whose values are written with their unit.
   [[nodiscard]] bool is_quantity() const { return dial && worth != 1; }
   /// A rate of a link, which is written with its direction.
-  [[nodiscard]] bool of_link() const { return dial && io::is_link_rate(*dial); }
+  [[nodiscard]] bool of_link() const { return dial && is_link_rate(*dial); }
   /// Its unit is the one its values are written in.
   [[nodiscard]] bool any_unit() const { return kind == Kind::path || kind == Kind::option || kind == Kind::declared; }
 };
@@ -94,4 +94,4 @@ struct Values {
 [[nodiscard]] std::string override_of(const Varied& varied, const std::string& value);
 [[nodiscard]] std::string override_of(const Varied& varied, double value);
 
-}  // namespace fabricost::varied
+}  // namespace fabricost::plan::varied

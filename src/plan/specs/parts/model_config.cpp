@@ -16,7 +16,7 @@
 #include <set>
 #include <utility>
 
-namespace fabricost::io {
+namespace fabricost::plan {
 
 namespace {
 
@@ -337,4 +337,4 @@ Model read_model_config(const SpecNode& tree, const std::string& name, Faults& f
   return m;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::plan

@@ -6,7 +6,7 @@
 
 #include <fabricost/plan/model/model.hpp>
 
-namespace fabricost::io {
+namespace fabricost::plan {
 
 /// Whether a document is such a configuration instead of a model file of data/models.
 [[nodiscard]] bool is_model_config(const SpecNode& tree);
@@ -14,4 +14,4 @@ namespace fabricost::io {
 /// The shape it describes. Keys that say nothing of the shape are ignored. \param name of the model, where the document states none
 [[nodiscard]] Model read_model_config(const SpecNode& tree, const std::string& name, Faults& faults);
 
-}  // namespace fabricost::io
+}  // namespace fabricost::plan

@@ -21,7 +21,7 @@
 #include <ctime>
 #include <utility>
 
-namespace fabricost {
+namespace fabricost::probes {
 
 struct MeasuredRun {
   measure::Machine machine;
@@ -216,8 +216,8 @@ MachineAnswer answer(const CalibrateMachineRequest& request) {
 }
 
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range& range, TimeToSpend& out) {
-  auto seconds = io::parse_number(text);
-  if (!seconds) seconds = io::parse_duration(text);
+  auto seconds = parse_number(text);
+  if (!seconds) seconds = parse_duration(text);
   if (!seconds || !range.holds(*seconds))
     throw RequestError(
         fmt::format("{} {}: is no time from {:.0f} to {:.0f} seconds; write {} 60", option, text, range.min, range.max, option));
@@ -227,7 +227,7 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
 /// "0,2,4-7"
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range& range, GpuNumbers& out) {
   const auto number = [&](std::string_view part) {
-    const auto value = io::parse_number(part);
+    const auto value = parse_number(part);
     if (!value || !range.holds(*value) || *value != static_cast<int>(*value))
       throw RequestError(fmt::format("{0} {1}: \"{2}\" is no GPU; write {0} 0,2,4-7", option, text, part));
     return static_cast<int>(*value);
@@ -251,4 +251,4 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
   }
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::probes

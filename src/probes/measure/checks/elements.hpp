@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 [[nodiscard]] constexpr ElementFormat format_of(DataType type) {
   switch (type) {
@@ -59,4 +59,4 @@ FABRICOST_ON_BOTH constexpr std::uint64_t received_bits(Collective operation, bo
   return arrived_bits(reduces, origin_of(operation, index, piece, rank, ranks), ranks, format);
 }
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

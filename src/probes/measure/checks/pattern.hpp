@@ -11,7 +11,7 @@
 #define FABRICOST_ON_BOTH
 #endif
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 /// The contents of a buffer.
 enum class Content : unsigned char {
@@ -64,4 +64,4 @@ FABRICOST_ON_BOTH constexpr unsigned exact_sum(std::uint64_t index) {
   return 2 + static_cast<unsigned>(index % 4) + static_cast<unsigned>((index >> 2) % 4);
 }
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

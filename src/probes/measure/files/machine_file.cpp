@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 namespace {
 
@@ -167,4 +167,4 @@ std::string machine_yaml(const Machine& machine, const Measured& measured, const
   return fmt::format("# The machine of {}, written by fabricost measure.\n{}\n", run.points, w.stream().c_str());
 }
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

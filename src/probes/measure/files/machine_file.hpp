@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 /// Contents of the file besides the machine and the results.
 struct RunText {
@@ -20,4 +20,4 @@ struct RunText {
 
 [[nodiscard]] std::string machine_yaml(const Machine& machine, const Measured& measured, const RunText& run);
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

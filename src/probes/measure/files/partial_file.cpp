@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 PartialFile::PartialFile(const std::filesystem::path& target) {
   std::error_code error;
@@ -49,4 +49,4 @@ void PartialFile::remove() {
   std::filesystem::remove(path_, error);
 }
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

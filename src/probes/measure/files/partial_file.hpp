@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string_view>
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 /// `TARGET.PID.partial` beside the target (`TARGET.PID-1.partial` if a dead run left that file). Always a new
 /// file: it neither overwrites one nor follows a link.
@@ -31,4 +31,4 @@ class PartialFile {
   std::FILE* file_ = nullptr;
 };
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <set>
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 namespace {
 
@@ -142,11 +142,11 @@ Row row_of(const Case& what, const Machine& machine, const Layout& layout, std::
 std::string csv_line(const Row& row) {
   std::string notes;
   for (const auto& [key, value] : row.notes) notes += fmt::format("{}{} {}", notes.empty() ? "" : "; ", key, value);
-  const auto quoted = [](std::string_view text) { return io::csv_quoted(text); };
+  const auto quoted = [](std::string_view text) { return csv_quoted(text); };
   return fmt::format("{},{},{},{},{},{},{},{:.6g},{},{},{},{},{},{},{},{},\n", quoted(row.source), quoted(row.system), row.nodes,
                      row.gpus_per_node, row.operation, row.dtype ? name(*row.dtype) : "", row.bytes, 1e6 * row.seconds, flag(row.in_place),
                      quoted(row.library), quoted(row.library_version), row.algorithm ? name(*row.algorithm) : "",
                      row.protocol ? name(*row.protocol) : "", quoted(notes), row.path ? name(*row.path) : "", flag(row.both_ways));
 }
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

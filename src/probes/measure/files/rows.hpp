@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 /// Who takes part in collectives: `nodes` of `processes / nodes` processes each. \throws RequestError when they do not spread evenly
 struct Layout {
@@ -28,4 +28,4 @@ struct Layout {
 /// One line with its line end. Times have 6 significant digits, notes have the form `key value; key value`.
 [[nodiscard]] std::string csv_line(const Row& row);
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -318,4 +318,4 @@ void Batch::close_run() {
   }
 }
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

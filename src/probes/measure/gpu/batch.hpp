@@ -17,7 +17,7 @@
 #include <memory>
 #include <vector>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 struct Lane {
   int gpu = 0;
@@ -84,4 +84,4 @@ class Batch : public Job {
   bool capturable_ = true;
 };
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

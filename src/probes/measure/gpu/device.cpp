@@ -11,7 +11,7 @@
 #include <new>
 #include <utility>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 namespace {
 
 class GpuDevice : public Device {
@@ -79,10 +79,10 @@ std::unique_ptr<Device> open(std::string& why) {
 }
 
 }  // namespace
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu
 
-extern "C" __attribute__((visibility("default"))) fabricost::measure::Device* fabricost_device(int interface, std::string& why) {
-  using namespace fabricost::measure;
+extern "C" __attribute__((visibility("default"))) fabricost::probes::measure::Device* fabricost_device(int interface, std::string& why) {
+  using namespace fabricost::probes::measure;
   if (interface != device_interface) {
     why = "the GPU probes were built for interface " + std::to_string(device_interface) + ", the command for " + std::to_string(interface) +
           "; build them together";

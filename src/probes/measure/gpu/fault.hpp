@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 /// \throws OutOfMemory, Unsupported, DeviceLost, DeviceFault, naming the attempted call, unless it succeeded
 inline void check(cudaError_t status, const std::string& attempted) {
@@ -48,4 +48,4 @@ inline void check(cudaError_t status, const std::string& attempted) {
   }
 }
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

@@ -8,7 +8,7 @@
 
 #include <atomic>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 class Gate {
  public:
@@ -43,4 +43,4 @@ struct OpensGate {
   ~OpensGate() { gate.open(); }
 };
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

@@ -7,7 +7,7 @@
 
 #include <exception>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 Gpus::Gpus(int first, int count, int nodes, std::unique_ptr<Rendezvous> others)
     : first_(first), count_(count), nodes_(nodes), others_(std::move(others)) {}
@@ -111,4 +111,4 @@ void Gpus::rethrow_as(int severity) {
   }
 }
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 class Gpus {
  public:
@@ -101,4 +101,4 @@ void Gpus::together(Step step) {
   if (worst > 0) rethrow_as(worst);
 }
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

@@ -15,7 +15,7 @@
 #include <set>
 #include <utility>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 namespace {
 
 // 13000 -> "13.0"
@@ -151,4 +151,4 @@ Machine describe_machine(Gpus& gpus) {
   return machine;
 }
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

@@ -4,11 +4,11 @@
 
 #include "measure/gpu/gpus.hpp"
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 /// Loads each GPU's PCIe link while the driver is queried, since an idle link runs at a lower generation.
 [[nodiscard]] Machine describe_machine(Gpus& gpus);
 /// Bus address as the runtime and the driver write it. \throws DeviceFault
 [[nodiscard]] std::string bus_of(const Gpus& gpus, int gpu);
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

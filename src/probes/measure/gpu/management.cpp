@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 namespace {
 
 using Handle = void*;
@@ -175,4 +175,4 @@ std::string throttle_words(unsigned long long reasons) {
   return said;
 }
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

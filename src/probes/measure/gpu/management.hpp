@@ -9,7 +9,7 @@
 
 #include <string>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 class Management {
  public:
@@ -36,4 +36,4 @@ class Management {
 /// Clock reasons that slow a GPU down, as text; idle and the user's own clock settings are not included.
 [[nodiscard]] std::string throttle_words(unsigned long long reasons);
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

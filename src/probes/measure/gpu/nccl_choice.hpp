@@ -17,10 +17,10 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 /// NCCL's name of an algorithm or protocol.
-using fabricost::nccl_name;
+using core::nccl_name;
 [[nodiscard]] constexpr std::string_view nccl_name(Protocol protocol) {
   switch (protocol) {
     case Protocol::ll: return "LL";
@@ -70,4 +70,4 @@ using fabricost::nccl_name;
   return key;
 }
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

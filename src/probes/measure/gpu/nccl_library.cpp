@@ -16,7 +16,7 @@
 #include <exception>
 #include <fstream>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 #if FABRICOST_HAS_NCCL
 namespace {
@@ -208,4 +208,4 @@ void Communicators::abort() { broken_ = true; }
 
 #endif
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

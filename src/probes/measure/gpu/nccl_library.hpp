@@ -26,7 +26,7 @@
 #define FABRICOST_HAS_NCCL 0
 #endif
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 inline constexpr const char* collectives_name = FABRICOST_HIP ? "rccl" : "nccl";
 
@@ -117,4 +117,4 @@ class Communicators {
 #endif
 };
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

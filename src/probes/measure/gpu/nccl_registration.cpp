@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 #if FABRICOST_HAS_NCCL && NCCL_VERSION_CODE >= 21900
 namespace {
@@ -88,4 +88,4 @@ void RegisteredBuffers::release() {}
 
 #endif
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 /// Memory from the library's allocator, on a device. \throws Unsupported where the library is too old; as NcclLibrary::check
 [[nodiscard]] Buffer library_buffer(const NcclLibrary& library, int ordinal, std::uint64_t bytes, Registration how);
@@ -40,4 +40,4 @@ class RegisteredBuffers {
   std::vector<Kept> kept_{};
 };
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

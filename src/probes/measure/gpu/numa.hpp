@@ -13,7 +13,7 @@
 #include <sstream>
 #include <string>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 /// The node of the PCI device at this bus address; -1: unknown.
 [[nodiscard]] inline int numa_node_of(std::string bus) {
@@ -65,4 +65,4 @@ class OnNode {
   bool moved_ = false;
 };
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

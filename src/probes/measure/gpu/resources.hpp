@@ -11,7 +11,7 @@
 #include <functional>
 #include <utility>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 /// Makes a device the current one of this thread.
 inline void use(int ordinal) { check(cudaSetDevice(ordinal), "choosing GPU " + std::to_string(ordinal)); }
@@ -146,4 +146,4 @@ class HostBuffer {
   bool pinned_ = false;
 };
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

@@ -83,7 +83,7 @@
 #define FABRICOST_HIP 0
 #endif
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 #if FABRICOST_HIP
 inline constexpr const char* runtime_name = "HIP";
@@ -102,4 +102,4 @@ inline cudaError_t instantiate(cudaGraphExec_t* made, cudaGraph_t graph) {
 #endif
 }
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 class ScopedEnvironment {
  public:
@@ -34,4 +34,4 @@ class ScopedEnvironment {
   std::vector<std::pair<std::string, std::optional<std::string>>> before_;
 };
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

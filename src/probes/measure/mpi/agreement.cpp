@@ -7,7 +7,7 @@
 
 #include <array>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 namespace {
 
@@ -56,4 +56,4 @@ void agree_on(World& world, const Case& what) {
     throw DeviceFault("the processes are not about to measure the same: are they one build, started with the same words?");
 }
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

@@ -8,7 +8,7 @@
 
 #include <string>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 /// The failure of this process, in order of severity; all throw the most severe one.
 struct Failure {
@@ -41,4 +41,4 @@ void fail_alike(World& world, const Failure& mine);
 /// Checks that all processes are about to run the same case. \throws DeviceFault in all when one is not
 void agree_on(World& world, const Case& what);
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

@@ -12,7 +12,7 @@
 #include <mpi-ext.h>
 #endif
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 void check(int code, const char* call) {
   if (code == MPI_SUCCESS) return;
@@ -29,4 +29,4 @@ void check(int code, const char* call) {
   throw DeviceFault(said);
 }
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

@@ -8,7 +8,7 @@
 
 #include <limits>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 /// \throws DeviceLost for a lost process (reported by fault-tolerant MPI), DeviceFault with the library's
 /// message otherwise
@@ -24,4 +24,4 @@ using Count = int;
 #endif
 inline constexpr Count widest_count = std::numeric_limits<Count>::max();
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

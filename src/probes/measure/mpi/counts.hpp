@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 /// The elements of a size in the convention of nccl-tests.
 struct Share {
@@ -21,4 +21,4 @@ struct Share {
   return Share{each, parts};
 }
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 MPI_Datatype mpi_type(DataType type, bool summed) {
   switch (type) {
@@ -22,4 +22,4 @@ MPI_Datatype mpi_type(DataType type, bool summed) {
   return is_byte_wide(type) ? MPI_UINT8_T : MPI_UINT16_T;
 }
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

@@ -6,9 +6,9 @@
 
 #include <fabricost/collective.hpp>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 /// The MPI type of the same width. Sums need one that MPI can add. \throws Unsupported for sums of 16-bit and 8-bit floats
 [[nodiscard]] MPI_Datatype mpi_type(DataType type, bool summed);
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

@@ -11,7 +11,7 @@
 #include <array>
 #include <utility>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 namespace {
 
@@ -92,4 +92,4 @@ Timing MpiJob::from_a_barrier(int repetitions) {
   return {sum.device * each, sum.host * each};
 }
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

@@ -19,7 +19,7 @@
 #include <memory>
 #include <string>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 class MpiJob final : public Job {
  public:
@@ -38,4 +38,4 @@ class MpiJob final : public Job {
   double lead_ = 0;  ///< lead of the start time: the time until all processes know it
 };
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

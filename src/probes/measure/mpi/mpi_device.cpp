@@ -14,7 +14,7 @@
 #include <array>
 #include <utility>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 MpiDevice::MpiDevice(const MpiOptions& options)
     : options_(options), world_(options.limit, options.apart), forced_(forced_algorithms(&environment_variable)) {}
@@ -59,4 +59,4 @@ std::unique_ptr<Job> MpiDevice::prepare(const Case& what) {
   return std::make_unique<MpiJob>(world_, std::move(transfer), described(what));
 }
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

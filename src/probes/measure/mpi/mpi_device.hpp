@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 struct MpiOptions {
   double limit = 300;  ///< seconds after which processes give up waiting
@@ -41,4 +41,4 @@ class MpiDevice final : public Device {
   std::vector<Forced> forced_;
 };
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

@@ -12,7 +12,7 @@
 
 namespace {
 
-using namespace fabricost::measure;
+using namespace fabricost::probes::measure;
 
 /// Reads the limit of waiting, in seconds, from $FABRICOST_MPI_TIMEOUT. False for an invalid number, with the
 /// reason in `why`.

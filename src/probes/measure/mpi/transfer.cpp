@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 std::string described(const Case& what) {
   return fmt::format("{} of {} B{}", name(what.operation), what.bytes, what.in_place ? " in place" : "");
@@ -111,4 +111,4 @@ void Transfer::run_send_recv() {
   }
 }
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <string>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 /// "all_reduce of 1048576 B", for messages
 [[nodiscard]] std::string described(const Case& what);
@@ -55,4 +55,4 @@ class Transfer {
   bool first_ = true;        ///< of a ping-pong
 };
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

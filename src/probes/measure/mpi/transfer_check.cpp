@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 namespace {
 
@@ -62,4 +62,4 @@ void Transfer::zero_sums() {
   if (what_.in_place && reduces(what_.operation)) std::memset(received_.data(), 0, received_.size());
 }
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

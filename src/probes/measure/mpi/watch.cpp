@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <utility>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 Watch::Watch(double limit) : limit_(limit), thread_([this] { look(); }) {}
 
@@ -44,4 +44,4 @@ void Watch::look() {
   }
 }
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

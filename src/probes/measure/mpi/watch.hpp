@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 class Watch {
  public:
@@ -52,4 +52,4 @@ class Watched {
   Watch& watch_;
 };
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

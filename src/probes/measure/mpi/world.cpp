@@ -18,7 +18,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 namespace {
 
@@ -150,4 +150,4 @@ void World::meet() {
   check(MPI_Barrier(control_), "MPI_Barrier");
 }
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 class World {
  public:
@@ -61,4 +61,4 @@ class World {
   std::vector<std::string> hosts_;
 };
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

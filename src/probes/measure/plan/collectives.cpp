@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <set>
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 namespace {
 
@@ -163,4 +163,4 @@ void Planner::mpi() {
     if (wanted(operation)) curve(of(operation), min, max, curves);
 }
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

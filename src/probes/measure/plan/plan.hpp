@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 struct PlanOptions {
   bool quick = false;
@@ -49,4 +49,4 @@ struct Plan {
 /// \throws RequestError for an unknown word in `only`, or a GPU that does not exist
 [[nodiscard]] Plan plan(const Machine& machine, int processes, const PlanOptions& options);
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

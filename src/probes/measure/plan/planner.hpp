@@ -6,7 +6,7 @@
 
 #include <set>
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 inline constexpr std::uint64_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
 
@@ -55,4 +55,4 @@ class Planner {
   Plan plan_;
 };
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 namespace {
 
@@ -67,4 +67,4 @@ std::optional<std::uint64_t> next_size(const std::vector<CurvePoint>& curve, con
       ->size;
 }
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

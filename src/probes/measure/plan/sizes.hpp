@@ -11,7 +11,7 @@
 #include <set>
 #include <vector>
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 struct CurvePoint {
   std::uint64_t bytes = 0;
@@ -38,4 +38,4 @@ struct BendRules {
 [[nodiscard]] std::optional<std::uint64_t> next_size(const std::vector<CurvePoint>& curve, const std::set<std::uint64_t>& tried,
                                                      const BendRules& rules, std::uint64_t unit);
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

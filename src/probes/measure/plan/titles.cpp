@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-namespace fabricost::measure {
+namespace fabricost::probes::measure {
 
 namespace {
 
@@ -57,4 +57,4 @@ std::string title_with_size(const Case& what) {
   return fmt::format("{}, {}", title_of(what), size_text(units::B(static_cast<double>(what.bytes))));
 }
 
-}  // namespace fabricost::measure
+}  // namespace fabricost::probes::measure

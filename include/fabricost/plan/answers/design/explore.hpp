@@ -26,7 +26,7 @@
 #include <variant>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Fields that both requests have in addition to those of a plan or a deployment.
 struct ExploreOptions {
@@ -183,4 +183,4 @@ struct ExploreAnswer {
 /// Marks the front, the knee and the best points of an answer joined from several.
 void mark_front(ExploreAnswer& answer);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

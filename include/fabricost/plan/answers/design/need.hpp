@@ -27,7 +27,7 @@
 #include <tuple>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 namespace detail {
 template <class R>
@@ -232,4 +232,4 @@ struct NeedMachineAnswer {
 /// project
 [[nodiscard]] NeedMachineAnswer answer(const NeedMachineRequest& request);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -28,7 +28,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 /// Several machines: in a text, names or files with commas between them.
 struct Machines {
@@ -256,4 +256,4 @@ struct ProjectAnswer {
 /// Splits texts at commas. \throws Refusal for none
 [[nodiscard]] std::vector<Machine> machines_of(const Machines& given);
 
-}  // namespace fabricost
+}  // namespace fabricost::plan

@@ -22,7 +22,7 @@
 #include <unordered_map>
 #include <utility>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -240,4 +240,4 @@ std::vector<RankTrace> read_nsys(const std::filesystem::path& file) {
   return NsysReader(file).run();
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -78,4 +78,4 @@ NcclPayload PayloadSchemas::read(std::string_view blob) const {
   return out;
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

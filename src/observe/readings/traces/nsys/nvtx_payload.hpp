@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 /// Negative: not said. `communicator` is 0 then.
 struct NcclPayload {
@@ -34,4 +34,4 @@ class PayloadSchemas {
   std::map<std::int64_t, std::vector<Place>> schemas_;
 };
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

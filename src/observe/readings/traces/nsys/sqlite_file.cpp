@@ -11,7 +11,7 @@
 
 #include <sqlite3.h>
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 namespace {
 
@@ -83,4 +83,4 @@ std::string_view SqliteFile::Rows::text(int column) const {
                                        : std::string_view{static_cast<const char*>(bytes), static_cast<std::size_t>(size)};
 }
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

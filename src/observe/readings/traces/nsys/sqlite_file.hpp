@@ -13,7 +13,7 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-namespace fabricost::io {
+namespace fabricost::observe {
 
 class SqliteFile {
  public:
@@ -45,4 +45,4 @@ class SqliteFile {
   std::set<std::string, std::less<>> columns_;  ///< "table" and "table.column"
 };
 
-}  // namespace fabricost::io
+}  // namespace fabricost::observe

@@ -6,7 +6,7 @@
 #include "measure/gpu/probes/words.hpp"
 #include "measure/gpu/probes/work_shape.hpp"
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 namespace {
 
 constexpr std::uint64_t line_bytes = 128;  // of NVIDIA's caches and of AMD's L2
@@ -84,4 +84,4 @@ namespace {
 const Prepares chase_probes{{ProbeKind::pointer_chase}, prepare_chase};
 }  // namespace
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

@@ -4,7 +4,7 @@
 
 #include "measure/gpu/probes/kernels.hpp"
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 namespace {
 
 template <bool through_l1>
@@ -39,4 +39,4 @@ cudaError_t chase(void* const* start, std::uint64_t steps, bool through_l1, void
   return cudaGetLastError();
 }
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

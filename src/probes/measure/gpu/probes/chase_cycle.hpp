@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 /// next[i] of line i, a cycle through all `lines`; the same for the same seed.
 /// \throws std::invalid_argument for fewer than two lines or more than an index can name
@@ -46,4 +46,4 @@ namespace fabricost::measure::gpu {
   return at;
 }
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

@@ -9,7 +9,7 @@
 #include "measure/gpu/probes/probes.hpp"
 #include "measure/gpu/probes/words.hpp"
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 #if FABRICOST_HAS_NCCL
 namespace {
@@ -233,4 +233,4 @@ namespace {
 const Prepares collective_probes{{ProbeKind::collective}, prepare_collective};
 }  // namespace
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

@@ -5,7 +5,7 @@
 #include "measure/gpu/probes/kernels.hpp"
 #include "measure/gpu/probes/work_shape.hpp"
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 namespace {
 
 template <class Word>
@@ -55,4 +55,4 @@ cudaError_t count_wrong_elements(const void* buffer, std::uint64_t elements, Col
   return cudaGetLastError();
 }
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

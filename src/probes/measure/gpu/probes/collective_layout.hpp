@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <string>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 struct CollectiveLayout {
   std::uint64_t piece = 0;     ///< elements in the count argument of the library's call
@@ -40,4 +40,4 @@ struct CollectiveLayout {
   return layout;
 }
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

@@ -2,9 +2,9 @@
 /// \file grid_index.hpp
 /// The first index of a thread of a grid: device code only.
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 using Index = unsigned long long;
 __device__ inline Index first_index() { return Index{blockIdx.x} * blockDim.x + threadIdx.x; }
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

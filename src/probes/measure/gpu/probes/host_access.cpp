@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 namespace {
 
 constexpr std::uint32_t host_access_seed = 13;
@@ -117,4 +117,4 @@ const Prepares host_access_probes{{ProbeKind::host_read, ProbeKind::host_write},
 const Prepares host_load_probes{{ProbeKind::host_load}, prepare_host_load};
 
 }  // namespace
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

@@ -14,7 +14,7 @@
 #include <exception>
 #include <thread>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 namespace {
 
 constexpr std::uint32_t host_copy_seed = 11;
@@ -148,4 +148,4 @@ namespace {
 const Prepares host_copy_probes{{ProbeKind::host_to_device, ProbeKind::device_to_host, ProbeKind::host_both_ways}, prepare_host_copy};
 }  // namespace
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 // memory.cu: `passes` over the set, with `blocks` of threads_per_block
 cudaError_t read_memory(const void* from, std::uint64_t bytes, int passes, std::uint32_t* sum, unsigned blocks, cudaStream_t stream);
@@ -47,4 +47,4 @@ cudaError_t count_wrong_elements(const void* buffer, std::uint64_t elements, Col
 cudaError_t arithmetic(float* results, std::uint64_t rounds, float factor, float summand, unsigned blocks, cudaStream_t stream);
 inline constexpr unsigned arithmetic_threads = 256;
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

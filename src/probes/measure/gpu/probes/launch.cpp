@@ -6,7 +6,7 @@
 
 #include "measure/gpu/probes/probes.hpp"
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 namespace {
 
 GraphExec graph_of_empty_kernels(cudaStream_t stream, int kernels) {
@@ -114,4 +114,4 @@ const Prepares launch_probes{{ProbeKind::kernel_launch, ProbeKind::kernel_sync, 
                              prepare_launch};
 }  // namespace
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

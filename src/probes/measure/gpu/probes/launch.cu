@@ -4,7 +4,7 @@
 
 #include "measure/gpu/probes/kernels.hpp"
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 namespace {
 
 __global__ void nothing_kernel() {}
@@ -26,4 +26,4 @@ cudaError_t hold(const volatile int* open, cudaStream_t stream) {
   return cudaGetLastError();
 }
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

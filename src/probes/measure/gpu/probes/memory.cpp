@@ -5,7 +5,7 @@
 #include "measure/gpu/probes/words.hpp"
 #include "measure/gpu/probes/work_shape.hpp"
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 namespace {
 
 constexpr std::uint32_t memory_seed = 7;
@@ -125,4 +125,4 @@ const Prepares memory_probes{
     prepare_memory};
 }  // namespace
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

@@ -7,7 +7,7 @@
 #include "measure/gpu/probes/kernels.hpp"
 #include "measure/gpu/probes/work_shape.hpp"
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 namespace {
 
 __device__ inline uint4 load_past_l1(const uint4* from) {
@@ -160,4 +160,4 @@ cudaError_t sum_of_words(std::uint64_t bytes, std::uint32_t seed, std::uint32_t*
   return cudaGetLastError();
 }
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

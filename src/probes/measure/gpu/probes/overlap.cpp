@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 namespace {
 
 constexpr unsigned blocks_per_multiprocessor_wanted = 32;  // several times the number that runs concurrently
@@ -112,4 +112,4 @@ namespace {
 const Prepares compute_probes{{ProbeKind::compute, ProbeKind::compute_overlap}, prepare_compute};
 }  // namespace
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

@@ -4,7 +4,7 @@
 
 #include "measure/gpu/probes/kernels.hpp"
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 namespace {
 
 __global__ void __launch_bounds__(arithmetic_threads)
@@ -26,4 +26,4 @@ cudaError_t arithmetic(float* results, std::uint64_t rounds, float factor, float
   return cudaGetLastError();
 }
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

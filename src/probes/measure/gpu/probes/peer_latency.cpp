@@ -5,7 +5,7 @@
 #include "measure/gpu/probes/probes.hpp"
 #include "measure/gpu/probes/words.hpp"
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 namespace {
 
 constexpr std::uint32_t stores = 4096;  // per launch; the same number of atomics
@@ -92,4 +92,4 @@ namespace {
 const Prepares peer_latency_probes{{ProbeKind::peer_load, ProbeKind::peer_store, ProbeKind::peer_atomic}, prepare_peer_latency};
 }  // namespace
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

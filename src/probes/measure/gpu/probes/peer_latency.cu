@@ -4,7 +4,7 @@
 
 #include "measure/gpu/probes/kernels.hpp"
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 namespace {
 
 __global__ void store_kernel(volatile std::uint32_t* there, std::uint32_t steps) {
@@ -32,4 +32,4 @@ cudaError_t add_and_wait(std::uint32_t* there, std::uint32_t steps, std::uint32_
   return cudaGetLastError();
 }
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <map>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 namespace {
 
 // One direction of one pair, executed by `by`.
@@ -143,4 +143,4 @@ const Prepares peer_copy_probes{{ProbeKind::peer_copy}, prepare_peer_copy};
 const Prepares peer_access_probes{{ProbeKind::peer_read, ProbeKind::peer_write}, prepare_peer_access};
 }  // namespace
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

@@ -9,7 +9,7 @@
 #include <initializer_list>
 #include <memory>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 /// Makes a case ready. \throws Unsupported, OutOfMemory, WrongResult, DeviceFault, DeviceLost
 using Prepare = std::unique_ptr<Job> (*)(Gpus& gpus, const Case& what);
@@ -56,4 +56,4 @@ void expect_arrival(const Ring& ring, const Buffer& end, cudaStream_t stream, co
 /// \throws Unsupported when a case does not name a pair of two GPUs
 void check_pairs(const Case& what);
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

@@ -7,7 +7,7 @@
 
 #include <array>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 class Words {
  public:
@@ -44,4 +44,4 @@ inline void expect_none_wrong(const Words& counted, cudaStream_t stream, const s
   if (values[0] != 0) throw WrongResult(what + ": " + std::to_string(values[1]) + " " + unit + " are wrong");
 }
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

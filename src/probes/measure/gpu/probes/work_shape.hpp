@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 /// For the kernels that move memory (memory.cu).
 inline constexpr unsigned threads_per_block = 512, loads_in_flight = 8, bytes_per_vector = 16;
@@ -51,4 +51,4 @@ inline constexpr unsigned check_threads = 256;
   return static_cast<int>(wanted / per_launch + (wanted % per_launch != 0));
 }
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 namespace {
 
 struct Launcher {
@@ -107,4 +107,4 @@ ProcessPlace process_place() {
   });
 }
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 struct ProcessPlace {
   int rank = 0, processes = 1;
@@ -30,4 +30,4 @@ using ReadVariable = std::function<std::optional<std::string>(const std::string&
 /// The same for this process's environment.
 [[nodiscard]] ProcessPlace process_place();
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

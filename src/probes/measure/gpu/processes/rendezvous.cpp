@@ -21,7 +21,7 @@
 #include <thread>
 #include <utility>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -349,4 +349,4 @@ bool Rendezvous::broken() const {
   return false;
 }
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 /// Bytes of the random number in a greeting.
 inline constexpr std::size_t nonce_size = 32;
@@ -78,4 +78,4 @@ class Rendezvous {
   std::uint32_t step_ = 0;
 };
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

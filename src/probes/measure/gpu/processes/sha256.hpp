@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace fabricost::measure::gpu {
+namespace fabricost::probes::measure::gpu {
 
 using Digest = std::array<unsigned char, 32>;
 
@@ -71,4 +71,4 @@ using Digest = std::array<unsigned char, 32>;
   return difference == 0;
 }
 
-}  // namespace fabricost::measure::gpu
+}  // namespace fabricost::probes::measure::gpu

@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 double now() {
   timespec t{};
@@ -39,4 +39,4 @@ std::string clock_identity() {
   return boot.empty() ? "" : boot + (length > 0 ? space.data() : "");
 }
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

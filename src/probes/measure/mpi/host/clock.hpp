@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 /// Seconds of CLOCK_MONOTONIC.
 [[nodiscard]] double now();
@@ -19,4 +19,4 @@ void sharpen_timers();
 /// Equal in two processes with the same clock: the kernel's boot id and the time namespace. Empty: unknown.
 [[nodiscard]] std::string clock_identity();
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

@@ -18,7 +18,7 @@
 #include <sched.h>
 #include <sys/utsname.h>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 namespace {
 
@@ -109,4 +109,4 @@ State state_here() {
   return out;
 }
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

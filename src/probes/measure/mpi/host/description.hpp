@@ -9,7 +9,7 @@
 
 #include <vector>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 /// The result is the same in every process. \throws DeviceLost, DeviceFault
 [[nodiscard]] Machine describe(World& world, const std::vector<Forced>& forced);
@@ -17,4 +17,4 @@ namespace fabricost::measure::mpi {
 /// The clock of the processor that runs this process, where Linux shows it.
 [[nodiscard]] State state_here();
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

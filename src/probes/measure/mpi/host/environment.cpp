@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <span>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 namespace {
 
@@ -104,4 +104,4 @@ std::vector<Forced> forced_algorithms(const Environment& variable) {
   return out;
 }
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 /// One algorithm of Open MPI that is forced on a collective.
 struct Forced {
@@ -30,4 +30,4 @@ using Environment = std::function<std::optional<std::string>(const std::string& 
 /// Values that Open MPI does not understand force nothing.
 [[nodiscard]] std::vector<Forced> forced_algorithms(const Environment& variable);
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

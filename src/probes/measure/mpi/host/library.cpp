@@ -5,7 +5,7 @@
 
 #include <array>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 namespace {
 
@@ -41,4 +41,4 @@ LibraryName library_named(std::string_view text) {
   return {"mpi", ""};
 }
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

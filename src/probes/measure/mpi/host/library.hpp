@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 struct LibraryName {
   std::string name{}, version{};  ///< "openmpi" "4.1.4"; "mpi" and empty for an unknown library
@@ -13,4 +13,4 @@ struct LibraryName {
 
 [[nodiscard]] LibraryName library_named(std::string_view text);
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

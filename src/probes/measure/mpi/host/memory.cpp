@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 namespace {
 
@@ -51,4 +51,4 @@ Buffer::Buffer(std::uint64_t bytes) : size_(bytes) {
 
 void Buffer::Free::operator()(std::byte* p) const { std::free(p); }
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

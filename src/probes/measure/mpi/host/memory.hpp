@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace fabricost::measure::mpi {
+namespace fabricost::probes::measure::mpi {
 
 /// Available bytes of this process's host or container. 0: unknown.
 [[nodiscard]] std::uint64_t available_memory();
@@ -31,4 +31,4 @@ class Buffer {
   std::uint64_t size_ = 0;
 };
 
-}  // namespace fabricost::measure::mpi
+}  // namespace fabricost::probes::measure::mpi

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 /// A process group as a rank sees it.
 struct RankGroup {
@@ -82,4 +82,4 @@ class RankEvents {
   std::map<std::string, int> sequence_, streams_;  ///< of each group
 };
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail

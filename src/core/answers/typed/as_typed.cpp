@@ -1,8 +1,9 @@
-/// \file typed.cpp
-/// Names of operations; numbers written back.
+/// \file as_typed.cpp
+/// Numbers written back as people type them.
 
-#include "faces/typed.hpp"
+#include "answers/typed/as_typed.hpp"
 
+#include "text/amounts.hpp"
 #include "text/short_text.hpp"
 
 #include <fabricost/text/quantity.hpp>
@@ -12,13 +13,13 @@
 #include <charconv>
 #include <system_error>
 
-namespace fabricost::faces {
+namespace fabricost::core {
 
 std::string as_typed(std::string_view value, Amount amount) {
   double number = 0;
   const auto [end, fault] = std::from_chars(value.data(), value.data() + value.size(), number);
   if (fault != std::errc{} || end != value.data() + value.size()) return std::string{value};
-  std::string out = amount == Amount::seconds ? number < 60 ? io::short_time_text(number) : duration_text(number)
+  std::string out = amount == Amount::seconds ? number < 60 ? short_time_text(number) : duration_text(number)
                     : amount == Amount::size ? size_text(Bytes::from_value(number))
                     : amount == Amount::one_way_rate || amount == Amount::bytes_per_second
                         ? fmt::format("\"{}\"", rate_text(Bandwidth::from_value(number)))
@@ -27,4 +28,4 @@ std::string as_typed(std::string_view value, Amount amount) {
   return out;
 }
 
-}  // namespace fabricost::faces
+}  // namespace fabricost::core

@@ -1,15 +1,15 @@
 #pragma once
-/// \file names.hpp
-/// Names in messages.
+/// \file joined.hpp
+/// Lists in messages.
 
-#include <fabricost/fields/fields.hpp>
+#include <fabricost/namespaces.hpp>
 
 #include <fmt/format.h>
 
 #include <string>
 #include <string_view>
 
-namespace fabricost::faces {
+namespace fabricost::cli {
 
 /// "a, b, c"
 template <class Names>
@@ -17,6 +17,4 @@ template <class Names>
   return fmt::format("{}", fmt::join(names, between));
 }
 
-using fabricost::unknown_text;
-
-}  // namespace fabricost::faces
+}  // namespace fabricost::cli

@@ -1,7 +1,7 @@
 /// \file rank_events.cpp
 /// The arguments are those that PyTorch's profiler gives kernels of NCCL since 2.2.
 
-#include "answers/trace/rank_events.hpp"
+#include "answers/timeline/rank_events.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include <numeric>
 #include <utility>
 
-namespace fabricost::detail {
+namespace fabricost::plan::detail {
 
 void RankEvents::work(const WorkContent& content, int layers) {
   for (int i = 0; i < layers; ++i) {
@@ -112,4 +112,4 @@ void RankEvents::event(std::string_view category, std::string_view name, int str
   fmt::format_to(std::back_inserter(out_), ",\"args\":{{\"stream\":{}{}}}}}", stream, more);
 }
 
-}  // namespace fabricost::detail
+}  // namespace fabricost::plan::detail

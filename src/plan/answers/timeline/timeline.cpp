@@ -1,10 +1,10 @@
-/// \file plan_timeline.cpp
+/// \file timeline.cpp
 /// The step of a planned layout as the traces a profiler would write of it: of one rank of each stage, kernel by kernel. Stages run the
 /// schedule's own order (pipeline/run.hpp) with the times of the plan; a layer is its memory-bound kernels, its products, its attention and
 /// its calls, of which the hidden part lies over the kernels before. Then the exchange of data, an all-reduce of the gradients' norm, which
 /// stages wait in for each other and for the slowest node, and the optimizer. Launches that kernels do not hide are idle time.
 
-#include "answers/trace/rank_events.hpp"
+#include "answers/timeline/rank_events.hpp"
 
 #include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/plan/pipeline/run.hpp>
@@ -18,7 +18,7 @@
 #include <numeric>
 #include <tuple>
 
-namespace fabricost {
+namespace fabricost::plan {
 
 namespace {
 
@@ -294,4 +294,4 @@ std::vector<TimelineFile> timeline_of(const FoundPlan& found) {
   return Timeline(found).files();
 }
 
-}  // namespace fabricost
+}  // namespace fabricost::plan
