@@ -85,14 +85,31 @@ def headers(root, folder):
     return sorted(one for one in every if not one.name.endswith("-inl.hpp"))
 
 
+def public(text):
+    """The names that a header of core puts into namespace fabricost, in its last block; None for headers of other components."""
+    if not re.search(r"(?m)^namespace fabricost(::core(::\w+)?)? \{", text):
+        return None
+    block = re.search(r"(?m)^namespace fabricost \{\n((?:(?:using|namespace) .*\n)+)\}", text)
+    return set(re.findall(r"core::(\w+);", block[1])) if block else set()
+
+
+def for_users(text):
+    """The declarations of a header that are for users: of core those that are named in namespace fabricost."""
+    only = public(text)
+    return [one for one in cpp_declarations.declared(text) if only is None or one.name in only]
+
+
 def names(root):
-    """The public names: the text of docs/reference/cpp-names.txt, a line for each header."""
+    """The public names: the text of docs/reference/cpp-names.txt, a line for each header that has some."""
     base = pathlib.Path(root) / "include/fabricost"
     out = []
     for header in sorted((one for one in base.rglob("*.hpp") if not one.name.endswith("-inl.hpp")),
                          key=lambda one: one.relative_to(base).as_posix()):
-        found = sorted({one.name for one in cpp_declarations.declared(header.read_text(encoding="utf-8"))})
-        out.append(f"{header.relative_to(base).as_posix()}: {' '.join(found) or '(nothing for users)'}\n")
+        text = header.read_text(encoding="utf-8")
+        only = public(text)
+        found = sorted({one.name for one in cpp_declarations.declared(text)} if only is None else only)
+        if found:
+            out.append(f"{header.relative_to(base).as_posix()}: {' '.join(found)}\n")
     return "".join(out)
 
 
@@ -105,7 +122,7 @@ def pages(root):
         for header in headers(root, folder):
             text = header.read_text(encoding="utf-8")
             page += [f"## {header.name}\n", f"`#include <fabricost/{header.relative_to(base)}>`\n", prose(file_comment(text)) + "\n"]
-            page += [shown(one) for one in cpp_declarations.declared(text)]
+            page += [shown(one) for one in for_users(text)]
         if len(page) > 2:
             out[folder.replace("/", "-") or "words"] = "\n".join(page)
     return out

@@ -40,7 +40,8 @@ struct Average {
 };
 
 /// Constants for a machine whose generation was fitted in none of `fits`, or not for all kernels: its own fit, then relatives.
-inline void use_fits(fabricost::core::ConstantSet set, fabricost::core::System& system, std::span<const fabricost::core::KernelCalibration> fits) {
+inline void use_fits(fabricost::core::ConstantSet set, fabricost::core::System& system,
+                     std::span<const fabricost::core::KernelCalibration> fits) {
   using namespace fabricost::core;
   std::vector<Constants> related;
   std::vector<const CalibratedSet*> of;

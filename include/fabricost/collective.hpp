@@ -116,18 +116,18 @@ template <class Enum, std::size_t N>
 }  // namespace fabricost::core
 
 namespace fabricost {
-using core::Collective;
-using core::DataType;
-using core::Path;
-using core::Reduction;
 using core::bus_factor;
 using core::bytes_of;
+using core::Collective;
 using core::collective_names;
 using core::data_type_names;
+using core::DataType;
 using core::parse_collective;
 using core::parse_data_type;
 using core::parse_path;
 using core::parse_reduction;
+using core::Path;
 using core::path_names;
+using core::Reduction;
 using core::reduction_names;
 }  // namespace fabricost

@@ -1,7 +1,7 @@
 #pragma once
 /// \file namespaces.hpp
-/// The namespaces of the components. Each finds the names of those it builds on without a prefix: plan uses core, observe and probes use both.
-/// <fabricost/fabricost.hpp> lists what of core is also in namespace fabricost.
+/// The namespaces of the components. Each finds the names of those it builds on without a prefix: plan uses core, observe and probes use
+/// both. <fabricost/fabricost.hpp> lists what of core is also in namespace fabricost.
 
 namespace fabricost {
 

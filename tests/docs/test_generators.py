@@ -184,6 +184,15 @@ class Headers(unittest.TestCase):
             print("listed, but not there:" if line in listed else "not listed:", line[:200])
         self.assertTrue(listed == there, "public names have changed: python3 docs/site/reference_cpp.py --write")
 
+    def test_core_has_a_surface_one_can_keep(self):
+        core = [line.split(": ")[1].split() for line in reference_cpp.names(ROOT).splitlines()
+                if not line.startswith(("plan/", "observe/", "probes/"))]
+        names = [name for line in core for name in line]
+        self.assertGreater(len(names), 100)
+        self.assertLessEqual(len(names), 250, "public names of core: leave out what a caller never writes")
+        for word in ("answer", "of", "read", "name", "value"):
+            self.assertNotIn(word, names, "a word that means nothing by itself")
+
     def test_every_question_has_its_tables_of_fields(self):
         declared = {}
         for header in sorted((ROOT / "include/fabricost").rglob("*.hpp")):

@@ -84,7 +84,8 @@ struct MoeCall {
 
   static constexpr auto fields() {
     using R = MoeCall;
-    return Table{fabricost::core::detail::ask_system<R>, asks(&R::operation, "operation", "", "", "MoeDispatch, MoeCombine or MoePrepare", true)};
+    return Table{fabricost::core::detail::ask_system<R>,
+                 asks(&R::operation, "operation", "", "", "MoeDispatch, MoeCombine or MoePrepare", true)};
   }
 };
 

@@ -143,8 +143,8 @@ class ExpertCurve {
 }  // namespace fabricost::core
 
 namespace fabricost {
-using core::ExpertExchange;
 using core::expert_exchange;
+using core::ExpertExchange;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

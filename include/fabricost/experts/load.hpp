@@ -94,8 +94,8 @@ class Imbalance {
 
 namespace fabricost {
 using core::Imbalance;
-using core::TokenTable;
 using core::imbalance_of;
+using core::TokenTable;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

@@ -45,8 +45,8 @@ struct Sensitivity {
 }  // namespace fabricost::core
 
 namespace fabricost {
-using core::Sensitivity;
 using core::explain;
 using core::naive_time;
 using core::sensitivities;
+using core::Sensitivity;
 }  // namespace fabricost

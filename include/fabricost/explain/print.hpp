@@ -32,9 +32,11 @@ using core::text_of;
 
 #if __has_include(<fmt/format.h>)
 template <>
-struct fmt::formatter<fabricost::core::Prediction> : fabricost::core::detail::FormatAs<fmt::formatter<std::string_view>, fabricost::core::detail::AsText> {};
+struct fmt::formatter<fabricost::core::Prediction>
+    : fabricost::core::detail::FormatAs<fmt::formatter<std::string_view>, fabricost::core::detail::AsText> {};
 #endif
 #ifdef __cpp_lib_format
 template <>
-struct std::formatter<fabricost::core::Prediction> : fabricost::core::detail::FormatAs<std::formatter<std::string_view>, fabricost::core::detail::AsText> {};
+struct std::formatter<fabricost::core::Prediction>
+    : fabricost::core::detail::FormatAs<std::formatter<std::string_view>, fabricost::core::detail::AsText> {};
 #endif

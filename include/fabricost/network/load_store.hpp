@@ -84,11 +84,11 @@ struct Incast {
 }  // namespace fabricost::core
 
 namespace fabricost {
+using core::access_lines;
 using core::Incast;
+using core::incast;
 using core::LoadStore;
 using core::TransferLine;
-using core::access_lines;
-using core::incast;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

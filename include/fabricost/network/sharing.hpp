@@ -99,8 +99,8 @@ class Filling {
 
 namespace fabricost {
 using core::Flow;
-using core::Sharing;
 using core::share_max_min;
+using core::Sharing;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

@@ -118,11 +118,11 @@ struct LoadingWays {
 }  // namespace fabricost::core
 
 namespace fabricost {
+using core::storage_time;
 using core::StorageRead;
 using core::TransferTime;
-using core::WeightLoading;
-using core::storage_time;
 using core::weight_loading_time;
+using core::WeightLoading;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

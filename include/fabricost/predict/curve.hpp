@@ -113,8 +113,8 @@ class Curve {
 }  // namespace fabricost::core
 
 namespace fabricost {
-using core::Curve;
 using core::compile;
+using core::Curve;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

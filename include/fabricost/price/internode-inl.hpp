@@ -22,7 +22,9 @@ FABRICOST_BODY double inner_ring_rate(const Fabric& fabric, const Constants& c) 
   return c.scale_up.simple.rate_share * fabric.inner_rate;
 }
 
-FABRICOST_BODY double ridden_devices(const Fabric& fabric) { return fabricost::core::ridden_devices(fabric.generation, tables_of(fabric.tuner)); }
+FABRICOST_BODY double ridden_devices(const Fabric& fabric) {
+  return fabricost::core::ridden_devices(fabric.generation, tables_of(fabric.tuner));
+}
 
 FABRICOST_BODY double channels_rate(const Fabric& fabric) {
   return fabric.outer_rate * fabric.ring_taper * std::min(1.0, ridden_devices(fabric) / net_devices(fabric));

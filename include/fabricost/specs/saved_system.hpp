@@ -29,7 +29,7 @@ struct SavedSystem {
 }  // namespace fabricost::core
 
 namespace fabricost {
-using core::SavedSystem;
 using core::read_saved_system;
 using core::saved_system_yaml;
+using core::SavedSystem;
 }  // namespace fabricost

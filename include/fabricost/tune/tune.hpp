@@ -106,8 +106,8 @@ inline constexpr double tune_smallest = 1024, tune_largest = 8589934592.0;  ///<
 }  // namespace fabricost::core
 
 namespace fabricost {
-using core::TuneOptions;
-using core::TuneReport;
 using core::plugin_config;
 using core::tune;
+using core::TuneOptions;
+using core::TuneReport;
 }  // namespace fabricost

@@ -76,6 +76,6 @@ inline constexpr double slowest_run = 100;
 }  // namespace fabricost::core
 
 namespace fabricost {
-using core::SetAside;
 using core::screen;
+using core::SetAside;
 }  // namespace fabricost

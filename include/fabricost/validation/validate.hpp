@@ -84,7 +84,7 @@ namespace fabricost {
 using core::ComparedPoint;
 using core::ErrorGroup;
 using core::ErrorSummary;
+using core::validate;
 using core::ValidationOptions;
 using core::ValidationReport;
-using core::validate;
 }  // namespace fabricost

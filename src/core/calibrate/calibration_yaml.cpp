@@ -13,7 +13,6 @@ namespace fabricost::core {
 
 namespace {
 
-
 constexpr double gigabyte = 1e9;
 
 std::string rate(double bytes_per_second) { return fmt::format("{:.6g} GB/s per direction", bytes_per_second / gigabyte); }

@@ -2,10 +2,10 @@
 /// \file face.hpp
 /// The command-line face of any question, made at run time from its fields: options, values parsed from what was typed, answers as JSON.
 
-#include "cli/page.hpp"
-#include "cli/runner.hpp"
 #include "answers/typed/as_typed.hpp"
 #include "answers/typed/from_text.hpp"
+#include "cli/page.hpp"
+#include "cli/runner.hpp"
 
 #include <fabricost/fields/field.hpp>
 #include <fabricost/fields/spelled.hpp>

@@ -19,7 +19,6 @@ namespace fabricost::core {
 
 namespace {
 
-
 constexpr double page_width = 1000, page_margin = 16, column = 30, column_width = 346, drawing = 386, drawing_width = 590;
 constexpr double band_height = 88, gap = 34, box_height = 36, line_height = 17;
 constexpr int max_boxes = 16;

@@ -40,9 +40,8 @@ Format format_of(const std::filesystem::path& file) {
     return Format::text;
   }
   if (!anything)
-    throw fault_of_file(
-        file.string(), "is empty",
-        "give a point CSV (header source,system,nodes,...) or the output of a benchmark; docs/reading-logs.md lists them");
+    throw fault_of_file(file.string(), "is empty",
+                        "give a point CSV (header source,system,nodes,...) or the output of a benchmark; docs/reading-logs.md lists them");
   return Format::text;
 }
 
@@ -159,10 +158,10 @@ std::vector<Skipped> read_points(const std::filesystem::path& file, const PointS
   switch (format) {
     case Format::moe:
       throw fault_of_file(file.string(), "is a table of MoE dispatch and combine, not of collectives",
-                              "give a point CSV (source,system,nodes,...) or the output of nccl-tests");
+                          "give a point CSV (source,system,nodes,...) or the output of nccl-tests");
     case Format::workload:
       throw fault_of_file(file.string(), "is a table of workloads, not of collectives",
-                              "give a point CSV (source,system,nodes,...) or the output of nccl-tests");
+                          "give a point CSV (source,system,nodes,...) or the output of nccl-tests");
     default: break;
   }
   const RunDescriptions runs = read_sources(file);

@@ -13,7 +13,6 @@
 
 namespace fabricost::core {
 
-
 std::string saved_system_yaml(const SavedSystem& system, std::string_view title) {
   std::string out = fmt::format("title: {}\nextends: {}\n", in_quotes(title), in_quotes(system.extends));
   if (!system.set.empty()) out += "set:\n";

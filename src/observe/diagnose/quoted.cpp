@@ -24,7 +24,6 @@ namespace fabricost::observe::diagnosis {
 
 namespace {
 
-
 bool is_alpha(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
 struct UnitName {

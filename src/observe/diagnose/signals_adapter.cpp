@@ -13,7 +13,6 @@ namespace fabricost::observe::diagnosis {
 
 namespace {
 
-
 /// GPUDirect refused because of distance: the adapter is elsewhere.
 std::optional<Facts> pair_refused(const Context& c, const Numbers&) {
   for (const DirectPair& pair : c.info.direct_pairs)

@@ -13,7 +13,6 @@ namespace fabricost::observe::diagnosis {
 
 namespace {
 
-
 /// The use of sockets that a log shows.
 struct Sockets {
   bool used, named, verbs_missing;

@@ -11,7 +11,6 @@ namespace fabricost::observe::diagnosis {
 
 namespace {
 
-
 /// The slowest PCIe link to a GPU in NCCL's dump, and the rate of the fastest.
 struct PcieLinks {
   const TopologyLink* min = nullptr;

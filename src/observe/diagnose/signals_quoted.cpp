@@ -109,7 +109,8 @@ std::optional<Facts> setting_that_helps(const Context& c, const Numbers& n) {
         if (!with.version.empty() && !without.version.empty() && with.version != without.version) continue;
         if (speed(with) > n["ratio"] * speed(without) && (worst == nullptr || speed(without) < speed(*worst))) worst = &without;
       }
-      if (worst != nullptr) return Facts{std::string{fabricost::observe::name(known->cause)}, name, value, shown_speed(with), shown_speed(*worst)};
+      if (worst != nullptr)
+        return Facts{std::string{fabricost::observe::name(known->cause)}, name, value, shown_speed(with), shown_speed(*worst)};
     }
   }
   return std::nullopt;

@@ -15,7 +15,6 @@ namespace fabricost::observe::diagnosis {
 
 namespace {
 
-
 /// One transport's connections and the adapters, or interfaces, available to it.
 struct Rails {
   const NetUse* use = nullptr;

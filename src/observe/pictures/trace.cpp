@@ -130,8 +130,7 @@ std::string timeline_svg(const laid::Job& job, std::int64_t from, std::int64_t t
   to = std::max(to, from + 1);
   std::vector<Slices> kernels(job.ranks.size(), Slices(from, to, slices)), calls = kernels;
   for (std::size_t r = 0; r < job.ranks.size(); r += every)
-    for (const Span& span : job.ranks[r].compute)
-      kernels[r].add(job.clocks[r].common(span.from), job.clocks[r].common(span.to), as_kernel);
+    for (const Span& span : job.ranks[r].compute) kernels[r].add(job.clocks[r].common(span.from), job.clocks[r].common(span.to), as_kernel);
   std::array<bool, laid::kind_names.size()> seen{};
   for (const laid::Call& call : job.calls)
     for (const laid::Part& part : call.parts) {

@@ -15,7 +15,6 @@
 namespace fabricost::plan {
 namespace {
 
-
 constexpr int narrowest = 10, widest = 1000;
 
 [[nodiscard]] char letter(const Work& work) {

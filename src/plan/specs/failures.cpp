@@ -15,7 +15,6 @@
 namespace fabricost::plan {
 namespace {
 
-
 constexpr std::array<std::string_view, 4> parts{"gpu", "network", "host", "software"};
 
 FailureFleet read_fleet(const std::string& name, const SpecNode& node, Faults& faults) {

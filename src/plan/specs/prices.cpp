@@ -14,7 +14,6 @@
 namespace fabricost::plan {
 namespace {
 
-
 constexpr double year = hours_of_a_year * 3600.0, month = year / 12, kilowatt_hour = 3.6e6;
 
 /// A number from `min` to `max` with exactly this unit, stored as a multiple of `worth`.

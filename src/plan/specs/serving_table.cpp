@@ -17,7 +17,6 @@ namespace fabricost::plan {
 
 namespace {
 
-
 template <class T, std::size_t N>
 void read_constants(MapReader& in, T& into, const std::array<ServingParameter<T>, N>& parameters) {
   for (const ServingParameter<T>& p : parameters) {
@@ -27,8 +26,7 @@ void read_constants(MapReader& in, T& into, const std::array<ServingParameter<T>
       const auto seconds = parse_duration(told->text);
       if (!seconds || *seconds < p.min || *seconds > p.max)
         in.fault(*told, p.key,
-                 fmt::format("\"{}\" is no time from {} to {}", told->text.substr(0, 40), short_time_text(p.min),
-                             short_time_text(p.max)),
+                 fmt::format("\"{}\" is no time from {} to {}", told->text.substr(0, 40), short_time_text(p.min), short_time_text(p.max)),
                  "write a number with us, ms or s, as in \"6.2 us\"");
       else
         into.*p.member = *seconds;

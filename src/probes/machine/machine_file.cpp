@@ -12,7 +12,6 @@ namespace fabricost::probes {
 
 namespace {
 
-
 constexpr double max = 1e18;
 
 double positive(MapReader& in, std::string_view key) { return in.number(key, 0, 0, max); }

@@ -2,8 +2,8 @@
 #include "targets.hpp"
 
 #include "answers/typed/counts.hpp"
-#include "text/amounts.hpp"
 #include "specs/tree.hpp"
+#include "text/amounts.hpp"
 #include "text/csv.hpp"
 #include "text/short_text.hpp"
 #include "text/units.hpp"

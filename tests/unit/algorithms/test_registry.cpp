@@ -27,7 +27,8 @@ TEST_CASE("every algorithm has a name of its own that is read back", "[algorithm
     CHECK(text.size() <= Label::capacity);
     CHECK(seen.insert(fabricost::core::detail::folded(text)).second);
     CHECK(parse_algorithm(text) == algorithm);
-    CHECK(fabricost::core::detail::folded(text) == fabricost::core::detail::folded(with_algorithm(algorithm, [](auto a) { return a.name; })));
+    CHECK(fabricost::core::detail::folded(text) ==
+          fabricost::core::detail::folded(with_algorithm(algorithm, [](auto a) { return a.name; })));
   }
 }
 

@@ -46,7 +46,8 @@ inline bool names(const fabricost::observe::Diagnosis& d, fabricost::observe::Ca
 }
 inline std::string causes_of(const fabricost::observe::Diagnosis& d) {
   std::string out = d.verdict;
-  for (const fabricost::observe::Finding& f : d.causes) out += fmt::format(" | {} {:.2f}: {}", fabricost::observe::name(f.cause), f.confidence, f.evidence);
+  for (const fabricost::observe::Finding& f : d.causes)
+    out += fmt::format(" | {} {:.2f}: {}", fabricost::observe::name(f.cause), f.confidence, f.evidence);
   return out;
 }
 

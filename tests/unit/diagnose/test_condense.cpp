@@ -47,7 +47,7 @@ TEST_CASE("a condensed log is a fraction of the log and says the same") {
   const std::string log = long_log(), shorter = condensed(log);
   CHECK(shorter.size() < log.size());
   const std::vector<fabricost::core::Sign> signs{{"refused", {{{"GPU Direct RDMA Disabled"}, {}, false}}},
-                                               {"twice", {{{"Duplicate GPU"}, {}, false}}}};
+                                                 {"twice", {{{"Duplicate GPU"}, {}, false}}}};
   const TemporaryLog whole_file(log), shorter_file(shorter);
   const NcclInfo whole = fabricost::core::read_nccl_info(whole_file.path(), signs),
                  less = fabricost::core::read_nccl_info(shorter_file.path(), signs);
@@ -62,7 +62,8 @@ TEST_CASE("a condensed log is a fraction of the log and says the same") {
   CHECK(less.net.at("IB").direct == whole.net.at("IB").direct);
   CHECK(less.net.at("IB").channels == whole.net.at("IB").channels);
   CHECK(less.net.at("IB").by_host == whole.net.at("IB").by_host);
-  const auto all = fabricost::observe::read_rank_reports(whole_file.path()), kept = fabricost::observe::read_rank_reports(shorter_file.path());
+  const auto all = fabricost::observe::read_rank_reports(whole_file.path()),
+             kept = fabricost::observe::read_rank_reports(shorter_file.path());
   CHECK(kept.communicators.at("0xab").began == all.communicators.at("0xab").began);
   CHECK(kept.communicators.at("0xab").ended == all.communicators.at("0xab").ended);
   for (const auto& [who, one] : all.speakers) CHECK(kept.speakers.at(who).lines == one.lines);

@@ -113,8 +113,10 @@ TEST_CASE("counting the others by their characteristic function agrees with poly
       weights.push_back(std::pow(i + 1, -c.exponent));
       set_of.push_back(i * c.sets / c.experts);
     }
-    const auto fast = fabricost::core::detail::integrated(weights, set_of, c.sets, c.chosen, fabricost::core::detail::FewOthers(set_of, c.sets, c.chosen));
-    const auto exact = fabricost::core::detail::integrated(weights, set_of, c.sets, c.chosen, fabricost::core::detail::FewOthersByPolynomials(set_of, c.sets, c.chosen));
+    const auto fast = fabricost::core::detail::integrated(weights, set_of, c.sets, c.chosen,
+                                                          fabricost::core::detail::FewOthers(set_of, c.sets, c.chosen));
+    const auto exact = fabricost::core::detail::integrated(weights, set_of, c.sets, c.chosen,
+                                                           fabricost::core::detail::FewOthersByPolynomials(set_of, c.sets, c.chosen));
     for (std::size_t s = 0; s < fast.size(); ++s) CHECK(std::fabs(fast[s] - exact[s]) < 1e-9);
   }
 }

@@ -21,7 +21,8 @@ TEST_CASE("the binary logarithm is right to the last digits", "[price]") {
   for (int i = 0; i < tries; ++i) {
     const double x = std::exp2(exponent(random));
     const long double exact = std::log2(static_cast<long double>(x));
-    worst = std::max(worst, static_cast<double>(std::fabs(fabricost::core::detail::fast_log2(x) - exact) / std::max(1.0L, std::fabs(exact))));
+    worst =
+        std::max(worst, static_cast<double>(std::fabs(fabricost::core::detail::fast_log2(x) - exact) / std::max(1.0L, std::fabs(exact))));
   }
   CHECK(worst < 1e-15);
   CHECK(fabricost::core::detail::fast_log2(1) == 0);
@@ -36,8 +37,10 @@ TEST_CASE("powers of two and decays are right to 1e-14", "[price]") {
   double worst = 0, worst_decay = 0;
   for (int i = 0; i < tries; ++i) {
     const double y = power(random), x = i % 2 == 0 ? decay(random) : 1e-3 * decay(random);
-    worst = std::max(worst, static_cast<double>(std::fabs(fabricost::core::detail::fast_exp2(y) / std::exp2(static_cast<long double>(y)) - 1)));
-    worst_decay = std::max(worst_decay, static_cast<double>(std::fabs(fabricost::core::detail::fast_decay(x) - std::exp(-static_cast<long double>(x)))));
+    worst =
+        std::max(worst, static_cast<double>(std::fabs(fabricost::core::detail::fast_exp2(y) / std::exp2(static_cast<long double>(y)) - 1)));
+    worst_decay = std::max(worst_decay,
+                           static_cast<double>(std::fabs(fabricost::core::detail::fast_decay(x) - std::exp(-static_cast<long double>(x)))));
   }
   CHECK(worst < 1e-14);
   CHECK(worst_decay < 1e-14);

@@ -21,7 +21,9 @@ Fabric domain(int ranks, double share = 1) {
   f.inner_rate = share * f.full_rate;
   return f;
 }
-Line priced(ReduceKernel kernel, const Fabric& f, WindowKernel how = {}) { return price_symmetric(kernel, f, fabricost::core::detail::custom_prior, how); }
+Line priced(ReduceKernel kernel, const Fabric& f, WindowKernel how = {}) {
+  return price_symmetric(kernel, f, fabricost::core::detail::custom_prior, how);
+}
 double seconds(double latency, double bytes, double per_byte) { return norm(latency, bytes * per_byte, k::overlap); }
 
 }  // namespace
@@ -58,7 +60,8 @@ TEST_CASE("few thread blocks reduce at their own rate: all of S in one shot, an 
   CHECK(priced(ReduceKernel::window_two_shot, f, {.blocks = 0.01}).rate == Approx(100 * one / n).epsilon(1e-3));
   CHECK(priced(ReduceKernel::window_one_shot, f, {.blocks = 0.01}).rate == Approx(100 * one).epsilon(1e-3));
   CHECK(priced(ReduceKernel::window_one_shot, f, {.blocks = 1}).rate ==
-        Approx(norm((n - 1) / (fabricost::core::detail::custom_prior.multicast.share * support::inside_rate), one, fabricost::core::detail::custom_prior.form.rate_overlap)));
+        Approx(norm((n - 1) / (fabricost::core::detail::custom_prior.multicast.share * support::inside_rate), one,
+                    fabricost::core::detail::custom_prior.form.rate_overlap)));
   CHECK(priced(ReduceKernel::window_exchange, f, {.blocks = 0.01}).rate == priced(ReduceKernel::window_exchange, f).rate);
 }
 

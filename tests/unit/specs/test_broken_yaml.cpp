@@ -128,7 +128,8 @@ TEST_CASE("text files of other systems load", "[specs]") {
   CHECK_NOTHROW(load(Document::system, folder.write("unicode.yaml", replaced(good_system, "A box", "Größe 箱 😀"))));
   CHECK_NOTHROW(load(Document::system, folder.write("no-end.yaml", good_system.substr(0, good_system.size() - 1))));
   CHECK_NOTHROW(load(Document::system, folder.write("marker.yaml", "---\n" + good_system + "...\n")));
-  CHECK(fabricost::core::load_system(folder.write("quoted.yaml", replaced(good_system, "A box", "'it''s \"one\"'"))).title == "it's \"one\"");
+  CHECK(fabricost::core::load_system(folder.write("quoted.yaml", replaced(good_system, "A box", "'it''s \"one\"'"))).title ==
+        "it's \"one\"");
   // places are right behind a mark and with long line ends
   const Outcome bom = outcome_of([&] { load(Document::system, folder.write("bom.yaml", "\xEF\xBB\xBFnam: box\n")); });
   CHECK(bom.says("bom.yaml:1:1: nam: unknown key"));

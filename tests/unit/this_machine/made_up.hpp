@@ -134,7 +134,8 @@ class Files {
     const auto gpus = static_cast<int>(machine_.gpus.size());
     for (const Collective operation : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::all_to_all})
       for (double size = 4 * kib; size <= 1024 * mib; size *= 4) {
-        const fabricost::core::Operation asked{.collective = operation, .bytes = fabricost::core::Bytes::from_value(size), .ranks = gpus, .nodes = 1};
+        const fabricost::core::Operation asked{
+            .collective = operation, .bytes = fabricost::core::Bytes::from_value(size), .ranks = gpus, .nodes = 1};
         row(name(operation), gpus, size, machine_.collective(asked), "nccl", "batches 9", "", "", "half");
       }
   }

@@ -57,8 +57,7 @@ double amount_of(const std::string& text, std::string_view option, Amount amount
       case Amount::bytes_per_second: return storage_rate_of(text, option);
       case Amount::one_way_rate: return one_way_rate_of(text, option);
       case Amount::size: return size_of(text, option).value();
-      case Amount::size_or_unbounded:
-        return text == "unbounded" ? std::numeric_limits<double>::infinity() : size_of(text, option).value();
+      case Amount::size_or_unbounded: return text == "unbounded" ? std::numeric_limits<double>::infinity() : size_of(text, option).value();
       case Amount::gibibytes: return gibibytes_of(text, option, range);
     }
     return std::nan("");

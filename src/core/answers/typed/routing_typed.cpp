@@ -24,8 +24,8 @@ std::vector<double> counts_in(const std::string& path) {
       const auto count = parse_number(cell);
       if (!count || *count < 0)
         throw SpecError({fault_in_line(reader.name(), reader.number(), static_cast<int>(at) + 1, line,
-                                           fmt::format("\"{}\" is no count of tokens", cell.substr(0, 40)),
-                                           "write how many tokens each expert received, zero or more")});
+                                       fmt::format("\"{}\" is no count of tokens", cell.substr(0, 40)),
+                                       "write how many tokens each expert received, zero or more")});
       out.push_back(*count);
       at = end;
     }

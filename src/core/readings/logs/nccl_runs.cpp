@@ -291,7 +291,8 @@ class RunsToPoints::RunPoints {
       if (ranks < listed.ranks)
         throw fabricost::core::Refusal(fmt::format("{}: lists {} ranks, <ranks> says {}", file_.string(), listed.ranks, ranks));
       if (e.parts > 1 && e.parts != ranks)
-        throw fabricost::core::Refusal(fmt::format("{}: sizes and counts are of {} ranks, <ranks> says {}", file_.string(), e.parts, ranks));
+        throw fabricost::core::Refusal(
+            fmt::format("{}: sizes and counts are of {} ranks, <ranks> says {}", file_.string(), e.parts, ranks));
       if (!fits(operation, e, ranks))
         throw fabricost::core::Refusal(
             fmt::format("{}: busbw / algbw is {:.4g}, that of {} ranks would be {:.4g} (<ranks={}>); leave <ranks> out", file_.string(),

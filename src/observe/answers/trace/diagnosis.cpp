@@ -64,8 +64,7 @@ namespace {
 }  // namespace
 
 bool asks_of_traces(const DiagnoseRequest& request) {
-  return is_profile(request.log) &&
-         std::all_of(request.more.begin(), request.more.end(), [](const auto& one) { return is_profile(one); });
+  return is_profile(request.log) && std::all_of(request.more.begin(), request.more.end(), [](const auto& one) { return is_profile(one); });
 }
 
 DiagnosisAnswer diagnosis_of_traces(const DiagnoseRequest& request) {

@@ -36,7 +36,7 @@ struct PairRates {
   std::vector<WireRate> wires;
   std::vector<std::string> gpus;  ///< names of the devices, in their order
   int granted = 0, refused = 0;   ///< pairs of GPUs with peer access, and without
-  LogLine refused_line;       ///< the first
+  LogLine refused_line;           ///< the first
 };
 
 /// \throws SpecError when the file is not readable as text

@@ -14,7 +14,6 @@ namespace fabricost::observe::diagnosis {
 
 namespace {
 
-
 constexpr std::size_t max_places = 4;  ///< nodes, or ranks at an address, that are named
 
 bool waits(const FlightEntry& one) { return !one.pair && one.state != FlightEntry::State::completed; }

@@ -20,7 +20,6 @@ namespace fabricost::observe {
 
 namespace {
 
-
 [[nodiscard]] std::string name_from(std::string_view stem) {
   std::string out;
   for (const char c : stem) {

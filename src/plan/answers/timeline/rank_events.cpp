@@ -99,15 +99,17 @@ void RankEvents::write(const SentCall& one, double from, double seconds, const s
   event("kernel", fmt::format("ncclDevKernel_{}(ncclDevKernelArgsStorage<4096ul>)", kernel), stream, from, seconds,
         fmt::format(R"(,"Collective name":"{}","In msg nelems":{:.0f},"Out msg nelems":{:.0f},"Group size":{},"dtype":"{}",)"
                     R"("Process Group Name":"{}","Process Group Description":"{}","Global rank start":{},"Global rank stride":{}{}{})",
-                    pair && more.find("Src") != std::string::npos ? "recv" : words,
-                    one.what == Collective::all_gather ? part : elements, one.what == Collective::reduce_scatter ? part : elements,
-                    one.group->size, one.single ? "Float" : "BFloat16", one.group->name, one.group->words, one.group->first,
-                    one.group->stride, pair ? "" : fmt::format(R"(,"Seq":{})", ++sequence_[one.group->name]), more));
+                    pair && more.find("Src") != std::string::npos ? "recv" : words, one.what == Collective::all_gather ? part : elements,
+                    one.what == Collective::reduce_scatter ? part : elements, one.group->size, one.single ? "Float" : "BFloat16",
+                    one.group->name, one.group->words, one.group->first, one.group->stride,
+                    pair ? "" : fmt::format(R"(,"Seq":{})", ++sequence_[one.group->name]), more));
 }
 
 void RankEvents::event(std::string_view category, std::string_view name, int stream, double from, double seconds, const std::string& more) {
   constexpr double us = 1e6;
-  fmt::format_to(std::back_inserter(out_), "{}\n" R"({{"ph":"X","cat":"{}","name":"{}","pid":0,"tid":{},"ts":{:.3f},"dur":{:.3f})",
+  fmt::format_to(std::back_inserter(out_),
+                 "{}\n"
+                 R"({{"ph":"X","cat":"{}","name":"{}","pid":0,"tid":{},"ts":{:.3f},"dur":{:.3f})",
                  out_.empty() ? "" : ",", category, name, stream, from * us, seconds * us);
   fmt::format_to(std::back_inserter(out_), ",\"args\":{{\"stream\":{}{}}}}}", stream, more);
 }
