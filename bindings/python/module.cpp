@@ -39,10 +39,9 @@ void refuse_uninitialised_objects(const pybind11::module_& module) {
 /// Parsers of amounts, for arguments with units (_given.py) and the package's own command.
 void add_amounts(pybind11::module_& module) {
   using namespace fabricost::core;
-  namespace python = fabricost::python;
   const auto read = [&module](const char* name, auto&& parse) {
     module.def(name, [parse](const pybind11::object& text, const std::string& option) {
-      return parse(std::string{python::text_of(text, option)}, option);
+      return parse(std::string{fabricost::python::text_of(text, option)}, option);
     });
   };
   read("_size_of", [](const std::string& text, const std::string& option) { return size_of(text, option).value(); });

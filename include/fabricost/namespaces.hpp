@@ -1,7 +1,7 @@
 #pragma once
 /// \file namespaces.hpp
-/// The namespaces of the components. Each finds the names of those it builds on without a prefix: plan uses core, observe and probes use
-/// both. <fabricost/fabricost.hpp> lists what of core is also in namespace fabricost.
+/// The namespaces of the components. Each uses the last of those it builds on, which reaches the others, so that it finds their names
+/// without a prefix. The last block of a header of core names what of it is also in namespace fabricost.
 
 namespace fabricost {
 
@@ -36,25 +36,17 @@ using namespace observe::detail;
 
 /// The command.
 namespace cli {
-using namespace core;
-using namespace plan;
-using namespace observe;
 using namespace probes;
-}  // namespace cli
+}
 
 /// The Python package.
 namespace python {
-using namespace core;
-using namespace plan;
-using namespace observe;
 using namespace probes;
-}  // namespace python
+}
 
 /// The page.
 namespace web {
-using namespace core;
-using namespace plan;
 using namespace observe;
-}  // namespace web
+}
 
 }  // namespace fabricost

@@ -40,9 +40,7 @@ std::vector<SystemName> system_names() {
 std::vector<std::string> near_names(std::string_view wanted, std::span<const std::string> names) {
   if (wanted.size() > longest_name) return {};
   const auto plain = [](std::string_view text) {  // without the dashes of options, which all begin with
-    std::string out{text.substr(std::min(text.find_first_not_of('-'), text.size()))};
-    std::transform(out.begin(), out.end(), out.begin(), [](char c) { return lower(c); });
-    return out;
+    return lowered(std::string{text.substr(std::min(text.find_first_not_of('-'), text.size()))});
   };
   const std::string given = plain(wanted);
   if (given.empty()) return {};

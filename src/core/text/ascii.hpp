@@ -18,6 +18,12 @@ namespace fabricost::core {
 [[nodiscard]] constexpr bool is_letter(char c) { return lower(c) >= 'a' && lower(c) <= 'z'; }
 
 [[nodiscard]] inline bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+/// A text without blanks at its ends.
+[[nodiscard]] constexpr std::string_view trimmed(std::string_view text, std::string_view blanks = " \t") {
+  const std::size_t first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
 /// Text for quotation: at most `max` bytes, control characters as question marks, otherwise as plain_text.
 [[nodiscard]] inline std::string printable(std::string_view text, std::size_t max = 40) {
   std::string out{text.substr(0, max)};

@@ -39,12 +39,7 @@ constexpr std::array<SizeUnit, 11> size_units{{{"B", units::B(1)},
                                                {"TiB", units::TiB(1)},
                                                {"PiB", units::TiB(1024)}}};
 
-[[nodiscard]] std::string_view without_blanks(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(blanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
+constexpr std::string_view blanks = " \t\r\n";
 
 [[noreturn]] void refuse(std::string_view text, std::string_view why) {
   throw RequestError(fmt::format("\"{}\" {}", printable(text), why));
@@ -61,7 +56,7 @@ struct Leading {
   if (fault == std::errc::invalid_argument) return std::nullopt;
   const auto length = static_cast<std::size_t>(end - text.data());
   if (fault == std::errc::result_out_of_range) number = text.substr(0, length).find('-') == std::string_view::npos ? HUGE_VAL : 1e-300;
-  return Leading{number, text.substr(0, length), without_blanks(text.substr(length))};
+  return Leading{number, text.substr(0, length), trimmed(text.substr(length), blanks)};
 }
 
 /// The probable meaning of an unknown unit.
@@ -84,7 +79,7 @@ struct Leading {
 }
 
 [[nodiscard]] double size_of(std::string_view whole) {
-  const std::string_view text = without_blanks(whole);
+  const std::string_view text = trimmed(whole, blanks);
   if (text.empty()) throw RequestError("a size is missing; write a number and its unit, as in 256MiB");
   if (text.front() == '-') refuse(text, "is no size: it is negative");
   const std::optional<Leading> value = leading_value(text);

@@ -4,6 +4,8 @@
 
 #include "text/units.hpp"
 
+#include "text/ascii.hpp"
+
 #include <fabricost/units.hpp>
 
 #include <fmt/format.h>
@@ -68,12 +70,6 @@ std::string units_listed(std::span<const UnitName> units) {
   std::string out;
   for (const UnitName& u : units) out += (out.empty() ? "" : ", ") + std::string{u.name};
   return out;
-}
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
 /// Splits "GB/s per direction" into its unit and what follows.
