@@ -76,11 +76,11 @@ void check(const CompareRequest& r) {
 
 /// "arithmetic 69 %, bubble 9 %".
 [[nodiscard]] std::string binds_text(const Compared& c) {
-  const TimeTerm max = largest_term(c);
+  const StepTerm max = largest_term(c);
   if (c.serving) {
-    std::string name{max.name};
+    std::string name = max.name;
     std::replace(name.begin(), name.end(), '_', ' ');
-    return fmt::format("{} {:.0f} %", name, 100 * max.seconds / c.seconds);
+    return fmt::format("{} {:.0f} %", name, 100 * max.seconds() / c.seconds);
   }
   constexpr std::array<std::pair<std::string_view, std::string_view>, 7> said{{{"layer_floor", "launches"},
                                                                                {"tensor", "tensor exchange"},
@@ -92,8 +92,8 @@ void check(const CompareRequest& r) {
   std::string_view name = max.name;
   for (const auto& [term, words] : said)
     if (term == max.name) name = words;
-  return fmt::format("arithmetic {:.0f} %, {} {:.0f} %", 100 * share_of({"", c.training->time.compute}, c.terms), name,
-                     100 * share_of(max, c.terms));
+  return fmt::format("arithmetic {:.0f} %, {} {:.0f} %", 100 * share_of(units::s(c.training->time.compute), c.terms), name,
+                     100 * share_of(max.time, c.terms));
 }
 
 /// \param gpus given
@@ -112,10 +112,10 @@ void check(const CompareRequest& r) {
   out.joules_per_million_tokens = c.joules;
   if (c.joules) out.power = units::MW(c.megawatts);
   out.layout = layout_text(c, mixture);
-  out.terms = listed_terms(c.terms);
+  out.terms = c.terms;
   const StepTerm max = largest(out.terms);
   out.binds = max.name, out.binds_words = binds_text(c);
-  out.share = share_of({"", max.time.value()}, c.terms);
+  out.share = share_of(max.time, c.terms);
   out.idle_gpus = c.idle_gpus;
   if (c.training && c.training->layout.gpus() < gpus) out.used_gpus = c.training->layout.gpus();
   return out;
@@ -187,10 +187,10 @@ std::string layout_text(const Compared& c, bool mixture) {
   return fmt::format("tp {} pp {} cp {}{} dp {} zero {}", l.tp, l.pp, l.cp, mixture ? fmt::format(" ep {}", l.ep) : "", l.dp, l.zero);
 }
 
-TimeTerm largest_term(const Compared& c) {
-  TimeTerm max;
-  for (const TimeTerm& t : c.terms)
-    if (t.seconds > max.seconds && !(c.training && t.name == "compute")) max = t;
+StepTerm largest_term(const Compared& c) {
+  StepTerm max;
+  for (const StepTerm& t : c.terms)
+    if (t.time > max.time && !(c.training && t.name == "compute")) max = t;
   return max;
 }
 

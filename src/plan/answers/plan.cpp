@@ -196,7 +196,7 @@ void check_counts(const TrainingQuestion& q) {
           .mfu = f.mfu,
           .memory_size = units::B(p.memory.total()),
           .exposed_communication = units::s(p.time.exposed()),
-          .terms = listed_terms(terms_of(p.time)),
+          .terms = terms_of(p.time),
           .expert_tp = l.expert_tp,
           .shard = l.shard,
           .fits = fits(p.memory, Processor::of(system).memory, headroom_of(q), host_room(system)),

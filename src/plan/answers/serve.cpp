@@ -51,8 +51,8 @@ namespace {
                         .interval_tokens_per_second_per_gpu = certain.rate,
                         .extrapolated = certain.extrapolated,
                         .disaggregated = p.apart,
-                        .terms = listed_terms(terms_of(q, p)),
-                        .ttft_terms = listed_terms(first_token_terms(t))};
+                        .terms = terms_of(q, p),
+                        .ttft_terms = first_token_terms(t)};
   if (p.apart)
     out.prefill_tp = p.prefill.tp, out.prefill_pp = p.prefill.pp, out.prefill_ep = p.prefill.ep, out.prefill_dp = p.prefill.attention_dp;
   if (p.apart) out.prefill_use = t.prefill_use;

@@ -34,11 +34,11 @@ void add_shares(Page& page, const std::vector<Compared>& all) {
   for (const Compared& c : all)
     if (c.trouble.empty()) able.push_back(&c), headings.push_back(">" + c.system);
   for (std::size_t i = 0; i < able.size(); ++i)
-    for (const TimeTerm& t : able[i]->terms) {
+    for (const StepTerm& t : able[i]->terms) {
       const std::string words{term_words(t.name)};
       auto at = std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.first == words; });
       if (at == rows.end()) at = rows.insert(rows.end(), {words, std::vector<double>(able.size())});
-      at->second[i] += share_of(t, able[i]->terms);
+      at->second[i] += share_of(t.time, able[i]->terms);
     }
   TextTable out{headings};
   for (const auto& [words, shares] : rows) {
@@ -92,12 +92,12 @@ void compared_text(Page& page, const CompareAnswer& of) {
   const double unit = train ? 1 : 1e3;
   for (const Compared& c : all) {
     if (!c.trouble.empty()) continue;
-    const TimeTerm max = largest_term(c);
+    const StepTerm max = largest_term(c);
     rows.row(c.system, train ? "" : std::string{c.precision}, figure(unit * c.seconds),
              fmt::format("{:.3g} to {:.3g}", unit * c.low, unit * c.high), figure(c.tokens_per_gpu),
              c.gpu_hour > 0 ? figure(c.gpu_hour) : "", c.dollars ? figure(*c.dollars, 3) : "?",
              c.joules ? figure(*c.joules * 1e-6, 3) : "?", c.joules ? figure(c.megawatts, 3) : "?",
-             fmt::format("{}, {:.0f} %", term_words(max.name), 100 * share_of(max, c.terms)));
+             fmt::format("{}, {:.0f} %", term_words(max.name), 100 * share_of(max.time, c.terms)));
   }
   page.table(rows);
   if (formats_differ(all)) page.say("Weights are fp8 where the GPU multiplies in it, else bf16; --precision gives all machines one.");

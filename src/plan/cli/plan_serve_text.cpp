@@ -30,8 +30,8 @@ void add_layouts(Page& page, const ServingQuestion& q, const std::vector<PricedS
 /// The terms of a token's time.
 void add_token(Page& page, const ServingQuestion& q, const PricedServing& best) {
   TextTable rows{"term", ">ms", ">share"};
-  for (const TimeTerm& t : terms_of(q, best))
-    if (std::fabs(t.seconds) > 1e-9) rows.row(t.name, figure(1e3 * t.seconds), percent(t.seconds / best.time.tpot, 1));
+  for (const StepTerm& t : terms_of(q, best))
+    if (std::fabs(t.seconds()) > 1e-9) rows.row(t.name, figure(1e3 * t.seconds()), percent(t.seconds() / best.time.tpot, 1));
   rows.row("TPOT", figure(1e3 * best.time.tpot));
   page.table(rows);
 }
@@ -78,8 +78,8 @@ void text_of(Page& page, const ServeAnswer& answer) {
   }
   const ServingTime& t = best.time;
   std::string first;
-  for (const TimeTerm& term : first_token_terms(t))
-    first += fmt::format("{}{} {}", first.empty() ? "" : ", ", term_words(term.name), short_time_text(term.seconds));
+  for (const StepTerm& term : first_token_terms(t))
+    first += fmt::format("{}{} {}", first.empty() ? "" : ", ", term_words(term.name), short_time_text(term.seconds()));
   page.line("TTFT {}: {}", short_time_text(t.ttft), first);
   if (best.apart)
     page.line("Prefill workers compute {:.0f} % of the time{}", 100 * t.prefill_use,

@@ -86,9 +86,9 @@ void add_layouts(Page& page, const FoundPlan& a, const std::vector<PricedLayout>
 
 void add_first(Page& page, const FoundPlan& a, const PricedLayout& p) {
   TextTable rows{"term", ">s", ">share"};
-  const std::vector<TimeTerm> terms = terms_of(p.time);
-  for (const TimeTerm& term : terms)
-    if (std::fabs(term.seconds) > 0) rows.row(term.name, figure(term.seconds), percent(share_of(term, terms), 1));
+  const std::vector<StepTerm> terms = terms_of(p.time);
+  for (const StepTerm& term : terms)
+    if (std::fabs(term.seconds()) > 0) rows.row(term.name, figure(term.seconds()), percent(share_of(term.time, terms), 1));
   rows.row("total", figure(p.time.seconds));
   page.table(rows);
   const Stack& stack = a.question.stack;

@@ -189,7 +189,7 @@ class StepWords {
 /// By how much each term moves with each change of the machine, the layout being kept.
 struct Move {
   std::string change;
-  std::vector<TimeTerm> terms;
+  std::vector<StepTerm> terms;
 };
 [[nodiscard]] std::vector<Move> moves_of(const TrainingQuestion& q, const System& system, const Layout& layout) {
   std::vector<Move> out;
@@ -202,13 +202,13 @@ struct Move {
   return out;
 }
 
-[[nodiscard]] std::string helps_text(const TimeTerm& term, const std::vector<Move>& moves) {
+[[nodiscard]] std::string helps_text(const StepTerm& term, const std::vector<Move>& moves) {
   constexpr std::size_t most = 3;
   std::vector<std::pair<double, std::string>> found;
   for (const Move& move : moves)
-    for (const TimeTerm& now : move.terms)
-      if (now.name == term.name && term.seconds > 0 && now.seconds / term.seconds - 1 < -0.005)
-        found.emplace_back(now.seconds / term.seconds - 1, move.change);
+    for (const StepTerm& now : move.terms)
+      if (now.name == term.name && term.seconds() > 0 && now.seconds() / term.seconds() - 1 < -0.005)
+        found.emplace_back(now.seconds() / term.seconds() - 1, move.change);
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> out;
   for (std::size_t i = 0; i < std::min(most, found.size()); ++i)
@@ -233,13 +233,13 @@ struct Move {
   if (std::fabs(longer) < 0.005) return out + "as fast as this one.";
   out += fmt::format("{} {}.", percent(std::fabs(longer)),
                      longer > 0 ? "longer" : "shorter; this layout was named, or has limits that the rule has not");
-  const std::vector<TimeTerm> here = terms_of(priced.time), there = terms_of(usual.time);
+  const std::vector<StepTerm> here = terms_of(priced.time), there = terms_of(usual.time);
   std::vector<std::pair<double, std::string>> apart;
-  for (const TimeTerm& a : there) {
+  for (const StepTerm& a : there) {
     double b = 0;
-    for (const TimeTerm& one : here)
-      if (one.name == a.name) b = one.seconds;
-    apart.emplace_back(a.seconds - b, std::string{a.name});
+    for (const StepTerm& one : here)
+      if (one.name == a.name) b = one.seconds();
+    apart.emplace_back(a.seconds() - b, a.name);
   }
   std::stable_sort(apart.begin(), apart.end(), [](const auto& a, const auto& b) { return std::fabs(a.first) > std::fabs(b.first); });
   std::vector<std::string> words;
@@ -273,9 +273,9 @@ ExplainedStep explain_step(const TrainingQuestion& question, const System& syste
   const std::vector<Move> moves = moves_of(question, system, priced.layout);
   ExplainedStep out;
   out.seconds = priced.time.seconds;
-  for (const TimeTerm& term : terms_of(priced.time))
-    if (std::fabs(term.seconds) > 0)
-      out.terms.push_back({std::string{term.name}, units::s(term.seconds), words.how(term.name), helps_text(term, moves)});
+  for (const StepTerm& term : terms_of(priced.time))
+    if (std::fabs(term.seconds()) > 0)
+      out.terms.push_back({term, words.how(term.name), helps_text(term, moves)});
   std::stable_sort(out.terms.begin(), out.terms.end(), [](const ExplainedTerm& a, const ExplainedTerm& b) { return a.time > b.time; });
   out.against_usual = against_usual(question, system, priced, out.usual);
   out.interval = interval_text(question, system, priced);

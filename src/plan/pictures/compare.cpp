@@ -70,15 +70,15 @@ struct Layer {
 };
 
 /// Negative terms (hidden behind other work) are subtracted from the largest, so that bars sum to the time.
-[[nodiscard]] std::vector<TimeTerm> positive(std::vector<TimeTerm> terms) {
+[[nodiscard]] std::vector<StepTerm> positive(std::vector<StepTerm> terms) {
   double owed = 0;
-  for (TimeTerm& t : terms)
-    if (t.seconds < 0) owed -= t.seconds, t.seconds = 0;
+  for (StepTerm& t : terms)
+    if (t.seconds() < 0) owed -= t.seconds(), t.time = {};
   while (owed > 0) {
-    const auto largest = std::max_element(terms.begin(), terms.end(), [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
-    if (largest == terms.end() || largest->seconds <= 0) break;
-    const double taken = std::min(owed, largest->seconds);
-    largest->seconds -= taken;
+    const auto largest = std::max_element(terms.begin(), terms.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
+    if (largest == terms.end() || largest->seconds() <= 0) break;
+    const double taken = std::min(owed, largest->seconds());
+    largest->time -= units::s(taken);
     owed -= taken;
   }
   return terms;
@@ -89,11 +89,11 @@ struct Layer {
 [[nodiscard]] std::vector<Layer> layers_of(std::span<const Compared> all) {
   std::vector<Layer> layers;
   for (std::size_t i = 0; i < all.size(); ++i)
-    for (const TimeTerm& term : positive(all[i].terms)) {
+    for (const StepTerm& term : positive(all[i].terms)) {
       const std::string words{term_words(term.name)};
       auto at = std::find_if(layers.begin(), layers.end(), [&](const Layer& l) { return l.words == words; });
       if (at == layers.end()) at = layers.insert(layers.end(), {words, std::vector<double>(all.size())});
-      at->seconds[i] += term.seconds;
+      at->seconds[i] += term.seconds();
     }
   std::vector<double> shares;
   for (const Layer& l : layers) shares.push_back(l.max(all));

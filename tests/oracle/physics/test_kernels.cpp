@@ -96,8 +96,8 @@ TEST_CASE("no optimizer is faster than its bytes over the memory's rate, by itse
     const Processor gpu = Processor::of(system);
     const StepTime t = step_time(model, l, stack, gpu, costs);
     double in_step = 0;
-    for (const TimeTerm& term : terms_of(t))
-      if (term.name == "optimizer") in_step = term.seconds;
+    for (const StepTerm& term : terms_of(t))
+      if (term.name == "optimizer") in_step = term.seconds();
     const double least = parameters_of(model).total * 0.99 * least_bytes(stack.memory) / gpu.memory_rate;
     INFO(system.name << " " << model.name << " " << stack.name << " factor " << stack.scale);
     REQUIRE(in_step >= least);

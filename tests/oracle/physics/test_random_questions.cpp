@@ -188,10 +188,10 @@ TEST_CASE("no training step beats its arithmetic at the peak, and none needs mor
         const TrainingFigures f = figures_of(q, system, one);
         expect_time(ledger, one.time.seconds, f.low, f.high, std::max(min, one.time.least), question);
         double sum = 0;
-        for (const TimeTerm& term : terms_of(one.time)) {
-          sum += term.seconds;
-          ledger.expect(std::isfinite(term.seconds), "a term of a step is not finite", question);
-          ledger.expect(term.seconds >= 0, "a term of a step is negative", question);
+        for (const StepTerm& term : terms_of(one.time)) {
+          sum += term.seconds();
+          ledger.expect(std::isfinite(term.seconds()), "a term of a step is not finite", question);
+          ledger.expect(term.seconds() >= 0, "a term of a step is negative", question);
         }
         ledger.expect(std::fabs(sum - one.time.seconds) <= 1e-9 * one.time.seconds, "terms do not sum to the step", question);
         ledger.expect(one.time.exposed() <= one.time.seconds * rounding, "more exposed than the step takes", question);

@@ -69,7 +69,7 @@ TEST_CASE("What is compared is what each machine's own search finds, with terms 
     CAPTURE(c.system);
     CHECK(c.seconds == plan_training(q, load_system(c.system)).layouts.front().time.seconds);
     double sum = 0;
-    for (const TimeTerm& t : c.terms) sum += t.seconds;
+    for (const StepTerm& t : c.terms) sum += t.seconds();
     CHECK(sum == Approx(c.seconds).epsilon(1e-9));
     CHECK(c.low < c.seconds);
     CHECK(c.high > c.seconds);

@@ -7,7 +7,7 @@
 /// exposed   the part of a rank's time in it that no kernel of its own covers
 
 #include <fabricost/fields/named.hpp>
-#include <fabricost/plan/fields/step_terms.hpp>
+#include <fabricost/plan/economics/terms.hpp>
 
 #include <memory>
 #include <optional>

@@ -6,7 +6,7 @@
 #include <fabricost/plan/answers/cost.hpp>
 #include <fabricost/plan/economics/compare.hpp>
 #include <fabricost/plan/fields/named_models.hpp>
-#include <fabricost/plan/fields/step_terms.hpp>
+#include <fabricost/plan/economics/terms.hpp>
 
 #include <optional>
 #include <string>
@@ -165,6 +165,6 @@ struct CompareAnswer {
 [[nodiscard]] std::string layout_text(const Compared& compared, bool mixture);
 
 /// The largest term. For training: the largest besides arithmetic.
-[[nodiscard]] TimeTerm largest_term(const Compared& compared);
+[[nodiscard]] StepTerm largest_term(const Compared& compared);
 
 }  // namespace fabricost::plan

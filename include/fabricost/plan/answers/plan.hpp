@@ -14,7 +14,7 @@
 #include <fabricost/plan/explain/memory.hpp>
 #include <fabricost/plan/explain/step.hpp>
 #include <fabricost/plan/fields/named_models.hpp>
-#include <fabricost/plan/fields/step_terms.hpp>
+#include <fabricost/plan/economics/terms.hpp>
 #include <fabricost/plan/training/sensitivity.hpp>
 
 #include <memory>
@@ -287,13 +287,6 @@ struct PlanChange {
                  gives(&A::gain, "gain", "gain", "Step before over step after, less 1.")};
   }
 };
-
-[[nodiscard]] constexpr auto table_for(std::type_identity<ExplainedTerm> /*of*/) {
-  using A = ExplainedTerm;
-  return Table{gives(&A::name, "name", "name", "Of a term of the step."), gives(&A::time, "time_s", "seconds", "Its share of the step, s."),
-               gives(&A::how, "how", "how", "Sentences: its arithmetic, the ranks and links it runs on."),
-               gives(&A::helps, "helps", "helps", "Changes of the machine that shorten it most, the layout being kept; empty: none does.")};
-}
 
 /// The fastest layout explained.
 struct PlanExplanation {

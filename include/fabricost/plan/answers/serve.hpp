@@ -8,7 +8,7 @@
 ///   tokens/s     concurrency x osl / (TTFT + osl TPOT)
 
 #include <fabricost/plan/fields/named_models.hpp>
-#include <fabricost/plan/fields/step_terms.hpp>
+#include <fabricost/plan/economics/terms.hpp>
 #include <fabricost/plan/serving/plan.hpp>
 
 #include <array>

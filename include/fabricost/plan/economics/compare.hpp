@@ -40,7 +40,7 @@ struct Compared {
   std::optional<PricedServing> serving{};     ///< the deployment, for a serving job
   double seconds = 0, low = 0, high = 0;      ///< of a step, or of a token: a further one, or the only one; the 5-95 % interval
   double tokens_per_gpu = 0;                  ///< tokens per second and GPU
-  std::vector<TimeTerm> terms{};              ///< the terms of `seconds`, which sum to it
+  std::vector<StepTerm> terms{};              ///< the terms of `seconds`, which sum to it
   std::optional<double> dollars{}, joules{};  ///< per million tokens; empty if unknown
   int idle_gpus = 0;                          ///< in the scale-up domains or racks of the job; in the dollars, joules and megawatts
   bool part_of_domain = false;                ///< the job rents some nodes of a rack

@@ -11,56 +11,63 @@
 
 namespace fabricost::plan {
 
-FABRICOST_BODY std::vector<TimeTerm> terms_of(const StepTime& t) {
-  std::vector<TimeTerm> out{{"compute", t.compute},
-                            {"layer_floor", t.floor},
-                            {"tensor", t.tensor},
-                            {"context", t.context},
-                            {"expert", t.expert},
-                            {"hand_over", t.pipeline},
-                            {"bubble", t.bubble},
-                            {"data", t.data},
-                            {"accumulation", t.accumulation},
-                            {"optimizer", t.optimizer},
-                            {"stragglers", t.stragglers}};
-  if (t.offload > 0) out.push_back({"offload", t.offload});
+FABRICOST_BODY std::vector<StepTerm> terms_of(const StepTime& t) {
+  std::vector<StepTerm> out{{"compute", units::s(t.compute)},
+                            {"layer_floor", units::s(t.floor)},
+                            {"tensor", units::s(t.tensor)},
+                            {"context", units::s(t.context)},
+                            {"expert", units::s(t.expert)},
+                            {"hand_over", units::s(t.pipeline)},
+                            {"bubble", units::s(t.bubble)},
+                            {"data", units::s(t.data)},
+                            {"accumulation", units::s(t.accumulation)},
+                            {"optimizer", units::s(t.optimizer)},
+                            {"stragglers", units::s(t.stragglers)}};
+  if (t.offload > 0) out.push_back({"offload", units::s(t.offload)});
   return out;
 }
 
-FABRICOST_BODY double share_of(const TimeTerm& term, const std::vector<TimeTerm>& all) {
+FABRICOST_BODY double share_of(Time part, const std::vector<StepTerm>& all) {
   double sum = 0, above = 0;
-  for (const TimeTerm& t : all) sum += t.seconds, above += std::max(0.0, t.seconds);
+  for (const StepTerm& t : all) sum += t.seconds(), above += std::max(0.0, t.seconds());
   const double whole = std::max(sum, above);
-  return whole > 0 ? term.seconds / whole : 0;
+  return whole > 0 ? part.value() / whole : 0;
 }
 
-FABRICOST_BODY std::vector<TimeTerm> first_token_terms(const ServingTime& t) {
-  return {{"prompt", t.prompt}, {"queue", t.queue}, {"transfer", t.transfer}, {"framework", t.ttft - t.prompt - t.queue - t.transfer}};
+FABRICOST_BODY StepTerm largest(const std::vector<StepTerm>& terms) {
+  StepTerm out;
+  for (const StepTerm& term : terms)
+    if (out.name.empty() || term.time > out.time) out = term;
+  return out;
 }
 
-FABRICOST_BODY std::vector<TimeTerm> terms_of(const ServingQuestion& q, const PricedServing& p) {
+FABRICOST_BODY std::vector<StepTerm> first_token_terms(const ServingTime& t) {
+  return {{"prompt", units::s(t.prompt)}, {"queue", units::s(t.queue)}, {"transfer", units::s(t.transfer)}, {"framework", units::s(t.ttft - t.prompt - t.queue - t.transfer)}};
+}
+
+FABRICOST_BODY std::vector<StepTerm> terms_of(const ServingQuestion& q, const PricedServing& p) {
   if (p.time.tpot == 0) return {};  // answers of one token
   const ForwardTime& f = p.time.decode;
   const double scale = q.stack.stretch / q.stack.tokens_per_step();
-  std::vector<TimeTerm> out{{"weights_and_products", f.products * scale},
-                            {"attention", f.attention * scale},
-                            {"experts", f.experts * scale},
-                            {"elementwise", f.elementwise * scale},
-                            {"head", f.head * scale},
-                            {"kernels", f.kernels * scale},
-                            {"tensor", f.tensor * scale},
-                            {"exchange", f.exchange * scale},
-                            {"stages", f.stages * scale}};
-  if (p.time.host > 0) out.push_back({"host_memory", p.time.host});
+  std::vector<StepTerm> out{{"weights_and_products", units::s(f.products * scale)},
+                            {"attention", units::s(f.attention * scale)},
+                            {"experts", units::s(f.experts * scale)},
+                            {"elementwise", units::s(f.elementwise * scale)},
+                            {"head", units::s(f.head * scale)},
+                            {"kernels", units::s(f.kernels * scale)},
+                            {"tensor", units::s(f.tensor * scale)},
+                            {"exchange", units::s(f.exchange * scale)},
+                            {"stages", units::s(f.stages * scale)}};
+  if (p.time.host > 0) out.push_back({"host_memory", units::s(p.time.host)});
   double known = p.time.interference;
-  for (const TimeTerm& t : out) known += t.seconds;
+  for (const StepTerm& t : out) known += t.seconds();
   if (q.stack.overlaps) {  // the shorter of the two turns is hidden
     const double hidden = (f.seconds() - pass_seconds(f, q.stack)) * scale;
-    out.push_back({"hidden", -hidden});
+    out.push_back({"hidden", units::s(-hidden)});
     known -= hidden;
   }
-  out.push_back({"framework", p.time.tpot - known});
-  out.push_back({"prompts_of_others", p.time.interference});
+  out.push_back({"framework", units::s(p.time.tpot - known)});
+  out.push_back({"prompts_of_others", units::s(p.time.interference)});
   return out;
 }
 

@@ -4,6 +4,7 @@
 /// layout that practitioners would take, with the differences.
 
 #include <fabricost/compiled_part.hpp>
+#include <fabricost/plan/economics/terms.hpp>
 #include <fabricost/plan/training/explained.hpp>
 
 #include <optional>
@@ -13,12 +14,17 @@
 namespace fabricost::plan {
 
 /// One term of a step. \see terms_of
-struct ExplainedTerm {
-  std::string name;
-  Time time{};
+struct ExplainedTerm : StepTerm {
   std::vector<std::string> how;  ///< sentences
   std::string helps;             ///< "arithmetic + 10 %: -8.1 %, ..."; empty: nothing of the machine moves it by 0.5 %
   bool operator==(const ExplainedTerm&) const = default;
+
+  static constexpr auto fields() {
+    using A = ExplainedTerm;
+    return Table{gives(&A::name, "name", "name", "Of a term of the step."), gives(&A::time, "time_s", "seconds", "Its share of the step, s."),
+                 gives(&A::how, "how", "how", "Sentences: its arithmetic, the ranks and links it runs on."),
+                 gives(&A::helps, "helps", "helps", "Changes of the machine that shorten it most, the layout being kept; empty: none does.")};
+  }
 };
 
 struct ExplainedStep {

@@ -118,8 +118,8 @@ void cannot_run(ExplorePoint& out, const Space& space, const RequestError& why) 
     }
     out.interval = {units::s(found.plan.low), units::s(found.plan.high)};
     out.layout = layout_text(found.plan, space.mixture[machine]);
-    const TimeTerm most = largest_term(found.plan);
-    out.binds = fmt::format("{}, {:.0f} %", term_words(most.name), 100 * share_of(most, found.plan.terms));
+    const StepTerm most = largest_term(found.plan);
+    out.binds = fmt::format("{}, {:.0f} %", term_words(most.name), 100 * share_of(most.time, found.plan.terms));
     add_elasticities(space, out, machine, system, job, found, places);
   } catch (const UnmetError& error) {
     cannot_run(out, space, error);
