@@ -44,6 +44,22 @@ TEST_CASE("a rate without its direction is refused in the words of the design", 
   CHECK(outcome.issues[0].column == 16);
 }
 
+TEST_CASE("a tier whose only rate is wrong has one fault, and is not also called without a rate", "[specs]") {
+  const Folder folder;
+  const auto issues_of = [&](std::string_view rate) {
+    const std::string text = replaced(good_system, "    link: nvlink-4\n    links: 18\n", rate);
+    return outcome_of([&] { load(Document::system, folder.write("dgx-h100.yaml", text)); }).issues;
+  };
+  for (const std::string_view rate : {"    bandwidth: 900 GB/s\n", "    link: nosuch\n"}) {
+    INFO(rate);
+    CHECK(issues_of(rate).size() == 1);
+  }
+  for (const std::string_view rate : {"", "    bandwidth: {a: 1}\n", "    bandwidth:\n", "    bandwidth: ~\n", "    bandwidth: \"\"\n", "    link:\n", "    link: \"\"\n"}) {
+    INFO(rate);
+    CHECK_FALSE(issues_of(rate).empty());
+  }
+}
+
 TEST_CASE("broken rates are refused", "[specs]") {
   check({
       tier("no unit", "    bandwidth: ^450\n", {"tiers[0].bandwidth", "\"450\" has no unit", "450 GB/s per direction"}),

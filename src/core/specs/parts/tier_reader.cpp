@@ -190,7 +190,8 @@ class TierReader {
         tier_.planning_rate *= factor;
       }
     }
-    if (link_ == nullptr && !given)
+    const bool has_own_fault = (in_.has("link") || in_.has("bandwidth")) && !faults_.issues.empty();
+    if (link_ == nullptr && !given && !has_own_fault)
       in_.fault(node_, "bandwidth", "is missing, and no link to derive it from", "add `link:` or `bandwidth: ... per direction`");
     tier_.efficiency = in_.fraction("efficiency", tier_.efficiency);
     read_latency();
