@@ -2,6 +2,7 @@
 /// The Python module, with all parts of bindings.hpp; fabricost/__init__.py exports its names.
 
 #include "bindings.hpp"
+#include "face.hpp"
 #include "refused.hpp"
 
 #include "catalogue/shipped_specs.hpp"

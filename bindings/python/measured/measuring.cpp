@@ -4,6 +4,8 @@
 #include "bindings.hpp"
 #include "face.hpp"
 
+#include "text/write_file.hpp"
+
 #include <fabricost/probes/answers/this_machine.hpp>
 #include <fabricost/probes/machine/this_machine.hpp>
 

@@ -8,6 +8,7 @@
 
 #include <fabricost/algorithms/registry.hpp>
 #include <fabricost/error.hpp>
+#include <fabricost/fields/fields.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>

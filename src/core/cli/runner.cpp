@@ -8,6 +8,7 @@
 #include "specs/overrides.hpp"
 #include "text/plain_text.hpp"
 
+#include <fabricost/fields/fields.hpp>
 #include <fabricost/refusal.hpp>
 #include <fabricost/version.hpp>
 

@@ -11,6 +11,8 @@
 #include <fabricost/specs/saved_system.hpp>
 #include <fabricost/text/ranges.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>

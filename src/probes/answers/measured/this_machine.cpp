@@ -7,11 +7,13 @@
 #include "measure/files/rows.hpp"
 #include "measure/plugin.hpp"
 #include "measure/stock.hpp"
+#include "text/csv.hpp"
 #include "text/short_text.hpp"
 #include "text/units.hpp"
 
 #include <fabricost/refusal.hpp>
 #include <fabricost/specs/load.hpp>
+#include <fabricost/text/quantity.hpp>
 #include <fabricost/version.hpp>
 
 #include <fmt/format.h>
