@@ -1,7 +1,6 @@
 // One question, its answer and the parts of the answer.
 #include <fabricost/explain/explain.hpp>
 #include <fabricost/fabricost.hpp>
-#include <fabricost/specs/load.hpp>
 
 #include <cstdio>
 #include <iostream>

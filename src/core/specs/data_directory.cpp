@@ -4,6 +4,7 @@
 
 #include "specs/data_directory.hpp"
 
+#include "compiled_part.hpp"
 #include "specs/sources/contained.hpp"
 
 #include <fabricost/error.hpp>
@@ -14,22 +15,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <mutex>
 #include <utility>
-
-extern "C" void FABRICOST_COMPILED_PART() noexcept {}
 
 namespace fabricost::core {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-/// Set before main by programs compiled with an installed package; constant-initialised, so that no later
-/// constructor resets it.
-constinit std::atomic<const char*> package_data = nullptr;
 
 /// The folder given to use_data_directory; empty: none. Thread-safe.
 struct NamedDirectory {
@@ -54,11 +48,6 @@ fs::path this_library() {
 }
 
 }  // namespace
-
-bool remember_package_data(const char* directory) noexcept {
-  package_data = directory;
-  return true;
-}
 
 bool is_there(const fs::path& path) {
   std::error_code error;
@@ -127,7 +116,7 @@ fs::path data_directory() {
   if (!named.empty() && has_data(named)) return named;
   for (fs::path (*place)() : {this_program, this_library})
     if (fs::path beside = data_beside(place()); !beside.empty()) return beside;
-  if (const char* known = package_data; known != nullptr)
+  if (const char* known = package_data(); known != nullptr)
     if (fs::path package = fs::path{known}.lexically_normal(); package.is_absolute() && has_data(package)) return package;
 #ifdef FABRICOST_SOURCE_DATA
   if (has_data(FABRICOST_SOURCE_DATA)) return FABRICOST_SOURCE_DATA;
