@@ -3,7 +3,7 @@
 
 #include "face.hpp"
 
-#include "collectives/operations.hpp"
+#include "core/operations.hpp"
 
 #include <fabricost/specs/load.hpp>
 

@@ -5,7 +5,7 @@
 
 #include "arguments.hpp"
 #include "machine.hpp"
-#include "measured/samples.hpp"
+#include "core/samples.hpp"
 #include "progress.hpp"
 #include "record.hpp"
 #include "routing.hpp"

@@ -2,8 +2,8 @@
 /// \file grid.hpp
 /// The elements of a request with array fields: NumPy's broadcasting, and iteration in C order.
 
-#include "collectives/operations.hpp"
-#include "collectives/predictions.hpp"
+#include "core/operations.hpp"
+#include "core/predictions.hpp"
 
 #include <cstddef>
 #include <cstdint>

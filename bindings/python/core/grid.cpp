@@ -1,7 +1,7 @@
 /// \file grid.cpp
 /// Broadcasting as in NumPy: axes are aligned from the last; along each, fields have the same count, or one.
 
-#include "collectives/grid.hpp"
+#include "core/grid.hpp"
 
 #include <fabricost/error.hpp>
 

@@ -2,7 +2,7 @@
 /// fc.diagnose: compares a run with its machine's prediction and names likely causes of a difference.
 
 #include "bindings.hpp"
-#include "collectives/operations.hpp"
+#include "core/operations.hpp"
 #include "face.hpp"
 
 #include <fabricost/observe/answers/diagnose.hpp>

@@ -6,7 +6,7 @@
 /// costs one evaluation. Seconds are computed at construction; everything else on demand, and texts and
 /// intervals are cached.
 
-#include "collectives/operations.hpp"
+#include "core/operations.hpp"
 #include "record.hpp"
 
 #include <fabricost/predict/predict.hpp>

@@ -1,11 +1,11 @@
 /// \file predictions.cpp
 /// Arrays of answers: seconds computed at once, the rest on demand.
 
-#include "collectives/predictions.hpp"
+#include "core/predictions.hpp"
 
 #include "arguments.hpp"
 #include "bindings.hpp"
-#include "collectives/grid.hpp"
+#include "core/grid.hpp"
 #include "fields.hpp"
 
 #include <fabricost/predict/compile.hpp>

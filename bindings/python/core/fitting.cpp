@@ -4,7 +4,7 @@
 
 #include "arguments.hpp"
 #include "bindings.hpp"
-#include "collectives/operations.hpp"
+#include "core/operations.hpp"
 #include "face.hpp"
 #include "machine.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "bindings.hpp"
 #include "face.hpp"
-#include "workloads/machines.hpp"
+#include "plan/machines.hpp"
 
 #include <fabricost/plan/answers/compare.hpp>
 

@@ -2,8 +2,8 @@
 /// fc.validate: the errors of predictions against measurements, as fractions |predicted / measured - 1|.
 
 #include "bindings.hpp"
-#include "collectives/operations.hpp"
-#include "measured/samples.hpp"
+#include "core/operations.hpp"
+#include "core/samples.hpp"
 #include "face.hpp"
 
 #include <fabricost/plan/evaluation/validate.hpp>

@@ -2,7 +2,7 @@
 /// Collectives that run at once: fc.Grouped and fc.share.
 
 #include "bindings.hpp"
-#include "collectives/operations.hpp"
+#include "core/operations.hpp"
 #include "face.hpp"
 
 #include <fabricost/answers/share.hpp>

@@ -1,10 +1,10 @@
 /// \file operations.cpp
 /// The request classes, one per collective, in the conventions of nccl-tests. Every number may be an array.
 
-#include "collectives/operations.hpp"
+#include "core/operations.hpp"
 
 #include "bindings.hpp"
-#include "collectives/predictions.hpp"
+#include "core/predictions.hpp"
 #include "exchanges.hpp"
 #include "face.hpp"
 

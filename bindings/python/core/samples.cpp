@@ -1,7 +1,7 @@
 /// \file samples.cpp
 /// fc.read_log: the output of benchmarks as a structured array; and conversion of such arrays to points.
 
-#include "measured/samples.hpp"
+#include "core/samples.hpp"
 
 #include "arguments.hpp"
 #include "bindings.hpp"

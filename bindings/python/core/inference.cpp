@@ -2,7 +2,7 @@
 /// All-reduces of inference engines: own kernels, NCCL above a size, and the norm that follows.
 
 #include "bindings.hpp"
-#include "collectives/operations.hpp"
+#include "core/operations.hpp"
 #include "face.hpp"
 
 #include <fabricost/answers/predict.hpp>

@@ -2,7 +2,7 @@
 /// Machines: System, its tiers, and how to load one.
 
 #include "bindings.hpp"
-#include "collectives/operations.hpp"
+#include "core/operations.hpp"
 #include "face.hpp"
 #include "machine.hpp"
 #include "plain.hpp"

@@ -2,9 +2,9 @@
 /// fc.need, fc.need_serve.
 
 #include "bindings.hpp"
-#include "collectives/operations.hpp"
+#include "core/operations.hpp"
 #include "face.hpp"
-#include "workloads/si.hpp"
+#include "plan/si.hpp"
 
 #include <fabricost/plan/answers/design/need.hpp>
 

@@ -2,8 +2,8 @@
 /// fc.predict and fc.explain: one answer for one request; an array of answers for a request with arrays.
 
 #include "bindings.hpp"
-#include "collectives/operations.hpp"
-#include "collectives/predictions.hpp"
+#include "core/operations.hpp"
+#include "core/predictions.hpp"
 #include "exchanges.hpp"
 #include "face.hpp"
 

@@ -2,7 +2,7 @@
 /// fc.plan.
 
 #include "bindings.hpp"
-#include "collectives/operations.hpp"
+#include "core/operations.hpp"
 #include "face.hpp"
 
 #include <fabricost/plan/answers/plan.hpp>

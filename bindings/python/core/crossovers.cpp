@@ -2,7 +2,7 @@
 /// fc.crossovers: the sizes from which each pair runs, and from which each is fastest.
 
 #include "bindings.hpp"
-#include "collectives/operations.hpp"
+#include "core/operations.hpp"
 #include "face.hpp"
 
 #include <fabricost/answers/sweep.hpp>

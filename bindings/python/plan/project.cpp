@@ -2,9 +2,9 @@
 /// fc.project, fc.need_machine.
 
 #include "bindings.hpp"
-#include "collectives/operations.hpp"
+#include "core/operations.hpp"
 #include "face.hpp"
-#include "workloads/machines.hpp"
+#include "plan/machines.hpp"
 
 #include <fabricost/plan/answers/design/need.hpp>
 #include <fabricost/plan/answers/design/project.hpp>

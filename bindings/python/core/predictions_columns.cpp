@@ -1,11 +1,11 @@
 /// \file predictions_columns.cpp
 /// fc.Predictions beyond its seconds: rates, pairs that run, intervals. On demand, and cached if expensive.
 
-#include "collectives/predictions.hpp"
+#include "core/predictions.hpp"
 
 #include "arguments.hpp"
 #include "bindings.hpp"
-#include "collectives/grid.hpp"
+#include "core/grid.hpp"
 
 #include <fabricost/explain/assumed.hpp>
 #include <fabricost/predict/fabric_of.hpp>

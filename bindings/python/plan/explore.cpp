@@ -2,9 +2,9 @@
 /// The parts of fc.explore and fc.explore_serve (fabricost/_explore.py): the answer, and its points as columns.
 
 #include "bindings.hpp"
-#include "collectives/operations.hpp"
+#include "core/operations.hpp"
 #include "face.hpp"
-#include "workloads/si.hpp"
+#include "plan/si.hpp"
 
 #include <fabricost/plan/answers/cost.hpp>
 #include <fabricost/plan/answers/design/explore.hpp>

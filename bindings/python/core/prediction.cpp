@@ -3,7 +3,7 @@
 /// and the explanation as text.
 
 #include "bindings.hpp"
-#include "collectives/operations.hpp"
+#include "core/operations.hpp"
 #include "face.hpp"
 #include "plain.hpp"
 
