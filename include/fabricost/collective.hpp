@@ -72,7 +72,6 @@ inline constexpr std::array<std::string_view, 6> path_names{"gpu-gpu", "gpu-host
 /// True for point-to-point traffic, which runs outside of NCCL's table of algorithms.
 [[nodiscard]] constexpr bool is_exchange(Collective c) { return c == Collective::all_to_all || c == Collective::send_recv; }
 
-namespace detail {
 /// Lower case without dashes and underscores, the form in which all names are compared.
 [[nodiscard]] inline std::string folded(std::string_view text) {
   std::string out;
@@ -87,31 +86,30 @@ template <class Enum, std::size_t N>
     if (folded(names[i]) == wanted) return static_cast<Enum>(i);
   return std::nullopt;
 }
-}  // namespace detail
 
 /// Names in any case, with dashes or underscores; nccl-tests' spellings too (`alltoall`, `sendrecv`).
 [[nodiscard]] inline std::optional<Collective> parse_collective(std::string_view text) {
-  return detail::parse_enum<Collective>(text, collective_names);
+  return parse_enum<Collective>(text, collective_names);
 }
 
 /// `half`, `fp16`, `float16`, `bf16`, `float`, `fp32`, `int8`, `uint8`, `fp8`, `f8e4m3`, `double`, ...
 [[nodiscard]] inline std::optional<DataType> parse_data_type(std::string_view text) {
-  const std::string t = detail::folded(text);
+  const std::string t = folded(text);
   if (t == "fp16" || t == "float16" || t == "f16") return DataType::half;
   if (t == "bf16") return DataType::bfloat16;
   if (t == "fp32" || t == "float32" || t == "f32" || t == "int32" || t == "uint32" || t == "int") return DataType::single;
   if (t == "fp64" || t == "float64" || t == "int64" || t == "uint64") return DataType::double_precision;
   if (t == "uint8" || t == "char") return DataType::int8;
   if (t == "f8e4m3" || t == "f8e5m2" || t == "fp8e4m3" || t == "fp8e5m2") return DataType::fp8;
-  return detail::parse_enum<DataType>(text, data_type_names);
+  return parse_enum<DataType>(text, data_type_names);
 }
 
 /// `sum`, `prod`, `max`, `min`, `avg`; none for others, such as nccl-tests' `mulsum`.
 [[nodiscard]] inline std::optional<Reduction> parse_reduction(std::string_view text) {
-  return detail::parse_enum<Reduction>(text, reduction_names);
+  return parse_enum<Reduction>(text, reduction_names);
 }
 
-[[nodiscard]] inline std::optional<Path> parse_path(std::string_view text) { return detail::parse_enum<Path>(text, path_names); }
+[[nodiscard]] inline std::optional<Path> parse_path(std::string_view text) { return parse_enum<Path>(text, path_names); }
 
 }  // namespace fabricost::core
 

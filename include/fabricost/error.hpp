@@ -28,11 +28,9 @@ template <class Spelled>
   }
 }
 
-namespace detail {
 [[nodiscard]] inline std::string as_member(std::string_view name, std::string_view value) {
   return std::string{name} + (value.empty() ? "" : " = ") + std::string{value};
 }
-}  // namespace detail
 
 /// One fault in an input file.
 struct Issue {
@@ -63,13 +61,13 @@ struct Issue {
     }
     return out;
   }
-  [[nodiscard]] std::string text() const { return text(detail::as_member); }
+  [[nodiscard]] std::string text() const { return text(as_member); }
 };
 
 /// One or more faults of input files, all reported at once.
 class SpecError : public Error {
  public:
-  explicit SpecError(std::vector<Issue> issues) : Error(joined(issues, detail::as_member)), issues_(std::move(issues)) {}
+  explicit SpecError(std::vector<Issue> issues) : Error(joined(issues, as_member)), issues_(std::move(issues)) {}
 
   [[nodiscard]] const std::vector<Issue>& issues() const { return issues_; }
   /// what() in the words of a face.

@@ -8,6 +8,8 @@ namespace fabricost {
 /// Machines, schedules, prices, choices, predictions, measured points, fits and explanations.
 namespace core {
 namespace detail {}
+/// Fields that several questions and answers have.
+namespace field {}
 }  // namespace core
 
 /// Models, training, serving, money, designs.
@@ -15,6 +17,9 @@ namespace plan {
 using namespace core;
 namespace detail {
 using namespace core::detail;
+}
+namespace field {
+using namespace core::field;
 }
 }  // namespace plan
 
@@ -24,6 +29,9 @@ using namespace plan;
 namespace detail {
 using namespace plan::detail;
 }
+namespace field {
+using namespace plan::field;
+}
 }  // namespace observe
 
 /// Measurements of GPUs and clusters.
@@ -31,6 +39,9 @@ namespace probes {
 using namespace observe;
 namespace detail {
 using namespace observe::detail;
+}
+namespace field {
+using namespace observe::field;
 }
 }  // namespace probes
 

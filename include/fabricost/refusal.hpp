@@ -15,7 +15,7 @@ class Refusal : public RequestError {
  public:
   /// \param missing a required value is not given
   explicit Refusal(std::string text, bool missing = false)
-      : RequestError(with_fields(text, detail::as_member)), text_(std::move(text)), missing_(missing) {}
+      : RequestError(with_fields(text, as_member)), text_(std::move(text)), missing_(missing) {}
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
   [[nodiscard]] bool missing() const noexcept { return missing_; }
 

@@ -30,7 +30,7 @@ std::string spelled(std::span<const Field> fields, std::string_view name, std::s
   Amount amount = Amount::number;
   for (const Field& field : fields)
     if (field.name == name) amount = field.amount;
-  return core::detail::as_member(name, value.empty() ? std::string{} : as_typed(value, amount));
+  return core::as_member(name, value.empty() ? std::string{} : as_typed(value, amount));
 }
 
 namespace {

@@ -16,7 +16,7 @@ struct DialsRequest {
 
   static constexpr auto fields() {
     using R = DialsRequest;
-    return Table{fabricost::core::detail::ask_machine<R>};
+    return Table{fabricost::core::field::ask_machine<R>};
   }
 };
 
@@ -54,7 +54,7 @@ struct PictureRequest {
 
   static constexpr auto fields() {
     using R = PictureRequest;
-    return Table{fabricost::core::detail::ask_machine<R>, fabricost::core::detail::ask_override<R>};
+    return Table{fabricost::core::field::ask_machine<R>, fabricost::core::field::ask_override<R>};
   }
 };
 struct PictureAnswer {

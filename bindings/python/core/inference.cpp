@@ -21,7 +21,7 @@ struct EngineCall : PredictRequest {
   template <class R>
   static constexpr auto engine_fields() {
     using enum Amount;
-    return Table{fabricost::core::detail::ask_system<R>, asks(&R::given, "operation", "", "", "An Operation without arrays", true),
+    return Table{fabricost::core::field::ask_system<R>, asks(&R::given, "operation", "", "", "An Operation without arrays", true),
                  asks(&R::library, "library", "", "", "vllm, sglang or trtllm"),
                  asks(&R::version, "version", "", "", "As in 0.14.0; default the newest known")};
   }

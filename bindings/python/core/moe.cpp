@@ -84,7 +84,7 @@ struct MoeCall {
 
   static constexpr auto fields() {
     using R = MoeCall;
-    return Table{fabricost::core::detail::ask_system<R>,
+    return Table{fabricost::core::field::ask_system<R>,
                  asks(&R::operation, "operation", "", "", "MoeDispatch, MoeCombine or MoePrepare", true)};
   }
 };

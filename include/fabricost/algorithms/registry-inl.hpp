@@ -9,10 +9,10 @@ namespace fabricost::core {
 
 FABRICOST_BODY std::optional<Algorithm> parse_algorithm(std::string_view text) {
   constexpr auto aliases = detail::of_every([](auto one) { return std::string_view{one.alias}; });
-  const std::string wanted = detail::folded(text);
+  const std::string wanted = folded(text);
   for (std::size_t i = 0; i < aliases.size(); ++i)
     if (!aliases[i].empty() && aliases[i] == wanted) return static_cast<Algorithm>(i);
-  return detail::parse_enum<Algorithm>(text, algorithm_names);
+  return parse_enum<Algorithm>(text, algorithm_names);
 }
 
 }  // namespace fabricost::core

@@ -26,7 +26,7 @@ namespace fabricost::core {
   return EnumWords{std::array<std::string_view, 4>{"scale_up", "pcie", "transport", "custom"}, "a set of constants"};
 }
 [[nodiscard]] inline std::optional<ConstantSet> parse_word(ConstantSet, std::string_view text) {
-  return detail::parse_enum<ConstantSet>(text, constant_set_names);
+  return parse_enum<ConstantSet>(text, constant_set_names);
 }
 
 struct CalibrateRequest {
@@ -47,16 +47,16 @@ struct CalibrateRequest {
         asks(&R::samples, "samples", "--from,-f", "FILE...",
              "Measurements: point CSVs, nccl-tests logs, ...;\ndefault what fabricost measure wrote here", true),
         asks(&R::system, "system", "--system,-s", "NAME", "The machine; without it all machines of the files are fitted together", true),
-        detail::ask_nodes_of_files<R>,
-        detail::ask_ranks_of_files<R>,
-        detail::ask_first_calibration<R>,
+        field::ask_nodes_of_files<R>,
+        field::ask_ranks_of_files<R>,
+        field::ask_first_calibration<R>,
         asks(&R::only, "only", "--only", "SET", "Fit these alone: scale_up, pcie, transport or custom\n(inference engines' all-reduces)"),
         asks(&R::leave_out, "leave_out", "--leave-out", "SOURCE...",
              "Sources, or how their names begin, not to be fitted;\nSOURCE:FROM:TO: of points these sizes; * stands for any letters"),
         asks(&R::hold, "hold", "--hold", "NAME...",
              "Constants not to be fitted, as ll.hop or pcie:ll.hop;\nNAME=VALUE: at that value. The errors\nthen say what it is worth"),
-        detail::ask_launch_of_files<R>,
-        detail::ask_library_of_files<R>};
+        field::ask_launch_of_files<R>,
+        field::ask_library_of_files<R>};
   }
 };
 

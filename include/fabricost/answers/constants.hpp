@@ -23,7 +23,7 @@ struct ConstantsRequest {
     using R = ConstantsRequest;
     return Table{asks(&R::system, "system", "--system,-s", "NAME", "The machine; without it the values without measurements", true),
                  asks(&R::only, "only", "--only", "SET", "One set: scale_up, pcie, transport, compute, custom or moe"),
-                 detail::ask_calibration<R>};
+                 field::ask_calibration<R>};
   }
 };
 

@@ -26,11 +26,11 @@ enum class TokenType : unsigned char { bfloat16, half, fp8, nvfp4 };
 inline constexpr std::array<std::string_view, 4> token_type_names{"bfloat16", "half", "fp8", "nvfp4"};
 [[nodiscard]] constexpr auto words_of(TokenType) { return EnumWords{token_type_names, "a type that tokens travel in"}; }
 [[nodiscard]] inline std::optional<TokenType> parse_word(TokenType, std::string_view text) {
-  const std::string t = detail::folded(text);
+  const std::string t = folded(text);
   return t == "bf16"   ? TokenType::bfloat16
          : t == "fp16" ? TokenType::half
          : t == "fp4"  ? TokenType::nvfp4
-                       : detail::parse_enum<TokenType>(text, token_type_names);
+                       : parse_enum<TokenType>(text, token_type_names);
 }
 [[nodiscard]] constexpr auto words_of(MoeKernel) { return EnumWords{moe_kernel_names, "an implementation"}; }
 [[nodiscard]] inline std::optional<MoeKernel> parse_word(MoeKernel, std::string_view text) { return parse_moe_kernel(text); }
@@ -93,27 +93,27 @@ struct MoeAnswer {
     constexpr JsonUnit us = in_microseconds;
     return Table{
         gives(&A::operation, "operation", "operation", "moe_dispatch, moe_combine or moe_prepare."),
-        detail::give_system<A>,
+        field::give_system<A>,
         gives(&A::nodes, "nodes", "nodes", "Nodes the ranks sit on."),
-        detail::give_ranks_of_run<A>,
+        field::give_ranks_of_run<A>,
         gives(&A::dtype, "dtype", "dtype", "What travels: bfloat16, fp8 or nvfp4."),
         gives(&A::bytes, "bytes", "bytes", "Bytes a rank's tokens send, copies that stay included: what kernels report."),
-        detail::give_seconds_of_terms<&A::time>,
+        field::give_seconds_of_terms<&A::time>,
         gives(&A::algorithm_bandwidth, "algbw_GBps", "algorithm_bytes_per_second", "bytes / seconds.", 1e9),
         gives(&A::bus_bandwidth, "busbw_GBps", "bus_bytes_per_second",
               "(inside_bytes + across_bytes) / seconds: what leaves the rank.", 1e9),
         gives(&A::implementation, "algorithm", "implementation", "The kernels."),
         gives(&A::protocol, "protocol", "", "simple."),
-        detail::give_binding_tier<A>,
+        field::give_binding_tier<A>,
         gives(&A::basis, "basis", "basis", "What the constants rest on: calibrated, sibling or datasheet."),
         gives(&A::extrapolated, "extrapolated", "extrapolated", "Which of sizes, ranks, nodes lie outside what was measured."),
-        detail::give_assumed<A>,
+        field::give_assumed<A>,
         gives(&A::interval, "interval_us", "interval_seconds", "(low, high), s: nine in ten measurements fall between.", us),
         gives(&A::tokens, "tokens_per_rank", "tokens", "Tokens of every rank."),
         gives(&A::copies, "copies", "copies", "Expected copies of a token that kernels count."),
         gives(&A::inside, "inside_bytes", "inside_bytes", "Of a rank, bytes to other GPUs of its domain."),
         gives(&A::across, "across_bytes", "across_bytes", "Of a rank, bytes to other domains."),
-        detail::give_terms<A>};
+        field::give_terms<A>};
   }
 };
 

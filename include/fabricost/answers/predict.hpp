@@ -54,7 +54,7 @@ inline constexpr std::array<std::string_view, 2> on_off_names{"on", "off"};
 /// yes and no, too.
 [[nodiscard]] inline std::optional<OnOff> parse_word(OnOff, std::string_view text) {
   if (text == "yes" || text == "no") return text == "yes" ? OnOff::on : OnOff::off;
-  return detail::parse_enum<OnOff>(text, on_off_names);
+  return parse_enum<OnOff>(text, on_off_names);
 }
 
 inline constexpr std::array<std::string_view, 4> put_names{"none", "counter", "local", "signal"};
@@ -103,7 +103,7 @@ struct WaysRequest {
 /// The requested ways. \param pxn messages reach their rail over NVLink \throws Refusal where fields contradict each other
 [[nodiscard]] Ways ways_of(const WaysRequest& asked, bool pxn);
 
-namespace detail {
+namespace field {
 template <class R>
 inline constexpr auto ask_library = asks(&R::library, "library", "--library", "ENGINE",
                                          "all_reduce as vllm, sglang or trtllm run it;\n"
@@ -118,7 +118,7 @@ inline constexpr auto ask_launch = asks(&R::launch, "launch", "--launch", "HOW",
                                         "= <library=vllm,python>)");
 template <class R>
 inline constexpr auto ask_pxn = asks(&R::pxn, "pxn", "--no-pxn", "", "Rails: messages do not change GPU to reach their rail");
-}  // namespace detail
+}  // namespace field
 
 /// 18 of NCCL 2.18.
 [[nodiscard]] constexpr int release_of(const Inference& library) { return library.version / 1000 % 1000; }
@@ -145,7 +145,7 @@ void check_call(const System& system, const Choice& choice, Collective op, DataT
 /// \throws RequestError for more ranks than a cluster has, as plan, share and serving refuse them (check_size)
 void check_ranks(const System& system, const Operation& op);
 
-namespace detail {
+namespace field {
 
 /// The list "Force one: ring tree ...", broken into lines of at most 54 characters.
 struct AlgorithmWords {
@@ -193,10 +193,10 @@ template <class R>
 inline constexpr auto ask_bytes = asks(&R::bytes, "bytes", "--size", Amount::size, {}, "SIZE",
                                        "Message size as nccl-tests counts it: 256MiB, 1GB;\na plain number is bytes", false, true);
 
+}  // namespace field
+
 /// An operation on the given nodes and ranks, without its size. \param path if given \throws Refusal
 [[nodiscard]] Operation operation_of(std::optional<Collective> collective, DataType dtype, std::optional<Path> path, int nodes, int ranks);
-
-}  // namespace detail
 
 struct PredictRequest : WaysRequest {
   Machine system{};
@@ -228,17 +228,17 @@ struct PredictRequest : WaysRequest {
                  "all_to_all send_recv moe_dispatch moe_combine\n"
                  "(case, - and _ do not matter)",
                  true, true),
-            detail::ask_system<R>,
+            field::ask_system<R>,
             asks(&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes, as nccl-tests counts them", false, true),
-            asks(&R::ranks, "ranks", "--ranks", count, any_count, "R", "GPUs; default all of the nodes", false, true), detail::ask_dtype<R>,
-            detail::ask_algorithm<R>, detail::ask_protocol<R>, detail::ask_choice<R>, detail::ask_calibration<R>,
-            detail::ask_tier_override<R>, detail::ask_path<R>, detail::ask_bytes<R>, detail::ask_library<R>,
-            asks(&R::version, "version", "", "", "Of that engine, as in 0.14.0; default the newest known"), detail::ask_launch<R>,
+            asks(&R::ranks, "ranks", "--ranks", count, any_count, "R", "GPUs; default all of the nodes", false, true), field::ask_dtype<R>,
+            field::ask_algorithm<R>, field::ask_protocol<R>, field::ask_choice<R>, field::ask_calibration<R>,
+            field::ask_tier_override<R>, field::ask_path<R>, field::ask_bytes<R>, field::ask_library<R>,
+            asks(&R::version, "version", "", "", "Of that engine, as in 0.14.0; default the newest known"), field::ask_launch<R>,
             asks(&R::fused_norm, "fused_norm", "--fused-norm", "",
                  "all_reduce: what follows, adding the residual and\nnormalising, in a kernel of its own and fused into it"),
             asks(&R::lost_rails, "lost_rails", "--lost-rails", count, {0, 10'000'000}, "N",
                  "NICs of one node that are down, the others carrying\ntheir channels; all nodes wait for that one"),
-            detail::ask_pxn<R>,
+            field::ask_pxn<R>,
             asks(&R::upgrade, "upgrade", "--upgrade", "NCCL", "Beside it the same with that NCCL, as nccl-2.30: what\nan upgrade changes")},
         WaysRequest::fields());
   }
@@ -300,30 +300,30 @@ struct PredictAnswer : Prediction {
     constexpr bool left_out = true;
     return Table{
         gives(&A::collective, "operation", "", "Its name."),
-        detail::give_system<A>,
+        field::give_system<A>,
         gives(&A::nodes, "nodes", "nodes", "Nodes they sit on."),
-        detail::give_ranks_of_run<A>,
+        field::give_ranks_of_run<A>,
         gives(&A::dtype, "dtype", "", "Element type."),
         gives(&A::bytes, "bytes", "", "Size as nccl-tests counts it, byte.", as_whole_number),
-        detail::give_seconds_of_terms<&A::seconds>,
+        field::give_seconds_of_terms<&A::seconds>,
         gives(&A::algorithm_bandwidth, "algbw_GBps", "algorithm_bytes_per_second", "algbw = bytes / seconds, byte/s.", 1e9),
         gives(&A::bus_bandwidth, "busbw_GBps", "bus_bytes_per_second",
               "busbw, byte/s: algbw x 2(n-1)/n for all_reduce, x (n-1)/n for all_gather, reduce_scatter and all_to_all, x 1 for the rest.",
               1e9),
         gives(&A::algorithm, "algorithm", "algorithm", "What ran, as in `ring`, `tree`, `nvls`."),
         gives(&A::protocol, "protocol", "protocol", "What it ran under: ll, ll128 or simple."),
-        detail::give_binding_tier<A>,
+        field::give_binding_tier<A>,
         gives(&A::basis, "basis", "basis",
               "What the constants rest on: calibrated (runs on this machine), sibling (on one like it) or datasheet."),
         gives(&A::beyond, "extrapolated", "extrapolated", "Which of sizes, ranks, nodes lie outside what was measured."),
-        detail::give_assumed<A>,
+        field::give_assumed<A>,
         gives(&A::interval, "interval_us", "interval_seconds",
               "(low, high), s: nine in ten measurements fall between; high = seconds x w, low = seconds / w, but no less than the "
               "bytes take over the links at their full rate.",
               us),
         gives(&A::low, "", "low_seconds", "Lower end of the interval, s."),
         gives(&A::high, "", "high_seconds", "Upper end of the interval, s."),
-        detail::give_terms<A>,
+        field::give_terms<A>,
         gives(&A::norm, "norm", "norm", "With residual and norm, a FusedNorm; None: it was not asked for.", {}, left_out),
         gives(&A::upgrade, "upgrade", "upgrade", "With another NCCL, an Upgrade; None: it was not asked for.", {}, left_out)};
   }

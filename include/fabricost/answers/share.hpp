@@ -87,7 +87,7 @@ struct ShareRequest : WaysRequest {
     using enum Amount;
     return tables(
         Table{
-            detail::ask_system<R>,
+            field::ask_system<R>,
             asks(&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes, as nccl-tests counts them; default one domain"),
             asks(&R::layout, "layout", "--layout", "AXES",
                  "Axes inside out, as ranks are numbered: tp=8,pp=4,dp\n(the one without a size takes what is left)"),
@@ -97,8 +97,8 @@ struct ShareRequest : WaysRequest {
                  true),
             asks(&R::balancing, "balancing", "--balancing", "HOW", "Flows on parallel links: even (per packet, default)\nor hashed (ECMP)"),
             asks(&R::pxn, "pxn", "--no-pxn", "", "Rails: messages do not change GPU to reach their rail"),
-            asks(&R::adaptive, "adaptive", "--minimal", "", "Dragonfly: minimal routes instead of adaptive ones"), detail::ask_choice<R>,
-            detail::ask_calibration<R>, detail::ask_override<R>, detail::ask_library<R>, detail::ask_launch<R>},
+            asks(&R::adaptive, "adaptive", "--minimal", "", "Dragonfly: minimal routes instead of adaptive ones"), field::ask_choice<R>,
+            field::ask_calibration<R>, field::ask_override<R>, field::ask_library<R>, field::ask_launch<R>},
         WaysRequest::fields());
   }
 };
@@ -178,7 +178,7 @@ struct ShareAnswer {
 
   static constexpr auto fields() {
     using A = ShareAnswer;
-    return Table{detail::give_system<A>,
+    return Table{field::give_system<A>,
                  gives(&A::nodes, "nodes", "nodes", "Nodes."),
                  gives(&A::gpus, "gpus", "gpus", "GPUs."),
                  gives(&A::balancing, "balancing", "balancing", "even or hashed."),

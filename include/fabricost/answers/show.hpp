@@ -20,8 +20,8 @@ struct ShowRequest {
   static constexpr auto fields() {
     using R = ShowRequest;
     using enum Amount;
-    return Table{asks(&R::system, "system", "SYSTEM", " ", detail::ask_system<R>.words, true), detail::ask_calibration<R>,
-                 detail::ask_override<R>};
+    return Table{asks(&R::system, "system", "SYSTEM", " ", field::ask_system<R>.words, true), field::ask_calibration<R>,
+                 field::ask_override<R>};
   }
 };
 

@@ -28,7 +28,7 @@ struct OperationOnCounts {
   std::optional<std::vector<Bytes>> sizes{};
 };
 
-namespace detail {
+namespace field {
 template <class R>
 inline constexpr auto ask_several_nodes = asks(&R::nodes, "nodes", "--nodes", Amount::count, any_count, "N",
                                                "Nodes, as nccl-tests counts them; several: 1:64:x2, 2,4,8");
@@ -38,7 +38,7 @@ inline constexpr auto ask_several_ranks = asks(&R::ranks, "ranks", "--ranks", Am
 template <class R>
 inline constexpr auto ask_sizes = asks(&R::sizes, "sizes", "--sizes", Amount::size, {}, "SIZES",
                                        "1KiB:8GiB:x2, 1MiB:16MiB:+1MiB, or 4KiB,64KiB,1MiB");
-}  // namespace detail
+}  // namespace field
 
 /// Several sizes on one count, or one size on several counts.
 struct SweepRequest : OperationOnCounts, WaysRequest {
@@ -50,10 +50,10 @@ struct SweepRequest : OperationOnCounts, WaysRequest {
 
   static constexpr auto fields() {
     using R = SweepRequest;
-    return tables(Table{detail::ask_operation<R>, detail::ask_system<R>, detail::ask_several_nodes<R>, detail::ask_several_ranks<R>,
-                        detail::ask_dtype<R>, detail::ask_algorithm<R>, detail::ask_protocol<R>, detail::ask_choice<R>,
-                        detail::ask_calibration<R>, detail::ask_tier_override<R>, detail::ask_path<R>, detail::ask_sizes<R>,
-                        detail::ask_bytes<R>, detail::ask_library<R>, detail::ask_launch<R>, detail::ask_pxn<R>},
+    return tables(Table{field::ask_operation<R>, field::ask_system<R>, field::ask_several_nodes<R>, field::ask_several_ranks<R>,
+                        field::ask_dtype<R>, field::ask_algorithm<R>, field::ask_protocol<R>, field::ask_choice<R>,
+                        field::ask_calibration<R>, field::ask_tier_override<R>, field::ask_path<R>, field::ask_sizes<R>,
+                        field::ask_bytes<R>, field::ask_library<R>, field::ask_launch<R>, field::ask_pxn<R>},
                   WaysRequest::fields());
   }
 };
@@ -71,16 +71,16 @@ struct SweepAnswer {
 struct CrossoversRequest : OperationOnCounts {
   static constexpr auto fields() {
     using R = CrossoversRequest;
-    return Table{detail::ask_operation<R>,
-                 detail::ask_system<R>,
-                 detail::ask_several_nodes<R>,
-                 detail::ask_several_ranks<R>,
-                 detail::ask_dtype<R>,
-                 detail::ask_algorithm<R>,
-                 detail::ask_protocol<R>,
-                 detail::ask_calibration<R>,
-                 detail::ask_tier_override<R>,
-                 detail::ask_path<R>,
+    return Table{field::ask_operation<R>,
+                 field::ask_system<R>,
+                 field::ask_several_nodes<R>,
+                 field::ask_several_ranks<R>,
+                 field::ask_dtype<R>,
+                 field::ask_algorithm<R>,
+                 field::ask_protocol<R>,
+                 field::ask_calibration<R>,
+                 field::ask_tier_override<R>,
+                 field::ask_path<R>,
                  asks(&R::sizes, "sizes", "--sizes", Amount::size, {}, "SIZES",
                       "The least and the largest of these bound them; default 8 B to 16 GiB")};
   }
@@ -106,7 +106,7 @@ struct CrossoversAtCount {
 
   static constexpr auto fields() {
     using A = CrossoversAtCount;
-    return Table{gives(&A::nodes, "nodes", "nodes", "Nodes."), detail::give_ranks<A>,
+    return Table{gives(&A::nodes, "nodes", "nodes", "Nodes."), field::give_ranks<A>,
                  gives(&A::runs, "runs", "runs", "What the library's tuner picks, a list of Crossover."),
                  gives(&A::fastest, "fastest", "fastest", "What has the lowest predicted time, a list of Crossover.")};
   }
@@ -119,7 +119,7 @@ struct CrossoversAnswer {
   static constexpr auto fields() {
     using A = CrossoversAnswer;
     return Table{gives(&A::operation, "", "operation", "Its name."), gives(&A::dtype, "", "dtype", "Element type."),
-                 detail::give_system_to_python<A>};
+                 field::give_system_to_python<A>};
   }
 };
 

@@ -28,8 +28,8 @@ struct OnMachine {
   /// \throws Refusal where no machine is named; SpecError, RequestError as load_system
   [[nodiscard]] System load() const;
 
-  static constexpr auto machine() { return Table{detail::ask_system<OnMachine>}; }
-  static constexpr auto changes() { return Table{detail::ask_calibration<OnMachine>, detail::ask_override<OnMachine>}; }
+  static constexpr auto machine() { return Table{field::ask_system<OnMachine>}; }
+  static constexpr auto changes() { return Table{field::ask_calibration<OnMachine>, field::ask_override<OnMachine>}; }
 };
 
 struct StorageRequest : OnMachine {
@@ -84,7 +84,7 @@ struct StorageWay {
 
   static constexpr auto fields() {
     using A = StorageWay;
-    return Table{detail::give_system_to_python<A>,
+    return Table{field::give_system_to_python<A>,
                  gives(&A::sharing, "sharing", "sharing",
                        "every_node reads all, each by_part reads its part, or its part is then gathered over the network."),
                  gives(&A::nodes, "", "nodes", "Nodes that load."),
@@ -111,7 +111,7 @@ struct StorageAnswer {
 
   static constexpr auto fields() {
     using A = StorageAnswer;
-    return Table{detail::give_system<A>,
+    return Table{field::give_system<A>,
                  gives(&A::nodes, "nodes", "nodes", "Nodes that load."),
                  gives(&A::gpus, "gpus", "gpus", "GPUs that load."),
                  gives(&A::bytes, "bytes", "bytes", "All of the weights."),
@@ -170,7 +170,7 @@ struct AccessAnswer {
 
   static constexpr auto fields() {
     using A = AccessAnswer;
-    return Table{detail::give_system<A>,
+    return Table{field::give_system<A>,
                  gives(&A::tier, "tier", "tier", "Name of its scale-up tier."),
                  gives(&A::in_flight, "in_flight_bytes", "in_flight_bytes",
                        "On their way at once; None: as many as there are, of DMA engines."),
@@ -212,7 +212,7 @@ struct IncastAnswer {
 
   static constexpr auto fields() {
     using A = IncastAnswer;
-    return Table{detail::give_system<A>,
+    return Table{field::give_system<A>,
                  gives(&A::senders, "senders", "senders", "How many write at once."),
                  gives(&A::bytes, "bytes", "bytes", "Of each sender."),
                  gives(&A::alone, "alone_us", "alone_seconds", "One alone, s.", 1e-6),

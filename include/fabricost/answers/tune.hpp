@@ -40,13 +40,13 @@ struct TuneRequest {
     using R = TuneRequest;
     using enum Amount;
     return Table{
-        asks(&R::system, "system", "--system,-s", "NAME", detail::ask_system<R>.words, true),
+        asks(&R::system, "system", "--system,-s", "NAME", field::ask_system<R>.words, true),
         asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N,...", "Nodes, as nccl-tests counts them: 2 or 2,4,8"),
         asks(&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "GPUs; default all of the nodes"),
         asks(&R::dtype, "dtype", "--dtype", "TYPE", "int8 half bfloat16 fp8 float double; default half"),
         asks(&R::operation, "operation", "--op", "OP", "One of: all_reduce all_gather reduce_scatter\nbroadcast reduce; default all"),
-        detail::ask_calibration<R>,
-        detail::ask_override<R>};
+        field::ask_calibration<R>,
+        field::ask_override<R>};
   }
 };
 
@@ -57,7 +57,7 @@ struct TunedGroup {
 
   static constexpr auto fields() {
     using A = TunedGroup;
-    return Table{detail::give_nodes<A>, detail::give_ranks<A>};
+    return Table{field::give_nodes<A>, field::give_ranks<A>};
   }
 };
 
@@ -70,7 +70,7 @@ struct UnmeasuredChoice {
 
   static constexpr auto fields() {
     using A = UnmeasuredChoice;
-    return Table{detail::give_operation<A>, detail::give_nodes<A>, detail::give_ranks<A>,
+    return Table{field::give_operation<A>, field::give_nodes<A>, field::give_ranks<A>,
                  gives(&A::algorithm, "algorithm", "algorithm", "What NCCL could run."),
                  gives(&A::protocol, "protocol", "protocol", "Under what.")};
   }
@@ -92,9 +92,9 @@ struct SlowChoice {
   static constexpr auto fields() {
     using A = SlowChoice;
     return Table{
-        detail::give_operation<A>,
-        detail::give_nodes<A>,
-        detail::give_ranks<A>,
+        field::give_operation<A>,
+        field::give_nodes<A>,
+        field::give_ranks<A>,
         gives(&A::smallest, "first_bytes", "first_bytes", "Smallest size, byte, as nccl-tests counts it.", as_whole_number),
         gives(&A::largest, "last_bytes", "last_bytes", "Largest size, byte, included.", as_whole_number),
         gives(&A::algorithm, "runs.algorithm", "algorithm", "What NCCL picks."),
@@ -125,7 +125,7 @@ struct TuneAnswer {
 
   static constexpr auto fields() {
     using A = TuneAnswer;
-    return Table{detail::give_system<A>,
+    return Table{field::give_system<A>,
                  gives(&A::library, "library", "library", "What chooses, as in `nccl`."),
                  gives(&A::dtype, "dtype", "dtype", "Type of the elements."),
                  gives(&A::groups, "shapes", "groups", "Groups of ranks that were asked for, a list of TunedGroup."),

@@ -15,7 +15,7 @@
 
 namespace fabricost::core {
 
-namespace detail {
+namespace field {
 template <class R>
 inline constexpr auto ask_launch_of_files = asks(&R::launch, "launch", "--launch", "HOW",
                                                  "How calls were launched, where a file does not say: graph\n"
@@ -23,7 +23,7 @@ inline constexpr auto ask_launch_of_files = asks(&R::launch, "launch", "--launch
 template <class R>
 inline constexpr auto ask_library_of_files = asks(&R::library, "library", "--library", "NCCL",
                                                   "The NCCL that ran, where a file does not say: nccl-2.18");
-}  // namespace detail
+}  // namespace field
 
 /// Values for what files do not say. \throws Refusal where the library is no release of NCCL
 [[nodiscard]] PointSource stated(std::string system, int nodes, int ranks, std::optional<LaunchMode> launch,
@@ -44,13 +44,13 @@ struct ValidateRequest {
     using enum Amount;
     return Table{asks(&R::samples, "samples", "FILES", " ", "Point CSVs, output of nccl-tests, nvbandwidth, OSU, perftest, ...", true),
                  asks(&R::system, "system", "--system,-s", "NAME", "The machine, where a file does not say it"),
-                 detail::ask_nodes_of_files<R>,
-                 detail::ask_ranks_of_files<R>,
-                 detail::ask_choice<R>,
+                 field::ask_nodes_of_files<R>,
+                 field::ask_ranks_of_files<R>,
+                 field::ask_choice<R>,
                  asks(&R::calibration, "calibration", "--calibration", "FILE", "none or a file; default the shipped one"),
                  asks(&R::raw, "raw", "--raw", "", "Keep repeats; default: their median"),
-                 detail::ask_launch_of_files<R>,
-                 detail::ask_library_of_files<R>};
+                 field::ask_launch_of_files<R>,
+                 field::ask_library_of_files<R>};
   }
 };
 

@@ -8,8 +8,8 @@
 namespace fabricost::core {
 
 FABRICOST_BODY std::optional<InferenceLibrary> parse_inference_library(std::string_view text) {
-  if (detail::folded(text) == "tensorrtllm") return InferenceLibrary::trtllm;
-  const auto found = detail::parse_enum<InferenceLibrary>(text, inference_library_names);
+  if (folded(text) == "tensorrtllm") return InferenceLibrary::trtllm;
+  const auto found = parse_enum<InferenceLibrary>(text, inference_library_names);
   return found == InferenceLibrary::none ? std::nullopt : found;
 }
 

@@ -11,10 +11,10 @@
 namespace fabricost::core {
 
 FABRICOST_BODY std::optional<MoeKernel> parse_moe_kernel(std::string_view text) {
-  const std::string t = detail::folded(text);
+  const std::string t = folded(text);
   if (t == "deepep") return MoeKernel::deepep_normal;
   if (t == "trtllm") return MoeKernel::trtllm_one_sided;
-  return detail::parse_enum<MoeKernel>(text, moe_kernel_names);
+  return parse_enum<MoeKernel>(text, moe_kernel_names);
 }
 
 }  // namespace fabricost::core

@@ -279,7 +279,7 @@ requires std::is_enum_v<E>
   if constexpr (requires { parse_word(E{}, text); })
     return parse_word(E{}, text);
   else
-    return detail::parse_enum<E>(text, words_of(E{}).names);
+    return parse_enum<E>(text, words_of(E{}).names);
 }
 
 /// `"allreduc" is not an operation; did you mean all_reduce?`; lists all names when none is similar. `what`

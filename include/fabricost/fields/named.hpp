@@ -63,7 +63,7 @@ void need_machine(const Machine& machine);
 /// "zipf:1.2", "histogram:FILE". \throws RequestError naming the option; SpecError with line and column for the file
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Routing& out);
 
-namespace detail {
+namespace field {
 
 // Fields that several requests have, by the names of their members.
 template <class R>
@@ -120,7 +120,7 @@ template <class A>
 inline constexpr auto give_kernels = gives(&A::kernels, "kernels", "",
                                            "What kernels reach: measured, kin (on other processors of this generation), or assumed.");
 
-}  // namespace detail
+}  // namespace field
 
 }  // namespace fabricost::core
 

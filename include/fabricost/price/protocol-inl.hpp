@@ -7,6 +7,6 @@
 
 namespace fabricost::core {
 
-FABRICOST_BODY std::optional<Protocol> parse_protocol(std::string_view text) { return detail::parse_enum<Protocol>(text, protocol_names); }
+FABRICOST_BODY std::optional<Protocol> parse_protocol(std::string_view text) { return parse_enum<Protocol>(text, protocol_names); }
 
 }  // namespace fabricost::core

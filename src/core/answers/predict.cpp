@@ -59,7 +59,7 @@ Inference engine_named(std::string_view text, std::string_view named) {
 
 /// A send_recv runs between two GPUs of a domain, between a GPU and its host, or between two nodes. Without a
 /// path on several nodes every GPU sends to the next, as in nccl-tests.
-Operation detail::operation_of(std::optional<Collective> collective, DataType dtype, std::optional<Path> path, int nodes, int ranks) {
+Operation operation_of(std::optional<Collective> collective, DataType dtype, std::optional<Path> path, int nodes, int ranks) {
   if (!collective) throw Refusal(fmt::format("which operation? One of: {}", fmt::join(collective_names, ", ")), true);
   Operation out{.collective = *collective, .ranks = ranks, .nodes = nodes, .dtype = dtype, .path = path.value_or(Path::gpu_gpu)};
   if (!path) return out;
@@ -226,7 +226,7 @@ struct LoadedRequest {
 /// Whatever needs no file is checked before one is read.
 [[nodiscard]] LoadedRequest loaded(const PredictRequest& r) {
   LoadedRequest out{
-      .system = nullptr, .operation = detail::operation_of(r.operation, r.dtype, r.path, r.nodes, r.ranks), .choice = choice_of(r)};
+      .system = nullptr, .operation = operation_of(r.operation, r.dtype, r.path, r.nodes, r.ranks), .choice = choice_of(r)};
   need_machine(r.system);
   if (!r.bytes) throw Refusal("how much? Add <bytes>, as in <bytes=268435456>", true);
   out.operation.bytes = *r.bytes;

@@ -20,7 +20,7 @@ namespace {
   const std::size_t count = std::max<std::size_t>({1, r.nodes.values.size(), r.ranks.values.size()});
   std::vector<Operation> out;
   for (std::size_t i = 0; i < count; ++i)
-    out.push_back(detail::operation_of(r.operation, r.dtype, r.path, several(r.nodes) ? r.nodes.values[i] : first(r.nodes),
+    out.push_back(operation_of(r.operation, r.dtype, r.path, several(r.nodes) ? r.nodes.values[i] : first(r.nodes),
                                        several(r.ranks) ? r.ranks.values[i] : first(r.ranks)));
   need_machine(r.system);
   return out;

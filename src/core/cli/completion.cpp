@@ -184,7 +184,7 @@ void add_completion(CLI::App& app, Runner& runner) {
     const std::string systems = system_words();
     const std::vector<Command> commands = commands_of(app, systems);
     const std::vector<Values> values = values_of(systems);
-    const std::string wanted = fabricost::core::detail::folded(*shell);
+    const std::string wanted = fabricost::core::folded(*shell);
     if (wanted == "bash") return bash_script(commands, values);
     if (wanted == "zsh") return zsh_script(commands, values);
     if (wanted == "fish") return fish_script(commands, values);

@@ -248,7 +248,7 @@ void add_faces(CLI::App& app, Runner& runner, const char* name, const char* word
     if (o->what.empty()) throw RequestError(fmt::format("{} of what? One of: {}", name, joined(known)));
     std::string out;
     const auto runs = [&](const auto& one) {
-      if (fabricost::core::detail::folded(o->what) != one.word) return false;
+      if (fabricost::core::folded(o->what) != one.word) return false;
       o->rows.refuse_others(o->typed, name, one.word);
       out = output_of<typename std::remove_cvref_t<decltype(one)>::Request>(o->typed, o->json, terminal, one.text_of, nothing_beside);
       return true;

@@ -33,8 +33,8 @@ void text_of(Page& page, const ExplainAnswer& a) { page.add_headed(a.text); }
 struct MoeTyped : MoeRequest {
   static constexpr auto fields() {
     using R = MoeTyped;
-    return tables(MoeRequest::fields(), Table{asks(&R::phase, "operation", "OP", "", ""), fabricost::core::detail::ask_system<R>,
-                                              fabricost::core::detail::ask_calibration<R>, fabricost::core::detail::ask_tier_override<R>});
+    return tables(MoeRequest::fields(), Table{asks(&R::phase, "operation", "OP", "", ""), fabricost::core::field::ask_system<R>,
+                                              fabricost::core::field::ask_calibration<R>, fabricost::core::field::ask_tier_override<R>});
   }
 };
 

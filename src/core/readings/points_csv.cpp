@@ -67,7 +67,7 @@ int count_of_cell(CsvTable& table, int column, std::string_view name) {
 }
 
 std::optional<bool> flag_in(CsvTable& table, int column, std::string_view name) {
-  const std::string text = fabricost::core::detail::folded(table.cell(column));
+  const std::string text = fabricost::core::folded(table.cell(column));
   if (text.empty() || text == "unknown") return std::nullopt;
   if (text == "1" || text == "yes" || text == "true" || text == "on") return true;
   if (text == "0" || text == "no" || text == "false" || text == "off") return false;
@@ -155,7 +155,7 @@ std::string version_of(const std::string& column, std::string_view notes) {
 
 /// The launch that a cell or the notes state: XLA times its modules (`module time`); a `loop of` calls inside one launches none of them.
 std::optional<LaunchMode> launch_in(CsvTable& table, int column, std::string_view notes) {
-  const auto launch = [](std::string_view text) { return fabricost::core::detail::parse_enum<LaunchMode>(text, launch_mode_names); };
+  const auto launch = [](std::string_view text) { return fabricost::core::parse_enum<LaunchMode>(text, launch_mode_names); };
   if (const auto stated = name_in<LaunchMode>(table, column, "launch", launch_mode_names, launch)) return stated;
   const bool module = notes.find("module time") != std::string_view::npos && notes.find("loop of") == std::string_view::npos;
   return module ? std::optional{LaunchMode::xla} : std::nullopt;
@@ -175,9 +175,9 @@ NamedOperation operation_named(std::string_view text) {
                                                            "reduce_local", "put",       "multicast", "all_reduce_bias"};
   const auto modelled = parse_collective(text);
   if (modelled) return {modelled, true};
-  const std::string folded = fabricost::core::detail::folded(text);
+  const std::string folded = fabricost::core::folded(text);
   return {std::nullopt,
-          std::any_of(others.begin(), others.end(), [&](std::string_view o) { return fabricost::core::detail::folded(o) == folded; })};
+          std::any_of(others.begin(), others.end(), [&](std::string_view o) { return fabricost::core::folded(o) == folded; })};
 }
 
 Path path_of_copy(Path path, bool both_ways, std::string_view notes) {

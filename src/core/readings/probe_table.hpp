@@ -159,9 +159,9 @@ static_assert(
 
 /// The probe of that word in any spelling; nullptr: unknown.
 [[nodiscard]] inline const ProbeType* probe_named(std::string_view text) {
-  const std::string wanted = detail::folded(text);
+  const std::string wanted = folded(text);
   const auto* found =
-      std::find_if(probe_table.begin(), probe_table.end(), [&](const ProbeType& p) { return detail::folded(p.word) == wanted; });
+      std::find_if(probe_table.begin(), probe_table.end(), [&](const ProbeType& p) { return folded(p.word) == wanted; });
   return found == probe_table.end() ? nullptr : found;
 }
 

@@ -29,7 +29,7 @@ namespace {
 }
 
 /// Spelling in NCCL_ALGO; case does not matter there, underscores do.
-[[nodiscard]] std::string environment_name(Algorithm a) { return detail::folded(nccl_name(a)); }
+[[nodiscard]] std::string environment_name(Algorithm a) { return folded(nccl_name(a)); }
 
 /// A name in a comment: no line break, and short enough for the plugin's buffer of 256 characters.
 [[nodiscard]] std::string one_line(std::string_view text) {

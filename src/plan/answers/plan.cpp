@@ -35,7 +35,7 @@ template <class E, std::size_t N>
     for (std::size_t from = 0; from <= text.size();) {
       const std::size_t end = std::min(text.find(',', from), text.size());
       const std::string one = text.substr(from, end - from);
-      const auto known = detail::parse_enum<E>(one, names);
+      const auto known = parse_enum<E>(one, names);
       if (!known) throw Refusal(fmt::format("<{}>: {}", field, unknown_text(one, "one of its names", names)));
       out.add(*known);
       from = end + 1;

@@ -62,7 +62,7 @@ namespace {
 void set_format(ServingQuestion& q, const ServeRequest& r, const System& system) {
   if (r.kv_precision && *r.kv_precision != WeightFormat::bf16 && *r.kv_precision != WeightFormat::fp8)
     throw Refusal("<kv_precision>: write bf16 or fp8");
-  const auto published = detail::parse_enum<WeightFormat>(q.model.stated_precision, weight_format_names);
+  const auto published = parse_enum<WeightFormat>(q.model.stated_precision, weight_format_names);
   const WeightFormat usual = published ? *published : system.gpu.fp8.value.value() > 0 ? WeightFormat::fp8 : WeightFormat::bf16;
   q.format.weights = r.precision.value_or(usual);
   q.format.kv_width = r.kv_precision.value_or(q.format.weights) == WeightFormat::bf16 ? 2 : 1;

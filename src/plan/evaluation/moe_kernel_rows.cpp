@@ -46,7 +46,7 @@ MoeKernelRow row_in(CsvTable& table) {
   row.distribution = cells.text("distribution");
   row.dtype = cells.text("dtype");
   MoeQuestion& q = row.question;
-  if (const auto phase = detail::parse_enum<MoePhase>(cells.text("phase"), moe_phase_names))
+  if (const auto phase = parse_enum<MoePhase>(cells.text("phase"), moe_phase_names))
     q.phase = *phase;
   else
     cells.fault("phase", "which is not known", near_or_all(cells.text("phase"), moe_phase_names));
@@ -68,7 +68,7 @@ MoeKernelRow row_in(CsvTable& table) {
     q.routing.kind = RoutingKind::balanced;
   else
     skip(fmt::format("distribution \"{}\": only uniform and balanced need no further numbers", row.distribution));
-  const std::string type = detail::folded(row.dtype);
+  const std::string type = folded(row.dtype);
   if (type == "bfloat16" || type == "bf16" || type == "half" || type == "float16" || type == "fp16")
     q.precision = Precision::bf16;
   else if (type == "fp8")

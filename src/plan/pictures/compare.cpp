@@ -146,7 +146,7 @@ double draw_times(Svg& out, std::span<const Compared> all, double top) {
     const Compared& c = all[i];
     out.text(margin + names - 10, y + 17, c.system, 13, Anchor::end, false, names - 10);
     if (!c.trouble.empty()) {
-      out.text(axis.at(0) + 6, y + 17, with_fields(c.trouble, detail::as_member), 12, Anchor::start, false, picture_width - margin - axis.at(0) - 6,
+      out.text(axis.at(0) + 6, y + 17, with_fields(c.trouble, as_member), 12, Anchor::start, false, picture_width - margin - axis.at(0) - 6,
                faint);
       continue;
     }

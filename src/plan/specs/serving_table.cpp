@@ -126,7 +126,7 @@ void each_entry(MapReader& of, std::string_view key, Faults& faults, Visit&& vis
 }
 
 std::optional<Generation> generation_of(const std::string& name, const SpecNode& at, MapReader& in) {
-  const auto g = detail::parse_enum<Generation>(name, generation_names);
+  const auto g = parse_enum<Generation>(name, generation_names);
   if (!g) in.fault(at, name, fmt::format("\"{}\" is no GPU generation", name), fmt::format("one of {}", fmt::join(generation_names, ", ")));
   return g;
 }

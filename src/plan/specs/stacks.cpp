@@ -64,7 +64,7 @@ void read_memory(const SpecNode& node, MemoryStack& into, Faults& faults) {
 StepsSeen read_seen(MapReader& in, std::string_view key, double spread) {
   StepsSeen out;
   for (const SpecNode* item : in.texts(key)) {
-    if (const auto g = detail::parse_enum<Generation>(item->text, generation_names))
+    if (const auto g = parse_enum<Generation>(item->text, generation_names))
       out.add({*g, spread});
     else
       in.fault(*item, key, fmt::format("\"{}\" is no generation of GPUs", clipped(item->text)),

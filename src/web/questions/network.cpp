@@ -17,8 +17,8 @@ namespace {
 struct MoeFormRequest : MoeRequest {
   static constexpr auto fields() {
     using R = MoeFormRequest;
-    return tables(Table{asks(&R::phase, "operation", "OP", " ", "Which half of the exchange"), fabricost::core::detail::ask_system<R>},
-                  MoeRequest::fields(), Table{fabricost::core::detail::ask_calibration<R>, fabricost::core::detail::ask_tier_override<R>});
+    return tables(Table{asks(&R::phase, "operation", "OP", " ", "Which half of the exchange"), fabricost::core::field::ask_system<R>},
+                  MoeRequest::fields(), Table{fabricost::core::field::ask_calibration<R>, fabricost::core::field::ask_tier_override<R>});
   }
 };
 MoeAnswer answer(const MoeFormRequest& request) {

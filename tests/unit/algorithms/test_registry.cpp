@@ -25,10 +25,10 @@ TEST_CASE("every algorithm has a name of its own that is read back", "[algorithm
     INFO(text);
     CHECK(!text.empty());
     CHECK(text.size() <= Label::capacity);
-    CHECK(seen.insert(fabricost::core::detail::folded(text)).second);
+    CHECK(seen.insert(fabricost::core::folded(text)).second);
     CHECK(parse_algorithm(text) == algorithm);
-    CHECK(fabricost::core::detail::folded(text) ==
-          fabricost::core::detail::folded(with_algorithm(algorithm, [](auto a) { return a.name; })));
+    CHECK(fabricost::core::folded(text) ==
+          fabricost::core::folded(with_algorithm(algorithm, [](auto a) { return a.name; })));
   }
 }
 

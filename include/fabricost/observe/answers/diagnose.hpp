@@ -34,7 +34,7 @@ struct DiagnoseRequest {
                  asks(&R::expected, "expected", "--expected,-e", "RATE", "The bandwidth that was expected, with its unit"),
                  asks(&R::more, "more", "MORE", " ", "Further logs of the same job, as of its other ranks or nodes"),
                  asks(&R::against, "against", "--against", "LOG", "A log, or a folder of logs, of a run that went well"),
-                 detail::ask_launch_of_files<R>, detail::ask_library_of_files<R>};
+                 field::ask_launch_of_files<R>, field::ask_library_of_files<R>};
   }
 };
 
@@ -111,10 +111,10 @@ struct DiagnosedSize {
   static constexpr auto fields() {
     using A = DiagnosedSize;
     return Table{
-        detail::give_operation<A>,
+        field::give_operation<A>,
         gives(&A::bytes, "bytes", "bytes", "Size, byte."),
-        detail::give_ranks<A>,
-        detail::give_nodes<A>,
+        field::give_ranks<A>,
+        field::give_nodes<A>,
         gives(&A::measured, "measured_us", "measured_seconds", "Median of the log's times, s.", in_microseconds),
         gives(&A::predicted, "predicted_us", "predicted_seconds", "Prediction, s.", in_microseconds),
         gives(&A::low, "interval_us[]", "low_seconds", "Least of nine in ten measurements, s.", in_microseconds),

@@ -44,7 +44,7 @@ struct TraceRequest {
              "Traces: PyTorch's profiler, Nsight Systems (SQLite), NCCL's\nInspector and plugin, flight recorder, Chakra; or folders",
              true),
         asks(&R::system, "system", "--system,-s", "NAME", "The machine; default: the usual one with the traces' GPU, of one node"),
-        detail::ask_overrides<R>,
+        field::ask_overrides<R>,
         asks(&R::calls, "calls", "--calls", "", "Every call by itself, in order; default: rows of equal ones"),
         asks(&R::tokens, "tokens", "--tokens", number, {0, 1e12}, "T", "Tokens of every rank in an exchange of experts, to predict it"),
         asks(&R::hidden, "hidden", "--hidden", count, any_count, "H", "Numbers of a token"),

@@ -41,7 +41,7 @@ struct CompareRequest {
     constexpr Range wait{0, 1e9, true}, wait_of_token{0, 10, true};
     return Table{
         asks(&R::systems, "systems", "SYSTEMS", " ", "Two or more machines: names of fabricost systems, or YAML files", true),
-        detail::ask_model<R>,
+        field::ask_model<R>,
         asks(&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "How many GPUs of each", true),
         asks(&R::train, "train", "--train", "", "Compare training"),
         asks(&R::serve, "serve", "--serve", "", "Compare serving"),
@@ -85,7 +85,7 @@ struct ComparedAnswer {
     using A = ComparedAnswer;
     constexpr bool left_out = true;
     return Table{
-        detail::give_system<A>,
+        field::give_system<A>,
         gives(&A::job, "", "job", "train or serve."),
         gives_trouble(&A::trouble, "Why it cannot do the job; empty: it can. Nothing else is set then."),
         gives(&A::step, "step_s", "", "Of a step, s.", 1, left_out),

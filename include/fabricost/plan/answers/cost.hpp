@@ -31,7 +31,7 @@ struct PlannedRate {
 /// The fastest layout of a file that `fabricost plan --train --json` wrote. \throws RequestError naming the file for other content
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, PlannedRate& out);
 
-namespace detail {
+namespace field {
 
 // Fields that requests for a cost and for a project share.
 template <class R>
@@ -54,7 +54,7 @@ inline constexpr auto ask_network = asks(&R::network, "network", "--network", "K
                                          "Bill this one between machines: rail, fat_tree, torus or dragonfly;\n"
                                          "no speed changes; default the machine's own, rail where its file\nnames none");
 
-}  // namespace detail
+}  // namespace field
 
 struct CostRequest {
   Machine system;
@@ -81,7 +81,7 @@ struct CostRequest {
     using R = CostRequest;
     using enum Amount;
     return Table{
-        detail::ask_machine<R>,
+        field::ask_machine<R>,
         asks(&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "How many GPUs"),
         asks(&R::hours, "hours", "--hours", number, {1e-9, 1e9}, "X", "A run of so many hours"),
         asks(&R::tokens, "tokens", "--tokens", large_count, {0, 1e18, true}, "N", "A run of so many tokens, as in 15T"),
@@ -106,14 +106,14 @@ struct CostRequest {
              "on_demand, reserved or owned; default on_demand where known, else reserved"),
         asks(&R::dollars_per_server, "dollars_per_server", "--price-server", number, {1, 1e12}, "X",
              "USD for a server, or a rack where that is the machine"),
-        detail::ask_dollars_per_kwh<R>,
-        detail::ask_pue<R>,
-        detail::ask_lifetime_years<R>,
-        detail::ask_interest<R>,
-        detail::ask_storage_share<R>,
-        detail::ask_network<R>,
+        field::ask_dollars_per_kwh<R>,
+        field::ask_pue<R>,
+        field::ask_lifetime_years<R>,
+        field::ask_interest<R>,
+        field::ask_storage_share<R>,
+        field::ask_network<R>,
         asks(&R::prices, "prices", "--prices", "FILE", "A file of prices; it may say extends: default"),
-        detail::ask_overrides<R>};
+        field::ask_overrides<R>};
   }
 };
 
@@ -182,7 +182,7 @@ struct CostAnswer {
     using A = CostAnswer;
     constexpr bool left_out = true;
     return Table{
-        detail::give_system<A>,
+        field::give_system<A>,
         gives(&A::gpus, "gpus", "gpus", "How many GPUs."),
         gives(&A::paid_gpus, "paid_gpus", "paid_gpus",
               "Those that are paid for: whole racks, or whole nodes of a part. Power, racks and money are of them."),

@@ -87,9 +87,9 @@ struct PlanRequest {
     using R = PlanRequest;
     using enum Amount;
     return Table{
-        detail::ask_machine<R>,
-        detail::ask_model<R>,
-        detail::ask_gpus<R>,
+        field::ask_machine<R>,
+        field::ask_model<R>,
+        field::ask_gpus<R>,
         asks(&R::global_batch, "global_batch", "--global-batch,-b", count, any_count, "N", "Sequences a step", true),
         asks(&R::sequence, "sequence", "--sequence,-l", length, any_count, "N", "Tokens a sequence, as in 128k (131072); default 4096"),
         asks(&R::precision, "precision", "--precision", "P", "Of matrix products: bf16 (default), fp16, fp8, fp4"),
@@ -118,7 +118,7 @@ struct PlanRequest {
         asks(&R::headroom, "headroom", "--headroom", number, {0, 0.9}, "X",
              "Share of a GPU's memory to leave free; default 0.05,\nof a layout given in full 0"),
         asks(&R::top, "top", "--top,-k", count, any_count, "K", "How many layouts to return; default 10"),
-        detail::ask_calibration<R>,
+        field::ask_calibration<R>,
         asks(&R::overrides, "", "--set", "PATH=VALUE...", "Override a value of the machine, as in tiers.nic.endpoints=4"),
         asks(&R::sensitivity, "", "--sensitivity", "", "What 10 % more of each tier, of memory, or a larger domain would give"),
         asks(&R::pareto, "", "--pareto", "", "Layouts none other beats in both time and memory; serving: in both rates"),
@@ -213,7 +213,7 @@ struct PlannedLayout {
   static constexpr auto fields() {
     using A = PlannedLayout;
     return Table{
-        detail::give_system_to_python<A>,
+        field::give_system_to_python<A>,
         gives(&A::model, "", "model", "Name of the model."),
         gives(&A::stack, "", "stack", "Name of the software stack."),
         gives(&A::gpus, "", "gpus", "GPUs of the job, which figures a GPU are of: those that work and those that stay idle."),
@@ -338,7 +338,7 @@ struct PlanAnswer {
               "The layouts: the plainest within 1 % of the fastest, then fastest first by seconds a sequence."),
         gives(&A::evaluated, "evaluated", "evaluated", "Layouts whose step was priced in full."),
         gives(&A::pruned, "pruned", "pruned", "Layouts left out: those that do not fit, and those that cannot be among the best."),
-        detail::give_search_time<A>,
+        field::give_search_time<A>,
         gives(&A::model, "model", "", "Name of the model."),
         gives(&A::system, "system", "", "Name of the machine."),
         gives(&A::gpus, "gpus", "gpus", "GPUs of the job, as given."),
@@ -353,7 +353,7 @@ struct PlanAnswer {
             gives(&A::advice, "advice", "advice",
                   "Of a layout that does not fit what it lacks and what would fit; of one that mostly waits what waits less; or empty.", 1,
                   true)),
-        detail::give_kernels<A>,
+        field::give_kernels<A>,
         gives(&A::sensitivity, "sensitivity", "", "What 10 % more of each part gives.", 1, true),
         gives(&A::pareto, "pareto", "", "Layouts none other beats in both time and memory.", 1, true),
         gives(&A::explanation, "explanation", "", "The fastest layout explained.", 1, true)};

@@ -48,9 +48,9 @@ struct RlRequest {
     using R = RlRequest;
     using enum Amount;
     return Table{
-        detail::ask_machine<R>,
-        detail::ask_model<R>,
-        detail::ask_gpus<R>,
+        field::ask_machine<R>,
+        field::ask_model<R>,
+        field::ask_gpus<R>,
         asks(&R::prompts, "prompts", "--prompts", count, any_count, "N", "Prompts of an iteration", true),
         asks(&R::samples, "samples", "--samples", count, any_count, "N", "Answers to a prompt; default 8"),
         asks(&R::isl, "isl", "--isl", length, any_count, "N", "Tokens of a prompt, as in 128k (131072); default 1024"),
@@ -89,8 +89,8 @@ struct RlRequest {
         asks(&R::scale, "scale", "--rl-scale", number, {0.2, 10}, "X",
              "Multiply generation and training by X (measured / predicted on\nyour own run); default what published frameworks took"),
         asks(&R::top, "top", "--top,-k", count, any_count, "K", "How many divisions to return; default 10"),
-        detail::ask_calibration<R>,
-        detail::ask_overrides<R>};
+        field::ask_calibration<R>,
+        field::ask_overrides<R>};
   }
 };
 
@@ -116,7 +116,7 @@ struct PlannedRl {
   static constexpr auto fields() {
     using A = PlannedRl;
     return Table{
-        detail::give_system_to_python<A>,
+        field::give_system_to_python<A>,
         gives(&A::model, "", "model", "Name of the model."),
         gives(&A::stack, "", "stack", "Name of the training stack."),
         gives(&A::rollout_stack, "", "rollout_stack", "Name of the serving framework."),
@@ -170,7 +170,7 @@ struct RlAnswer {
     using A = RlAnswer;
     return Table{gives(&A::layouts, "layouts", "", "Divisions of the GPUs, shortest iteration first."),
                  gives(&A::evaluated, "evaluated", "evaluated", "Engines whose generation was priced."),
-                 detail::give_search_time<A>,
+                 field::give_search_time<A>,
                  gives(&A::model, "model", "", "Name of the model."),
                  gives(&A::system, "system", "", "Name of the machine."),
                  gives(&A::gpus, "gpus", "gpus", "GPUs of the job."),

@@ -49,9 +49,9 @@ struct ServeRequest {
     using enum Amount;
     constexpr Range wait{0, 1e9, true}, wait_of_token{0, 10, true}, on_host{0, 65536 * gibibyte};
     return Table{
-        detail::ask_machine<R>,
-        detail::ask_model<R>,
-        detail::ask_gpus<R>,
+        field::ask_machine<R>,
+        field::ask_model<R>,
+        field::ask_gpus<R>,
         asks(&R::isl, "isl", "--isl", length, any_count, "N", "Tokens of a prompt, as in 128k (131072); default 4096"),
         asks(&R::osl, "osl", "--osl", length, any_count, "N", "Tokens of an answer; default 512"),
         asks(&R::ttft, "ttft_seconds", "--ttft", seconds, wait, "TIME", "Limit on the mean time to the first token, as 1s; default 5s, or\n0.25 ms for each token of a longer prompt; 1d lifts it"),
@@ -79,8 +79,8 @@ struct ServeRequest {
              "The most of a GPU's weights that may lie in host memory; 0: none"),
         asks(&R::offload_kv, "offload_kv_bytes", "--offload-kv", gibibytes, on_host, "GIB",
              "The most of a GPU's cache that may lie there; 0: none"),
-        detail::ask_calibration<R>,
-        detail::ask_overrides<R>,
+        field::ask_calibration<R>,
+        field::ask_overrides<R>,
         asks(&R::pareto, "", "--pareto", "", "Deployments none other beats in both rates")};
   }
 };
@@ -109,7 +109,7 @@ struct PlannedDeployment {
     using A = PlannedDeployment;
     constexpr bool left_out = true;
     return Table{
-        detail::give_system_to_python<A>,
+        field::give_system_to_python<A>,
         gives(&A::model, "", "model", "Name of the model."),
         gives(&A::stack, "", "stack", "Name of the serving framework."),
         gives(&A::precision, "", "precision", "Of the weights: bf16, fp8, fp4 or int4."),
@@ -180,7 +180,7 @@ struct ServeAnswer {
     return Table{gives(&A::layouts, "layouts", "", "The deployments, most tokens per second and GPU first."),
                  gives(&A::evaluated, "evaluated", "evaluated", "Pairs of deployment and batch that were priced."),
                  gives(&A::pruned, "pruned", "pruned", "Layouts left out: they do not fit, or no batch keeps the limits."),
-                 detail::give_search_time<A>,
+                 field::give_search_time<A>,
                  gives(&A::model, "model", "", "Name of the model."),
                  gives(&A::system, "system", "", "Name of the machine."),
                  gives(&A::gpus, "gpus", "", "GPUs asked for."),
@@ -188,7 +188,7 @@ struct ServeAnswer {
                        "The limit on TTFT that was kept, s: the one asked for, or the usual one; 0: none."),
                  gives(&A::precision, "precision", "", "Of the weights."),
                  gives(&A::stack, "stack", "", "Name of the serving framework."),
-                 detail::give_kernels<A>,
+                 field::give_kernels<A>,
                  gives(&A::pareto, "pareto", "", "Deployments none other beats in both rates.", 1, true)};
   }
 };

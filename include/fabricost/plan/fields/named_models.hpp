@@ -43,12 +43,12 @@ struct NamedStack {
 /// A name or a file.
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, NamedStack& out);
 
-namespace detail {
+namespace field {
 
 template <class R>
 inline constexpr auto ask_model = asks(&R::model, "model", "--model,-m", "NAME", "The model: a name of fabricost models, or a YAML file",
                                        true);
 
-}  // namespace detail
+}  // namespace field
 
 }  // namespace fabricost::plan

@@ -40,9 +40,6 @@ FABRICOST_BODY std::pair<double, double> interval_of(double seconds, const Stack
   return interval_around(seconds, spread_on(stack, system, precision, experts));
 }
 
-}  // namespace fabricost::plan
-
-namespace fabricost::plan::detail {
 
 FABRICOST_BODY double p_norm(double a, double b, double q) {
   if (q == 2) return std::sqrt(a * a + b * b);
@@ -56,9 +53,6 @@ FABRICOST_BODY double p_norm(double a, double b, double q) {
 
 FABRICOST_BODY bool odd_size(double n, const ComputeForm& form) { return std::fmod(n, form.tile) != 0; }
 
-}  // namespace fabricost::plan::detail
-
-namespace fabricost::plan {
 
 FABRICOST_BODY double element_seconds(const Processor& gpu, double bytes) {
   return gpu.constants.elementwise / gpu.sustained * stream_seconds(gpu, bytes);
@@ -81,12 +75,12 @@ FABRICOST_BODY double product_rate(const Processor& gpu, Precision p) {
 }
 
 FABRICOST_BODY double roofline(const Processor& gpu, double flops, double rate, double bytes) {
-  return detail::p_norm(flops / rate, stream_seconds(gpu, bytes), gpu.constants.gemm_overlap);
+  return p_norm(flops / rate, stream_seconds(gpu, bytes), gpu.constants.gemm_overlap);
 }
 
 FABRICOST_BODY double product_seconds(const Processor& gpu, Precision precision, double M, double N, double K, double count) {
   const ComputeConstants& c = gpu.constants;
-  const double penalty = detail::odd_size(N, c.form) || detail::odd_size(K, c.form) ? 1 + c.misaligned : 1;
+  const double penalty = odd_size(N, c.form) || odd_size(K, c.form) ? 1 + c.misaligned : 1;
   const double bytes = bytes_of(precision) * (M * K + count * K * N) + 2 * M * N;
   return c.gemm_start * std::min(count, c.form.start_products) +
          roofline(gpu, 2 * M * N * K * penalty, product_rate(gpu, precision), bytes);
@@ -128,7 +122,7 @@ FABRICOST_BODY double biased_traffic(const Processor& gpu, double routed, double
 FABRICOST_BODY double row_kernel_seconds(const Processor& gpu, double width, double bytes) {
   const ComputeForm& form = gpu.constants.form;
   const double traffic = gpu.constants.row_traffic * stream_seconds(gpu, bytes);
-  return detail::p_norm(width / form.row_step * gpu.memory_latency, traffic, form.row_overlap);
+  return p_norm(width / form.row_step * gpu.memory_latency, traffic, form.row_overlap);
 }
 
 }  // namespace fabricost::plan

@@ -72,10 +72,8 @@ struct Processor {
 [[nodiscard]] std::pair<double, double> interval_of(double seconds, const Stack& stack, const System& system, Precision precision,
                                                     bool experts = false);
 
-namespace detail {
 /// (a^q + b^q)^(1/q), without pow for the most frequent orders.
 [[nodiscard]] double p_norm(double a, double b, double q);
-}  // namespace detail
 
 /// Seconds of streaming `bytes` through memory.
 [[nodiscard]] inline double stream_seconds(const Processor& gpu, double bytes) { return bytes / (gpu.constants.memory * gpu.memory_rate); }

@@ -17,7 +17,7 @@ FABRICOST_BODY double update_bytes(const MemoryStack& stack) {
 
 FABRICOST_BODY double update_seconds(const Processor& gpu, const Stack& stack, double parameters) {
   const double cycles = gpu.cycles > 0 ? stack.update_cycles / gpu.cycles : 0;
-  return parameters * detail::p_norm(stream_seconds(gpu, update_bytes(stack.memory)), cycles, 2);
+  return parameters * p_norm(stream_seconds(gpu, update_bytes(stack.memory)), cycles, 2);
 }
 
 }  // namespace fabricost::plan

@@ -5,7 +5,7 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/model/layout_check.hpp>
 
-namespace fabricost::plan::detail {
+namespace fabricost::plan {
 
 /// Interleaving keeps p microbatches together; two-way and zero-bubble schedules have their own minimums.
 FABRICOST_BODY bool schedule_runs(const Layout& l) {
@@ -62,16 +62,12 @@ FABRICOST_BODY int nearest_divisor(int whole, int wanted) {
   return best;
 }
 
-}  // namespace fabricost::plan::detail
-
-namespace fabricost::plan {
 
 FABRICOST_BODY std::string why_impossible(const Model& m, const Layout& l, int gpus) {
-  using detail::LayoutFault;
   if (gpus < 1) gpus = l.gpus();
-  const auto nearest = [gpus](int whole, int wanted) { return std::to_string(detail::nearest_divisor(std::gcd(whole, gpus), wanted)); };
+  const auto nearest = [gpus](int whole, int wanted) { return std::to_string(nearest_divisor(std::gcd(whole, gpus), wanted)); };
   const auto n = [](long long value) { return std::to_string(value); };
-  switch (detail::fault_of(m, l)) {
+  switch (fault_of(m, l)) {
     case LayoutFault::none: return "";
     case LayoutFault::positive: return "every size of a layout must be at least 1, zero 0 to 3";
     case LayoutFault::replicas:
@@ -88,7 +84,7 @@ FABRICOST_BODY std::string why_impossible(const Model& m, const Layout& l, int g
     case LayoutFault::sequence:
       return "cp " + n(l.cp) + " does not divide a sequence of " + n(l.sequence) + "; take " + nearest(l.sequence, l.cp);
     case LayoutFault::idle_chunk: {
-      const Layout near = detail::with_work_for_all(m, l, std::max(1, gpus / (l.tp * l.cp)));
+      const Layout near = with_work_for_all(m, l, std::max(1, gpus / (l.tp * l.cp)));
       return "pp " + n(l.pp) + (l.vp > 1 ? " x vp " + n(l.vp) : "") + " leaves stages without one of the " + n(m.layers) + " layers of " +
              m.name + "; take pp " + n(near.pp) + (l.vp > 1 ? " x vp " + n(near.vp) : "");
     }
@@ -102,7 +98,7 @@ FABRICOST_BODY std::string why_impossible(const Model& m, const Layout& l, int g
     case LayoutFault::shard: {
       const int replicas = l.dp * l.cp;
       return "shard " + n(l.shard) + " cuts the " + n(replicas) + " replicas" + (l.ep > 1 ? " or the copies of an expert" : "") +
-             " unevenly; take " + n(detail::nearest_divisor(replicas, std::max(1, l.shard))) + ", or leave it out to shard over all";
+             " unevenly; take " + n(nearest_divisor(replicas, std::max(1, l.shard))) + ", or leave it out to shard over all";
     }
     case LayoutFault::no_experts: return "ep " + n(l.ep) + ": " + m.name + " has no experts; take ep 1";
     case LayoutFault::experts:
@@ -113,7 +109,7 @@ FABRICOST_BODY std::string why_impossible(const Model& m, const Layout& l, int g
     case LayoutFault::expert_ranks: {
       const int ranks = l.tp * l.cp * l.dp;
       return "ep " + n(l.ep) + (l.expert_tp > 1 ? " x expert tp " + n(l.expert_tp) : "") + " does not divide the " + n(ranks) +
-             " ranks of tp x cp x dp; take " + n(detail::nearest_divisor(std::gcd(ranks / std::gcd(ranks, l.expert_tp), m.experts), l.ep));
+             " ranks of tp x cp x dp; take " + n(nearest_divisor(std::gcd(ranks / std::gcd(ranks, l.expert_tp), m.experts), l.ep));
     }
   }
   return "";

@@ -13,8 +13,6 @@
 
 namespace fabricost::plan {
 
-namespace detail {
-
 /// The rules a layout can break, in the order of checking.
 enum class LayoutFault : unsigned char {
   none,
@@ -39,10 +37,8 @@ enum class LayoutFault : unsigned char {
 /// The divisor of `whole` nearest to `wanted`, by their ratio.
 [[nodiscard]] int nearest_divisor(int whole, int wanted);
 
-}  // namespace detail
-
 /// Whether the layout is valid for the model: everything divides, no rank and no chunk is idle.
-[[nodiscard]] inline bool is_possible(const Model& m, const Layout& l) { return detail::fault_of(m, l) == detail::LayoutFault::none; }
+[[nodiscard]] inline bool is_possible(const Model& m, const Layout& l) { return fault_of(m, l) == LayoutFault::none; }
 
 /// Names the fault and the nearest valid layout; empty for a valid one. \param gpus of the job, which the named layout divides; 0: those
 /// of the layout

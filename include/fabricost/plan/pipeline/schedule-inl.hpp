@@ -8,11 +8,11 @@
 namespace fabricost::plan {
 
 FABRICOST_BODY std::optional<PipelineSchedule> parse_pipeline_schedule(std::string_view text) {
-  const std::string t = detail::folded(text);
+  const std::string t = folded(text);
   if (t.empty()) return PipelineSchedule::none;
   if (t == "onefoneb" || t == "pipedreamflush") return PipelineSchedule::one_f_one_b;
   if (t == "1f1bi" || t == "interleaved1f1b" || t == "1f1binterleaved" || t == "vpp") return PipelineSchedule::interleaved;
-  return detail::parse_enum<PipelineSchedule>(text, pipeline_schedule_names);
+  return parse_enum<PipelineSchedule>(text, pipeline_schedule_names);
 }
 
 FABRICOST_BODY void check_pipeline(PipelineSchedule schedule, int stages, int chunks, int microbatches, const StageTimes& t) {

@@ -103,7 +103,7 @@ FABRICOST_BODY double Engine::attention(double T, double sequences, double mean,
   const double width = m.latent() && !unfolded ? double(m.heads) * (2.0 * m.kv_rank + m.rope_dim) : m.query_width() + m.value_width();
   const Processor& gpu = machine_->gpu();
   const auto both = [&](double flops, double bytes) {
-    return detail::p_norm(flops / attention_rate(gpu), bytes / (machine_->constants.kv * gpu.memory_rate), gpu.constants.gemm_overlap);
+    return p_norm(flops / attention_rate(gpu), bytes / (machine_->constants.kv * gpu.memory_rate), gpu.constants.gemm_overlap);
   };
   const auto layer = [&](double seen, double cached, double kv_width) {
     return both(2 * T * seen * width / t, sequences * cached * kv_width * share * format_.kv_width);

@@ -17,7 +17,7 @@ FABRICOST_BODY DecodeStep decode_step(const Engine& engine, const ServingStack& 
   const double each = std::max(1.0, sequences / engine.layout().attention_dp);
   const double kernels = stack.stretch * pass_seconds(out.forward, stack);
   const double host = stack.decode_launch == Launch::eager ? stack.host_launch * out.forward.launches : 0;
-  out.seconds = detail::p_norm(kernels, host, 4) + stack.step + stack.sequence * each;
+  out.seconds = p_norm(kernels, host, 4) + stack.step + stack.sequence * each;
   // the next layer's part is fetched during this one
   const double away = engine.cache_on_host(sequences, context, stack.memory_share, stack.cache_share);
   out.host = std::max(0.0, engine.host_seconds(away) - out.seconds);
@@ -49,12 +49,12 @@ FABRICOST_BODY Prefill prefill_prompt(const Engine& engine, const ServingStack& 
   const double factor = stack.stretch * stack.prefill;
   const double work =
       factor * (passes > 1 ? chunked_seconds(engine, stack, tokens, static_cast<int>(passes)) : pass_seconds(out.forward, stack));
-  out.alone = detail::p_norm(work, host * passes, 4);
-  out.shared = detail::p_norm(work, host * tokens / stack.chunk, 4);
+  out.alone = p_norm(work, host * passes, 4);
+  out.shared = p_norm(work, host * tokens / stack.chunk, 4);
   out.full = out.shared;
   if (const double prompts = stack.chunk / tokens; prompts > 1) {
     const double each = factor * pass_seconds(engine.prefill(tokens, prompts, 0, stack.prefill_launch), stack) / prompts;
-    out.full = std::min(out.full, detail::p_norm(each, host / prompts, 4));
+    out.full = std::min(out.full, p_norm(each, host / prompts, 4));
   }
   out.least = engine.min_prefill(tokens);
   return fetching(out, engine, stack, tokens);

@@ -84,7 +84,7 @@ FABRICOST_BODY TrainingPlan plan_training(const TrainingQuestion& asked, const S
   const int max = std::min(question.gpus, question.global_batch);
   throw RequestError("no layout of " + std::to_string(question.gpus) + " GPUs divides a batch of " + std::to_string(question.global_batch) +
                      " sequences and the layers and heads of " + question.model.name + "; take " +
-                     std::to_string(detail::nearest_divisor(question.global_batch, max)) + " GPUs, or another batch");
+                     std::to_string(nearest_divisor(question.global_batch, max)) + " GPUs, or another batch");
 }
 
 }  // namespace fabricost::plan

@@ -53,8 +53,8 @@ FABRICOST_BODY void check(const TrainingQuestion& q, const System& system) {
   Layout ranks;  // of the model alone: what it cannot be cut into is no remedy for the number of GPUs
   ranks.tp = q.tp.value_or(1), ranks.pp = q.pp.value_or(1), ranks.vp = q.vp.value_or(1), ranks.cp = q.cp.value_or(1);
   ranks.sequence = q.sequence, ranks.microbatch = 1, ranks.global_batch = ranks.pp;
-  if (const detail::LayoutFault fault = detail::fault_of(q.model, ranks);
-      fault == detail::LayoutFault::heads || fault == detail::LayoutFault::sequence || fault == detail::LayoutFault::idle_chunk)
+  if (const LayoutFault fault = fault_of(q.model, ranks);
+      fault == LayoutFault::heads || fault == LayoutFault::sequence || fault == LayoutFault::idle_chunk)
     throw RequestError(why_impossible(q.model, ranks, q.gpus));
   const bool staged = q.pp ? *q.pp > 1 : q.tp && q.cp && q.dp && static_cast<long long>(*q.tp) * *q.cp * *q.dp < q.gpus;
   if (q.zero == 2 && staged)

@@ -211,7 +211,7 @@ struct CalibrateMachineRequest {
     using enum Amount;
     return Table{asks(&R::path, "path", "--from,-f", "FILE", "measured.csv, beside which measured.machine.yaml lies", true),
                  asks(&R::system, "system", "--system,-s", "NAME", "The stock system, where the one the measurement names is not meant"),
-                 detail::ask_first_calibration<R>,
+                 field::ask_first_calibration<R>,
                  asks(&R::date, "date", "--date", "YYYY-MM-DD", "The date to write into it; default the day of the measurement")};
   }
 };

@@ -58,11 +58,11 @@ bool only_out_of_place_checked(const LogRun& run) {
 /// Operations that a file name suggests: full names anywhere, or `ar`, `ag`, `rs`, `a2a` as words.
 std::vector<Collective> hinted(const std::filesystem::path& file) {
   const std::string stem = file.stem().string();
-  const std::string folded = fabricost::core::detail::folded(stem);
+  const std::string folded = fabricost::core::folded(stem);
   std::vector<Collective> out;
   for (std::size_t i = 0; i < collective_names.size(); ++i) {
     const auto c = static_cast<Collective>(i);
-    if (c != Collective::reduce && folded.find(fabricost::core::detail::folded(collective_names[i])) != std::string::npos) out.push_back(c);
+    if (c != Collective::reduce && folded.find(fabricost::core::folded(collective_names[i])) != std::string::npos) out.push_back(c);
   }
   std::string word;
   for (std::size_t i = 0; i <= stem.size(); ++i) {

@@ -77,7 +77,7 @@ DiagnosisAnswer diagnosis_of_traces(const DiagnoseRequest& request) {
   const TraceAnswer trace = answer(asked);
   DiagnosisAnswer out;
   out.notes = trace.notes;
-  for (std::string& note : out.notes) note = with_fields(note, detail::as_member);
+  for (std::string& note : out.notes) note = with_fields(note, as_member);
   const diagnosis::Rules rules = diagnosis::load_rules();
   const diagnosis::Row* const late = rule_with(rules, "inspector_late");
   for (const std::string& finding : trace.findings)

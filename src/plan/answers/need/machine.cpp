@@ -192,7 +192,7 @@ struct BestRun {
   bool unknown = false;
   for (std::size_t i = 0; i < runs.machine.size(); ++i) {
     if (runs.machine[i] != machine) continue;
-    const std::string trouble = with_fields(runs.all.rows[i].trouble, detail::as_member);
+    const std::string trouble = with_fields(runs.all.rows[i].trouble, as_member);
     if (trouble.empty())
       unknown = true;
     else if (all.empty() || trouble != all.back())

@@ -42,10 +42,10 @@ Planner::Planner(const Machine& machine, int processes, const PlanOptions& optio
   if (gpus_.empty() && machine.runtime != "MPI")
     for (int gpu = 0; gpu < units; ++gpu) gpus_.push_back(gpu);
   for (const std::string& text : options.only) {
-    const std::string folded = core::detail::folded(text);
+    const std::string folded = core::folded(text);
     bool known = false;
     for (const ProbeType& probe : probe_table) {
-      if (folded != core::detail::folded(probe.word) && folded != name(probe.group)) continue;
+      if (folded != core::folded(probe.word) && folded != name(probe.group)) continue;
       kinds_.insert(probe.kind);
       known = true;
     }

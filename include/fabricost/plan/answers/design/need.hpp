@@ -29,10 +29,10 @@
 
 namespace fabricost::plan {
 
-namespace detail {
+namespace field {
 template <class R>
 inline constexpr auto ask_most = asks(&R::most, "most", "--most", "", "The largest value that is enough, not the least");
-}  // namespace detail
+}  // namespace field
 
 struct NeedRequest : PlanRequest {
   std::string unknown, over, within, share_of;
@@ -52,7 +52,7 @@ struct NeedRequest : PlanRequest {
                    true)},
         detail::fields_without<PlanRequest, detail::not_of_a_search>(),
         Table{asks(&R::over, "over", "--over", "VALUES", "Values to choose from: \"25:400:x2GB/s per direction\", 8,16,36,72;\ndefault a wide range"),
-              detail::ask_most<R>,
+              field::ask_most<R>,
               asks(&R::within, "within", "--within", "SHARE", "Goal: a step within 3% of the one with infinitely much"),
               asks(&R::step, "step_seconds", "--step", seconds, some_time, "TIME", "Goal: the longest step, as in 8s"),
               asks(&R::mfu, "mfu", "--mfu", share, some_share, "X", "Goal: the least model FLOPs utilization, as in 0.4"),
@@ -78,7 +78,7 @@ struct NeedServeRequest : ServeRequest {
         Table{asks(&R::unknown, "unknown", "UNKNOWN", " ", "As for training, without batch and sequence", true)},
         detail::fields_without<ServeRequest, detail::not_of_a_search>(),
         Table{asks(&R::over, "over", "--over", "VALUES", "Values to choose from: \"25:400:x2GB/s per direction\", 8,16,36,72;\ndefault a wide range"),
-              detail::ask_most<R>,
+              field::ask_most<R>,
               asks(&R::tokens_per_second, "tokens_per_second", "--tokens-per-second", number, {1e-6, 1e18}, "X",
                    "Goal: answered tokens per second of all GPUs together", true)});
   }

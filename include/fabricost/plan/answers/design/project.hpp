@@ -102,8 +102,8 @@ struct ProjectRequest : PlanRequest {
               asks(&R::own_prices, "own_prices", "--price", "NAME=USD",
                    "Your own price of a GPU-hour of one machine, repeatable:\ndgx-h100=2.50"),
               asks(&R::price_kind, "price_kind", "--price-kind", "KIND", "on_demand, reserved or owned; default the first known of all"),
-              detail::ask_dollars_per_kwh<R>, detail::ask_pue<R>, detail::ask_lifetime_years<R>, detail::ask_interest<R>,
-              detail::ask_storage_share<R>, detail::ask_network<R>,
+              field::ask_dollars_per_kwh<R>, field::ask_pue<R>, field::ask_lifetime_years<R>, field::ask_interest<R>,
+              field::ask_storage_share<R>, field::ask_network<R>,
               asks(&R::prices, "prices", "--prices", "FILE", "A file of prices; it may say extends: default")});
   }
 };
@@ -155,7 +155,7 @@ struct ProjectedRun {
     constexpr bool left_out = true;
     constexpr JsonUnit days{day_seconds};
     return Table{
-        detail::give_system<A>,
+        field::give_system<A>,
         gives_trouble(&A::trouble, "Why it cannot do the job; empty: it can. Nothing else is set then."),
         gives(&A::gpus, "gpus", "gpus", "GPUs of the job."),
         gives(&A::gpus_found, "gpus_found", "gpus_found", "Whether they were found, as the least that ends in time."),
