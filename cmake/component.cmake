@@ -23,7 +23,7 @@ endfunction()
 # The model's bodies: nobody replaces a function of them, so that it may be inlined where it is called, as clang does.
 function(fabricost_model_part target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
-  fabricost_compiled_for(${target} speed)
+  fabricost_compiled_for(${target} model)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(${target} PRIVATE -fno-semantic-interposition)
   endif()
