@@ -48,7 +48,7 @@ void RankEvents::hand_over(const RankGroup& pair, double bytes, double from, dou
 std::string RankEvents::text(const std::string& gpu, int world, double step) {
   event("user_annotation", "ProfilerStep#1", 1, 0, step, "");
   for (const Kernel& one : kernels_) event("kernel", one.name, 7, one.from, one.seconds, "");
-  return fmt::format(R"({{"schemaVersion":1,"deviceProperties":[{{"id":0,"name":"{}"}}],"distributedInfo":{{"backend":"nccl","rank":{},)"
+  return fmt::format(R"({{"schemaVersion":1,"deviceProperties":[{{"id":0,"name":"{}"}}],"distributedInfo":{{"backend":"nccl","rank": {},)"
                      R"("world_size":{}}},"displayTimeUnit":"ms","baseTimeNanoseconds":0,"traceEvents":[{})"
                      "\n]}}\n",
                      gpu, rank_, world, out_);
