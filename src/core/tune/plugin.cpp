@@ -1,5 +1,5 @@
 /// \file plugin.cpp
-/// The findings of `tune`, for NCCL's example tuner plugin (NVIDIA/nccl, ext-tuner/example: README.md and
+/// The findings of `tune`, for NCCL's example tuner plugin (NVIDIA/nccl, plugins/tuner/example, once ext-tuner/example: README.md and
 /// plugin.c of 2.27 to 2.30).
 ///
 /// The plugin compares sizes with NCCL's nBytes, both ends included. all_gather counts what a rank sends and
@@ -48,7 +48,7 @@ std::string plugin_config(const TuneReport& report) {
                      name(report.dtype));
   out +=
       "# Format: colltype,minbytes,maxbytes,algorithm,protocol,channels,nNodes,nRanks,numPipeOps,regBuff (-1: any)\n"
-      "# For NCCL's example tuner plugin (NVIDIA/nccl, ext-tuner/example), 2.27 or later: NCCL_TUNER_CONFIG_FILE=this file.\n"
+      "# For NCCL's example tuner plugin (NVIDIA/nccl, plugins/tuner/example), 2.27 or later: NCCL_TUNER_CONFIG_FILE=this file.\n"
       "# Build the plugin with \"*nChannels = 0;\" for its \"*nChannels = 1;\": as it comes it gives every call that no line\n"
       "# matches one channel. Channels are 0 here, with which NCCL keeps its own count; -1 would leave the plugin's one.\n"
       "# Without the plugin (NCCL 2.24 or later) the variables below force the same, but for every size of that operation.\n";

@@ -1,7 +1,7 @@
 #pragma once
 /// \file plugin.hpp
 /// The behaviour of NCCL's example tuner plugin for its file, written from its rules (NVIDIA/nccl,
-/// ext-tuner/example, README.md and plugin.c of 2.27 to 2.30) without code under test: reads lines of at most
+/// plugins/tuner/example, README.md and plugin.c of 2.27 to 2.30) without code under test: reads lines of at most
 /// 255 characters, skips those that start with '#' or are empty, takes 8 to 10 cells, ignores unknown names
 /// silently, and lets the first match win.
 
