@@ -41,13 +41,14 @@ GROUPS = [
       "transfer_*"]),
     ("Pictures, reports, sweeps", "pictures", "Plots, one file to mail, many configurations.",
      ["plot", "report", "sweep", "Sweep", "Report*", "Sweep*"]),
+    ("Other tools", "exports", "Files for other programs.", ["export", "read_placement", "Placement"]),
     ("Errors", "errors", "What is raised, and what it knows.", ["Error", "RequestError", "SpecError", "Issue", "FabricostWarning"]),
     ("Units and version", "units", "Numbers of bytes by name; k M G are powers of ten, Ki Mi Gi of two.",
      ["B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "us", "ms", "__version__"]),
 ]
 
 # Submodules with names of their own that users import; others only serve __init__.py.
-MODULES = ["plot", "report", "sweep", "notebook"]
+MODULES = ["plot", "report", "sweep", "notebook", "torch"]
 
 
 def public_names(package):

@@ -29,16 +29,18 @@ from .report import report
 from .units import B, GB, GiB, KiB, MB, MiB, TB, TiB, kB
 
 __all__ = ["__version__", "Algorithm", "DataType", "Protocol", "B", "GB", "GiB", "KiB", "MB", "MiB", "TB", "TiB", "kB", "report",
-           "Exploration", "Sweep", "explore", "explore_serve", "sweep"]
+           "Exploration", "Placement", "Sweep", "explore", "explore_serve", "export", "read_placement", "sweep"]
 __all__ += _core.__all__
 
 if _TYPE_CHECKING:
     from . import plot as plot
     from ._explore import Exploration, explore, explore_serve
+    from ._export import export
+    from ._export.placement import Placement, read_placement
     from ._sweep import Sweep, sweep
 
 _later = {"Exploration": "_explore", "explore": "_explore", "explore_serve": "_explore", "Sweep": "_sweep", "sweep": "_sweep",
-          "plot": "plot"}  # they need numpy or more, so they are imported on first use
+          "export": "_export", "Placement": "_export.placement", "read_placement": "_export.placement", "plot": "plot"}  # they need numpy or more, so they are imported on first use
 
 
 def __getattr__(name: str) -> _Any:

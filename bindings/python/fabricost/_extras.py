@@ -14,6 +14,8 @@ EXTRAS = {
     "pyarrow": "sweep",
     "tqdm": "sweep",
     "distributed": "dask",
+    "yaml": "export",
+    "prometheus_client": "export",
 }
 
 

@@ -7,12 +7,15 @@
 #include "plain.hpp"
 
 #include <fabricost/plan/answers/models.hpp>
+#include <fabricost/plan/kernels/compute.hpp>
 #include <fabricost/plan/model/flops.hpp>
 #include <fabricost/plan/specs/load_model.hpp>
+#include <fabricost/plan/specs/serving.hpp>
 #include <fabricost/plan/specs/stacks.hpp>
 
 #include <text/amounts.hpp>
 
+#include <pybind11/numpy.h>
 #include <pybind11/stl/filesystem.h>
 
 #include <filesystem>
@@ -145,9 +148,40 @@ void add_stack(py::module_& module) {
   add_value_semantics(type);
 }
 
+/// Of fabricost/_export: single kernels of a GPU, whose times tables of other programs have. Arrays are broadcast.
+void add_kernels(py::module_& module) {
+  using Numbers = py::array_t<double>;
+  module.def(
+      "_gpu_facts",
+      [](const System& s) {
+        return py::dict("arch"_a = s.gpu.arch, "clock_hz"_a = s.gpu.clock_hz, "watts"_a = s.gpu.power.value.value());
+      },
+      "system"_a);
+  module.def(
+      "_product_seconds",
+      [](const System& s, const std::string& precision, const Numbers& rows, const Numbers& columns, const Numbers& depth, const Numbers& count) {
+        const Processor gpu = Processor::of(s);
+        const Precision p = precision == "fp8" ? Precision::fp8 : Precision::bf16;
+        return py::vectorize([&](double M, double N, double K, double each) { return product_seconds(gpu, p, M, N, K, each); })(
+            rows, columns, depth, count);
+      },
+      "system"_a, "precision"_a, "rows"_a, "columns"_a, "depth"_a, "count"_a);
+  module.def(
+      "_attention_seconds",
+      [](const System& s, const Numbers& flops, const Numbers& cached) {
+        const Processor gpu = Processor::of(s);
+        const double rate = load_serving_table().constants(s.gpu.generation).kv * gpu.memory_rate;
+        return py::vectorize([&](double work, double bytes) {
+          return gpu.constants.gemm_start + p_norm(work / attention_rate(gpu), bytes / rate, gpu.constants.gemm_overlap);
+        })(flops, cached);
+      },
+      "system"_a, "flops"_a, "cached_bytes"_a);
+}
+
 }  // namespace
 
 void add_models(py::module_& module) {
+  add_kernels(module);
   add_parameters(module);
   add_model(module);
   add_stack(module);

@@ -15,7 +15,7 @@ namespace fabricost::cli {
 #define FABRICOST_SUBCOMMANDS(CORE, PLAN, OBSERVE, PROBES)                                                                             \
   CORE(systems) PLAN(models) CORE(show) CORE(predict) CORE(explain) CORE(sweep) CORE(share) CORE(transfer) CORE(validate)             \
   CORE(calibrate) PROBES(measure) PLAN(plan) PLAN(compare) PLAN(need) PLAN(project) PLAN(explore) CORE(tune) OBSERVE(diagnose)        \
-  OBSERVE(trace) OBSERVE(topo) PLAN(pipeline) PLAN(goodput) PLAN(stragglers) PLAN(cost) CORE(report) CORE(completion)
+  OBSERVE(trace) OBSERVE(topo) PLAN(pipeline) PLAN(goodput) PLAN(stragglers) PLAN(cost) CORE(report) CORE(export) CORE(exporter) CORE(completion)
 
 #define FABRICOST_DECLARE(name) void add_##name(CLI::App& app, Runner& runner);
 FABRICOST_SUBCOMMANDS(FABRICOST_DECLARE, FABRICOST_DECLARE, FABRICOST_DECLARE, FABRICOST_DECLARE)
