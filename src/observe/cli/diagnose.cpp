@@ -46,7 +46,7 @@ void add_sizes(Page& page, const DiagnosisAnswer& a, std::size_t most) {
   return fmt::format("{}: {}, here {}", one.what, stated(one.there), stated(one.here));
 }
 
-/// The verdict, the likeliest causes with evidence and remedy, the next evidence to collect; then as much of the table and the notes
+/// Whether the number is normal, the verdict, the likeliest causes with evidence and remedy, the next evidence to collect; then as much of the table and the notes
 /// as there is room for. The JSON contains all of it.
 void diagnosis_text(Page& page, const DiagnosisAnswer& a) {
   constexpr std::size_t told = 3, asked = 2, differences_told = 8;
@@ -55,6 +55,7 @@ void diagnosis_text(Page& page, const DiagnosisAnswer& a) {
   const auto left = [&page] { return most_lines - lines_of(page.text()); };
   std::string verdict = few_lines("", a.verdict, 2), pages, others;
   verdict.pop_back();
+  if (!a.normal.empty()) page.add(few_lines("number  ", a.normal, 2));
   page.title(verdict);
   for (std::size_t i = 0; i < a.causes.size(); ++i) {
     const FindingAnswer& f = a.causes[i];

@@ -34,12 +34,12 @@ std::string filled(std::string_view text, const NamedFacts& facts) {
 bool holds(const Term& term, const Context& c, NamedFacts& facts, int& last_line) {
   if (term.signal == nullptr) {
     const Seen& seen = c.info.seen(term.name);
-    if (seen.times > 0 && !term.negated) {
-      last_line = std::max(last_line, seen.last);
-      facts.emplace_back("line", cited(seen));
-      facts.emplace_back(term.name, cited(seen));
-    }
-    return (seen.times > 0) != term.negated;
+    if (term.negated) return seen.times == 0;
+    if (seen.events == 0) return false;
+    last_line = std::max(last_line, seen.last_event);
+    facts.emplace_back("line", cited(seen));
+    facts.emplace_back(term.name, cited(seen));
+    return true;
   }
   auto given = term.signal->test(c, term.numbers);
   if (given && !term.negated)

@@ -126,6 +126,8 @@ struct Spoken {
   std::vector<Finding> failures, faults, defences;
   std::vector<RuleSeen> rules;
   bool accused = false, proven = false;
+  int last_failure = 0;  ///< the last line of a failure
+  bool placed = true;    ///< every failure has a line
 };
 
 Spoken spoken(const Context& c) {
@@ -140,6 +142,8 @@ Spoken spoken(const Context& c) {
       out.accused = out.accused || (!file.other_runs && (clue.role == Role::proof || (clue.role == Role::hint && c.in_doubt())));
       if (clue.role != Role::hint || c.in_doubt()) out.rules.push_back({clue.finding.rule, clue.finding.cause, clue.finding.confidence});
       if (clue.role == Role::failure) {
+        out.last_failure = std::max(out.last_failure, clue.last_line);
+        out.placed = out.placed && clue.last_line > 0;
         out.failures.push_back(std::move(clue.finding));
       } else if (clue.role == Role::defence) {
         out.defences.push_back(std::move(clue.finding));
@@ -173,7 +177,7 @@ bool nothing_measured(const Context& c) {
 }
 
 void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
-  auto& [failures, faults, defences, rules, accused, proven] = all;
+  auto& [failures, faults, defences, rules, accused, proven, last_failure, placed] = all;
   merge(faults, c);
   if (const auto wrong = first_of(c, Role::expectation)) {
     // a user whose run exceeds the expectation does not ask why another quoted run was slow
@@ -289,6 +293,14 @@ void explain_by_parts(Diagnosis& out, const Context& c, Spoken& all) {
     }
 }
 
+/// What a program says before it answers requests, or goes through its steps, did not end it.
+void survive(Diagnosis& out, const Context& c, Spoken& all) {
+  const int last = std::max({all.last_failure, c.info.seen("error_line").last_event, c.info.seen("fatal_line").last_event});
+  if (all.failures.empty() || !all.placed || c.info.seen("served").last <= last) return;
+  for (const Finding& one : all.failures) out.notes.push_back("the run went on after it: " + one.evidence);
+  all.failures.clear();
+}
+
 void conclude_all(Diagnosis& out, const Context& c) {
   if (const auto impossible = first_of(c, Role::invalid)) {  // with such times no other rule is meaningful
     out.healthy = false;
@@ -299,6 +311,7 @@ void conclude_all(Diagnosis& out, const Context& c) {
   Spoken all = spoken(c);
   out.rules = all.rules;
   explain_by_parts(out, c, all);
+  survive(out, c, all);
   if (!all.failures.empty())
     conclude_failure(out, c, all);
   else

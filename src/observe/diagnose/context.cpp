@@ -111,7 +111,8 @@ std::string cited(const LogLine& line) {
 }
 
 std::string cited(const Seen& seen) {
-  return seen.times > 1 ? fmt::format("{} ({} such lines)", cited(seen.first), seen.times) : cited(seen.first);
+  const int lines = seen.events > 0 ? seen.events : seen.times;
+  return lines > 1 ? fmt::format("{} ({} such lines)", cited(seen.first), lines) : cited(seen.first);
 }
 
 std::string gigabytes(double bytes_per_second) { return fmt::format("{:.3g} GB/s", bytes_per_second / 1e9); }

@@ -146,12 +146,16 @@ struct Part {
   std::vector<Shown> curve;
   std::string title, host;  ///< host: the one it ran on; empty: several, or not said
   std::string like;         ///< what has to be equal in tests that are compared with each other
+  std::string said = {};    ///< the command or heading before it
 };
 /// The answers of several tests as one: the worst state, the causes with the test that they belong to.
 [[nodiscard]] Diagnosis together(std::vector<Part> parts, const Rules& rules);
 
 /// Compares a table with its prediction.
 [[nodiscard]] Judged judge(const std::vector<ComparedSize>& sizes, bool guessed, const Numbers& judgement);
+/// Whether the run's bandwidth is normal: measured, what is expected, and how many public runs on such machines were slower; empty where
+/// nothing was compared.
+[[nodiscard]] std::string normal_in_words(const Context& context);
 /// The result of the comparison, in one sentence.
 [[nodiscard]] std::string compared_in_words(const Context& context);
 /// The same for a slow run: measured against predicted.

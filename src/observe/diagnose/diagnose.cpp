@@ -156,13 +156,14 @@ bool about_communication(const std::vector<diagnosis::Quoted>& quoted) {
   });
 }
 
-/// True where one of the first lines has a word of the field: there may be nothing to judge in it, but it is no letter.
+/// True where one of the first lines has a word of the field: there may be nothing to judge in it, but it is of a run.
 bool names_the_field(const std::filesystem::path& file) {
   constexpr int most_lines = 2000;
   LineReader lines(file);
   for (std::string line; lines.number() < most_lines && lines.next(line);)
     for (const char* word : {"NCCL", "nccl", "CUDA", "torch", "GPU", "RDMA", "mlx5", "InfiniBand", "all_reduce", "allreduce", "busbw",
-                             "libcuda", "RVS", "p2p", "slurm", "srun", "salloc", "MPI", "nvidia", "amdgpu"})
+                             "libcuda", "RVS", "p2p", "slurm", "srun", "salloc", "MPI", "nvidia", "amdgpu", "SHARP", "sharp", "NVSHMEM",
+                             "nvshmem", "gloo", "ibv_", "UCX", "libfabric", "vllm", "sglang", "Megatron"})
       if (!line.starts_with("#source") && line.find(word) != std::string::npos) return true;
   return false;
 }
@@ -197,6 +198,7 @@ std::vector<LogRun> first_runs(const std::filesystem::path& file) {
 void make_plain(Diagnosis& out) {
   const auto plain = [](std::string& text) { text = plain_text(std::move(text)); };
   plain(out.verdict);
+  plain(out.normal);
   for (Difference& one : out.differences) {
     plain(one.here);
     plain(one.there);
@@ -302,6 +304,7 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
   out.system_guessed = c.guessed;
   if (c.judged.compared) out.basis = c.system->constants.basis;
   if (!c.system && !c.curve.empty()) out.notes.push_back("the log does not say its machine: name it for a comparison");
+  if (c.impossible.believed() && c.contradiction.empty()) out.normal = diagnosis::normal_in_words(c);
   diagnosis::conclude(out, c);
   if (!request.against.empty()) compare_with(request.against, c, file, out);
   make_plain(out);
@@ -330,6 +333,7 @@ Diagnosis diagnose_each(const diagnosis::Inputs& inputs, const std::vector<diagn
       parts.push_back(diagnose_one(part.file(), &test == &tests.back() ? inputs.dumps() : nothing, rules, request));
       parts.back().title = test.title();
       if (test.hosts.size() == 1) parts.back().host = *test.hosts.begin();
+      parts.back().said = plain_text(test.said);
       parts.back().like = fmt::format("{} {} {}", test.operation, test.ranks, fmt::join(test.gpus, ","));
       any = any || test.tables > 0;
     } catch (const SpecError& error) {

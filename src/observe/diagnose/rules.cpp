@@ -24,8 +24,9 @@ namespace {
 
 
 /// Signs that the log reader computes, or that signals depend on.
-constexpr std::array<std::string_view, 7> needed_signs{"communicator_made", "engine_waits",     "link_downgraded", "p2p_unsupported",
-                                                       "protection_error",  "retries_exceeded", "verbs_missing"};
+constexpr std::array<std::string_view, 11> needed_signs{"communicator_made", "engine_waits",     "error_line",    "fatal_line",
+                                                        "link_downgraded",   "p2p_unsupported",  "protection_error", "retries_exceeded",
+                                                        "served",            "starting",         "verbs_missing"};
 
 /// A failure's evidence is its line, unless its row says more.
 Row preset(Role role) { return {.role = role, .evidence = role == Role::failure ? "{line}" : ""}; }
@@ -152,7 +153,7 @@ class RuleReader {
       MapReader list(*causes, "causes", faults_);
       for (const auto& [key, mark, value] : causes->entries) list.take(key);
     }
-    for (const char* key : {"questions", "counted", "helps"})
+    for (const char* key : {"questions", "counted", "helps", "public_runs"})
       if (const SpecNode* list = in.node().find(key); list != nullptr && list->kind != SpecNode::Kind::list)
         in.fault(*list, key, "is not a list", "write `- {...}` below it");
     in.text("notes");
@@ -178,6 +179,7 @@ class RuleReader {
       }
     if (const SpecNode* set = in.take("settings")) read_settings(*set, file);
     if (const SpecNode* questions = in.take("questions")) read_questions(*questions);
+    if (const SpecNode* runs = in.take("public_runs")) read_public_runs(*runs);
     (void)in.take("counted");  // counted.cpp reads it when all rules are known
     if (const SpecNode* helps = in.take("helps")) {
       for (std::size_t i = 0; i < helps->items.size(); ++i) {
@@ -188,6 +190,27 @@ class RuleReader {
     }
     in.finish();
     rules_.files.push_back(std::move(file));
+  }
+
+  void read_public_runs(const SpecNode& list) {
+    constexpr int most = 1000000;
+    for (std::size_t i = 0; i < list.items.size(); ++i) {
+      MapReader in(list.items[i], fmt::format("public_runs[{}]", i), faults_);
+      PublicRuns& one = rules_.public_runs.emplace_back();
+      one.gpu = in.text("gpu", true);
+      one.operation = in.text("operation", true);
+      one.nodes = in.count("nodes", 1, 1, most, true);
+      one.gpus = in.count("gpus", 1, 1, most, true);
+      if (const auto rate = in.quantity("network", QuantityKind::link_rate)) one.network = rate->number;
+      for (const SpecNode* text : in.texts("busbw")) {
+        const double rate = parse_number(text->text).value_or(0);
+        if (!(rate > 0)) in.fault(*text, "busbw", fmt::format("\"{}\" is no bandwidth", clipped(text->text)), "write a number of GB/s");
+        one.bus.push_back(rate * 1e9);
+      }
+      if (one.bus.empty() || !std::is_sorted(one.bus.begin(), one.bus.end()))
+        in.fault(list.items[i], "busbw", "is empty, or not ascending", "write the runs' bus bandwidth in GB/s, the slowest first");
+      in.finish();
+    }
   }
 
   void read_questions(const SpecNode& list) {

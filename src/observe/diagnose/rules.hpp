@@ -146,11 +146,20 @@ struct Question {
   std::vector<std::vector<Cause>> groups;
 };
 
+/// Public runs of one test on machines that are alike.
+struct PublicRuns {
+  std::string gpu, operation;  ///< gpu: how its name begins
+  int nodes = 0, gpus = 0;     ///< gpus: of a node
+  double network = 0;          ///< of a node's adapters, byte/s; 0: one node
+  std::vector<double> bus;     ///< byte/s, ascending
+};
+
 struct Rules {
   std::vector<Sign> signs;
   std::vector<RuleFile> files;  ///< in their order: of equal weights, the first is named first
   std::vector<Help> helps;
   std::vector<Question> questions;
+  std::vector<PublicRuns> public_runs;
   std::map<std::string, Numbers, std::less<>> numbers;  ///< of each signal, wherever it is used
 };
 

@@ -49,10 +49,11 @@ std::optional<Facts> impossible_times(const Context& c, const Numbers&) {
   return Facts{fmt::format("{}", seen.times), fmt::format("{}", seen.of), seen.example};
 }
 
-/// An engine repeats every minute that its workers do not answer: once is a long compilation or an idle engine, several times is a hang.
+/// An engine repeats every minute that its workers do not answer: once is a long compilation or an idle engine, several times is a hang,
+/// unless it goes on with its start or answers afterwards.
 std::optional<Facts> engine_waits_on(const Context& c, const Numbers& n) {
   const Seen& seen = c.info.seen("engine_waits");
-  if (seen.times < n["times"]) return std::nullopt;
+  if (seen.times < n["times"] || std::max(c.info.seen("starting").last, c.info.seen("served").last) > seen.last) return std::nullopt;
   return Facts{cited(seen)};
 }
 

@@ -1,7 +1,8 @@
 /// \file step_times.cpp
 /// "elapsed time per iteration (ms): 12699.3" of Megatron-LM, "CurrSamplesPerSec=4.58" and "SamplesPerSec=83.5" of DeepSpeed,
-/// "Speed: 2015.42 samples/sec", "3.169 sec/step": one table of forms. A rate counts as the time of one of its units. Sources: the logs
-/// that https://github.com/epfLLM/Megatron-LLM/issues/11, https://github.com/deepspeedai/DeepSpeedExamples/issues/381,
+/// "Speed: 2015.42 samples/sec", "3.169 sec/step", "completed step: 7, seconds: 3.125" of MaxText, "train_step_timing in s: 5.1" of NeMo,
+/// "timing_s/step:41.2" of verl; Primus writes as Megatron-LM does: one table of forms. A rate counts as the time of one of its units.
+/// Sources: the logs that https://github.com/epfLLM/Megatron-LLM/issues/11, https://github.com/deepspeedai/DeepSpeedExamples/issues/381,
 /// https://github.com/kubeflow/kubeflow/issues/68 and https://github.com/rwth-i6/returnn/issues/1485 quote.
 
 #include "readings/step_times.hpp"
@@ -25,12 +26,15 @@ struct Form {
   bool before;  ///< the number stands before the mark
   double unit;  ///< seconds of a time; 0: a rate
 };
-constexpr std::array<Form, 6> forms{{{"elapsed time per iteration (ms): ", false, 1e-3},
+constexpr std::array<Form, 9> forms{{{"elapsed time per iteration (ms): ", false, 1e-3},
                                      {"elapsed time per iteration (s): ", false, 1},
                                      {"CurrSamplesPerSec=", false, 0},
                                      {" SamplesPerSec=", false, 0},
                                      {" samples/sec", true, 0},
-                                     {" sec/step", true, 1}}};
+                                     {" sec/step", true, 1},
+                                     {", seconds: ", false, 1},
+                                     {"train_step_timing in s: ", false, 1},
+                                     {"timing_s/step:", false, 1}}};
 
 /// The digits and points that end at `end`.
 double real_before(std::string_view line, std::size_t end) {

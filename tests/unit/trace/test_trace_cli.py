@@ -40,6 +40,27 @@ def test_a_sound_job_is_sound(folder):
     assert not [one for one in answer["findings"] if "times its prediction" in one], answer["findings"]
 
 
+def test_times_that_no_wire_allows_are_impossible_and_never_better(folder):
+    sound_job(wire=20.0).write(folder)
+    answer = found(folder)
+    (reduce,) = rows(answer, "all_reduce")
+    assert reduce["verdict"] == "impossible", reduce
+
+
+def test_sizes_tell_the_ranks_of_a_gather_or_scatter(folder):
+    """From 65,536 elements to 8,192: of 8 ranks, whatever group of 16 the event names."""
+    job = Job(16, {"0": ("default_pg", list(range(16)))})
+    for _ in range(3):
+        job.compute(500)
+        job.collective("0", "_reduce_scatter_base", 65536, 40.0, out=8192)
+        job.collective("0", "_allgather_base", 4096, 40.0, out=65536)
+    job.write(folder)
+    answer = found(folder)
+    (scatter,), (gather,) = rows(answer, "reduce_scatter"), rows(answer, "all_gather")
+    assert (scatter["ranks"], gather["ranks"]) == (8, 16), answer["collectives"]
+    assert scatter["predicted_s"] is None, "its members are not known"
+
+
 def test_a_late_rank_is_named_and_its_lateness_is_no_wire(folder):
     sound_job(late={5: 1500}).write(folder)
     answer = found(folder)

@@ -21,6 +21,7 @@ struct DiagnoseRequest {
   std::string expected;
   std::vector<std::string> more{};  ///< further logs of the same job
   std::string against{};            ///< a log, or a folder of logs, of a run that went well
+  bool follow = false;              ///< the logs are still written
   std::optional<LaunchMode> launch{};
   std::optional<Inference> library{};
 
@@ -34,6 +35,7 @@ struct DiagnoseRequest {
                  asks(&R::expected, "expected", "--expected,-e", "RATE", "The bandwidth that was expected, with its unit"),
                  asks(&R::more, "more", "MORE", " ", "Further logs of the same job, as of its other ranks or nodes"),
                  asks(&R::against, "against", "--against", "LOG", "A log, or a folder of logs, of a run that went well"),
+                 asks(&R::follow, "follow", "--follow", "", "The logs are still written: read on until a verdict stands"),
                  field::ask_launch_of_files<R>, field::ask_library_of_files<R>};
   }
 };
@@ -130,7 +132,7 @@ struct DiagnosisAnswer {
   std::vector<FindingAnswer> causes{};
   std::vector<QuestionAnswer> next{};
   std::vector<RuleAnswer> rules{};
-  std::string verdict, system;
+  std::string verdict, normal, system;
   std::optional<std::string> compared_with{};  ///< the same; nothing where no prediction was possible
   bool system_guessed = false;
   std::string basis;
@@ -146,6 +148,9 @@ struct DiagnosisAnswer {
                  gives(&A::next, "next", "next", "List of NextQuestion, most telling first."),
                  gives(&A::rules, "rules", "rules", "List of RuleSeen: all rules that held."),
                  gives(&A::verdict, "verdict", "verdict", "One sentence."),
+                 gives(&A::normal, "normal", "normal",
+                       "Is the number normal: measured, expected, how many public runs on such machines are slower; empty: nothing was "
+                       "compared."),
                  gives(&A::system, "", "system", "Name of the machine it was compared with; empty: with none."),
                  gives(&A::compared_with, "system", "", "Name of the machine it was compared with."),
                  gives(&A::system_guessed, "system_guessed", "system_guessed", "True: told from the log, not by the caller."),

@@ -97,7 +97,8 @@ struct TracedCollective {
         gives(&A::predicted, "predicted_s", "predicted_seconds", "Prediction, s; None: none is possible."),
         gives(&A::interval, "interval_s", "interval_seconds", "(low, high), s: nine in ten measurements fall between; None: none."),
         gives(&A::verdict, "verdict", "verdict",
-              "sound, slow or better than predicted, slow_or_waiting where ranks are missing; else unknown."),
+              "sound, slow or better than predicted, impossible (shorter than the machine's wires need: the group, the size or the machine "
+              "is another), slow_or_waiting where ranks are missing; else unknown."),
         gives(&A::bound, "bound", "bound", "exact: all ranks are seen; upper: with the waiting of those that are; none: no time is known."),
         gives(&A::slow_since, "slow_since_s", "slow_since_seconds", "When the first slow call of them began, s; None: none is.", {}, true)};
   }

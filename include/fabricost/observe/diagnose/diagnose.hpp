@@ -169,6 +169,7 @@ struct Diagnosis {
   RunState state = RunState::nothing_to_judge;
   bool healthy = true;  ///< the run was seen to end, without evidence of a fault
   std::string verdict;
+  std::string normal;  ///< is the number normal: measured, expected, public runs that were slower; empty: nothing was compared
   std::vector<Finding> causes;  ///< likeliest first; only expected_value_wrong if healthy; other if a failure is not understood
   std::vector<RuleSeen> rules;        ///< all that held, in the order of their files
   std::vector<NextQuestion> next;     ///< most telling first
@@ -199,5 +200,9 @@ struct Diagnosis {
 
 /// The same for several logs of one job, one per rank or node: files, packed ones (.gz), folders, "-" for standard input.
 [[nodiscard]] Diagnosis diagnose(const std::vector<std::filesystem::path>& files, const DiagnosisRequest& request = {});
+
+/// The same while they are written: returns once a fault is seen in two looks, a second apart, or a run that was measured has ended well.
+/// Files may be rotated, folders may get more of them.
+[[nodiscard]] Diagnosis diagnose_while_it_runs(const std::vector<std::filesystem::path>& files, const DiagnosisRequest& request = {});
 
 }  // namespace fabricost::observe

@@ -51,6 +51,7 @@ class NcclInfoReader {
         states_.leave();
         continue;
       }
+      stamped_ = std::string_view{line}.substr(0, 40).find("[20") != std::string_view::npos;
       unprefix(line);
       take(line);
       if (const std::string state = states_.take(line); !state.empty()) {  // with its headings it may be another sign
@@ -117,11 +118,15 @@ class NcclInfoReader {
     }
   }
 
-  void see(const std::string& sign, const std::string& line, std::size_t shown = 0) {
+  void see(const std::string& sign, const std::string& line, std::size_t shown = 0, bool event = true) {
     Seen& seen = info_.signs[sign];
-    if (seen.times == 0) seen.first = quote(line, shown);
+    if (seen.times == 0 || (event && seen.events == 0)) seen.first = quote(line, shown);
     seen.times += lines_.times();
     seen.last = std::max(seen.last, lines_.number());
+    if (event) {
+      seen.events += lines_.times();
+      seen.last_event = seen.last;
+    }
     info_.says_words = true;
   }
 
@@ -129,8 +134,10 @@ class NcclInfoReader {
     std::set<std::string> carried;
     const bool warns = line.front() != '#' && has(line, "NCCL WARN");
     wanted_.match(line, [&](const Sign& sign) {
-      const bool quoted_in_part = line.size() > longest_quote && info_.signs[sign.name].times == 0;
-      see(sign.name, line, quoted_in_part ? place_in_line(sign, line) : 0);
+      const bool event = tells_of_event(sign, line, stamped_);
+      const Seen& seen = info_.signs[sign.name];
+      const bool quoted_in_part = line.size() > longest_quote && (seen.times == 0 || (event && seen.events == 0));
+      see(sign.name, line, quoted_in_part ? place_in_line(sign, line) : 0, event);
       if (warns) carried.insert(sign.name);
     });
     if (warns) info_.warn(line, lines_.times(), std::move(carried), [&] { return quote(line); });
@@ -386,6 +393,7 @@ class NcclInfoReader {
   LineReader lines_;
   std::string file_;  ///< of several read as one
   int before_ = 0;    ///< lines before it
+  bool stamped_ = false;  ///< a time in brackets stood before the line
   SignMatcher wanted_;
   ToolStates states_;
   NcclInfo info_;

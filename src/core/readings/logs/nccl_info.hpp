@@ -47,6 +47,10 @@ struct Sign {
 /// Whether a line matches. \param folded the line in lower case
 [[nodiscard]] bool carries(const Sign& sign, const std::string& line, const std::string& folded);
 
+/// Whether it does so with words of an event, rather than in the names of settings, a help text, a legend or progress. A pattern with
+/// an equal sign means a setting. \param stamped a time in brackets stood before the line
+[[nodiscard]] bool tells_of_event(const Sign& sign, const std::string& line, bool stamped);
+
 /// Where in the line the first of the words stands by which the sign is seen; 0: nowhere.
 [[nodiscard]] std::size_t place_in_line(const Sign& sign, const std::string& line);
 
@@ -73,8 +77,10 @@ class SignMatcher {
 
 struct Seen {
   int times = 0;
-  LogLine first;
-  int last = 0;  ///< number of the last line that fits, over all files
+  int events = 0;  ///< of those, lines that tell of an event: no settings, legends, progress or messages that all goes well
+  LogLine first;   ///< the first event, if there is one
+  int last = 0;    ///< number of the last line that fits, over all files
+  int last_event = 0;
 };
 
 /// A line of this form starts another file where several are read as one (diagnose/inputs/inputs.hpp); what follows is its name.

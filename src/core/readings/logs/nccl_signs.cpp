@@ -3,6 +3,7 @@
 
 #include "readings/logs/nccl_info.hpp"
 
+#include "readings/logs/line_shape.hpp"
 #include "readings/logs/log_text.hpp"
 #include "text/ascii.hpp"
 #include "text/plain_text.hpp"
@@ -23,6 +24,18 @@ bool fits(const Sign::Pattern& p, const std::string& text) {
 bool carries(const Sign& sign, const std::string& line, const std::string& folded) {
   return std::any_of(sign.patterns.begin(), sign.patterns.end(),
                      [&](const Sign::Pattern& p) { return fits(p, p.any_case ? folded : line); });
+}
+
+bool tells_of_event(const Sign& sign, const std::string& line, bool stamped) {
+  if (is_status(line, stamped)) return false;
+  const std::string text = event_text(line);
+  if (text == line) return true;
+  const std::string folded = lowered(text), whole = lowered(line);
+  return std::any_of(sign.patterns.begin(), sign.patterns.end(), [&](const Sign::Pattern& p) {
+    const bool of_setting = std::any_of(p.all.begin(), p.all.end(), [](const std::string& part) { return has(part, "="); });
+    if (of_setting) return fits(p, p.any_case ? whole : line);
+    return fits(p, p.any_case ? folded : text);
+  });
 }
 
 std::size_t place_in_line(const Sign& sign, const std::string& line) {

@@ -17,21 +17,23 @@ DiagnosisAnswer answer(const DiagnoseRequest& request) {
   check_ranges(request);
   if (request.system && request.system.name.empty())
     throw Refusal("<system>: a machine that has a name, or a file of its own, is compared with a log");
-  if (detail::asks_of_traces(request)) return detail::diagnosis_of_traces(request);
+  if (!request.follow && detail::asks_of_traces(request)) return detail::diagnosis_of_traces(request);
   std::vector<std::filesystem::path> logs{request.log};
   logs.insert(logs.end(), request.more.begin(), request.more.end());
   const PointSource said = stated(request.system.name, request.nodes, request.ranks, request.launch, request.library);
-  const Diagnosis d = diagnose(logs, {.system = request.system.name,
-                                             .nodes = request.nodes,
-                                             .ranks = request.ranks,
-                                             .expected = request.expected,
-                                             .overrides = request.system.overrides,
-                                             .calibration = request.system.calibration,
-                                             .against = request.against,
-                                             .otherwise = said});
+  const DiagnosisRequest asked{.system = request.system.name,
+                               .nodes = request.nodes,
+                               .ranks = request.ranks,
+                               .expected = request.expected,
+                               .overrides = request.system.overrides,
+                               .calibration = request.system.calibration,
+                               .against = request.against,
+                               .otherwise = said};
+  const Diagnosis d = request.follow ? diagnose_while_it_runs(logs, asked) : diagnose(logs, asked);
   DiagnosisAnswer out{.state = std::string{name(d.state)},
                       .healthy = d.healthy,
                       .verdict = d.verdict,
+                      .normal = d.normal,
                       .system = d.system,
                       .system_guessed = d.system_guessed,
                       .basis = std::string{name(d.basis)},

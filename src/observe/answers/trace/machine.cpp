@@ -9,6 +9,7 @@
 #include <fabricost/answers/moe.hpp>
 #include <fabricost/hardware/slice.hpp>
 #include <fabricost/specs/data_directory.hpp>
+#include <fabricost/validation/set_aside.hpp>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,23 @@
 #include <set>
 
 namespace fabricost::observe::detail {
+
+namespace {
+
+/// What no call on this machine can be shorter than: its bytes over the wires, or the start of a kernel.
+double least_time(const System& system, const Operation& operation) {
+  if (operation.collective == Collective::send_recv || operation.nodes < 1 || operation.ranks % operation.nodes != 0) return 0;
+  Point point;
+  point.nodes = operation.nodes;
+  point.gpus_per_node = operation.ranks / operation.nodes;
+  point.collective = operation.collective;
+  point.bytes = operation.bytes.value();
+  const double most = highest_bus_bandwidth(system, point);
+  const double wires = most > 0 ? point.bytes * bus_factor(operation.collective, operation.ranks) / most : 0;
+  return std::max(wires, shortest_collective);
+}
+
+}  // namespace
 
 TraceMachine::TraceMachine(const TraceRequest& request, const std::vector<RankTrace>& traces, std::vector<std::string>& notes)
     : request_(request), notes_(notes) {
@@ -130,7 +148,7 @@ std::optional<Expected> TraceMachine::expect(const laid::Group& group, const lai
       return std::nullopt;
     }
     const Prediction p = predict(*system_, operation);
-    return at->second = Expected{p.seconds, p.low, p.high};
+    return at->second = Expected{p.seconds, p.low, p.high, least_time(*system_, operation)};
   } catch (const RequestError& error) {
     note(fmt::format("No prediction of some calls: {}.", error.what()));
     return std::nullopt;

@@ -15,9 +15,9 @@
 
 namespace fabricost::observe::detail {
 
-/// The predicted time of a call, with its interval.
+/// The predicted time of a call, with its interval, and the time that the machine's wires need at the least.
 struct Expected {
-  double seconds = 0, low = 0, high = 0;
+  double seconds = 0, low = 0, high = 0, least = 0;
 };
 
 class TraceMachine {

@@ -120,7 +120,12 @@ struct Waited {
   if (first.timing == Timing::none) return out;
   const laid::Call* const since = first.whole ? slow_since(row.calls, e.high) : nullptr;
   const bool slow = out.wire > units::s(e.high) || since != nullptr;
-  out.verdict = slow ? (first.whole ? "slow" : "slow_or_waiting") : out.wire < units::s(e.low) ? "better" : "sound";
+  if (out.wire < units::s(e.least))
+    out.verdict = "impossible";
+  else if (slow)
+    out.verdict = first.whole ? "slow" : "slow_or_waiting";
+  else
+    out.verdict = out.wire < units::s(e.low) ? "better" : "sound";
   if (since != nullptr) out.slow_since = time_of(since->first_start - start);
   return out;
 }

@@ -79,11 +79,41 @@ std::string without_state(std::string_view verdict) {
   return std::string{verdict};
 }
 
+double best_of(const Part& part) {
+  double best = 0;
+  for (const Shown& row : part.curve) best = std::max(best, row.bus);
+  return best;
+}
+
+/// A slow test beside one of the same ranks that runs as it should, where the headings say that something was varied and no line
+/// says what else is wrong: the machine can do it, and the difference is what was varied.
+void as_varied(std::vector<Part>& parts) {
+  for (Part& slow : parts) {
+    if (slow.answer.state != RunState::slow || slow.said.empty()) continue;
+    const bool unexplained = std::all_of(slow.answer.causes.begin(), slow.answer.causes.end(), [](const Finding& f) {
+      return f.rule.starts_with("comparison.") || f.rule.starts_with("settings.") || f.rule.starts_with("curve.");
+    });
+    const auto sound = std::find_if(parts.begin(), parts.end(), [&](const Part& other) {
+      return (other.answer.state == RunState::as_predicted || other.answer.state == RunState::slower_than_predicted) &&
+             other.like == slow.like && other.host == slow.host && !other.said.empty() && other.said != slow.said;
+    });
+    if (!unexplained || sound == parts.end()) continue;
+    slow.answer.state = RunState::nothing_to_judge;
+    slow.answer.healthy = true;
+    slow.answer.causes.clear();
+    slow.answer.next.clear();
+    slow.answer.verdict = fmt::format("nothing to judge: {} after \"{}\", where the same ranks reach {} in another run of this log: what was "
+                                      "varied between them, and no fault of the machine",
+                                      gigabytes(best_of(slow)), slow.said, gigabytes(best_of(*sound)));
+  }
+}
+
 constexpr std::array<std::string_view, 5> state_words{"failed", "slow", "slower than predicted", "as predicted", "nothing to judge"};
 
 }  // namespace
 
 Diagnosis together(std::vector<Part> parts, const Rules& rules) {
+  as_varied(parts);
   Diagnosis out;
   const auto worse = [](const Part& a, const Part& b) { return severity(a.answer.state) < severity(b.answer.state); };
   const Part& worst = *std::min_element(parts.begin(), parts.end(), worse);
@@ -92,6 +122,7 @@ Diagnosis together(std::vector<Part> parts, const Rules& rules) {
   if (!nodes.empty() && severity(RunState::slow) < severity(out.state)) out.state = RunState::slow;
   out.system = worst.answer.system;
   out.basis = worst.answer.basis;
+  out.normal = worst.answer.normal;
   out.next = worst.answer.next;
   out.differences = worst.answer.differences;
   for (const Finding& one : nodes) add_cause(out.causes, one);

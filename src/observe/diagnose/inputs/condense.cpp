@@ -1,5 +1,6 @@
 /// \file condense.cpp
-/// The form of a line is a hash over its letters, each number counted as one sign; behind " via " numbers are devices and count as letters.
+/// The form of a line is a hash over its letters, each number counted as one sign, and each value of a list of settings; behind " via " numbers
+/// are devices and count as letters.
 
 #include "diagnose/inputs/condense.hpp"
 
@@ -19,7 +20,6 @@ namespace fabricost::observe::diagnosis {
 
 namespace {
 
-constexpr std::uint64_t verbatim = std::uint64_t{4} << 20U;  ///< bytes of all logs that are kept whole
 constexpr std::uint32_t kept_of_form = 4, kept_of_every = 65536;
 constexpr std::size_t max_forms = std::size_t{1} << 18U, max_whole = std::size_t{1} << 20U;
 
@@ -43,8 +43,15 @@ std::uint64_t form_of(std::string_view line, std::uint64_t seed) {
   Hash hash;
   hash.value ^= seed;
   const auto* const text = reinterpret_cast<const unsigned char*>(line.data());
+  constexpr std::ptrdiff_t least_settings = 4;
+  const bool settings = std::count(line.begin(), line.end(), '=') >= least_settings;
   for (std::size_t i = 0; i < line.size();) {
     const unsigned char c = text[i];
+    if (settings && c == '=') {
+      hash.add('=');
+      i = std::min(line.find_first_of(" ,;)", i), line.size());
+      continue;
+    }
     if ((sign_of_number[c] & 1U) != 0) {
       while (i < line.size() && sign_of_number[text[i]] != 0) ++i;
       hash.add('0');
@@ -140,7 +147,8 @@ void Condenser::line(std::string_view line) {
       return;
     }
     at = forms_.emplace(place, Form{}).first;
-    constexpr std::array<std::string_view, 12> counted{"Init START", "Init COMPLETE", "SeqNum=",     " last enqueued",
+    constexpr std::array<std::string_view, 14> counted{"per iteration (", "completed step: ",
+                                                              "Init START", "Init COMPLETE", "SeqNum=",     " last enqueued",
                                                        "WORLD_SIZE", "world_size",    "world size",  " set by env",
                                                        "LnkCap",     "LnkSta",        "flight reco", " device "};
     if (contains_text(said, " via NET/"))
@@ -150,7 +158,7 @@ void Condenser::line(std::string_view line) {
       at->second.kind = Kind::every;
   }
   Form& form = at->second;
-  const bool wanted = keeps(form, said, host) || bytes_ <= verbatim;
+  const bool wanted = keeps(form, said, host) || bytes_ <= verbatim_;
   if (wanted) {
     ++form.kept;
     put(line, number_, 1);
@@ -161,13 +169,23 @@ void Condenser::line(std::string_view line) {
   form.last.assign(line);
 }
 
+std::vector<const Condenser::Form*> Condenser::dropped() const {
+  std::vector<const Form*> out;
+  for (const auto& [place, form] : forms_)
+    if (form.dropped > 0 && form.kind != Kind::every) out.push_back(&form);  // of the others an equal line was kept
+  std::sort(out.begin(), out.end(), [](const Form* a, const Form* b) { return a->number < b->number; });
+  return out;
+}
+
 void Condenser::finish() {
-  std::vector<Form*> last;
-  for (auto& [place, form] : forms_)
-    if (form.dropped > 0 && form.kind != Kind::every) last.push_back(&form);  // of the others an equal line was kept
-  std::sort(last.begin(), last.end(), [](const Form* a, const Form* b) { return a->number < b->number; });
-  for (const Form* form : last) put(form->last, form->number, form->dropped);
+  for (const Form* form : dropped()) put(form->last, form->number, form->dropped);
   forms_.clear();
+}
+
+std::string Condenser::kept_back() const {
+  std::string out;
+  for (const Form* form : dropped()) fmt::format_to(std::back_inserter(out), "{}{} {}\n{}\n", line_mark, form->number, form->dropped, form->last);
+  return out;
 }
 
 }  // namespace fabricost::observe::diagnosis

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 namespace fabricost::observe::diagnosis {
 
@@ -21,7 +22,9 @@ namespace fabricost::observe::diagnosis {
 class Condenser {
  public:
   using Write = std::function<void(std::string_view)>;
-  explicit Condenser(Write write) : write_(std::move(write)) {}
+  static constexpr std::uint64_t verbatim = std::uint64_t{4} << 20U;  ///< bytes of all logs that are kept whole
+  /// \param whole bytes that are kept whole
+  explicit Condenser(Write write, std::uint64_t whole = verbatim) : write_(std::move(write)), verbatim_(whole) {}
 
   /// A mark between files: it counts as a line, and starts new ranks.
   void mark(std::string_view line);
@@ -29,6 +32,8 @@ class Condenser {
   void line(std::string_view line);
   /// Writes the lines kept back: at the end of every file.
   void finish();
+  /// The same in a text, while more may come.
+  [[nodiscard]] std::string kept_back() const;
 
  private:
   /// The treatment of lines of one form.
@@ -42,9 +47,11 @@ class Condenser {
   };
 
   void put(std::string_view line, std::uint64_t number, std::uint64_t times);
+  [[nodiscard]] std::vector<const Form*> dropped() const;
   [[nodiscard]] bool keeps(Form& form, std::string_view line, std::uint64_t host);
 
   Write write_;
+  std::uint64_t verbatim_;
   std::uint64_t number_ = 0;   ///< of the last line taken
   std::uint64_t written_ = 0;  ///< number that a reader has come to
   std::uint64_t file_ = 0, bytes_ = 0;

@@ -29,9 +29,7 @@ namespace fabricost::observe::diagnosis {
 
 namespace {
 
-constexpr std::size_t max_tests = 256, max_names = 65536;
-
-bool holds_text(std::string_view line, std::string_view text) { return line.find(text) != std::string_view::npos; }
+constexpr std::size_t max_tests = 256, max_names = 65536, longest_heading = 200;
 
 /// "# Rank 3 Group 0 Pid 12 on HOST device 3 [0x1b] NVIDIA H100"
 struct ListedRank {
@@ -45,11 +43,28 @@ std::optional<ListedRank> listed_rank(std::string_view line) {
   return ListedRank{plain_text(std::string{word(on)}), plain_text(std::string{after(device, "]")})};
 }
 
-/// A row of nccl-tests behind whatever a launcher printed: a size, a count, a type.
-bool is_row(std::string_view line) {
+/// A row of nccl-tests behind whatever a launcher printed: a size, a count, a type, an operation and a root, a time.
+struct TimedRow {
+  double bytes = 0, time = 0;  ///< time 0: none
+};
+std::optional<TimedRow> row_of(std::string_view line) {
   const Tokens tokens = words(line);
   for (std::size_t i = 2; i < tokens.size(); ++i)
-    if (all_digits(tokens[i - 1]) && is_digit(tokens[i - 2].back()) && parse_data_type(tokens[i])) return true;
+    if (all_digits(tokens[i - 1]) && is_digit(tokens[i - 2].back()) && parse_data_type(tokens[i])) {
+      TimedRow row{real_at(tokens[i - 2]), 0};
+      for (std::size_t k = i + 1; k < tokens.size() && k < i + 4 && row.time == 0; ++k)
+        if (is_digit(tokens[k].front()) && (has(tokens[k], ".") || k == i + 3)) row.time = real_at(tokens[k]);
+      return row;
+    }
+  return std::nullopt;
+}
+
+/// Times at the largest common size that no repeat of a test has.
+bool times_differ(const Test& a, const Test& b) {
+  constexpr double least_bytes = 1 << 20, most = 2;
+  for (auto at = a.times.rbegin(); at != a.times.rend() && at->first >= least_bytes; ++at)
+    if (const auto other = b.times.find(at->first); other != b.times.end())
+      return std::max(at->second, other->second) > most * std::min(at->second, other->second);
   return false;
 }
 
@@ -60,6 +75,14 @@ std::string operation_in(std::string_view line) {
   std::size_t first = end;
   while (first > 0 && ((line[first - 1] >= 'a' && line[first - 1] <= 'z') || line[first - 1] == '_')) --first;
   return std::string{line.substr(first, end - first)};
+}
+
+/// A line that people or scripts write before a run: what it is, or its command.
+bool is_heading(std::string_view text) {
+  if (text.empty() || text.front() == '#') return false;
+  for (const std::string_view part : {"_perf ", "mpirun", "srun ", "NCCL_"})
+    if (has(text, part)) return true;
+  return text.back() == ':' || text.starts_with("==") || text.starts_with("--") || text.starts_with("+ ") || text.starts_with("$ ");
 }
 
 class Splitter {
@@ -99,21 +122,29 @@ class Splitter {
   }
 
   void take(std::string_view line) {
-    const bool said = holds_text(line, "NCCL INFO") || holds_text(line, "NCCL WARN");
-    if (!said && is_row(line)) {
+    const bool said = has(line, "NCCL INFO") || has(line, "NCCL WARN");
+    if (const auto row = said ? std::nullopt : row_of(line)) {
       now_.tables = 1;
+      constexpr std::size_t max_sizes = 1024;
+      if (row->time > 0 && now_.times.size() < max_sizes) now_.times.try_emplace(row->bytes, row->time);
       return;
     }
     const auto rank = said ? std::nullopt : listed_rank(line);
-    const bool starts = !said && holds_text(line, "Collective test starting");
-    const bool command = !said && holds_text(line, "_perf") && !holds_text(line, "concluded");
-    const bool columns = holds_text(line, "algbw") && holds_text(line, "busbw") && holds_text(line, "time");
+    const bool starts = !said && has(line, "Collective test starting");
+    const bool command = !said && has(line, "_perf") && !has(line, "concluded");
+    const bool columns = has(line, "algbw") && has(line, "busbw") && has(line, "time");
     const bool head = rank || starts || command || columns ||
-                      (!said && (holds_text(line, "nThread ") || holds_text(line, "Using devices") ||
-                                 holds_text(line, "nccl-tests version")));
+                      (!said && (has(line, "nThread ") || has(line, "Using devices") ||
+                                 has(line, "nccl-tests version")));
     if (head && now_.tables > 0) {
       end();
       begin(lines_.number());
+    }
+    if (!said && is_heading(trimmed(line))) {
+      heading_ = trimmed(line).substr(0, longest_heading);
+      if (now_.tables == 0) now_.said = heading_;
+    } else if (head && now_.said.empty()) {
+      now_.said = heading_;
     }
     if (rank) {
       ++now_.ranks;
@@ -132,7 +163,8 @@ class Splitter {
   [[nodiscard]] static bool same(const Test& a, const Test& b, bool by_host) {
     const bool operations = a.operation.empty() || b.operation.empty() || a.operation == b.operation;
     const bool ranks = a.ranks == 0 || b.ranks == 0 || a.ranks == b.ranks;
-    return operations && ranks && !differs(a.gpus, b.gpus) && !(by_host && differs(a.hosts, b.hosts));
+    return operations && ranks && !differs(a.gpus, b.gpus) && !(by_host && differs(a.hosts, b.hosts)) &&
+           !(a.ranks == b.ranks && times_differ(a, b));
   }
 
   /// Those that are alike as one. Files without a test go to the test of their name's host, else stand for themselves.
@@ -163,7 +195,7 @@ class Splitter {
     for (Test& one : rest) {
       const auto own = std::find_if(out.begin(), out.end(), [&](const Test& test) {
         return std::any_of(test.hosts.begin(), test.hosts.end(),
-                           [&](const std::string& host) { return holds_text(one.file, host); });
+                           [&](const std::string& host) { return has(one.file, host); });
       });
       Test& to = own == out.end() ? others : *own;
       if (to.file.empty()) to.file = one.file;
@@ -179,6 +211,7 @@ class Splitter {
   std::string file_;
   int before_ = 0, last_ = 0;
   bool named_ = false;
+  std::string heading_;  ///< the last one
   Test now_;
   std::vector<Test> found_;
 };

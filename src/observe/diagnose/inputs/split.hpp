@@ -1,9 +1,10 @@
 #pragma once
 /// \file split.hpp
-/// Several tests in one log, or in one folder: those that differ in their operation, GPUs, ranks or nodes are told
-/// apart, so that none is judged by another's table or lines. Private.
+/// Several tests in one log, or in one folder: those that differ in their operation, GPUs, ranks or nodes, or whose times
+/// are no repeats of each other, are told apart, so that none is judged by another's table or lines. Private.
 
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -19,6 +20,8 @@ struct Test {
   int tables = 0;
   std::string file;                          ///< where it begins, of several; empty: of one
   int line = 0;                              ///< of its first line there
+  std::string said{};                        ///< the command or heading before its table; empty: none
+  std::map<double, double> times{};          ///< of each size of its table
   std::vector<std::pair<int, int>> spans{};  ///< first and last line, counted over all files
   /// "all_reduce, 16 ranks on 2 nodes (line 12)"
   [[nodiscard]] std::string title() const;

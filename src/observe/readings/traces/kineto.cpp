@@ -269,9 +269,19 @@ class Reader {
     return at->second;
   }
 
-  [[nodiscard]] TracedCall call_of(const Span& span, const Arguments& a) {
-    TracedCall out{.span = span, .sequence = a.sequence, .group = group_of(a), .stream = a.stream};
+  /// The ranks that a gather's or a scatter's own sizes tell: what goes in over what comes out. 0: they do not.
+  [[nodiscard]] static std::int64_t ranks_by_shape(Moves moves, const Elements& elements) {
+    const auto [in, out] = elements;
+    if (in <= 0 || out <= 0) return 0;
+    if (moves == Moves::all_gather && out % in == 0) return out / in;
+    return moves == Moves::reduce_scatter && in % out == 0 ? in / out : 0;
+  }
+
+  [[nodiscard]] TracedCall call_of(const Span& span, Arguments a) {
+    TracedCall out{.span = span, .sequence = a.sequence, .stream = a.stream};
     if (!a.operation.empty()) out.moves = moves_named(a.operation);
+    if (const std::int64_t ranks = ranks_by_shape(out.moves, a.elements); ranks > 1) a.size = ranks;
+    out.group = group_of(a);
     out.type = type_named(a.type);
     constexpr std::int64_t most = 1'000'000;
     const std::int64_t peer = a.target >= 0 ? a.target : a.source;
@@ -313,7 +323,8 @@ class Reader {
     for (TracedGroup& group : trace_.groups) {
       const auto known = configured_.find(group.name);
       if (known != configured_.end()) {
-        if (group.ranks.empty()) group.ranks = known->second.ranks;
+        const bool fits = group.size == 0 || group.size == std::ssize(known->second.ranks);
+        if (group.ranks.empty() && fits) group.ranks = known->second.ranks;
         if (group.words.empty()) group.words = known->second.words;
         if (group.size == 0) group.size = known->second.size;
       }

@@ -1,7 +1,7 @@
 /// \file names.cpp
 /// Names of operations, kernels and element types in traces: torch/csrc/distributed/c10d (ParamCommsUtils.hpp, the profiling titles of
-/// ProcessGroupNCCL.cpp), NCCL's and RCCL's kernels (src/device/generate.py), DeepEP (csrc/kernels), and the all-reduces of vLLM, SGLang,
-/// TensorRT-LLM, FlashInfer and PyTorch's symmetric memory.
+/// ProcessGroupNCCL.cpp), NCCL's and RCCL's kernels (src/device/generate.py), DeepEP (csrc/kernels), the all-reduces of vLLM, SGLang, AITER,
+/// TensorRT-LLM, FlashInfer and PyTorch's symmetric memory, and the exchanges of experts of TensorRT-LLM and MORI.
 
 #include "readings/traces/traced.hpp"
 #include "text/ascii.hpp"
@@ -39,7 +39,15 @@ constexpr std::array<Named, 12> operations{{{"allreduce", Moves::all_reduce},
                                             {"recv", Moves::send_recv}}};
 
 /// Parts of a kernel's name that only a kernel of communication has.
-constexpr std::array<Named, 15> parts{{{"cross_device_reduce", Moves::all_reduce},
+constexpr std::array<Named, 25> parts{{{"reduce_scatter_cross_device", Moves::reduce_scatter},
+                                       {"cross_device_reduce", Moves::all_reduce},
+                                       {"shotAllreduce", Moves::all_reduce},
+                                       {"userbuffers_fp16_sum", Moves::all_reduce},
+                                       {"multimem_reduce_scatter", Moves::reduce_scatter},
+                                       {"moeA2APrepare", Moves::moe_layout},
+                                       {"moeA2ADispatch", Moves::moe_dispatch},
+                                       {"moeA2ACombine", Moves::moe_combine},
+                                       {"EpDispatch", Moves::moe_dispatch},
                                        {"allreduce_fusion_kernel", Moves::all_reduce},
                                        {"oneShotAllReduce", Moves::all_reduce},
                                        {"twoShotAllReduce", Moves::all_reduce},
@@ -53,6 +61,7 @@ constexpr std::array<Named, 15> parts{{{"cross_device_reduce", Moves::all_reduce
                                        {"moeAllToAll", Moves::all_to_all},
                                        {"multimem_all_gather", Moves::all_gather},
                                        {"mscclKernel", Moves::unknown},
+                                       {"EpCombine", Moves::moe_combine},
                                        {"rccl_main_kernel", Moves::unknown}}};
 
 /// Kernels of DeepEP: functions of the namespaces internode, internode_ll and intranode; layout and notify wait for the other ranks.

@@ -1,0 +1,21 @@
+#pragma once
+/// \file line_shape.hpp
+/// Which part of a line tells of an event. Settings, options of a help text, legends and progress bars hold the words of failures as
+/// names ("watchdog_timeout=300", "--abort-on-error  end at the first one") and say nothing of what happened. Private to the sources.
+
+#include <fabricost/namespaces.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace fabricost::core {
+
+/// The line without its settings and its progress bar; empty for a legend, a setting, or an option of a help text.
+/// \param line without prefixes (unprefix)
+[[nodiscard]] std::string event_text(std::string_view line);
+
+/// A program's message that all goes as it should: a level or a server's time before it, and no word of trouble.
+/// NCCL's own messages are none: they are read one by one. \param stamped a time in brackets stood before the line
+[[nodiscard]] bool is_status(std::string_view line, bool stamped);
+
+}  // namespace fabricost::core

@@ -1,0 +1,125 @@
+"""A verdict needs an event: settings, help texts, legends and progress are none, nor is what a run went on after; one line can be enough."""
+import json
+import os
+import random
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
+from command import Command, written
+from tables import H100, SOUND, table
+
+COMMAND = Command(sys.argv[1], "diagnose")
+SICK = ("failed", "slow")
+QUIET = """\
+[2026-06-11 04:11:07] server_args=ServerArgs(model_path='/m', watchdog_timeout=300, abort_on_error=False, nccl_port=None, tp_size=8)
+non-default args: {'disable_custom_all_reduce': False, 'fabric_manager': 'inactive', 'on_core_dump': 'core dumped', 'watchdog_timeout': 300}
+distributed_timeout_minutes: 10
+  check_for_nan_in_loss_and_grad .................. True
+  watchdog_timeout ................................ 600
+usage: launch.py [-h] [--watchdog-timeout T] [--fail-on ERROR: CUDA error]
+  --watchdog-timeout T  seconds until a hang is a fatal error
+  -e, --abort           abort with CUDA error or Connection refused
+  SYS  = Connection refused by nobody, traversing the SMP interconnect
+Loading shards, CUDA error handler:  50%|#####     | 2/4 [00:10<00:10,  5.0s/it]
+[2026-06-11 04:11:03] Piecewise CUDA graph is enabled, use MLA for prefill.
+INFO 07-27 06:50:12 [config.py:345] Using PFC and adaptive routing
+"""
+EVENTS = """\
+RuntimeError: CUDA error: an illegal memory access was encountered
+[rank3]:[E ProcessGroupNCCL.cpp:563] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5, OpType=ALLREDUCE, NumelIn=1, Timeout(ms)=600000)
+time="2026-06-11" level=error msg="connect 10.0.0.2: Connection refused, MPI_ABORT" host=a rank=1
+Loading shards:  50%|#####     | 2/4 [00:10<00:10,  5.0s/it] torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB.
+INFO 07-27 06:50:12 [worker.py:3] RuntimeError: NCCL error: unhandled system error
+"""
+WAITS = ("(EngineCore pid=11) INFO 12-09 11:{}:53 [shm_broadcast.py:466] No available shared memory broadcast block found in 60 seconds. "
+         "This typically happens when some processes are hanging or doing some time-consuming work (e.g. compilation).\n")
+SERVES = 'INFO:     10.0.0.2:38012 - "POST /v1/completions HTTP/1.1" 200 OK\n'
+
+
+def answer(folder, text, *words):
+    return json.loads(COMMAND.works(written(folder, "run.log", text), "--json", *words))
+
+
+def settings_help_legends_and_progress_are_no_events(folder):
+    for line in QUIET.splitlines() + [QUIET]:
+        found = answer(folder, "torch with NCCL starts\n" + line + "\n")
+        assert found["state"] == "nothing_to_judge" and not found["causes"], (line, found)
+    for line in EVENTS.splitlines():
+        assert answer(folder, line + "\n")["state"] == "failed", line
+
+
+def random_settings_are_no_events(folder):
+    made = random.Random(7)
+    words = ["watchdog", "timeout", "error", "fatal", "nccl", "abort", "fabric_manager", "stuck", "p2p", "straggler", "ECC", "oom", "imex"]
+    for _ in range(20):
+        pairs = [f"{made.choice(words)}_{made.choice(words)}={made.choice(['300', 'None', 'True', '0.5', '-1'])}" for _ in range(30)]
+        found = answer(folder, "NCCL\nargs: Namespace(" + ", ".join(pairs) + ")\n")
+        assert found["state"] == "nothing_to_judge", (pairs, found)
+
+
+def two_tables_are_two_runs(folder):
+    slow = [(size, rate / 10) for size, rate in SOUND]
+    varied = answer(folder, f"Run over NVLink:\n{table(H100, SOUND)}\nRun over InfiniBand:\n{table(H100, slow)}")
+    assert varied["state"] not in SICK and not varied["causes"], varied
+    assert any("47.8 GB/s" in note and "Run over InfiniBand" in note for note in varied["notes"]), varied["notes"]
+    unsaid = answer(folder, table(H100, SOUND) + table(H100, slow))
+    assert unsaid["state"] == "slow" and "1 of 2" in unsaid["verdict"], unsaid["verdict"]
+    repeated = answer(folder, table(H100, SOUND) + table(H100, [(size, rate * 0.98) for size, rate in SOUND]))
+    assert repeated["state"] == "as_predicted" and "runs" not in repeated["verdict"], repeated["verdict"]
+
+
+def a_server_that_starts_does_not_hang(folder):
+    waits = "".join(WAITS.format(minute) for minute in range(26, 32))
+    assert answer(folder, waits)["state"] == "failed"
+    for later in ("INFO 12-09 11:33:01 [backends.py:3] torch.compile takes 341.2 s in total\n", SERVES):
+        assert answer(folder, waits + later)["state"] == "nothing_to_judge", later
+        assert answer(folder, later + waits)["state"] == "failed", later
+
+
+def what_a_run_goes_on_after_did_not_end_it(folder):
+    error = "(Worker pid=3) ERROR 12-09 11:26:53 [fusion.py:85] RuntimeError: CUDA error: invalid resource handle\n"
+    survived = answer(folder, error + SERVES)
+    assert survived["state"] == "nothing_to_judge" and any("went on" in note for note in survived["notes"]), survived
+    assert answer(folder, SERVES + error)["state"] == "failed"
+
+
+def the_number_is_compared_with_public_runs(folder):
+    said = answer(folder, table(H100, SOUND))["normal"]
+    assert said.startswith("478 GB/s at 4 GiB: normal, expected ") and " of 6 public runs on such machines are slower (" in said, said
+    assert answer(folder, table(H100, [(size, rate / 3) for size, rate in SOUND]))["normal"].startswith("159 GB/s at 4 GiB: low"), said
+    assert answer(folder, "NCCL\n")["normal"] == ""
+    text = COMMAND.works(written(folder, "run.log", table(H100, SOUND)))
+    assert text.startswith("number  478 GB/s at 4 GiB: normal"), text
+
+
+def one_line_is_enough(folder):
+    for line, cause, words in (
+            ("SHARP coll init error: Cannot create SHARP job(-11)", "other", "sharp_am"),
+            ("SHARP group create: Streaming Tree lock failed (-18)", "other", "another job"),
+            ("h:1:1 [1] NCCL INFO ncclMaxSharedMem 82240 exceeds device/fn maxSharedMem 79856", "bug_in_version", "2.26"),
+            ("gloo/transport/tcp/socket.cc:142] rv != -1. -1 vs -1. connect: Network is unreachable.", "bootstrap_network", "GLOO_SOCKET_IFNAME"),
+            ("RuntimeError: pidfd_getfd(pidfd=164, fd=183) failed with errno 1: Operation not permitted.", "no_p2p_shm", "SYS_PTRACE"),
+            ("ibgda.cpp:nvshmemt_init:3626: neither nv_peer_mem, or nvidia_peermem detected. Skipping transport.", "gdr_off", "modprobe"),
+            ("AssertionError: VLLM_HOST_IP must be set for multi-node", "launch_mistake", "variable"),
+            ("ValueError: vllm requires nccl>=2.29, found version 2.27.5", "version_mismatch", "version")):
+        found = answer(folder, line + "\n")
+        assert found["state"] in SICK and found["causes"][0]["cause"] == cause, (line, found)
+        assert words in json.dumps(found["causes"][0]), (line, found["causes"][0])
+
+
+def known_versions_need_their_machine(folder):
+    line = "a:1:2 [0] NCCL INFO NCCL version 2.26.2+cuda12.2\n{}\nTest CUDA failure common.cu:1 'an illegal memory access was encountered'\n"
+    pro = answer(folder, line.format("#  Rank  0 Group  0 Pid 1 on a device  0 [0x01] NVIDIA RTX PRO 6000 Blackwell"))
+    assert pro["causes"][0]["cause"] == "bug_in_version", pro
+    other = answer(folder, line.format("#  Rank  0 Group  0 Pid 1 on a device  0 [0x01] NVIDIA H100"))
+    assert all(one["cause"] != "bug_in_version" for one in other["causes"]), other
+
+
+if __name__ == "__main__":
+    for test in (settings_help_legends_and_progress_are_no_events, random_settings_are_no_events, two_tables_are_two_runs,
+                 a_server_that_starts_does_not_hang, what_a_run_goes_on_after_did_not_end_it, the_number_is_compared_with_public_runs,
+                 one_line_is_enough, known_versions_need_their_machine):
+        with tempfile.TemporaryDirectory() as place:
+            test(place)
+    print("ok")

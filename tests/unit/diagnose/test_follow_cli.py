@@ -1,0 +1,91 @@
+"""diagnose --follow reads logs while they are written, and ends when a verdict stands. All jobs are followed at once."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
+from command import Command
+from tables import H100, SOUND, table
+
+TOOL = sys.argv[1]
+STEP = " iteration {:8d}/  250000 | consumed samples: 186368 | elapsed time per iteration (ms): 12699.3 | lm loss: 2.38E+00 |\n"
+ERROR = "[rank3]: RuntimeError: CUDA error: an illegal memory access was encountered\n"
+
+
+class Followed:
+    """A process that follows, and what it has said once it ended."""
+
+    def __init__(self, place):
+        self.process = subprocess.Popen([TOOL, "diagnose", str(place), "--follow", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        text=True)
+
+    def runs(self):
+        return self.process.poll() is None
+
+    def answer(self):
+        out, err = self.process.communicate(timeout=60)
+        assert self.process.returncode == 0 and err == "", (self.process.returncode, err)
+        return json.loads(out)
+
+
+def append(path, text):
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(text)
+
+
+def jobs(folder):
+    steps = "".join(STEP.format(i) for i in range(20))
+    grows, rotates, some, ends, goes_on = (folder / name for name in ("grows.log", "rotates.log", "ranks", "table.log", "goes_on.log"))
+    some.mkdir()
+    (some / "rank0.log").write_text(steps)
+    for log in (grows, rotates, goes_on):
+        log.write_text("NCCL version 2.27.3\n" + steps)
+    ends.write_text(table(H100, SOUND)[:-200])
+    every = {place: Followed(place) for place in (grows, rotates, some, ends, goes_on)}
+    time.sleep(2.5)
+    assert all(one.runs() for place, one in every.items() if place != ends), "nothing has happened yet"
+
+    append(grows, STEP.format(21) + ERROR[:30])  # a line that is being written
+    rotates.rename(folder / "rotates.log.1")
+    rotates.write_text(steps)
+    append(ends, table(H100, SOUND)[-200:])
+    time.sleep(1.5)
+    assert every[grows].runs(), "half a line is no event"
+    append(grows, ERROR[30:])
+    append(rotates, ERROR)
+    (some / "rank1.log").write_text(steps + ERROR)
+    for place in (grows, rotates, some):
+        answer = every[place].answer()
+        assert answer["state"] == "failed" and answer["causes"][0]["cause"] == "program_error", (place, answer)
+        assert "illegal memory access" in answer["causes"][0]["evidence"], answer
+    sound = every[ends].answer()
+    assert sound["state"] == "as_predicted" and sound["sizes"][-1]["ranks"] == 8, sound
+    assert every[goes_on].runs(), "a run that goes on has no verdict"
+    every[goes_on].process.terminate()
+    every[goes_on].process.communicate(timeout=60)
+
+
+def long_logs_are_followed_in_bounded_memory(folder):
+    log = folder / "long.log"
+    with open(log, "w", encoding="utf-8") as file:
+        for i in range(400000):
+            file.write(STEP.format(i))
+    one = Followed(log)
+    time.sleep(1)
+    append(log, ERROR)
+    assert one.answer()["state"] == "failed"
+
+
+def what_is_not_there_is_refused(folder):
+    Command(TOOL, "diagnose").refused(folder / "none.log", "--follow", saying=["none.log", "cannot be followed"])
+
+
+if __name__ == "__main__":
+    for test in (jobs, long_logs_are_followed_in_bounded_memory, what_is_not_there_is_refused):
+        with tempfile.TemporaryDirectory() as place:
+            test(pathlib.Path(place))
+    print("ok")
