@@ -142,11 +142,13 @@ bool is_status(std::string_view line, bool stamped) {
   if (has(head, "NCCL ") || has(head, "kernel") || has(head, "NVRM")) return false;
   constexpr std::array<std::string_view, 7> levels{"INFO ", "INFO:", "[INFO]", "INFO]", "DEBUG ", "DEBUG:", "level=info"};
   if (!stamped && !has_any(head, levels)) return false;
-  constexpr std::array<std::string_view, 48> trouble{
-      "error",  "fail",      "fatal",     "abort",    "exception", "traceback", "timeout", "timed out", "timing out",  "cannot",     "could not", "couldn't",
-      "can't",  "unable",    "denied",    "refused",  "unreach",   " lost",     "not ",    "no ",       "crash",       "killed",     "hang",      "stuck",
-      "waiting", "invalid",  "missing",   "mismatch", "exceed",    "corrupt",   "unsupported", "warn",  "panic",       "dead",       "died",      "disabl",
-      "degrad", "fall back", "fallback",  "falling back", "slow",  "unexpected", "illegal", "retry",    "xid",         "terminat",   "throttl",   "straggler"};
+  constexpr std::array<std::string_view, 54> trouble{
+      "error",          "fail",          "fatal",           "abort",         "exception",     "traceback", "timeout",    "timed out",  "timing out",
+      "cannot",         "could not",     "couldn't",        "can't",         "unable",        "denied",    "refused",    "unreach",    " lost",
+      "not found",      "not available", "not support",     "not respond",   "not permitted", "not ready", "not joined", "no such",    "no available",
+      "no device",      "no route",      "crash",           "killed",        "hang",          "stuck",     "waiting",    "invalid",    "missing",
+      "mismatch",       "exceed",        "corrupt",         "unsupported",   "warn",          "panic",     "dead",       "died",       "disabl",
+      "degrad",         "fallback",      "falling back",    "slow",          "unexpected",    "illegal",   "retry",      "terminat",   "straggler"};
   return !has_any(lowered(std::string{line}), trouble);
 }
 

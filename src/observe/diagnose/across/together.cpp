@@ -48,9 +48,14 @@ std::vector<Finding> of_nodes(const std::vector<Part>& parts, const Rules& rules
     for (const Part* one : some) {
       const auto row =
           std::find_if(one->curve.begin(), one->curve.end(), [&](const Shown& r) { return r.bytes >= size; });
-      if (row != one->curve.end() && row->bus > 0)
+      if (row == one->curve.end() || !(row->bus > 0)) continue;
+      const auto known = std::find_if(c.siblings.begin(), c.siblings.end(), [&](const NodeRate& n) { return n.host == one->host; });
+      if (known == c.siblings.end())
         c.siblings.push_back({one->host, row->bus, fmt::format("at {}", size_text(Bytes::from_value(row->bytes)))});
+      else
+        known->rate = std::max(known->rate, row->bus);  // what this node can do
     }
+    if (c.siblings.size() < 2) continue;
     for (Clue& clue : clues_of(file, c, {&role, 1})) out.push_back(std::move(clue.finding));
   }
   return out;
