@@ -39,7 +39,7 @@ constexpr std::array<Named, 12> operations{{{"allreduce", Moves::all_reduce},
                                             {"recv", Moves::send_recv}}};
 
 /// Parts of a kernel's name that only a kernel of communication has.
-constexpr std::array<Named, 25> parts{{{"reduce_scatter_cross_device", Moves::reduce_scatter},
+constexpr std::array<Named, 24> parts{{{"reduce_scatter_cross_device", Moves::reduce_scatter},
                                        {"cross_device_reduce", Moves::all_reduce},
                                        {"shotAllreduce", Moves::all_reduce},
                                        {"userbuffers_fp16_sum", Moves::all_reduce},
