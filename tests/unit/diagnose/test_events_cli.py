@@ -14,6 +14,7 @@ SICK = ("failed", "slow")
 QUIET = """\
 [2026-06-11 04:11:07] server_args=ServerArgs(model_path='/m', watchdog_timeout=300, abort_on_error=False, nccl_port=None, tp_size=8)
 non-default args: {'disable_custom_all_reduce': False, 'fabric_manager': 'inactive', 'on_core_dump': 'core dumped', 'watchdog_timeout': 300}
+[2026-06-11 04:11:07 TP1] server_args=ServerArgs(watchdog_timeout=300, fail_on_error=None, attention_backend='fatal error', tp_size=8)
 distributed_timeout_minutes: 10
   check_for_nan_in_loss_and_grad .................. True
   watchdog_timeout ................................ 600

@@ -76,9 +76,10 @@ int blank_settings(std::string& line) {
     const std::string_view name = std::string_view{line}.substr(first, end - first), value = std::string_view{line}.substr(from, stop - from);
     if (names_message(name) && !is_plain(value)) continue;
     if (!value.empty() && (value.front() == '{' || value.front() == '[' || value.front() == '(')) stop = from;  // look inside
-    std::fill(line.begin() + static_cast<std::ptrdiff_t>(first), line.begin() + static_cast<std::ptrdiff_t>(stop), ' ');
+    const auto begin = line.begin() + static_cast<std::ptrdiff_t>(first), end_of_value = line.begin() + static_cast<std::ptrdiff_t>(stop);
+    count += std::max(1, static_cast<int>(std::count(begin, end_of_value, '=')));  // "args=Arguments(a=1, b=2)" is three
+    std::fill(begin, end_of_value, ' ');
     at = std::max(at, stop == 0 ? at : stop - 1);
-    ++count;
   }
   return count;
 }
