@@ -128,6 +128,7 @@ struct TransportConstants {
   double exchange_peer;         ///< La per remote peer
   double exchange_peer_simple;  ///< LaS, added above 16 KiB per peer
   double exchange_tiny;         ///< factor on the cost of a remote peer for a few bytes (Slingshot: 3)
+  double send_channel;          ///< bytes a second that one channel of a send carries
   double no_gdr_rate;           ///< fraction of the rate that remains without GPUDirect RDMA
   double no_gdr_step;           ///< factor on a Simple ring step without it
   double nvls_floor;            ///< including the launch

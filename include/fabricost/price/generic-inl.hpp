@@ -84,6 +84,24 @@ FABRICOST_BODY Line price_generic(const Schedule& schedule, const Fabric& fabric
   return price_phases(schedule, cost, fabric.over_pcie ? c.pcie.launch : c.scale_up.launch, floor, overlap);
 }
 
+FABRICOST_BODY Line price_collnet(const Schedule& schedule, const Fabric& fabric, const Constants& c) {
+  const auto cost = level_costs(fabric, c, Protocol::simple, schedule.collective);
+  const double inside = schedule.bytes(0) / cost[0].rate, across = schedule.bytes(1) / cost[1].rate;
+  const double order = c.transport.form.collnet_overlap;
+  const double of_both = inside > 0 ? 1 / (1 + std::pow(across / inside, order)) : 0;  // the part of the norm that is the domain's
+  Line line;
+  line.overlap = c.scale_up.simple.overlap;
+  line.wire_level = across >= inside ? 1 : 0;
+  line.base_part(TermKind::launch, 0, 1, c.scale_up.launch);
+  line.latency_part(TermKind::floor, 0, 1, c.scale_up.simple.floor);
+  line.latency_part(TermKind::steps, 0, schedule.steps(0), cost[0].hop);
+  line.latency_part(TermKind::steps, 1, schedule.steps() - schedule.steps(0), cost[1].hop);
+  const double together = norm(inside, across, order);
+  line.rate_part(TermKind::wire, 0, 1, together * of_both);
+  line.rate_part(TermKind::wire, 1, 1, together * (1 - of_both));
+  return line;
+}
+
 FABRICOST_BODY void add_peers(Line& line, const Schedule& schedule, const Constants& c) {
   for (const Phase& p : schedule) {
     if (p.steps == 0 || !exchanges_at_once(schedule.algorithm, schedule.collective, p.level)) continue;

@@ -36,6 +36,14 @@ struct LevelCost {
 
 [[nodiscard]] Line price_generic(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol);
 
+/// SHARP: a domain's GPUs combine, the network's switches combine the domains' sums, and both ways of both stream through each other:
+///
+///   t = c0 + norm_q( f + steps , S norm_p( b/B , 1/(eff path W) ) )
+///
+/// b: bytes that pass a GPU, 2 of a chain, 2 (g-1)/g of direct sends. Two sites with B200s on InfiniBand of 400 Gbit/s: 278 to 284 GB/s of
+/// a chain's S on 2 to 8 nodes, 313 to 319 of direct sends, where the NICs alone would let 400 pass.
+[[nodiscard]] Line price_collnet(const Schedule& schedule, const Fabric& fabric, const Constants& c);
+
 /// Adds the least time that ranks which send to all of a level at once need for their messages, beside launch and steps: the time
 /// measured for an exchange, per rank inside a domain, per message between domains.
 void add_peers(Line& line, const Schedule& schedule, const Constants& c);

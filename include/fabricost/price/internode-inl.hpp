@@ -71,6 +71,12 @@ FABRICOST_BODY double at_full_rate(double rate, const Schedule& schedule, const 
   return std::min(rate, fabric.outer_rate * fabric.ring_taper / schedule.bytes(1));
 }
 
+FABRICOST_BODY double send_rate(const Fabric& fabric, const TransportConstants& t, double path) {
+  const double nics = std::max(1.0, fabric.nics / fabric.local());  // of one GPU
+  const double channels = nics * t.form.send_channels * (fabric.domains() > t.form.send_channels_nodes * nics ? 0.5 : 1);
+  return std::min(t.form.send_recv_efficiency * path * fabric.outer_rate / fabric.local(), channels * t.send_channel);
+}
+
 FABRICOST_BODY Crossing crossing(const Schedule& schedule, Protocol protocol) {
   Crossing out;
   const double n = schedule.levels.ranks();
@@ -147,6 +153,12 @@ FABRICOST_BODY Line price_internode_ring(const Schedule& schedule, const Fabric&
   return line;
 }
 
+FABRICOST_BODY double tree_kernels(const Fabric& fabric) {
+  const TunerTables& k = tables_of(fabric.tuner);
+  const double channel = k.tree[tuner_generation(fabric.generation)][fabric.domains() <= 2 ? 1 : 2];
+  return std::max(k.min_network_channels, detail::net_devices(fabric)) * channel * fabric.ranks() / (2 * (fabric.ranks() - 1));
+}
+
 FABRICOST_BODY Line price_tree(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol) {
   const auto& up = c.scale_up;
   const auto& t = c.transport;
@@ -161,9 +173,12 @@ FABRICOST_BODY Line price_tree(const Schedule& schedule, const Fabric& fabric, c
     outer = share_of_ring * t.efficiency * nic_path_share(fabric, t, schedule.collective) * detail::channels_rate(fabric);
     outer = detail::at_full_rate(outer, schedule, fabric);
   }
-  const double rate = detail::soft_smaller(inner, outer, t.form.tree_rate_overlap);
+  const bool in_kernels = network > 0 && protocol == Protocol::simple && schedule.collective == Collective::all_reduce &&
+                          fabric.library == Library::nccl && fabric.local() <= server_ranks;  // racks were not measured
+  const double kernels = in_kernels ? tree_kernels(fabric) : 1e30;
+  const double rate = std::min(kernels, detail::soft_smaller(inner, outer, t.form.tree_rate_overlap));
   const double devices = detail::net_devices(fabric);
-  const int level = outer <= inner ? 1 : 0;
+  const int level = outer <= std::min(inner, kernels) ? 1 : 0;
 
   Line line;
   line.wire_level = level;
@@ -253,10 +268,8 @@ FABRICOST_BODY Line price_internode_exchange(const Schedule& schedule, const Fab
   line.base_part(TermKind::launch, 0, 1, c.scale_up.launch);
   if (schedule.collective == Collective::send_recv) {
     line.base_part(TermKind::steps, 1, t.form.send_recv_start, with_latency(t.ring_simple_step, fabric.outer_latency));
-    const double share = fabric.outer_rate / g;  // the GPU's share of the domain's NICs
     line.wire_level = 1;
-    const double crowded = fabric.domains() > 2 ? t.form.send_recv_crowded : 1;
-    line.rate_part(TermKind::wire, 1, 1, 1 / (t.form.send_recv_efficiency * path * share * crowded));
+    line.rate_part(TermKind::wire, 1, 1, 1 / detail::send_rate(fabric, t, path));
     return line;
   }
   line.base_part(TermKind::floor, 1, 1, t.exchange_base);

@@ -17,12 +17,13 @@
 ///   tree LL      c0 + ht j min(1, j/14)^1.1 2.54 + d (L0 + L1 (U^2/(U^2 + 1.7) + (rv-1) U^2/(U^2 + 66^2))) + S / (bll At)
 ///   tree LL128   c0 + i h j + d L2 (.5 + U/(U+400)) + S / (.77 At)
 ///   tree Simple  c0 + f + .18 hs j + d LS (.26 + U/(U+2000)) + S / At
+///   tree Simple of 8 GPUs a node and fewer: S at most at T n/(2(n-1)) a network device, T the busbw that the tuner gives a channel
 ///   NVLSTree     r (floor + d LV (.07 + .93 U/(U+2000))) + S / min(BN g/(2(g-1)), H K n/(2(n-1)), .92 E w)
 ///                (H heads of K each: the busbw that NCCL's tuner gives its kernels between two domains, where each byte leaves once and
 ///                NICs of 400 Gbit/s a GPU do not bind. H100s: 462 GB/s; p5 and Nebius reach 468 to 487)
 ///                (d was measured: 2 and 20 racks of one cluster take 1.2 and 5.2 ms beside the wire, 4.3 = log2 20 times as much)
 ///   all-to-all   c0 + Ca + (n-g)(La + LaS [V > 16 KiB] + (tiny-1) La [V < 128]) + norm_2( S g (1-1/N) / (ea path W) , S g/n / B )
-///   send-recv    c0 + RS/2 + S / (.98 path W/g), rate x .52 on more than 2 nodes
+///   send-recv    c0 + RS/2 + S / min(.98 path W/g, P Bc)       (P channels of a peer, which carry Bc each)
 ///
 /// Broadcast and reduce back to back, under LL: a rank waits for one step, and for the others as far as the channels' buffers are full.
 
@@ -60,6 +61,11 @@ namespace detail {
 /// leaf carries its share for up to two children and the parent.
 [[nodiscard]] double tree_share(const Fabric& fabric, const TransportForm& form, bool crowds);
 
+/// Of one GPU's send to another domain: its part of the NICs, or what the channels carry that NCCL gives a peer. Those are two for each
+/// NIC, and one where twice the ranks are more than four times the channels of all, which are two for each NIC as well: on more than
+/// four nodes of a NIC for each GPU (NVIDIA/nccl, src/graph/paths.cc: ncclTopoGetNchannels).
+[[nodiscard]] double send_rate(const Fabric& fabric, const TransportConstants& t, double path);
+
 struct Crossing {
   double inner = 0, outer = 0;  ///< steps
   double bytes = 0, message = 0;
@@ -74,6 +80,10 @@ struct Crossing {
 
 /// Also for one domain, where the network part vanishes.
 [[nodiscard]] Line price_tree(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol);
+
+/// Bytes per second of S that the kernels of a Simple tree carry: the busbw that NCCL's tuner gives a channel, one for each network device.
+/// 8 B200s a node reach 340, 193 and 193 GB/s of 342, 192 and 192 on 2, 4 and 8 nodes of two sites.
+[[nodiscard]] double tree_kernels(const Fabric& fabric);
 
 /// A step among racks over one among servers of 8: it waits for the chunks of g/8 times as many GPUs, which come at the same rate.
 [[nodiscard]] double rack_step_factor(double g, const ScaleUpForm& form);

@@ -15,7 +15,9 @@ FABRICOST_BODY bool has_fitted_form(Algorithm algorithm, Collective op, const Fa
     case Algorithm::direct: return exchange;
     case Algorithm::tree: return fabric.domains() > 1;
     case Algorithm::nvls: return fabric.domains() <= 1;
-    case Algorithm::nvls_tree: return true;
+    case Algorithm::nvls_tree:
+    case Algorithm::collnet_direct:
+    case Algorithm::collnet_chain: return true;
     case Algorithm::two_shot: return changes_to_two_shot(op, fabric);  // two LL steps of a ring's kind (price/generic.hpp)
     default: return false;
   }
@@ -46,6 +48,8 @@ FABRICOST_BODY Line price_by_form(const Schedule& schedule, const Fabric& fabric
       if (!across) return price_in_switch(schedule, fabric, c.scale_up);
       break;
     case Algorithm::nvls_tree: return price_nvls_tree(schedule, fabric, c);
+    case Algorithm::collnet_direct:
+    case Algorithm::collnet_chain: return price_collnet(schedule, fabric, c);
     case Algorithm::direct:
       if (!fitted || !is_exchange(schedule.collective)) break;
       if (across) return price_internode_exchange(schedule, fabric, c);

@@ -32,6 +32,7 @@ FABRICOST_BODY Line price_ring(const Schedule& schedule, const Fabric& fabric, c
   const double heavier = 1 + c.int8_volume * wide;
   const TunerTables& version = tables_of(fabric.tuner);
   const bool rooted = schedule.collective == Collective::broadcast || schedule.collective == Collective::reduce;
+  const bool no_copies = rooted && n <= 2;  // one rank sends, the other receives, and none passes on what it keeps
   const double waits = fabric.back_to_back && rooted ? std::min(1.0, k) : k;
   const bool gathers = schedule.collective == Collective::all_gather || schedule.collective == Collective::reduce_scatter;
   const double slower = gathers ? version.gather_share : 1;
@@ -63,7 +64,7 @@ FABRICOST_BODY Line price_ring(const Schedule& schedule, const Fabric& fabric, c
     line.latency_part(TermKind::floor, 0, slower, c.ll128.floor);
     line.overlap = c.ll128.overlap;
     line.rate_part(TermKind::wire, 0, bytes * heavier, 1 / rate);
-    line.rate_part(TermKind::copy, 0, c.ll128.drain * message * heavier, 1 / rate);
+    if (!no_copies) line.rate_part(TermKind::copy, 0, c.ll128.drain * message * heavier, 1 / rate);
   } else {
     const auto& s = c.simple;
     const double rate = detail::simple_rate_factor(s, schedule.collective) * s.rate_share * fabric.inner_rate;
@@ -74,8 +75,9 @@ FABRICOST_BODY Line price_ring(const Schedule& schedule, const Fabric& fabric, c
     line.latency_part(TermKind::steps, 0, easier * waits * shorter, with_latency(s.hop, fabric.inner_latency));
     line.overlap = s.overlap;
     line.rate_part(TermKind::wire, 0, bytes * heavier, 1 / rate);
-    line.rate_part(TermKind::copy, 0, version.local_copies * s.drain * message * heavier, 1 / rate);
-    line.early_rate = version.local_copies * s.cold_copy * message * heavier / rate;
+    const double copies = no_copies ? 0 : version.local_copies;
+    line.rate_part(TermKind::copy, 0, copies * s.drain * message * heavier, 1 / rate);
+    line.early_rate = copies * s.cold_copy * message * heavier / rate;
     line.early = channels * c.form.ring_cold_size / message;
   }
   return line;

@@ -17,6 +17,8 @@
 ///
 /// From 2.19 to 2.25 an all_gather and a reduce_scatter take G = 1.13 times as long, but for the bytes of LL128 and Simple.
 ///
+/// In a broadcast or reduction of two no rank keeps what it passes on: x = y = 0 (pairs of 4 GH200 and of 4 A100).
+///
 /// z: racks of 16 to 72 GB200, whose pipelines hide more of a step than hs says.
 
 #include <fabricost/hardware/constants.hpp>

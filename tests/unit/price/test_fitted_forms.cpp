@@ -116,7 +116,8 @@ TEST_CASE("between servers the fitted forms hold", "[price]") {
         compare(system, question, {Algorithm::tree, Protocol::ll128}, S,
                 gen.c0 + 3.17 * gen.h * j + far * d * us * t.ll128_step * (0.5 + U / (U + 400)) + S / (0.77 * At));
         compare(system, question, {Algorithm::tree, Protocol::simple}, S,
-                gen.c0 + gen.f + 0.18 * gen.hs * j + far * d * us * t.tree_simple_step * (0.26 + U / (U + 2000)) + S / At);
+                gen.c0 + gen.f + 0.18 * gen.hs * j + far * d * us * t.tree_simple_step * (0.26 + U / (U + 2000)) +
+                    S / std::min(At, std::max(2, g) * (N == 2 ? 41.4e3 : 36e3) * n / (2.0 * (n - 1))));  // a channel a NIC
         if (g == 8)
           compare(system, question, {Algorithm::nvls_tree, Protocol::simple}, S,
                   us * t.nvls_floor + d * us * t.nvls_step * (0.07 + 0.93 * U / (U + 2000)) +

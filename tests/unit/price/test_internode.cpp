@@ -53,7 +53,9 @@ TEST_CASE("the host bridge takes its share of both ways at once, little of one w
 
 TEST_CASE("the tier with the lower rate is named as the one that binds", "[price]") {
   const Constants c = constants();
-  const Fabric network = cluster(8, 4, 4000e9, 50e9), inside = cluster(8, 4, 4e9, 50e9);
+  Fabric network = cluster(8, 4, 4000e9, 10e9);
+  network.nics = 8;  // a channel each, which carry more than the NICs
+  const Fabric inside = cluster(8, 4, 4e9, 50e9);
   for (const Algorithm a : {Algorithm::ring, Algorithm::tree, Algorithm::nvls_tree})
     for (const Protocol p : {Protocol::ll, Protocol::ll128, Protocol::simple}) {
       if (a == Algorithm::nvls_tree && p != Protocol::simple) continue;
@@ -274,15 +276,55 @@ TEST_CASE("the links inside a domain carry all hops of a ring but the one that l
   }
 }
 
-TEST_CASE("a message between nodes has its GPU's share of the NICs, half of it beyond two nodes", "[price]") {
-  const Constants c = constants();
+TEST_CASE("a message between nodes has its GPU's share of the NICs, or what two channels carry, one beyond four nodes", "[price]") {
+  Constants c = constants();
+  const auto rate = [&](const Fabric& f) { return 1 / priced(Algorithm::direct, Collective::send_recv, f, c).rate; };
   for (const int g : {1, 4, 8}) {
-    const Fabric two = cluster(g, 2), many = cluster(g, 16);
-    CHECK(priced(Algorithm::direct, Collective::send_recv, two, c).rate == Approx(1 / (0.98 * 50e9)));
-    CHECK(priced(Algorithm::direct, Collective::send_recv, many, c).rate == Approx(1 / (0.98 * 0.52 * 50e9)));
-    Fabric shared = two;
+    const Fabric four = cluster(g, 4), many = cluster(g, 5);
+    c.transport.send_channel = 20e9;
+    CHECK(rate(four) == Approx(40e9));
+    CHECK(rate(many) == Approx(20e9));
+    Fabric two_nics = many;
+    two_nics.nics = 2 * g;
+    CHECK(rate(two_nics) == Approx(0.98 * 50e9));
+    c.transport.send_channel = 100e9;
+    CHECK(rate(many) == Approx(0.98 * 50e9));
+    Fabric shared = four;
     shared.outer_rate /= 2;
-    CHECK(priced(Algorithm::direct, Collective::send_recv, shared, c).rate == Approx(2 / (0.98 * 50e9)));
+    CHECK(rate(shared) == Approx(0.98 * 25e9));
+  }
+}
+
+TEST_CASE("a tree between servers moves no more than NCCL's rate of one channel a device", "[price]") {
+  Constants c = constants();
+  Fabric f = cluster(8, 4, 4000e9, 50e9);
+  f.nics = 8;
+  f.library = Library::rccl;
+  const double free = 1 / priced(Algorithm::tree, Collective::all_reduce, f, c).rate;
+  f.library = Library::nccl;
+  f.generation = Generation::blackwell;
+  const Line line = priced(Algorithm::tree, Collective::all_reduce, f, c);
+  CHECK(1 / line.rate == Approx(8 * 24e9 * 32 / 62.0));  // perChMaxTreeBws of more than two nodes
+  CHECK(1 / line.rate < free);
+  CHECK(line.wire_level == 0);
+  f.levels = Levels{8, 2};
+  CHECK(1 / priced(Algorithm::tree, Collective::all_reduce, f, c).rate == Approx(8 * 42.8e9 * 16 / 30.0));
+  CHECK(1 / priced(Algorithm::tree, Collective::broadcast, f, c).rate > 8 * 42.8e9 * 16 / 30.0);
+}
+
+TEST_CASE("CollNet's rate is the norm of a domain's and the network's, and each tier has its part of the time", "[price]") {
+  Constants c = constants();
+  Fabric f = cluster(8, 4);
+  f.library = Library::nccl;
+  const double across = 1 / (c.transport.efficiency * f.outer_rate), order = c.transport.form.collnet_overlap;
+  for (const auto& [algorithm, through] : {std::pair{Algorithm::collnet_chain, 2.0}, std::pair{Algorithm::collnet_direct, 2 * 7 / 8.0}}) {
+    INFO(name(algorithm));
+    const double inside = through / (c.scale_up.simple.rate_share * f.inner_rate);
+    const Line line = priced(algorithm, Collective::all_reduce, f, c);
+    CHECK(line.rate == Approx(std::pow(std::pow(inside, order) + std::pow(across, order), 1 / order)));
+    REQUIRE(line.rate_parts.size() == 2);
+    CHECK(line.rate_parts[0].value() / line.rate_parts[1].value() == Approx(std::pow(inside / across, order)));
+    CHECK(line.wire_level == (across >= inside ? 1 : 0));
   }
 }
 

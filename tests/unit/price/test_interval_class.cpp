@@ -42,6 +42,7 @@ TEST_CASE("an interval is that of the points of the form that was used", "[price
       {Algorithm::nvls, sum, rack, &W::nvls, &W::nvls, &W::nvls},
       {Algorithm::nvls, sum, nodes, &W::unfitted_algorithm, &W::unfitted_algorithm, &W::unfitted_algorithm},
       {Algorithm::nvls_tree, sum, nodes, &W::nvls_tree, &W::nvls_tree, &W::nvls_tree},
+      {Algorithm::collnet_chain, sum, nodes, &W::nvls_tree, &W::nvls_tree, &W::nvls_tree},
       {Algorithm::direct, swap, box, &W::exchange_ll, &W::exchange_ll, &W::exchange_simple},
       {Algorithm::direct, swap, nodes, &W::internode_exchange, &W::internode_exchange, &W::internode_exchange},
       {Algorithm::direct, swap, pcie, &W::pcie_exchange_ll, &W::pcie_exchange_ll, &W::pcie_exchange_simple},

@@ -84,9 +84,9 @@ TEST_CASE("a written calibration has a form's constant only where it is the mach
   set.set = ConstantSet::transport;
   set.name = "transport-mine";
   CHECK(calibration_yaml(set, "2026-01-31", "a test").find("form:") == std::string::npos);
-  set.constants.transport.form.send_recv_crowded = 0.6;
+  set.constants.transport.form.tree_crowded = 0.6;
   const std::string written = calibration_yaml(set, "2026-01-31", "a test");
-  CHECK(written.find("  form:\n    send_recv_crowded: 0.6\n") != std::string::npos);
+  CHECK(written.find("  form:\n    tree_crowded: 0.6\n") != std::string::npos);
   CHECK(written.find("tree_efficiency") == std::string::npos);
 }
 
