@@ -128,7 +128,7 @@ void for_every_algorithm(F&& f) {
 inline constexpr auto algorithm_names = detail::of_every([](auto a) { return std::string_view{a.name}; });
 [[nodiscard]] constexpr std::string_view name(Algorithm a) { return algorithm_names[static_cast<std::size_t>(a)]; }
 
-/// Names in any case, with dashes or underscores, and aliases (`sharp` is collnet_chain).
+/// Names in any case, with dashes or underscores, and aliases (`sharp` and `collnet` are collnet_chain).
 [[nodiscard]] std::optional<Algorithm> parse_algorithm(std::string_view text);
 
 namespace detail {

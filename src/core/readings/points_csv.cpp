@@ -352,7 +352,9 @@ RunDescriptions read_sources(const std::filesystem::path& point_file) {
     run.algorithm = name_in<Algorithm>(table, algorithm, "algorithm", algorithm_names, parse_algorithm);
     run.protocol = name_in<Protocol>(table, protocol, "protocol", protocol_names, parse_protocol);
     run.health = table.cell(health);
-    if (table.cell(notes).find("event-timed") != std::string_view::npos) run.launch.mode = LaunchMode::eager;  // each call by itself
+    const auto says = [&](std::string_view words) { return table.cell(notes).find(words) != std::string_view::npos; };
+    if (says("event-timed")) run.launch.mode = LaunchMode::eager;  // each call by itself
+    if (says("one process, ") || says("one process a node")) run.launch.mode = LaunchMode::one_process;
     read_head(file.parent_path() / "logs" / (table.cell(id) + ".txt"), run);
     if (!out.emplace(table.cell(id), run).second)
       table.fault(id, fmt::format("the id \"{}\" is there twice", table.cell(id)), "an id describes one run");

@@ -29,6 +29,12 @@ int release_between_nodes(const Point& point) {
   return point.nodes > 1 && point.library == "rccl" ? version_number(point.library_version.str()) / 1000 : 0;
 }
 
+/// Whether the network's switches combine, where the point says so: by itself, or by an algorithm that exists nowhere else.
+std::optional<bool> sharp_of(const Point& point) {
+  const bool collnet = point.algorithm == Algorithm::collnet_direct || point.algorithm == Algorithm::collnet_chain;
+  return !point.sharp && collnet ? std::optional{true} : point.sharp;
+}
+
 /// NIC properties of the point that differ from the machine's description.
 std::vector<std::string> overrides(const System& system, const Point& point) {
   std::vector<std::string> out;
@@ -40,7 +46,7 @@ std::vector<std::string> overrides(const System& system, const Point& point) {
   };
   if (release > 0 && release <= nic->transport.older_until) set("transport", nic->transport.older.view());
   if (point.gpu_direct && *point.gpu_direct != nic->gpu_direct) set("gdr", *point.gpu_direct ? "true" : "false");
-  if (point.sharp && *point.sharp != nic->sharp) set("sharp", *point.sharp ? "true" : "false");
+  if (const std::optional<bool> sharp = sharp_of(point); sharp && *sharp != nic->sharp) set("sharp", *sharp ? "true" : "false");
   const double rate = point.nic_rate.value() / 8;  // bytes per second of the line; descriptions state how much of it is payload
   const double own = nic->bandwidth.value.value();
   const bool other_rate = rate > 0 && std::fabs(rate / own - 1) > 0.1;
@@ -63,7 +69,7 @@ const System& PointMachines::of(const Point& point) {
   };
   const bool nccl = !point.path && (point.library.empty() || point.library == "nccl") && (point.nodes == 1 || one_domain());
   const LibraryEra era = nccl ? era_of(point) : LibraryEra{};
-  const Key key{point.system, point.gpu_direct, point.sharp, point.nics_per_node, point.nic_rate.value(), era,
+  const Key key{point.system, point.gpu_direct, sharp_of(point), point.nics_per_node, point.nic_rate.value(), era,
                 release_between_nodes(point)};
   const auto found = seen_.find(key);
   if (found != seen_.end()) return *found->second;
