@@ -289,7 +289,10 @@ std::size_t Preparation::block_of(ConstantSet set, const System& system, const F
     }
     if (set == ConstantSet::scale_up) block.flat = fits::joint_spread;
     if (set == ConstantSet::pcie) block.spread = 2;
-    if (set == ConstantSet::transport) block.latency = 1, block.rate = fits::transport_rate;
+    if (set == ConstantSet::transport) {
+      block.latency = 1, block.rate = fits::transport_rate;
+      block.prior.interval.unmeasured_cluster = system.constants.interval.unmeasured_cluster;  // of the transport's file
+    }
   } else {
     // a machine is further from a datasheet than from its measured siblings
     block.spread = basis == Basis::datasheet ? 1 : beside_relative;
