@@ -26,7 +26,8 @@ FITS = [
     ("pcie", "pcie", "PCIe: 8 L40S", ["l40s-pcie.nccl.csv"], []),
     ("pcie", "pcie", "PCIe: 8 RTX PRO 6000", ["second/rtx-pro-6000-pcie.nccl.csv"], []),
     ("transport", "transport", "Between nodes: the public clusters",
-     ["multinode/points_healthy.csv", "second/multinode/points_healthy.csv", "second/newer/points_healthy.csv"], ["--only", "transport"]),
+     ["multinode/points_healthy.csv", "second/multinode/points_healthy.csv", "second/newer/points_healthy.csv",
+      "third/released/multinode/points_healthy.csv", "third/released/newer/points_healthy.csv", "third/points_collectives.csv"], ["--only", "transport"]),
 ]
 
 

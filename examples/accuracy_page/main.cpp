@@ -5,7 +5,7 @@
 ///     build/bin/accuracy_page MEASUREMENTS --one-fit     the same without the sections that take fits of their own
 ///
 /// MEASUREMENTS holds dgx-{a100,h100,b200}.nccl.csv, l40s-pcie.nccl.csv, b60-pcie.oneccl.csv, multinode/ and second/
-/// (dgx-h200, dgx-b300, gb200-nvl72, rtx-pro-6000-pcie, multinode/, newer/, xla/).
+/// (dgx-h200, dgx-b300, gb200-nvl72, rtx-pro-6000-pcie, multinode/, newer/, xla/), third/ (released/, points_collectives).
 
 #include "sections.hpp"
 

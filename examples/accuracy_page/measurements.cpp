@@ -68,6 +68,9 @@ Measurements read_measurements(const std::string& folder) {
   later.append(read_points(second / "newer" / "points_healthy.csv"));
   out.later_one_node = of_nodes(later, false);
   healthy.append(std::move(later));
+  healthy.append(read_points(at / "third" / "released" / "multinode" / "points_healthy.csv"));
+  healthy.append(read_points(at / "third" / "released" / "newer" / "points_healthy.csv"));
+  healthy.append(read_points(at / "third" / "points_collectives.csv"));
   out.left_out = listed();
   std::vector<LeaveOut> terms;
   for (const Measurements::Left& left : out.left_out) terms.emplace_back(left.term);

@@ -29,10 +29,12 @@ std::vector<std::string> terms_left_out() {
   return out;
 }
 
-/// The healthy runs of both rounds.
+/// The healthy runs of all rounds.
 Points healthy_runs(const std::filesystem::path& folder) {
   Points out = read_points(folder / "multinode" / "points_healthy.csv");
   for (const char* round : {"multinode", "newer"}) out.append(read_points(folder / "second" / round / "points_healthy.csv"));
+  for (const char* round : {"multinode", "newer"}) out.append(read_points(folder / "third" / "released" / round / "points_healthy.csv"));
+  out.append(read_points(folder / "third" / "points_collectives.csv"));
   return out;
 }
 
@@ -48,9 +50,9 @@ TEST_CASE("shipped transports are what a fit of the public clusters says", "[mea
   const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
   const std::vector<std::string> left = terms_left_out();
-  REQUIRE(left.size() == 9);
+  REQUIRE(left.size() == 11);
   const Calibration fit = calibrate(healthy_runs(folder), {.only = ConstantSet::transport, .leave_out = left});
-  CHECK(fit.points == 2600);
+  CHECK(fit.points == 3378);
   std::set<std::string> named, transports, clusters;
   for (const CalibratedSet& set : fit.sets) {
     named.insert(set.systems.begin(), set.systems.end());
@@ -73,13 +75,13 @@ TEST_CASE("shipped transports are what a fit of the public clusters says", "[mea
       CHECK(std::fabs(std::log(fresh / there)) < 0.01);
     }
   }
-  CHECK(named.size() == 33);
+  CHECK(named.size() == 38);
   CHECK(transports.size() == 13);
-  CHECK(clusters.size() == 27);
+  CHECK(clusters.size() == 32);
 }
 
 TEST_CASE("a cluster's own constants are for its own network, and of its transport's for all others", "[calibrate]") {
-  const Constants own = load_system("gcp-a4-1gpu").constants, like = load_system("gcp-a4").constants;
+  const Constants own = load_system("gcp-a4-1gpu").constants, like = load_system("gcp-a4x").constants;
   CHECK((own.transport_name == "cluster-gcp-a4-1gpu" && own.transport_basis == Basis::calibrated));
   CHECK((like.transport_name == "transport-gib" && like.transport_basis == Basis::sibling));
   CHECK(own.transport.ring_ll_step != like.transport.ring_ll_step);
@@ -98,7 +100,7 @@ TEST_CASE("what is left out of the fit is little and said to be faulty, and Alps
     out += left_out(left, p) ? 1 : 0;
     kept_at_64 += p.system == "alps-gh200" && p.nodes == 64 && !left_out(left, p) && p.bytes > 1e6 ? 1 : 0;
   }
-  CHECK(all == 8334);
-  CHECK(out == 796);
+  CHECK(all == 10811);
+  CHECK(out == 1066);
   CHECK(kept_at_64 >= 6);  // the sweep 017 from 1 GiB on
 }
