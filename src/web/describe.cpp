@@ -4,6 +4,7 @@
 #include "web/describe.hpp"
 
 #include <fabricost/fields/samples.hpp>
+#include <fabricost/plan/answers/arrivals.hpp>
 #include <fabricost/plan/answers/design/project.hpp>
 #include <fabricost/plan/fields/named_models.hpp>
 #include <fabricost/plan/specs/stacks.hpp>
@@ -69,7 +70,7 @@ void add_type(Json& out, const ValueType& field) {
     out["type"] = is<Machine>(type)                                      ? "machine"
                   : is<std::vector<Machine>>(type) || is<Machines>(type) ? "machines"
                   : is<NamedModel>(type)                                 ? "model"
-                  : is<std::filesystem::path>(type) || is<Sample>(type)  ? "file"
+                  : is<std::filesystem::path>(type) || is<Sample>(type) || is<RequestTrace>(type) ? "file"
                   : is<std::vector<Sample>>(type)                        ? "files"
                   : type.kind == ValueKind::flag                         ? "flag"
                   : is_number(type)                                      ? "number"

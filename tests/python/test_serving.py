@@ -171,3 +171,21 @@ def test_loads_of_experts_may_be_an_array(tmp_path):
     file.write_text("\n".join(map(repr, loads.tolist())))
     wanted = asked("plan", "--serve", "--system", "dgx-h200", "--model", "deepseek-v3", "--gpus", 8, "--routing", f"histogram:{file}")
     the_same(fc.plan_serve("dgx-h200", "deepseek-v3", gpus=8, routing=loads)[0], wanted["layouts"][0])
+
+
+def test_requests_that_arrive_are_answered_within_percentiles():
+    ask = {"gpus": 8, "isl": 2048, "osl": 256, "ttft_seconds": 1, "tpot_seconds": 0.04, "top": 2}
+    plans = fc.plan_serve("dgx-h100", "llama3-70b", request_rate="3/s", **ask)
+    best = plans[0].arrivals
+    assert best.keeps_limits and best.ttft.p50_seconds <= best.ttft.p90_seconds <= best.ttft.p99_seconds <= 1
+    assert plans[0].ttft_seconds == best.ttft.mean_seconds
+    assert sum(term.seconds for term in plans[0].terms) == pytest.approx(plans[0].tpot_seconds)
+    assert best.rate_within_limits_per_second >= 3
+    again = fc.plan_serve("dgx-h100", "llama3-70b", request_rate=3, **ask)
+    assert again[0].arrivals == best
+    trace = {"timestamp": [0, 400, 900, 1500], "input_length": [2048] * 4, "output_length": [256] * 4}
+    assert fc.plan_serve("dgx-h100", "llama3-70b", requests=trace, **ask)[0].arrivals.asked_per_second == pytest.approx(2)
+    with pytest.raises(fc.RequestError, match="request 1"):
+        fc.plan_serve("dgx-h100", "llama3-70b", requests={**trace, "timestamp": [5, 4, 9, 15]}, **ask)
+    with pytest.raises(fc.RequestError, match="requests/s are more than they answer"):
+        fc.plan_serve("dgx-h100", "llama3-70b", request_rate=1000, **ask)

@@ -5,14 +5,65 @@
 #include "face.hpp"
 
 #include <fabricost/plan/answers/serve.hpp>
+#include <fabricost/plan/serving/arrivals/requests.hpp>
 
 namespace py = pybind11;
+
+namespace fabricost::plan {
+
+/// A number of requests per second, or the command's notation.
+static void from_object(py::handle given, std::string_view name, const Range& range, RequestRate& out) {
+  if (PyUnicode_Check(given.ptr()) != 0) return from_text(std::string{python::text_of(given, name)}, name, Amount::number, range, out);
+  out.per_second = python::real(given, name, range.min, range.max);
+}
+
+/// A share below 1, a number of tokens, or the command's notation.
+static void from_object(py::handle given, std::string_view name, const Range& range, RepeatedTokens& out) {
+  from_text(
+      PyUnicode_Check(given.ptr()) != 0 ? std::string{python::text_of(given, name)} : fmt::format("{}", python::real(given, name, 0, 1e7)),
+      name, Amount::number, range, out);
+}
+
+/// A path, or a table with the columns of a trace.
+static void from_object(py::handle given, std::string_view name, const Range&, RequestTrace& out) {
+  if (python::is_path(given)) {
+    out.file = python::file_of(given, name);
+    return;
+  }
+  if (!py::hasattr(given, "__getitem__"))
+    python::throw_type(name, "a path, or a table with timestamp, input_length and output_length,", given);
+  const auto column = [&](const char* of) { return python::reals(py::object(given[py::str(of)]), name, 0, 1e15); };
+  const std::vector<double> at = column("timestamp"), prompts = column("input_length"), answers = column("output_length");
+  if (at.empty() || at.size() != prompts.size() || at.size() != answers.size())
+    throw RequestError(fmt::format("{}: the columns have {}, {} and {} values", name, at.size(), prompts.size(), answers.size()));
+  RequestLoad load;
+  for (std::size_t i = 0; i < at.size(); ++i)
+    if (const std::string wrong = add_request(load, at[i], prompts[i], answers[i]); !wrong.empty())
+      throw RequestError(fmt::format("{}: request {}: {}", name, i, wrong));
+  complete(load);
+  out.value = std::make_shared<const RequestLoad>(std::move(load));
+}
+
+}  // namespace fabricost::plan
 
 namespace fabricost::python {
 
 void add_serving(py::module_& module) {
   using D = PlannedDeployment;
   using P = ServeAnswer;
+  add_argument_type<RequestRate>("float | str");
+  add_argument_type<RepeatedTokens>("float | str");
+  add_argument_type<RequestTrace>("Any");
+  add_answer<RequestTimes>(module, "RequestTimes", "Times of requests: their mean and percentiles.")
+      .def("__repr__", [](const RequestTimes& t) {
+        return fmt::format("mean {:.4g} s, p50 {:.4g}, p90 {:.4g}, p99 {:.4g}", t.mean.value(), t.p50.value(), t.p90.value(),
+                           t.p99.value());
+      });
+  add_answer<ServedArrivals>(module, "ServedArrivals", "A deployment under requests that arrive. Made by plan_serve.")
+      .def("__repr__", [](const ServedArrivals& a) {
+        return fmt::format("{:.4g} of {:.4g} requests/s, {:.1f} % within the limits, p99 TTFT {:.4g} s", a.rate, a.asked, 100 * a.within,
+                           a.ttft.p99.value());
+      });
   add_answer<D>(module, "ServePlan", "One deployment of a served model. Made by plan_serve.")
       .property(
           "bottleneck", [](const D& p) { return largest(p.terms); }, "The largest StepTerm of a token.")
@@ -53,7 +104,10 @@ True
 tokens/s = concurrency x osl / (TTFT + osl TPOT)
 
 What is given of a layout is fixed, the rest is searched. What lies in the host's memory every pass fetches; a deployment puts no more there
-than its batch needs.)",
+than its batch needs.
+
+With request_rate, or requests of a trace, requests arrive and wait for their turn in a simulated scheduler; limits are then of a percentile,
+and each deployment has its arrivals.)",
       R"(Other Python threads run during the search. Raises RequestError where nothing fits (its reason is 'memory') or keeps the limits
 ('limits'), with what comes nearest.
 

@@ -2,18 +2,22 @@
 /// Searches deployments of a served model.
 
 #include "answers/search_time.hpp"
+#include "text/short_text.hpp"
 
 #include <fabricost/fields/field.hpp>
 #include <fabricost/plan/answers/serve.hpp>
 #include <fabricost/plan/economics/unmet.hpp>
 #include <fabricost/plan/explain/nearest_plan.hpp>
 #include <fabricost/plan/model/gate.hpp>
+#include <fabricost/plan/serving/arrivals/loaded.hpp>
 #include <fabricost/plan/serving/certainty.hpp>
 #include <fabricost/plan/serving/offload.hpp>
 #include <fabricost/plan/specs/serving.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace fabricost::plan {
@@ -56,6 +60,19 @@ namespace {
   if (p.apart)
     out.prefill_tp = p.prefill.tp, out.prefill_pp = p.prefill.pp, out.prefill_ep = p.prefill.ep, out.prefill_dp = p.prefill.attention_dp;
   if (p.apart) out.prefill_use = t.prefill_use;
+  if (q.stack.drafts > 0) out.tokens_per_step = q.stack.tokens_per_step(), out.drafts_pay_until = drafts_pay_until(q, system, p);
+  return out;
+}
+
+/// The same of one under requests that arrive, which answers what arrives as long as it can.
+[[nodiscard]] PlannedDeployment planned(const ServingQuestion& q, const System& system, const LoadQuestion& load, const LoadedServing& of) {
+  PlannedDeployment out = planned(q, system, of.deployment);
+  out.arrivals = served_arrivals(of, load.rate());
+  const double slow = of.deployment.time.ttft + q.osl * of.deployment.time.tpot;
+  const double slower = out.interval_ttft.second.value() + q.osl * out.interval_tpot.second.value();
+  const double rate = out.tokens_per_second_per_gpu,
+               least = of.saturation.value_or(of.figures.rate * slower / slow) / std::max(of.figures.rate, 1e-12) * slow / slower;
+  out.interval_tokens_per_second_per_gpu = {rate * std::min(1.0, least), rate};
   return out;
 }
 
@@ -79,6 +96,89 @@ void set_engine(ServingQuestion& q, const ServeRequest& r, const System& system)
   (void)popularity_of(gate_of(q.model), q.stack.kernels.routing, 1);  // refuses a histogram of the wrong length
 }
 
+/// Drafts as asked for: each takes a step longer.
+void set_drafts(ServingQuestion& q, const ServeRequest& r) {
+  if (r.draft_accept && !r.draft_tokens && q.stack.drafts == 0) throw Refusal("<draft_accept> is of drafts: add <draft_tokens=2>");
+  q.stack.acceptance = r.draft_accept.value_or(q.stack.acceptance);
+  if (!r.draft_tokens) return;
+  q.stack.drafts = *r.draft_tokens;
+  const double each = draft_cost(q.model), step = 1 + q.stack.drafts * each;
+  q.stack.stretch *= step, q.stack.prefill *= (1 + each) / step;  // prompts are read by the module once
+}
+
+/// The requests that arrive; none: clients wait for answers.
+[[nodiscard]] std::optional<LoadQuestion> load_question(const ServeRequest& r) {
+  const bool traced = !r.requests.empty();
+  if (!r.request_rate && !traced) {
+    const auto refuse = [](bool given, std::string_view name) {
+      if (given) throw Refusal(fmt::format("<{}> is of requests that arrive: add <request_rate=30>", name));
+    };
+    refuse(r.burstiness.has_value(), "burstiness"), refuse(r.length_variation.has_value(), "length_variation");
+    refuse(r.percentile.has_value(), "percentile"), refuse(r.goodput.has_value(), "goodput"), refuse(r.prefix.has_value(), "prefix");
+    return std::nullopt;
+  }
+  if (r.concurrency) throw Refusal("<concurrency> is of clients that wait for answers; leave it out of requests that arrive");
+  if (r.pareto) throw Refusal("<pareto> is of clients that wait for answers; leave it out of requests that arrive");
+  if (r.percentile && r.goodput) throw Refusal("<percentile> and <goodput> say twice when limits are kept; give one");
+  if (r.goodput && !r.ttft && !r.tpot)
+    throw Refusal("<goodput> is a share of requests within limits: add <ttft_seconds> or <tpot_seconds>");
+  LoadQuestion out;
+  out.percentile = r.percentile.value_or(out.percentile), out.goodput = r.goodput.value_or(0);
+  if (traced) {
+    const auto refuse = [](bool given, std::string_view name) {
+      if (given) throw Refusal(fmt::format("<{}> is in the trace of <requests> already; leave it out", name));
+    };
+    refuse(r.burstiness.has_value(), "burstiness"), refuse(r.length_variation.has_value(), "length_variation"),
+        refuse(r.prefix.has_value(), "prefix");
+    out.trace = r.requests.value ? *r.requests.value : read_requests(r.requests.file);
+    if (out.trace->rate <= 0) throw Refusal("<requests>: all arrive at one time; a trace has several timestamps");
+    if (r.request_rate) out.trace = faster(std::move(*out.trace), r.request_rate->per_second / out.trace->rate);
+    return out;
+  }
+  out.drawn.rate = r.request_rate->per_second;
+  out.drawn.burstiness = r.burstiness.value_or(1), out.drawn.variation = r.length_variation.value_or(0);
+  out.drawn.isl = r.isl, out.drawn.osl = r.osl;
+  if (r.prefix) out.drawn.hit_rate = r.prefix->share, out.drawn.shared = r.prefix->tokens;
+  if (out.drawn.shared >= r.isl)
+    throw Refusal(fmt::format("<prefix> {}: as long as a prompt of <isl={}> tokens; take fewer", out.drawn.shared, r.isl));
+  return out;
+}
+
+/// Mean lengths of a trace, for the search of layouts.
+void set_lengths(ServingQuestion& q, const RequestLoad& trace) {
+  double prompts = 0, answers = 0;
+  for (const Arrival& one : trace.requests) prompts += one.prompt, answers += one.answer;
+  const auto count = static_cast<double>(trace.requests.size());
+  q.isl = std::max(1.0, std::round(prompts / count)), q.osl = std::max(1.0, std::round(answers / count));
+}
+
+/// "p99 TTFT 1.2 s, p99 TPOT 31 ms".
+[[nodiscard]] std::string unkept_text(const ServingQuestion& q, const System& system, const LoadQuestion& load,
+                                      const LoadedServing& nearest) {
+  const LoadFigures& f = nearest.figures;
+  const PricedServing& p = nearest.deployment;
+  std::string limits;
+  if (q.ttft > 0) limits += fmt::format(" TTFT {}", short_time_text(q.ttft));
+  if (q.tpot > 0) limits += fmt::format(" TPOT {}", short_time_text(q.tpot));
+  const double asked = load.rate();
+  const std::string nearest_text =
+      fmt::format("{} x {}{}", p.replicas, engine_text(p.engine, q.model.mixture()),
+                  p.apart ? fmt::format(" behind {} x {}", p.prefill_workers, engine_text(p.prefill, q.model.mixture())) : "");
+  if (limits.empty() || nearest.saturation.value_or(asked) < asked)
+    return fmt::format(
+        "{} on {} {} GPUs: {:.4g} requests/s are more than they answer; the nearest ({}) answers {:.4g}/s: take more GPUs or a lower "
+        "<request_rate>",
+        q.model.name, q.gpus, system.name, asked, nearest_text, nearest.saturation.value_or(f.rate));
+  const std::string of =
+      load.goodput > 0 ? fmt::format("{:.4g} % of requests", 100 * load.goodput) : fmt::format("the {:g}th percentile", load.percentile);
+  return fmt::format(
+      "{} on {} {} GPUs at {:.4g} requests/s keeps{} for {} in no layout; the nearest ({}) has TTFT {}, TPOT {} at that percentile, keeps "
+      "both for {:.4g} % and "
+      "for all up to {:.4g} requests/s: ask for looser limits, a lower <request_rate> or more GPUs",
+      q.model.name, q.gpus, system.name, asked, limits, of, nearest_text, short_time_text(f.ttft.at), short_time_text(f.tpot.at),
+      100 * f.within, nearest.rate_within.value_or(0));
+}
+
 }  // namespace
 
 ServingQuestion serving_question(const ServeRequest& r, const Model& model, const System& system) {
@@ -100,6 +200,7 @@ ServingQuestion serving_question(const ServeRequest& r, const Model& model, cons
     throw Refusal(fmt::format("<stack={}> drafts tokens with a model's own module for it, which {} has not (predict_layers)", q.stack.name,
                               q.model.name));
   set_engine(q, r, system);
+  set_drafts(q, r);
   return q;
 }
 
@@ -127,10 +228,23 @@ ServeAnswer answer(const ServeRequest& request) {
   found->question = serving_question(request, request.model.load(), found->system);
   const ServingQuestion& q = found->question;
   const auto start = std::chrono::steady_clock::now();
-  found->plan = found_deployments(q, found->system);
   ServeAnswer out;
+  if (std::optional<LoadQuestion> load = load_question(request)) {
+    if (load->trace) set_lengths(found->question, *load->trace);
+    load->captured = load_serving_table().captured[q.stack.name];
+    const auto plan = std::make_shared<const LoadedPlan>(loaded(q, found->system, std::move(*load)));
+    if (plan->deployments.empty()) static_cast<void>(found_deployments(q, found->system));  // says what does not fit
+    if (const LoadedServing& first = plan->deployments.front(); !first.keeps)
+      throw UnmetError(Unmet::limits, unkept_text(q, found->system, plan->load, first));
+    for (const LoadedServing& one : plan->deployments)
+      out.layouts.push_back(planned(q, found->system, plan->load, one)), found->plan.layouts.push_back(one.deployment);
+    found->plan.evaluated = plan->simulated, found->plan.ttft = q.ttft;
+    found->loaded = plan;
+  } else {
+    found->plan = found_deployments(q, found->system);
+    out.layouts = planned(q, found->system, found->plan.layouts);
+  }
   out.search_time = since(start);
-  out.layouts = planned(q, found->system, found->plan.layouts);
   out.evaluated = found->plan.evaluated, out.pruned = found->plan.pruned;
   out.model = q.model.name, out.system = found->system.name, out.stack = q.stack.name;
   out.gpus = q.gpus, out.ttft_limit = Time::from_value(found->plan.ttft);

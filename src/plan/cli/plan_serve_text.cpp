@@ -7,6 +7,7 @@
 #include "text/term_words.hpp"
 
 #include <fabricost/plan/explain/nearest_plan.hpp>
+#include <fabricost/plan/serving/arrivals/loaded.hpp>
 #include <fabricost/plan/serving/certainty.hpp>
 
 #include <cmath>
@@ -14,17 +15,60 @@
 namespace fabricost::cli {
 namespace {
 
-
 void add_layouts(Page& page, const ServingQuestion& q, const std::vector<PricedServing>& layouts) {
-  page.table({">tokens/s/GPU", ">nine in ten", ">/user", ">TTFT", ">TPOT", ">batch", ">GiB", ">KV GiB", q.disaggregated ? "decode" : "engine", "prefill"},
+  page.table({">tokens/s/GPU", ">nine in ten", ">/user", ">TTFT", ">TPOT", ">batch", ">GiB", ">KV GiB",
+              q.disaggregated ? "decode" : "engine", "prefill"},
              layouts, [&](const PricedServing& p) {
                const auto [low, high] = certainty_of(q, p).rate;
-               return cells(figure(p.tokens_per_s_per_gpu), fmt::format("{} to {}", figure(low, 3), figure(high, 3)), figure(p.tokens_per_s_per_user, 3), short_time_text(p.time.ttft),
+               return cells(figure(p.tokens_per_s_per_gpu), fmt::format("{} to {}", figure(low, 3), figure(high, 3)),
+                            figure(p.tokens_per_s_per_user, 3), short_time_text(p.time.ttft),
                             p.time.tpot > 0 ? short_time_text(p.time.tpot) : "-", fmt::format("{:.0f}", p.batch),
                             fmt::format("{:.1f}", p.memory / gibibyte), fmt::format("{:.1f}", p.cache / gibibyte),
                             fmt::format("{} x {}", p.replicas, engine_text(p.engine, q.model.mixture())),
                             p.apart ? fmt::format("{} x {}", p.prefill_workers, engine_text(p.prefill, q.model.mixture())) : "");
              });
+}
+
+/// Deployments under requests that arrive.
+void add_loaded(Page& page, const ServingQuestion& q, const ServeAnswer& answer, const LoadQuestion& load) {
+  const std::string percentile = fmt::format("p{:g}", load.percentile);
+  page.table({">req/s", ">within", ">saturates", ">TTFT", ">" + percentile, ">TPOT", ">" + percentile, ">end to end", ">" + percentile,
+              ">running", "engine", q.disaggregated ? "prefill" : ""},
+             answer.layouts, [&](const PlannedDeployment& d) {
+               const ServedArrivals& a = *d.arrivals;
+               const auto time = [](Time t) { return t > Time{} ? short_time_text(t.value()) : std::string{"-"}; };
+               return cells(figure(a.rate), percent(a.within, 1), a.saturation ? figure(*a.saturation, 3) : "-", time(a.ttft.mean),
+                            time(a.ttft.at_percentile), time(a.tpot.mean), time(a.tpot.at_percentile), time(a.e2e.mean),
+                            time(a.e2e.at_percentile), fmt::format("{:.0f}", d.batch),
+                            fmt::format("{} x {}", d.replicas, engine_text({d.tp, d.dp, d.pp, d.ep}, q.model.mixture())),
+                            d.disaggregated
+                                ? fmt::format("{} x {}", d.prefill_workers,
+                                              engine_text({d.prefill_tp, d.prefill_dp, d.prefill_pp, d.prefill_ep}, q.model.mixture()))
+                                : "");
+             });
+  const PlannedDeployment& best = answer.layouts.front();
+  const ServedArrivals& a = *best.arrivals;
+  page.say("Of the first: {:.4g} requests in flight, {} in the queue of TTFT, half have TTFT {} and TPOT {}{}{}{}.", a.in_flight,
+           short_time_text(a.queue.value()), short_time_text(a.ttft.p50.value()), short_time_text(a.tpot.p50.value()),
+           a.rate_within ? fmt::format("; {} up to {:.4g} requests/s",
+                                       q.ttft > 0 || q.tpot > 0 ? "the limits are kept" : "all are answered", *a.rate_within)
+                         : "",
+           a.hit_rate > 0 ? fmt::format("; the cache has {:.0f} % of the prompts' tokens", 100 * a.hit_rate) : "",
+           a.preempted > 0 ? fmt::format("; {} sequences gave their place up, as the cache was full", a.preempted) : "");
+  page.line("{} layouts simulated; {:.3f} s", answer.evaluated, answer.search_time.value());
+}
+
+/// Deployments with clients that wait for answers.
+void add_closed(Page& page, const FoundDeployments& a, const ServeAnswer& answer) {
+  const ServingQuestion& q = a.question;
+  add_layouts(page, q, a.pareto.empty() ? a.plan.layouts : a.pareto);
+  if (!a.pareto.empty()) page.line("Most for each user first, most for all last; what is left out is beaten in both by one of these.");
+  page.line("Tokens of answers are counted, not those of prompts. TTFT and TPOT are means, each client sending its next");
+  page.line("request when the last is answered; limits are of these means, not of the slowest requests.");
+  if (q.ttft <= 0 && a.plan.ttft > 0)
+    page.line("Without --ttft, TTFT is at most {} here; --ttft 1d lifts that.", short_time_text(a.plan.ttft));
+  page.line("{} batches of deployments priced, {} layouts left out: they do not fit or keep no limit; {:.3f} s", a.plan.evaluated,
+            a.plan.pruned, answer.search_time.value());
 }
 
 /// The terms of a token's time.
@@ -42,7 +86,8 @@ void add_token(Page& page, const ServingQuestion& q, const PricedServing& best) 
   const char* between = "";
   for (const std::string& what : certainty_of(q, p).extrapolated) {
     if (what == "sequences")
-      out += fmt::format("{} at most {:.0f} sequences a GPU (here {:.0f})", between, q.stack.measured.sequences, p.time.running / p.engine.gpus());
+      out += fmt::format("{} at most {:.0f} sequences a GPU (here {:.0f})", between, q.stack.measured.sequences,
+                         p.time.running / p.engine.gpus());
     else
       out += fmt::format("{} {} of at most {:.0f} tokens (here {:.0f})", between, what,
                          what == "prompts" ? q.stack.measured.prompt : q.stack.measured.answer, what == "prompts" ? q.isl : q.osl);
@@ -57,16 +102,16 @@ void text_of(Page& page, const ServeAnswer& answer) {
   const FoundDeployments& a = *answer.found;
   const ServingQuestion& q = a.question;
   page.width = 98;
-  page.title("{} in {} on {} {} GPUs, prompts of {:.0f} and answers of {:.0f} token{}, {}", q.model.name, name(q.format.weights), q.gpus,
-             a.system.name, q.isl, q.osl, q.osl > 1 ? "s" : "", q.stack.name);
-  add_layouts(page, q, a.pareto.empty() ? a.plan.layouts : a.pareto);
-  if (!a.pareto.empty()) page.line("Most for each user first, most for all last; what is left out is beaten in both by one of these.");
-  page.line("Tokens of answers are counted, not those of prompts. TTFT and TPOT are means, each client sending its next");
-  page.line("request when the last is answered; limits are of these means, not of the slowest requests.");
-  if (q.ttft <= 0 && a.plan.ttft > 0)
-    page.line("Without --ttft, TTFT is at most {} here; --ttft 1d lifts that.", short_time_text(a.plan.ttft));
-  page.line("{} batches of deployments priced, {} layouts left out: they do not fit or keep no limit; {:.3f} s", a.plan.evaluated,
-            a.plan.pruned, answer.search_time.value());
+  page.title("{} in {} on {} {} GPUs, prompts of {:.0f} and answers of {:.0f} token{}, {}{}", q.model.name, name(q.format.weights), q.gpus,
+             a.system.name, q.isl, q.osl, q.osl > 1 ? "s" : "", q.stack.name,
+             a.loaded ? fmt::format(", {:.4g} requests/s", a.loaded->load.rate()) : "");
+  if (a.loaded)
+    add_loaded(page, q, answer, a.loaded->load);
+  else
+    add_closed(page, a, answer);
+  if (const PlannedDeployment& first = answer.layouts.front(); first.tokens_per_step)
+    page.line("Drafts give {:.3g} tokens a step; they pay {}.", *first.tokens_per_step,
+              first.drafts_pay_until ? fmt::format("up to {:.0f} sequences of an engine", *first.drafts_pay_until) : "whatever the batch");
   const PricedServing& best = a.plan.layouts.front();
   if (best.used() < q.gpus) page.line("{} of {} GPUs stay idle in the first", q.gpus - best.used(), q.gpus);
   if (q.osl > 1) page.section(a.pareto.empty() ? "A token of the first" : "A token of the last"), add_token(page, q, best);

@@ -8,6 +8,7 @@
 #include <fabricost/plan/evaluation/moe_kernel_rows.hpp>
 #include <fabricost/plan/evaluation/workload.hpp>
 #include <fabricost/plan/readings/iteration_times.hpp>
+#include <fabricost/plan/serving/arrivals/requests.hpp>
 #include <fabricost/specs/data_directory.hpp>
 #include <fabricost/plan/specs/failures.hpp>
 #include <fabricost/specs/load.hpp>
@@ -57,6 +58,17 @@ void iteration_times(std::string_view bytes) {
   const fs::path file = Scratch::folder().write("times.csv", bytes);
   tolerate([&] {
     for (const double seconds : read_iteration_times(file).seconds) require(std::isfinite(seconds) && seconds > 0, "a time is above zero");
+  });
+}
+
+void requests(std::string_view bytes) {
+  const fs::path file = Scratch::folder().write("requests.jsonl", bytes);
+  tolerate([&] {
+    double before = 0;
+    for (const Arrival& one : read_requests(file).requests) {
+      require(one.at >= before && one.prompt >= 1 && one.answer >= 1, "requests are in order and have tokens");
+      before = one.at;
+    }
   });
 }
 
@@ -123,9 +135,10 @@ void stack_table(std::string_view bytes) {
   shipped_table("stacks.yaml", bytes, [] { (void)shipped_stacks(), (void)stack_names(), (void)load_stack("megatron-core"); });
 }
 
-constexpr std::array<Target, 9> tables_list{{{"workload", workload},
+constexpr std::array<Target, 10> tables_list{{{"workload", workload},
                                              {"moe_kernels", moe_kernels},
                                              {"iteration_times", iteration_times},
+                                             {"requests", requests},
                                              {"serving_table", serving_table},
                                              {"serving_stacks", serving_stacks},
                                              {"failure_facts", failure_facts},

@@ -6,9 +6,11 @@
 ///   defaults     weights as published where that is narrower than 16 bit, else fp8 where the GPU supports it, else bf16; cache bf16 with bf16 weights, else fp8; kernel launches
 ///                as in the stack
 ///   tokens/s     concurrency x osl / (TTFT + osl TPOT)
+///   arrivals     with a rate or a trace of requests: the deployments that keep the limits at a percentile (serving/arrivals/loaded.hpp)
 
-#include <fabricost/plan/fields/named_models.hpp>
+#include <fabricost/plan/answers/arrivals.hpp>
 #include <fabricost/plan/economics/terms.hpp>
+#include <fabricost/plan/fields/named_models.hpp>
 #include <fabricost/plan/serving/plan.hpp>
 
 #include <array>
@@ -21,6 +23,8 @@
 
 namespace fabricost::plan {
 
+struct LoadedPlan;
+
 [[nodiscard]] constexpr auto words_of(WeightFormat) { return EnumWords{weight_format_names, "a precision"}; }
 
 struct ServeRequest {
@@ -31,6 +35,12 @@ struct ServeRequest {
   std::optional<Time> ttft, tpot;
   std::optional<double> concurrency;
   std::optional<int> batch;
+  std::optional<RequestRate> request_rate;
+  RequestTrace requests;
+  std::optional<double> burstiness, length_variation, percentile, goodput;
+  std::optional<RepeatedTokens> prefix;
+  std::optional<int> draft_tokens;
+  std::optional<double> draft_accept;
   bool disaggregated = false;
   std::optional<WeightFormat> precision, kv_precision;
   std::string stack = ServingStack{}.name;
@@ -54,12 +64,33 @@ struct ServeRequest {
         field::ask_gpus<R>,
         asks(&R::isl, "isl", "--isl", length, any_count, "N", "Tokens of a prompt, as in 128k (131072); default 4096"),
         asks(&R::osl, "osl", "--osl", length, any_count, "N", "Tokens of an answer; default 512"),
-        asks(&R::ttft, "ttft_seconds", "--ttft", seconds, wait, "TIME", "Limit on the mean time to the first token, as 1s; default 5s, or\n0.25 ms for each token of a longer prompt; 1d lifts it"),
+        asks(&R::ttft, "ttft_seconds", "--ttft", seconds, wait, "TIME",
+             "Limit on the mean time to the first token, as 1s; default 5s, or\n0.25 ms for each token of a longer prompt; 1d lifts it"),
         asks(&R::tpot, "tpot_seconds", "--tpot", seconds, wait_of_token, "TIME", "Limit on the mean time per further token, as 30ms"),
         asks(&R::concurrency, "concurrency", "--concurrency", count, {1, 1e9}, "N", "Requests in flight at all engines together"),
         asks(&R::batch, "batch", "--batch", count, any_count, "N", "Sequences of one engine; default the most that keep the limits"),
+        asks(&R::request_rate, "request_rate", "--request-rate", number, {1e-6, 1e6}, "N/s",
+             "Requests that arrive, as 30/s, and not clients that wait for answers;\nlimits are then of a percentile"),
+        asks(&R::requests, "requests", "--requests", "FILE",
+             "Requests of a trace: JSON lines with timestamp (ms), input_length,\noutput_length and hash_ids, as Mooncake's and Dynamo's"),
+        asks(
+            &R::burstiness, "burstiness", "--burstiness", number, {0.01, 1e6}, "X",
+            "Shape of the gamma distribution of intervals between arrivals:\n1 Poisson (default), below it bursts, as in vLLM's benchmark"),
+        asks(&R::length_variation, "length_variation", "--length-variation", number, {0, 10}, "X",
+             "Standard deviation of the lengths of prompts and answers over\ntheir means, log-normal; default 0"),
+        asks(&R::percentile, "percentile", "--percentile", number, {1, 99.99}, "P",
+             "Limits are of this percentile of requests; default 99"),
+        asks(&R::goodput, "goodput", "--goodput", share, some_share, "SHARE",
+             "Limits are kept where at least this share of requests keeps both,\nas 95%, instead of a percentile of each"),
+        asks(&R::prefix, "prefix", "--prefix", "SHARE|N",
+             "Of each prompt the cache has already this share, as 60%, or these\nfirst tokens, which all prompts have in common"),
+        asks(&R::draft_tokens, "draft_tokens", "--draft-tokens", count, {1, 16}, "K",
+             "Tokens drafted for each step, by one layer and the head; default the\nstack's"),
+        asks(&R::draft_accept, "draft_accept", "--draft-accept", share, any_share, "P",
+             "Chance that a draft is accepted if those before it are; default 0.8"),
         asks(&R::disaggregated, "disaggregated", "--disaggregated", "", "Prefill and decode on GPUs of their own"),
-        asks(&R::precision, "precision", "--precision", "P", "Of weights: bf16, fp8, fp4, int4; default as published if narrow,\nelse fp8 if the GPU has it"),
+        asks(&R::precision, "precision", "--precision", "P",
+             "Of weights: bf16, fp8, fp4, int4; default as published if narrow,\nelse fp8 if the GPU has it"),
         asks(&R::kv_precision, "kv_precision", "--kv-precision", "P", "Of the cache: bf16 or fp8; default fp8 beside narrow weights"),
         asks(&R::stack, "stack", "--stack", "NAME", "A serving framework: vllm (default), sglang, trtllm, ..."),
         asks(&R::top, "top", "--top,-k", count, any_count, "K", "How many deployments to return; default 10"),
@@ -102,6 +133,8 @@ struct PlannedDeployment {
   bool disaggregated = false;
   int prefill_tp = 0, prefill_pp = 0, prefill_ep = 0, prefill_dp = 0;
   std::optional<double> prefill_use{};
+  std::optional<double> tokens_per_step{}, drafts_pay_until{};
+  std::optional<ServedArrivals> arrivals{};
   std::vector<StepTerm> terms{}, ttft_terms{};
   bool operator==(const PlannedDeployment&) const = default;
 
@@ -135,13 +168,13 @@ struct PlannedDeployment {
         gives(&A::host, "host_GiB", "host_bytes", "Of the GPU's share, what lies in the host's memory and is fetched every pass.",
               gibibyte),
         gives(&A::concurrency, "concurrency", "concurrency", "Requests in flight at all engines: batch x replicas, or what was asked for."),
-        gives(&A::interval_ttft, "interval_ttft_s", "interval_ttft_seconds",
-              "(low, high), s: nine runs in ten should fall between."),
+        gives(&A::interval_ttft, "interval_ttft_s", "interval_ttft_seconds", "(low, high), s: nine runs in ten should fall between."),
         gives(&A::interval_tpot, "interval_tpot_s", "interval_tpot_seconds", "The same of the time per token."),
         gives(&A::interval_tokens_per_second_per_gpu, "interval_tokens_per_s_per_gpu", "interval_tokens_per_second_per_gpu",
               "The same of the tokens per second and GPU: with TTFT and TPOT at one end of theirs."),
-        gives(&A::extrapolated, "extrapolated", "extrapolated",
-              "What lies outside the runs that the stack was fitted to, which widens the intervals: sequences (of a GPU), prompts, answers."),
+        gives(
+            &A::extrapolated, "extrapolated", "extrapolated",
+            "What lies outside the runs that the stack was fitted to, which widens the intervals: sequences (of a GPU), prompts, answers."),
         gives(&A::idle_gpus, "idle_gpus", "idle_gpus", "GPUs that no engine uses; they count in tokens_per_second_per_gpu."),
         gives(&A::disaggregated, "", "disaggregated", "Whether prefill and decode have GPUs of their own."),
         gives(&A::prefill_tp, "prefill.tp", "prefill_tp", "Tensor ranks of a prefill worker; 0: not apart.", 1, left_out),
@@ -150,6 +183,12 @@ struct PlannedDeployment {
         gives(&A::prefill_dp, "prefill.dp", "prefill_dp", "Its attention replicas.", 1, left_out),
         gives(&A::prefill_use, "prefill.use", "prefill_use",
               "Share of the time in which prefill workers compute; at 1 more requests only wait. None: not apart.", 1, left_out),
+        gives(&A::tokens_per_step, "tokens_per_step", "tokens_per_step", "With drafts, tokens of a step; None: without.", 1, left_out),
+        gives(&A::drafts_pay_until, "drafts_pay_until", "drafts_pay_until",
+              "Sequences of an engine up to which tokens come faster with drafts than without; None: as many as fit, or no drafts.", 1,
+              left_out),
+        gives(&A::arrivals, "arrivals", "arrivals", "Under requests that arrive, a ServedArrivals; None: clients wait for answers.", 1,
+              left_out),
         gives(&A::terms, "terms", "terms", "What a token is spent on, a list of StepTerm."),
         gives(&A::ttft_terms, "ttft_terms", "ttft_terms",
               "What the first token waits for: prompt, queue, transfer, framework; a list of StepTerm.")};
@@ -161,7 +200,8 @@ struct FoundDeployments {
   ServingQuestion question;
   System system;
   ServingPlan plan;
-  std::vector<PricedServing> pareto;  ///< where it was requested
+  std::vector<PricedServing> pareto;         ///< where it was requested
+  std::shared_ptr<const LoadedPlan> loaded;  ///< under requests that arrive
 };
 
 struct ServeAnswer {

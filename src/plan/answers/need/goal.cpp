@@ -115,7 +115,16 @@ Goal goal_of(const NeedRequest& r) {
 }
 
 Goal goal_of(const NeedServeRequest& r) {
-  if (!r.tokens_per_second) throw Refusal("enough for what? Give <tokens_per_second=1e6>", true);
+  if (r.request_rate || !r.requests.empty()) {
+    if (r.tokens_per_second) throw Refusal("<tokens_per_second> is of clients that wait for answers; leave it out of requests that arrive");
+    return {.words = r.request_rate ? fmt::format("{:.4g} requests/s within the limits", r.request_rate->per_second)
+                                    : "the trace's requests within the limits",
+            .measured = "requests/s within limits over those asked",
+            .limit = 1,
+            .at_least = true,
+            .measure = [](const Outcome& o, double by) { return o.rate / by; }};
+  }
+  if (!r.tokens_per_second) throw Refusal("enough for what? Give <tokens_per_second=1e6> or <request_rate=30>", true);
   return {.words = fmt::format("{} tokens/s", count_text(*r.tokens_per_second)),
           .measured = "tokens/s",
           .limit = *r.tokens_per_second,

@@ -347,6 +347,7 @@ NeedAnswer answer(const NeedServeRequest& request) {
                    .rate = best.tokens_per_second,
                    .idle = best.idle_gpus,
                    .terms = best.terms};
+    if (best.arrivals) out.outcome.rate = best.arrivals->rate_within.value_or(best.arrivals->asked) / best.arrivals->asked;
     out.plan = best;
   };
   return need::least_of<PlannedDeployment>(

@@ -61,8 +61,14 @@ struct ExploreOptions {
 struct ExploreRequest : PlanRequest, ExploreOptions {
   static constexpr auto fields() { return tables(detail::fields_without<PlanRequest, detail::not_of_a_search>(), ExploreOptions::fields()); }
 };
+namespace detail {
+/// Points of a search are of clients that wait for answers.
+inline constexpr std::array<std::string_view, 9> not_of_points{"--top,-k", "--pareto", "--request-rate", "--requests", "--burstiness",
+                                                               "--length-variation", "--percentile", "--goodput", "--prefix"};
+}  // namespace detail
+
 struct ExploreServeRequest : ServeRequest, ExploreOptions {
-  static constexpr auto fields() { return tables(detail::fields_without<ServeRequest, detail::not_of_a_search>(), ExploreOptions::fields()); }
+  static constexpr auto fields() { return tables(detail::fields_without<ServeRequest, detail::not_of_points>(), ExploreOptions::fields()); }
 };
 
 /// One varied quantity.

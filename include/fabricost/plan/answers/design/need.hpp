@@ -11,6 +11,7 @@
 ///   scaling     tokens per GPU >= x times those at the least value that can run: of GPUs at one batch, strong scaling
 ///   gpus        of a service at most so many: idle ones are allowed, so that more of them never give less; engines share those in use
 ///               evenly
+///   arrivals    of a service with a rate or a trace of requests: these are served within the limits
 ///   most        the largest value that meets the goal: how long a sequence, how many GPUs
 ///   in_seconds  tokens / (global_batch x sequence) steps, over goodput if that is requested (goodput.hpp)
 ///   machine     of several, the best by money, power, GPUs or time whose whole run (project.hpp) keeps every limit
@@ -22,8 +23,10 @@
 #include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/plan/answers/serve.hpp>
 
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -66,6 +69,11 @@ struct NeedRequest : PlanRequest {
   }
 };
 
+namespace detail {
+/// --goodput is a run's in the command: a share of requests is a percentile here.
+inline constexpr std::array<std::string_view, 3> not_of_a_service{"--top,-k", "--pareto", "--goodput"};
+}  // namespace detail
+
 struct NeedServeRequest : ServeRequest {
   std::string unknown, over;
   bool most = false;
@@ -76,11 +84,11 @@ struct NeedServeRequest : ServeRequest {
     using enum Amount;
     return tables(
         Table{asks(&R::unknown, "unknown", "UNKNOWN", " ", "As for training, without batch and sequence", true)},
-        detail::fields_without<ServeRequest, detail::not_of_a_search>(),
+        detail::fields_without<ServeRequest, detail::not_of_a_service>(),
         Table{asks(&R::over, "over", "--over", "VALUES", "Values to choose from: \"25:400:x2GB/s per direction\", 8,16,36,72;\ndefault a wide range"),
               field::ask_most<R>,
               asks(&R::tokens_per_second, "tokens_per_second", "--tokens-per-second", number, {1e-6, 1e18}, "X",
-                   "Goal: answered tokens per second of all GPUs together", true)});
+                   "Goal: answered tokens per second of all GPUs together; with\n<request_rate> or <requests> the goal is to serve those")});
   }
 };
 

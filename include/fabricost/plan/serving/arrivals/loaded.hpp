@@ -1,0 +1,56 @@
+#pragma once
+/// \file loaded.hpp
+/// Deployments under requests that arrive: which keep the limits, and the most requests per second that they keep them at.
+///
+///   space        the layouts of the front of plan.hpp, whatever the limits; each is simulated
+///   keeps        the asked percentile of TTFT and of TPOT, or the share of requests that keep both; drawn requests do not queue up for ever
+///   order        those that keep the limits first, by requests per second within them, then by the mean time to the end
+///   saturation   answered per second where twice as many arrive; not of a trace, which is too short for it
+///   apart        prompts on prefill workers; each cache is sent over its worker's link, one after another, to the decode worker with the fewest
+///                requests
+
+#include <fabricost/plan/serving/arrivals/simulate.hpp>
+#include <fabricost/plan/serving/plan.hpp>
+
+#include <optional>
+#include <vector>
+
+namespace fabricost::plan {
+
+/// What is asked of deployments.
+struct LoadQuestion {
+  std::optional<RequestLoad> trace{};  ///< else drawn
+  DrawnLoad drawn{};
+  double percentile = 99;
+  double goodput = 0;   ///< least share of requests within both limits; 0: limits are of the percentile
+  double captured = 0;  ///< most tokens of a step with prompts in a CUDA graph
+  [[nodiscard]] double rate() const { return trace ? trace->rate : drawn.rate; }
+};
+
+/// A deployment under load.
+struct LoadedServing {
+  PricedServing deployment;
+  LoadFigures figures;
+  double hit_rate = 0;  ///< share of prompts' tokens found in the cache
+  long long preempted = 0;
+  std::optional<double> saturation{};   ///< requests per second
+  std::optional<double> rate_within{};  ///< requests per second up to which limits are kept; of the first alone
+  bool keeps = false;
+};
+
+struct LoadedPlan {
+  LoadQuestion load;
+  std::vector<LoadedServing> deployments;  ///< best first; empty: nothing fits
+  long long simulated = 0;                 ///< layouts
+};
+
+/// \throws RequestError
+[[nodiscard]] LoadedPlan loaded(const ServingQuestion& question, const System& system, LoadQuestion load);
+
+/// Seconds of a draft over those of the model's pass, by one layer and the head, as modules for it and EAGLE have them.
+[[nodiscard]] double draft_cost(const Model& model);
+/// The sequences of an engine up to which drafts make its tokens faster; none: all that fit.
+[[nodiscard]] std::optional<double> drafts_pay_until(const ServingQuestion& question, const System& system,
+                                                     const PricedServing& deployment);
+
+}  // namespace fabricost::plan

@@ -1,0 +1,63 @@
+#pragma once
+/// \file requests.hpp
+/// Requests that arrive at a service: drawn from a rate and lengths, or read from a trace.
+///
+///   burstiness   intervals are Gamma with this shape and the mean 1 / rate, as vLLM's benchmark draws them: 1 Poisson, less comes in bursts
+///   lengths      log-normal with the means asked for and this standard deviation over the mean; 0: all equal
+///   trace        JSON lines as Mooncake publishes and Dynamo replays them: {"timestamp": ms, "input_length": tokens, "output_length":
+///                tokens, "hash_ids": [one for each block of 512 tokens of the prompt; equal ones begin with the same text]}
+
+#include <fabricost/namespaces.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace fabricost::plan {
+
+/// One request.
+struct Arrival {
+  double at = 0;                        ///< s
+  int prompt = 1;                       ///< tokens
+  int answer = 1;                       ///< tokens
+  int repeated = 0;                     ///< tokens at the prompt's beginning that the cache has already
+  std::uint32_t first = 0, blocks = 0;  ///< of the trace's hashes, those of its prompt
+};
+
+struct RequestLoad {
+  std::vector<Arrival> requests;      ///< in the order of their arrival
+  std::vector<std::uint64_t> hashes;  ///< of blocks of prompts
+  int block = 512;                    ///< tokens of a hashed block
+  int shared = 0;                     ///< repeated tokens that all prompts have in common, which the cache holds once
+  double rate = 0;                    ///< requests per second; 0: all at once
+};
+
+/// What is drawn.
+struct DrawnLoad {
+  double rate = 1;          ///< requests per second; infinity: all at once
+  double burstiness = 1;    ///< shape of the intervals
+  double isl = 1, osl = 1;  ///< mean tokens
+  double variation = 0;     ///< standard deviation of lengths over their mean
+  double hit_rate = 0;      ///< share of each prompt that the cache has
+  int shared = 0;           ///< tokens that all prompts begin with
+  int count = 10'000;
+  std::uint64_t seed = 1;
+};
+
+/// Deterministic on every platform.
+[[nodiscard]] RequestLoad drawn_load(const DrawnLoad& of);
+
+/// Reads a trace; times count from its first request. \throws SpecError with file and line for what is no such trace
+[[nodiscard]] RequestLoad read_requests(const std::filesystem::path& file);
+
+/// A request at the end of a trace. \param milliseconds of its arrival, as traces have it \return what is wrong with it; empty: it was
+/// added
+[[nodiscard]] std::string add_request(RequestLoad& load, double milliseconds, double prompt, double answer);
+/// Sets the rate of a trace that is complete, and lets its times count from the first request.
+void complete(RequestLoad& load);
+
+/// The same requests with their times divided by `factor`.
+[[nodiscard]] RequestLoad faster(RequestLoad load, double factor);
+
+}  // namespace fabricost::plan

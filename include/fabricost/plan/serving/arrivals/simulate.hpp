@@ -1,0 +1,79 @@
+#pragma once
+/// \file simulate.hpp
+/// Engines that serve requests as they arrive: an event for every step of the scheduler, or for a run of equal ones.
+///
+///   step       every running sequence has its token; what is left of the chunk's tokens goes to prompts, first come first served, the last in
+///              part (chunked prefill); a prompt starts when its tokens fit in the cache and a place is free
+///   full       when the cache is full the sequence that started last gives its place up, and is read again later with what it had answered
+///   repeated   tokens that the cache has are not read again; blocks of a trace stay after their request until others need the room, the
+///              ones not used for longest first
+///   ahead      a busy engine chooses the prompts of its next step while one runs, so that a request waits for the rest of a step and for
+///              another one
+///   drafts     a step gives 1 + A tokens, A the drafts that are accepted before the first that is not
+///   several    a request goes to the replica with the fewest unanswered ones; replicas of one engine with experts step together
+
+#include <fabricost/plan/serving/arrivals/requests.hpp>
+#include <fabricost/plan/serving/arrivals/step_times.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace fabricost::plan {
+
+/// What an engine's scheduler knows.
+struct Scheduler {
+  int replicas = 1;                                            ///< of attention, in one engine
+  double cache = std::numeric_limits<double>::infinity();      ///< tokens that a replica holds
+  double sequences = std::numeric_limits<double>::infinity();  ///< most that a replica runs
+  double chunk = 8192;                                         ///< most tokens of a step of a replica
+  double poll = 1;                                             ///< steps between two looks at arrivals
+  double first = 0;                                            ///< s of a first token beside its steps
+  int ahead = 0;                                               ///< a busy engine has chosen the prompts of its next step already: 1
+  int drafts = 0;
+  double acceptance = 0;
+};
+
+/// Which part of a request the engines serve.
+enum class EngineRole : unsigned char { both, prefill, decode };
+
+/// A request's times, s from the first arrival.
+struct Served {
+  double arrived = 0, started = 0, first = 0, last = 0;
+};
+
+struct Simulated {
+  std::vector<Served> requests;  ///< as they arrived
+  double running = 0;            ///< mean sequences that an engine decodes, while it does
+  double context = 0;            ///< their mean tokens
+  double hit_rate = 0;           ///< share of prompts' tokens found in the cache
+  long long preempted = 0, steps = 0;
+};
+
+/// Serves requests on `engines` equal engines until all are answered.
+/// \param clients requests at an engine at any time, each sent when another is answered; 0: requests have times of their own
+[[nodiscard]] Simulated simulate(StepTimes& times, const Scheduler& scheduler, int engines, const RequestLoad& load,
+                                 EngineRole role = EngineRole::both, int clients = 0);
+
+/// A sample's mean and percentiles.
+struct Percentiles {
+  double mean = 0, p50 = 0, p90 = 0, p99 = 0;
+  double at = 0;  ///< the percentile asked for
+};
+
+/// The figures of a service, of requests that arrived after `warm_up` of them: before, the engines fill.
+struct LoadFigures {
+  Percentiles ttft, tpot, e2e;
+  double queue = 0;      ///< s, mean from arrival to the first step
+  double rate = 0;       ///< requests per second answered while requests arrive
+  double tokens = 0;     ///< of answers per second, likewise
+  double in_flight = 0;  ///< mean requests unanswered while requests arrive
+  double within = 1;     ///< share of requests that keep both limits
+};
+
+inline constexpr double warm_up = 0.1;
+
+/// \param percentile 0 to 100 \param ttft, tpot limits, s; 0: none
+[[nodiscard]] LoadFigures figures_of(const RequestLoad& load, const Simulated& served, double percentile, double ttft, double tpot);
+
+}  // namespace fabricost::plan

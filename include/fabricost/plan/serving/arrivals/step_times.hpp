@@ -1,0 +1,84 @@
+#pragma once
+/// \file step_times.hpp
+/// Seconds of an engine's steps that decode some sequences and read a part of some prompts, interpolated so that one takes nanoseconds.
+///
+///   step       decode(n, c) + stretch x prefill x ( rows(n + p) - rows(n) + attention of the p tokens ) / stages
+///   rows       products, exchanges and all that is done once a token: weights are read once for sequences and prompts together
+///   graphs     a step of more rows than an engine captures is launched by the host: norm_4( step, host launches )
+///
+/// decode(n, c) is decode_step of serving.hpp, so that a closed loop and arrivals have the same steps.
+
+#include <fabricost/plan/serving/serving.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace fabricost::plan {
+
+/// Parts of prompts in one step.
+struct PromptPart {
+  double tokens = 0;  ///< read in this step
+  double past = 0;    ///< before them in the cache
+};
+
+/// A function of whole numbers from 1, exact up to `exact`, then interpolated between so many points a doubling. Each value is worked out
+/// when it is first asked for.
+class LazyCurve {
+ public:
+  LazyCurve(std::function<double(double)> of, double exact, double points) : of_(std::move(of)), exact_(exact), points_(points) {}
+  [[nodiscard]] double operator()(double x) {
+    if (x <= exact_) return at(static_cast<std::size_t>(std::max(1.0, x)), std::max(1.0, std::floor(x)));
+    const double low = std::floor(std::log2(x / exact_) * points_), from = exact_ * std::exp2(low / points_),
+                 to = exact_ * std::exp2((low + 1) / points_);
+    const auto i = static_cast<std::size_t>(exact_ + low);
+    const double a = at(i, from);
+    return a + (x - from) / (to - from) * (at(i + 1, to) - a);
+  }
+
+ private:
+  double at(std::size_t i, double x) {
+    if (i >= values_.size()) values_.resize(i + 1, -1);
+    if (values_[i] < 0) values_[i] = of_(x);
+    return values_[i];
+  }
+  std::function<double(double)> of_;
+  double exact_, points_;
+  std::vector<double> values_{};
+};
+
+class StepTimes {
+ public:
+  /// What steps are made of; contexts and tokens of one attention replica.
+  struct Parts {
+    std::function<double(double sequences, double context)> decode;        ///< s of a step without prompts
+    std::function<double(double rows)> rows = [](double) { return 0.0; };  ///< s of a step's work on so many tokens, without attention
+    std::function<double(PromptPart)> attention = [](PromptPart) { return 0.0; };  ///< s of attention of a part of a prompt
+    double host = 0;              ///< s in which the host launches a step that is in no graph
+    double captured = 0;          ///< most rows of a step in a graph
+    double rows_of_sequence = 1;  ///< in a step: more than 1 with drafts
+    double stages = 1;            ///< of a pipeline, through which a prompt passes while others follow
+  };
+  explicit StepTimes(Parts parts);
+  /// Of an engine. It must outlive them. \param captured most tokens of a step with prompts that is replayed from a graph
+  StepTimes(const Engine& engine, const ServingStack& stack, double captured);
+
+  /// \param context mean tokens before the new one of each sequence
+  [[nodiscard]] double decode(double sequences, double context);
+  /// A step with parts of prompts.
+  [[nodiscard]] double mixed(double sequences, double context, const std::vector<PromptPart>& prompts);
+  /// Seconds after the last mixed step until its prompts have left the last stage.
+  [[nodiscard]] double trail() const { return trail_; }
+
+ private:
+  [[nodiscard]] double attention(const PromptPart& part);
+  Parts parts_;
+  LazyCurve rows_;
+  double trail_ = 0;
+  std::vector<LazyCurve> decode_{};     ///< by sequences: of the context
+  std::vector<LazyCurve> attention_{};  ///< by tokens, two for each doubling: of the past, for a token
+};
+
+}  // namespace fabricost::plan

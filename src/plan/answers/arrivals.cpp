@@ -1,0 +1,61 @@
+/// \file arrivals.cpp
+/// Notations and answers of requests that arrive.
+
+#include "text/amounts.hpp"
+#include "text/units.hpp"
+
+#include <fabricost/plan/answers/arrivals.hpp>
+#include <fabricost/plan/serving/arrivals/loaded.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace fabricost::plan {
+
+namespace {
+
+[[nodiscard]] RequestTimes times_of(const Percentiles& p) {
+  return {units::s(p.mean), units::s(p.p50), units::s(p.p90), units::s(p.p99), units::s(p.at)};
+}
+
+}  // namespace
+
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range& range, RequestRate& out) {
+  std::string_view unit;
+  const double number = core::leading_number(text, unit);
+  const double seconds = unit.empty() || unit == "/s" ? 1 : unit == "/min" ? 60 : unit == "/h" ? 3600 : std::nan("");
+  out.per_second = number / seconds;
+  if (!range.holds(out.per_second))
+    throw RequestError(fmt::format("{}: \"{}\" is no rate of requests; write one as 30/s, from {:g} to {:g} per second", option,
+                                   text.substr(0, 40), range.min, range.max));
+}
+
+void from_text(const std::string& text, std::string_view, const Amount&, const Range&, RequestTrace& out) { out.file = text; }
+
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, RepeatedTokens& out) {
+  std::string_view unit;
+  const double number = core::leading_number(text, unit);
+  if (unit == "%" && number >= 0 && number <= 100)
+    out.share = number / 100;
+  else if (unit.empty() && number >= 0 && number < 1)
+    out.share = number;
+  else if (unit.empty() && number >= 1 && number <= 1e7 && number == std::floor(number))
+    out.tokens = static_cast<int>(number);
+  else
+    throw RequestError(
+        fmt::format("{}: \"{}\" is no part of a prompt; write a share as 60%, or a number of tokens as 600", option, text.substr(0, 40)));
+}
+
+ServedArrivals served_arrivals(const LoadedServing& of, double asked) {
+  const LoadFigures& f = of.figures;
+  ServedArrivals out{.asked = asked, .rate = f.rate, .saturation = of.saturation};
+  out.rate_within = of.rate_within;
+  out.within = f.within, out.keeps = of.keeps;
+  out.ttft = times_of(f.ttft), out.tpot = times_of(f.tpot), out.e2e = times_of(f.e2e);
+  out.queue = units::s(f.queue);
+  out.in_flight = f.in_flight, out.hit_rate = of.hit_rate, out.preempted = of.preempted;
+  return out;
+}
+
+}  // namespace fabricost::plan

@@ -1,0 +1,277 @@
+/// \file loaded.cpp
+/// Simulates the deployments of a front.
+
+#include <fabricost/in_order.hpp>
+#include <fabricost/plan/serving/arrivals/loaded.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+namespace fabricost::plan {
+
+namespace {
+
+constexpr int most_engines = 16;         ///< simulated; of more, each still gets its share of the requests
+constexpr double most_sequences = 8192;  ///< of a replica, as in the search
+constexpr double settled = 0.98;         ///< share of the arriving requests that a service answers which does not fall behind
+
+/// Engines of one deployment, ready to be simulated.
+class Deployed {
+ public:
+  Deployed(const ServingQuestion& q, const LoadQuestion& load, const System& system, ServingMachine& machine, const PricedServing& p)
+      : q_(q),
+        load_(load),
+        p_(p),
+        engine_(with_host({q.model, p.engine, q.format, machine, q.host})),
+        times_(engine_, q.stack, load.captured),
+        scheduler_(scheduler_of(engine_)) {
+    engines_ = p.replicas, prefills_ = p.prefill_workers;
+    share_ = 1;
+    if (!load.trace) {  // equal engines under their share of the requests behave as all of them
+      const int parts = std::max(1, p.apart ? std::gcd(engines_, prefills_) : engines_);
+      for (int d = parts; d > 1 && share_ == 1; --d)
+        if (parts % d == 0 && engines_ / d >= std::min(engines_, most_engines)) share_ = d;
+      if (!p.apart && engines_ > most_engines) share_ = static_cast<double>(engines_) / most_engines;
+      engines_ = static_cast<int>(std::lround(engines_ / share_)), prefills_ = static_cast<int>(std::lround(prefills_ / share_));
+    }
+    if (!p.apart) return;
+    prefill_.emplace(with_host({q.model, p.prefill, q.format, machine, q.host}));
+    prefill_times_.emplace(*prefill_, q.stack, load.captured);
+    prefill_scheduler_ = scheduler_of(*prefill_);
+    const int holders = std::min(p.engine.cache_gpus(), p.prefill.cache_gpus());
+    link_ = kv_link(system, holders, q.gpus <= system.domain);
+  }
+
+  /// Of all engines together. \param rate requests per second of all; of a trace, its own times this over its rate \param count drawn
+  /// requests
+  [[nodiscard]] std::pair<LoadFigures, Simulated> at(double rate, int count = DrawnLoad{}.count) {
+    RequestLoad load;
+    if (load_.trace) {
+      load = faster(*load_.trace, rate / load_.trace->rate);
+    } else {
+      DrawnLoad drawn = load_.drawn;
+      drawn.rate = rate / share_, drawn.count = count;
+      load = drawn_load(drawn);
+    }
+    Simulated served = prefill_ ? apart(load) : simulate(times_, scheduler_, engines_, load);
+    LoadFigures figures = figures_of(load, served, load_.percentile, q_.ttft, q_.tpot);
+    figures.rate *= share_, figures.tokens *= share_, figures.in_flight *= share_;
+    return {figures, std::move(served)};
+  }
+
+  /// Requests per second where more arrive than are answered: twice as many as are answered when all are there at once, so many that the
+  /// engines fill and empty several times.
+  [[nodiscard]] double saturation() {
+    const double each = q_.isl + q_.osl, held = std::min(scheduler_.sequences, scheduler_.cache / each) * scheduler_.replicas * engines_;
+    const int count = static_cast<int>(std::clamp(12 * held, 2000.0, 100'000.0));
+    const Simulated all = at(std::numeric_limits<double>::infinity(), count).second;
+    double last = 0;
+    for (const Served& one : all.requests) last = std::max(last, one.last);
+    const auto [figures, served] = at(2 * share_ * count / last, count);
+    std::vector<double> ends;
+    for (const Served& one : served.requests) ends.push_back(one.last);
+    const double end = served.requests.back().arrived, middle = end / 2;
+    return share_ * static_cast<double>(std::count_if(ends.begin(), ends.end(), [&](double at) { return at > middle && at <= end; })) /
+           (end - middle);
+  }
+
+  [[nodiscard]] bool keeps(const LoadFigures& f, double rate) const {
+    if (!load_.trace && f.rate < settled * rate) return false;
+    if (load_.goodput > 0) return f.within >= load_.goodput;
+    return (q_.ttft <= 0 || f.ttft.at <= q_.ttft) && (q_.tpot <= 0 || f.tpot.at <= q_.tpot);
+  }
+
+  /// The deployment with the times of its load, and the parts of the mean time of a token.
+  [[nodiscard]] PricedServing priced(const LoadFigures& f, const Simulated& served) const {
+    PricedServing out = p_;
+    const double replicas = p_.engine.attention_dp, running = std::max(1.0, served.running * replicas),
+                 context = std::max(1.0, served.context);
+    const DecodeStep step = decode_step(engine_, q_.stack, running, context);
+    ServingTime& t = out.time;
+    t = {};
+    t.decode = step.forward, t.step = step.seconds, t.running = running;
+    t.ttft = f.ttft.mean, t.tpot = f.tpot.mean;
+    t.host = t.tpot > 0 ? step.host / q_.stack.tokens_per_step() : 0;
+    t.interference = t.tpot > 0 ? std::max(0.0, t.tpot - step.per_token) : 0;
+    t.queue = std::min(f.queue, t.ttft);
+    if (prefill_) {
+      t.transfer = std::min(transfer_of(q_.isl), t.ttft - t.queue);
+      const double servers = static_cast<double>(p_.prefill_workers) * p_.prefill.attention_dp * p_.prefill.pp;
+      t.prefill_use = std::min(1.0, f.rate * (1 - served.hit_rate) * prompt_of_many(prefill_prompt(*prefill_, q_.stack, q_.isl)) / servers);
+    }
+    const double fixed = q_.stack.first + (prefill_ ? q_.stack.handover : 0) + q_.stack.first_steps * step.seconds;
+    t.prompt = std::max(0.0, t.ttft - t.queue - t.transfer - fixed);
+    t.rate = f.rate;
+    out.batch = std::max(1.0, std::round(running));
+    out.requests = f.in_flight;
+    out.tokens_per_s_per_gpu = f.tokens / q_.gpus;
+    out.tokens_per_s_per_user = 1 / (t.tpot > 0 ? t.tpot : t.ttft);
+    out.cache = engine_.cache(out.batch, context);
+    out.on_host = engine_.host().weights + engine_.cache_on_host(out.batch, context, q_.stack.memory_share, q_.stack.cache_share);
+    out.memory = out.weights + out.cache - out.on_host;
+    return out;
+  }
+
+ private:
+  [[nodiscard]] Engine with_host(Engine engine) const {
+    if (q_.host.weights + q_.host.cache <= 0) return engine;
+    return engine.with(min_host(engine, q_.stack, p_.batch, q_.isl + q_.osl, q_.host));
+  }
+
+  [[nodiscard]] Scheduler scheduler_of(const Engine& engine) const {
+    const double context = q_.isl + q_.osl, each = engine.kv(context) / context;
+    const double bytes = std::max(0.0, engine.room(q_.stack.memory_share, q_.stack.cache_share)) + engine.host().cache;
+    Scheduler out;
+    out.replicas = engine.layout().attention_dp;
+    out.cache = each > 0 ? bytes / each : std::numeric_limits<double>::infinity();
+    out.sequences = q_.batch ? std::max(1.0, std::ceil(static_cast<double>(*q_.batch) / out.replicas)) : most_sequences;
+    out.chunk = q_.stack.chunk, out.poll = q_.stack.poll;
+    out.first = q_.stack.first, out.ahead = q_.stack.first_steps > 1 ? 1 : 0;
+    out.drafts = q_.stack.drafts, out.acceptance = q_.stack.acceptance;
+    return out;
+  }
+
+  [[nodiscard]] double transfer_of(double prompt) const { return link_.seconds(kv_bytes(q_.model, prompt, q_.format.kv_width)); }
+
+  /// Prompts on some engines, answers on others.
+  [[nodiscard]] Simulated apart(const RequestLoad& load) {
+    Scheduler reads = prefill_scheduler_;
+    reads.drafts = 0;
+    Simulated first = simulate(*prefill_times_, reads, prefills_, load, EngineRole::prefill);
+    const std::size_t count = load.requests.size();
+    std::vector<std::size_t> order(count);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return in_order(first.requests[a].first, a) < in_order(first.requests[b].first, b); });
+    // the links of all prefill workers take transfers as servers of one queue take customers
+    std::vector<double> free(static_cast<std::size_t>(prefills_), 0.0);
+    RequestLoad handed;
+    handed.requests.reserve(count);
+    for (const std::size_t i : order) {
+      const auto link = std::min_element(free.begin(), free.end());
+      const double sent = std::max(first.requests[i].first + q_.stack.handover, *link) + transfer_of(load.requests[i].prompt);
+      *link = sent;
+      handed.requests.push_back(load.requests[i]);
+      handed.requests.back().at = sent, handed.requests.back().blocks = 0;
+    }
+    std::vector<std::size_t> place(count);
+    std::iota(place.begin(), place.end(), std::size_t{0});
+    std::sort(place.begin(), place.end(),
+              [&](std::size_t a, std::size_t b) { return in_order(handed.requests[a].at, a) < in_order(handed.requests[b].at, b); });
+    RequestLoad sorted = handed;
+    for (std::size_t k = 0; k < count; ++k) sorted.requests[k] = handed.requests[place[k]];
+    Simulated out = simulate(times_, scheduler_, engines_, sorted, EngineRole::decode);
+    std::vector<Served> all(count);
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::size_t i = order[place[k]];
+      const Served& then = out.requests[k];
+      const double waited = then.started - then.arrived;  // for a place beside other sequences
+      all[i] = {first.requests[i].arrived, first.requests[i].started, then.first + waited, then.last};
+    }
+    out.requests = std::move(all);
+    out.hit_rate = first.hit_rate, out.preempted += first.preempted;
+    return out;
+  }
+
+  const ServingQuestion& q_;
+  const LoadQuestion& load_;
+  PricedServing p_;
+  Engine engine_;
+  StepTimes times_;
+  Scheduler scheduler_, prefill_scheduler_{};
+  std::optional<Engine> prefill_{};
+  std::optional<StepTimes> prefill_times_{};
+  KvLink link_{};
+  int engines_ = 1, prefills_ = 0;
+  double share_ = 1;  ///< of all engines over those simulated
+};
+
+/// The highest rate at which the limits are kept.
+[[nodiscard]] double rate_within(Deployed& deployed, const LoadedServing& of, double asked) {
+  const auto kept = [&](double rate) { return deployed.keeps(deployed.at(rate).first, rate); };
+  double low = of.keeps ? asked : 0, high = of.keeps ? std::max(of.saturation.value_or(2 * asked), 1.01 * asked) : asked;
+  constexpr double most = 1e4;  // times what was asked for: more is no limit
+  while (of.keeps && !of.saturation && high < most * asked && kept(high)) low = high, high *= 2;
+  for (int i = 0; i < 24 && high - low > 0.01 * high; ++i) {
+    const double middle = (low + high) / 2;
+    (kept(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+[[nodiscard]] auto layout_of(const PricedServing& p) {
+  return in_order(p.engine.tp, p.engine.pp, p.engine.attention_dp, p.engine.ep, p.replicas, p.prefill.tp, p.prefill.pp,
+                  p.prefill.attention_dp, p.prefill.ep, p.prefill_workers);
+}
+
+}  // namespace
+
+LoadedPlan loaded(const ServingQuestion& question, const System& system, LoadQuestion load) {
+  ServingQuestion any = question;
+  any.ttft = any.tpot = any.usual_ttft = any.concurrency = 0;
+  std::vector<PricedServing> front = serving_pareto(any, system);
+  ServingMachine machine(system, question.constants, question.stack.kernels);
+  const double asked = load.rate();
+  std::vector<LoadedServing> out;
+  std::vector<std::unique_ptr<Deployed>> deployed;
+  std::optional<RequestError> why;
+  for (std::size_t i = 0; i < front.size(); ++i) {
+    const auto same = [&](const PricedServing& other) { return layout_of(other) == layout_of(front[i]); };
+    if (std::any_of(front.begin(), front.begin() + static_cast<std::ptrdiff_t>(i), same)) continue;
+    try {
+      auto one = std::make_unique<Deployed>(question, load, system, machine, front[i]);
+      const auto [figures, served] = one->at(asked);
+      LoadedServing row{
+          .deployment = one->priced(figures, served), .figures = figures, .hit_rate = served.hit_rate, .preempted = served.preempted};
+      row.keeps = one->keeps(figures, asked);
+      out.push_back(std::move(row));
+      deployed.push_back(std::move(one));
+    } catch (const RequestError& error) {  // a request is longer than this one's cache, or its parts cannot be joined
+      why = error;
+    }
+  }
+  if (out.empty() && why) throw *why;
+  std::vector<std::size_t> order(out.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto rank = [&](std::size_t i) {
+    const LoadFigures& f = out[i].figures;
+    return in_order(!out[i].keeps, -std::round(100 * f.within * std::min(1.0, f.rate / asked)), f.e2e.mean, i);
+  };
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
+  if (order.size() > static_cast<std::size_t>(question.top)) order.resize(static_cast<std::size_t>(question.top));
+  std::vector<LoadedServing> best;
+  for (const std::size_t i : order) {
+    best.push_back(out[i]);
+    if (!load.trace) best.back().saturation = deployed[i]->saturation();
+    const bool bounded = !load.trace || question.ttft > 0 || question.tpot > 0;  // a trace ends, and with it every queue
+    if (i == order.front() && bounded) best.back().rate_within = rate_within(*deployed[i], best.back(), asked);
+  }
+  return {.load = std::move(load), .deployments = std::move(best), .simulated = static_cast<long long>(out.size())};
+}
+
+double draft_cost(const Model& model) {
+  const double all = parameters_of(model).multiplied, head = static_cast<double>(model.hidden) * model.vocab;
+  return ((all - head) / model.layers + head) / all;
+}
+
+std::optional<double> drafts_pay_until(const ServingQuestion& question, const System& system, const PricedServing& deployment) {
+  ServingMachine machine(system, question.constants, question.stack.kernels);
+  const Engine engine{question.model, deployment.engine, question.format, machine};
+  ServingStack without = question.stack;
+  without.drafts = 0, without.stretch /= 1 + question.stack.drafts * draft_cost(question.model);
+  const double context = question.isl + question.osl / 2,
+               most = std::max(1.0, room_for(engine, question.stack, question.isl + question.osl));
+  double last = 0;
+  for (int i = 0; detail::batch_at(i) <= std::min(most, most_sequences * deployment.engine.attention_dp); ++i) {
+    const double n = detail::batch_at(i);
+    if (decode_step(engine, question.stack, n, context).per_token >= decode_step(engine, without, n, context).per_token) return last;
+    last = n;
+  }
+  return std::nullopt;
+}
+
+}  // namespace fabricost::plan

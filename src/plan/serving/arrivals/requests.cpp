@@ -1,0 +1,158 @@
+/// \file requests.cpp
+/// Draws and reads requests.
+
+#include "readings/plain_tree.hpp"
+#include "text/line_reader.hpp"
+
+#include <fabricost/plan/serving/arrivals/requests.hpp>
+
+#include <boost/random/gamma_distribution.hpp>
+#include <boost/random/lognormal_distribution.hpp>
+#include <boost/random/mersenne_twister.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace fabricost::plan {
+
+namespace {
+
+using core::LineReader;
+using core::PlainTree;
+
+constexpr int most_tokens = 100'000'000;
+constexpr double most_milliseconds = 1e12;
+constexpr std::size_t most_requests = 2'000'000, most_blocks = 50'000'000;
+
+/// Tokens with this mean.
+class Lengths {
+ public:
+  Lengths(double mean, double variation)
+      : mean_(mean),
+        varies_(variation > 0),
+        drawn_(std::log(mean) - std::log1p(variation * variation) / 2, std::sqrt(std::log1p(variation * variation))) {}
+  template <class Source>
+  [[nodiscard]] int operator()(Source& source) {
+    const double tokens = varies_ ? drawn_(source) : mean_;
+    return static_cast<int>(std::clamp(std::round(tokens), 1.0, static_cast<double>(most_tokens)));
+  }
+
+ private:
+  double mean_;
+  bool varies_;
+  boost::random::lognormal_distribution<> drawn_;
+};
+
+/// One line of a trace.
+class TraceLine {
+ public:
+  TraceLine(const LineReader& reader, const std::string& line) : reader_(reader), line_(line) {
+    std::size_t next = 0;
+    tree_ = core::read_json_value(line, next, fmt::format("{}:{}", reader.name(), reader.number()),
+                                  {.nodes = std::size_t{1} << 20U, .depth = 8, .writer = "a trace of requests"});
+    if (line.find_first_not_of(" \t\r", next) != std::string::npos) refuse("something follows the request");
+    if (tree_[tree_.root].kind != PlainTree::Kind::map) refuse("is no JSON object");
+  }
+  /// A number that the line must have.
+  [[nodiscard]] double number(const char* key) const {
+    const PlainTree::Id id = tree_.find(tree_.root, key);
+    const PlainTree::Node& node = tree_[id];
+    if (id == PlainTree::none) refuse(fmt::format("has no \"{}\"", key));
+    if (node.kind != PlainTree::Kind::whole && node.kind != PlainTree::Kind::real) refuse(fmt::format("\"{}\" is no number", key));
+    return node.kind == PlainTree::Kind::whole ? static_cast<double>(node.whole) : node.real;
+  }
+  void blocks(RequestLoad& load, Arrival& request) const {
+    const PlainTree::Id id = tree_.find(tree_.root, "hash_ids");
+    if (id == PlainTree::none) return;
+    if (tree_[id].kind != PlainTree::Kind::list) refuse("\"hash_ids\" is no list");
+    request.first = static_cast<std::uint32_t>(load.hashes.size());
+    for (const PlainTree::Id one : tree_.items(id)) {
+      if (tree_[one].kind != PlainTree::Kind::whole) refuse("\"hash_ids\" holds something else than whole numbers");
+      load.hashes.push_back(static_cast<std::uint64_t>(tree_[one].whole));
+    }
+    if (load.hashes.size() > most_blocks) refuse(fmt::format("is beyond the first {} blocks of prompts; cut the trace", most_blocks));
+    request.blocks = static_cast<std::uint32_t>(load.hashes.size()) - request.first;
+    if (request.blocks > std::ceil(static_cast<double>(request.prompt) / load.block))
+      refuse(fmt::format("\"hash_ids\" has {} blocks of {} tokens for a prompt of {}", request.blocks, load.block, request.prompt));
+  }
+  [[noreturn]] void refuse(std::string what) const {
+    throw SpecError({core::fault_in_line(reader_.name(), reader_.number(), 1, line_.substr(0, 120), std::move(what), remedy)});
+  }
+
+ private:
+  static constexpr const char* remedy = R"(write {"timestamp": MS, "input_length": TOKENS, "output_length": TOKENS, "hash_ids": [...]})";
+  const LineReader& reader_;
+  const std::string& line_;
+  PlainTree tree_;
+};
+
+}  // namespace
+
+RequestLoad drawn_load(const DrawnLoad& of) {
+  boost::random::mt19937_64 arrivals(of.seed), lengths(of.seed + 1);  // apart, so that another rate has the same lengths
+  const bool at_once = std::isinf(of.rate);
+  boost::random::gamma_distribution<> interval(std::min(of.burstiness, 1e6), 1 / std::min(of.burstiness, 1e6));
+  Lengths prompt(of.isl, of.variation), answer(of.osl, of.variation);
+  RequestLoad out;
+  out.rate = at_once ? 0 : of.rate;
+  out.shared = of.shared;
+  out.requests.reserve(static_cast<std::size_t>(of.count));
+  double at = 0;
+  for (int i = 0; i < of.count; ++i) {
+    Arrival one{.at = at, .prompt = prompt(lengths), .answer = answer(lengths)};
+    one.repeated = of.shared > 0 ? of.shared : static_cast<int>(std::floor(of.hit_rate * one.prompt));
+    one.repeated = std::min(one.repeated, one.prompt - 1);  // an engine computes at least the last token
+    out.requests.push_back(one);
+    if (!at_once) at += interval(arrivals) / of.rate;
+  }
+  return out;
+}
+
+std::string add_request(RequestLoad& load, double milliseconds, double prompt, double answer) {
+  const auto tokens = [](double n) { return n >= 1 && n <= most_tokens && n == std::floor(n); };
+  if (!(milliseconds >= 0 && milliseconds <= most_milliseconds))
+    return fmt::format("timestamp {:.15g} is not from 0 to {:g} ms", milliseconds, most_milliseconds);
+  if (!tokens(prompt) || !tokens(answer))
+    return fmt::format("{} {:.15g} is no whole number from 1 to {}", tokens(prompt) ? "output_length" : "input_length",
+                       tokens(prompt) ? answer : prompt, most_tokens);
+  if (!load.requests.empty() && milliseconds / 1e3 < load.requests.back().at)
+    return "it arrives before the request above it; sort them by timestamp";
+  if (load.requests.size() == most_requests) return fmt::format("it is beyond the first {} requests; cut the trace", most_requests);
+  load.requests.push_back({.at = milliseconds / 1e3, .prompt = static_cast<int>(prompt), .answer = static_cast<int>(answer)});
+  return {};
+}
+
+void complete(RequestLoad& load) {
+  const double first = load.requests.front().at;
+  for (Arrival& one : load.requests) one.at -= first;
+  const double last = load.requests.back().at;
+  load.rate = last > 0 ? static_cast<double>(load.requests.size() - 1) / last : 0;
+}
+
+RequestLoad read_requests(const std::filesystem::path& file) {
+  LineReader reader(file);
+  RequestLoad out;
+  std::string line;
+  while (reader.next(line)) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    const TraceLine of(reader, line);
+    const std::string wrong = add_request(out, of.number("timestamp"), of.number("input_length"), of.number("output_length"));
+    if (!wrong.empty()) of.refuse(wrong);
+    of.blocks(out, out.requests.back());
+  }
+  if (out.requests.empty()) throw core::fault_of_file(reader.name(), "has no requests", "write one JSON object a line");
+  complete(out);
+  return out;
+}
+
+RequestLoad faster(RequestLoad load, double factor) {
+  for (Arrival& one : load.requests) one.at /= factor;
+  load.rate *= factor;
+  return load;
+}
+
+}  // namespace fabricost::plan

@@ -1,0 +1,464 @@
+/// \file simulate.cpp
+/// The scheduler's steps.
+
+#include "text/quantile.hpp"
+
+#include <fabricost/plan/serving/arrivals/simulate.hpp>
+#include <fabricost/refusal.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <list>
+#include <random>
+#include <unordered_map>
+#include <utility>
+
+namespace fabricost::plan {
+
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
+/// Blocks of prompts that a replica's cache holds: those of running requests, and others until their room is needed.
+class BlockCache {
+ public:
+  /// How many of the first blocks are there.
+  [[nodiscard]] std::size_t leading(const std::uint64_t* hashes, std::size_t count) const {
+    std::size_t n = 0;
+    while (n < count && held_.count(hashes[n]) > 0) ++n;
+    return n;
+  }
+  /// Blocks of those that no running request holds.
+  [[nodiscard]] std::size_t unheld(const std::uint64_t* hashes, std::size_t count) const {
+    return static_cast<std::size_t>(std::count_if(hashes, hashes + count, [&](std::uint64_t hash) {
+      const auto at = held_.find(hash);
+      return at == held_.end() || at->second.users == 0;
+    }));
+  }
+  void hold(const std::uint64_t* hashes, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      Block& block = held_[hashes[i]];
+      if (block.users++ > 0) continue;
+      if (block.idle) idle_.erase(block.place), block.idle = false;
+      ++in_use_;
+    }
+  }
+  void leave(const std::uint64_t* hashes, std::size_t count) {
+    for (std::size_t i = count; i-- > 0;) {  // the last block first: the beginning of a prompt is of most use to others
+      Block& block = held_[hashes[i]];
+      if (--block.users > 0) continue;
+      block.idle = true, block.place = idle_.insert(idle_.end(), hashes[i]);
+      --in_use_;
+    }
+  }
+  /// Drops blocks that nobody uses until so many are left in all.
+  void keep(std::size_t blocks) {
+    while (!idle_.empty() && held_.size() > blocks) held_.erase(idle_.front()), idle_.pop_front();
+  }
+  [[nodiscard]] std::size_t in_use() const { return in_use_; }
+
+ private:
+  struct Block {
+    int users = 0;
+    bool idle = false;
+    std::list<std::uint64_t>::iterator place{};
+  };
+  std::unordered_map<std::uint64_t, Block> held_;
+  std::list<std::uint64_t> idle_;  ///< the one used last at the end
+  std::size_t in_use_ = 0;
+};
+
+/// What is left of a request.
+struct Left {
+  double answered = 0;  ///< tokens
+  int steps = 0;        ///< decode steps after the first token
+  double each = 1;      ///< tokens of a step
+  bool begun = false;   ///< has had its first token
+};
+
+struct Reading {
+  int request = 0;
+  double left = 0, past = 0;  ///< tokens
+  double own = 0;             ///< tokens of the cache that it alone holds
+  double part = 0;            ///< tokens in this step
+};
+
+struct Running {
+  int request = 0;
+  long long ends = 0;  ///< the replica's count of decode steps after which it is answered
+  long long began = 0;
+  double own = 0;
+};
+
+struct Replica {
+  std::deque<int> waiting;
+  std::vector<Reading> reading;
+  std::vector<Running> running;
+  BlockCache blocks;
+  double own = 0;      ///< tokens that requests hold, without blocks
+  double context = 0;  ///< tokens of all running sequences
+  double growth = 0;   ///< of them in a step
+  long long count = 0, next_end = 0;
+  [[nodiscard]] std::size_t unanswered() const { return waiting.size() + reading.size() + running.size(); }
+  [[nodiscard]] bool busy() const { return !reading.empty() || !running.empty(); }
+};
+
+class Service {
+ public:
+  Service(StepTimes& times, const Scheduler& scheduler, int engines, const RequestLoad& load, EngineRole role, int clients)
+      : times_(times), s_(scheduler), load_(load), role_(role), clients_(clients), left_(load.requests.size()) {
+    engines_.resize(static_cast<std::size_t>(engines));
+    for (EngineState& one : engines_) one.replicas.resize(static_cast<std::size_t>(scheduler.replicas));
+    out_.requests.resize(load.requests.size());
+    for (std::size_t i = 0; i < load.requests.size(); ++i) prepare(static_cast<int>(i));
+  }
+
+  [[nodiscard]] Simulated run() {
+    const auto all = static_cast<int>(load_.requests.size());
+    for (next_ = 0; next_ < all && (clients_ == 0 || next_ < clients_ * static_cast<int>(engines_.size())); ++next_) {
+      const double at = clients_ > 0 ? 0 : load_.requests[static_cast<std::size_t>(next_)].at;
+      for (EngineState& engine : engines_) advance(engine, at);
+      arrive(next_, at);
+    }
+    for (EngineState& engine : engines_) advance(engine, never);
+    out_.running = decoding_ > 0 ? running_ / decoding_ : 0;
+    out_.context = running_ > 0 ? contexts_ / running_ : 0;
+    out_.hit_rate = prompts_ > 0 ? found_ / prompts_ : 0;
+    return std::move(out_);
+  }
+
+ private:
+  struct EngineState {
+    std::vector<Replica> replicas;
+    double now = 0;
+    double trail = 0;      ///< s after a step until its prompts have left a pipeline
+    double begun = 0;      ///< of the step before: what had arrived then may begin now
+    long long looked = 0;  ///< steps since the last look at arrivals
+    [[nodiscard]] bool idle() const {
+      return std::all_of(replicas.begin(), replicas.end(), [](const Replica& r) { return r.unanswered() == 0; });
+    }
+  };
+
+  [[nodiscard]] const Arrival& request(int i) const { return load_.requests[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] Left& left(int i) { return left_[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] Served& times_of(int i) { return out_.requests[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] const std::uint64_t* hashes(const Arrival& one) const { return load_.hashes.data() + one.first; }
+  [[nodiscard]] double read_of(const Arrival& one, const Left& l) const { return one.prompt + l.answered; }
+
+  /// The decode steps that a request will need. Those of a sampled draft differ from request to request.
+  void prepare(int i) {
+    const Arrival& one = request(i);
+    if (one.prompt + one.answer > s_.cache)
+      throw RequestError(fmt::format("a request of {} and {} tokens does not fit the cache of a replica, {:.0f} tokens", one.prompt,
+                                     one.answer, s_.cache));
+    const int tokens = one.answer - 1;
+    int steps = tokens;
+    if (s_.drafts > 0 && s_.acceptance > 0) {
+      std::minstd_rand source(static_cast<unsigned>(i) + 1);
+      steps = 0;
+      for (int rest = tokens; rest > 0; ++steps) {
+        const double u = static_cast<double>(source()) / std::minstd_rand::max();
+        int given = 1;
+        for (double kept = s_.acceptance; given <= s_.drafts && u < kept; kept *= s_.acceptance) ++given;
+        rest -= given;
+      }
+    }
+    left(i).steps = role_ == EngineRole::prefill ? 0 : steps;
+    left(i).each = steps > 0 ? static_cast<double>(tokens) / steps : 1;
+  }
+
+  void arrive(int i, double at) {
+    EngineState* engine = nullptr;
+    Replica* replica = nullptr;
+    for (EngineState& one : engines_)
+      for (Replica& r : one.replicas)
+        if (replica == nullptr || r.unanswered() < replica->unanswered()) engine = &one, replica = &r;
+    if (engine->idle()) engine->now = engine->begun = std::max(engine->now, at), engine->looked = 0;
+    times_of(i).arrived = at;
+    times_of(i).started = -1;
+    replica->waiting.push_back(i);
+  }
+
+  /// Runs an engine's steps that begin until then.
+  void advance(EngineState& engine, double until) {
+    while (engine.now <= until && !engine.idle()) step(engine, until);
+  }
+
+  void step(EngineState& engine, double until) {
+    const bool looks = static_cast<double>(++engine.looked) >= s_.poll ||
+                       std::none_of(engine.replicas.begin(), engine.replicas.end(), [](const Replica& r) { return r.busy(); });
+    if (looks) engine.looked = 0;
+    bool changes = false;
+    for (Replica& r : engine.replicas) {
+      const bool all_seen = compose(r, looks, engine.now, s_.ahead > 0 ? engine.begun : engine.now);
+      changes = changes || !all_seen || !r.reading.empty();
+    }
+    const long long steps = changes ? 1 : equal_steps(engine, until);
+    double seconds = 0;
+    engine.trail = 0;
+    for (const Replica& r : engine.replicas) {
+      seconds = std::max(seconds, seconds_of(r, static_cast<double>(steps)));
+      if (!r.reading.empty()) engine.trail = std::max(engine.trail, times_.trail());
+    }
+    engine.begun = steps > 1 ? engine.now + seconds - seconds / static_cast<double>(steps) : engine.now;
+    engine.now += seconds;
+    engine.looked += steps - 1;
+    out_.steps += steps;
+    for (Replica& r : engine.replicas) finish(engine, r, steps, seconds);
+  }
+
+  /// Seconds of so many steps of a replica, between the first and the last of which contexts grow evenly.
+  [[nodiscard]] double seconds_of(const Replica& r, double steps) {
+    const auto n = static_cast<double>(r.running.size());
+    if (!r.reading.empty()) {
+      parts_.clear();
+      for (const Reading& one : r.reading)
+        if (one.part > 0) parts_.push_back({one.part, one.past});
+      return times_.mixed(n, n > 0 ? r.context / n : 0, parts_);
+    }
+    if (n == 0) return 0;
+    const double first = times_.decode(n, r.context / n);
+    return steps <= 1 ? first : steps * (first + times_.decode(n, (r.context + (steps - 1) * r.growth) / n)) / 2;
+  }
+
+  /// Steps until something changes: an answer ends, the cache is full, or a request may arrive.
+  [[nodiscard]] long long equal_steps(const EngineState& engine, double until) {
+    constexpr long long most = 256;
+    long long out = most;
+    double longest = 0;
+    for (const Replica& r : engine.replicas) {
+      if (r.running.empty()) continue;
+      out = std::min(out, r.next_end - r.count);
+      if (std::isfinite(s_.cache)) out = std::min(out, static_cast<long long>((s_.cache - used(r)) / r.growth));
+    }
+    if (out <= 1 || until == never) return std::max(1LL, out);
+    for (const Replica& r : engine.replicas)
+      if (const auto n = static_cast<double>(r.running.size()); n > 0)
+        longest = std::max(longest, times_.decode(n, (r.context + static_cast<double>(out) * r.growth) / n));
+    return std::clamp(static_cast<long long>((until - engine.now) / longest), 1LL, out);
+  }
+
+  [[nodiscard]] double used(const Replica& r) const {
+    return r.own + static_cast<double>(r.blocks.in_use()) * load_.block + (r.busy() ? load_.shared : 0);
+  }
+
+  /// Chooses the prompts of a step. \return false: a request waits that may begin in the next one
+  bool compose(Replica& r, bool looks, double now, double known) {
+    while (!r.running.empty() && used(r) + r.growth > s_.cache && r.running.size() + r.reading.size() > 1) preempt(r);
+    double budget = std::max(1.0, s_.chunk - static_cast<double>(r.running.size()) * (1 + s_.drafts));
+    for (Reading& one : r.reading) budget -= one.part = std::min(one.left, budget);
+    while (looks && !r.waiting.empty() && budget > 0 && static_cast<double>(r.running.size() + r.reading.size()) < s_.sequences) {
+      const int i = r.waiting.front();
+      if (times_of(i).arrived > known && r.busy()) return false;
+      if (!start(r, i)) break;
+      r.waiting.pop_front();
+      if (times_of(i).started < 0) times_of(i).started = now;
+      if (role_ == EngineRole::decode) continue;
+      Reading& one = r.reading.back();
+      budget -= one.part = std::min(one.left, budget);
+    }
+    return looks || r.waiting.empty();
+  }
+
+  /// Gives a request its tokens of the cache; false: they do not fit now.
+  [[nodiscard]] bool start(Replica& r, int i) {
+    const Arrival& one = request(i);
+    const double tokens = read_of(one, left(i));
+    double found = std::min<double>(one.repeated, tokens - 1), own = tokens - std::min(load_.shared, one.repeated), more = own;
+    if (one.blocks > 0) {
+      own = std::max(0.0, tokens - static_cast<double>(one.blocks) * load_.block);
+      more = own + static_cast<double>(r.blocks.unheld(hashes(one), one.blocks)) * load_.block;
+    }
+    if (used(r) + more + 1 > s_.cache && r.busy()) return false;
+    if (one.blocks > 0) {
+      const auto leading = static_cast<double>(r.blocks.leading(hashes(one), one.blocks));
+      found = std::min(leading * load_.block, tokens - 1);
+      r.blocks.hold(hashes(one), one.blocks);
+    }
+    r.own += own;
+    if (one.blocks > 0) r.blocks.keep(static_cast<std::size_t>(std::max(0.0, (s_.cache - r.own) / load_.block)));
+    prompts_ += tokens, found_ += found;
+    if (role_ == EngineRole::decode)
+      run(r, i, own);
+    else
+      r.reading.push_back({.request = i, .left = tokens - found, .past = found, .own = own});
+    return true;
+  }
+
+  void run(Replica& r, int i, double own) {
+    const Left& l = left(i);
+    r.running.push_back({.request = i, .ends = r.count + l.steps, .began = r.count, .own = own});
+    r.context += read_of(request(i), l);
+    r.growth += l.each;
+    r.next_end = r.running.size() == 1 ? r.running.back().ends : std::min(r.next_end, r.running.back().ends);
+  }
+
+  void release(Replica& r, int i, double own) {
+    r.own -= own;
+    if (const Arrival& one = request(i); one.blocks > 0) r.blocks.leave(hashes(one), one.blocks);
+    if (r.unanswered() == 0) r.own = r.context = r.growth = 0;  // what rounding left
+  }
+
+  /// Takes its place from the sequence that started last.
+  void preempt(Replica& r) {
+    ++out_.preempted;
+    if (!r.reading.empty()) {
+      const Reading one = r.reading.back();
+      r.reading.pop_back();
+      r.waiting.push_front(one.request);
+      return release(r, one.request, one.own);
+    }
+    const Running one = r.running.back();
+    r.running.pop_back();
+    Left& l = left(one.request);
+    const double grown = leave(r, one);
+    l.answered += grown;
+    l.steps -= static_cast<int>(r.count - one.began);
+    r.waiting.push_front(one.request);
+    release(r, one.request, one.own + grown);
+    find_next_end(r);
+  }
+
+  /// Takes a sequence out of the sums of its replica. \return the tokens it has answered since it began
+  double leave(Replica& r, const Running& one) {
+    const Left& l = left(one.request);
+    const double grown = static_cast<double>(r.count - one.began) * l.each;
+    r.context -= read_of(request(one.request), l) + grown;
+    r.growth -= l.each;
+    return grown;
+  }
+
+  static void find_next_end(Replica& r) {
+    r.next_end = std::numeric_limits<long long>::max();
+    for (const Running& one : r.running) r.next_end = std::min(r.next_end, one.ends);
+  }
+
+  void finish(EngineState& engine, Replica& r, long long steps, double seconds) {
+    const auto n = static_cast<double>(r.running.size());
+    if (n > 0) {
+      decoding_ += seconds, running_ += n * seconds, contexts_ += r.context * seconds;
+      r.count += steps;
+      r.context += static_cast<double>(steps) * r.growth;
+      r.own += static_cast<double>(steps) * r.growth;
+    }
+    if (!r.running.empty() && r.count >= r.next_end) {
+      std::size_t kept = 0;
+      for (std::size_t k = 0; k < r.running.size(); ++k) {
+        const Running one = r.running[k];
+        if (one.ends > r.count) {
+          r.running[kept++] = one;
+          continue;
+        }
+        const double grown = leave(r, one);
+        answered(engine, r, one.request, one.own + grown);
+      }
+      r.running.resize(kept);
+      find_next_end(r);
+      if (r.unanswered() == 0) r.own = r.context = r.growth = 0;
+    }
+    if (r.reading.empty()) return;
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < r.reading.size(); ++k) {
+      Reading one = r.reading[k];
+      one.left -= one.part, one.past += one.part;
+      if (one.left > 0) {
+        r.reading[kept++] = one;
+        continue;
+      }
+      read(engine, r, one);
+    }
+    r.reading.resize(kept);
+  }
+
+  /// A prompt has been read: its first token, or the next one of a sequence that had lost its place.
+  void read(EngineState& engine, Replica& r, const Reading& one) {
+    Left& l = left(one.request);
+    if (!l.begun) {
+      l.begun = true;
+      times_of(one.request).first = s_.first + engine.now + engine.trail;
+    } else if (l.steps > 0) {
+      --l.steps, l.answered += l.each;
+    }
+    if (l.steps > 0)
+      run(r, one.request, one.own);
+    else
+      answered(engine, r, one.request, one.own);
+  }
+
+  void answered(EngineState& engine, Replica& r, int i, double own) {
+    Served& at = times_of(i);
+    if (role_ == EngineRole::decode) at.first = at.arrived;
+    const double late = role_ == EngineRole::both ? s_.first : 0;
+    at.last = std::max(at.first, engine.now + late);
+    release(r, i, own);
+    if (clients_ == 0 || next_ >= static_cast<int>(load_.requests.size())) return;
+    times_of(next_).arrived = engine.now;
+    times_of(next_).started = -1;
+    r.waiting.push_back(next_++);
+  }
+
+  StepTimes& times_;
+  const Scheduler& s_;
+  const RequestLoad& load_;
+  EngineRole role_;
+  int clients_, next_ = 0;
+  std::vector<EngineState> engines_;
+  std::vector<Left> left_;
+  std::vector<PromptPart> parts_;
+  Simulated out_;
+  double decoding_ = 0, running_ = 0, contexts_ = 0, prompts_ = 0, found_ = 0;
+};
+
+[[nodiscard]] Percentiles percentiles_of(std::vector<double> values, double percentile) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  double sum = 0;
+  for (const double one : values) sum += one;
+  const auto at = [&](double p) { return core::quantile(values, p / 100); };
+  return {sum / static_cast<double>(values.size()), at(50), at(90), at(99), at(percentile)};
+}
+
+}  // namespace
+
+Simulated simulate(StepTimes& times, const Scheduler& scheduler, int engines, const RequestLoad& load, EngineRole role, int clients) {
+  return Service(times, scheduler, engines, load, role, clients).run();
+}
+
+LoadFigures figures_of(const RequestLoad& load, const Simulated& served, double percentile, double ttft, double tpot) {
+  LoadFigures out;
+  const std::vector<Served>& all = served.requests;
+  const auto from = static_cast<std::size_t>(warm_up * static_cast<double>(all.size()));
+  std::vector<double> first, token, whole;
+  double kept = 0, begin = all[from].arrived, end = begin;
+  for (const Served& one : all) end = std::max(end, one.arrived);
+  if (!(end > begin)) {  // all at once: while engines are full
+    std::vector<double> ends;
+    for (const Served& one : all) ends.push_back(one.last);
+    std::sort(ends.begin(), ends.end());
+    begin = core::quantile(ends, warm_up), end = core::quantile(ends, 1 - warm_up);
+  }
+  double answers = 0, tokens = 0, present = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Served& one = all[i];
+    present += std::max(0.0, std::min(one.last, end) - std::max(one.arrived, begin));
+    if (one.last > begin && one.last <= end) ++answers, tokens += load.requests[i].answer;
+    if (i < from) continue;
+    const int further = load.requests[i].answer - 1;
+    first.push_back(one.first - one.arrived);
+    whole.push_back(one.last - one.arrived);
+    if (further > 0) token.push_back((one.last - one.first) / further);
+    out.queue += one.started - one.arrived;
+    kept += (ttft <= 0 || first.back() <= ttft) && (tpot <= 0 || further < 1 || token.back() <= tpot) ? 1 : 0;
+  }
+  const auto counted = static_cast<double>(first.size());
+  out.queue /= counted, out.within = kept / counted;
+  if (end > begin) out.rate = answers / (end - begin), out.tokens = tokens / (end - begin), out.in_flight = present / (end - begin);
+  out.ttft = percentiles_of(std::move(first), percentile), out.tpot = percentiles_of(std::move(token), percentile);
+  out.e2e = percentiles_of(std::move(whole), percentile);
+  return out;
+}
+
+}  // namespace fabricost::plan

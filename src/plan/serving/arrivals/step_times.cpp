@@ -1,0 +1,72 @@
+/// \file step_times.cpp
+/// Steps of an engine from its passes.
+
+#include <fabricost/plan/serving/arrivals/step_times.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fabricost::plan {
+
+namespace {
+
+[[nodiscard]] StepTimes::Parts parts_of(const Engine& engine, const ServingStack& stack, double captured) {
+  const EngineLayout& layout = engine.layout();
+  const double replicas = layout.attention_dp, stages = layout.pp,
+               factor = stack.stretch / stages;  // without `prefill`, which is of passes of their own
+  const Launch launch = stack.prefill_launch;
+  StepTimes::Parts out;
+  out.decode = [=, &engine](double sequences, double context) { return decode_step(engine, stack, sequences * replicas, context).seconds; };
+  out.rows = [=, &engine](double rows) {
+    ForwardTime pass = engine.prefill(rows, 1, 0, launch);
+    pass.attention = 0;
+    return factor * pass_seconds(pass, stack);
+  };
+  out.attention = [=, &engine](PromptPart part) { return factor * engine.prefill(part.tokens, 1, part.past, launch).attention; };
+  if (launch == Launch::eager) out.host = stack.host_launch * engine.prefill(1, 1, 0, launch).launches;
+  out.captured = captured;
+  out.rows_of_sequence = 1 + stack.drafts, out.stages = stages;
+  return out;
+}
+
+}  // namespace
+
+StepTimes::StepTimes(Parts parts) : parts_(std::move(parts)), rows_(parts_.rows, 512, 8) {}
+
+StepTimes::StepTimes(const Engine& engine, const ServingStack& stack, double captured) : StepTimes(parts_of(engine, stack, captured)) {}
+
+double StepTimes::decode(double sequences, double context) {
+  const auto n = static_cast<std::size_t>(sequences);
+  while (decode_.size() <= n)
+    decode_.emplace_back(
+        [of = parts_.decode, each = static_cast<double>(std::max<std::size_t>(1, decode_.size()))](double c) { return of(each, c); }, 16,
+        2);
+  return decode_[n](context);
+}
+
+double StepTimes::attention(const PromptPart& part) {
+  constexpr int points = 2;
+  const double place = points * std::log2(std::max(1.0, part.tokens)), low = std::floor(place);
+  const auto i = static_cast<std::size_t>(low);
+  while (attention_.size() <= i + 1)
+    attention_.emplace_back(
+        [of = parts_.attention, tokens = std::exp2(static_cast<double>(attention_.size()) / points)](double past) {
+          return of({tokens, past - 1}) / tokens;
+        },
+        1, 2);
+  const double a = attention_[i](part.past + 1), b = attention_[i + 1](part.past + 1);
+  return part.tokens * (a + (place - low) * (b - a));
+}
+
+double StepTimes::mixed(double sequences, double context, const std::vector<PromptPart>& prompts) {
+  const double own = sequences * parts_.rows_of_sequence;
+  double tokens = 0, extra = 0;
+  for (const PromptPart& part : prompts) tokens += part.tokens, extra += attention(part);
+  const double before = sequences > 0 ? rows_(own) : 0;
+  extra += std::max(0.0, rows_(own + tokens) - before);
+  trail_ = (parts_.stages - 1) * extra;
+  const double step = (sequences > 0 ? decode(sequences, context) : 0) + extra;
+  return parts_.host > 0 && own + tokens > parts_.captured ? detail::p_norm(step, parts_.host, 4) : step;
+}
+
+}  // namespace fabricost::plan

@@ -1,0 +1,239 @@
+/// \file test_arrivals.cpp
+/// The simulated scheduler: what queueing theory says, and what never depends on a model of steps.
+
+#include "support/message_of.hpp"
+
+#include <fabricost/plan/serving/arrivals/simulate.hpp>
+
+#include <catch.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <random>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace fabricost::plan;
+
+namespace {
+
+/// A machine that reads a token of a prompt in `seconds` and does nothing else.
+StepTimes reader(double seconds) {
+  return StepTimes({.decode = [](double, double) { return 0.0; }, .rows = [=](double rows) { return seconds * rows; }});
+}
+
+/// Decode steps that grow with sequences and contexts, and prompts.
+StepTimes engine() {
+  return StepTimes(
+      {.decode = [](double n, double c) { return 5e-3 + 1e-4 * n + 1e-7 * n * c; }, .rows = [](double rows) { return 2e-5 * rows; }});
+}
+
+constexpr double at_once = std::numeric_limits<double>::infinity();
+
+/// Sum over requests of the time in the system, and the integral of the requests present, counted from the events alone.
+std::pair<double, double> both_of_little(const Simulated& s) {
+  std::vector<std::pair<double, int>> events;
+  double waits = 0;
+  for (const Served& one : s.requests) {
+    events.emplace_back(one.arrived, 1), events.emplace_back(one.last, -1);
+    waits += one.last - one.arrived;
+  }
+  std::sort(events.begin(), events.end());
+  double area = 0, before = 0;
+  int present = 0;
+  for (const auto& [at, change] : events) {
+    area += present * (at - before);
+    before = at, present += change;
+  }
+  return {waits, area};
+}
+
+}  // namespace
+
+TEST_CASE("equal prompts one at a time wait as in a queue M/D/1") {
+  StepTimes times = reader(0.01);
+  for (const double load : {0.3, 0.6, 0.8}) {
+    const RequestLoad requests = drawn_load({.rate = load / 0.01, .isl = 1, .osl = 1, .count = 200'000});
+    const LoadFigures f = figures_of(requests, simulate(times, {.sequences = 1}, 1, requests), 99, 0, 0);
+    CHECK(f.queue == Approx(0.01 * load / (2 * (1 - load))).epsilon(0.03));  // Pollaczek-Khinchine
+    CHECK(f.ttft.mean == Approx(f.queue + 0.01).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("prompts of exponential lengths one at a time stay as in a queue M/M/1") {
+  StepTimes times = reader(1e-5);
+  std::mt19937_64 source(7);
+  std::exponential_distribution<double> length(1e-3);
+  for (const double load : {0.3, 0.7}) {
+    RequestLoad requests = drawn_load({.rate = load / 0.01, .isl = 1, .osl = 1, .count = 200'000});
+    for (Arrival& one : requests.requests) one.prompt = 1 + static_cast<int>(length(source));
+    const LoadFigures f = figures_of(requests, simulate(times, {.sequences = 1, .chunk = 1e9}, 1, requests), 99, 0, 0);
+    CHECK(f.e2e.mean == Approx(0.01 / (1 - load)).epsilon(0.04));
+    CHECK(f.e2e.p99 == Approx(std::log(100) * 0.01 / (1 - load)).epsilon(0.08));
+  }
+}
+
+TEST_CASE("random services keep Little's law, the order of percentiles, and every token") {
+  std::mt19937_64 source(3);
+  const auto any = [&](double from, double to) { return from * std::pow(to / from, std::uniform_real_distribution<double>()(source)); };
+  for (int i = 0; i < 60; ++i) {
+    StepTimes times = engine();
+    const RequestLoad load = drawn_load({.rate = any(0.1, 100),
+                                         .burstiness = any(0.2, 5),
+                                         .isl = any(1, 4000),
+                                         .osl = any(1, 500),
+                                         .variation = any(0.01, 1),
+                                         .hit_rate = any(0.01, 1),
+                                         .count = 400,
+                                         .seed = source()});
+    const Scheduler scheduler{.replicas = 1 + i % 3,
+                              .cache = 60'000,
+                              .sequences = std::round(any(1, 256)),
+                              .chunk = std::round(any(16, 8192)),
+                              .poll = std::round(any(1, 10)),
+                              .first = 0.003,
+                              .ahead = i % 2,
+                              .drafts = i % 4,
+                              .acceptance = any(0.1, 1)};
+    const Simulated s = simulate(times, scheduler, 1 + i % 2, load);
+    const auto [waits, area] = both_of_little(s);
+    CHECK(waits == Approx(area).epsilon(1e-9));
+    for (const Served& one : s.requests) {
+      CHECK(one.started >= one.arrived);
+      CHECK(one.first >= one.started);
+      CHECK(one.last >= one.first);
+    }
+    const LoadFigures f = figures_of(load, s, 95, 0.5, 0.02);
+    for (const Percentiles& p : {f.ttft, f.tpot, f.e2e}) {
+      CHECK(p.p50 <= p.p90);
+      CHECK(p.p90 <= p.at);
+      CHECK(p.at <= p.p99);
+    }
+    CHECK(f.within >= 0);
+    CHECK(f.within <= 1);
+    const Simulated again = simulate(times, scheduler, 1 + i % 2, load);
+    for (std::size_t k = 0; k < s.requests.size(); ++k) CHECK(s.requests[k].last == again.requests[k].last);
+  }
+}
+
+// Dynamo's mocker 1.6.1 (run_trace_replay, one vLLM worker, blocks of 16 tokens, no prefix cache), given the same requests and the table of
+// these step times; percentiles of its requests after the first tenth, seconds.
+TEST_CASE("twenty services agree with Dynamo's simulator within five per cent") {
+  std::ifstream file(std::filesystem::path(FABRICOST_SOURCE_DIR) / "tests/unit/serving/mocker.csv");
+  std::string line;
+  std::getline(file, line);
+  std::uint64_t seed = 0;
+  for (; std::getline(file, line); ++seed) {
+    std::array<double, 24> v{};
+    std::istringstream cells(line);
+    for (double& value : v) cells >> value, cells.ignore();
+    const auto [step, sequence, token, prompt] = std::array{v[0], v[1], v[2], v[3]};
+    StepTimes times(
+        {.decode = [step = step, sequence = sequence, token = token](double n, double c) { return step + sequence * n + token * n * c; },
+         .rows = [prompt = prompt](double rows) { return prompt * rows; }});
+    const RequestLoad load =
+        drawn_load({.rate = v[11], .burstiness = v[7], .isl = v[4], .osl = v[5], .variation = v[6], .count = 2000, .seed = seed});
+    const LoadFigures f = figures_of(load, simulate(times, {.cache = v[10], .sequences = v[8], .chunk = v[9]}, 1, load), 95, 0, 0);
+    std::size_t at = 12;
+    for (const Percentiles& p : {f.ttft, f.tpot, f.e2e})
+      for (const double value : {p.mean, p.p50, p.p90, p.p99}) CHECK(value == Approx(v[at++]).epsilon(0.05));
+  }
+  CHECK(seed == 20);
+}
+
+TEST_CASE("a lone request has the times of its steps") {
+  StepTimes times = engine();
+  RequestLoad load;
+  load.requests = {{.at = 0, .prompt = 1000, .answer = 101}};
+  const Simulated s = simulate(times, {.chunk = 400, .first = 0.004, .ahead = 1}, 1, load);
+  const double prompt = 1000 * 2e-5;
+  CHECK(s.requests[0].first == Approx(0.004 + prompt));
+  CHECK(s.requests[0].last == Approx(0.004 + prompt + 100 * (5e-3 + 1e-4 + 1e-7 * 1049.5)).epsilon(1e-6));
+}
+
+TEST_CASE("more cache, hits, accepted drafts and engines serve at least as much, and more requests wait at least as long") {
+  StepTimes times = engine();
+  const auto figures = [&](const Scheduler& scheduler, int engines, double rate, double hits) {
+    const RequestLoad load = drawn_load({.rate = rate, .isl = 1500, .osl = 300, .variation = 0.6, .hit_rate = hits, .count = 3000});
+    return figures_of(load, simulate(times, scheduler, engines, load), 99, 1, 0.03);
+  };
+  double before = 0;
+  for (const double cache : {2e4, 4e4, 1e5, 4e5}) {
+    const double served = figures({.cache = cache}, 1, at_once, 0).rate;
+    CHECK(served >= before * 0.99);
+    before = served;
+  }
+  before = 0;
+  for (const double hits : {0.0, 0.3, 0.6, 0.9}) {
+    const double served = figures({.cache = 1e5}, 1, at_once, hits).rate;
+    CHECK(served >= before * 0.99);
+    before = served;
+  }
+  before = 0;
+  for (const double accepted : {0.0, 0.3, 0.6, 0.9}) {
+    const double served = figures({.cache = 1e5, .drafts = 2, .acceptance = accepted}, 1, at_once, 0).rate;
+    CHECK(served >= before * 0.99);
+    before = served;
+  }
+  before = 0;
+  for (const int engines : {1, 2, 4, 8}) {
+    const double within = figures({.cache = 1e5}, engines, 20, 0).within;
+    CHECK(within >= before - 0.005);
+    before = within;
+  }
+  before = 0;
+  for (const double rate : {1.0, 2.0, 4.0, 6.0}) {
+    const double mean = figures({.cache = 1e5}, 1, rate, 0).e2e.mean;
+    CHECK(mean >= before);
+    before = mean;
+  }
+}
+
+TEST_CASE("what is there at once is answered as fast as by a closed loop of as many clients") {
+  StepTimes times = engine();
+  for (const double sequences : {8.0, 64.0}) {
+    const RequestLoad load = drawn_load({.rate = at_once, .isl = 1000, .osl = 200, .variation = 0.5, .count = 4000});
+    const Scheduler scheduler{.sequences = sequences};
+    const double open = figures_of(load, simulate(times, scheduler, 1, load), 99, 0, 0).rate;
+    const double closed =
+        figures_of(load, simulate(times, scheduler, 1, load, EngineRole::both, static_cast<int>(sequences)), 99, 0, 0).rate;
+    CHECK(open == Approx(closed).epsilon(0.02));
+  }
+}
+
+TEST_CASE("blocks of a trace are found again until others need their room") {
+  StepTimes times = reader(1e-5);
+  RequestLoad load;
+  load.hashes = {1, 2, 3, 4, 5, 6};
+  load.block = 100;
+  load.requests = {{.at = 0, .prompt = 300, .answer = 1, .first = 0, .blocks = 3},
+                   {.at = 1, .prompt = 300, .answer = 1, .first = 0, .blocks = 3},
+                   {.at = 2, .prompt = 300, .answer = 1, .first = 3, .blocks = 3},
+                   {.at = 3, .prompt = 300, .answer = 1, .first = 0, .blocks = 3}};
+  // the second finds all but the last token, the fourth too if both fit
+  CHECK(simulate(times, {.cache = 1000}, 1, load).hit_rate == Approx((299.0 + 299) / 1200));
+  CHECK(simulate(times, {.cache = 350}, 1, load).hit_rate == Approx(299.0 / 1200));
+  load.requests[3].prompt = 500;
+  CHECK_THAT(support::message_of([&] { return simulate(times, {.cache = 350}, 1, load).steps; }),
+             Catch::Contains("does not fit the cache"));
+}
+
+TEST_CASE("a full cache takes places away and answers all the same") {
+  StepTimes times = engine();
+  const RequestLoad load = drawn_load({.rate = at_once, .isl = 50, .osl = 900, .count = 200});
+  const Simulated s = simulate(times, {.cache = 5000}, 1, load);
+  CHECK(s.preempted > 0);
+  for (const Served& one : s.requests) CHECK(one.last > 0);
+}
+
+TEST_CASE("ten thousand requests are drawn and served in a fraction of a second") {
+  StepTimes times = engine();
+  const RequestLoad load = drawn_load({.rate = 6, .isl = 1000, .osl = 300, .variation = 0.5});
+  CHECK(simulate(times, {.cache = 2e5}, 1, load).steps > 1000);
+}
