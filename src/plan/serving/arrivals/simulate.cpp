@@ -157,7 +157,7 @@ class Service {
     const int tokens = one.answer - 1;
     int steps = tokens;
     if (s_.drafts > 0 && s_.acceptance > 0) {
-      std::minstd_rand source(static_cast<unsigned>(i) + 1);
+      std::minstd_rand source((static_cast<std::uint32_t>(i) + 1) * 2654435761U);  // neighbours draw unlike numbers
       steps = 0;
       for (int rest = tokens; rest > 0; ++steps) {
         const double u = static_cast<double>(source()) / std::minstd_rand::max();

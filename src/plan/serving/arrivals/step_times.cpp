@@ -66,7 +66,7 @@ double StepTimes::mixed(double sequences, double context, const std::vector<Prom
   extra += std::max(0.0, rows_(own + tokens) - before);
   trail_ = (parts_.stages - 1) * extra;
   const double step = (sequences > 0 ? decode(sequences, context) : 0) + extra;
-  return parts_.host > 0 && own + tokens > parts_.captured ? detail::p_norm(step, parts_.host, 4) : step;
+  return parts_.host > 0 && own + tokens > parts_.captured ? p_norm(step, parts_.host, 4) : step;
 }
 
 }  // namespace fabricost::plan
