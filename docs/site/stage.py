@@ -26,6 +26,18 @@ import reference_python
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 AT_ROOT = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "ROADMAP.md": "roadmap.md", "SECURITY.md": "security.md",
            "LICENSE": None}  # file: page
+BELOW = {  # the pages that the sidebar of the site shows below another one; index.md names those of the first level
+    "how-to/cluster-operator.md": ("reading-logs", "traces"),
+    "how-to/capacity-planner.md": ("share-and-transfer",),
+    "how-to/ml-engineer.md": ("training", "reinforcement-learning"),
+    "how-to/buyer.md": ("need", "project", "explore", "goodput-and-cost"),
+    "how-to/measure.md": ("how-to/calibrate-this-machine", "how-to/measure-mpi", "reference/measured-files", "reference/probes"),
+    "how-to/add-a-machine.md": ("models", "reading-topologies"),
+    "how-to/notebook.md": ("how-to/arrays", "how-to/sweeps", "how-to/plots", "pictures", "how-to/report", "notebooks"),
+    "how-to/cpp-tool.md": ("units-mistakes",),
+    "accuracy.md": ("accuracy-sources", "how-to/accuracy-from-sources", "training-accuracy", "kernels-accuracy", "constants-worth",
+                    "moe-domains", "seed-tables"),
+    "architecture.md": ("contributing", "adr/index", "roadmap", "security", "releasing", "changelog")}
 MISTAKES = "tests/structure/compile_fail/cases.txt"  # shown as the page units-mistakes
 IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
@@ -110,6 +122,11 @@ def contents(folder, files):
     return "```{toctree}\n:maxdepth: 1\n\n" + "\n".join(f"{folder}/{file}" for file in files) + "\n```\n"
 
 
+def below(page):
+    """What the sidebar shows below a page."""
+    return "".join(["\n```{toctree}\n:hidden:\n\n", *(f"/{one}\n" for one in BELOW[page]), "```\n"]) if page in BELOW else ""
+
+
 def main(tool, out):
     out = pathlib.Path(out)
     package = importlib.import_module("fabricost")
@@ -131,7 +148,7 @@ def main(tool, out):
         page = source.relative_to(ROOT / "docs").as_posix()
         shown_from = posixpath.dirname("docs/" + page)
         text = with_images(relinked(source.read_text(encoding="utf-8"), page, shown_from), page, shown_from, images)
-        staged[page] = re.sub(r"(?m)^<!-- generated: ([\w-]+) -->$", lambda match: generated[match[1]](), text)
+        staged[page] = re.sub(r"(?m)^<!-- generated: ([\w-]+) -->$", lambda match: generated[match[1]](), text) + below(page)
     staged["units-mistakes.md"] = mistakes(out.parent / "units-mistakes.md")
     for name, page in AT_ROOT.items():
         if page:

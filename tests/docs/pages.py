@@ -49,7 +49,7 @@ def fresh(tool, text, folder):
     """The page with the outputs its commands print now."""
     def block(match):
         done = subprocess.run([tool, *shlex.split(match[1])], capture_output=True, text=True, timeout=120, cwd=folder,
-                              env={**os.environ, "FABRICOST_DATA": "data"})  # so that faults in it have the same path everywhere
+                              env={**os.environ, "FABRICOST_DATA": "data", "COLUMNS": "100"})  # so that faults in it have the same path everywhere
         assert done.returncode in (0, 2), (match[1], done.returncode, done.stderr)
         return f"    $ fabricost {match[1]}\n{cli_page.indented(done.stdout if done.returncode == 0 else done.stderr)}"
     return cli_page.BLOCK.sub(block, text)

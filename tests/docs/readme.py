@@ -6,6 +6,7 @@ predicts for their question.
     readme.py FABRICOST [README.md]
 """
 import json
+import os
 import pathlib
 import re
 import shlex
@@ -42,14 +43,15 @@ def main(arguments):
     tool = str(pathlib.Path(arguments[0]).resolve())
     readme = pathlib.Path(arguments[1]) if len(arguments) > 1 else ROOT / "README.md"
     blocks = BLOCK.findall(readme.read_text(encoding="utf-8"))
-    assert len(blocks) >= 7, f"only {len(blocks)} commands with output in {readme}"
+    assert len(blocks) >= 6, f"only {len(blocks)} commands with output in {readme}"
     others = programs(tool, readme.read_text(encoding="utf-8"))
     faults = len(others)
     print("".join(line + "\n" for line in others), end="", file=sys.stderr)
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "data").symlink_to(ROOT / "data")
         for command, quoted in blocks:
-            done = subprocess.run([tool, *shlex.split(command)], capture_output=True, text=True, timeout=120, cwd=folder)
+            done = subprocess.run([tool, *shlex.split(command)], capture_output=True, text=True, timeout=120, cwd=folder,
+                                  env={**os.environ, "COLUMNS": "100"})
             assert done.returncode == 0, (command, done.stderr)
             assert quoted, f"no output is quoted below: fabricost {command}"
             line = missing(quoted, done.stdout)

@@ -10,7 +10,8 @@ class Command:
         self.tool, self.first = tool, first
 
     def run(self, *arguments, cwd=None):
-        return subprocess.run([self.tool, *self.first, *map(str, arguments)], capture_output=True, text=True, timeout=60, cwd=cwd)
+        return subprocess.run([self.tool, *self.first, *map(str, arguments)], capture_output=True, text=True, timeout=60, cwd=cwd,
+                              env={**os.environ, "COLUMNS": "200"})  # tables with all of their columns
 
     def works(self, *arguments, cwd=None):
         """The output; fails unless the command exits 0 with nothing on stderr."""

@@ -53,7 +53,7 @@ def pages(tool):
     asked = subprocess.run([tool, "--help"], capture_output=True, encoding="utf-8", check=True).stdout
     for name in re.findall(r"(?m)^  ([a-z]+) ", asked):
         text = subprocess.run([tool, name, "--help"], capture_output=True, encoding="utf-8", check=False).stdout
-        lines = re.findall(r"(?:Example:|^  ) +(fabricost .*)", re.sub(r"\n {11,}(?=--)", " ", text), re.MULTILINE)
+        lines = re.findall(r"(?:Example:|^  ) +(fabricost .*)", re.sub(r" \\\n +", " ", text), re.MULTILINE)
         yield f"help of {name}", "\n".join(f"    {line}" for line in lines)
 
 

@@ -50,11 +50,11 @@ struct CalibrateRequest {
         field::ask_nodes_of_files<R>,
         field::ask_ranks_of_files<R>,
         field::ask_first_calibration<R>,
-        asks(&R::only, "only", "--only", "SET", "Fit these alone: scale_up, pcie, transport or custom\n(inference engines' all-reduces)"),
+        asks(&R::only, "only", "--only", "SET", "Fit one set of constants: scale_up, pcie, transport or custom\n(inference engines' all-reduces)"),
         asks(&R::leave_out, "leave_out", "--leave-out", "SOURCE...",
-             "Sources, or how their names begin, not to be fitted;\nSOURCE:FROM:TO: of points these sizes; * stands for any letters"),
+             "Leave out these sources (the beginning of a name is enough);\nSOURCE:FROM:TO leaves out sizes; * stands for any letters"),
         asks(&R::hold, "hold", "--hold", "NAME...",
-             "Constants not to be fitted, as ll.hop or pcie:ll.hop;\nNAME=VALUE: at that value. The errors\nthen say what it is worth"),
+             "Keep these constants fixed, as ll.hop or pcie:ll.hop\n(NAME=VALUE: at that value); the resulting error shows how\nmuch each matters"),
         field::ask_launch_of_files<R>,
         field::ask_library_of_files<R>};
   }

@@ -54,19 +54,19 @@ struct MoeRequest {
     using R = MoeRequest;
     using enum Amount;
     constexpr Range or_none{0, any_count.max};
-    return Table{asks(&R::tokens, "tokens", "--tokens", number, {0, 1e12}, "T", "Tokens of every rank", true),
-                 asks(&R::hidden, "hidden", "--hidden", count, any_count, "H", "Numbers of a token", true),
+    return Table{asks(&R::tokens, "tokens", "--tokens", number, {0, 1e12}, "T", "Tokens per rank", true),
+                 asks(&R::hidden, "hidden", "--hidden", count, any_count, "H", "Hidden size: numbers per token", true),
                  asks(&R::experts, "experts", "--experts", count, any_count, "E", "Experts over all ranks", true),
-                 asks(&R::top_k, "top_k", "--top-k", count, any_count, "K", "Experts a token goes to", true),
+                 asks(&R::top_k, "top_k", "--top-k", count, any_count, "K", "Experts per token", true),
                  asks(&R::ranks, "ranks", "--ranks", count, any_count, "R", "GPUs; 0: one scale-up domain, or all of the nodes"),
-                 asks(&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes they sit on; 0: as few as hold the ranks"),
+                 asks(&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes the ranks are on; 0: as few as hold them"),
                  asks(&R::implementation, "implementation", "--implementation", "KERNEL",
-                      "deepep-normal (= deepep, default) deepep-low-latency\ntrtllm-NVLinkOneSided (= trtllm)\ntrtllm-NVLinkTwoSided nccl"),
+                      "Kernel: deepep-normal (= deepep, default) deepep-low-latency\ntrtllm-NVLinkOneSided (= trtllm)\ntrtllm-NVLinkTwoSided nccl"),
                  asks(&R::dtype, "dtype", "--dtype", "TYPE", "bfloat16, half, fp8 or nvfp4; default what the kernel sends"),
                  asks(&R::distribution, "distribution", "--distribution", "D",
-                      "uniform (default), balanced, zipf:EXPONENT,\nor the tokens each expert received"),
-                 asks(&R::groups, "groups", "--groups", count, or_none, "G", "Groups of experts, of which a token"),
-                 asks(&R::group_limit, "group_limit", "--group-limit", count, or_none, "M", "may use so many"),
+                      "Load of the experts: uniform (default), balanced,\nzipf:EXPONENT, or the tokens each expert received"),
+                 asks(&R::groups, "groups", "--groups", count, or_none, "G", "Expert groups (node-limited routing)"),
+                 asks(&R::group_limit, "group_limit", "--group-limit", count, or_none, "M", "Groups a token may use"),
                  asks(&R::sms, "sms", "--sms", count, or_none, "N", "SMs of deepep-normal; default 20")};
   }
 };

@@ -79,24 +79,24 @@ struct WaysRequest {
              "Buffers in symmetric windows (NCCL 2.27 and later):\nkernels over all peers' memory where they are faster;\n"
              "all_reduce, all_gather, reduce_scatter, all_to_all inside\none NVLink domain"),
         asks(&R::barrier_free, "barrier_free", "--barrier-free", "",
-             "With <symmetric>: kernels of the device API whose data\ncarry flags, without barriers around them"),
+             "Device-API kernels whose data carry flags, without barriers\naround them; needs <symmetric>"),
         asks(&R::ctas, "ctas", "--ctas", count, {1, 1024}, "N",
-             "With <symmetric>: their thread blocks; default as many as\nfill the links"),
+             "Thread blocks of the kernels; needs <symmetric>; default as\nmany as fill the links"),
         asks(&R::copy_engine, "copy_engine", "--copy-engine", "",
              "Copy engines move the bytes, no SM (NCCL 2.28 and later\nwith NCCL_CTA_POLICY_ZERO and symmetric windows):\n"
              "all_gather and all_to_all inside one NVLink domain"),
         asks(&R::nvls, "nvls", "--nvls", "HOW", "off: no in-switch reduction (NCCL_NVLS_ENABLE=0);\ndefault on, where the switches can"),
         asks(&R::redop, "redop", "--redop", "OP",
-             "How values are combined: sum (default), prod, max, min, avg;\nswitches add, and compare values of 16 bits"),
+             "Reduction: sum (default), prod, max, min, avg; switches\ncan add, and compare values of 16 bits"),
         asks(&R::put, "put", "--put", "END",
              "send_recv over NICs as a one-sided message posted by the\nprocessor's proxy, until: counter (the other GPU sees it),\n"
              "local (it has left), signal (a second message)"),
         asks(&R::gin, "gin", "--gin", "", "send_recv over NICs as a put that the GPU posts itself\n(GPU-initiated networking, IBGDA)"),
         asks(&R::relay, "relay", "--relay", "", "Idle GPUs of a mesh pass messages on (from 8 MiB a link)"),
         asks(&R::registered, "registered", "--registered", "",
-             "Buffers registered with the library: no public pair has\nfigures, so the time stays; what it could save is said"),
+             "Registered user buffers (no public data: the time is\nunchanged, a possible gain is noted)"),
         asks(&R::nic_block, "nic_block", "--nic-block", size, {1, 1e18}, "SIZE",
-             "Of a message, what one NIC of a GPU takes before its next\none does; default all share it evenly")};
+             "Bytes sent on one NIC before switching to the GPU's next NIC\n(default: striped evenly)")};
   }
 };
 
@@ -106,18 +106,17 @@ struct WaysRequest {
 namespace field {
 template <class R>
 inline constexpr auto ask_library = asks(&R::library, "library", "--library", "ENGINE",
-                                         "all_reduce as vllm, sglang or trtllm run it;\n"
-                                         "vllm=0.14.0 for a version; or the NCCL that runs, as\n"
+                                         "Engine whose all_reduce runs: vllm, sglang or trtllm,\n"
+                                         "vllm=0.14.0 for a version; or the NCCL release, as\n"
                                          "nccl-2.18: its choices, and its costs inside a domain");
 template <class R>
 inline constexpr auto ask_launch = asks(&R::launch, "launch", "--launch", "HOW",
-                                        "graph (the GPUs' time, default); queued (call after\n"
-                                        "call); process (one per GPU), threads, one_process\n"
-                                        "(for all GPUs of a node): the host's time, too; xla (a\n"
-                                        "module of its own); of all_reduce eager (from Python;\n"
-                                        "= <library=vllm,python>)");
+                                        "Launch: graph (the GPUs' time, default); queued (call after\n"
+                                        "call); process (one per GPU), threads, one_process (one per\n"
+                                        "node): with the host's time; xla (its own module); for\n"
+                                        "all_reduce eager (from Python; = <library=vllm,python>)");
 template <class R>
-inline constexpr auto ask_pxn = asks(&R::pxn, "pxn", "--no-pxn", "", "Rails: messages do not change GPU to reach their rail");
+inline constexpr auto ask_pxn = asks(&R::pxn, "pxn", "--no-pxn", "", "PXN off: messages do not change GPU to reach their rail");
 }  // namespace field
 
 /// 18 of NCCL 2.18.
@@ -177,7 +176,7 @@ inline constexpr auto ask_operation = asks(&R::operation, "operation", "OP", " "
 template <class R>
 inline constexpr auto ask_dtype =
     asks(&R::dtype, "dtype", "--dtype", "TYPE",
-         "int8 half bfloat16 fp8 float double; default half, of an exchange\nof experts what the kernel sends", false, true);
+         "int8 half bfloat16 fp8 float double; default half; for\nMoE dispatch and combine, the kernel's own type", false, true);
 template <class R>
 inline constexpr auto ask_algorithm = asks(&R::algorithm, "algorithm", "--algorithm", "A",
                                            std::string_view{algorithm_words.text.data(), algorithm_words.size});
@@ -233,13 +232,13 @@ struct PredictRequest : WaysRequest {
             asks(&R::ranks, "ranks", "--ranks", count, any_count, "R", "GPUs; default all of the nodes", false, true), field::ask_dtype<R>,
             field::ask_algorithm<R>, field::ask_protocol<R>, field::ask_choice<R>, field::ask_calibration<R>,
             field::ask_tier_override<R>, field::ask_path<R>, field::ask_bytes<R>, field::ask_library<R>,
-            asks(&R::version, "version", "", "", "Of that engine, as in 0.14.0; default the newest known"), field::ask_launch<R>,
+            asks(&R::version, "version", "", "", "Version of the engine, as in 0.14.0; default the newest known"), field::ask_launch<R>,
             asks(&R::fused_norm, "fused_norm", "--fused-norm", "",
-                 "all_reduce: what follows, adding the residual and\nnormalising, in a kernel of its own and fused into it"),
+                 "all_reduce: add residual and normalisation, as a kernel of\nits own and fused"),
             asks(&R::lost_rails, "lost_rails", "--lost-rails", count, {0, 10'000'000}, "N",
-                 "NICs of one node that are down, the others carrying\ntheir channels; all nodes wait for that one"),
+                 "NICs of one node that are down; the others carry their\nchannels, and all nodes wait for that one"),
             field::ask_pxn<R>,
-            asks(&R::upgrade, "upgrade", "--upgrade", "NCCL", "Beside it the same with that NCCL, as nccl-2.30: what\nan upgrade changes")},
+            asks(&R::upgrade, "upgrade", "--upgrade", "NCCL", "Also predict with this NCCL, as nccl-2.30: what an\nupgrade changes")},
         WaysRequest::fields());
   }
 };

@@ -39,13 +39,13 @@ struct GroupedRequest {
   static constexpr auto fields() {
     using R = GroupedRequest;
     using enum Amount;
-    return Table{asks(&R::operation, "operation", "", "", "With its bytes, without ranks", true),
+    return Table{asks(&R::operation, "operation", "", "", "The operation, with its bytes and without ranks", true),
                  asks(&R::over, "over", "", "", "An axis of the layout, a number of ranks, or None for all GPUs"),
-                 asks(&R::every, "every", "", count, any_count, "", "From member to member of a group, where <over> is a number"),
+                 asks(&R::every, "every", "", count, any_count, "", "Distance from member to member of a group, where <over> is a number"),
                  asks(&R::algorithm, "algorithm", "", "", "Force one"),
                  asks(&R::protocol, "protocol", "", "", "Force one"),
-                 asks(&R::weight, "weight", "", number, {1e-9, 1e6}, "", "Its part of a link it shares"),
-                 asks(&R::name, "name", "", "", "For people; default made of the rest, as in `all_reduce 1 GiB over dp`")};
+                 asks(&R::weight, "weight", "", number, {1e-9, 1e6}, "", "Relative share of a link that several use"),
+                 asks(&R::name, "name", "", "", "A name to print; default made of the rest, as in `all_reduce 1 GiB over dp`")};
   }
 };
 /// Checks everything that needs no machine. \throws Refusal

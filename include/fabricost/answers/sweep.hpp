@@ -37,7 +37,7 @@ inline constexpr auto ask_several_ranks = asks(&R::ranks, "ranks", "--ranks", Am
                                                "GPUs; default all of the nodes; several as for <nodes>");
 template <class R>
 inline constexpr auto ask_sizes = asks(&R::sizes, "sizes", "--sizes", Amount::size, {}, "SIZES",
-                                       "1KiB:8GiB:x2, 1MiB:16MiB:+1MiB, or 4KiB,64KiB,1MiB");
+                                       "Message sizes: 1KiB:8GiB:x2, 1MiB:16MiB:+1MiB, or 4KiB,64KiB,1MiB");
 }  // namespace field
 
 /// Several sizes on one count, or one size on several counts.
@@ -82,7 +82,7 @@ struct CrossoversRequest : OperationOnCounts {
                  field::ask_tier_override<R>,
                  field::ask_path<R>,
                  asks(&R::sizes, "sizes", "--sizes", Amount::size, {}, "SIZES",
-                      "The least and the largest of these bound them; default 8 B to 16 GiB")};
+                      "Range of sizes to look at; default 8 B to 16 GiB")};
   }
 };
 

@@ -48,20 +48,20 @@ struct StorageRequest : OnMachine {
     using enum Amount;
     return tables(
         machine(),
-        Table{asks(&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes that load; default 1"),
-              asks(&R::bytes, "bytes", "--size", size, any_bytes, "SIZE", "All of the weights"),
+        Table{asks(&R::nodes, "nodes", "--nodes", count, any_count, "N", "Number of nodes that load; default 1"),
+              asks(&R::bytes, "bytes", "--size", size, any_bytes, "SIZE", "Size of the weights in all"),
               asks(&R::bytes_per_gpu, "bytes_per_gpu", "--per-gpu", size, any_bytes, "SIZE", "Bytes for each GPU, instead of <bytes>"),
               asks(&R::gpus, "gpus", "--gpus", count, any_count, "N", "GPUs of a node that read; default all"),
               asks(&R::client, "client", "--client", "LINK", "Link a node reads by, as ethernet-100"),
               asks(&R::ports, "ports", "--ports", count, any_count, "N", "Client ports of a node; default 1"),
               asks(&R::read_bandwidth, "read_bytes_per_second", "--read-rate", one_way_rate, some_rate, "RATE",
-                   "What a node's drives deliver, as \"50 GB/s\""),
+                   "Read rate of a node's drives, as \"50 GB/s\""),
               asks(&R::store_bandwidth, "store_bytes_per_second", "--store-rate", one_way_rate, some_rate, "RATE",
-                   "What the store gives all nodes together"),
-              asks(&R::latency, "latency_seconds", "--latency", seconds, start_time, "TIME", "Until the first byte, as \"500 us\""),
+                   "Read rate of the store for all nodes together"),
+              asks(&R::latency, "latency_seconds", "--latency", seconds, start_time, "TIME", "Time to the first byte, as \"500 us\""),
               asks(&R::host_memory_bandwidth, "host_memory_bytes_per_second", "--host-memory", bytes_per_second, some_rate, "RATE",
-                   "Rate of a node's memory, reads and writes"),
-              asks(&R::behind_host, "behind_host", "--behind-host", "", "Drives or ports do not hang on the GPUs' switches")},
+                   "Bandwidth of a node's memory, reads and writes together"),
+              asks(&R::behind_host, "behind_host", "--behind-host", "", "Drives or ports are not attached to the GPUs' PCIe switches")},
         changes());
   }
 };
@@ -137,9 +137,9 @@ struct AccessRequest : OnMachine {
               asks(&R::warps, "warps", "--warps", count, any_count, "N", "Warps that load or store; default 1, 2 KiB in flight each"),
               asks(&R::in_flight, "in_flight_bytes", "--in-flight", size_or_unbounded,
                    {0, std::numeric_limits<double>::infinity(), true}, "SIZE", "Bytes in flight, or unbounded (DMA engines)"),
-              asks(&R::hops, "hops", "--hops", count, any_count, "N", "Between the two, on a torus; default 1"),
+              asks(&R::hops, "hops", "--hops", count, any_count, "N", "Links between the two, on a torus; default 1"),
               asks(&R::start, "start_seconds", "--start", seconds, start_time, "TIME",
-                   "What posting an RDMA message adds, as \"2 us\"")},
+                   "Time to post an RDMA message, added to the rest, as \"2 us\"")},
         changes());
   }
 };
@@ -194,10 +194,10 @@ struct IncastRequest : OnMachine {
     using R = IncastRequest;
     using enum Amount;
     return tables(machine(),
-                  Table{asks(&R::senders, "senders", "--senders", count, any_count, "N", "How many write at once", true),
-                        asks(&R::bytes, "bytes", "--size", size, any_bytes, "SIZE", "Of each sender", true),
+                  Table{asks(&R::senders, "senders", "--senders", count, any_count, "N", "Number of GPUs that write at once", true),
+                        asks(&R::bytes, "bytes", "--size", size, any_bytes, "SIZE", "Bytes written by each sender", true),
                         asks(&R::start, "start_seconds", "--start", seconds, start_time, "TIME",
-                             "What posting an RDMA message adds, as \"2 us\"")},
+                             "Time to post an RDMA message, added to the rest, as \"2 us\"")},
                   changes());
   }
 };

@@ -18,11 +18,11 @@ namespace fabricost::core {
 namespace field {
 template <class R>
 inline constexpr auto ask_launch_of_files = asks(&R::launch, "launch", "--launch", "HOW",
-                                                 "How calls were launched, where a file does not say: graph\n"
+                                                 "Launch of the calls, if the file does not say: graph\n"
                                                  "queued process threads one_process eager xla");
 template <class R>
 inline constexpr auto ask_library_of_files = asks(&R::library, "library", "--library", "NCCL",
-                                                  "The NCCL that ran, where a file does not say: nccl-2.18");
+                                                  "NCCL release that ran, if the file does not say: nccl-2.18");
 }  // namespace field
 
 /// Values for what files do not say. \throws Refusal where the library is no release of NCCL
@@ -43,7 +43,7 @@ struct ValidateRequest {
     using R = ValidateRequest;
     using enum Amount;
     return Table{asks(&R::samples, "samples", "FILES", " ", "Point CSVs, output of nccl-tests, nvbandwidth, OSU, perftest, ...", true),
-                 asks(&R::system, "system", "--system,-s", "NAME", "The machine, where a file does not say it"),
+                 asks(&R::system, "system", "--system,-s", "NAME", "The machine, if a file does not say"),
                  field::ask_nodes_of_files<R>,
                  field::ask_ranks_of_files<R>,
                  field::ask_choice<R>,

@@ -72,24 +72,24 @@ template <class R>
 inline constexpr auto ask_machine = asks(&R::system, "system", "--system,-s", "NAME",
                                          "The machine: a name of fabricost systems, or a YAML file", true);
 template <class R>
-inline constexpr auto ask_gpus = asks(&R::gpus, "gpus", "--gpus,-g", Amount::count, any_count, "N", "How many GPUs", true);
+inline constexpr auto ask_gpus = asks(&R::gpus, "gpus", "--gpus,-g", Amount::count, any_count, "N", "Number of GPUs", true);
 template <class R>
-inline constexpr auto ask_calibration = asks(&R::calibration, "", "--calibration", "FILE", "none or a file; default the shipped one");
+inline constexpr auto ask_calibration = asks(&R::calibration, "", "--calibration", "FILE", "Calibration: none or a file; default the shipped one");
 template <class R>
 inline constexpr auto ask_first_calibration = asks(&R::calibration, "calibration", "--calibration", "FILE",
-                                                   "What to start from: none or a file; default the shipped one");
+                                                   "Calibration to start from: none or a file; default the shipped one");
 template <class R>
 inline constexpr auto ask_override = asks(&R::overrides, "", "--set", "PATH=VALUE", "Override one value of the system, repeatable");
 template <class R>
 inline constexpr auto ask_overrides = asks(&R::overrides, "", "--set", "PATH=VALUE...", "Override a value of the machine");
 template <class R>
-inline constexpr auto ask_choice = asks(&R::choice, "choice", "--choice", "RULE", "nccl (as its tuner picks, default) or fastest");
+inline constexpr auto ask_choice = asks(&R::choice, "choice", "--choice", "RULE", "Algorithm and protocol: nccl (as its tuner picks, default)\nor fastest");
 template <class R>
 inline constexpr auto ask_nodes_of_files = asks(&R::nodes, "nodes", "--nodes,-n", Amount::count, any_count, "N",
-                                                "Its nodes, where a file does not say");
+                                                "Number of nodes, if the file does not say");
 template <class R>
 inline constexpr auto ask_ranks_of_files = asks(&R::ranks, "ranks", "--ranks,-r", Amount::count, any_count, "R",
-                                                "All ranks, where a file does not say");
+                                                "Number of ranks in all, if the file does not say");
 
 // The same of answers.
 template <class A>

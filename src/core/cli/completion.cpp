@@ -176,7 +176,7 @@ struct Values {
 
 void add_completion(CLI::App& app, Runner& runner) {
   const auto shell = std::make_shared<std::string>();
-  CLI::App& sub = *app.add_subcommand("completion", "A script that completes our words in a shell");
+  CLI::App& sub = *app.add_subcommand("completion", "Shell completion script (bash, zsh, fish)");
   sub.add_option("SHELL", *shell, "bash zsh fish")->option_text(" ");
   sub.footer("Example: source <(fabricost completion bash)");
   runner.add(sub, [shell, &app](const Terminal&) {

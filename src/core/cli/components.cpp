@@ -2,6 +2,7 @@
 /// The command of this build: FABRICOST_WITH_PLAN and the like are set by its CMakeLists.
 
 #include "cli/calibrate.hpp"
+#include "cli/help.hpp"
 #include "cli/subcommands.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +16,8 @@ namespace fabricost::cli {
 #define FABRICOST_SUBCOMMANDS(CORE, PLAN, OBSERVE, PROBES)                                                                             \
   CORE(systems) PLAN(models) CORE(show) CORE(predict) CORE(explain) CORE(sweep) CORE(share) CORE(transfer) CORE(validate)             \
   CORE(calibrate) PROBES(measure) PLAN(plan) PLAN(compare) PLAN(need) PLAN(project) PLAN(explore) CORE(tune) OBSERVE(diagnose)        \
-  OBSERVE(trace) OBSERVE(topo) PLAN(pipeline) PLAN(goodput) PLAN(stragglers) PLAN(cost) CORE(report) CORE(export) CORE(exporter) CORE(completion)
+  OBSERVE(trace) OBSERVE(topo) PLAN(pipeline) PLAN(goodput) PLAN(stragglers) PLAN(cost) CORE(report) CORE(export) CORE(exporter) \
+  CORE(completion) CORE(help)
 
 #define FABRICOST_DECLARE(name) void add_##name(CLI::App& app, Runner& runner);
 FABRICOST_SUBCOMMANDS(FABRICOST_DECLARE, FABRICOST_DECLARE, FABRICOST_DECLARE, FABRICOST_DECLARE)
@@ -42,6 +44,15 @@ std::span<const CalibrateJob> calibrate_jobs() {
 #endif
       calibrate_points});
   return jobs;
+}
+
+std::span<const HelpTopics> help_topics() {
+  static const std::array all{core_topics(),
+#ifdef FABRICOST_WITH_OBSERVE
+                              cause_topics(),
+#endif
+  };
+  return all;
 }
 
 std::span<const Subcommand> subcommands() {

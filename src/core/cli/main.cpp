@@ -16,10 +16,10 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond ulimit -f is then a write that fails, with a message and nothing half-written
   fabricost::core::use_catalogue(fabricost::core::shipped_specs);
   fabricost::cli::Runner runner;
-  // A first word that is a command needs no other's options, which are half of what starting costs; completion lists all of them.
+  // A first word that is a command needs no other's options, which are half of what starting costs; completion and help list all of them.
   const std::string_view first = argc > 1 ? argv[1] : "";
   const auto commands = fabricost::cli::subcommands();
-  const bool all = first == "completion" || std::none_of(commands.begin(), commands.end(), [&](const auto& one) { return one.name == first; });
+  const bool all = first == "completion" || first == "help" || std::none_of(commands.begin(), commands.end(), [&](const auto& one) { return one.name == first; });
   for (const fabricost::cli::Subcommand& one : commands)
     if (one.add != nullptr && (all || first == one.name)) one.add(runner.app(), runner);
   return runner.run(argc, argv);

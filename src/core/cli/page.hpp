@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -23,22 +24,31 @@ namespace fabricost::cli {
 class Page {
  public:
   explicit Page(const Terminal& terminal) : terminal_(terminal) {}
-  std::size_t width = 100;  ///< of sentences
+  std::size_t width = 100;  ///< of sentences, where the terminal is as wide
 
-  /// A line in bold.
-  void title(std::string_view text) { out_ += terminal_.strong(text) + "\n"; }
+  [[nodiscard]] std::size_t margin() const { return std::min(width, terminal_.columns); }
+
+  /// A line in bold, broken at the margin.
+  void title(std::string_view text) {
+    std::string lines = wrapped("", text, margin());
+    lines.pop_back();
+    out_ += terminal_.strong(lines) + "\n";
+  }
   /// The same after an empty line.
   void section(std::string_view text) { out_ += "\n", title(text); }
   /// Indented, and broken at the margin.
   void say(std::string_view text) { item("  ", text); }
-  /// Indented, and not broken.
-  void line(std::string_view text) { out_ += "  " + std::string{text} + "\n"; }
+  /// Indented, and not broken where the terminal is wide enough.
+  void line(std::string_view text) {
+    if (shown_width(text) + 2 > terminal_.columns) return say(text);
+    out_ += "  " + std::string{text} + "\n";
+  }
   /// `text` behind `first`, broken at the margin.
-  void item(std::string_view first, std::string_view text) { out_ += wrapped(first, text, width); }
+  void item(std::string_view first, std::string_view text) { out_ += wrapped(first, text, margin()); }
   void items(std::string_view first, const std::vector<std::string>& texts) {
     for (const std::string& text : texts) item(first, text);
   }
-  void table(const TextTable& rows) { out_ += rows.text(2); }
+  void table(const TextTable& rows) { out_ += rows.text(2, terminal_.columns); }
   /// \param cells of one of `rows`: Cells(const Row&)
   template <class Rows, class ToCells>
   void table(std::initializer_list<std::string> headings, const Rows& rows, const ToCells& cells) {

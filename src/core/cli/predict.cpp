@@ -83,7 +83,7 @@ void add_operation_face(CLI::App& app, Runner& runner, const char* name, const c
         o.typed, o.json, terminal, [](Page& page, const auto& a) { text_of(page, a); }, nothing_beside);
   };
   add_command<Request>(app, runner, name, words, footer, job, json_words, [](CLI::App& sub, GivenOptions& o) {
-    add_options(sub, o.typed, fields_of<MoeTyped>(), "Of moe_dispatch and moe_combine");
+    add_options(sub, o.typed, fields_of<MoeTyped>(), "MoE dispatch and combine");
   });
 }
 

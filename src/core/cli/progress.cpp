@@ -37,7 +37,37 @@ constexpr std::chrono::seconds plain_lines{5};
   return whole >= 60 ? fmt::format("{}:{:02} min left", whole / 60, whole % 60) : fmt::format("{} s left", whole);
 }
 
+struct Searches {
+  std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
+  long long done = 0, all = 0;
+  ProgressLine line{!is_terminal()};
+};
+[[nodiscard]] Searches& searches() {
+  static Searches one;
+  return one;
+}
+
+void draw() {
+  constexpr double silent = 0.5;  // s
+  Searches& now = searches();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - now.begun).count();
+  if (seconds < silent) return;
+  if (now.done == 0) return now.line.show("searching", -1, seconds);
+  const double share = static_cast<double>(now.done) / static_cast<double>(now.all);
+  now.line.show(fmt::format("{} of {}", now.done, now.all), share, seconds * (1 - share) / share);
+}
+
 }  // namespace
+
+SearchProgress::SearchProgress()
+    : counted_([](long long done, long long all) {
+        searches().done = done, searches().all = all;
+        draw();
+      }),
+      ticks_(draw) {
+  (void)searches();
+}
+SearchProgress::~SearchProgress() { searches().line.end(); }
 
 ProgressLine::ProgressLine(bool quiet) : quiet_(quiet), terminal_(is_terminal()) {}
 ProgressLine::~ProgressLine() { end(); }
@@ -50,6 +80,11 @@ void ProgressLine::show(const std::string& now, double done, double left) {
   drawn_ = true;
   if (!terminal_) {
     fmt::print(stderr, "{:3.0f} %, {}: {}\n", 100 * done, left_text(left), plain_text(now));
+    return;
+  }
+  if (done < 0) {
+    fmt::print(stderr, "\r{}, {:.0f} s\033[K", plain_text(now), left);
+    (void)std::fflush(stderr);
     return;
   }
   const int full = std::clamp(static_cast<int>(std::lround(bar_cells * done)), 0, bar_cells);

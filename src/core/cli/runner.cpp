@@ -3,6 +3,8 @@
 
 #include "cli/runner.hpp"
 
+#include "cli/help.hpp"
+#include "cli/progress.hpp"
 #include "cli/subcommands.hpp"
 
 #include "specs/overrides.hpp"
@@ -14,15 +16,16 @@
 
 #include <fmt/format.h>
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -81,6 +84,17 @@ constexpr OtherWord other_options[] = {
   const char* terminal = std::getenv("TERM");
   return isatty(STDOUT_FILENO) == 1 && (refused == nullptr || *refused == '\0') &&
          !(terminal != nullptr && std::strcmp(terminal, "dumb") == 0);
+}
+
+[[nodiscard]] std::size_t columns_of_output() {
+  constexpr std::size_t usual = 80, least = 40, most = 1000;
+  std::size_t columns = 0;
+  if (const char* text = std::getenv("COLUMNS"); text != nullptr) {
+    std::from_chars(text, text + std::strlen(text), columns);
+  } else if (winsize size{}; isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
+    columns = size.ws_col;
+  }
+  return columns == 0 ? usual : std::clamp(columns, least, most);
 }
 
 /// Writes all of the text or nothing, except that a full disk or a closed pipe may truncate it.
@@ -160,23 +174,6 @@ void refuse_to_write_inputs(const CLI::App& sub) {
   return chosen.empty() ? std::string{"fabricost"} : "fabricost " + chosen.front()->get_name();
 }
 
-/// CLI11's help with positional arguments before options, in the order of typing.
-class Help : public CLI::Formatter {
- public:
-  Help() {
-    column_width(26);
-    label("Positionals", "Arguments");
-  }
-  std::string make_description(const CLI::App* app) const override { return app->get_description() + "\n\n"; }
-  std::string make_usage(const CLI::App* app, std::string name) const override {
-    std::string out = "Usage: " + name;
-    for (const CLI::Option* option : app->get_options([](const CLI::Option* o) { return o->get_positional(); }))
-      out += " " + option->get_name(true, false);
-    if (!app->get_subcommands([](const CLI::App*) { return true; }).empty()) out += " COMMAND";
-    return out + " [OPTIONS]\n";
-  }
-};
-
 }  // namespace
 
 std::string option_text(std::string_view name, std::string_view value) {
@@ -200,15 +197,15 @@ std::string Terminal::strong_headings(std::string_view text) const {
   return out;
 }
 
-Runner::Runner() : app_("How long a communication among GPUs takes, and why.", "fabricost") {
-  app_.set_help_flag("-h,--help", "Print this help and exit");
+Runner::Runner() : app_("Predict and diagnose communication, training and serving on GPU clusters.", "fabricost") {
+  app_.set_help_flag("-h", "Print what is needed and common options");
+  app_.set_help_all_flag("--help", "Print all options");
   app_.set_version_flag("--version", FABRICOST_VERSION, "Print the version and exit");
-  app_.formatter(std::make_shared<Help>());
   app_.require_subcommand(0, 1);
   app_.allow_extras();  // reported by check_extras, with suggestions
   app_.footer(
       "Example: fabricost predict all_reduce --system dgx-h100 --size 256MiB\n"
-      "A command's own options: fabricost COMMAND --help" +
+      "Options: fabricost COMMAND -h (common), --help (all). Words: fabricost help" +
       left_out_help());
 }
 
@@ -265,7 +262,9 @@ std::string Runner::printed(int argc, char** argv) {
   try {
     app_.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    return app_.help();
+    return help_text(app_, false);
+  } catch (const CLI::CallForAllHelp&) {
+    return help_text(app_, true);
   } catch (const CLI::CallForVersion& version) {
     return fmt::format("fabricost {}\n", version.what());
   } catch (const CLI::ArgumentMismatch& error) {
@@ -287,7 +286,8 @@ std::string Runner::printed(int argc, char** argv) {
     refuse_empty_values(*sub);
     refuse_to_write_inputs(*sub);
   }
-  const Terminal terminal{colour_wanted()};
+  const Terminal terminal{colour_wanted(), columns_of_output()};
+  const SearchProgress progress;
   for (const Entry& entry : entries_)
     if (entry.subcommand->parsed()) return entry.job(terminal);
   throw std::logic_error("a command without work");

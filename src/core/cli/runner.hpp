@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -23,7 +24,8 @@ namespace fabricost::cli {
 
 /// Capabilities of stdout.
 struct Terminal {
-  bool colour = false;  ///< a terminal, and NO_COLOR is unset
+  bool colour = false;       ///< a terminal, and NO_COLOR is unset
+  std::size_t columns = 80;  ///< $COLUMNS, or the terminal's
   /// In bold where colour is on.
   [[nodiscard]] std::string strong(std::string_view text) const;
   /// Lines without indentation in bold: headings.

@@ -18,8 +18,8 @@ struct SweepTyped : SweepRequest {
     using R = SweepTyped;
     using enum Amount;
     return tables(SweepRequest::fields(), Table{asks(&R::crossovers, "crossovers", "--crossovers", "",
-                                                     "For each count the sizes at which what runs, and what is\nfastest, change "
-                                                     "(<sizes> FIRST:LAST:x2 bounds them)"),
+                                                     "Print the sizes at which the algorithm that runs, and the\nfastest one, change "
+                                                     "(within <sizes> FIRST:LAST:x2)"),
                                                 asks(&R::csv, "csv", "--csv", "", "Print CSV")});
   }
 };

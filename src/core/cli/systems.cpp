@@ -60,7 +60,7 @@ void systems_text(Page& page, const std::vector<ListedSystem>& systems) {
 }  // namespace
 
 void add_systems(CLI::App& app, Runner& runner) {
-  add_face<SystemsRequest>(app, runner, "systems", "List the machines that have a name", "Example: fabricost systems", systems_text);
+  add_face<SystemsRequest>(app, runner, "systems", "List built-in machines", "Example: fabricost systems", systems_text);
 }
 
 }  // namespace fabricost::cli

@@ -80,7 +80,7 @@ void add_tune(CLI::App& app, Runner& runner) {
   add_face<TuneRequest>(
       app, runner, "tune", "Where NCCL's own choice of algorithm or protocol loses time",
       "Example: fabricost tune --system dgx-b200 --op all_gather -o nccl_tuner.conf", tune_text,
-      Writes{"--out,-o", "Write the sure ones for NCCL's example tuner plugin", [](const TuneAnswer& a) { return a.config; }});
+      Writes{"--out,-o", "Write the reliable recommendations as a config for NCCL's example\ntuner plugin", [](const TuneAnswer& a) { return a.config; }});
 }
 
 }  // namespace fabricost::cli

@@ -40,7 +40,7 @@ struct PricedRow {
 }
 
 [[nodiscard]] std::string rows_table(const std::vector<PricedRow>& rows, Candidate ran, std::string_view mark, bool beliefs) {
-  TextTable table{"candidate", beliefs ? ">tuner believes, us" : "", ">fabricost's price, us", ""};
+  TextTable table{"candidate", beliefs ? ">tuner's estimate, us" : "", ">fabricost's estimate, us", ""};
   for (const PricedRow& row : rows) {
     const bool won = row.candidate == ran;
     table.row({label(row.candidate), beliefs ? micro(row.believed) : "", micro(row.priced),
@@ -76,8 +76,8 @@ struct PricedRow {
   std::string out = wrapped(
       "  ",
       regions.pick(context.bytes())
-          ? fmt::format("The tuner plugin {} decides here{}, whatever NCCL's own tuner believes. The price is ours.", name(plugin), among)
-          : fmt::format("{}{} runs what its own tuner believes to be fastest{}. The belief only decides; the price is ours.",
+          ? fmt::format("The tuner plugin {} decides here{}, whatever NCCL's own tuner estimates. fabricost's estimate is the time shown.", name(plugin), among)
+          : fmt::format("{}{} runs what its own tuner estimates to be fastest{}. NCCL's estimate decides what runs; fabricost's estimate is the time shown.",
                         regions.any() ? fmt::format("The tuner plugin {} leaves this size alone: ", name(plugin)) : "",
                         context.system->library == Library::nccl ? "NCCL" : std::string{name(context.system->library)} + ", like NCCL,",
                         among));

@@ -7,6 +7,7 @@
 #include "validation/machines.hpp"
 
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/progress.hpp>
 #include <fabricost/shipped_numbers.hpp>
 #include <fabricost/validation/set_aside.hpp>
 
@@ -167,7 +168,9 @@ ValidationReport validate(const Points& points, const ValidationOptions& options
     if (machines.knows(point, out.skipped)) known.push_back(std::move(point));
   if (!options.raw) known = merge_repeats(known);
   for (const SetAside& s : screen(known).set_aside) count_skipped(out.untrustworthy, std::string{name(s.doubt)}, s.point.repeats);
+  long long begun = 0;
   for (Point& point : known) {
+    tell_progress(begun++, std::ssize(known));
     if (point.ranks() < 2 && !(point.path && is_host_path(*point.path))) {
       count_skipped(out.skipped, "one rank: nothing moves", point.repeats);
       continue;

@@ -16,9 +16,9 @@ constexpr std::ptrdiff_t most_lines = 25;
 
 [[nodiscard]] std::ptrdiff_t lines_of(std::string_view text) { return std::count(text.begin(), text.end(), '\n'); }
 
-/// At most so many lines of it, wrapped.
-[[nodiscard]] std::string few_lines(std::string_view first, const std::string& text, std::ptrdiff_t most) {
-  std::string out = wrapped(first, text, 100);
+/// At most so many lines of it, broken at the margin.
+[[nodiscard]] std::string few_lines(std::string_view first, const std::string& text, std::ptrdiff_t most, std::size_t margin) {
+  std::string out = wrapped(first, text, margin);
   std::size_t end = 0;
   for (std::ptrdiff_t i = 0; i < most && end < out.size(); ++i) end = out.find('\n', end) + 1;
   if (end >= out.size()) return out;
@@ -53,9 +53,9 @@ void diagnosis_text(Page& page, const DiagnosisAnswer& a) {
   constexpr std::ptrdiff_t least_of_table = 6, table_head = 3;
   const std::ptrdiff_t each = a.causes.size() == 1 ? 4 : 2;  // lines
   const auto left = [&page] { return most_lines - lines_of(page.text()); };
-  std::string verdict = few_lines("", a.verdict, 2), pages, others;
+  std::string verdict = few_lines("", a.verdict, 3, page.margin()), pages, others;
   verdict.pop_back();
-  if (!a.normal.empty()) page.add(few_lines("number  ", a.normal, 2));
+  if (!a.normal.empty()) page.add(few_lines("number  ", a.normal, 2, page.margin()));
   page.title(verdict);
   for (std::size_t i = 0; i < a.causes.size(); ++i) {
     const FindingAnswer& f = a.causes[i];
@@ -64,28 +64,28 @@ void diagnosis_text(Page& page, const DiagnosisAnswer& a) {
       continue;
     }
     page.add(fmt::format("{} ({:.0f} %){}\n", page.strong(f.cause), 100 * f.confidence, f.what.empty() ? "" : ": " + f.what));
-    page.add(few_lines("  seen  ", f.evidence, each) + few_lines("  try   ", f.remedy, each));
-    pages += (i == 0 ? "" : " ") + (i == 0 ? f.page : f.page.substr(f.page.find('#')));
+    page.add(few_lines("  seen  ", f.evidence, each, page.margin()) + few_lines("  try   ", f.remedy, each, page.margin()));
+    pages += (i == 0 ? "fabricost help " : ", ") + f.cause;
   }
   for (std::size_t i = 0; i < std::min(a.differences.size(), differences_told); ++i)
-    page.add(few_lines(i == 0 ? "there   " : "        ", difference_text(a.differences[i]), 1));
-  if (!others.empty()) page.add(few_lines("also possible: ", others, 1));
+    page.add(few_lines(i == 0 ? "there   " : "        ", difference_text(a.differences[i]), 1, page.margin()));
+  if (!others.empty()) page.add(few_lines("also possible: ", others, 1, page.margin()));
   for (std::size_t i = 0; i < std::min(a.next.size(), asked); ++i)
-    page.add(few_lines(i == 0 ? "next    " : "        ", fmt::format("{} ({})", a.next[i].ask, a.next[i].tells), 2));
+    page.add(few_lines(i == 0 ? "next    " : "        ", fmt::format("{} ({})", a.next[i].ask, a.next[i].tells), 2, page.margin()));
   if (!pages.empty()) page.add("more    " + pages + "\n");
   if (!a.sizes.empty() && left() >= least_of_table) {
     const DiagnosedSize& first = a.sizes.front();
     const auto rows = left() - table_head - std::min<std::ptrdiff_t>(std::ssize(a.notes), 2);
     const auto fewer = [](const DiagnosedSize& one, const DiagnosedSize& other) { return one.ranks < other.ranks; };
     const auto [least, most] = std::minmax_element(a.sizes.begin(), a.sizes.end(), fewer);
-    page.title("\nAgainst {}{}, {} ({})", a.system, a.system_guessed ? " (guessed from the log)" : "",
+    page.section("Against {}{}, {} ({})", a.system, a.system_guessed ? " (guessed from the log)" : "",
                least->ranks == most->ranks ? fmt::format("{} ranks on {}", first.ranks, counted(first.nodes, "node"))
                                            : fmt::format("{} to {} ranks", least->ranks, most->ranks),
                a.basis);
     add_sizes(page, a, static_cast<std::size_t>(std::max<std::ptrdiff_t>(rows, 1)));
   }
   for (const std::string& note : a.notes)
-    if (left() > 0) page.add(few_lines("note    ", note, 1));
+    if (left() > 0) page.add(few_lines("note    ", note, 1, page.margin()));
 }
 
 struct DiagnoseTyped : DiagnoseRequest {
@@ -100,7 +100,7 @@ struct DiagnoseTyped : DiagnoseRequest {
 }  // namespace
 
 void add_diagnose(CLI::App& app, Runner& runner) {
-  add_command<DiagnoseTyped>(app, runner, "diagnose", "Did this run fail, or is it slower than its machine should be? Why?",
+  add_command<DiagnoseTyped>(app, runner, "diagnose", "Did this run fail, or is it slow? Why?",
                              "Example: fabricost diagnose all_reduce.log --system dgx-h100 --expected \"900 GB/s\"\n"
                              "         kubectl logs worker-0 | fabricost diagnose -",
                              [](const GivenOptions& o, const Terminal& terminal) {

@@ -91,8 +91,24 @@ void add_groups(Page& page, const TraceAnswer& a) {
   add_more(page, a.groups.size(), most_groups);
 }
 
+/// What the traces say in a line: who is late, what is slow, or why nothing can be judged.
+[[nodiscard]] std::string verdict_of(const TraceAnswer& a) {
+  const auto with = [&](auto&& is) { return std::count_if(a.collectives.begin(), a.collectives.end(), is); };
+  const auto slow = with([](const TracedCollective& row) { return row.verdict == "slow"; });
+  const auto judged = slow + with([](const TracedCollective& row) { return row.verdict == "sound" || row.verdict == "better than predicted"; });
+  int ranks = 0;
+  for (const TracedCollective& row : a.collectives) ranks = std::max(ranks, row.ranks);
+  if (slow > 0) return fmt::format("Slow: {} of {} kinds of collectives take longer than predicted", slow, judged);
+  if (!a.findings.empty() && a.findings.front().starts_with("Rank ")) return a.findings.front().substr(0, a.findings.front().find(';'));
+  if (judged > 0) return fmt::format("As predicted: {} of {} kinds of collectives were judged, none is slow", judged, a.collectives.size());
+  if (std::ssize(a.ranks) < ranks)
+    return fmt::format("Nothing can be judged: {} of {} ranks {} traced", a.ranks.size(), ranks, a.ranks.size() == 1 ? "was" : "were");
+  return a.system ? "Nothing can be judged: no collective has a prediction and a time" : "Nothing to compare with: name the machine with --system";
+}
+
 void trace_text(Page& page, const TraceAnswer& a) {
-  page.title("{} traced{}{}{}", counted(static_cast<double>(a.ranks.size()), "rank"),
+  page.title(verdict_of(a));
+  page.line("{} traced{}{}{}", counted(static_cast<double>(a.ranks.size()), "rank"),
              a.ranks.empty() || a.ranks.front().gpu.empty() ? "" : " of " + a.ranks.front().gpu,
              a.step > Time{} ? ": a step of " + time_text(a.step) : "", a.steps > 1 ? fmt::format(", mean of {}", a.steps) : "");
   page.items("  ", a.findings);
@@ -117,7 +133,7 @@ void trace_text(Page& page, const TraceAnswer& a) {
 }  // namespace
 
 void add_trace(CLI::App& app, Runner& runner) {
-  add_face<TraceRequest>(app, runner, "trace", "What a job's traces say: what moved, who waited, and how long elsewhere",
+  add_face<TraceRequest>(app, runner, "trace", "Analyse profiler traces: what is slow, who waits for whom",
                          "Example: fabricost trace traces/ --system dgx-h100\n"
                          "         fabricost trace traces/ --system dgx-h100 --on dgx-b200 --html page.html",
                          trace_text, Writes{"--perfetto", "Write a file for ui.perfetto.dev: measured beside predicted", perfetto_of},

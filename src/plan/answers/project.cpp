@@ -14,10 +14,12 @@
 #include <fabricost/plan/economics/unmet.hpp>
 #include <fabricost/plan/specs/prices.hpp>
 #include <fabricost/plan/training/idle_gpus.hpp>
+#include <fabricost/progress.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <memory>
@@ -353,8 +355,10 @@ Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const Proj
   out.rows.resize(gpus.size());
   /// Asks about every run that is still possible, several side by side; one that is not says why.
   const auto each = [&](auto&& ask) {
+    std::atomic<long long> begun{0};
     on_threads(gpus.size(), processors(), [&](std::size_t i) {
       ask_to_go_on();
+      tell_progress(begun++, std::ssize(gpus));
       if (!out.rows[i].trouble.empty()) return;
       std::string trouble;
       try {

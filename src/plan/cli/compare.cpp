@@ -70,22 +70,32 @@ void add_shares(Page& page, const std::vector<Compared>& all) {
   std::string given;
   for (const Compared& c : of.all)
     if (c.price_kind == PriceKind::stated) given += (given.empty() ? "" : ", ") + c.system;
-  if (!given.empty()) out += fmt::format("; of {} as given", given);
+  if (!given.empty()) out += fmt::format("; for {} as given", given);
   if (of.no_price) out += fmt::format("; {}: give one with --price NAME=USD", *of.no_price);
   return out + ".";
+}
+
+/// "dgx-b200 is better: 2.55 times the tokens per GPU of dgx-h100 (sure)".
+[[nodiscard]] std::string short_verdict(const CompareAnswer& of) {
+  if (!of.next) return of.verdict;
+  const auto at = std::find_if(of.all.begin(), of.all.end(), [&](const Compared& c) { return c.system == *of.next; });
+  return fmt::format("{} is {}: {:.3g} times the tokens per GPU of {} ({})", *of.best,
+                     of.cheapest == of.best && at->dollars ? "better" : "faster", *of.faster, *of.next,
+                     of.sure ? "sure" : fmt::format("{:.0f} % likely", 100 * *of.probability));
 }
 
 void compared_text(Page& page, const CompareAnswer& of) {
   const std::vector<Compared>& all = of.all;
   const bool train = of.job == "train";
-  page.title(of.title);
+  page.title(short_verdict(of));
+  page.say(of.title), page.add("\n");
   TextTable rows{"machine",
                  train ? "" : "weights",  // the title of a training job names its one precision
-                 train ? ">s a step" : ">ms a token",
+                 train ? ">s/step" : ">TPOT ms",
                  ">nine in ten",
                  ">tokens/s/GPU",
-                 ">$/GPU-hour",
-                 ">$/M tokens",
+                 ">$/GPU-h",
+                 ">$/Mtoken",
                  ">J/token",
                  ">MW",
                  train ? "takes most besides computing" : "takes most"};
@@ -107,7 +117,7 @@ void compared_text(Page& page, const CompareAnswer& of) {
   page.width = 100;
   page.section("Tokens per second and GPU"), add_bars(page, all);
   page.section(train ? "Where a step goes" : "Where the time of a token goes"), add_shares(page, all);
-  page.section("Laid out as");
+  page.section("Layouts");
   TextTable layouts{"", ""};
   for (const ComparedAnswer& row : of.rows)
     if (row.trouble.empty()) layouts.row(row.system, row.layout);
@@ -136,15 +146,14 @@ void compared_text(Page& page, const CompareAnswer& of) {
                : "experts: ep; so many engines, each with a batch of requests.");
   page.say("Nine in ten measured runs should fall into the range given. {} Joules and megawatts are the site's, with cooling.",
            money_text(of));
-  page.add("\n");
-  page.say(of.verdict);
+  if (of.next) page.add("\n"), page.say(of.verdict);
 }
 
 }  // namespace
 
 void add_compare(CLI::App& app, Runner& runner) {
   add_face<CompareRequest>(
-      app, runner, "compare", "The best machines make of a job, side by side",
+      app, runner, "compare", "Compare machines on one training or serving job",
       "Example: fabricost compare dgx-b200 gb200-nvl72 --train -m moe-1.8t -g 1152 -b 2304", compared_text,
       Writes{"--plot", "Write a picture (SVG)", [](const CompareAnswer& a) { return comparison_svg(a.all, a.title); }});
 }

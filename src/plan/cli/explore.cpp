@@ -89,7 +89,7 @@ void add_points(Page& page, const ExploreAnswer& a) {
   };
   for (const ExploreObjective& objective : a.objectives)
     if (!varied(objective)) headings.push_back(">" + heading_of(objective).text);
-  headings.insert(headings.end(), {"laid out as", "takes most besides computing", ""});
+  headings.insert(headings.end(), {"layout", "takes most besides computing", ""});
   TextTable rows{headings};
   const std::vector<int> shown = shown_points(a);
   const bool all = a.front.size() < a.points.size() && shown.size() == a.points.size();
@@ -102,8 +102,8 @@ void add_points(Page& page, const ExploreAnswer& a) {
     const bool runs = point.trouble.empty();
     cells.insert(cells.end(), {runs ? point.layout : "", runs ? point.binds : shortened(point.trouble, 70),
                                a.knee == number       ? "knee"
-                               : all && point.front   ? "front"
-                               : !point.meets && runs ? "beyond a limit"
+                               : all && point.front   ? "Pareto"
+                               : !point.meets && runs ? "over a limit"
                                                       : ""});
     rows.row(cells);
   }
@@ -137,18 +137,25 @@ void add_parts(Page& page, const ExploreAnswer& a) {
   }
   page.table(rows);
   page.say(
-      "Layouts are searched again for tokens/s{}; d is by how many percent an objective changes with one percent more of the part, its "
-      "layout held.",
-      priced ? ", and worth is what the GPU-hour may cost more at equal dollars per token" : "");
+      "Layouts are searched again for tokens/s{}. d: % change of an objective per 1 % more of this part (same layout).",
+      priced ? ". worth: extra $/GPU-hour you could pay for the upgrade at the same $/token" : "");
 }
 
 void explored_text(Page& page, const ExploreAnswer& a) {
   const auto run = std::count_if(a.points.begin(), a.points.end(), [](const ExplorePoint& p) { return p.trouble.empty(); });
   const auto meet = std::count_if(a.points.begin(), a.points.end(), [](const ExplorePoint& p) { return p.meets; });
-  page.title(a.title);
+  const ExplorePoint* const best = point_of(a, a.chosen);
+  if (best != nullptr) {
+    const Heading first = heading_of(a.objectives.front());
+    page.title("{}: {} ({}: {})", a.knee ? "Best compromise" : "Best", place_text(a, *best), first.text,
+               number_text(best->objectives.front().second, first.worth));
+    page.say(a.title);
+  } else {
+    page.title(a.title);
+  }
   const bool limited = std::any_of(a.objectives.begin(), a.objectives.end(), [](const ExploreObjective& o) { return o.limit.has_value(); });
   page.say("{} of {} can run{}{}.", run, a.points.size(), limited ? fmt::format(", {} are within the limits", meet) : "",
-           a.front.empty() ? "" : fmt::format("; {} on the front, which no other beats in all that counts", a.front.size()));
+           a.front.empty() ? "" : fmt::format("; {} Pareto-optimal", a.front.size()));
   if (run == 0) return page.say("Nothing can run: " + a.points.back().trouble);
   if (a.front.empty() && shown_points(a).empty()) return;
   page.add("\n");
@@ -156,8 +163,8 @@ void explored_text(Page& page, const ExploreAnswer& a) {
   if (a.price_kind == "owned")
     page.say("Dollars are what owning costs: servers at their listed price, ports and cables by the NICs' rate.");
   else if (a.price_kind)
-    page.say("Dollars are rent, {}, which no dial moves.",
-             *a.price_kind == "reserved" ? "committed for a year or so" : "list prices on demand");
+    page.say("Prices are rent, {}; changing a parameter does not change them.",
+             *a.price_kind == "reserved" ? "committed for a year or so" : "on-demand list prices");
   if (a.no_price)
     page.say("{}: {}; give one with --price NAME=USD.", a.price_kind ? "Rows without dollars" : "Money is left out", *a.no_price);
 }
@@ -202,7 +209,7 @@ template <class Request>
 
 void add_explore(CLI::App& app, Runner& runner) {
   const auto o = std::make_shared<ExploreTyped>();
-  CLI::App& sub = *app.add_subcommand("explore", "Many machines at one job: the best, and what more of a part is worth");
+  CLI::App& sub = *app.add_subcommand("explore", "Vary a machine: the best points, what more is worth");
   sub.add_flag("--train", o->train, "Training");
   sub.add_flag("--serve", o->serve, "Serving");
   add_options(sub, o->typed, fields_of<ExploreRequest>());

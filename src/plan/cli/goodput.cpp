@@ -38,7 +38,7 @@ void add_shares(Page& page, const GoodputAnswer& a) {
              fmt::format("first order {}; Meta's ETTR {}", approximation_text(a.goodput_first_order), approximation_text(a.ettr_meta)));
   shares.row("standing still for checkpoints", share_text(a.checkpoints_share));
   shares.row("work done again", share_text(a.lost_share), "from the last checkpoint that could be loaded");
-  shares.row("recovery", share_text(a.recovery_share), "1 - e^(-R/M): it may fail, too");
+  shares.row("recovery", share_text(a.recovery_share), "1 - e^(-R/M): restarts can fail as well");
   if (a.repair > Time{})
     shares.row("waiting for a node", share_text(a.waiting_share),
                fmt::format("{} spares, back after {}; {} spares would wait 0.1 %", a.spares, duration_text(a.repair),

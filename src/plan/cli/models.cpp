@@ -101,7 +101,7 @@ void text_of(Page& page, const std::vector<ListedModel>& models) {
 }  // namespace
 
 void add_models(CLI::App& app, Runner& runner) {
-  add_face<ModelsRequest>(app, runner, "models", "The models that have a name, or one of them", "Example: fabricost models llama3-405b",
+  add_face<ModelsRequest>(app, runner, "models", "List built-in models, or describe one", "Example: fabricost models llama3-405b",
                           [](Page& page, const auto& answer) { std::visit([&](const auto& one) { text_of(page, one); }, answer); });
 }
 

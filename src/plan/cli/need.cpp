@@ -81,7 +81,12 @@ void add_tried(Page& page, const NeedAnswer& a) {
   const auto until = a.tried.end() - middle > around ? middle + around + 1 : a.tried.end();
   TextTable rows{">" + a.unknown + (a.unit.empty() ? "" : ", " + a.unit), ">" + a.measured, "enough", "takes most besides computing"};
   const auto end = a.value ? until : a.tried.end();
+  const std::ptrdiff_t skipped = a.value ? 0 : std::ssize(a.tried) - 2 * around;
   for (auto one = a.value ? from : a.tried.begin(); one != end;) {
+    if (skipped > 2 && one - a.tried.begin() >= around && end - one > around) {
+      rows.row("...", "", "", fmt::format("{} more", end - one - around));
+      one = end - around;
+    }
     auto last = one;  // values that are refused for the same reason are one row
     while (!one->trouble.empty() && last + 1 != end && without_digits((last + 1)->trouble) == without_digits(one->trouble)) ++last;
     rows.row(last == one ? min_text(one->value) : fmt::format("{} to {}", min_text(one->value), min_text(last->value)),
@@ -93,8 +98,11 @@ void add_tried(Page& page, const NeedAnswer& a) {
 }
 
 void text_of(Page& page, const NeedAnswer& a) {
-  page.title("{}: {} for {}", a.title,
-             a.value ? fmt::format("{} {}{}", a.unknown, a.most ? "up to " : "", with_unit(*a.value, a.unit)) : "no " + a.unknown, a.goal);
+  if (a.value)
+    page.title("{}: {} {}{} for {}", a.title, a.unknown, a.most ? "up to " : "", with_unit(*a.value, a.unit), a.goal);
+  else
+    page.title("{}: no {}{} is enough for {}", a.title, a.unknown,
+               a.tried.empty() ? "" : fmt::format(" from {} to {}", min_text(a.tried.front().value), with_unit(a.tried.back().value, a.unit)), a.goal);
   if (!a.satisfied) {
     page.say(a.reason), page.add("\n"), add_tried(page, a);
     return;
@@ -188,7 +196,7 @@ void add_need(CLI::App& app, Runner& runner) {
   add_options(sub, o->typed, fields_of<NeedRequest>());
   sub.add_flag("--json", o->json, "Print JSON");
   add_options(sub, o->typed, fields_of<NeedServeRequest>(), "Serving");
-  add_options(sub, o->typed, fields_of<NeedMachineRequest>(), "Of need machine");
+  add_options(sub, o->typed, fields_of<NeedMachineRequest>(), "need machine");
   sub.get_option("--system")->join(',');
   sub.footer(
       "Example: fabricost need nic.bandwidth --train -m llama3-70b -s dgx-h100 -g 512 -b 512 --within 10%\n"

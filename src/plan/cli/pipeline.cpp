@@ -52,7 +52,7 @@ void pipeline_text(Page& page, const PipelineAnswer& a, const PipelineCommand& h
 
 void add_pipeline(CLI::App& app, Runner& runner) {
   add_face<PipelineCommand>(
-      app, runner, "pipeline", "What a pipeline schedule waits and holds, and its chart",
+      app, runner, "pipeline", "Bubble and memory of a pipeline schedule, drawn",
       "Example: fabricost pipeline --schedule zb-h1 --stages 8 --microbatches 24\n"
       "           --forward 18.5ms --backward 18.1ms --weight 9.3ms --exchange 0.6ms",
       pipeline_text, Writes{"--svg", "Draw the chart into a file", [](const PipelineAnswer& a) { return gantt_svg(a.run, title(a)); }});

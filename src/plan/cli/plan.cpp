@@ -77,12 +77,12 @@ void refuse_others(const PlanOptions& o, std::string_view mine, std::string_view
 
 void add_plan(CLI::App& app, Runner& runner) {
   const auto o = std::make_shared<PlanOptions>();
-  CLI::App& sub = *app.add_subcommand("plan", "The layouts that train or serve a model best, or do both in turn");
+  CLI::App& sub = *app.add_subcommand("plan", "Find the fastest parallel layout to train or serve a model");
   sub.add_flag("--train", o->train, "Plan training");
   sub.add_flag("--serve", o->serve, "Plan serving");
   sub.add_flag("--rl", o->rl, "Plan reinforcement learning: generation and training");
   add_options(sub, o->typed, fields_of<PlanRequest>());
-  sub.add_option("--threads", o->threads, "1")->option_text("N");
+  sub.add_option("--threads", o->threads, "Number of threads: 1")->option_text("N");
   Runner::output(*sub.add_option("--trace", o->trace.path, "Write the fastest layout's step into this folder as traces\n(fabricost trace reads them)")
                       ->option_text("FOLDER"));
   sub.add_flag("--json", o->json, "Print JSON");

@@ -21,9 +21,15 @@ namespace {
 }  // namespace
 
 void text_of(Page& page, const RlAnswer& answer) {
-  page.title("{} on {} {} GPUs, {:.0f} answers an iteration: {:.0f} tokens with their prompt on average, the longest {:.0f}; {} and {}",
+  const PlannedRl& best = answer.layouts.front();
+  page.title("Best: {} s an iteration ({:.3g} to {:.3g} s), {}", figure(best.iteration.value()), best.interval.first.value(),
+             best.interval.second.value(),
+             best.colocated ? "generating and training in turn on all GPUs"
+                            : fmt::format("{} GPUs train, {} generate", best.train_gpus, best.rollout_gpus));
+  page.say("{} on {} {} GPUs, {:.0f} answers an iteration: {:.0f} tokens with their prompt on average, the longest {:.0f}; {} and {}",
              answer.model, answer.gpus, answer.system, answer.answers, answer.mean_tokens, answer.longest_tokens, answer.stack,
              answer.rollout_stack);
+  page.add("\n");
   page.table(
       {">iteration s", ">tokens/s/GPU", ">train", ">wait %", ">generate", ">wait %", "training", "engines"}, answer.layouts,
       [](const PlannedRl& p) {
@@ -37,10 +43,9 @@ void text_of(Page& page, const RlAnswer& answer) {
             fmt::format("{} x {}, batch {:.0f}", p.engines,
                         ranks_text({{"tp", p.rollout_tp}, {"pp", p.rollout_pp}, {"dp", p.rollout_dp}, {"ep", p.rollout_ep}}), p.running));
       });
-  page.line("{} generations priced; an update trains {} packed sequences of {} tokens", answer.evaluated, answer.global_batch,
+  page.line("{} generations tried; an update trains {} packed sequences of {} tokens", answer.evaluated, answer.global_batch,
             answer.sequence);
   page.section("The fastest");
-  const PlannedRl& best = answer.layouts.front();
   TextTable terms{"term", ">s", ">share"};
   for (const StepTerm& t : best.terms) terms.row(t.name, figure(t.time.value()), percent(t.time / best.iteration, 1));
   terms.row("total", figure(best.iteration.value()));

@@ -16,35 +16,35 @@ namespace fabricost::cli {
 namespace {
 
 void add_layouts(Page& page, const ServingQuestion& q, const std::vector<PricedServing>& layouts) {
-  page.table({">tokens/s/GPU", ">nine in ten", ">/user", ">TTFT", ">TPOT", ">batch", ">GiB", ">KV GiB",
-              q.disaggregated ? "decode" : "engine", "prefill"},
+  page.table({">tokens/s/GPU", ">nine in ten", ">/user", ">TTFT", ">TPOT", ">batch", q.disaggregated ? "decode" : "engine", q.disaggregated ? "prefill" : "", ">GiB", ">KV GiB"},
              layouts, [&](const PricedServing& p) {
                const auto [low, high] = certainty_of(q, p).rate;
                return cells(figure(p.tokens_per_s_per_gpu), fmt::format("{} to {}", figure(low, 3), figure(high, 3)),
                             figure(p.tokens_per_s_per_user, 3), short_time_text(p.time.ttft),
                             p.time.tpot > 0 ? short_time_text(p.time.tpot) : "-", fmt::format("{:.0f}", p.batch),
-                            fmt::format("{:.1f}", p.memory / gibibyte), fmt::format("{:.1f}", p.cache / gibibyte),
                             fmt::format("{} x {}", p.replicas, engine_text(p.engine, q.model.mixture())),
-                            p.apart ? fmt::format("{} x {}", p.prefill_workers, engine_text(p.prefill, q.model.mixture())) : "");
+                            p.apart ? fmt::format("{} x {}", p.prefill_workers, engine_text(p.prefill, q.model.mixture())) : "",
+                            fmt::format("{:.1f}", p.memory / gibibyte), fmt::format("{:.1f}", p.cache / gibibyte));
              });
 }
 
 /// Deployments under requests that arrive.
 void add_loaded(Page& page, const ServingQuestion& q, const ServeAnswer& answer, const LoadQuestion& load) {
   const std::string percentile = fmt::format("p{:g}", load.percentile);
-  page.table({">req/s", ">within", ">saturates", ">TTFT", ">" + percentile, ">TPOT", ">" + percentile, ">end to end", ">" + percentile,
-              ">running", "engine", q.disaggregated ? "prefill" : ""},
+  page.table({">req/s", ">within", q.disaggregated ? "decode" : "engine", q.disaggregated ? "prefill" : "", ">TTFT", ">" + percentile,
+              ">TPOT", ">" + percentile, ">saturates", ">running", ">end to end", ">" + percentile},
              answer.layouts, [&](const PlannedDeployment& d) {
                const ServedArrivals& a = *d.arrivals;
                const auto time = [](Time t) { return t > Time{} ? short_time_text(t.value()) : std::string{"-"}; };
-               return cells(figure(a.rate), percent(a.within, 1), a.saturation ? figure(*a.saturation, 3) : "-", time(a.ttft.mean),
-                            time(a.ttft.at_percentile), time(a.tpot.mean), time(a.tpot.at_percentile), time(a.e2e.mean),
-                            time(a.e2e.at_percentile), fmt::format("{:.0f}", d.batch),
+               return cells(figure(a.rate), percent(a.within, 1),
                             fmt::format("{} x {}", d.replicas, engine_text({d.tp, d.dp, d.pp, d.ep}, q.model.mixture())),
                             d.disaggregated
                                 ? fmt::format("{} x {}", d.prefill_workers,
                                               engine_text({d.prefill_tp, d.prefill_dp, d.prefill_pp, d.prefill_ep}, q.model.mixture()))
-                                : "");
+                                : "",
+                            time(a.ttft.mean), time(a.ttft.at_percentile), time(a.tpot.mean), time(a.tpot.at_percentile),
+                            a.saturation ? figure(*a.saturation, 3) : "-", fmt::format("{:.0f}", d.batch), time(a.e2e.mean),
+                            time(a.e2e.at_percentile));
              });
   const PlannedDeployment& best = answer.layouts.front();
   const ServedArrivals& a = *best.arrivals;
@@ -55,20 +55,38 @@ void add_loaded(Page& page, const ServingQuestion& q, const ServeAnswer& answer,
                          : "",
            a.hit_rate > 0 ? fmt::format("; the cache has {:.0f} % of the prompts' tokens", 100 * a.hit_rate) : "",
            a.preempted > 0 ? fmt::format("; {} sequences gave their place up, as the cache was full", a.preempted) : "");
-  page.line("{} layouts simulated; {:.3f} s", answer.evaluated, answer.search_time.value());
+  page.line("{} layouts simulated.", answer.evaluated);
 }
 
 /// Deployments with clients that wait for answers.
-void add_closed(Page& page, const FoundDeployments& a, const ServeAnswer& answer) {
+void add_closed(Page& page, const FoundDeployments& a) {
   const ServingQuestion& q = a.question;
   add_layouts(page, q, a.pareto.empty() ? a.plan.layouts : a.pareto);
   if (!a.pareto.empty()) page.line("Most for each user first, most for all last; what is left out is beaten in both by one of these.");
-  page.line("Tokens of answers are counted, not those of prompts. TTFT and TPOT are means, each client sending its next");
-  page.line("request when the last is answered; limits are of these means, not of the slowest requests.");
+  page.say("Tokens of answers are counted, not those of prompts. TTFT and TPOT are means, each client sending its next "
+           "request when the last is answered; limits are of these means, not of the slowest requests.");
   if (q.ttft <= 0 && a.plan.ttft > 0)
     page.line("Without --ttft, TTFT is at most {} here; --ttft 1d lifts that.", short_time_text(a.plan.ttft));
-  page.line("{} batches of deployments priced, {} layouts left out: they do not fit or keep no limit; {:.3f} s", a.plan.evaluated,
-            a.plan.pruned, answer.search_time.value());
+  page.line("{} configurations tried; {} layouts do not fit or miss the latency limits.", a.plan.evaluated, a.plan.pruned);
+}
+
+/// "Best: 11.95 tokens/s/GPU (7.68 to 18.6) with 1 x tp 8 pp 1, 3 requests each".
+[[nodiscard]] std::string verdict_of(const ServingQuestion& q, const PricedServing& best) {
+  const auto [low, high] = certainty_of(q, best).rate;
+  return fmt::format("Best: {} tokens/s/GPU ({} to {}) with {} x {}{}, {:.0f} requests each", figure(best.tokens_per_s_per_gpu), figure(low, 3),
+                     figure(high, 3), best.replicas, engine_text(best.engine, q.model.mixture()),
+                     best.apart ? fmt::format(" and {} prefill workers", best.prefill_workers) : "", best.batch);
+}
+
+/// "Best: 2 x tp 4 pp 1 serve 3 requests/s, 99.2 % of them within the limits, which hold up to 5.1 requests/s".
+[[nodiscard]] std::string loaded_verdict_of(const ServingQuestion& q, const PlannedDeployment& best) {
+  const ServedArrivals& a = *best.arrivals;
+  const bool limited = q.ttft > 0 || q.tpot > 0;
+  return fmt::format("Best: {} x {}{} for {:.4g} requests/s{}{}", best.replicas,
+                     engine_text({best.tp, best.dp, best.pp, best.ep}, q.model.mixture()),
+                     best.disaggregated ? fmt::format(" and {} prefill workers", best.prefill_workers) : "", a.rate,
+                     limited ? fmt::format(", {} of them within the limits", percent(a.within, 1)) : "",
+                     limited && a.rate_within ? fmt::format(", which hold up to {:.4g}/s", *a.rate_within) : "");
 }
 
 /// The terms of a token's time.
@@ -102,19 +120,21 @@ void text_of(Page& page, const ServeAnswer& answer) {
   const FoundDeployments& a = *answer.found;
   const ServingQuestion& q = a.question;
   page.width = 98;
-  page.title("{} in {} on {} {} GPUs, prompts of {:.0f} and answers of {:.0f} token{}, {}{}", q.model.name, name(q.format.weights), q.gpus,
+  page.title(a.loaded ? loaded_verdict_of(q, answer.layouts.front()) : verdict_of(q, a.plan.layouts.front()));
+  page.say("{} in {} on {} {} GPUs, prompts of {:.0f} and answers of {:.0f} token{}, {}{}", q.model.name, name(q.format.weights), q.gpus,
              a.system.name, q.isl, q.osl, q.osl > 1 ? "s" : "", q.stack.name,
-             a.loaded ? fmt::format(", {:.4g} requests/s", a.loaded->load.rate()) : "");
+           a.loaded ? fmt::format(", {:.4g} requests/s", a.loaded->load.rate()) : "");
+  page.add("\n");
   if (a.loaded)
     add_loaded(page, q, answer, a.loaded->load);
   else
-    add_closed(page, a, answer);
+    add_closed(page, a);
   if (const PlannedDeployment& first = answer.layouts.front(); first.tokens_per_step)
     page.line("Drafts give {:.3g} tokens a step; they pay {}.", *first.tokens_per_step,
               first.drafts_pay_until ? fmt::format("up to {:.0f} sequences of an engine", *first.drafts_pay_until) : "whatever the batch");
   const PricedServing& best = a.plan.layouts.front();
   if (best.used() < q.gpus) page.line("{} of {} GPUs stay idle in the first", q.gpus - best.used(), q.gpus);
-  if (q.osl > 1) page.section(a.pareto.empty() ? "A token of the first" : "A token of the last"), add_token(page, q, best);
+  if (q.osl > 1) page.section(a.pareto.empty() ? "Time per output token of the first row" : "Time per output token of the last row"), add_token(page, q, best);
   page.add("\n");
   if (best.on_host > 0) {
     page.line("{:.1f} GiB of each GPU's share lie in the host's memory, fetched every pass at {:.0f} GB/s", best.on_host / gibibyte,

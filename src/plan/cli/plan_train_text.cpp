@@ -40,16 +40,16 @@ void add_layouts(Page& page, const FoundPlan& a, const std::vector<PricedLayout>
   const bool apart = any([&](const PricedLayout& p) { return exchange(p) == context_names[2]; });
   const bool fewer = any([&](const PricedLayout& p) { return p.layout.gpus() != a.question.gpus; });
   const bool other = any([&](const PricedLayout& p) { return p.layout.global_batch != a.question.global_batch; });
-  page.table({fewer ? ">GPUs" : "", other ? ">batch" : "", ">step s", ">tokens/s/GPU", ">MFU %", ">causal %", ">GiB", ">exposed %", ">tp", ">pp", ">vp", ">cp", mixture ? ">ep" : "",
-              ">dp", ">zero", ">microbatch", apart ? "cp-comm" : "", "schedule", "recompute"},
+  page.table({fewer ? ">GPUs" : "", other ? ">batch" : "", ">step s", ">tokens/s/GPU", ">MFU %", ">GiB", ">tp", ">pp", ">vp", ">cp", mixture ? ">ep" : "", ">dp", ">zero",
+              ">mb", "recompute", "schedule", apart ? "cp-comm" : "", ">exposed %", ">causal %"},
              layouts, [&](const PricedLayout& p) {
                const Layout& l = p.layout;
                const TrainingRates f = rates_of(a.question, a.system, p);
                const auto size = [](int ranks) { return std::to_string(ranks); };
-               return cells(fewer ? size(l.gpus()) : "", other ? size(l.global_batch) : "", figure(p.time.seconds), figure(f.tokens_per_gpu), tenths(100 * f.mfu), tenths(100 * f.causal_mfu),
-                            tenths(p.memory.total() / gibibyte), tenths(100 * p.time.exposed() / p.time.seconds), size(l.tp), size(l.pp),
-                            size(l.vp), size(l.cp), mixture ? size(l.ep) : "", size(l.dp), size(l.zero), size(l.microbatch),
-                            apart ? exchange(p) : "", name(l.schedule), recompute_text(l));
+               return cells(fewer ? size(l.gpus()) : "", other ? size(l.global_batch) : "", figure(p.time.seconds), figure(f.tokens_per_gpu), tenths(100 * f.mfu), tenths(p.memory.total() / gibibyte),
+                            size(l.tp), size(l.pp), size(l.vp), size(l.cp), mixture ? size(l.ep) : "", size(l.dp), size(l.zero), size(l.microbatch),
+                            recompute_text(l), name(l.schedule), apart ? exchange(p) : "", tenths(100 * p.time.exposed() / p.time.seconds),
+                            tenths(100 * f.causal_mfu));
              });
 }
 
@@ -57,10 +57,10 @@ void add_layouts(Page& page, const FoundPlan& a, const std::vector<PricedLayout>
 [[nodiscard]] std::string fitted_stacks_text(Generation generation) {
   const std::vector<std::string> fitted = stacks_fitted_on(generation);
   if (fitted.empty())
-    return fmt::format("No stack was fitted on {}: give --stack-scale, measured / predicted of one of your own steps.", name(generation));
+    return fmt::format("No stack was fitted on {}: measure one step and pass --stack-scale = measured / predicted.", name(generation));
   return fmt::format(
-      "Fitted on {}: {}. Take the one that you run (--stack); if none is, give --stack-scale, measured / predicted of "
-      "one of your own steps.",
+      "Fitted on {}: {}. Pass your stack with --stack. If it is not listed, measure one step and pass --stack-scale = "
+      "measured / predicted.",
       name(generation), fmt::join(fitted, ", "));
 }
 
@@ -82,6 +82,30 @@ void add_layouts(Page& page, const FoundPlan& a, const std::vector<PricedLayout>
   if (fastest == layouts.begin() || fastest == layouts.end()) return {};
   const double longer = plan::detail::seconds_a_sequence(layouts.front()) / plan::detail::seconds_a_sequence(*fastest) - 1;
   return fmt::format("The first is the plainest within 1 % of the fastest; that takes {:.2g} % less.", 100 * longer / (1 + longer));
+}
+
+/// "Best: 19 s a step (12.9 to 28 s) with tp 4 pp 16 vp 8 cp 4 dp 4 zero 1".
+[[nodiscard]] std::string verdict_of(const FoundPlan& a) {
+  const PricedLayout& best = a.plan.layouts.front();
+  const Layout& l = best.layout;
+  if (!a.plan.fits)
+    return fmt::format("Nothing fits: the nearest layout needs {:.1f} GiB of a GPU's {:.1f}", best.memory.total() / gibibyte,
+                       Processor::of(a.system).memory / gibibyte);
+  std::string layout;
+  for (const auto& [axis, ranks] : {std::pair{"tp", l.tp}, std::pair{"pp", l.pp}, std::pair{"vp", l.vp}, std::pair{"cp", l.cp}, std::pair{"ep", l.ep},
+                                    std::pair{"dp", l.dp}})
+    if (ranks > 1) layout += fmt::format("{} {} ", axis, ranks);
+  const TrainingFigures f = figures_of(a.question, a.system, best);
+  return fmt::format("Best: {} s a step ({:.3g} to {:.3g} s) with {}zero {}", figure(best.time.seconds), f.low, f.high, layout, l.zero);
+}
+
+/// Where the layouts are so close to each other that other reasons decide.
+[[nodiscard]] std::string alike_text(const FoundPlan& a) {
+  const std::vector<PricedLayout>& all = a.plan.layouts;
+  constexpr double close = 1.05;
+  const double apart = plan::detail::seconds_a_sequence(all.back()) / plan::detail::seconds_a_sequence(all.front());
+  if (all.size() < 2 || !a.plan.fits || apart > close) return {};
+  return fmt::format("These {} layouts are within {:.2g} %: take the one that is easiest to run.", all.size(), 100 * (apart - 1));
 }
 
 void add_first(Page& page, const FoundPlan& a, const PricedLayout& p) {
@@ -129,20 +153,22 @@ void text_of(Page& page, const PlanAnswer& answer) {
   const FoundPlan& a = *answer.found;
   const TrainingQuestion& q = a.question;
   const std::string_view precision = precision_names[static_cast<std::size_t>(q.precision)];
-  page.title("{} on {} {} GPUs, {} sequences of {} tokens a step, {}", q.model.name, q.gpus, a.system.name, q.global_batch, q.sequence,
+  page.title(verdict_of(a));
+  page.say("{} on {} {} GPUs, {} sequences of {} tokens a step, {}", q.model.name, q.gpus, a.system.name, q.global_batch, q.sequence,
              precision);
   if (!q.model.unread.empty()) page.say(unread_text(q.model));
   if (!a.plan.fits) page.line(answer.advice);
   if (a.plan.fits && !answer.advice.empty()) page.say(answer.advice);
+  page.add("\n");
   add_layouts(page, a, a.plan.layouts);
+  if (const std::string alike = alike_text(a); !alike.empty()) page.say(alike);
   if (const std::string job = job_text(q, a.plan.layouts.front().layout); !job.empty()) page.say(job);
   if (const std::string plainer = plainer_text(a.plan.layouts); !plainer.empty()) page.line(plainer);
-  page.line("{} layouts priced, {} left out because they do not fit, {} because they cannot be among the best", a.plan.evaluated,
-            a.plan.unfit, a.plan.bounded);
+  page.line("{} layouts: {} evaluated, {} out of memory, {} pruned", a.plan.evaluated + a.plan.unfit + a.plan.bounded,
+            a.plan.evaluated, a.plan.unfit, a.plan.bounded);
   page.line("MFU: every matrix product and all scores over the dense {} peak; causal: the scores that a causal mask leaves.", precision);
   if (const double headroom = headroom_of(q); headroom > 0)
-    page.line("{:.3g} % of a GPU's memory is left free{}.", 100 * headroom,
-              q.headroom ? "" : ", as a job needs that is to run (--headroom)");
+    page.line("{:.3g} % of GPU memory is kept free{}.", 100 * headroom, q.headroom ? "" : " (--headroom)");
   page.section(plainer_text(a.plan.layouts).empty() ? "The fastest" : "The first");
   add_first(page, a, a.plan.layouts.front());
   page.section("Its memory");

@@ -46,7 +46,7 @@ void stragglers_text(Page& page, const StragglersAnswer& a) {
 }  // namespace
 
 void add_stragglers(CLI::App& app, Runner& runner) {
-  add_face<StragglersRequest>(app, runner, "stragglers", "What a step waits for the slowest of its ranks",
+  add_face<StragglersRequest>(app, runner, "stragglers", "Time lost to the slowest rank",
                               "Example: fabricost stragglers --mean 100ms --deviation 2ms --ranks 1024 --slow 1%:1.1", stragglers_text);
 }
 

@@ -246,7 +246,7 @@ struct Move {
   for (std::size_t i = 0; i < std::min<std::size_t>(3, apart.size()); ++i)
     if (std::fabs(apart[i].first) > 0.002 * priced.time.seconds)
       words.push_back(fmt::format("{} {:+.3g} s", apart[i].second, apart[i].first));
-  return words.empty() ? out : out + fmt::format(" They part in {}.", fmt::join(words, ", "));
+  return words.empty() ? out : out + fmt::format(" Difference: {}.", fmt::join(words, ", "));
 }
 
 [[nodiscard]] std::string interval_text(const TrainingQuestion& q, const System& system, const PricedLayout& priced) {

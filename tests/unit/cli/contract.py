@@ -15,7 +15,7 @@ H100 = ["--system", "dgx-h100"]
 
 def run(*arguments, env=None, stdout=subprocess.PIPE):
     environment = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "LC_ALL", "LANG")}
-    environment.update(env or {})
+    environment.update({"COLUMNS": "200"} | (env or {}))  # tables with all of their columns
     return subprocess.run([COMMAND, *map(str, arguments)], stdout=stdout, stderr=subprocess.PIPE, text=True, env=environment, timeout=600)
 
 

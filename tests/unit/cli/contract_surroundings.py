@@ -13,6 +13,11 @@ import contract
 from contract import H100, Contract
 
 
+def joined(text):
+    """With the lines that a backslash continues in one."""
+    return re.sub(r" \\\n +", " ", text)
+
+
 class Surroundings(Contract):
     def test_help_and_version(self):
         self.assertRegex(self.fine("--version"), r"^fabricost \d+\.\d+\.\d+\n$")
@@ -22,15 +27,29 @@ class Surroundings(Contract):
         for text in [overview, *(self.fine(command, "--help") for command in commands)]:
             self.assertIn("Example: ", text)
             for line in text.splitlines():
-                self.assertLessEqual(len(line), 100, line)
+                self.assertLessEqual(len(line), 80, line)
+
+    def test_the_short_help_fits_a_screen(self):
+        commands = re.findall(r"(?m)^  (\w+)  ", self.fine("--help").split("Commands:")[1])
+        questions = [[], ["plan", "--train"], ["plan", "--serve"], ["plan", "--rl"], *([command] for command in commands)]
+        for question in questions:
+            lines = self.fine(*question, "-h").splitlines()
+            self.assertLessEqual(len(lines), 24, question)
+            self.assertLessEqual(max(map(len, lines)), 80, question)
+
+    def test_help_explains_commands_topics_and_causes(self):
+        self.assertEqual(self.fine("help", "predict"), self.fine("predict", "--help"))
+        for topic in ("units", "layout", "gdr_off"):
+            self.assertIn(topic, self.fine("help"))
+            self.assertTrue(self.fine("help", topic).startswith(f"{topic}\n\n"))
 
     def test_examples_of_the_help_work(self):
         for command in ("systems", "show", "predict", "explain", "sweep", "share", "transfer"):
-            example = re.search(r"Example: fabricost (.*)", self.fine(command, "--help"))[1]
+            example = re.search(r"Example: fabricost (.*)", joined(self.fine(command, "--help")))[1]
             self.assertNotEqual(self.fine(*shlex.split(example)), "")
 
     def test_examples_find_what_they_look_for(self):
-        lines = re.findall(r"(?:Example:|^ {9}) *(fabricost need .*)", self.fine("need", "--help"), re.MULTILINE)
+        lines = re.findall(r"(?:Example:|^ {9}) *(fabricost need .*)", joined(self.fine("need", "--help")), re.MULTILINE)
         root = contract.DATA.parent
         links = re.findall(r"question=need&amp;([^\"]*)\"", (root / "docs/browser.md").read_text(encoding="utf-8"))
         starts = re.findall(r"  need: \{ unknown: '(.*?)', .* gpus: '(\d+)', within: '(.*?)' \}",

@@ -4,6 +4,7 @@
     page.py FABRICOST PAGE...            compare
     page.py FABRICOST PAGE... --write    write the outputs again
 """
+import os
 import re
 import shlex
 import subprocess
@@ -18,7 +19,7 @@ def indented(text):
 
 def fresh(tool, page):
     def block(match):
-        done = subprocess.run([tool, *shlex.split(match[1])], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([tool, *shlex.split(match[1])], capture_output=True, text=True, timeout=60, env={**os.environ, "COLUMNS": "100"})
         assert done.returncode == 0, (match[1], done.stderr)
         return f"    $ fabricost {match[1]}\n{indented(done.stdout)}"
     text, blocks = BLOCK.subn(block, page)

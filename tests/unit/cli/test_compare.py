@@ -99,7 +99,7 @@ class Compare(unittest.TestCase):
                                           "--json"))
             self.assertEqual(s["tpot_s"], alone["layouts"][0]["tpot_s"])
         text = compare.works("dgx-h100", "dgx-b200", "--serve", "--model", "llama3-70b", "--gpus", "8", *limits)
-        for word in ("ms a token", "$/M tokens", "J/token", "####"):
+        for word in ("TPOT ms", "$/Mtoken", "J/token", "####"):
             self.assertIn(word, text)
 
     def test_the_answer_ends_in_a_verdict_with_the_figures_of_the_table(self):

@@ -56,14 +56,14 @@ for more in [[], ["--tpot", "30ms"], ["--concurrency", 64], ["--disaggregated"],
         assert not any(other != one and other[0] >= one[0] and other[1] >= one[1] for other in front), (one, front)
     assert front == sorted(set(front)), front
     assert front[-1][0] == answer["layouts"][0]["tokens_per_s_per_gpu"], (front[-1], answer["layouts"][0])
-    shown = works(*SMALL, *more, "--pareto").split("\n\n")[0].splitlines()[2:]
+    shown = works(*SMALL, *more, "--pareto").split("\n\n")[1].splitlines()[1:]
     assert len([line for line in shown if " x tp " in line]) == len(front), shown
 
 # answers of one token have no time per further token
 lone = json.loads(works(*SMALL[:6], "--isl", 1024, "--osl", 1, "--json"))["layouts"][0]
 assert lone["tpot_s"] == 0 and lone["terms"] == [] and abs(lone["tokens_per_s_per_user"] * lone["ttft_s"] - 1) < 1e-9, lone
 text = works(*SMALL[:6], "--isl", 1024, "--osl", 1)
-assert "TPOT  " in text.splitlines()[1] and "prompts_of_others" not in text and "Nine in ten runs should show TTFT" in text, text
+assert "TPOT  " in text.splitlines()[3] and "prompts_of_others" not in text and "Nine in ten runs should show TTFT" in text, text
 refused(*SMALL[:6], "--osl", 1, "--tpot", "30ms", saying=["--tpot", "--osl 1"])
 # a few tokens: no step takes longer than its own time and one chunk of others' prompts
 few = json.loads(works(*SMALL[:6], "--isl", 1024, "--osl", 2, "--json"))["layouts"][0]

@@ -29,12 +29,12 @@ struct DiagnoseRequest {
     using R = DiagnoseRequest;
     using enum Amount;
     return Table{asks(&R::log, "log", "LOG", " ", "A log, packed or not, a dump, a folder of them, - for standard input", true),
-                 asks(&R::system, "system", "--system,-s", "NAME", "The machine; default: what the log tells"),
-                 asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Its nodes, where the log does not say"),
-                 asks(&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "All ranks, where the log does not say"),
-                 asks(&R::expected, "expected", "--expected,-e", "RATE", "The bandwidth that was expected, with its unit"),
+                 asks(&R::system, "system", "--system,-s", "NAME", "The machine; default: the one named in the log"),
+                 asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Number of nodes, if the log does not say"),
+                 asks(&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "Number of ranks in all, if the log does not say"),
+                 asks(&R::expected, "expected", "--expected,-e", "RATE", "Bandwidth you expected, with its unit"),
                  asks(&R::more, "more", "MORE", " ", "Further logs of the same job, as of its other ranks or nodes"),
-                 asks(&R::against, "against", "--against", "LOG", "A log, or a folder of logs, of a run that went well"),
+                 asks(&R::against, "against", "--against", "LOG", "Log, or folder of logs, of a good run to compare with"),
                  asks(&R::follow, "follow", "--follow", "", "The logs are still written: read on until a verdict stands"),
                  field::ask_launch_of_files<R>, field::ask_library_of_files<R>};
   }

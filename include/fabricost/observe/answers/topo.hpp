@@ -21,9 +21,9 @@ struct TopoRequest {
   static constexpr auto fields() {
     using R = TopoRequest;
     using enum Amount;
-    return Table{asks(&R::path, "path", "FILE", " ", "What one of them printed or wrote", true),
+    return Table{asks(&R::path, "path", "FILE", " ", "Output of nvidia-smi topo -m, lstopo, NCCL or the like", true),
                  asks(&R::compare, "compare", "--compare", "SYSTEM", "Say what differs from this machine"),
-                 asks(&R::name, "name", "", "", "What to call the system; default the file's name")};
+                 asks(&R::name, "name", "", "", "Name of the system; default the file's name")};
   }
 };
 

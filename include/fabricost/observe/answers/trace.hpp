@@ -45,17 +45,17 @@ struct TraceRequest {
              true),
         asks(&R::system, "system", "--system,-s", "NAME", "The machine; default: the usual one with the traces' GPU, of one node"),
         field::ask_overrides<R>,
-        asks(&R::calls, "calls", "--calls", "", "Every call by itself, in order; default: rows of equal ones"),
-        asks(&R::tokens, "tokens", "--tokens", number, {0, 1e12}, "T", "Tokens of every rank in an exchange of experts, to predict it"),
-        asks(&R::hidden, "hidden", "--hidden", count, any_count, "H", "Numbers of a token"),
+        asks(&R::calls, "calls", "--calls", "", "List every call, in order; default: calls that are equal are one row"),
+        asks(&R::tokens, "tokens", "--tokens", number, {0, 1e12}, "T", "Tokens per rank of an expert exchange, to predict it"),
+        asks(&R::hidden, "hidden", "--hidden", count, any_count, "H", "Hidden size: numbers per token"),
         asks(&R::experts, "experts", "--experts", count, any_count, "E", "Experts over all ranks"),
-        asks(&R::top_k, "top_k", "--top-k", count, any_count, "K", "Experts a token goes to"),
-        asks(&R::groups, "groups", "--groups", count, {0, any_count.max}, "G", "Groups of experts, of which a token"),
-        asks(&R::group_limit, "group_limit", "--group-limit", count, {0, any_count.max}, "M", "may use so many"),
+        asks(&R::top_k, "top_k", "--top-k", count, any_count, "K", "Experts per token"),
+        asks(&R::groups, "groups", "--groups", count, {0, any_count.max}, "G", "Expert groups (node-limited routing)"),
+        asks(&R::group_limit, "group_limit", "--group-limit", count, {0, any_count.max}, "M", "Groups a token may use"),
         asks(&R::on, "on", "--on", "NAME", "Replay the job on this machine; <overrides> then change this one"),
         asks(&R::without, "without", "--without", "WHAT...",
-             "Replay it without: straggler (the rank that others wait for\nis as fast as they are), wait (no rank waits for another)"),
-        asks(&R::against, "against", "--against", "FILE", "A plan of training as JSON: where the run and the plan part")};
+             "Leave out of the replay: straggler (the rank that others wait for\nis as fast as they are), wait (no rank waits for another)"),
+        asks(&R::against, "against", "--against", "FILE", "Training plan as JSON to compare with: where run and plan differ")};
   }
 };
 

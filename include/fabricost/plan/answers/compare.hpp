@@ -42,7 +42,7 @@ struct CompareRequest {
     return Table{
         asks(&R::systems, "systems", "SYSTEMS", " ", "Two or more machines: names of fabricost systems, or YAML files", true),
         field::ask_model<R>,
-        asks(&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "How many GPUs of each", true),
+        asks(&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "Number of GPUs of each", true),
         asks(&R::train, "train", "--train", "", "Compare training"),
         asks(&R::serve, "serve", "--serve", "", "Compare serving"),
         asks(&R::global_batch, "global_batch", "--global-batch,-b", count, any_count, "N", "Training: sequences a step"),
@@ -53,10 +53,10 @@ struct CompareRequest {
         asks(&R::osl, "osl", "--osl", length, any_count, "N", "Serving: tokens of an answer; default 512"),
         asks(&R::ttft, "ttft_seconds", "--ttft", seconds, wait, "TIME", "Serving: longest time to the first token, as in 1s"),
         asks(&R::tpot, "tpot_seconds", "--tpot", seconds, wait_of_token, "TIME", "Serving: longest time per token, as in 30ms"),
-        asks(&R::precision, "precision", "--precision", "P", "Of matrix products"),
-        asks(&R::stack, "stack", "--stack", "NAME", "The software"),
+        asks(&R::precision, "precision", "--precision", "P", "Precision of matrix products: bf16, fp16, fp8, fp4"),
+        asks(&R::stack, "stack", "--stack", "NAME", "Training or serving software"),
         asks(&R::prices, "prices", "--price", "NAME=USD", "Your own price of a GPU-hour of one machine, repeatable:\ndgx-h100=2.50"),
-        asks(&R::price_kind, "price_kind", "--price-kind", "KIND", "on_demand, reserved or owned; default the first known of all")};
+        asks(&R::price_kind, "price_kind", "--price-kind", "KIND", "Kind of price: on_demand, reserved or owned; default the\nfirst known of all machines")};
   }
 };
 

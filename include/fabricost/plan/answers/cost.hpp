@@ -36,23 +36,23 @@ namespace field {
 // Fields that requests for a cost and for a project share.
 template <class R>
 inline constexpr auto ask_dollars_per_kwh = asks(&R::dollars_per_kwh, "dollars_per_kwh", "--price-kwh", Amount::number, {0, 10}, "X",
-                                                 "USD for a kWh");
+                                                 "Price of electricity, USD per kWh");
 template <class R>
 inline constexpr auto ask_pue = asks(&R::pue, "pue", "--pue", Amount::number, {1, 5}, "X",
-                                     "Power of the site over that of racks and switches");
+                                     "Power of the site divided by that of racks and switches");
 template <class R>
 inline constexpr auto ask_lifetime_years = asks(&R::lifetime_years, "lifetime_years", "--years", Amount::number, {0.1, 50}, "X",
-                                                "Over which servers are written off");
+                                                "Years over which servers are written off");
 template <class R>
 inline constexpr auto ask_interest = asks(&R::interest, "interest", "--interest", Amount::share, {0, 1}, "X",
                                           "Interest a year on what is bought, in equal payments; default 0");
 template <class R>
 inline constexpr auto ask_storage_share = asks(&R::storage_share, "storage_share", "--storage-share", Amount::share, {0, 10}, "X",
-                                               "Price of the storage over that of the servers; default 0");
+                                               "Price of the storage as a share of the servers'; default 0");
 template <class R>
 inline constexpr auto ask_network = asks(&R::network, "network", "--network", "KIND",
-                                         "Bill this one between machines: rail, fat_tree, torus or dragonfly;\n"
-                                         "no speed changes; default the machine's own, rail where its file\nnames none");
+                                         "Network to pay for: rail, fat_tree, torus or dragonfly (no\n"
+                                         "speed changes); default the machine's own, rail where its\nfile names none");
 
 }  // namespace field
 
@@ -82,9 +82,9 @@ struct CostRequest {
     using enum Amount;
     return Table{
         field::ask_machine<R>,
-        asks(&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "How many GPUs"),
-        asks(&R::hours, "hours", "--hours", number, {1e-9, 1e9}, "X", "A run of so many hours"),
-        asks(&R::tokens, "tokens", "--tokens", large_count, {0, 1e18, true}, "N", "A run of so many tokens, as in 15T"),
+        asks(&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "Number of GPUs"),
+        asks(&R::hours, "hours", "--hours", number, {1e-9, 1e9}, "X", "Length of the run, hours"),
+        asks(&R::tokens, "tokens", "--tokens", large_count, {0, 1e18, true}, "N", "Tokens of the run, as in 15T"),
         asks(&R::step, "step_seconds", "--step-time", seconds, some_time, "TIME",
              "Speed: seconds of a step, with <global_batch> and <sequence>"),
         asks(&R::global_batch, "global_batch", "--global-batch,-b", count, any_count, "N", "Sequences a step"),
@@ -96,14 +96,14 @@ struct CostRequest {
         asks(&R::mfu, "mfu", "--mfu", Amount::share, some_share, "X", "Speed: share of the 16-bit peak that a training step reaches"),
         asks(&R::plan, "plan", "--plan", "FILE", "Speed: what fabricost plan --json wrote, its fastest layout"),
         asks(&R::goodput, "goodput", "--goodput", Amount::share, some_share, "X",
-             "Share of the time that counts (fabricost goodput); default 1"),
-        asks(&R::share, "share", "--share", Amount::share, any_share, "X", "What this share of the time costs; default 1%"),
+             "Share of the time that is useful (see fabricost goodput); default 1"),
+        asks(&R::share, "share", "--share", Amount::share, any_share, "X", "Share of the time to put a price on; default 1%"),
         asks(&R::upgrade, "upgrade_dollars", "--upgrade", large_count, {0, 1e18}, "N",
-             "USD that would save that share: when is it paid back?"),
+             "Price of an upgrade that saves that share: when it is paid back"),
         asks(&R::dollars_per_gpu_hour, "dollars_per_gpu_hour", "--price-gpu-hour", number, {1e-6, 1e6}, "X",
              "USD for a GPU-hour; default the GPU's of <prices>"),
         asks(&R::price_kind, "price_kind", "--price-kind", "KIND",
-             "on_demand, reserved or owned; default on_demand where known, else reserved"),
+             "Kind of price: on_demand, reserved or owned; default on_demand\nwhere known, else reserved"),
         asks(&R::dollars_per_server, "dollars_per_server", "--price-server", number, {1, 1e12}, "X",
              "USD for a server, or a rack where that is the machine"),
         field::ask_dollars_per_kwh<R>,
@@ -112,7 +112,7 @@ struct CostRequest {
         field::ask_interest<R>,
         field::ask_storage_share<R>,
         field::ask_network<R>,
-        asks(&R::prices, "prices", "--prices", "FILE", "A file of prices; it may say extends: default"),
+        asks(&R::prices, "prices", "--prices", "FILE", "File of prices; it may say extends: default"),
         field::ask_overrides<R>};
   }
 };

@@ -22,7 +22,7 @@ struct ModelsRequest {
     using R = ModelsRequest;
     using enum Amount;
     return Table{
-        asks(&R::model, "model", "MODEL", " ", "A name or a YAML file; default all"),
+        asks(&R::model, "model", "MODEL", " ", "Model: a name or a YAML file; default all"),
         asks(&R::sequence, "sequence", "--sequence", length, {1, 1e9}, "L",
              "Tokens per sequence of the FLOPs and the cache, as in 128k (131072);\ndefault 4096")};
   }

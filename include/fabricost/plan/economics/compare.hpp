@@ -13,6 +13,7 @@
 #include <fabricost/plan/economics/terms.hpp>
 #include <fabricost/plan/serving/certainty.hpp>
 #include <fabricost/plan/serving/plan.hpp>
+#include <fabricost/progress.hpp>
 #include <fabricost/refusal.hpp>
 #include <fabricost/plan/training/figures.hpp>
 #include <fabricost/plan/training/idle_gpus.hpp>
@@ -74,6 +75,7 @@ template <class Price>
 [[nodiscard]] std::vector<Compared> compare(std::span<const System> systems, Price&& price) {
   std::vector<Compared> out;
   for (const System& system : systems) {
+    tell_progress(std::ssize(out), std::ssize(systems));
     try {
       out.push_back(price(system));
     } catch (const Refusal& error) {

@@ -53,13 +53,13 @@ struct MeasureRequest {
   static constexpr auto fields() {
     using R = MeasureRequest;
     return Table{
-        asks(&R::quick, "quick", "--quick", "", "Two minutes instead of fifteen: the points that tell most"),
+        asks(&R::quick, "quick", "--quick", "", "Measure for two minutes instead of fifteen"),
         asks(&R::mpi, "mpi", "--mpi", "", "Measure MPI's processes instead of GPUs (under mpirun)"),
-        asks(&R::system, "system", "--system,-s", "NAME", "The shipped system this is, where it is not recognised"),
-        asks(&R::only, "only", "--only", "KIND...", "memory launch host peer collectives overlap, a probe, an operation"),
+        asks(&R::system, "system", "--system,-s", "NAME", "Shipped system to compare with, if this one is not recognised"),
+        asks(&R::only, "only", "--only", "KIND...", "Probes to run: memory launch host peer collectives overlap, a\nprobe, an operation"),
         asks(&R::budget, "budget_seconds", "--budget", Amount::seconds, time_to_spend, "SECONDS", "Time to spend [900; with <quick> 120]"),
-        asks(&R::sizes, "sizes", "--sizes", "SIZES", "These sizes and no others: 1KiB:1GiB:x2, or 4KiB,64KiB"),
-        asks(&R::gpus, "gpus", "--gpus", Amount::number, gpu_number, "LIST", "Which GPUs: 0,2,4-7 [all]")};
+        asks(&R::sizes, "sizes", "--sizes", "SIZES", "Message sizes: 1KiB:1GiB:x2, or 4KiB,64KiB"),
+        asks(&R::gpus, "gpus", "--gpus", Amount::number, gpu_number, "LIST", "GPUs to measure: 0,2,4-7 [all]")};
   }
 };
 
@@ -210,9 +210,9 @@ struct CalibrateMachineRequest {
     using R = CalibrateMachineRequest;
     using enum Amount;
     return Table{asks(&R::path, "path", "--from,-f", "FILE", "measured.csv, beside which measured.machine.yaml lies", true),
-                 asks(&R::system, "system", "--system,-s", "NAME", "The stock system, where the one the measurement names is not meant"),
+                 asks(&R::system, "system", "--system,-s", "NAME", "Shipped system, instead of the one that the measurement names"),
                  field::ask_first_calibration<R>,
-                 asks(&R::date, "date", "--date", "YYYY-MM-DD", "The date to write into it; default the day of the measurement")};
+                 asks(&R::date, "date", "--date", "YYYY-MM-DD", "Date to write into it; default the day of the measurement")};
   }
 };
 

@@ -96,7 +96,7 @@ void say_findings(TraceAnswer& a) {
         fmt::format("{} calls carry out several of the program's at once: each counts as one, of all their bytes.", coalesced));
   if (upper > 0)
     a.notes.push_back(
-        fmt::format("Of {} of {} collectives not all ranks are traced: their times contain waiting and are upper bounds.", upper, all));
+        fmt::format("{} of {} collectives were not traced on all their ranks: their times contain waiting and are upper bounds.", upper, all));
 }
 
 }  // namespace fabricost::observe::detail

@@ -71,7 +71,7 @@ Goal goal_of(const NeedRequest& r) {
   std::vector<Goal> all;
   if (!r.within.empty()) {
     const double share = share_in(r.within, "within");
-    all.push_back({.words = fmt::format("a step within {:.3g} % of the one with infinitely much", 100 * share),
+    all.push_back({.words = fmt::format("a step within {:.3g} % of the one with no limit on it", 100 * share),
                    .measured = "step over that with infinitely much",
                    .limit = 1 + share,
                    .measure = {},
@@ -89,7 +89,7 @@ Goal goal_of(const NeedRequest& r) {
                    .at_least = true,
                    .measure = [](const Outcome& o, double by) { return std::min(1.0, o.rate / by); }});
   if (r.scaling)
-    all.push_back({.words = fmt::format("at least {:.3g} % of the tokens per GPU that the least gives", 100 * *r.scaling),
+    all.push_back({.words = fmt::format("at least {:.3g} % of the tokens per GPU of the smallest value", 100 * *r.scaling),
                    .measured = "tokens per GPU over those at the least",
                    .limit = *r.scaling,
                    .at_least = true,

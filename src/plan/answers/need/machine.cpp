@@ -220,7 +220,7 @@ void add_tried(NeedMachineAnswer& out, const std::vector<BestRun>& best, const R
 }
 
 void say_why(NeedMachineAnswer& out, const ProjectAnswer& all) {
-  out.reason = "none of the machines keeps the limits";
+  out.reason = "no machine is within the limits";
   for (const NeedMachineTried& one : out.tried)
     if (!one.binds.empty()) {
       out.reason += fmt::format("; {} comes nearest: {}", one.value, one.binds);

@@ -95,7 +95,7 @@ template <class Plan, class Ask>
 [[nodiscard]] std::string take_reference(NeedQuestion& q, Search<Plan, Ask>& search, const Ask& ask) {
   if (q.goal.against == Against::unbounded) {
     const At<Plan> reference = ask(q.without_bound);
-    if (!reference.trouble.empty()) return "with infinitely much of it nothing can run: " + reference.trouble;
+    if (!reference.trouble.empty()) return "even with no limit on it nothing can run: " + reference.trouble;
     q.goal.reference = reference.outcome;
   } else if (q.goal.against == Against::least) {
     const auto runs = std::find_if(q.values.begin(), q.values.end(), [&](double value) { return search.at(value).trouble.empty(); });

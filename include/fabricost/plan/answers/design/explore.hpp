@@ -46,15 +46,15 @@ struct ExploreOptions {
              true),
         asks(
             &R::objectives, "objectives", "--objective", "NAME,...",
-            "What counts: step, $/token, J/token, W, goodput, mfu, tokens/s,\ngpus; serving: ttft, tpot, tokens/s/user; or what is varied"),
-        asks(&R::limits, "limits", "--limit", "NAME=X...", "Only points with at most (of tokens, goodput, mfu: at least) X"),
-        asks(&R::prices, "prices", "--price", "NAME=USD...", "Your own price of a GPU-hour of a machine or a GPU"),
+            "Objectives: step, $/token, J/token, W, goodput, mfu, tokens/s,\ngpus; serving: ttft, tpot, tokens/s/user; or a varied\nparameter, of which less is better"),
+        asks(&R::limits, "limits", "--limit", "NAME=X...", "Keep points with at most X (for tokens, goodput, mfu: at least X)"),
+        asks(&R::prices, "prices", "--price", "NAME=USD...", "Your own price of a GPU-hour, of a machine or a GPU"),
         asks(&R::price_kind, "price_kind", "--price-kind", "KIND",
-             "on_demand, reserved or owned; default the first known of all, else\nof most"),
+             "Kind of price: on_demand, reserved or owned; default the\nfirst known of all machines, else of most"),
         asks(&R::first, "first", "", Amount::count, {0, 1e9}, "N",
-             "Where to begin in the order of nested loops, the last of <vary> fastest"),
-        asks(&R::count, "count", "", Amount::count, any_count, "N", "How many points from there; default all"),
-        asks(&R::threads, "threads", "--threads", Amount::count, {1, 1024}, "N", "Default one per core")};
+             "First point, in the order of nested loops, the last of <vary> fastest"),
+        asks(&R::count, "count", "", Amount::count, any_count, "N", "Number of points from there; default all"),
+        asks(&R::threads, "threads", "--threads", Amount::count, {1, 1024}, "N", "Number of threads; default one per core")};
   }
 };
 

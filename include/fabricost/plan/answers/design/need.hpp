@@ -34,7 +34,7 @@ namespace fabricost::plan {
 
 namespace field {
 template <class R>
-inline constexpr auto ask_most = asks(&R::most, "most", "--most", "", "The largest value that is enough, not the least");
+inline constexpr auto ask_most = asks(&R::most, "most", "--most", "", "Find the largest value that is enough, not the least");
 }  // namespace field
 
 struct NeedRequest : PlanRequest {
@@ -50,22 +50,22 @@ struct NeedRequest : PlanRequest {
     using enum Amount;
     return tables(
         Table{asks(&R::unknown, "unknown", "UNKNOWN", " ",
-                   "gpus, nodes, batch, sequence, domain, nic.bandwidth, nic.count,\nscale_up.bandwidth, hbm.bandwidth, hbm.size, "
-                   "arithmetic; a dial or a\npath of the machine's file; an option that takes a number",
+                   "The quantity to find: gpus, nodes, batch, sequence, domain,\nnic.bandwidth, nic.count, scale_up.bandwidth, hbm.bandwidth,\nhbm.size, "
+                   "arithmetic; a parameter or a path of the machine's\nfile; an option that takes a number",
                    true)},
         detail::fields_without<PlanRequest, detail::not_of_a_search>(),
         Table{asks(&R::over, "over", "--over", "VALUES", "Values to choose from: \"25:400:x2GB/s per direction\", 8,16,36,72;\ndefault a wide range"),
               field::ask_most<R>,
-              asks(&R::within, "within", "--within", "SHARE", "Goal: a step within 3% of the one with infinitely much"),
+              asks(&R::within, "within", "--within", "SHARE", "Goal: a step within 3% of the one with no limit on the quantity"),
               asks(&R::step, "step_seconds", "--step", seconds, some_time, "TIME", "Goal: the longest step, as in 8s"),
               asks(&R::mfu, "mfu", "--mfu", share, some_share, "X", "Goal: the least model FLOPs utilization, as in 0.4"),
               asks(&R::scaling, "scaling", "--scaling", share, some_share, "SHARE",
-                   "Goal: at least so much of the tokens per GPU that the least\nvalue gives, as in 50%"),
+                   "Goal: the least share of the tokens per GPU that the smallest\nvalue gives, as in 50%"),
               asks(&R::share_of, "share_of", "--for", "TERM below X%",
                    "Goal: a term's largest share of the step, as in \"expert below 10%\""),
               asks(&R::tokens, "tokens", "--tokens", large_count, {1, 1e18}, "N", "Goal, with <in_seconds>: tokens to train on, as in 15T"),
               asks(&R::in, "in_seconds", "--in", seconds, some_time, "TIME", "Goal, with <tokens>: the longest run, as in 60d"),
-              asks(&R::goodput, "goodput", "--goodput", "", "With <in_seconds>: failures and checkpoints count")});
+              asks(&R::goodput, "goodput", "--goodput", "", "Count failures and checkpoints; needs <in_seconds>")});
   }
 };
 
@@ -83,7 +83,7 @@ struct NeedServeRequest : ServeRequest {
     using R = NeedServeRequest;
     using enum Amount;
     return tables(
-        Table{asks(&R::unknown, "unknown", "UNKNOWN", " ", "As for training, without batch and sequence", true)},
+        Table{asks(&R::unknown, "unknown", "UNKNOWN", " ", "The quantity to find: as for training, without batch and sequence", true)},
         detail::fields_without<ServeRequest, detail::not_of_a_service>(),
         Table{asks(&R::over, "over", "--over", "VALUES", "Values to choose from: \"25:400:x2GB/s per direction\", 8,16,36,72;\ndefault a wide range"),
               field::ask_most<R>,
@@ -167,9 +167,9 @@ struct NeedMachineRequest : ProjectRequest {
     using R = NeedMachineRequest;
     using enum Amount;
     return tables(
-        Table{asks(&R::unknown, "", "UNKNOWN", " ", "machine")}, ProjectRequest::fields(),
+        Table{asks(&R::unknown, "", "UNKNOWN", " ", "The word machine")}, ProjectRequest::fields(),
         Table{
-            asks(&R::by, "by", "--by", "WORD", "Of those that keep the limits: cheapest (default), lowest_power,\nfewest_gpus or soonest"),
+            asks(&R::by, "by", "--by", "WORD", "Choice among machines within the limits: cheapest (default),\nlowest_power, fewest_gpus or soonest"),
             asks(&R::budget, "budget_dollars", "--budget", large_count, {1, 1e15}, "N", "Limit: USD of the run, as in 100M"),
             asks(&R::megawatts, "megawatts", "--megawatts", number, {1e-6, 1e6}, "X", "Limit: MW of the site"),
             asks(&R::racks, "racks", "--racks", count, any_count, "N", "Limit: racks of servers"),

@@ -1,0 +1,292 @@
+/// \file help.cpp
+/// Help: which commands answer which question, which options a command needs and which are common, and `fabricost help`.
+
+#include "cli/help.hpp"
+
+#include "cli/runner.hpp"
+#include "text/text_table.hpp"
+
+#include <fabricost/fields/fields.hpp>
+#include <fabricost/request_error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace fabricost::cli {
+namespace {
+
+constexpr std::size_t help_width = 80, text_column = 26;
+
+struct Named {
+  std::string_view title, names;  ///< names are separated by a blank
+};
+
+/// Commands by question; the others are MORE.
+constexpr auto command_groups = std::to_array<Named>({{"ASK", "predict explain plan compare need explore cost"},
+                                                 {"CHECK", "diagnose trace tune"},
+                                                 {"MACHINE", "systems models show measure calibrate"}});
+
+/// The options that a command needs, and its common ones. Where an option selects one of several questions it is part of the name.
+struct Common {
+  std::string_view command, needed, common;
+};
+constexpr auto common_options = std::to_array<Common>({
+    {"predict", "OP --system --size", "--nodes --ranks --dtype --launch --library --upgrade --algorithm --protocol --calibration --json"},
+    {"explain", "OP --system --size", "--nodes --ranks --dtype --launch --library --upgrade --algorithm --protocol --calibration --json"},
+    {"sweep", "OP --system --sizes", "--nodes --ranks --size --dtype --crossovers --algorithm --protocol --calibration --csv --json"},
+    {"share", "--system --of", "--nodes --layout --balancing --minimal --calibration --json"},
+    {"transfer", "WHAT --system", "--size --nodes --read-rate --store-rate --sizes --senders --calibration --json"},
+    {"validate", "FILES", "--system --nodes --ranks --launch --library --raw --calibration --out --json"},
+    {"calibrate", "--from --system", "--only --leave-out --hold --list --launch --library --out --json"},
+    {"measure", "", "--quick --budget --only --gpus --sizes --system --out --json"},
+    {"plan --train", "--train --system --model --gpus --global-batch",
+     "--sequence --precision --stack --stack-scale --tp --pp --recompute --top --explain"},
+    {"plan --serve", "--serve --system --model --gpus", "--isl --osl --ttft --tpot --concurrency --request-rate --precision --stack --top --json"},
+    {"plan --rl", "--rl --system --model --gpus --prompts --osl --max-osl", "--samples --isl --colocated --overlap --stack --rollout-stack --json"},
+    {"plan", "--train --serve --rl --system --model --gpus", "--global-batch --sequence --isl --osl --ttft --tpot --stack"},
+    {"compare", "SYSTEMS --train --serve --model --gpus", "--global-batch --sequence --isl --osl --ttft --tpot --precision --price"},
+    {"need", "UNKNOWN --train --serve --system --model", "--gpus --global-batch --over --within --step --mfu --tokens-per-second --json"},
+    {"explore", "--train --serve --system --model --vary", "--gpus --global-batch --objective --limit --ttft --tpot --csv --json"},
+    {"project", "--system --model --tokens --global-batch", "--gpus --in --done-by --sequence --precision --stack --fleet --price --json"},
+    {"tune", "--system", "--nodes --ranks --op --dtype --calibration --json"},
+    {"diagnose", "LOG", "--system --nodes --ranks --expected --against --launch --library --check --json"},
+    {"trace", "FILES", "--system --on --without --against --calls --perfetto --html --json"},
+    {"pipeline", "--schedule --stages --microbatches --forward", "--backward --weight --chunks --exchange --json"},
+    {"goodput", "--gpus", "--system --fleet --mttf-node --checkpoint --interval --async --restart --spares --json"},
+    {"stragglers", "--ranks", "FILE --mean --deviation --p50 --p99 --slow --barriers --json"},
+    {"cost", "--system", "--gpus --hours --tokens --model --mfu --plan --price-kind --price-gpu-hour --json"},
+});
+
+/// Headings for the other options, whatever the command.
+constexpr auto option_groups = std::to_array<Named>({
+    {"Layout", "--max-tp --tp --pp --vp --cp --ep --expert-tp --dp --zero --shard --microbatch --schedule --recompute --recompute-modules "
+               "--recompute-num-layers --sequence-parallel --placing --cp-comm-type --batch-within"},
+    {"Memory", "--headroom --cpu-offloading-num-layers --optimizer-offload-fraction --main-params-dtype --exp-avg-dtype --exp-avg-sq-dtype "
+               "--store-param-remainders --grad-reduce-in-fp32 --fp8-param-gather --activation-func-fp8-input-store"},
+    {"Kernels and overlap", "--precision --stack --stack-scale --cuda-graphs --fp8-recipe --fp8-attention --attention --tp-comm-overlap "
+                            "--overlap-grad-reduce"},
+    {"Model", "--lora-rank --lora-modules --document --mtp-num-layers"},
+    {"Mixture of experts", "--routing --capacity --moe-dispatcher --overlap-moe-comm"},
+    {"NCCL", "--algorithm --protocol --choice --library --launch --upgrade --nvls --symmetric --barrier-free --ctas --copy-engine --redop "
+             "--registered --no-pxn --fused-norm"},
+    {"Network", "--lost-rails --relay --nic-block --balancing --minimal"},
+    {"Point to point", "--path --put --gin"},
+    {"Failures", "--fleet --mttf-node --failures-per-node-day --failures-per-1000-node-days --checkpoint --interval --async --drain "
+                 "--restart --reload --storage --spares --repair --replaced --flaps-per-link-year --flap-stall --links --flap-fatal"},
+    {"Money and power", "--price --price-kind --prices --price-gpu-hour --price-server --price-kwh --pue --years --interest "
+                        "--storage-share --network"},
+    {"Machine", "--set --calibration"},
+    {"Answer", "--top --sensitivity --pareto --explain --trace --threads --out --csv --plot --perfetto --html --json"},
+});
+
+[[nodiscard]] std::vector<std::string> words_in(std::string_view text) {
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    out.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
+/// The options of that name, those of the command alone.
+[[nodiscard]] std::vector<const CLI::Option*> options_of(const CLI::App& app, std::string_view names) {
+  std::vector<const CLI::Option*> out;
+  for (const std::string& name : words_in(names))
+    if (const CLI::Option* option = app.get_option_no_throw(name)) out.push_back(option);
+  return out;
+}
+
+/// The row of the command; of one with several questions that of the selected one.
+[[nodiscard]] const Common* common_of(const CLI::App& app) {
+  for (const Common& one : common_options) {
+    const std::vector<std::string> words = words_in(one.command);
+    const CLI::Option* question = words.size() > 1 ? app.get_option_no_throw(words[1]) : nullptr;
+    if (words.front() == app.get_name() && (words.size() == 1 || (question != nullptr && question->count() > 0))) return &one;
+  }
+  return nullptr;
+}
+
+/// `first`, and the text in its column, broken at the margin.
+[[nodiscard]] std::string two_columns(const std::string& first, std::string_view text) {
+  const std::string indent(text_column, ' ');
+  if (first.size() + 2 > text_column) return first + "\n" + (text.empty() ? "" : wrapped(indent, text, help_width));
+  return wrapped(first + indent.substr(first.size()), text, help_width);
+}
+
+/// The beginning of a description, of so many characters.
+[[nodiscard]] std::string brief(const std::string& text, std::size_t most) {
+  std::string line = text.substr(0, text.find(';'));
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  if (line.size() <= most) return line;
+  line.resize(line.rfind(' ', most - 4));
+  return line + " ...";
+}
+
+[[nodiscard]] std::string option_entry(const CLI::Option& option, bool whole) {
+  const bool positional = option.get_positional();
+  std::string first = "  " + option.get_name(positional, !positional);
+  if (!option.get_option_text().empty() && option.get_option_text() != " ") first += " " + option.get_option_text();
+  if (whole) return two_columns(first, option.get_description());
+  first.resize(std::max(first.size() + 2, text_column), ' ');
+  return first + brief(option.get_description(), help_width - first.size()) + "\n";
+}
+
+[[nodiscard]] std::string group_text(std::string_view title, const std::vector<const CLI::Option*>& options, bool whole) {
+  std::string out;
+  for (const CLI::Option* option : options) out += option_entry(*option, whole);
+  return out.empty() ? out : fmt::format("\n{}:\n{}", title, out);
+}
+
+[[nodiscard]] std::string usage_of(const CLI::App& app) {
+  std::string out = "Usage: fabricost " + app.get_name();
+  for (const CLI::Option* option : app.get_options([](const CLI::Option* o) { return o->get_positional(); }))
+    out += " " + option->get_name(true, false);
+  return out + " [OPTIONS]\n";
+}
+
+/// The examples, or the first of one question; a long one goes on below.
+[[nodiscard]] std::string examples(const CLI::App& app, bool all, std::string_view question = {}) {
+  const std::string text = app.get_footer();
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
+    at = end + 1;
+    if (line.find(question) == std::string::npos || (!all && !out.empty())) continue;
+    const std::size_t begin = line.find("fabricost");
+    const std::string first = begin == std::string::npos ? "" : out.empty() ? "Example: " : "         ";
+    std::string broken = wrapped(first, line.substr(std::min(begin, line.size())), help_width - 2);
+    for (std::size_t brk = broken.find('\n'); brk + 1 < broken.size(); brk = broken.find('\n', brk + 3)) broken.replace(brk, 1, " \\\n  ");
+    out += broken;
+  }
+  return out.empty() ? out : "\n" + out;
+}
+
+[[nodiscard]] std::string command_help(const CLI::App& app, bool whole) {
+  const Common* const common = common_of(app);
+  std::string out = wrapped("", app.get_description(), help_width) + (whole || common == nullptr ? "\n" : "") + usage_of(app);
+  const std::vector<const CLI::Option*> needed = options_of(app, common != nullptr ? common->needed : ""),
+                                        often = options_of(app, common != nullptr ? common->common : "");
+  out += group_text("Needed", needed, whole) + group_text(common != nullptr ? "Common" : "Options", often, whole);
+  if (!whole && common != nullptr)
+    return out + examples(app, false, words_in(common->command).back().starts_with("--") ? words_in(common->command).back() : "") +
+           fmt::format("All {} options: fabricost {} --help\n", app.get_options().size() - 2, app.get_name());
+  std::vector<const CLI::Option*> shown = needed;
+  shown.insert(shown.end(), often.begin(), often.end());
+  const auto others = [&](std::vector<const CLI::Option*> all) {
+    std::erase_if(all, [&](const CLI::Option* o) { return std::find(shown.begin(), shown.end(), o) != shown.end(); });
+    shown.insert(shown.end(), all.begin(), all.end());
+    return all;
+  };
+  if (common != nullptr) {
+    std::vector<std::pair<std::string, std::vector<const CLI::Option*>>> own;  // groups that the command made itself
+    for (const std::string& group : app.get_groups())
+      if (group != "Options") own.emplace_back(group, others(app.get_options([&](const CLI::Option* o) { return o->get_group() == group; })));
+    for (const Named& one : option_groups) out += group_text(one.title, others(options_of(app, one.names)), true);
+    for (const auto& [group, options] : own) out += group_text(group, options, true);
+  }
+  const std::vector<const CLI::Option*> rest = others(app.get_options({}));
+  return out + group_text(common != nullptr ? "More" : "Options", rest, true) + examples(app, true);
+}
+
+/// Commands by question, MORE by name alone; or all with their descriptions.
+[[nodiscard]] std::string app_help(const CLI::App& app, bool whole) {
+  constexpr std::size_t second = 22;
+  const auto named = [&](const std::string& name) { return app.get_subcommands([&](const CLI::App* one) { return one->get_name() == name; }); };
+  std::string out = app.get_description() + "\n\nUsage: fabricost COMMAND [OPTIONS]\n\n", more, every;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    const auto has = [&](const Named& of) {
+      const std::vector<std::string> names = words_in(of.names);
+      return std::find(names.begin(), names.end(), sub->get_name()) != names.end();
+    };
+    if (std::none_of(command_groups.begin(), command_groups.end(), has)) more += (more.empty() ? "" : " ") + sub->get_name();
+    every += two_columns("  " + sub->get_name(), sub->get_description());
+  }
+  if (whole) return out + "Commands:\n" + every + group_text("Options", app.get_options(), true) + "\n" + app.get_footer() + "\n";
+  for (const Named& group : command_groups) {
+    std::string_view title = group.title;
+    for (const std::string& name : words_in(group.names))
+      for (const CLI::App* sub : named(name)) {
+        const std::string first = fmt::format("{:<9}{}", std::exchange(title, ""), name);
+        out += first + std::string(second - first.size(), ' ') + brief(sub->get_description(), help_width - second) + "\n";
+      }
+  }
+  return out + wrapped("MORE     ", more, help_width) + "\n" + app.get_footer() + "\n";
+}
+
+struct Topic {
+  std::string_view name, text;
+};
+constexpr auto topics = std::to_array<Topic>({
+    {"units",
+     "Sizes: KiB MiB GiB TiB are powers of two, kB MB GB TB powers of ten; a plain number is bytes. Times: us, ms, s, min, h, d. Rates of "
+     "links say their direction: \"450 GB/s per direction\" or \"900 GB/s both directions\"; bits are Gb/s or Gbit/s. Counts of tokens take k, "
+     "M, G, T. Several values: 1KiB:8GiB:x2 multiplies, 8:64:+8 adds, 4,16,64 lists."},
+    {"accuracy",
+     "Every answer has a range that should contain nine of ten measurements, and says on what it rests. calibrated: this machine was measured. "
+     "sibling: a machine built like it was, or other operations on it. datasheet: neither; the range is wide. One measured log of your own "
+     "makes it narrower: fabricost calibrate --system NAME --from my.log -o mine.yaml, then add --calibration mine.yaml."},
+    {"layout",
+     "tp: GPUs that share the matrices of a layer (tensor parallel). pp: stages of layers (pipeline). vp: chunks of layers per stage. cp: GPUs "
+     "that share a sequence (context). ep: GPUs that share the experts. dp: replicas; zero says what they shard: 1 optimizer states, 2 "
+     "gradients too, 3 weights too. GPUs = tp x pp x cp x dp. What is not given is searched."},
+    {"machine",
+     "A machine is a name of fabricost systems or a YAML file, which may extend a named one. --set changes one value, as in --set "
+     "tiers.nic.bandwidth=\"25 GB/s per direction\"; fabricost show NAME prints what there is. fabricost topo reads nvidia-smi topo -m; "
+     "fabricost measure measures a machine of your own."},
+    {"metrics",
+     "algbw: bytes / time. busbw: algbw times the factor of the operation, which makes it the rate of a link, as nccl-tests prints it. MFU: the "
+     "model's operations over the peak of the GPUs in the time. exposed: communication that no computation hides. TTFT: time to the first "
+     "token. TPOT: time per further token. goodput: the share of the time that is not lost to failures and checkpoints."},
+    {"exit",
+     "Exit status: 0 an answer; 1 a finding that --check asked for (the run failed or is slow); 2 the input cannot be processed, with a "
+     "message on stderr and nothing on stdout; 70 an error in fabricost. NO_COLOR turns bold headings off; COLUMNS sets the width of tables "
+     "where the output is no terminal (default 80)."},
+});
+constexpr auto topic_names = [] {
+  std::array<std::string_view, topics.size()> out;
+  for (std::size_t i = 0; i < topics.size(); ++i) out[i] = topics[i].name;
+  return out;
+}();
+
+[[nodiscard]] std::string topic_text(std::string_view name) {
+  return fmt::format("{}\n\n{}", name, wrapped("  ", std::find_if(topics.begin(), topics.end(), [&](const Topic& t) { return t.name == name; })->text, help_width));
+}
+
+}  // namespace
+
+std::string help_text(const CLI::App& app, bool whole) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  if (!chosen.empty()) return command_help(*chosen.front(), whole);
+  return app.get_parent() == nullptr ? app_help(app, whole) : command_help(app, whole);
+}
+
+HelpTopics core_topics() { return {"TOPICS", topic_names, topic_text}; }
+
+void add_help(CLI::App& app, Runner& runner) {
+  const auto topic = std::make_shared<std::string>();
+  CLI::App& sub = *app.add_subcommand("help", "Help on a command, a topic, or a cause that diagnose names");
+  sub.add_option("TOPIC", *topic, "A command, a topic or a cause; without one, all of them")->option_text(" ");
+  sub.footer("Example: fabricost help predict\n         fabricost help units\n         fabricost help gdr_off");
+  runner.add(sub, [topic, &app](const Terminal&) {
+    std::vector<std::string> known;
+    for (const CLI::App* one : app.get_subcommands({})) known.push_back(one->get_name());
+    if (std::find(known.begin(), known.end(), *topic) != known.end()) return command_help(*app.get_subcommand(*topic), true);
+    for (const HelpTopics& of : help_topics()) {
+      if (std::find(of.names.begin(), of.names.end(), *topic) != of.names.end()) return of.text(*topic);
+      for (const std::string_view name : of.names) known.emplace_back(name);
+    }
+    if (!topic->empty()) throw RequestError(unknown_text(*topic, "a command, a topic or a cause", known));
+    std::string out = app_help(app, false);
+    for (const HelpTopics& of : help_topics()) out += "\n" + wrapped(fmt::format("{:<9}", of.title), joined(of.names, " "), help_width);
+    return out;
+  });
+}
+
+}  // namespace fabricost::cli
