@@ -107,8 +107,11 @@ bool is_help(std::string_view line) {
   return line.back() != '\\' && has(line, "  ");
 }
 
-/// "SYS  = Connection traversing PCIe": a code of a few capitals.
+/// "SYS  = Connection traversing PCIe", a code of a few capitals; "!V! - Version mismatch", one letter.
 bool is_legend(std::string_view line) {
+  if (const auto dash = line.find(" - "); dash != std::string_view::npos && dash > 0 && dash <= 3 &&
+                                          std::count_if(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(dash), is_letter) == 1)
+    return true;
   constexpr std::size_t longest_code = 5;
   const auto equal = line.find(" = ");
   if (equal == std::string_view::npos || equal + 3 >= line.size()) return false;
