@@ -31,7 +31,7 @@ GROUPS = [
      ["plan", "plan_train", "TrainingPlan", "Plans", "TrainingPlans", "sensitivity", "Sensitivity", "pareto", "pipeline", "Pipeline",
       "PipelineBar", "Memory", "MemoryItem", "MemoryPart", "Layout", "Plan*", "Pipeline*", "Training*", "Step*", "ExplainedTerm",
       "plan_rl", "RlPlan*"]),
-    ("Serving", "serving", "Engines, latency and throughput of inference.", ["plan_serve", "ServePlan", "ServePlans", "Serv*"]),
+    ("Serving", "serving", "Engines, latency and throughput of inference.", ["plan_serve", "ServePlan", "ServePlans", "Serv*", "RequestTimes"]),
     ("Machines compared, money, failures", "decisions", "What a machine costs, loses and gains.",
      ["compare", "Comparison", "Compar*", "need", "need_serve", "need_machine", "Need*", "project", "Project*", "goodput",
       "Goodput*", "explore", "explore_serve", "Exploration", "Explore*", "FailureCause", "stragglers", "Straggler*", "SlowRank", "cost",

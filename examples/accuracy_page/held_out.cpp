@@ -44,8 +44,8 @@ std::string one_node(const Measurements& data) {
       "## nccl-tests inside one node\n\nAll healthy public runs on one node, launched as the heads of their logs say "
       "([launches](model/choice.md#launches-and-releases)). The constants of NVLink machines come from CUDA graphs of one laboratory "
       "(ai-dynamo/aiconfigurator, NCCL 2.23 to 2.29),\nand so does what 2.19 to 2.25 take longer. "
-      "What NCCL before 2.19 takes beside them, and launches take the processors of four "
-      "machines, was fitted to hgx-a100, azure-nd-a100-v4,\nsnellius-h100 and runpod-a100-pair; those of "
+      "The extra cost of NCCL before 2.19, and of launching from the host, were fitted to "
+      "hgx-a100, azure-nd-a100-v4,\nsnellius-h100 and runpod-a100-pair; those of "
       "mi300x-8 and mi250x-16gcd to their sweeps. No "
       "fit has seen the others.\n\n" +
       by_machine(report);

@@ -30,9 +30,17 @@ static void from_object(py::handle given, std::string_view name, const Range&, R
     out.file = python::file_of(given, name);
     return;
   }
-  if (!py::hasattr(given, "__getitem__"))
+  if (!py::hasattr(given, "__getitem__") || !(py::hasattr(given, "keys") || py::hasattr(given, "columns")))
     python::throw_type(name, "a path, or a table with timestamp, input_length and output_length,", given);
-  const auto column = [&](const char* of) { return python::reals(py::object(given[py::str(of)]), name, 0, 1e15); };
+  const auto column = [&](const char* of) {
+    py::object values;
+    try {
+      values = given[py::str(of)];
+    } catch (const py::error_already_set&) {
+      throw RequestError(fmt::format("{}: a table with a column \"{}\" is wanted", name, of));
+    }
+    return python::reals(values, name, 0, 1e15);
+  };
   const std::vector<double> at = column("timestamp"), prompts = column("input_length"), answers = column("output_length");
   if (at.empty() || at.size() != prompts.size() || at.size() != answers.size())
     throw RequestError(fmt::format("{}: the columns have {}, {} and {} values", name, at.size(), prompts.size(), answers.size()));

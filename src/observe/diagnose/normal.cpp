@@ -16,7 +16,6 @@ namespace fabricost::observe::diagnosis {
 namespace {
 
 constexpr double least_bytes = 64 << 20;  ///< of the public runs' figures
-constexpr double network_differs = 0.25;  ///< payload against the link's rate, and adapters that round
 
 /// The public runs of this test on machines like this one; nullptr: none are known.
 const PublicRuns* public_runs_like(const Context& c, const ComparedSize& at) {
@@ -24,7 +23,7 @@ const PublicRuns* public_runs_like(const Context& c, const ComparedSize& at) {
   for (const PublicRuns& one : c.rules.public_runs) {
     if (!c.system->gpu.name.starts_with(one.gpu) || one.operation != name(at.operation.collective)) continue;
     if (one.nodes != nodes || one.gpus * nodes != at.ranks) continue;
-    if (one.network > 0 && std::fabs(nics_rate(*c.system) / one.network - 1) > network_differs) continue;
+    if (one.network > 0 && std::round(std::log2(nics_rate(*c.system) / one.network)) != 0) continue;
     return &one;
   }
   return nullptr;

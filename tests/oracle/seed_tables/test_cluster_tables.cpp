@@ -25,7 +25,7 @@ TEST_CASE("strategies have prices, not bans") {
   }
   CHECK(ours(t, "experts: one all-to-all") == within(8.0, 0.15));  // reference: bandwidth only, 8.0
   CHECK(ours(pipelining(), "idle share, 8 stages, 32 microbatches") == within(17.9, 0.003));
-  CHECK(ours(pipelining(), "handing on one microbatch of 8,192 tokens") == within(2.7, 0.10));
+  CHECK(ours(pipelining(), "handing on one microbatch of 8,192 tokens") == within(3.2, 0.10));  // reference: bandwidth only, 2.7; NCCL gives a peer two channels
 }
 
 TEST_CASE("money") {

@@ -22,7 +22,7 @@ CASES = {
     "explain": [REDUCE, EXCHANGE],
     "sweep": [[*REDUCE, "--nodes", "1:4:x2"]],
     "transfer": [["storage", "--system", "dgx-h100", "--size", "16GiB", "--client", "ethernet-100"], ["access", "--system", "dgx-h100"]],
-    "plan": [["--train", *TRAIN], SERVE, RL],
+    "plan": [["--train", *TRAIN], SERVE, RL, [*SERVE, "--request-rate", "2/s", "--draft-tokens", "2"]],
     "compare": [["dgx-h100", "dgx-h200", "--train", *TRAIN[:2], *TRAIN[4:]],
                 ["dgx-h100", "dgx-h200", "--serve", *TRAIN[:2], "--gpus", "8"]],
     "project": [["--system", "dgx-h100", "--model", "llama3-8b", "--gpus", "64", "--global-batch", "512", "--tokens", "1T"]],

@@ -90,7 +90,6 @@ def share_refuses_what_cannot_be():
             ([*h100, "--layout", "tp=2,tp", *of("all_reduce 1GiB over tp")], ["twice"]),
             ([*h100, "--layout", "tp=2,dp", *of("all_reduce 1GiB over pd")], ["did you mean dp"]),
             ([*h100, *of("all_reduce 1GiB by rng")], ["did you mean ring?"]), ([*h100, *of("all_reduce 1GiB weight 0")], ["above zero"]),
-            ([*h100, *of("all_reduce 1GiB by nvls"), "--nodes", 2], ["nvls_tree"]),
             ([*h100, *of("all_reduce 1GiB"), "--balancing", "evn"], ["did you mean even?"]),
             ([*h100, *of("all_reduce 1GiB"), "--nodes", 9999999], ["a million"])):
         SHARE.refused(*arguments, saying=says)

@@ -81,7 +81,7 @@ struct ServeRequest {
              "Limits are of this percentile of requests; default 99"),
         asks(&R::goodput, "goodput", "--goodput", share, some_share, "SHARE",
              "Limits are kept where at least this share of requests keeps both,\nas 95%, instead of a percentile of each"),
-        asks(&R::prefix, "prefix", "--prefix", "SHARE|N",
+        asks(&R::prefix, "prefix", "--prefix", "AMOUNT",
              "Of each prompt the cache has already this share, as 60%, or these\nfirst tokens, which all prompts have in common"),
         asks(&R::draft_tokens, "draft_tokens", "--draft-tokens", count, {1, 16}, "K",
              "Tokens drafted for each step, by one layer and the head; default the\nstack's"),
