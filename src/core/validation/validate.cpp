@@ -44,7 +44,8 @@ std::vector<ErrorGroup> grouped(const std::vector<ComparedPoint>& points, Name n
 /// A message of a stream: its bytes at the rate of large ones, or its share of the time of those in flight. How fast a
 /// processor posts them is not known: the interval of one that does not fill the link reaches to the time that it would
 /// take alone.
-Prediction in_a_stream(const System& system, const Operation& one, const Choice& choice) {
+Prediction in_a_stream(System system, const Operation& one, const Choice& choice) {
+  system.constants.transport.send_channel = 1e12;  // verbs have no channels: the bound of the constant, more than a link carries
   constexpr int in_flight = 128;                    // perftest's --tx-depth where none is given
   constexpr double fills_the_link = 64 * kibibyte;  // perftest's --size where none is given
   const double bytes = one.bytes.value(), share = bytes / gibibyte;
