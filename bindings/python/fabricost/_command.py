@@ -3,6 +3,17 @@ import importlib
 import os
 import pathlib
 import sys
+from collections.abc import Callable, Sequence
+
+
+def status_of(name: str, run: Callable[[Sequence[str]], None], arguments: Sequence[str], worded: Callable[[str], str] = str) -> int:
+    """Runs a subcommand that is in Python. 0: it is done; 2: it cannot be, and one message on stderr says why."""
+    try:
+        run(arguments)
+    except (ValueError, OSError, TypeError, ImportError) as error:
+        print(f"fabricost {name}: {worded(str(error))}", file=sys.stderr)
+        return 2
+    return 0
 
 
 def main() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from . import _core
+from ._command import status_of
 from .names import operations
 
 
@@ -126,10 +126,7 @@ def _run(arguments: Sequence[str]) -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """0: the page was written; 2: it cannot be made, a message on stderr says why, and nothing was written."""
-    try:
-        _run(arguments)
-    except (ValueError, OSError, TypeError, ImportError) as error:
-        options = re.sub(r"\bgive ([a-z_]+)", lambda word: f"give --{word[1].replace('_', '-')}", str(error), flags=re.IGNORECASE)
-        print(f"fabricost report: {options}", file=sys.stderr)
-        return 2
-    return 0
+    def with_options(text: str) -> str:
+        return re.sub(r"\bgive ([a-z_]+)", lambda word: f"give --{word[1].replace('_', '-')}", text, flags=re.IGNORECASE)
+
+    return status_of("report", _run, arguments, with_options)

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _core
+from ._command import status_of
 from ._extras import module
 from .names import operations
 
@@ -334,9 +335,4 @@ def _serve(arguments: Sequence[str]) -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """0: ended by a signal; 2: it cannot serve, and a message on stderr says why."""
-    try:
-        _serve(arguments)
-    except (ValueError, OSError, TypeError, ImportError) as error:
-        print(f"fabricost exporter: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return status_of("exporter", _serve, arguments)

@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
 from .. import _core
+from .._command import status_of
 from . import FORMATS, exported
 from .shared import described
 
@@ -61,9 +61,4 @@ def _run(arguments: Sequence[str]) -> None:
 
 def main(arguments: Sequence[str]) -> int:
     """0: written; 2: it cannot be, a message on stderr says why."""
-    try:
-        _run(arguments)
-    except (ValueError, OSError, TypeError, ImportError) as error:
-        print(f"fabricost export: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return status_of("export", _run, arguments)
