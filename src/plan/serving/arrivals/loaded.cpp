@@ -162,8 +162,8 @@ class Deployed {
     std::iota(place.begin(), place.end(), std::size_t{0});
     std::sort(place.begin(), place.end(),
               [&](std::size_t a, std::size_t b) { return in_order(handed.requests[a].at, a) < in_order(handed.requests[b].at, b); });
-    RequestLoad sorted = handed;
-    for (std::size_t k = 0; k < count; ++k) sorted.requests[k] = handed.requests[place[k]];
+    RequestLoad sorted;
+    for (const std::size_t k : place) sorted.requests.push_back(handed.requests[k]);
     Simulated out = simulate(times_, scheduler_, engines_, sorted, EngineRole::decode);
     std::vector<Served> all(count);
     for (std::size_t k = 0; k < count; ++k) {
