@@ -20,6 +20,8 @@
 #include <fabricost/algorithms/definition.hpp>
 #include <fabricost/error.hpp>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <string>
 
@@ -48,7 +50,7 @@ struct HalvingDoublingOrder : Defaults {
     const double halves = all_reduce ? 2 : 1;
     const double reducing = reduces(collective) ? 1 : 0;
     std::array<Halving, max_levels> half{};
-    for (int level = 0; level < levels.count; ++level)
+    for (int level = 0; level < std::min(levels.count, max_levels); ++level)  // bounded in sight of the compiler, which warns otherwise
       half[static_cast<std::size_t>(level)] = halving_of(levels.size(level), all_reduce, near_first);
     for (int level = 0; level < levels.count; ++level) {
       if (levels.size(level) <= 1) continue;
