@@ -12,6 +12,7 @@
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <array>
 #include <memory>

@@ -7,6 +7,7 @@
 #include <fabricost/fields/json.hpp>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -155,6 +156,38 @@ void add_command(CLI::App& app, Runner& runner, const char* name, const char* wo
   sub.add_flag("--json", o->json, json_words);
   sub.footer(footer);
   runner.add(sub, [o, job = std::move(job)](const Terminal& terminal) { return job(*o, terminal); });
+}
+
+void add_file_option(CLI::App& sub, Typed& typed, std::string_view option, const char* words) {
+  Runner::output(*sub.add_option(std::string{option}, typed.texts[option], words)->option_text("FILE"));
+}
+
+void add_questions(CLI::App& app, Runner& runner, const char* name, const char* words, const char* what, const char* footer,
+                   std::vector<Question> questions) {
+  struct Options {
+    std::string what;
+    OptionRows rows;
+    Typed typed;
+    bool json = false;
+  };
+  const auto o = std::make_shared<Options>();
+  CLI::App& sub = *app.add_subcommand(name, words);
+  sub.add_option("WHAT", o->what, what)->option_text(" ");
+  for (const Question& one : questions) o->rows.add(one.fields, one.word);
+  o->rows.add_to(sub, o->typed, questions.size());
+  sub.add_flag("--json", o->json, "Print JSON");
+  sub.footer(footer);
+  runner.add(sub, [o, name, questions = std::move(questions)](const Terminal& terminal) {
+    std::vector<std::string> known;
+    for (const Question& one : questions) known.emplace_back(one.word);
+    if (o->what.empty()) throw RequestError(fmt::format("{} of what? One of: {}", name, joined(known)));
+    for (const Question& one : questions) {
+      if (folded(o->what) != one.word) continue;
+      o->rows.refuse_others(o->typed, name, one.word);
+      return one.output(o->typed, o->json, terminal);
+    }
+    throw RequestError(unknown_text(o->what, fmt::format("a {}", name), known));
+  });
 }
 
 }  // namespace fabricost::cli

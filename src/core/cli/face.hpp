@@ -196,6 +196,9 @@ void add_command(CLI::App& app, Runner& runner, const char* name, const char* wo
   add_command(app, runner, name, words, footer, fields_of<Request>(), std::move(job), json_words, more);
 }
 
+/// Adds the option of a file that the command writes.
+void add_file_option(CLI::App& sub, Typed& typed, std::string_view option, const char* words);
+
 /// The same of a question. What a command asks beyond the question (how wide a picture is)
 /// stands in a struct derived from its request, with fields() of both.
 /// \param text_of the answer for people: void(Page&, const Answer&), or with the request as a third argument
@@ -207,55 +210,30 @@ void add_face(CLI::App& app, Runner& runner, const char* name, const char* words
     return output_of<Request>(o.typed, o.json, terminal, text_of,
                               [&](const auto& found, const auto&) { write_given(o.typed, found, files...); });
   };
-  add_command<Request>(
-      app, runner, name, words, footer, job, "Print JSON", [files...]([[maybe_unused]] CLI::App& sub, [[maybe_unused]] GivenOptions& o) {
-        (Runner::output(*sub.add_option(std::string{files.option}, o.typed.texts[files.option], files.words)->option_text("FILE")), ...);
-      });
+  add_command<Request>(app, runner, name, words, footer, job, "Print JSON",
+                       [files...]([[maybe_unused]] CLI::App& sub, [[maybe_unused]] GivenOptions& o) {
+                         (add_file_option(sub, o.typed, files.option, files.words), ...);
+                       });
 }
 
 /// One of several questions behind one subcommand.
-template <HasFields R, class Text>
-struct Face {
-  using Request = R;
+struct Question {
   std::string_view word;
-  Text text_of;
+  Fields fields;
+  std::function<std::string(const Typed&, bool json, const Terminal&)> output;
 };
+/// \param text_of as in add_face
 template <HasFields Request, class Text>
-[[nodiscard]] Face<Request, Text> face(std::string_view word, Text text_of) {
-  return {word, text_of};
+[[nodiscard]] Question question(std::string_view word, Text text_of) {
+  return {word, fields_of<Request>(), [text_of](const Typed& typed, bool json, const Terminal& terminal) {
+            return output_of<Request>(typed, json, terminal, text_of, nothing_beside);
+          }};
 }
 
 /// Adds a subcommand for several questions, selected by the first word: fabricost transfer storage. Help
 /// names the question of each option; options of another question are refused.
 /// \param what the help of that word
-template <class... Faces>
-void add_faces(CLI::App& app, Runner& runner, const char* name, const char* words, const char* what, const char* footer, Faces... faces) {
-  struct Options {
-    std::string what;
-    OptionRows rows;
-    Typed typed;
-    bool json = false;
-  };
-  const auto o = std::make_shared<Options>();
-  CLI::App& sub = *app.add_subcommand(name, words);
-  sub.add_option("WHAT", o->what, what)->option_text(" ");
-  (o->rows.add(fields_of<typename Faces::Request>(), faces.word), ...);
-  o->rows.add_to(sub, o->typed, sizeof...(Faces));
-  sub.add_flag("--json", o->json, "Print JSON");
-  sub.footer(footer);
-  runner.add(sub, [o, name, faces...](const Terminal& terminal) {
-    const std::vector<std::string> known{std::string{faces.word}...};
-    if (o->what.empty()) throw RequestError(fmt::format("{} of what? One of: {}", name, joined(known)));
-    std::string out;
-    const auto runs = [&](const auto& one) {
-      if (fabricost::core::folded(o->what) != one.word) return false;
-      o->rows.refuse_others(o->typed, name, one.word);
-      out = output_of<typename std::remove_cvref_t<decltype(one)>::Request>(o->typed, o->json, terminal, one.text_of, nothing_beside);
-      return true;
-    };
-    if (!(runs(faces) || ...)) throw RequestError(unknown_text(o->what, fmt::format("a {}", name), known));
-    return out;
-  });
-}
+void add_questions(CLI::App& app, Runner& runner, const char* name, const char* words, const char* what, const char* footer,
+                   std::vector<Question> questions);
 
 }  // namespace fabricost::cli

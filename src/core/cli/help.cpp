@@ -10,6 +10,7 @@
 #include <fabricost/request_error.hpp>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <array>

@@ -19,7 +19,7 @@ void text_of(Page& page, const PredictAnswer& a) {
   if (a.norm)
     page.line("with residual and norm {:.1f} us; {}", 1e6 * a.norm->apart.value(),
               a.norm->saved > Time{} ? fmt::format("fused into the all-reduce {:.1f} us", 1e6 * a.norm->fused.value())
-                                        : "nothing to fuse: NCCL runs here");
+                                     : "nothing to fuse: NCCL runs here");
   if (a.upgrade)
     page.say("With {}: {} {}, {}: {:.1f} % {} ({} to {}).", a.upgrade->library, a.upgrade->algorithm, a.upgrade->protocol,
              time_text(a.upgrade->time), a.seconds > 0 ? 100 * std::fabs(a.upgrade->saved.value()) / a.seconds : 0,

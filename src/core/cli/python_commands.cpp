@@ -8,6 +8,7 @@
 #include <fabricost/error.hpp>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 namespace fabricost::cli {
 namespace {

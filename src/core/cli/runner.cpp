@@ -15,6 +15,7 @@
 #include <fabricost/version.hpp>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -197,17 +198,19 @@ std::string Terminal::strong_headings(std::string_view text) const {
   return out;
 }
 
-Runner::Runner() : app_("Predict and diagnose communication, training and serving on GPU clusters.", "fabricost") {
-  app_.set_help_flag("-h", "Print what is needed and common options");
-  app_.set_help_all_flag("--help", "Print all options");
-  app_.set_version_flag("--version", FABRICOST_VERSION, "Print the version and exit");
-  app_.require_subcommand(0, 1);
-  app_.allow_extras();  // reported by check_extras, with suggestions
-  app_.footer(
+Runner::Runner() : app_(std::make_unique<CLI::App>("Predict and diagnose communication, training and serving on GPU clusters.", "fabricost")) {
+  app_->set_help_flag("-h", "Print what is needed and common options");
+  app_->set_help_all_flag("--help", "Print all options");
+  app_->set_version_flag("--version", FABRICOST_VERSION, "Print the version and exit");
+  app_->require_subcommand(0, 1);
+  app_->allow_extras();  // reported by check_extras, with suggestions
+  app_->footer(
       "Example: fabricost predict all_reduce --system dgx-h100 --size 256MiB\n"
       "Options: fabricost COMMAND -h (common), --help (all). Words: fabricost help" +
       left_out_help());
 }
+
+Runner::~Runner() = default;
 
 void Runner::add(CLI::App& subcommand, Job job) {
   subcommand.group("Commands");
@@ -224,11 +227,11 @@ bool Runner::is_output(const CLI::Option& option) {
 }
 
 void Runner::check_extras() const {
-  const std::vector<CLI::App*> chosen = app_.get_subcommands();
+  const std::vector<CLI::App*> chosen = app_->get_subcommands();
   if (chosen.empty()) {
     std::vector<std::string> names;
     for (const Entry& entry : entries_) names.push_back(entry.subcommand->get_name());
-    const std::vector<std::string> extras = app_.remaining();
+    const std::vector<std::string> extras = app_->remaining();
     if (extras.empty()) throw UsageError("which command? One of: " + joined(names));
     if (extras.front().starts_with("-"))
       throw UsageError(
@@ -241,10 +244,10 @@ void Runner::check_extras() const {
   const CLI::App& sub = *chosen.front();
   if (sub.get_prefix_command()) return;  // parses its own arguments
   std::vector<std::string> extras = sub.remaining();
-  for (const std::string& extra : app_.remaining()) extras.push_back(extra);
+  for (const std::string& extra : app_->remaining()) extras.push_back(extra);
   const std::vector<std::string> known = option_names(sub);
   refuse_swallowed_options(sub, known);
-  for (const std::string& extra : app_.remaining())
+  for (const std::string& extra : app_->remaining())
     if (std::find(known.begin(), known.end(), extra.substr(0, extra.find('='))) != known.end())
       throw UsageError(fmt::format("option {0} must come after the command: fabricost {1} ... {0}", extra, sub.get_name()));
   for (const std::string& extra : extras)
@@ -260,11 +263,11 @@ void Runner::check_extras() const {
 
 std::string Runner::printed(int argc, char** argv) {
   try {
-    app_.parse(argc, argv);
+    app_->parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    return help_text(app_, false);
+    return help_text(*app_, false);
   } catch (const CLI::CallForAllHelp&) {
-    return help_text(app_, true);
+    return help_text(*app_, true);
   } catch (const CLI::CallForVersion& version) {
     return fmt::format("fabricost {}\n", version.what());
   } catch (const CLI::ArgumentMismatch& error) {
@@ -281,7 +284,7 @@ std::string Runner::printed(int argc, char** argv) {
     throw UsageError(error.what());
   }
   check_extras();
-  for (const CLI::App* sub : app_.get_subcommands()) {
+  for (const CLI::App* sub : app_->get_subcommands()) {
     if (sub->get_prefix_command()) continue;
     refuse_empty_values(*sub);
     refuse_to_write_inputs(*sub);
@@ -296,7 +299,7 @@ std::string Runner::printed(int argc, char** argv) {
 int Runner::run(int argc, char** argv) {
   constexpr int internal_fault = 70;  // EX_SOFTWARE of sysexits.h
   const auto refuse = [&](std::string_view text) {
-    complain(fmt::format("{}: {}", full_name(app_), text));
+    complain(fmt::format("{}: {}", full_name(*app_), text));
     return 2;
   };
   try {
@@ -309,7 +312,7 @@ int Runner::run(int argc, char** argv) {
     (void)write_all(stdout, plain_text(failed.output, colour_wanted()));
     return 1;
   } catch (const UsageError& error) {
-    return refuse(fmt::format("{}\nSee {} --help", error.what(), full_name(app_)));
+    return refuse(fmt::format("{}\nSee {} --help", error.what(), full_name(*app_)));
   } catch (const SpecError& error) {
     std::string text;
     for (Issue issue : error.issues()) {

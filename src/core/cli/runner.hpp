@@ -1,23 +1,27 @@
 #pragma once
 /// \file runner.hpp
 /// Runs a subcommand and turns its result into output and an exit status: 0 success; 1 a finding
-/// that --check asked for; 2 the caller's error, with a message on stderr and nothing on stdout; 70 an internal error. A subcommand returns its whole
-/// output, so it is never half written.
+/// that --check asked for; 2 the caller's error, with a message on stderr and nothing on stdout; 70 an internal error. A subcommand returns
+/// its whole output, so it is never half written.
 
 #include "cli/joined.hpp"
 
 #include <fabricost/namespaces.hpp>
 
-#include <CLI/CLI.hpp>
-
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace fabricost::cli {
+// CLI11 takes three seconds to compile: files that only hand an App on do without it.
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
+namespace fabricost::cli {
 
 /// A field of a request whose options are not known here: "--path nic" of <path=nic>, "--set" of <overrides>.
 [[nodiscard]] std::string option_text(std::string_view name, std::string_view value);
@@ -42,7 +46,8 @@ class Runner {
   using Job = std::function<std::string(const Terminal&)>;
 
   Runner();
-  [[nodiscard]] CLI::App& app() { return app_; }
+  ~Runner();
+  [[nodiscard]] CLI::App& app() { return *app_; }
   /// Runs `job` when `subcommand` was selected and its options are parsed.
   void add(CLI::App& subcommand, Job job);
   /// Marks an option whose value is a file or folder that the command writes. No two of a command line may name the same, nor what
@@ -60,7 +65,7 @@ class Runner {
   [[nodiscard]] std::string printed(int argc, char** argv);
   void check_extras() const;
 
-  CLI::App app_;
+  std::unique_ptr<CLI::App> app_;
   std::vector<Entry> entries_;
 };
 

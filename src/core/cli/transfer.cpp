@@ -91,13 +91,13 @@ void incast_text(Page& page, const IncastAnswer& a, const Explained<IncastReques
 }  // namespace
 
 void add_transfer(CLI::App& app, Runner& runner) {
-  add_faces(app, runner, "transfer", "Storage into GPUs, loads and stores against RDMA, incast",
-            "storage (into GPUs, through the host and direct)\n"
-            "access (loads and stores against RDMA)\n"
-            "incast (many senders, one port)",
-            "Example: fabricost transfer storage --system dgx-h100 --nodes 16 --size 810GB --client ethernet-100",
-            face<Explained<StorageRequest>>("storage", storage_text), face<Explained<AccessRequest>>("access", access_text),
-            face<Explained<IncastRequest>>("incast", incast_text));
+  add_questions(app, runner, "transfer", "Storage into GPUs, loads and stores against RDMA, incast",
+                "storage (into GPUs, through the host and direct)\n"
+                "access (loads and stores against RDMA)\n"
+                "incast (many senders, one port)",
+                "Example: fabricost transfer storage --system dgx-h100 --nodes 16 --size 810GB --client ethernet-100",
+                {question<Explained<StorageRequest>>("storage", storage_text), question<Explained<AccessRequest>>("access", access_text),
+                 question<Explained<IncastRequest>>("incast", incast_text)});
 }
 
 }  // namespace fabricost::cli

@@ -8,6 +8,8 @@
 #include <fabricost/plan/answers/cost.hpp>
 #include <fabricost/plan/answers/design/explore.hpp>
 
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>

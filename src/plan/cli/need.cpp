@@ -8,6 +8,8 @@
 
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>

@@ -9,6 +9,8 @@
 #include <fabricost/plan/answers/rl.hpp>
 #include <fabricost/plan/answers/serve.hpp>
 
+#include <CLI/CLI.hpp>
+
 #include <concepts>
 #include <filesystem>
 #include <memory>

@@ -6,6 +6,8 @@
 
 #include <fabricost/plan/answers/design/project.hpp>
 
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>

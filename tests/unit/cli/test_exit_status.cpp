@@ -6,6 +6,8 @@
 
 #include <fabricost/error.hpp>
 
+#include <CLI/CLI.hpp>
+
 #include <array>
 #include <functional>
 #include <new>
