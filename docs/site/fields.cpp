@@ -9,7 +9,7 @@
 #include <fabricost/answers/transfer.hpp>
 #include <fabricost/answers/tune.hpp>
 #include <fabricost/fields/field.hpp>
-#include <fabricost/observe/answers/diagnose.hpp>
+#include <fabricost/observe/diagnose/diagnose.hpp>
 #include <fabricost/observe/answers/topo.hpp>
 #include <fabricost/observe/answers/trace.hpp>
 #include <fabricost/plan/answers/compare.hpp>

@@ -12,15 +12,27 @@
 #include <string>
 #include <string_view>
 
-namespace fabricost::web {
+namespace fabricost::observe {
 
 // traces are for the command
-bool observe::detail::asks_of_traces(const DiagnoseRequest& /*request*/) { return false; }
-DiagnosisAnswer observe::detail::diagnosis_of_traces(const DiagnoseRequest& /*request*/) { return {}; }
+bool detail::asks_of_traces(const DiagnoseRequest& /*request*/) { return false; }
+Diagnosis detail::diagnosis_of_traces(const DiagnoseRequest& /*request*/) { return {}; }
 
-}  // namespace fabricost::web
+std::unique_ptr<ByteSource::Unpacker> gzip_unpacker() {
+  throw fault_of_file("the file", "is packed (gzip), which is not read here", "unpack it first: gunzip FILE");
+}
+std::unique_ptr<ByteSource::Unpacker> zstd_unpacker() {
+  throw fault_of_file("the file", "is packed (zstd), which is not read here", "unpack it first: zstd -d FILE");
+}
 
-namespace fabricost::web {
+bool may_be_nsys(std::string_view head) { return head.starts_with("SQLite format 3"); }
+std::vector<RankTrace> read_nsys(const std::filesystem::path& file) {
+  throw fault_of_file(file.string(), "is an export of Nsight Systems, which is not read here", "ask the command: fabricost trace FILE");
+}
+
+}  // namespace fabricost::observe
+
+namespace fabricost::core {
 
 namespace {
 
@@ -60,16 +72,4 @@ SpecNode parsed_yaml(const std::shared_ptr<const SpecFile>& file) {
   return out;
 }
 
-std::unique_ptr<ByteSource::Unpacker> gzip_unpacker() {
-  throw fault_of_file("the file", "is packed (gzip), which is not read here", "unpack it first: gunzip FILE");
-}
-std::unique_ptr<ByteSource::Unpacker> zstd_unpacker() {
-  throw fault_of_file("the file", "is packed (zstd), which is not read here", "unpack it first: zstd -d FILE");
-}
-
-bool may_be_nsys(std::string_view head) { return head.starts_with("SQLite format 3"); }
-std::vector<RankTrace> read_nsys(const std::filesystem::path& file) {
-  throw fault_of_file(file.string(), "is an export of Nsight Systems, which is not read here", "ask the command: fabricost trace FILE");
-}
-
-}  // namespace fabricost::web
+}  // namespace fabricost::core

@@ -5,7 +5,7 @@
 #include "core/operations.hpp"
 #include "face.hpp"
 
-#include <fabricost/observe/answers/diagnose.hpp>
+#include <fabricost/observe/diagnose/diagnose.hpp>
 #include <fabricost/explain/assumed.hpp>
 
 namespace py = pybind11;
@@ -13,14 +13,14 @@ namespace py = pybind11;
 namespace fabricost::python {
 
 void add_diagnosis(py::module_& module) {
-  add_answer<DifferenceAnswer>(module, "Difference", "What a run does otherwise than one that went well.");
-  add_answer<FindingAnswer>(module, "Finding", "One likely cause of a slow run.").def("__repr__", [](const FindingAnswer& f) {
-    return fmt::format("{} ({:.0f} %): {}", f.cause, 100 * f.confidence, f.evidence);
+  add_answer<Difference>(module, "Difference", "What a run does otherwise than one that went well.");
+  add_answer<Finding>(module, "Finding", "One likely cause of a slow run.").def("__repr__", [](const Finding& f) {
+    return fmt::format("{} ({:.0f} %): {}", name(f.cause), 100 * f.confidence, f.evidence);
   });
-  add_answer<QuestionAnswer>(module, "NextQuestion", "A command that would tell the remaining causes apart.");
-  add_answer<RuleAnswer>(module, "RuleSeen", "A rule of data/diagnosis that held.");
+  add_answer<NextQuestion>(module, "NextQuestion", "A command that would tell the remaining causes apart.");
+  add_answer<RuleSeen>(module, "RuleSeen", "A rule of data/diagnosis that held.");
   add_answer<DiagnosedSize>(module, "_DiagnosedSize", "One size of a log, beside its prediction.");
-  using D = DiagnosisAnswer;
+  using D = Diagnosis;
   add_answer<D>(module, "Diagnosis",
                 "Whether a run is what its machine should give, and the likely causes where it is not. Made by diagnose.")
       .property(
@@ -33,12 +33,12 @@ void add_diagnosis(py::module_& module) {
       .def("__str__",
            [](const D& d) {
              std::string out = d.verdict;
-             for (const FindingAnswer& f : d.causes)
-               out += fmt::format("\n{} ({:.0f} %)\n  seen: {}\n  try:  {}", f.cause, 100 * f.confidence, f.evidence, f.remedy);
+             for (const Finding& f : d.causes)
+               out += fmt::format("\n{} ({:.0f} %)\n  seen: {}\n  try:  {}", name(f.cause), 100 * f.confidence, f.evidence, f.remedy);
              return out;
            })
       .def("__repr__", [](const D& d) {
-        const char* const other = d.state == "nothing_to_judge" ? "nothing to judge" : "not healthy";
+        const char* const other = d.state == RunState::nothing_to_judge ? "nothing to judge" : "not healthy";
         return fmt::format("<Diagnosis: {}, {}>", d.healthy ? "healthy" : other, counted(static_cast<double>(d.causes.size()), "cause"));
       });
   add_face<DiagnoseRequest>(module, "diagnose", 2,

@@ -4,7 +4,7 @@
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
 
-#include <fabricost/observe/answers/diagnose.hpp>
+#include <fabricost/observe/diagnose/diagnose.hpp>
 
 #include <algorithm>
 
@@ -27,20 +27,20 @@ constexpr std::ptrdiff_t most_lines = 25;
 }
 
 /// Measured and predicted time of some of the sizes, the largest among them.
-void add_sizes(Page& page, const DiagnosisAnswer& a, std::size_t most) {
+void add_sizes(Page& page, const Diagnosis& a, std::size_t most) {
   TextTable table{"operation", ">size", ">measured", ">predicted", ">ratio", ">busbw", ""};
   const std::size_t step = (a.sizes.size() + most - 1) / most;
   for (std::size_t i = 0; i < a.sizes.size(); ++i) {
     if ((a.sizes.size() - 1 - i) % step != 0) continue;
     const DiagnosedSize& s = a.sizes[i];
-    table.row(s.operation, size_text(s.bytes), time_text(s.measured), time_text(s.predicted),
-              fmt::format("{:.2f}", s.ratio), rate_text(s.bus_bandwidth), s.measured > s.high ? "above the interval" : "");
+    table.row(name(s.collective), size_text(s.bytes), time_text(s.measured), time_text(s.predicted),
+              fmt::format("{:.2f}", s.ratio()), rate_text(s.bus_bandwidth), s.measured > s.high ? "above the interval" : "");
   }
   page.table(table);
 }
 
 /// "3 steps: 12, here 14".
-[[nodiscard]] std::string difference_text(const DifferenceAnswer& one) {
+[[nodiscard]] std::string difference_text(const Difference& one) {
   const auto stated = [](const std::string& text) { return text.empty() ? "not stated" : text; };
   if (one.there.empty() && one.what == "a line only here") return fmt::format("{}: {}", one.what, stated(one.here));
   return fmt::format("{}: {}, here {}", one.what, stated(one.there), stated(one.here));
@@ -48,7 +48,7 @@ void add_sizes(Page& page, const DiagnosisAnswer& a, std::size_t most) {
 
 /// Whether the number is normal, the verdict, the likeliest causes with evidence and remedy, the next evidence to collect; then as much of the table and the notes
 /// as there is room for. The JSON contains all of it.
-void diagnosis_text(Page& page, const DiagnosisAnswer& a) {
+void diagnosis_text(Page& page, const Diagnosis& a) {
   constexpr std::size_t told = 3, asked = 2, differences_told = 8;
   constexpr std::ptrdiff_t least_of_table = 6, table_head = 3;
   const std::ptrdiff_t each = a.causes.size() == 1 ? 4 : 2;  // lines
@@ -58,14 +58,14 @@ void diagnosis_text(Page& page, const DiagnosisAnswer& a) {
   if (!a.normal.empty()) page.add(few_lines("number  ", a.normal, 2, page.margin()));
   page.title(verdict);
   for (std::size_t i = 0; i < a.causes.size(); ++i) {
-    const FindingAnswer& f = a.causes[i];
+    const Finding& f = a.causes[i];
     if (i >= told) {
-      others += fmt::format("{}{} ({:.0f} %)", others.empty() ? "" : ", ", f.cause, 100 * f.confidence);
+      others += fmt::format("{}{} ({:.0f} %)", others.empty() ? "" : ", ", name(f.cause), 100 * f.confidence);
       continue;
     }
-    page.add(fmt::format("{} ({:.0f} %){}\n", page.strong(f.cause), 100 * f.confidence, f.what.empty() ? "" : ": " + f.what));
+    page.add(fmt::format("{} ({:.0f} %){}\n", page.strong(name(f.cause)), 100 * f.confidence, f.what.empty() ? "" : ": " + f.what));
     page.add(few_lines("  seen  ", f.evidence, each, page.margin()) + few_lines("  try   ", f.remedy, each, page.margin()));
-    pages += (i == 0 ? "fabricost help " : ", ") + f.cause;
+    pages += fmt::format("{}{}", i == 0 ? "fabricost help " : ", ", name(f.cause));
   }
   for (std::size_t i = 0; i < std::min(a.differences.size(), differences_told); ++i)
     page.add(few_lines(i == 0 ? "there   " : "        ", difference_text(a.differences[i]), 1, page.margin()));
@@ -81,7 +81,7 @@ void diagnosis_text(Page& page, const DiagnosisAnswer& a) {
     page.section("Against {}{}, {} ({})", a.system, a.system_guessed ? " (guessed from the log)" : "",
                least->ranks == most->ranks ? fmt::format("{} ranks on {}", first.ranks, counted(first.nodes, "node"))
                                            : fmt::format("{} to {} ranks", least->ranks, most->ranks),
-               a.basis);
+               name(a.basis));
     add_sizes(page, a, static_cast<std::size_t>(std::max<std::ptrdiff_t>(rows, 1)));
   }
   for (const std::string& note : a.notes)
@@ -106,8 +106,8 @@ void add_diagnose(CLI::App& app, Runner& runner) {
                              [](const GivenOptions& o, const Terminal& terminal) {
                                bool sick = false;
                                std::string out = output_of<DiagnoseTyped>(
-                                   o.typed, o.json, terminal, diagnosis_text, [&](const DiagnosisAnswer& a, const DiagnoseTyped& typed) {
-                                     sick = typed.check && (a.state == "failed" || a.state == "slow");
+                                   o.typed, o.json, terminal, diagnosis_text, [&](const Diagnosis& a, const DiagnoseTyped& typed) {
+                                     sick = typed.check && (!a.fine());
                                    });
                                if (sick) throw CheckFailed{std::move(out)};
                                return out;

@@ -53,7 +53,7 @@ bool ValueTest::fits(std::string_view value) const {
 }
 
 int Context::nodes() const {
-  if (!sizes.empty() && sizes.front().operation.nodes > 0) return sizes.front().operation.nodes;
+  if (!sizes.empty() && sizes.front().nodes > 0) return sizes.front().nodes;
   return info.node_count();
 }
 

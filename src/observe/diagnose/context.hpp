@@ -35,7 +35,7 @@ struct Judged {
   bool slow_small = false;  ///< only small ones do
   bool above = false;       ///< not slow, but large messages take longer than the interval contains
   double ratio = 1;         ///< measured / predicted time at `at`, the size of the best bus bandwidth
-  const ComparedSize* at = nullptr;
+  const DiagnosedSize* at = nullptr;
 };
 
 /// Impossible times (validation/set_aside.hpp): if there are at least three, or all, and they are a third of
@@ -70,7 +70,7 @@ struct Context {
   bool transfers = false;    ///< the curve is of messages between two ends, not of a collective
   std::optional<System> system;
   bool guessed = false;
-  std::vector<ComparedSize> sizes;
+  std::vector<DiagnosedSize> sizes;
   Judged judged;
   Impossible impossible;
   Expectation expected;
@@ -121,6 +121,7 @@ struct Fabric {
 [[nodiscard]] std::string cited(const Seen& seen);
 /// "12.3 GB/s" in three significant digits.
 [[nodiscard]] std::string gigabytes(double bytes_per_second);
+[[nodiscard]] inline std::string gigabytes(Bandwidth rate) { return gigabytes(rate.value()); }
 
 /// The machine identified by the GPUs and adapters in a log; nothing if they are ambiguous.
 struct Machine {
@@ -152,7 +153,7 @@ struct Part {
 [[nodiscard]] Diagnosis together(std::vector<Part> parts, const Rules& rules);
 
 /// Compares a table with its prediction.
-[[nodiscard]] Judged judge(const std::vector<ComparedSize>& sizes, bool guessed, const Numbers& judgement);
+[[nodiscard]] Judged judge(const std::vector<DiagnosedSize>& sizes, bool guessed, const Numbers& judgement);
 /// Whether the run's bandwidth is normal: measured, what is expected, and how many public runs on such machines were slower; empty where
 /// nothing was compared.
 [[nodiscard]] std::string normal_in_words(const Context& context);

@@ -1,7 +1,7 @@
 /// \file diagnose.cpp
 /// Reads a log and compares it with its machine; conclude.cpp draws the conclusions.
 
-#include <fabricost/observe/diagnose/diagnose.hpp>
+#include "diagnose/diagnose.hpp"
 
 #include "diagnose/across/against.hpp"
 #include "diagnose/context.hpp"
@@ -63,19 +63,27 @@ void place_on(Points& points, const diagnosis::Machine& machine) {
 }
 
 /// Predicts the log's points.
-std::vector<ComparedSize> compare(const Points& points, const DiagnosisRequest& request, std::vector<std::string>& notes) {
-  std::vector<ComparedSize> out;
-  const ValidationReport report = validate(points, {.calibration = request.calibration, .overrides = request.overrides});
+std::vector<DiagnosedSize> compare(const Points& points, const DiagnoseRequest& request, std::vector<std::string>& notes) {
+  std::vector<DiagnosedSize> out;
+  const ValidationReport report = validate(points, {.calibration = request.system.calibration, .overrides = request.system.overrides});
   if (report.points.empty())
     for (const Skipped& one : report.skipped) notes.push_back("no comparison: " + one.reason);
   for (const ComparedPoint& one : report.points) {
     const Point& p = one.point;
-    Operation op{.collective = p.collective, .bytes = Bytes::from_value(p.bytes), .ranks = p.ranks(), .nodes = p.nodes, .dtype = p.dtype};
-    out.push_back({op, p.ranks(), p.seconds, one.prediction.seconds, one.prediction.low, one.prediction.high,
-                   p.bytes / p.seconds * bus_factor(p.collective, p.ranks()), p.streamed});
+    out.push_back({.collective = p.collective,
+                   .bytes = Bytes::from_value(p.bytes),
+                   .ranks = p.ranks(),
+                   .nodes = p.nodes,
+                   .measured = units::s(p.seconds),
+                   .predicted = one.prediction.time(),
+                   .low = units::s(one.prediction.low),
+                   .high = units::s(one.prediction.high),
+                   .bus_bandwidth = units::B_per_s(p.bytes / p.seconds * bus_factor(p.collective, p.ranks())),
+                   .dtype = p.dtype,
+                   .streamed = p.streamed});
   }
   std::stable_sort(out.begin(), out.end(),
-                   [](const ComparedSize& a, const ComparedSize& b) { return a.operation.bytes < b.operation.bytes; });
+                   [](const DiagnosedSize& a, const DiagnosedSize& b) { return a.bytes < b.bytes; });
   return out;
 }
 
@@ -231,13 +239,13 @@ void compare_with(const std::filesystem::path& good, const Context& c, const std
 }
 
 diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis::Dumps& dumps,
-                             const diagnosis::Rules& rules, const DiagnosisRequest& request) {
+                             const diagnosis::Rules& rules, const DiagnoseRequest& request) {
   diagnosis::Part part;
   Diagnosis& out = part.answer;
   Context c;
   c.dumps = &dumps;
   if (!request.expected.empty()) c.expected = diagnosis::parse_expectation(request.expected);
-  if (!request.system.empty()) c.system = load_system(request.system, request.overrides, request.calibration);
+  if (request.system) c.system = request.system.load();
   c.rules = rules;
   const diagnosis::Numbers& judgement = c.numbers("judgement");
   c.info = read_nccl_info(file, c.rules.signs);
@@ -255,7 +263,7 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
   if (request.nodes > 0) c.info.nodes = request.nodes;
   if (request.ranks > 0) c.info.ranks = request.ranks;
 
-  diagnosis::Machine machine{request.system, 0, 0, {}};
+  diagnosis::Machine machine{request.system.name, 0, 0, {}};
   if (!c.system) {
     if (const auto guess = diagnosis::guessed_machine(c.info, file)) {
       machine = *guess;
@@ -265,8 +273,8 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
   }
   bool table = !runs.empty();
   try {
-    PointSource source = request.otherwise;
-    source.system = machine.system.empty() ? "dgx-h100" : machine.system, source.nodes = request.nodes, source.ranks = request.ranks;
+    const PointSource source = stated(machine.system.empty() ? "dgx-h100" : machine.system, request.nodes, request.ranks, request.launch,
+                                      request.library);
     if (runs.empty() || !machine.system.empty()) {
       bool whole = true;
       Points points = read_with_ranks(file, source, runs, out.notes, whole);  // also JSON and point CSVs
@@ -287,7 +295,7 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
   } catch (const SpecError& error) {
     if (table) out.notes.push_back(fmt::format("no comparison: {}", error.issues().front().message));
   } catch (const RequestError& error) {
-    if (!c.guessed && !request.system.empty()) throw;
+    if (!c.guessed && request.system) throw;
     out.notes.push_back(fmt::format("no comparison: {}", error.what()));
   }
   c.impossible.without = diagnosis::rows_without_time(runs);
@@ -295,7 +303,7 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
   const bool dumped = !dumps.flights.empty() || !dumps.inspected.empty() || c.reports.ras.seen;
   if (!table && !c.info.says_anything && !words && !dumped && c.steps.empty()) refuse(file);
 
-  if (!c.sizes.empty() && c.sizes.front().operation.collective == Collective::all_to_all)
+  if (!c.sizes.empty() && c.sizes.front().collective == Collective::all_to_all)
     std::erase_if(c.curve,
                   [&](const diagnosis::Shown& row) { return static_cast<long long>(row.bytes) / c.sizes.front().ranks % 16 != 0; });
   c.judged = diagnosis::judge(c.sizes, c.guessed, judgement);
@@ -316,7 +324,7 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
 /// Each of several tests by itself. One that contradicts the request, or cannot be read, leaves the others their
 /// answer; the first fault is raised where all have one.
 Diagnosis diagnose_each(const diagnosis::Inputs& inputs, const std::vector<diagnosis::Test>& tests,
-                        const diagnosis::Rules& rules, const DiagnosisRequest& request) {
+                        const diagnosis::Rules& rules, const DiagnoseRequest& request) {
   std::vector<diagnosis::Part> parts;
   std::exception_ptr fault;
   const auto none = [&](const diagnosis::Test& test, const char* why) {
@@ -351,7 +359,7 @@ std::string contradiction(const std::filesystem::path& log, const System& system
   return plain_text(diagnosis::contradiction_of(read_nccl_info(log, {}), system));
 }
 
-Diagnosis diagnose(const std::vector<std::filesystem::path>& files, const DiagnosisRequest& request) {
+Diagnosis diagnose(const std::vector<std::filesystem::path>& files, const DiagnoseRequest& request) {
   const diagnosis::Inputs inputs(files);
   try {
     const diagnosis::Rules rules = diagnosis::load_rules();
@@ -367,10 +375,6 @@ Diagnosis diagnose(const std::vector<std::filesystem::path>& files, const Diagno
       if (one.file == inputs.file().string()) one.file = plain_text(inputs.name());
     throw SpecError(std::move(issues));
   }
-}
-
-Diagnosis diagnose(const std::filesystem::path& file, const DiagnosisRequest& request) {
-  return diagnose(std::vector<std::filesystem::path>{file}, request);
 }
 
 }  // namespace fabricost::observe

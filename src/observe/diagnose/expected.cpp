@@ -83,7 +83,7 @@ std::optional<Facts> line_rate_expected(const Context& c, const Numbers&) {
 /// Bus bandwidth predicted for the compared operation at another size; 0: impossible.
 double predicted_bus(const Context& c, double bytes, int nodes) {
   if (!c.system || c.judged.at == nullptr) return 0;
-  Operation op = c.judged.at->operation;
+  Operation op = c.judged.at->operation();
   op.bytes = Bytes::from_value(bytes);
   if (nodes != op.nodes && op.nodes > 0) {
     op.ranks = op.ranks / op.nodes * nodes;
@@ -248,18 +248,18 @@ class Account {
 
   void prediction() {
     if (!c.judged.compared || c.judged.slow) return;
-    const ComparedSize& at = *c.judged.at;
-    const double predicted = at.bus * at.measured / at.predicted;
-    add(fmt::format("{} gives {} at {} (between {} and {}); measured {}", c.system->name, say(predicted), size_text(at.operation.bytes),
-                    say(at.bus * at.measured / at.high), say(at.bus * at.measured / at.low), say(at.bus)));
-    const double grown = predicted_bus(c, n["large"], at.operation.nodes);
+    const DiagnosedSize& at = *c.judged.at;
+    const double shown = at.bus_bandwidth.value(), predicted = shown * at.measured / at.predicted;
+    add(fmt::format("{} gives {} at {} (between {} and {}); measured {}", c.system->name, say(predicted), size_text(at.bytes),
+                    say(shown * at.measured / at.high), say(shown * at.measured / at.low), say(shown)));
+    const double grown = predicted_bus(c, n["large"], at.nodes);
     if (grown > n["grown"] * predicted)
-      add(fmt::format("{} is too small to show the machine: {} would give {}", size_text(at.operation.bytes),
+      add(fmt::format("{} is too small to show the machine: {} would give {}", size_text(at.bytes),
                       size_text(Bytes::from_value(n["large"])), say(grown)));
-    if (at.operation.nodes > 2)
-      if (const double pair = predicted_bus(c, at.operation.bytes.value(), 2); pair > n["two_nodes"] * predicted)
+    if (at.nodes > 2)
+      if (const double pair = predicted_bus(c, at.bytes.value(), 2); pair > n["two_nodes"] * predicted)
         add(fmt::format("two nodes would show {} because a tree between two moves half the bytes; {} nodes cannot", say(pair),
-                        at.operation.nodes));
+                        at.nodes));
   }
 
   /// Without a description: does each GPU get the throughput of an adapter of a usual rate?
@@ -280,7 +280,7 @@ class Account {
   }
 
   [[nodiscard]] Collective collective() const {
-    return c.judged.at != nullptr ? c.judged.at->operation.collective : Collective::all_reduce;
+    return c.judged.at != nullptr ? c.judged.at->collective : Collective::all_reduce;
   }
 
   const Context& c;

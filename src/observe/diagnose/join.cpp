@@ -1,9 +1,9 @@
 /// \file join.cpp
 /// Joins the readers of logs and traces to the readers of measurements, in every program that links them.
 
+#include "diagnose/diagnose.hpp"
 #include "trace/points.hpp"
 
-#include <fabricost/observe/diagnose/diagnose.hpp>
 #include <fabricost/readings/job_files.hpp>
 
 /// The linker is told to look for this name (src/observe/CMakeLists.txt), so that a static library keeps this file.

@@ -16,48 +16,48 @@ namespace fabricost::observe::diagnosis {
 
 namespace {
 
-double beyond(const ComparedSize& one) { return one.measured / one.high; }
+double beyond(const DiagnosedSize& one) { return one.measured / one.high; }
 
-double times_predicted(const ComparedSize& one) { return one.measured / one.predicted; }
+double times_predicted(const DiagnosedSize& one) { return one.measured / one.predicted; }
 
-double median_of(std::vector<const ComparedSize*>& sizes, double (*what)(const ComparedSize&)) {
+double median_of(std::vector<const DiagnosedSize*>& sizes, double (*what)(const DiagnosedSize&)) {
   std::stable_sort(sizes.begin(), sizes.end(),
-                   [&](const ComparedSize* a, const ComparedSize* b) { return what(*a) < what(*b); });
+                   [&](const DiagnosedSize* a, const DiagnosedSize* b) { return what(*a) < what(*b); });
   return what(*sizes[(sizes.size() - 1) / 2]);
 }
-double median_beyond(std::vector<const ComparedSize*>& sizes) { return median_of(sizes, beyond); }
+double median_beyond(std::vector<const DiagnosedSize*>& sizes) { return median_of(sizes, beyond); }
 
 /// NCCL's send and receive move 16 bytes at a time if both ends are aligned; unaligned parts take a path that
 /// is many times slower, because of the size and not of the machine.
-bool misaligned(const ComparedSize& one) {
-  if (one.operation.collective != Collective::all_to_all || one.ranks < 2) return false;
-  const auto part = static_cast<long long>(one.operation.bytes.value()) / one.ranks;
+bool misaligned(const DiagnosedSize& one) {
+  if (one.collective != Collective::all_to_all || one.ranks < 2) return false;
+  const auto part = static_cast<long long>(one.bytes.value()) / one.ranks;
   return part % 16 != 0;
 }
 
-Judged judge_one(const std::vector<const ComparedSize*>& sizes, bool guessed, const Numbers& n) {
+Judged judge_one(const std::vector<const DiagnosedSize*>& sizes, bool guessed, const Numbers& n) {
   const double allowed = n[guessed ? "margin_of_guess" : "margin"];
   Judged out;
   double top = 0;
   bool large = false;
-  for (const ComparedSize* one : sizes) top = std::max(top, one->operation.bytes.value());
-  std::vector<const ComparedSize*> upper, small;
-  for (const ComparedSize* one : sizes) {
-    const double bytes = one->operation.bytes.value();
+  for (const DiagnosedSize* one : sizes) top = std::max(top, one->bytes.value());
+  std::vector<const DiagnosedSize*> upper, small;
+  for (const DiagnosedSize* one : sizes) {
+    const double bytes = one->bytes.value();
     large = large || (one->streamed && bytes >= n["smallest_streamed"]);
     if (bytes >= top / 16) upper.push_back(one);
-    if (bytes <= n["largest_small"] && one->operation.collective != Collective::all_to_all && !one->streamed)
+    if (bytes <= n["largest_small"] && one->collective != Collective::all_to_all && !one->streamed)
       small.push_back(one);
   }
   if (upper.empty()) return out;
   out.compared = true;
-  out.at = *std::max_element(upper.begin(), upper.end(), [](const ComparedSize* a, const ComparedSize* b) { return a->bus < b->bus; });
+  out.at = *std::max_element(upper.begin(), upper.end(), [](const DiagnosedSize* a, const DiagnosedSize* b) { return a->bus_bandwidth < b->bus_bandwidth; });
   out.ratio = times_predicted(*out.at);
   large = large || top >= n["smallest_large"];
   if (large) out.slow = beyond(*out.at) > allowed && median_beyond(upper) > allowed;
   // adapters have their rates however little of a cluster was measured
   const double lost = n["half_lost"];
-  if (large && !guessed && out.at->operation.nodes > 1)
+  if (large && !guessed && out.at->nodes > 1)
     out.slow = out.slow || (out.ratio > lost && median_of(upper, times_predicted) > lost);
   if (!out.slow && small.size() >= 3) out.slow_small = median_beyond(small) > n["margin_of_small"];
   out.above = large && !out.slow && beyond(*out.at) > 1 && median_beyond(upper) > 1;
@@ -66,11 +66,11 @@ Judged judge_one(const std::vector<const ComparedSize*>& sizes, bool guessed, co
 
 }  // namespace
 
-Judged judge(const std::vector<ComparedSize>& sizes, bool guessed, const Numbers& judgement) {
-  std::map<std::tuple<Collective, DataType, int, int>, std::vector<const ComparedSize*>> runs;
-  for (const ComparedSize& one : sizes)
-    if (one.predicted > 0 && !misaligned(one))
-      runs[{one.operation.collective, one.operation.dtype, one.operation.nodes, one.ranks}].push_back(&one);
+Judged judge(const std::vector<DiagnosedSize>& sizes, bool guessed, const Numbers& judgement) {
+  std::map<std::tuple<Collective, DataType, int, int>, std::vector<const DiagnosedSize*>> runs;
+  for (const DiagnosedSize& one : sizes)
+    if (one.predicted > Time{} && !misaligned(one))
+      runs[{one.collective, one.dtype, one.nodes, one.ranks}].push_back(&one);
   Judged worst;
   for (const auto& [key, run] : runs) {
     const Judged one = judge_one(run, guessed, judgement);
@@ -83,21 +83,21 @@ Judged judge(const std::vector<ComparedSize>& sizes, bool guessed, const Numbers
 std::string compared_in_words(const Context& c) {
   if (!c.judged.compared)
     return c.curve.empty() ? "the log has no table to compare" : "no prediction was possible, so only what the log shows counts";
-  const ComparedSize& at = *c.judged.at;
-  const std::string where = fmt::format("at {}", size_text(at.operation.bytes));
+  const DiagnosedSize& at = *c.judged.at;
+  const std::string where = fmt::format("at {}", size_text(at.bytes));
   if (c.judged.slow) return fmt::format("slower than it should be by x{:.2g} {}", c.judged.ratio, where);
   if (c.judged.slow_small)
     return fmt::format("large sizes are {}, small ones take several times as long",
                        c.judged.above ? "slower than predicted, too" : "as predicted");
-  return fmt::format("{} {} measured, {} predicted", where, gigabytes(at.bus), gigabytes(at.bus * c.judged.ratio));
+  return fmt::format("{} {} measured, {} predicted", where, gigabytes(at.bus_bandwidth), gigabytes(at.bus_bandwidth * c.judged.ratio));
 }
 
 std::string against(const Context& c) {
-  const ComparedSize& at = *c.judged.at;
-  return fmt::format("{} at {} where {} gives {} ({} {})", gigabytes(at.bus), size_text(at.operation.bytes),
-                     c.system->name, gigabytes(at.bus * c.judged.ratio),
+  const DiagnosedSize& at = *c.judged.at;
+  return fmt::format("{} at {} where {} gives {} ({} {})", gigabytes(at.bus_bandwidth), size_text(at.bytes),
+                     c.system->name, gigabytes(at.bus_bandwidth * c.judged.ratio),
                      at.measured > at.high ? "at least" : "its interval reaches down to",
-                     gigabytes(at.bus * at.measured / at.high));
+                     gigabytes(at.bus_bandwidth * at.measured / at.high));
 }
 
 }  // namespace fabricost::observe::diagnosis

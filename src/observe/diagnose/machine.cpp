@@ -9,7 +9,7 @@
 #include "specs/parts/identities.hpp"
 #include "text/line_reader.hpp"
 
-#include <fabricost/observe/diagnose/diagnose.hpp>
+#include "diagnose/diagnose.hpp"
 #include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/validation/set_aside.hpp>

@@ -25,8 +25,8 @@ std::optional<Facts> slower(const Context& c, const Numbers& n) {
   return Facts{against(c), fmt::format("{:.3g}", ratio)};
 }
 
-bool is_slow_between_nodes(const Context& c) { return c.judged.slow && c.system && c.judged.at->operation.nodes > 1; }
-bool is_slow_inside(const Context& c) { return c.judged.slow && c.system && c.judged.at->operation.nodes <= 1; }
+bool is_slow_between_nodes(const Context& c) { return c.judged.slow && c.system && c.judged.at->nodes > 1; }
+bool is_slow_inside(const Context& c) { return c.judged.slow && c.system && c.judged.at->nodes <= 1; }
 
 std::optional<Facts> slow(const Context& c, const Numbers&) {
   return c.judged.slow ? std::optional{Facts{compared_in_words(c)}} : std::nullopt;
@@ -55,10 +55,10 @@ std::optional<Facts> rate_of_one_adapter(const Context& c, const Numbers& n) {
   if (!is_slow_between_nodes(c)) return std::nullopt;
   const Tier* nic = c.system->tier(TierRole::nic);
   if (nic == nullptr || nic->endpoints < n["adapters"]) return std::nullopt;
-  const double one = c.judged.at->bus * c.judged.ratio / nic->endpoints;
+  const Bandwidth one = c.judged.at->bus_bandwidth * c.judged.ratio / nic->endpoints;
   for (const int used : {1, 2}) {
     if (used * 2 >= nic->endpoints) break;
-    if (std::fabs(c.judged.at->bus / (used * one) - 1) < n["near"])
+    if (std::fabs(c.judged.at->bus_bandwidth / (used * one) - 1) < n["near"])
       return Facts{against(c), fmt::format("{}", used), fmt::format("{}", nic->endpoints), gigabytes(used * one)};
   }
   return std::nullopt;
@@ -88,24 +88,24 @@ std::optional<Facts> stream_of_messages(const Context& c, const Numbers&) {
 /// measured, because the interval widens beyond; this is one specific cause, so on a machine named by the
 /// user a deviation outside the interval is enough.
 std::optional<Facts> rate_of_the_ring(const Context& c, const Numbers& n) {
-  if (!c.judged.compared || !c.system || c.judged.at->operation.nodes > 1 || (c.guessed && !c.judged.slow)) return std::nullopt;
+  if (!c.judged.compared || !c.system || c.judged.at->nodes > 1 || (c.guessed && !c.judged.slow)) return std::nullopt;
   int switched = 0, as_ring = 0;
   std::string example;
-  for (const ComparedSize& one : c.sizes) {
-    const bool named = one.operation.collective == Collective::all_reduce && one.predicted > 0 && one.operation.nodes <= 1;
-    if (!named || one.operation.bytes.value() < n["size"]) continue;
+  for (const DiagnosedSize& one : c.sizes) {
+    const bool named = one.collective == Collective::all_reduce && one.predicted > Time{} && one.nodes <= 1;
+    if (!named || one.bytes.value() < n["size"]) continue;
     try {
-      const Prediction chosen = predict(*c.system, one.operation);
+      const Prediction chosen = predict(*c.system, one.operation());
       if (chosen.ran.algorithm != Algorithm::nvls || chosen.extrapolated.any()) continue;
       ++switched;
-      const Prediction ring = predict(*c.system, one.operation, Choice{.algorithm = Algorithm::ring});
-      if (one.measured < n["slower"] * chosen.high || one.measured < ring.low / n["faster_than_ring"] ||
-          one.measured > ring.high * n["slower_than_ring"])
+      const Prediction ring = predict(*c.system, one.operation(), Choice{.algorithm = Algorithm::ring});
+      if (one.measured.value() < n["slower"] * chosen.high || one.measured.value() < ring.low / n["faster_than_ring"] ||
+          one.measured.value() > ring.high * n["slower_than_ring"])
         continue;
       ++as_ring;
-      example = fmt::format("{} at {} where reduction in the switch gives {} (at least {}) and a ring {}", gigabytes(one.bus),
-                            size_text(one.operation.bytes), gigabytes(chosen.bus_bandwidth().value()),
-                            gigabytes(one.bus * one.measured / chosen.high), gigabytes(ring.bus_bandwidth().value()));
+      example = fmt::format("{} at {} where reduction in the switch gives {} (at least {}) and a ring {}", gigabytes(one.bus_bandwidth),
+                            size_text(one.bytes), gigabytes(chosen.bus_bandwidth()),
+                            gigabytes(one.bus_bandwidth * one.measured / units::s(chosen.high)), gigabytes(ring.bus_bandwidth()));
     } catch (const RequestError&) {
       return std::nullopt;
     }
@@ -119,24 +119,24 @@ std::optional<Facts> rate_of_pcie(const Context& c, const Numbers& n) {
   const Tier* up = c.system->tier(TierRole::scale_up);
   const Tier* host = host_tier(*c.system);
   if (up == nullptr || host == nullptr || up->kind == TierKind::host) return std::nullopt;
-  const double rate = host->bandwidth.value.value();
-  if (c.judged.at->bus > n["above"] * rate) return std::nullopt;
+  const Bandwidth rate = host->bandwidth.value;
+  if (c.judged.at->bus_bandwidth > n["above"] * rate) return std::nullopt;
   return Facts{against(c), gigabytes(rate), std::string{up->name.view()}};
 }
 
 std::optional<Facts> rate_of_shared_memory(const Context& c, const Numbers& n) {
   if (!is_slow_inside(c)) return std::nullopt;
   const Tier* host = host_tier(*c.system);
-  if (host == nullptr || c.judged.at->bus > n["share"] * host->bandwidth.value.value()) return std::nullopt;
+  if (host == nullptr || c.judged.at->bus_bandwidth > n["share"] * host->bandwidth.value) return std::nullopt;
   return Facts{against(c)};
 }
 
 std::optional<Facts> only_small_sizes(const Context& c, const Numbers& n) {
   if (!c.judged.slow_small) return std::nullopt;
-  for (const ComparedSize& one : c.sizes)
-    if (one.predicted > 0 && one.operation.bytes.value() <= n["size"])
-      return Facts{size_text(one.operation.bytes), time_text(Time::from_value(one.measured)), c.system->name,
-                   time_text(Time::from_value(one.predicted))};
+  for (const DiagnosedSize& one : c.sizes)
+    if (one.predicted > Time{} && one.bytes.value() <= n["size"])
+      return Facts{size_text(one.bytes), time_text(one.measured), c.system->name,
+                   time_text(one.predicted)};
   return std::nullopt;
 }
 

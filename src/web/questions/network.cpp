@@ -3,7 +3,7 @@
 
 #include "web/questions/question.hpp"
 
-#include <fabricost/observe/answers/diagnose.hpp>
+#include <fabricost/observe/diagnose/diagnose.hpp>
 #include <fabricost/answers/moe.hpp>
 #include <fabricost/answers/share.hpp>
 #include <fabricost/answers/transfer.hpp>

@@ -9,7 +9,7 @@
 #include <fabricost/answers/sweep.hpp>
 #include <fabricost/answers/transfer.hpp>
 #include <fabricost/answers/tune.hpp>
-#include <fabricost/observe/answers/diagnose.hpp>
+#include <fabricost/observe/diagnose/diagnose.hpp>
 #include <fabricost/observe/answers/trace.hpp>
 #include <fabricost/plan/answers/compare.hpp>
 #include <fabricost/plan/answers/cost.hpp>

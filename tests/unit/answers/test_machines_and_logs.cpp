@@ -1,5 +1,5 @@
 // Questions asked from C++ as the command and Python ask them: machines, machines read from files, logs.
-#include <fabricost/observe/answers/diagnose.hpp>
+#include <fabricost/observe/diagnose/diagnose.hpp>
 #include <fabricost/answers/systems.hpp>
 #include <fabricost/observe/answers/topo.hpp>
 #include <fabricost/answers/tune.hpp>
@@ -78,12 +78,12 @@ TEST_CASE("a log is compared with a machine as it was altered") {
   DiagnoseRequest request;
   request.log = log_of_h100;
   request.system.name = "dgx-h100";
-  const DiagnosisAnswer stock = answer(request);
+  const Diagnosis stock = answer(request);
   CHECK(stock.healthy);
   REQUIRE_FALSE(stock.sizes.empty());
   request.system.overrides = {"tiers.nvlink.bandwidth=220 GB/s per direction"};
-  const DiagnosisAnswer slower = answer(request);
-  CHECK(slower.compared_with == "dgx-h100");
+  const Diagnosis slower = answer(request);
+  CHECK(slower.compared_with() == "dgx-h100");
   CHECK(slower.sizes.back().predicted > 1.5 * stock.sizes.back().predicted);
   request.system = {"", std::make_shared<const System>(load_system("dgx-h100"))};
   CHECK(message_of([&] { (void)answer(request); }).starts_with("system: a machine that has a name"));

@@ -2,7 +2,7 @@
 /// \file logs.hpp
 /// Logs written for single tests, and their diagnoses.
 
-#include <fabricost/observe/diagnose/diagnose.hpp>
+#include "diagnose/diagnose.hpp"
 
 #include <fmt/format.h>
 
@@ -33,9 +33,9 @@ class TemporaryLog {
   std::filesystem::path path_;
 };
 
-inline fabricost::observe::Diagnosis diagnosed(const std::string& text, const fabricost::observe::DiagnosisRequest& request = {}) {
+inline fabricost::observe::Diagnosis diagnosed(const std::string& text, const fabricost::observe::DiagnoseRequest& request = {}) {
   const TemporaryLog log(text);
-  return fabricost::observe::diagnose(log.path(), request);
+  return fabricost::observe::diagnose({log.path()}, request);
 }
 
 /// True if it is the first or second cause, the project's own measure of success.

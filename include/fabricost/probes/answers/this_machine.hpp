@@ -3,7 +3,7 @@
 /// This machine: its measurement, and its comparison with a stock system (machine/this_machine.hpp).
 
 #include <fabricost/answers/calibrate.hpp>
-#include <fabricost/observe/answers/diagnose.hpp>
+#include <fabricost/observe/diagnose/diagnose.hpp>
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/fields/named.hpp>
 #include <fabricost/probes/machine/this_machine.hpp>
@@ -267,7 +267,7 @@ struct MachineAnswer {
   [[nodiscard]] const std::string& date() const { return made.machine.date; }
   [[nodiscard]] std::vector<FigureAnswer> figures() const;
   [[nodiscard]] ByName<std::string> facts() const;
-  [[nodiscard]] std::vector<FindingAnswer> findings() const;
+  [[nodiscard]] const std::vector<MachineFinding>& findings() const { return made.findings; }
   [[nodiscard]] std::optional<FitAnswer> fit() const;
   [[nodiscard]] const std::vector<std::string>& not_calibrated() const { return made.not_calibrated; }
 

@@ -13,6 +13,7 @@
 /// not used: c0 of a collective is larger.
 
 #include <fabricost/calibrate/calibrate.hpp>
+#include <fabricost/fields/fields.hpp>
 #include <fabricost/specs/saved_system.hpp>
 
 #include <cstdint>
@@ -75,9 +76,17 @@ struct MeasuredFigure {
 /// memory_slow, host_copies_slow, clocks_low, collectives_slow, measurement_incomplete.
 struct MachineFinding {
   std::string cause;
-  double confidence = 0;  ///< 0: a guess; 1: stated by the machine itself
-  std::string evidence;   ///< including the figures
-  std::string remedy;
+  double confidence = 0;
+  std::string evidence, remedy;
+  bool operator==(const MachineFinding&) const = default;
+
+  static constexpr auto fields() {
+    using A = MachineFinding;
+    return Table{gives(&A::cause, "cause", "cause", "Its name, as in `pcie_downgraded`."),
+                 gives(&A::confidence, "confidence", "confidence", "0 a guess, 1 the machine says so itself."),
+                 gives(&A::evidence, "evidence", "evidence", "What was read and measured, with the figures."),
+                 gives(&A::remedy, "remedy", "remedy", "What to try.")};
+  }
 };
 
 struct ThisMachineRequest {

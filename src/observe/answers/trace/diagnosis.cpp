@@ -28,9 +28,9 @@ namespace {
   return nullptr;
 }
 
-[[nodiscard]] FindingAnswer cause_of(const std::string& finding, const diagnosis::Row* late) {
+[[nodiscard]] Finding cause_of(const std::string& finding, const diagnosis::Row* late) {
   const Cause cause = finding.starts_with("Rank ") ? Cause::stragglers : Cause::other;
-  FindingAnswer out{.cause = std::string{name(cause)}, .confidence = 0.5, .evidence = finding, .remedy = {}};  // as likely as not
+  Finding out{.cause = cause, .confidence = 0.5, .evidence = finding, .remedy = {}};  // as likely as not
   if (cause == Cause::stragglers && late != nullptr) {
     out.confidence = late->weight;
     out.remedy = late->remedy;
@@ -39,7 +39,6 @@ namespace {
     out.what = "slow collectives";
     out.remedy = "measure this group's links alone, size for size (nccl-tests), and diagnose that log";
   }
-  out.page = fmt::format("docs/causes.md#{}", out.cause);
   return out;
 }
 
@@ -48,8 +47,9 @@ namespace {
   const auto group =
       std::find_if(trace.groups.begin(), trace.groups.end(), [&](const TracedProcessGroup& one) { return one.name == row.group; });
   const auto collective = parse_collective(row.operation);
+  if (!collective) return std::nullopt;
   return DiagnosedSize{
-      .operation = row.operation,
+      .collective = *collective,
       .bytes = *row.bytes,
       .ranks = row.ranks,
       .nodes = group == trace.groups.end() ? 0 : group->nodes,
@@ -57,8 +57,7 @@ namespace {
       .predicted = *row.predicted,
       .low = row.interval->first,
       .high = row.interval->second,
-      .bus_bandwidth = collective && row.wire > Time{} ? *row.bytes / row.wire * bus_factor(*collective, row.ranks) : Bandwidth{},
-      .ratio = row.wire / *row.predicted};
+      .bus_bandwidth = row.wire > Time{} ? *row.bytes / row.wire * bus_factor(*collective, row.ranks) : Bandwidth{}};
 }
 
 }  // namespace
@@ -67,7 +66,7 @@ bool asks_of_traces(const DiagnoseRequest& request) {
   return is_profile(request.log) && std::all_of(request.more.begin(), request.more.end(), [](const auto& one) { return is_profile(one); });
 }
 
-DiagnosisAnswer diagnosis_of_traces(const DiagnoseRequest& request) {
+Diagnosis diagnosis_of_traces(const DiagnoseRequest& request) {
   if (!request.expected.empty() || !request.against.empty() || request.nodes > 0 || request.ranks > 0)
     throw Refusal("<expected>, <against>, <nodes> and <ranks> are for logs: a trace says them itself");
   TraceRequest asked;
@@ -75,7 +74,7 @@ DiagnosisAnswer diagnosis_of_traces(const DiagnoseRequest& request) {
   for (const std::string& one : request.more) asked.files.push_back({one});
   asked.system = request.system;
   const TraceAnswer trace = answer(asked);
-  DiagnosisAnswer out;
+  Diagnosis out;
   out.notes = trace.notes;
   for (std::string& note : out.notes) note = with_fields(note, as_member);
   const diagnosis::Rules rules = diagnosis::load_rules();
@@ -86,14 +85,11 @@ DiagnosisAnswer diagnosis_of_traces(const DiagnoseRequest& request) {
     if (const auto size = size_of(trace, row)) out.sizes.push_back(*size);
   std::stable_sort(out.sizes.begin(), out.sizes.end(), [](const DiagnosedSize& a, const DiagnosedSize& b) { return a.bytes < b.bytes; });
   if (trace.system) out.system = *trace.system;
-  out.compared_with = trace.system;
   out.system_guessed = trace.system_guessed;
-  out.basis = name(Basis::datasheet);
   out.healthy = out.causes.empty() && !out.sizes.empty();
-  const RunState state = !out.causes.empty() ? RunState::slow : out.sizes.empty() ? RunState::nothing_to_judge : RunState::as_predicted;
-  out.state = name(state);
-  out.verdict = state == RunState::slow ? "slow: " + trace.findings.front()
-                : state == RunState::as_predicted
+  out.state = !out.causes.empty() ? RunState::slow : out.sizes.empty() ? RunState::nothing_to_judge : RunState::as_predicted;
+  out.verdict = out.state == RunState::slow ? "slow: " + trace.findings.front()
+                : out.state == RunState::as_predicted
                     ? fmt::format("as predicted: {} kinds of collectives take what they should", out.sizes.size())
                     : "nothing to judge: no collective of the traces has a prediction and all its ranks";
   return out;

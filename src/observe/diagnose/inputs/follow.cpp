@@ -6,7 +6,7 @@
 #include "text/line_reader.hpp"
 
 #include <fabricost/interrupt.hpp>
-#include <fabricost/observe/diagnose/diagnose.hpp>
+#include "diagnose/diagnose.hpp"
 
 #include <fmt/format.h>
 
@@ -133,7 +133,7 @@ bool is_whole(const fs::path& file) {
 
 class Follower {
  public:
-  Follower(const std::vector<fs::path>& given, const DiagnosisRequest& request) : given_(given), request_(request) {}
+  Follower(const std::vector<fs::path>& given, const DiagnoseRequest& request) : given_(given), request_(request) {}
 
   Diagnosis run() {
     for (std::optional<std::string> before;;) {
@@ -203,7 +203,7 @@ class Follower {
   }
 
   std::vector<fs::path> given_;
-  const DiagnosisRequest& request_;
+  const DiagnoseRequest& request_;
   Copies copies_;
   std::map<fs::path, std::unique_ptr<Growing>> logs_;
   std::map<fs::path, fs::file_time_type> whole_;
@@ -211,7 +211,7 @@ class Follower {
 
 }  // namespace
 
-Diagnosis diagnose_while_it_runs(const std::vector<std::filesystem::path>& files, const DiagnosisRequest& request) {
+Diagnosis diagnose_while_it_runs(const std::vector<std::filesystem::path>& files, const DiagnoseRequest& request) {
   for (const fs::path& one : files) {
     std::error_code error;
     if (one == "-" || !fs::exists(one, error))

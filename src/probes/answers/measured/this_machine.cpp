@@ -202,12 +202,6 @@ ByName<std::string> MachineAnswer::facts() const {
   return out;
 }
 
-std::vector<FindingAnswer> MachineAnswer::findings() const {
-  std::vector<FindingAnswer> out;
-  for (const MachineFinding& f : made.findings) out.push_back({f.cause, f.confidence, f.evidence, f.remedy});
-  return out;
-}
-
 std::optional<FitAnswer> MachineAnswer::fit() const {
   return made.calibration ? std::optional{answer_of(*made.calibration)} : std::nullopt;
 }
