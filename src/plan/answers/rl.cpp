@@ -28,7 +28,7 @@ namespace {
   return s;
 }
 
-[[nodiscard]] std::vector<StepTerm> listed(const RlTime& t) {
+[[nodiscard]] std::vector<StepTerm> listed_terms(const RlTime& t) {
   std::vector<StepTerm> out{{"prompts", units::s(t.prompts)}, {"generation", units::s(t.generation)}, {"tail", units::s(t.tail)}};
   if (t.reward > 0) out.push_back({"reward", units::s(t.reward)});
   if (t.log_probs > 0) out.push_back({"log_probs", units::s(t.log_probs)});
@@ -59,7 +59,7 @@ namespace {
           .answers_per_second = answers / p.time.seconds,
           .rollout_idle = p.rollout_idle,
           .train_idle = p.train_idle,
-          .terms = listed(p.time),
+          .terms = listed_terms(p.time),
           .tp = l.tp,
           .pp = l.pp,
           .vp = l.vp,
