@@ -15,7 +15,7 @@ namespace fabricost::core {
 FABRICOST_BODY AloneTime alone_time_of(const Prediction& alone) {
   double wire = 0;
   for (const Term& term : alone.terms)
-    if (term.name == name(TermKind::wire)) wire += term.time.value();
+    if (is_transfer(term.name.view())) wire += term.time.value();
   return {alone.seconds - wire, wire};
 }
 

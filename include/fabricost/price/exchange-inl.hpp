@@ -86,18 +86,21 @@ FABRICOST_BODY Line price_exchange(const Schedule& schedule, const Fabric& fabri
   line.overlap = x.overlap;
   // with `each` channels a peer: a slower rate where channels are idle, the own part copied by as many
   const double channel = std::max(c.form.exchange_chunk / x.channel, rate / channels);
-  const auto wire = [&](double each) {
-    const double sends = sending * each, busy = sends / detail::max_sends(sends, channels);
-    return bytes / std::min(rate, busy * channel);
+  const auto carried = [&](double each) {
+    const double sends = sending * each;
+    return sends / detail::max_sends(sends, channels) * channel;
   };
+  const auto wire = [&](double each) { return bytes / std::min(rate, carried(each)); };
   const auto own = [&](double each) { return alone ? 0.0 : x.self_copy * message * first / each / rate; };
+  if (c.form.exchange_chunk / x.channel >= rate / channels && carried(first) < rate) line.kernels_until = 1e30;
   line.rate_part(TermKind::wire, 0, bytes, wire(first) / bytes);
   if (!alone) line.rate_part(TermKind::copy, 0, x.self_copy * message, 1 / rate);
   double before = wire(first) + own(first);
   for (double each = 2 * first; each <= channels; each *= 2) {
     const double from = version.exchange_channel_size * each / 2 / message;  // S; that many bytes a channel still fit
     const double now = wire(each) + own(each);
-    line.jump_held_after(from, before, now);
+    line.jump_held_after(from, before, now);  // until the faster rate has caught up
+    if (carried(each) >= rate) line.kernels_until = std::min(line.kernels_until, from * std::max(1.0, before / now));
     before = now;
   }
   if (!alone) {

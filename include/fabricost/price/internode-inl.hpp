@@ -71,10 +71,14 @@ FABRICOST_BODY double at_full_rate(double rate, const Schedule& schedule, const 
   return std::min(rate, fabric.outer_rate * fabric.ring_taper / schedule.bytes(1));
 }
 
-FABRICOST_BODY double send_rate(const Fabric& fabric, const TransportConstants& t, double path) {
+FABRICOST_BODY double send_link_rate(const Fabric& fabric, const TransportConstants& t, double path) {
+  return t.form.send_recv_efficiency * path * fabric.outer_rate / fabric.local();
+}
+
+FABRICOST_BODY double send_kernel_rate(const Fabric& fabric, const TransportConstants& t) {
   const double nics = std::max(1.0, fabric.nics / fabric.local());  // of one GPU
   const double channels = nics * t.form.send_channels * (fabric.domains() > t.form.send_channels_nodes * nics ? 0.5 : 1);
-  return std::min(t.form.send_recv_efficiency * path * fabric.outer_rate / fabric.local(), channels * t.send_channel);
+  return channels * t.send_channel;
 }
 
 FABRICOST_BODY Crossing crossing(const Schedule& schedule, Protocol protocol) {
@@ -215,6 +219,7 @@ FABRICOST_BODY Line price_tree(const Schedule& schedule, const Fabric& fabric, c
                .amplitude = network * step,
                .per_byte = 1 / (t.form.tree_simple_growth_size * devices)});
   }
+  if (rate == kernels) line.kernels_until = 1e30;
   line.rate_part(TermKind::wire, level, 1, 1 / (share * rate));
   return line;
 }
@@ -234,7 +239,8 @@ FABRICOST_BODY Line price_nvls_tree(const Schedule& schedule, const Fabric& fabr
   const auto& t = c.transport;
   const double g = fabric.local();
   const double network = schedule.steps() - schedule.steps(0);
-  const double inner = std::min(g > 1 ? in_switch_rate(c.scale_up, fabric) * g / (2 * (g - 1)) : 1e30, nvls_tree_kernels(fabric));
+  const double kernels = nvls_tree_kernels(fabric);
+  const double inner = std::min(g > 1 ? in_switch_rate(c.scale_up, fabric) * g / (2 * (g - 1)) : 1e30, kernels);
   const double outer = detail::at_full_rate(detail::tree_share(fabric, t.form, true) * t.efficiency *
                                                 nic_path_share(fabric, t, schedule.collective) * detail::channels_rate(fabric),
                                             schedule, fabric);
@@ -250,6 +256,7 @@ FABRICOST_BODY Line price_nvls_tree(const Schedule& schedule, const Fabric& fabr
              .level = 1,
              .amplitude = (1 - t.form.nvls_start) * network * step,
              .per_byte = 1 / (t.form.nvls_growth_size * detail::net_devices(fabric))});
+  if (level == 0 && inner == kernels) line.kernels_until = 1e30;
   line.rate_part(TermKind::wire, level, 1, 1 / std::min(inner, outer));
   return line;
 }
@@ -269,7 +276,9 @@ FABRICOST_BODY Line price_internode_exchange(const Schedule& schedule, const Fab
   if (schedule.collective == Collective::send_recv) {
     line.base_part(TermKind::steps, 1, t.form.send_recv_start, with_latency(t.ring_simple_step, fabric.outer_latency));
     line.wire_level = 1;
-    line.rate_part(TermKind::wire, 1, 1, 1 / detail::send_rate(fabric, t, path));
+    const double links = detail::send_link_rate(fabric, t, path), kernels = detail::send_kernel_rate(fabric, t);
+    if (kernels < links) line.kernels_until = 1e30;
+    line.rate_part(TermKind::wire, 1, 1, 1 / std::min(links, kernels));
     return line;
   }
   line.base_part(TermKind::floor, 1, 1, t.exchange_base);

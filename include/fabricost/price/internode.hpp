@@ -61,10 +61,12 @@ namespace detail {
 /// leaf carries its share for up to two children and the parent.
 [[nodiscard]] double tree_share(const Fabric& fabric, const TransportForm& form, bool crowds);
 
-/// Of one GPU's send to another domain: its part of the NICs, or what the channels carry that NCCL gives a peer. Those are two for each
-/// NIC, and one where twice the ranks are more than four times the channels of all, which are two for each NIC as well: on more than
-/// four nodes of a NIC for each GPU (NVIDIA/nccl, src/graph/paths.cc: ncclTopoGetNchannels).
-[[nodiscard]] double send_rate(const Fabric& fabric, const TransportConstants& t, double path);
+/// Of one GPU's send to another domain: its part of the NICs.
+[[nodiscard]] double send_link_rate(const Fabric& fabric, const TransportConstants& t, double path);
+/// The same as the channels carry it that NCCL gives a peer. Those are two for each NIC, and one where twice the ranks are more than four
+/// times the channels of all, which are two for each NIC as well: on more than four nodes of a NIC for each GPU (NVIDIA/nccl,
+/// src/graph/paths.cc: ncclTopoGetNchannels).
+[[nodiscard]] double send_kernel_rate(const Fabric& fabric, const TransportConstants& t);
 
 struct Crossing {
   double inner = 0, outer = 0;  ///< steps

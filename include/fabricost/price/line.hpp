@@ -15,14 +15,18 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 namespace fabricost::core {
 
 /// The purpose that a part of the time is spent on.
-enum class TermKind : unsigned char { launch, steps, floor, growth, wire, copy, peers };
-inline constexpr std::array<const char*, 7> term_names{"launch", "serial steps", "protocol floor", "latency growth",
-                                                       "wire",   "local copies", "sends to peers"};
+/// kernels: the transfer, where the channels of the library's kernels carry less than the links.
+enum class TermKind : unsigned char { launch, steps, floor, growth, wire, copy, peers, kernels };
+inline constexpr std::array<const char*, 8> term_names{"launch", "serial steps", "protocol floor", "latency growth",
+                                                       "wire",   "local copies", "sends to peers", "kernels"};
 [[nodiscard]] constexpr const char* name(TermKind kind) { return term_names[static_cast<std::size_t>(kind)]; }
+[[nodiscard]] constexpr bool is_transfer(TermKind kind) { return kind == TermKind::wire || kind == TermKind::kernels; }
+[[nodiscard]] constexpr bool is_transfer(std::string_view term) { return term == name(TermKind::wire) || term == name(TermKind::kernels); }
 
 /// count x each: seconds in base and latency, seconds per byte of S in rate.
 struct Part {
@@ -127,12 +131,15 @@ struct Line {
   double chunk_seconds = 0;
   double chunk_share = 0;  ///< share of the volume beyond the first round that moves in whole chunks
   int wire_level = 0;      ///< the level whose rate limits
+  double kernels_until = 0;  ///< bytes below which the channels of the library's kernels limit the transfer, not the links
   bool uneven = false;     ///< there are ramps of blocks
   double min = 0;          ///< seconds per byte that the links need at their full rate, whatever the constants (price/lower_bound.hpp)
   FixedList<Ramp, max_ramps> ramps;
   FixedList<Jump, max_jumps> jumps;  ///< by size
   LeftOpen left_open;
   FixedList<Part, max_parts> base_parts, latency_parts, rate_parts;
+
+  [[nodiscard]] TermKind transfer(double bytes) const { return bytes < kernels_until ? TermKind::kernels : TermKind::wire; }
 
   /// Seconds for S bytes, S >= 0.
   [[nodiscard]] double operator()(double bytes) const { return with_volume(bytes, volume(bytes)); }

@@ -13,6 +13,7 @@ FABRICOST_BODY Contributions take_apart(const Line& line, double bytes) {
   for (const Ramp& ramp : line.ramps)
     if (ramp.inside && !ramp.moves()) hidden += ramp(bytes);
   const double volume = line.volume(bytes);
+  const TermKind transfer = line.transfer(bytes);
   // shares of norm_q(hidden, volume)
   double keep_hidden = 1;
   double keep_volume = 1;
@@ -29,15 +30,15 @@ FABRICOST_BODY Contributions take_apart(const Line& line, double bytes) {
   for (const Part& p : line.base_parts) out.add(p.kind, p.level, p.value());
   for (const Part& p : line.latency_parts) out.add(p.kind, p.level, p.value() * keep_hidden);
   for (const Ramp& ramp : line.ramps)
-    out.add(ramp.moves() ? TermKind::wire : TermKind::growth, ramp.level,
+    out.add(ramp.moves() ? transfer : TermKind::growth, ramp.level,
             ramp(bytes) * (ramp.moves()  ? keep_volume
                            : ramp.inside ? keep_hidden
                                          : 1));
-  for (const Part& p : line.rate_parts) out.add(p.kind, p.level, p.value() * bytes * keep_volume);
+  for (const Part& p : line.rate_parts) out.add(p.kind == TermKind::wire ? transfer : p.kind, p.level, p.value() * bytes * keep_volume);
   // a faster start (below zero) counts as wire time, an extra copy as copies
   const double early = line.early_rate * std::min(bytes, line.early) * keep_volume;
-  out.add(early < 0 ? TermKind::wire : TermKind::copy, line.wire_level, early);
-  out.add(TermKind::wire, line.wire_level, (line.chunks(bytes) + line.jumped(bytes)) * keep_volume);
+  out.add(early < 0 ? transfer : TermKind::copy, line.wire_level, early);
+  out.add(transfer, line.wire_level, (line.chunks(bytes) + line.jumped(bytes)) * keep_volume);
   return out;
 }
 

@@ -17,7 +17,6 @@ namespace {
 constexpr double nothing = 0.5e-9;  ///< seconds that print as 0.000 us
 
 [[nodiscard]] std::string megabytes(double bytes) { return fmt::format("{:.7g} MB", bytes / 1e6); }
-[[nodiscard]] std::string kind_name(TermKind kind) { return name(kind); }
 
 /// An exchange between domains: its parts are shares of a norm without rates of their own.
 [[nodiscard]] bool parallel(const ExplainContext& context) {
@@ -42,7 +41,8 @@ class Sum {
   }
   void ramp(const Ramp& r) { row(TermKind::growth, r.level, ramp_formula(r), r(context_.bytes())); }
   void row(TermKind kind, int level, std::string formula, double seconds) {
-    table_.row({kind_name(kind), context_.tier(kind, level), std::move(formula), "=", micro(seconds)});
+    if (kind == TermKind::wire) kind = context_.line().transfer(context_.bytes());
+    table_.row({name(kind), context_.tier(kind, level), std::move(formula), "=", micro(seconds)});
     total_ += seconds;
     ++rows_;
   }

@@ -25,7 +25,7 @@ struct Causes {
 [[nodiscard]] Causes causes_of(const Prediction& p) {
   Causes out;
   for (const Term& term : p.terms) {
-    if (term.name.view() == name(TermKind::wire))
+    if (is_transfer(term.name.view()))
       out.wire += term.time.value();
     else if (term.name.view() == name(TermKind::copy))
       out.copies += term.time.value();
@@ -86,7 +86,9 @@ struct Causes {
   const Tier* const nic = context.system != nullptr ? context.system->tier(TierRole::nic) : nullptr;
   if (across && exchange && !tapered && nic != nullptr && nic->lost > 0 && f.all_to_all_taper < 1)
     add("the fullest of the NICs left carries more than its even part");
-  if (wire >= naive)
+  if (context.line().transfer(context.operation().bytes.value()) == TermKind::kernels)
+    add("the channels of NCCL's kernels carry no more, whatever the links could");
+  else if (wire >= naive)
     add("links reach only a part of their datasheet rate");
   else if (context.line().latency > 0 && context.line().overlap != 1)
     add("latency hides a part of the transfer");
@@ -347,6 +349,7 @@ std::vector<Sensitivity> sensitivities(const System& system, const Operation& op
       tier.bandwidth.value *= 1.1;
       tier.link_bandwidth *= 1.1;
       tier.planning_rate *= 1.1;
+      for (Bandwidth& rate : tier.carried) rate *= 1.1;
       if (tier.role == TierRole::nic)  // the switches' ports with it
         for (Tier& above : faster.tiers)
           if (above.role == TierRole::network) above.bandwidth.value *= 1.1;

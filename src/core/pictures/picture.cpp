@@ -35,7 +35,7 @@ struct Load {
   for (const Term& term : p->terms) {
     if (!(term.tier == tier)) continue;
     out.share += term.time.value() / p->seconds;
-    if (term.name == "wire") out.wire += term.time.value() / p->seconds;
+    if (is_transfer(term.name.view())) out.wire += term.time.value() / p->seconds;
   }
   return out;
 }

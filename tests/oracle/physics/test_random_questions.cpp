@@ -15,6 +15,7 @@
 #include <fabricost/plan/training/plan.hpp>
 
 #include <catch.hpp>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <map>
@@ -116,6 +117,42 @@ TEST_CASE("no collective beats its bytes over its links, at either end of its in
       }
       ledger.expect(std::fabs(sum - p.seconds) <= 1e-9 * p.seconds, "terms do not sum to the time", question);
     } catch (const RequestError&) {}
+  }
+  ledger.finish(0.6);
+}
+
+TEST_CASE("a transfer that links bind gets faster with the links, and one that NCCL's kernels bind does not", "[physics]") {
+  constexpr double faster = 1.1;
+  Ledger ledger("faster links");
+  for (long long i = 0, n = questions() / 4; i < n; ++i) {
+    support::Random random = dice(7, i);
+    const System& system = random.of(machines());
+    Operation op = support::random_operation(random, system);
+    op.bytes = Bytes::from_value(std::floor(random.scaled(1e6, 1e11)));
+    ledger.asked();
+    try {
+      const Prediction p = predict(system, op);
+      ledger.answered();
+      double wire = 0, kernels = 0;
+      for (const Term& term : p.terms) {
+        if (term.name == name(TermKind::wire)) wire += term.time / p.time();
+        if (term.name == name(TermKind::kernels)) kernels += term.time / p.time();
+      }
+      if (wire < 0.5 && kernels < 0.5) continue;
+      System quick = system;
+      for (Tier& tier : quick.tiers) {
+        tier.bandwidth.value *= faster, tier.link_bandwidth *= faster, tier.planning_rate *= faster, tier.slot_bandwidth *= faster;
+        for (Bandwidth& rate : tier.carried) rate *= faster;
+      }
+      const double gain = 1 - predict(quick, op, {.algorithm = p.ran.algorithm, .protocol = p.ran.protocol}).seconds / p.seconds;
+      const auto question = [&] {
+        return fmt::format("{} {} {} {} ranks {} nodes {} bytes, wire {:.2f}, kernels {:.2f}, gain {:.4f}", system.name, name(op.collective),
+                           p.algorithm.view(), p.ranks, p.nodes, op.bytes.value(), wire, kernels, gain);
+      };
+      if (wire >= 0.5) ledger.expect(gain > (1 - 1 / faster) * wire / 60, "links bind, and faster ones do not help", question);
+      if (kernels >= 0.5) ledger.expect(gain < 0.8 * (1 - 1 / faster), "kernels bind, and faster links help", question);
+    } catch (const RequestError&) {
+    }
   }
   ledger.finish(0.6);
 }

@@ -54,6 +54,7 @@ TERM_HATCHES = {
     "latency growth": "xxxx",
     "local copies": "\\\\\\\\",
     "sends to peers": "++++",
+    "kernels": "----",
 }
 
 # Units of numbers that are drawn in larger ones: what those are worth, and their name.

@@ -34,7 +34,7 @@ def terms(
     share = bool(p.seconds.max() / p.seconds.min() > 20) if share is None else share
     rows = [{(t.name, t.tier): t.seconds for t in one.terms} for one in p]
     seen = list(dict.fromkeys(key for row in rows for key in row))
-    kinds = sorted(seen, key=lambda key: (key[0] != "launch", key[0] == "wire", seen.index(key)))
+    kinds = sorted(seen, key=lambda key: (key[0] != "launch", key[0] in ("wire", "kernels"), seen.index(key)))
     scale = 100 / p.seconds if share else np.full(len(x), 1e6 if p.seconds.max() < 1e-3 else 1e3)
     ax = style.axes(ax, height=4.4)
     style.grid(ax, "y")
