@@ -307,32 +307,58 @@ class Node:
         self.target, self.args, self.kwargs, self.meta = target, args, kwargs, {} if val is None else {"val": val}
 
 
+def milliseconds(operation):
+    return 1e3 * fc.predict("dgx-h100", operation).seconds
+
+
 def test_torch_gets_predictions_of_functional_collectives():
-    """With stand-ins for torch's nodes: no build of torch for the CPU was at hand."""
+    """With stand-ins for torch's nodes."""
     import fabricost.torch
     estimate = fabricost.torch.runtime_estimation("dgx-h100", groups={"tp": range(8), "dp": [0, 8, 16, 24], "me": [3]})
     bf16 = lambda count: Tensor(count, 2, "torch.bfloat16")
     gather = Node("_c10d_functional.all_gather_into_tensor.default", "x", 8, "tp", val=bf16(1 << 20))
-    want = lambda operation: 1e3 * fc.predict("dgx-h100", operation).seconds
-    assert estimate(gather) == estimate(gather, None) == want(fc.AllGather(bytes=2 << 20, ranks=8, dtype="bfloat16"))
-    assert estimate(gather, 1 << 30) == want(fc.AllGather(bytes=1 << 30, ranks=8, dtype="bfloat16"))
+    assert estimate(gather) == estimate(gather, None) == milliseconds(fc.AllGather(bytes=2 << 20, ranks=8, dtype="bfloat16"))
+    assert estimate(gather, 1 << 30) == milliseconds(fc.AllGather(bytes=1 << 30, ranks=8, dtype="bfloat16"))
     assert 0 < estimate(gather, 0) < estimate(gather)
     scatter = Node("_c10d_functional.reduce_scatter_tensor.default", "x", "sum", 8, group_name="tp", val=bf16(1 << 17))
-    assert estimate(scatter) == want(fc.ReduceScatter(bytes=2 << 20, ranks=8, dtype="bfloat16"))
+    bucket = Node("_c10d_functional.all_gather_into_tensor_out.default", "x", 8, "tp", out=Node("y"), val=bf16(1 << 20))
+    assert estimate(bucket) == estimate(gather)
+    assert estimate(scatter) == milliseconds(fc.ReduceScatter(bytes=2 << 20, ranks=8, dtype="bfloat16"))
     across = Node("_c10d_functional.all_reduce.default", "x", "sum", "dp", val=Tensor(1 << 20, 4, "torch.float32"))
-    assert estimate(across) == want(fc.AllReduce(bytes=4 << 20, ranks=4, nodes=4, dtype="float"))
+    assert estimate(across) == milliseconds(fc.AllReduce(bytes=4 << 20, ranks=4, nodes=4, dtype="float"))
     assert estimate(Node("_c10d_functional.all_reduce.default", "x", "sum", "me", val=bf16(8))) == 0.0
     assert estimate(Node("aten.mm.default", "x", "y", val=bf16(8))) is None
     assert estimate(Node("_c10d_functional.wait_tensor.default", "x", val=bf16(8))) is None
 
 
-def test_torch_itself_calls_it():
+def test_torch_itself_asks_for_its_collectives():
+    """A graph that torch traced with its own process group of eight, and the function of its overlap scheduler that asks."""
     torch = pytest.importorskip("torch")
-    import inspect
+    import torch.distributed as dist
+    import torch.distributed._functional_collectives as collectives
+    from torch._inductor.fx_passes.overlap_scheduling import get_custom_estimation
+    from torch.fx.experimental.proxy_tensor import make_fx
+    from torch.testing._internal.distributed.fake_pg import FakeStore
 
     import fabricost.torch
     assert hasattr(torch._inductor.config.aten_distributed_optimizations, "custom_runtime_estimation")
-    assert len(inspect.signature(fabricost.torch.runtime_estimation("dgx-h100")).parameters) == 2
+    dist.init_process_group("fake", rank=0, world_size=8, store=FakeStore())
+    try:
+        def step(x):
+            whole = collectives.all_reduce(x @ x, "sum", dist.group.WORLD)
+            parts = torch.ops._c10d_functional.all_gather_into_tensor_coalesced([x, x], 8, dist.group.WORLD.group_name)
+            part = torch.ops._c10d_functional.reduce_scatter_tensor(x, "sum", 8, dist.group.WORLD.group_name)
+            return [collectives.wait_tensor(one) for one in (whole, *parts, part)]
+
+        graph = make_fx(step, tracing_mode="fake")(torch.empty(1024, 1024, dtype=torch.bfloat16)).graph
+        estimate = fabricost.torch.runtime_estimation("dgx-h100")
+        found = {str(node.target).removesuffix(".default"): get_custom_estimation(node, estimate) for node in graph.nodes if node.op == "call_function"}
+    finally:
+        dist.destroy_process_group()
+    assert found["_c10d_functional.all_reduce"] == milliseconds(fc.AllReduce(bytes=2 << 20, ranks=8, dtype="bfloat16"))
+    assert found["_c10d_functional.reduce_scatter_tensor"] == milliseconds(fc.ReduceScatter(bytes=2 << 20, ranks=8, dtype="bfloat16"))
+    assert found["_c10d_functional.all_gather_into_tensor_coalesced"] == milliseconds(fc.AllGather(bytes=32 << 20, ranks=8, dtype="bfloat16"))
+    assert found["aten.mm"] is None and found["_c10d_functional.wait_tensor"] is None
 
 
 # --- NCCL

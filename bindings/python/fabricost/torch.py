@@ -51,20 +51,26 @@ def runtime_estimation(system: Any, *, groups: Mapping[str, Sequence[int]] | Non
 
     def estimate(node: Any, override_size: int | None = None) -> float | None:
         namespace, _, name = str(node.target).partition(".")  # _c10d_functional.all_reduce.default
-        operation = _NAMES.get(name.partition(".")[0]) if namespace == "_c10d_functional" else None
+        operation = _NAMES.get(_plain(name)) if namespace == "_c10d_functional" else None
         group = _group_name(node)
-        result = node.meta.get("val")
-        if operation is None or group is None or result is None or not hasattr(result, "element_size"):
+        value = node.meta.get("val")
+        results = list(value) if isinstance(value, (list, tuple)) else [value]  # several of a coalesced call
+        if operation is None or group is None or not results or not all(hasattr(one, "element_size") for one in results):
             return None
         ranks = (groups or {}).get(group) or _ranks_of_torch(group)
-        width, n = int(result.element_size()), len(ranks)
+        width, n = int(results[0].element_size()), len(ranks)
         if n < 2:
             return 0.0
-        size = int(result.numel()) * width if override_size is None else max(override_size, width)
+        size = sum(int(one.numel()) * int(one.element_size()) for one in results) if override_size is None else max(override_size, width)
         whole = size * n if operation == "reduce_scatter" else size  # its result is one rank's part, the size is of all
-        return milliseconds(operation, float(whole), n, len({rank // each for rank in ranks}), _TYPES.get(str(result.dtype), "half"))
+        return milliseconds(operation, float(whole), n, len({rank // each for rank in ranks}), _TYPES.get(str(results[0].dtype), "half"))
 
     return estimate
+
+
+def _plain(name: str) -> str:
+    """Of "all_gather_into_tensor_out.default", as buckets are gathered, the name without the place of its result."""
+    return name.partition(".")[0].rstrip("_").removesuffix("_out").removesuffix("_coalesced")
 
 
 def _group_name(node: Any) -> str | None:
