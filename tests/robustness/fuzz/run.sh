@@ -41,16 +41,15 @@ done
 
 fuzz() { # target
   local target=$1
-  local grown=$PWD/$build/grown/$target findings=$PWD/$build/findings/$target log=$build/grown/$target.log folders folder words=()
+  local grown=$PWD/$build/grown/$target findings=$PWD/$build/findings/$target log=$build/grown/$target.log folders folder
   mkdir -p "$grown" "$findings" "$build/targets"
   ln -sf "$program" "$build/targets/$target"
   folders=("$grown")
   for folder in "tests/robustness/fuzz/corpus/$target" "tests/robustness/fuzz/found/$target" ${FUZZ_SEEDS:+"$FUZZ_SEEDS/$target"}; do
     [ -d "$folder" ] && folders+=("$folder")
   done
-  [ -f "tests/robustness/fuzz/dictionaries/$target.dict" ] && words=(-dict="tests/robustness/fuzz/dictionaries/$target.dict")
   if "$build/targets/$target" -max_total_time="$seconds" -rss_limit_mb=1000 -timeout="${FUZZ_TIMEOUT:-5}" -max_len=16384 \
-    -print_final_stats=1 -artifact_prefix="$findings/" "${words[@]}" "${folders[@]}" >"$log" 2>&1; then
+    -print_final_stats=1 -artifact_prefix="$findings/" -dict="$words" "${folders[@]}" >"$log" 2>&1; then
     echo "$target: $(awk '/number_of_executed_units/ {n = $2} /peak_rss/ {m = $2} END {print n " executions, " m " MB at most"}' "$log")"
   else
     echo "$target: FAILED"
@@ -58,8 +57,11 @@ fuzz() { # target
     return 1
   fi
 }
+# the words that readers and fields compare with, as a dictionary; strings that need escaping are left out
+words=$PWD/$build/words.dict
+grep -rhoE '"[^"\\%{}]{2,32}"' src/*/{readings,specs,fields,cli} src/observe/diagnose include/fabricost/{readings,specs,fields} | sort -u >"$words"
 export -f fuzz
-export build program seconds
+export build program seconds words
 # as many at once as there are processors
 if ! printf '%s\n' "${targets[@]}" | xargs -P "${FUZZ_JOBS:-$(nproc)}" -I{} bash -c 'fuzz "$1"' fuzz {}; then
   echo "findings: see $build/findings" >&2

@@ -36,7 +36,7 @@ def instrumented(build, compiler):
     """The project with mutants in its headers, built in BUILD/tree/build; what did not change keeps its time stamp."""
     tree = os.path.join(build, "tree")
     os.makedirs(tree, exist_ok=True)
-    for name in ["src", "tests", "examples", "cmake", "data", "CMakeLists.txt"]:
+    for name in ["src", "tests", "examples", "cmake", "data", "docs", "CMakeLists.txt", "README.md"]:
         link = os.path.join(tree, name)
         if not os.path.islink(link):
             os.symlink(os.path.join(ROOT, name), link)
