@@ -9,8 +9,7 @@ written again.
 - of what is named as in DECISIONS the first three,
 - of the numbers that are no whole numbers, hence computed, the first and, with less than three of those above, the last; numbers at the top
   of the answer come before those in its records; where there are none, the first three whole numbers, or else the first word,
-- and every field that the table does not have of another question. A field is the last two names of a path, the first of which may be the
-  command; of an answer in Python it is the last name.
+- and every field, the last name of a path, that no other question has: Python reads the fields that the command prints.
 
 Of a list, and of a map under a name with `by_`, the first and the last entry can be chosen.
 """
@@ -56,10 +55,8 @@ def leaves(value, path="", ends=False):
         yield from leaves(one, place, ends)
 
 
-def field_of(question, path):
-    names = re.sub(r'\["[^"]*"\]|\[\d+\]', "", path).split(".")
-    command = re.match(r"[a-z]+ (?!=)", question)  # rather than a call of Python
-    return ".".join([command[0], *names][-2:]) if command else names[-1]
+def field_of(path):
+    return re.sub(r'\["[^"]*"\]|\[\d+\]', "", path).split(".")[-1]
 
 
 def text_of(value):
@@ -98,12 +95,12 @@ def headline(answer):
 def paths_of(answers, rows):
     """{question: paths to keep}: those in the table, headlines of new questions, and fields that no other question has in it."""
     paths = {question: list(rows.get(question) or headline(answer)) for question, answer in answers.items()}
-    seen = {field_of(question, path) for question, of in [*rows.items(), *paths.items()] for path in of}
+    seen = {field_of(path) for of in [*read(HERE / "numbers.tsv").values(), *rows.values(), *paths.values()] for path in of}
     for left_out in (NOTHING, ()):  # a value that says something shows a field best
         for question, answer in answers.items():
             for path, text in leaves(answer, ends=True):
-                if field_of(question, path) not in seen and text not in left_out and len(text) <= LONGEST:
-                    seen.add(field_of(question, path))
+                if field_of(path) not in seen and text not in left_out and len(text) <= LONGEST:
+                    seen.add(field_of(path))
                     paths[question].append(path)
     return paths
 
@@ -170,16 +167,3 @@ def report(changed, ran, what, written):
         print(f"Users' programs rely on these. If a change is meant, write them again and say in CHANGELOG.md what changed and for whom:\n"
               f"{path}{sys.executable} {' '.join(sys.argv)} --write")
     return 1 if changed else 0
-
-
-def prove_that_it_can_fail():
-    """A number is compared to TOLERANCE and no further, a word exactly, and what is gone is seen."""
-    assert agree("1.5", "1.5000001") and not agree("1.5", "1.50001") and not agree("ring", "tree") and not agree("1.5", "gone")
-    assert agree("1.5", "1.51", 0.01) and not agree("0", "1e-9") and not agree("true", "1")
-    answer = {"algorithm": "ring", "bytes": 8, "time_us": 1.5, "terms": [{"time_us": 0.25}, {"time_us": 2.25}, {"time_us": 3.5}]}
-    assert headline(answer) == ["algorithm", "time_us", "terms[2].time_us"]
-    assert headline({**answer, "verdict": "yes", "cause": "no"}) == ["algorithm", "verdict", "cause", "time_us"]
-    assert paths_of({"a b": answer}, {})["a b"] == ["algorithm", "time_us", "terms[2].time_us", "bytes"]
-    rows = {"a c": {"bytes": (), "time_us": ()}, "a b": {"algorithm": ()}}
-    assert paths_of({"a b": answer}, rows)["a b"] == ["algorithm", "terms[0].time_us"]
-    assert plain("1.00000000000049 of /a", [("/a", "A")]) == "1 of A" and plain("1.00000000049") != plain("1.00000000048")
