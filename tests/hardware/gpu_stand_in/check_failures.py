@@ -1,15 +1,12 @@
 #!/usr/bin/env python3
 """Every call of the runtime, of NCCL and of NVML that a GPU probe makes fails in every way, on a GPU made of threads: nothing hangs, leaks
-or goes unnoticed, and each failure ends as the table beside this file says.
+or goes unnoticed, and each failure ends in one of the ways that may_end lists.
 
     check_failures.py CUDA_HEADERS NCCL_HEADER FOLDER EACH [PROBE...]    EACH calls of every function fail, of the probes that begin so
-    check_failures.py CUDA_HEADERS NCCL_HEADER FOLDER EACH --write       of all probes, into failures.csv
 
-A row of failures.csv: the first call of a function, how it fails, how the probe ends, and which probes end so ("all" that make the call).
 Where all probes are tried, every function that the probes' sources call must have failed, but those asked only while waiting."""
 
 import collections
-import csv
 import pathlib
 import re
 import sys
@@ -17,7 +14,6 @@ import sys
 import stand_in
 
 PROBES = pathlib.Path(__file__).parents[3] / "src" / "probes" / "measure" / "gpu"
-TABLE = pathlib.Path(__file__).with_name("failures.csv")
 SAYS = {"out_of_memory": "out of memory", "unsupported": "unsupported", "fault": "fault", "lost": "lost"}
 # If a release fails, the result is there already; a value that NVML does not return stays unknown; and if something cannot be captured,
 # the repetitions are launched one by one.
@@ -60,7 +56,7 @@ def print_counts(found):
 
 
 def may_end(probe, call, failure, late):
-    """The outcomes that this failure may have, whatever the table says. late: it may be the last call of its function."""
+    """The outcomes that this failure may have. late: it may be the last call of its function."""
     ends = {SAYS[failure]}
     if call in OPENS:
         ends.add("not opened")
@@ -85,34 +81,13 @@ def failures(folder, each, probes):
     return [line.split(" | ", 4) for line in lines if line.count(" | ") >= 4]
 
 
-def table_of(found):
-    """Rows (call, failure, outcome, probes)."""
-    calling, ending = collections.defaultdict(set), collections.defaultdict(set)
-    for probe, call, failure, outcome, _ in found:
-        calling[call, failure].add(probe)
-        ending[call, failure, outcome].add(probe)
-    return [(call, failure, outcome, "all" if probes == calling[call, failure] else "; ".join(sorted(probes)))
-            for (call, failure, outcome), probes in sorted(ending.items())]
-
-
 def main():
     folder, (each, *probes) = stand_in.built(sys.argv[1:])
-    write = probes == ["--write"]
-    found = failures(folder, each, [] if write else probes)
+    found = failures(folder, each, probes)
     assert len(found) > 100, f"{len(found)} failures"
     faults = [row for row in found if row[3] not in may_end(*row[:3], each != "1")]
     faults += [row for row in found if row[3] != "right" and not row[4].strip()]
-    if write and not faults:
-        with open(TABLE, "w", encoding="utf-8", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows([("call", "failure", "outcome", "probes"), *table_of(found)])
-    with open(TABLE, encoding="utf-8", newline="") as file:
-        known = {(row["call"], row["failure"], row["outcome"]) for row in csv.DictReader(file)}
-    if each == "1":
-        new = [row for row in found if tuple(row[1:4]) not in known]
-        faults += new
-        if new:
-            print(f"{len(new)} outcomes are not in {TABLE.name}: where they are right, write them with {' '.join(sys.argv[:5])} --write")
-    if not probes or write:
+    if not probes:
         never = called_in_sources() - {row[1] for row in found} - set(POLLS)  # a fast machine has nothing to wait for
         faults += [("every probe", call, "none of them", "never failed") for call in sorted(never)]
     for row in faults:
