@@ -13,7 +13,7 @@ PYTHON=${PYTHON:-.venv/bin/python}
 export PYTHONPATH="$BUILD/python${PYTHONPATH:+:$PYTHONPATH}"
 fail() { echo "docs/build.sh: $1" >&2; exit 2; }
 "$PYTHON" -c 'import fabricost' || fail "the Python package is not in $BUILD/python; build fabricost_python for $PYTHON"
-for program in fields_page seed_tables moe_domains; do
+for program in fields_page moe_domains; do
   [ -x "$BUILD/bin/$program" ] || fail "$BUILD/bin/$program is missing; build it, or the target docs (cmake -B $BUILD -DFABRICOST_BUILD_DOCS=ON)"
 done
 "$PYTHON" -c 'import sphinx, myst_parser, furo, latex2mathml, yaml, nbclient, nbformat, ipykernel, matplotlib, pandas' || fail "run $PYTHON -m pip install -r docs/requirements.txt"

@@ -36,7 +36,7 @@ BELOW = {  # the pages that the sidebar of the site shows below another one; ind
     "how-to/notebook.md": ("how-to/arrays", "how-to/sweeps", "how-to/plots", "pictures", "how-to/report", "notebooks"),
     "how-to/cpp-tool.md": ("units-mistakes",),
     "accuracy.md": ("accuracy-sources", "how-to/accuracy-from-sources", "training-accuracy", "kernels-accuracy", "constants-worth",
-                    "moe-domains", "seed-tables"),
+                    "moe-domains"),
     "architecture.md": ("contributing", "adr/index", "roadmap", "security", "releasing", "changelog")}
 MISTAKES = "tests/structure/compile_fail/cases.txt"  # shown as the page units-mistakes
 IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
@@ -104,7 +104,7 @@ def made_here(tool):
     programs = pathlib.Path(tool).resolve().parent / "bin"
     return {"commands": lambda: reference_command.page(tool), "examples": examples, "causes": causes.page,
             "fields": lambda: fields.page(fields.tables(programs / "fields_page")),
-            "seed-tables": lambda: printed(programs / "seed_tables"), "moe-domains": lambda: printed(programs / "moe_domains")}
+            "moe-domains": lambda: printed(programs / "moe_domains")}
 
 
 def mistakes(path):

@@ -312,3 +312,12 @@ TEST_CASE("what more bandwidth changes names the channels that the library then 
   for (const Sensitivity& s : sensitivities(shipped_machine("dgx-h100"), SendRecv{.bytes = units::MiB(1)}))
     CHECK(s.change.find("channels") == std::string::npos);
 }
+
+TEST_CASE("a small all-reduce lies where an additive model of launch, hops and wire puts it", "[physics]") {
+  const auto [system, bytes, least_us, most_us] = GENERATE(table<const char*, double, double, double>(
+      {{"dgx-a100", 16384, 19, 26}, {"dgx-h100", 16384, 13, 19}, {"dgx-b200", 16384, 22, 31}, {"dgx-h100", 524288, 16, 25}}));
+  const double us = 1e6 * predict(shipped_machine(system), AllReduce{.bytes = Bytes::from_value(bytes), .ranks = 8}).seconds;
+  CAPTURE(system, bytes);
+  CHECK(us >= least_us);
+  CHECK(us <= most_us);
+}
