@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of the parts around the fabric in a box, on recorded runs and by hand: runs without root and without Open MPI.
+"""The fabric in a box on recorded runs and by hand: runs without root and without Open MPI.
 
     test_logic.py TOOL
 """
@@ -8,23 +8,16 @@ import glob
 import json
 import os
 import re
-import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
-from unittest import mock
 
 sys.dont_write_bytecode = True
-import box  # noqa: E402
 import compare  # noqa: E402
 import fabric_in_a_box  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOOL = ""
-NO_BOX = box.why_not()
-
-
 L, B = 140.0, 4.78e6  # us a step, bytes/s
 
 # t = steps x L + volume / B on n ranks, by operation and algorithm of ours: (steps, volume over size)
@@ -54,49 +47,6 @@ def point(operation, algorithm, size, time_us, nodes=4, system="flat", notes="by
     return cells
 
 
-class Readers(unittest.TestCase):
-    HEADER = ",".join(point("all_reduce", "ring", 4, 1))
-
-    def line(self, **cells):
-        return ",".join(str(c) for c in {**point("all_reduce", "ring", 65536, 9137.5), **cells}.values())
-
-    def test_a_row_of_the_command_is_read(self):
-        (p,) = compare.read_points(self.HEADER + "\n" + self.line() + "\n")
-        self.assertEqual((p["operation"], p["nodes"], p["bytes"], p["time_us"], p["algorithm"]), ("all_reduce", 4, 65536, 9137.5, "ring"))
-
-    def test_a_damaged_line_is_refused_with_its_number(self):
-        for bad in (self.line(bytes="many"), self.line(time_us="-1"), self.line(time_us="nan"), self.line(time_us=""), "hand,flat,4"):
-            with self.subTest(bad), self.assertRaisesRegex(compare.Fault, "out:3: "):
-                compare.read_points("\n".join((self.HEADER, self.line(), bad)), "out")
-        with self.assertRaisesRegex(compare.Fault, "no points"):
-            compare.read_points(self.HEADER)
-
-    def test_what_was_forced_must_be_what_the_command_wrote(self):
-        forced = {"allreduce": "segmented_ring"}
-        (p,) = compare.labelled([point("all_reduce", "ring", 4, 1)], forced)
-        self.assertTrue(p["notes"].startswith("allreduce/segmented_ring; "))
-        for operation, algorithm in (("all_reduce", ""), ("all_reduce", "rabenseifner"), ("all_gather", "ring")):
-            with self.subTest(algorithm), self.assertRaisesRegex(compare.Fault, "the command wrote algorithm"):
-                compare.labelled([point(operation, algorithm, 4, 1)], forced)
-
-    def test_every_algorithm_is_either_matched_or_listed_as_missing(self):
-        self.assertEqual(set(compare.SAME) & set(compare.MISSING), set())
-        launched = {pair for launch in fabric_in_a_box.LAUNCHES for pair in launch.items()}
-        self.assertEqual(launched, set(compare.SAME))
-        self.assertLessEqual(set(fabric_in_a_box.FITTED.items()), launched)
-
-    def test_nothing_that_is_fitted_is_predicted(self):
-        for full in (False, True):
-            for _, _, _, sizes in fabric_in_a_box.experiments(full, 20):
-                self.assertEqual(set(sizes) & set(fabric_in_a_box.FITTED_SIZES), set())
-
-    def test_errors_of_small_messages_do_not_count(self):
-        rows = [compare.Row("f", "t", "o", 4, size, measured, predicted)
-                for size, measured, predicted in ((1024, 1, 100), (65536, 100, 103), (65536, 100, 95))]
-        count, median, _, worst = compare.summary(rows)
-        self.assertEqual((count, round(median, 9), round(worst, 9)), (2, 4.0, 5.0))
-
-
 class Calibrated(unittest.TestCase):
     """A machine made up from a latency and a rate is found again by `fabricost calibrate`, from other points than those predicted."""
 
@@ -115,12 +65,6 @@ class Calibrated(unittest.TestCase):
         print(f"made up: {count} points, median error {median:.2f} %, worst {worst:.1f} %")
         self.assertLess(median, 2)  # what is known of rates beforehand weighs a little beside eight points
         self.assertLess(worst, 4, compare.table(rows))
-
-    def test_a_point_that_names_no_algorithm_is_not_fitted(self):
-        with tempfile.TemporaryDirectory() as folder:
-            machine = fabric_in_a_box.machine_of(TOOL, folder, "flat", {"ethernet": 40})
-            with self.assertRaisesRegex(compare.Fault, "(?s)exit 2.*only a point that names its algorithm"):
-                machine.calibrate([point("all_reduce", "", 65536, 1e5)], folder)
 
 
 class Specs(unittest.TestCase):
@@ -212,82 +156,6 @@ class Recorded(unittest.TestCase):
         print(f"recorded: {count} points, median error {median:.2f} %, mean {mean:.2f} %, worst {worst:.1f} %")
         self.assertGreaterEqual(count, 40)
         self.assertLessEqual(median, fabric_in_a_box.LIMIT)
-
-
-class Boxes(unittest.TestCase):
-    def test_a_missing_tool_is_named_with_its_package(self):
-        with mock.patch.object(shutil, "which", lambda tool: None if tool == "tc" else "/bin/" + tool):
-            self.assertIn("apt-get install iproute2", box.why_not())
-
-    def test_without_root_the_reason_is_said(self):
-        with mock.patch.object(shutil, "which", lambda tool: "/bin/" + tool), mock.patch.object(os, "geteuid", lambda: 1000), \
-             mock.patch.object(subprocess, "run", lambda *_, **__: mock.Mock(stdout="mpirun (Open MPI) 4.1.4", returncode=0)):
-            self.assertIn("root", box.why_not())
-
-    def test_a_skip_is_77_and_says_why(self):
-        done = subprocess.run([sys.executable, os.path.join(HERE, "fabric_in_a_box.py"), TOOL], capture_output=True, text=True, check=False,
-                              env={"PATH": "/nonexistent"})
-        self.assertEqual(done.returncode, 77, done.stderr)
-        self.assertRegex(done.stdout, r"^skipped: ip is not installed; .*apt-get install iproute2")
-
-    def test_plans_join_every_node(self):
-        for plan in (box.flat(5), box.slow_port(4), box.two_level(2, 3), box.two_level(3, 2), box.torus(5)):
-            reached, ends = {"n0"}, [(c.a[0], c.b[0]) for c in plan.cables]
-            for _ in ends:
-                for a, b in ends:
-                    if a in reached or b in reached:
-                        reached |= {a, b}
-            self.assertEqual(reached, {f"n{i}" for i in range(plan.nodes)} | {f"s{i}" for i in range(plan.switches)}, plan.name)
-            ports = [end for c in plan.cables for end in (c.a, c.b)]
-            self.assertEqual(len(ports), len(set(ports)), plan.name)
-            self.assertTrue(all(len(interface) < 16 for _, interface in ports))
-
-    def test_what_goes_around_a_torus_goes_the_shorter_way(self):
-        plan = box.torus(5)
-        self.assertEqual([plan.routes[0, j] for j in range(1, 5)], ["right", "right", "left", "left"])
-
-    def test_only_the_slow_port_is_slow(self):
-        self.assertEqual([c.mbit_a for c in box.slow_port(4, 40, 20).cables], [40, 40, 40, 20])
-
-    @unittest.skipIf(NO_BOX, f"no box here: {NO_BOX}")
-    def test_nothing_is_left_after_a_failure(self):
-        def spaces():
-            return sorted(line.split()[0] for line in box.run("ip", "netns", "list").splitlines() if line.startswith(f"fbx{os.getpid()}-"))
-        with self.assertRaises(ZeroDivisionError), box.Box(box.flat(2)) as b:
-            folder = b.folder
-            self.assertEqual(len(spaces()), 4)  # two nodes, a switch, the control network
-            sleeper = subprocess.Popen(["ip", "netns", "exec", b.space("n0"), "sleep", "600"])
-            1 / 0  # noqa: B018
-        self.assertEqual(spaces(), [])
-        self.assertFalse(os.path.exists(folder))
-        self.assertEqual(sleeper.wait(10), -9)
-        bad = box.flat(2)
-        bad.cables.append(box.Cable(("n0", "eth0"), ("s0", "again"), 1, 1))  # the name is taken
-        with self.assertRaises(box.Failed):
-            box.Box(bad).__enter__()
-        self.assertEqual(spaces(), [])
-
-    @unittest.skipIf(NO_BOX, f"no box here: {NO_BOX}")
-    def test_what_a_killed_run_left_is_removed_by_the_next(self):
-        gone = subprocess.Popen(["true"])
-        gone.wait()
-        box.run("ip", "netns", "add", f"fbx{gone.pid}-n0")
-        box.remove_stale()
-        self.assertNotIn(f"fbx{gone.pid}-n0", box.run("ip", "netns", "list"))
-
-    @unittest.skipIf(NO_BOX, f"no box here: {NO_BOX}")
-    def test_a_neighbour_two_hops_off_is_reached(self):
-        with box.Box(box.torus(4)) as b:
-            ways = b.within("n0", "ip", "route", "get", f"{box.DATA}.3")
-            self.assertIn("dev right", ways)
-            with open(f"{b.folder}/reach.py", "w", encoding="utf-8") as out:
-                out.write("import socket,sys\ns=socket.create_server(('0.0.0.0',5000)); c,a=s.accept(); print(a[0])\n")
-            server = subprocess.Popen(["ip", "netns", "exec", b.space("n2"), sys.executable, f"{b.folder}/reach.py"],
-                                      stdout=subprocess.PIPE, text=True)
-            client = ("import socket,time\nfor i in range(100):\n"
-                      f"  try: socket.create_connection(('{box.DATA}.3',5000),2); break\n  except OSError: time.sleep(.05)")
-            b.within("n0", sys.executable, "-c", client)
-            self.assertEqual(server.communicate(timeout=10)[0].strip(), f"{box.DATA}.1")
 
 
 if __name__ == "__main__":
