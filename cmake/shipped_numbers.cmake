@@ -4,7 +4,7 @@
 #     cmake -DDATA=FOLDER -DOUT=FOLDER -P shipped_numbers.cmake
 #
 # Understands a part of YAML: `key: value` lines, lists in brackets that may go on over several lines, `{value: ..., source: ...}`, one map or
-# list to a line, quoted texts without escapes. tests/unit/specs/check_schema.py holds the files to their schemas.
+# list to a line, quoted texts without escapes. tests/unit/specs/check_compiled.py holds the files to their schemas.
 cmake_minimum_required(VERSION 3.25)
 
 # The lines of a file: `lines`, how many, and of the i-th `key_i`, `value_i`, `indent_i` (columns before the key) and `where_i`.

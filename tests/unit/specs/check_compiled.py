@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""Checks cmake/shipped_numbers.cmake on data/: every table, a second version beside the first, broken lines refused with their place.
+"""Checks the files of data/ that are compiled in: each is valid in its schema (where jsonschema can be imported), and
+cmake/shipped_numbers.cmake makes every table, puts a second version beside the first, and refuses broken lines with their place.
 
     check_compiled.py CMAKE SOURCE_DIR
 
 Exit status 1 and a line for each fault."""
 
+import json
 import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
 
+SCHEMAS = {"prior": "priors", "policy": "policies", "tuner": "tuners", "engine": "engines", "plugin": "plugins"}  # kind: folder
 FOLDERS = ("priors", "policies", "tuners", "engines", "plugins", "prices")
 MADE = ("shipped_numbers.hpp", "hardware/shipped_priors.inc", "hardware/shipped_widths.inc", "hardware/shipped_tuners.inc",
         "hardware/shipped_plugin_names.inc", "choice/shipped_engines.inc", "choice/shipped_plugins.inc")
@@ -26,6 +29,21 @@ BROKEN = [
 ]
 
 
+def invalid(data):
+    """The files that their schema refuses, with the reason."""
+    try:
+        import jsonschema
+        import referencing
+        import yaml
+    except ImportError as missing:
+        return print(f"schemas were not asked: {missing.name} is missing") or []
+    schemas = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in (data / "schema").glob("*.json")}
+    registry = referencing.Registry().with_resources([(name, referencing.Resource.from_contents(one)) for name, one in schemas.items()])
+    return [f"{path}: {'.'.join(map(str, fault.absolute_path))}: {fault.message[:200]}" for kind, folder in SCHEMAS.items()
+            for path in sorted((data / folder).glob("*.yaml")) for fault in jsonschema.Draft202012Validator(
+                schemas[f"{kind}.schema.json"], registry=registry).iter_errors(json.loads(json.dumps(yaml.safe_load(path.read_text(encoding="utf-8")), default=str)))]
+
+
 def run(cmake, source, data, out):
     done = subprocess.run([cmake, f"-DDATA={data}", f"-DOUT={out}", "-P", str(source / "cmake/shipped_numbers.cmake")],
                           capture_output=True, text=True, check=False)
@@ -36,7 +54,7 @@ def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     cmake, source = sys.argv[1], pathlib.Path(sys.argv[2])
-    faults = []
+    faults = invalid(source / "data")
     with tempfile.TemporaryDirectory() as folder:
         data, out = pathlib.Path(folder) / "data", pathlib.Path(folder) / "out"
         for name in FOLDERS:

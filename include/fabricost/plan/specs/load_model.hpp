@@ -1,6 +1,6 @@
 #pragma once
 /// \file load_model.hpp
-/// Reading model shapes. The format is data/schema/model.schema.json; the files are in data/models.
+/// Reading model shapes. The format is on docs/models.md; the files are in data/models.
 
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/plan/model/model.hpp>
