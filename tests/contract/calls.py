@@ -146,7 +146,8 @@ def main():
         answers.update(answered)
         refusals.update({line: text.replace(folder, "FOLDER") for line, text in refused.items()})
     questions = [line for group in every for line in listed(group)]
-    changed = table.compare(table.HERE / "python-numbers.tsv", answers, [one for one in questions if one not in refusals], asked.write)
+    changed = table.compare(table.HERE / "python-numbers.tsv", answers, [one for one in questions if one not in refusals], asked.write,
+                            fields=False)
     refusable = [one for one in questions if one not in answers]
     changed += table.compare_refusals(table.HERE / "python-refusals.tsv", refusals, refusable, asked.write)
     if asked.write:
