@@ -65,13 +65,9 @@ def test_no_verdict_across_kinds_and_one_kind_of_price():
 
 @pytest.mark.parametrize("change, error, says", [
     (dict(systems="dgx-h100"), TypeError, "systems"), (dict(systems=[]), fc.RequestError, "systems"),
-    (dict(systems=["dgx-h10"]), fc.RequestError, "did you mean"),
-    (dict(systems=[3]), TypeError, "systems"), (dict(gpus=None), TypeError, "gpus"), (dict(global_batch=None), TypeError, "global_batch"),
-    (dict(isl=1), fc.RequestError, "isl"), (dict(train=False, serve=True), fc.RequestError, "global_batch"),
-    (dict(serve="yes"), TypeError, "serve"),
-    (dict(train=False), fc.RequestError, "train=True or serve=True"), (dict(serve=True), fc.RequestError, "train=True and serve=True"),
+    (dict(systems=["dgx-h10"]), fc.RequestError, "did you mean"), (dict(systems=[3]), TypeError, "systems"),
+    (dict(gpus=None), TypeError, "gpus"), (dict(global_batch=None), TypeError, "global_batch"), (dict(serve="yes"), TypeError, "serve"),
     (dict(train=1), TypeError, "train"),
-    (dict(model="lama3-8b"), fc.RequestError, "did you mean"), (dict(model="llama3-405b"), fc.RequestError, "dgx-h100"),
 ])
 def test_nonsense_is_named(change, error, says):
     with pytest.raises(error, match=says):

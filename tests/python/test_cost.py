@@ -96,16 +96,8 @@ def test_one_per_cent_of_16384_gpus():
 
 @pytest.mark.parametrize("change, error, says", [
     (dict(gpus=None), TypeError, "gpus"), (dict(gpus=0), fc.RequestError, "gpus"),
-    (dict(hours=1, tokens=1), fc.RequestError, "hours or tokens"),
-    (dict(tokens=1e12), fc.RequestError, "how fast"), (dict(step_seconds=1), fc.RequestError, "global_batch"),
-    (dict(global_batch=1), fc.RequestError, "step_seconds"),
-    (dict(sequence=1), fc.RequestError, "sequence"), (dict(mfu=0.4), fc.RequestError, "model"),
-    (dict(mfu=40, model="llama3-8b"), fc.RequestError, "mfu"),
-    (dict(mfu=0.4, model="llama3-8b", tokens_per_second_per_gpu=1), fc.RequestError, "one speed"),
-    (dict(goodput=0), fc.RequestError, "goodput"),
-    (dict(goodput=1.2), fc.RequestError, "goodput"), (dict(share=2), fc.RequestError, "share"), (dict(pue=0.5), fc.RequestError, "pue"),
-    (dict(dollars_per_gpu_hour="3"), TypeError, "dollars_per_gpu_hour"), (dict(prices="cheap"), fc.RequestError, "cheap"),
-    (dict(plan="x"), TypeError, "plan"), (dict(hours=float("inf")), fc.RequestError, "hours"),
+    (dict(hours=1, tokens=1), fc.RequestError, "hours or tokens"), (dict(dollars_per_gpu_hour="3"), TypeError, "dollars_per_gpu_hour"),
+    (dict(plan="x"), TypeError, "plan"),
 ])
 def test_nonsense_about_money_is_named(change, error, says):
     with pytest.raises(error, match=says):
@@ -173,17 +165,7 @@ def test_goodput_is_the_commands(question, words):
 
 @pytest.mark.parametrize("change, error, says", [
     (dict(gpus=None), TypeError, "gpus"), (dict(fleet="llama"), fc.RequestError, "llama3"),
-    (dict(fleet="rsc-1", mttf_node_seconds=1), fc.RequestError, "one rate"),
-    (dict(checkpoint_seconds=-1), fc.RequestError, "checkpoint_seconds"),
-    (dict(checkpoint_seconds="soon"), fc.RequestError, "checkpoint_seconds"),
-    (dict(drain_seconds=1), fc.RequestError, "background"), (dict(background=1), TypeError, "background"),
-    (dict(storage_bytes_per_second=1e12), fc.RequestError, "model"),
-    (dict(checkpoint_every_seconds=0), fc.RequestError, "checkpoint_every_seconds"), (dict(replaced=2), fc.RequestError, "replaced"),
-    (dict(flap_stall_seconds=1), fc.RequestError, "flaps_per_link_year"), (dict(links=8), fc.RequestError, "flap_stall_seconds"),
-    (dict(rails=8), fc.RequestError, "lost_rails"), (dict(lost_rails=1, network_share=0.1), fc.RequestError, "rails=8"),
-    (dict(lost_rails=1), fc.RequestError, "network_share=0.2"), (dict(lost_rails=8, rails=8, network_share=0.1), fc.RequestError, "fewer"),
-    (dict(mttf_node_seconds=0), fc.RequestError, "mean time"), (dict(spares=-1), fc.RequestError, "spares"),
-    (dict(jitter=float("nan")), fc.RequestError, "jitter"),
+    (dict(fleet="rsc-1", mttf_node_seconds=1), fc.RequestError, "one rate"), (dict(background=1), TypeError, "background"),
 ])
 def test_nonsense_about_failures_is_named(change, error, says):
     with pytest.raises(error, match=says):
@@ -237,18 +219,10 @@ def test_measured_times_come_as_a_file_or_an_array(tmp_path):
 @pytest.mark.parametrize("call, error, says", [
     (lambda: fc.stragglers(ranks=8), fc.RequestError, "which times"),
     (lambda: fc.stragglers([1.0], mean_seconds=1, ranks=8), fc.RequestError, "which times"),
-    (lambda: fc.stragglers([1.0]), TypeError, "ranks"), (lambda: fc.stragglers(["a"], ranks=8), fc.RequestError, "times"),
-    (lambda: fc.stragglers([0.0], ranks=8), fc.RequestError, "times"),
-    (lambda: fc.stragglers([float("nan")], ranks=8), fc.RequestError, "times"),
-    (lambda: fc.stragglers([], ranks=8), fc.RequestError, "times"), (lambda: fc.stragglers(1j, ranks=8), TypeError, "times"),
-    (lambda: fc.stragglers([1.0], ranks=8, shape="normal"), fc.RequestError, "shape"),
-    (lambda: fc.stragglers(ranks=8, mean_seconds=1), fc.RequestError, "deviation_seconds"),
+    (lambda: fc.stragglers([1.0]), TypeError, "ranks"), (lambda: fc.stragglers(1j, ranks=8), TypeError, "times"),
     (lambda: fc.stragglers("no-such-file", ranks=8), ValueError, "no-such-file"),
     (lambda: fc.stragglers([1.0], ranks=8, slow="1%"), TypeError, "slow"),
     (lambda: fc.stragglers([1.0], ranks=8, slow=[3]), TypeError, "slow"),
-    (lambda: fc.stragglers([1.0], ranks=8, slow=[(2, 2)]), fc.RequestError, "slow"),
-    (lambda: fc.stragglers([1.0], ranks=8, rails=8), fc.RequestError, "network_share"),
-    (lambda: fc.stragglers([1.0], ranks=8, reroute="off"), fc.RequestError, "reroute"),
 ])
 def test_nonsense_about_stragglers_is_named(call, error, says):
     with pytest.raises(error, match=says):

@@ -75,7 +75,8 @@ def test_norms_and_transfers_tell_themselves():
 
 
 @pytest.mark.parametrize("wrong, says", [
-    (dict(library="nccl2"), "library"), (dict(version="0.14"), "library"), (dict(launch="lazy"), "launch")])
+    (dict(library="nccl2"), "library"), (dict(version="0.14"), "library"), (dict(launch="lazy"), "launch"),
+])
 def test_nonsense_is_named(wrong, says):
     with pytest.raises(fc.RequestError, match=says):
         fc.explain(SYSTEM, fc.AllReduce(fc.MiB), **wrong)

