@@ -45,17 +45,6 @@ TEST_CASE("halving and doubling move what partners at doubling distances move", 
     }
 }
 
-TEST_CASE("meeting near partners first saves a domain's way out", "[schedule]") {
-  for (const int g : {2, 4, 8})
-    for (const int N : {2, 4, 16}) {
-      const Levels levels{g, N};
-      const double far = schedule_of(Algorithm::halving_doubling, Collective::all_reduce, levels).bytes(1);
-      const double near = schedule_of(Algorithm::rabenseifner, Collective::all_reduce, levels).bytes(1);
-      CHECK(close(far, g * near));
-      CHECK(close(near, 2.0 * (N - 1) / N));
-    }
-}
-
 TEST_CASE("ranks beyond the power of two cost two more steps", "[schedule][oracle]") {
   for (const int n : support::flat_counts()) {
     if (n < 2) continue;

@@ -36,18 +36,6 @@ TEST_CASE("rings level by level move what the hierarchical schedule says", "[sch
     }
 }
 
-TEST_CASE("hierarchical over two levels moves a ring's volume when a group is as fast as its ranks together", "[schedule]") {
-  for (const auto& sizes : support::splits()) {
-    INFO(support::text(sizes));
-    const double g = sizes[0];
-    for (const Collective c : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
-      const Schedule h = schedule_of(Algorithm::hierarchical, c, Levels{sizes[0], sizes[1]});
-      const double ring = schedule_of(Algorithm::ring, c, Levels{sizes[0] * sizes[1]}).bytes(0);
-      CHECK(close(h.bytes(0) + h.bytes(1) / g, ring));
-    }
-  }
-}
-
 TEST_CASE("an exchange in two levels moves what is bound for a place to that place first", "[schedule][oracle]") {
   for (const auto& sizes : support::splits()) {
     INFO(support::text(sizes));

@@ -133,19 +133,3 @@ void compare_every(std::type_identity<std::tuple<All...>>) {
 TEST_CASE("the partners of every step move what the phases say, to everybody", "[algorithms]") {
   compare_every(std::type_identity<algorithms::All>{});
 }
-
-TEST_CASE("partners of all steps together send what a rank sends", "[algorithms]") {
-  const auto sent = [](auto a, Collective op, int n) {
-    double bytes = 0;
-    for (int step = 0; step < a.steps(op, Levels{n}); ++step) bytes += a.partner(op, Levels{n}, step, 0).bytes;
-    return bytes;
-  };
-  for (const int n : {2, 4, 8, 64}) {
-    CHECK(close(sent(algorithms::HalvingDoubling{}, Collective::all_reduce, n), 2.0 * (n - 1) / n));
-    CHECK(close(sent(algorithms::Rabenseifner{}, Collective::all_gather, n), (n - 1.0) / n));
-    CHECK(close(sent(algorithms::Pat{}, Collective::reduce_scatter, n), (n - 1.0) / n));
-    CHECK(close(sent(algorithms::Bruck{}, Collective::all_gather, n), (n - 1.0) / n));
-    CHECK(close(sent(algorithms::Pairwise{}, Collective::all_to_all, n), (n - 1.0) / n));
-    CHECK(close(sent(algorithms::RecursiveDoubling{}, Collective::all_reduce, n), std::log2(n)));
-  }
-}

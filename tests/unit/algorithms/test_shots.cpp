@@ -33,11 +33,3 @@ TEST_CASE("one-shot and two-shot move what ranks that read each other's memory m
     }
   }
 }
-
-TEST_CASE("two-shot moves as much as a ring, one-shot n/2 times that", "[schedule]") {
-  for (int n = 2; n <= 64; ++n) {
-    const double ring = 2.0 * (n - 1) / n;
-    CHECK(close(schedule_of(Algorithm::two_shot, Collective::all_reduce, Levels{n}).bytes(0), ring));
-    CHECK(close(schedule_of(Algorithm::one_shot, Collective::all_reduce, Levels{n}).bytes(0), ring * n / 2));
-  }
-}

@@ -29,30 +29,6 @@ TEST_CASE("a ring over two equal tiers is a ring over one", "[price]") {
       }
 }
 
-TEST_CASE("hierarchical takes a ring's volume when a group is as fast as its ranks together", "[price]") {
-  for (const auto& sizes : support::splits()) {
-    INFO(support::text(sizes));
-    const Line two = priced(schedule_of(Algorithm::hierarchical, Collective::all_reduce, Levels{sizes[0], sizes[1]}), {hop, rate},
-                            {hop, sizes[0] * rate}, 1);
-    const Line ring =
-        priced(schedule_of(Algorithm::ring, Collective::all_reduce, Levels{sizes[0] * sizes[1]}), {hop, rate}, {hop, rate}, 1);
-    CHECK(two.volume(1e9) == Approx(ring.volume(1e9)).epsilon(1e-12));
-    const double fewer = 2.0 * (sizes[0] * sizes[1] - 1) - 2.0 * (sizes[0] - 1) - 2.0 * (sizes[1] - 1);
-    CHECK(ring(0) - two(0) == Approx(fewer * hop).margin(1e-18));
-  }
-}
-
-TEST_CASE("near-first doubling takes a ring's volume when a group is as fast as its ranks together", "[price]") {
-  for (const auto& sizes : support::powers_of_two_splits()) {
-    INFO(support::text(sizes));
-    const Line two = priced(schedule_of(Algorithm::rabenseifner, Collective::all_reduce, Levels{sizes[0], sizes[1]}), {hop, rate},
-                            {hop, sizes[0] * rate}, 1);
-    const Line ring =
-        priced(schedule_of(Algorithm::ring, Collective::all_reduce, Levels{sizes[0] * sizes[1]}), {hop, rate}, {hop, rate}, 1);
-    CHECK(two.volume(1e9) == Approx(ring.volume(1e9)).epsilon(1e-12));
-  }
-}
-
 TEST_CASE("a schedule on one tier does not ask what the other would cost", "[price]") {
   for (const double nothing : {0.0, 1e9}) {
     INFO("outer rate " << nothing);
