@@ -27,7 +27,6 @@ using BoostBit = boost::units::information::bit_base_unit::unit_type;
 using BoostBytePerSecond = boost::units::divide_typeof_helper<BoostByte, si::time>::type;
 using BoostHour = boost::units::metric::hour_base_unit::unit_type;
 template <class T> void use(const T&) {}
-template <class T> void fails_late(const T&) { static_assert(sizeof(T) == 0, "fails when instantiated"); }
 """
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 NAMES = {"gcc": "g++", "clang": "clang++"}

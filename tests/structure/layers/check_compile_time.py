@@ -55,9 +55,6 @@ def main():
         sys.exit(__doc__)
     base = pathlib.Path(sys.argv[1]) / "include"
     command = [sys.argv[2], "-std=c++20", "-x", "c++", f"-I{base}", *sys.argv[3:]]
-    # the check itself must be able to pass and to fail
-    assert not faults_of("h", 0.4, 0.1, 10, (0.5, 10)) and not faults_of("h", 1.1, 0.24, 10, (0.5, 10))
-    assert len(faults_of("h", 0.7, 0.1, 11, (0.5, 10))) == 2
     timed = "12." in subprocess.run([sys.argv[2], "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
     if not timed:
         print("skipped: seconds and bytes, whose limits are g++ 12's; this is another compiler")
@@ -75,7 +72,7 @@ def main():
         source.write_text("".join(f"#include <{header}>\n" for header in plain))
         text = subprocess.run([*command, "-E", str(source)], capture_output=True, text=True, check=True).stdout
     if units.search(text):
-        faults.append(f"the headers of {', '.join(PLAIN)} include units.hpp; structure.layers says through whom")
+        faults.append(f"the headers of {', '.join(PLAIN)} include units.hpp; see what they include")
     else:
         print(f"{len(plain)} headers of {', '.join(PLAIN)}: no units.hpp")
     print("\n".join(faults))

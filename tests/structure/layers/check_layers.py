@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Components and their folders: each uses only what stands before it; schedules know no hardware, prices and choices no units.
+"""Components and their folders: each uses only what stands before it; schedules know no hardware.
 
     check_layers.py SOURCE_DIR [--write]
 
@@ -78,9 +78,6 @@ UMBRELLA = "fabricost.hpp"
 GENERATED = {"version.hpp", "shipped_numbers.hpp", "hardware/shipped_priors.inc", "hardware/shipped_widths.inc",
              "hardware/shipped_tuners.inc", "hardware/shipped_plugin_names.inc", "choice/shipped_engines.inc",
              "choice/shipped_plugins.inc"}  # by configuring
-# Quantities live in these; whoever computes with plain doubles must not reach them, however far down.
-WITH_UNITS = {"units.hpp", "operation.hpp"} | {f"hardware/{name}.hpp" for name in ("gpu", "link", "tier", "system", "provenance")}
-WITHOUT_UNITS = ("algorithms", "price", "choice")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
@@ -104,13 +101,11 @@ def check(root):
     faults = []
     if not headers:
         return [f"{base}: no headers found"]
-    ours = {}
     for name, path in headers.items():
         folder = folder_of(name)
         if folder not in PLACE:
             faults.append(f"{name}: folder {'/'.join(folder)} has no row in {pathlib.Path(__file__).name}")
             continue
-        ours[name] = []
         for delimiter, target in included(path):
             if delimiter == '"':
                 faults.append(f'{name}: includes "{target}"; write <fabricost/...>')
@@ -120,7 +115,6 @@ def check(root):
             target = target.removeprefix("fabricost/")
             if target == name.replace(".hpp", "-inl.hpp"):
                 continue  # a header's own bodies, where they are not compiled once
-            ours[name].append(target)
             if target in GENERATED:
                 continue
             if target not in headers:
@@ -129,40 +123,6 @@ def check(root):
                 faults.append(f"{name}: includes the umbrella header")
             elif folder[1] == "algorithms" and folder_of(target)[1] == "hardware":
                 faults.append(f"{name}: includes {target}; algorithms know no hardware")
-    # what a header reaches, and through whom
-    for name in ours:
-        if folder_of(name)[1] not in WITHOUT_UNITS:
-            continue
-        came_from, open_ = {name: None}, [name]
-        while open_:
-            at = open_.pop()
-            for target in ours.get(at, []):
-                if target not in came_from:
-                    came_from[target] = at
-                    open_.append(target)
-        for reached in sorted(came_from):
-            if reached in WITH_UNITS:
-                way, at = [reached], came_from[reached]
-                while at is not None:
-                    way.append(at)
-                    at = came_from[at]
-                faults.append(f"{name}: reaches units: {' <- '.join(way)}")
-    # circles
-    state = {}
-
-    def visit(name, way):
-        if state.get(name) == "done" or name not in ours:
-            return
-        if state.get(name) == "open":
-            faults.append("circle: " + " -> ".join(way[way.index(name):] + [name]))
-            return
-        state[name] = "open"
-        for target in ours[name]:
-            visit(target, way + [name])
-        state[name] = "done"
-
-    for name in ours:
-        visit(name, [])
     faults += misnamed(root)
     return faults + [f"{source}: uses {'/'.join(target)}, which stands after it" for source, target in uses(root)
                      if PLACE.get(target, (9, 0)) > PLACE.get(room_of(source), (-1, 0))]
