@@ -61,12 +61,6 @@ def refusals(folder):
     assert "dgx-h100, the usual machine of the GPUs" in works(LOG) and json.loads(works(LOG, "--json"))["guessed_system"] == "dgx-h100"
     refused(LOG, "--system", "dgx-h100", "--ranks", "4", saying=["lists 8 ranks"])
     refused(LOG, "--system", "dgx-h100", "--ranks", "99999999999999999999", saying=["too many"])
-    refused(folder, "--system", "dgx-h100", saying=["is a directory"])
-    refused(os.path.join(folder, "absent"), "--system", "dgx-h100", saying=["no such file"])
-    refused("/dev/null", "--system", "dgx-h100", saying=["is a device"])
-    path = os.path.join(folder, "bad.csv")
-    with open(path, "w") as file:
-        file.write(HEADER + "a,dgx-h100,1,8,all_reduce,half,8,slow,,,,,,\n")
 
 
 P2P = """Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)

@@ -104,11 +104,6 @@ def refusals(folder):
     calibrate.refused("-o", folder, saying=["not a regular file"], cwd=folder)
 
 
-def a_file_of_ranks_is_fitted_as_any_points(folder):
-    """MPI's processes have no tiers: without --system's own points there is nothing left, and it says so as it always did."""
-    path = measured(folder, MACHINE.replace("gpus:", "ranks:"))
-
-
 def two_at_once(folder):
     """Whoever is last wins; neither leaves half a file or a temporary one."""
     measured(folder)
@@ -121,7 +116,7 @@ def two_at_once(folder):
     assert sorted(os.listdir(folder)) == ["measured.csv", "measured.machine.yaml", "this-machine.yaml"]
 
 
-for test in (without_arguments, the_commands_use_its_numbers, as_json, refusals, a_file_of_ranks_is_fitted_as_any_points, two_at_once):
+for test in (without_arguments, the_commands_use_its_numbers, as_json, refusals, two_at_once):
     with tempfile.TemporaryDirectory() as folder:
         test(folder)
     print("ok", test.__name__)

@@ -85,7 +85,6 @@ def refusals(folder):
     refused("topo", impossible, saying=[f"{impossible}:3:14:", "GPU0, GPU1 and GPU2", "GPU1-GPU2 is SYS"])
     refused("topo", impossible, "-o", os.path.join(folder, "never.yaml"), saying=["GPU0, GPU1 and GPU2"])
     assert not os.path.exists(os.path.join(folder, "never.yaml"))
-    topo = in_folder(folder, "topo.txt", hopper())
 
 
 def pictures():
