@@ -111,12 +111,3 @@ TEST_CASE("levels of one group are none, ranks are the product of all, a phase t
   nothing.add({.level = 0, .steps = 1, .bytes = 0, .message = 1});
   CHECK(nothing.phases.size() == 2);
 }
-
-TEST_CASE("parts of a torus that meet on an axis share its links", "[schedule]") {
-  // 2 x 8: part one takes 1/2 along the short axis and joins part two on the long one, which has 3/8 of its 7/8 left; at half the rate
-  // that is 3/4 more, then part one has 1/16 left on the long axis and part two 1/16 on the short: 1/2 + 3/4 + 1/16
-  const std::array<int, 2> dims{2, 8};
-  CHECK(schedule_of(Algorithm::torus_bucket, Collective::reduce_scatter, Connectivity{Levels{16}, dims, true}).bytes(0) ==
-        Approx(21.0 / 16));
-  CHECK(schedule_of(Algorithm::torus_bucket, Collective::all_gather, Connectivity{Levels{16}, dims, true}).bytes(0) == Approx(21.0 / 16));
-}

@@ -17,7 +17,7 @@ Schedule bucket_schedule(Collective c, const oracle::Torus& t, const std::vector
 
 TEST_CASE("the bucket algorithm moves what chips that only reach neighbours move", "[schedule][oracle]") {
   for (const auto& dims :
-       std::vector<std::vector<int>>{{4}, {3, 3}, {4, 4}, {5, 5}, {3, 3, 3}, {4, 4, 4}, {2, 4}, {3, 5}, {4, 8}, {2, 3, 4}})
+       std::vector<std::vector<int>>{{4}, {3, 3}, {4, 4}, {5, 5}, {3, 3, 3}, {4, 4, 4}, {2, 4}, {2, 8}, {3, 5}, {4, 8}, {2, 3, 4}})
     for (const Collective collective : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
       INFO(name(collective) << " " << support::text(dims));
       oracle::Torus t{dims};

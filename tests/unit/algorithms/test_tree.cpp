@@ -24,21 +24,3 @@ TEST_CASE("a chain inside and two binary trees outside move what the tree schedu
     }
   }
 }
-
-TEST_CASE("in a chain of two each GPU sends the message once", "[schedule][oracle]") {
-  oracle::World w = oracle::everyone_contributes({2}, 2);
-  oracle::tree_all_reduce(w, 2);
-  REQUIRE(oracle::all_reduced(w));
-  CHECK(close(schedule_of(Algorithm::tree, Collective::all_reduce, Levels{2}).bytes(0), w.bytes(0)));
-}
-
-TEST_CASE("broadcast and reduction take half of a tree's steps", "[schedule]") {
-  for (const auto& levels : {Levels{8}, Levels{8, 4}, Levels{1, 16}}) {
-    const double both = schedule_of(Algorithm::tree, Collective::all_reduce, levels).steps();
-    for (const Collective c : {Collective::broadcast, Collective::reduce}) {
-      const Schedule s = schedule_of(Algorithm::tree, c, levels);
-      CHECK(close(2 * s.steps(), both));
-      for (const Phase& p : s) CHECK(close(p.bytes, 1));
-    }
-  }
-}
