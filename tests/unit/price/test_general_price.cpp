@@ -222,17 +222,3 @@ TEST_CASE("a schedule without a step costs the launch, on any number of ranks", 
   f.over_pcie = true;
   CHECK(price(Schedule{Algorithm::ring, Collective::all_reduce, f.levels}, f, c, Protocol::simple, false)(1e9) == c.pcie.launch);
 }
-
-TEST_CASE("a torus exchanges along its axes and reduces bucket by bucket", "[price]") {
-  Fabric torus = fabric_of(Levels{64});
-  torus.torus_axes = 3;
-  torus.torus = {4, 4, 4};
-  const std::array<int, 3> dims{4, 4, 4};
-  const auto bytes = [](const Schedule& s) { return s.bytes(0); };
-  CHECK(bytes(schedule_of(Algorithm::torus_bucket, Collective::all_to_all, torus)) ==
-        bytes(schedule_of(Algorithm::torus_bucket, Collective::all_to_all, Connectivity{torus.levels, dims, true})));
-  CHECK(bytes(schedule_of(Algorithm::torus_bucket, Collective::all_reduce, torus)) ==
-        bytes(schedule_of(Algorithm::torus_bucket, Collective::all_reduce, Connectivity{torus.levels, dims, true})));
-  CHECK(bytes(schedule_of(Algorithm::torus_bucket, Collective::all_to_all, torus)) !=
-        bytes(schedule_of(Algorithm::torus_bucket, Collective::all_reduce, torus)));
-}

@@ -347,13 +347,3 @@ TEST_CASE("an exchange between nodes pays every remote rank, thrice when tiny on
   const double inside = 8.0 / 32 / (c.scale_up.simple.rate_share * 400e9 * 1e-3);
   CHECK(priced(Algorithm::direct, Collective::all_to_all, f, c).rate == Approx(inside).epsilon(0.02));
 }
-
-TEST_CASE("one domain is as many ranks as it has", "[price]") {
-  Fabric f;
-  f.levels = Levels{8};
-  CHECK(f.domains() == 1);
-  f.levels = Levels{8, 1};
-  CHECK(f.domains() == 1);
-  f.levels = Levels{8, 3};
-  CHECK(f.domains() == 3);
-}

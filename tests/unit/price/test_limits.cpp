@@ -28,21 +28,6 @@ System fitted_hopper() {
 
 }  // namespace
 
-TEST_CASE("one rank costs the launch and nothing else", "[price]") {
-  for (const System& system : {systems::hopper_box(), systems::pcie_box(), systems::torus_cube(), systems::lone_gpus(), systems::rack()})
-    for (const Collective c : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::broadcast,
-                               Collective::reduce, Collective::all_to_all})
-      for (const double bytes : {0.0, 1e3, 1e9}) {
-        INFO(system.name << " " << name(c) << " " << bytes);
-        const Prediction p = predict(system, {.collective = c, .bytes = Bytes::from_value(bytes), .ranks = 1});
-        CHECK(p.ranks == 1);
-        CHECK(p.seconds ==
-              Approx(system.name == "pcie-box" ? system.constants.pcie.launch : system.constants.scale_up.launch).epsilon(1e-15));
-        CHECK(p.terms.size() == 1);
-        CHECK(p.bottleneck().name.view() == "launch");
-      }
-}
-
 TEST_CASE("an empty message costs the launch and a hop for each step", "[price]") {
   const System s = fitted_hopper();
   const auto& up = s.constants.scale_up;
