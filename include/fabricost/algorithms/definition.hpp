@@ -8,8 +8,9 @@
 ///   add_phases   the data it moves, in closed form: serial steps and bytes, level by level
 ///   steps, partner   the receiver and data of each rank in every step, one partner at a time: links and their shares
 ///                    follow, and a test holds the phases to it
-///   traffic      instead, where all ranks send to all or switches combine: written with the sends of a
-///                Network, which is network/traffic_counter.hpp
+///   traffic      instead of steps and partner, the same messages as sends of the TrafficCounter (network/traffic_counter.hpp); sent:
+///                bytes per byte of S that leave a rank, as the phases give them
+///   check_partners   refuses a number of ranks whose partners are not modelled (optional)
 ///
 /// Defaults supplies members that a file omits. No algorithm knows the hardware it runs on.
 
@@ -47,7 +48,7 @@ struct Defaults {
   static constexpr std::string_view alias{};         ///< a second name
   static constexpr std::string_view nccl_name{};     ///< in NCCL_ALGO; empty: NCCL does not have it
   static constexpr bool reaches_neighbours = false;  ///< also runs where chips reach only neighbours
-  static constexpr bool all_links = false;           ///< a rank sends over all of its links, however many ranks take part
+  static constexpr bool all_links = false;           ///< a rank sends over all of its links, whatever the number of ranks
   static constexpr bool level_by_level = false;      ///< partners are counted inside the domains first, then across
   static constexpr SentPerRank sent_per_rank = SentPerRank::one_group;
   /// All ranks of a level send to each other at once: the pattern that a tapered network slows down most.

@@ -13,7 +13,7 @@
 namespace fabricost::core {
 
 struct Candidates {
-  static constexpr int capacity = 32;  // of an operation on one fabric; at present 25
+  static constexpr int capacity = 32;  // of an operation on one fabric; an algorithm adds up to 3, and more than these are refused
   int count = 0;
   std::array<Candidate, capacity> items{};
 

@@ -4,8 +4,8 @@
 /// in which the forms of the model are valid. The loader reports such faults with file and line; a System
 /// that a program fills in is checked by every function that takes one.
 ///
-/// Each field appears here once, with its range. The list is walked in two ways: quickly, without branches
-/// (about ten nanoseconds), and, after a fault, slowly, to name the field.
+/// The list is walked in two ways: quickly, without branches (about ten nanoseconds), and, after a fault, slowly, to name the field. The
+/// reader of files refuses the same fields with file and line: a range that changes here changes in src/core/specs, too.
 
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/interval_widths.hpp>

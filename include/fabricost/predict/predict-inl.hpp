@@ -32,7 +32,7 @@ inline void add_host_launch(Prediction& p, const System& system) {
 
 [[nodiscard]] inline Prediction predict_without_host(const System& system, const Operation& op, const Choice& choice);
 
-/// By the curve, as sweep does. (Its own function, so that requests without ways do not pay for them.)
+/// The prediction from a compiled curve, which the ways of a choice need. (Its own function, so that requests without ways do not pay for them.)
 [[nodiscard, gnu::noinline]] inline Prediction finish_by_ways(const System& system, const Operation& op, const Choice& choice) {
   check_size(op.bytes.value());
   const Curve curve = compile_lines(system, op, choice);

@@ -1,7 +1,7 @@
 #pragma once
 /// \file predict.hpp
-/// predict answers one request, sweep the same at many sizes. Neither `predict` nor a compiled Curve
-/// allocates.
+/// predict answers one request, sweep the same at many sizes. Neither `predict`, but for a slice of
+/// a pod, nor a compiled Curve allocates. The price begins in predict-inl.hpp: fabric_of, picked_at, price, complete.
 
 #include <fabricost/predict/curve.hpp>
 #include <fabricost/predict/prediction.hpp>

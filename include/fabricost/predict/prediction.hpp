@@ -19,7 +19,7 @@ namespace fabricost::core {
 
 /// One contribution to the time.
 struct Term {
-  Label name;  ///< launch, serial steps, protocol floor, latency growth, wire, local copies, sends to peers
+  Label name;  ///< one of term_names (price/line.hpp), or of the host: "launch from Python", "launches", "module"
   Label tier;  ///< where it is spent
   Time time{};
 };

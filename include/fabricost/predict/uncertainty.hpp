@@ -1,9 +1,8 @@
 #pragma once
 /// \file uncertainty.hpp
 /// Uncertainty of an answer: the half width of its 5-95 % interval in log time, from residuals of the fit
-/// behind the constants. It is widened in quadrature if something was not measured (sibling 0.066, with RCCL 0.3
-/// or, over PCIe, 0.82, 1.2 across sockets, 0.3 where the system states its rates; datasheet 0.42, cluster 0.2, transport 1.2; an
-/// operation measured nowhere 0.45, a kernel of another domain 0.30) and additively for every factor of two
+/// behind the constants. It is widened in quadrature if something was not measured (the widths: hardware/interval_widths.hpp, their
+/// values: data/priors/intervals.yaml) and additively for every factor of two
 /// outside the measured ranks, or by the root of their number beyond the measured nodes, as each doubling errs
 /// independently. Sizes beyond the largest measured one widen it by the share of time that was not wire there, latency
 /// and local copies, which a longer transfer may hide: the wire's rate was

@@ -1,7 +1,6 @@
 #pragma once
 /// \file generic.hpp
-/// Any schedule on any fabric, from its phases alone: prices the algorithms without a fitted form
-/// (halving-doubling, Bruck, pairwise, hierarchical, torus bucket, one-shot, CollNet, PAT).
+/// Any schedule on any fabric, from its phases alone: prices whatever price_by_form gives no form.
 ///
 ///   t = c0 + norm_q( f + sum over phases of steps x hop(level, protocol) , sum over stages of max over levels of bytes / rate )
 ///

@@ -1,6 +1,6 @@
 #pragma once
 /// \file internode.hpp
-/// Collectives over several domains. Form and constants: 2,600 merged points of 33 public clusters, 2 to 360 nodes.
+/// Collectives over several domains. What the form was fitted on: docs/model/price.md.
 ///
 /// N domains of g ranks, n = N g, V = S/n, u = V/devices and U = S/devices in kB (a device: all NICs of one GPU); k = kI + kN steps, kN of
 /// them between domains: under Simple the N borders of each round, under LL and LL128 N - 1 of them (crossing); j = 2(g-1), d = 2 log2 N;
@@ -61,9 +61,9 @@ namespace detail {
 /// leaf carries its share for up to two children and the parent.
 [[nodiscard]] double tree_share(const Fabric& fabric, const TransportForm& form, bool crowds);
 
-/// Of one GPU's send to another domain: its part of the NICs.
+/// The rate of one GPU's send to another domain as its part of the NICs lets it.
 [[nodiscard]] double send_link_rate(const Fabric& fabric, const TransportConstants& t, double path);
-/// The same as the channels carry it that NCCL gives a peer. Those are two for each NIC, and one where twice the ranks are more than four
+/// The rate of that send as the channels carry it that NCCL gives a peer. Those are two for each NIC, and one where twice the ranks are more than four
 /// times the channels of all, which are two for each NIC as well: on more than four nodes of a NIC for each GPU (NVIDIA/nccl,
 /// src/graph/paths.cc: ncclTopoGetNchannels).
 [[nodiscard]] double send_kernel_rate(const Fabric& fabric, const TransportConstants& t);

@@ -1,7 +1,6 @@
 #pragma once
 /// \file ring.hpp
-/// A ring inside one NVLink-like domain, per protocol. Form and constants: least squares on 1,512 merged NCCL points of 8 A100,
-/// H100 and B200 (aiconfigurator data, NCCL 2.23 to 2.29), median error 2.1 %.
+/// A ring inside one NVLink-like domain, per protocol (what it was fitted on: docs/model/price.md).
 ///
 /// V = S/n, k steps, c = clamp(S/T, 1, C) channels in use of the C that NCCL opens, w = V/c bytes per channel and step:
 ///

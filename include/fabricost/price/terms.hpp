@@ -18,7 +18,7 @@ struct Contribution {
 };
 
 struct Contributions {
-  FixedList<Contribution, 12> items;  ///< of seven kinds: an exchange has sends to peers, but no steps, between domains
+  FixedList<Contribution, 12> items;  ///< at most one of each kind and level, of the eight kinds: a line's transfer is wire or kernels, never both
 
   /// Adds to the entry of the same kind and level, or creates one.
   void add(TermKind kind, int level, double seconds) {

@@ -3,6 +3,7 @@
 /// The text that a command prints for people: headings, tables, sentences broken at a margin; and amounts as they stand in it.
 
 #include "cli/runner.hpp"
+#include "text/short_text.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/explain/assumed.hpp>
@@ -81,8 +82,6 @@ class Page {
 
 /// "12.34 %"
 [[nodiscard]] inline std::string percent(double share, int decimals) { return fmt::format("{:.{}f} %", 100 * share, decimals); }
-/// "1.234": so many digits.
-[[nodiscard]] inline std::string figure(double value, int digits = 4) { return fmt::format("{:.{}g}", value, digits); }
 /// At most so many characters, of which the last are dots.
 [[nodiscard]] inline std::string shortened(const std::string& text, std::size_t most) {
   return text.size() > most ? text.substr(0, most - 3) + "..." : text;

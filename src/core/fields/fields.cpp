@@ -22,6 +22,8 @@ std::string name_in_cpp(std::string_view name) {
 
 std::string unknown_text(std::string_view given, std::string_view what, std::span<const std::string> names) {
   const std::vector<std::string> near = near_names(given, names);
+  constexpr std::size_t read_at_once = 45;
+  if (near.empty() && names.size() > read_at_once) return fmt::format("\"{}\" is not {}; there are {}", given, what, names.size());
   if (near.empty()) return fmt::format("\"{}\" is not {}; one of: {}", given, what, fmt::join(names, ", "));
   return fmt::format("\"{}\" is not {}; did you mean {}?", given, what, fmt::join(near, " or "));
 }

@@ -224,8 +224,8 @@ std::string text_at(const SpecNode& root, std::initializer_list<std::string_view
   for (const std::string_view key : keys) node = node != nullptr ? node->find(key) : nullptr;
   return node != nullptr ? node->text : std::string{};
 }
-/// Whether no machine among `systems` has this GPU or one of its architecture.
-bool are_kin(const Gpu& gpu, const std::vector<std::string>& systems, SpecStore& library) {
+/// Whether constants come from relatives alone: no machine among `systems` has this GPU or one of its architecture.
+bool are_only_relatives(const Gpu& gpu, const std::vector<std::string>& systems, SpecStore& library) {
   const auto arch_of = [&](const std::string& name) { return text_at(library.resolve("gpus", name), {"identity", "arch"}); };
   const std::string own = library.find("gpus", gpu.name).empty() ? std::string{} : arch_of(gpu.name);
   return !systems.empty() && std::none_of(systems.begin(), systems.end(), [&](const std::string& system) {
@@ -324,7 +324,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
         case ConstantSet::compute:
           if (part.whole) {
             read_into(c.compute_name, c.compute_source, c.compute_basis, by_hand && named);
-            c.compute_kin = !by_hand && are_kin(system.gpu, reader.systems, library);
+            c.compute_kin = !by_hand && are_only_relatives(system.gpu, reader.systems, library);
           }
           continue;
         case ConstantSet::custom:

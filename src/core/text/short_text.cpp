@@ -22,6 +22,12 @@ std::optional<double> parse_duration(std::string_view text) {
   return std::nullopt;
 }
 
+std::string figure(double value, int digits) {
+  if (!(std::fabs(value) >= std::pow(10.0, digits)) || std::isinf(value)) return fmt::format("{:.{}g}", value, digits);
+  const double scale = std::pow(10.0, std::floor(std::log10(std::fabs(value))) + 1 - digits);
+  return fmt::format("{:.0f}", std::round(value / scale) * scale);
+}
+
 std::string short_time_text(double seconds) {
   if (seconds >= 1) return fmt::format("{:.4g} s", seconds);
   return seconds >= 1e-3 ? fmt::format("{:.4g} ms", 1e3 * seconds) : fmt::format("{:.4g} us", 1e6 * seconds);

@@ -12,6 +12,8 @@ namespace fabricost::core {
 
 /// Seconds; nothing for a negative time, or for a text other than a number with us, ms or s.
 [[nodiscard]] std::optional<double> parse_duration(std::string_view text);
+/// "1.234", "12340": the given number of digits, without an exponent but for what is below 0.0001.
+[[nodiscard]] std::string figure(double value, int digits = 4);
 /// "250 us", "30 ms", "1.5 s": four digits.
 [[nodiscard]] std::string short_time_text(double seconds);
 

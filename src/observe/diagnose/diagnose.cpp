@@ -80,7 +80,8 @@ std::vector<DiagnosedSize> compare(const Points& points, const DiagnoseRequest& 
                    .high = units::s(one.prediction.high),
                    .bus_bandwidth = units::B_per_s(p.bytes / p.seconds * bus_factor(p.collective, p.ranks())),
                    .dtype = p.dtype,
-                   .streamed = p.streamed});
+                   .streamed = p.streamed,
+                   .basis = one.prediction.basis});
   }
   std::stable_sort(out.begin(), out.end(),
                    [](const DiagnosedSize& a, const DiagnosedSize& b) { return a.bytes < b.bytes; });
@@ -310,7 +311,7 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
   if (c.system) out.system = c.system->name;
   if (c.system && !c.guessed) c.contradiction = diagnosis::contradiction_of(c.info, *c.system);
   out.system_guessed = c.guessed;
-  if (c.judged.compared) out.basis = c.system->constants.basis;
+  if (c.judged.compared) out.basis = c.judged.at->basis;
   if (!c.system && !c.curve.empty()) out.notes.push_back("the log does not say its machine: name it for a comparison");
   if (c.impossible.believed() && c.contradiction.empty()) out.normal = diagnosis::normal_in_words(c);
   diagnosis::conclude(out, c);

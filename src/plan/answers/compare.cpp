@@ -137,10 +137,14 @@ void check(const CompareRequest& r) {
 /// The faster machine, by how much, how certain; better where its tokens cost no more.
 [[nodiscard]] std::string verdict_text(const CompareAnswer& of, const Verdict& v) {
   if (v.best == nullptr) return fmt::format("No verdict: {}.", v.why);
-  if (v.next == nullptr) return fmt::format("{} is the only one of these machines that can do it.", v.best->system);
+  if (v.next == nullptr) return fmt::format("{} is the only machine asked for that can do it.", v.best->system);
   std::string extras;
   for (const std::string& one : {against(v.best->dollars, v.next->dollars, "money"), against(v.best->joules, v.next->joules, "energy")})
     if (!one.empty()) extras += (extras.empty() ? ", for " : " and ") + one;
+  if (v.probability < even_odds)
+    return fmt::format("No difference to tell: {} {} {:.3g} times as many tokens as {}{}{}, as likely as not ({:.0f} %).{}", v.best->system,
+                       of.job == "train" ? "trains" : "answers with", v.faster, v.next->system, extras, extras.empty() ? "" : " a token",
+                       100 * v.probability, cheapest_text(of));
   const bool better = of.cheapest == of.best && v.next->dollars;
   return fmt::format(
       "{} is the {} one: it {} {:.3g} times as many tokens as {} on as many GPUs{}{}; {}.{}", v.best->system, better ? "better" : "faster",

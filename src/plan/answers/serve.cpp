@@ -174,9 +174,9 @@ void set_lengths(ServingQuestion& q, const RequestLoad& trace) {
   return fmt::format(
       "{} on {} {} GPUs at {:.4g} requests/s keeps{} for {} in no layout; the nearest ({}) has TTFT {}, TPOT {} at that percentile, keeps "
       "both for {:.4g} % and "
-      "for all up to {:.4g} requests/s: ask for looser limits, a lower <request_rate> or more GPUs",
+      "for all up to {} requests/s: ask for looser limits, a lower <request_rate> or more GPUs",
       q.model.name, q.gpus, system.name, asked, limits, of, nearest_text, short_time_text(f.ttft.at), short_time_text(f.tpot.at),
-      100 * f.within, nearest.rate_within.value_or(0));
+      100 * f.within, figure(nearest.rate_within.value_or(0)));
 }
 
 }  // namespace

@@ -78,6 +78,7 @@ void add_shares(Page& page, const std::vector<Compared>& all) {
 /// "dgx-b200 is better: 2.55 times the tokens per GPU of dgx-h100 (sure)".
 [[nodiscard]] std::string short_verdict(const CompareAnswer& of) {
   if (!of.next) return of.verdict;
+  if (*of.probability < even_odds) return of.verdict;
   const auto at = std::find_if(of.all.begin(), of.all.end(), [&](const Compared& c) { return c.system == *of.next; });
   return fmt::format("{} is {}: {:.3g} times the tokens per GPU of {} ({})", *of.best,
                      of.cheapest == of.best && at->dollars ? "better" : "faster", *of.faster, *of.next,
@@ -104,7 +105,7 @@ void compared_text(Page& page, const CompareAnswer& of) {
     if (!c.trouble.empty()) continue;
     const StepTerm max = largest_term(c);
     rows.row(c.system, train ? "" : std::string{c.precision}, figure(unit * c.seconds),
-             fmt::format("{:.3g} to {:.3g}", unit * c.low, unit * c.high), figure(c.tokens_per_gpu),
+             fmt::format("{} to {}", figure(unit * c.low, 3), figure(unit * c.high, 3)), figure(c.tokens_per_gpu),
              c.gpu_hour > 0 ? figure(c.gpu_hour) : "", c.dollars ? figure(*c.dollars, 3) : "?",
              c.joules ? figure(*c.joules * 1e-6, 3) : "?", c.joules ? figure(c.megawatts, 3) : "?",
              fmt::format("{}, {:.0f} %", term_words(max.name), 100 * share_of(max.time, c.terms)));

@@ -48,14 +48,14 @@ struct NeedOptions : GivenOptions {
 [[nodiscard]] std::string layout_text(const NeedAnswer& a) {
   if (a.layout) {
     const PlannedLayout& l = *a.layout;
-    return fmt::format("{}{} GPUs, batch {}: step {} ({:.3g} to {:.3g} s), MFU {:.1f} %; tp {} pp {} cp {} ep {} dp {} zero {}{}",
+    return fmt::format("{}{} GPUs, batch {}: step {} ({} to {} s), MFU {:.1f} %; tp {} pp {} cp {} ep {} dp {} zero {}{}",
                        l.used_gpus < l.gpus ? fmt::format("{} of ", l.used_gpus) : "", l.gpus, l.global_batch,
-                       duration_text(l.step), l.interval.first.value(), l.interval.second.value(), 100 * l.mfu, l.tp, l.pp, l.cp,
+                       duration_text(l.step), figure(l.interval.first.value(), 3), figure(l.interval.second.value(), 3), 100 * l.mfu, l.tp, l.pp, l.cp,
                        l.ep, l.dp, l.zero, means_text(l));
   }
   const PlannedDeployment& d = *a.deployment;
-  return fmt::format("{} GPUs: {:.4g} tokens/s, first token {}, then {} each; {} of tp {} pp {} ep {} dp {}, batch {:.0f}", d.gpus,
-                     d.tokens_per_second, duration_text(d.ttft), duration_text(d.tpot),
+  return fmt::format("{} GPUs: {} tokens/s, first token {}, then {} each; {} of tp {} pp {} ep {} dp {}, batch {:.0f}", d.gpus,
+                     figure(d.tokens_per_second), duration_text(d.ttft), duration_text(d.tpot),
                      d.replicas == 1 ? std::string{"1 engine"} : fmt::format("{} engines", d.replicas), d.tp, d.pp, d.ep, d.dp, d.batch);
 }
 

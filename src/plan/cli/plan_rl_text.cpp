@@ -22,8 +22,8 @@ namespace {
 
 void text_of(Page& page, const RlAnswer& answer) {
   const PlannedRl& best = answer.layouts.front();
-  page.title("Best: {} s an iteration ({:.3g} to {:.3g} s), {}", figure(best.iteration.value()), best.interval.first.value(),
-             best.interval.second.value(),
+  page.title("Best: {} s an iteration ({} to {} s), {}", figure(best.iteration.value()), figure(best.interval.first.value(), 3),
+             figure(best.interval.second.value(), 3),
              best.colocated ? "generating and training in turn on all GPUs"
                             : fmt::format("{} GPUs train, {} generate", best.train_gpus, best.rollout_gpus));
   page.say("{} on {} {} GPUs, {:.0f} answers an iteration: {:.0f} tokens with their prompt on average, the longest {:.0f}; {} and {}",
@@ -51,8 +51,8 @@ void text_of(Page& page, const RlAnswer& answer) {
   terms.row("total", figure(best.iteration.value()));
   page.table(terms);
   page.add("\n");
-  page.line("{:.3g} answers and {:.4g} tokens per second, trained on; a token of an answer takes {} at the full batch",
-            best.answers_per_second, best.tokens_per_second, short_time_text(best.tpot.value()));
+  page.line("{:.3g} answers and {} tokens per second, trained on; a token of an answer takes {} at the full batch",
+            best.answers_per_second, figure(best.tokens_per_second), short_time_text(best.tpot.value()));
   page.line("Nine in ten iterations should take {:.4g} to {:.4g} s, if lengths are as said.", best.interval.first.value(),
             best.interval.second.value());
 }

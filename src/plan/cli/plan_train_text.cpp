@@ -96,7 +96,7 @@ void add_layouts(Page& page, const FoundPlan& a, const std::vector<PricedLayout>
                                     std::pair{"dp", l.dp}})
     if (ranks > 1) layout += fmt::format("{} {} ", axis, ranks);
   const TrainingFigures f = figures_of(a.question, a.system, best);
-  return fmt::format("Best: {} s a step ({:.3g} to {:.3g} s) with {}zero {}", figure(best.time.seconds), f.low, f.high, layout, l.zero);
+  return fmt::format("Best: {} s a step ({} to {} s) with {}zero {}", figure(best.time.seconds), figure(f.low, 3), figure(f.high, 3), layout, l.zero);
 }
 
 /// Where the layouts are so close to each other that other reasons decide.
@@ -127,7 +127,7 @@ void add_first(Page& page, const FoundPlan& a, const PricedLayout& p) {
               100 * (1 - stack.capacity));
   const bool known = stack.seen.of(a.system.gpu.generation), kin = a.system.constants.compute_kin;
   const bool no_experts = known && a.question.model.mixture() && !stack.seen.experts;
-  page.line("Nine in ten steps should take {:.4g} to {:.4g} s: stack {}, {} on this GPU generation{}{}.", f.low, f.high, stack.name,
+  page.line("Nine in ten steps should take {} to {} s: stack {}, {} on this GPU generation{}{}.", figure(f.low), figure(f.high), stack.name,
             known ? "fitted" : "not measured", known && kin ? fmt::format(", not on {} itself", a.system.gpu.name) : "",
             no_experts ? ", on no model with experts" : "");
   if (!known && !stack.scale_given) page.say(fitted_stacks_text(a.system.gpu.generation));

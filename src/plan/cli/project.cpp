@@ -17,14 +17,9 @@ namespace {
 
 using Ends = std::pair<double, double>;
 
-/// The given number of digits, without an exponent.
-[[nodiscard]] std::string digits(double value, int count) {
-  const double scale = value > 0 ? std::pow(10.0, std::max(0.0, std::floor(std::log10(value)) + 1 - count)) : 1;
-  return scale > 1 ? fmt::format("{:.0f}", std::round(value / scale) * scale) : fmt::format("{:.{}g}", value, count);
-}
 /// "71.5 (49.4 to 113)"
 [[nodiscard]] std::string ranged(double value, const Ends& ends) {
-  return fmt::format("{} ({} to {})", digits(value, 4), digits(ends.first, 3), digits(ends.second, 3));
+  return fmt::format("{} ({} to {})", figure(value, 4), figure(ends.first, 3), figure(ends.second, 3));
 }
 
 /// Where given spares are fewer than would be taken: what they cost.
@@ -48,7 +43,7 @@ using Ends = std::pair<double, double>;
   return kind == "on_demand" ? "rented on demand" : kind == "reserved" ? "rented, reserved" : kind == "owned" ? "owned" : "as stated";
 }
 
-[[nodiscard]] std::string million(Dollars dollars) { return digits(dollars.value() / 1e6, 4); }
+[[nodiscard]] std::string million(Dollars dollars) { return figure(dollars.value() / 1e6, 4); }
 
 /// The cost of owning during the run, by part; empty where it is not known.
 [[nodiscard]] std::string owned_text(const ProjectedRun& r, const std::function<std::optional<Dollars>(const MoneyAnswer&)>& part) {
@@ -142,7 +137,7 @@ void add_money(Rows& rows, const ProjectAnswer& a) {
   rows.add("to buy, million USD", [](const R& r) { return r.capital ? million(*r.capital) : std::string{}; });
   rows.add("cheaper than renting after, months", [](const R& r) {
     constexpr double month = day_seconds * 365.25 / 12;
-    return r.break_even ? digits(r.break_even->value() / month, 3) : std::string{};
+    return r.break_even ? figure(r.break_even->value() / month, 3) : std::string{};
   });
 }
 

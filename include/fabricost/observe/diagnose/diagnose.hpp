@@ -182,6 +182,7 @@ struct DiagnosedSize {
   Bandwidth bus_bandwidth{};
   DataType dtype = DataType::single;
   bool streamed = false;  ///< a rate of many messages in flight
+  Basis basis = Basis::datasheet;  ///< of the prediction
   bool operator==(const DiagnosedSize&) const = default;
 
   [[nodiscard]] double ratio() const { return measured / predicted; }

@@ -118,6 +118,9 @@ struct ComparedAnswer {
   }
 };
 
+/// Below this probability that the better machine is faster, none is called better.
+inline constexpr double even_odds = 0.6;
+
 struct CompareAnswer {
   std::string model, job;
   int gpus = 0;

@@ -93,17 +93,17 @@ class TierReader {
   /// Copies between a GPU and its host, which only its tier has.
   void read_copies() {
     std::optional<Confidence> least;
-    const auto given = [&](const auto& quantity) {
+    const auto given = [&](std::string_view key, const auto& quantity) {
       const Confidence is = quantity->provenance.confidence;
       least = least ? std::max(*least, is) : is;
       const bool to_host = tier_.role == TierRole::host || tier_.role == TierRole::c2c || tier_.kind == TierKind::host;
-      if (!to_host) in_.fault(*quantity->node, "copy", "belongs to a tier with role host or c2c, or of kind host", "leave it out");
+      if (!to_host) in_.fault(*quantity->node, key, "belongs to a tier with role host or c2c, or of kind host", "leave it out");
       return quantity->number;
     };
     for (std::size_t i = 0; i < copy_keys.size(); ++i)
-      if (const auto rate = in_.quantity(copy_keys[i], QuantityKind::link_rate)) tier_.copies[i] = Bandwidth::from_value(given(rate));
+      if (const auto rate = in_.quantity(copy_keys[i], QuantityKind::link_rate)) tier_.copies[i] = Bandwidth::from_value(given(copy_keys[i], rate));
     for (std::size_t i = 0; i < copy_start_keys.size(); ++i)
-      if (const auto time = in_.quantity(copy_start_keys[i], QuantityKind::time)) tier_.copy_starts[i] = Time::from_value(given(time));
+      if (const auto time = in_.quantity(copy_start_keys[i], QuantityKind::time)) tier_.copy_starts[i] = Time::from_value(given(copy_start_keys[i], time));
     if (least) tier_.copies_are = *least;
   }
 
