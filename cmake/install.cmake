@@ -28,10 +28,11 @@ file(WRITE ${PROJECT_BINARY_DIR}/installed/version.hpp "${version_header}
 install(FILES ${PROJECT_BINARY_DIR}/installed/version.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/fabricost COMPONENT Development)
 
 install(EXPORT fabricost-targets NAMESPACE fabricost:: DESTINATION ${package_files} COMPONENT Development)
-configure_package_config_file(cmake/fabricost-config.cmake.in ${PROJECT_BINARY_DIR}/fabricost-config.cmake
+# below installed/, where find_package does not take the build folder for a package
+configure_package_config_file(cmake/fabricost-config.cmake.in ${PROJECT_BINARY_DIR}/installed/fabricost-config.cmake
   INSTALL_DESTINATION ${package_files} PATH_VARS FABRICOST_INSTALL_DATADIR)
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/fabricost-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/fabricost-config.cmake ${PROJECT_BINARY_DIR}/fabricost-config-version.cmake
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/installed/fabricost-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/installed/fabricost-config.cmake ${PROJECT_BINARY_DIR}/installed/fabricost-config-version.cmake
   DESTINATION ${package_files} COMPONENT Development)
 
 # pkg-config: what a static library needs stands among its own requirements, since nobody asks with --static for a library that has no other

@@ -205,7 +205,10 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
   else if (out.state == RunState::slower_than_predicted)
     out.verdict = fmt::format("slower than predicted by x{:.3g}, too little to call it a fault: {}", c.judged.ratio, compared);
   else if (fine)
-    out.verdict = (c.judged.compared ? "as predicted: " : "nothing to judge, and nothing speaks against this run: ") + compared;
+    out.verdict = (c.judged.compared                   ? "as predicted: "
+                   : !c.system && !c.curve.empty() ? "nothing to judge until the machine is named: "
+                                                   : "nothing to judge, and nothing speaks against this run: ") +
+                  compared;
   else if (c.judged.slow)
     out.verdict = "slow: " + compared;
   else if (nothing_measured(c))
