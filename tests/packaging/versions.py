@@ -27,7 +27,7 @@ def stated(source, build):
     done = subprocess.run([build / "fabricost", "--version"], capture_output=True, text=True, check=True)
     out["fabricost --version"] = done.stdout.split()[-1]
     for name, pattern in [("include/fabricost/version.hpp", r'FABRICOST_VERSION "([^"]+)"'), ("fabricost.pc", r"^Version: (\S+)"),
-                          ("fabricost-config-version.cmake", r'set\(PACKAGE_VERSION "([^"]+)"\)')]:
+                          ("installed/fabricost-config-version.cmake", r'set\(PACKAGE_VERSION "([^"]+)"\)')]:
         out[name] = re.search(pattern, (build / name).read_text(encoding="utf-8"), re.MULTILINE)[1]
     if list((build / "python/fabricost").glob("_core*.so")):
         done = subprocess.run([sys.executable, "-c", "import fabricost; print(fabricost.__version__)"], capture_output=True, text=True,

@@ -7,9 +7,12 @@
 
 namespace fabricost::plan::detail {
 
-/// The least time of a layout's work at the peak.
+/// The least time of a layout's work at the peak. A factor that was fitted, not given, is held to the scores that kernels compute: at
+/// millions of tokens it may pass the count of all scores.
 FABRICOST_BODY double min_seconds_of(const TrainingQuestion& q, const System& system, const Layout& layout) {
-  return step_work(q, layout.global_batch).min_seconds(layout.gpus(), Processor::of(system).peak(q.precision));
+  StepWork work = step_work(q, layout.global_batch);
+  if (!q.stack.scale_given) work.all_scores = work.causal;
+  return work.min_seconds(layout.gpus(), Processor::of(system).peak(q.precision));
 }
 
 /// The least factor of the stack, in thousandths, with which no step is shorter than its work: exchanges do not follow the factor, so that
