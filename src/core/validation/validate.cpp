@@ -17,6 +17,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <optional>
 
 namespace fabricost::core {
 
@@ -41,11 +42,18 @@ std::vector<ErrorGroup> grouped(const std::vector<ComparedPoint>& points, Name n
   return out;
 }
 
+/// Channels to a peer are NCCL's and RCCL's: verbs and MPI hand a message to the NIC whole.
+bool is_sent_whole(const Point& point) { return point.path == Path::nic && point.library != "nccl" && point.library != "rccl"; }
+
+System without_channels(System system) {
+  system.constants.transport.send_channel = 1e12;  // the bound of the constant, more than a link carries
+  return system;
+}
+
 /// A message of a stream: its bytes at the rate of large ones, or its share of the time of those in flight. How fast a
 /// processor posts them is not known: the interval of one that does not fill the link reaches to the time that it would
 /// take alone.
-Prediction in_a_stream(System system, const Operation& one, const Choice& choice) {
-  system.constants.transport.send_channel = 1e12;  // verbs have no channels: the bound of the constant, more than a link carries
+Prediction in_a_stream(const System& system, const Operation& one, const Choice& choice) {
   constexpr int in_flight = 128;                    // perftest's --tx-depth where none is given
   constexpr double fills_the_link = 64 * kibibyte;  // perftest's --size where none is given
   const double bytes = one.bytes.value(), share = bytes / gibibyte;
@@ -177,7 +185,8 @@ ValidationReport validate(const Points& points, const ValidationOptions& options
       continue;
     }
     try {
-      const System& system = machines.of(point);
+      std::optional<System> whole;
+      const System& system = is_sent_whole(point) ? whole.emplace(without_channels(machines.of(point))) : machines.of(point);
       const Choice choice{.rule = options.rule,
                           .algorithm = point.algorithm,
                           .protocol = point.protocol,

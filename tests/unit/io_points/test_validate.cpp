@@ -57,6 +57,22 @@ TEST_CASE("repeats are one point unless asked for raw") {
   CHECK(validate(points, {.raw = true}).total.points == 3);
 }
 
+TEST_CASE("NCCL's channels hold its own messages between nodes, not those of MPI") {
+  Points points;
+  points.points = {measured("hgx-h100-ndr", 1 << 30, 0.03, 2, 1), measured("hgx-h100-ndr", 1 << 30, 0.03, 2, 1)};
+  for (Point& p : points.points) p.collective = Collective::send_recv, p.path = Path::nic;
+  points.points[1].library = "openmpi";
+  const ValidationReport report = validate(points);
+  REQUIRE(report.total.points == 2);
+  const System system = load_system("hgx-h100-ndr");
+  const Prediction nccl = predict(system, SendRecv{.bytes = Bytes::from_value(1 << 30), .path = Path::nic});
+  for (const ComparedPoint& p : report.points)
+    if (p.point.library == "nccl")
+      CHECK(p.prediction.seconds == nccl.seconds);
+    else
+      CHECK(p.prediction.seconds < nccl.seconds);
+}
+
 TEST_CASE("groups are by operation, system, size and library, and their points add up") {
   Points points;
   points.points = {measured("dgx-h100", 1024, 1e-5), measured("dgx-h100", 65536, 1e-5), measured("dgx-a100", 1048576, 1e-5),
