@@ -66,10 +66,9 @@ Measurements read_measurements(const std::string& folder) {
   out.one_node = of_nodes(healthy, false);
   Points later = read_points(second / "multinode" / "points_healthy.csv");
   later.append(read_points(second / "newer" / "points_healthy.csv"));
+  for (const char* part : {"multinode", "newer"}) later.append(read_points(at / "third" / "released" / part / "points_healthy.csv"));
   out.later_one_node = of_nodes(later, false);
   healthy.append(std::move(later));
-  healthy.append(read_points(at / "third" / "released" / "multinode" / "points_healthy.csv"));
-  healthy.append(read_points(at / "third" / "released" / "newer" / "points_healthy.csv"));
   healthy.append(read_points(at / "third" / "points_collectives.csv"));
   out.left_out = listed();
   std::vector<LeaveOut> terms;
