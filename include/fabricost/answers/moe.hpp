@@ -61,7 +61,7 @@ struct MoeRequest {
                  asks(&R::ranks, "ranks", "--ranks", count, any_count, "R", "GPUs; 0: one scale-up domain, or all of the nodes"),
                  asks(&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes the ranks are on; 0: as few as hold them"),
                  asks(&R::implementation, "implementation", "--implementation", "KERNEL",
-                      "Kernel: deepep-normal (= deepep, default) deepep-low-latency\ntrtllm-NVLinkOneSided (= trtllm)\ntrtllm-NVLinkTwoSided nccl"),
+                      "Kernel: deepep-normal (= deepep, default) deepep-low-latency\ntrtllm-NVLinkOneSided (= trtllm, flashinfer)\ntrtllm-NVLinkTwoSided mori nccl"),
                  asks(&R::dtype, "dtype", "--dtype", "TYPE", "bfloat16, half, fp8 or nvfp4; default what the kernel sends"),
                  asks(&R::distribution, "distribution", "--distribution", "D",
                       "Load of the experts: uniform (default), balanced,\nzipf:EXPONENT, or the tokens each expert received"),

@@ -2,6 +2,7 @@
 /// \file moe_kernels-inl.hpp
 /// Bodies of moe_kernels.hpp.
 
+#include <fabricost/choice/inference.hpp>
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/hardware/slice.hpp>
 #include <fabricost/experts/moe_kernels.hpp>
@@ -13,7 +14,7 @@ namespace fabricost::core {
 FABRICOST_BODY std::optional<MoeKernel> parse_moe_kernel(std::string_view text) {
   const std::string t = folded(text);
   if (t == "deepep") return MoeKernel::deepep_normal;
-  if (t == "trtllm") return MoeKernel::trtllm_one_sided;
+  if (const std::string_view own = experts_of_engine(text); !own.empty()) text = own;
   return parse_enum<MoeKernel>(text, moe_kernel_names);
 }
 
@@ -22,14 +23,14 @@ FABRICOST_BODY std::optional<MoeKernel> parse_moe_kernel(std::string_view text) 
 namespace fabricost::core::detail {
 
 FABRICOST_BODY bool runs_on(MoeKernel k, Library library) {
-  return library == Library::nccl || (library == Library::rccl && !is_trtllm(k));
+  return (library == Library::nccl && k != MoeKernel::mori) || (library == Library::rccl && !is_trtllm(k));
 }
 
 FABRICOST_BODY void check(const MoeQuestion& q, const System& system) {
   check_parts(system, {.gpu = true, .scale_up = true, .transport = true, .moe = true});
   if (q.kernel != MoeKernel::nccl && !runs_on(q.kernel, system.library))
-    throw Refusal(system.name + ": " + std::string{name(q.kernel)} + " is a kernel for GPUs of NVIDIA" +
-                  (is_trtllm(q.kernel) ? "" : " and AMD") + "; <implementation=nccl> prices the all_to_all of this machine's own library");
+    throw Refusal(system.name + ": " + std::string{name(q.kernel)} + " is a kernel for GPUs of " +
+                  (is_trtllm(q.kernel) ? "NVIDIA" : q.kernel == MoeKernel::mori ? "AMD" : "NVIDIA and AMD") + "; <implementation=nccl> prices the all_to_all of this machine's own library");
   check(q.gate);
   if (q.hidden < 1) throw RequestError("hidden must be at least 1");
   if (q.ranks < 0) throw RequestError("ranks must be at least 1, or 0 for one scale-up domain");
@@ -47,12 +48,12 @@ FABRICOST_BODY double copy_bytes(const MoeQuestion& q, Precision p) {
 
 FABRICOST_BODY Precision sent(const MoeQuestion& q) {
   if (q.precision) return *q.precision;
-  const bool deepep = q.kernel == MoeKernel::deepep_normal || q.kernel == MoeKernel::deepep_low_latency;
-  return deepep && q.phase == MoePhase::dispatch ? Precision::fp8 : Precision::bf16;
+  const bool narrows = !is_trtllm(q.kernel) && q.kernel != MoeKernel::nccl;
+  return narrows && q.phase == MoePhase::dispatch ? Precision::fp8 : Precision::bf16;
 }
 
 FABRICOST_BODY Copies copies_of(MoeKernel k) {
-  return k == MoeKernel::deepep_normal ? Copies::per_domain : is_trtllm(k) ? Copies::per_rank : Copies::per_expert;
+  return k == MoeKernel::deepep_normal ? Copies::per_domain : stays_inside(k) ? Copies::per_rank : Copies::per_expert;
 }
 
 /// Traffic of the balanced choices of benchmarks: every token goes to min(k, sets) sets.
@@ -115,10 +116,11 @@ FABRICOST_BODY MoeCost price_kernel(const MoeWork& work, const MoeConstants& c, 
   switch (kernel) {
     case MoeKernel::deepep_normal: return price_moe(work, dispatch ? c.normal_dispatch : c.normal_combine, c.form);
     case MoeKernel::deepep_low_latency: return price_moe(work, dispatch ? c.low_latency_dispatch : c.low_latency_combine, c.form);
-    case MoeKernel::trtllm_one_sided: return price_moe(work, dispatch ? c.one_sided_dispatch : c.one_sided_combine, c.form);
+    case MoeKernel::trtllm_one_sided: return price_moe(work, dispatch ? c.one_sided_dispatch : c.one_sided_combine, c.form, c.form.copy_power);
     case MoeKernel::trtllm_two_sided:
       if (phase == MoePhase::prepare) return price_moe(work, c.prepare);
       return price_moe(work, dispatch ? c.two_sided_dispatch : combine_in_fp4 ? c.two_sided_combine_fp4 : c.two_sided_combine, c.form);
+    case MoeKernel::mori: return price_moe(work, dispatch ? c.mori_dispatch : c.mori_combine, c.form);
     case MoeKernel::nccl: break;
   }
   return {};
@@ -130,6 +132,7 @@ FABRICOST_BODY double IntervalWidths::*interval_class(MoeKernel k) {
     case MoeKernel::deepep_low_latency: return &IntervalWidths::deepep_low_latency;
     case MoeKernel::trtllm_one_sided: return &IntervalWidths::trtllm_one_sided;
     case MoeKernel::trtllm_two_sided: return &IntervalWidths::trtllm_two_sided;
+    case MoeKernel::mori: return &IntervalWidths::mori;
     case MoeKernel::nccl: break;
   }
   return &IntervalWidths::unfitted_algorithm;
@@ -144,7 +147,7 @@ FABRICOST_BODY MoePrediction predict(const System& system, const MoeQuestion& q)
   const int ranks = q.ranks > 0 ? q.ranks : system.domain;
   out.placement = place_experts(ranks, system.domain);
   out.nodes = (ranks + system.gpus_per_node - 1) / system.gpus_per_node;
-  if (detail::is_trtllm(q.kernel) && out.placement.domains() > 1)
+  if (detail::stays_inside(q.kernel) && out.placement.domains() > 1)
     throw RequestError(system.name + ": " + std::string{name(q.kernel)} + " stays inside one NVLink domain, here " +
                        std::to_string(system.domain) + " GPUs; take fewer ranks or another implementation");
   if (q.gate.experts % ranks != 0)

@@ -1,13 +1,14 @@
 #pragma once
 /// \file moe_kernels.hpp
 /// Dispatch and combine of one expert layer with the kernels of inference engines: DeepEP's normal and
-/// low-latency ones, TensorRT-LLM's over NVLink, or NCCL's all_to_all. Derives the inputs of price/moe.hpp
+/// low-latency ones, TensorRT-LLM's over NVLink, MORI's over xGMI, or NCCL's all_to_all. Derives the inputs of price/moe.hpp
 /// from a request.
 ///
 ///   kernel              copies of a token    to other domains                       element types
 ///   deepep-normal       one per rank         one per domain, forwarded over NVLink  dispatch fp8, combine bf16
 ///   deepep-low-latency  one per expert       one per expert                         dispatch fp8, combine bf16
 ///   trtllm-*            one per rank         not supported                          bf16, fp8, nvfp4
+///   mori                one per rank         not supported                          dispatch fp8, combine bf16
 ///   nccl                one per expert       one per expert                         any
 ///
 /// Copies are expectations over uniform choices (routing.hpp); `balanced` is the choice that benchmarks
@@ -29,12 +30,12 @@ enum class MoePhase : unsigned char { prepare, dispatch, combine };
 inline constexpr std::array<std::string_view, 3> moe_phase_names{"prepare", "dispatch", "combine"};
 [[nodiscard]] constexpr std::string_view name(MoePhase p) { return moe_phase_names[static_cast<std::size_t>(p)]; }
 
-enum class MoeKernel : unsigned char { deepep_normal, deepep_low_latency, trtllm_one_sided, trtllm_two_sided, nccl };
-inline constexpr std::array<std::string_view, 5> moe_kernel_names{"deepep-normal", "deepep-low-latency", "trtllm-NVLinkOneSided",
-                                                                  "trtllm-NVLinkTwoSided", "nccl"};
+enum class MoeKernel : unsigned char { deepep_normal, deepep_low_latency, trtllm_one_sided, trtllm_two_sided, mori, nccl };
+inline constexpr std::array<std::string_view, 6> moe_kernel_names{"deepep-normal", "deepep-low-latency", "trtllm-NVLinkOneSided",
+                                                                  "trtllm-NVLinkTwoSided", "mori", "nccl"};
 [[nodiscard]] constexpr std::string_view name(MoeKernel k) { return moe_kernel_names[static_cast<std::size_t>(k)]; }
 
-/// Names in any case, with dashes or underscores; `deepep` means its normal kernel, `trtllm` the one-sided.
+/// Names in any case, with dashes or underscores; `deepep` means its normal kernel, an engine of data/engines the one it names.
 [[nodiscard]] std::optional<MoeKernel> parse_moe_kernel(std::string_view text);
 
 inline constexpr int deepep_default_sms = 20;  ///< deepseek-ai/DeepEP, deep_ep/buffer.py
@@ -76,7 +77,10 @@ namespace detail {
 
 [[nodiscard]] inline bool is_trtllm(MoeKernel k) { return k == MoeKernel::trtllm_one_sided || k == MoeKernel::trtllm_two_sided; }
 
-/// DeepEP, with its ports to ROCm, is written in CUDA and HIP, TensorRT-LLM in CUDA.
+/// Kernels over the memory of peers, which stay inside a domain.
+[[nodiscard]] inline bool stays_inside(MoeKernel k) { return is_trtllm(k) || k == MoeKernel::mori; }
+
+/// DeepEP, with its ports to ROCm, is written in CUDA and HIP, TensorRT-LLM in CUDA, MORI in HIP.
 [[nodiscard]] bool runs_on(MoeKernel k, Library library);
 
 void check(const MoeQuestion& q, const System& system);

@@ -1,7 +1,7 @@
 #pragma once
 /// \file moe_constants.hpp
 /// The fitted constants of the kernels that send tokens to experts and back (forms: price/moe.hpp): DeepEP's
-/// normal and low-latency kernels, TensorRT-LLM's one-sided and two-sided ones over NVLink.
+/// normal and low-latency kernels, TensorRT-LLM's one-sided and two-sided ones over NVLink, MORI's over xGMI.
 ///
 /// Priors: data/priors/moe.yaml. Rates are fractions of the one-way rate, so they carry over to other links.
 /// Times "per KiB" are for 1024 bytes of one token's copy.
@@ -36,12 +36,12 @@ struct MessageKernelConstants {
   double overlap;
 };
 
-/// TensorRT-LLM's kernels inside one NVLink domain.
+/// TensorRT-LLM's kernels inside one NVLink domain, MORI's inside one mesh.
 struct DomainKernelConstants {
   double start;
-  double copy;   ///< per rank that a token goes to, one after the other
+  double copy;   ///< per rank that a token goes to, one after the other; of one-sided kernels for copies of 1 KiB
   double step;   ///< per doubling of ranks: all ranks wait for the flags of all others
-  double floor;  ///< latency that the volume can hide
+  double floor;  ///< latency that the volume can hide; the same
   double token;  ///< time of a rank per token besides the link: packing, adding, converting
   double share;
   double overlap;  ///< order of the norm of work and wire
@@ -63,6 +63,8 @@ struct MoeConstants {
   DomainKernelConstants two_sided_dispatch;
   DomainKernelConstants two_sided_combine;
   DomainKernelConstants two_sided_combine_fp4;
+  DomainKernelConstants mori_dispatch;
+  DomainKernelConstants mori_combine;
   MoeForm form;
 };
 

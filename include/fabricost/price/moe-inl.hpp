@@ -55,12 +55,13 @@ FABRICOST_BODY MoeCost price_moe(const MoeWork& w, const MessageKernelConstants&
   return c;
 }
 
-FABRICOST_BODY MoeCost price_moe(const MoeWork& w, const DomainKernelConstants& k, const MoeForm& form) {
-  MoeCost c{.start = k.start, .steps = k.copy * w.copies + k.step * std::log2(std::max(1.0, w.ranks))};
+FABRICOST_BODY MoeCost price_moe(const MoeWork& w, const DomainKernelConstants& k, const MoeForm& form, double power) {
+  const double longer = power > 0 ? std::pow(w.bytes / 1024, power) : 1, floor = longer * k.floor;
+  MoeCost c{.start = k.start, .steps = longer * k.copy * w.copies + k.step * std::log2(std::max(1.0, w.ranks))};
   const double work = w.tokens * k.token, wire = detail::inside_time(w, k.share);
-  const double q = form.floor_overlap, volume = norm(work, wire, k.overlap), all = norm(k.floor, volume, q);
-  c.start += all * detail::share_in(k.floor, all, q);
-  c.alone.floor = k.floor, c.alone.floor_order = q;
+  const double q = form.floor_overlap, volume = norm(work, wire, k.overlap), all = norm(floor, volume, q);
+  c.start += all * detail::share_in(floor, all, q);
+  c.alone.floor = floor, c.alone.floor_order = q;
   const double visible = volume > 0 ? all * detail::share_in(volume, all, q) / volume : 0;
   detail::share_volume(c, work, wire, 0, k.overlap, form.rate_overlap, visible);
   return c;

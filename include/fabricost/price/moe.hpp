@@ -7,10 +7,11 @@
 ///                       t = start + start_copy w sqrt(C) + network step + fill tau x/(1+x) + norm_12(work, wire),  x = T/(s fill_tokens)
 ///   DeepEP low latency  work = T (token + token_kib w) / SMs the experts occupy
 ///                       t = start + expert E + start_copy w sqrt(C) + network step + norm(work, wire)
-///   TensorRT-LLM        work = T token;  t = start + copy C + step log2 n + norm_2( floor , norm(work, wire) )
+///   TensorRT-LLM, MORI  work = T token;  t = start + copy C + step log2 n + norm_2( floor , norm(work, wire) )
+///                       one-sided: copy and floor times (w / KiB)^(3/4), since one block reads or writes a token's copies
 ///   prepare             t = start + step log2 n + T token
 ///
-/// The orders 12 and 2, the 4 SMs that do not slow each other down and the root of C are in MoeForm
+/// The orders 12 and 2, the 4 SMs that do not slow each other down, the root of C and the 3/4 are in MoeForm
 /// (data/priors/moe.yaml). Fitted to DeepEP on 8 H100 and 8 B200 (SGLang 0.5.12) and TensorRT-LLM 1.3 on 2 to
 /// 16 GPUs of a GB200 NVL72. SMs of the low-latency kernels: experts are assigned to warp groups, ceil(E /
 /// SMs) of them per SM (deepseek-ai/DeepEP, csrc/kernels/internode_ll.cu), so that few experts leave most of
@@ -73,7 +74,8 @@ void share_volume(MoeCost& c, double work, double inside, double across, double 
 
 [[nodiscard]] MoeCost price_moe(const MoeWork& w, const MessageKernelConstants& k, const MoeForm& form);
 
-[[nodiscard]] MoeCost price_moe(const MoeWork& w, const DomainKernelConstants& k, const MoeForm& form);
+/// \param power of the bytes of a copy, with which `copy` and `floor` grow from those of 1 KiB
+[[nodiscard]] MoeCost price_moe(const MoeWork& w, const DomainKernelConstants& k, const MoeForm& form, double power = 0);
 
 [[nodiscard]] MoeCost price_moe(const MoeWork& w, const PrepareConstants& k);
 

@@ -28,12 +28,13 @@ std::string_view section_of(const MoeQuestion& q) {
              : dispatch                      ? "two_sided_dispatch"
              : q.precision == Precision::fp4 ? "two_sided_combine_fp4"
                                              : "two_sided_combine";
+    case MoeKernel::mori: return dispatch ? "mori_dispatch" : "mori_combine";
     case MoeKernel::nccl: break;
   }
   return {};
 }
 
-constexpr std::array<std::string_view, 4> class_names{"deepep_normal", "deepep_low_latency", "trtllm_one_sided", "trtllm_two_sided"};
+constexpr std::array<std::string_view, 5> class_names{"deepep_normal", "deepep_low_latency", "trtllm_one_sided", "trtllm_two_sided", "mori"};
 
 }  // namespace
 
@@ -67,7 +68,7 @@ KernelCalibration calibrate_moe_kernels(const std::vector<MoeKernelRow>& all, co
     if (!why.empty()) count_skipped(skipped, why, row.repeats);
   }
   if (samples.empty())
-    throw RequestError("no row of the files can be fitted: times of DeepEP or TensorRT-LLM kernels on known machines are needed");
+    throw RequestError("no row of the files can be fitted: times of DeepEP, TensorRT-LLM or MORI kernels on known machines are needed");
   KernelCalibration out = samples.fitted(class_names);
   out.skipped = std::move(skipped);
   return out;

@@ -211,6 +211,35 @@ TEST_CASE("published low-latency times on H800 are met without a constant of the
   }
 }
 
+TEST_CASE("one-sided kernels on a rack take what FlashInfer's authors print, also in fp8") {
+  // flashinfer-ai/flashinfer pull 3697: 32 GB200, microseconds
+  struct Printed {
+    MoePhase phase;
+    Precision precision;
+    double tokens, microseconds;
+  };
+  for (const Printed& p : {Printed{MoePhase::dispatch, Precision::fp4, 1, 21.2}, {MoePhase::dispatch, Precision::fp4, 256, 32.7},
+                           {MoePhase::dispatch, Precision::fp4, 2048, 124.1}, {MoePhase::combine, Precision::bf16, 4, 27.9},
+                           {MoePhase::combine, Precision::bf16, 16, 30.0}, {MoePhase::combine, Precision::fp8, 4, 21.0},
+                           {MoePhase::combine, Precision::fp8, 16, 21.9}}) {
+    MoeQuestion q = deepseek(MoeKernel::trtllm_one_sided, p.phase, p.tokens, 32);
+    q.precision = p.precision;
+    const double us = 1e6 * predict(nvl72(), q).seconds;
+    INFO(p.tokens << " tokens, " << precision_names[static_cast<std::size_t>(p.precision)] << ": " << us << " us");
+    CHECK(std::fabs(std::log(us / p.microseconds)) < 0.17);
+  }
+}
+
+TEST_CASE("MORI sends a copy to each rank, on GPUs of AMD inside one mesh") {
+  const System mi355x = load_system("mi355x-8");
+  const MoePrediction p = predict(mi355x, deepseek(MoeKernel::mori, MoePhase::dispatch, 1000, 8));
+  CHECK(p.precision == Precision::fp8);
+  CHECK(p.copies == Approx(touched_sets({256, 8}, 8)));
+  CHECK(predict(mi355x, deepseek(MoeKernel::mori, MoePhase::combine, 1000, 8)).precision == Precision::bf16);
+  CHECK(support::message_of([&] { (void)predict(h100(), deepseek(MoeKernel::mori, MoePhase::dispatch, 10, 8)); }).find("GPUs of AMD;") !=
+        std::string::npos);
+}
+
 TEST_CASE("questions that cannot be meant are refused with what to do") {
   const auto says = [](const System& s, const MoeQuestion& q) { return support::message_of([&] { (void)predict(s, q); }); };
   CHECK(says(h100(), deepseek(MoeKernel::trtllm_one_sided, MoePhase::dispatch, 10, 16)).find("stays inside one NVLink domain") !=
