@@ -6,6 +6,7 @@
 #include <fabricost/answers/predict.hpp>
 #include <fabricost/network/at_once_answer.hpp>
 #include <fabricost/network/axes.hpp>
+#include <fabricost/shipped_numbers.hpp>
 
 #include <array>
 #include <optional>
@@ -173,6 +174,7 @@ struct ShareAnswer {
   std::optional<int> sharp_turns{};
   std::vector<SharedCollective> collectives{};
   Time end{}, in_turn{};
+  double beside_products = prior::beside::collective, products_beside = prior::beside::products;
 
   SharpTurns sharp{};  ///< collectives of those turns
 
@@ -188,7 +190,10 @@ struct ShareAnswer {
                  gives(&A::end, "end_us", "end_seconds", "Until all have ended, s.", in_microseconds),
                  gives(&A::in_turn, "in_turn_us", "in_turn_seconds",
                        "One after the other instead, s: the sum of by_itself_seconds. Shorter only where groups lie unevenly on the nodes.",
-                       in_microseconds)};
+                       in_microseconds),
+                 gives(&A::beside_products, "beside_products", "beside_products",
+                       "Of its time alone, what a collective takes beside matrix products on the same GPUs; measured, in none of the times."),
+                 gives(&A::products_beside, "products_beside", "products_beside", "And what the products take beside it.")};
   }
 };
 

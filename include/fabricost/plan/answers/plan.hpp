@@ -325,6 +325,7 @@ struct PlanAnswer {
   double headroom = 0;
   long long unfit = 0;
   bool fits = true;
+  double beside_products = core::prior::beside::collective;
   std::string advice, kernels;
   std::vector<PlanChange> sensitivity;
   std::vector<PlannedLayout> pareto;
@@ -353,6 +354,8 @@ struct PlanAnswer {
             gives(&A::advice, "advice", "advice",
                   "Of a layout that does not fit what it lacks and what would fit; of one that mostly waits what waits less; or empty.", 1,
                   true)),
+        gives(&A::beside_products, "beside_products", "beside_products",
+              "Of its time alone, what a collective takes beside matrix products on the same GPUs; the stack's fitted overlap contains it."),
         field::give_kernels<A>,
         gives(&A::sensitivity, "sensitivity", "", "What 10 % more of each part gives.", 1, true),
         gives(&A::pareto, "pareto", "", "Layouts none other beats in both time and memory.", 1, true),
