@@ -210,14 +210,20 @@ function(fabricost_version text out)
   set(${out} ${number} PARENT_SCOPE)
 endfunction()
 
-# Hand-over sizes of engines: data/engines/NAME.yaml.
+# Names and hand-over sizes of engines: data/engines/NAME.yaml.
 function(fabricost_engines data out)
   fabricost_files(files ${data}/engines)
   list(LENGTH files count)
+  math(EXPR names_count "${count} + 1")
   set(engines "")
+  set(enumerators "none")
+  set(names "\"none\"")
   foreach(file IN LISTS files)
     fabricost_read(${file})
+    cmake_path(GET file STEM stem)
     set(rules "")
+    set(most_ranks 8)
+    set(experts "")
     set(rows 0)
     foreach(i RANGE 1 ${lines})
       set(value "${value_${i}}")
@@ -228,7 +234,7 @@ function(fabricost_engines data out)
           string(REPLACE "${text}" "${version}" value "${value}")
         endwhile()
       endif()
-      if(key_${i} STREQUAL "library" OR key_${i} STREQUAL "pcie_ranks")
+      if(key_${i} MATCHES "^(library|pcie_ranks|most_ranks|experts)$")
         set(${key_${i}} "${value}")
       elseif(key_${i} STREQUAL "across_nodes_from")
         string(REPLACE "value: never" "value: std::numeric_limits<int>::max()" value "${value}")
@@ -249,11 +255,24 @@ function(fabricost_engines data out)
         string(APPEND rules "\n                ${value},")
       endif()
     endforeach()
-    string(APPEND engines "    {.library = InferenceLibrary::${library}, .pcie_ranks = ${pcie_ranks}, "
-      ".across_nodes_from = ${across_nodes_from}, .rules = ${rows}, .hand_over = {\n${rules}}}\n        }},\n")
+    string(APPEND engines "    {.name = \"${stem}\", .library = InferenceLibrary::${library}, .pcie_ranks = ${pcie_ranks}, "
+      ".across_nodes_from = ${across_nodes_from}, .most_ranks = ${most_ranks}, .experts = \"${experts}\", .rules = ${rows}, "
+      ".hand_over = {\n${rules}}}\n        }},\n")
+    string(APPEND enumerators ", ${library}")
+    string(APPEND names ", \"${library}\"")
   endforeach()
+  fabricost_write(${out}/choice/shipped_engine_names.inc "/// \\file shipped_engine_names.inc
+/// A part of choice/inference.hpp. The names of data/engines: cmake/shipped_numbers.cmake wrote this when the library was configured.
+
+namespace fabricost::core {
+
+enum class InferenceLibrary : unsigned char { ${enumerators} };
+inline constexpr std::array<std::string_view, ${names_count}> inference_library_names{${names}};
+
+}  // namespace fabricost::core
+")
   fabricost_write(${out}/choice/shipped_engines.inc "/// \\file shipped_engines.inc
-/// A part of choice/inference.hpp. data/engines as tables: cmake/shipped_numbers.cmake wrote this when the library was configured.
+/// A part of choice/inference-inl.hpp. data/engines as tables: cmake/shipped_numbers.cmake wrote this when the library was configured.
 
 namespace fabricost::core::detail {
 

@@ -106,7 +106,7 @@ struct WaysRequest {
 namespace field {
 template <class R>
 inline constexpr auto ask_library = asks(&R::library, "library", "--library", "ENGINE",
-                                         "Engine whose all_reduce runs: vllm, sglang or trtllm,\n"
+                                         "Engine whose all_reduce runs: vllm, sglang, trtllm,\nflashinfer, aiter or torch_symmetric,\n"
                                          "vllm=0.14.0 for a version; or the NCCL release, as\n"
                                          "nccl-2.18: its choices, and its costs inside a domain");
 template <class R>

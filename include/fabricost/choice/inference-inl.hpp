@@ -3,14 +3,26 @@
 /// Bodies of inference.hpp.
 
 #include <fabricost/choice/inference.hpp>
+#include <fabricost/choice/shipped_engines.inc>
 #include <fabricost/compiled_once.hpp>
+
+#include <bit>
 
 namespace fabricost::core {
 
 FABRICOST_BODY std::optional<InferenceLibrary> parse_inference_library(std::string_view text) {
-  if (folded(text) == "tensorrtllm") return InferenceLibrary::trtllm;
   const auto found = parse_enum<InferenceLibrary>(text, inference_library_names);
-  return found == InferenceLibrary::none ? std::nullopt : found;
+  if (found && *found != InferenceLibrary::none) return found;
+  for (const detail::EngineTable& engine : detail::engine_tables)
+    if (folded(text) == folded(engine.name)) return engine.library;
+  return std::nullopt;
+}
+
+FABRICOST_BODY std::string_view experts_of_engine(std::string_view engine) {
+  const auto library = parse_inference_library(engine);
+  for (const detail::EngineTable& table : detail::engine_tables)
+    if (table.library == library) return table.experts;
+  return {};
 }
 
 FABRICOST_BODY int version_number(std::string_view text) {
@@ -55,18 +67,23 @@ namespace fabricost::core {
 FABRICOST_BODY ReducePieces reduce_pieces(const Inference& i, const Fabric& f, bool ultra) {
   const auto n = static_cast<std::size_t>(f.ranks());
   ReducePieces out;
-  if (i.library == InferenceLibrary::none || f.domains() > 1 || n < 2 || n > detail::max_engine_ranks || f.library != Library::nccl)
-    return out;
+  if (i.library == InferenceLibrary::none || f.domains() > 1 || n < 2 || (f.library != Library::nccl && f.library != Library::rccl)) return out;
   for (const detail::EngineTable& engine : detail::engine_tables) {
     if (engine.library != i.library) continue;
+    if (n > detail::max_engine_ranks && (n > static_cast<std::size_t>(engine.most_ranks) || !std::has_single_bit(n))) return out;
     if (f.over_pcie && static_cast<int>(n) > engine.pcie_ranks) return out;
     if (f.nodes > 1 && detail::compared_version(i) < engine.across_nodes_from) return out;
     const auto* const end = engine.hand_over + engine.rules;
-    const auto* const rule = std::find_if(engine.hand_over, end, [&](const auto& one) { return detail::holds(one.when, i, f, ultra); });
+    const auto* const rule = std::find_if(engine.hand_over, end, [&](const auto& one) {
+      const Generation g = one.when.generation;  // rules without one are of NVIDIA's
+      const bool of_vendor = f.library == Library::nccl || (g != Generation::other && !is_nvidia(g));
+      return of_vendor && detail::holds(one.when, i, f, ultra);
+    });
     if (rule == end) return out;
+    const std::size_t at = std::min(n, detail::max_engine_ranks) - 2;
     for (const auto& [kernel, below, to] : rule->kernels) {
-      if (below[n - 2] > 0) out.add(kernel, below[n - 2]);
-      if (to[n - 2] > 0) out.add(kernel, std::nextafter(to[n - 2], 2 * to[n - 2]));
+      if (below[at] > 0) out.add(kernel, below[at]);
+      if (to[at] > 0) out.add(kernel, std::nextafter(to[at], 2 * to[at]));
     }
   }
   return out;

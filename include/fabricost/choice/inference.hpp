@@ -8,8 +8,11 @@
 ///                            it pays
 ///   SGLang from 0.5.14       writes to its peers' memory
 ///   TensorRT-LLM             data that are their own flags
+///   FlashInfer               the same for few bytes, the switch's multicast for more, also across the nodes of a domain
+///   torch_symmetric          PyTorch's own call on symmetric memory, whoever makes it
 ///   Nodes of one NVLink      vLLM, and SGLang before 0.5.15, leave all-reduces across them to NCCL
 ///   domain
+///   AMD                      vLLM's and SGLang's kernels read peers' memory there too, aiter's and so SGLang's from 0.5.6 write to it
 
 #include <fabricost/hardware/constants.hpp>
 #include <fabricost/price/fabric.hpp>
@@ -25,11 +28,15 @@
 
 namespace fabricost::core {
 
-enum class InferenceLibrary : unsigned char { none, vllm, sglang, trtllm };
-inline constexpr std::array<std::string_view, 4> inference_library_names{"none", "vllm", "sglang", "trtllm"};
+}  // namespace fabricost::core
+
+#include <fabricost/choice/shipped_engine_names.inc>
+
+namespace fabricost::core {
+
 [[nodiscard]] constexpr std::string_view name(InferenceLibrary l) { return inference_library_names[static_cast<std::size_t>(l)]; }
 
-/// `vllm`, `sglang`, `trtllm` or `tensorrt-llm`.
+/// A library of data/engines or the name of its file: `trtllm` or `tensorrt-llm`.
 [[nodiscard]] std::optional<InferenceLibrary> parse_inference_library(std::string_view text);
 
 /// The engine that calls a collective. Version as in version_number; 0: the newest known.
@@ -81,11 +88,14 @@ struct HandOver {
   Kernel kernels[4]{};
 };
 struct EngineTable {
+  std::string_view name;  ///< of its file
   InferenceLibrary library = InferenceLibrary::none;
   int pcie_ranks = 0;         ///< maximum ranks over PCIe
   int across_nodes_from = 0;  ///< version from which kernels run across the nodes of a domain; the largest number: none
+  int most_ranks = 0;         ///< powers of two above 8 ranks have the sizes of 8
+  std::string_view experts;   ///< of MoeKernel, by its name; empty: none of its own
   int rules = 0;
-  HandOver hand_over[8]{};  ///< the first whose condition holds
+  HandOver hand_over[12]{};  ///< the first whose condition holds
 };
 
 /// The version to compare with others: the newest known is later than any that is named.
@@ -94,11 +104,8 @@ struct EngineTable {
 
 }  // namespace detail
 
-}  // namespace fabricost::core
-
-#include <fabricost/choice/shipped_engines.inc>
-
-namespace fabricost::core {
+/// The kernel for experts of an engine of data/engines; empty: it has none of its own.
+[[nodiscard]] std::string_view experts_of_engine(std::string_view engine);
 
 /// \param ultra Blackwell Ultra (compute capability 10.3)
 [[nodiscard]] ReducePieces reduce_pieces(const Inference& i, const Fabric& f, bool ultra);

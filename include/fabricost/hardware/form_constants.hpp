@@ -120,6 +120,7 @@ struct MoeForm {
   double few_sms;        ///< number of SMs up to which they do not contend
   double copies_power;   ///< exponent of the first chunk's time in the copies of a token
   double floor_overlap;  ///< order of the norm of a floor and the volume that hides it
+  double copy_power;     ///< exponent of a copy's latency in its bytes, where one block handles a token
 };
 
 }  // namespace fabricost::core

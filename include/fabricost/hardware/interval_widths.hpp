@@ -18,7 +18,7 @@ struct IntervalWidths {
   double internode_ring_ll, internode_ring_ll128, internode_ring_simple, tree_ll, tree_ll128, tree_simple, nvls_tree, internode_exchange;
   double pcie_ll, pcie_simple, pcie_exchange_ll, pcie_exchange_simple;
   double custom_one_shot, custom_two_shot, host_launch;
-  double deepep_normal, deepep_low_latency, trtllm_one_sided, trtllm_two_sided;
+  double deepep_normal, deepep_low_latency, trtllm_one_sided, trtllm_two_sided, mori;
   double sibling;  ///< added: offset between similar systems
   double rccl_sibling;  ///< instead of it, for RCCL inside a node: launches and shares of the links differ more between installs
   /// Replaces `sibling` for an engine's kernel measured only on machines with another domain size.

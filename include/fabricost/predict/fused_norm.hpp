@@ -2,10 +2,11 @@
 /// \file fused_norm.hpp
 /// An all-reduce followed by adding the residual and normalising, as two kernels and as one (vLLM's and TensorRT-LLM's fusion passes).
 ///
-///   apart   t(all-reduce) + gap + 4 S / M     reads sum and residual, writes residual and result
-///   fused   t(all-reduce) + 3 S / M           the sum is still in registers
+///   apart   t(all-reduce) + gap + rows + 4 S / M     reads sum and residual, writes residual and result
+///   fused   t(all-reduce) + rows + 3 S / M           the sum is still in registers
 ///
-/// M: memory rate that kernels reach (compute constants, `memory`). Nothing here is fitted to fused kernels.
+/// M: memory rate that kernels reach (compute constants, `memory`); rows: a block adds a row's squares, waits, and
+/// scales the row. Bytes are not fitted to fused kernels.
 
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/shipped_numbers.hpp>
@@ -14,12 +15,15 @@ namespace fabricost::core {
 
 /// Between two kernels of a CUDA graph, s.
 inline constexpr double gap_in_graph = prior::stack::graph_gap;
+/// A norm's pass over its rows beside their bytes, s.
+inline constexpr double norm_rows = prior::stack::norm_rows;
 
 /// The time of both variants, s, and its parts.
 struct FusedNorm {
   double apart = 0, fused = 0;
   double all_reduce = 0;                      ///< alone
   double gap = gap_in_graph;                  ///< between two kernels
+  double rows = norm_rows;
   double apart_memory = 0, fused_memory = 0;  ///< 4 S / M and 3 S / M
   double memory_rate = 0;                     ///< M, bytes/s
   bool fuses = false;                         ///< an engine's own kernel runs the all-reduce

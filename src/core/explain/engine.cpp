@@ -110,10 +110,10 @@ std::string explain(const FusedNorm& norm) {
     return fmt::format("{} S / {:.4g} GB/s = {}", times, norm.memory_rate / 1e9, micro(seconds));
   };
   TextTable table{"", "", "", ">"};
-  table.row({"apart", fmt::format("all-reduce {} + gap {} + {}", micro(norm.all_reduce), micro(norm.gap), memory(4, norm.apart_memory)),
+  table.row({"apart", fmt::format("all-reduce {} + gap {} + rows {} + {}", micro(norm.all_reduce), micro(norm.gap), micro(norm.rows), memory(4, norm.apart_memory)),
              "=", micro(norm.apart)});
   if (norm.fuses)
-    table.row({"fused", fmt::format("all-reduce {} + {}", micro(norm.all_reduce), memory(3, norm.fused_memory)), "=", micro(norm.fused)});
+    table.row({"fused", fmt::format("all-reduce {} + rows {} + {}", micro(norm.all_reduce), micro(norm.rows), memory(3, norm.fused_memory)), "=", micro(norm.fused)});
   std::string out = "Residual and norm after it, us\n" + table.text(2);
   if (!norm.fuses) out += wrapped("  ", "Nothing fuses: the library's kernel runs the all-reduce.");
   return out +

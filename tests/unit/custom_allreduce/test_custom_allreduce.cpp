@@ -345,6 +345,69 @@ TEST_CASE("nodes of one NVLink domain: engines that came before it leave all-red
   CHECK(kernel("gb200-nvl72", 4, 64 * KiB_, InferenceLibrary::vllm, "0.24.0") == ReduceKernel::pull_one_shot);  // one tray
 }
 
+TEST_CASE("GPUs of AMD run engines' kernels over peers' memory, by ranks and size") {
+  using K = ReduceKernel;
+  using L = InferenceLibrary;
+  for (const char* system : {"mi300x-8", "mi325x-8", "mi350x-8", "mi355x-8"}) {
+    CAPTURE(system);
+    CHECK(kernel(system, 8, 64 * KiB_, L::vllm) == K::pull_one_shot);
+    CHECK(kernel(system, 8, 1 * MiB_, L::vllm) == K::pull_two_shot);
+    CHECK(kernel(system, 8, 8 * MiB_, L::vllm) == K::library);
+    CHECK(kernel(system, 8, 8 * MiB_, L::sglang, "0.5.5") == K::pull_two_shot);
+    CHECK(kernel(system, 8, 1 * MiB_, L::sglang, "0.5.6") == K::push_two_shot);
+    CHECK(kernel(system, 8, 64 * KiB_, L::aiter) == K::pull_one_shot);
+    CHECK(kernel(system, 2, 64 * MiB_, L::aiter) == K::pull_one_shot);
+    CHECK(kernel(system, 3, 64 * KiB_, L::aiter) == K::library);
+    CHECK(kernel(system, 8, 64 * KiB_, L::trtllm) == K::library);
+    for (const double bytes : {16 * KiB_, 256 * KiB_, 4 * MiB_}) {
+      const double own = asked(system, 8, bytes, engine(L::aiter)).seconds;
+      CHECK(own < asked(system, 8, bytes, {}).seconds);
+      CHECK(own > asked(system, 8, bytes / 2, engine(L::aiter)).seconds);
+    }
+  }
+  CHECK(kernel("frontier", 8, 64 * KiB_, L::vllm) == K::library);  // no kernels for CDNA 2
+}
+
+TEST_CASE("FlashInfer's kernels cross the nodes of a domain, PyTorch's run at every size") {
+  using K = ReduceKernel;
+  using L = InferenceLibrary;
+  CHECK(parse_inference_library("tensorrt-llm") == L::trtllm);
+  CHECK(parse_inference_library("torch-symmetric") == L::torch_symmetric);
+  CHECK(experts_of_engine("flashinfer") == name(MoeKernel::trtllm_one_sided));
+  CHECK(experts_of_engine("vllm").empty());
+  CHECK(kernel("gb300-nvl72", 16, 64 * KiB_, L::flashinfer) == K::lamport_one_shot);
+  CHECK(kernel("gb300-nvl72", 16, 8 * MiB_, L::flashinfer) == K::multicast);
+  CHECK(kernel("gb300-nvl72", 12, 8 * MiB_, L::flashinfer) == K::library);
+  CHECK(kernel("dgx-a100", 8, 8 * MiB_, L::flashinfer) == K::lamport_two_shot);
+  CHECK(kernel("dgx-h100", 6, 64 * MiB_, L::torch_symmetric) == K::multicast);
+  CHECK(kernel("dgx-h100", 2, 64 * MiB_, L::torch_symmetric) == K::symmetric_two_shot);
+}
+
+TEST_CASE("engines' kernels on six GPUs and on racks are near what threads print", "[measurements]") {
+  struct Printed {
+    const char* system;
+    int ranks;
+    InferenceLibrary library;
+    double mib, microseconds;
+  };
+  using L = InferenceLibrary;
+  // vllm-project/vllm pulls 24111 (H100), 37756 (B300), 53318 (GB300)
+  std::vector<double> off;
+  for (const Printed& p : {Printed{"dgx-h100", 6, L::torch_symmetric, 0.5, 13}, {"dgx-h100", 6, L::torch_symmetric, 1, 16},
+                           {"dgx-h100", 6, L::torch_symmetric, 2, 21}, {"dgx-h100", 6, L::torch_symmetric, 4, 31},
+                           {"dgx-b300", 6, L::torch_symmetric, 0.25, 15}, {"dgx-b300", 6, L::torch_symmetric, 1, 18},
+                           {"dgx-b300", 6, L::torch_symmetric, 4, 29}, {"dgx-b300", 6, L::torch_symmetric, 16, 72},
+                           {"gb300-nvl72", 2, L::flashinfer, 64, 146.95}, {"gb300-nvl72", 8, L::flashinfer, 64, 180.87},
+                           {"gb300-nvl72", 16, L::flashinfer, 8, 36.92}}) {
+    const double seconds = asked(p.system, p.ranks, p.mib * MiB_, engine(p.library)).seconds;
+    off.push_back(std::fabs(std::log(seconds * 1e6 / p.microseconds)));
+    INFO(p.system << " " << p.ranks << " " << p.mib << " MiB: " << seconds * 1e6);
+    CHECK(off.back() < 0.25);
+  }
+  std::nth_element(off.begin(), off.begin() + 5, off.end());
+  CHECK(off[5] < 0.12);
+}
+
 TEST_CASE("the shipped constants of engines' kernels are what calibrate writes", "[measurements]") {
   const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;

@@ -202,8 +202,8 @@ TEST_CASE("a fused norm is told with the parts both its times are the sums of") 
     const Prediction p =
         predict(system, AllReduce{.bytes = Bytes::from_value(bytes), .ranks = 8}, {.inference = {.library = InferenceLibrary::vllm}});
     const FusedNorm norm = fused_norm(system, p);
-    CHECK(norm.apart == norm.all_reduce + norm.gap + norm.apart_memory);
-    CHECK(norm.fused == (norm.fuses ? norm.all_reduce + norm.fused_memory : norm.apart));
+    CHECK(norm.apart == norm.all_reduce + norm.gap + norm.rows + norm.apart_memory);
+    CHECK(norm.fused == (norm.fuses ? norm.all_reduce + norm.rows + norm.fused_memory : norm.apart));
     const std::string told = explain(norm);
     for (const double part : {norm.all_reduce, norm.gap, norm.apart_memory, norm.apart}) CHECK(support::contains(told, micro(part)));
     CHECK(support::contains(told, "Nothing fuses") == !norm.fuses);

@@ -16,7 +16,8 @@ import tempfile
 SCHEMAS = {"prior": "priors", "policy": "policies", "tuner": "tuners", "engine": "engines", "plugin": "plugins"}  # kind: folder
 FOLDERS = ("priors", "policies", "tuners", "engines", "plugins", "prices")
 MADE = ("shipped_numbers.hpp", "hardware/shipped_priors.inc", "hardware/shipped_widths.inc", "hardware/shipped_tuners.inc",
-        "hardware/shipped_plugin_names.inc", "choice/shipped_engines.inc", "choice/shipped_plugins.inc")
+        "hardware/shipped_plugin_names.inc", "choice/shipped_engine_names.inc", "choice/shipped_engines.inc",
+        "choice/shipped_plugins.inc")
 
 # (file, a text of it, what it becomes, what the message says)
 BROKEN = [
