@@ -6,6 +6,8 @@
 #include "text/files_read.hpp"
 #include "text/plain_text.hpp"
 
+#include <fabricost/interrupt.hpp>
+
 #include <sys/stat.h>
 #include <algorithm>
 #include <cerrno>
@@ -96,6 +98,7 @@ LineReader::LineReader(const std::filesystem::path& file) : name_(file.string())
 }
 
 bool LineReader::fill() {
+  ask_to_go_on();
   stream_.read(block_.data(), static_cast<std::streamsize>(block_.size()));
   if (stream_.bad()) throw fault_of_file(name_, "cannot be read to its end", "");
   size_ = static_cast<std::size_t>(stream_.gcount());
@@ -132,9 +135,13 @@ bool LineReader::read(std::string& line) {
     const char* from = block_.data() + at_;
     const auto* end = static_cast<const char*>(std::memchr(from, '\n', size_ - at_));
     const std::size_t length = end != nullptr ? static_cast<std::size_t>(end - from) : size_ - at_;
-    if (line.size() + length > longest_line)
-      throw SpecError({fault_in_line(name_, number_, 1, "", "the line is longer than 1 MiB", "this is neither a table nor a log")});
     line.append(from, length);
+    if (line.size() > longest_line) {  // of a progress bar that writes over itself the last state counts
+      const std::size_t shown = line.rfind('\r', line.size() - 2);
+      if (shown == std::string::npos)
+        throw SpecError({fault_in_line(name_, number_, 1, "", "the line is longer than 1 MiB", "this is neither a table nor a log")});
+      line.erase(0, shown + 1);
+    }
     at_ += length;
     if (end != nullptr) {
       ++at_;

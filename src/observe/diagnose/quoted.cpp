@@ -220,13 +220,36 @@ std::vector<std::string_view> pieces_of(std::string_view line) {
   std::size_t first = 0;
   for (std::size_t at = 0; at <= line.size(); ++at) {
     const bool end = at == line.size();
-    const bool comma = !end && line[at] == ',' && at + 1 < line.size() && line[at + 1] == ' ';
-    const bool gap = !end && line.substr(at).starts_with("   ");
+    const auto blank = [&](std::size_t i) { return i < line.size() && line[i] == ' '; };
+    const bool comma = !end && line[at] == ',' && blank(at + 1);
+    const bool gap = blank(at) && blank(at + 1) && blank(at + 2);
     if (!end && line[at] != ';' && !comma && !gap) continue;
     if (at > first) out.push_back(line.substr(first, at - first));
     first = at + 1;
   }
   return out;
+}
+
+/// Whether a line can hold a figure with a unit of `rate_units` or `time_units`: "B/s", "bit/s", "bps", "us" and "ms" are
+/// in them all.
+bool may_have_unit(std::string_view line) {
+  for (std::size_t at = line.find('s', 1); at != std::string_view::npos; at = line.find('s', at + 1)) {
+    const char before = line[at - 1], first = at > 1 ? line[at - 2] : ' ';
+    const bool bits = before == '/' && line.substr(0, at - 1).find("bit", at < 6 ? 0 : at - 6) != std::string_view::npos;
+    const bool rate = bits || ((before == '/' || before == 'p') && (first == 'B' || first == 'b'));
+    if (rate || ((before == 'u' || before == 'm') && !is_alpha(first))) return true;
+  }
+  return false;
+}
+
+/// Whether a line is no comment, no line of nccl-tests' head, and holds no figure with a unit.
+bool says_no_figure(std::string_view line) {
+  if (line.empty() || line.front() == '#') return false;
+  const auto first = line.find_first_not_of("# ");
+  if (first == std::string_view::npos) return false;
+  line.remove_prefix(first);
+  if (line.front() == '|' || line.front() == ':' || line.starts_with("Rank") || line.starts_with("nThread") || line.starts_with("Using")) return false;
+  return !may_have_unit(line);
 }
 
 class Reader {
@@ -254,6 +277,10 @@ class Reader {
   void take(std::string_view whole) {
     if (whole.find("NCCL INFO") != std::string_view::npos || whole.find("NCCL WARN") != std::string_view::npos) return;
     if (table_row(whole)) return;
+    if (says_no_figure(whole)) {
+      about_heading_ = false;
+      return;
+    }
     std::string close{whole};  // "bandwidth    : 24" is one piece
     if (close.find('|') != std::string::npos) {
       const bool page = close.front() == '|';  // of a document: what its columns mean is not said beside them
@@ -290,7 +317,8 @@ class Reader {
 
   /// "33554432 float sum 127.38 TREE LL128 64", "NVL8 24 tree 17179869184 253.40 485.68 ...", or a row of nccl-tests under a heading.
   bool table_row(std::string_view line) {
-    const Tokens tokens = words(line);
+    Tokens& tokens = tokens_;
+    split(line, tokens);
     if (tokens.size() < 4 || tokens.size() > 24 || line.front() == '#') return false;
     for (std::size_t i = 0; i < tokens.size() && i < 8; ++i) {
       const auto size = number_in(tokens[i]);
@@ -377,6 +405,7 @@ class Reader {
   }
 
   LineReader lines_;
+  Tokens tokens_;  ///< of a row
   std::vector<Quoted> out_;
   Quoted heading_;
   bool about_heading_ = false;

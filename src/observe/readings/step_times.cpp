@@ -8,6 +8,7 @@
 #include "readings/step_times.hpp"
 
 #include "readings/logs/line_fields.hpp"
+#include "readings/logs/literals.hpp"
 #include "readings/logs/log_text.hpp"
 #include "text/line_reader.hpp"
 #include "text/plain_text.hpp"
@@ -56,9 +57,14 @@ double seconds_in(std::string_view line, const Form& form) {
 std::vector<StepTime> read_step_times(const std::filesystem::path& file) {
   constexpr std::size_t most = 65536, longest_quote = 200;
   std::array<std::vector<StepTime>, forms.size()> found;
+  static const LiteralFilter marks = [] {
+    LiteralFilter out;
+    for (const Form& form : forms) out.add(form.mark);
+    return out;
+  }();
   LineReader lines(file);
   for (std::string line; lines.next(line);) {
-    if (line.find(file_mark) == 0) continue;
+    if (line.starts_with(file_mark) || !marks.may_hold(line)) continue;
     for (std::size_t i = 0; i < forms.size(); ++i) {
       const double seconds = seconds_in(line, forms[i]);
       if (!(seconds > 0)) continue;

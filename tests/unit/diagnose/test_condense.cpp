@@ -69,6 +69,23 @@ TEST_CASE("a condensed log is a fraction of the log and says the same") {
   for (const auto& [who, one] : all.speakers) CHECK(kept.speakers.at(who).lines == one.lines);
 }
 
+TEST_CASE("settings in any order are condensed, and a name, a text or a rank that is new is kept") {
+  std::string log;
+  std::uint32_t state = 1;
+  const auto draw = [&](std::uint32_t below) { return (state = state * 1664525U + 1013904223U) / 65536U % below; };
+  for (int i = 0; i < 100000; ++i) {
+    log += "server_args=ServerArgs(";
+    for (int k = 0; k < 8; ++k) log += fmt::format("{}option_{}={}", k > 0 ? ", " : "", "abcdefgh"[draw(8)], draw(1000));
+    log += ")\n";
+  }
+  const std::string name = "server_args=ServerArgs(option_a=1, option_b=2, never_seen=3, option_c=4)\n",
+                    text = "server_args=ServerArgs(option_a=1, option_b=2, option_c=3, option_d=4) Watchdog caught it\n",
+                    rank = "[rank3]: server_args=ServerArgs(option_a=1, option_b=2, option_c=3, option_d=4)\n";
+  const std::string shorter = condensed(log + name + text + rank + log);
+  CHECK(shorter.size() < log.size() / 3);
+  for (const std::string& one : {name, text, rank}) CHECK(shorter.find(one) != std::string::npos);
+}
+
 TEST_CASE("a short log is kept whole") {
   const std::string log = "a 1\na 2\na 3\na 4\na 5\na 6\n[rank1]: b\n\n";
   CHECK(condensed(log) == log);

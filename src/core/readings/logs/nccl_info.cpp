@@ -93,6 +93,11 @@ class NcclInfoReader {
       return;
     }
     signs(line);
+    static const LiteralFilter values{"NCCL",     "RCCL_",    "UCX_",    "CUDA_LAUNCH_BLOCKING", " via ", "NET/", "Rank ",  "=== System", "] - ",
+                                      "mpirun",   "mpiexec",  "_perf",   "Rate:",                "rate:", "PCIe", "LnkCap", "LnkSta",     " speed=",
+                                      "Avg bus "};
+    const bool matrix_row = is_gpu(word(std::string_view{line}.substr(first)));
+    if (!matrix_row && !has(line, "FI_") && !values.may_hold(line)) return;
     settings(line);
     if (message) {
       path(line);
@@ -133,8 +138,9 @@ class NcclInfoReader {
   void signs(const std::string& line) {
     std::set<std::string> carried;
     const bool warns = line.front() != '#' && has(line, "NCCL WARN");
+    EventLine told(line, stamped_);
     wanted_.match(line, [&](const Sign& sign) {
-      const bool event = tells_of_event(sign, line, stamped_);
+      const bool event = told.told_by(sign);
       const Seen& seen = info_.signs[sign.name];
       const bool quoted_in_part = line.size() > longest_quote && (seen.times == 0 || (event && seen.events == 0));
       see(sign.name, line, quoted_in_part ? place_in_line(sign, line) : 0, event);

@@ -8,6 +8,7 @@
 /// "%d coll channels", src/graph/paths.cc "GPU Direct RDMA Disabled for GPU ... (distance %d > %d)", src/graph/topo.cc "+ PCI[24.0] -
 /// ...").
 
+#include "readings/logs/literals.hpp"
 #include "readings/logs/tool_states.hpp"
 
 #include <fabricost/namespaces.hpp>
@@ -47,15 +48,24 @@ struct Sign {
 /// Whether a line matches. \param folded the line in lower case
 [[nodiscard]] bool carries(const Sign& sign, const std::string& line, const std::string& folded);
 
-/// Whether it does so with words of an event, rather than in the names of settings, a help text, a legend or progress. A pattern with
-/// an equal sign means a setting. \param stamped a time in brackets stood before the line
-[[nodiscard]] bool tells_of_event(const Sign& sign, const std::string& line, bool stamped);
+/// What of a line tells of an event, rather than the names of settings, a help text, a legend or progress; worked out when first asked.
+class EventLine {
+ public:
+  /// \param stamped a time in brackets stood before the line
+  EventLine(const std::string& line, bool stamped) : line_(line), stamped_(stamped) {}
+  /// Whether a sign that the line carries stands there. A pattern with an equal sign means a setting.
+  [[nodiscard]] bool told_by(const Sign& sign);
+
+ private:
+  const std::string& line_;
+  bool stamped_, read_ = false, status_ = false, whole_ = false;
+  std::string text_, folded_text_, folded_line_;
+};
 
 /// Where in the line the first of the words stands by which the sign is seen; 0: nowhere.
 [[nodiscard]] std::size_t place_in_line(const Sign& sign, const std::string& line);
 
-/// Matches lines against many signs. A line is first asked for the pairs of letters that a pattern needs, upper and lower case
-/// alike; a pattern is looked at where the line has the one of its pairs that fewest other patterns have.
+/// Matches lines against many signs: a pattern is looked at where the line has the four letters of it that fewest others have.
 class SignMatcher {
  public:
   explicit SignMatcher(std::span<const Sign> signs);
@@ -63,16 +73,11 @@ class SignMatcher {
   void match(const std::string& line, const std::function<void(const Sign&)>& see);
 
  private:
-  struct Needed {
-    const Sign* sign;
-    std::vector<std::uint16_t> pairs;
-  };
-  std::vector<Needed> needed_;  ///< of each pattern, those of one sign together
-  std::vector<std::uint64_t> present_;
-  std::vector<std::uint64_t> asking_;                              ///< pairs that are the rarest of a pattern
-  std::unordered_map<std::uint16_t, std::vector<std::uint32_t>> rarest_;  ///< its patterns, by places in needed_
-  std::vector<std::uint32_t> always_;                              ///< patterns without a pair
-  std::vector<std::uint32_t> candidates_;                          ///< of the line
+  std::vector<std::pair<const Sign*, const Sign::Pattern*>> patterns_;  ///< those of one sign together
+  Grams asking_;
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> rarest_;  ///< patterns, by the letters that stand for them
+  std::vector<std::uint32_t> always_;                                      ///< patterns with shorter texts only
+  std::vector<std::uint32_t> candidates_;                                  ///< of the line
 };
 
 struct Seen {

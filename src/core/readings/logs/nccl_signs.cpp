@@ -9,6 +9,7 @@
 #include "text/plain_text.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace fabricost::core {
 
@@ -26,15 +27,19 @@ bool carries(const Sign& sign, const std::string& line, const std::string& folde
                      [&](const Sign::Pattern& p) { return fits(p, p.any_case ? folded : line); });
 }
 
-bool tells_of_event(const Sign& sign, const std::string& line, bool stamped) {
-  if (is_status(line, stamped)) return false;
-  const std::string text = event_text(line);
-  if (text == line) return true;
-  const std::string folded = lowered(text), whole = lowered(line);
+bool EventLine::told_by(const Sign& sign) {
+  if (!read_) {
+    read_ = true;
+    status_ = is_status(line_, stamped_);
+    if (!status_) text_ = event_text(line_);
+    whole_ = !status_ && text_ == line_;
+    if (!status_ && !whole_) folded_text_ = lowered(text_), folded_line_ = lowered(line_);
+  }
+  if (status_ || whole_) return whole_;
   return std::any_of(sign.patterns.begin(), sign.patterns.end(), [&](const Sign::Pattern& p) {
     const bool of_setting = std::any_of(p.all.begin(), p.all.end(), [](const std::string& part) { return has(part, "="); });
-    if (of_setting) return fits(p, p.any_case ? whole : line);
-    return fits(p, p.any_case ? folded : text);
+    if (of_setting) return fits(p, p.any_case ? folded_line_ : line_);
+    return fits(p, p.any_case ? folded_text_ : text_);
   });
 }
 
@@ -52,65 +57,62 @@ std::size_t place_in_line(const Sign& sign, const std::string& line) {
 
 namespace {
 
-constexpr unsigned word_bits = 64;
-
-/// The pairs of neighbouring characters of a text, in lower case.
+/// The texts of four letters in a text, in lower case, as a number each.
 template <class Take>
-void pairs_of(std::string_view text, const Take& take) {
-  unsigned before = 0;
+void grams_of(std::string_view text, const Take& take) {
+  static constexpr auto folded = [] {
+    std::array<unsigned char, 256> out{};
+    for (unsigned c = 0; c < out.size(); ++c) out[c] = static_cast<unsigned char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    return out;
+  }();
+  std::uint32_t gram = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const auto now = static_cast<unsigned char>(c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
-    if (i > 0) take(static_cast<std::uint16_t>(before << 8U | now));
-    before = now;
+    gram = gram << 8U | folded[static_cast<unsigned char>(text[i])];
+    if (i + 1 >= Grams::letters) take(gram);
   }
 }
 
 }  // namespace
 
-SignMatcher::SignMatcher(std::span<const Sign> signs) : present_(65536 / word_bits), asking_(65536 / word_bits) {
+SignMatcher::SignMatcher(std::span<const Sign> signs) {
+  std::unordered_map<std::uint32_t, std::size_t> in_patterns;
+  const auto grams = [](const Sign::Pattern& pattern, const auto& take) {
+    for (const std::string& text : pattern.all) grams_of(text, take);
+  };
   for (const Sign& sign : signs)
     for (const Sign::Pattern& pattern : sign.patterns) {
-      Needed& one = needed_.emplace_back(Needed{&sign, {}});
-      for (const std::string& text : pattern.all) pairs_of(text, [&](std::uint16_t pair) { one.pairs.push_back(pair); });
+      patterns_.push_back({&sign, &pattern});
+      grams(pattern, [&](std::uint32_t gram) { ++in_patterns[gram]; });
     }
-  std::unordered_map<std::uint16_t, std::size_t> patterns;
-  for (const Needed& one : needed_)
-    for (const std::uint16_t pair : one.pairs) ++patterns[pair];
-  for (std::size_t i = 0; i < needed_.size(); ++i) {
-    const std::vector<std::uint16_t>& pairs = needed_[i].pairs;
-    const auto rarest = std::min_element(pairs.begin(), pairs.end(),
-                                         [&](std::uint16_t a, std::uint16_t b) { return patterns.at(a) < patterns.at(b); });
-    if (rarest != pairs.end()) asking_[*rarest / word_bits] |= std::uint64_t{1} << *rarest % word_bits;
-    (rarest == pairs.end() ? always_ : rarest_[*rarest]).push_back(static_cast<std::uint32_t>(i));
+  for (std::uint32_t i = 0; i < patterns_.size(); ++i) {
+    std::optional<std::uint32_t> rarest;
+    grams(*patterns_[i].second, [&](std::uint32_t gram) {
+      if (!rarest || in_patterns.at(gram) < in_patterns.at(*rarest)) rarest = gram;
+    });
+    if (rarest) asking_.add(*rarest);
+    (rarest ? rarest_[*rarest] : always_).push_back(i);
   }
 }
 
 void SignMatcher::match(const std::string& line, const std::function<void(const Sign&)>& see) {
-  if (needed_.empty()) return;
   candidates_ = always_;
-  pairs_of(line, [&](std::uint16_t pair) {
-    const std::uint64_t bit = std::uint64_t{1} << pair % word_bits;
-    if ((present_[pair / word_bits] & bit) != 0) return;
-    present_[pair / word_bits] |= bit;
-    if ((asking_[pair / word_bits] & bit) == 0) return;
-    const std::vector<std::uint32_t>& more = rarest_.at(pair);
-    candidates_.insert(candidates_.end(), more.begin(), more.end());
+  grams_of(line, [&](std::uint32_t gram) {
+    if (!asking_.may_hold(gram)) return;
+    const auto more = rarest_.find(gram);
+    if (more != rarest_.end()) candidates_.insert(candidates_.end(), more->second.begin(), more->second.end());
   });
   std::sort(candidates_.begin(), candidates_.end());  // those of one sign together, in its order
+  candidates_.erase(std::unique(candidates_.begin(), candidates_.end()), candidates_.end());
   std::string folded;
-  const Sign* asked = nullptr;
+  const Sign* seen = nullptr;
   for (const std::uint32_t i : candidates_) {
-    const Needed& one = needed_[i];
-    if (one.sign == asked) continue;
-    const bool may = std::all_of(one.pairs.begin(), one.pairs.end(),
-                                 [&](std::uint16_t pair) { return (present_[pair / word_bits] >> pair % word_bits & 1U) != 0; });
-    if (!may) continue;
-    if (folded.empty()) folded = lowered(line);
-    asked = one.sign;
-    if (carries(*one.sign, line, folded)) see(*one.sign);
+    const auto& [sign, pattern] = patterns_[i];
+    if (sign == seen) continue;
+    if (pattern->any_case && folded.empty()) folded = lowered(line);
+    if (!fits(*pattern, pattern->any_case ? folded : line)) continue;
+    seen = sign;
+    see(*sign);
   }
-  pairs_of(line, [&](std::uint16_t pair) { present_[pair / word_bits] = 0; });
 }
 
 void NetUse::add(const std::string& host, std::string_view line, int device, int count,

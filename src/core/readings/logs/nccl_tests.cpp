@@ -6,6 +6,7 @@
 
 #include "readings/logs/nccl_tests.hpp"
 
+#include "readings/logs/literals.hpp"
 #include "readings/logs/log_text.hpp"
 #include "text/csv.hpp"
 
@@ -129,6 +130,9 @@ class NcclTestsReader {
 
   void take(const Tokens& tokens, const std::string& line) {
     if (data_row(tokens)) return;
+    static const LiteralFilter told{"Rank", "algbw", "out-of-place", "in-place", "(GB/s)", "nThread ", "Using devices", "Collective test", "nccl",
+                                     "NCCL", "rccl", "RCCL", "_perf"};
+    if (!told.may_hold(line)) return;
     if (rank_line(tokens)) return;
     const auto columns = header_in(tokens);
     if (!columns.empty()) {

@@ -5,6 +5,7 @@
 
 #include "diagnose/across/pair_rates.hpp"
 
+#include "readings/logs/literals.hpp"
 #include "readings/logs/pair_points.hpp"
 #include "text/csv.hpp"
 #include "text/line_reader.hpp"
@@ -33,6 +34,8 @@ class PairRateReader {
         columns_ = false;
         continue;
       }
+      static const LiteralFilter told{"Device", "P2P=", "P2P = ", "memcpy ", "#bytes", "BW Test"};
+      if (title_.title.empty() && !columns_ && !told.may_hold(line)) continue;
       (void)unprefix(line);
       squeeze(line);
       split(line, tokens);

@@ -1,6 +1,6 @@
 /// \file condense.cpp
-/// The form of a line is a hash over its letters, each number counted as one sign, and each value of a list of settings; behind " via " numbers
-/// are devices and count as letters.
+/// The form of a line is a hash over its letters, each number counted as one sign; behind " via " numbers are devices and count as letters.
+/// Settings stand in any order and number: each name and each text between them is a form, whatever the values.
 
 #include "diagnose/inputs/condense.hpp"
 
@@ -39,11 +39,73 @@ constexpr auto sign_of_number = [] {
   return out;
 }();
 
+constexpr int least_settings = 4;
+
+bool is_quote(char c) { return c == '\'' || c == '"'; }
+
+/// Whether a line has several of NAME=VALUE, or of 'name': value.
+bool lists_settings(std::string_view line) {
+  int equals = 0, quoted = 0;
+  for (std::size_t at = line.find('='); at != std::string_view::npos && equals < least_settings; at = line.find('=', at + 1)) ++equals;
+  if (equals == least_settings) return true;
+  for (std::size_t at = line.find(':', 1); at != std::string_view::npos && quoted < least_settings; at = line.find(':', at + 1))
+    quoted += is_quote(line[at - 1]) ? 1 : 0;
+  return quoted == least_settings;
+}
+
+constexpr auto ends_word = [] {
+  std::array<bool, 256> out{};
+  for (const unsigned char c : std::string_view{" \t,;)"}) out[c] = true;
+  return out;
+}();
+
+/// The forms of the settings of a line, and of the texts between them.
+template <class Take>
+void forms_of_settings(std::string_view line, std::uint64_t seed, const Take& take) {
+  Hash between;
+  between.value ^= seed;
+  const std::uint64_t none = between.value;
+  std::size_t text = 0;  // where it begins
+  bool value = false;    // of the name before
+  const auto end_text = [&](std::size_t end) {
+    if (between.value != none) take(between.value, line.substr(text, end - text));
+    between.value = none;
+  };
+  for (std::size_t i = 0; i < line.size();) {
+    if (ends_word[static_cast<unsigned char>(line[i])]) {
+      ++i;
+      continue;
+    }
+    const std::size_t first = i;
+    Hash word;
+    word.value ^= seed;
+    while (i < line.size() && line[i] != '=' && !ends_word[static_cast<unsigned char>(line[i])]) {
+      if ((sign_of_number[static_cast<unsigned char>(line[i])] & 1U) == 0) {
+        word.add(static_cast<unsigned char>(line[i++]));
+        continue;
+      }
+      while (i < line.size() && sign_of_number[static_cast<unsigned char>(line[i])] != 0) ++i;
+      word.add('0');
+    }
+    const bool equal = i < line.size() && line[i] == '=', colon = !equal && i >= first + 2 && line[i - 1] == ':' && is_quote(line[i - 2]);
+    if (equal || colon) {
+      end_text(first);
+      i += equal ? 1 : 0;
+      take(word.value, line.substr(first, i - first));
+      while (equal && i < line.size() && !ends_word[static_cast<unsigned char>(line[i])]) ++i;
+    } else if (!value) {
+      if (between.value == none) text = first;
+      between.value = (between.value ^ word.value) * 0x9E3779B97F4A7C15ULL;
+    }
+    value = colon;
+  }
+  end_text(line.size());
+}
+
 std::uint64_t form_of(std::string_view line, std::uint64_t seed) {
   Hash hash;
   hash.value ^= seed;
   const auto* const text = reinterpret_cast<const unsigned char*>(line.data());
-  constexpr std::ptrdiff_t least_settings = 4;
   const bool settings = std::count(line.begin(), line.end(), '=') >= least_settings;
   for (std::size_t i = 0; i < line.size();) {
     const unsigned char c = text[i];
@@ -139,34 +201,44 @@ void Condenser::line(std::string_view line) {
   who.add(host_of(said));
   const std::uint64_t host = who.value;
   who.value ^= (file_ << 32U | static_cast<std::uint32_t>(rank)) * 0x9E3779B97F4A7C15ULL;
-  const std::uint64_t place = form_of(said, who.value);
-  auto at = forms_.find(place);
-  if (at == forms_.end()) {
-    if (forms_.size() >= max_forms) {  // text that hardly repeats itself
-      put(line, number_, 1);
+  in_line_.clear();
+  bool room = true, wanted = bytes_ <= verbatim_;
+  const auto take = [&](std::uint64_t place, std::string_view text) {
+    Form* const form = form_at(place, text);
+    if (form == nullptr) {
+      room = false;
       return;
     }
-    at = forms_.emplace(place, Form{}).first;
-    constexpr std::array<std::string_view, 14> counted{"per iteration (", "completed step: ",
-                                                              "Init START", "Init COMPLETE", "SeqNum=",     " last enqueued",
-                                                       "WORLD_SIZE", "world_size",    "world size",  " set by env",
-                                                       "LnkCap",     "LnkSta",        "flight reco", " device "};
-    if (contains_text(said, " via NET/"))
-      at->second.kind = Kind::network;
-    else if (said.empty() || said.front() == '#' || is_table_row(said) || (said.front() >= '0' && said.front() <= '9') ||
-             std::any_of(counted.begin(), counted.end(), [&](std::string_view text) { return contains_text(said, text); }))
-      at->second.kind = Kind::every;
-  }
-  Form& form = at->second;
-  const bool wanted = keeps(form, said, host) || bytes_ <= verbatim_;
-  if (wanted) {
-    ++form.kept;
+    wanted = keeps(*form, said, host) || wanted;
+    in_line_.push_back(form);
+  };
+  if (lists_settings(said)) forms_of_settings(said, who.value, take);
+  if (in_line_.empty()) take(form_of(said, who.value), said);
+  if (!room || wanted) {
+    for (Form* const form : in_line_) ++form->kept;
     put(line, number_, 1);
     return;
   }
+  Form& form = *in_line_.front();
   ++form.dropped;
   form.number = number_;
   form.last.assign(line);
+}
+
+Condenser::Form* Condenser::form_at(std::uint64_t place, std::string_view text) {
+  if (const auto at = forms_.find(place); at != forms_.end()) return &at->second;
+  if (forms_.size() >= max_forms) return nullptr;
+  Form& form = forms_.emplace(place, Form{}).first->second;
+  constexpr std::array<std::string_view, 14> counted{"per iteration (", "completed step: ",
+                                                     "Init START", "Init COMPLETE", "SeqNum=",     " last enqueued",
+                                                     "WORLD_SIZE", "world_size",    "world size",  " set by env",
+                                                     "LnkCap",     "LnkSta",        "flight reco", " device "};
+  if (contains_text(text, " via NET/"))
+    form.kind = Kind::network;
+  else if (text.empty() || text.front() == '#' || is_table_row(text) || (text.front() >= '0' && text.front() <= '9') ||
+           std::any_of(counted.begin(), counted.end(), [&](std::string_view part) { return contains_text(text, part); }))
+    form.kind = Kind::every;
+  return &form;
 }
 
 std::vector<const Condenser::Form*> Condenser::dropped() const {

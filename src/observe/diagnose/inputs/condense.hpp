@@ -49,6 +49,8 @@ class Condenser {
   void put(std::string_view line, std::uint64_t number, std::uint64_t times);
   [[nodiscard]] std::vector<const Form*> dropped() const;
   [[nodiscard]] bool keeps(Form& form, std::string_view line, std::uint64_t host);
+  /// \param text what has the form \return nullptr if there is no room for another one
+  [[nodiscard]] Form* form_at(std::uint64_t place, std::string_view text);
 
   Write write_;
   std::uint64_t verbatim_;
@@ -57,6 +59,7 @@ class Condenser {
   std::uint64_t file_ = 0, bytes_ = 0;
   std::unordered_map<std::uint64_t, Form> forms_;
   std::unordered_set<std::uint64_t> whole_, channels_;  ///< lines kept for their numbers
+  std::vector<Form*> in_line_;
   std::string text_, whole_line_;
 };
 

@@ -10,6 +10,8 @@
 #include "text/line_reader.hpp"
 #include "text/plain_text.hpp"
 
+#include <fabricost/interrupt.hpp>
+
 #include <fmt/format.h>
 
 #include <unistd.h>
@@ -227,6 +229,7 @@ void Inputs::take_lines(ByteSource& source, std::string& head, const std::string
       if (end == nullptr) break;
       std::string_view text{from, static_cast<std::size_t>(end - from)};
       if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
+      if (text.size() > LineReader::longest_line) text.remove_prefix(text.rfind('\r') + 1);  // of a progress bar that writes over itself the last state counts
       if (text.size() > LineReader::longest_line) fault("the line is longer than 1 MiB", "this is neither a table nor a log");
       if (std::memchr(text.data(), '\0', text.size()) != nullptr)
         fault("there is a zero byte: the file is not text", "unpack or export it first");
@@ -234,11 +237,16 @@ void Inputs::take_lines(ByteSource& source, std::string& head, const std::string
       ++number;
       begin += static_cast<std::size_t>(end - from) + 1;
     }
-    if (size - begin > LineReader::longest_line) fault("the line is longer than 1 MiB", "this is neither a table nor a log");
+    if (size - begin > LineReader::longest_line) {
+      const std::size_t shown = buffer.rfind('\r', size - 1);
+      if (shown == std::string::npos || shown < begin) fault("the line is longer than 1 MiB", "this is neither a table nor a log");
+      begin = shown + 1;
+    }
     buffer.erase(0, begin);
     size -= begin;
     begin = 0;
     checked = size;
+    ask_to_go_on();
     buffer.resize(size + block);
     const std::size_t count = source.read(buffer.data() + size, block);
     size += count;

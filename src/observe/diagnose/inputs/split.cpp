@@ -5,6 +5,7 @@
 #include "diagnose/inputs/split.hpp"
 
 #include "readings/logs/line_fields.hpp"
+#include "readings/logs/literals.hpp"
 #include "readings/logs/log_text.hpp"
 #include "readings/logs/nccl_info.hpp"
 #include "text/line_reader.hpp"
@@ -47,8 +48,8 @@ std::optional<ListedRank> listed_rank(std::string_view line) {
 struct TimedRow {
   double bytes = 0, time = 0;  ///< time 0: none
 };
-std::optional<TimedRow> row_of(std::string_view line) {
-  const Tokens tokens = words(line);
+std::optional<TimedRow> row_of(std::string_view line, Tokens& tokens) {
+  split(line, tokens);
   for (std::size_t i = 2; i < tokens.size(); ++i)
     if (all_digits(tokens[i - 1]) && is_digit(tokens[i - 2].back()) && parse_data_type(tokens[i])) {
       TimedRow row{real_at(tokens[i - 2]), 0};
@@ -80,8 +81,10 @@ std::string operation_in(std::string_view line) {
 /// A line that people or scripts write before a run: what it is, or its command.
 bool is_heading(std::string_view text) {
   if (text.empty() || text.front() == '#') return false;
-  for (const std::string_view part : {"_perf ", "mpirun", "srun ", "NCCL_"})
-    if (has(text, part)) return true;
+  static const LiteralFilter commands{"_perf ", "mpirun", "srun ", "NCCL_"};
+  if (commands.may_hold(text))
+    for (const std::string_view part : {"_perf ", "mpirun", "srun ", "NCCL_"})
+      if (has(text, part)) return true;
   return text.back() == ':' || text.starts_with("==") || text.starts_with("--") || text.starts_with("+ ") || text.starts_with("$ ");
 }
 
@@ -123,10 +126,17 @@ class Splitter {
 
   void take(std::string_view line) {
     const bool said = has(line, "NCCL INFO") || has(line, "NCCL WARN");
-    if (const auto row = said ? std::nullopt : row_of(line)) {
+    if (const auto row = said ? std::nullopt : row_of(line, tokens_)) {
       now_.tables = 1;
       constexpr std::size_t max_sizes = 1024;
       if (row->time > 0 && now_.times.size() < max_sizes) now_.times.try_emplace(row->bytes, row->time);
+      return;
+    }
+    const bool heading = !said && is_heading(trimmed(line));
+    if (heading) heading_ = trimmed(line).substr(0, longest_heading);
+    static const LiteralFilter told{"Rank ", "Collective test", "_perf", "algbw", "nThread ", "Using devices", "nccl-tests"};
+    if (!told.may_hold(line)) {
+      if (heading && now_.tables == 0) now_.said = heading_;
       return;
     }
     const auto rank = said ? std::nullopt : listed_rank(line);
@@ -140,8 +150,7 @@ class Splitter {
       end();
       begin(lines_.number());
     }
-    if (!said && is_heading(trimmed(line))) {
-      heading_ = trimmed(line).substr(0, longest_heading);
+    if (heading) {
       if (now_.tables == 0) now_.said = heading_;
     } else if (head && now_.said.empty()) {
       now_.said = heading_;
@@ -212,6 +221,7 @@ class Splitter {
   int before_ = 0, last_ = 0;
   bool named_ = false;
   std::string heading_;  ///< the last one
+  Tokens tokens_;        ///< of a line
   Test now_;
   std::vector<Test> found_;
 };

@@ -3,6 +3,7 @@
 
 #include "readings/logs/rank_reports.hpp"
 
+#include "readings/logs/literals.hpp"
 #include "readings/logs/log_text.hpp"
 #include "text/line_reader.hpp"
 #include "text/plain_text.hpp"
@@ -65,6 +66,9 @@ class RankReportReader {
       if (ras_.open() || RasReader::begins(line)) ras_.take(line, quote(line));
       if (line.empty() || line.front() == '#' || is_table_row(line)) continue;
       speaks(line, tag);
+      static const LiteralFilter told{"NCCL", "collective operation timeout", "last enqueued", "Root Cause", "WORLD_SIZE", "world_size", "world size",
+                                       "Init "};
+      if (!in_root_cause_ && !told.may_hold(line)) continue;
       states(line, tag);
       waits(line, tag);
       progresses(line, tag);
