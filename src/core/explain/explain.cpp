@@ -87,7 +87,7 @@ std::string terms_table(const Terms& terms, double seconds) {
   for (const Term& term : terms)
     table.row({std::string{term.name.view()}, std::string{term.tier.view()}, micro(term.time.value()), share(term.time.value())});
   table.row({"total", "", micro(seconds), share(seconds)});
-  return table.text(2);
+  return table.text(2, 80);
 }
 
 ExplainContext context_of(const Prediction& prediction, const System* system) {
@@ -234,8 +234,7 @@ std::string explain(const Prediction& p) {
   out += fmt::format("  algbw   {}\n", rate_text(p.algorithm_bandwidth()));
   out += fmt::format("  busbw   {}\n", rate_text(p.bus_bandwidth()));
   const bool priced = p.moves() && p.by_price;
-  out += fmt::format("  runs    {}{}\n\n", detail::ran_or_nothing(p),
-                     priced ? " (the cheapest by price: no tuner rule for this library)" : "");
+  out += wrapped("  runs    ", detail::ran_or_nothing(p) + (priced ? " (the cheapest by price: no tuner rule for this library)" : "")) + "\n";
   out += detail::terms_table(p.terms, p.seconds);
   const Term& max = p.bottleneck();
   const double share = p.seconds > 0 ? 100 * max.time.value() / p.seconds : 0;

@@ -26,17 +26,14 @@ std::string gigabytes(Bandwidth rate) {
 }
 
 std::string tiers_table(const System& system) {
-  TextTable table{"tier", "kind", ">joins", ">GB/s", ">both", ">latency", ">aggregate", ">bisection", ">to next", "confidence"};
-  for (std::size_t i = 0; i < system.tiers.size(); ++i) {
-    const Tier& tier = system.tiers[i];
+  TextTable table{"tier", "kind", ">joins", ">GB/s", ">both", ">latency", ">aggregate", ">bisection"};
+  for (const Tier& tier : system.tiers) {
     const bool memory = tier.role == TierRole::memory;
-    const double ratio = ratio_to_next(system, i);
     table.row({std::string{tier.name.view()}, std::string{name(tier.kind)}, std::to_string(tier.endpoints), gigabytes(tier.bandwidth.value),
                memory ? "-" : gigabytes(tier.bandwidth.value * 2.0), tier.latency.value.value() > 0 ? time_text(tier.latency.value) : "?",
-               memory ? "-" : gigabytes(aggregate_of(system, tier)), memory ? "-" : gigabytes(bisection_of(system, tier)),
-               ratio > 0 ? fmt::format("{:.3g}", ratio) : "-", std::string{name(tier.bandwidth.provenance.confidence)}});
+               memory ? "-" : gigabytes(aggregate_of(system, tier)), memory ? "-" : gigabytes(bisection_of(system, tier))});
   }
-  return table.text(2);
+  return table.text(2, 80);
 }
 
 /// The rate that the switches of a network tier, or the trunks of a first stage, hold back.
@@ -78,6 +75,7 @@ std::string sources(const System& system) {
   for (const Tier& tier : system.tiers) {
     const Provenance& rate = tier.bandwidth.provenance;
     std::string text = rate.source.empty() ? "no source" : rate.source == machine_source ? "as the machine" : rate.source;
+    text += fmt::format(" ({})", name(rate.confidence));
     if (tier.latency.value.value() > 0)
       text += fmt::format("; latency {}{}", name(tier.latency.provenance.confidence),
                           tier.latency.provenance.source == rate.source ? "" : ": " + tier.latency.provenance.source);
@@ -106,8 +104,7 @@ std::string show(const System& system) {
   out += "\nTiers, from the inside out\n" + tiers_table(system);
   out += wrapped("  ",
                  "GB/s is one way and per endpoint, \"both\" adds the two directions. Aggregate (all endpoints) and bisection are one way. "
-                 "\"to next\": "
-                 "this rate over that of the tier below it in the table. ?: unknown.");
+                 "?: unknown.");
   out += tapers(system);
   out += headline(system);
   if (const std::string told = notes(system); !told.empty()) out += "\nNotes\n" + told;

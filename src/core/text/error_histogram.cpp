@@ -14,7 +14,7 @@ namespace fabricost::core {
 namespace {
 
 constexpr std::array<double, 10> edges{-50, -25, -10, -5, -2, 2, 5, 10, 25, 50};
-constexpr long long longest_bar = 60;
+constexpr long long longest_bar = 48;
 
 /// The bin of an error. Rounding is tolerated at edges: 100 x -0.05 is -5.000000000000001.
 [[nodiscard]] std::size_t bin_of(double percent) {

@@ -14,6 +14,49 @@ std::size_t shown_width(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
+namespace {
+
+/// A cell in lines of its column's width; a longer address is cut.
+Cells broken(const std::string& text, std::size_t width) {
+  if (shown_width(text) <= width) return {text};
+  const std::string lines = wrapped("", text, width);
+  Cells out;
+  for (std::size_t at = 0, end = 0; (end = lines.find('\n', at)) != std::string::npos; at = end + 1) {
+    std::string& line = out.emplace_back(lines.substr(at, end - at));
+    if (line.size() > width && line.starts_with("http")) line.replace(width - 3, std::string::npos, "...");
+  }
+  return out;
+}
+
+std::size_t longest_word(std::string_view text) {
+  std::size_t out = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    out = std::max(out, shown_width(text.substr(at, end - at)));
+    at = end + 1;
+  }
+  return out;
+}
+
+/// Narrows the widest column of texts by what a table is too wide, if at least half of it stays, most rows stay whole and no word is broken.
+void narrow(std::vector<std::size_t>& widths, const Cells& headings, const std::vector<Cells>& rows, const std::vector<bool>& right, std::size_t indent,
+            std::size_t width) {
+  std::size_t total = indent, columns = 0;
+  for (const std::size_t one : widths) total += one + (one > 0 && columns++ > 0 ? 2 : 0);
+  if (total <= width) return;
+  std::size_t* widest = nullptr;
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    const std::size_t left = widths[i] - std::min(widths[i], total - width);
+    if (right[i] || left == 0 || 2 * left < widths[i] || (widest != nullptr && *widest >= widths[i])) continue;
+    const bool breaks = std::all_of(rows.begin(), rows.end(), [&](const Cells& row) { return row.size() <= i || longest_word(row[i]) <= left; });
+    const auto in_two = std::count_if(rows.begin(), rows.end(), [&](const Cells& row) { return row.size() > i && shown_width(row[i]) > left; });
+    if (breaks && 2 * in_two <= std::ssize(rows) && shown_width(headings[i]) <= left) widest = &widths[i];
+  }
+  if (widest != nullptr) *widest -= total - width;
+}
+
+}  // namespace
+
 std::string TextTable::text(std::size_t indent, std::size_t width) const {
   constexpr std::size_t least = 10;  // columns that a broken text needs
   Cells headings = headings_;
@@ -30,6 +73,7 @@ std::string TextTable::text(std::size_t indent, std::size_t width) const {
     for (std::size_t i = 0; i < row.size() && i < widths.size(); ++i) widths[i] = std::max(widths[i], shown_width(row[i]));
   std::string left_out;
   if (width > 0) {
+    narrow(widths, headings, rows_, right, indent, width);
     std::size_t end = indent, shown = 0;
     for (bool fits = true; fits && shown < widths.size(); ++shown) {
       if (widths[shown] == 0) continue;
@@ -45,26 +89,28 @@ std::string TextTable::text(std::size_t indent, std::size_t width) const {
       if (std::exchange(widths[i], 0) > 0 && !headings[i].empty()) left_out += (left_out.empty() ? "" : ", ") + headings[i];
   }
   std::string out;
-  const auto line = [&](const auto& cell, std::size_t count) {
-    std::string one(indent, ' ');
-    for (std::size_t i = 0; i < count && i < widths.size(); ++i) {
-      const std::string& shown = cell(i);
-      if (widths[i] == 0) continue;
-      if (one.size() > indent) one += "  ";
-      if (shown_width(shown) > widths[i]) {
-        std::string broken = wrapped(std::string(shown_width(one), ' '), shown, shown_width(one) + widths[i]);
-        one += broken.substr(shown_width(one));
-        one.pop_back();
-        continue;
-      }
-      const std::string gap(widths[i] - shown_width(shown), ' ');
-      one += right[i] ? gap + shown : shown + gap;
+  const auto lines = [&](const Cells& row) {
+    std::vector<Cells> pieces(std::min(row.size(), widths.size()));
+    std::size_t count = 1;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      if (widths[i] > 0) pieces[i] = broken(row[i], widths[i]);
+      count = std::max(count, pieces[i].size());
     }
-    one.erase(one.find_last_not_of(' ') + 1);
-    out += one + "\n";
+    for (std::size_t k = 0; k < count; ++k) {
+      std::string one(indent, ' ');
+      for (std::size_t i = 0; i < pieces.size(); ++i) {
+        if (widths[i] == 0) continue;
+        if (one.size() > indent) one += "  ";
+        const std::string shown = k < pieces[i].size() ? pieces[i][k] : std::string{};
+        const std::string gap(widths[i] - std::min(widths[i], shown_width(shown)), ' ');
+        one += right[i] ? gap + shown : shown + gap;
+      }
+      one.erase(one.find_last_not_of(' ') + 1);
+      out += one + "\n";
+    }
   };
-  if (headed) line([&](std::size_t i) -> const std::string& { return headings[i]; }, headings.size());
-  for (const Cells& row : rows_) line([&](std::size_t i) -> const std::string& { return row[i]; }, row.size());
+  if (headed) lines(headings);
+  for (const Cells& row : rows_) lines(row);
   if (!left_out.empty()) out += wrapped(std::string(indent, ' ') + "... ", "more columns in a wider terminal (or COLUMNS=160): " + left_out, width);
   return out;
 }

@@ -18,12 +18,13 @@ constexpr std::ptrdiff_t most_lines = 25;
 
 /// At most so many lines of it, broken at the margin.
 [[nodiscard]] std::string few_lines(std::string_view first, const std::string& text, std::ptrdiff_t most, std::size_t margin) {
+  constexpr std::string_view cut = " ...\n";
   std::string out = wrapped(first, text, margin);
+  if (lines_of(out) <= most) return out;
+  out = wrapped(first, text, margin - cut.size() + 1);
   std::size_t end = 0;
-  for (std::ptrdiff_t i = 0; i < most && end < out.size(); ++i) end = out.find('\n', end) + 1;
-  if (end >= out.size()) return out;
-  out.resize(end - 1);
-  return out + " ...\n";
+  for (std::ptrdiff_t i = 0; i < most; ++i) end = out.find('\n', end) + 1;
+  return out.substr(0, end - 1).append(cut);
 }
 
 /// Measured and predicted time of some of the sizes, the largest among them.
@@ -34,7 +35,7 @@ void add_sizes(Page& page, const Diagnosis& a, std::size_t most) {
     if ((a.sizes.size() - 1 - i) % step != 0) continue;
     const DiagnosedSize& s = a.sizes[i];
     table.row(name(s.collective), size_text(s.bytes), time_text(s.measured), time_text(s.predicted),
-              fmt::format("{:.2f}", s.ratio()), rate_text(s.bus_bandwidth), s.measured > s.high ? "above the interval" : "");
+              fmt::format("{:.2f}", s.ratio()), rate_text(s.bus_bandwidth), s.measured > s.high ? "above interval" : "");
   }
   page.table(table);
 }
@@ -46,12 +47,13 @@ void add_sizes(Page& page, const Diagnosis& a, std::size_t most) {
   return fmt::format("{}: {}, here {}", one.what, stated(one.there), stated(one.here));
 }
 
-/// Whether the number is normal, the verdict, the likeliest causes with evidence and remedy, the next evidence to collect; then as much of the table and the notes
-/// as there is room for. The JSON contains all of it.
+/// Whether the number is normal, the verdict, the likeliest cause with evidence and remedy, others shorter where a table follows, the next evidence to collect;
+/// then the table, and as many notes as there is room for. The JSON contains all of it.
 void diagnosis_text(Page& page, const Diagnosis& a) {
   constexpr std::size_t told = 3, asked = 2, differences_told = 8;
   constexpr std::ptrdiff_t least_of_table = 6, table_head = 3;
-  const std::ptrdiff_t each = a.causes.size() == 1 ? 4 : 2;  // lines
+  const bool compared = !a.sizes.empty();
+  const auto lines_each = [&](std::size_t cause) -> std::ptrdiff_t { return a.causes.size() == 1 ? 4 : compared && cause > 0 ? 1 : 2; };
   const auto left = [&page] { return most_lines - lines_of(page.text()); };
   std::string verdict = few_lines("", a.verdict, 3, page.margin()), pages, others;
   verdict.pop_back();
@@ -64,18 +66,19 @@ void diagnosis_text(Page& page, const Diagnosis& a) {
       continue;
     }
     page.add(fmt::format("{} ({:.0f} %){}\n", page.strong(name(f.cause)), 100 * f.confidence, f.what.empty() ? "" : ": " + f.what));
-    page.add(few_lines("  seen  ", f.evidence, each, page.margin()) + few_lines("  try   ", f.remedy, each, page.margin()));
+    page.add(few_lines("  seen  ", f.evidence, lines_each(i), page.margin()) + few_lines("  try   ", f.remedy, lines_each(i), page.margin()));
     pages += fmt::format("{}{}", i == 0 ? "fabricost help " : ", ", name(f.cause));
   }
   for (std::size_t i = 0; i < std::min(a.differences.size(), differences_told); ++i)
     page.add(few_lines(i == 0 ? "there   " : "        ", difference_text(a.differences[i]), 1, page.margin()));
   if (!others.empty()) page.add(few_lines("also possible: ", others, 1, page.margin()));
   for (std::size_t i = 0; i < std::min(a.next.size(), asked); ++i)
-    page.add(few_lines(i == 0 ? "next    " : "        ", fmt::format("{} ({})", a.next[i].ask, a.next[i].tells), 2, page.margin()));
+    page.add(few_lines(i == 0 ? "next    " : "        ", fmt::format("{} ({})", a.next[i].ask, a.next[i].tells), compared ? 1 : 2, page.margin()));
   if (!pages.empty()) page.add("more    " + pages + "\n");
-  if (!a.sizes.empty() && left() >= least_of_table) {
+  if (compared && left() >= least_of_table) {
     const DiagnosedSize& first = a.sizes.front();
-    const auto rows = left() - table_head - std::min<std::ptrdiff_t>(std::ssize(a.notes), 2);
+    const auto notes = std::min<std::ptrdiff_t>({std::ssize(a.notes), 2, left() - least_of_table});
+    const auto rows = left() - table_head - notes;
     const auto fewer = [](const DiagnosedSize& one, const DiagnosedSize& other) { return one.ranks < other.ranks; };
     const auto [least, most] = std::minmax_element(a.sizes.begin(), a.sizes.end(), fewer);
     page.section("Against {}{}, {} ({})", a.system, a.system_guessed ? " (guessed from the log)" : "",

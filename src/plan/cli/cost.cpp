@@ -111,7 +111,8 @@ void cost_text(Page& page, const CostAnswer& a) {
     page.section(*a.run_tokens > 0 ? large_text(*a.run_tokens) + " tokens" : figure(a.run_time->value() / 3600) + " h");
     add_money(page, *a.run, {"takes", duration_text(*a.run_time), large_text(*a.run_gpu_hours) + " GPU-hours"});
   }
-  page.add(fmt::format("\nPrices: {} of {}; they move, so put your own in (--price-gpu-hour, --prices FILE).\n", a.prices, a.prices_date));
+  page.add("\n");
+  page.item("", fmt::format("Prices: {} of {}; they move, so put your own in (--price-gpu-hour, --prices FILE).", a.prices, a.prices_date));
 }
 
 }  // namespace

@@ -11,11 +11,11 @@ namespace fabricost::cli {
 namespace {
 
 struct PipelineCommand : PipelineRequest {
-  int width = 100;
+  std::optional<int> width{};
 
   static constexpr auto fields() {
     return tables(PipelineRequest::fields(), Table{asks(&PipelineCommand::width, "width", "--width", Amount::count, any_count, "N",
-                                                        "Characters of the chart; default 100")});
+                                                        "Characters of the chart; default the terminal's,\nat most 100")});
   }
 };
 
@@ -25,6 +25,7 @@ struct PipelineCommand : PipelineRequest {
 }
 
 void pipeline_text(Page& page, const PipelineAnswer& a, const PipelineCommand& how) {
+  const int beside = 4 + static_cast<int>(std::to_string(a.stages).size());  // the number of a stage, and blanks
   page.title(title(a));
   TextTable facts{"", ">", ""};
   facts.row("step", time_text(a.step), "the longest stage, first to last piece");
@@ -45,7 +46,7 @@ void pipeline_text(Page& page, const PipelineAnswer& a, const PipelineCommand& h
     stages.row(s, seconds_text(bars.front().start), seconds_text(bars.back().end), seconds_text(waiting(bars)),
                fmt::format("{:.2f}", a.run.peak_activations[s]), s == 0 ? "microbatches' activations in 1/stages of the layers" : "");
   }
-  page.table(stages), page.add("\n" + gantt_text(a.run, how.width));
+  page.table(stages), page.add("\n" + gantt_text(a.run, how.width.value_or(static_cast<int>(page.margin()) - beside)));
 }
 
 }  // namespace
@@ -53,8 +54,8 @@ void pipeline_text(Page& page, const PipelineAnswer& a, const PipelineCommand& h
 void add_pipeline(CLI::App& app, Runner& runner) {
   add_face<PipelineCommand>(
       app, runner, "pipeline", "Bubble and memory of a pipeline schedule, drawn",
-      "Example: fabricost pipeline --schedule zb-h1 --stages 8 --microbatches 24\n"
-      "           --forward 18.5ms --backward 18.1ms --weight 9.3ms --exchange 0.6ms",
+      "Example: fabricost pipeline --schedule zb-h1 --stages 8 --microbatches 24 --forward 18.5ms --backward 18.1ms --weight 9.3ms "
+      "--exchange 0.6ms",
       pipeline_text, Writes{"--svg", "Draw the chart into a file", [](const PipelineAnswer& a) { return gantt_svg(a.run, title(a)); }});
 }
 

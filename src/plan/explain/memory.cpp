@@ -1,6 +1,8 @@
 /// \file memory.cpp
 /// The items of a GPU's memory as text.
 
+#include "text/text_table.hpp"
+
 #include <fabricost/error.hpp>
 #include <fabricost/explain/assumed.hpp>
 #include <fabricost/plan/explain/memory.hpp>
@@ -81,12 +83,14 @@ std::string memory_text(const Model& model, const Layout& layout, const MemorySt
                                   : std::string("memory of a GPU\n");
   const double total = use.total(), room = capacity * (1 - margin);
   for (const Item& item : items)
-    out += fmt::format("  {:<20}{:>9.2f} GiB {:>5.1f} %{}{}\n", item.name, item.bytes / gibibyte, 100 * item.bytes / total,
-                       item.about.empty() ? "" : "  ", item.about);
-  out += fmt::format("  {:<20}{:>9.2f} GiB of {:.2f}{}: ", "total", total / gibibyte, room / gibibyte,
-                     margin > 0 ? fmt::format(" ({:.2f} less {:.3g} %)", capacity / gibibyte, 100 * margin) : "");
-  out += total <= room ? fmt::format("fits, {:.2f} GiB left\n", (room - total) / gibibyte)
-                       : fmt::format("{:.2f} GiB too much\n", (total - room) / gibibyte);
+    out += wrapped(fmt::format("  {:<20}{:>9.2f} GiB {:>5.1f} %{}", item.name, item.bytes / gibibyte, 100 * item.bytes / total,
+                               item.about.empty() ? "" : "  "),
+                   item.about);
+  out += wrapped(fmt::format("  {:<20}{:>9.2f} GiB ", "total", total / gibibyte),
+                 fmt::format("of {:.2f}{}: {}", room / gibibyte,
+                             margin > 0 ? fmt::format(" ({:.2f} less {:.3g} %)", capacity / gibibyte, 100 * margin) : "",
+                             total <= room ? fmt::format("fits, {:.2f} GiB left", (room - total) / gibibyte)
+                                           : fmt::format("{:.2f} GiB too much", (total - room) / gibibyte)));
   const bool short_of_host = host > 0 && use.host > host;
   if (use.host > 0)
     out += fmt::format("  {:<20}{:>9.2f} GiB{}\n", "in host memory", use.host / gibibyte,

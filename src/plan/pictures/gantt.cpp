@@ -2,6 +2,7 @@
 /// Drawing the bars of a pipeline step.
 
 #include "pictures/svg.hpp"
+#include "text/text_table.hpp"
 
 #include <fabricost/plan/pictures/gantt.hpp>
 #include <fabricost/text/quantity.hpp>
@@ -70,9 +71,10 @@ std::string gantt_text(const PipelineRun& run, int width) {
     }
     out += fmt::format("  {:>{}}  {}\n", s, digits, row);
   }
-  out += fmt::format("  {:>{}}  F forward, B backward, W weight gradient (small: further chunks), . waiting; one character is {}\n", "",
-                     digits, time_text(Time::from_value(slice)));
-  return out;
+  return out + wrapped(fmt::format("  {:>{}}  ", "", digits),
+                       fmt::format("F forward, B backward, W weight gradient (small: further chunks), . waiting; one character is {}",
+                                   time_text(Time::from_value(slice))),
+                       static_cast<std::size_t>(width) + digits + 4);
 }
 
 std::string gantt_svg(const PipelineRun& run, std::string_view title) {

@@ -1,0 +1,83 @@
+"""On a terminal of 80 x 24 every -h is one screen, and every example of the help texts prints no longer line and breaks no word in two.
+
+    test_terminal.py FABRICOST
+"""
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests" / "unit" / "trace"))
+from emit import Job  # noqa: E402
+
+TOOL, LINES, COLUMNS = sys.argv[1], 24, 80
+FILES = {"all_reduce.log": ROOT / "data/measurements/dgx-h100-all-reduce.txt", "topo.txt": ROOT / "tests/contract/files/nvidia-topo.txt"}
+# commands of the Python package, of GPUs, of a shell; pictures and tables for programs
+LEFT_OUT = ("report ", "export ", "exporter ", "measure ", "completion ", "| ", "--svg", "--csv")
+WORD = re.compile(r"[A-Za-z]{3,}")
+
+
+def shown(*arguments, columns=COLUMNS, cwd=None):
+    done = subprocess.run([TOOL, *arguments], capture_output=True, text=True, timeout=120, cwd=cwd, stdin=subprocess.DEVNULL,
+                          env={**os.environ, "COLUMNS": str(columns)})
+    assert done.returncode == 0, (arguments, done.returncode, done.stderr)
+    return done.stdout
+
+
+def check_width(text, *about):
+    """An address in a list of sources stays whole, so that it can be opened."""
+    wide = [line for line in text.splitlines() if len(re.sub(r"https?://\S+$", "", line) if "://" in line[:COLUMNS] else line) > COLUMNS]
+    assert not wide, (*about, wide)
+
+
+def commands():
+    return re.findall(r"(?m)^  (\w+) {2,}\S", shown("--help").split("Commands:")[1].split("Options:")[0])
+
+
+def examples(command):
+    text = shown(command, "--help")
+    check_width(text, command, "--help")
+    lines = text.split("\nExample: ")[-1].replace(" \\\n", " ").splitlines() if "\nExample: " in text else []
+    return [" ".join(line.split()) for line in lines if line.strip().startswith("fabricost ")]
+
+
+def test_help_is_one_screen():
+    for command in commands():
+        text = shown(command, "-h")
+        check_width(text, command, "-h")
+        assert len(text.splitlines()) <= LINES, (command, len(text.splitlines()))
+
+
+def test_examples_are_within_the_terminal():
+    tried = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name, target in FILES.items():
+            os.symlink(target, os.path.join(folder, name))
+        job = Job(8, {"0": ("default_pg", list(range(8)))})
+        for _ in range(4):
+            job.compute(1000)
+            job.collective("0", "allreduce", 32 << 20, 310.0)
+        os.mkdir(os.path.join(folder, "traces"))
+        job.write(os.path.join(folder, "traces"))
+        for line in [line for command in commands() for line in examples(command)]:
+            words = shlex.split(line.split(" > ")[0])[1:]
+            if any(part in line for part in LEFT_OUT) or words[-1] == "-":
+                continue
+            text = shown(*words, cwd=folder)
+            check_width(text, line)
+            whole = set(WORD.findall(shown(*words, columns=400, cwd=folder)))
+            text = re.sub(r"\S*\.\.\.|(?m:^ +\d+  [FBWfbw.]+$)", "", text.split("more columns in a wider terminal")[0])  # cut, or a chart
+            broken = [one for one in WORD.findall(text) if one not in whole]
+            assert not broken, (line, broken)
+            tried += 1
+    assert tried > 25, tried
+
+
+if __name__ == "__main__":
+    test_help_is_one_screen()
+    test_examples_are_within_the_terminal()
+    print("ok")
