@@ -95,7 +95,7 @@ struct Job {
   std::vector<Group> groups;
   std::vector<Call> calls;   ///< by first start
   std::vector<Spent> spent;  ///< of each of `ranks`
-  int steps = 0;             ///< that the program marked; 0: none
+  int steps = 0;             ///< that the program marked, else that its calls repeat; 0: none
   std::map<std::string, std::int64_t> skipped;
 };
 

@@ -5,6 +5,10 @@
 #include "trace/laid.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
 #include <utility>
 
 namespace fabricost::observe::laid {
@@ -24,6 +28,57 @@ namespace {
   std::int64_t out = 0;
   for (const Span& one : spans) out += one.length();
   return out;
+}
+
+/// What a call does; how much, where it is the same in every step.
+using Does = std::tuple<Moves, std::string_view, double>;
+[[nodiscard]] Does does(const TracedCall& call) {
+  const bool varies = call.moves == Moves::all_to_all || call.moves == Moves::send_recv || call.moves >= Moves::moe_dispatch;
+  return {call.moves, call.type.name, varies ? 0 : call.bytes};
+}
+
+/// The least number of calls after which they begin again; as many as there are if they never do.
+[[nodiscard]] std::size_t period_of(const std::vector<const TracedCall*>& calls) {
+  std::vector<std::size_t> border(calls.size(), 0);  // of the first calls: how many of them are also the last ones
+  for (std::size_t i = 1, k = 0; i < calls.size(); border[i++] = k) {
+    while (k > 0 && does(*calls[i]) != does(*calls[k])) k = border[k - 1];
+    if (does(*calls[i]) == does(*calls[k])) ++k;
+  }
+  return calls.size() - border.back();
+}
+
+[[nodiscard]] bool nearly_whole(double number, double tolerance) { return std::fabs(number - std::round(number)) <= tolerance * number; }
+
+/// The steps of a rank whose program marked none: of the groups' calls those that repeat least often, if all others repeat with them, and
+/// if they do so evenly over the whole trace. 0: none are found.
+[[nodiscard]] std::size_t repeated_steps(const RankTrace& trace) {
+  constexpr double part_of_step = 0.05, uneven = 0.2;
+  constexpr std::size_t least_steps = 3;
+  std::map<std::uint32_t, std::vector<const TracedCall*>> of;
+  std::set<Does> kinds;
+  for (const TracedCall& call : trace.calls) {
+    if (call.timing != Timing::placed || call.repeats != 1) continue;
+    of[call.group].push_back(&call);
+    kinds.insert(does(call));
+  }
+  if (kinds.size() < 2) return 0;  // the same call again and again: of layers, as likely as of steps
+  const std::vector<const TracedCall*>* slowest = nullptr;
+  std::size_t period = 0, steps = 0;
+  for (const auto& [group, calls] : of) {
+    const std::size_t own = period_of(calls), times = (calls.size() + own / 2) / own;
+    if (times < least_steps || (steps > 0 && times >= steps)) continue;
+    slowest = &calls, period = own, steps = times;
+  }
+  if (steps == 0) return 0;
+  for (const auto& [group, calls] : of)
+    if (calls.size() >= steps && !nearly_whole(static_cast<double>(calls.size()) / static_cast<double>(steps), part_of_step)) return 0;
+  std::vector<std::int64_t> lengths;
+  for (std::size_t i = period; i < slowest->size(); i += period) lengths.push_back((*slowest)[i]->span.from - (*slowest)[i - period]->span.from);
+  if (lengths.empty()) return 0;
+  std::sort(lengths.begin(), lengths.end());
+  const auto median = static_cast<double>(lengths[lengths.size() / 2]), whole = static_cast<double>(trace.whole.length());
+  const bool even = static_cast<double>(lengths.front()) > (1 - uneven) * median && static_cast<double>(lengths.back()) < (1 + uneven) * median;
+  return even && std::fabs(median * static_cast<double>(steps) - whole) < uneven * whole ? steps : 0;
 }
 
 }  // namespace
@@ -90,6 +145,8 @@ void parts::take_apart(Job& job) {
   }
   std::size_t steps = 0;
   for (const RankTrace& trace : job.ranks) steps = std::max(steps, trace.steps.size());
+  for (const RankTrace& trace : job.ranks)
+    if (steps == 0 && trace.shows_compute) steps = repeated_steps(trace);
   job.steps = static_cast<int>(std::min<std::size_t>(steps, 1'000'000));
 }
 

@@ -40,6 +40,53 @@ def test_a_sound_job_is_sound(folder):
     assert not [one for one in answer["findings"] if "times its prediction" in one], answer["findings"]
 
 
+def test_steps_that_no_program_marked_are_told_by_the_calls_that_repeat(folder):
+    sound_job(steps=6).write(folder)
+    answer = found(folder)
+    assert answer["step"]["steps"] == 6, answer["step"]
+    near(answer["step"]["step_s"], 2.878e-3, 0.02)
+    assert any("No step is marked: 6" in note for note in answer["notes"]), answer["notes"]
+
+
+def test_forward_passes_that_an_engine_marked_are_steps(folder):
+    """As vLLM, SGLang and ATOM write them, with and without roofline annotations."""
+    passes = ["execute_context_2(6144)_generation_3(3)",
+              "execute_64_context_0(sq0sk0sqsq0sqsk0)_generation_64(sq64sk131072sqsq64sqsk131072)",
+              "step[EXTEND bs=2 toks=14721 c_sq=14721 c_sqsq=108745533 c_sqsk=108745533 c_sk=14721]", "step[DECODE bs=64]",
+              "prefill[bs=2 tok=14721 ctx=[7803, 6918]]", "decode[bs=64/128 tok=64 d=64 sqsq=64 sqsk=131072 sk=131072]"]
+    job = Job(8, WORLD)
+    for name in passes:
+        for rank in range(8):
+            job.events[rank].append({"ph": "X", "cat": "user_annotation", "name": name, "pid": 1, "tid": 1, "ts": job.at[rank] + 10000, "dur": 800})
+        job.compute(500)
+        job.collective("0", "allreduce", 32 * MIB, 310.0)
+    job.write(folder)
+    answer = found(folder)
+    assert answer["step"]["steps"] == 6, answer["step"]
+    (said,) = [note for note in answer["notes"] if "forward passes" in note]
+    assert "3 with prompts, 11862 of their tokens" in said and "3 that only decode, 64 requests" in said and "2048 tokens of context" in said, said
+
+
+def test_calls_that_are_all_alike_tell_of_no_step(folder):
+    job = Job(8, WORLD)
+    for _ in range(8):
+        job.compute(500)
+        job.collective("0", "allreduce", 32 * MIB, 310.0)
+    job.write(folder)
+    assert found(folder)["step"]["steps"] == 1
+
+
+def test_equal_buckets_at_the_end_of_one_step_are_no_steps(folder):
+    job = Job(8, WORLD)
+    for _ in range(6):
+        job.compute(2000)
+        job.collective("0", "_allgather_base", MIB, 68.0, out=8 * MIB)
+    for _ in range(4):
+        job.collective("0", "allreduce", 32 * MIB, 310.0)
+    job.write(folder)
+    assert found(folder)["step"]["steps"] == 1
+
+
 def test_times_that_no_wire_allows_are_impossible_and_never_better(folder):
     sound_job(wire=20.0).write(folder)
     answer = found(folder)

@@ -179,6 +179,25 @@ void say_waits(const laid::Job& job, TraceAnswer& out) {
   std::stable_sort(out.waits.begin(), out.waits.end(), [](const TracedWait& a, const TracedWait& b) { return a.time > b.time; });
 }
 
+/// What an inference engine said of its forward passes.
+void say_passes(const laid::Job& job, TraceAnswer& out) {
+  for (const RankTrace& one : job.ranks) {
+    const EnginePasses& p = one.passes;
+    if (p.with_prompts + p.decoding == 0) continue;
+    std::vector<std::string> said;
+    if (p.with_prompts > 0)
+      said.push_back(fmt::format("{} with prompts, {:.0f} of their tokens on average", p.with_prompts,
+                                 static_cast<double>(p.prompt_tokens) / static_cast<double>(p.with_prompts)));
+    if (p.decoding > 0)
+      said.push_back(fmt::format("{} that only decode, {:.4g} requests on average{}", p.decoding,
+                                 static_cast<double>(p.requests) / static_cast<double>(p.decoding),
+                                 p.attending > 0 ? fmt::format(" at {:.0f} tokens of context", static_cast<double>(p.context) / static_cast<double>(p.attending))
+                                                 : ""));
+    out.notes.push_back(fmt::format("The engine marked its forward passes, which count as steps: {}.", fmt::join(said, "; ")));
+    return;
+  }
+}
+
 /// Notes the limits of these traces.
 void say_what_is_unknown(const laid::Job& job, TraceAnswer& out) {
   int lengths = 0, untimed = 0;
@@ -245,6 +264,9 @@ TraceAnswer answer(const TraceRequest& request) {
   auto [step, terms] = detail::step_of(job);
   out.step = units::s(step), out.terms = std::move(terms);
   out.steps = std::max(1, job.steps);
+  say_passes(job, out);
+  if (out.steps > 1 && std::all_of(job.ranks.begin(), job.ranks.end(), [](const RankTrace& one) { return one.steps.empty(); }))
+    out.notes.push_back(fmt::format("No step is marked: {} were told by the calls that repeat.", out.steps));
   std::map<std::string, std::int64_t> skipped = job.skipped;
   for (const auto& [reason, files] : traces.skipped) skipped[reason] += files;
   for (const auto& [reason, events] : skipped)

@@ -145,7 +145,9 @@ class Reader {
       case Category::launch: return name.find("aunch") == std::string_view::npos;
       case Category::host: return name != "record_param_comms";
       case Category::annotation:
-        return !(name.starts_with("nccl:") || name.starts_with("ProfilerStep") || name.starts_with("gloo:") || name.starts_with("mpi:"));
+        for (const std::string_view begin : {"nccl:", "ProfilerStep", "gloo:", "mpi:", "execute_", "step[", "prefill[", "decode["})
+          if (name.starts_with(begin)) return false;
+        return true;
       default: return false;
     }
   }
@@ -165,7 +167,9 @@ class Reader {
       case Category::annotation:
         if (name.starts_with("ProfilerStep"))
           trace_.steps.push_back(span);
-        else
+        else if (add_pass(name, trace_.passes))
+          passes_.push_back(span);
+        else if (name.find(':') != std::string_view::npos)
           asked(span, arguments(args), thread, name);
         return;
       case Category::host: asked(span, arguments(args), thread, {}); return;
@@ -338,6 +342,7 @@ class Reader {
   }
 
   void from_start() {
+    if (trace_.steps.empty()) trace_.steps = std::move(passes_);
     const auto move = [&](Span& span) { span.from -= first_, span.to -= first_; };
     const auto later = [&](std::int64_t& launched) { launched = launched < 0 ? -1 : std::max<std::int64_t>(0, launched - first_); };
     for (TracedCall& call : trace_.calls) move(call.span), later(call.launched);
@@ -351,6 +356,7 @@ class Reader {
   JsonPieces json_;
   RankTrace trace_;
   kineto::Events kept_;
+  std::vector<Span> passes_;  ///< of an engine
   std::map<std::string, TracedGroup> configured_;
   std::map<std::string, std::uint32_t> places_;
   std::int64_t base_ = 0, events_ = 0;

@@ -1,9 +1,12 @@
 /// \file names.cpp
 /// Names of operations, kernels and element types in traces: torch/csrc/distributed/c10d (ParamCommsUtils.hpp, the profiling titles of
 /// ProcessGroupNCCL.cpp), NCCL's and RCCL's kernels (src/device/generate.py), DeepEP (csrc/kernels), the all-reduces of vLLM, SGLang, AITER,
-/// TensorRT-LLM, FlashInfer and PyTorch's symmetric memory, and the exchanges of experts of TensorRT-LLM and MORI.
+/// TensorRT-LLM, FlashInfer and PyTorch's symmetric memory, and the exchanges of experts of TensorRT-LLM and MORI. Forward passes as vLLM, SGLang
+/// and ATOM mark them, with and without what their roofline annotations add (https://github.com/vllm-project/vllm/issues/45069,
+/// https://github.com/sgl-project/sglang/pull/24911, https://github.com/ROCm/ATOM/pull/477).
 
 #include "readings/traces/traced.hpp"
+#include "readings/logs/line_fields.hpp"
 #include "text/ascii.hpp"
 
 #include <algorithm>
@@ -168,6 +171,42 @@ std::optional<Moves> moves_of_kernel(std::string_view kernel) {
   for (const Named& one : parts)
     if (head.find(one.words) != std::string_view::npos) return one.moves;
   return std::nullopt;
+}
+
+bool add_pass(std::string_view annotation, EnginePasses& passes) {
+  const auto number = [](std::string_view text, std::string_view mark) -> std::int64_t {
+    constexpr long long most = 1'000'000'000'000;
+    const auto at = text.find(mark);
+    return at == std::string_view::npos ? 0 : std::clamp(number_at(text.substr(at + mark.size()), 0LL), 0LL, most);
+  };
+  std::int64_t prompts = 0, tokens = 0, requests = 0, context = 0;
+  if (const auto decode = annotation.find("_generation_"); annotation.starts_with("execute_") && decode != std::string_view::npos) {
+    // execute_context_2(6144)_generation_3(3), execute_6147_context_2(sq6144sk7144...)_generation_3(sq3sk6144...)
+    const std::string_view prompt = annotation.substr(0, decode), rest = annotation.substr(decode);
+    prompts = number(prompt, "context_"), tokens = std::max(number(prompt, "("), number(prompt, "(sq"));
+    requests = number(rest, "_generation_"), context = number(rest, "sk");
+  } else if (annotation.starts_with("step[")) {  // step[EXTEND bs=2 toks=14721 c_sq=14721], step[DECODE bs=64 g_sk=131072], step[MIXED bs=5 c=2 g=3 c_sq=6144]
+    const std::int64_t batch = number(annotation, " bs=");
+    const bool decodes = has(annotation, "DECODE"), mixed = has(annotation, "MIXED");
+    prompts = decodes ? 0 : mixed && has(annotation, " c=") ? number(annotation, " c=") : batch;
+    tokens = std::max(number(annotation, " toks="), number(annotation, " c_sq="));
+    requests = decodes ? batch : number(annotation, " g="), context = number(annotation, " g_sk=");
+  } else if (annotation.starts_with("prefill[")) {  // prefill[bs=2 tok=14721 ctx=[7803, 6918]]
+    prompts = number(annotation, "[bs="), tokens = number(annotation, " tok=");
+  } else if (annotation.starts_with("decode[")) {  // decode[bs=117/128 tok=117 d=117 sqsq=117 sqsk=239616 sk=239616]
+    requests = number(annotation, "[bs="), context = number(annotation, " sk=");
+  } else {
+    return false;
+  }
+  if (prompts > 0) {
+    ++passes.with_prompts;
+    passes.prompt_tokens += tokens;
+  } else {
+    ++passes.decoding;
+    passes.requests += requests;
+    if (context > 0) passes.context += context, passes.attending += requests;
+  }
+  return true;
 }
 
 double bytes_of_call(Moves moves, const Elements& elements, unsigned width, int ranks) {

@@ -106,6 +106,13 @@ struct TracedCall {
   bool without_waiting = false;  ///< what ranks waited is not in its time
 };
 
+/// Forward passes of an inference engine, as it marked them; a pass of prompts may decode as well.
+struct EnginePasses {
+  std::int64_t with_prompts = 0, prompt_tokens = 0;
+  std::int64_t decoding = 0, requests = 0;    ///< passes that only decode, and their requests
+  std::int64_t attending = 0, context = 0;    ///< those of the requests whose tokens of context are said, and these tokens
+};
+
 struct RankTrace {
   std::string file, gpu, library;
   int rank = -1, world = 0;
@@ -117,6 +124,7 @@ struct RankTrace {
   std::vector<Span> busy;         ///< the same with copies
   std::vector<TracedKernel> kernels;  ///< each of them; empty unless the reader was asked to keep them (Keep::kernels)
   std::vector<Span> steps;        ///< on the host's clock
+  EnginePasses passes{};
   Span whole{};                   ///< first start to last end on the GPU
   std::int64_t start = 0;         ///< when its times are zero, ns since 1970 on that clock; any number where the profiler says none
   std::map<std::string, std::int64_t> skipped;  ///< events that were left out, by reason
@@ -151,6 +159,8 @@ class SpanUnion {
 struct Elements {
   std::int64_t in = -1, out = -1;
 };
+/// Adds the forward pass that an annotation marks. \return false if it marks none
+[[nodiscard]] bool add_pass(std::string_view annotation, EnginePasses& passes);
 /// Bytes in the convention of Operation; negative: not known.
 [[nodiscard]] double bytes_of_call(Moves moves, const Elements& elements, unsigned width, int ranks);
 /// "BFloat16", "c10::Half", "long int", "Float8_e4m3fn", "ncclInt8", ...
