@@ -42,8 +42,8 @@ class TextTable {
   void row(const First& first, const Second& second, const More&... more) {
     row(cells(first, second, more...));
   }
-  /// All lines, each ended; without the line of headings if all are empty. A table wider than `width` ends at the last column that fits, in a
-  /// line that names the others; the cells of a column of texts that begins well inside the width are broken between words.
+  /// All lines, each ended; without the line of headings if all are empty. In a table wider than `width` the cells of one column of texts are
+  /// broken between words; where that is not enough, it ends at the last column that fits, in a line that names the others.
   [[nodiscard]] std::string text(std::size_t indent = 0, std::size_t width = 0) const;
 
  private:
