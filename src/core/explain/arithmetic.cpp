@@ -50,7 +50,7 @@ class Sum {
 
   [[nodiscard]] int rows() const { return rows_; }
   [[nodiscard]] double seconds() const { return total_; }
-  [[nodiscard]] std::string text() const { return table_.text(4, 80); }
+  [[nodiscard]] std::string text() const { return table_.text(4); }
   [[nodiscard]] std::string size() const { return size_text(context_.operation().bytes); }
 
  private:

@@ -48,7 +48,7 @@ struct PricedRow {
                : row.allowed ? ""
                              : "not allowed by the question"});
   }
-  return table.text(2, 80);
+  return table.text(2);
 }
 
 /// Reports another allowed row that is priced clearly below the pair that ran.
@@ -158,7 +158,7 @@ std::string explain_schedule(const ExplainContext& context) {
     table.row({staged ? std::to_string(p.stage + 1) : "", context.tier(TermKind::steps, p.level), fmt::format("{:.6g}", p.steps),
                fmt::format("{:.6g} x S = {}", p.bytes, size_text(Bytes::from_value(std::round(p.bytes * context.bytes())))), endpoint});
   }
-  std::string out = table.text(2, 80);
+  std::string out = table.text(2);
   if (shared)
     out += wrapped(
         "  ",

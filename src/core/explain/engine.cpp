@@ -52,7 +52,7 @@ std::string explain_engine(const ExplainContext& context) {
                context.system != nullptr ? micro(price_custom(piece.kernel, f, context.system->constants.custom)(context.bytes())) : "",
                piece.kernel == context.prediction.ran.kernel ? "<- runs" : ""});
   table.row({"the library's", "beyond", "", context.engine_ran() ? "" : "<- runs"});
-  return out + table.text(2, 80);
+  return out + table.text(2);
 }
 
 std::string explain_host_call(const HostCall& call) {
@@ -113,8 +113,8 @@ std::string explain(const FusedNorm& norm) {
   table.row({"apart", fmt::format("all-reduce {} + gap {} + rows {} + {}", micro(norm.all_reduce), micro(norm.gap), micro(norm.rows), memory(4, norm.apart_memory)),
              "=", micro(norm.apart)});
   if (norm.fuses)
-    table.row({"fused", fmt::format("all-reduce {} + {}", micro(norm.all_reduce), memory(3, norm.fused_memory)), "=", micro(norm.fused)});
-  std::string out = "Residual and norm after it, us\n" + table.text(2, 80);
+    table.row({"fused", fmt::format("all-reduce {} + rows {} + {}", micro(norm.all_reduce), micro(norm.rows), memory(3, norm.fused_memory)), "=", micro(norm.fused)});
+  std::string out = "Residual and norm after it, us\n" + table.text(2);
   if (!norm.fuses) out += wrapped("  ", "Nothing fuses: the library's kernel runs the all-reduce.");
   return out +
          wrapped("  ",

@@ -87,7 +87,7 @@ std::string terms_table(const Terms& terms, double seconds) {
   for (const Term& term : terms)
     table.row({std::string{term.name.view()}, std::string{term.tier.view()}, micro(term.time.value()), share(term.time.value())});
   table.row({"total", "", micro(seconds), share(seconds)});
-  return table.text(2, 80);
+  return table.text(2);
 }
 
 ExplainContext context_of(const Prediction& prediction, const System* system) {

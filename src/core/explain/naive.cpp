@@ -253,7 +253,7 @@ std::string explain_changes(const ExplainContext& context) {
   TextTable table{"change", ">time us", ">difference"};
   for (const Sensitivity& s : sensitivities(*context.system, context.operation(), context.choice()))
     table.row({s.change, micro(s.seconds), changed_by(now > 0 ? 100 * (s.seconds / now - 1) : 0)});
-  return table.text(2, 80);
+  return table.text(2);
 }
 
 namespace {

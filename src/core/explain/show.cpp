@@ -33,7 +33,7 @@ std::string tiers_table(const System& system) {
                memory ? "-" : gigabytes(tier.bandwidth.value * 2.0), tier.latency.value.value() > 0 ? time_text(tier.latency.value) : "?",
                memory ? "-" : gigabytes(aggregate_of(system, tier)), memory ? "-" : gigabytes(bisection_of(system, tier))});
   }
-  return table.text(2, 80);
+  return table.text(2);
 }
 
 /// The rate that the switches of a network tier, or the trunks of a first stage, hold back.

@@ -53,14 +53,14 @@ std::string explain(const AccessLines& lines) {
   table.row({"store", line_text(lines.store), crossing(lines.stores_until, faster_from(lines.store, lines.rdma))});
   table.row({"load", line_text(lines.load), crossing(lines.loads_until, faster_from(lines.load, lines.rdma))});
   table.row({"RDMA", line_text(lines.rdma)});
-  return "The arithmetic, s bytes\n" + table.text(2, 80);
+  return "The arithmetic, s bytes\n" + table.text(2);
 }
 
 std::string explain(const Incast& met) {
   TextTable table{"", "", "", ">"};
   table.row({"one alone", line_text(met.one), "=", detail::micro(met.alone) + " us"});
   table.row({"all at once", line_text({met.one.start, met.rate}), "=", detail::micro(met.seconds) + " us"});
-  return "The arithmetic, s bytes of each\n" + table.text(2, 80);
+  return "The arithmetic, s bytes of each\n" + table.text(2);
 }
 
 }  // namespace fabricost::core
