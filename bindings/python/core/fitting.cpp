@@ -68,7 +68,7 @@ using AnyFit = std::variant<Fit, KernelFitAnswer, TrainingFitAnswer, ServingFitA
 
 /// save(folder).
 template <class Answer>
-void add_files(PyClass<Answer> type) {
+PyClass<Answer> add_files(PyClass<Answer> type) {
   type.def(
       "save",
       [](const Answer& fit, const py::object& folder) {
@@ -79,6 +79,7 @@ void add_files(PyClass<Answer> type) {
         }
       },
       "folder"_a, "save(self, folder)\n--\n\nWrites what was fitted below that folder, as it lies in data/.");
+  return type;
 }
 
 void add_fit(py::module_& module) {
@@ -134,6 +135,10 @@ void add_fits_of_tables(py::module_& module) {
   add_answer<GenerationFit>(module, "GenerationFit", "What kernels reach on a GPU generation.");
   add_answer<StackFactor>(module, "StackFactor", "What a software stack adds to a step.");
   add_files(add_report<TrainingFitAnswer>(module, "TrainingFit", "Constants fitted to training steps and kernels."));
+  add_answer<KernelFit>(module, "KernelRoofline", "What kernels of one kind and precision reach on a GPU.");
+  auto stack = add_files(add_report<KernelStackAnswer>(module, "KernelStack", "A training stack that holds one's own kernels."));
+  stack.def("to_yaml", [](const KernelStackAnswer& fit) { return fit.yaml(fit.name, today()); },
+            "to_yaml(self)\n--\n\nThe stack's file, for stack= of plan and --stack of the command.");
   add_files(add_report<ServingFitAnswer>(module, "ServingFit", "Constants fitted to serving runs."));
 }
 
@@ -176,7 +181,8 @@ void add_fitting(py::module_& module) {
       R"(Fits the constants a machine is priced with to measurements of it: least squares on log(predicted / measured) with a robust
 loss and priors from machines like it, so that a few points are enough. A Fit; fit.system predicts with what was found. Engines'
 all-reduces (only="custom") and tables of expert exchange give a KernelFit, of training steps and kernels a TrainingFit, of serving runs
-a ServingFit.
+a ServingFit, of
+kernels alone a KernelStack.
 
 samples: as in validate. system: None fits all machines of the samples together.)",
       R"(Raises RequestError when no point is left to fit, SpecError for faulty files; warns (FabricostWarning) of all that speaks against
@@ -191,6 +197,13 @@ fitting these samples, as `warnings` of the Fit lists it.
 (7, True)
 )",
       &with_machine);
+  add_face<CalibrateStackRequest>(
+      module, "calibrate_stack", 2,
+      R"(A training stack from times of one's own kernels, a KernelStack: for each GPU, kind (gemm, experts, attention, attention_backward,
+decode, optimizer, memory) and precision a roofline, with its errors on rows that it was not fitted to and the spread of times around it.
+
+samples: tables with the columns of ops.csv. stack: whose recipe the kernels run in; default nemo.)",
+      R"(Raises RequestError when no kernel has five times, SpecError for faulty files.)");
   add_face<CalibrateMachineRequest>(
       module, "calibrate_machine", 1,
       R"(This very machine from what `fabricost measure` wrote: a stock system with the measured rates, latencies and collectives, and what

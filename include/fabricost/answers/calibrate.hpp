@@ -33,7 +33,7 @@ struct CalibrateRequest {
   Machine system;  ///< none: all machines of the samples are fitted together
   std::vector<Sample> samples;
   int nodes = 0, ranks = 0;
-  std::string calibration;
+  std::string calibration, stack;
   std::optional<ConstantSet> only;
   std::vector<std::string> leave_out, hold;
   std::optional<LaunchMode> launch{};
@@ -56,7 +56,8 @@ struct CalibrateRequest {
         asks(&R::hold, "hold", "--hold", "NAME...",
              "Keep these constants fixed, as ll.hop or pcie:ll.hop\n(NAME=VALUE: at that value); the resulting error shows how\nmuch each matters"),
         field::ask_launch_of_files<R>,
-        field::ask_library_of_files<R>};
+        field::ask_library_of_files<R>,
+        asks(&R::stack, "stack", "--stack", "NAME", "Of tables of kernels: the training stack whose recipe they run in;\ndefault nemo")};
   }
 };
 

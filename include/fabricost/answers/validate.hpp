@@ -34,7 +34,7 @@ struct ValidateRequest {
   Machine system;  ///< a System given as a value prices every point, whatever machine the point names
   int nodes = 0, ranks = 0;
   std::optional<Choice::Rule> choice;
-  std::string calibration;
+  std::string calibration, stack;
   bool raw = false;
   std::optional<LaunchMode> launch{};
   std::optional<Inference> library{};
@@ -50,7 +50,8 @@ struct ValidateRequest {
                  asks(&R::calibration, "calibration", "--calibration", "FILE", "none or a file; default the shipped one"),
                  asks(&R::raw, "raw", "--raw", "", "Keep repeats; default: their median"),
                  field::ask_launch_of_files<R>,
-                 field::ask_library_of_files<R>};
+                 field::ask_library_of_files<R>,
+                 asks(&R::stack, "stack", "--stack", "NAME", "Of tables of kernels: a stack whose own kernels price them")};
   }
 };
 

@@ -36,20 +36,45 @@ void text_of(Page& page, const ServingFit& fit) {
                        fit.constants, fit.steps, fit.median_tpot, fit.median_ttft));
 }
 
+void text_of(Page& page, const KernelStackAnswer& fit) {
+  page.title("{} times of kernels, a stack in the recipe of {}", fit.rows(), fit.recipe);
+  page.line("error of rows left out in fifths: median {:.2f} %, mean {:.2f} %", 100 * fit.median_error(), 100 * fit.mean_error());
+  page.table({"GPU", "kernel", ">rows", ">share", ">memory", ">start", ">spread %", ">median %", ">mean %", ">within %"}, fit.kernels,
+             [](const KernelFit& k) {
+               return cells(k.gpu, fmt::format("{} {}", k.kind_name(), k.precision_name()), k.rows, fmt::format("{:.3f}", k.share()),
+                            fmt::format("{:.3f}", k.memory()), fmt::format("{:.3g} us", 1e6 * k.start()), figure(100 * k.spread, 2),
+                            figure(100 * k.median_error, 2), figure(100 * k.mean_error, 2), figure(100 * k.within, 2));
+             });
+  if (fit.left.empty()) return;
+  page.section("Not fitted");
+  page.table({">rows", "reason"}, fit.left, [](const Skipped& s) { return cells(s.rows, s.reason); });
+}
+
+/// A file of the name that is asked for, or one below a folder.
+void write_stack(const CalibrateTyped& typed, const KernelStackAnswer& fit, const std::string& date) {
+  if (std::filesystem::is_directory(typed.out.path)) return write_fitted_files(typed, fit.files(date));
+  write_output(typed.out, fit.yaml(std::filesystem::path{typed.out.path}.stem().string(), date), "--out");
+}
+
 }  // namespace
 
 std::optional<std::string> calibrate_tables(const CalibrateTyped& typed, bool json, const Terminal& terminal) {
   CalibrateFilesRequest request{typed};
   if (!are_tables(request)) return std::nullopt;
-  check_samples(typed);
+  if (!are_kernels(request)) check_samples(typed);
   const std::string date = typed.date.empty() ? today() : typed.date;
   return std::visit(
       [&](const auto& fit) {
+        if constexpr (std::same_as<std::remove_cvref_t<decltype(fit)>, KernelStackAnswer>) {
+          if (!typed.out.empty()) write_stack(typed, fit, date);
+          return shown(fit, json, terminal, [](Page& page, const auto& a) { text_of(page, a); });
+        } else {
         std::string out = shown(fit, json, terminal, [](Page& page, const auto& a) { text_of(page, a.made); });
         if (!typed.out.empty()) write_fitted_files(typed, fit.files(date));
         if constexpr (std::same_as<std::remove_cvref_t<decltype(fit)>, ServingFitAnswer>)
           if (!json && typed.out.empty()) out += fit.files(date).front().second;
         return out;
+        }
       },
       answer(request));
 }

@@ -23,6 +23,7 @@ void refuse_fields_of_points(const CalibrateRequest& r, std::string_view tables)
                                      {!r.calibration.empty(), "calibration"},
                                      {!r.hold.empty(), "hold"}})
     if (given) throw fabricost::core::Refusal(fmt::format("<{}> is for points of collectives; leave it out of {}", field, tables));
+  if (!r.stack.empty()) throw fabricost::core::Refusal("<stack> is for tables of kernels alone; leave it out");
 }
 
 [[nodiscard]] bool is_steps_or_kernels(const std::string& file) {
@@ -99,7 +100,20 @@ bool are_tables(const CalibrateRequest& r) {
                      [](const Sample& one) { return !one.file.empty() && workload_table(one.file) != WorkloadTable::none; });
 }
 
-std::variant<CalibrationAnswer, KernelFitAnswer, TrainingFitAnswer, ServingFitAnswer> answer(const CalibrateFilesRequest& r) {
+bool are_kernels(const CalibrateRequest& r) {
+  return !r.samples.empty() && std::all_of(r.samples.begin(), r.samples.end(), [](const Sample& one) {
+    return !one.file.empty() && workload_table(one.file) == WorkloadTable::ops;
+  });
+}
+
+FilesAnswer answer(const CalibrateFilesRequest& r) {
+  if (are_kernels(r)) {
+    CalibrateRequest points{r};
+    points.stack.clear();
+    refuse_fields_of_points(points, "tables of kernels");
+    return answer(CalibrateStackRequest{r.samples, NamedStack{r.stack, nullptr}, r.leave_out});
+  }
+
   std::vector<std::string> files;
   for (const Sample& sample : r.samples)
     if (!sample.file.empty()) files.push_back(sample.file);
@@ -125,7 +139,7 @@ std::variant<CalibrationAnswer, KernelFitAnswer, TrainingFitAnswer, ServingFitAn
     }
   }
   return std::visit(
-      [](auto found) -> std::variant<CalibrationAnswer, KernelFitAnswer, TrainingFitAnswer, ServingFitAnswer> { return found; },
+      [](auto found) -> FilesAnswer { return found; },
       answer(static_cast<const CalibrateRequest&>(r)));
 }
 

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <regex>
+#include <set>
 #include <tuple>
 
 namespace fabricost::plan {
@@ -107,6 +108,16 @@ void stream(OpsRow& op, double rows, double width, double moves) {
   op.bytes = 2 * moves * rows * width;
 }
 
+/// What "2 of 8 cores" or "one of two cores" are of a chip; 1 where a text does not say.
+double part_of_chip(const std::string& text) {
+  static const std::regex cores("(one|\\d{1,3}) of (two|\\d{1,3}) \\w*[cC]ores");
+  std::smatch found;
+  if (!std::regex_search(text, found, cores)) return 1;
+  const auto number = [](const std::string& word) { return word == "one" ? 1 : word == "two" ? 2 : *parse_number(word); };
+  const double all = number(found[2]);
+  return all > 0 ? std::min(1.0, number(found[1]) / all) : 1;
+}
+
 /// The number after a word of a text; 0 if there is none.
 double after(const std::string& text, const char* pattern) {
   std::smatch found;
@@ -151,16 +162,79 @@ bool layer_kernel(OpsRow& op, std::string name, Cells& cells) {
   return false;
 }
 
-/// Causal attention of whole sequences, "batch 1, sequence 8192, head 128"; false for another kernel, or a shape that is not stated.
+/// The precision in a kernel's name; false for another word.
+bool precision_of(OpsRow& op, const std::string& word) {
+  if (word == "bf16" || word == "bfloat16" || word == "fp16") return true;
+  op.precision = word == "fp4" || word == "nvfp4" ? Precision::fp4 : Precision::fp8;
+  op.blocks = word == "fp8_block";
+  return op.blocks || op.precision == Precision::fp4 || word == "fp8";
+}
+
+/// Causal attention of whole sequences, "batch 1, sequence 8192, head 128", or of one token of each to its context, "batch 1, context 8192";
+/// heads are of the whole model. False for another kernel, or a shape that is not stated.
 bool attention_kernel(OpsRow& op, const std::string& name, Cells& cells) {
-  if (name != "attention forward" && name != "attention backward") return false;
+  static const std::regex forms("^(?:attention (forward|backward)|attention_(prefill|decode)|context_attention_(\\w+)_kv_(\\w+)|"
+                                "generation_attention_kv_(\\w+))$");
+  std::smatch found;
+  if (!std::regex_match(name, found, forms)) return false;
+  if (found[3] != found[4]) {
+    op.row.skipped = "attention in one precision to a cache in another: a kernel of its own";
+    return true;
+  }
+  if (const std::string word = found[3].str() + found[5].str(); !word.empty() && !precision_of(op, word)) return false;
+  const bool decode = found[2] == "decode" || found[5].matched;
   const std::string& notes = cells.text("notes");
-  const double batch = after(notes, "batch (\\d{1,6})"), sequence = after(notes, "sequence (\\d{1,7})"), head = after(notes, "head (\\d{1,4})");
-  op.kind = name == "attention backward" ? OpKind::attention_backward : OpKind::attention;
-  op.rows = batch * cells.count("heads") * sequence;
-  op.columns = sequence;
+  const double head = after(notes, "head (?:size )?(\\d{1,4})"), ranks = std::max(1, cells.count("tp", 1));
+  const double context = after(notes, "(?:context|length) (\\d{1,7})"), heads = cells.count("heads") / ranks;
+  const double keys = std::max(1.0, cells.count("kv_heads", cells.count("heads")) / ranks);
+  double batch = after(notes, "batch (\\d{1,6})"), sequence = after(notes, "sequence (\\d{1,7})");
+  if (found[2] == "prefill") batch = 1, sequence = cells.count("tokens");
+  op.kind = decode ? OpKind::decode : found[1] == "backward" ? OpKind::attention_backward : OpKind::attention;
+  op.columns = decode ? context : sequence;
+  op.rows = batch * heads * (decode ? 1 : sequence);
   op.inner = 2 * head;  // queries' and values' width
-  return op.rows > 0 && op.inner > 0;
+  op.bytes = bytes_of(op.precision) * batch * op.columns * keys * op.inner + 2 * op.rows * op.inner;
+  return op.rows > 0 && op.inner > 0 && op.columns > 0;
+}
+
+/// Experts of one rank, gated, with their sorting and adding up: "128 experts over 8 ranks, top 8, balanced", of all tokens.
+bool experts_kernel(OpsRow& op, const std::string& name, Cells& cells) {
+  if (!name.starts_with("moe_") || !precision_of(op, name.substr(4))) return false;
+  const std::string& notes = cells.text("notes");
+  const double all = after(notes, "(\\d{1,5}) experts"), top = after(notes, "top (\\d{1,3})"), ranks = std::max(1.0, after(notes, "over (\\d{1,4}) ranks"));
+  const double tokens = cells.count("tokens"), hidden = cells.count("hidden");
+  op.kind = OpKind::experts;
+  op.rows = std::max(1.0, tokens * top / ranks);
+  op.columns = cells.count("ffn"), op.inner = hidden;
+  op.count = std::min(all / ranks, op.rows);
+  op.entering = tokens * hidden;
+  if (!has(notes, "balanced")) op.row.skipped = "experts under a load that is not balanced: rows of this rank are not stated";
+  if (has(notes, "min_latency")) op.row.skipped = "experts by a kernel for few tokens alone";
+  return all > 0 && top > 0 && op.entering > 0 && op.columns > 0;
+}
+
+/// Bytes read and written: by the optimizer, or by nothing else.
+bool memory_kernel(OpsRow& op, const std::string& name, Cells& cells) {
+  op.kind = name == "optimizer" ? OpKind::optimizer : OpKind::memory;
+  op.bytes = cells.number("bytes");
+  if (name == "hbm_copy") op.bytes *= 2;
+  return op.bytes > 0 && (name == "optimizer" || name == "hbm_copy" || name == "hbm_read" || name == "hbm_write");
+}
+
+/// "matmul M=8192 K=4096 N=28672 bf16", or "gemm_bf16" of tokens x hidden by hidden x ffn, or of the shape that was "executed MxNxK".
+bool product_kernel(OpsRow& op, const std::string& name, Cells& cells) {
+  std::smatch found;
+  static const std::regex sizes("^matmul M=(\\d{1,8}) K=(\\d{1,8}) N=(\\d{1,8}) (\\w+)$"), padded("executed (\\d{1,8})x(\\d{1,8})x(\\d{1,8})");
+  if (std::regex_match(name, found, sizes)) {
+    product(op, *parse_number(found[1].str()), *parse_number(found[3].str()), *parse_number(found[2].str()));
+    return precision_of(op, found[4]);
+  }
+  if (!name.starts_with("gemm_") || !precision_of(op, name.substr(5))) return false;
+  product(op, cells.count("tokens"), cells.count("ffn"), cells.count("hidden"));
+  const std::string& notes = cells.text("notes");
+  if (std::regex_search(notes, found, padded))
+    product(op, *parse_number(found[1].str()), *parse_number(found[2].str()), *parse_number(found[3].str()));
+  return op.rows > 0 && op.columns > 0 && op.inner > 0;
 }
 
 /// Parses the timed call.
@@ -178,12 +252,9 @@ void call_of(OpsRow& op, const std::string& name, Cells& cells) {
     if (!(op.bytes > 0)) op.row.skipped = "bytes not stated";
     return;
   }
-  std::smatch found;
-  static const std::regex sizes("^matmul M=(\\d{1,8}) K=(\\d{1,8}) N=(\\d{1,8}) (fp16|bf16|fp8)$");
-  if (std::regex_match(name, found, sizes)) {
-    product(op, *parse_number(found[1].str()), *parse_number(found[3].str()), *parse_number(found[2].str()));
-    if (found[4] == "fp8") op.precision = Precision::fp8;
-  } else if (!attention_kernel(op, name, cells) && !layer_kernel(op, name, cells)) {
+  for (const auto kernel : {product_kernel, attention_kernel, experts_kernel, memory_kernel})
+    if (kernel(op, name, cells)) return;
+  if (!layer_kernel(op, name, cells)) {
     op.row.skipped = fmt::format("\"{}\" is no kernel known here, or its shape is not stated", name.substr(0, 40));
   }
 }
@@ -199,6 +270,10 @@ std::vector<OpsRow> read_ops_rows(const std::filesystem::path& file) {
     op.row = cells.row("op");
     op.row.fully_specified = false;  // until its machine is identified
     op.gpu = cells.text("gpu");
+    if (const std::size_t core = op.gpu.find(" ("); core != std::string::npos) {  // "TPU7x (one of two cores of a chip)"
+      op.part = part_of_chip(op.gpu.substr(core));
+      op.gpu.resize(core);
+    }
     op.row.measured = 1e-6 * cells.number("time_us");
     call_of(op, cells.text("op"), cells);
     machine_of(op, cells.text("interconnect"));
@@ -209,21 +284,86 @@ std::vector<OpsRow> read_ops_rows(const std::filesystem::path& file) {
   return out;
 }
 
-double kernel_seconds(const OpsRow& op, const Processor& gpu, double slower) {
-  if (op.kind == OpKind::product) {
-    Processor clocked = gpu;
-    for (double* peak : {&clocked.peak16, &clocked.peak8, &clocked.peak4}) *peak /= slower;
-    return product_seconds(clocked, op.precision, op.rows, op.columns, op.inner, op.count);
+std::optional<KernelKind> kernel_kind(const OpsRow& op) {
+  switch (op.kind) {
+    case OpKind::product: return op.count > 1 ? std::nullopt : std::optional{KernelKind::gemm};
+    case OpKind::experts: return KernelKind::experts;
+    case OpKind::attention: return KernelKind::attention;
+    case OpKind::attention_backward: return KernelKind::attention_backward;
+    case OpKind::decode: return KernelKind::decode;
+    case OpKind::optimizer: return KernelKind::optimizer;
+    case OpKind::memory: return KernelKind::memory;
+    case OpKind::stream:
+    case OpKind::collective: break;
   }
-  if (op.kind == OpKind::attention || op.kind == OpKind::attention_backward) {
-    const double forward = attention_seconds(gpu, Stack{}, op.rows * op.columns, op.inner, op.precision);
-    return slower * (op.kind == OpKind::attention ? forward : attention_backward(gpu, AttentionKernel::cudnn) * forward);
-  }
-  return row_kernel_seconds(gpu, op.columns, op.bytes);
+  return std::nullopt;
 }
 
-void predict_ops_rows(std::vector<OpsRow>& rows) {
+double kernel_bytes(const OpsRow& op) {
+  const double each = bytes_of(op.precision);
+  if (op.kind == OpKind::product) return each * (op.rows + op.count * op.columns) * op.inner + 2 * op.rows * op.columns;
+  if (op.kind == OpKind::experts) return each * 3 * op.count * op.columns * op.inner;
+  return op.bytes;
+}
+
+double kernel_seconds(const OpsRow& op, const Processor& gpu, double slower) {
+  Processor clocked = gpu;
+  for (double* peak : {&clocked.peak16, &clocked.peak8, &clocked.peak4}) *peak *= op.part / slower;
+  clocked.memory_rate *= op.part, clocked.units *= op.part;
+  if (op.blocks) clocked.constants.gemm_fp8 *= clocked.constants.block_scales;
+  if (op.blocks)
+    for (const KernelKind kind : {KernelKind::gemm, KernelKind::experts})
+      clocked.own.of(kind, KernelPrecision::fp8) = clocked.own.of(kind, KernelPrecision::fp8_block);
+  const std::optional<KernelKind> kind = kernel_kind(op);
+  const KernelRate own = kind ? clocked.own.of(*kind, op.precision) : KernelRate{};
+  const double moved = op.bytes / ((own.known() ? own.memory : clocked.constants.memory) * clocked.memory_rate);
+  const double start = own.known() ? own.start : clocked.constants.gemm_start;
+  switch (op.kind) {
+    case OpKind::product: return product_seconds(clocked, op.precision, op.rows, op.columns, op.inner, op.count);
+    case OpKind::experts: {
+      const double routed = 3 * 2 * op.entering / ((own.known() ? own.memory : clocked.constants.memory) * clocked.memory_rate);
+      const double count = std::max(2.0, op.count);  // one expert with rows runs in the kernel of many
+      return product_seconds(clocked, op.precision, op.rows, 2 * op.columns, op.inner, count) +
+             product_seconds(clocked, op.precision, op.rows, op.inner, op.columns, count) + routed;
+    }
+    case OpKind::attention:
+    case OpKind::attention_backward: {
+      const Stack stack{.fp8_attention = op.precision == Precision::fp8};
+      const double forward = attention_seconds(clocked, stack, op.rows * op.columns, op.inner, op.precision, op.columns, op.bytes);
+      if (op.kind == OpKind::attention) return forward;
+      if (!own.known()) return attention_backward(clocked, AttentionKernel::cudnn) * forward;
+      const double flops = backward_products * op.rows * op.columns * op.inner;
+      return start + flops / (own.share * clocked.peak(op.precision)) + 2 * moved;
+    }
+    case OpKind::decode: return start + moved;
+    case OpKind::optimizer:
+    case OpKind::memory: return own.known() ? start + moved : moved;
+    case OpKind::stream:
+    case OpKind::collective: break;
+  }
+  return row_kernel_seconds(clocked, op.columns, op.bytes);
+}
+
+void skip_impossible(std::vector<OpsRow>& rows, TrainingMachines& machines) {
+  const auto key = [](const OpsRow& op) { return std::tuple{op.row.group, op.gpu, op.kind, kernel_precision(op)}; };
+  std::set<decltype(key(rows.front()))> wrong;
+  const auto product = [](const OpsRow& op) { return op.row.skipped.empty() && op.kind == OpKind::product; };
+  for (OpsRow& op : rows) {
+    if (!product(op)) continue;
+    try {
+      const double peak = op.part * machines.on(op.system, op.overrides, 0).gpu.peak(op.precision);
+      if (2 * op.rows * op.columns * op.inner > peak * op.row.measured) wrong.insert(key(op));
+    } catch (const RequestError& error) {
+      op.row.skipped = error.what();
+    }
+  }
+  for (OpsRow& op : rows)
+    if (product(op) && wrong.contains(key(op))) op.row.skipped = "products of this group are faster than the peak of the precision that it states";
+}
+
+void predict_ops_rows(std::vector<OpsRow>& rows, const Stack* stack) {
   TrainingMachines machines;
+  skip_impossible(rows, machines);
   std::map<std::string, Stack> publishers;
   for (OpsRow& op : rows) {
     if (!op.row.skipped.empty()) continue;
@@ -242,8 +382,15 @@ void predict_ops_rows(std::vector<OpsRow>& rows) {
       const auto [at, fresh] = publishers.try_emplace(op.row.group);
       Stack& publisher = at->second;
       if (fresh) publisher = published_kernels(op.row.group);
-      op.row.predicted = kernel_seconds(op, machine.gpu, publisher.scale);
-      std::tie(op.row.low, op.row.high) = interval_of(op.row.predicted, publisher, system, op.precision);
+      Processor gpu = machine.gpu;
+      const OwnKernel* own = nullptr;
+      if (stack != nullptr)
+        for (const OwnKernel& one : stack->kernels)
+          if (one.gpu == gpu.name && one.kind == kernel_kind(op) && one.precision == kernel_precision(op)) own = &one;
+      if (own != nullptr) gpu.own.of(own->kind, own->precision) = own->rate;
+      op.row.predicted = kernel_seconds(op, gpu, own != nullptr ? 1 : publisher.scale);
+      std::tie(op.row.low, op.row.high) = own != nullptr ? interval_around(op.row.predicted, own->spread)
+                                                         : interval_of(op.row.predicted, publisher, system, op.precision);
     } catch (const RequestError& error) {
       op.row.skipped = error.what();
     }

@@ -70,7 +70,7 @@ void append(std::vector<WorkloadRow>& to, std::vector<WorkloadRow> more) {
 }
 }  // namespace
 
-WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& files) {
+WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& files, const Stack* stack) {
   std::vector<WorkloadRow> rows, memory;
   for (const std::filesystem::path& file : files) {
     switch (workload_table(file)) {
@@ -85,7 +85,7 @@ WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& file
       case WorkloadTable::moe: append(rows, predict_moe_rows(file)); break;
       case WorkloadTable::ops: {
         std::vector<OpsRow> ops = read_ops_rows(file);
-        predict_ops_rows(ops);
+        predict_ops_rows(ops, stack);
         for (OpsRow& op : ops) rows.push_back(std::move(op.row));
         break;
       }

@@ -2,6 +2,7 @@
 /// Detects the kind of measurements in files, and computes the errors of their predictions.
 
 #include <fabricost/plan/evaluation/validate.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
 
 #include <fmt/format.h>
 
@@ -51,9 +52,15 @@ bool are_exchange_tables(const std::vector<std::string>& files) {
   return tables > 0;
 }
 
-WorkloadsAnswer validated(const std::vector<std::filesystem::path>& tables) {
+WorkloadsAnswer validated(const std::vector<std::filesystem::path>& tables, std::string_view stack) {
   WorkloadsAnswer out;
-  out.report = validate_workloads(tables);
+  if (stack.empty()) {
+    out.report = validate_workloads(tables);
+  } else {
+    const Stack own = load_stack(stack);
+    if (own.kernels.empty()) throw RequestError(fmt::format("<stack>: {} states no kernels of its own; calibrate makes one that does", own.name));
+    out.report = validate_workloads(tables, &own);
+  }
   static_cast<ErrorSummary&>(out) = out.report.total;
   return out;
 }
@@ -70,7 +77,9 @@ std::variant<ValidationAnswer, WorkloadsAnswer, ExchangesAnswer> answer(const Va
       refuse_for_tables(r.raw, "raw", "workloads");
       refuse_for_tables(r.launch.has_value(), "launch", "workloads");
       refuse_for_tables(r.library.has_value(), "library", "workloads");
-      return validated(tables);
+      if (!r.stack.empty() && std::any_of(tables.begin(), tables.end(), [](const auto& f) { return workload_table(f) != WorkloadTable::ops; }))
+        throw fabricost::core::Refusal("<stack> prices tables of kernels; leave it out of others");
+      return validated(tables, r.stack);
     }
   }
   return answer(static_cast<const ValidateRequest&>(r));

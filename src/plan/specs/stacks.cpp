@@ -73,6 +73,34 @@ StepsSeen read_seen(MapReader& in, std::string_view key, double spread) {
   return out;
 }
 
+/// Rooflines of one's own kernels: by GPU, then by kind and precision, as in `gemm_fp8`.
+std::vector<OwnKernel> read_kernels(const SpecNode& node, Faults& faults) {
+  std::vector<OwnKernel> out;
+  MapReader gpus(node, "kernels", faults);
+  for (const auto& [gpu, mark, rates] : node.entries) {
+    gpus.take(gpu);
+    MapReader of(rates, "kernels." + gpu, faults);
+    for (std::size_t kind = 0; kind < kernel_kind_names.size(); ++kind)
+      for (std::size_t precision = 0; precision < kernel_precision_names.size(); ++precision) {
+        const std::string key = fmt::format("{}_{}", kernel_kind_names[kind], kernel_precision_names[precision]);
+        const SpecNode* const told = of.take(key);
+        if (told == nullptr) continue;
+        MapReader one(*told, "kernels." + gpu + "." + key, faults);
+        OwnKernel own{.gpu = gpu, .kind = static_cast<KernelKind>(kind), .precision = static_cast<KernelPrecision>(precision)};
+        own.rate.share = one.number("share", 1, 1e-3, 1);
+        own.rate.memory = one.number("memory", 1, 1e-3, 1);
+        if (const auto start = one.quantity("start", QuantityKind::time)) own.rate.start = start->number;
+        own.spread = one.number("spread", prior::stack::spread, 0.001, 2);
+        own.rows = one.count("rows", 0, 0, 1000000);
+        one.finish();
+        out.push_back(std::move(own));
+      }
+    of.finish();
+  }
+  gpus.finish();
+  return out;
+}
+
 PublishedStack read_stack(const SpecNode& tree, Faults& faults) {
   MapReader in(tree, "", faults);
   in.take("extends");
@@ -121,6 +149,7 @@ PublishedStack read_stack(const SpecNode& tree, Faults& faults) {
       in.fault(*item, "schedules", fmt::format("\"{}\" is no pipeline schedule", clipped(item->text)),
                fmt::format("one of {}", fmt::join(pipeline_schedule_names, ", ")));
   }
+  if (const SpecNode* told = in.take("kernels")) s.kernels = read_kernels(*told, faults);
   s.factor_of = in.text("factor_of");
   s.scale = in.number("scale", s.scale, 0.2, 5);
   s.spread = in.number("spread", s.spread, 0.01, 2);

@@ -18,10 +18,10 @@ namespace tables {
 /// A file that is removed at the end.
 class File {
  public:
-  explicit File(const std::string& text) {
+  explicit File(const std::string& text, const char* ending = ".csv") {
     static std::atomic<int> next{0};
     path_ =
-        std::filesystem::temp_directory_path() / ("fabricost-table-" + std::to_string(getpid()) + "-" + std::to_string(next++) + ".csv");
+        std::filesystem::temp_directory_path() / ("fabricost-table-" + std::to_string(getpid()) + "-" + std::to_string(next++) + ending);
     std::ofstream(path_, std::ios::binary) << text;
   }
   File(const File&) = delete;

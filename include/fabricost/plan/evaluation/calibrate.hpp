@@ -1,9 +1,10 @@
 #pragma once
 /// \file calibrate.hpp
 /// `calibrate` for any files: points, or tables of training steps and kernels, of serving runs, of expert
-/// exchange. The columns tell which.
+/// exchange. The columns tell which. Tables of kernels alone make a stack.
 
 #include <fabricost/answers/calibrate.hpp>
+#include <fabricost/plan/evaluation/calibrate_kernels.hpp>
 #include <fabricost/plan/evaluation/calibrate_training.hpp>
 #include <fabricost/plan/evaluation/inference.hpp>
 
@@ -112,12 +113,15 @@ struct ServingFitAnswer {
 /// A CalibrateRequest whose files may be tables.
 struct CalibrateFilesRequest : CalibrateRequest {};
 
+using FilesAnswer = std::variant<CalibrationAnswer, KernelFitAnswer, TrainingFitAnswer, ServingFitAnswer, KernelStackAnswer>;
+
+/// Whether all files are tables of kernels.
+[[nodiscard]] bool are_kernels(const CalibrateRequest& request);
 /// Whether a file among those that it names is a table of published results.
 [[nodiscard]] bool are_tables(const CalibrateRequest& request);
 
 /// \throws Refusal for options that do not apply to this kind of files; RequestError for tables that cannot
 /// be fitted together; as answer of its base
-[[nodiscard]] std::variant<CalibrationAnswer, KernelFitAnswer, TrainingFitAnswer, ServingFitAnswer> answer(
-    const CalibrateFilesRequest& request);
+[[nodiscard]] FilesAnswer answer(const CalibrateFilesRequest& request);
 
 }  // namespace fabricost::plan

@@ -7,6 +7,7 @@
 #include <fabricost/plan/evaluation/workload.hpp>
 
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <variant>
 #include <vector>
@@ -70,9 +71,9 @@ struct ValidateFilesRequest : ValidateRequest {};
 /// kinds; as answer of its base
 [[nodiscard]] std::variant<ValidationAnswer, WorkloadsAnswer, ExchangesAnswer> answer(const ValidateFilesRequest& request);
 
-/// The same for tables of published workloads and of expert exchange together, row by row. \throws as
+/// The same for tables of published workloads and of expert exchange together, row by row. \param stack whose own kernels price kernels \throws as
 /// validate_workloads
-[[nodiscard]] WorkloadsAnswer validated(const std::vector<std::filesystem::path>& tables);
+[[nodiscard]] WorkloadsAnswer validated(const std::vector<std::filesystem::path>& tables, std::string_view stack = {});
 
 /// Whether all files are tables of expert exchange; false for none. \throws RequestError when only some are
 [[nodiscard]] bool are_exchange_tables(const std::vector<std::string>& files);

@@ -52,7 +52,8 @@ struct WorkloadReport {
 };
 [[nodiscard]] WorkloadReport summarise(std::vector<WorkloadRow> rows);
 /// Reads and predicts tables. \throws SpecError; RequestError for a file that is not such a table
-[[nodiscard]] WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& files);
+/// \param stack whose own kernels price rows of kernels; null: none
+[[nodiscard]] WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& files, const Stack* stack = nullptr);
 
 /// Predicts every row of a pipeline CSV (columns `id group model layers hidden heads seq p v tp m microbatch
 /// schedule t_f_ms t_b_ms t_w_ms t_comm_ms metric value unit fully_specified notes`; others are ignored).

@@ -19,6 +19,8 @@ FABRICOST_BODY Processor Processor::of(const System& system) {
   out.memory = g.memory.value.value();
   out.memory_latency = g.hbm_latency.value.value();
   out.cycles = g.units * g.clock_hz;
+  out.units = g.units;
+  out.name = g.name;
   constexpr double tera = 1e12;
   out.watts = g.power.value.value() / (out.peak16 / g.turned_arithmetic / tera);
   out.use(system.constants.compute);
@@ -69,6 +71,7 @@ FABRICOST_BODY double at_clock(const Processor& gpu, double share) {
 }
 
 FABRICOST_BODY double product_rate(const Processor& gpu, Precision p) {
+  if (const KernelRate& own = gpu.own.of(KernelKind::gemm, p); own.known()) return std::min(gpu.most, own.share) * gpu.peak(p);
   const ComputeConstants& c = gpu.constants;
   const double narrow = p == Precision::fp8 ? c.gemm_fp8 : p == Precision::fp4 ? c.gemm_fp4 : 1;
   return at_clock(gpu, c.gemm * narrow) * gpu.peak(p);
@@ -82,6 +85,9 @@ FABRICOST_BODY double product_seconds(const Processor& gpu, Precision precision,
   const ComputeConstants& c = gpu.constants;
   const double penalty = odd_size(N, c.form) || odd_size(K, c.form) ? 1 + c.misaligned : 1;
   const double bytes = bytes_of(precision) * (M * K + count * K * N) + 2 * M * N;
+  if (const KernelRate& own = gpu.own.of(count > 1 ? KernelKind::experts : KernelKind::gemm, precision); own.known())
+    return own.start + p_norm(2 * M * N * K * penalty / (std::min(gpu.most, own.share) * gpu.peak(precision)),
+                              bytes / (own.memory * gpu.memory_rate), c.gemm_overlap);
   return c.gemm_start * std::min(count, c.form.start_products) +
          roofline(gpu, 2 * M * N * K * penalty, product_rate(gpu, precision), bytes);
 }
@@ -94,17 +100,24 @@ FABRICOST_BODY double attention_rate(const Processor& gpu, AttentionKernel kerne
   return at_clock(gpu, c.attention * own) * peak;
 }
 
-FABRICOST_BODY double attention_seconds(const Processor& gpu, const Stack& stack, double scores, double width, Precision precision) {
+FABRICOST_BODY double attention_seconds(const Processor& gpu, const Stack& stack, double scores, double width, Precision precision,
+                                        double keys, double bytes) {
   const AttentionKernel kernel = stack.attention;
   const ComputeConstants& c = gpu.constants;
   if (kernel == AttentionKernel::math)
     return 2 * scores * width / (c.scores * c.gemm * gpu.peak16) + c.score_bytes * scores / (c.memory * gpu.memory_rate);
   const bool narrow = stack.fp8_attention && (precision == Precision::fp8 || precision == Precision::fp4);
-  return scores * width / attention_rate(gpu, kernel, narrow ? gpu.peak8 : gpu.peak16);
+  const Precision in = narrow ? Precision::fp8 : Precision::bf16;
+  if (const KernelRate& own = gpu.own.of(KernelKind::attention, in); own.known())
+    return own.start + (scores + attention_block * keys * gpu.units) * width / (std::min(gpu.most, own.share) * gpu.peak(in)) +
+           bytes / (own.memory * gpu.memory_rate);
+  return scores * width / attention_rate(gpu, kernel, gpu.peak(in));
 }
 
 FABRICOST_BODY double attention_backward(const Processor& gpu, AttentionKernel kernel) {
-  return kernel == AttentionKernel::math ? 2 : gpu.constants.attention_backward;
+  if (kernel == AttentionKernel::math) return 2;
+  const KernelRate &forward = gpu.own.of(KernelKind::attention), &own = gpu.own.of(KernelKind::attention_backward);
+  return own.known() && forward.known() ? backward_products * forward.share / own.share : gpu.constants.attention_backward;
 }
 
 FABRICOST_BODY double attention_traffic(const Processor& gpu, double rows, double hidden, double T, double width) {

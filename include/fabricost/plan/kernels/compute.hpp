@@ -25,7 +25,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace fabricost::plan {
 
@@ -41,6 +43,9 @@ struct Processor {
   double sustained = 1;               ///< clock that its power allows, over that of the GPU its constants were measured on
   double memory_latency = 0;          ///< s of a load from memory; 0: not measured
   double cycles = 0;                  ///< of all its processors (SMs) a second; 0: their number or clock is not published
+  double units = 0;                   ///< its processors
+  std::string name{};                 ///< of data/gpus
+  KernelRates own{};                  ///< of the stack that runs on it, where it states them for this GPU
   bool old_attention_is_own = false;  ///< before Hopper, the kernels of Triton and FlashAttention-2 are the generation's best
   ComputeConstants constants;
 
@@ -50,6 +55,12 @@ struct Processor {
   void use(const ComputeConstants& measured) {
     constants = measured;
     sustained = watts > 0 && constants.gemm_watts > 0 ? std::pow(watts / constants.gemm_watts, constants.form.power) : 1;
+  }
+  /// Kernels as a stack timed them on this GPU.
+  void use(const std::vector<OwnKernel>& kernels) {
+    for (const OwnKernel& one : kernels)
+      if (one.gpu == name) own.of(one.kind, one.precision) = one.rate;
+    if (const KernelRate& stream = own.of(KernelKind::memory); stream.known()) constants.memory = stream.memory;
   }
   [[nodiscard]] double peak(Precision p) const { return p == Precision::fp8 ? peak8 : p == Precision::fp4 ? peak4 : peak16; }
 };
@@ -102,7 +113,9 @@ struct Processor {
 
 /// Seconds of attention forward: b sequences of s tokens, of which this rank has s/c as queries.
 /// \param scores b a s^2 / c of this rank \param width query + value widths of one head \param precision of the layer's products
-[[nodiscard]] double attention_seconds(const Processor& gpu, const Stack& stack, double scores, double width, Precision precision);
+/// \param keys that a query may see \param bytes of queries, keys, values and results; both count in a stack's own kernels alone
+[[nodiscard]] double attention_seconds(const Processor& gpu, const Stack& stack, double scores, double width, Precision precision,
+                                       double keys = 0, double bytes = 0);
 [[nodiscard]] double attention_backward(const Processor& gpu, AttentionKernel kernel);
 
 /// Bytes the element-wise kernels of a layer move around attention: `rows` of norms and residuals, T tokens of `width` (queries, keys,

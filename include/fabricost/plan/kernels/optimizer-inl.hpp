@@ -16,6 +16,9 @@ FABRICOST_BODY double update_bytes(const MemoryStack& stack) {
 }
 
 FABRICOST_BODY double update_seconds(const Processor& gpu, const Stack& stack, double parameters) {
+  for (const OwnKernel& own : stack.kernels)
+    if (own.kind == KernelKind::optimizer && own.gpu == gpu.name)
+      return own.rate.start + parameters * update_bytes(stack.memory) / (own.rate.memory * gpu.memory_rate);
   const double cycles = gpu.cycles > 0 ? stack.update_cycles / gpu.cycles : 0;
   return parameters * p_norm(stream_seconds(gpu, update_bytes(stack.memory)), cycles, 2);
 }

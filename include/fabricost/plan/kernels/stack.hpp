@@ -6,6 +6,7 @@
 #include <fabricost/experts/routing.hpp>
 #include <fabricost/hardware/kinds.hpp>
 #include <fabricost/parameters/interval.hpp>
+#include <fabricost/plan/kernels/own.hpp>
 #include <fabricost/plan/memory/stack.hpp>
 #include <fabricost/plan/model/layout.hpp>
 #include <fabricost/shipped_numbers.hpp>
@@ -94,6 +95,7 @@ struct Stack {
   MemoryStack memory{};  ///< its memory use
   std::vector<PipelineSchedule> schedules{PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved};  ///< that it can run
   StepsSeen seen{};  ///< what its steps were fitted on
+  std::vector<OwnKernel> kernels{};  ///< as they were timed, on the GPUs that they were timed on
 };
 
 /// The name that its factor was fitted under.

@@ -53,7 +53,8 @@ FABRICOST_BODY void LayerModel::attention(Kernels& out, double& traffic) const {
   const double past = l.attended();  // packed documents attend to themselves only
   const double seen = m.window > 0 ? whole * past + (1 - whole) * std::min<double>(past, 2 * m.window) : past;
   out.core = attention_seconds(gpu, stack, double(l.microbatch) * m.heads / t * l.sequence * seen / l.cp,
-                               (m.query_width() + m.value_width()) / m.heads, l.precision);
+                               (m.query_width() + m.value_width()) / m.heads, l.precision, seen,
+                               2 * T * (query + keys + value));
   if (!m.latent()) out.selective = out.core;
 }
 

@@ -15,7 +15,18 @@ FABRICOST_BODY double head_time(const Model& model, const Layout& layout, const 
 }
 
 FABRICOST_BODY Processor driven_by(const Stack& stack, const Layout& layout, Processor gpu) {
-  if (layout.block_scales) gpu.constants.gemm_fp8 *= gpu.constants.block_scales;
+  gpu.use(stack.kernels);
+  if (layout.block_scales) {
+    gpu.constants.gemm_fp8 *= gpu.constants.block_scales;
+    for (const KernelKind kind : {KernelKind::gemm, KernelKind::experts}) {
+      KernelRate& scaled = gpu.own.of(kind, KernelPrecision::fp8);
+      const KernelRate& blocks = gpu.own.of(kind, KernelPrecision::fp8_block);
+      if (blocks.known())
+        scaled = blocks;
+      else
+        scaled.share *= gpu.constants.block_scales;
+    }
+  }
   gpu.peak16 *= stack.compute_share;
   gpu.peak8 *= stack.compute_share;
   gpu.peak4 *= stack.compute_share;
@@ -23,6 +34,8 @@ FABRICOST_BODY Processor driven_by(const Stack& stack, const Layout& layout, Pro
   gpu.constants.memory = std::min(gpu.constants.memory, gpu.most);
   for (double* const rate : {&gpu.peak16, &gpu.peak8, &gpu.peak4, &gpu.memory_rate}) *rate /= stack.scale;
   for (double* const time : {&gpu.constants.gemm_start, &gpu.constants.layer_floor}) *time *= stack.scale;
+  for (auto& kind : gpu.own.at)
+    for (KernelRate& own : kind) own.start *= stack.scale;
   return gpu;
 }
 

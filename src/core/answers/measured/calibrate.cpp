@@ -188,6 +188,7 @@ KernelFitAnswer answer_of(KernelCalibration fit, const std::vector<Sample>& samp
 }
 
 std::variant<CalibrationAnswer, KernelFitAnswer> answer(const CalibrateRequest& r) {
+  if (!r.stack.empty()) throw Refusal("<stack> is for tables of kernels alone; leave it out");
   if (r.samples.empty()) throw Refusal("from which measurements? Name them: <samples>", true);
   check_ranges(r);
   refuse_sets_of_tables(r);

@@ -87,6 +87,7 @@ std::vector<Skipped> contradictions(const std::vector<Sample>& samples, const Ma
 }
 
 ValidationAnswer answer(const ValidateRequest& r) {
+  if (!r.stack.empty()) throw Refusal("<stack> prices tables of kernels; leave it out of others");
   if (r.samples.empty()) throw Refusal("which measurements? Name point CSVs or logs of benchmarks", true);
   check_ranges(r);
   const bool unnamed = r.system.value != nullptr && r.system.name.empty();
