@@ -69,11 +69,11 @@ std::optional<std::string> calibrate_tables(const CalibrateTyped& typed, bool js
           if (!typed.out.empty()) write_stack(typed, fit, date);
           return shown(fit, json, terminal, [](Page& page, const auto& a) { text_of(page, a); });
         } else {
-        std::string out = shown(fit, json, terminal, [](Page& page, const auto& a) { text_of(page, a.made); });
-        if (!typed.out.empty()) write_fitted_files(typed, fit.files(date));
-        if constexpr (std::same_as<std::remove_cvref_t<decltype(fit)>, ServingFitAnswer>)
-          if (!json && typed.out.empty()) out += fit.files(date).front().second;
-        return out;
+          std::string out = shown(fit, json, terminal, [](Page& page, const auto& a) { text_of(page, a.made); });
+          if (!typed.out.empty()) write_fitted_files(typed, fit.files(date));
+          if constexpr (std::same_as<std::remove_cvref_t<decltype(fit)>, ServingFitAnswer>)
+            if (!json && typed.out.empty()) out += fit.files(date).front().second;
+          return out;
         }
       },
       answer(request));

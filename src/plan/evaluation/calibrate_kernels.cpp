@@ -223,6 +223,7 @@ KernelStackAnswer answer(const CalibrateStackRequest& request) {
   }
   const NamedStack named = request.stack ? request.stack : NamedStack{usual_stack(Generation::hopper), nullptr};
   KernelStackAnswer out = calibrate_kernels(std::move(rows), named.load(), request.leave_out);
+  if (!named.name.empty()) out.recipe = named.name;
   out.origin = core::fit_origin(out.rows(), "times", request.samples);
   return out;
 }

@@ -51,6 +51,8 @@ constexpr std::array places{
     NamedPlace{"a100", "", 1, true, "dgx-a100", {}, true},
     NamedPlace{"h100", "", 1, true, "dgx-h100", {}, true},
     NamedPlace{"h200", "", 1, true, "dgx-h200", {}, true},
+    NamedPlace{"tpu7x", "", 1, true, "tpu-v7-cube", {}, true},
+    NamedPlace{"trainium 3", "", 1, true, "trn3-ultraserver", {}, true},
 };
 
 /// Of a GPU that data/gpus knows: its usual server where that joins the ranks through switches; for one GPU's kernel any machine with it.

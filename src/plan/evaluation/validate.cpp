@@ -58,7 +58,7 @@ WorkloadsAnswer validated(const std::vector<std::filesystem::path>& tables, std:
     out.report = validate_workloads(tables);
   } else {
     const Stack own = load_stack(stack);
-    if (own.kernels.empty()) throw RequestError(fmt::format("<stack>: {} states no kernels of its own; calibrate makes one that does", own.name));
+    if (own.kernels.empty()) throw fabricost::core::Refusal(fmt::format("<stack>: {} states no kernels of its own; calibrate makes one that does", own.name));
     out.report = validate_workloads(tables, &own);
   }
   static_cast<ErrorSummary&>(out) = out.report.total;
