@@ -40,9 +40,9 @@ void warn_of_impossible(const std::vector<SetAside>& points) {
   for (const auto& [doubt, count] : counts) warn(fmt::format("{} set aside: {}", counted(count, "sample"), name(doubt)));
 }
 
-using AnyFit = std::variant<Fit, KernelFitAnswer, TrainingFitAnswer, ServingFitAnswer>;
+using AnyFit = std::variant<Fit, KernelFitAnswer, TrainingFitAnswer, ServingFitAnswer, KernelStackAnswer>;
 
-[[nodiscard]] AnyFit with_machine(std::variant<CalibrationAnswer, KernelFitAnswer, TrainingFitAnswer, ServingFitAnswer> found) {
+[[nodiscard]] AnyFit with_machine(FilesAnswer found) {
   return std::visit(
       [](auto one) -> AnyFit {
         if constexpr (std::same_as<decltype(one), CalibrationAnswer>) {

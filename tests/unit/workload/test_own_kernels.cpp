@@ -1,5 +1,4 @@
 // One's own kernels: tables read, rooflines fitted to them, stacks that hold them, steps that those price.
-#include "jobs.hpp"
 #include "tables.hpp"
 
 #include "support/message_of.hpp"
@@ -10,20 +9,19 @@
 
 #include <catch.hpp>
 
+namespace own_kernels {
 using namespace fabricost::plan;
 using support::contains;
 using support::message_of;
 
-namespace {
-
 const std::string header =
     "id,group,source,gpu,interconnect,op,model,hidden,ffn,heads,kv_heads,tp,ranks,ranks_per_node,tokens,bytes,time_us,derived,notes\n";
 
-std::vector<OpsRow> read(const std::string& rows) { return read_ops_rows(tables::File(header + rows).path()); }
-OpsRow read_one(const std::string& row) { return read(row + "\n").front(); }
+static std::vector<OpsRow> read(const std::string& rows) { return read_ops_rows(tables::File(header + rows).path()); }
+static OpsRow read_one(const std::string& row) { return read(row + "\n").front(); }
 
 /// Products on an H100 that reach 60 % of the fp8 peak and 80 % of the memory's rate after 4 us.
-std::string products(const KernelRate& truth) {
+static std::string products(const KernelRate& truth) {
   const Processor gpu = Processor::of(load_system("dgx-h100"));
   std::string out;
   int id = 0;
@@ -35,8 +33,6 @@ std::string products(const KernelRate& truth) {
     }
   return out;
 }
-
-}  // namespace
 
 TEST_CASE("kernels of engines' tables have their shapes", "[ops]") {
   const OpsRow gemm = read_one("G,g,s,B200,,gemm_nvfp4,,8192,10240,,,,,,16384,,718.5,,");
@@ -113,3 +109,5 @@ TEST_CASE("a table without enough times of a kernel is refused", "[calibrate]") 
   const auto fit = [] { (void)calibrate_kernels(read("G,g,s,H100,,gemm_bf16,,4096,4096,,,,,,256,,20,,\n"), load_stack("nemo")); };
   CHECK(contains(message_of(fit), "5 times of one kind"));
 }
+
+}  // namespace own_kernels
