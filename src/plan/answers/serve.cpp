@@ -231,7 +231,6 @@ ServeAnswer answer(const ServeRequest& request) {
   ServeAnswer out;
   if (std::optional<LoadQuestion> load = load_question(request)) {
     if (load->trace) set_lengths(found->question, *load->trace);
-    load->captured = load_serving_table().captured[q.stack.name];
     const auto plan = std::make_shared<const LoadedPlan>(loaded(q, found->system, std::move(*load)));
     if (plan->deployments.empty()) static_cast<void>(found_deployments(q, found->system));  // says what does not fit
     if (const LoadedServing& first = plan->deployments.front(); !first.keeps)

@@ -83,7 +83,7 @@ std::vector<PublishedSettings> read_settings(MapReader& of, const std::string& p
 }
 
 ServingStack read_stack(const SpecNode& tree, const std::string& name, const std::string& path, Faults& faults,
-                        std::vector<PublishedSettings>& settings, double& captured) {
+                        std::vector<PublishedSettings>& settings) {
   MapReader in(tree, path, faults);
   in.text("notes");
   ServingStack s;
@@ -95,7 +95,7 @@ ServingStack read_stack(const SpecNode& tree, const std::string& name, const std
   s.memory_share = in.fraction("memory_share", s.memory_share);
   s.cache_share = in.fraction("cache_share", s.cache_share);
   s.overlaps = in.flag("overlaps", s.overlaps);
-  captured = in.number("captured", 0, 0, 1e7);
+  s.captured = in.number("captured", s.captured, 0, 1e7);
   s.poll = in.number("poll", s.poll, 1, 1e5);
   s.hold_steps = in.number("hold_steps", s.hold_steps, 0, 1e5);
   s.hold_tokens = in.number("hold_tokens", s.hold_tokens, 0, 1e7);
@@ -162,7 +162,7 @@ ServingTable load_serving_table() {
   const SpecNode described = library.resolve("workloads", "serving-stacks");
   MapReader stacks = opened(described);
   each_entry(stacks, "stacks", faults, [&](const std::string& name, const SpecNode& value, const std::string& path, MapReader&) {
-    out.stacks.push_back(read_stack(value, name, path, faults, out.settings[name], out.captured[name]));
+    out.stacks.push_back(read_stack(value, name, path, faults, out.settings[name]));
   });
   stacks.finish();
   const SpecNode fitted = library.resolve("workloads", "serving");

@@ -25,7 +25,7 @@ struct Rig {
 inline ServingStack bare() {
   ServingStack s;
   s.stretch = 1;
-  s.step = s.sequence = s.host_launch = s.first = s.first_steps = s.bunching = s.interference = 0;
+  s.step = s.sequence = s.host_launch = s.first = s.first_steps = s.bunching = 0;
   return s;
 }
 

@@ -150,7 +150,8 @@ TEST_CASE("405B with 126 layers on 8 H100 and on 4 B200: the smaller machine ans
   const ForwardTime& f = hopper.layouts.front().time.decode;
   const System h100 = load_system("dgx-h100");
   ServingMachine machine{h100, ServingConstants{}};
-  CHECK(f.tensor == Approx(252 * machine.all_reduce_seconds(8, 2 * 16384 * hopper.layouts.front().batch)));
+  // of a mean step: places that wait for prompts do not decode
+  CHECK(f.tensor == Approx(252 * machine.all_reduce_seconds(8, 2 * 16384 * hopper.layouts.front().batch)).epsilon(0.02));
 }
 
 TEST_CASE("no rank holds a part of a block of fp8 weights, nor of a column") {

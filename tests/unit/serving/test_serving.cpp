@@ -1,8 +1,8 @@
 /// \file test_serving.cpp
 /// Batching, queueing and prefill apart: Little's law, a simulated queue, limits, quantities that only grow.
 
-#include "support/message_of.hpp"
 #include "rig.hpp"
+#include "support/message_of.hpp"
 
 #include <fabricost/plan/serving/offload.hpp>
 #include <fabricost/plan/specs/serving.hpp>
@@ -90,12 +90,12 @@ TEST_CASE("TPOT and TTFT grow with clients; tokens per second do too") {
 TEST_CASE("every answer sees the prompts of all the others once") {
   Rig rig("dgx-h100");
   const Model model = load_model("llama3-8b");
-  ServingStack stack = bare();
-  stack.interference = 1;
+  const ServingStack stack = bare();
   const Engine engine{model, {}, {WeightFormat::bf16, 2}, rig.machine};
-  const ServingTime t = aggregated(engine, stack, {1000, 100, 11});
-  CHECK(t.interference * 100 == Approx(10 * t.prompt));
-  CHECK(aggregated(engine, stack, {1000, 100, 1}).interference == 0);
+  const ServingLoad load{1000, 100, 11};
+  const Cycle cycle = cycle_of(engine, stack, load, 11, prefill_prompt(engine, stack, 1000));
+  CHECK(aggregated(engine, stack, load).interference * 100 == Approx(10 * cycle.own));
+  CHECK(aggregated(engine, stack, {1000, 100, 1}).interference == Approx(0).margin(1e-12));
 }
 
 TEST_CASE("a step takes one chunk of the others' prompts at most; the rest comes before the first token") {
@@ -106,16 +106,15 @@ TEST_CASE("a step takes one chunk of the others' prompts at most; the rest comes
   const Engine engine{model, {.tp = 2}, {WeightFormat::fp8, 1}, rig.machine};
   const Prefill prompt = prefill_prompt(engine, stack, 1024);
   for (const double osl : {1.0, 2.0, 20.0, 1000.0}) {
-    const ServingTime t = aggregated(engine, stack, {1024, osl, 200});
+    const ServingLoad load{1024, osl, 200};
+    const ServingTime t = aggregated(engine, stack, load);
+    const Cycle cycle = cycle_of(engine, stack, load, 200, prompt);
     CHECK(t.running == 200);
-    CHECK(t.interference <= prompt.shared * stack.chunk / 1024 * (1 + 1e-12));
-    // whoever waits where: all of it is waited for, and every prompt has its time
-    const double waited = t.interference * osl + t.queue, others = t.ttft + osl * t.tpot - waited;
-    CHECK(waited == Approx(std::max(stack.interference * 199 * prompt.shared, 200 * prompt.full - others)));
+    CHECK(cycle.begun * 1024 + cycle.sequences <= stack.chunk * (1 + 1e-12));
+    CHECK(t.interference <= cycle.beside * (1 + 1e-12));
     CHECK(t.rate == Approx(200 / (t.ttft + osl * t.tpot)));
     CHECK((t.tpot == 0) == (osl == 1));
   }
-  CHECK(aggregated(engine, stack, {1024, 2, 200}).tpot < 0.2 * stack.interference * 199 * prompt.shared);
 }
 
 TEST_CASE("the wait for prompts stays the same when attention replicas and requests grow together") {
@@ -123,7 +122,7 @@ TEST_CASE("the wait for prompts stays the same when attention replicas and reque
   const ServingTable table = load_serving_table();
   for (const ServingStack& described : table.stacks) {
     const ServingStack stack = table.stack(described.name, Generation::hopper);
-    const Model dense = load_model("llama3-8b"), mixture = load_model("qwen3-30b-a3b");
+    const Model dense = load_model("llama3-8b");
     const ServingTime one = aggregated(Engine{dense, {}, {WeightFormat::fp8, 1}, rig.machine}, stack, {1024, 1024, 16});
     for (const int dp : {2, 4, 8}) {
       const ServingLoad load{1024, 1024, 16.0 * dp};
@@ -131,26 +130,24 @@ TEST_CASE("the wait for prompts stays the same when attention replicas and reque
       CHECK(t.tpot == Approx(one.tpot));
       CHECK(t.ttft == Approx(one.ttft));
       CHECK(t.rate == Approx(dp * one.rate));
-      // with experts a prompt takes longer on more ranks, and holds the other replicas, at most as often as each has one
-      if (stack.hold_steps > 0 || stack.poll > 1) continue;
-      const EngineFormat format{WeightFormat::bf16, 2};
-      const Engine few{mixture, {}, format, rig.machine}, many{mixture, {1, dp, 1, dp}, format, rig.machine};
-      const double before = aggregated(few, stack, {1024, 1024, 16}).queue / prefill_prompt(few, stack, 1024).shared;
-      const double after = aggregated(many, stack, load).queue / prefill_prompt(many, stack, 1024).shared;
-      CHECK(after >= before * (1 - 1e-6));
-      CHECK(after <= dp * before * (1 + 1e-6) + 1e-9);
     }
   }
 }
 
-TEST_CASE("replicas joined by experts wait for each other's prompts where these are rare, hardly where all prefill") {
-  CHECK(held_by_others(1e-9, 8) == Approx(8));
-  CHECK(held_by_others(1, 72) == 1);
-  CHECK(held_by_others(0.5, 2) == Approx(1.5));
-  for (const double u : {0.01, 0.1, 0.5, 0.9}) {
-    CHECK(held_by_others(u, 72) <= 1 / u);
-    CHECK(held_by_others(u, 72) >= held_by_others(u, 8));
+TEST_CASE(
+    "replicas joined by experts wait for the one with the most prompts: each for all where these are rare, for its own where all prefill") {
+  CHECK(fullest_of(3, 1) == 3);
+  CHECK(fullest_of(1e-9, 8) == Approx(8e-9));
+  for (const double mean : {0.01, 0.1, 0.5, 3.0, 40.0, 1000.0}) {
+    double before = mean;
+    for (const double replicas : {2.0, 8.0, 72.0}) {
+      const double most = fullest_of(mean, replicas);
+      CHECK(most > before);
+      CHECK(most <= replicas * mean);
+      before = most;
+    }
   }
+  CHECK(fullest_of(1000, 8) < 1100);
 }
 
 TEST_CASE("an engine that also decodes has time for every prompt, and no product beats the peak") {
@@ -169,9 +166,7 @@ TEST_CASE("an engine that also decodes has time for every prompt, and no product
             for (const double clients : {1.0, 8.0, 64.0, 512.0}) {
               const double servers = static_cast<double>(l.attention_dp) * l.pp;
               const double rate = aggregated(engine, stack, {isl, osl, clients}, prompt).rate;
-              CHECK(rate * prompt.full <= servers * (1 + 1e-9));
-              CHECK(rate * prompt.least <= servers);
-              if (isl > stack.chunk) CHECK(rate * prompt.shared <= servers * (1 + 1e-9));
+              CHECK(rate * prompt.least <= servers * (1 + 1e-9));
             }
           }
     }

@@ -20,12 +20,15 @@ namespace fabricost::plan {
 struct ServingConstants {
   double kv = prior::serving_gpu::kv;            ///< share of the memory rate at which attention reads cached keys and values
   double experts = prior::serving_gpu::experts;  ///< share of `gemm` that products of many experts with few rows each reach (expert_share)
+  double weights8 = prior::serving_gpu::weights8,
+         weights4 = prior::serving_gpu::weights4;  ///< rate at which weights of 8 and 4 bits outside of
+                                                   ///< experts are read, over that of 16 bits
 };
 
 /// Rows of one expert in the fullest passes that `experts` was fitted to: 8,192 tokens of Qwen3 over 128 experts, 8 each.
 inline constexpr double fitted_expert_rows = 512;
-/// Share of `gemm` that the products of experts reach with so many rows each. Beyond the fitted ones the rows' worth that an expert loses (tiles
-/// half filled, its own start) is the same for any number of them: m / (m + lost).
+/// Share of `gemm` that the products of experts reach with so many rows each. Beyond the fitted ones the rows' worth that an expert loses
+/// (tiles half filled, its own start) is the same for any number of them: m / (m + lost).
 [[nodiscard]] constexpr double expert_share(double experts, double rows) {
   if (rows <= fitted_expert_rows) return experts;
   const double lost = fitted_expert_rows * (1 / experts - 1);
@@ -50,14 +53,14 @@ enum class Launch : unsigned char { graph, eager };
 struct ServingKernels {
   Inference reduce{.library = InferenceLibrary::vllm};  ///< of all-reduces, in the version of the runs that the stack describes
   std::vector<MoeKernel> experts_prefill{MoeKernel::deepep_normal}, experts_decode{MoeKernel::deepep_low_latency};
-  bool gathers = true;  ///< can gather all tokens and scatter their sums instead
+  bool gathers = true;           ///< can gather all tokens and scatter their sums instead
   bool divides_experts = false;  ///< can distribute experts over some of the ranks and split each over the rest
   Routing routing{};
 };
 
 /// The largest of each in the published runs that a stack was fitted to; 0: unknown.
 struct MeasuredLoads {
-  double sequences = 0;  ///< running, of a GPU
+  double sequences = 0;           ///< running, of a GPU
   double prompt = 0, answer = 0;  ///< tokens
 };
 
@@ -67,12 +70,12 @@ struct ServingStack {
   std::string title{};
   std::vector<std::string> published{};  ///< prefixes of the `backend` column (engine and version) that this stack describes
 
-  double stretch = prior::serving_stack::stretch;            ///< factor on the kernels of every pass
-  double prefill = prior::serving_stack::prefill;            ///< further factor on the kernels of a prefill
-  double step = prior::serving_stack::step;                  ///< further s of every decode step: scheduling, sampling
-  double sequence = prior::serving_stack::sequence;          ///< the same per running sequence
-  double interference = prior::serving_stack::interference;  ///< share of a prompt's prefill that running sequences wait for
-  double host_launch = prior::serving_stack::host_launch;    ///< s of host time per kernel of a prefill, which runs outside CUDA graphs
+  double stretch = prior::serving_stack::stretch;          ///< factor on the kernels of every pass
+  double prefill = prior::serving_stack::prefill;          ///< further factor on the kernels of a prefill
+  double starts = prior::serving_stack::starts;            ///< further factor on the minimum times of kernels
+  double step = prior::serving_stack::step;                ///< further s of every decode step: scheduling, sampling
+  double sequence = prior::serving_stack::sequence;        ///< the same per running sequence
+  double host_launch = prior::serving_stack::host_launch;  ///< s of host time per kernel of a prefill, which runs outside CUDA graphs
   double first = prior::serving_stack::first;              ///< further s from a request's arrival to its first token: HTTP, detokenization
   double first_steps = prior::serving_stack::first_steps;  ///< decode steps before a new prompt's turn and until its first token
   double bunching = prior::serving_stack::bunching;        ///< share of the prompts of all others that a new one waits for
@@ -81,6 +84,7 @@ struct ServingStack {
   double bunching_apart = prior::serving_stack::bunching_apart;  ///< `bunching` at one worker of disaggregated prefill, where no decode
                                                                  ///< steps spread the arrivals
   double chunk = prior::serving_stack::chunk;                    ///< maximum prompt tokens of a step
+  double captured = 0;                                           ///< most tokens of a step that also reads prompts in a CUDA graph
   double poll = 1;                                               ///< decode steps between two checks for arrivals
   double hold_steps = 0;                                         ///< maximum decode steps for which prompts are held back to be batched
   double hold_tokens = 0;                                        ///< waiting prompt tokens that end the hold

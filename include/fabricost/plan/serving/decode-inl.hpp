@@ -50,6 +50,12 @@ FABRICOST_BODY double Engine::min_prefill(double tokens) const {
   return 2 * tokens * weights / machine_->peak(format_.weights);
 }
 
+FABRICOST_BODY double Engine::weight_traffic() const {
+  const ServingConstants& c = machine_->constants;
+  const WeightFormat f = format_.weights;
+  return weight_bytes(f) / (f == WeightFormat::bf16 ? 1 : f == WeightFormat::fp8 ? c.weights8 : c.weights4);
+}
+
 FABRICOST_BODY double Engine::traffic_of_token() const {
   const Model& m = *model_;
   const Processor& gpu = machine_->gpu();

@@ -3,7 +3,7 @@
 /// Seconds of one forward pass of a model on the GPUs of one serving engine: a decode step of many sequences,
 /// or the prefill of prompts.
 ///
-///   product        norm_2( 2 M N K / (e P),  (w K N + activations) / (em BW) )         weights are read once for all rows
+///   product        norm_2( 2 M N K / (e P),  (w K N / r + activations) / (em BW) )     weights are read once for all rows
 ///   experts        the same with E (1 - (1 - k/E)^T) of the experts touched and a lower e: few rows each, padded tiles, uneven loads
 ///   attention      norm_2( 2 T c (query + value width) / (ea P16),  cached bytes / (ek BW) );  latent attention folded when decoding
 ///   kernels        count x start: the minimum time of a kernel in a CUDA graph
@@ -12,8 +12,9 @@
 ///   stages         one hand-over of T h numbers each
 ///   head           rows x V, on the last stage
 ///
-/// P peak, BW memory rate; efficiencies are in constants.hpp. All in SI units. An `Engine` counts its layers
-/// once; a pass then takes about a microsecond and does not allocate once its curves are compiled.
+/// P peak, BW memory rate, r of it what weights of 8 and 4 bits outside of experts reach beside those of 16; efficiencies are in
+/// constants.hpp. All in SI units. An `Engine` counts its layers once; a pass then takes about a microsecond and does not allocate once its
+/// curves are compiled.
 
 #include <fabricost/plan/serving/kv_cache.hpp>
 #include <fabricost/plan/serving/machine.hpp>
@@ -173,9 +174,10 @@ class Engine {
   };
 
   [[nodiscard]] double product(double rows, const Kind& kind, double flops_rate) const {
-    return roofline(machine_->gpu(), 2 * rows * kind.weights, flops_rate,
-                    weight_bytes(format_.weights) * kind.weights + 2 * rows * kind.moved);
+    return roofline(machine_->gpu(), 2 * rows * kind.weights, flops_rate, weight_traffic() * kind.weights + 2 * rows * kind.moved);
   }
+  /// Bytes of 16-bit weights outside of experts that are read in the time of one weight.
+  [[nodiscard]] double weight_traffic() const;
   /// Bytes that element-wise kernels of all layers move for each token of a rank's replica.
   [[nodiscard]] double traffic_of_token() const;
 

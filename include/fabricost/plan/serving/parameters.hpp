@@ -23,18 +23,20 @@ struct ServingParameter : FitRange {
 };
 
 using GpuFit = ServingParameter<ServingConstants>::Fit;
-inline constexpr std::array<ServingParameter<ServingConstants>, 2> serving_gpu_parameters{{
+inline constexpr std::array<ServingParameter<ServingConstants>, 4> serving_gpu_parameters{{
     {prior::serving_gpu::kv_fit, "kv", false, &ServingConstants::kv},
     {prior::serving_gpu::experts_fit, "experts", false, &ServingConstants::experts},
+    {prior::serving_gpu::weights8_fit, "weights8", false, &ServingConstants::weights8},
+    {prior::serving_gpu::weights4_fit, "weights4", false, &ServingConstants::weights4},
 }};
 
 using StackFit = ServingParameter<ServingStack>::Fit;
 inline constexpr std::array<ServingParameter<ServingStack>, 13> serving_stack_parameters{{
     {prior::serving_stack::stretch_fit, "stretch", false, &ServingStack::stretch, StackFit::shared},
     {prior::serving_stack::prefill_fit, "prefill", false, &ServingStack::prefill, StackFit::shared},
+    {prior::serving_stack::starts_fit, "starts", false, &ServingStack::starts, StackFit::shared},
     {prior::serving_stack::step_fit, "step", true, &ServingStack::step, StackFit::shared},
     {prior::serving_stack::sequence_fit, "sequence", true, &ServingStack::sequence, StackFit::held},
-    {prior::serving_stack::interference_fit, "interference", false, &ServingStack::interference, StackFit::shared},
     {prior::serving_stack::host_launch_fit, "host_launch", true, &ServingStack::host_launch},
     {prior::serving_stack::first_fit, "first", true, &ServingStack::first, StackFit::own},
     {prior::serving_stack::first_steps_fit, "first_steps", false, &ServingStack::first_steps, StackFit::held},

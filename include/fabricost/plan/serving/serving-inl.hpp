@@ -8,7 +8,8 @@
 namespace fabricost::plan {
 
 FABRICOST_BODY double pass_seconds(const ForwardTime& pass, const ServingStack& stack) {
-  return stack.overlaps ? std::max(pass.seconds() - pass.exchange, pass.exchange) : pass.seconds();
+  const double all = pass.seconds() + (stack.starts - 1) * pass.kernels;
+  return stack.overlaps ? std::max(all - pass.exchange, pass.exchange) : all;
 }
 
 FABRICOST_BODY DecodeStep decode_step(const Engine& engine, const ServingStack& stack, double sequences, double context) {
@@ -60,9 +61,50 @@ FABRICOST_BODY Prefill prefill_prompt(const Engine& engine, const ServingStack& 
   return fetching(out, engine, stack, tokens);
 }
 
-FABRICOST_BODY double held_by_others(double share, double dp) {
-  const double u = std::clamp(share, 1e-12, 1.0);
-  return (1 - std::pow(1 - u, dp)) / u;
+FABRICOST_BODY RowsTime rows_time(const Engine& engine, const ServingStack& stack, double rows) {
+  ForwardTime pass = engine.prefill(rows, 1, 0, stack.prefill_launch);
+  pass.attention = 0;
+  const double factor = prompt_factor(engine, stack);
+  if (stack.overlaps) return {factor * pass_seconds(pass, stack), 0};  // one half's exchange hides behind the other's work
+  return {factor * (pass_seconds(pass, stack) - pass.experts), factor * pass.experts};
+}
+
+FABRICOST_BODY double fullest_of(double mean, double replicas) {
+  if (replicas <= 1) return mean;
+  double out = 0, chance = std::exp(-mean), below = chance;
+  if (chance <= 0) return mean + std::sqrt(2 * mean * std::log(replicas));
+  for (double n = 1; below < 1 - 1e-12 && n < 1e4; ++n) out += 1 - std::pow(below, replicas), below += chance *= mean / n;
+  return out;
+}
+
+FABRICOST_BODY Cycle cycle_of(const Engine& engine, const ServingStack& stack, const ServingLoad& load, double each,
+                              const Prefill& prompt) {
+  const double dp = engine.layout().attention_dp, pp = engine.layout().pp;
+  const double steps = load.osl > 1 ? load.osl / stack.tokens_per_step() : 0, rows = 1 + stack.drafts;
+  Cycle out;
+  // places decode, and wait or read prompts for the rest of their turns; what the chunk has no tokens for waits longer
+  const double most_begun = stack.chunk / (load.isl + steps * rows);
+  out.passes = std::max(1.0, load.isl / std::max(1.0, stack.chunk - std::min(each, most_begun * steps) * rows));
+  out.begun = std::min(each / (steps + stack.first_steps + out.passes - 1), most_begun);
+  out.sequences = std::min(each, out.begun * steps);
+  out.step = decode_step(engine, stack, std::max(1.0, out.sequences) * dp, load.isl + load.osl / 2);
+  // prompts come by chance: in `share` of the steps any replica has parts of some, `most` of them the fullest and `mean` all
+  const double left = std::max(1.0, stack.chunk - out.sequences * rows), part = std::min(load.isl, left),
+               parts = out.begun * load.isl / part;
+  const double joined = engine.model().mixture() ? dp : 1, fit = left / part;
+  const double share = std::max(1 - std::exp(-parts * joined), std::min(1.0, parts / fit));
+  const double most = std::clamp(fullest_of(parts, joined) / share, 1.0, fit), mean = parts / share;
+  const double before = out.sequences * rows / pp;
+  const RowsTime alone = before >= 1 ? rows_time(engine, stack, before) : RowsTime{}, all = rows_time(engine, stack, before + most * part);
+  const double experts = (mean < most ? rows_time(engine, stack, before + mean * part) : all).experts;
+  double added = std::max(0.0, all.own - alone.own) + std::max(0.0, experts - alone.experts) +
+                 prompt_factor(engine, stack) * prompt.forward.attention * most * part / load.isl;
+  if (stack.prefill_launch == Launch::eager && before + most * part > stack.captured)
+    added = p_norm(out.step.seconds + added, stack.host_launch * prompt.forward.launches, 4) - out.step.seconds;
+  added = std::max(added, prompt.least / pp * mean * part / load.isl);
+  out.beside = share * added;
+  out.own = added / most * load.isl / part;
+  return out;
 }
 
 FABRICOST_BODY double room_for(const Engine& engine, const ServingStack& stack, double context) {
@@ -79,38 +121,36 @@ FABRICOST_BODY double held_seconds(const ServingStack& stack, double isl, double
 }
 
 FABRICOST_BODY ServingTime aggregated(const Engine& engine, const ServingStack& stack, const ServingLoad& load, const Prefill& prompt) {
-  const double dp = engine.layout().attention_dp, pp = engine.layout().pp;
-  const double room = room_for(engine, stack, load.isl + load.osl);
+  const double dp = engine.layout().attention_dp, room = room_for(engine, stack, load.isl + load.osl);
   if (room < 1)
     throw RequestError(engine.model().name + ": weights and one sequence of " +
                        std::to_string(static_cast<long long>(load.isl + load.osl)) + " tokens do not fit a GPU's memory in this layout");
   ServingTime out;
   out.running = std::min(load.concurrency, std::max(1.0, std::floor(room)));
   const double each = std::max(1.0, out.running / dp);
-  const DecodeStep step = decode_step(engine, stack, out.running, load.isl + load.osl / 2);
+  const Cycle cycle = cycle_of(engine, stack, load, each, prompt);
+  const DecodeStep& step = cycle.step;
   out.decode = step.forward;
   out.prefill = prompt.forward;
   out.step = step.seconds;
   out.prompt = prompt.alone;
-  // prompts of others between first and last token; what does not fit there delays the first token
-  const double own = stack.bunching * (each - 1) * prompt.shared / pp, decoded = load.osl > 1 ? load.osl * step.per_token : 0;
-  const double apart = stack.first + prompt.alone + stack.first_steps * step.seconds + decoded;
-  const double bunched = own * (engine.model().mixture() ? held_by_others(each * prompt_of_many(prompt) / pp / (apart + own), dp) : 1);
-  const double rest = apart + bunched;
-  const double others = std::max(stack.interference * (each - 1) * prompt.shared / pp, each * prompt_of_many(prompt) / pp - rest);
+  const double decoded = load.osl > 1 ? load.osl * step.per_token : 0, turn = each / cycle.begun * (step.seconds + cycle.beside);
+  const double read = std::max(prompt.alone - (cycle.passes - 1) * step.seconds, cycle.own),
+               waits = (stack.first_steps + cycle.passes - 1) * step.seconds;
+  const double others = std::max(0.0, turn - decoded - waits - cycle.own), bunched = stack.bunching * others;
   if (load.osl > 1) {
     out.host = step.host / stack.tokens_per_step();
-    out.interference = std::min(others / load.osl, prompt.shared / pp * stack.chunk / load.isl);
+    out.interference = std::min((others - bunched) / load.osl, cycle.beside / stack.tokens_per_step());
     out.tpot = step.per_token + out.interference;
   }
-  out.queue = bunched + std::max(0.0, others - load.osl * out.interference);
-  const double early = stack.first + prompt.alone + stack.first_steps * step.seconds + out.queue;
-  out.queue += held_seconds(stack, load.isl, step.seconds, out.running / (early + load.osl * out.tpot));
-  out.ttft = stack.first + prompt.alone + stack.first_steps * step.seconds + out.queue;
-  const double wait = std::max(0.0, load.concurrency / out.running - 1) * (out.ttft + load.osl * out.tpot);
-  out.queue += wait;
-  out.ttft += wait;
-  out.rate = load.concurrency / (out.ttft + load.osl * out.tpot);
+  out.queue = others - load.osl * out.interference;
+  double place = read + waits + out.queue + load.osl * out.tpot;  // s for which a request takes one
+  const double held = held_seconds(stack, load.isl, step.seconds, out.running / (stack.first + place));
+  place += held, out.queue += held;
+  const double whole = std::max(stack.first + place, load.concurrency / out.running * place);
+  out.ttft = whole - load.osl * out.tpot;
+  out.queue += whole - stack.first - place;
+  out.rate = load.concurrency / whole;
   return out;
 }
 
@@ -118,7 +158,8 @@ FABRICOST_BODY ServingTime aggregated(const Engine& engine, const ServingStack& 
   return aggregated(engine, stack, load, prefill_prompt(engine, stack, load.isl));
 }
 
-FABRICOST_BODY ApartWaits apart_waits(const Prefill& prompt, const ServingStack& stack, const DecodeStep& step, double transfer, double osl) {
+FABRICOST_BODY ApartWaits apart_waits(const Prefill& prompt, const ServingStack& stack, const DecodeStep& step, double transfer,
+                                      double osl) {
   return {.alone = stack.first + prompt.alone + stack.handover + transfer + stack.first_steps * step.seconds,
           .bunching = stack.bunching_apart * prompt.shared,
           .full = prompt_of_many(prompt),

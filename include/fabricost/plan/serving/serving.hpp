@@ -7,18 +7,19 @@
 ///   step     (stretch x decode(b) + step + sequence b) / tokens per step      eager: norm_4( stretch x decode(b), host launches ) + ...
 ///   prompt   norm_4( stretch x prefill x pass(isl), host launches ) for a single prompt; prompts of a chunk share its
 ///            launches, and where many wait a pass takes a whole chunk of them: full
-///   TPOT     step + interference (b - 1) prompt / osl: every answer waits once for the prompts of all others, at most a chunk
-///            per step; the excess is waited for before the first token. An answer of one token has TPOT 0: all is TTFT
-///   TTFT     first + prompt + first_steps x step + held back + bunching (b - 1) prompt, and for c > b the wait for a place:
-///            (c/b - 1) (TTFT + osl TPOT)                       Little's law: c = rate x time in the system
-///   bound    TTFT + osl TPOT >= b full: while a request is in the engine, each of the b sequences is prefilled once
+///   cycle    a full engine answers and begins l = b / (osl / tokens per step + first_steps) requests a step, at most as many as the chunk has
+///            tokens for; such a step takes step + beside(l): what l prompts add to a pass that decodes (beside), as in the simulation of
+///            arrivals (arrivals/step_times.hpp), whose steady state this is. A place is taken for b / l of them
+///   TPOT     the step and the share of beside(l) that is not waited for before the first token (bunching)
+///   TTFT     first + prompt + first_steps x step + held back + the prompts of others that arrive in bunches or do not fit the chunk, and
+///            for c > b the wait for a place: c / b cycles in all       Little's law: c = rate x time in the system
 ///   apart    (disaggregated) TPOT = step; TTFT + handover + transfer; at least the time that c requests need on the prefill
 ///            workers: c prompt_of_many / workers - osl TPOT, prompt_of_many: full, at least its products at the peak
 ///
 /// With weights or cache in host memory (HostMemory), a step takes at least the time of its fetches.
 ///
 /// With attention data parallelism a replica serves b / dp sequences and prefills their prompts alone: it is this b
-/// that waits, with experts also for prompts that hold other replicas (held_by_others). All in seconds and tokens.
+/// that waits, with experts for the replica with the most prompts of a step (fullest_of). All in seconds and tokens.
 
 #include <fabricost/plan/kernels/compute.hpp>
 #include <fabricost/plan/serving/decode.hpp>
@@ -50,7 +51,7 @@ struct ServingTime {
   double rate = 0;
 };
 
-/// Seconds of a pass as a stack runs it: the sum of its parts, or with alternating half batches the larger of
+/// Seconds of a pass as a stack runs it, without its stretch: the sum of its parts, or with alternating half batches the larger of
 /// computation and exchange.
 [[nodiscard]] double pass_seconds(const ForwardTime& pass, const ServingStack& stack);
 
@@ -87,10 +88,31 @@ struct Prefill {
 /// Seconds of one of many waiting prompts, which fill passes, whether an engine also decodes or not.
 [[nodiscard]] inline double prompt_of_many(const Prefill& prompt) { return std::max(prompt.least, prompt.full); }
 
-/// A replica's wait over that for its own prompts alone, where experts join the replicas in every step: a prompt of one
-/// holds all of them, prompts of the same step hold them once. Some of dp replicas prefills in 1 - (1 - u)^dp of the
-/// steps, with u the share in which each does: dp times as often where prompts are rare, 1 / u where they are not.
-[[nodiscard]] double held_by_others(double share, double dp);
+/// Seconds of a pass's work on so many tokens of a replica, without attention, as a part of prompts: what a replica does alone, and
+/// experts, which work for all replicas of an engine together.
+struct RowsTime {
+  double own = 0, experts = 0;
+};
+[[nodiscard]] RowsTime rows_time(const Engine& engine, const ServingStack& stack, double rows);
+/// Factor on kernels of prompts in steps that decode, of one stage.
+[[nodiscard]] inline double prompt_factor(const Engine& engine, const ServingStack& stack) {
+  return stack.stretch * stack.prefill / engine.layout().pp;
+}
+
+/// Mean of the most that any of `replicas` has of what comes to each by chance, `mean` on average (Poisson).
+[[nodiscard]] double fullest_of(double mean, double replicas);
+
+/// A full engine, step by step.
+struct Cycle {
+  double sequences = 1;  ///< that a replica decodes in a step
+  double begun = 0;      ///< requests a step of a replica
+  double passes = 1;     ///< steps that read a part of each prompt
+  double beside = 0;     ///< s that prompts add to the mean step
+  double own = 0;        ///< s that one prompt adds to the steps that read it
+  DecodeStep step;
+};
+/// \param each sequences of a replica
+[[nodiscard]] Cycle cycle_of(const Engine& engine, const ServingStack& stack, const ServingLoad& load, double each, const Prefill& prompt);
 
 /// Sequences that an engine holds within the stack's share of memory; 0: impossible.
 [[nodiscard]] double room_for(const Engine& engine, const ServingStack& stack, double context);
@@ -102,8 +124,7 @@ struct Prefill {
 
 /// Prefill and decode on one engine. \param prompt from `prefill_prompt`
 /// \throws RequestError when not even one sequence fits
-[[nodiscard]] ServingTime aggregated(const Engine& engine, const ServingStack& stack, const ServingLoad& load,
-                                     const Prefill& prompt);
+[[nodiscard]] ServingTime aggregated(const Engine& engine, const ServingStack& stack, const ServingLoad& load, const Prefill& prompt);
 
 /// The same; prices the prompt itself. \throws RequestError when not even one sequence fits
 [[nodiscard]] ServingTime aggregated(const Engine& engine, const ServingStack& stack, const ServingLoad& load);
@@ -135,13 +156,12 @@ struct ApartWaits {
 /// Prompts on `prefill` workers, answers on `decode` workers, the cache sent over `link`. \param prompt from
 /// `prefill_prompt`
 /// \throws RequestError when not even one sequence fits
-[[nodiscard]] ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers,
-                                        const ServingStack& stack, const ServingLoad& load, const KvLink& link,
-                                        const Prefill& prompt);
+[[nodiscard]] ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers, const ServingStack& stack,
+                                        const ServingLoad& load, const KvLink& link, const Prefill& prompt);
 
 /// The same; prices the prompt itself. \throws RequestError when not even one sequence fits
-[[nodiscard]] ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers,
-                                        const ServingStack& stack, const ServingLoad& load, const KvLink& link);
+[[nodiscard]] ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers, const ServingStack& stack,
+                                        const ServingLoad& load, const KvLink& link);
 
 /// Prefill workers per decode worker: n_p R_p = n_d R_d, rates in requests per second. Not rounded.
 [[nodiscard]] constexpr double prefill_per_decode(double prefill_rate, double decode_rate) { return decode_rate / prefill_rate; }

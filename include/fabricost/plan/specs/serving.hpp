@@ -41,8 +41,6 @@ struct ServingTable {
   std::map<std::string, std::map<Generation, PerGeneration>> fitted;  ///< by stack
   std::map<std::string, std::vector<PublishedSettings>> settings;     ///< by stack; later ones win
 
-  std::map<std::string, double> captured;  ///< by stack: most tokens of a step that also reads prompts in a CUDA graph
-
   /// Constants of a generation without a fit: the geometric mean of the fitted ones, or the defaults.
   [[nodiscard]] ServingConstants constants(Generation g) const;
   /// A stack on a generation. If it was not fitted there: the geometric mean of its other generations with

@@ -9,6 +9,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <unordered_set>
 #include <utility>
 
 namespace fabricost::plan {
@@ -19,6 +20,16 @@ constexpr int most_engines = 16;         ///< simulated; of more, each still get
 constexpr double most_sequences = 8192;  ///< of a replica, as in the search
 constexpr double settled = 0.98;         ///< share of the arriving requests that a service answers which does not fall behind
 
+/// Mean tokens that a request has in the cache for itself when it is answered.
+[[nodiscard]] double held_of(const LoadQuestion& load, const ServingQuestion& q) {
+  double out = q.isl + q.osl;
+  if (!load.trace) return out - load.drawn.shared;
+  const RequestLoad& trace = *load.trace;
+  const std::unordered_set<std::uint64_t> blocks(trace.hashes.begin(), trace.hashes.end());
+  return std::max(1.0, out - static_cast<double>((trace.hashes.size() - blocks.size()) * static_cast<std::size_t>(trace.block)) /
+                                 static_cast<double>(trace.requests.size()));
+}
+
 /// Engines of one deployment, ready to be simulated.
 class Deployed {
  public:
@@ -27,9 +38,9 @@ class Deployed {
         load_(load),
         p_(p),
         engine_(with_host({q.model, p.engine, q.format, machine, q.host})),
-        times_(engine_, q.stack, load.captured),
+        times_(engine_, q.stack),
         scheduler_(scheduler_of(engine_)) {
-    engines_ = p.replicas, prefills_ = p.prefill_workers;
+    engines_ = p.replicas * joined(p.engine), prefills_ = p.prefill_workers * joined(p.prefill);
     share_ = 1;
     if (!load.trace) {  // equal engines under their share of the requests behave as all of them
       const int parts = std::max(1, p.apart ? std::gcd(engines_, prefills_) : engines_);
@@ -40,7 +51,7 @@ class Deployed {
     }
     if (!p.apart) return;
     prefill_.emplace(with_host({q.model, p.prefill, q.format, machine, q.host}));
-    prefill_times_.emplace(*prefill_, q.stack, load.captured);
+    prefill_times_.emplace(*prefill_, q.stack);
     prefill_scheduler_ = scheduler_of(*prefill_);
     const int holders = std::min(p.engine.cache_gpus(), p.prefill.cache_gpus());
     link_ = kv_link(system, holders, q.gpus <= system.domain);
@@ -122,13 +133,18 @@ class Deployed {
     return engine.with(min_host(engine, q_.stack, p_.batch, q_.isl + q_.osl, q_.host));
   }
 
+  /// Engines for each of a layout: without experts nothing joins replicas of attention.
+  [[nodiscard]] int joined(const EngineLayout& layout) const { return q_.model.mixture() ? 1 : layout.attention_dp; }
+
   [[nodiscard]] Scheduler scheduler_of(const Engine& engine) const {
     const double context = q_.isl + q_.osl, each = engine.kv(context) / context;
     const double bytes = std::max(0.0, engine.room(q_.stack.memory_share, q_.stack.cache_share)) + engine.host().cache;
     Scheduler out;
-    out.replicas = engine.layout().attention_dp;
+    out.replicas = engine.layout().attention_dp / joined(engine.layout());
     out.cache = each > 0 ? bytes / each : std::numeric_limits<double>::infinity();
-    out.sequences = q_.batch ? std::max(1.0, std::ceil(static_cast<double>(*q_.batch) / out.replicas)) : most_sequences;
+    const double whole = std::max(1.0, std::floor(out.cache / held_of(load_, q_)));  // as many as a closed loop has clients at most
+    out.sequences = q_.batch ? std::max(1.0, std::ceil(static_cast<double>(*q_.batch) / engine.layout().attention_dp))
+                             : std::min(most_sequences, whole);
     out.chunk = q_.stack.chunk, out.poll = q_.stack.poll;
     out.first = q_.stack.first, out.ahead = q_.stack.first_steps > 1 ? 1 : 0;
     out.drafts = q_.stack.drafts, out.acceptance = q_.stack.acceptance;

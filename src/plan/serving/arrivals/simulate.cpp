@@ -197,12 +197,7 @@ class Service {
       changes = changes || !all_seen || !r.reading.empty();
     }
     const long long steps = changes ? 1 : equal_steps(engine, until);
-    double seconds = 0;
-    engine.trail = 0;
-    for (const Replica& r : engine.replicas) {
-      seconds = std::max(seconds, seconds_of(r, static_cast<double>(steps)));
-      if (!r.reading.empty()) engine.trail = std::max(engine.trail, times_.trail());
-    }
+    const double seconds = seconds_of(engine, static_cast<double>(steps));
     engine.begun = steps > 1 ? engine.now + seconds - seconds / static_cast<double>(steps) : engine.now;
     engine.now += seconds;
     engine.looked += steps - 1;
@@ -210,18 +205,31 @@ class Service {
     for (Replica& r : engine.replicas) finish(engine, r, steps, seconds);
   }
 
-  /// Seconds of so many steps of a replica, between the first and the last of which contexts grow evenly.
-  [[nodiscard]] double seconds_of(const Replica& r, double steps) {
-    const auto n = static_cast<double>(r.running.size());
-    if (!r.reading.empty()) {
+  /// Seconds of so many steps, between the first and the last of which contexts grow evenly; with parts of prompts, of one.
+  [[nodiscard]] double seconds_of(EngineState& engine, double steps) {
+    double decode = 0, added = 0, sequences = 0, tokens = 0, rows = 0;
+    for (const Replica& r : engine.replicas) {
+      const auto n = static_cast<double>(r.running.size());
+      if (n > 0) {
+        const double first = times_.decode(n, r.context / n);
+        decode = std::max(decode, steps <= 1 ? first : steps * (first + times_.decode(n, (r.context + (steps - 1) * r.growth) / n)) / 2);
+      }
+      sequences += n;
+      if (r.reading.empty()) continue;
       parts_.clear();
+      double own = 0;
       for (const Reading& one : r.reading)
-        if (one.part > 0) parts_.push_back({one.part, one.past});
-      return times_.mixed(n, n > 0 ? r.context / n : 0, parts_);
+        if (one.part > 0) parts_.push_back({one.part, one.past}), own += one.part;
+      if (own <= 0) continue;
+      added = std::max(added, times_.beside(n, parts_));
+      tokens += own, rows = std::max(rows, times_.rows_of(n) + own);
     }
-    if (n == 0) return 0;
-    const double first = times_.decode(n, r.context / n);
-    return steps <= 1 ? first : steps * (first + times_.decode(n, (r.context + (steps - 1) * r.growth) / n)) / 2;
+    engine.trail = 0;
+    if (tokens <= 0) return decode;
+    const auto replicas = static_cast<double>(engine.replicas.size());
+    const double out = times_.mixed(decode, added, sequences / replicas, tokens / replicas, rows);
+    engine.trail = times_.trail();
+    return out;
   }
 
   /// Steps until something changes: an answer ends, the cache is full, or a request may arrive.

@@ -10,30 +10,28 @@ namespace fabricost::plan {
 
 namespace {
 
-[[nodiscard]] StepTimes::Parts parts_of(const Engine& engine, const ServingStack& stack, double captured) {
+[[nodiscard]] StepTimes::Parts parts_of(const Engine& engine, const ServingStack& stack) {
   const EngineLayout& layout = engine.layout();
-  const double replicas = layout.attention_dp, stages = layout.pp,
-               factor = stack.stretch / stages;  // without `prefill`, which is of passes of their own
+  const double replicas = layout.attention_dp;
   const Launch launch = stack.prefill_launch;
   StepTimes::Parts out;
   out.decode = [=, &engine](double sequences, double context) { return decode_step(engine, stack, sequences * replicas, context).seconds; };
-  out.rows = [=, &engine](double rows) {
-    ForwardTime pass = engine.prefill(rows, 1, 0, launch);
-    pass.attention = 0;
-    return factor * pass_seconds(pass, stack);
+  out.rows = [=, &engine](double rows) { return rows_time(engine, stack, rows).own; };
+  if (engine.model().mixture()) out.experts = [=, &engine](double rows) { return rows_time(engine, stack, rows).experts; };
+  out.attention = [=, &engine](PromptPart part) {
+    return prompt_factor(engine, stack) * engine.prefill(part.tokens, 1, part.past, launch).attention;
   };
-  out.attention = [=, &engine](PromptPart part) { return factor * engine.prefill(part.tokens, 1, part.past, launch).attention; };
   if (launch == Launch::eager) out.host = stack.host_launch * engine.prefill(1, 1, 0, launch).launches;
-  out.captured = captured;
-  out.rows_of_sequence = 1 + stack.drafts, out.stages = stages;
+  out.captured = stack.captured;
+  out.rows_of_sequence = static_cast<double>(1 + stack.drafts) / layout.pp, out.stages = layout.pp;
   return out;
 }
 
 }  // namespace
 
-StepTimes::StepTimes(Parts parts) : parts_(std::move(parts)), rows_(parts_.rows, 512, 8) {}
+StepTimes::StepTimes(Parts parts) : parts_(std::move(parts)), rows_(parts_.rows, 512, 8), experts_(parts_.experts, 512, 8) {}
 
-StepTimes::StepTimes(const Engine& engine, const ServingStack& stack, double captured) : StepTimes(parts_of(engine, stack, captured)) {}
+StepTimes::StepTimes(const Engine& engine, const ServingStack& stack) : StepTimes(parts_of(engine, stack)) {}
 
 double StepTimes::decode(double sequences, double context) {
   const auto n = static_cast<std::size_t>(sequences);
@@ -58,15 +56,19 @@ double StepTimes::attention(const PromptPart& part) {
   return part.tokens * (a + (place - low) * (b - a));
 }
 
-double StepTimes::mixed(double sequences, double context, const std::vector<PromptPart>& prompts) {
-  const double own = sequences * parts_.rows_of_sequence;
-  double tokens = 0, extra = 0;
-  for (const PromptPart& part : prompts) tokens += part.tokens, extra += attention(part);
-  const double before = sequences > 0 ? rows_(own) : 0;
-  extra += std::max(0.0, rows_(own + tokens) - before);
-  trail_ = (parts_.stages - 1) * extra;
-  const double step = (sequences > 0 ? decode(sequences, context) : 0) + extra;
-  return parts_.host > 0 && own + tokens > parts_.captured ? p_norm(step, parts_.host, 4) : step;
+double StepTimes::beside(double sequences, const std::vector<PromptPart>& prompts) {
+  const double own = rows_of(sequences);
+  double tokens = 0, out = 0;
+  for (const PromptPart& part : prompts) tokens += part.tokens, out += attention(part);
+  return out + std::max(0.0, rows_(own + tokens) - (own >= 1 ? rows_(own) : 0));
+}
+
+double StepTimes::mixed(double decode, double added, double sequences, double tokens, double rows) {
+  const double own = rows_of(sequences);
+  added += std::max(0.0, experts_(own + tokens) - (own >= 1 ? experts_(own) : 0));
+  trail_ = (parts_.stages - 1) * added;
+  const double step = decode + added;
+  return parts_.host > 0 && rows > parts_.captured ? p_norm(step, parts_.host, 4) : step;
 }
 
 }  // namespace fabricost::plan

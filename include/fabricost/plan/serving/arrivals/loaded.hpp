@@ -22,8 +22,7 @@ struct LoadQuestion {
   std::optional<RequestLoad> trace{};  ///< else drawn
   DrawnLoad drawn{};
   double percentile = 99;
-  double goodput = 0;   ///< least share of requests within both limits; 0: limits are of the percentile
-  double captured = 0;  ///< most tokens of a step with prompts in a CUDA graph
+  double goodput = 0;  ///< least share of requests within both limits; 0: limits are of the percentile
   [[nodiscard]] double rate() const { return trace ? trace->rate : drawn.rate; }
 };
 

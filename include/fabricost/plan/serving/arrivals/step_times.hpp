@@ -2,11 +2,12 @@
 /// \file step_times.hpp
 /// Seconds of an engine's steps that decode some sequences and read a part of some prompts, interpolated so that one takes nanoseconds.
 ///
-///   step       decode(n, c) + stretch x prefill x ( rows(n + p) - rows(n) + attention of the p tokens ) / stages
+///   step       decode(n, c) + rows(n + p) - rows(n) + attention of the p tokens, of the slowest replica, + experts(n + p) - experts(n) of the
+///              mean one, as they work for all
 ///   rows       products, exchanges and all that is done once a token: weights are read once for sequences and prompts together
 ///   graphs     a step of more rows than an engine captures is launched by the host: norm_4( step, host launches )
 ///
-/// decode(n, c) is decode_step of serving.hpp, so that a closed loop and arrivals have the same steps.
+/// Its parts are those of a closed loop (serving.hpp), which is the steady state of these steps.
 
 #include <fabricost/plan/serving/serving.hpp>
 
@@ -53,8 +54,11 @@ class StepTimes {
  public:
   /// What steps are made of; contexts and tokens of one attention replica.
   struct Parts {
-    std::function<double(double sequences, double context)> decode;        ///< s of a step without prompts
-    std::function<double(double rows)> rows = [](double) { return 0.0; };  ///< s of a step's work on so many tokens, without attention
+    std::function<double(double sequences, double context)> decode;  ///< s of a step without prompts
+    std::function<double(double rows)> rows = [](double) {
+      return 0.0;
+    };  ///< s of a step's work on so many tokens of a replica, without attention
+    std::function<double(double rows)> experts = [](double) { return 0.0; };       ///< s of experts on so many tokens of the mean replica
     std::function<double(PromptPart)> attention = [](PromptPart) { return 0.0; };  ///< s of attention of a part of a prompt
     double host = 0;              ///< s in which the host launches a step that is in no graph
     double captured = 0;          ///< most rows of a step in a graph
@@ -62,20 +66,24 @@ class StepTimes {
     double stages = 1;            ///< of a pipeline, through which a prompt passes while others follow
   };
   explicit StepTimes(Parts parts);
-  /// Of an engine. It must outlive them. \param captured most tokens of a step with prompts that is replayed from a graph
-  StepTimes(const Engine& engine, const ServingStack& stack, double captured);
+  /// Of an engine. It must outlive them.
+  StepTimes(const Engine& engine, const ServingStack& stack);
 
   /// \param context mean tokens before the new one of each sequence
   [[nodiscard]] double decode(double sequences, double context);
-  /// A step with parts of prompts.
-  [[nodiscard]] double mixed(double sequences, double context, const std::vector<PromptPart>& prompts);
+  /// What parts of prompts add to a replica's step, without experts.
+  [[nodiscard]] double beside(double sequences, const std::vector<PromptPart>& prompts);
+  /// A whole step. \param decode the slowest replica's \param added what prompts add to it \param sequences, tokens of prompts: of a
+  /// replica, the mean \param rows the most of a replica
+  [[nodiscard]] double mixed(double decode, double added, double sequences, double tokens, double rows);
+  [[nodiscard]] double rows_of(double sequences) const { return sequences * parts_.rows_of_sequence; }
   /// Seconds after the last mixed step until its prompts have left the last stage.
   [[nodiscard]] double trail() const { return trail_; }
 
  private:
   [[nodiscard]] double attention(const PromptPart& part);
   Parts parts_;
-  LazyCurve rows_;
+  LazyCurve rows_, experts_;
   double trail_ = 0;
   std::vector<LazyCurve> decode_{};     ///< by sequences: of the context
   std::vector<LazyCurve> attention_{};  ///< by tokens, two for each doubling: of the past, for a token
