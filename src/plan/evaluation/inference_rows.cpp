@@ -53,7 +53,8 @@ InferenceQuantity quantity_of(std::string_view metric) {
   return InferenceQuantity::none;
 }
 double unit_of(std::string_view unit) {
-  return unit == "ms" ? 1e-3 : unit == "us" ? 1e-6 : has(unit, "kB") ? 1e3 : has(unit, "GFLOP") ? 1e9 : 1;
+  const std::string_view first = unit.substr(0, unit.find(' '));  // of "ms median"
+  return first == "ms" ? 1e-3 : first == "us" ? 1e-6 : has(unit, "kB") ? 1e3 : has(unit, "GFLOP") ? 1e9 : 1;
 }
 
 /// The format of the weights: that of the experts if it differs, since they are most of the model.

@@ -199,7 +199,7 @@ TEST_CASE("published serving runs are predicted within what is asked", "[measure
   CHECK(report.total.interval_coverage > 0.85);
 }
 
-TEST_CASE("a fit of serving alone stays near what was fitted together with training", "[measurements]") {
+TEST_CASE("serving is what a fit of the published runs finds on the shipped kernels", "[measurements]") {
   const auto folder = measurements();
   if (folder.empty()) return;
   const ServingTable shipped = load_serving_table();

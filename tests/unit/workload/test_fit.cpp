@@ -1,4 +1,4 @@
-// The fit of steps and kernels: constants come back from steps made with them; it writes the shipped files.
+// The fit of steps and kernels: constants come back from steps made with them; what is shipped predicts as well.
 #include "jobs.hpp"
 #include "tables.hpp"
 
@@ -91,40 +91,14 @@ TEST_CASE("a fit says what it left out, and that nothing is left", "[fit]") {
   CHECK_THROWS_AS(calibrate_training(rows, {.leave_out = {"mosaic_"}}), RequestError);
 }
 
-TEST_CASE("the shipped constants are what a fit of the published rows finds", "[fit][measurements]") {
+// The constants of kernels and stacks were fitted with serving as it was priced before prompts and steps had one rule. With the rule, a fit of
+// all tables together predicts MLPerf's steps worse (median 4.9, mean 6.9 %), so that these stay and serving is fitted on them.
+TEST_CASE("MLPerf's training steps are predicted as well as by the fit that is shipped", "[fit][measurements]") {
   const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
-  std::vector<TrainingRow> steps = read_training_rows(folder / "workloads" / "training.csv");
-  for (const char* later : {"mlperf.csv", "newer_training.csv"})
-    for (TrainingRow& r : read_training_rows(folder / "second" / "workloads" / later)) steps.push_back(std::move(r));
-  const std::filesystem::path own = std::filesystem::path(FABRICOST_SOURCE_DIR) / "data" / "measurements";
-  for (TrainingRow& r : read_training_rows(own / "torch-steps.csv")) steps.push_back(std::move(r));
-  std::vector<OpsRow> single = read_ops_rows(folder / "workloads" / "ops.csv");
-  for (OpsRow& r : read_ops_rows(own / "torch-kernels.csv")) single.push_back(std::move(r));
-  const TrainingFit fit = calibrate_training(steps, single,
-                                             {.served = read_inference_rows(folder / "workloads" / "inference.csv", load_serving_table())});
-  REQUIRE(fit.generations.size() == 4);
-  for (const CalibratedSet& set : fit.generations) {
-    const Constants shipped = jobs::machine(set.systems.front()).constants;
-    for (const Parameter& p : compute_parameters) {
-      INFO(set.name << " " << p.key);
-      CHECK(p.value(set.constants) == Approx(p.value(shipped)).epsilon(0.005));
-    }
-  }
-  for (const FittedStack& s : fit.stacks) {
-    INFO(s.name);
-    const bool kernels = s.name.starts_with("vidur") || s.name.starts_with("llmcompass") || s.name == "torch_kernels";
-    const Stack shipped = kernels ? published_kernels(s.name) : load_stack(s.name);  // all of a family have the factor of its name
-    CHECK(s.scale == Approx(shipped.scale).epsilon(0.005));
-    CHECK(s.spread == Approx(shipped.spread).epsilon(0.02));
-    for (const StepsSeen::On& on : s.seen.on) CHECK(shipped.seen.of(on.generation));
-  }
-  const ServingTable shipped = load_serving_table();
-  REQUIRE(fit.served);
-  for (const auto& [g, c] : shipped.gpus) {
-    CHECK(fit.served->table.gpus.at(g).kv == Approx(c.kv).epsilon(0.005));
-    CHECK(fit.served->table.gpus.at(g).experts == Approx(c.experts).epsilon(0.005));
-  }
+  const WorkloadReport steps = validate_workloads({folder / "second" / "workloads" / "mlperf.csv"});
+  CHECK(steps.total.median_ape <= 4);
+  CHECK(steps.total.mape <= 6);
 }
 
 TEST_CASE("published training steps are predicted as well as the page says", "[fit][measurements]") {
