@@ -134,7 +134,8 @@ KernelFit fit_of(KernelKind kind, KernelPrecision precision, const std::vector<T
     sum += errors[i];
   }
   fit.rows = rows;
-  static_cast<OwnKernel&>(out) = {gpu.name, kind, precision, fit.rate(fit.fitted()), spread_of_errors(sizes), static_cast<int>(rows.size())};
+  static_cast<OwnKernel&>(out) = {
+      gpu.name, kind, precision, fit.rate(fit.fitted()), spread_of_errors(sizes), static_cast<int>(rows.size())};
   std::sort(errors.begin(), errors.end());
   if (!errors.empty()) {
     const auto count = static_cast<double>(errors.size());
@@ -173,8 +174,8 @@ KernelStackAnswer calibrate_kernels(std::vector<OpsRow> rows, const Stack& recip
       ++skipped[why];
       continue;
     }
-    sets[{machine->gpu.name, *kind, kernel_precision(op)}].push_back(
-        {&op, &machine->gpu, machine->system.gpu.l2_size.value.value(), fold_of(op.row.id + op.row.metric + fmt::format("{}", op.row.line))});
+    sets[{machine->gpu.name, *kind, kernel_precision(op)}].push_back({&op, &machine->gpu, machine->system.gpu.l2_size.value.value(),
+                                                                      fold_of(op.row.id + op.row.metric + fmt::format("{}", op.row.line))});
   }
   KernelStackAnswer out{.name = recipe.name + "-own-kernels", .recipe = recipe.name, .factor = fitted_name(recipe)};
   std::vector<double> judged;
@@ -198,7 +199,8 @@ KernelStackAnswer calibrate_kernels(std::vector<OpsRow> rows, const Stack& recip
 std::string KernelStackAnswer::yaml(std::string_view called, std::string_view date) const {
   std::string out = fmt::format(
       "name: {}\ntitle: \"Kernels as they were timed, in the recipe of {}\"\nextends: {}\nsource: \"{}\"\nconfidence: measured\n"
-      "notes: \"{}; start, then flops at a share of the dense peak beside bytes at a share of the memory's rate; spread: standard deviation, "
+      "notes: \"{}; start, then flops at a share of the dense peak beside bytes at a share of the memory's rate; spread: standard "
+      "deviation, "
       "in log, of times around it\"\npublished: []\nfactor_of: {}\nscale: 1\nkernels:\n",
       called, recipe, recipe, origin, date, factor);
   std::string_view gpu;

@@ -172,11 +172,12 @@ bool precision_of(OpsRow& op, const std::string& word) {
   return op.blocks || op.precision == Precision::fp4 || word == "fp8";
 }
 
-/// Causal attention of whole sequences, "batch 1, sequence 8192, head 128", or of one token of each to its context, "batch 1, context 8192";
-/// heads are of the whole model. False for another kernel, or a shape that is not stated.
+/// Causal attention of whole sequences, "batch 1, sequence 8192, head 128", or of one token of each to its context, "batch 1, context
+/// 8192"; heads are of the whole model. False for another kernel, or a shape that is not stated.
 bool attention_kernel(OpsRow& op, const std::string& name, Cells& cells) {
-  static const std::regex forms("^(?:attention (forward|backward)|attention_(prefill|decode)|context_attention_(\\w+)_kv_(\\w+)|"
-                                "generation_attention_kv_(\\w+))$");
+  static const std::regex forms(
+      "^(?:attention (forward|backward)|attention_(prefill|decode)|context_attention_(\\w+)_kv_(\\w+)|"
+      "generation_attention_kv_(\\w+))$");
   std::smatch found;
   if (!std::regex_match(name, found, forms)) return false;
   if (found[3] != found[4]) {
@@ -203,7 +204,8 @@ bool attention_kernel(OpsRow& op, const std::string& name, Cells& cells) {
 bool experts_kernel(OpsRow& op, const std::string& name, Cells& cells) {
   if (!name.starts_with("moe_") || !precision_of(op, name.substr(4))) return false;
   const std::string& notes = cells.text("notes");
-  const double all = after(notes, "(\\d{1,5}) experts"), top = after(notes, "top (\\d{1,3})"), ranks = std::max(1.0, after(notes, "over (\\d{1,4}) ranks"));
+  const double all = after(notes, "(\\d{1,5}) experts"), top = after(notes, "top (\\d{1,3})"),
+               ranks = std::max(1.0, after(notes, "over (\\d{1,4}) ranks"));
   const double tokens = cells.count("tokens"), hidden = cells.count("hidden");
   op.kind = OpKind::experts;
   op.rows = std::max(1.0, tokens * top / ranks);
@@ -226,7 +228,8 @@ bool memory_kernel(OpsRow& op, const std::string& name, Cells& cells) {
 /// "matmul M=8192 K=4096 N=28672 bf16", or "gemm_bf16" of tokens x hidden by hidden x ffn, or of the shape that was "executed MxNxK".
 bool product_kernel(OpsRow& op, const std::string& name, Cells& cells) {
   std::smatch found;
-  static const std::regex sizes("^matmul M=(\\d{1,8}) K=(\\d{1,8}) N=(\\d{1,8}) (\\w+)$"), padded("executed (\\d{1,8})x(\\d{1,8})x(\\d{1,8})");
+  static const std::regex sizes("^matmul M=(\\d{1,8}) K=(\\d{1,8}) N=(\\d{1,8}) (\\w+)$"),
+      padded("executed (\\d{1,8})x(\\d{1,8})x(\\d{1,8})");
   if (std::regex_match(name, found, sizes)) {
     product(op, *parse_number(found[1].str()), *parse_number(found[3].str()), *parse_number(found[2].str()));
     return precision_of(op, found[4]);
@@ -360,7 +363,8 @@ void skip_impossible(std::vector<OpsRow>& rows, TrainingMachines& machines) {
     }
   }
   for (OpsRow& op : rows)
-    if (product(op) && wrong.contains(key(op))) op.row.skipped = "products of this group are faster than the peak of the precision that it states";
+    if (product(op) && wrong.contains(key(op)))
+      op.row.skipped = "products of this group are faster than the peak of the precision that it states";
 }
 
 void predict_ops_rows(std::vector<OpsRow>& rows, const Stack* stack) {
@@ -391,8 +395,8 @@ void predict_ops_rows(std::vector<OpsRow>& rows, const Stack* stack) {
           if (one.gpu == gpu.name && one.kind == kernel_kind(op) && one.precision == kernel_precision(op)) own = &one;
       if (own != nullptr) gpu.own.of(own->kind, own->precision) = own->rate;
       op.row.predicted = kernel_seconds(op, gpu, own != nullptr ? 1 : publisher.scale);
-      std::tie(op.row.low, op.row.high) = own != nullptr ? interval_around(op.row.predicted, own->spread)
-                                                         : interval_of(op.row.predicted, publisher, system, op.precision);
+      std::tie(op.row.low, op.row.high) =
+          own != nullptr ? interval_around(op.row.predicted, own->spread) : interval_of(op.row.predicted, publisher, system, op.precision);
     } catch (const RequestError& error) {
       op.row.skipped = error.what();
     }

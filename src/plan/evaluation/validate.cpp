@@ -58,7 +58,8 @@ WorkloadsAnswer validated(const std::vector<std::filesystem::path>& tables, std:
     out.report = validate_workloads(tables);
   } else {
     const Stack own = load_stack(stack);
-    if (own.kernels.empty()) throw fabricost::core::Refusal(fmt::format("<stack>: {} states no kernels of its own; calibrate makes one that does", own.name));
+    if (own.kernels.empty())
+      throw fabricost::core::Refusal(fmt::format("<stack>: {} states no kernels of its own; calibrate makes one that does", own.name));
     out.report = validate_workloads(tables, &own);
   }
   static_cast<ErrorSummary&>(out) = out.report.total;
@@ -77,7 +78,8 @@ std::variant<ValidationAnswer, WorkloadsAnswer, ExchangesAnswer> answer(const Va
       refuse_for_tables(r.raw, "raw", "workloads");
       refuse_for_tables(r.launch.has_value(), "launch", "workloads");
       refuse_for_tables(r.library.has_value(), "library", "workloads");
-      if (!r.stack.empty() && std::any_of(tables.begin(), tables.end(), [](const auto& f) { return workload_table(f) != WorkloadTable::ops; }))
+      if (!r.stack.empty() &&
+          std::any_of(tables.begin(), tables.end(), [](const auto& f) { return workload_table(f) != WorkloadTable::ops; }))
         throw fabricost::core::Refusal("<stack> prices tables of kernels; leave it out of others");
       return validated(tables, r.stack);
     }

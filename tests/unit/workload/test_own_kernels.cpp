@@ -27,7 +27,8 @@ static std::string products(const KernelRate& truth) {
   int id = 0;
   for (const double rows : {1, 16, 64, 256, 1024, 4096, 16384})
     for (const double width : {2048, 4096, 8192}) {
-      const double x = 2 * rows * width * width / (truth.share * gpu.peak8), y = (2 * rows * width + width * width) / (truth.memory * gpu.memory_rate);
+      const double x = 2 * rows * width * width / (truth.share * gpu.peak8),
+                   y = (2 * rows * width + width * width) / (truth.memory * gpu.memory_rate);
       out += "P" + std::to_string(++id) + ",mine,s,H100,,matmul M=" + std::to_string(int(rows)) + " K=" + std::to_string(int(width)) +
              " N=" + std::to_string(int(width)) + " fp8,,,,,,,,,,," + std::to_string(1e6 * (truth.start + std::hypot(x, y))) + ",,\n";
     }
@@ -40,12 +41,13 @@ TEST_CASE("kernels of engines' tables have their shapes", "[ops]") {
   CHECK((gemm.rows == 16384 && gemm.columns == 10240 && gemm.inner == 8192));
   CHECK(kernel_precision(read_one("G,g,s,H100,,gemm_fp8_block,,8192,10240,,,,,,16,,37,,")) == KernelPrecision::fp8_block);
 
-  const OpsRow prefill = read_one(
-      "A,g,s,H100,,context_attention_fp8_kv_fp8,,8192,,64,8,,,,32768,,3928.4,,\"batch 8, sequence 4096, head 128, causal\"");
+  const OpsRow prefill =
+      read_one("A,g,s,H100,,context_attention_fp8_kv_fp8,,8192,,64,8,,,,32768,,3928.4,,\"batch 8, sequence 4096, head 128, causal\"");
   CHECK((prefill.kind == OpKind::attention && prefill.precision == Precision::fp8));
   CHECK(prefill.rows * prefill.columns * prefill.inner == 8.0 * 64 * 4096 * 4096 * 256);
 
-  const OpsRow decode = read_one("D,g,s,H100,,generation_attention_kv_bfloat16,,8192,,64,8,,,,64,,100,,\"batch 64, context 1024, head 128\"");
+  const OpsRow decode =
+      read_one("D,g,s,H100,,generation_attention_kv_bfloat16,,8192,,64,8,,,,64,,100,,\"batch 64, context 1024, head 128\"");
   CHECK(decode.kind == OpKind::decode);
   CHECK(decode.bytes == 2.0 * 64 * 1024 * 8 * 256 + 2.0 * 64 * 64 * 256);
 
@@ -54,20 +56,22 @@ TEST_CASE("kernels of engines' tables have their shapes", "[ops]") {
   CHECK((experts.kind == OpKind::experts && experts.rows == 32 && experts.count == 4));
   CHECK(kernel_bytes(experts) == 2.0 * 3 * 4 * 2048 * 768);
 
-  const OpsRow core = read_one(
-      "T,g,s,TPU7x (one of two cores of a chip),,gemm_bf16,,4096,4096,,,,,,256,,16.58,,");
+  const OpsRow core = read_one("T,g,s,TPU7x (one of two cores of a chip),,gemm_bf16,,4096,4096,,,,,,256,,16.58,,");
   CHECK((core.part == 0.5 && core.gpu == "TPU7x"));
-  const OpsRow padded = read_one("N,g,s,Trainium 3 (LNC=2: 2 of 8 NeuronCores),,gemm_bf16,,4096,4096,,,,,,16,,474.2,,executed 2048x4096x4096");
+  const OpsRow padded =
+      read_one("N,g,s,Trainium 3 (LNC=2: 2 of 8 NeuronCores),,gemm_bf16,,4096,4096,,,,,,16,,474.2,,executed 2048x4096x4096");
   CHECK((padded.part == 0.25 && padded.rows == 2048));
 }
 
 TEST_CASE("rows that say nothing of a kernel give the reason", "[ops]") {
-  CHECK(contains(read_one("A,g,s,H100,,context_attention_bfloat16_kv_fp8,,8192,,64,8,,,,4096,,474,,\"batch 1, sequence 4096, head 128\"").row.skipped,
-                 "cache in another"));
+  CHECK(contains(
+      read_one("A,g,s,H100,,context_attention_bfloat16_kv_fp8,,8192,,64,8,,,,4096,,474,,\"batch 1, sequence 4096, head 128\"").row.skipped,
+      "cache in another"));
   CHECK(contains(read_one("E,g,s,H100,,moe_fp8,,4096,1536,,,1,1,,16,,413,,\"128 experts over 1 ranks, top 8, power_law_1.2\"").row.skipped,
                  "not balanced"));
   // 1,243 TFLOP/s in bf16 on an H100: the rows of a group that ran in another precision than it says
-  std::vector<OpsRow> rows = read("B1,g,s,H100,,gemm_bfloat16,,2048,6144,,,1,1,,32768,,663.4,,\nB2,g,s,H100,,gemm_bfloat16,,2048,6144,,,1,1,,8,,9,,\n");
+  std::vector<OpsRow> rows =
+      read("B1,g,s,H100,,gemm_bfloat16,,2048,6144,,,1,1,,32768,,663.4,,\nB2,g,s,H100,,gemm_bfloat16,,2048,6144,,,1,1,,8,,9,,\n");
   predict_ops_rows(rows);
   for (const OpsRow& row : rows) CHECK(contains(row.row.skipped, "faster than the peak"));
 }

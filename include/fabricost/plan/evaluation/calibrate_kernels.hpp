@@ -62,7 +62,8 @@ struct KernelStackAnswer {
     using A = KernelStackAnswer;
     return Table{gives(&A::recipe, "stack", "recipe", "The stack whose recipe these kernels run in."),
                  gives(&A::rows, "rows", "rows", "Times that were fitted."),
-                 gives(&A::median_error, "median_ape", "median_error", "Median of |predicted / measured - 1| of all rows, left out in fifths.", in_percent),
+                 gives(&A::median_error, "median_ape", "median_error",
+                       "Median of |predicted / measured - 1| of all rows, left out in fifths.", in_percent),
                  gives(&A::mean_error, "mape", "mean_error", "Mean of the same.", in_percent),
                  gives(&A::kernels, "kernels", "kernels", "A KernelFit for each GPU, kind and precision."),
                  gives(&A::skipped_rows, "skipped", "", ""),

@@ -21,7 +21,7 @@
 namespace fabricost::plan {
 
 enum class KernelKind : unsigned char { gemm, experts, attention, attention_backward, decode, optimizer, memory };
-inline constexpr std::array<std::string_view, 7> kernel_kind_names{"gemm", "experts", "attention", "attention_backward",
+inline constexpr std::array<std::string_view, 7> kernel_kind_names{"gemm",   "experts",   "attention", "attention_backward",
                                                                    "decode", "optimizer", "memory"};
 /// fp8_block: a scale for each block of values, rather than each tensor.
 enum class KernelPrecision : unsigned char { bf16, fp8, fp8_block, fp4 };
@@ -67,7 +67,7 @@ struct KernelRates {
 };
 
 /// Products of attention's backward over those of its forward: five for two.
-inline constexpr double backward_products = 2.5;
+inline constexpr double backward_products = double{5} / 2;
 /// Queries that a processor takes at a time in fused attention.
 inline constexpr double attention_block = 128;
 
