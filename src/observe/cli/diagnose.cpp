@@ -47,13 +47,13 @@ void add_sizes(Page& page, const Diagnosis& a, std::size_t most) {
   return fmt::format("{}: {}, here {}", one.what, stated(one.there), stated(one.here));
 }
 
-/// Whether the number is normal, the verdict, the likeliest cause with evidence and remedy, others shorter where a table follows, the next evidence to collect;
+/// Whether the number is normal, the verdict, the likeliest cause with evidence and remedy, the remedies of others, the next evidence to collect;
 /// then the table, and as many notes as there is room for. The JSON contains all of it.
 void diagnosis_text(Page& page, const Diagnosis& a) {
   constexpr std::size_t told = 3, asked = 2, differences_told = 8;
   constexpr std::ptrdiff_t least_of_table = 6, table_head = 3;
   const bool compared = !a.sizes.empty();
-  const auto lines_each = [&](std::size_t cause) -> std::ptrdiff_t { return a.causes.size() == 1 ? 4 : compared && cause > 0 ? 1 : 2; };
+  const std::ptrdiff_t each = a.causes.size() == 1 ? 4 : 2;  // lines
   const auto left = [&page] { return most_lines - lines_of(page.text()); };
   std::string verdict = few_lines("", a.verdict, 3, page.margin()), pages, others;
   verdict.pop_back();
@@ -66,14 +66,15 @@ void diagnosis_text(Page& page, const Diagnosis& a) {
       continue;
     }
     page.add(fmt::format("{} ({:.0f} %){}\n", page.strong(name(f.cause)), 100 * f.confidence, f.what.empty() ? "" : ": " + f.what));
-    page.add(few_lines("  seen  ", f.evidence, lines_each(i), page.margin()) + few_lines("  try   ", f.remedy, lines_each(i), page.margin()));
+    if (i == 0 || !compared) page.add(few_lines("  seen  ", f.evidence, each, page.margin()));  // that of the first is the table's comparison
+    page.add(few_lines("  try   ", f.remedy, each, page.margin()));
     pages += fmt::format("{}{}", i == 0 ? "fabricost help " : ", ", name(f.cause));
   }
   for (std::size_t i = 0; i < std::min(a.differences.size(), differences_told); ++i)
     page.add(few_lines(i == 0 ? "there   " : "        ", difference_text(a.differences[i]), 1, page.margin()));
   if (!others.empty()) page.add(few_lines("also possible: ", others, 1, page.margin()));
   for (std::size_t i = 0; i < std::min(a.next.size(), asked); ++i)
-    page.add(few_lines(i == 0 ? "next    " : "        ", fmt::format("{} ({})", a.next[i].ask, a.next[i].tells), compared ? 1 : 2, page.margin()));
+    page.add(few_lines(i == 0 ? "next    " : "        ", fmt::format("{} ({})", a.next[i].ask, a.next[i].tells), i == 0 ? 2 : 1, page.margin()));
   if (!pages.empty()) page.add("more    " + pages + "\n");
   if (compared && left() >= least_of_table) {
     const DiagnosedSize& first = a.sizes.front();
@@ -88,7 +89,7 @@ void diagnosis_text(Page& page, const Diagnosis& a) {
     add_sizes(page, a, static_cast<std::size_t>(std::max<std::ptrdiff_t>(rows, 1)));
   }
   for (const std::string& note : a.notes)
-    if (left() > 0) page.add(few_lines("note    ", note, 1, page.margin()));
+    if (left() > 0) page.add(few_lines("note    ", note, left() > 1 ? 2 : 1, page.margin()));
 }
 
 struct DiagnoseTyped : DiagnoseRequest {
