@@ -112,7 +112,9 @@ void diagnosis_of_log(std::string_view bytes) {
   const Halves given = halves(bytes);
   const auto file = log(given.first);
   tolerate([&] {
-    const Diagnosis found = diagnose({file}, {.expected = std::string{given.second}});
+    DiagnoseRequest request;
+    request.expected = given.second;
+    const Diagnosis found = diagnose({file}, request);
     require(found.fine() || !found.causes.empty(), "a run that failed or is slow has a cause");
     for (const Finding& finding : found.causes) require(finding.confidence >= 0 && finding.confidence <= 1, "confidence is from 0 to 1");
   });

@@ -95,15 +95,18 @@ FABRICOST_BODY Cycle cycle_of(const Engine& engine, const ServingStack& stack, c
   const double share = std::max(1 - std::exp(-parts * joined), std::min(1.0, parts / fit));
   const double most = std::clamp(fullest_of(parts, joined) / share, 1.0, fit), mean = parts / share;
   const double before = out.sequences * rows / pp;
-  const RowsTime alone = before >= 1 ? rows_time(engine, stack, before) : RowsTime{}, all = rows_time(engine, stack, before + most * part);
-  const double experts = (mean < most ? rows_time(engine, stack, before + mean * part) : all).experts;
-  double added = std::max(0.0, all.own - alone.own) + std::max(0.0, experts - alone.experts) +
-                 prompt_factor(engine, stack) * prompt.forward.attention * most * part / load.isl;
+  const RowsTime alone = before >= 1 ? rows_time(engine, stack, before) : RowsTime{};
+  const auto read = [&](double many) {
+    return std::max(0.0, rows_time(engine, stack, before + many * part).own - alone.own) +
+           prompt_factor(engine, stack) * prompt.forward.attention * many * part / load.isl;
+  };
+  const double fullest = read(most), experts = std::max(0.0, rows_time(engine, stack, before + mean * part).experts - alone.experts);
+  double added = experts + (mean < most ? balanced(fullest, read(mean)) : fullest);
   if (stack.prefill_launch == Launch::eager && before + most * part > stack.captured)
     added = p_norm(out.step.seconds + added, stack.host_launch * prompt.forward.launches, 4) - out.step.seconds;
   added = std::max(added, prompt.least / pp * mean * part / load.isl);
   out.beside = share * added;
-  out.own = added / most * load.isl / part;
+  out.own = std::max(added, fullest + experts) / most * load.isl / part;
   return out;
 }
 

@@ -101,6 +101,11 @@ struct RowsTime {
 
 /// Mean of the most that any of `replicas` has of what comes to each by chance, `mean` on average (Poisson).
 [[nodiscard]] double fullest_of(double mean, double replicas);
+/// What prompts add to a step of joined replicas: engines balance them over the replicas, but not wholly. \param fullest, mean of what each
+/// replica's own would add
+[[nodiscard]] constexpr double balanced(double fullest, double mean) {
+  return mean + prior::serving_stack::unbalanced * (fullest - mean);
+}
 
 /// A full engine, step by step.
 struct Cycle {

@@ -86,8 +86,12 @@ class Deployed {
     std::vector<double> ends;
     for (const Served& one : served.requests) ends.push_back(one.last);
     const double end = served.requests.back().arrived, middle = end / 2;
-    return share_ * static_cast<double>(std::count_if(ends.begin(), ends.end(), [&](double at) { return at > middle && at <= end; })) /
-           (end - middle);
+    const auto ended = std::count_if(ends.begin(), ends.end(), [&](double at) { return at > middle && at <= end; });
+    if (ended * 10 > count) return share_ * static_cast<double>(ended) / (end - middle);
+    // places for more than arrive: between the first and the last quarter of the answers
+    std::sort(ends.begin(), ends.end());
+    const std::size_t quarter = ends.size() / 4;
+    return share_ * static_cast<double>(ends.size() - 2 * quarter) / (ends[ends.size() - 1 - quarter] - ends[quarter]);
   }
 
   [[nodiscard]] bool keeps(const LoadFigures& f, double rate) const {

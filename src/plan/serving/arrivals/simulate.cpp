@@ -207,7 +207,7 @@ class Service {
 
   /// Seconds of so many steps, between the first and the last of which contexts grow evenly; with parts of prompts, of one.
   [[nodiscard]] double seconds_of(EngineState& engine, double steps) {
-    double decode = 0, added = 0, sequences = 0, tokens = 0, rows = 0;
+    double decode = 0, fullest = 0, added = 0, sequences = 0, tokens = 0, rows = 0;
     for (const Replica& r : engine.replicas) {
       const auto n = static_cast<double>(r.running.size());
       if (n > 0) {
@@ -221,13 +221,14 @@ class Service {
       for (const Reading& one : r.reading)
         if (one.part > 0) parts_.push_back({one.part, one.past}), own += one.part;
       if (own <= 0) continue;
-      added = std::max(added, times_.beside(n, parts_));
+      const double beside = times_.beside(n, parts_);
+      fullest = std::max(fullest, beside), added += beside;
       tokens += own, rows = std::max(rows, times_.rows_of(n) + own);
     }
     engine.trail = 0;
     if (tokens <= 0) return decode;
     const auto replicas = static_cast<double>(engine.replicas.size());
-    const double out = times_.mixed(decode, added, sequences / replicas, tokens / replicas, rows);
+    const double out = times_.mixed(decode, balanced(fullest, added / replicas), sequences / replicas, tokens / replicas, rows);
     engine.trail = times_.trail();
     return out;
   }

@@ -2,7 +2,7 @@
 /// \file step_times.hpp
 /// Seconds of an engine's steps that decode some sequences and read a part of some prompts, interpolated so that one takes nanoseconds.
 ///
-///   step       decode(n, c) + rows(n + p) - rows(n) + attention of the p tokens, of the slowest replica, + experts(n + p) - experts(n) of the
+///   step       decode(n, c) + rows(n + p) - rows(n) + attention of the p tokens, balanced over replicas, + experts(n + p) - experts(n) of the
 ///              mean one, as they work for all
 ///   rows       products, exchanges and all that is done once a token: weights are read once for sequences and prompts together
 ///   graphs     a step of more rows than an engine captures is launched by the host: norm_4( step, host launches )
