@@ -7,12 +7,9 @@
 
 namespace fabricost::plan::detail {
 
-/// The least time of a layout's work at the peak. A factor that was fitted, not given, is held to the scores that kernels compute: at
-/// millions of tokens it may pass the count of all scores.
+/// The least time of a layout's work at the peak.
 FABRICOST_BODY double min_seconds_of(const TrainingQuestion& q, const System& system, const Layout& layout) {
-  StepWork work = step_work(q, layout.global_batch);
-  if (!q.stack.scale_given) work.all_scores = work.causal;
-  return work.min_seconds(layout.gpus(), Processor::of(system).peak(q.precision));
+  return step_work(q, layout.global_batch).min_seconds(layout.gpus(), Processor::of(system).peak(q.precision));
 }
 
 /// The least factor of the stack, in thousandths, with which no step is shorter than its work: exchanges do not follow the factor, so that
@@ -51,8 +48,10 @@ FABRICOST_BODY void check_rate(const TrainingQuestion& q, const System& system, 
   };
   throw Refusal("a step of " + text(seconds) + " s is shorter than its matrix products and scores take at the peak of " +
                 std::to_string(priced.layout.gpus()) + " " + system.gpu.name + "s, " + text(min) + " s" +
-                (q.stack.scale < 1 ? ": the stack's factor (<stack_scale>) of " + text(q.stack.scale) + " is too small; take at least " +
-                                         text(least_factor(q, system, priced))
+                (q.stack.scale < 1 ? (q.stack.scale_given ? ": the stack's factor (<stack_scale>) of " + text(q.stack.scale) + " is too small; take"
+                                                          : ": the factor that was fitted for the stack, " + text(q.stack.scale) +
+                                                                ", is too small for so many scores; give <stack_scale>") +
+                                         " at least " + text(least_factor(q, system, priced))
                                    : "; look at the peak and the compute constants of " + system.name));
 }
 
