@@ -25,6 +25,7 @@
 #include <fabricost/plan/answers/serve.hpp>
 #include <fabricost/plan/answers/stragglers.hpp>
 #include <fabricost/plan/evaluation/calibrate.hpp>
+#include <fabricost/plan/evaluation/calibrate_kernels.hpp>
 #include <fabricost/plan/evaluation/validate.hpp>
 #include <fabricost/probes/answers/this_machine.hpp>
 #include <fabricost/refusal.hpp>
@@ -153,6 +154,7 @@ int main() {
   print_question<CalibrateFilesRequest>("calibrate");
   print_question<ConstantsRequest>("calibrate --list");
   print_question<CalibrateMachineRequest>("calibrate a machine");
+  print_question<CalibrateStackRequest>("calibrate a stack");
   print_question<ValidateFilesRequest>("validate");
   print_question<DiagnoseRequest>("diagnose");
   print_question<TraceRequest>("trace");

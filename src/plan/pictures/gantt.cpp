@@ -74,7 +74,7 @@ std::string gantt_text(const PipelineRun& run, int width) {
   return out + wrapped(fmt::format("  {:>{}}  ", "", digits),
                        fmt::format("F forward, B backward, W weight gradient (small: further chunks), . waiting; one character is {}",
                                    time_text(Time::from_value(slice))),
-                       static_cast<std::size_t>(width) + digits + 4);
+                       std::max<std::size_t>(60, static_cast<std::size_t>(width) + digits + 4));
 }
 
 std::string gantt_svg(const PipelineRun& run, std::string_view title) {

@@ -52,7 +52,7 @@ class Predict(Contract):
                         self.assertEqual(p["bottleneck"], largest["tier"])
 
     def test_send_recv_takes_three_paths(self):
-        tiers = {"gpu-gpu": "nvlink", "gpu-host": "pcie", "nic": "nic"}
+        tiers = {"gpu-gpu": "nvlink", "gpu-host": "pcie", "nic": "gpu"}  # of a NIC, NCCL's two channels to a peer bind
         for path, tier in tiers.items():
             p = self.predict("send_recv", *H100, "--size", "1GiB", "--path", path)
             self.assertEqual(p["bottleneck"], tier)

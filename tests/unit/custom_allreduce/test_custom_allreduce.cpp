@@ -383,7 +383,7 @@ TEST_CASE("FlashInfer's kernels cross the nodes of a domain, PyTorch's run at ev
   CHECK(kernel("dgx-h100", 2, 64 * MiB_, L::torch_symmetric) == K::symmetric_two_shot);
 }
 
-TEST_CASE("engines' kernels on six GPUs and on racks are near what threads print", "[measurements]") {
+TEST_CASE("engines' kernels on six GPUs and on racks are near what threads print") {
   struct Printed {
     const char* system;
     int ranks;

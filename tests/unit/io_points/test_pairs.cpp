@@ -295,6 +295,9 @@ TEST_CASE("transfers are predicted over the path they took") {
   const ValidationReport report = validate(points);
   REQUIRE(report.points.size() == 3);
   const System system = load_system("dgx-h100");
-  for (const ComparedPoint& p : report.points)
-    CHECK(p.prediction.seconds == predict(system, SendRecv{.bytes = Bytes::from_value(160e6), .path = *p.point.path}).seconds);
+  for (const ComparedPoint& p : report.points) {
+    System without = system;
+    if (p.point.path == Path::nic) without.constants.transport.send_channel = 1e12;  // no library is named: its messages need no channels of NCCL
+    CHECK(p.prediction.seconds == predict(without, SendRecv{.bytes = Bytes::from_value(160e6), .path = *p.point.path}).seconds);
+  }
 }

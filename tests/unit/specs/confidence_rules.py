@@ -15,7 +15,7 @@ VENDOR_DOCUMENTS = re.compile(
 # Code of those who make the part, or run the machine. ai-dynamo/aiconfigurator is NVIDIA's, and applies to NVIDIA's parts alone.
 VENDOR_CODE = re.compile(
     r"NVIDIA/nccl, |ROCm/rccl, |Azure/azhpc-images|oracle-quickstart/oci-hpc|aws/aws-ofi-nccl, |deepseek-ai/DeepEP"
-    r"|vllm-project/vllm: |sgl-project/sglang: |NVIDIA/TensorRT-LLM: |ai-dynamo/aiconfigurator|amzn/amzn-drivers, ")
+    r"|vllm-project/vllm: |ROCm/aiter: |flashinfer-ai/flashinfer: |sgl-project/sglang: |NVIDIA/TensorRT-LLM: |ai-dynamo/aiconfigurator|amzn/amzn-drivers, ")
 
 # Words of a number that was taken from something else than the part it stands for.
 NOT_THIS_PART = re.compile(r"same die|same chip|taken here|taken as |no run over|fitted together|not measured|the constants of")
