@@ -136,11 +136,11 @@ bool LineReader::read(std::string& line) {
     const auto* end = static_cast<const char*>(std::memchr(from, '\n', size_ - at_));
     const std::size_t length = end != nullptr ? static_cast<std::size_t>(end - from) : size_ - at_;
     line.append(from, length);
-    if (line.size() > longest_line) {  // of a progress bar that writes over itself the last state counts
-      const std::size_t shown = line.rfind('\r', line.size() - 2);
-      if (shown == std::string::npos)
+    if (line.size() > longest_line) {
+      const std::size_t shown = last_state(line);
+      if (shown == 0)
         throw SpecError({fault_in_line(name_, number_, 1, "", "the line is longer than 1 MiB", "this is neither a table nor a log")});
-      line.erase(0, shown + 1);
+      line.erase(0, shown);
     }
     at_ += length;
     if (end != nullptr) {

@@ -24,6 +24,10 @@ class LineReader {
  public:
   static constexpr std::uintmax_t largest_file = std::uintmax_t{2} << 30U;
   static constexpr std::size_t longest_line = std::size_t{1} << 20U;
+  /// Where the state begins that a line shows last which writes over itself with CR, as progress bars do; 0: it does not.
+  [[nodiscard]] static std::size_t last_state(std::string_view line) {
+    return line.size() < 2 ? 0 : line.rfind('\r', line.size() - 2) + 1;  // the last letter may be the CR of a line end
+  }
 
   /// \throws SpecError when the file cannot be read as text
   explicit LineReader(const std::filesystem::path& file);

@@ -5,11 +5,10 @@
 /// others by count and rate in NCCL's own topology dump. What stays ambiguous is not guessed.
 
 #include "diagnose/context.hpp"
-
+#include "diagnose/diagnose.hpp"
 #include "specs/parts/identities.hpp"
 #include "text/line_reader.hpp"
 
-#include "diagnose/diagnose.hpp"
 #include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/validation/set_aside.hpp>

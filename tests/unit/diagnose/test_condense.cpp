@@ -2,11 +2,17 @@
 #include "diagnose/inputs/condense.hpp"
 
 #include "catch.hpp"
+#include "diagnose/inputs/inputs.hpp"
 #include "readings/logs/nccl_info.hpp"
 #include "readings/logs/rank_reports.hpp"
+#include "text/line_reader.hpp"
 #include "unit/diagnose/logs.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
 
 namespace {
 
@@ -89,4 +95,22 @@ TEST_CASE("settings in any order are condensed, and a name, a text or a rank tha
 TEST_CASE("a short log is kept whole") {
   const std::string log = "a 1\na 2\na 3\na 4\na 5\na 6\n[rank1]: b\n\n";
   CHECK(condensed(log) == log);
+}
+
+TEST_CASE("of a progress bar that writes over itself the last state is kept, wherever a block of the file ends") {
+  for (const std::size_t beyond : {0, 1, 2, 3}) {
+    std::string bar;
+    while (bar.size() < (std::size_t{5} << 18U)) bar += fmt::format("epoch 1: step {:07d}\r", bar.size());
+    const std::string last = "n1:110:110 [2] init.cc:9 NCCL WARN Duplicate GPU detected\r\n";
+    bar.resize((std::size_t{5} << 18U) + beyond - last.size());
+    bar.back() = '\r';
+    const TemporaryLog one(bar + last + "n1:110:110 [2] NCCL INFO after\n"), other("n0:1:1 [0] NCCL INFO other\n");
+    const fabricost::observe::diagnosis::Inputs inputs({one.path(), other.path()});
+    fabricost::core::LineReader lines(inputs.file());
+    std::vector<std::string> all;
+    for (std::string line; lines.next(line);) all.push_back(line);
+    INFO("the line ends " << beyond << " bytes after a block");
+    CHECK(std::find(all.begin(), all.end(), last.substr(0, last.size() - 2)) != all.end());
+    CHECK(std::none_of(all.begin(), all.end(), [](const std::string& line) { return line.empty(); }));
+  }
 }

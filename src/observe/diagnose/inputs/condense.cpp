@@ -102,11 +102,11 @@ void forms_of_settings(std::string_view line, std::uint64_t seed, const Take& ta
   end_text(line.size());
 }
 
-std::uint64_t form_of(std::string_view line, std::uint64_t seed) {
+/// \param settings values of NAME=VALUE count for nothing
+std::uint64_t form_of(std::string_view line, std::uint64_t seed, bool settings) {
   Hash hash;
   hash.value ^= seed;
   const auto* const text = reinterpret_cast<const unsigned char*>(line.data());
-  const bool settings = std::count(line.begin(), line.end(), '=') >= least_settings;
   for (std::size_t i = 0; i < line.size();) {
     const unsigned char c = text[i];
     if (settings && c == '=') {
@@ -143,8 +143,8 @@ bool contains_text(std::string_view line, std::string_view text) { return line.f
 std::uint64_t form_of_line(std::string_view line) {
   (void)unprefix(line);
   line.remove_prefix(host_of(line).size());
-  const auto first = line.find_first_not_of(" \t");
-  return form_of(first == std::string_view::npos ? "" : line.substr(first), 0);
+  line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+  return form_of(line, 0, std::count(line.begin(), line.end(), '=') >= least_settings);
 }
 
 void Condenser::mark(std::string_view line) {
@@ -212,8 +212,10 @@ void Condenser::line(std::string_view line) {
     wanted = keeps(*form, said, host) || wanted;
     in_line_.push_back(form);
   };
-  if (lists_settings(said)) forms_of_settings(said, who.value, take);
-  if (in_line_.empty()) take(form_of(said, who.value), said);
+  if (lists_settings(said))
+    forms_of_settings(said, who.value, take);
+  else
+    take(form_of(said, who.value, false), said);
   if (!room || wanted) {
     for (Form* const form : in_line_) ++form->kept;
     put(line, number_, 1);

@@ -2,11 +2,11 @@
 /// Diagnoses logs while they grow. Each is read from where the last look ended and condensed into a copy, on which the diagnosis runs, so
 /// that neither memory nor the time of a look grows with the log. Dumps and packed files are read whole, as they are written at once.
 
+#include "diagnose/diagnose.hpp"
 #include "diagnose/inputs/condense.hpp"
 #include "text/line_reader.hpp"
 
 #include <fabricost/interrupt.hpp>
-#include "diagnose/diagnose.hpp"
 
 #include <fmt/format.h>
 

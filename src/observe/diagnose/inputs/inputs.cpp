@@ -229,7 +229,7 @@ void Inputs::take_lines(ByteSource& source, std::string& head, const std::string
       if (end == nullptr) break;
       std::string_view text{from, static_cast<std::size_t>(end - from)};
       if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
-      if (text.size() > LineReader::longest_line) text.remove_prefix(text.rfind('\r') + 1);  // of a progress bar that writes over itself the last state counts
+      if (text.size() > LineReader::longest_line) text.remove_prefix(LineReader::last_state(text));
       if (text.size() > LineReader::longest_line) fault("the line is longer than 1 MiB", "this is neither a table nor a log");
       if (std::memchr(text.data(), '\0', text.size()) != nullptr)
         fault("there is a zero byte: the file is not text", "unpack or export it first");
@@ -238,9 +238,9 @@ void Inputs::take_lines(ByteSource& source, std::string& head, const std::string
       begin += static_cast<std::size_t>(end - from) + 1;
     }
     if (size - begin > LineReader::longest_line) {
-      const std::size_t shown = buffer.rfind('\r', size - 1);
-      if (shown == std::string::npos || shown < begin) fault("the line is longer than 1 MiB", "this is neither a table nor a log");
-      begin = shown + 1;
+      const std::size_t shown = LineReader::last_state(std::string_view{buffer}.substr(begin, size - begin));
+      if (shown == 0) fault("the line is longer than 1 MiB", "this is neither a table nor a log");
+      begin += shown;
     }
     buffer.erase(0, begin);
     size -= begin;
