@@ -126,12 +126,13 @@ KernelFit fit_of(KernelKind kind, KernelPrecision precision, const std::vector<T
   judged.insert(judged.end(), errors.begin(), errors.end());
   KernelFit out;
   double held = 0, sum = 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    std::vector<double> others;
-    for (std::size_t k = 0; k < sizes.size(); ++k)
-      if (from[k] != from[i]) others.push_back(sizes[k]);
-    held += !others.empty() && sizes[i] <= core::nine_in_ten * spread_of_errors(std::move(others)) ? 1 : 0;
-    sum += errors[i];
+  for (const double error : errors) sum += error;
+  for (int fold = 0; fold < folds; ++fold) {
+    std::vector<double> own, others;
+    for (std::size_t i = 0; i < sizes.size(); ++i) (from[i] == fold ? own : others).push_back(sizes[i]);
+    if (own.empty() || others.empty()) continue;
+    const double most = core::nine_in_ten * spread_of_errors(std::move(others));
+    held += static_cast<double>(std::count_if(own.begin(), own.end(), [&](double size) { return size <= most; }));
   }
   fit.rows = rows;
   static_cast<OwnKernel&>(out) = {

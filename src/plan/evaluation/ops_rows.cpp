@@ -6,10 +6,10 @@
 #include "specs/parts/identities.hpp"
 
 #include <fabricost/plan/evaluation/ops.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/plan/specs/stacks.hpp>
 
 #include <algorithm>
 #include <array>
@@ -22,7 +22,6 @@
 namespace fabricost::plan {
 
 namespace {
-
 
 /// The machine for a row's group and words; the first match is used.
 struct NamedPlace {
@@ -315,18 +314,15 @@ double kernel_seconds(const OpsRow& op, const Processor& gpu, double slower) {
   Processor clocked = gpu;
   for (double* peak : {&clocked.peak16, &clocked.peak8, &clocked.peak4}) *peak *= op.part / slower;
   clocked.memory_rate *= op.part, clocked.units *= op.part;
-  if (op.blocks) clocked.constants.gemm_fp8 *= clocked.constants.block_scales;
-  if (op.blocks)
-    for (const KernelKind kind : {KernelKind::gemm, KernelKind::experts})
-      clocked.own.of(kind, KernelPrecision::fp8) = clocked.own.of(kind, KernelPrecision::fp8_block);
+  if (op.blocks) clocked.use_block_scales();
   const std::optional<KernelKind> kind = kernel_kind(op);
   const KernelRate own = kind ? clocked.own.of(*kind, op.precision) : KernelRate{};
-  const double moved = op.bytes / ((own.known() ? own.memory : clocked.constants.memory) * clocked.memory_rate);
+  const double memory_rate = (own.known() ? own.memory : clocked.constants.memory) * clocked.memory_rate, moved = op.bytes / memory_rate;
   const double start = own.known() ? own.start : clocked.constants.gemm_start;
   switch (op.kind) {
     case OpKind::product: return product_seconds(clocked, op.precision, op.rows, op.columns, op.inner, op.count);
     case OpKind::experts: {
-      const double routed = 3 * 2 * op.entering / ((own.known() ? own.memory : clocked.constants.memory) * clocked.memory_rate);
+      const double routed = 3 * 2 * op.entering / memory_rate;
       const double count = std::max(2.0, op.count);  // one expert with rows runs in the kernel of many
       return product_seconds(clocked, op.precision, op.rows, 2 * op.columns, op.inner, count) +
              product_seconds(clocked, op.precision, op.rows, op.inner, op.columns, count) + routed;

@@ -62,6 +62,18 @@ struct Processor {
       if (one.gpu == name) own.of(one.kind, one.precision) = one.rate;
     if (const KernelRate& stream = own.of(KernelKind::memory); stream.known()) constants.memory = stream.memory;
   }
+  /// Products in 8 bit with a scale for each block of values.
+  void use_block_scales() {
+    constants.gemm_fp8 *= constants.block_scales;
+    for (const KernelKind kind : {KernelKind::gemm, KernelKind::experts}) {
+      KernelRate& scaled = own.of(kind, KernelPrecision::fp8);
+      const KernelRate& blocks = own.of(kind, KernelPrecision::fp8_block);
+      if (blocks.known())
+        scaled = blocks;
+      else
+        scaled.share *= constants.block_scales;
+    }
+  }
   [[nodiscard]] double peak(Precision p) const { return p == Precision::fp8 ? peak8 : p == Precision::fp4 ? peak4 : peak16; }
 };
 

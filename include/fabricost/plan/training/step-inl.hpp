@@ -16,17 +16,7 @@ FABRICOST_BODY double head_time(const Model& model, const Layout& layout, const 
 
 FABRICOST_BODY Processor driven_by(const Stack& stack, const Layout& layout, Processor gpu) {
   gpu.use(stack.kernels);
-  if (layout.block_scales) {
-    gpu.constants.gemm_fp8 *= gpu.constants.block_scales;
-    for (const KernelKind kind : {KernelKind::gemm, KernelKind::experts}) {
-      KernelRate& scaled = gpu.own.of(kind, KernelPrecision::fp8);
-      const KernelRate& blocks = gpu.own.of(kind, KernelPrecision::fp8_block);
-      if (blocks.known())
-        scaled = blocks;
-      else
-        scaled.share *= gpu.constants.block_scales;
-    }
-  }
+  if (layout.block_scales) gpu.use_block_scales();
   gpu.peak16 *= stack.compute_share;
   gpu.peak8 *= stack.compute_share;
   gpu.peak4 *= stack.compute_share;
