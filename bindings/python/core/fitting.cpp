@@ -181,8 +181,7 @@ void add_fitting(py::module_& module) {
       R"(Fits the constants a machine is priced with to measurements of it: least squares on log(predicted / measured) with a robust
 loss and priors from machines like it, so that a few points are enough. A Fit; fit.system predicts with what was found. Engines'
 all-reduces (only="custom") and tables of expert exchange give a KernelFit, of training steps and kernels a TrainingFit, of serving runs
-a ServingFit, of
-kernels alone a KernelStack.
+a ServingFit, of kernels alone a KernelStack.
 
 samples: as in validate. system: None fits all machines of the samples together.)",
       R"(Raises RequestError when no point is left to fit, SpecError for faulty files; warns (FabricostWarning) of all that speaks against

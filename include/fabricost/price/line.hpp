@@ -25,7 +25,6 @@ enum class TermKind : unsigned char { launch, steps, floor, growth, wire, copy, 
 inline constexpr std::array<const char*, 8> term_names{"launch", "serial steps", "protocol floor", "latency growth",
                                                        "wire",   "local copies", "sends to peers", "kernels"};
 [[nodiscard]] constexpr const char* name(TermKind kind) { return term_names[static_cast<std::size_t>(kind)]; }
-[[nodiscard]] constexpr bool is_transfer(TermKind kind) { return kind == TermKind::wire || kind == TermKind::kernels; }
 [[nodiscard]] constexpr bool is_transfer(std::string_view term) { return term == name(TermKind::wire) || term == name(TermKind::kernels); }
 
 /// count x each: seconds in base and latency, seconds per byte of S in rate.

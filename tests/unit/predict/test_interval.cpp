@@ -74,7 +74,7 @@ TEST_CASE("the wire's share of a time is that of its parts", "[predict][property
         double transfer = 0, all = 0;
         for (const Contribution& part : take_apart(line, bytes)) {
           all += part.seconds;
-          if (is_transfer(part.kind)) transfer += part.seconds;
+          if (is_transfer(name(part.kind))) transfer += part.seconds;
         }
         bool by_ramp = false;  // of LL's exchange the transfer is a ramp, told as growth
         for (const Ramp& ramp : line.ramps) by_ramp = by_ramp || ramp.shape == Ramp::Shape::unbounded;
