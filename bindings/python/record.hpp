@@ -114,7 +114,7 @@ struct Member {
   bool compared = true;  ///< by == and hash
 };
 
-using fabricost::core::detail::offset_of, fabricost::core::detail::one_of;
+using fabricost::core::offset_of, fabricost::core::one_of;
 
 template <class C, class T>
 [[nodiscard]] Member field(const char* name, T C::*member, const char* doc) {

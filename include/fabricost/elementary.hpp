@@ -31,7 +31,7 @@
 #define FABRICOST_CLONES
 #endif
 
-namespace fabricost::core::detail {
+namespace fabricost::core {
 
 /// The binary logarithm. \param x normal, finite and above 0
 [[nodiscard]] FABRICOST_INLINE double fast_log2(double x) {
@@ -89,4 +89,4 @@ inline constexpr double max_fast_overlap = 12;
   return larger * fast_exp2(inverse * fast_log2(1 + fast_exp2(q * fast_log2(ratio))));
 }
 
-}  // namespace fabricost::core::detail
+}  // namespace fabricost::core

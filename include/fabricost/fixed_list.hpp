@@ -13,12 +13,10 @@
 
 namespace fabricost::core {
 
-namespace detail {
 /// \throws std::length_error a capacity that an algorithm exceeds is a fault of the library, which must not become a wrong time
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_item(int capacity) {
   throw std::length_error("internal error: more than " + std::to_string(capacity) + " items of a prediction; raise the capacity");
 }
-}  // namespace detail
 
 template <class T, int N>
 class FixedList {
@@ -41,7 +39,7 @@ class FixedList {
 
   /// \throws std::length_error beyond `capacity` items
   void add(const T& item) {
-    if (count_ >= N) detail::refuse_item(N);
+    if (count_ >= N) refuse_item(N);
     ::new (static_cast<void*>(items_ + count_)) T(item);
     ++count_;
   }
@@ -49,7 +47,7 @@ class FixedList {
   /// followed by a wider load).
   template <class... Parts>
   void emplace(const Parts&... parts) {
-    if (count_ >= N) detail::refuse_item(N);
+    if (count_ >= N) refuse_item(N);
     ::new (static_cast<void*>(items_ + count_)) T{parts...};
     ++count_;
   }

@@ -39,18 +39,18 @@ namespace {
 }
 
 [[noreturn]] void throw_bad_size(const Predictions& p, const Stretch& stretch, std::span<const double> sizes) {
-  const std::size_t bad = fabricost::core::detail::first_bad_size(sizes);
+  const std::size_t bad = first_bad_size(sizes);
   throw RequestError(fmt::format("bytes{}: {} is not between 0 and 10^18 bytes",
                                  place_text(p.shape, stretch.place(static_cast<std::int64_t>(bad))), sizes[bad]));
 }
 
 /// Seconds of the sizes of a stretch, put where they belong.
 void evaluate_stretch(const Predictions& p, const Curve& curve, const Stretch& stretch, std::span<const double> sizes, int threads,
-                      std::vector<double>& times, double* seconds, const fabricost::core::detail::Launched& launched) {
+                      std::vector<double>& times, double* seconds, const Launched& launched) {
   const bool in_place = stretch.at.empty();
   if (!in_place) times.resize(sizes.size());
   double* const to = in_place ? seconds + stretch.first : times.data();
-  if (fabricost::core::detail::evaluate_some(curve, sizes, to, threads) < sizes.size()) throw_bad_size(p, stretch, sizes);
+  if (evaluate_some(curve, sizes, to, threads) < sizes.size()) throw_bad_size(p, stretch, sizes);
   if (launched.any()) std::transform(to, to + sizes.size(), to, [&](double gpu) { return launched(gpu); });
   if (in_place) return;
   double* const from = seconds + stretch.first;
@@ -78,7 +78,7 @@ void evaluate_stretch(const Predictions& p, const Curve& curve, const Stretch& s
   const System& system = p.machine();
   if (one && p.choice.rule == Choice::Rule::nccl) return py::cast(answer_of(system, predict(system, op.scalar, p.choice)));
   if (one) {
-    const Curve curve = fabricost::core::detail::compile_lines(system, op.scalar, p.choice);
+    const Curve curve = compile_lines(system, op.scalar, p.choice);
     return py::cast(answer_of(system, answer_at(system, op.scalar, p.choice, curve, op.scalar.bytes.value())));
   }
   Predictions out{p.system, op, p.choice, {}, sealed(py::array(numpy().attr("ascontiguousarray")(seconds))), {}};
@@ -137,8 +137,8 @@ Prediction answer_at(const System& system, const Operation& op, const Choice& ch
   Operation one = op;
   one.bytes = Bytes::from_value(bytes);
   Prediction out =
-      fabricost::core::detail::finish(curve, system, one, choice, fabricost::core::detail::pieces_of(system, curve.fabric(), one, choice));
-  if (choice.launch.mode >= LaunchMode::process) fabricost::core::detail::add_launches(out, system, choice.launch);
+      prediction_at(curve, system, one, choice, pieces_of(system, curve.fabric(), one, choice));
+  if (choice.launch.mode >= LaunchMode::process) add_launches(out, system, choice.launch);
   return out;
 }
 
@@ -147,7 +147,7 @@ const Curve& curve_of(PerShape<Curve>& curves, const Predictions& p, const Syste
   return curves.of(op, [&](const Operation& one) {
     try {
       check_ranks(system, one);
-      return stretch.count < pays_for_a_table ? fabricost::core::detail::compile_lines(system, one, p.choice) : compile(system, one, p.choice);
+      return stretch.count < pays_for_a_table ? compile_lines(system, one, p.choice) : compile(system, one, p.choice);
     } catch (const RequestError& error) {
       if (!p.operation.ranks && !p.operation.nodes) throw;
       throw RequestError(

@@ -25,7 +25,7 @@ FABRICOST_BODY void Tree::add_phases(Schedule& out, const Connectivity& at) {
              .reduces = reduces(collective) ? g - 1 : 0.0});
   }
   for (int level = 1; level < levels.count; ++level) {
-    const double steps = ways * detail::fast_log2(levels.size(level));
+    const double steps = ways * fast_log2(levels.size(level));
     out.add({.level = level,
              .steps = steps,
              .bytes = both ? fullest_of_two_trees(N) : 1.0,

@@ -18,7 +18,7 @@ struct Candidates {
   std::array<Candidate, capacity> items{};
 
   constexpr void add(Algorithm algorithm, Protocol protocol) {
-    if (count >= capacity) detail::refuse_item(capacity);
+    if (count >= capacity) refuse_item(capacity);
     items[static_cast<std::size_t>(count++)] = {algorithm, protocol};
   }
   [[nodiscard]] constexpr const Candidate* begin() const { return items.data(); }

@@ -23,7 +23,7 @@ FABRICOST_BODY bool holds(const PluginRegion& region, double x, double y) {
 namespace fabricost::core {
 
 FABRICOST_BODY std::optional<Candidate> PluginRegions::pick(double bytes) const {
-  const double x = bytes > 1 ? detail::fast_log2(bytes) : 0;
+  const double x = bytes > 1 ? fast_log2(bytes) : 0;
   for (const PluginRegion* region : regions_)
     if (detail::holds(*region, x, ranks_)) return region->candidate;
   return std::nullopt;

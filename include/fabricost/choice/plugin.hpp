@@ -87,7 +87,7 @@ class PluginRegions {
       if (calls.plugin != f.plugin || calls.collective != op || f.nodes < calls.fewest_nodes) continue;
       if (f.ranks() != static_cast<double>(calls.ranks_per_node) * f.nodes) continue;
       if (f.tuner < tuner_of_version(calls.library_from[0], calls.library_from[1])) continue;
-      ranks_ = detail::fast_log2(f.ranks());
+      ranks_ = fast_log2(f.ranks());
       for (const PluginRegion& region : std::span(plugin_regions).subspan(calls.first, calls.regions))
         if (allows(region.candidate) && why_not(region.candidate, op, f, byte_wide) == nullptr) regions_.add(&region);
     }

@@ -67,46 +67,6 @@ FABRICOST_BODY ExpertTraffic balanced_traffic(const Gate& gate, const ExpertPlac
   return {all * touched * (g - 1) / e, all * touched * (1 - g / e), all * touched, all * touched};
 }
 
-FABRICOST_BODY MoeWork work_of(const System& machine, const MoeQuestion& q, const ExpertPlacement& at, MoePrediction& out) {
-  const System system = with_domains_as_nodes(machine);
-  const Copies copies = copies_of(q.kernel);
-  const double w = copy_bytes(q, out.precision);
-  const bool forced = q.routing.kind == RoutingKind::balanced && copies != Copies::per_expert;
-  const double all = q.tokens * w;
-  const ExpertTraffic traffic = forced ? balanced_traffic(q.gate, at, copies, all) : expert_traffic(q.gate, at, copies, q.tokens, w);
-  const ExpertTraffic one = forced ? balanced_traffic(q.gate, at, copies, 1) : expert_traffic(q.gate, at, copies, 1, 1);
-  double skew = 1;
-  if (q.routing.skewed()) {
-    const double tokens = std::max(1.0, q.tokens * at.ranks);
-    skew = load_imbalance(q.gate, q.routing, at.ranks, tokens) / load_imbalance(q.gate, {.kind = RoutingKind::uniform}, at.ranks, tokens);
-  }
-  const Fabric f = fabric_of(system, AllToAll{.ranks = at.ranks, .nodes = at.domains()});
-  if ((f.over_pcie && q.kernel != MoeKernel::nccl) || (at.per_domain > 1 && !(f.inner_rate > 0)))
-    throw RequestError(machine.name + ": " + std::string{name(q.kernel)} + " needs GPUs that reach each other over NVLink or its like");
-  out.copies = one.counted_inside;
-  out.bytes = traffic.counted_inside;
-  out.inside_bytes = traffic.inside;
-  out.across_bytes = traffic.across;
-  MoeWork work{.tokens = q.tokens * skew,
-               .copies = one.counted_inside,
-               .bytes = w,
-               .inside_bytes = traffic.inside * skew,
-               .across_bytes = traffic.across * skew,
-               .ranks = static_cast<double>(at.ranks),
-               .experts = static_cast<double>(q.gate.experts),
-               .sms = static_cast<double>(q.sms > 0 ? q.sms : deepep_default_sms),
-               .all_sms = static_cast<double>(machine.gpu.units > 0 ? machine.gpu.units : assumed_sms),
-               .rate = f.inner_rate};
-  // mean over all ranks, whatever the skew: the fullest rank sends at least as much
-  if (at.per_domain > 1) out.min = traffic.inside / f.inner_rate;
-  if (at.domains() > 1) {
-    out.min = std::max(out.min, traffic.across / (f.outer_rate / f.local() * f.all_to_all_taper));
-    work.across_rate = f.outer_rate / f.local() * f.all_to_all_taper * machine.constants.transport.efficiency;
-    work.network_step = machine.constants.transport.tree_step;
-  }
-  return work;
-}
-
 }  // namespace fabricost::core::detail
 
 namespace fabricost::core {
@@ -154,7 +114,7 @@ FABRICOST_BODY MoePrediction predict(const System& system, const MoeQuestion& q)
     throw RequestError(std::to_string(q.gate.experts) + " experts do not divide over " + std::to_string(ranks) +
                        " ranks; where copies of busy experts fill the places left, count them: " +
                        std::to_string((q.gate.experts + ranks - 1) / ranks * ranks) + " experts");
-  const MoeWork& work = out.work = detail::work_of(system, q, out.placement, out);
+  const MoeWork& work = out.work = work_of(system, q, out.placement, out);
   if (q.phase == MoePhase::prepare) out.bytes = out.inside_bytes = out.min = 0;
 
   const Tier* up = system.tier(TierRole::scale_up);
@@ -181,7 +141,7 @@ FABRICOST_BODY MoePrediction predict(const System& system, const MoeQuestion& q)
     term("wire", inside, cost.inside);
     term("wire", across, cost.across);
     // a width that the calibration did not narrow: the kernel was not measured on this generation
-    const bool seen = c.interval.*interval_class(q.kernel) < detail::width_priors.*interval_class(q.kernel);
+    const bool seen = c.interval.*interval_class(q.kernel) < width_priors.*interval_class(q.kernel);
     const auto place = static_cast<std::size_t>(q.kernel);
     out.basis = seen ? kernel_basis(c.moe_basis, c.moe_kernels, place) : Basis::datasheet;
     const double like = seen ? kernel_width(c.interval, out.basis, c.moe_kernels, place, c.interval.other_domain) : 0;
@@ -204,6 +164,46 @@ FABRICOST_BODY MoePrediction predict(const System& system, const MoeQuestion& q)
   out.low = std::max(out.seconds / factor, out.min);
   out.high = out.seconds * factor;
   return out;
+}
+
+FABRICOST_BODY MoeWork work_of(const System& machine, const MoeQuestion& q, const ExpertPlacement& at, MoePrediction& out) {
+  const System system = detail::with_domains_as_nodes(machine);
+  const Copies copies = detail::copies_of(q.kernel);
+  const double w = detail::copy_bytes(q, out.precision);
+  const bool forced = q.routing.kind == RoutingKind::balanced && copies != Copies::per_expert;
+  const double all = q.tokens * w;
+  const ExpertTraffic traffic = forced ? detail::balanced_traffic(q.gate, at, copies, all) : expert_traffic(q.gate, at, copies, q.tokens, w);
+  const ExpertTraffic one = forced ? detail::balanced_traffic(q.gate, at, copies, 1) : expert_traffic(q.gate, at, copies, 1, 1);
+  double skew = 1;
+  if (q.routing.skewed()) {
+    const double tokens = std::max(1.0, q.tokens * at.ranks);
+    skew = load_imbalance(q.gate, q.routing, at.ranks, tokens) / load_imbalance(q.gate, {.kind = RoutingKind::uniform}, at.ranks, tokens);
+  }
+  const Fabric f = fabric_of(system, AllToAll{.ranks = at.ranks, .nodes = at.domains()});
+  if ((f.over_pcie && q.kernel != MoeKernel::nccl) || (at.per_domain > 1 && !(f.inner_rate > 0)))
+    throw RequestError(machine.name + ": " + std::string{name(q.kernel)} + " needs GPUs that reach each other over NVLink or its like");
+  out.copies = one.counted_inside;
+  out.bytes = traffic.counted_inside;
+  out.inside_bytes = traffic.inside;
+  out.across_bytes = traffic.across;
+  MoeWork work{.tokens = q.tokens * skew,
+               .copies = one.counted_inside,
+               .bytes = w,
+               .inside_bytes = traffic.inside * skew,
+               .across_bytes = traffic.across * skew,
+               .ranks = static_cast<double>(at.ranks),
+               .experts = static_cast<double>(q.gate.experts),
+               .sms = static_cast<double>(q.sms > 0 ? q.sms : deepep_default_sms),
+               .all_sms = static_cast<double>(machine.gpu.units > 0 ? machine.gpu.units : assumed_sms),
+               .rate = f.inner_rate};
+  // mean over all ranks, whatever the skew: the fullest rank sends at least as much
+  if (at.per_domain > 1) out.min = traffic.inside / f.inner_rate;
+  if (at.domains() > 1) {
+    out.min = std::max(out.min, traffic.across / (f.outer_rate / f.local() * f.all_to_all_taper));
+    work.across_rate = f.outer_rate / f.local() * f.all_to_all_taper * machine.constants.transport.efficiency;
+    work.network_step = machine.constants.transport.tree_step;
+  }
+  return work;
 }
 
 }  // namespace fabricost::core

@@ -73,9 +73,12 @@ struct MoePrediction {
   [[nodiscard]] const Term& bottleneck() const { return largest(terms); }
 };
 
-namespace detail {
-
 [[nodiscard]] inline bool is_trtllm(MoeKernel k) { return k == MoeKernel::trtllm_one_sided || k == MoeKernel::trtllm_two_sided; }
+
+/// The bytes and work of one rank, independent of the constants.
+[[nodiscard]] MoeWork work_of(const System& machine, const MoeQuestion& q, const ExpertPlacement& at, MoePrediction& out);
+
+namespace detail {
 
 /// Kernels over the memory of peers, which stay inside a domain.
 [[nodiscard]] inline bool stays_inside(MoeKernel k) { return is_trtllm(k) || k == MoeKernel::mori; }
@@ -89,9 +92,6 @@ void check(const MoeQuestion& q, const System& system);
 [[nodiscard]] double copy_bytes(const MoeQuestion& q, Precision p);
 
 [[nodiscard]] Precision sent(const MoeQuestion& q);
-
-/// The bytes and work of one rank, independent of the constants.
-[[nodiscard]] MoeWork work_of(const System& machine, const MoeQuestion& q, const ExpertPlacement& at, MoePrediction& out);
 
 }  // namespace detail
 

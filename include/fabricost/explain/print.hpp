@@ -33,10 +33,10 @@ using core::text_of;
 #if __has_include(<fmt/format.h>)
 template <>
 struct fmt::formatter<fabricost::core::Prediction>
-    : fabricost::core::detail::FormatAs<fmt::formatter<std::string_view>, fabricost::core::detail::AsText> {};
+    : fabricost::core::FormatAs<fmt::formatter<std::string_view>, fabricost::core::AsText> {};
 #endif
 #ifdef __cpp_lib_format
 template <>
 struct std::formatter<fabricost::core::Prediction>
-    : fabricost::core::detail::FormatAs<std::formatter<std::string_view>, fabricost::core::detail::AsText> {};
+    : fabricost::core::FormatAs<std::formatter<std::string_view>, fabricost::core::AsText> {};
 #endif

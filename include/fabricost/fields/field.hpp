@@ -193,6 +193,20 @@ template <class T>
   return &type == &value_type<T>;
 }
 
+/// One of its kind, for the places of members.
+template <class S>
+[[nodiscard]] const S& one_of() {
+  static const S object{};
+  return object;
+}
+
+/// The place of a member in its object.
+template <class S, class T>
+[[nodiscard]] std::size_t offset_of(T S::*member) {
+  const S& object = one_of<S>();
+  return static_cast<std::size_t>(reinterpret_cast<const char*>(&(object.*member)) - reinterpret_cast<const char*>(&object));
+}
+
 namespace detail {
 
 template <class T>
@@ -342,19 +356,6 @@ constexpr ValueType make_value_type() {
   return out;
 }
 
-/// One of its kind, for the places of members.
-template <class S>
-[[nodiscard]] const S& one_of() {
-  static const S object{};
-  return object;
-}
-
-template <class S, class T>
-[[nodiscard]] std::size_t offset_of(T S::*member) {
-  const S& object = one_of<S>();
-  return static_cast<std::size_t>(reinterpret_cast<const char*>(&(object.*member)) - reinterpret_cast<const char*>(&object));
-}
-
 void add_field(std::vector<Field>& to, const AskedAs& row, const ValueType& type, std::size_t offset);
 void add_field(std::vector<Field>& to, const GivenAs& row, const ValueType& type, std::size_t offset);
 void add_field(std::vector<Field>& to, const GivenAs& row, const ValueType& type, decltype(Field::compute) compute);
@@ -418,7 +419,7 @@ void check_ranges(std::span<const Field* const> numbers, const void* request, co
 template <HasFields Request>
 void check_ranges(const Request& request) {
   static const std::vector<const Field*> numbers = numbers_among(fields_of<Request>());  // every prediction is checked
-  check_ranges(numbers, &request, &detail::one_of<Request>());
+  check_ranges(numbers, &request, &one_of<Request>());
 }
 
 }  // namespace fabricost::core

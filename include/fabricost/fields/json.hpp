@@ -133,9 +133,9 @@ using core::json_of;
 
 #if __has_include(<fmt/format.h>)
 template <fabricost::core::AnswerFields Answer>
-struct fmt::formatter<Answer> : fabricost::core::detail::FormatAs<fmt::formatter<std::string_view>, fabricost::core::detail::AsJson> {};
+struct fmt::formatter<Answer> : fabricost::core::FormatAs<fmt::formatter<std::string_view>, fabricost::core::detail::AsJson> {};
 #endif
 #ifdef __cpp_lib_format
 template <fabricost::core::AnswerFields Answer>
-struct std::formatter<Answer> : fabricost::core::detail::FormatAs<std::formatter<std::string_view>, fabricost::core::detail::AsJson> {};
+struct std::formatter<Answer> : fabricost::core::FormatAs<std::formatter<std::string_view>, fabricost::core::detail::AsJson> {};
 #endif

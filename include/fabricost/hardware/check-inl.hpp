@@ -28,15 +28,19 @@ FABRICOST_BODY std::string field_out_of_range(const System& s, const std::string
   return out + (min == max ? ", it must be " + field_number(min) : ", outside " + field_number(min) + " to " + field_number(max));
 }
 
+}  // namespace fabricost::core::detail
+
+namespace fabricost::core {
+
 FABRICOST_BODY void check_parts(const System& s, const CheckedParts& parts) {
-  InRange all;
-  visit_machine(s, all);
-  if (parts.gpu) visit_gpu(s, all);
-  bool fine = all.fine & widths_in_range(s.constants.interval);
-  visit_constants(s.constants, parts,
-                  [&fine](const auto& block, const auto&, const auto& bounds) { fine = fine & in_range(block, bounds); });
+  detail::InRange all;
+  detail::visit_machine(s, all);
+  if (parts.gpu) detail::visit_gpu(s, all);
+  bool fine = all.fine & detail::widths_in_range(s.constants.interval);
+  detail::visit_constants(s.constants, parts,
+                  [&fine](const auto& block, const auto&, const auto& bounds) { fine = fine & detail::in_range(block, bounds); });
   if (!fine || s.domain % s.gpus_per_node != 0) [[unlikely]]
-    refuse_machine(s, parts);
+    detail::refuse_machine(s, parts);
 }
 
-}  // namespace fabricost::core::detail
+}  // namespace fabricost::core

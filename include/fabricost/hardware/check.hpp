@@ -27,6 +27,9 @@ struct CheckedParts {
   bool gpu = false, scale_up = false, pcie = false, transport = false, compute = false, custom = false, moe = false;
 };
 
+/// check(system) for the parts that a question uses.
+void check_parts(const System& s, const CheckedParts& parts);
+
 namespace detail {
 
 inline constexpr double min_rate = 1, max_rate = 1e24;  // per second; below 1 a time may become infinite
@@ -216,9 +219,6 @@ constexpr void visit_constants(const Constants& c, const CheckedParts& parts, Vi
                      " gpus_per_node");
 }
 
-/// check(system) for the parts that a question uses.
-void check_parts(const System& s, const CheckedParts& parts);
-
 /// Called when a price is not finite: throws for the number of the machine that causes it. \throws
 /// RequestError always
 [[noreturn]] [[gnu::cold]] [[gnu::noinline]] inline void refuse_price(const System& s) {
@@ -232,7 +232,7 @@ void check_parts(const System& s, const CheckedParts& parts);
 /// not negative, shares at most 1, a scale-up tier that joins the domain, constants within the bounds of any
 /// fit. `load_system` calls it, and so does every function that takes a System, for the parts it uses.
 /// \throws RequestError naming the first field outside its range, with its value and range
-inline void check(const System& system) { detail::check_parts(system, detail::all_parts); }
+inline void check(const System& system) { check_parts(system, detail::all_parts); }
 
 }  // namespace fabricost::core
 

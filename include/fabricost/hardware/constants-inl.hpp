@@ -29,7 +29,7 @@ FABRICOST_BODY double& Parameter::of(Constants& c) const { return *reinterpret_c
 FABRICOST_BODY double Parameter::value(const Constants& c) const { return of(const_cast<Constants&>(c)); }
 
 FABRICOST_BODY TransportConstants TransportConstants::from_tree_step(double tree_step) {
-  TransportConstants t = detail::transport_prior;
+  TransportConstants t = transport_prior;
   const double r = tree_step / t.tree_step;
   for (const Parameter& p : transport_parameters)
     if (p.follows > 0) *reinterpret_cast<double*>(reinterpret_cast<std::byte*>(&t) + p.offset) *= std::pow(r, p.follows);

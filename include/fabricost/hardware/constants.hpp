@@ -37,13 +37,13 @@ inline constexpr double gibibyte = 1024 * 1024 * 1024;
 
 /// All constants of a system, and the range in which they were measured.
 struct Constants {
-  ScaleUpConstants scale_up = detail::scale_up_prior;
-  PcieConstants pcie = detail::pcie_prior;
-  TransportConstants transport = detail::transport_prior;
-  ComputeConstants compute = detail::compute_prior;
-  CustomConstants custom = detail::custom_prior;
-  MoeConstants moe = detail::moe_prior;
-  IntervalWidths interval = detail::width_priors;
+  ScaleUpConstants scale_up = scale_up_prior;
+  PcieConstants pcie = pcie_prior;
+  TransportConstants transport = transport_prior;
+  ComputeConstants compute = compute_prior;
+  CustomConstants custom = custom_prior;
+  MoeConstants moe = moe_prior;
+  IntervalWidths interval = width_priors;
 
   Basis basis = Basis::datasheet;                   ///< of the constants inside a node
   Basis transport_basis = Basis::datasheet;         ///< of the constants between nodes

@@ -60,11 +60,13 @@ struct NamedWidth {
 
 #include <fabricost/hardware/shipped_widths.inc>
 
-namespace fabricost::core::detail {
+namespace fabricost::core {
+
 inline constexpr IntervalWidths width_priors = [] {
   IntervalWidths out{};
   for (const NamedWidth& width : interval_widths) out.*width.of = width.prior;
   for (const NamedWidth& width : general_widths) out.*width.of = width.prior;
   return out;
 }();
-}  // namespace fabricost::core::detail
+
+}  // namespace fabricost::core

@@ -41,7 +41,6 @@ struct Bounds {
   double min = 0, max = 0;
 };
 
-namespace detail {
 /// The valid range of a System's constant, wider than the bounds of a fit.
 [[nodiscard]] constexpr Bounds bounds_of(ConstantKind kind) {
   switch (kind) {
@@ -56,7 +55,6 @@ namespace detail {
   }
   return {};
 }
-}  // namespace detail
 
 struct Parameter {
   std::string_view key;  ///< as in a calibration file, sections with a point: "ll.hop"

@@ -25,13 +25,14 @@ consteval Block prior_of(const std::array<Parameter, N>& rows) {
   for (const Parameter& row : rows) values[row.offset / sizeof(double)] = row.prior;
   return std::bit_cast<Block>(values);
 }
-inline constexpr auto scale_up_prior = prior_of<ScaleUpConstants>(scale_up_parameters);
-inline constexpr auto pcie_prior = prior_of<PcieConstants>(pcie_parameters);
-inline constexpr auto transport_prior = prior_of<TransportConstants>(transport_parameters);
-inline constexpr auto compute_prior = prior_of<ComputeConstants>(compute_parameters);
-inline constexpr auto custom_prior = prior_of<CustomConstants>(custom_parameters);
-inline constexpr auto moe_prior = prior_of<MoeConstants>(moe_parameters);
 }  // namespace detail
+
+inline constexpr auto scale_up_prior = detail::prior_of<ScaleUpConstants>(scale_up_parameters);
+inline constexpr auto pcie_prior = detail::prior_of<PcieConstants>(pcie_parameters);
+inline constexpr auto transport_prior = detail::prior_of<TransportConstants>(transport_parameters);
+inline constexpr auto compute_prior = detail::prior_of<ComputeConstants>(compute_parameters);
+inline constexpr auto custom_prior = detail::prior_of<CustomConstants>(custom_parameters);
+inline constexpr auto moe_prior = detail::prior_of<MoeConstants>(moe_parameters);
 
 [[nodiscard]] std::span<const Parameter> parameters_of(ConstantSet set);
 

@@ -156,7 +156,7 @@ namespace fabricost::core {
 
 FABRICOST_BODY Topology topology_of(const System& system, int nodes) {
   if (nodes < 0) throw RequestError(system.name + ": " + std::to_string(nodes) + " nodes asked for; a count must not be negative");
-  detail::check_parts(system, {});
+  check_parts(system, {});
   Topology t;
   t.name = system.name;
   t.nodes = nodes > 0 ? nodes : std::max(1, system.nodes);

@@ -8,7 +8,7 @@
 namespace fabricost::core {
 
 FABRICOST_BODY TransferLine load_store_line(const System& system, const LoadStore& access) {
-  detail::check_parts(system, {});
+  check_parts(system, {});
   const Tier* tier = system.tier(TierRole::scale_up);
   if (tier == nullptr) throw RequestError(system.name + ": no scale-up tier to load or store over");
   if (!(tier->latency.value.value() > 0))
@@ -31,7 +31,7 @@ FABRICOST_BODY TransferLine load_store_line(const System& system, const LoadStor
 }
 
 FABRICOST_BODY TransferLine rdma_line(const System& system, double start) {
-  detail::check_parts(system, {});
+  check_parts(system, {});
   const Tier* nic = system.tier(TierRole::nic);
   if (nic == nullptr) throw RequestError(system.name + ": no NIC tier for RDMA");
   if (!(nic->latency.value.value() > 0)) throw RequestError(system.name + ": tier " + nic->name.c_str() + " has no latency");

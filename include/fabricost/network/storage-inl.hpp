@@ -31,7 +31,7 @@ FABRICOST_BODY void check_at_least(double value, double min, const char* what) {
 namespace fabricost::core {
 
 FABRICOST_BODY TransferTime storage_time(const System& system, const StorageRead& read) {
-  detail::check_parts(system, {});
+  check_parts(system, {});
   detail::check_at_least(read.bytes, 0, "bytes");
   detail::check_at_least(read.latency, 0, "a latency");
   detail::check_at_least(read.host_memory_rate, 0, "the rate of host memory");
@@ -57,7 +57,7 @@ FABRICOST_BODY TransferTime storage_time(const System& system, const StorageRead
 }
 
 FABRICOST_BODY TransferTime weight_loading_time(const System& system, const WeightLoading& load) {
-  detail::check_parts(system, {});
+  check_parts(system, {});
   detail::check_at_least(load.bytes, 0, "bytes");
   detail::check_at_least(load.nodes, 1, "the number of nodes");
   detail::check_at_least(load.store_rate, 0, "the rate of the store");

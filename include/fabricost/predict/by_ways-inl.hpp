@@ -12,24 +12,6 @@ FABRICOST_BODY bool came_before(const Fabric& f, double release) {
   return lacks(f, release) || f.tuner < tuner_of_version(2, static_cast<int>(release));
 }
 
-FABRICOST_BODY const char* why_no_windows(const Fabric& f, const Operation& op, const Choice& choice) {
-  if (f.library != Library::nccl) return "are NCCL's";
-  const bool gathers = gathers_or_scatters(op.collective);
-  if (op.collective != Collective::all_reduce && op.collective != Collective::all_to_all && !gathers)
-    return "are known for all_reduce, all_gather, reduce_scatter and all_to_all";
-  if (came_before(f, prior::ways::symmetric_from)) return "need NCCL 2.27 or later: <library=nccl-2.27>";
-  if (f.over_pcie || f.neighbours_only) return "need GPUs that reach each other over NVLink";
-  if (f.domains() > 1) return "stay inside one NVLink domain; take ranks of one";
-  if (f.ranks() < 2) return "need a peer";
-  const bool adds = op.dtype != DataType::int8 && op.dtype != DataType::double_precision && choice.ways.redop == Reduction::sum;
-  if (reduces(op.collective) && !adds) return "add values of type float, half, bfloat16 or fp8, nothing else";
-  if (!choice.algorithm) return nullptr;
-  const bool reduces = *choice.algorithm == Algorithm::one_shot || *choice.algorithm == Algorithm::two_shot;
-  if (op.collective == Collective::all_reduce ? !reduces : *choice.algorithm != Algorithm::direct)
-    return "run all_reduce as one_shot or two_shot, others as direct; take one of those, or leave <algorithm> out";
-  return nullptr;
-}
-
 /// GPUs of a mesh that take no part: of the links of a GPU, those to no rank of the communicator.
 FABRICOST_BODY double idle_beside(const Fabric& f) {
   const double others = f.full_rate / f.inner_rate * (f.local() - 1);  // GPUs that a GPU has links to
@@ -46,18 +28,6 @@ FABRICOST_BODY const char* why_no_copy_engine(const Fabric& f, const Operation& 
   if (f.ranks() < 2) return "need a peer";
   if (choice.ways.symmetric) return "replace the kernels over windows; leave <symmetric> out";
   return choice.algorithm || choice.protocol ? "run no algorithm of NCCL's; leave <algorithm> and <protocol> out" : nullptr;
-}
-
-FABRICOST_BODY bool on_rails(const System& system) {
-  for (const Tier& tier : system.tiers)
-    if ((tier.role == TierRole::nic || tier.role == TierRole::network) && tier.kind == TierKind::rails) return true;
-  return false;
-}
-
-FABRICOST_BODY Refusal no_rails(const System& system) {
-  return Refusal(system.name +
-                 ": <pxn>: without rails no message changes GPU to reach one; leave it out, or name a machine whose NICs or "
-                 "leaves are on rails");
 }
 
 FABRICOST_BODY void check_ways(const Fabric& f, const System& system, const Operation& op, const Choice& choice) {
@@ -174,3 +144,37 @@ FABRICOST_BODY WayKernels kernels_of(const Fabric& f, const System& system, cons
 }
 
 }  // namespace fabricost::core::detail
+
+namespace fabricost::core {
+
+FABRICOST_BODY const char* why_no_windows(const Fabric& f, const Operation& op, const Choice& choice) {
+  if (f.library != Library::nccl) return "are NCCL's";
+  const bool gathers = detail::gathers_or_scatters(op.collective);
+  if (op.collective != Collective::all_reduce && op.collective != Collective::all_to_all && !gathers)
+    return "are known for all_reduce, all_gather, reduce_scatter and all_to_all";
+  if (detail::came_before(f, prior::ways::symmetric_from)) return "need NCCL 2.27 or later: <library=nccl-2.27>";
+  if (f.over_pcie || f.neighbours_only) return "need GPUs that reach each other over NVLink";
+  if (f.domains() > 1) return "stay inside one NVLink domain; take ranks of one";
+  if (f.ranks() < 2) return "need a peer";
+  const bool adds = op.dtype != DataType::int8 && op.dtype != DataType::double_precision && choice.ways.redop == Reduction::sum;
+  if (reduces(op.collective) && !adds) return "add values of type float, half, bfloat16 or fp8, nothing else";
+  if (!choice.algorithm) return nullptr;
+  const bool reduces = *choice.algorithm == Algorithm::one_shot || *choice.algorithm == Algorithm::two_shot;
+  if (op.collective == Collective::all_reduce ? !reduces : *choice.algorithm != Algorithm::direct)
+    return "run all_reduce as one_shot or two_shot, others as direct; take one of those, or leave <algorithm> out";
+  return nullptr;
+}
+
+FABRICOST_BODY bool on_rails(const System& system) {
+  for (const Tier& tier : system.tiers)
+    if ((tier.role == TierRole::nic || tier.role == TierRole::network) && tier.kind == TierKind::rails) return true;
+  return false;
+}
+
+FABRICOST_BODY Refusal no_rails(const System& system) {
+  return Refusal(system.name +
+                 ": <pxn>: without rails no message changes GPU to reach one; leave it out, or name a machine whose NICs or "
+                 "leaves are on rails");
+}
+
+}  // namespace fabricost::core

@@ -28,9 +28,7 @@
 #include <string>
 #include <utility>
 
-namespace fabricost::core::detail {
-
-[[nodiscard]] constexpr bool gathers_or_scatters(Collective op) { return op == Collective::all_gather || op == Collective::reduce_scatter; }
+namespace fabricost::core {
 
 /// Why the kernels over windows cannot run, or nullptr. What they add: NVIDIA/nccl src/symmetric.cc, ncclSymImplemented.
 [[nodiscard]] const char* why_no_windows(const Fabric& f, const Operation& op, const Choice& choice);
@@ -39,6 +37,12 @@ namespace fabricost::core::detail {
 [[nodiscard]] bool on_rails(const System& system);
 
 [[nodiscard]] Refusal no_rails(const System& system);
+
+}  // namespace fabricost::core
+
+namespace fabricost::core::detail {
+
+[[nodiscard]] constexpr bool gathers_or_scatters(Collective op) { return op == Collective::all_gather || op == Collective::reduce_scatter; }
 
 /// \throws Refusal where a way cannot be gone
 void check_ways(const Fabric& f, const System& system, const Operation& op, const Choice& choice);
@@ -102,14 +106,18 @@ template <class Curve>
   return out;
 }
 
+}  // namespace fabricost::core::detail
+
+namespace fabricost::core {
+
 /// \param on compiles the library's choice on a fabric \throws Refusal where a way cannot be gone; as compile
 template <class On>
 [[nodiscard]] auto compile_by_ways(Fabric f, const System& system, const Operation& op, const Choice& choice, On&& on) {
   using Curve = decltype(on(f));
   constexpr double forever = std::numeric_limits<double>::infinity();
   const Ways& w = choice.ways;
-  use_ways(f, system, op, w);
-  check_ways(f, system, op, choice);
+  detail::use_ways(f, system, op, w);
+  detail::check_ways(f, system, op, choice);
   Curve out{f};
   if (w.put != Put::none || w.gin) {
     out.append({Algorithm::direct, Protocol::simple}, price_put(f, w.gin, w.put == Put::signal ? 2 : 1, w.put != Put::local), forever);
@@ -119,33 +127,33 @@ template <class On>
     const bool captured = choice.launch.mode == LaunchMode::graph;
     out.append(candidate_of(ReduceKernel::copy_engine), price_copy_engine(f, false, captured), forever);
     if (op.collective != Collective::all_gather || !f.in_switch) return out;
-    WayKernels multicast;
+    detail::WayKernels multicast;
     multicast.add({.candidate = candidate_of(ReduceKernel::copy_engine_multicast), .line = price_copy_engine(f, true, captured)});
-    return fastest_of(out, multicast);
+    return detail::fastest_of(out, multicast);
   }
-  const WayKernels kernels = kernels_of(f, system, op, choice);
+  const detail::WayKernels kernels = detail::kernels_of(f, system, op, choice);
   if (w.symmetric && choice.algorithm) {  // no other at any size
     out.append(kernels[0].candidate, kernels[0].line, forever);
-    WayKernels others;
+    detail::WayKernels others;
     for (int i = 1; i < kernels.size(); ++i) others.add(kernels[i]);
-    return others.empty() ? out : fastest_of(out, others);
+    return others.empty() ? out : detail::fastest_of(out, others);
   }
   out = on(f);
   if (w.nic_block > 0)
-    out.change_lines([&](Candidate ran, Line& line) { fill_nics_in_blocks(line, f, op.collective, ran.algorithm, w.nic_block); });
+    out.change_lines([&](Candidate ran, Line& line) { detail::fill_nics_in_blocks(line, f, op.collective, ran.algorithm, w.nic_block); });
   if (w.relay) {
     const double peers = f.local() - 1, each = schedule_of(out.ran_at(prior::ways::relay_from).algorithm, op.collective, f).bytes(0) / peers;
-    const Curve relayed = on(with_relays(f));
+    const Curve relayed = on(detail::with_relays(f));
     Curve both{f};
     const double from = prior::ways::relay_from / each;
-    append_part(both, out, 0, from);
-    append_part(both, relayed, from, forever);
+    detail::append_part(both, out, 0, from);
+    detail::append_part(both, relayed, from, forever);
     return both;
   }
-  return kernels.empty() ? out : fastest_of(out, kernels);
+  return kernels.empty() ? out : detail::fastest_of(out, kernels);
 }
 
-}  // namespace fabricost::core::detail
+}  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/predict/by_ways-inl.hpp>

@@ -128,9 +128,6 @@ void walk_prices(const PriceTable& table, Visit&& visit) {
   if (out.count > 0) out.items[static_cast<std::size_t>(out.count - 1)].until = all.items[static_cast<std::size_t>(all.count - 1)].until;
   return out;
 }
-FABRICOST_BODY ReducePieces pieces_of(const System& system, const Fabric& f, const Operation& op, const Choice& choice) {
-  return choice.rule == Choice::Rule::nccl ? allowed_pieces(system, f, op, choice) : ReducePieces{};
-}
 
 FABRICOST_BODY PriceTable prices_of(const System& system, const Fabric& f, const Operation& op, const Choice& choice, ChoiceInput in) {
   PriceTable out{candidates_or_throw(system, choice, in, f), in, f, system.constants};
@@ -138,6 +135,14 @@ FABRICOST_BODY PriceTable prices_of(const System& system, const Fabric& f, const
     for (const ReducePieces::Piece& piece : allowed_pieces(system, f, op, choice))
       out.add(candidate_of(piece.kernel), price_custom(piece.kernel, f, system.constants.custom), piece.until);
   return out;
+}
+
+}  // namespace fabricost::core::detail
+
+namespace fabricost::core {
+
+FABRICOST_BODY ReducePieces pieces_of(const System& system, const Fabric& f, const Operation& op, const Choice& choice) {
+  return choice.rule == Choice::Rule::nccl ? detail::allowed_pieces(system, f, op, choice) : ReducePieces{};
 }
 
 FABRICOST_BODY Curve compile_on(const Fabric& f, const System& system, const Operation& operation, const Choice& choice) {
@@ -168,14 +173,14 @@ FABRICOST_BODY Curve compile_on(const Fabric& f, const System& system, const Ope
     if (table.exchange_limit > 0 || !table.rows.empty()) {
       const PluginRegions plugin = plugin_regions_of(choice, in, f);
       if (plugin.any())
-        walk_plugin(plugin, table, append);
+        detail::walk_plugin(plugin, table, append);
       else
-        walk_tuner(table, append);
+        detail::walk_tuner(table, append);
       return curve;
     }
   }
-  const PriceTable table = prices_of(system, f, operation, choice, in);
-  walk_prices(table, [&](int i, double until) {
+  const PriceTable table = detail::prices_of(system, f, operation, choice, in);
+  detail::walk_prices(table, [&](int i, double until) {
     if (until > own_until) curve.append(table.candidate(i), table.line(i), until);
   });
   return curve;
@@ -189,4 +194,4 @@ FABRICOST_BODY Curve compile_lines(const System& system, const Operation& operat
   return compile_on(f, system, operation, choice);
 }
 
-}  // namespace fabricost::core::detail
+}  // namespace fabricost::core

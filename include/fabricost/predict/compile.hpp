@@ -9,6 +9,19 @@
 #include <cmath>
 #include <limits>
 
+namespace fabricost::core {
+
+/// Kernels an inference engine runs instead of NCCL's, by size; empty where prices decide.
+[[nodiscard]] ReducePieces pieces_of(const System& system, const Fabric& f, const Operation& op, const Choice& choice);
+
+/// compile() on a known fabric. \throws RequestError also for a number of the machine out of range (check)
+[[nodiscard]] Curve compile_on(const Fabric& f, const System& system, const Operation& operation, const Choice& choice);
+
+/// A curve without a table, for few sizes: takes 1 us instead of 7.
+[[nodiscard]] Curve compile_lines(const System& system, const Operation& operation, const Choice& choice);
+
+}  // namespace fabricost::core
+
 namespace fabricost::core::detail {
 
 /// Calls visit at the sizes where the tuner's choice changes. Inside an octave all of its rows are straight
@@ -49,18 +62,9 @@ void walk_tuner(const TunerTable& table, Visit&& visit) {
   }
 }
 
-/// Kernels an inference engine runs instead of NCCL's, by size; empty where prices decide.
-[[nodiscard]] ReducePieces pieces_of(const System& system, const Fabric& f, const Operation& op, const Choice& choice);
-
 /// The prices `fastest` compares: the library's pairs, and an engine's kernels up to the size at which it leaves them.
 /// \throws RequestError when the choice leaves nothing that can run
 [[nodiscard]] PriceTable prices_of(const System& system, const Fabric& f, const Operation& op, const Choice& choice, ChoiceInput in);
-
-/// compile() on a known fabric. \throws RequestError also for a number of the machine out of range (check)
-[[nodiscard]] Curve compile_on(const Fabric& f, const System& system, const Operation& operation, const Choice& choice);
-
-/// A curve without a table, for few sizes: takes 1 us instead of 7.
-[[nodiscard]] Curve compile_lines(const System& system, const Operation& operation, const Choice& choice);
 
 }  // namespace fabricost::core::detail
 

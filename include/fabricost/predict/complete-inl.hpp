@@ -32,12 +32,16 @@ FABRICOST_BODY void require_price(const System& system, const Line& line, const 
     refuse_price(system);
 }
 
-FABRICOST_BODY Prediction finish(const Curve& curve, const System& system, const Operation& op, const Choice& choice,
+}  // namespace fabricost::core::detail
+
+namespace fabricost::core {
+
+FABRICOST_BODY Prediction prediction_at(const Curve& curve, const System& system, const Operation& op, const Choice& choice,
                                  const ReducePieces& engine) {
   const double bytes = op.bytes.value();
-  Prediction p = asked(op, choice, [&] { return curve.fabric(); });
+  Prediction p = detail::asked(op, choice, [&] { return curve.fabric(); });
   p.made_from.engine = engine;
-  complete(p, system, curve.ran_at(bytes), [&] { return curve.line(bytes); });
+  detail::complete(p, system, curve.ran_at(bytes), [&] { return curve.line(bytes); });
   return p;
 }
 
@@ -58,4 +62,4 @@ FABRICOST_BODY void add_launches(Prediction& p, const System& system, CallLaunch
   p.terms.add({.name = term, .tier = "host", .time = Time::from_value(p.seconds - gpu)});
 }
 
-}  // namespace fabricost::core::detail
+}  // namespace fabricost::core

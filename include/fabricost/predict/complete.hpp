@@ -13,6 +13,53 @@
 #include <cmath>
 #include <new>
 
+namespace fabricost::core {
+
+/// The prediction at one size of a curve.
+[[nodiscard]] Prediction prediction_at(const Curve& curve, const System& system, const Operation& op, const Choice& choice,
+                                const ReducePieces& engine = {});
+
+/// Of a call of RCCL itself: launch.hpp says what it takes.
+[[nodiscard]] bool is_rccl_call(const System& system, const Choice& choice);
+
+/// The time of a launch: beside that of the GPUs, where nearly the larger of the two counts, or after it.
+class Launched {
+ public:
+  Launched(const System& system, const Fabric& f, Collective op, CallLaunch launch) : overlap_(system.constants.custom.form.host_overlap) {
+    const ScaleUpForm& form = system.constants.scale_up.form;
+    const IntervalWidths& w = system.constants.interval;
+    width_ = w.host_bound;
+    if (launch.mode == LaunchMode::xla) {
+      beside_ = rccl_module(form, f, op);
+      if (!(beside_ > 0)) after_ = form.host_module, width_ = w.xla_module;
+      return;
+    }
+    if (after_ = rccl_call(form, f, op, launch); after_ > 0) return;
+    const double own = system.host_launch.value.value();
+    if (own > 0) width_ = w.host_bound_here;
+    host_ = host_time(form, own, f, op, launch);
+    beside_ = host_.seconds();
+  }
+  [[nodiscard]] bool any() const { return beside_ > 0 || after_ > 0; }
+  /// Zero where a module launches.
+  [[nodiscard]] const HostTime& host() const { return host_; }
+  /// Half width, in log, of its own time.
+  [[nodiscard]] double width() const { return width_; }
+  /// Seconds of a call. \param gpu those of its GPUs \param factor on its own time
+  [[nodiscard]] double operator()(double gpu, double factor = 1) const {
+    return beside_ > 0 ? norm(gpu, beside_ * factor, overlap_) : gpu + after_ * factor;
+  }
+
+ private:
+  HostTime host_;
+  double beside_ = 0, after_ = 0, width_ = 0, overlap_ = 1;
+};
+
+/// The GPUs' time and the host's beside each other, as in a call from Python; the GPUs' time and a module's.
+void add_launches(Prediction& p, const System& system, CallLaunch launch);
+
+}  // namespace fabricost::core
+
 namespace fabricost::core::detail {
 
 inline constexpr auto algorithm_labels = labels_of(algorithm_names);
@@ -74,49 +121,6 @@ void complete(Prediction& p, const System& system, Candidate ran, Price&& line) 
   p.high = std::max(p.seconds, otherwise) * factor;
   require_price(system, p.made_from.line, p);
 }
-
-/// The prediction at one size of a curve.
-[[nodiscard]] Prediction finish(const Curve& curve, const System& system, const Operation& op, const Choice& choice,
-                                const ReducePieces& engine = {});
-
-/// Of a call of RCCL itself: launch.hpp says what it takes.
-[[nodiscard]] bool is_rccl_call(const System& system, const Choice& choice);
-
-/// The time of a launch: beside that of the GPUs, where nearly the larger of the two counts, or after it.
-class Launched {
- public:
-  Launched(const System& system, const Fabric& f, Collective op, CallLaunch launch) : overlap_(system.constants.custom.form.host_overlap) {
-    const ScaleUpForm& form = system.constants.scale_up.form;
-    const IntervalWidths& w = system.constants.interval;
-    width_ = w.host_bound;
-    if (launch.mode == LaunchMode::xla) {
-      beside_ = rccl_module(form, f, op);
-      if (!(beside_ > 0)) after_ = form.host_module, width_ = w.xla_module;
-      return;
-    }
-    if (after_ = rccl_call(form, f, op, launch); after_ > 0) return;
-    const double own = system.host_launch.value.value();
-    if (own > 0) width_ = w.host_bound_here;
-    host_ = host_time(form, own, f, op, launch);
-    beside_ = host_.seconds();
-  }
-  [[nodiscard]] bool any() const { return beside_ > 0 || after_ > 0; }
-  /// Zero where a module launches.
-  [[nodiscard]] const HostTime& host() const { return host_; }
-  /// Half width, in log, of its own time.
-  [[nodiscard]] double width() const { return width_; }
-  /// Seconds of a call. \param gpu those of its GPUs \param factor on its own time
-  [[nodiscard]] double operator()(double gpu, double factor = 1) const {
-    return beside_ > 0 ? norm(gpu, beside_ * factor, overlap_) : gpu + after_ * factor;
-  }
-
- private:
-  HostTime host_;
-  double beside_ = 0, after_ = 0, width_ = 0, overlap_ = 1;
-};
-
-/// The GPUs' time and the host's beside each other, as in a call from Python; the GPUs' time and a module's.
-void add_launches(Prediction& p, const System& system, CallLaunch launch);
 
 }  // namespace fabricost::core::detail
 

@@ -9,7 +9,7 @@
 namespace fabricost::core {
 
 FABRICOST_BODY Curve compile(const System& system, const Operation& operation, const Choice& choice) {
-  Curve curve = detail::compile_lines(system, operation, choice);
+  Curve curve = compile_lines(system, operation, choice);
   curve.tabulate();
   return curve;
 }

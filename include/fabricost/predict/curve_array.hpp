@@ -150,17 +150,6 @@ inline void evaluate_table(const Curve& curve, const double* bytes, double* seco
   for (std::size_t i = 0; i < count; ++i) seconds[place[i]] = times[i];
 }
 
-/// Index of the first size that is negative, not a number or 10^18 and more; the number of sizes if there is none.
-[[nodiscard]] inline std::size_t first_bad_size(std::span<const double> bytes) {
-  std::size_t i = 0;
-  while (i < bytes.size() && bytes[i] >= 0 && bytes[i] < 1e18) ++i;
-  return i;
-}
-
-[[noreturn]] inline void throw_bad_size(std::span<const double> bytes) {
-  throw RequestError("size " + std::to_string(first_bad_size(bytes)) + ": a size must be between 0 and 10^18 bytes");
-}
-
 /// Seconds of one block. \return false when a size is negative, not a number or 10^18 and more; nothing is written then
 [[nodiscard]] inline bool evaluate_block(const Curve& curve, const double* bytes, double* seconds, int groups) {
   const Extent extent = extent_of(bytes, groups);
@@ -176,34 +165,45 @@ inline void evaluate_table(const Curve& curve, const double* bytes, double* seco
 
 inline constexpr std::size_t few_sizes = 12;  ///< up to this many are as fast one by one
 
+}  // namespace detail
+
+/// Index of the first size that is negative, not a number or 10^18 and more; the number of sizes if there is none.
+[[nodiscard]] inline std::size_t first_bad_size(std::span<const double> bytes) {
+  std::size_t i = 0;
+  while (i < bytes.size() && bytes[i] >= 0 && bytes[i] < 1e18) ++i;
+  return i;
+}
+
+[[noreturn]] inline void throw_bad_size(std::span<const double> bytes) {
+  throw RequestError("size " + std::to_string(first_bad_size(bytes)) + ": a size must be between 0 and 10^18 bytes");
+}
+
 /// Seconds of some sizes. \return how many were computed: all, or the blocks before the first invalid size
 [[nodiscard]] inline std::size_t evaluate_some(const Curve& curve, std::span<const double> bytes, double* seconds) {
   std::size_t at = 0;
-  for (; at + block_size <= bytes.size(); at += block_size)
-    if (!evaluate_block(curve, bytes.data() + at, seconds + at, block_groups)) return at;
+  for (; at + detail::block_size <= bytes.size(); at += detail::block_size)
+    if (!detail::evaluate_block(curve, bytes.data() + at, seconds + at, detail::block_groups)) return at;
   const std::size_t rest = bytes.size() - at;
-  if (rest <= few_sizes) {
+  if (rest <= detail::few_sizes) {
     for (; at < bytes.size() && bytes[at] >= 0 && bytes[at] < 1e18; ++at) seconds[at] = curve.seconds(bytes[at]);
     return at;
   }
   // the last group is filled up with the last size
-  const std::size_t groups = (rest + group_size - 1) / group_size;
-  Block full, times;
+  const std::size_t groups = (rest + detail::group_size - 1) / detail::group_size;
+  detail::Block full, times;
   std::memcpy(full.data(), bytes.data() + at, rest * sizeof(double));
-  for (std::size_t i = rest; i < groups * group_size; ++i) full[i] = bytes.back();
-  if (!evaluate_block(curve, full.data(), times.data(), static_cast<int>(groups))) return at;
+  for (std::size_t i = rest; i < groups * detail::group_size; ++i) full[i] = bytes.back();
+  if (!detail::evaluate_block(curve, full.data(), times.data(), static_cast<int>(groups))) return at;
   std::memcpy(seconds + at, times.data(), rest * sizeof(double));
   return bytes.size();
 }
-
-}  // namespace detail
 
 /// Seconds for every size, in their order; within 1e-9 of curve(size), and 2e-14 where no terms overlap.
 /// \param seconds as long as `bytes`, not overlapping it \throws RequestError for sizes that are negative,
 /// not a number or at least 10^18, and for spans of different length
 inline void evaluate(const Curve& curve, std::span<const double> bytes, std::span<double> seconds) {
   if (bytes.size() != seconds.size()) throw RequestError("as many times as sizes are wanted: the two spans differ in length");
-  if (detail::evaluate_some(curve, bytes, seconds.data()) != bytes.size()) detail::throw_bad_size(bytes);
+  if (evaluate_some(curve, bytes, seconds.data()) != bytes.size()) throw_bad_size(bytes);
 }
 
 }  // namespace fabricost::core

@@ -22,13 +22,14 @@ namespace detail {
   const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
   return std::clamp<std::size_t>(sizes / sizes_per_thread, 1, processors);
 }
+}  // namespace detail
 
 /// evaluate_some with several threads.
 [[nodiscard]] inline std::size_t evaluate_some(const Curve& curve, std::span<const double> bytes, double* seconds, int threads) {
-  const std::size_t blocks = (bytes.size() + block_size - 1) / block_size;
-  const std::size_t count = std::min(threads_for(bytes.size(), threads), std::max<std::size_t>(1, blocks));
+  const std::size_t blocks = (bytes.size() + detail::block_size - 1) / detail::block_size;
+  const std::size_t count = std::min(detail::threads_for(bytes.size(), threads), std::max<std::size_t>(1, blocks));
   if (count == 1) return evaluate_some(curve, bytes, seconds);
-  const std::size_t each = (blocks + count - 1) / count * block_size;
+  const std::size_t each = (blocks + count - 1) / count * detail::block_size;
   std::vector<std::size_t> done(count);
   const auto work = [&](std::size_t k) {
     const std::size_t first = std::min(bytes.size(), k * each);
@@ -43,13 +44,12 @@ namespace detail {
     if (done[k] < std::min(bytes.size(), (k + 1) * each)) return done[k];
   return bytes.size();
 }
-}  // namespace detail
 
 /// evaluate with `threads` threads; 0: one, and more for millions of sizes. \throws as evaluate
 inline void evaluate(const Curve& curve, std::span<const double> bytes, std::span<double> seconds, int threads) {
   if (bytes.size() != seconds.size()) throw RequestError("as many times as sizes are wanted: the two spans differ in length");
   if (threads < 0 || threads > 1024) throw RequestError(std::to_string(threads) + " threads; take 1 to 1024, or 0 for as many as pay");
-  if (detail::evaluate_some(curve, bytes, seconds.data(), threads) != bytes.size()) detail::throw_bad_size(bytes);
+  if (evaluate_some(curve, bytes, seconds.data(), threads) != bytes.size()) throw_bad_size(bytes);
 }
 
 }  // namespace fabricost::core

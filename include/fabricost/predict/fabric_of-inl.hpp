@@ -5,17 +5,21 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 
+namespace fabricost::core {
+
+FABRICOST_BODY int nodes_of(const Levels& levels, int per_node) {
+  const long long ranks = static_cast<long long>(levels.ranks());
+  return static_cast<int>((ranks + per_node - 1) / per_node);
+}
+
+}  // namespace fabricost::core
+
 namespace fabricost::core::detail {
 
 FABRICOST_BODY const Tier* FirstTiers::pcie() const {
   if (const Tier* host = (*this)[TierRole::host]) return host;
   const Tier* scale_up = (*this)[TierRole::scale_up];
   return scale_up != nullptr && scale_up->kind == TierKind::host ? scale_up : nullptr;
-}
-
-FABRICOST_BODY int nodes_of(const Levels& levels, int per_node) {
-  const long long ranks = static_cast<long long>(levels.ranks());
-  return static_cast<int>((ranks + per_node - 1) / per_node);
 }
 
 /// Links of the least connected endpoint among the first n of a mesh graph: the one-way rings through it.
@@ -258,7 +262,7 @@ FABRICOST_BODY Fabric fabric_on(const System& system, const Operation& op, const
   f.levels = levels;
   const bool pair = op.collective == Collective::send_recv;
   if (pair) f.communicator = op.ranks;
-  f.nodes = op.nodes > 0 ? op.nodes : detail::nodes_of(levels, system.gpus_per_node);
+  f.nodes = op.nodes > 0 ? op.nodes : nodes_of(levels, system.gpus_per_node);
   const detail::FirstTiers first{system};
   const Tier* const scale_up = first[TierRole::scale_up];
   const Tier* const nic = first[TierRole::nic];
@@ -274,7 +278,7 @@ FABRICOST_BODY Fabric fabric_on(const System& system, const Operation& op, const
   if (f.local() > 1 && scale_up != nullptr && !(f.inner_rate > 0)) throw RequestError(system.name + ": these GPUs share no link");
   if (f.domains() > 1) {
     const double reached = detail::describe_nics(f, system, first, pair);
-    detail::describe_network(f, system, *nic, reached, f.nics / (detail::devices_of(*nic) * system.nodes_per_domain()));
+    detail::describe_network(f, system, *nic, reached, f.nics / (devices_of(*nic) * system.nodes_per_domain()));
   }
   const bool nic_is_sound = nic == nullptr || nic->bandwidth.value.value() <= detail::max_link_rate;  // a slot may hold it back
   if (!nic_is_sound || !detail::is_sound(f, scale_up, system.domain)) [[unlikely]]

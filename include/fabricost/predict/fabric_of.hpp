@@ -40,9 +40,6 @@ class FirstTiers {
   std::array<const Tier*, all> first_{};
 };
 
-/// Number of nodes that hold the ranks.
-[[nodiscard]] int nodes_of(const Levels& levels, int per_node);
-
 /// Share of their rate that network tiers above the NICs leave. A switch of oversubscription o forwards 1/o
 /// of the traffic from below: of the NIC rate of the m domains below it, 1/o goes up, with o the product over
 /// the tiers passed. A ring or tree needs one full stream out of it: share m/o. An exchange sends (1 - m/N)
@@ -53,10 +50,13 @@ class FirstTiers {
 /// \param reached rate that reaches the NICs over their own rate, at most 1 \param sending NICs that send over all NICs
 void describe_network(Fabric& f, const System& system, const Tier& nic, double reached, double sending);
 
+}  // namespace detail
+
+/// Number of nodes that hold the ranks.
+[[nodiscard]] int nodes_of(const Levels& levels, int per_node);
+
 /// Devices of a tier, those that are lost among them.
 [[nodiscard]] inline double devices_of(const Tier& tier) { return static_cast<double>(tier.endpoints) + tier.lost; }
-
-}  // namespace detail
 
 /// Ranks per domain and number of domains. \throws RequestError when they do not divide.
 [[nodiscard]] Levels levels_of(const System& system, int ranks, int nodes);

@@ -36,7 +36,7 @@ inline void add_host_launch(Prediction& p, const System& system) {
 [[nodiscard, gnu::noinline]] inline Prediction finish_by_ways(const System& system, const Operation& op, const Choice& choice) {
   check_size(op.bytes.value());
   const Curve curve = compile_lines(system, op, choice);
-  return finish(curve, system, op, choice, pieces_of(system, curve.fabric(), op, choice));
+  return prediction_at(curve, system, op, choice, pieces_of(system, curve.fabric(), op, choice));
 }
 
 }  // namespace fabricost::core::detail
@@ -47,7 +47,7 @@ FABRICOST_BODY Prediction predict(const System& system, const Operation& op, con
   // one expression: with two returns the prediction would be copied
   Prediction p = choice.ways.any() ? detail::finish_by_ways(system, op, choice) : detail::predict_without_host(system, op, choice);
   if (detail::adds_host_launch(system, op, choice)) detail::add_host_launch(p, system);
-  if (adds_to_gpus(choice.launch)) detail::add_launches(p, system, choice.launch);
+  if (adds_to_gpus(choice.launch)) add_launches(p, system, choice.launch);
   return p;
 }
 
@@ -59,7 +59,7 @@ inline Prediction detail::predict_without_host(const System& system, const Opera
   const Fabric& f = p.made_from.fabric;
   const ChoiceInput in{op.collective, is_byte_wide(op.dtype)};
   if (choice.inference.library != InferenceLibrary::none) {
-    p.made_from.engine = detail::pieces_of(system, f, op, choice);
+    p.made_from.engine = pieces_of(system, f, op, choice);
     if (const ReduceKernel own = p.made_from.engine.at(bytes); own != ReduceKernel::library) {
       detail::complete(p, system, candidate_of(own), [&] { return price_custom(own, f, system.constants.custom); });
       return p;
@@ -79,24 +79,24 @@ inline Prediction detail::predict_without_host(const System& system, const Opera
     detail::complete(p, system, table.candidate(best), [&] { return table.line(best); });
     return p;
   }
-  const Curve curve = detail::compile_on(f, system, op, choice);
+  const Curve curve = compile_on(f, system, op, choice);
   detail::complete(p, system, curve.ran_at(bytes), [&] { return curve.line(bytes); });
   return p;
 }
 
 FABRICOST_BODY std::vector<Prediction> sweep(const System& system, const Operation& op, std::span<const Bytes> sizes,
                                              const Choice& choice) {
-  const Curve curve = detail::compile_lines(system, op, choice);
-  const ReducePieces engine = detail::pieces_of(system, curve.fabric(), op, choice);
+  const Curve curve = compile_lines(system, op, choice);
+  const ReducePieces engine = pieces_of(system, curve.fabric(), op, choice);
   std::vector<Prediction> out;
   out.reserve(sizes.size());
   Operation one = op;
   for (const Bytes& size : sizes) {
     detail::check_size(size.value());
     one.bytes = size;
-    out.push_back(detail::finish(curve, system, one, choice, engine));
+    out.push_back(prediction_at(curve, system, one, choice, engine));
     if (detail::adds_host_launch(system, op, choice)) detail::add_host_launch(out.back(), system);
-    if (adds_to_gpus(choice.launch)) detail::add_launches(out.back(), system, choice.launch);
+    if (adds_to_gpus(choice.launch)) add_launches(out.back(), system, choice.launch);
   }
   return out;
 }

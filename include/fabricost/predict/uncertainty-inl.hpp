@@ -19,7 +19,7 @@ FABRICOST_BODY Certainty certainty_of_custom(const Constants& c, const Fabric& f
   const Basis basis = kernel_basis(c.custom_basis, c.custom_kernels, place);
   const double like = kernel_width(w, basis, c.custom_kernels, place, w.other_domain);
   Certainty out{.basis = basis, .half_width = std::sqrt(own * own + like * like), .extrapolated = {}};
-  if (own >= fitted_half_width(detail::width_priors, ran, Collective::all_reduce, f)) out.basis = Basis::datasheet;
+  if (own >= fitted_half_width(width_priors, ran, Collective::all_reduce, f)) out.basis = Basis::datasheet;
   if (bytes > 0 && bytes < c.custom.form.measured_from) {
     out.extrapolated.sizes = true;
     out.half_width += w.below_sizes;

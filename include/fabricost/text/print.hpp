@@ -50,9 +50,6 @@ std::ostream& operator<<(std::ostream& out, const Q& quantity) {
   return out << text_of(quantity);
 }
 
-}  // namespace fabricost::core
-
-namespace fabricost::core::detail {
 /// A formatter of texts, for values that Text makes texts of. \tparam Base fmt's or the standard library's of std::string_view
 template <class Base, class Text>
 struct FormatAs : Base {
@@ -73,17 +70,17 @@ struct AsName {
     return name_of(value);
   }
 };
-}  // namespace fabricost::core::detail
+}  // namespace fabricost::core
 
 #if __has_include(<fmt/format.h>)
 template <fabricost::core::Printed Q>
-struct fmt::formatter<Q> : fabricost::core::detail::FormatAs<fmt::formatter<std::string_view>, fabricost::core::detail::AsText> {};
+struct fmt::formatter<Q> : fabricost::core::FormatAs<fmt::formatter<std::string_view>, fabricost::core::AsText> {};
 template <fabricost::core::Named T>
-struct fmt::formatter<T> : fabricost::core::detail::FormatAs<fmt::formatter<std::string_view>, fabricost::core::detail::AsName> {};
+struct fmt::formatter<T> : fabricost::core::FormatAs<fmt::formatter<std::string_view>, fabricost::core::AsName> {};
 #endif
 #ifdef __cpp_lib_format
 template <fabricost::core::Printed Q>
-struct std::formatter<Q> : fabricost::core::detail::FormatAs<std::formatter<std::string_view>, fabricost::core::detail::AsText> {};
+struct std::formatter<Q> : fabricost::core::FormatAs<std::formatter<std::string_view>, fabricost::core::AsText> {};
 template <fabricost::core::Named T>
-struct std::formatter<T> : fabricost::core::detail::FormatAs<std::formatter<std::string_view>, fabricost::core::detail::AsName> {};
+struct std::formatter<T> : fabricost::core::FormatAs<std::formatter<std::string_view>, fabricost::core::AsName> {};
 #endif

@@ -161,7 +161,7 @@ void check_ranks(const System& system, const Operation& op) {
 
 void check_call(const System& system, const Choice& choice, Collective op, DataType dtype) {
   check_type(system, op, dtype);
-  if (choice.inference.from_host && !detail::is_rccl_call(system, choice) && op != Collective::all_reduce)
+  if (choice.inference.from_host && !is_rccl_call(system, choice) && op != Collective::all_reduce)
     throw Refusal(fmt::format("<launch=eager> is known for all_reduce alone, not for {}", name(op)));
 }
 
@@ -197,7 +197,7 @@ namespace {
 [[nodiscard]] std::string lost_note(const System& system, const Prediction& p) {
   const Tier* const nic = system.tier(TierRole::nic);
   if (nic == nullptr || nic->lost == 0) return "";
-  const double whole = fabricost::core::detail::devices_of(*nic), gpus = system.gpus_per_node;
+  const double whole = fabricost::core::devices_of(*nic), gpus = system.gpus_per_node;
   const double per_device = tables_of(system.tuner).network_channels[tuner_generation(system.gpu.generation)];
   const NicsLeft left = nics_left(whole, nic->endpoints, gpus, per_device);
   const bool one = nic->lost == 1;

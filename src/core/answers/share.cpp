@@ -110,7 +110,7 @@ ShareAnswer answer(const ShareRequest& r) {
   if (r.gin || r.put != Put::none) throw Refusal("<put> and <gin> are of single messages: predict has them for send_recv with <path=nic>");
   const Choice choice = choice_of({r.choice, {}, {}, r.library, {}, r.launch, ways_of(r, r.pxn)});
   auto system = with_library(r.system.get(r.overrides, {}, r.calibration), r.library);
-  if (!r.pxn && !detail::on_rails(*system)) throw detail::no_rails(*system);
+  if (!r.pxn && !on_rails(*system)) throw no_rails(*system);
   ShareAnswer out{.system = system->name,
                   .nodes = r.nodes.value_or(std::max(1, system->domain / std::max(1, system->gpus_per_node))),
                   .balancing = std::string{balancing_names[static_cast<std::size_t>(r.balancing)]}};

@@ -47,7 +47,7 @@ void apply_mean(const Calibration& calibration, System& system) {
 
 void apply_transport_mean(const Calibration& calibration, System& system) {
   Constants& c = system.constants;
-  c.transport = detail::transport_prior;
+  c.transport = transport_prior;
   c.transport_known = false;
   c.transport_basis = Basis::datasheet;
   c.transport_operations = {};

@@ -40,7 +40,7 @@ KernelCalibration calibrate_custom(const Points& points, const std::vector<std::
       const Operation op = question_of(point, system);
       const Choice choice{.inference = {.library = *library, .version = version_number(point.library_version.str())}};
       const Fabric fabric = fabric_of(system, op);
-      const ReduceKernel kernel = detail::pieces_of(system, fabric, op, choice).at(point.bytes);
+      const ReduceKernel kernel = pieces_of(system, fabric, op, choice).at(point.bytes);
       const bool from_host = point.from_host(), by_library = kernel == ReduceKernel::library;
       if (by_library && !from_host) {
         skip("NCCL's part of an engine's all-reduces");

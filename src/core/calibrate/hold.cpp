@@ -25,7 +25,7 @@ constexpr std::array sets{ConstantSet::scale_up, ConstantSet::pcie, ConstantSet:
       const std::string whole = fmt::format("{}:{}", fabricost::core::name(set), p.key);
       known.push_back(name.find(':') == std::string_view::npos ? std::string{p.key} : whole);
       if (known.back() != name) continue;
-      const Bounds bounds = detail::bounds_of(p.kind);
+      const Bounds bounds = bounds_of(p.kind);
       if (value && !(*value >= bounds.min && *value <= bounds.max))
         throw RequestError(fmt::format("\"{}\": {} is between {} and {}", term, whole, bounds.min, bounds.max));
       out.push_back({&p, value});

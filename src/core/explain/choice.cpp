@@ -43,7 +43,7 @@ struct PricedRow {
   TextTable table{"candidate", beliefs ? ">tuner's estimate, us" : "", ">fabricost's estimate, us", ""};
   for (const PricedRow& row : rows) {
     const bool won = row.candidate == ran;
-    table.row({label(row.candidate), beliefs ? micro(row.believed) : "", micro(row.priced),
+    table.row({pair_text(row.candidate), beliefs ? micro(row.believed) : "", micro(row.priced),
                won           ? fmt::format("<- {}", mark)
                : row.allowed ? ""
                              : "not allowed by the question"});
@@ -60,7 +60,7 @@ struct PricedRow {
   const double t = call.launch > 0 ? call.kernel : gpu_seconds(context.prediction);
   if (min == nullptr || !(min->priced < 0.99 * t)) return "";
   return wrapped("  ", fmt::format("By our price {} would take {:.0f} % less time (the choice \"fastest\" searches all algorithms).",
-                                   label(min->candidate), 100 * (1 - min->priced / t)));
+                                   pair_text(min->candidate), 100 * (1 - min->priced / t)));
 }
 
 [[nodiscard]] std::string by_tuner(const ExplainContext& context, const TunerTable& all) {

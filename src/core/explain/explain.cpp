@@ -20,10 +20,10 @@ namespace detail {
 
 std::string micro(double seconds) { return fmt::format("{:.3f}", seconds * 1e6); }
 
-std::string label(Candidate candidate) { return fmt::format("{} {}", name(candidate.algorithm), name(candidate.protocol)); }
+std::string pair_text(Candidate candidate) { return fmt::format("{} {}", name(candidate.algorithm), name(candidate.protocol)); }
 
 std::string ran_text(Candidate ran) {
-  if (ran.kernel == ReduceKernel::library) return label(ran);
+  if (ran.kernel == ReduceKernel::library) return pair_text(ran);
   std::string out{name(ran.kernel)};
   std::replace(out.begin(), out.end(), '_', ' ');
   return out;
@@ -137,7 +137,7 @@ namespace {
 }
 
 /// The pair that ran, as the answer prints it.
-[[nodiscard]] std::string ran_or_nothing(const Prediction& p) { return p.moves() ? label(p.ran) : "nothing: one rank has it all"; }
+[[nodiscard]] std::string ran_or_nothing(const Prediction& p) { return p.moves() ? pair_text(p.ran) : "nothing: one rank has it all"; }
 
 }  // namespace
 }  // namespace detail
@@ -224,7 +224,7 @@ std::vector<std::string> assumed(const System& system, const Prediction& p) {
   out.push_back(
       fmt::format("GPUDirect RDMA is off, which leaves {:.0f} % of the NICs' rate{}; what it adds to the steps of {} was not measured, and "
                   "they are priced as with it",
-                  100 * system.constants.transport.no_gdr_rate, at_nics ? "" : " (enough here: they do not bind)", detail::label(p.ran)));
+                  100 * system.constants.transport.no_gdr_rate, at_nics ? "" : " (enough here: they do not bind)", pair_text(p.ran)));
   return out;
 }
 

@@ -10,6 +10,13 @@
 #include <optional>
 #include <string>
 
+namespace fabricost::core {
+
+/// "ring simple"
+[[nodiscard]] std::string pair_text(Candidate candidate);
+
+}  // namespace fabricost::core
+
 namespace fabricost::core::detail {
 
 /// A prediction to be explained: its inputs come from itself; only the comparisons are computed, on `system`.
@@ -73,8 +80,6 @@ struct Naive {
 [[nodiscard]] std::string terms_table(const Terms& terms, double seconds);
 /// Microseconds with three decimals.
 [[nodiscard]] std::string micro(double seconds);
-/// "ring simple"
-[[nodiscard]] std::string label(Candidate candidate);
 /// "ring simple"; "pull one shot" for an engine's own kernel.
 [[nodiscard]] std::string ran_text(Candidate ran);
 /// "Nine in ten measurements should fall between ... and ... "

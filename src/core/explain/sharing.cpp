@@ -105,7 +105,7 @@ std::string explain_sharing(const ExplainContext& context) {
     if (users.size() < 2) continue;
     out +=
         wrapped("  ", fmt::format("Shared: {}, {}, by {}. {} puts {:.6g} S = {} on it, {} at that rate.", name_of(t, one.link),
-                                  rate_text(Bandwidth::from_value(t.capacity(one.link))), gpus_text(users), label(context.prediction.ran),
+                                  rate_text(Bandwidth::from_value(t.capacity(one.link))), gpus_text(users), pair_text(context.prediction.ran),
                                   one.bytes, size_text(Bytes::from_value(std::round(one.bytes * context.bytes()))),
                                   time_text(Time::from_value(one.seconds))));
   }

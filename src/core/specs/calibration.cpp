@@ -258,7 +258,7 @@ void use_datasheet(System& system) {
 /// do not. Over slower links than those of the board whose GPUs write to each other, that board's bytes a second are within reach, over
 /// faster ones its share, and a usual share beyond is not believed. Staging through host memory is in nothing faster than such GPUs.
 void take_usual_board(PcieConstants& c, const Tier& tier, SpecStore& library, const std::vector<std::string>& chain, Faults& faults) {
-  const PcieConstants& usual = detail::pcie_prior;
+  const PcieConstants& usual = pcie_prior;
   c.ll_share = usual.ll_share;
   c.simple_share = usual.simple_share;
   c.reduce_scatter_rate_two_sockets = usual.reduce_scatter_rate_two_sockets;

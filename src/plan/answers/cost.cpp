@@ -120,7 +120,7 @@ template <class Value>
 
 /// Where the network that is billed is another kind than the machine's own, of which all speeds are.
 [[nodiscard]] std::string network_note(const System& system, const NetworkSize& net) {
-  const ScaleOut own = detail::own_kind(system);
+  const ScaleOut own = own_kind(system);
   if (!(net.nics > 0) || net.kind == own) return "";
   const Tier* first = system.tier(TierRole::network);
   return fmt::format(

@@ -52,7 +52,7 @@ KernelCalibration calibrate_moe_kernels(const std::vector<MoeKernelRow>& all, co
         if (!system) system = load_system(row.system);
         MoePrediction p = predict(*system, row.question);  // checks that it can run
         if (p.placement.domains() > 1) throw RequestError("across domains: constants are those inside one");
-        const MoeWork work = detail::work_of(*system, row.question, p.placement, p);
+        const MoeWork work = work_of(*system, row.question, p.placement, p);
         const bool fp4 = p.precision == Precision::fp4;
         KernelSample sample{.generation = samples.generation(*system),
                             .section = section_of(row.question),

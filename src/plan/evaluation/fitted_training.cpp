@@ -21,7 +21,7 @@ KernelKnowledge knowledge_of(const TrainingFit& fit) {
     take_fitted(s, fit.stacks);
   };
   const auto constants = [&fit](Generation generation, ComputeConstants& c) {
-    c = detail::compute_prior;
+    c = compute_prior;
     for (const CalibratedSet& set : fit.generations)
       if (set.generation == generation) c = set.constants.compute;
   };

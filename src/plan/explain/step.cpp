@@ -168,7 +168,7 @@ class StepWords {
       by = fmt::format("{:.4g} GB/s out of a rank", 1e-9 * x.bytes / x.seconds);
     } else {
       const Candidate ran = curve.ran_at(x.bytes);
-      by = fmt::format("{}, {:.4g} GB/s busbw", detail::label(ran), 1e-9 * x.bytes / x.seconds * bus_factor(x.collective, x.at.ranks()));
+      by = fmt::format("{}, {:.4g} GB/s busbw", pair_text(ran), 1e-9 * x.bytes / x.seconds * bus_factor(x.collective, x.at.ranks()));
     }
     const std::string_view what = x.group == StepGroup::expert ? "dispatch or combine" : name(x.collective);
     return fmt::format("{:.4g} x {} of {} {}: {:.4g} ms each ({}).", x.count, what, bytes,

@@ -123,9 +123,9 @@ def check(root):
                 faults.append(f"{name}: includes the umbrella header")
             elif folder[1] == "algorithms" and folder_of(target)[1] == "hardware":
                 faults.append(f"{name}: includes {target}; algorithms know no hardware")
-    faults += misnamed(root)
+    faults += misnamed(root) + borrowed(root)
     return faults + [f"{source}: uses {'/'.join(target)}, which stands after it" for source, target in uses(root)
-                     if PLACE.get(target, (9, 0)) > PLACE.get(room_of(source), (-1, 0))]
+                     if PLACE.get(target, (9, 0)) > PLACE.get(place_of(source), (-1, 0))]
 
 
 FILE_LINE = re.compile(r"^/// \\file (\S+)[ \t]*$", re.MULTILINE)
@@ -142,7 +142,23 @@ def misnamed(root):
     return faults
 
 
-def room_of(source):
+def borrowed(root):
+    """Faults of `detail::name` outside the folder whose headers or sources have the name in a namespace `detail`."""
+    root = pathlib.Path(root)
+    texts = {p.relative_to(root): p.read_text(encoding="utf-8")
+             for top in ("include/fabricost", "src", "bindings") for p in sorted((root / top).rglob("*.[ch]pp"))}
+    block = re.compile(r"^namespace (?:[\w:]*::)?detail \{$(.*?)^\}  // namespace", re.MULTILINE | re.DOTALL)
+    own = {}
+    for source, text in texts.items():
+        for inside in block.findall(text):
+            for name in re.findall(r"\w+", inside):
+                own.setdefault(name, set()).add(place_of(source))
+    return [f"{source}: uses detail::{name} of another folder; what two folders need is no detail"
+            for source, text in texts.items() for name in sorted(set(re.findall(r"(?<!py::)(?<!pybind11::)\bdetail::(\w+)", text)))
+            if place_of(source) not in own.get(name, {place_of(source)}) and place_of(source) != ("all", "web")]
+
+
+def place_of(source):
     """The component and folder of a file below include/fabricost, src or bindings."""
     parts = source.parts
     if parts[0] == "bindings":
@@ -165,22 +181,22 @@ def uses(root):
             elif delimiter == '"':
                 for component in ("core", "plan", "observe", "probes", ""):
                     if (root / "src" / component / target).exists():
-                        found.append((here, room_of(pathlib.Path("src") / component / target)))
+                        found.append((here, place_of(pathlib.Path("src") / component / target)))
                         break
-    return [(source, room) for source, room in found if room != room_of(source) and source.name != UMBRELLA]
+    return [(source, place) for source, place in found if place != place_of(source) and source.name != UMBRELLA]
 
 
 def drawing(root):
     """The components as a table: what a folder holds and which folders of its component it uses directly."""
-    used = {room: set() for room in PLACE}
-    for source, room in uses(root):
-        used[room_of(source)].add(room)
+    used = {place: set() for place in PLACE}
+    for source, place in uses(root):
+        used[place_of(source)].add(place)
     lines = ["| component | folder | what it holds | uses |", "|---|---|---|---|"]
     for component, folders in COMPONENTS.items():
         for folder, words in folders.items():
-            room = component, folder
-            own = [f"`{r[1]}`" for r in sorted(used[room], key=PLACE.get) if r[0] == component and r[1] != "."]
-            others = [c for c in COMPONENTS if c != component and any(r[0] == c for r in used[room])]
+            place = component, folder
+            own = [f"`{r[1]}`" for r in sorted(used[place], key=PLACE.get) if r[0] == component and r[1] != "."]
+            others = [c for c in COMPONENTS if c != component and any(r[0] == c for r in used[place])]
             lines.append(f"| {component} | `{folder}` | {words} | {' '.join(own + others)} |")
     return "\n".join(lines) + "\n"
 

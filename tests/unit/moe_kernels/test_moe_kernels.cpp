@@ -122,7 +122,7 @@ TEST_CASE("more tokens, wider tokens, more experts per token are never quicker",
   for (const MoeKernel kernel : all_kernels)
     for (const MoePhase phase : {MoePhase::dispatch, MoePhase::combine})
       for (const int ranks : {8, 32}) {
-        if (ranks == 32 && fabricost::core::detail::is_trtllm(kernel)) continue;
+        if (ranks == 32 && fabricost::core::is_trtllm(kernel)) continue;
         double last = 0;
         for (double tokens = 1; tokens < 2e5; tokens *= 3) {
           const double now = predict(h100(), deepseek(kernel, phase, tokens, ranks)).seconds;

@@ -93,7 +93,7 @@ TEST_CASE("another batch is taken only within the share allowed, and only where 
   const PricedLayout near = plan_training(q, system).layouts.front();
   CHECK(near.layout.global_batch != 512);
   CHECK(std::abs(near.layout.global_batch - 512) <= 0.05 * 512);
-  CHECK(fabricost::plan::detail::seconds_a_sequence(near) < 0.95 * fabricost::plan::detail::seconds_a_sequence(given));
+  CHECK(fabricost::plan::seconds_a_sequence(near) < 0.95 * fabricost::plan::seconds_a_sequence(given));
   CHECK(figures_of(q, system, near).tokens_per_gpu == Approx(near.layout.global_batch * 8192 / near.time.seconds / 576));
   q.gpus = 512;  // which 512 sequences divide
   CHECK(plan_training(q, system).layouts.front().layout.global_batch == 512);
@@ -141,7 +141,7 @@ TEST_CASE("of layouts within a per cent the plainest comes first: on the GPU, al
       q.model = load_model(model);
       const std::vector<PricedLayout> all = plan_training(q, smaller).layouts;
       REQUIRE(all.size() > 1);
-      const auto fastest = std::min_element(all.begin(), all.end(), fabricost::plan::detail::faster);
+      const auto fastest = std::min_element(all.begin(), all.end(), fabricost::plan::faster);
       CHECK(all.front().time.seconds <= fastest->time.seconds * (1 + plainer_within));
       for (const PricedLayout& one : all)
         if (one.time.seconds <= fastest->time.seconds * (1 + plainer_within))
@@ -238,7 +238,7 @@ TEST_CASE("a wider range of batches never trains fewer tokens a second: random j
       const TrainingPlan plan = plan_training(q, system);
       ++plans;
       if (!plan.fits || plan.layouts.empty()) continue;
-      const double now = fabricost::plan::detail::seconds_a_sequence(plan.layouts.front());
+      const double now = fabricost::plan::seconds_a_sequence(plan.layouts.front());
       INFO(system.name << " " << q.model.name << " " << q.gpus << " GPUs, batch " << q.global_batch << " within " << within << ", question " << i);
       REQUIRE(now <= least * (1 + 1e-12));
       shorter += now < least && !std::isinf(least);

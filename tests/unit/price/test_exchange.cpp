@@ -15,7 +15,7 @@ constexpr double kib = 1024;
 }  // namespace
 
 TEST_CASE("an exchange in LL costs the launch, a hop for each doubling beyond a pair, and a ramp or its channels' bytes", "[price]") {
-  const ScaleUpConstants c = fabricost::core::detail::scale_up_prior;
+  const ScaleUpConstants c = fabricost::core::scale_up_prior;
   const auto& x = c.all_to_all;
   for (const int n : {2, 4, 8, 16}) {
     INFO(n << " ranks");
@@ -32,7 +32,7 @@ TEST_CASE("an exchange in LL costs the launch, a hop for each doubling beyond a 
 
 // 32 and 64 GB200 with 128 KiB to 512 KiB a peer take 12 us and 4.7 GB/s a channel: neither the ramp nor the peers stand beside the bytes
 TEST_CASE("the ramp of an exchange in LL hides behind its bytes", "[price]") {
-  const ScaleUpConstants c = fabricost::core::detail::scale_up_prior;
+  const ScaleUpConstants c = fabricost::core::scale_up_prior;
   for (const int n : {8, 32}) {
     INFO(n << " ranks");
     Fabric f = support::fabric(n);
@@ -45,7 +45,7 @@ TEST_CASE("the ramp of an exchange in LL hides behind its bytes", "[price]") {
 }
 
 TEST_CASE("beyond some two dozen ranks an exchange takes at least what its peers do, however little it sends", "[price]") {
-  const ScaleUpConstants c = fabricost::core::detail::scale_up_prior;
+  const ScaleUpConstants c = fabricost::core::scale_up_prior;
   const auto empty = [&](int n) {
     return price_exchange(schedule_of(Algorithm::pairwise, Collective::all_to_all, Levels{n}), support::fabric(n), c, Protocol::ll)(0);
   };
@@ -56,7 +56,7 @@ TEST_CASE("beyond some two dozen ranks an exchange takes at least what its peers
 
 // 32 channels are dealt to the ranks: 18, 36 and 72 leave some idle or some with one message more, until messages are cut finer
 TEST_CASE("counts that are no power of two exchange at a lower rate until messages of tens of MiB", "[price]") {
-  ScaleUpConstants c = fabricost::core::detail::scale_up_prior;
+  ScaleUpConstants c = fabricost::core::scale_up_prior;
   c.all_to_all.channel = c.form.exchange_chunk / (c.all_to_all.rate_share * 400e9 / 32);  // 32 of them are as fast as the links
   const auto rate = [&](int n, double each) {  // of bytes a peer
     const Line line = price_exchange(schedule_of(Algorithm::pairwise, Collective::all_to_all, Levels{n}), support::fabric(n), c,
@@ -79,7 +79,7 @@ TEST_CASE("counts that are no power of two exchange at a lower rate until messag
 
 // H100, NCCL 2.29.2, sendrecv_perf on 8 GPUs: 79 to 82 GB/s up to 64 MiB, 163 at 128, 299 at 256, then the links' 360
 TEST_CASE("a message to one peer gets twice the channels whenever each has more than 16 MiB", "[price]") {
-  const ScaleUpConstants c = fabricost::core::detail::scale_up_prior;
+  const ScaleUpConstants c = fabricost::core::scale_up_prior;
   Fabric f = support::fabric(2);
   const auto line_of = [&](int communicator) {
     f.communicator = communicator;
@@ -106,7 +106,7 @@ TEST_CASE("a message to one peer gets twice the channels whenever each has more 
 }
 
 TEST_CASE("what a tapered second stage leaves slows an exchange of all and no single message", "[price]") {
-  const ScaleUpConstants c = fabricost::core::detail::scale_up_prior;
+  const ScaleUpConstants c = fabricost::core::scale_up_prior;
   Fabric f = support::fabric(8);
   const auto rate = [&](Collective op) {
     const Schedule s = op == Collective::send_recv ? send_recv_schedule(f.levels, 0) : schedule_of(Algorithm::pairwise, op, f.levels);

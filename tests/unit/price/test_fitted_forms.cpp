@@ -78,7 +78,7 @@ TEST_CASE("between servers the fitted forms hold", "[price]") {
   // the multi-node fit's forms with the transport's default constants; a ring's drain step, x V, is left out between nodes
   System system = systems::hopper_box();
   system.constants = fitted::constants_of(fitted::hopper);
-  const TransportConstants t = fabricost::core::detail::transport_prior;
+  const TransportConstants t = fabricost::core::transport_prior;
   const fitted::Generation& gen = fitted::hopper;
   const double us = 1e6;
   for (const int N : {2, 4, 16})

@@ -18,14 +18,14 @@ Fabric rack(int ranks) {
   f.generation = Generation::blackwell;
   return f;
 }
-Line line_of(int ranks, Collective op = Collective::all_reduce, const ScaleUpConstants& c = fabricost::core::detail::scale_up_prior) {
+Line line_of(int ranks, Collective op = Collective::all_reduce, const ScaleUpConstants& c = fabricost::core::scale_up_prior) {
   return price_in_switch(schedule_of(Algorithm::nvls, op, Levels{ranks}), rack(ranks), c);
 }
 
 }  // namespace
 
 TEST_CASE("an in-switch collective starts with a part per rank, of 32 at most", "[price]") {
-  const ScaleUpConstants c = fabricost::core::detail::scale_up_prior;
+  const ScaleUpConstants c = fabricost::core::scale_up_prior;
   for (const int n : {8, 16, 32, 36, 72, 576}) {
     INFO(n << " ranks");
     const double heads = std::min(n, 32);
@@ -55,11 +55,11 @@ TEST_CASE("S bytes pass the switches at one rate in large chunks, whatever the r
   for (const int n : {16, 32, 72}) CHECK(slope(line_of(n)) == Approx(eight));
   CHECK(slope(line_of(16, Collective::all_gather)) < slope(line_of(16, Collective::reduce_scatter)));
   CHECK(slope(line_of(16, Collective::reduce_scatter)) < slope(line_of(16)));
-  CHECK(in_switch_rate(fabricost::core::detail::scale_up_prior, rack(8)) == Approx(1.75 / eight));
+  CHECK(in_switch_rate(fabricost::core::scale_up_prior, rack(8)) == Approx(1.75 / eight));
 }
 
 TEST_CASE("latency beyond the fitted one is paid at both steps, and never takes the floor away", "[price]") {
-  const ScaleUpConstants c = fabricost::core::detail::scale_up_prior;
+  const ScaleUpConstants c = fabricost::core::scale_up_prior;
   Fabric f = rack(8);
   const Schedule s = schedule_of(Algorithm::nvls, Collective::all_reduce, f.levels);
   const double others = c.launch + 8 * c.form.switch_head;
@@ -70,7 +70,7 @@ TEST_CASE("latency beyond the fitted one is paid at both steps, and never takes 
 }
 
 TEST_CASE("in-switch reduction never runs above what the links carry", "[price]") {
-  ScaleUpConstants c = fabricost::core::detail::scale_up_prior;
+  ScaleUpConstants c = fabricost::core::scale_up_prior;
   c.nvls.chunk = 1e-3;  // a chunk without latency
   c.nvls.rate_share = 0.5;
   CHECK(in_switch_rate(c, rack(8)) == Approx(0.5 * full));

@@ -31,7 +31,7 @@ Line priced(Algorithm algorithm, Collective op, const Fabric& f, const Constants
 }  // namespace
 
 TEST_CASE("the host bridge takes its share of both ways at once, little of one way, and staging its own", "[price]") {
-  TransportConstants t = fabricost::core::detail::transport_prior;
+  TransportConstants t = fabricost::core::transport_prior;
   t.host_bridge = 0.6;
   t.no_gdr_rate = 0.5;
   Fabric f = cluster(8, 2);

@@ -33,7 +33,7 @@ double across(const MoeWork& w) { return w.across_bytes / w.across_rate; }
 }  // namespace
 
 TEST_CASE("kernels of channels: an SM's time for a token and its copies, filled by the first chunks, beside the wires", "[price]") {
-  const ChannelKernelConstants k = fabricost::core::detail::moe_prior.normal_dispatch;
+  const ChannelKernelConstants k = fabricost::core::moe_prior.normal_dispatch;
   for (const MoeWork& w : works()) {
     INFO(w.tokens << " tokens, " << w.copies << " copies, " << w.sms << " SMs");
     const double kib = 7;
@@ -41,7 +41,7 @@ TEST_CASE("kernels of channels: an SM's time for a token and its copies, filled 
     const double sms = w.sms <= 4 ? w.sms : 4 * std::pow(w.sms / 4, k.spread);
     const double x = w.tokens / (w.sms * k.fill_tokens);
     const double volume = fitted::norm(12, w.tokens * tau / sms, fitted::norm(12, inside(w, k.share), across(w)));
-    const MoeCost c = price_moe(w, k, fabricost::core::detail::moe_prior.form);
+    const MoeCost c = price_moe(w, k, fabricost::core::moe_prior.form);
     CHECK(c.seconds() == Approx(k.start + k.start_copy * kib * std::sqrt(w.copies) + w.network_step + k.fill * tau * x / (1 + x) + volume));
     CHECK(c.start == Approx(k.start + k.start_copy * kib * std::sqrt(w.copies)));
     CHECK(c.network == w.network_step);
@@ -51,13 +51,13 @@ TEST_CASE("kernels of channels: an SM's time for a token and its copies, filled 
 }
 
 TEST_CASE("kernels of messages: experts occupy SMs, work and wires hide part of each other", "[price]") {
-  const MessageKernelConstants k = fabricost::core::detail::moe_prior.low_latency_dispatch;
+  const MessageKernelConstants k = fabricost::core::moe_prior.low_latency_dispatch;
   for (const MoeWork& w : works()) {
     const double kib = 7;
     const double sms = 128;  // 256 experts on 132 SMs: two each
     const double volume =
         fitted::norm(k.overlap, w.tokens * (k.token + k.token_kib * kib) / sms, fitted::norm(12, inside(w, k.share), across(w)));
-    const MoeCost c = price_moe(w, k, fabricost::core::detail::moe_prior.form);
+    const MoeCost c = price_moe(w, k, fabricost::core::moe_prior.form);
     INFO(w.tokens << " tokens, " << w.copies << " copies");
     CHECK(c.seconds() == Approx(k.start + k.expert * 256 + k.start_copy * kib * std::sqrt(w.copies) + w.network_step + volume));
     CHECK(c.network == w.network_step);
@@ -70,10 +70,10 @@ TEST_CASE("kernels of messages: experts occupy SMs, work and wires hide part of 
 }
 
 TEST_CASE("kernels inside a domain: copies one after the other, a step for each doubling, a floor the volume can hide", "[price]") {
-  const DomainKernelConstants k = fabricost::core::detail::moe_prior.one_sided_dispatch;
+  const DomainKernelConstants k = fabricost::core::moe_prior.one_sided_dispatch;
   for (const MoeWork& w : works()) {
     const double volume = fitted::norm(k.overlap, w.tokens * k.token, inside(w, k.share));
-    const MoeCost c = price_moe(w, k, fabricost::core::detail::moe_prior.form);
+    const MoeCost c = price_moe(w, k, fabricost::core::moe_prior.form);
     INFO(w.tokens << " tokens, " << w.copies << " copies");
     CHECK(c.steps == Approx(k.copy * w.copies + k.step * 4));
     CHECK(c.seconds() == Approx(k.start + k.copy * w.copies + k.step * 4 + fitted::norm(2, k.floor, volume)));
@@ -81,7 +81,7 @@ TEST_CASE("kernels inside a domain: copies one after the other, a step for each 
 }
 
 TEST_CASE("preparing costs a step for each doubling of ranks and each token", "[price]") {
-  const PrepareConstants k = fabricost::core::detail::moe_prior.prepare;
+  const PrepareConstants k = fabricost::core::moe_prior.prepare;
   const MoeCost c = price_moe(MoeWork{.tokens = 1000, .ranks = 32}, k);
   CHECK(c.seconds() == Approx(k.start + 5 * k.step + 1000 * k.token));
   CHECK(price_moe(MoeWork{.tokens = 10, .ranks = 1}, k).seconds() == Approx(k.start + 10 * k.token));

@@ -21,13 +21,13 @@ Fabric older(int ranks) {
   return f;
 }
 Line ring(Collective op, const Fabric& f, Protocol protocol) {
-  return price_ring(schedule_of(Algorithm::ring, op, f), f, fabricost::core::detail::scale_up_prior, protocol, channels, false);
+  return price_ring(schedule_of(Algorithm::ring, op, f), f, fabricost::core::scale_up_prior, protocol, channels, false);
 }
 
 }  // namespace
 
 TEST_CASE("before 2.19 every channel that an LL ring uses takes a time of its own, and forwarding takes longer", "[price]") {
-  const ScaleUpConstants c = fabricost::core::detail::scale_up_prior;
+  const ScaleUpConstants c = fabricost::core::scale_up_prior;
   const TunerTables& k = tables_of(tuner_of_version(2, 12));
   REQUIRE(k.channel_start > 0);
   for (const int n : {2, 5, 8})
@@ -41,7 +41,7 @@ TEST_CASE("before 2.19 every channel that an LL ring uses takes a time of its ow
 }
 
 TEST_CASE("before 2.19 all channels of LL128 and Simple rings start one by one, and Simple makes no local copies", "[price]") {
-  const ScaleUpConstants c = fabricost::core::detail::scale_up_prior;
+  const ScaleUpConstants c = fabricost::core::scale_up_prior;
   const TunerTables& k = tables_of(tuner_of_version(2, 12));
   const double start = channels * k.channel_start, n = 8, rate = c.simple.rate_share * support::inside_rate;
   for (const double size : {2 * MiB, 64 * MiB}) {
@@ -55,7 +55,7 @@ TEST_CASE("before 2.19 all channels of LL128 and Simple rings start one by one, 
 }
 
 TEST_CASE("before 2.19 a peer's messages start a channel for every 64 KiB, up to 32 of them", "[price]") {
-  const ScaleUpConstants c = fabricost::core::detail::scale_up_prior;
+  const ScaleUpConstants c = fabricost::core::scale_up_prior;
   const auto& x = c.all_to_all;
   const TunerTables& k = tables_of(tuner_of_version(2, 12));
   const Fabric f = older(4);
@@ -71,7 +71,7 @@ TEST_CASE("before 2.19 a peer's messages start a channel for every 64 KiB, up to
 }
 
 TEST_CASE("before 2.19 an LL exchange takes a ramp to 16 KiB a peer, or on slow links the time of its bytes and as many flags", "[price]") {
-  const ScaleUpConstants c = fabricost::core::detail::scale_up_prior;
+  const ScaleUpConstants c = fabricost::core::scale_up_prior;
   const auto& x = c.all_to_all;
   const TunerTables& k = tables_of(tuner_of_version(2, 12));
   for (const int n : {2, 4, 8})
@@ -89,7 +89,7 @@ TEST_CASE("before 2.19 an LL exchange takes a ramp to 16 KiB a peer, or on slow 
 }
 
 TEST_CASE("from 2.19 to 2.25 an all_gather takes longer, but for the bytes of LL128 and Simple; an all_reduce does not", "[price]") {
-  const ScaleUpConstants c = fabricost::core::detail::scale_up_prior;
+  const ScaleUpConstants c = fabricost::core::scale_up_prior;
   const Tuner era = tuner_of_version(2, 23);
   const double share = tables_of(era).gather_share, n = 8;
   REQUIRE(share > 1);
@@ -111,7 +111,7 @@ TEST_CASE("from 2.19 to 2.25 an all_gather takes longer, but for the bytes of LL
 }
 
 TEST_CASE("back to back a rank waits for one step of a broadcast or reduction, and for all of anything else", "[price]") {
-  const ScaleUpConstants c = fabricost::core::detail::scale_up_prior;
+  const ScaleUpConstants c = fabricost::core::scale_up_prior;
   const auto saved = [&](Collective op, Protocol protocol) {
     Fabric f = support::fabric(8);
     const double alone = ring(op, f, protocol)(0);

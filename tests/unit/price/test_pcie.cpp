@@ -22,7 +22,7 @@ Fabric box(int ranks, bool peer_to_peer = false) {
 }
 /// Constants that tell the rates above apart.
 PcieConstants constants() {
-  PcieConstants c = fabricost::core::detail::pcie_prior;
+  PcieConstants c = fabricost::core::pcie_prior;
   c.simple_share = {0.8, 0.7, 0.3};
   c.ll_share = {0.4, 0.35, 0.15};
   c.reduce_scatter_rate = 1.1;

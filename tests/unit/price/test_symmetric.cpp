@@ -22,7 +22,7 @@ Fabric domain(int ranks, double share = 1) {
   return f;
 }
 Line priced(ReduceKernel kernel, const Fabric& f, WindowKernel how = {}) {
-  return price_symmetric(kernel, f, fabricost::core::detail::custom_prior, how);
+  return price_symmetric(kernel, f, fabricost::core::custom_prior, how);
 }
 double seconds(double latency, double bytes, double per_byte) { return norm(latency, bytes * per_byte, k::overlap); }
 
@@ -34,7 +34,7 @@ TEST_CASE("one shot and exchanges over windows: one trip, a time for each peer w
     for (const double S : everywhere) {
       INFO(n << " ranks, " << S << " bytes");
       const Fabric f = domain(n);
-      const double link = fabricost::core::detail::custom_prior.multicast.share * support::inside_rate, parts = (n - 1.0) / n;
+      const double link = fabricost::core::custom_prior.multicast.share * support::inside_rate, parts = (n - 1.0) / n;
       CHECK(priced(ReduceKernel::window_one_shot, f)(S) == Approx(seconds(k::one_shot, S, (n - 1) / link)));
       CHECK(priced(ReduceKernel::window_exchange, f)(S) == Approx(seconds(k::one_shot + n * (k::peer + k::signal), S, parts / link)));
       CHECK(priced(ReduceKernel::window_exchange, f, {.barriers = false})(S) ==
@@ -47,7 +47,7 @@ TEST_CASE("two shots over windows: two trips, a barrier unless it is off, and 2(
   for (const int n : {2, 4, 8, 72})
     for (const double S : everywhere) {
       INFO(n << " ranks, " << S << " bytes");
-      const double per_byte = 2 * (n - 1.0) / n / (fabricost::core::detail::custom_prior.multicast.share * support::inside_rate);
+      const double per_byte = 2 * (n - 1.0) / n / (fabricost::core::custom_prior.multicast.share * support::inside_rate);
       CHECK(priced(ReduceKernel::window_two_shot, domain(n))(S) == Approx(seconds(k::two_shot + k::barrier, S, per_byte)));
       CHECK(priced(ReduceKernel::window_two_shot, domain(n), {.barriers = false})(S) == Approx(seconds(k::two_shot, S, per_byte)));
     }
@@ -60,8 +60,8 @@ TEST_CASE("few thread blocks reduce at their own rate: all of S in one shot, an 
   CHECK(priced(ReduceKernel::window_two_shot, f, {.blocks = 0.01}).rate == Approx(100 * one / n).epsilon(1e-3));
   CHECK(priced(ReduceKernel::window_one_shot, f, {.blocks = 0.01}).rate == Approx(100 * one).epsilon(1e-3));
   CHECK(priced(ReduceKernel::window_one_shot, f, {.blocks = 1}).rate ==
-        Approx(norm((n - 1) / (fabricost::core::detail::custom_prior.multicast.share * support::inside_rate), one,
-                    fabricost::core::detail::custom_prior.form.rate_overlap)));
+        Approx(norm((n - 1) / (fabricost::core::custom_prior.multicast.share * support::inside_rate), one,
+                    fabricost::core::custom_prior.form.rate_overlap)));
   CHECK(priced(ReduceKernel::window_exchange, f, {.blocks = 0.01}).rate == priced(ReduceKernel::window_exchange, f).rate);
 }
 

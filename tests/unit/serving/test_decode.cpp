@@ -50,7 +50,7 @@ TEST_CASE("a layer's element-wise kernels take the same time in a prompt as in t
   GroupCosts costs(rig.system);
   const Layout layout{.tp = 4, .global_batch = 1, .sequence = 4096, .sequence_parallel = false};
   const Stack stack;
-  const fabricost::plan::detail::LayerModel layer{model, layout, stack, rig.machine.gpu(), costs};
+  const fabricost::plan::LayerModel layer{model, layout, stack, rig.machine.gpu(), costs};
   CHECK(engine.prefill(4096).elementwise == Approx(model.layers * (layer.kernels({}).element - layer.kernels({}).starts)));
 }
 

@@ -97,8 +97,8 @@ TEST_CASE("every constant has one row, found again where it lives", "[specs]") {
       INFO(name(set) << " " << p.key << " " << p.member);
       CHECK(p.set == set);
       const double before = p.value(c);
-      CHECK(before >= fabricost::core::detail::bounds_of(p.kind).min);
-      CHECK(before <= fabricost::core::detail::bounds_of(p.kind).max);
+      CHECK(before >= fabricost::core::bounds_of(p.kind).min);
+      CHECK(before <= fabricost::core::bounds_of(p.kind).max);
       CHECK(p.min <= p.max);
       p.of(c) = 7.25;
       CHECK(p.value(c) == 7.25);

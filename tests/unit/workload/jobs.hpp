@@ -37,7 +37,7 @@ inline Processor plain_processor(double peak) {
   Processor gpu;
   gpu.peak16 = gpu.peak8 = gpu.peak4 = peak;
   gpu.memory_rate = 1e40;
-  ComputeConstants& c = gpu.constants = fabricost::core::detail::compute_prior;
+  ComputeConstants& c = gpu.constants = fabricost::core::compute_prior;
   c.gemm = c.gemm_fp8 = c.attention = 1;
   c.gemm_start = c.misaligned = c.elementwise = c.layer_floor = c.logit_bytes = c.logit_bytes_eager = c.straggle = 0;
   return gpu;

@@ -56,7 +56,7 @@ Made made(const ComputeConstants& truth, double scale) {
 }  // namespace
 
 TEST_CASE("a fit of steps and kernels finds the constants they were made with", "[fit]") {
-  ComputeConstants truth = fabricost::core::detail::compute_prior;
+  ComputeConstants truth = fabricost::core::compute_prior;
   truth.gemm = 0.72;
   truth.attention = 0.38;
   truth.layer_floor = 700e-6;

@@ -59,7 +59,7 @@ TEST_CASE("nine in ten published steps on AMD, TPU and Gaudi fall inside the int
   std::vector<TrainingRow> rows = read_training_rows(file.path());
   std::vector<TrainingRow> blind = rows;
   predict_training_rows(rows);
-  predict_training_rows(blind, {.constants = [](Generation, ComputeConstants& c) { c = fabricost::core::detail::compute_prior; }});
+  predict_training_rows(blind, {.constants = [](Generation, ComputeConstants& c) { c = fabricost::core::compute_prior; }});
   int priced = 0, inside = 0;
   double square = 0;
   std::set<std::string> machines;

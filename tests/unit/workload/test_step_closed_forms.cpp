@@ -84,7 +84,7 @@ TEST_CASE("every kernel of a layer starts: its products, ten others, as many for
   gpu.constants.gemm_start = 1e-6, gpu.constants.elementwise = 1;
   const double beside = gpu.constants.form.layer_kernels, ring = gpu.constants.form.ring_kernels;
   Layout l{.microbatch = 1, .global_batch = 1, .sequence = 8192};
-  const auto kernels = [&] { return fabricost::plan::detail::LayerModel{small(), l, bare(), gpu, costs}.kernels({}).sum() / 1e-6; };
+  const auto kernels = [&] { return fabricost::plan::LayerModel{small(), l, bare(), gpu, costs}.kernels({}).sum() / 1e-6; };
   CHECK(kernels() == Approx(4 + beside));  // queries with keys and values, result, into and out of the feed-forward block
   CHECK(layer_time(small(), l, bare(), gpu, costs, {}).sum() == Approx(1e-6 * 3 * (4 + beside)));
   l.precision = Precision::fp8;
@@ -105,7 +105,7 @@ TEST_CASE("what narrow products read is cast: read once and written twice in fp8
   Layout l{.microbatch = 2, .global_batch = 2, .sequence = 1024};
   const double T = 2048, in = T * (1024 + 1024 + 1024 + 4096), out = T * (3072 + 1024 + 4096 + 1024);
   const auto casts = [&] {
-    const auto k = fabricost::plan::detail::LayerModel{small(), l, bare(), gpu, costs}.kernels({});
+    const auto k = fabricost::plan::LayerModel{small(), l, bare(), gpu, costs}.kernels({});
     return std::pair{k.cast * 1e12, k.cast_back * 1e12};
   };
   CHECK(casts().first == 0);
@@ -130,7 +130,7 @@ TEST_CASE("rows that dispatch sorts by expert are copied once, all others read a
   Stack fused = bare();
   fused.fused_experts = true;
   const auto moved = [&](const Stack& stack) {
-    return 1e12 * fabricost::plan::detail::LayerModel{m, l, stack, gpu, costs}.kernels({true, true, true}).element;
+    return 1e12 * fabricost::plan::LayerModel{m, l, stack, gpu, costs}.kernels({true, true, true}).element;
   };
   const double rows = 4 * 2048, sorting = gpu.constants.form.routed_traffic;
   CHECK(moved(bare()) - moved(fused) == Approx(rows * (4 * 3 * 1024 + 2 * (sorting - 1) * 1024)));

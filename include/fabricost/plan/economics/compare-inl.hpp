@@ -49,7 +49,7 @@ FABRICOST_BODY Compared compared(TrainingQuestion question, const System& system
     question.top = near_fastest;
     plan = plan_training(question, system);
     std::swap(plan.layouts.front(), plan.layouts[cheapest_of(plan.layouts, [&](const PricedLayout& one) {
-      return detail::seconds_a_sequence(one) * paid_gpus(system, question.gpus, prices, detail::idle_of(one, system, question.gpus));
+      return seconds_a_sequence(one) * paid_gpus(system, question.gpus, prices, detail::idle_of(one, system, question.gpus));
     })]);
   }
   if (plan.layouts.empty() || !plan.fits) {  // `nearest` is set in this case

@@ -5,6 +5,18 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/economics/network.hpp>
 
+namespace fabricost::plan {
+
+FABRICOST_BODY ScaleOut own_kind(const System& system) {
+  const Tier* first = system.tier(TierRole::network);
+  if (first == nullptr) first = system.tier(TierRole::nic);
+  return first != nullptr && first->kind == TierKind::fat_tree    ? ScaleOut::fat_tree
+         : first != nullptr && first->kind == TierKind::dragonfly ? ScaleOut::dragonfly
+                                                                  : ScaleOut::rail;
+}
+
+}  // namespace fabricost::plan
+
 namespace fabricost::plan::detail {
 
 /// Tapers of the machine's network tiers from below, without the last one, above which there is nothing.
@@ -18,14 +30,6 @@ FABRICOST_BODY std::vector<double> tapers_of(const System& system) {
 
 FABRICOST_BODY double taper_at(const std::vector<double>& tapers, int tier) {
   return static_cast<std::size_t>(tier) < tapers.size() ? tapers[static_cast<std::size_t>(tier)] : 1;
-}
-
-FABRICOST_BODY ScaleOut own_kind(const System& system) {
-  const Tier* first = system.tier(TierRole::network);
-  if (first == nullptr) first = system.tier(TierRole::nic);
-  return first != nullptr && first->kind == TierKind::fat_tree    ? ScaleOut::fat_tree
-         : first != nullptr && first->kind == TierKind::dragonfly ? ScaleOut::dragonfly
-                                                                  : ScaleOut::rail;
 }
 
 /// Tiers of a fat tree that joins `ends`.
@@ -97,7 +101,7 @@ FABRICOST_BODY NetworkSize network_size(const System& system, double gpus, const
   const double nodes = std::ceil(gpus / system.gpus_per_node);
   out.nics = nodes * nic->endpoints;
   out.rate = nic->bandwidth.value / units::GB_per_s(50);
-  out.kind = plan.kind.value_or(detail::own_kind(system));
+  out.kind = plan.kind.value_or(own_kind(system));
   const std::vector<double> tapers = detail::tapers_of(system);
   if (out.kind == ScaleOut::torus)
     detail::add_torus(out, nic->endpoints, plan);

@@ -61,12 +61,9 @@ struct NetworkSize {
   [[nodiscard]] double transceivers() const { return 2 * optical; }
 };
 
-namespace detail {
 
 /// The kind of network that a machine's file describes; rails where it describes none.
 [[nodiscard]] ScaleOut own_kind(const System& system);
-
-}  // namespace detail
 
 /// The network that joins `gpus` GPUs; nothing inside one domain. \throws RequestError for a kind that cannot join them
 [[nodiscard]] NetworkSize network_size(const System& system, double gpus, const NetworkPlan& plan);

@@ -42,7 +42,7 @@ FABRICOST_BODY NetworkSize network_of(const System& system, double gpus, const P
 
 FABRICOST_BODY Power power_of(const System& system, double gpus, const PowerUse& use) {
   if (!(gpus >= 1)) throw RequestError("power is that of at least 1 GPU");
-  detail::check_parts(system, {.gpu = true});
+  check_parts(system, {.gpu = true});
   const Sourced<Watts> each = rated_power_per_gpu(system, use);
   if (!(each.value > Watts{}))
     throw RequestError("no power is known of " + system.name + " nor of its GPU; add `power:` to a YAML file that extends it");

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-namespace fabricost::plan::detail {
+namespace fabricost::plan {
 
 /// The fields of a request but those with these options.
 template <class R, const auto& options>
@@ -32,4 +32,4 @@ template <class R, const auto& options>
 /// How many layouts are told, and what is told of the best: a search asks for the best alone.
 inline constexpr std::array<std::string_view, 4> not_of_a_search{"--top,-k", "--sensitivity", "--pareto", "--explain"};
 
-}  // namespace fabricost::plan::detail
+}  // namespace fabricost::plan

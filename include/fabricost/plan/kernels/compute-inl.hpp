@@ -8,7 +8,7 @@
 namespace fabricost::plan {
 
 FABRICOST_BODY Processor Processor::of(const System& system) {
-  detail::check_parts(system, {.gpu = true, .compute = true});
+  check_parts(system, {.gpu = true, .compute = true});
   const Gpu& g = system.gpu;
   Processor out;
   out.peak16 = std::max(g.bf16.value.value(), g.fp16.value.value());

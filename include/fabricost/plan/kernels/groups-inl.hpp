@@ -37,7 +37,7 @@ FABRICOST_BODY const Curve& GroupCosts::curve(Collective collective, Placement p
   std::unique_ptr<Curve>& at = curves_[key];
   if (!at) {
     // as few nodes as hold the ranks of a domain, in every domain
-    const int nodes = place.domains > 1 ? place.domains * detail::nodes_of(Levels{place.local}, system_.gpus_per_node) : 0;
+    const int nodes = place.domains > 1 ? place.domains * nodes_of(Levels{place.local}, system_.gpus_per_node) : 0;
     const Operation op{.collective = collective, .ranks = place.ranks(), .nodes = nodes, .path = path};
     const Levels levels = place.domains > 1 ? Levels{place.local, place.domains} : Levels{place.local};
     Fabric fabric = fabric_on(system_, op, levels);
@@ -87,11 +87,11 @@ FABRICOST_BODY LinkTime GroupCosts::min_send(bool across, double bytes) {
 }
 
 FABRICOST_BODY Curve GroupCosts::compiled(const Fabric& fabric, const Operation& op) const {
-  if (!choice_.ways.any()) return detail::compile_on(fabric, system_, op, choice_);
+  if (!choice_.ways.any()) return compile_on(fabric, system_, op, choice_);
   Choice choice = choice_;
-  choice.ways.symmetric = choice.ways.symmetric && detail::why_no_windows(fabric, op, choice) == nullptr;
-  return detail::compile_by_ways(fabric, system_, op, choice,
-                                 [&](const Fabric& on) { return detail::compile_on(on, system_, op, choice); });
+  choice.ways.symmetric = choice.ways.symmetric && why_no_windows(fabric, op, choice) == nullptr;
+  return compile_by_ways(fabric, system_, op, choice,
+                                 [&](const Fabric& on) { return compile_on(on, system_, op, choice); });
 }
 
 }  // namespace fabricost::plan

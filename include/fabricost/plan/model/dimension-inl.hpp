@@ -7,7 +7,7 @@
 
 #include <utility>
 
-namespace fabricost::plan::detail {
+namespace fabricost::plan {
 
 FABRICOST_BODY std::vector<int> divisors(int n, int max) {
   std::vector<int> out;
@@ -26,4 +26,4 @@ FABRICOST_BODY std::vector<int> either(const std::optional<int>& given, std::vec
   return given ? std::vector<int>{*given} : std::move(all);
 }
 
-}  // namespace fabricost::plan::detail
+}  // namespace fabricost::plan

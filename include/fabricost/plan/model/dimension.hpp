@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-namespace fabricost::plan::detail {
+namespace fabricost::plan {
 
 /// Divisors of n up to `max`, ascending.
 [[nodiscard]] std::vector<int> divisors(int n, int max);
@@ -17,7 +17,7 @@ namespace fabricost::plan::detail {
 /// The given value of a dimension, or all allowed ones.
 [[nodiscard]] std::vector<int> either(const std::optional<int>& given, std::vector<int> all);
 
-}  // namespace fabricost::plan::detail
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/plan/model/dimension-inl.hpp>

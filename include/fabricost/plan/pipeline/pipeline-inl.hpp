@@ -9,7 +9,7 @@ namespace fabricost::plan {
 
 FABRICOST_BODY PipelineCost pipeline_cost(PipelineSchedule schedule, int stages, int chunks, int microbatches, const StageTimes& times) {
   check_pipeline(schedule, stages, chunks, microbatches, times);
-  const detail::Bubble bubble = detail::bubble_of(schedule, stages, chunks, microbatches, times);
+  const Bubble bubble = bubble_of(schedule, stages, chunks, microbatches, times);
   PipelineCost out;
   out.work = microbatches * times.work();
   out.bubble = bubble.seconds;
@@ -19,7 +19,7 @@ FABRICOST_BODY PipelineCost pipeline_cost(PipelineSchedule schedule, int stages,
   if (times.exchange > 0) {
     StageTimes near = times;
     near.exchange = 0;
-    out.exposed_exchange = bubble.seconds - detail::bubble_of(schedule, stages, chunks, microbatches, near).seconds;
+    out.exposed_exchange = bubble.seconds - bubble_of(schedule, stages, chunks, microbatches, near).seconds;
   }
   return out;
 }

@@ -55,14 +55,15 @@ struct PipelineCost {
 /// The bubble as the zero-bubble papers report it: bubble / (work + bubble).
 [[nodiscard]] constexpr double bubble_over_total(double bubble, double work) { return bubble / (work + bubble); }
 
-namespace detail {
-
-[[nodiscard]] constexpr double above_zero(double x) { return x > 0 ? x : 0; }
-
+/// Seconds in which a rank of a schedule waits; exact: by a closed form that holds for these times.
 struct Bubble {
   double seconds = 0;
   bool exact = false;
 };
+
+namespace detail {
+
+[[nodiscard]] constexpr double above_zero(double x) { return x > 0 ? x : 0; }
 
 /// Zero-bubble schedules on one chunk: the chain through all stages minus the Ws the last stage can postpone.
 /// A slower last stage has longer Ws, too.
@@ -123,6 +124,8 @@ struct Bubble {
   return std::max({h * (2 * f + b - w) + c1 * c, h * (f + 2 * b - w) - f + c2 * c, h * 2 * f + c3 * c});
 }
 
+}  // namespace detail
+
 [[nodiscard]] constexpr Bubble bubble_of(PipelineSchedule schedule, int stages, int chunks, int microbatches, const StageTimes& t) {
   const double p = stages, m = microbatches, last = p - 1, total = t.work(), c = t.exchange, e = t.last_extra;
   if (stages == 1) return {m * e, t.overlapped == 0};
@@ -134,7 +137,7 @@ struct Bubble {
     case PipelineSchedule::one_f_one_b: {
       const int rounds = (microbatches - 2 + stages) / stages;
       const double stalls = microbatches > 1 ? 2.0 * (microbatches - 1 - rounds) : 0;
-      return {last * (total + 2 * c) + m * e + stalls * above_zero(c - e / 2), e == 0 || e >= 2 * c};
+      return {last * (total + 2 * c) + m * e + stalls * detail::above_zero(c - e / 2), e == 0 || e >= 2 * c};
     }
     case PipelineSchedule::interleaved: {
       if (chunks == 1) return bubble_of(PipelineSchedule::one_f_one_b, stages, 1, microbatches, t);
@@ -143,27 +146,25 @@ struct Bubble {
       const double v = chunks, groups = std::max(1, microbatches / stages), spare = std::floor(m / groups) - p;
       const double holes = (p - std::min(m, p)) * total + (std::min(m, p) - 1) * total / v;
       const double trips = microbatches < stages ? 2 * v - 2 : 2 * v - 3;
-      const double late = spare > 0 ? above_zero(p * c - spare * std::min(t.forward, t.full_backward()) / v) : p * c;
+      const double late = spare > 0 ? detail::above_zero(p * c - spare * std::min(t.forward, t.full_backward()) / v) : p * c;
       return {holes + 2 * last * c + trips * late + m * e, c == 0 && e == 0};
     }
-    case PipelineSchedule::zb_v: return zb_v_bubble(p, m, t);
+    case PipelineSchedule::zb_v: return detail::zb_v_bubble(p, m, t);
     case PipelineSchedule::v_half:
-    case PipelineSchedule::v_min: return lean_v_bubble(schedule, stages, m, t);
+    case PipelineSchedule::v_min: return detail::lean_v_bubble(schedule, stages, m, t);
     case PipelineSchedule::dualpipe:
-      return {dualpipe_ways(p / 2 - 1, t, 5.5 * p - 7, 6 * p - 8, 4.5 * p - 6) + (m / 2 - p + 1) * e - (m - p / 2 - 2) * saved,
+      return {detail::dualpipe_ways(p / 2 - 1, t, 5.5 * p - 7, 6 * p - 8, 4.5 * p - 6) + (m / 2 - p + 1) * e - (m - p / 2 - 2) * saved,
               ramps_apart && e == 0 && saved == 0 && c == 0};
     case PipelineSchedule::dualpipe_v: {
       // a stage has two chunks of half the time each
       StageTimes half = t;
       for (double* one : {&half.forward, &half.backward, &half.weight}) *one /= 2;
-      return {dualpipe_ways(last, half, 10 * p - 12, 12 * p - 14, 8 * p - 10) + (m - 2 * p + 1) * e - (m - p / 2 - 1) * saved,
+      return {detail::dualpipe_ways(last, half, 10 * p - 12, 12 * p - 14, 8 * p - 10) + (m - 2 * p + 1) * e - (m - p / 2 - 1) * saved,
               ramps_apart && e == 0 && saved == 0 && c == 0};
     }
-    default: return zero_bubble(schedule, p, m, t);
+    default: return detail::zero_bubble(schedule, p, m, t);
   }
 }
-
-}  // namespace detail
 
 /// Peak microbatch-stages of one stage if W holds all of a microbatch's activations (else an upper bound).
 ///

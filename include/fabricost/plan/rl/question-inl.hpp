@@ -13,7 +13,7 @@ FABRICOST_BODY TrainingQuestion update_on(const RlQuestion& q, int gpus) {
   const double answers = std::max(1.0, std::floor(q.load.sequences() * q.epochs / q.updates));
   const int most = static_cast<int>(std::max(1.0, std::floor(answers * mean / std::max(longest, mean))));
   constexpr int spare = 8;
-  const std::vector<int> even = detail::divisors(gpus, std::max(1, most / spare));
+  const std::vector<int> even = divisors(gpus, std::max(1, most / spare));
   constexpr double tile = 128;  // tokens; packed sequences are padded to whole tiles, which context and tensor ranks divide
   TrainingQuestion out = q.training;
   out.gpus = gpus;

@@ -8,7 +8,7 @@
 namespace fabricost::plan {
 
 FABRICOST_BODY bool runs_on(MoeKernel kernel, const System& system, const ExpertPlacement& at) {
-  return !detail::is_trtllm(kernel) || (at.domains() == 1 && system.domain > system.gpus_per_node);
+  return !is_trtllm(kernel) || (at.domains() == 1 && system.domain > system.gpus_per_node);
 }
 
 FABRICOST_BODY double ExpertRoundTrip::operator()(double tokens) const {

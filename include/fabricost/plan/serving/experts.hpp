@@ -32,7 +32,7 @@ class ExpertRoundTrip {
       MoeQuestion q{.phase = phase, .kernel = kernel, .gate = gate, .routing = even, .hidden = hidden, .tokens = 1, .ranks = at.ranks};
       MoePrediction p;
       p.precision = precision;
-      return detail::work_of(system, q, at, p);
+      return work_of(system, q, at, p);
     };
     dispatch_ = work(MoePhase::dispatch, sent);
     combine_ = work(MoePhase::combine, Precision::bf16);

@@ -14,7 +14,7 @@ FABRICOST_BODY double kv_bytes_per_rank(const Model& m, double context, double w
 }
 
 FABRICOST_BODY KvLink kv_link(const System& system, int ranks, bool inside, const KvLinkConstants& c) {
-  detail::check_parts(system, {});
+  check_parts(system, {});
   if (inside) {
     const Tier* link = system.tier(TierRole::scale_up);
     if (link == nullptr) throw RequestError(system.name + ": has no scale-up links to send a cache over; put the workers on two nodes");

@@ -64,7 +64,7 @@ FABRICOST_BODY ServingMachine::ExchangeWays ServingMachine::find_ways(const Mode
   for (const MoeKernel kernel : phase == ServingPhase::decode ? engine_.experts_decode : engine_.experts_prefill) {
     if (!runs_on(kernel, system(), placed)) continue;
     const Precision sent = !narrow                                                     ? Precision::bf16
-                           : weights == WeightFormat::fp4 && detail::is_trtllm(kernel) ? Precision::fp4
+                           : weights == WeightFormat::fp4 && is_trtllm(kernel) ? Precision::fp4
                                                                                        : Precision::fp8;
     try {
       out.kernels.emplace_back(system(), kernel, gate, placed, m.hidden, sent, engine_.routing);

@@ -29,14 +29,14 @@ FABRICOST_BODY std::optional<PricedLayout> usual_layout(const TrainingQuestion& 
     return std::nullopt;
   };
   int most_experts = 1;
-  for (const int ep : detail::divisors(std::max(1, model.experts), std::max(8, system.domain))) most_experts = std::max(most_experts, ep);
+  for (const int ep : divisors(std::max(1, model.experts), std::max(8, system.domain))) most_experts = std::max(most_experts, ep);
   for (const bool all_again : {question.recompute == Recompute::full, true})  // more stages rather than the whole forward again
-    for (const int pp : detail::divisors(question.gpus, model.layers)) {
+    for (const int pp : divisors(question.gpus, model.layers)) {
       if (model.mixture()) {
         if (auto found = fitting(1, pp, most_experts, all_again)) return found;
         continue;
       }
-      for (const int tp : detail::divisors(node, node))
+      for (const int tp : divisors(node, node))
         if (pp == 1 || tp == node)
           if (auto found = fitting(tp, pp, 1, all_again)) return found;
     }

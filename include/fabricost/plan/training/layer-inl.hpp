@@ -22,10 +22,6 @@ FABRICOST_BODY void LayerTime::add(const LayerTime& o, double n) {
   links.add(o.links, n);
 }
 
-}  // namespace fabricost::plan
-
-namespace fabricost::plan::detail {
-
 FABRICOST_BODY double LayerModel::product(Kernels& of, double M, double N, double K, double count) const {
   of.read += M * K;
   of.written += M * N;
@@ -270,13 +266,9 @@ FABRICOST_BODY LayerTime LayerModel::run(LayerParts parts) const {
   return out;
 }
 
-}  // namespace fabricost::plan::detail
-
-namespace fabricost::plan {
-
 FABRICOST_BODY LayerTime layer_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu, GroupCosts& costs,
                                     LayerParts parts) {
-  return detail::LayerModel{model, layout, stack, gpu, costs}.run(parts);
+  return LayerModel{model, layout, stack, gpu, costs}.run(parts);
 }
 
 }  // namespace fabricost::plan

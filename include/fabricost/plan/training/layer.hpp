@@ -48,7 +48,6 @@ struct LayerTime {
 /// Context ranks that can exchange tokens for heads: the most that divide both.
 [[nodiscard]] inline int ranks_of_heads(const Model& model, const Layout& layout) { return std::gcd(layout.cp, model.heads / layout.tp); }
 
-namespace detail {
 
 struct LayerModel {
   const Model& m;
@@ -183,8 +182,6 @@ struct LayerModel {
 
   [[nodiscard]] LayerTime run(LayerParts parts) const;
 };
-
-}  // namespace detail
 
 /// \throws RequestError when the machine cannot join the ranks of a group
 [[nodiscard]] LayerTime layer_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu,

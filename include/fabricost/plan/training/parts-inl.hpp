@@ -13,9 +13,9 @@ FABRICOST_BODY StepParts parts_of_step(const Model& model, const Layout& layout,
                                        GroupCosts& costs) {
   const LayerTimes layers = layer_times(model, layout, stack, gpu, costs);
   const Processor driven = driven_by(stack, layout, gpu);
-  const detail::StepModel step{model, layout, stack, driven, gpu, costs, layers, long_stages(model, layout)};
-  const detail::StepModel::Stages at = step.stages();
-  const detail::LayerModel layer{model, layout, stack, driven, costs};
+  const StepModel step{model, layout, stack, driven, gpu, costs, layers, long_stages(model, layout)};
+  const StepModel::Stages at = step.stages();
+  const LayerModel layer{model, layout, stack, driven, costs};
   StepParts out;
   out.layers = at.fullest.layers;
   const double micro = out.microbatches = layout.microbatches();
@@ -26,8 +26,8 @@ FABRICOST_BODY StepParts parts_of_step(const Model& model, const Layout& layout,
     const double times = micro * layers_of;
     const bool experts = parts.experts;
     if (times <= 0) continue;
-    const detail::LayerModel::Kernels k = layer.kernels(parts);
-    const detail::LayerModel::BackwardWork back = layer.backward_work(k, experts);
+    const LayerModel::Kernels k = layer.kernels(parts);
+    const LayerModel::BackwardWork back = layer.backward_work(k, experts);
     StepKernels& sum = out.kernels;
     sum.products += times * (k.products + back.products);
     sum.attention += times * (k.core + back.core);

@@ -17,6 +17,18 @@ FABRICOST_BODY LayerTimes between(const LayerTimes& none, const LayerTimes& all,
   return out;
 }
 
+FABRICOST_BODY bool are_twins(const Layout& a, Layout b, int domain) {
+  if (a.pp != b.pp || a.tp != b.tp || a.cp != b.cp || a.dp != b.dp) return false;  // nearly all end here
+  const int idle = idle_gpus(b, domain);
+  b.context = a.context, b.placing = a.placing;
+  b.vp = a.vp, b.recompute_layers = a.recompute_layers, b.offload_optimizer = a.offload_optimizer;
+  return a == b && idle_gpus(a, domain) == idle;
+}
+
+}  // namespace fabricost::plan::detail
+
+namespace fabricost::plan {
+
 FABRICOST_BODY bool faster(const PricedLayout& a, const PricedLayout& b) {
   const auto order = [](const PricedLayout& p) {
     const Layout& l = p.layout;
@@ -27,12 +39,4 @@ FABRICOST_BODY bool faster(const PricedLayout& a, const PricedLayout& b) {
   return order(a) < order(b);
 }
 
-FABRICOST_BODY bool are_twins(const Layout& a, Layout b, int domain) {
-  if (a.pp != b.pp || a.tp != b.tp || a.cp != b.cp || a.dp != b.dp) return false;  // nearly all end here
-  const int idle = idle_gpus(b, domain);
-  b.context = a.context, b.placing = a.placing;
-  b.vp = a.vp, b.recompute_layers = a.recompute_layers, b.offload_optimizer = a.offload_optimizer;
-  return a == b && idle_gpus(a, domain) == idle;
-}
-
-}  // namespace fabricost::plan::detail
+}  // namespace fabricost::plan

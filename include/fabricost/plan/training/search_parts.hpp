@@ -12,6 +12,16 @@
 #include <span>
 #include <vector>
 
+namespace fabricost::plan {
+
+/// Seconds of a step over its sequences, by which steps of different batches compare.
+[[nodiscard]] inline double seconds_a_sequence(const PricedLayout& p) { return p.time.seconds / p.layout.global_batch; }
+
+/// Ties in time are broken by memory, then by every field: the order does not depend on a library's sort.
+[[nodiscard]] bool faster(const PricedLayout& a, const PricedLayout& b);
+
+}  // namespace fabricost::plan
+
 namespace fabricost::plan::detail {
 
 /// Stages, chunks and schedule: one way to run a model, whatever the rest of the layout. `stages` are those
@@ -45,12 +55,6 @@ struct LayerGroup {
 
 /// The layers of a layout that recomputes the share `s` of what `all` recompute and `none` does not.
 [[nodiscard]] LayerTimes between(const LayerTimes& none, const LayerTimes& all, double s);
-
-/// Seconds of a step over its sequences, by which steps of different batches compare.
-[[nodiscard]] inline double seconds_a_sequence(const PricedLayout& p) { return p.time.seconds / p.layout.global_batch; }
-
-/// Ties in time are broken by memory, then by every field: the order does not depend on a library's sort.
-[[nodiscard]] bool faster(const PricedLayout& a, const PricedLayout& b);
 
 /// Whether two layouts differ only in how context ranks exchange keys and values, or in what is placed nearest, with as many GPUs idle,
 /// whose difference no list shows; or in the chunks of an interleaved stage, which often change a step by less than a thousandth, with the

@@ -65,10 +65,6 @@ FABRICOST_BODY double waiting_for_slowest(const Processor& gpu, double nodes) {
   return nodes > 1 ? gpu.constants.straggle * std::sqrt(2 * std::log(nodes)) : 0;
 }
 
-}  // namespace fabricost::plan
-
-namespace fabricost::plan::detail {
-
 FABRICOST_BODY std::pair<double, double> StepModel::offloaded(const StageContent& at, const LayerTime& stage) const {
   if (l.offload_layers == 0 || at.layers == 0) return {0, 0};
   const double share = std::min(1.0, double(l.offload_layers) / at.layers);
@@ -208,14 +204,10 @@ FABRICOST_BODY void StepModel::exchange_data(StepTime& out, LinkTime& links, con
   out.data = (micro - 1) * exposed(each) + exposed(last);
 }
 
-}  // namespace fabricost::plan::detail
-
-namespace fabricost::plan {
-
 FABRICOST_BODY StepTime step_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu, GroupCosts& costs,
                                   const LayerTimes& layers, const LongStages& stages) {
   const Processor driven = driven_by(stack, layout, gpu);
-  return detail::StepModel{model, layout, stack, driven, gpu, costs, layers, stages}.run();
+  return StepModel{model, layout, stack, driven, gpu, costs, layers, stages}.run();
 }
 
 FABRICOST_BODY StepTime step_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu, GroupCosts& costs) {

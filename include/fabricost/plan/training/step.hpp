@@ -99,7 +99,6 @@ struct LayerTimes {
 /// The time that the slowest of a job's nodes (scale-up domains) takes beyond their mean, as a share of a step.
 [[nodiscard]] double waiting_for_slowest(const Processor& gpu, double nodes);
 
-namespace detail {
 
 struct StepModel {
   const Model& m;
@@ -180,8 +179,6 @@ struct StepModel {
 
   void exchange_data(StepTime& out, LinkTime& links, const RankParameters& local, const RankParameters& trained, double work, double micro) const;
 };
-
-}  // namespace detail
 
 /// Time of one step with given layers and stages, long_stages(model, layout). The layout must be possible (check it first).
 [[nodiscard]] StepTime step_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu,

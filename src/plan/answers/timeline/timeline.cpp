@@ -39,7 +39,7 @@ class Timeline {
   }
 
   [[nodiscard]] std::vector<TimelineFile> files() {
-    const detail::StepModel step{found_.question.model, l_, stack_, gpu_, bare_, costs_, layers_, long_stages(found_.question.model, l_)};
+    const StepModel step{found_.question.model, l_, stack_, gpu_, bare_, costs_, layers_, long_stages(found_.question.model, l_)};
     stages_ = step.stages();
     const PipelineSchedule schedule = l_.pp > 1 ? schedule_of(l_) : PipelineSchedule::one_f_one_b;
     run_ = run_pipeline(schedule, l_.pp, stages_.chunks, l_.microbatches(), stages_.times);
@@ -99,7 +99,7 @@ class Timeline {
   /// \param t of one of the layers
   void add_layers(LayerParts parts, int count, const LayerTime& t) {
     if (count <= 0) return;
-    const detail::LayerModel layer{found_.question.model, l_, stack_, gpu_, costs_};
+    const LayerModel layer{found_.question.model, l_, stack_, gpu_, costs_};
     const auto k = layer.kernels(parts);
     const auto w = layer.backward_work(k, parts.experts);
     const double n = count, products = k.products + k.adapters, gradients = l_.trains_all() ? k.products : k.adapters;
@@ -144,7 +144,7 @@ class Timeline {
   /// Sends and receives between stages. A receive waits from when its stage is free.
   void hand_over(std::vector<RankEvents>& ranks, const PipelineWay& way) {
     if (l_.pp < 2) return;
-    const detail::StepModel step{found_.question.model, l_, stack_, gpu_, bare_, costs_, layers_, long_stages(found_.question.model, l_)};
+    const StepModel step{found_.question.model, l_, stack_, gpu_, bare_, costs_, layers_, long_stages(found_.question.model, l_)};
     const double bytes = step.handed_over();
     std::map<std::tuple<int, int, bool, int>, double> ends;
     for (int s = 0; s < l_.pp; ++s)
@@ -177,7 +177,7 @@ class Timeline {
     }
   }
 
-  void stage(RankEvents& rank, int s, const PipelineWay& way, const detail::StepModel& step) {
+  void stage(RankEvents& rank, int s, const PipelineWay& way, const StepModel& step) {
     const std::array<WorkContent, 3> pieces{on_stage(forward_, s), on_stage(backward_, s), on_stage(weight_, s)};
     const double ends = stages_.times.last_extra;
     const StageContent& content = stages_.fullest;
@@ -237,7 +237,7 @@ class Timeline {
   }
 
   /// The exchange of gradients and weights of a stage: of shared parameters, then of experts.
-  [[nodiscard]] std::vector<SentCall> data(int s, const detail::StepModel& step) {
+  [[nodiscard]] std::vector<SentCall> data(int s, const StepModel& step) {
     std::vector<SentCall> out;
     const bool single = stack_.gradient_bytes > 2;
     for (const DataExchange& x : step.data_exchanges(stages_.local, stages_.trained)) {
@@ -281,7 +281,7 @@ class Timeline {
   Processor bare_, gpu_;  ///< as it comes, and as the stack drives it
   GroupCosts costs_;
   LayerTimes layers_;
-  detail::StepModel::Stages stages_;
+  StepModel::Stages stages_;
   PipelineRun run_;
   WorkContent forward_, backward_, weight_;
   std::map<std::string, RankGroup> groups_;

@@ -53,7 +53,7 @@ struct Option {
 [[nodiscard]] bool is_given(std::span<const Field> fields, const void* request, const void* defaults, std::string_view name);
 template <HasFields Request>
 [[nodiscard]] bool is_given(const Request& request, std::string_view name) {
-  return is_given(fields_of<Request>(), &request, &detail::one_of<Request>(), name);
+  return is_given(fields_of<Request>(), &request, &one_of<Request>(), name);
 }
 
 /// Gives an option its value as a person wrote it. \param named the field, for messages \throws Refusal

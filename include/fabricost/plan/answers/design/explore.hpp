@@ -59,7 +59,7 @@ struct ExploreOptions {
 };
 
 struct ExploreRequest : PlanRequest, ExploreOptions {
-  static constexpr auto fields() { return tables(detail::fields_without<PlanRequest, detail::not_of_a_search>(), ExploreOptions::fields()); }
+  static constexpr auto fields() { return tables(fields_without<PlanRequest, not_of_a_search>(), ExploreOptions::fields()); }
 };
 namespace detail {
 /// Points of a search are of clients that wait for answers.
@@ -68,7 +68,7 @@ inline constexpr std::array<std::string_view, 9> not_of_points{"--top,-k", "--pa
 }  // namespace detail
 
 struct ExploreServeRequest : ServeRequest, ExploreOptions {
-  static constexpr auto fields() { return tables(detail::fields_without<ServeRequest, detail::not_of_points>(), ExploreOptions::fields()); }
+  static constexpr auto fields() { return tables(fields_without<ServeRequest, detail::not_of_points>(), ExploreOptions::fields()); }
 };
 
 /// One varied quantity.

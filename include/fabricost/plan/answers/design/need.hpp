@@ -53,7 +53,7 @@ struct NeedRequest : PlanRequest {
                    "The quantity to find: gpus, nodes, batch, sequence, domain,\nnic.bandwidth, nic.count, scale_up.bandwidth, hbm.bandwidth,\nhbm.size, "
                    "arithmetic; a parameter or a path of the machine's\nfile; an option that takes a number",
                    true)},
-        detail::fields_without<PlanRequest, detail::not_of_a_search>(),
+        fields_without<PlanRequest, not_of_a_search>(),
         Table{asks(&R::over, "over", "--over", "VALUES", "Values to choose from: \"25:400:x2GB/s per direction\", 8,16,36,72;\ndefault a wide range"),
               field::ask_most<R>,
               asks(&R::within, "within", "--within", "SHARE", "Goal: a step within 3% of the one with no limit on the quantity"),
@@ -84,7 +84,7 @@ struct NeedServeRequest : ServeRequest {
     using enum Amount;
     return tables(
         Table{asks(&R::unknown, "unknown", "UNKNOWN", " ", "The quantity to find: as for training, without batch and sequence", true)},
-        detail::fields_without<ServeRequest, detail::not_of_a_service>(),
+        fields_without<ServeRequest, detail::not_of_a_service>(),
         Table{asks(&R::over, "over", "--over", "VALUES", "Values to choose from: \"25:400:x2GB/s per direction\", 8,16,36,72;\ndefault a wide range"),
               field::ask_most<R>,
               asks(&R::tokens_per_second, "tokens_per_second", "--tokens-per-second", number, {1e-6, 1e18}, "X",

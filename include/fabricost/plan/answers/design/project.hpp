@@ -84,7 +84,7 @@ struct ProjectRequest : PlanRequest {
               asks(&R::start, "start", "--start", "DAY", "Earliest start; default the day of the prices"),
               asks(&R::deliveries, "deliveries", "--delivery", "NAME=DAY",
                    "Delivery date of one machine, repeatable: dgx-b300=2027-02;\ndefault what its maker announced")},
-        detail::fields_without<PlanRequest, detail::not_of_a_project>(),
+        fields_without<PlanRequest, detail::not_of_a_project>(),
         Table{asks(&R::fleet, "fleet", "--fleet", "NAME", "Failure rate, as published of: llama3 (default), rsc-1, rsc-2, rsc-observed, opt-175b"),
               asks(&R::mttf_node, "mttf_node_seconds", "--mttf-node", seconds, any_time, "TIME",
                    "Mean time to failure of a node, as in 6000h"),
