@@ -10,8 +10,8 @@
 #include <fabricost/explain/explain.hpp>
 #include <fabricost/fields/named.hpp>
 #include <fabricost/fields/terms.hpp>
-#include <fabricost/predict/fused_norm.hpp>
 #include <fabricost/operation.hpp>
+#include <fabricost/predict/fused_norm.hpp>
 #include <fabricost/predict/predict.hpp>
 
 #include <array>
@@ -187,7 +187,9 @@ inline constexpr auto ask_tier_override = asks(&R::overrides, "", "--set", "PATH
                                                "Override one value of the system, repeatable:\n"
                                                "<overrides=tiers.nic.bandwidth=\"25 GB/s per direction\">");
 template <class R>
-inline constexpr auto ask_path = asks(&R::path, "path", "--path", "PATH", "send_recv: gpu-gpu (default) nic gpu-host;\nto-gpu from-gpu both-ways for one direction or\nboth at once of the last", false, true);
+inline constexpr auto ask_path = asks(
+    &R::path, "path", "--path", "PATH",
+    "send_recv: gpu-gpu (default) nic gpu-host;\nto-gpu from-gpu both-ways for one direction or\nboth at once of the last", false, true);
 template <class R>
 inline constexpr auto ask_bytes = asks(&R::bytes, "bytes", "--size", Amount::size, {}, "SIZE",
                                        "Message size as nccl-tests counts it: 256MiB, 1GB;\na plain number is bytes", false, true);
@@ -221,24 +223,23 @@ struct PredictRequest : WaysRequest {
     using R = PredictRequest;
     using enum Amount;
     return tables(
-        Table{
-            asks(&R::operation, "operation", "OP", " ",
-                 "all_reduce all_gather reduce_scatter broadcast reduce\n"
-                 "all_to_all send_recv moe_dispatch moe_combine\n"
-                 "(case, - and _ do not matter)",
-                 true, true),
-            field::ask_system<R>,
-            asks(&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes, as nccl-tests counts them", false, true),
-            asks(&R::ranks, "ranks", "--ranks", count, any_count, "R", "GPUs; default all of the nodes", false, true), field::ask_dtype<R>,
-            field::ask_algorithm<R>, field::ask_protocol<R>, field::ask_choice<R>, field::ask_calibration<R>,
-            field::ask_tier_override<R>, field::ask_path<R>, field::ask_bytes<R>, field::ask_library<R>,
-            asks(&R::version, "version", "", "", "Version of the engine, as in 0.14.0; default the newest known"), field::ask_launch<R>,
-            asks(&R::fused_norm, "fused_norm", "--fused-norm", "",
-                 "all_reduce: add residual and normalisation, as a kernel of\nits own and fused"),
-            asks(&R::lost_rails, "lost_rails", "--lost-rails", count, {0, 10'000'000}, "N",
-                 "NICs of one node that are down; the others carry their\nchannels, and all nodes wait for that one"),
-            field::ask_pxn<R>,
-            asks(&R::upgrade, "upgrade", "--upgrade", "NCCL", "Also predict with this NCCL, as nccl-2.30: what an\nupgrade changes")},
+        Table{asks(&R::operation, "operation", "OP", " ",
+                   "all_reduce all_gather reduce_scatter broadcast reduce\n"
+                   "all_to_all send_recv moe_dispatch moe_combine\n"
+                   "(case, - and _ do not matter)",
+                   true, true),
+              field::ask_system<R>,
+              asks(&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes, as nccl-tests counts them", false, true),
+              asks(&R::ranks, "ranks", "--ranks", count, any_count, "R", "GPUs; default all of the nodes", false, true),
+              field::ask_dtype<R>, field::ask_algorithm<R>, field::ask_protocol<R>, field::ask_choice<R>, field::ask_calibration<R>,
+              field::ask_tier_override<R>, field::ask_path<R>, field::ask_bytes<R>, field::ask_library<R>,
+              asks(&R::version, "version", "", "", "Version of the engine, as in 0.14.0; default the newest known"), field::ask_launch<R>,
+              asks(&R::fused_norm, "fused_norm", "--fused-norm", "",
+                   "all_reduce: add residual and normalisation, as a kernel of\nits own and fused"),
+              asks(&R::lost_rails, "lost_rails", "--lost-rails", count, {0, 10'000'000}, "N",
+                   "NICs of one node that are down; the others carry their\nchannels, and all nodes wait for that one"),
+              field::ask_pxn<R>,
+              asks(&R::upgrade, "upgrade", "--upgrade", "NCCL", "Also predict with this NCCL, as nccl-2.30: what an\nupgrade changes")},
         WaysRequest::fields());
   }
 };
@@ -252,12 +253,11 @@ struct FusedNormAnswer {
   static constexpr auto fields() {
     using A = FusedNormAnswer;
     constexpr JsonUnit us = in_microseconds;
-    return Table{
-        gives(&A::algorithm, "", "algorithm", "What runs the all-reduce, as in `one_shot`."),
-        gives(&A::all_reduce, "", "all_reduce_seconds", "The all-reduce alone, s."),
-        gives(&A::apart, "apart_us", "apart_seconds", "Two kernels: all-reduce + 1.8 us between them + 4 S / M, s.", us),
-        gives(&A::fused, "fused_us", "fused_seconds", "One kernel: all-reduce + 3 S / M, s; where NCCL runs nothing fuses.", us),
-        gives(&A::saved, "saved_us", "saved_seconds", "apart_seconds - fused_seconds, s.", us)};
+    return Table{gives(&A::algorithm, "", "algorithm", "What runs the all-reduce, as in `one_shot`."),
+                 gives(&A::all_reduce, "", "all_reduce_seconds", "The all-reduce alone, s."),
+                 gives(&A::apart, "apart_us", "apart_seconds", "Two kernels: all-reduce + 1.8 us between them + 4 S / M, s.", us),
+                 gives(&A::fused, "fused_us", "fused_seconds", "One kernel: all-reduce + 3 S / M, s; where NCCL runs nothing fuses.", us),
+                 gives(&A::saved, "saved_us", "saved_seconds", "apart_seconds - fused_seconds, s.", us)};
   }
 };
 
@@ -279,12 +279,27 @@ struct UpgradeAnswer {
   }
 };
 
+/// What NCCL's tuner does not choose, although it is faster.
+struct FasterAnswer {
+  std::string algorithm{}, protocol{};
+  Time time{}, saved{};
+
+  static constexpr auto fields() {
+    using A = FasterAnswer;
+    constexpr JsonUnit us = in_microseconds;
+    return Table{gives(&A::algorithm, "algorithm", "algorithm", "The algorithm."),
+                 gives(&A::protocol, "protocol", "protocol", "The protocol."), gives(&A::time, "time_us", "seconds", "Its time, s.", us),
+                 gives(&A::saved, "saved_us", "saved_seconds", "What it saves, s.", us)};
+  }
+};
+
 /// A prediction with the details an answer adds.
 struct PredictAnswer : Prediction {
   std::string system{};  ///< its name
   std::vector<std::string> assumed{};
   std::optional<FusedNormAnswer> norm{};
   std::optional<UpgradeAnswer> upgrade{};
+  std::optional<FasterAnswer> faster{};
 
   [[nodiscard]] std::string_view collective() const { return name(operation.collective); }
   [[nodiscard]] std::string_view dtype() const { return name(operation.dtype); }
@@ -324,7 +339,10 @@ struct PredictAnswer : Prediction {
         gives(&A::high, "", "high_seconds", "Upper end of the interval, s."),
         field::give_terms<A>,
         gives(&A::norm, "norm", "norm", "With residual and norm, a FusedNorm; None: it was not asked for.", {}, left_out),
-        gives(&A::upgrade, "upgrade", "upgrade", "With another NCCL, an Upgrade; None: it was not asked for.", {}, left_out)};
+        gives(&A::upgrade, "upgrade", "upgrade", "With another NCCL, an Upgrade; None: it was not asked for.", {}, left_out),
+        gives(&A::faster, "faster", "faster",
+              "Where NCCL's tuner chooses and another algorithm would take 5 % less or better, the best, a Faster; None: there is none.",
+              {}, left_out)};
   }
 };
 
@@ -363,9 +381,9 @@ struct ExplainAnswer : PredictAnswer {
 
   static constexpr auto fields() {
     using A = ExplainAnswer;
-    return tables(PredictAnswer::fields(), Table{gives(&A::naive, "naive_us", "naive_seconds",
-                                                       "What bytes over the datasheet's rate say, s.", in_microseconds),
-                                                 gives(&A::changes, "changes", "changes", "What would change it.")});
+    return tables(PredictAnswer::fields(),
+                  Table{gives(&A::naive, "naive_us", "naive_seconds", "What bytes over the datasheet's rate say, s.", in_microseconds),
+                        gives(&A::changes, "changes", "changes", "What would change it.")});
   }
 };
 

@@ -114,11 +114,8 @@ Choice choice_of(const PredictRequest& r) {
 }
 
 Choice choice_of(const ChoiceRequest& r) {
-  Choice out{.rule = r.rule,
-             .algorithm = r.algorithm,
-             .protocol = r.protocol,
-             .inference = r.library.value_or(Inference{}),
-             .ways = r.ways};
+  Choice out{
+      .rule = r.rule, .algorithm = r.algorithm, .protocol = r.protocol, .inference = r.library.value_or(Inference{}), .ways = r.ways};
   if (r.library && is_release(*r.library)) {
     if (r.ways.symmetric && release_of(*r.library) < prior::ways::symmetric_from)
       throw Refusal(fmt::format("<symmetric>: NCCL has symmetric windows from 2.{:.0f} on, not 2.{}", prior::ways::symmetric_from,
@@ -127,9 +124,10 @@ Choice choice_of(const ChoiceRequest& r) {
       throw Refusal(fmt::format("<copy_engine>: NCCL's copy engines move collectives from 2.{:.0f} on, not in 2.{}",
                                 prior::ways::copy_engine_from, release_of(*r.library)));
     if (const double from = r.algorithm ? nccl_from(*r.algorithm) : 0; release_of(*r.library) < from)
-      throw Refusal(fmt::format("<algorithm={}>: NCCL has it from 2.{:.0f} on, not in 2.{}; take <library=nccl-2.{:.0f}>, or leave "
-                                "<algorithm> out",
-                                name(*r.algorithm), from, release_of(*r.library), from));
+      throw Refusal(
+          fmt::format("<algorithm={}>: NCCL has it from 2.{:.0f} on, not in 2.{}; take <library=nccl-2.{:.0f}>, or leave "
+                      "<algorithm> out",
+                      name(*r.algorithm), from, release_of(*r.library), from));
     out.ways.any_buffer = release_of(*r.library) >= prior::ways::any_buffer_from;
   }
   if (r.version) {
@@ -150,9 +148,10 @@ void check_type(const System& system, Collective op, DataType dtype) {
   const Generation generation = system.gpu.generation;
   const bool adds_fp8 = system.library != Library::nccl || !is_nvidia(generation) || generation >= Generation::hopper;
   if (dtype == DataType::fp8 && reduces(op) && !adds_fp8)
-    throw Refusal(fmt::format("{}: NCCL adds fp8 on Hopper and later, not on {}; take <dtype=half>, or int8 for a reduction of the same "
-                              "bytes",
-                              system.name, name(generation)));
+    throw Refusal(
+        fmt::format("{}: NCCL adds fp8 on Hopper and later, not on {}; take <dtype=half>, or int8 for a reduction of the same "
+                    "bytes",
+                    system.name, name(generation)));
 }
 
 void check_ranks(const System& system, const Operation& op) {
@@ -207,13 +206,15 @@ namespace {
     out += fmt::format(" The NICs of a GPU are one device: the one with the fewest left holds all to its pace, {:.3g} times as long.",
                        whole / left.carrying);
   else if (exchanges_at_once(p.ran.algorithm, p.operation.collective))
-    out += fmt::format(" Messages keep to the NIC next to their GPU, and those of a lost one move: the fullest of the {} left carries "
-                       "{:.3g} times as much.",
-                       nic->endpoints, whole / (left.carrying * left.exchanges));
+    out += fmt::format(
+        " Messages keep to the NIC next to their GPU, and those of a lost one move: the fullest of the {} left carries "
+        "{:.3g} times as much.",
+        nic->endpoints, whole / (left.carrying * left.exchanges));
   else
-    out += fmt::format(" NCCL, started again, divides its channels evenly over the {} left: each carries {:.3g} times as much. A NIC "
-                       "that is slow but up keeps its channels and holds all to its own rate.",
-                       nic->endpoints, whole / left.carrying);
+    out += fmt::format(
+        " NCCL, started again, divides its channels evenly over the {} left: each carries {:.3g} times as much. A NIC "
+        "that is slow but up keeps its channels and holds all to its own rate.",
+        nic->endpoints, whole / left.carrying);
   return out;
 }
 
@@ -225,8 +226,7 @@ struct LoadedRequest {
 };
 /// Whatever needs no file is checked before one is read.
 [[nodiscard]] LoadedRequest loaded(const PredictRequest& r) {
-  LoadedRequest out{
-      .system = nullptr, .operation = operation_of(r.operation, r.dtype, r.path, r.nodes, r.ranks), .choice = choice_of(r)};
+  LoadedRequest out{.system = nullptr, .operation = operation_of(r.operation, r.dtype, r.path, r.nodes, r.ranks), .choice = choice_of(r)};
   need_machine(r.system);
   if (!r.bytes) throw Refusal("how much? Add <bytes>, as in <bytes=268435456>", true);
   out.operation.bytes = *r.bytes;
@@ -251,8 +251,21 @@ struct LoadedRequest {
           .made = both};
 }
 
+/// The fastest algorithm, where NCCL's tuner chooses another that takes 5 % longer or more.
+[[nodiscard]] std::optional<FasterAnswer> faster(const LoadedRequest& a, const Prediction& p) {
+  constexpr double worth_saying = 0.95;
+  const bool by_tuner = a.choice.rule == Choice::Rule::nccl && follows_tuner(a.system->library) && p.ran.kernel == ReduceKernel::library;
+  if (!by_tuner || a.choice.algorithm || a.choice.protocol || !p.moves() || is_host_copy(a.operation)) return std::nullopt;
+  Choice fastest = a.choice;
+  fastest.rule = Choice::Rule::fastest;
+  const Prediction best = predict(*a.system, a.operation, fastest);
+  if (!(best.seconds < worth_saying * p.seconds)) return std::nullopt;
+  return FasterAnswer{std::string{best.algorithm.view()}, std::string{best.protocol.view()}, best.time(), p.time() - best.time()};
+}
+
 [[nodiscard]] PredictAnswer answered(const LoadedRequest& a, bool norm) {
   PredictAnswer out = answer_of(*a.system, predict(*a.system, a.operation, a.choice));
+  out.faster = faster(a, out);
   if (norm) out.norm = normed(*a.system, out);
   return out;
 }
@@ -260,7 +273,7 @@ struct LoadedRequest {
 }  // namespace
 
 PredictAnswer answer_of(const System& system, const Prediction& prediction) {
-  return {prediction, system.name, assumed(system, prediction), {}, {}};
+  return {prediction, system.name, assumed(system, prediction), {}, {}, {}};
 }
 
 namespace {

@@ -13,9 +13,15 @@
 namespace fabricost::cli {
 namespace {
 
+/// "1.87 ms (1.46 to 2.40 ms): all_reduce of ..."
+[[nodiscard]] std::string verdict_of(const PredictAnswer& a) {
+  return fmt::format("{} ({} to {}): {}", time_text(a.time()), time_text(a.interval().first), time_text(a.interval().second),
+                     title_of(a, a.system));
+}
+
 void text_of(Page& page, const PredictAnswer& a) {
   page.width = 80;
-  page.title(title_of(a, a.system)), page.add(explain(a));
+  page.title(verdict_of(a)), page.add(explain(a));
   if (a.norm)
     page.line("with residual and norm {:.1f} us; {}", 1e6 * a.norm->apart.value(),
               a.norm->saved > Time{} ? fmt::format("fused into the all-reduce {:.1f} us", 1e6 * a.norm->fused.value())
@@ -24,10 +30,17 @@ void text_of(Page& page, const PredictAnswer& a) {
     page.say("With {}: {} {}, {}: {:.1f} % {} ({} to {}).", a.upgrade->library, a.upgrade->algorithm, a.upgrade->protocol,
              time_text(a.upgrade->time), a.seconds > 0 ? 100 * std::fabs(a.upgrade->saved.value()) / a.seconds : 0,
              a.upgrade->saved >= Time{} ? "less" : "more", time_text(a.upgrade->low), time_text(a.upgrade->high));
+  if (a.faster)
+    page.say("NCCL's tuner chooses {} {}; {} {} would take {} less (--algorithm {} --protocol {}; fabricost tune lists all such sizes).",
+             a.algorithm.view(), a.protocol.view(), a.faster->algorithm, a.faster->protocol,
+             percent(a.faster->saved.value() / a.seconds, 0), a.faster->algorithm, a.faster->protocol);
   for (const std::string& one : a.assumed) page.say("Assumed: {}.", one);
 }
 
-void text_of(Page& page, const ExplainAnswer& a) { page.add_headed(a.text); }
+void text_of(Page& page, const ExplainAnswer& a) {
+  page.width = 80;
+  page.title(verdict_of(a)), page.add("\n"), page.add_headed(a.text);
+}
 
 /// The request of an exchange, with the options that predict and explain have for every operation.
 struct MoeTyped : MoeRequest {
@@ -43,9 +56,10 @@ void moe_table(Page& page, const MoeAnswer& a) {
   const MoePrediction& p = a.made;
   const MoeQuestion& q = p.question;
   page.width = 80;
-  page.title("{} of {:.0f} tokens x {} ({}), top {} of {} experts, {} on {}, {}, {}", a.operation, q.tokens, q.hidden, a.dtype,
-             q.gate.top_k, q.gate.experts, counted(p.placement.ranks, "rank"), counted(p.nodes, "node"), a.implementation, a.system);
-  page.line("{:.1f} us   {:.1f} to {:.1f} us nine times in ten, {}", 1e6 * p.seconds, 1e6 * p.low, 1e6 * p.high, name(p.basis));
+  page.title("{} ({} to {}): {} of {:.0f} tokens x {} ({}), top {} of {} experts, {} on {}, {}, {}", seconds_text(p.seconds),
+             seconds_text(p.low), seconds_text(p.high), a.operation, q.tokens, q.hidden, a.dtype, q.gate.top_k, q.gate.experts,
+             counted(p.placement.ranks, "rank"), counted(p.nodes, "node"), a.implementation, a.system);
+  page.line("nine measurements in ten should fall into the range; {}", name(p.basis));
   if (p.bytes > 0)
     page.line("{:.2f} copies of a token, {:.2f} MB; {:.2f} MB sent{}: {:.1f} GB/s counted, {:.1f} GB/s sent", p.copies, p.bytes / 1e6,
               (p.inside_bytes + p.across_bytes) / 1e6,

@@ -51,18 +51,34 @@ class UsageError : public Error {
 struct OtherWord {
   std::string_view theirs, ours;
 };
-constexpr OtherWord other_commands[] = {
-    {"train", "plan --train"}, {"training", "plan --train"}, {"serve", "plan --serve"}, {"inference", "plan --serve"},
-    {"rl", "plan --rl"},       {"list", "systems"},          {"machines", "systems"},   {"clusters", "systems"},
-    {"simulate", "predict"},   {"estimate", "predict"},      {"check", "diagnose"},     {"analyze", "diagnose"},
-    {"fit", "calibrate"},      {"price", "cost"},            {"buy", "compare"},        {"benchmark", "measure"},
-    {"bench", "measure"},      {"topology", "topo"}};
-constexpr OtherWord other_options[] = {
-    {"--gpus", "--ranks"},      {"--num-gpus", "--ranks"}, {"--ngpus", "--ranks"},  {"-g", "--ranks"},
-    {"--ranks", "--gpus"},      {"--bytes", "--size"},     {"-b", "--size"},        {"--machine", "--system"},
-    {"--cluster", "--system"},  {"--nodes", "--gpus"},     {"--hardware", "--system"}, {"-m", "--model"},
-    {"-n", "--nodes"},          {"-N", "--nodes"},         {"--input-length", "--isl"}, {"--output-length", "--osl"},
-    {"--batch-size", "--batch"}, {"--gbs", "--global-batch"}, {"--seq-len", "--sequence"}};
+constexpr OtherWord other_commands[] = {{"train", "plan --train"}, {"training", "plan --train"},
+                                        {"serve", "plan --serve"}, {"inference", "plan --serve"},
+                                        {"rl", "plan --rl"},       {"list", "systems"},
+                                        {"machines", "systems"},   {"clusters", "systems"},
+                                        {"simulate", "predict"},   {"estimate", "predict"},
+                                        {"check", "diagnose"},     {"analyze", "diagnose"},
+                                        {"fit", "calibrate"},      {"price", "cost"},
+                                        {"buy", "compare"},        {"benchmark", "measure"},
+                                        {"bench", "measure"},      {"topology", "topo"}};
+constexpr OtherWord other_options[] = {{"--gpus", "--ranks"},
+                                       {"--num-gpus", "--ranks"},
+                                       {"--ngpus", "--ranks"},
+                                       {"-g", "--ranks"},
+                                       {"--ranks", "--gpus"},
+                                       {"--bytes", "--size"},
+                                       {"-b", "--size"},
+                                       {"--machine", "--system"},
+                                       {"--cluster", "--system"},
+                                       {"--nodes", "--gpus"},
+                                       {"--hardware", "--system"},
+                                       {"-m", "--model"},
+                                       {"-n", "--nodes"},
+                                       {"-N", "--nodes"},
+                                       {"--input-length", "--isl"},
+                                       {"--output-length", "--osl"},
+                                       {"--batch-size", "--batch"},
+                                       {"--gbs", "--global-batch"},
+                                       {"--seq-len", "--sequence"}};
 
 /// The word here for one of theirs, if it is one of `known`; empty for other words. (Of a command the first word has to be known.)
 [[nodiscard]] std::string_view word_here(std::string_view typed, std::span<const OtherWord> words, const std::vector<std::string>& known) {
@@ -198,7 +214,8 @@ std::string Terminal::strong_headings(std::string_view text) const {
   return out;
 }
 
-Runner::Runner() : app_(std::make_unique<CLI::App>("Predict and diagnose communication, training and serving on GPU clusters.", "fabricost")) {
+Runner::Runner()
+    : app_(std::make_unique<CLI::App>("Predict and diagnose communication, training and serving on GPU clusters.", "fabricost")) {
   app_->set_help_flag("-h", "Print what is needed and common options");
   app_->set_help_all_flag("--help", "Print all options");
   app_->set_version_flag("--version", FABRICOST_VERSION, "Print the version and exit");
@@ -255,6 +272,9 @@ void Runner::check_extras() const {
       const std::string typed = extra.substr(0, extra.find('='));
       if (const std::string_view here = word_here(typed, other_options, known); !here.empty())
         throw UsageError(fmt::format("\"{}\" is not an option; write {}", typed, here));
+      if ((typed.starts_with("--op") || typed == "--collective") && sub.get_option_no_throw("OP") != nullptr)
+        throw UsageError(
+            fmt::format("\"{}\" is not an option; the operation is the first word: fabricost {} all_reduce ...", typed, sub.get_name()));
       throw UsageError(unknown_text(typed, "an option", known));
     }
   for (const std::string& extra : extras)

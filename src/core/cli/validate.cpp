@@ -2,9 +2,9 @@
 /// fabricost validate: measured times beside predicted ones, and how far apart they are: tables, a histogram of errors, for a single run a
 /// plot of its bandwidth; and as CSV.
 
-#include "cli/validate_text.hpp"
 #include "cli/face.hpp"
 #include "cli/subcommands.hpp"
+#include "cli/validate_text.hpp"
 #include "text/csv.hpp"
 
 #include <fabricost/answers/validate.hpp>
@@ -105,6 +105,9 @@ void text_of(Page& page, const ValidationReport& report) {
     measured += p.point.repeats;
     if (p.point.health == "complaint") complaints += p.point.repeats;
   }
+  if (const ErrorSummary& all = report.total; !report.points.empty())
+    page.title("Predictions are {:.1f} % off in the middle ({:.1f} % on average); {} of the times lie in their ranges, where 90 % should",
+               all.median_ape, all.mape, percent(all.interval_coverage, 0));
   if (one_run(report.points)) {
     const auto points = by_bytes(report.points);
     page.title(run_title(report.points.front().point)), add_points(page, points);
@@ -136,8 +139,8 @@ std::string csv_of(const ValidationReport& report) {
   for (const ComparedPoint& c : report.points) {
     const Point& p = c.point;
     const Prediction& q = c.prediction;
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},", csv_quoted(p.source), csv_quoted(p.system), p.nodes,
-                       p.gpus_per_node, name(p.collective), name(p.dtype), number_text(p.bytes), p.seconds * 1e6,
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},", csv_quoted(p.source), csv_quoted(p.system), p.nodes, p.gpus_per_node,
+                       name(p.collective), name(p.dtype), number_text(p.bytes), p.seconds * 1e6,
                        p.in_place ? (*p.in_place ? "1" : "0") : "", csv_quoted(p.library), csv_quoted(p.library_version),
                        p.algorithm ? name(*p.algorithm) : "", p.protocol ? name(*p.protocol) : "", csv_quoted(p.notes));
     const auto flag = [&p](bool set) { return p.path ? (set ? "1" : "0") : ""; };

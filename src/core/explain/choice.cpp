@@ -59,8 +59,9 @@ struct PricedRow {
   const HostCall& call = context.prediction.made_from.host_call;
   const double t = call.launch > 0 ? call.kernel : gpu_seconds(context.prediction);
   if (min == nullptr || !(min->priced < 0.99 * t)) return "";
-  return wrapped("  ", fmt::format("By our price {} would take {:.0f} % less time (the choice \"fastest\" searches all algorithms).",
-                                   pair_text(min->candidate), 100 * (1 - min->priced / t)));
+  return wrapped("  ",
+                 fmt::format("{} would take {:.0f} % less time by fabricost's estimate (fabricost tune lists where NCCL's choice loses).",
+                             pair_text(min->candidate), 100 * (1 - min->priced / t)));
 }
 
 [[nodiscard]] std::string by_tuner(const ExplainContext& context, const TunerTable& all) {
@@ -76,8 +77,10 @@ struct PricedRow {
   std::string out = wrapped(
       "  ",
       regions.pick(context.bytes())
-          ? fmt::format("The tuner plugin {} decides here{}, whatever NCCL's own tuner estimates. fabricost's estimate is the time shown.", name(plugin), among)
-          : fmt::format("{}{} runs what its own tuner estimates to be fastest{}. NCCL's estimate decides what runs; fabricost's estimate is the time shown.",
+          ? fmt::format("The tuner plugin {} decides here{}, whatever NCCL's own tuner estimates. fabricost's estimate is the time shown.",
+                        name(plugin), among)
+          : fmt::format("{}{} runs what its own tuner estimates to be fastest{}. NCCL's estimate decides what runs; fabricost's estimate "
+                        "is the time shown.",
                         regions.any() ? fmt::format("The tuner plugin {} leaves this size alone: ", name(plugin)) : "",
                         context.system->library == Library::nccl ? "NCCL" : std::string{name(context.system->library)} + ", like NCCL,",
                         among));

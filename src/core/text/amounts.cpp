@@ -63,6 +63,9 @@ double duration_of(const std::string& text, std::string_view option) {
                                                                       {"d", units::h(24).value()},
                                                                       {"days", units::h(24).value()}}};
   const double seconds = scaled(text, known);
+  std::string_view unit;
+  if (const double bare = leading_number(text, unit); bare > 0 && unit.empty())
+    throw RequestError(fmt::format("{}: \"{}\" has no unit; write {} ms or {} s (or us, min, h, d)", option, text, bare, bare));
   if (!(seconds >= 0 && seconds <= 1e12)) refuse(option, text, "a time; write a number of 0 or more and s, ms, us, min, h or d, as in 30s");
   return seconds;
 }
@@ -122,8 +125,12 @@ double share_of(const std::string& text, std::string_view option) {
 
 double number_from(const std::string& text, std::string_view option, double min, double max) {
   std::string_view rest;
-  const double number = leading_number(text, rest);
-  if (!rest.empty() || !(number >= min && number <= max)) refuse(option, text, fmt::format("a number from {} to {}", min, max));
+  double number = leading_number(text, rest);
+  const bool is_share = min >= 0 && max <= 1;
+  if (is_share && rest == "%") number /= 100, rest = {};
+  if (!rest.empty() || !(number >= min && number <= max))
+    refuse(option, text,
+           is_share ? fmt::format("a share from {} to {}, or that in percent", min, max) : fmt::format("a number from {} to {}", min, max));
   return number;
 }
 

@@ -38,9 +38,10 @@ std::size_t longest_word(std::string_view text) {
   return out;
 }
 
-/// Narrows the widest column of texts by what a table is too wide, if at least half of it stays, most rows stay whole and no word is broken.
-void narrow(std::vector<std::size_t>& widths, const Cells& headings, const std::vector<Cells>& rows, const std::vector<bool>& right, std::size_t indent,
-            std::size_t width) {
+/// Narrows the widest column of texts by what a table is too wide, if at least half of it stays, most rows stay whole and no word is
+/// broken.
+void narrow(std::vector<std::size_t>& widths, const Cells& headings, const std::vector<Cells>& rows, const std::vector<bool>& right,
+            std::size_t indent, std::size_t width) {
   std::size_t total = indent, columns = 0;
   for (const std::size_t one : widths) total += one + (one > 0 && columns++ > 0 ? 2 : 0);
   if (total <= width) return;
@@ -48,8 +49,10 @@ void narrow(std::vector<std::size_t>& widths, const Cells& headings, const std::
   for (std::size_t i = 0; i < widths.size(); ++i) {
     const std::size_t left = widths[i] - std::min(widths[i], total - width);
     if (right[i] || left == 0 || 2 * left < widths[i] || (widest != nullptr && *widest >= widths[i])) continue;
-    const bool breaks = std::all_of(rows.begin(), rows.end(), [&](const Cells& row) { return row.size() <= i || longest_word(row[i]) <= left; });
-    const auto in_two = std::count_if(rows.begin(), rows.end(), [&](const Cells& row) { return row.size() > i && shown_width(row[i]) > left; });
+    const bool breaks =
+        std::all_of(rows.begin(), rows.end(), [&](const Cells& row) { return row.size() <= i || longest_word(row[i]) <= left; });
+    const auto in_two =
+        std::count_if(rows.begin(), rows.end(), [&](const Cells& row) { return row.size() > i && shown_width(row[i]) > left; });
     if (breaks && 2 * in_two <= std::ssize(rows) && shown_width(headings[i]) <= left) widest = &widths[i];
   }
   if (widest != nullptr) *widest -= total - width;
@@ -72,6 +75,7 @@ std::string TextTable::text(std::size_t indent, std::size_t width) const {
   for (const Cells& row : rows_)
     for (std::size_t i = 0; i < row.size() && i < widths.size(); ++i) widths[i] = std::max(widths[i], shown_width(row[i]));
   std::string left_out;
+  std::size_t first_below = widths.size();
   if (width > 0) {
     narrow(widths, headings, rows_, right, indent, width);
     std::size_t end = indent, shown = 0;
@@ -85,6 +89,7 @@ std::string TextTable::text(std::size_t indent, std::size_t width) const {
       }
       end = begin + widths[shown];
     }
+    if (goes_on_ && shown > 1) first_below = shown;
     for (std::size_t i = shown; i < widths.size(); ++i)
       if (std::exchange(widths[i], 0) > 0 && !headings[i].empty()) left_out += (left_out.empty() ? "" : ", ") + headings[i];
   }
@@ -111,7 +116,19 @@ std::string TextTable::text(std::size_t indent, std::size_t width) const {
   };
   if (headed) lines(headings);
   for (const Cells& row : rows_) lines(row);
-  if (!left_out.empty()) out += wrapped(std::string(indent, ' ') + "... ", "more columns in a wider terminal (or COLUMNS=160): " + left_out, width);
+  if (first_below < widths.size()) {
+    const auto below = [&](const Cells& of) {
+      Cells kept{of.front()};
+      for (std::size_t i = first_below; i < of.size(); ++i) kept.push_back(of[i]);
+      return kept;
+    };
+    TextTable rest{below(headings_)};
+    rest.goes_on_ = true;
+    for (const Cells& row : rows_) rest.row(below(row));
+    return out + "\n" + rest.text(indent, width);
+  }
+  if (!left_out.empty())
+    out += wrapped(std::string(indent, ' ') + "... ", "more columns in a wider terminal (or COLUMNS=160): " + left_out, width);
   return out;
 }
 

@@ -42,13 +42,16 @@ class TextTable {
   void row(const First& first, const Second& second, const More&... more) {
     row(cells(first, second, more...));
   }
-  /// All lines, each ended; without the line of headings if all are empty. In a table wider than `width` the cells of one column of texts are
-  /// broken between words; where that is not enough, it ends at the last column that fits, in a line that names the others.
+  /// Columns that do not fit follow in blocks below, each behind the first column.
+  void go_on_below() { goes_on_ = true; }
+  /// All lines, each ended; without the line of headings if all are empty. In a table wider than `width` the cells of one column of texts
+  /// are broken between words; where that is not enough, it ends at the last column that fits, in a line that names the others.
   [[nodiscard]] std::string text(std::size_t indent = 0, std::size_t width = 0) const;
 
  private:
   Cells headings_;
   std::vector<Cells> rows_;
+  bool goes_on_ = false;
 };
 
 /// Characters a terminal shows for UTF-8 text.

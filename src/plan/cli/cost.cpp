@@ -21,14 +21,14 @@ void money_rows(TextTable& table, const MoneyAnswer& m) {
   };
   table.row("rented", either(m.rented), m.rented ? "" : "no price is known; add --price-gpu-hour");
   table.row("or owned", either(m.owned),
-            m.owned
-                ? fmt::format("servers {}, network {}{}{}, electricity {}, site {}", dollars_text(*m.servers),
-                              dollars_text(m.network), part(", storage ", m.storage),
-                              part(", interest ", m.interest), dollars_text(*m.electricity), dollars_text(*m.site))
+            m.owned ? fmt::format("servers {}, network {}{}{}, electricity {}, site {}", dollars_text(*m.servers), dollars_text(m.network),
+                                  part(", storage ", m.storage), part(", interest ", m.interest), dollars_text(*m.electricity),
+                                  dollars_text(*m.site))
             : m.servers ? "no power is known"
-                                : "no price of a server is known; add --price-server");
+                        : "no price of a server is known; add --price-server");
   if (m.energy)
-    table.row("energy", *m.energy >= units::kWh(1) ? large_text(m.energy->value() / 3.6e3, "Wh") : large_text(m.energy->value(), "J"), "with cooling");
+    table.row("energy", *m.energy >= units::kWh(1) ? large_text(m.energy->value() / 3.6e3, "Wh") : large_text(m.energy->value(), "J"),
+              "with cooling");
 }
 
 [[nodiscard]] std::string network_text(const CostAnswer& a) {
@@ -48,8 +48,7 @@ void add_machine(Page& page, const CostAnswer& a) {
   table.row("price", a.dollars_per_gpu_hour ? figure(*a.dollars_per_gpu_hour) + " USD a GPU-hour" : "unknown",
             a.gpu_hour_kind ? fmt::format("{}, {}: {}", kind_text(*a.gpu_hour_kind), a.gpu_hour_confidence, a.gpu_hour_source) : "");
   if (a.servers_price)
-    table.row("servers", dollars_text(*a.servers_price),
-              fmt::format("{} a GPU; {}", dollars_text(*a.server_per_gpu), a.server_source));
+    table.row("servers", dollars_text(*a.servers_price), fmt::format("{} a GPU; {}", dollars_text(*a.server_per_gpu), a.server_source));
   if (a.network_cables > 0) table.row("network", dollars_text(a.network_price), network_text(a));
   if (a.rated_power) {
     table.row("power, rated", large_text(a.rated_power->value(), "W"), fmt::format("{}: {}", a.power_confidence, a.power_source));
@@ -66,14 +65,13 @@ void add_machine(Page& page, const CostAnswer& a) {
 
 void add_share(Page& page, const CostAnswer& a, Dollars a_day) {
   TextTable table{"", ">", ""};
-  table.row(
-      {"a day", dollars_text(a_day),
-       fmt::format("{:.4g} x {:.0f} = {:.2f} GPUs x 24 h x {:.4g} USD", a.share, a.paid_gpus, a.share_gpus, a_day.value() / 24 / a.share_gpus)});
+  table.row({"a day", dollars_text(a_day),
+             fmt::format("{:.4g} x {:.0f} = {:.2f} GPUs x 24 h x {:.4g} USD", a.share, a.paid_gpus, a.share_gpus,
+                         a_day.value() / 24 / a.share_gpus)});
   table.row("30 days", dollars_text(*a.share_per_30_days));
   table.row("a year", dollars_text(*a.share_per_year));
   if (a.payback_days)
-    table.row("pays back", duration_text(*a.payback_days * day_seconds),
-              fmt::format("{} saving that share", dollars_text(*a.upgrade)));
+    table.row("pays back", duration_text(*a.payback_days * day_seconds), fmt::format("{} saving that share", dollars_text(*a.upgrade)));
   page.table(table);
 }
 
@@ -90,7 +88,13 @@ void cost_text(Page& page, const CostAnswer& a) {
   const std::string whole = a.part_of_rack ? paid + ", rented by the node; a rack that is bought (--price-kind owned) is paid for whole"
                             : paid.empty() ? ""
                                            : paid + ", in whole racks";
-  page.title("{:.0f} GPUs of {}{}", a.gpus, a.system, whole), add_machine(page, a);
+  const std::string hourly = a.hour.rented  ? fmt::format("{} an hour rented", dollars_text(*a.hour.rented))
+                             : a.hour.owned ? ""
+                                            : "no price is known";
+  const std::string owned =
+      a.hour.owned ? fmt::format("{}{}", dollars_text(*a.hour.owned), a.hour.rented ? " owned" : " an hour owned") : "";
+  page.title("{}{}{}: {:.0f} GPUs of {}{}", hourly, hourly.empty() || owned.empty() ? "" : ", ", owned, a.gpus, a.system, whole),
+      add_machine(page, a);
   page.section("One hour"), add_money(page, a.hour);
   if (a.break_even && *a.break_even_use <= 1)
     page.say(
@@ -98,8 +102,7 @@ void cost_text(Page& page, const CostAnswer& a) {
         "if it is busy {:.0f} % of the time.",
         dollars_text(*a.capital), a.break_even->value() * 12 / 31557600, a.lifetime_years, 100 * *a.break_even_use);
   else if (a.break_even_use)
-    page.say("Renting costs less than buying for {}, even if it is busy for all {:.3g} years.", dollars_text(*a.capital),
-             a.lifetime_years);
+    page.say("Renting costs less than buying for {}, even if it is busy for all {:.3g} years.", dollars_text(*a.capital), a.lifetime_years);
   if (a.share_per_day) page.section("{:.3g} % of the time", 100 * a.share), add_share(page, a, *a.share_per_day);
   if (a.million_tokens) {
     page.section("One million tokens");

@@ -24,9 +24,10 @@ using Ends = std::pair<double, double>;
 
 /// Where given spares are fewer than would be taken: what they cost.
 [[nodiscard]] std::string spares_text(const ProjectedRun& r) {
-  return fmt::format("{}: with {} the run waits for repairs and {} of its time is work that counts; with {}, which it takes by default, {}.",
-                     r.system, r.spares == 0 ? "no spare nodes" : counted(r.spares, "spare node"), percent(r.goodput, 1), *r.usual_spares,
-                     percent(*r.usual_goodput, 1));
+  return fmt::format(
+      "{}: with {} the run waits for repairs and {} of its time is work that counts; with {}, which it takes by default, {}.", r.system,
+      r.spares == 0 ? "no spare nodes" : counted(r.spares, "spare node"), percent(r.goodput, 1), *r.usual_spares,
+      percent(*r.usual_goodput, 1));
 }
 
 [[nodiscard]] std::string gpus_text(const ProjectedRun& r) {
@@ -67,7 +68,11 @@ class Rows {
     for (const ProjectedRun* r : able_) cells.push_back(text(*r)), any = any || !cells.back().empty();
     if (any) table_.row(cells);
   }
-  [[nodiscard]] const TextTable& table() const { return table_; }
+  [[nodiscard]] TextTable table() const {
+    TextTable out = table_;
+    out.go_on_below();
+    return out;
+  }
   [[nodiscard]] const std::vector<const ProjectedRun*>& able() const { return able_; }
 
  private:
@@ -167,25 +172,34 @@ void add_sources(Page& page, const ProjectedRun& r) {
   page.table(table);
 }
 
-[[nodiscard]] std::string best_text(const ProjectAnswer& a) {
+/// Of one machine the days and the money; of several, which is best at what.
+[[nodiscard]] std::string verdict_of(const ProjectAnswer& a, const std::vector<const ProjectedRun*>& able) {
   std::string out;
+  if (able.size() == 1) {
+    const ProjectedRun& r = *able.front();
+    out =
+        fmt::format("{} days on {} of {}",
+                    ranged(r.time.value() / day_seconds, {r.interval.first.value() / day_seconds, r.interval.second.value() / day_seconds}),
+                    counted(r.gpus, "GPU"), r.system);
+    return r.price ? out + fmt::format(", {} million USD", million(*r.price)) : out;
+  }
   const auto say = [&out](std::string_view what, const std::optional<std::string>& which) {
     if (which) out += fmt::format("{}{}: {}", out.empty() ? "" : "; ", what, *which);
   };
-  say("Of these runs cheapest", a.cheapest), say("lowest power", a.lowest_power), say("fewest GPUs", a.fewest_gpus),
-      say("soonest", a.soonest);
+  say("Cheapest", a.cheapest), say("lowest power", a.lowest_power), say("fewest GPUs", a.fewest_gpus), say("soonest", a.soonest);
   return out.empty() ? "None ends in time." : out + ".";
 }
 
 void project_text(Page& page, const ProjectAnswer& a) {
+  Rows rows{a.rows};
+  if (!rows.able().empty()) page.title(verdict_of(a, rows.able()));
   page.title("{}, {} tokens, {} sequences of {} tokens a step, {}{}", a.model, count_text(a.tokens), a.global_batch, a.sequence,
              a.precision,
              a.in        ? ", in " + duration_text(*a.in)
              : a.done_by ? ", by " + *a.done_by
-                          : "");
+                         : "");
   for (const ProjectedRun& r : a.rows)
     if (r.usual_spares) page.say(spares_text(r));
-  Rows rows{a.rows};
   const bool dated = a.done_by || std::any_of(a.rows.begin(), a.rows.end(), [](const ProjectedRun& r) { return r.wait > Time{}; });
   add_work(rows, dated), add_money(rows, a);
   page.table(rows.table());
@@ -197,7 +211,6 @@ void project_text(Page& page, const ProjectAnswer& a) {
     if (!r.trouble.empty()) page.say("{}: {}", r.system, r.trouble);
   if (a.no_price)
     page.say("{}: {}; give one with --price NAME=USD.", a.price_kind ? "Not all have a price" : "Money is left out", *a.no_price);
-  if (rows.able().size() > 1) page.say(best_text(a));
   if (rows.able().size() > 1 && rows.able().front()->gpus_found)
     page.say("Each has the fewest GPUs that end in time; need machine tries more, which can cost less.");
   for (const ProjectedRun* r : rows.able())
