@@ -5,8 +5,6 @@
 #include "face.hpp"
 #include "refused.hpp"
 
-#include "catalogue/shipped_specs.hpp"
-#include "specs/catalogue.hpp"
 #include "text/amounts.hpp"
 
 #include <fabricost/version.hpp>
@@ -58,7 +56,6 @@ void add_amounts(pybind11::module_& module) {
 }  // namespace
 
 PYBIND11_MODULE(_core, module) {
-  fabricost::core::use_catalogue(fabricost::core::shipped_specs);
   // Docstrings start with a readable signature, which inspect.signature also parses.
   pybind11::options options;
   options.disable_function_signatures();

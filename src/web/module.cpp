@@ -1,9 +1,9 @@
 /// \file module.cpp
 /// The module's function that JavaScript calls (bindings/web/page/model.js): texts go in and out as UTF-8.
 
-#include "catalogue/shipped_specs.hpp"
 #include "specs/sources/contained.hpp"
 #include "web/answer.hpp"
+#include "web/contained_files.hpp"
 
 #include <emscripten/emscripten.h>
 
@@ -23,6 +23,6 @@ EMSCRIPTEN_KEEPALIVE const char* fabricost_answer(char* request) {
 }  // extern "C"
 
 int main() {
-  fabricost::core::use_contained(fabricost::core::shipped_specs);
+  fabricost::core::use_contained(fabricost::web::contained_files);
   return 0;
 }

@@ -89,7 +89,7 @@ headers() {
     ctest --test-dir build -C long -R '^structure.headers_alone$' --output-on-failure
 }
 page_files() { # PART: each file of the page through emscripten's front end
-  cmake --build build -j "$jobs" --target fabricost_precompile && tests/web/compiles.sh build/src/core/fabricost_precompile "$1" 2 || [ $? = 77 ]
+  cmake --build build -j "$jobs" --target fabricost_contain && tests/web/compiles.sh build/src/core/fabricost_contain "$1" 2 || [ $? = 77 ]
 }
 page_1() { page_files 1; }
 page_2() { page_files 2; }

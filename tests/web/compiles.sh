@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Every file of the page through emscripten's compiler, without code: what it costs to know that the page can be built.
-#   tests/web/compiles.sh PRECOMPILE [PART OF]    PRECOMPILE: fabricost_precompile of a native build; PART OF: one of so many parts
+#   tests/web/compiles.sh CONTAIN [PART OF]    CONTAIN: fabricost_contain of a native build; PART OF: one of so many parts
 # bindings/web/build.sh builds it whole, in minutes (.github/workflows/docs.yml). Status 77: emscripten is not here.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 command -v emcmake >/dev/null || { echo "skipped: emscripten is not here: apt-get install emscripten"; exit 77; }
 part=${2:-1} of=${3:-1} folder=build/web-syntax
 export NODE_PATH=${NODE_PATH:-/usr/share/nodejs}
-emcmake cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE= -DFABRICOST_PRECOMPILE="$(realpath "$1")" >/dev/null || exit
+emcmake cmake -S . -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE= -DFABRICOST_CONTAIN="$(realpath "$1")" >/dev/null || exit
 ninja -C "$folder" -t compdb | python3 -c '
 import json, re, sys
 part, of = map(int, sys.argv[1:])

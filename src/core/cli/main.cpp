@@ -4,9 +4,6 @@
 #include "cli/runner.hpp"
 #include "cli/subcommands.hpp"
 
-#include "catalogue/shipped_specs.hpp"
-#include "specs/catalogue.hpp"
-
 #include <algorithm>
 #include <csignal>
 #include <string>
@@ -14,7 +11,6 @@
 
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond ulimit -f is then a write that fails, with a message and nothing half-written
-  fabricost::core::use_catalogue(fabricost::core::shipped_specs);
   fabricost::cli::Runner runner;
   // A first word that is a command needs no other's options, which are half of what starting costs; completion and help list all of them.
   const std::string_view first = argc > 1 ? argv[1] : "";

@@ -1,8 +1,6 @@
 /// \file parser.cpp
-/// The source of a document's tree: texts that the program contains by name (contained.hpp), trees parsed when the program was built
-/// (catalogue.hpp), else the parser.
+/// The source of a document's tree: a file that the program contains (contained.hpp), else the parser.
 
-#include "specs/catalogue.hpp"
 #include "specs/sources/contained.hpp"
 #include "specs/sources/yaml.hpp"
 
@@ -33,8 +31,7 @@ SpecNode parse_document(std::string text, const std::string& name) {
   auto file = std::make_shared<SpecFile>();
   file->name = name;
   file->text = std::move(text);
-  std::optional<SpecNode> known = tree_in(used_catalogue(), file->text, file);
-  return with_origin(known ? std::move(*known) : parsed_yaml(file), *file);
+  return with_origin(parsed_yaml(file), *file);
 }
 
 }  // namespace

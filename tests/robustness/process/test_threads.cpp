@@ -2,8 +2,6 @@
 #include "catch.hpp"
 
 #include "answers.hpp"
-#include "catalogue/shipped_specs.hpp"
-#include "specs/catalogue.hpp"
 
 #include <fabricost/specs/data_directory.hpp>
 
@@ -24,7 +22,6 @@ TEST_CASE("eight threads load and predict what one does", "[process]") {
   for (int t = 0; t < threads; ++t)
     running.emplace_back([&, t] {
       if (t == 0) use_data_directory(data_directory());  // what the Python package does at import, at any time
-      if (t == 1) use_catalogue(shipped_specs);
       for (std::size_t k = 0; k < alone.size(); ++k) {
         const std::size_t i = (k + static_cast<std::size_t>(t) * 3) % alone.size();
         if (told(names[i * step]) != alone[i]) ++different[static_cast<std::size_t>(t)];

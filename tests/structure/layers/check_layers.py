@@ -32,7 +32,6 @@ COMPONENTS = {
         "pictures": "SVG",
         "fields": "what questions are made of: fields with unit, range and words; machines and files by name",
         "answers": "questions that the command, Python and C++ ask alike",
-        "catalogue": "data/ parsed when the program was built",
         "cli": "the command, and core's subcommands",
     },
     "plan": {

@@ -75,7 +75,7 @@ std::string contained_bytes(const std::vector<NamedTree>& files) {
   std::string out, trees;
   append_number(out, sorted.size());
   for (const auto& [name, root] : sorted) {
-    const std::string tree = packed_tree(*root, {});
+    const std::string tree = packed_tree(*root);
     append_number(out, name.size());
     out += name;
     append_number(out, tree.size());
@@ -115,7 +115,7 @@ std::vector<std::string> contained_names(const std::filesystem::path& folder) {
 std::optional<SpecNode> contained_tree(const std::string& path, const std::shared_ptr<const SpecFile>& file) {
   const std::string text = std::filesystem::path{path}.lexically_normal().generic_string();
   const Place found = named(place_in_data(text));
-  return found == contained().end() ? std::nullopt : unpacked_tree(found->tree, {}, file);
+  return found == contained().end() ? std::nullopt : unpacked_tree(found->tree, file);
 }
 
 }  // namespace fabricost::core

@@ -29,31 +29,9 @@ std::optional<std::size_t> number_at(std::string_view bytes, std::size_t& at) {
 
 namespace {
 
-constexpr char ended = 0, in_text = 1, behind_quote = 2, counted = 3;  // before or behind words
+constexpr char ended = 0, counted = 1;  // behind words, before the size of words
 
 constexpr int deepest_tree = 32;  // the parser refuses far less
-
-/// The starts of a text's lines.
-class Lines {
- public:
-  explicit Lines(std::string_view text) : text_(text) {
-    for (std::size_t start = 0; start != std::string_view::npos;) {
-      starts_.push_back(start);
-      const std::size_t end = text.find('\n', start);
-      start = end == std::string_view::npos ? end : end + 1;
-    }
-  }
-  /// `size` bytes that start `behind` a mark; empty if there are too few.
-  [[nodiscard]] std::string_view at(const Mark& mark, std::size_t behind, std::size_t size) const {
-    if (mark.line < 1 || mark.column < 1 || static_cast<std::size_t>(mark.line) > starts_.size()) return {};
-    const std::size_t start = starts_[static_cast<std::size_t>(mark.line) - 1] + static_cast<std::size_t>(mark.column) - 1 + behind;
-    return start <= text_.size() && size <= text_.size() - start ? text_.substr(start, size) : std::string_view{};
-  }
-
- private:
-  std::string_view text_;
-  std::vector<std::size_t> starts_;
-};
 
 /// The end of the previous words, from which the next place is counted.
 struct Cursor {
@@ -64,7 +42,6 @@ struct Cursor {
 
 class Writer {
  public:
-  explicit Writer(std::string_view text) : lines_(text) {}
   [[nodiscard]] std::string tree(const SpecNode& root) {
     node(root);
     std::string out;
@@ -82,13 +59,8 @@ class Writer {
       append_number(places_, static_cast<std::size_t>(at.column));
     cursor_ = {at.line, at.column};
   }
-  void words(std::string& out, const std::string& text, const Mark& at) {
+  void words(std::string& out, const std::string& text) {
     cursor_.pass(text);
-    for (const char where : {in_text, behind_quote})
-      if (!text.empty() && lines_.at(at, where == behind_quote ? 1 : 0, text.size()) == text) {
-        out += where;
-        return append_number(out, text.size());
-      }
     const bool is_plain = text.find(ended) == std::string::npos && (text.empty() || text.front() > counted || text.front() < ended);
     if (is_plain) {
       out += text + ended;
@@ -101,7 +73,7 @@ class Writer {
   void node(const SpecNode& node) {
     append_number(shape_, static_cast<std::size_t>(node.kind));
     place(node.mark);
-    if (node.kind == SpecNode::Kind::scalar) words(words_, node.text, node.mark);
+    if (node.kind == SpecNode::Kind::scalar) words(words_, node.text);
     if (node.kind == SpecNode::Kind::list) {
       append_number(shape_, node.items.size());
       for (const SpecNode& item : node.items) this->node(item);
@@ -110,20 +82,19 @@ class Writer {
       append_number(shape_, node.entries.size());
       for (const SpecNode::Entry& entry : node.entries) {
         place(entry.mark);
-        words(keys_, entry.key, entry.mark);
+        words(keys_, entry.key);
         this->node(entry.value);
       }
     }
   }
 
-  Lines lines_;
   Cursor cursor_;
   std::string shape_, places_, keys_, words_;
 };
 
 class Reader {
  public:
-  Reader(std::string_view bytes, std::string_view text, const std::shared_ptr<const SpecFile>& file) : lines_(text), file_(file) {
+  Reader(std::string_view bytes, const std::shared_ptr<const SpecFile>& file) : file_(file) {
     std::size_t at = 0;
     std::array<std::size_t, parts> sizes{};
     for (std::size_t i = 0; i + 1 < parts; ++i) sizes[i] = checked(number_at(bytes, at));
@@ -170,15 +141,14 @@ class Reader {
     cursor_ = {std::clamp<std::int64_t>(cursor_.line + lines, 0, max), std::clamp<std::int64_t>(column, 0, max)};
     return {file_, static_cast<int>(cursor_.line), static_cast<int>(cursor_.column)};
   }
-  std::string words(Which which, const Mark& mark) {
+  std::string words(Which which) {
     Part& part = parts_[which];
-    const char first = part.at < part.bytes.size() ? part.bytes[part.at] : ended;
     std::string_view found;
-    if (first == in_text || first == behind_quote || first == counted) {
+    if (part.at < part.bytes.size() && part.bytes[part.at] == counted) {
       ++part.at;
       const std::size_t size = number(which);
-      found = first == counted ? part.bytes.substr(part.at, size) : lines_.at(mark, first == behind_quote ? 1 : 0, size);
-      if (first == counted) part.at += found.size();
+      found = part.bytes.substr(std::min(part.at, part.bytes.size()), size);
+      part.at += found.size();
       fine_ = fine_ && found.size() == size;
     } else {
       const std::size_t end = std::min(part.bytes.find(ended, part.at), part.bytes.size());
@@ -197,7 +167,7 @@ class Reader {
     if (!fine_) return out;
     out.kind = static_cast<SpecNode::Kind>(kind);
     out.mark = place();
-    if (out.kind == SpecNode::Kind::scalar) out.text = words(words_of_values, out.mark);
+    if (out.kind == SpecNode::Kind::scalar) out.text = words(words_of_values);
     if (out.kind == SpecNode::Kind::list) {
       const std::size_t n = count();
       out.items.reserve(n);
@@ -208,14 +178,13 @@ class Reader {
       out.entries.reserve(n);
       for (std::size_t i = 0; i < n && fine_; ++i) {
         Mark at = place();
-        std::string key = words(keys, at);
+        std::string key = words(keys);
         out.entries.push_back({std::move(key), std::move(at), node(depth + 1)});
       }
     }
     return out;
   }
 
-  Lines lines_;
   const std::shared_ptr<const SpecFile>& file_;
   std::array<Part, parts> parts_;
   Cursor cursor_;
@@ -224,10 +193,8 @@ class Reader {
 
 }  // namespace
 
-std::string packed_tree(const SpecNode& root, std::string_view text) { return Writer{text}.tree(root); }
+std::string packed_tree(const SpecNode& root) { return Writer{}.tree(root); }
 
-std::optional<SpecNode> unpacked_tree(std::string_view bytes, std::string_view text, const std::shared_ptr<const SpecFile>& file) {
-  return Reader{bytes, text, file}.tree();
-}
+std::optional<SpecNode> unpacked_tree(std::string_view bytes, const std::shared_ptr<const SpecFile>& file) { return Reader{bytes, file}.tree(); }
 
 }  // namespace fabricost::core

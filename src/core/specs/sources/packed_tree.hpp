@@ -5,8 +5,7 @@
 ///     bytes of the shape, of the places and of the keys, as numbers; then shape, places, keys, words
 ///     shape   kind of each value in order, behind it the number of a list's or map's parts
 ///     place   lines since the one before; its column, on the same line as columns since the end of the words before
-///     words   ended by a byte 0; or a byte 1, and their size: in the document's text at line and column; or a byte 2: there after a quote;
-///             or a byte 3, their size, and they, where they hold a 0 or begin with a byte as these
+///     words   ended by a byte 0; or a byte 1, their size, and they, where they hold a 0 or begin with a 1
 ///
 /// Numbers are LEB128 (DWARF 4, 7.6), those that may fall with their sign in the lowest bit.
 
@@ -21,11 +20,9 @@
 
 namespace fabricost::core {
 
-/// \param text of the document, where words are looked for; empty: all words are among the bytes
-[[nodiscard]] std::string packed_tree(const SpecNode& root, std::string_view text);
+[[nodiscard]] std::string packed_tree(const SpecNode& root);
 /// With marks into `file`. Empty for damaged bytes, every read of which is checked.
-[[nodiscard]] std::optional<SpecNode> unpacked_tree(std::string_view bytes, std::string_view text,
-                                                    const std::shared_ptr<const SpecFile>& file);
+[[nodiscard]] std::optional<SpecNode> unpacked_tree(std::string_view bytes, const std::shared_ptr<const SpecFile>& file);
 
 /// Appends a number below 2^32 to `out`.
 void append_number(std::string& out, std::size_t number);

@@ -1,0 +1,11 @@
+#pragma once
+/// \file contained_files.hpp
+/// The files of data/ that the page contains (specs/sources/contained.hpp), in a source that bindings/web/contain.cpp writes.
+
+#include <string_view>
+
+namespace fabricost::web {
+
+extern const std::string_view contained_files;
+
+}  // namespace fabricost::web
