@@ -2,7 +2,7 @@
 /// Converts C++ exceptions to Python ones with the same attributes.
 
 #include "bindings.hpp"
-#include "face.hpp"
+#include "question.hpp"
 #include "plain.hpp"
 
 #include <text/plain_text.hpp>

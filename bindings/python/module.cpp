@@ -2,7 +2,7 @@
 /// The Python module, with all parts of bindings.hpp; fabricost/__init__.py exports its names.
 
 #include "bindings.hpp"
-#include "face.hpp"
+#include "question.hpp"
 #include "refused.hpp"
 
 #include "text/amounts.hpp"

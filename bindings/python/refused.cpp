@@ -1,7 +1,7 @@
 /// \file refused.cpp
 /// Calls that pybind11 refuses before any code of ours runs, in the words of all others: no such argument, one missing, one too many.
 
-#include "face.hpp"
+#include "question.hpp"
 #include "refused.hpp"
 
 #include <fmt/format.h>

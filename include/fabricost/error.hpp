@@ -70,7 +70,7 @@ class SpecError : public Error {
   explicit SpecError(std::vector<Issue> issues) : Error(joined(issues, as_member)), issues_(std::move(issues)) {}
 
   [[nodiscard]] const std::vector<Issue>& issues() const { return issues_; }
-  /// what() in the words of a face.
+  /// what() in the words of an interface.
   template <class Spelled>
   [[nodiscard]] std::string text(Spelled&& spelled) const {
     return joined(issues_, spelled);

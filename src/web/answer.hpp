@@ -1,6 +1,6 @@
 #pragma once
 /// \file answer.hpp
-/// The face of the page: a question as JSON, its answer as JSON.
+/// The interface of the page: a question as JSON, its answer as JSON.
 ///
 ///     {"question": "sweep", "fields": {"system": "dgx-h100", "operation": "all_reduce", "sizes": "1KiB:1GiB:x2"},
 ///      "files": {"run.log": "# nThread 1 ..."}}

@@ -11,7 +11,7 @@
 
 namespace fabricost::web {
 
-/// One field that is set, as each face writes it.
+/// One field that is set, as each interface writes it.
 struct SetField {
   std::string name, option;  ///< option: empty: the command has none; its own name: it stands by itself
   std::string member;        ///< of the request in C++

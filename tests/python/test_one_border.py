@@ -1,4 +1,4 @@
-"""What one face refuses all refuse: arrays as numbers, classes as instances; an answer holds no infinity; one thing has one name."""
+"""What one interface refuses all refuse: arrays as numbers, classes as instances; an answer holds no infinity; one thing has one name."""
 import io
 import json
 import contextlib

@@ -2,7 +2,7 @@
 /// fc.constants: the constants of the model on a machine, and how a fit treats each.
 
 #include "bindings.hpp"
-#include "face.hpp"
+#include "question.hpp"
 
 #include <fabricost/answers/constants.hpp>
 #include <fabricost/explain/assumed.hpp>
@@ -23,7 +23,7 @@ void add_constants(py::module_& module) {
         return fmt::format("<Constants of {}: {}>", a.system.empty() ? "no machine" : a.system,
                            counted(static_cast<double>(a.constants.size()), "constant"));
       });
-  add_face<ConstantsRequest>(module, "constants", 1,
+  add_question<ConstantsRequest>(module, "constants", 1,
                              R"(Every constant of the model: its value on a machine, its value where nothing was measured, and how a fit
 treats it: Constants.)",
                              R"(>>> import fabricost as fc

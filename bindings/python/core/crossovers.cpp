@@ -3,7 +3,7 @@
 
 #include "bindings.hpp"
 #include "core/operations.hpp"
-#include "face.hpp"
+#include "question.hpp"
 
 #include <fabricost/answers/sweep.hpp>
 
@@ -50,7 +50,7 @@ void add_crossovers(py::module_& module) {
         return fmt::format("crossovers of {} ({}) on {}, {}", a.operation, a.dtype, a.system,
                            counted(static_cast<double>(a.rows.size()), "count"));
       });
-  add_face<CrossoversCall>(module, "crossovers", 2,
+  add_question<CrossoversCall>(module, "crossovers", 2,
                            R"(For each count from which size what runs, by the library's own choice, and what is fastest: Crossovers.)",
                            R"(>>> import fabricost as fc
 >>> row = fc.crossovers("dgx-b200", fc.AllReduce(), sizes=[fc.KiB, fc.GiB])[0]

@@ -5,7 +5,7 @@
 #include "arguments.hpp"
 #include "bindings.hpp"
 #include "core/operations.hpp"
-#include "face.hpp"
+#include "question.hpp"
 #include "machine.hpp"
 
 #include <fabricost/probes/answers/this_machine.hpp>
@@ -176,7 +176,7 @@ void add_fitting(py::module_& module) {
   add_fit(module);
   add_fits_of_tables(module);
   add_this_machine(module);
-  add_face<CalibrateFilesRequest>(
+  add_question<CalibrateFilesRequest>(
       module, "calibrate", 2,
       R"(Fits the constants a machine is priced with to measurements of it: least squares on log(predicted / measured) with a robust
 loss and priors from machines like it, so that a few points are enough. A Fit; fit.system predicts with what was found. Engines'
@@ -196,14 +196,14 @@ fitting these samples, as `warnings` of the Fit lists it.
 (7, True)
 )",
       &with_machine);
-  add_face<CalibrateStackRequest>(
+  add_question<CalibrateStackRequest>(
       module, "calibrate_stack", 2,
       R"(A training stack from times of one's own kernels, a KernelStack: for each GPU, kind (gemm, experts, attention, attention_backward,
 decode, optimizer, memory) and precision a roofline, with its errors on rows that it was not fitted to and the spread of times around it.
 
 samples: tables with the columns of ops.csv. stack: whose recipe the kernels run in; default nemo.)",
       R"(Raises RequestError when no kernel has five times, SpecError for faulty files.)");
-  add_face<CalibrateMachineRequest>(
+  add_question<CalibrateMachineRequest>(
       module, "calibrate_machine", 1,
       R"(This very machine from what `fabricost measure` wrote: a stock system with the measured rates, latencies and collectives, and what
 sets the two apart, a ThisMachine.)",

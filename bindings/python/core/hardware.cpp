@@ -3,7 +3,7 @@
 
 #include "bindings.hpp"
 #include "core/operations.hpp"
-#include "face.hpp"
+#include "question.hpp"
 #include "machine.hpp"
 #include "plain.hpp"
 
@@ -355,14 +355,14 @@ True
   });
   add_answer<ShowAnswer>(module, "Shown", "A machine, tier by tier, with where every number comes from. Made by show.")
       .def("__repr__", [](const ShowAnswer& s) { return s.text; });
-  add_face<ShowRequest>(module, "show", 1, "One machine, tier by tier, a Shown; its repr() is the text of `fabricost show`.",
+  add_question<ShowRequest>(module, "show", 1, "One machine, tier by tier, a Shown; its repr() is the text of `fabricost show`.",
                         R"(>>> import fabricost as fc
 >>> fc.show("dgx-h100").tiers[2].aggregate_bytes_per_second / fc.GB
 3600.0
 )");
   add_answer<ListedSystem>(module, "ListedSystem", "A machine that has a name. Made by systems.")
       .def("__repr__", [](const ListedSystem& s) { return fmt::format("{}: {} GPUs, {}", s.name, s.gpus, s.title); });
-  add_face<SystemsRequest>(module, "systems", 0, "The machines that have a name, then the clusters, a list of ListedSystem.",
+  add_question<SystemsRequest>(module, "systems", 0, "The machines that have a name, then the clusters, a list of ListedSystem.",
                            R"(>>> import fabricost as fc
 >>> [s.domain for s in fc.systems() if s.name == "gb200-nvl72"]
 [72]

@@ -3,7 +3,7 @@
 
 #include "bindings.hpp"
 #include "core/operations.hpp"
-#include "face.hpp"
+#include "question.hpp"
 
 #include <fabricost/answers/predict.hpp>
 
@@ -66,7 +66,7 @@ void add_inference(py::module_& module) {
         return fmt::format("all-reduce {:.4g} us; with residual and norm {:.4g} us apart, {:.4g} us fused", 1e6 * n.all_reduce.value(),
                            1e6 * n.apart.value(), 1e6 * n.fused.value());
       });
-  add_face<EngineCall>(module, "predict_inference", 2,
+  add_question<EngineCall>(module, "predict_inference", 2,
                        R"(Time of one all-reduce as an inference engine runs it, a Prediction: predict with library='vllm'.
 
 Its own one-shot or two-shot kernel up to a size, NCCL beyond. Any other operation runs as NCCL's. fused_norm adds what follows.)",
@@ -75,7 +75,7 @@ Its own one-shot or two-shot kernel up to a size, NCCL beyond. Any other operati
 >>> p.seconds < fc.predict(fc.load_system("dgx-h100"), fc.AllReduce(bytes=64 * fc.KiB, ranks=8)).seconds
 True
 )");
-  add_face<NormCall>(module, "fused_norm", 2,
+  add_question<NormCall>(module, "fused_norm", 2,
                      R"(An all-reduce of an inference engine, then adding the residual and normalising, in a CUDA graph: a FusedNorm.
 
 apart = all-reduce + 1.8 us + 4 S / M;  fused = all-reduce + 3 S / M: the sum is still in registers. S is the operation's bytes, M what

@@ -3,7 +3,7 @@
 
 #include "bindings.hpp"
 #include "exchanges.hpp"
-#include "face.hpp"
+#include "question.hpp"
 
 #include <fabricost/answers/moe.hpp>
 #include <fabricost/answers/predict.hpp>

@@ -6,7 +6,7 @@
 #include "bindings.hpp"
 #include "core/predictions.hpp"
 #include "exchanges.hpp"
-#include "face.hpp"
+#include "question.hpp"
 
 #include <fabricost/algorithms/registry.hpp>
 #include <fabricost/error.hpp>

@@ -5,7 +5,7 @@
 #include "core/operations.hpp"
 #include "core/predictions.hpp"
 #include "exchanges.hpp"
-#include "face.hpp"
+#include "question.hpp"
 
 #include <fabricost/explain/moe.hpp>
 

@@ -4,7 +4,7 @@
 
 #include "bindings.hpp"
 #include "core/operations.hpp"
-#include "face.hpp"
+#include "question.hpp"
 #include "plain.hpp"
 
 #include <fabricost/answers/predict.hpp>

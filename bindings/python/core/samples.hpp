@@ -69,6 +69,6 @@ template <class Row, class Get>
 }  // namespace fabricost::python
 
 namespace fabricost::core {
-/// Parses samples, a file, or a list of these. Found by ADL from face.hpp. \throws TypeError, RequestError
+/// Parses samples, a file, or a list of these. Found by ADL from question.hpp. \throws TypeError, RequestError
 void from_object(pybind11::handle given, std::string_view name, const Range&, std::vector<Sample>& out);
 }  // namespace fabricost::core

@@ -3,7 +3,7 @@
 
 #include "bindings.hpp"
 #include "core/operations.hpp"
-#include "face.hpp"
+#include "question.hpp"
 
 #include <fabricost/answers/share.hpp>
 
@@ -95,7 +95,7 @@ void add_sharing(py::module_& module) {
         for (const S& s : r.collectives) out += "\n  " + repr_of(s);
         return out;
       });
-  add_face<ShareRequest>(module, "share", 2,
+  add_question<ShareRequest>(module, "share", 2,
                          R"(Collectives that run at once: how much each is slowed down, on which link and by whom, a SharedRun.
 
 A collective is one flow that loads each link it crosses; flows share links max-min fairly; only wire time is slowed. end_seconds is until

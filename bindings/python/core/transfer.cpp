@@ -2,7 +2,7 @@
 /// fc.transfer_storage, fc.transfer_access, fc.transfer_incast.
 
 #include "bindings.hpp"
-#include "face.hpp"
+#include "question.hpp"
 
 #include <fabricost/answers/transfer.hpp>
 #include <fabricost/explain/transfer.hpp>
@@ -23,7 +23,7 @@ void add_storage(py::module_& module) {
         return fmt::format("{}: {:.4g} s direct ({}), {:.4g} s through the host ({})", s.sharing, s.direct.value(), s.direct_bottleneck,
                            s.through_host.value(), s.through_host_bottleneck);
       });
-  add_face<StorageRequest>(
+  add_question<StorageRequest>(
       module, "transfer_storage", 1,
       R"(From storage into the GPUs of one node or many: a list of StorageTransfer, one for each way of sharing the weights.
 
@@ -51,7 +51,7 @@ void add_access(py::module_& module) {
         return fmt::format("over {} of {}: stores faster than RDMA {}, loads {}", a.tier, a.system, until(a.store_until),
                            until(a.load_until));
       });
-  add_face<AccessRequest>(
+  add_question<AccessRequest>(
       module, "transfer_access", 1,
       R"(Loads and stores of a GPU's threads (or a chip's DMA) over the scale-up tier against an RDMA message, an AccessTransfer.
 
@@ -71,7 +71,7 @@ void add_incast(py::module_& module) {
       .def("__repr__", [](const IncastAnswer& m) {
         return fmt::format("{} senders: {:.4g} us, {:.4g} us alone", m.senders, m.time.value() * 1e6, m.alone.value() * 1e6);
       });
-  add_face<IncastRequest>(module, "transfer_incast", 1,
+  add_question<IncastRequest>(module, "transfer_incast", 1,
                           R"(Many senders at one port of the machine's NICs, an IncastTransfer: each gets the port's rate / senders.)",
                           R"(>>> import fabricost as fc
 >>> met = fc.transfer_incast("dgx-h100", senders=8, bytes=fc.GiB)

@@ -2,7 +2,7 @@
 /// fc.tune: where NCCL's own choice of algorithm and protocol loses time, and a file for its tuner plugin.
 
 #include "bindings.hpp"
-#include "face.hpp"
+#include "question.hpp"
 
 #include <fabricost/answers/tune.hpp>
 #include <fabricost/explain/assumed.hpp>
@@ -35,7 +35,7 @@ void add_tuning(py::module_& module) {
         return fmt::format("<Tuning of {}: {} ranges, {} sure>", a.system, a.ranges.size(),
                            std::count_if(a.ranges.begin(), a.ranges.end(), [](const SlowChoice& one) { return one.sure; }));
       });
-  add_face<TuneRequest>(module, "tune", 1,
+  add_question<TuneRequest>(module, "tune", 1,
                         R"(Compares NCCL's choice with every pair it could be made to run, from 1 KiB to 8 GiB: a range is listed when
 log(t_now / t_better) > 0.05 and is sure when it exceeds the square root of both intervals' squares. A Tuning.
 

@@ -4,7 +4,7 @@
 #include "bindings.hpp"
 #include "core/operations.hpp"
 #include "core/samples.hpp"
-#include "face.hpp"
+#include "question.hpp"
 
 #include <fabricost/plan/evaluation/validate.hpp>
 
@@ -101,7 +101,7 @@ void add_validation(py::module_& module) {
           "__len__", [](const ExchangesAnswer& e) { return e.report.rows.size(); }, "Number of merged rows.")
       .def("__repr__",
            [](const ExchangesAnswer& e) { return fmt::format("<ExchangeValidation of {} times: {}>", e.points, errors_text(e)); });
-  add_face<ValidateFilesRequest>(
+  add_question<ValidateFilesRequest>(
       module, "validate", 2,
       R"(Predicts every measured point and says how far off: |predicted / measured - 1|, median, mean and by group; a Validation. Of
 tables of published workloads a WorkloadValidation, of tables of expert exchange an ExchangeValidation.

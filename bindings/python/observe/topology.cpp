@@ -2,7 +2,7 @@
 /// fc.topo: a machine from the output of nvidia-smi, rocm-smi or NCCL.
 
 #include "bindings.hpp"
-#include "face.hpp"
+#include "question.hpp"
 
 #include <fabricost/observe/answers/topo.hpp>
 
@@ -21,7 +21,7 @@ void add_topology(py::module_& module) {
       .def("__repr__", [](const TopoAnswer& t) {
         return fmt::format("<Topology of {}: {} GPUs ({}), {} links each, {} NICs>", t.name, t.gpus, t.gpu, t.links_per_gpu, t.nics);
       });
-  add_face<TopoRequest>(
+  add_question<TopoRequest>(
       module, "topo", 1,
       R"(Reads what `nvidia-smi topo -m` or `rocm-smi --showtopo` printed, or NCCL's topology XML, and says what machine that is; a
 Topology.

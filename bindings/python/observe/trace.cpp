@@ -2,7 +2,7 @@
 /// fc.read_trace: the collectives of a job from its traces, with predictions.
 
 #include "bindings.hpp"
-#include "face.hpp"
+#include "question.hpp"
 
 #include <fabricost/observe/answers/trace.hpp>
 #include <fabricost/explain/assumed.hpp>
@@ -131,7 +131,7 @@ void add_trace(py::module_& module) {
         return fmt::format("<TraceReport: {}, a step of {:.4g} s, {}>", counted(static_cast<double>(a.ranks.size()), "rank"),
                            a.step.value(), counted(static_cast<double>(a.findings.size()), "finding"));
       });
-  add_face<TraceRequest>(module, "read_trace", 1,
+  add_question<TraceRequest>(module, "read_trace", 1,
                          R"(Reads the traces of a job (PyTorch's profiler, one file a rank, packed or not, or a folder of them): which
 groups there are, what moved in them, who waited for whom, and what the machine should take for it. A TraceReport.
 

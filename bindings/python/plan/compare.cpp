@@ -2,7 +2,7 @@
 /// fc.compare.
 
 #include "bindings.hpp"
-#include "face.hpp"
+#include "question.hpp"
 #include "plan/machines.hpp"
 
 #include <fabricost/plan/answers/compare.hpp>
@@ -27,7 +27,7 @@ void add_compare(py::module_& module) {
         for (const R& r : c.rows) out += "\n  " + repr_of(r);
         return out + "\n" + c.verdict;
       });
-  add_face<WithProgress<CompareRequest>>(
+  add_question<WithProgress<CompareRequest>>(
       module, "compare", 2,
       R"(The best each of several machines makes of one job, side by side: time, tokens, money, power, what binds, a Comparison.
 

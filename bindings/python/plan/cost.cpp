@@ -2,7 +2,7 @@
 /// fc.cost.
 
 #include "bindings.hpp"
-#include "face.hpp"
+#include "question.hpp"
 
 #include <fabricost/plan/answers/cost.hpp>
 #include <fabricost/plan/answers/plan.hpp>
@@ -38,7 +38,7 @@ void add_cost(py::module_& module) {
   add_answer<CostAnswer>(module, "Cost",
                          "What GPUs cost by the hour, by the token and by the run, and what a share of the time is worth. Made by cost.")
       .def("__repr__", [](const CostAnswer& c) { return fmt::format("{:.0f} GPUs of {}: an hour {}", c.gpus, c.system, repr_of(c.hour)); });
-  add_face<CostRequest>(module, "cost", 1, R"(What GPUs, tokens and training runs cost in dollars and joules, a Cost.
+  add_question<CostRequest>(module, "cost", 1, R"(What GPUs, tokens and training runs cost in dollars and joules, a Cost.
 
 rented = GPUs x time x price of a GPU-hour
 owned = (servers + network) x time / lifetime + energy x electricity + rated power x time x site

@@ -3,7 +3,7 @@
 
 #include "bindings.hpp"
 #include "core/operations.hpp"
-#include "face.hpp"
+#include "question.hpp"
 #include "plan/si.hpp"
 
 #include <fabricost/plan/answers/cost.hpp>
@@ -98,8 +98,8 @@ void add_explore(py::module_& module) {
            [](const ExplorePoint& p) { return fmt::format("point {}: {}", p.number, p.trouble.empty() ? p.layout : p.trouble); });
   add_report<ExploreAnswer>(module, "_Explored", "The answer behind an Exploration.")
       .def("columns", &columns, "columns(self)\n--\n\nThe points, a dict of columns.");
-  add_face<WithProgress<ExploreRequest>>(module, "_explore", 2, "What fc.explore asks.", "", &explored_in_si);
-  add_face<WithProgress<ExploreServeRequest>>(module, "_explore_serve", 2, "What fc.explore_serve asks.", "", &explored_in_si);
+  add_question<WithProgress<ExploreRequest>>(module, "_explore", 2, "What fc.explore asks.", "", &explored_in_si);
+  add_question<WithProgress<ExploreServeRequest>>(module, "_explore_serve", 2, "What fc.explore_serve asks.", "", &explored_in_si);
 }
 
 }  // namespace fabricost::python

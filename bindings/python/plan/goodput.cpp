@@ -2,7 +2,7 @@
 /// fc.goodput.
 
 #include "bindings.hpp"
-#include "face.hpp"
+#include "question.hpp"
 
 #include <fabricost/plan/answers/goodput.hpp>
 
@@ -28,7 +28,7 @@ void add_goodput(py::module_& module) {
     return fmt::format("{:.0f} GPUs: {:.2f} % counts, a failure every {:.4g} h, a checkpoint every {:.4g} min", g.gpus, 100 * g.goodput,
                        g.mttf.value() / 3600, g.checkpoint_every.value() / 60);
   });
-  add_face<GoodputRequest>(module, "goodput", 0, R"(What failures and checkpoints leave of a job's time, a Goodput.
+  add_question<GoodputRequest>(module, "goodput", 0, R"(What failures and checkpoints leave of a job's time, a Goodput.
 
 kept = tau e^(-d/M) / (M e^(R/M) (e^((tau + C)/M) - 1)), exact for exponential failures (Daly 2006 for d = 0); M = 1 / (nodes x rate)
 

@@ -2,7 +2,7 @@
 /// \file machines.hpp
 /// Several machines and a user's own prices of them, as given in Python.
 
-#include "face.hpp"
+#include "question.hpp"
 
 #include <fabricost/plan/answers/design/project.hpp>
 

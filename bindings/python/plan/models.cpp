@@ -3,7 +3,7 @@
 
 #include "arguments.hpp"
 #include "bindings.hpp"
-#include "face.hpp"
+#include "question.hpp"
 #include "plain.hpp"
 
 #include <fabricost/plan/answers/models.hpp>
@@ -217,7 +217,7 @@ A training stack by name (see stack_names), or a YAML file. Raises as load_model
   });
   add_answer<ModelAnswer>(module, "ModelFigures", "A model and what follows from its shape. Made by models.")
       .def("__repr__", [](const ModelAnswer& a) { return fmt::format("{} at sequences of {:.0f}", a.model.name, a.sequence); });
-  add_face<ModelsRequest>(module, "models", 1, "The models that have a name, a list of ListedModel; of one, a ModelFigures.",
+  add_question<ModelsRequest>(module, "models", 1, "The models that have a name, a list of ListedModel; of one, a ModelFigures.",
                           R"(>>> import fabricost as fc
 >>> fc.models("llama3-70b").kv_bytes_per_token
 327680.0

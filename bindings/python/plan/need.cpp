@@ -3,7 +3,7 @@
 
 #include "bindings.hpp"
 #include "core/operations.hpp"
-#include "face.hpp"
+#include "question.hpp"
 #include "plan/si.hpp"
 
 #include <fabricost/plan/answers/design/need.hpp>
@@ -35,7 +35,7 @@ void add_need(py::module_& module) {
         return a.value ? fmt::format("{} {:.4g}{}{} for {}", a.unknown, *a.value, a.unit.empty() ? "" : " ", a.unit, a.goal)
                        : fmt::format("no {} for {}", a.unknown, a.goal);
       });
-  add_face<WithProgress<NeedRequest>>(
+  add_question<WithProgress<NeedRequest>>(
       module, "need", 3,
       R"(The least of one thing that is enough to train a model, a Need: NIC bandwidth, GPUs, the domain's size, sequences a step.
 
@@ -47,7 +47,7 @@ within, step_seconds, mfu, share_of ("expert below 10%"), or tokens with in_seco
 (True, 'byte/s', 64)
 )",
       &needed_in_si);
-  add_face<WithProgress<NeedServeRequest>>(
+  add_question<WithProgress<NeedServeRequest>>(
       module, "need_serve", 3,
       R"(The least of one thing that is enough to serve a model, a Need: as need, with plan_serve asked at every value.)",
       R"(>>> import fabricost as fc

@@ -2,7 +2,7 @@
 /// fc.pipeline: the time, bubble and memory of a schedule, and its chart as an array.
 
 #include "bindings.hpp"
-#include "face.hpp"
+#include "question.hpp"
 #include "plain.hpp"
 
 #include <fabricost/plan/answers/pipeline.hpp>
@@ -65,7 +65,7 @@ void add_run(py::module_& module) {
 
 void add_pipeline(py::module_& module) {
   add_run(module);
-  add_face<PipelineRequest>(
+  add_question<PipelineRequest>(
       module, "pipeline", 0,
       R"(What one step of a pipeline schedule takes, waits and holds: a PipelineRun, every piece of work placed in time.
 

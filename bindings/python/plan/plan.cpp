@@ -3,7 +3,7 @@
 
 #include "bindings.hpp"
 #include "core/operations.hpp"
-#include "face.hpp"
+#include "question.hpp"
 
 #include <fabricost/plan/answers/plan.hpp>
 #include <text/write_file.hpp>
@@ -101,7 +101,7 @@ True
         if (!p.layouts.empty()) out += "; fastest " + repr_of(p.layouts.front());
         return out;
       });
-  add_face<WithProgress<PlanRequest>>(
+  add_question<WithProgress<PlanRequest>>(
       module, "plan", 2,
       R"(The layouts that train a model fastest on a machine, Plans: every layout of the space is priced or shown not to
 be needed.

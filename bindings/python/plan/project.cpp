@@ -3,7 +3,7 @@
 
 #include "bindings.hpp"
 #include "core/operations.hpp"
-#include "face.hpp"
+#include "question.hpp"
 #include "plan/machines.hpp"
 
 #include <fabricost/plan/answers/design/need.hpp>
@@ -21,7 +21,7 @@ void add_need_machine(py::module_& module) {
   });
   add_answer<NeedMachineAnswer>(module, "NeedMachine", "The best machine for a run under limits. Made by need_machine.")
       .def("__repr__", [](const NeedMachineAnswer& a) { return fmt::format("{} for {}", a.value.value_or("no machine"), a.goal); });
-  add_face<WithProgress<NeedMachineRequest>>(
+  add_question<WithProgress<NeedMachineRequest>>(
       module, "need_machine", 2,
       R"(The best of several machines for a whole training run that keeps every limit, a NeedMachine: by money, power, GPUs or time.
 
@@ -49,7 +49,7 @@ void add_project(py::module_& module) {
         for (const R& r : a.rows) out += "\n  " + repr_of(r);
         return out;
       });
-  add_face<WithProgress<ProjectRequest>>(
+  add_question<WithProgress<ProjectRequest>>(
       module, "project", 2,
       R"(A whole training run: step and layout, GPUs, what failures leave, days, racks, power, energy and money on each machine, a Project.
 

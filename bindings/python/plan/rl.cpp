@@ -2,7 +2,7 @@
 /// fc.plan_rl.
 
 #include "bindings.hpp"
-#include "face.hpp"
+#include "question.hpp"
 
 #include <fabricost/plan/answers/rl.hpp>
 
@@ -28,7 +28,7 @@ void add_rl(py::module_& module) {
         if (!p.layouts.empty()) out += "; first " + repr_of(p.layouts.front());
         return out;
       });
-  add_face<RlRequest>(
+  add_question<RlRequest>(
       module, "plan_rl", 2,
       R"(How GPUs are best divided between generating answers and training on them, RlPlans.
 

@@ -2,7 +2,7 @@
 /// fc.plan_serve.
 
 #include "bindings.hpp"
-#include "face.hpp"
+#include "question.hpp"
 
 #include <fabricost/plan/answers/serve.hpp>
 #include <fabricost/plan/serving/arrivals/requests.hpp>
@@ -105,7 +105,7 @@ True
         if (!p.layouts.empty()) out += "; first " + repr_of(p.layouts.front());
         return out;
       });
-  add_face<WithProgress<ServeRequest>>(
+  add_question<WithProgress<ServeRequest>>(
       module, "plan_serve", 2,
       R"(The deployments that answer most tokens per second on so many GPUs within limits on time, ServePlans.
 

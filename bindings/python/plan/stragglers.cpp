@@ -2,7 +2,7 @@
 /// fc.stragglers.
 
 #include "bindings.hpp"
-#include "face.hpp"
+#include "question.hpp"
 
 #include <fabricost/plan/answers/stragglers.hpp>
 
@@ -52,7 +52,7 @@ void add_stragglers(py::module_& module) {
         return fmt::format("the slowest of {:.0f} ranks takes {:.4g} s, {:.1f} % more than the mean", w.ranks, w.step.value(),
                            100 * (1 / w.efficiency - 1));
       });
-  add_face<StragglersRequest>(
+  add_question<StragglersRequest>(
       module, "stragglers", 1,
       R"(What a step waits for the slowest of its ranks, a Stragglers: E[max of n] = int x d F(x)^n, ranks independent.
 

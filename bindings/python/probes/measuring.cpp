@@ -2,7 +2,7 @@
 /// fc.measure and fc.measure_plan: measuring this machine.
 
 #include "bindings.hpp"
-#include "face.hpp"
+#include "question.hpp"
 
 #include "text/write_file.hpp"
 
@@ -42,7 +42,7 @@ namespace {
 
 }  // namespace
 
-/// Beside the type itself, where add_face finds it.
+/// Beside the type itself, where add_question finds it.
 struct MeasureCall : MeasureRequest {};
 [[nodiscard]] static MeasureAnswer answer(const MeasureCall& call) {
   MeasureWatch watch;
@@ -77,7 +77,7 @@ void add_measuring(py::module_& module) {
         return fmt::format("<Measurement of {}: {} points in {:.0f} s{}>", a.title, a.rows.size(), a.time.value(),
                            a.complete ? "" : ", " + a.ended);
       });
-  add_face<MeasureCall>(
+  add_question<MeasureCall>(
       module, "measure", 0,
       "Measures this machine as `fabricost measure` does, a Measurement. Ctrl-C ends it early and keeps what was measured.",
       R"(Raises RequestError where there is nothing to measure with, saying what is missing.
@@ -87,7 +87,7 @@ void add_measuring(py::module_& module) {
 >>> found.save("measured.csv")                              # doctest: +SKIP
 >>> mine = fc.calibrate_machine("measured.csv").system      # doctest: +SKIP
 )");
-  add_face<MeasurePlanRequest>(module, "measure_plan", 0, "What measure would do, without doing it, a MeasurePlan.",
+  add_question<MeasurePlanRequest>(module, "measure_plan", 0, "What measure would do, without doing it, a MeasurePlan.",
                                "Raises RequestError as measure.");
 }
 

@@ -35,7 +35,7 @@ inline constexpr std::array<std::string_view, 4> token_type_names{"bfloat16", "h
 [[nodiscard]] constexpr auto words_of(MoeKernel) { return EnumWords{moe_kernel_names, "an implementation"}; }
 [[nodiscard]] inline std::optional<MoeKernel> parse_word(MoeKernel, std::string_view text) { return parse_moe_kernel(text); }
 
-/// Machine and phase are not fields: each face names them its own way.
+/// Machine and phase are not fields: each interface names them its own way.
 struct MoeRequest {
   Machine system;
   std::string calibration;

@@ -39,7 +39,7 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
 /// from Python.
 /// \param named the option or argument, for the message \throws RequestError
 [[nodiscard]] Inference engine_named(std::string_view text, std::string_view named);
-/// The same, as faces read it.
+/// The same, as interfaces read it.
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Inference& out);
 
 /// Whether NCCL is named, or a release of it, not an engine.

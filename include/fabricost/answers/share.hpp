@@ -56,7 +56,7 @@ void check(const GroupedRequest& one);
 /// Parses "OP SIZE [over AXIS|COUNT|all] [every STRIDE] [by ALGORITHM] [under PROTOCOL] [in TYPE] [weight
 /// W]". \throws RequestError naming the unknown word and the valid ones
 [[nodiscard]] GroupedRequest grouped_from(const std::string& text);
-/// The same, as faces read it.
+/// The same, as interfaces read it.
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, GroupedRequest& out);
 
 /// Axes from the innermost outwards, in the order of rank numbers. One may have size 0 and takes the
@@ -66,7 +66,7 @@ struct LayoutAxes {
 };
 /// Parses "tp=8,pp=4,dp". \param named the option or argument, for the message \throws RequestError
 [[nodiscard]] LayoutAxes layout_from(const std::string& text, std::string_view named);
-/// The same, as faces read it.
+/// The same, as interfaces read it.
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, LayoutAxes& out);
 
 struct ShareRequest : WaysRequest {

@@ -1,9 +1,9 @@
 #pragma once
 /// \file field.hpp
-/// The fields of a struct as faces walk them at run time: the row of its table, where its value stands in the struct, and what its type
+/// The fields of a struct as interfaces walk them at run time: the row of its table, where its value stands in the struct, and what its type
 /// allows.
 ///
-/// fields_of<CostRequest>() is a span of Field. A face reads, writes and prints a value through the ValueType of its field, so that no face
+/// fields_of<CostRequest>() is a span of Field. An interface reads, writes and prints a value through the ValueType of its field, so that no interface
 /// is compiled once a question.
 
 #include <fabricost/fields/fields.hpp>
@@ -44,7 +44,7 @@ enum class ValueKind : unsigned char {
 
 struct Field;
 
-/// What faces do with values of one type; there is one constant a type, value_type<T>. A function is null where the kind has no use for it.
+/// What interfaces do with values of one type; there is one constant a type, value_type<T>. A function is null where the kind has no use for it.
 struct ValueType {
   ValueKind kind = ValueKind::other;
   bool quantity = false;  ///< a number with a type of units.hpp
@@ -185,7 +185,7 @@ template <class T>
 
 }  // namespace detail
 
-/// What faces do with values of a type.
+/// What interfaces do with values of a type.
 template <class T>
 inline constexpr ValueType value_type = detail::make_value_type<T>();
 template <class T>
@@ -411,7 +411,7 @@ template <HasFields S>
 /// A number, also inside an optional; empty for all else.
 [[nodiscard]] std::optional<double> number_in(const ValueType& type, const void* value);
 
-/// Checks that every number of a request lies in its range or is its default. Faces check earlier, while they still have the typed text.
+/// Checks that every number of a request lies in its range or is its default. Interfaces check earlier, while they still have the typed text.
 /// \param numbers those of its fields \param defaults a request of which nothing is set \throws Refusal
 void check_ranges(std::span<const Field* const> numbers, const void* request, const void* defaults);
 /// The fields that number_in may find a number in.

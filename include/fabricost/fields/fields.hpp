@@ -1,17 +1,17 @@
 #pragma once
 /// \file fields.hpp
-/// The table of fields of a request or an answer, from which every face is made.
+/// The table of fields of a request or an answer, from which every interface is made.
 ///
 /// A request lists each of its values once: the member, its option, unit and range, and one sentence. The
 /// command makes options, checks and help from that table; Python makes keyword arguments, defaults and
 /// docstrings; C++ uses the members. A member has the same name as in Python; one that holds a quantity lacks the unit at the end, as
-/// `Time step` of `step_seconds` does (name_in_cpp). Faces read and write its number in the coherent unit (numbers_in).
+/// `Time step` of `step_seconds` does (name_in_cpp). Interfaces read and write its number in the coherent unit (numbers_in).
 ///
 /// An answer lists its values the same way: the JSON key ("power.rated_kW", with the unit used in JSON) and
 /// the name in Python.
 ///
 /// A rule between fields is written once, in the question's own file, and names fields in angle brackets:
-/// "<mfu> is of a model's FLOPs: add <model>". Each face spells them its own way: --mfu, mfu=, mfu.
+/// "<mfu> is of a model's FLOPs: add <model>". Each interface spells them its own way: --mfu, mfu=, mfu.
 
 #include <fabricost/collective.hpp>
 #include <fabricost/compiled_part.hpp>
@@ -92,13 +92,13 @@ struct NumbersIn<std::pair<A, B>> {
   using Type = std::pair<typename NumbersIn<A>::Type, typename NumbersIn<B>::Type>;
 };
 }  // namespace detail
-/// What faces hold for a T: for a quantity, also inside an optional, a vector or a pair, the double in its coherent unit; else T.
+/// What interfaces hold for a T: for a quantity, also inside an optional, a vector or a pair, the double in its coherent unit; else T.
 template <class T>
 using Numbers = typename detail::NumbersIn<T>::Type;
 template <class T>
 concept HasQuantities = !std::same_as<T, Numbers<T>>;
 
-/// The value as faces hold it.
+/// The value as interfaces hold it.
 template <class T>
 [[nodiscard]] constexpr const T& numbers_in(const T& value) {
   return value;
@@ -117,7 +117,7 @@ template <HasQuantities T>
     return out;
   }
 }
-/// The value of a T that faces hold as `numbers`.
+/// The value of a T that interfaces hold as `numbers`.
 template <class T>
 [[nodiscard]] constexpr T with_units(const Numbers<T>& numbers) {
   if constexpr (!HasQuantities<T>) {
@@ -179,7 +179,7 @@ struct GivenAs {
   JsonUnit json_unit{};
   bool left_out = false;  ///< an absent, empty or zero value has no key; otherwise an absent optional is null
   bool beside = false;    ///< has a key only where another field has already created the object that contains it
-  bool names_fields = false;  ///< a text, or several, with fields of the request in angle brackets, which each face spells (spelled.hpp)
+  bool names_fields = false;  ///< a text, or several, with fields of the request in angle brackets, which each interface spells (spelled.hpp)
   bool alone = false;         ///< where it is present, the fields after it have no key
 };
 /// The same with it.

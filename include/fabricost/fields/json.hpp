@@ -27,7 +27,7 @@ namespace fabricost::core {
 namespace json_parts {
 using Json = nlohmann::ordered_json;
 
-/// One text, or several, with fields of the request by the names of their members; without effect where a face has spelled them.
+/// One text, or several, with fields of the request by the names of their members; without effect where an interface has spelled them.
 inline void spell(Json& texts) {
   if (texts.is_string()) texts = with_fields(texts.get_ref<const std::string&>(), as_member);
   if (texts.is_array())

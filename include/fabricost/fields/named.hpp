@@ -31,7 +31,7 @@ struct Counts {
   std::vector<int> values{};
   [[nodiscard]] friend bool operator==(const Counts&, const Counts&) = default;
 };
-/// Its notation, as faces read it (field.hpp). \throws RequestError
+/// Its notation, as interfaces read it (field.hpp). \throws RequestError
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Counts& out);
 
 /// A machine: a name, a file, or a System.

@@ -1,6 +1,6 @@
 #pragma once
 /// \file spelled.hpp
-/// Texts of an answer that name fields of the request (Gives::names_fields), in the words of a face: --mfu, mfu=, mfu.
+/// Texts of an answer that name fields of the request (Gives::names_fields), in the words of an interface: --mfu, mfu=, mfu.
 
 #include <fabricost/error.hpp>
 #include <fabricost/fields/field.hpp>
@@ -11,7 +11,7 @@
 
 namespace fabricost::core {
 
-/// How a face writes a field, as with_fields takes it.
+/// How an interface writes a field, as with_fields takes it.
 using Spelling = std::function<std::string(std::string_view name, std::string_view value)>;
 
 /// Replaces the fields that texts of a value, or of any part of it, name in angle brackets.

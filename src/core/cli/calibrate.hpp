@@ -2,7 +2,7 @@
 /// \file calibrate.hpp
 /// What fabricost calibrate was asked, and the kinds of files that other components calibrate from.
 
-#include "cli/face.hpp"
+#include "cli/question_command.hpp"
 
 #include <fabricost/answers/calibrate.hpp>
 

@@ -1,7 +1,7 @@
 /// \file predict.cpp
 /// fabricost predict and fabricost explain: the time of one operation, an exchange of experts among them, and the reasons.
 
-#include "cli/face.hpp"
+#include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
 #include <fabricost/answers/moe.hpp>
@@ -78,7 +78,7 @@ void moe_story(Page& page, const MoeAnswer& a) { page.add_headed(explain(*a.mach
 
 /// \param moe_text prints an exchange of experts
 template <HasFields Request>
-void add_operation_face(CLI::App& app, Runner& runner, const char* name, const char* words, const char* json_words, const char* footer,
+void add_operation(CLI::App& app, Runner& runner, const char* name, const char* words, const char* json_words, const char* footer,
                         void (*moe_text)(Page&, const MoeAnswer&)) {
   const auto job = [moe_text](const GivenOptions& o, const Terminal& terminal) {
     const std::string& operation = o.typed.texts.at("OP");
@@ -104,12 +104,12 @@ void add_operation_face(CLI::App& app, Runner& runner, const char* name, const c
 }  // namespace
 
 void add_predict(CLI::App& app, Runner& runner) {
-  add_operation_face<PredictRequest>(app, runner, "predict", "How long one operation takes", "Print JSON",
+  add_operation<PredictRequest>(app, runner, "predict", "How long one operation takes", "Print JSON",
                                      "Example: fabricost predict all_reduce --system dgx-h100 --nodes 4 --size 256MiB", &moe_table);
 }
 
 void add_explain(CLI::App& app, Runner& runner) {
-  add_operation_face<ExplainRequest>(app, runner, "explain", "Why: the arithmetic, the sources, what would change it",
+  add_operation<ExplainRequest>(app, runner, "explain", "Why: the arithmetic, the sources, what would change it",
                                      "Print the prediction, naive time and changes as JSON",
                                      "Example: fabricost explain all_reduce --system dgx-h100 --ranks 8 --size 64KiB", &moe_story);
 }

@@ -1,7 +1,7 @@
 /// \file share.cpp
 /// fabricost share: the answer as text.
 
-#include "cli/face.hpp"
+#include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
 #include <fabricost/answers/share.hpp>
@@ -46,7 +46,7 @@ void shared_run_text(Page& page, const ShareAnswer& a) {
 }  // namespace
 
 void add_share(CLI::App& app, Runner& runner) {
-  add_face<ShareRequest>(app, runner, "share", "Collectives that run at once: who slows whom down, on which link",
+  add_question<ShareRequest>(app, runner, "share", "Collectives that run at once: who slows whom down, on which link",
                          "Example: fabricost share --system aws-p4d --nodes 8 --layout tp=8,dp --of \"all_reduce 1GiB over dp\"",
                          shared_run_text);
 }

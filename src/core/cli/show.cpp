@@ -1,7 +1,7 @@
 /// \file show.cpp
 /// fabricost show: one machine tier by tier, or its picture.
 
-#include "cli/face.hpp"
+#include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
 #include <fabricost/answers/predict.hpp>

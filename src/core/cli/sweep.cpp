@@ -2,7 +2,7 @@
 /// fabricost sweep: one operation at many sizes or on many counts, or the sizes at which the choice changes,
 /// as a table, CSV or JSON.
 
-#include "cli/face.hpp"
+#include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 #include "text/short_text.hpp"
 

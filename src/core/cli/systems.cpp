@@ -1,7 +1,7 @@
 /// \file systems.cpp
 /// fabricost systems: the answer as text.
 
-#include "cli/face.hpp"
+#include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
 #include <fabricost/answers/systems.hpp>
@@ -60,7 +60,7 @@ void systems_text(Page& page, const std::vector<ListedSystem>& systems) {
 }  // namespace
 
 void add_systems(CLI::App& app, Runner& runner) {
-  add_face<SystemsRequest>(app, runner, "systems", "List built-in machines", "Example: fabricost systems", systems_text);
+  add_question<SystemsRequest>(app, runner, "systems", "List built-in machines", "Example: fabricost systems", systems_text);
 }
 
 }  // namespace fabricost::cli

@@ -1,7 +1,7 @@
 /// \file transfer.cpp
 /// fabricost transfer: its three answers as text.
 
-#include "cli/face.hpp"
+#include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
 #include <fabricost/answers/transfer.hpp>

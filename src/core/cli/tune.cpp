@@ -1,7 +1,7 @@
 /// \file tune.cpp
 /// fabricost tune: the answer as text.
 
-#include "cli/face.hpp"
+#include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 #include "text/short_text.hpp"
 
@@ -77,7 +77,7 @@ void tune_text(Page& page, const TuneAnswer& a) {
 }  // namespace
 
 void add_tune(CLI::App& app, Runner& runner) {
-  add_face<TuneRequest>(
+  add_question<TuneRequest>(
       app, runner, "tune", "Where NCCL's own choice of algorithm or protocol loses time",
       "Example: fabricost tune --system dgx-b200 --op all_gather -o nccl_tuner.conf", tune_text,
       Writes{"--out,-o", "Write the reliable recommendations as a config for NCCL's example\ntuner plugin", [](const TuneAnswer& a) { return a.config; }});

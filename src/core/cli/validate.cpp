@@ -2,7 +2,7 @@
 /// fabricost validate: measured times beside predicted ones, and how far apart they are: tables, a histogram of errors, for a single run a
 /// plot of its bandwidth; and as CSV.
 
-#include "cli/face.hpp"
+#include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 #include "cli/validate_text.hpp"
 #include "text/csv.hpp"
@@ -152,7 +152,7 @@ std::string csv_of(const ValidationReport& report) {
 }
 
 void add_validate_points(CLI::App& app, Runner& runner) {
-  add_face<ValidateRequest>(
+  add_question<ValidateRequest>(
       app, runner, "validate", "Measured times beside predicted ones", validate_footer,
       [](Page& page, const ValidationAnswer& found) { text_of(page, found.report); },
       Writes{"--out,-o", "Write every point with its prediction as CSV",

@@ -1,7 +1,7 @@
 /// \file diagnose.cpp
 /// fabricost diagnose: the answer as text.
 
-#include "cli/face.hpp"
+#include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
 #include <fabricost/observe/diagnose/diagnose.hpp>

@@ -1,7 +1,7 @@
 /// \file topo.cpp
 /// fabricost topo: the answer as text.
 
-#include "cli/face.hpp"
+#include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
 #include <fabricost/observe/answers/topo.hpp>

@@ -1,7 +1,7 @@
 /// \file trace.cpp
 /// fabricost trace: the answer as text.
 
-#include "cli/face.hpp"
+#include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
 #include <fabricost/observe/answers/trace.hpp>
@@ -133,7 +133,7 @@ void trace_text(Page& page, const TraceAnswer& a) {
 }  // namespace
 
 void add_trace(CLI::App& app, Runner& runner) {
-  add_face<TraceRequest>(app, runner, "trace", "Analyse profiler traces: what is slow, who waits for whom",
+  add_question<TraceRequest>(app, runner, "trace", "Analyse profiler traces: what is slow, who waits for whom",
                          "Example: fabricost trace traces/ --system dgx-h100\n"
                          "         fabricost trace traces/ --system dgx-h100 --on dgx-b200 --html page.html",
                          trace_text, Writes{"--perfetto", "Write a file for ui.perfetto.dev: measured beside predicted", perfetto_of},

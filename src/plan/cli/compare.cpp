@@ -1,7 +1,7 @@
 /// \file compare.cpp
 /// fabricost compare: the answer as text.
 
-#include "cli/face.hpp"
+#include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 #include "text/term_words.hpp"
 
@@ -153,7 +153,7 @@ void compared_text(Page& page, const CompareAnswer& of) {
 }  // namespace
 
 void add_compare(CLI::App& app, Runner& runner) {
-  add_face<CompareRequest>(
+  add_question<CompareRequest>(
       app, runner, "compare", "Compare machines on one training or serving job",
       "Example: fabricost compare dgx-b200 gb200-nvl72 --train -m moe-1.8t -g 1152 -b 2304", compared_text,
       Writes{"--plot", "Write a picture (SVG)", [](const CompareAnswer& a) { return comparison_svg(a.all, a.title); }});

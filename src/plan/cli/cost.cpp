@@ -1,7 +1,7 @@
 /// \file cost.cpp
 /// fabricost cost: the answer as text.
 
-#include "cli/face.hpp"
+#include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
 #include <fabricost/plan/answers/cost.hpp>
@@ -121,7 +121,7 @@ void cost_text(Page& page, const CostAnswer& a) {
 }  // namespace
 
 void add_cost(CLI::App& app, Runner& runner) {
-  add_face<CostRequest>(app, runner, "cost", "What GPUs, tokens and training runs cost in dollars and joules",
+  add_question<CostRequest>(app, runner, "cost", "What GPUs, tokens and training runs cost in dollars and joules",
                         "Example: fabricost cost --system dgx-h100 --gpus 1024 --model llama3-70b --mfu 40% --tokens 1T", cost_text);
 }
 

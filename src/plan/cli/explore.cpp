@@ -1,7 +1,7 @@
 /// \file explore.cpp
 /// fabricost explore: the answer as text, and all points as CSV.
 
-#include "cli/face.hpp"
+#include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 #include "text/csv.hpp"
 

@@ -1,7 +1,7 @@
 /// \file goodput.cpp
 /// fabricost goodput: the answer as text.
 
-#include "cli/face.hpp"
+#include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
 #include <fabricost/plan/answers/goodput.hpp>
@@ -82,7 +82,7 @@ void goodput_text(Page& page, const GoodputAnswer& a) {
 }  // namespace
 
 void add_goodput(CLI::App& app, Runner& runner) {
-  add_face<GoodputRequest>(app, runner, "goodput", "What failures and checkpoints leave of a job's time",
+  add_question<GoodputRequest>(app, runner, "goodput", "What failures and checkpoints leave of a job's time",
                            "Example: fabricost goodput --gpus 16384 --checkpoint 30s --restart 10min", goodput_text);
 }
 

@@ -1,7 +1,7 @@
 /// \file models.cpp
 /// fabricost models: the named models; for one of them its shape, parameters, FLOPs and cache.
 
-#include "cli/face.hpp"
+#include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
 #include <fabricost/plan/answers/models.hpp>
@@ -101,7 +101,7 @@ void text_of(Page& page, const std::vector<ListedModel>& models) {
 }  // namespace
 
 void add_models(CLI::App& app, Runner& runner) {
-  add_face<ModelsRequest>(app, runner, "models", "List built-in models, or describe one", "Example: fabricost models llama3-405b",
+  add_question<ModelsRequest>(app, runner, "models", "List built-in models, or describe one", "Example: fabricost models llama3-405b",
                           [](Page& page, const auto& answer) { std::visit([&](const auto& one) { text_of(page, one); }, answer); });
 }
 

@@ -1,7 +1,7 @@
 /// \file need.cpp
 /// fabricost need: the answers as text.
 
-#include "cli/face.hpp"
+#include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
 #include <fabricost/plan/answers/design/need.hpp>

@@ -1,7 +1,7 @@
 /// \file pipeline.cpp
 /// fabricost pipeline: the answer as text, and its chart.
 
-#include "cli/face.hpp"
+#include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
 #include <fabricost/plan/answers/pipeline.hpp>
@@ -52,7 +52,7 @@ void pipeline_text(Page& page, const PipelineAnswer& a, const PipelineCommand& h
 }  // namespace
 
 void add_pipeline(CLI::App& app, Runner& runner) {
-  add_face<PipelineCommand>(
+  add_question<PipelineCommand>(
       app, runner, "pipeline", "Bubble and memory of a pipeline schedule, drawn",
       "Example: fabricost pipeline --schedule zb-h1 --stages 8 --microbatches 24 --forward 18.5ms --backward 18.1ms --weight 9.3ms "
       "--exchange 0.6ms",

@@ -1,7 +1,7 @@
 /// \file plan.cpp
 /// fabricost plan: --train, --serve and --rl, three questions that share options.
 
-#include "cli/face.hpp"
+#include "cli/question_command.hpp"
 #include "cli/plan_text.hpp"
 #include "cli/subcommands.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "cli/plan_text.hpp"
 
-#include "cli/face.hpp"
+#include "cli/question_command.hpp"
 
 #include <fabricost/plan/economics/terms.hpp>
 #include <fabricost/plan/explain/memory.hpp>

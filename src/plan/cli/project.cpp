@@ -1,7 +1,7 @@
 /// \file project.cpp
 /// fabricost project: the answer as text, a column for each machine.
 
-#include "cli/face.hpp"
+#include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
 #include <fabricost/plan/answers/design/project.hpp>
@@ -225,7 +225,7 @@ void project_text(Page& page, const ProjectAnswer& a) {
 }  // namespace
 
 void add_project(CLI::App& app, Runner& runner) {
-  add_face<ProjectRequest>(app, runner, "project", "A whole training run on machines: days, failures, power, energy, money",
+  add_question<ProjectRequest>(app, runner, "project", "A whole training run on machines: days, failures, power, energy, money",
                            "Example: fabricost project -m llama3-405b -s dgx-h100,gb200-nvl72 -b 2048 --tokens 15T --in 90d", project_text);
   app.get_subcommand("project")->get_option("--system")->join(',');
 }

@@ -1,7 +1,7 @@
 /// \file stragglers.cpp
 /// fabricost stragglers: the answer as text.
 
-#include "cli/face.hpp"
+#include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
 #include <fabricost/plan/answers/stragglers.hpp>
@@ -46,7 +46,7 @@ void stragglers_text(Page& page, const StragglersAnswer& a) {
 }  // namespace
 
 void add_stragglers(CLI::App& app, Runner& runner) {
-  add_face<StragglersRequest>(app, runner, "stragglers", "Time lost to the slowest rank",
+  add_question<StragglersRequest>(app, runner, "stragglers", "Time lost to the slowest rank",
                               "Example: fabricost stragglers --mean 100ms --deviation 2ms --ranks 1024 --slow 1%:1.1", stragglers_text);
 }
 

@@ -2,7 +2,7 @@
 /// fabricost validate, for tables of published results as well as for points.
 
 #include "cli/validate_text.hpp"
-#include "cli/face.hpp"
+#include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 #include "text/csv.hpp"
 
@@ -65,7 +65,7 @@ void text_of(Page& page, const MoeKernelReport& report) {
 }  // namespace
 
 void add_validate_tables(CLI::App& app, Runner& runner) {
-  add_face<ValidateFilesRequest>(
+  add_question<ValidateFilesRequest>(
       app, runner, "validate", "Measured times beside predicted ones", validate_footer,
       [](Page& page, const auto& found) { std::visit([&](const auto& one) { text_of(page, one.report); }, found); },
       Writes{"--out,-o", "Write every point with its prediction as CSV",

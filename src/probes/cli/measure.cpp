@@ -2,7 +2,7 @@
 /// fabricost measure: opens the machine, measures within the time budget, writes the points and the machine.
 
 #include "cli/measure_text.hpp"
-#include "cli/face.hpp"
+#include "cli/question_command.hpp"
 #include "cli/progress.hpp"
 #include "cli/subcommands.hpp"
 #include "measure/files/partial_file.hpp"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""No text outside the command spells an option: a message names the field in angle brackets, and each face spells it.
+"""No text outside the command spells an option: a message names the field in angle brackets, and each interface spells it.
 
     check_options.py SOURCE_DIR
 

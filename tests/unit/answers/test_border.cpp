@@ -127,7 +127,7 @@ TEST_CASE("every time, size, rate and sum of an answer is a quantity in C++", "[
                                        "tokens_per_second"});
 }
 
-/// Whether a face can read a value from a text.
+/// Whether an interface can read a value from a text.
 bool is_parsed(const ValueType& type) {
   switch (type.kind) {
     case ValueKind::flag:

@@ -132,7 +132,7 @@ TEST_CASE("print: an answer is what the command prints as JSON", "[print]") {
   CHECK(microseconds == Approx(1e6 * predict(machine, AllReduce{.bytes = 256 * MiB}).seconds));
 }
 
-TEST_CASE("print: texts that name fields of the request say them in the words of a face, rows and lists among them", "[print]") {
+TEST_CASE("print: texts that name fields of the request say them in the words of an interface, rows and lists among them", "[print]") {
   AdvisedAnswer found{{{"a", "add <mfu=0.4>", 0}, {"b", "", 2}}, {"name <system>", "nothing"}, "a <b> c"};
   const nlohmann::ordered_json json = json_of(found);
   CHECK(json.dump() == R"({"rows":[{"system":"a","trouble":"add mfu = 0.4"},{"system":"b","time_s":2.0}],)"

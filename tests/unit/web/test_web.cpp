@@ -1,4 +1,4 @@
-// The face of the page: questions and answers as JSON, its descriptions of fields, and data/ inside a program.
+// The interface of the page: questions and answers as JSON, its descriptions of fields, and data/ inside a program.
 #include "specs/sources/contained.hpp"
 #include "web/answer.hpp"
 

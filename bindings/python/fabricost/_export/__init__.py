@@ -36,7 +36,7 @@ def export(format: str, system: Any = None, *, output: str | os.PathLike[str], *
 
 
 def exported(name: str, system: Any, output: str | os.PathLike[str], given: dict[str, Any], spelled: Any) -> Exported:
-    """The same for both faces. spelled: an option's name as the user writes it."""
+    """The same for both interfaces. spelled: an option's name as the user writes it."""
     if not isinstance(name, str) or name not in FORMATS:
         raise _core.RequestError("format: " + _core._unknown(str(name), "a format", list(FORMATS)))
     chosen = FORMATS[name]

@@ -162,8 +162,8 @@ std::optional<Moves> moves_of_kernel(std::string_view kernel) {
     const auto name = head.find('_', nccl);  // ncclKernel_, ncclDevKernel_, ncclSymkDevKernel_
     return name == std::string_view::npos ? Moves::unknown : begins_with(bare(head.substr(name + 1, 40)));
   }
-  for (const std::string_view room : {"internode::", "internode_ll::", "intranode::", "::ep::", " ep::", "deep_ep::"}) {
-    const auto at = head.find(room);
+  for (const std::string_view part : {"internode::", "internode_ll::", "intranode::", "::ep::", " ep::", "deep_ep::"}) {
+    const auto at = head.find(part);
     if (at == std::string_view::npos) continue;
     for (const Named& one : exchanges)
       if (head.find(one.words, at) != std::string_view::npos) return one.moves;

@@ -1,7 +1,7 @@
-/// \file face.cpp
+/// \file question.cpp
 /// Signatures and messages of functions made from fields.
 
-#include "face.hpp"
+#include "question.hpp"
 
 #include "core/operations.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
-/// \file face.hpp
-/// The Python face of any question: keyword arguments, defaults, signature and docstring of a function from
+/// \file question.hpp
+/// The Python interface of any question: keyword arguments, defaults, signature and docstring of a function from
 /// the fields of its request, and a record from the fields of its answer.
 
 #include "arguments.hpp"
@@ -178,7 +178,7 @@ template <class Request>
 /// Adds module.function(...), which answers the request.
 /// \param given selects the part of the answer that Python gets; by default all of it
 template <HasFields Request, class Given = std::identity>
-void add_face(pybind11::module_& module, const char* function, std::size_t by_place, const char* words, const char* examples,
+void add_question(pybind11::module_& module, const char* function, std::size_t by_place, const char* words, const char* examples,
               Given given = {}) {
   const auto call = [function, by_place, given](const pybind11::args& args, const pybind11::kwargs& kwargs) {
     const auto request = spelled_out([&] { return request_of<Request>(function, by_place, args, kwargs); });

@@ -1,6 +1,6 @@
 #pragma once
-/// \file face.hpp
-/// The command-line face of any question, made at run time from its fields: options, values parsed from what was typed, answers as JSON.
+/// \file question_command.hpp
+/// The command-line interface of any question, made at run time from its fields: options, values parsed from what was typed, answers as JSON.
 
 #include "answers/typed/as_typed.hpp"
 #include "answers/typed/from_text.hpp"
@@ -141,7 +141,7 @@ template <class Answer, class Text>
   return page.text();
 }
 
-/// Prints an answer. \param text_of, beside as in add_face
+/// Prints an answer. \param text_of, beside as in add_question
 template <HasFields Request, class Text, class Beside>
 [[nodiscard]] std::string output_of(const Typed& typed, bool json, const Terminal& terminal, const Text& text_of, const Beside& beside) {
   return spelled_out<Request>([&] {
@@ -204,7 +204,7 @@ void add_file_option(CLI::App& sub, Typed& typed, std::string_view option, const
 /// \param text_of the answer for people: void(Page&, const Answer&), or with the request as a third argument
 /// \param files that the command writes, too
 template <HasFields Request, class Text, class... Files>
-void add_face(CLI::App& app, Runner& runner, const char* name, const char* words, const char* footer, Text text_of,
+void add_question(CLI::App& app, Runner& runner, const char* name, const char* words, const char* footer, Text text_of,
               Writes<Files>... files) {
   const auto job = [text_of, files...](const GivenOptions& o, const Terminal& terminal) {
     return output_of<Request>(o.typed, o.json, terminal, text_of,
@@ -222,7 +222,7 @@ struct Question {
   Fields fields;
   std::function<std::string(const Typed&, bool json, const Terminal&)> output;
 };
-/// \param text_of as in add_face
+/// \param text_of as in add_question
 template <HasFields Request, class Text>
 [[nodiscard]] Question question(std::string_view word, Text text_of) {
   return {word, fields_of<Request>(), [text_of](const Typed& typed, bool json, const Terminal& terminal) {

@@ -1,7 +1,7 @@
-/// \file face.cpp
+/// \file question_command.cpp
 /// Options of fields, and the printed answers.
 
-#include "cli/face.hpp"
+#include "cli/question_command.hpp"
 #include "text/write_file.hpp"
 
 #include <fabricost/fields/json.hpp>
