@@ -78,9 +78,9 @@ void add_layouts(Page& page, const FoundPlan& a, const std::vector<PricedLayout>
 
 /// The fastest of the layouts, where the first is a plainer one.
 [[nodiscard]] std::string plainer_text(const std::vector<PricedLayout>& layouts) {
-  const auto fastest = std::min_element(layouts.begin(), layouts.end(), plan::faster);
+  const auto fastest = std::min_element(layouts.begin(), layouts.end(), is_faster);
   if (fastest == layouts.begin() || fastest == layouts.end()) return {};
-  const double longer = plan::seconds_a_sequence(layouts.front()) / plan::seconds_a_sequence(*fastest) - 1;
+  const double longer = seconds_a_sequence(layouts.front()) / seconds_a_sequence(*fastest) - 1;
   return fmt::format("The first is the plainest within 1 % of the fastest; that takes {:.2g} % less.", 100 * longer / (1 + longer));
 }
 
@@ -103,7 +103,7 @@ void add_layouts(Page& page, const FoundPlan& a, const std::vector<PricedLayout>
 [[nodiscard]] std::string alike_text(const FoundPlan& a) {
   const std::vector<PricedLayout>& all = a.plan.layouts;
   constexpr double close = 1.05;
-  const double apart = plan::seconds_a_sequence(all.back()) / plan::seconds_a_sequence(all.front());
+  const double apart = seconds_a_sequence(all.back()) / seconds_a_sequence(all.front());
   if (all.size() < 2 || !a.plan.fits || apart > close) return {};
   return fmt::format("These {} layouts are within {:.2g} %: take the one that is easiest to run.", all.size(), 100 * (apart - 1));
 }

@@ -17,7 +17,7 @@ FABRICOST_BODY TrainingPlan TrainingSearch::run() {
     make_pipelines();
     visit();
   }
-  std::stable_sort(plan_.layouts.begin(), plan_.layouts.end(), faster);
+  std::stable_sort(plan_.layouts.begin(), plan_.layouts.end(), is_faster);
   propose();
   return std::move(plan_);
 }
@@ -49,9 +49,9 @@ FABRICOST_BODY void TrainingSearch::keep_plain(const PricedLayout& priced) {
   if (seconds > fastest_ * near) return;
   const auto burden = burden_of(q_, priced.layout);
   for (const PricedLayout& kept : plain_)
-    if (burden_of(q_, kept.layout) <= burden && !faster(priced, kept)) return;
+    if (burden_of(q_, kept.layout) <= burden && !is_faster(priced, kept)) return;
   std::erase_if(plain_, [&](const PricedLayout& kept) {
-    return seconds_a_sequence(kept) > fastest_ * near || (burden_of(q_, kept.layout) >= burden && !faster(kept, priced));
+    return seconds_a_sequence(kept) > fastest_ * near || (burden_of(q_, kept.layout) >= burden && !is_faster(kept, priced));
   });
   plain_.push_back(priced);
 }
@@ -60,7 +60,7 @@ FABRICOST_BODY void TrainingSearch::propose() {
   if (plain_.empty() || !(q_.plain_within > 0)) return;  // the fastest is first already
   const auto first = std::min_element(plain_.begin(), plain_.end(), [&](const PricedLayout& a, const PricedLayout& b) {
     const auto one = burden_of(q_, a.layout), other = burden_of(q_, b.layout);
-    return one != other ? one < other : faster(a, b);
+    return one != other ? one < other : is_faster(a, b);
   });
   const bool with_twins = q_.top > longest_without_twins;
   std::erase_if(plan_.layouts, [&](const PricedLayout& one) {
@@ -346,22 +346,22 @@ FABRICOST_BODY void TrainingSearch::price(const Layout& l, const MemoryUse& memo
   const PricedLayout priced{l, time, memory};
   if (seconds_a_sequence(priced) >= ceiling_) return;
   keep_plain(priced);
-  if (full() && !faster(priced, plan_.layouts.front())) return;
+  if (full() && !is_faster(priced, plan_.layouts.front())) return;
   const auto among = plan_.layouts.begin() + (q_.top > longest_without_twins ? 0 : std::ssize(plan_.layouts));
   const auto same = [&](const PricedLayout& one) { return are_twins(one.layout, l, domain_); };
   const auto twin = std::find_if(plan_.layouts.begin(), among, same);
   if (twin != among) {
-    if (!faster(priced, *twin)) return;
+    if (!is_faster(priced, *twin)) return;
     *twin = priced;
-    std::make_heap(plan_.layouts.begin(), plan_.layouts.end(), faster);
+    std::make_heap(plan_.layouts.begin(), plan_.layouts.end(), is_faster);
     return;
   }
   if (full()) {
-    std::pop_heap(plan_.layouts.begin(), plan_.layouts.end(), faster);
+    std::pop_heap(plan_.layouts.begin(), plan_.layouts.end(), is_faster);
     plan_.layouts.pop_back();
   }
   plan_.layouts.push_back(priced);
-  std::push_heap(plan_.layouts.begin(), plan_.layouts.end(), faster);
+  std::push_heap(plan_.layouts.begin(), plan_.layouts.end(), is_faster);
 }
 
 }  // namespace fabricost::plan::detail

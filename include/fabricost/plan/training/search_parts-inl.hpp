@@ -29,7 +29,7 @@ FABRICOST_BODY bool are_twins(const Layout& a, Layout b, int domain) {
 
 namespace fabricost::plan {
 
-FABRICOST_BODY bool faster(const PricedLayout& a, const PricedLayout& b) {
+FABRICOST_BODY bool is_faster(const PricedLayout& a, const PricedLayout& b) {
   const auto order = [](const PricedLayout& p) {
     const Layout& l = p.layout;
     return in_order(seconds_a_sequence(p), p.time.seconds, p.memory.total(), l.tp, l.pp, l.vp, l.cp, l.ep, l.expert_tp, l.dp, l.zero, l.shard, l.microbatch,

@@ -18,7 +18,7 @@ namespace fabricost::plan {
 [[nodiscard]] inline double seconds_a_sequence(const PricedLayout& p) { return p.time.seconds / p.layout.global_batch; }
 
 /// Ties in time are broken by memory, then by every field: the order does not depend on a library's sort.
-[[nodiscard]] bool faster(const PricedLayout& a, const PricedLayout& b);
+[[nodiscard]] bool is_faster(const PricedLayout& a, const PricedLayout& b);
 
 }  // namespace fabricost::plan
 
