@@ -29,11 +29,11 @@ static void pass_fields(Stream& stream, Fabric& f) {
                f.all_to_all_taper, f.inner_tier, f.outer_tier, f.held_tier, f.ring_taper_tier, f.all_to_all_taper_tier, f.planned_per_gpu,
                f.channels, f.host_link_rate, f.pcie_rate, f.over_pcie, f.per_socket, f.peer_to_peer, f.switched,
                f.host_bridge, f.gpu_direct, f.generation, f.library, f.tuner, f.cpu, f.ll128, f.tuner_assumed, f.back_to_back,
-               f.communicator, f.pcie_carried, f.pcie_exchanged, f.ll_until, f.ll128_until, f.ring_until, f.plugin);
+               f.communicator, f.pcie_carried, f.pcie_exchanged, f.ll_until, f.ll128_until, f.ring_until, f.plugin, f.nccl_release);
 }
 template <class Stream>
 static void pass_fields(Stream& stream, PredictAnswer& answer) {
-  python::pass(stream, static_cast<Prediction&>(answer), answer.system, answer.assumed, answer.norm);
+  python::pass(stream, static_cast<Prediction&>(answer), answer.system, answer.assumed, answer.norm, answer.upgrade, answer.faster);
 }
 
 }  // namespace fabricost::core

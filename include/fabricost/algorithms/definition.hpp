@@ -26,7 +26,7 @@ namespace fabricost::core::algorithms {
 /// Message of one rank in one step: a share of S to a partner.
 struct Message {
   int to = -1;  ///< -1: the rank is idle in this step
-  double bytes = 0;
+  double bytes = 0;  ///< as a multiple of S
 };
 
 /// A collective to run, where, and how; an algorithm says why it cannot run it.

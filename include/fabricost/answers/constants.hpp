@@ -9,7 +9,6 @@
 
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 namespace fabricost::core {
@@ -58,7 +57,7 @@ struct ListedSet {
     using A = ListedSet;
     return Table{gives(&A::name, "name", "name", "scale_up, pcie, transport, compute, custom or moe."),
                  gives(&A::calibration, "calibration", "calibration", "The file, or `prior`."),
-                 gives(&A::basis, "basis", "basis", "calibrated, sibling, extrapolated or datasheet."),
+                 gives(&A::basis, "basis", "basis", "calibrated, sibling or datasheet."),
                  gives(&A::source, "source", "source", "What the values rest on."),
                  gives(&A::own, "own", "own", "Constants that a joint fit finds for each machine."),
                  gives(&A::shared, "shared", "shared", "Those it finds once for all."),

@@ -5,7 +5,6 @@
 #include <fabricost/fields/fields.hpp>
 
 #include <string>
-#include <tuple>
 #include <vector>
 
 namespace fabricost::core {

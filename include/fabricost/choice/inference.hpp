@@ -26,10 +26,6 @@
 #include <optional>
 #include <string_view>
 
-namespace fabricost::core {
-
-}  // namespace fabricost::core
-
 #include <fabricost/choice/shipped_engine_names.inc>
 
 namespace fabricost::core {

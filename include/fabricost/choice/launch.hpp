@@ -54,7 +54,7 @@ struct HostTime {
   double gpus = 0;      ///< GPUs that one process launches on
   double per_gpu = 0;   ///< seconds per GPU
   double messages = 0;  ///< sends and receives of a rank
-  double share = 0;     ///< of the time, which threads leave
+  double share = 0;     ///< factor on that time: host_threads where threads of one process launch, else 1
   [[nodiscard]] double seconds() const { return gpus * per_gpu * share; }
 };
 /// Sends and receives that a rank adds to an exchange.

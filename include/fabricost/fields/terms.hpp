@@ -5,7 +5,6 @@
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/predict/prediction.hpp>
 
-#include <tuple>
 #include <type_traits>
 
 namespace fabricost::core {

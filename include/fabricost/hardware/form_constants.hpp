@@ -23,8 +23,8 @@ struct ScaleUpForm {
   double exchange_peer_overlap; ///< order of the norm between that and LL's volume
   double rack_hop_power;        ///< exponent by which a Simple ring's step gets shorter beyond 8 ranks
   double switch_head;           ///< time of in-switch algorithms per rank that gathers a part, up to 32
-  double switch_rank;           ///< and a reduction per rank, once its data fill the threads
-  double switch_rank_size;      ///< the size over which they do
+  double switch_rank;           ///< time that reducing adds per rank, once a rank's data fill the threads
+  double switch_rank_size;      ///< size of S over which that sets in
   double switch_gather;         ///< an in-switch all_gather's time for its bytes over an all_reduce's
   double switch_scatter;        ///< the same of reduce_scatter
   double rack_floor_power;      ///< exponent by which an NVLSTree's floor and steps grow beyond a server's ranks

@@ -5,6 +5,8 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/hardware/slice.hpp>
 
+#include <bit>
+
 namespace fabricost::core::detail {
 
 /// `n` as a product of `axes` factors, as equal as they can be, ascending.
@@ -22,9 +24,7 @@ FABRICOST_BODY std::vector<int> equal_factors(int n, int axes) {
 FABRICOST_BODY int slice_of(int n, int axes) {
   constexpr int cube = 64;  // 4 x 4 x 4
   if (axes == 3 && n > cube / 2) return (n + cube - 1) / cube * cube;
-  int out = 1;
-  while (out < n) out *= 2;
-  return out;
+  return static_cast<int>(std::bit_ceil(static_cast<unsigned>(n)));
 }
 
 /// The axes of a slice of n chips.

@@ -5,6 +5,8 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/hardware/tier.hpp>
 
+#include <bit>
+
 namespace fabricost::core::detail {
 
 /// Links of a mesh graph that cross the worst cut into halves; above 16 endpoints, those of the cut by index.
@@ -23,7 +25,7 @@ FABRICOST_BODY int cut_links(const std::vector<Edge>& edges, int endpoints) {
   };
   int best = -1;
   for (unsigned mask = 0; mask < (1U << endpoints); ++mask) {
-    if (__builtin_popcount(mask) != endpoints / 2) continue;
+    if (std::popcount(mask) != endpoints / 2) continue;
     const int links = crossing(mask);
     if (best < 0 || links < best) best = links;
   }

@@ -7,13 +7,13 @@
 
 namespace fabricost::core::detail {
 
-FABRICOST_BODY int add_block(Topology& t, LinkKind kind, const Label& tier, double capacity, double latency, double lanes, long long count,
+FABRICOST_BODY int add_block(Topology& t, LinkKind kind, const Label& tier, double capacity, double lanes, long long count,
                              int level) {
   if (count + t.links() > max_links)
     throw RequestError(t.name + ": tier " + tier.c_str() + " brings it to " + std::to_string(count + t.links()) +
                        " links, more than can be laid out; ask for fewer nodes");
   if (!(capacity > 0)) throw RequestError(t.name + ": tier " + tier.c_str() + " has links that carry nothing");
-  t.blocks.push_back({kind, tier, capacity, latency, lanes, t.links(), static_cast<int>(count), level});
+  t.blocks.push_back({kind, tier, capacity, lanes, t.links(), static_cast<int>(count), level});
   return static_cast<int>(t.blocks.size()) - 1;
 }
 
@@ -63,43 +63,42 @@ FABRICOST_BODY void add_scale_up(Topology& t, const Tier& tier) {
   if (closed && t.joined && chips != t.domain)
     throw RequestError(t.name + ": tier " + tier.name.c_str() + " joins " + std::to_string(chips) + " endpoints, the domain has " +
                        std::to_string(t.domain));
-  const double latency = tier.latency.value.value();
   const double link = tier.link_bandwidth.value();
   if (tier.kind == TierKind::host || !t.joined) return;  // PCIe belongs to the host tier
   if (tier.kind == TierKind::torus) {
     t.dims = tier.dims;
     const int ways = 2 * static_cast<int>(t.dims.size()), links = tier.links / ways;
-    t.wire = add_block(t, LinkKind::wire, tier.name, link * links, latency, links, domains * t.domain * ways);
+    t.wire = add_block(t, LinkKind::wire, tier.name, link * links, links, domains * t.domain * ways);
     return;
   }
   t.wires = wires_of(tier, t.domain);
   if (t.wires.empty()) {
-    t.gpu_out = add_block(t, LinkKind::gpu_out, tier.name, tier.bandwidth.value.value(), latency, tier.links, t.gpus());
-    t.gpu_in = add_block(t, LinkKind::gpu_in, tier.name, tier.bandwidth.value.value(), 0, tier.links, t.gpus());
+    t.gpu_out = add_block(t, LinkKind::gpu_out, tier.name, tier.bandwidth.value.value(), tier.links, t.gpus());
+    t.gpu_in = add_block(t, LinkKind::gpu_in, tier.name, tier.bandwidth.value.value(), tier.links, t.gpus());
     if (tier.first_stage <= 0 || tier.first_stage >= t.domain) return;
     t.first_stage = tier.first_stage;
     const double wide = tier.first_stage * tier.links / tier.oversubscription;
     const double rate = tier.first_stage * tier.bandwidth.value.value() / tier.oversubscription;
     const long long groups = domains * ((t.domain + t.first_stage - 1) / t.first_stage);
-    t.trunk_up = add_block(t, LinkKind::trunk_up, tier.name, rate, 0, std::max(1.0, std::round(wide)), groups);
-    t.trunk_down = add_block(t, LinkKind::trunk_down, tier.name, rate, 0, std::max(1.0, std::round(wide)), groups);
+    t.trunk_up = add_block(t, LinkKind::trunk_up, tier.name, rate, std::max(1.0, std::round(wide)), groups);
+    t.trunk_down = add_block(t, LinkKind::trunk_down, tier.name, rate, std::max(1.0, std::round(wide)), groups);
     return;
   }
   t.first_wire.assign(static_cast<std::size_t>(t.domain) + 1, 0);
   for (const Wire& w : t.wires) ++t.first_wire[static_cast<std::size_t>(w.from) + 1];
   for (std::size_t i = 1; i < t.first_wire.size(); ++i) t.first_wire[i] += t.first_wire[i - 1];
-  t.wire = add_block(t, LinkKind::wire, tier.name, link, latency, 1, domains * t.wires_per_domain());
+  t.wire = add_block(t, LinkKind::wire, tier.name, link, 1, domains * t.wires_per_domain());
 }
 
 FABRICOST_BODY void add_host(Topology& t, const Tier& tier) {
   const double rate = tier.bandwidth.value.value() * tier.efficiency;
   t.port_gpus = std::min(std::max(1, tier.shared_by), t.gpus_per_node);
-  t.host_out = add_block(t, LinkKind::host_out, tier.name, rate, tier.latency.value.value(), 1, t.gpus());
-  t.host_in = add_block(t, LinkKind::host_in, tier.name, rate, 0, 1, t.gpus());
+  t.host_out = add_block(t, LinkKind::host_out, tier.name, rate, 1, t.gpus());
+  t.host_in = add_block(t, LinkKind::host_in, tier.name, rate, 1, t.gpus());
   if (t.port_gpus < 2) return;
   const long long ports = static_cast<long long>(t.nodes) * ((t.gpus_per_node + t.port_gpus - 1) / t.port_gpus);
-  t.port_up = add_block(t, LinkKind::port_up, tier.name, rate, 0, 1, ports);
-  t.port_down = add_block(t, LinkKind::port_down, tier.name, rate, 0, 1, ports);
+  t.port_up = add_block(t, LinkKind::port_up, tier.name, rate, 1, ports);
+  t.port_down = add_block(t, LinkKind::port_down, tier.name, rate, 1, ports);
 }
 
 FABRICOST_BODY void add_network(Topology& t, const System& system, const Tier& nic) {
@@ -114,8 +113,8 @@ FABRICOST_BODY void add_network(Topology& t, const System& system, const Tier& n
   double port = rate;  // of what is joined to the tier
   if (const Tier* leaf = system.tier(TierRole::network)) port /= narrows(rate, *leaf);
   const double reached = std::min(port, t.nic_group * nic_way(nic, pcie_tier(system), system.tier(TierRole::c2c)).slot);
-  t.nic_out = add_block(t, LinkKind::nic_out, nic.name, reached, nic.latency.value.value(), 1, static_cast<long long>(t.nodes) * ways);
-  t.nic_in = add_block(t, LinkKind::nic_in, nic.name, reached, 0, 1, static_cast<long long>(t.nodes) * ways);
+  t.nic_out = add_block(t, LinkKind::nic_out, nic.name, reached, 1, static_cast<long long>(t.nodes) * ways);
+  t.nic_in = add_block(t, LinkKind::nic_in, nic.name, reached, 1, static_cast<long long>(t.nodes) * ways);
   int span = 1;
   double taper = 1;  // share of what leaves a child of the tier
   Label child = nic.name;
@@ -132,8 +131,8 @@ FABRICOST_BODY void add_network(Topology& t, const System& system, const Tier& n
     if (level.children > 1 && span > 1) {
       const long long count = static_cast<long long>(level.children) * level.lanes;
       const double wide = std::max(1.0, std::round(together / taper));
-      level.up = add_block(t, LinkKind::tier_up, child, rate_out, tier.latency.value.value(), wide, count, index);
-      level.down = add_block(t, LinkKind::tier_down, child, rate_out, 0, wide, count, index);
+      level.up = add_block(t, LinkKind::tier_up, child, rate_out, wide, count, index);
+      level.down = add_block(t, LinkKind::tier_down, child, rate_out, wide, count, index);
     }
     t.levels.push_back(level);
     taper *= tier.oversubscription;
@@ -146,7 +145,7 @@ FABRICOST_BODY void add_network(Topology& t, const System& system, const Tier& n
   // a group's links go to every other group of the machine, not only to those of this job
   const int groups = std::max(top.children, (std::max(1, system.nodes) + top.span - 1) / top.span);
   const double each = t.blocks[static_cast<std::size_t>(top.up)].capacity / (groups - 1);
-  top.pairs = add_block(t, LinkKind::groups, top.name, each, 0, std::max(1.0, std::round(each / rate)),
+  top.pairs = add_block(t, LinkKind::groups, top.name, each, std::max(1.0, std::round(each / rate)),
                         static_cast<long long>(top.children) * top.children, static_cast<int>(t.levels.size()) - 1);
 }
 

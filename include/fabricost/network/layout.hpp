@@ -27,7 +27,7 @@ namespace detail {
 
 inline constexpr long long max_links = 1LL << 24;  ///< a machine of 100,000 GPUs has a million
 
-int add_block(Topology& t, LinkKind kind, const Label& tier, double capacity, double latency, double lanes, long long count,
+int add_block(Topology& t, LinkKind kind, const Label& tier, double capacity, double lanes, long long count,
               int level = 0);
 
 /// The wires of one domain in both directions, sorted by (from, to).

@@ -47,10 +47,4 @@ FABRICOST_BODY std::vector<LinkUse> route(const Topology& t, int from, int to, c
   return out;
 }
 
-FABRICOST_BODY double latency_of(const Topology& t, const std::vector<LinkUse>& way) {
-  double out = 0;
-  for (const LinkUse& use : way) out += use.share * t.latency(use.link);
-  return out;
-}
-
 }  // namespace fabricost::core

@@ -204,9 +204,6 @@ void for_route(const Topology& t, int from, int to, double part, const RouteOpti
 /// The links a message crosses, in order, each with the share of it. \throws as for_route
 [[nodiscard]] std::vector<LinkUse> route(const Topology& t, int from, int to, const RouteOptions& options = {});
 
-/// Total latency of the links of a route in seconds, one way, weighted by the share that crosses each.
-[[nodiscard]] double latency_of(const Topology& t, const std::vector<LinkUse>& way);
-
 }  // namespace fabricost::core
 
 namespace fabricost {

@@ -51,7 +51,6 @@ struct LinkBlock {
   LinkKind kind = LinkKind::gpu_out;
   Label tier;
   double capacity = 0;  ///< bytes per second, one way
-  double latency = 0;   ///< seconds
   double lanes = 1;     ///< physical links in it; hashing spreads flows over them
   int first = 0;        ///< number of its first link
   int count = 0;
@@ -118,7 +117,6 @@ struct Topology {
   }
   /// Bytes per second, one way.
   [[nodiscard]] double capacity(int link) const;
-  [[nodiscard]] double latency(int link) const { return block_of(link).latency; }
   /// Number of link `at` of a block.
   [[nodiscard]] int link(int block, int at) const { return blocks[static_cast<std::size_t>(block)].first + at; }
   /// The wire between two endpoints of a domain, counted from the domain's first; -1 where there is none.

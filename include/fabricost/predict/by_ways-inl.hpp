@@ -159,8 +159,8 @@ FABRICOST_BODY const char* why_no_windows(const Fabric& f, const Operation& op, 
   const bool adds = op.dtype != DataType::int8 && op.dtype != DataType::double_precision && choice.ways.redop == Reduction::sum;
   if (reduces(op.collective) && !adds) return "add values of type float, half, bfloat16 or fp8, nothing else";
   if (!choice.algorithm) return nullptr;
-  const bool reduces = *choice.algorithm == Algorithm::one_shot || *choice.algorithm == Algorithm::two_shot;
-  if (op.collective == Collective::all_reduce ? !reduces : *choice.algorithm != Algorithm::direct)
+  const bool one_or_two_shot = *choice.algorithm == Algorithm::one_shot || *choice.algorithm == Algorithm::two_shot;
+  if (op.collective == Collective::all_reduce ? !one_or_two_shot : *choice.algorithm != Algorithm::direct)
     return "run all_reduce as one_shot or two_shot, others as direct; take one of those, or leave <algorithm> out";
   return nullptr;
 }

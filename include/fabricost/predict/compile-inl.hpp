@@ -73,7 +73,7 @@ namespace fabricost::core::detail {
   return candidates;
 }
 
-/// The same with a plugin before the tuner: one pair runs between two sizes at which a region of the plugin or the tuner's choice ends.
+/// walk_tuner with a plugin that is asked before the tuner: one pair runs between two sizes at which a region of the plugin or the tuner's choice ends.
 template <class Visit>
 void walk_plugin(const PluginRegions& plugin, const TunerTable& table, Visit&& visit) {
   FixedList<double, 128> ends;
@@ -100,14 +100,13 @@ void walk_plugin(const PluginRegions& plugin, const TunerTable& table, Visit&& v
   visit(pick(2 * at + 1), std::numeric_limits<double>::infinity());
 }
 
-/// The same for `fastest`.
+/// Calls visit where the cheapest of the priced candidates changes.
 template <class Visit>
 void walk_prices(const PriceTable& table, Visit&& visit) {
   const auto nearer = [&](double at, double next) {
     for (int i = 0; i < table.count(); ++i) {
       next = towards_jumps(table.line(i), at, next);
-      if (const double until = table.until(i), before = std::nextafter(until, 0); at < until)
-        next = std::min(next, at < before ? before : until);
+      next = towards_size(table.until(i), at, next);
     }
     return next;
   };

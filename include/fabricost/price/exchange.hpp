@@ -7,6 +7,8 @@
 ///   Simple  b + norm_qS( e - b + fS + mS min(1, V/64 KiB) ,
 ///                        [(n-1 + xS p0/p) V + yS (n-1) min(V, 16 MiB / n)] / min(BS, n p Bk / ceil(n p/32)) )
 ///
+/// Other letters: hardware/collective_constants.hpp.
+///
 ///   p   channels of a peer: p0 = 32/n and a power of two; twice as many while each has more than 16 MiB. They are dealt in turn, so
 ///       with n no power of two some channels have one message more than others, and all wait for those: 18 ranks at 1 channel a
 ///       peer leave 14 of 32 idle. A send_recv has p0 of its communicator: 1 channel of 32 among 32 and more ranks. Beyond the size that fills
@@ -27,7 +29,6 @@
 #include <fabricost/price/line.hpp>
 #include <fabricost/price/protocol.hpp>
 #include <fabricost/price/ring.hpp>
-
 
 namespace fabricost::core {
 

@@ -9,11 +9,12 @@
 /// Hopper and later, so W of a rack is theirs (ridden_devices). r = (g/8)^.74 in a rack, else 1; i = 1 + 2.17 min(1, 7/(g-1)). A tree's d
 /// is times 1 + .04 log2(N/8) beyond 8 domains. The numbers written out are those of
 /// TransportForm and ScaleUpForm (hardware/form_constants.hpp), the same for all
-/// transports; their values and sources are in data/priors.
+/// transports; their values and sources are in data/priors. Other letters: hardware/collective_constants.hpp; ht = tree_hop,
+/// rv = ll_rendezvous, tiny = exchange_tiny, path = nic_path_share, eff = efficiency.
 ///
-///   ring LL      c0 + h kI + kN (RL + 0.52 L1 u^2/(u^2 + 1.7)) + (k+x) V / (bll Br)
-///   ring LL128   c0 + i h kI + norm_1.1( kN L2 , (k+x) V / min(B g/(g-1), .94 E) )                 of 128 bytes 120 are data
-///   ring Simple  c0 + norm_q( f + hs kI + kN RS (.25 + .75 u/(u+52)) , (k+x) V / Br )         RS x 3 without GPUDirect
+///   ring LL      c0 + h kI + kN (RL + 0.52 L1 u^2/(u^2 + 1.7)) + k V / (bll Br)
+///   ring LL128   c0 + i h kI + norm_1.1( kN L2 , k V / min(B g/(g-1), .94 E) )                     of 128 bytes 120 are data
+///   ring Simple  c0 + norm_q( f + hs kI + kN RS (.25 + .75 u/(u+52)) , k V / Br )             RS x 3 without GPUDirect
 ///   tree LL      c0 + ht j min(1, j/14)^1.1 2.54 + d (L0 + L1 (U^2/(U^2 + 1.7) + (rv-1) U^2/(U^2 + 66^2))) + S / (bll At)
 ///   tree LL128   c0 + i h j + d L2 (.5 + U/(U+400)) + S / (.77 At)
 ///   tree Simple  c0 + f + .18 hs j + d LS (.26 + U/(U+2000)) + S / At

@@ -227,7 +227,7 @@ struct Topic {
 constexpr auto topics = std::to_array<Topic>({
     {"units",
      "Sizes: KiB MiB GiB TiB are powers of two, kB MB GB TB powers of ten; a plain number is bytes. Times: us, ms, s, min, h, d. Rates of "
-     "links say their direction: \"450 GB/s per direction\" or \"900 GB/s both directions\"; bits are Gb/s or Gbit/s. Counts of tokens take k, "
+     "links say their direction: \"450 GB/s per direction\" or \"900 GB/s both directions\"; bits are Gbit/s. Counts of tokens take k, "
      "M, G, T. Several values: 1KiB:8GiB:x2 multiplies, 8:64:+8 adds, 4,16,64 lists."},
     {"accuracy",
      "Every answer has a range that should contain nine of ten measurements, and says on what it rests. calibrated: this machine was measured. "

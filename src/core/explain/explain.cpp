@@ -16,11 +16,11 @@
 
 namespace fabricost::core {
 
+std::string pair_text(Candidate candidate) { return fmt::format("{} {}", name(candidate.algorithm), name(candidate.protocol)); }
+
 namespace detail {
 
 std::string micro(double seconds) { return fmt::format("{:.3f}", seconds * 1e6); }
-
-std::string pair_text(Candidate candidate) { return fmt::format("{} {}", name(candidate.algorithm), name(candidate.protocol)); }
 
 std::string ran_text(Candidate ran) {
   if (ran.kernel == ReduceKernel::library) return pair_text(ran);

@@ -1,6 +1,6 @@
 #pragma once
 /// \file parts.hpp
-/// The sections of an explanation, one function each. Private to the sources.
+/// The sections of an explanation, one function each.
 
 #include <fabricost/choice/pick.hpp>
 #include <fabricost/explain/assumed.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 /// \file svg.hpp
-/// The few SVG shapes a picture needs, written as text. Private to the sources.
+/// The few SVG shapes a picture needs, written as text.
 
 #include <fabricost/namespaces.hpp>
 

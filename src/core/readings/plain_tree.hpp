@@ -2,7 +2,7 @@
 /// \file plain_tree.hpp
 /// A document of plain values, as JSON or a pickle holds it: maps, lists, text, numbers, true, false, nothing. Values are numbers of nodes,
 /// so that a pickle may name one value twice, or a list contain itself, at no cost. For files that fit into memory: dumps, results of
-/// benchmarks, plans; long traces are read in pieces (readings/traces/json_pieces.hpp). Private to the sources.
+/// benchmarks, plans; long traces are read in pieces (src/observe/readings/traces/json_pieces.hpp).
 ///
 /// A pickle is a program for a stack machine: of its instructions (CPython's pickletools.py, protocols 0 to 5) only those are known here
 /// that make plain values. An instruction that names a class, calls something or refers to anything outside is refused; nothing is run.

@@ -3,7 +3,7 @@
 /// Every probe of `fabricost measure`, one row each: its word, its group, its useful sizes, the bytes it
 /// moves, and its texts for the page. The plan, the titles, the rows of the file, the rates in the command's
 /// table, the readers of points, the simulated machine of the tests and the tables of
-/// docs/reference/probes.md are generated from these rows. Private to the sources.
+/// docs/reference/probes.md are generated from these rows.
 
 #include <fabricost/collective.hpp>
 

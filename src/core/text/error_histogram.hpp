@@ -1,6 +1,6 @@
 #pragma once
 /// \file error_histogram.hpp
-/// Distribution of prediction errors, as bars of characters. Private to the sources.
+/// Distribution of prediction errors, as bars of characters.
 
 #include <fabricost/namespaces.hpp>
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file quantile.hpp
-/// Quantiles of measured values. Private to the sources.
+/// Quantiles of measured values.
 
 #include <fabricost/namespaces.hpp>
 

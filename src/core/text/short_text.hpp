@@ -1,6 +1,6 @@
 #pragma once
 /// \file short_text.hpp
-/// Times and sizes in few characters: "30ms", "250 us", "1.8 MiB". Private to the sources.
+/// Times and sizes in few characters: "30ms", "250 us", "1.8 MiB".
 
 #include <fabricost/namespaces.hpp>
 

@@ -49,11 +49,11 @@ void narrow(std::vector<std::size_t>& widths, const Cells& headings, const std::
   for (std::size_t i = 0; i < widths.size(); ++i) {
     const std::size_t left = widths[i] - std::min(widths[i], total - width);
     if (right[i] || left == 0 || 2 * left < widths[i] || (widest != nullptr && *widest >= widths[i])) continue;
-    const bool breaks =
+    const bool no_word_breaks =
         std::all_of(rows.begin(), rows.end(), [&](const Cells& row) { return row.size() <= i || longest_word(row[i]) <= left; });
     const auto in_two =
         std::count_if(rows.begin(), rows.end(), [&](const Cells& row) { return row.size() > i && shown_width(row[i]) > left; });
-    if (breaks && 2 * in_two <= std::ssize(rows) && shown_width(headings[i]) <= left) widest = &widths[i];
+    if (no_word_breaks && 2 * in_two <= std::ssize(rows) && shown_width(headings[i]) <= left) widest = &widths[i];
   }
   if (widest != nullptr) *widest -= total - width;
 }

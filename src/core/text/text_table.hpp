@@ -1,6 +1,6 @@
 #pragma once
 /// \file text_table.hpp
-/// Plain text layout: tables with aligned columns and paragraphs broken at a margin. Private to the sources.
+/// Plain text layout: tables with aligned columns and paragraphs broken at a margin.
 
 #include <fabricost/namespaces.hpp>
 

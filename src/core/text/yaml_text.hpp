@@ -1,6 +1,6 @@
 #pragma once
 /// \file yaml_text.hpp
-/// Texts as written by every YAML writer of this library. Private to the sources.
+/// Texts as written by every YAML writer of this library.
 
 #include "text/plain_text.hpp"
 #include "text/utf8.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 /// \file machines.hpp
-/// The machine and the operation of a measured point. Private to the sources.
+/// The machine and the operation of a measured point.
 
 #include <fabricost/choice/ways.hpp>
 #include <fabricost/hardware/system.hpp>

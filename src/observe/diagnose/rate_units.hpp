@@ -1,6 +1,6 @@
 #pragma once
 /// \file rate_units.hpp
-/// Spellings of rates in logs and by users. Private to the sources.
+/// Spellings of rates in logs and by users.
 
 #include <array>
 #include <string_view>

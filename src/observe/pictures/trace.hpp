@@ -1,6 +1,6 @@
 #pragma once
 /// \file trace.hpp
-/// Pictures of a traced job: who waits for whom, and every rank's work over time. Private to the sources.
+/// Pictures of a traced job: who waits for whom, and every rank's work over time.
 
 #include "trace/laid.hpp"
 

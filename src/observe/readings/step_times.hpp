@@ -1,6 +1,6 @@
 #pragma once
 /// \file step_times.hpp
-/// Times of a training program's steps, as frameworks print them. Private to the sources.
+/// Times of a training program's steps, as frameworks print them.
 
 #include "readings/logs/nccl_info.hpp"
 

@@ -8,7 +8,7 @@
 ///   waiting   of a rank, from its start to the last start
 ///   exposed   the part of a rank's time in it that no kernel of its own covers
 ///
-/// No prices here: answers/trace adds predictions. Private to the sources.
+/// No prices here: answers/trace adds predictions.
 
 
 #include "readings/traces/traced.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 /// \file points.hpp
-/// Measured times from a job's traces, for readers of measurements. Private to the sources.
+/// Measured times from a job's traces, for readers of measurements.
 
 #include <fabricost/readings/points.hpp>
 

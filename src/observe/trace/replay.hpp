@@ -1,6 +1,6 @@
 #pragma once
 /// \file replay.hpp
-/// The job of the traces elsewhere: the same kernels and calls in the same order, each as long as it takes there. Private to the sources.
+/// The job of the traces elsewhere: the same kernels and calls in the same order, each as long as it takes there.
 
 #include "trace/laid.hpp"
 

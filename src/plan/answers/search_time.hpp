@@ -1,6 +1,6 @@
 #pragma once
 /// \file search_time.hpp
-/// How long a search takes by the clock. Private to the sources.
+/// How long a search takes by the clock.
 
 #include <fabricost/units.hpp>
 

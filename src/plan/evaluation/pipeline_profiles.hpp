@@ -1,7 +1,7 @@
 #pragma once
 /// \file pipeline_profiles.hpp
 /// Stage times measured with one layout, scaled to others in proportion to layers, to the FLOPs of a layer,
-/// and to tokens plus the tokens needed to fill a GPU. Private to the sources.
+/// and to tokens plus the tokens needed to fill a GPU.
 
 #include <fabricost/plan/pipeline/schedule.hpp>
 

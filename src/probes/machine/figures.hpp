@@ -1,7 +1,7 @@
 #pragma once
 /// \file figures.hpp
 /// Derives the figures of this machine from probe rows, each beside the datasheet and the stock system.
-/// Private to the sources.
+///
 
 #include "machine/probes.hpp"
 

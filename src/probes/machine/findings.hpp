@@ -1,6 +1,6 @@
 #pragma once
 /// \file findings.hpp
-/// Deviations of a measured machine from its potential. Private to the sources.
+/// Deviations of a measured machine from its potential.
 
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/probes/machine/this_machine.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 /// \file probes.hpp
 /// The rows of a measurement that are not collectives, and the line through a probe's times over size.
-/// Private to the sources.
+///
 
 #include <fabricost/operation.hpp>
 #include <fabricost/shipped_numbers.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 /// \file settings.hpp
 /// The measured values as overrides of the stock system (`PATH=VALUE`, docs/spec-format.md), each with
-/// its source. Private to the sources.
+/// its source.
 
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/probes/machine/this_machine.hpp>

@@ -141,7 +141,7 @@ TEST_CASE("of layouts within a per cent the plainest comes first: on the GPU, al
       q.model = load_model(model);
       const std::vector<PricedLayout> all = plan_training(q, smaller).layouts;
       REQUIRE(all.size() > 1);
-      const auto fastest = std::min_element(all.begin(), all.end(), fabricost::plan::faster);
+      const auto fastest = std::min_element(all.begin(), all.end(), fabricost::plan::is_faster);
       CHECK(all.front().time.seconds <= fastest->time.seconds * (1 + plainer_within));
       for (const PricedLayout& one : all)
         if (one.time.seconds <= fastest->time.seconds * (1 + plainer_within))

@@ -10,7 +10,6 @@
 
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <variant>
 #include <vector>
 

@@ -8,7 +8,6 @@
 
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <variant>
 #include <vector>
 

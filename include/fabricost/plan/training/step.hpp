@@ -44,7 +44,6 @@
 #include <fabricost/plan/training/layer.hpp>
 
 #include <span>
-#include <tuple>
 
 namespace fabricost::plan {
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file line_fields.hpp
-/// Values in lines of logs, behind the words that announce them. Private to the sources.
+/// Values in lines of logs, behind the words that announce them.
 
 #include "text/ascii.hpp"
 

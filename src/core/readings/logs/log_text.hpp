@@ -1,7 +1,7 @@
 #pragma once
 /// \file log_text.hpp
 /// Lines of logs: removes what terminals and launchers add, and splits the rest at blanks without an
-/// allocation per line. Private to the sources.
+/// allocation per line.
 
 #include "text/ascii.hpp"
 

@@ -1,8 +1,8 @@
 #pragma once
 /// \file nccl_info.hpp
 /// NCCL's own messages in a log (NCCL_DEBUG=INFO and WARN), and the output of other tools around them:
-/// nvidia-smi topo -m, lspci, ibstat, perftest. Contains only what was read, with its line; src/diagnose
-/// draws the conclusions. Private to the sources.
+/// nvidia-smi topo -m, lspci, ibstat, perftest. Contains only what was read, with its line; src/observe/diagnose
+/// draws the conclusions.
 ///
 /// Formats as NCCL prints them from 2.3 to 2.28 (src/transport/net.cc "Channel %02d/%d : %d[%d] -> %d[%d] [send] via NET/...", src/init.cc
 /// "%d coll channels", src/graph/paths.cc "GPU Direct RDMA Disabled for GPU ... (distance %d > %d)", src/graph/topo.cc "+ PCI[24.0] -

@@ -1,6 +1,6 @@
 #pragma once
 /// \file nccl_tests.hpp
-/// The output of nccl-tests (and rccl-tests), run by run, without conclusions. Private to the sources.
+/// The output of nccl-tests (and rccl-tests), run by run, without conclusions.
 
 #include "readings/point_readers.hpp"
 

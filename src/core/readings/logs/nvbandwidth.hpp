@@ -7,7 +7,7 @@
 /// while the other direction is loaded and print the rate of the timed stream. The exception are copies
 /// between GPUs by kernels: versions before 0.5 print the sum of both streams, later ones both streams and a
 /// total (NVIDIA/nvbandwidth, README.md "Bidirectional Device <-> Device Bandwidth Tests" and
-/// testcases_sm.cpp). Private to the sources.
+/// testcases_sm.cpp).
 
 #include "readings/logs/pair_points.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 /// \file pair_points.hpp
 /// Shared by the readers of point-to-point benchmarks: conversion of a rate or time between two ends to a
-/// point, and their tables. A transfer of B bytes at rate r takes B / r seconds. Private to the sources.
+/// point, and their tables. A transfer of B bytes at rate r takes B / r seconds.
 
 #include "readings/logs/log_text.hpp"
 #include "readings/point_readers.hpp"

@@ -2,7 +2,7 @@
 /// \file tool_states.hpp
 /// Reads what tools print of GPUs and adapters in sections: nvidia-smi -q, nvidia-smi nvlink -s, ibstat, ibv_devinfo. A line there means
 /// little without the headings above it: each is written on one line, "nvidia-smi -q: GPU 00000000:1B:00.0: Remapped Rows > Pending = Yes",
-/// so that a sign is a few words (data/diagnosis/tools_*.yaml). Private to the sources.
+/// so that a sign is a few words (data/diagnosis/tools_*.yaml).
 
 #include <fabricost/namespaces.hpp>
 

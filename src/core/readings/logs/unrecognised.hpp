@@ -1,6 +1,6 @@
 #pragma once
 /// \file unrecognised.hpp
-/// The error for a file in which no reader found a measurement. Private to the sources.
+/// The error for a file in which no reader found a measurement.
 
 #include <fabricost/error.hpp>
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file diagnosis.hpp
-/// A diagnosis of a job from its traces alone. Private to src/answers.
+/// A diagnosis of a job from its traces alone.
 
 #include <fabricost/observe/diagnose/diagnose.hpp>
 #include <fabricost/observe/answers/trace.hpp>

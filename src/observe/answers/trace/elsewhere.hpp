@@ -1,6 +1,6 @@
 #pragma once
 /// \file elsewhere.hpp
-/// The time of a trace's kernels and calls on another machine. Private to src/answers.
+/// The time of a trace's kernels and calls on another machine.
 
 #include "answers/trace/machine.hpp"
 #include "trace/replay.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 /// \file findings.hpp
-/// The notable findings in a job's traces, as sentences. Private to src/answers.
+/// The notable findings in a job's traces, as sentences.
 
 #include <fabricost/observe/answers/trace.hpp>
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file found.hpp
-/// The job's aligned traces, with the predicted time of each call: pictures are drawn from it. Private to src/answers.
+/// The job's aligned traces, with the predicted time of each call: pictures are drawn from it.
 
 #include "answers/trace/machine.hpp"
 #include "trace/laid.hpp"

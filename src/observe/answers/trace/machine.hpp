@@ -1,6 +1,6 @@
 #pragma once
 /// \file machine.hpp
-/// The machine of a trace, and its predictions for the trace's collectives. Private to src/answers.
+/// The machine of a trace, and its predictions for the trace's collectives.
 
 #include "trace/laid.hpp"
 

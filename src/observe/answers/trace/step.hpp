@@ -1,6 +1,6 @@
 #pragma once
 /// \file step.hpp
-/// A traced step by the use of its time, replayed, and compared with a plan's. Private to src/answers.
+/// A traced step by the use of its time, replayed, and compared with a plan's.
 
 #include "answers/trace/machine.hpp"
 #include "trace/laid.hpp"

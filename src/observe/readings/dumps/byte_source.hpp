@@ -1,6 +1,6 @@
 #pragma once
 /// \file byte_source.hpp
-/// The bytes of a file or of standard input in blocks, unpacked if the first ones say gzip or zstd. Private to the sources.
+/// The bytes of a file or of standard input in blocks, unpacked if the first ones say gzip or zstd.
 
 #include <array>
 #include <cstddef>

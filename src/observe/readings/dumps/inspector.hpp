@@ -2,7 +2,7 @@
 /// \file inspector.hpp
 /// NCCL Inspector (plugins/profiler/inspector, NCCL 2.27 on): one JSON object a line for every collective of a rank, with its time. Two
 /// things follow across ranks: whose sequence of collectives stops before the others', and who comes late, since the rank that comes last
-/// spends the least time inside. Private to the sources.
+/// spends the least time inside.
 
 #include "readings/plain_tree.hpp"
 

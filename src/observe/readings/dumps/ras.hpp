@@ -2,7 +2,7 @@
 /// \file ras.hpp
 /// Reads what NCCL's RAS (ncclras, 2.24 on) reports of communicators: ranks that do not answer, ranks behind in collectives, states and
 /// errors of single ranks. Its text is a table with details below "#0-0 (hash) MISMATCH" (src/ras/client_support.cc); its JSON (2.28 on) is
-/// written as the same lines here, so that one reader knows both. Private to the sources.
+/// written as the same lines here, so that one reader knows both.
 
 #include "readings/plain_tree.hpp"
 #include "readings/logs/nccl_info.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 /// \file rank_reports.hpp
 /// Reads the reports of single ranks in the logs of a job: of PyTorch's watchdog, flight recorder and barrier, and NCCL's lines
-/// at the start and end of making a communicator. Private to the sources.
+/// at the start and end of making a communicator.
 ///
 /// Formats as PyTorch prints them from 1.12 to 2.9 (ProcessGroupNCCL.cpp: "[Rank 3] Watchdog caught collective operation timeout:
 /// WorkNCCL(SeqNum=45, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600012 milliseconds", "last enqueued NCCL work:

@@ -1,7 +1,7 @@
 #pragma once
 /// \file models.hpp
 /// The GPU of data/gpus that a topology file describes, identified by marketing name, PCI id, architecture,
-/// direct links or cloud instance, with the reason. Private to the sources.
+/// direct links or cloud instance, with the reason.
 
 #include <fabricost/observe/readings/topology.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 /// \file shape.hpp
 /// The shape of a topology's direct links and the distance of its NICs, used for building a system and for
-/// comparing two. Private to the sources.
+/// comparing two.
 
 #include <fabricost/observe/readings/topology.hpp>
 

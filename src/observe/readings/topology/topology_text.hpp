@@ -1,7 +1,7 @@
 #pragma once
 /// \file topology_text.hpp
 /// Shared by the readers of topology files: the file in memory, errors with their place, and the checks of
-/// every table. Private to the sources.
+/// every table.
 
 #include "text/line_reader.hpp"
 

@@ -4,7 +4,7 @@
 ///   since 2.2      kernels of communication carry "Collective name", element counts, type and process group
 ///   since 1.13     a record_param_comms of the host says the same; several before one kernel were coalesced
 ///   before         an annotation nccl:all_to_all holds the launch whose correlation the kernel has
-/// Without a GPU, annotations of gloo and MPI are the calls themselves. Private to the sources.
+/// Without a GPU, annotations of gloo and MPI are the calls themselves.
 
 #include "readings/traces/traced.hpp"
 

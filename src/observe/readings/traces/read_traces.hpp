@@ -1,6 +1,6 @@
 #pragma once
 /// \file read_traces.hpp
-/// All traces that were given, several at a time. Private to the sources.
+/// All traces that were given, several at a time.
 
 #include "readings/traces/traced.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file readers.hpp
-/// The readers of traces, one file each; `kinds_of_traces` lists them in the order in which a file is tried. Private to the sources.
+/// The readers of traces, one file each; `kinds_of_traces` lists them in the order in which a file is tried.
 
 #include "readings/traces/traced.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file table_rows.hpp
-/// Rows of a CSV table of another tool, packed or not, by the names of its header. Private to the sources.
+/// Rows of a CSV table of another tool, packed or not, by the names of its header.
 
 #include "text/csv.hpp"
 

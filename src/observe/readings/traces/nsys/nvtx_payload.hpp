@@ -1,7 +1,7 @@
 #pragma once
 /// \file nvtx_payload.hpp
 /// Reads what NCCL attaches to its NVTX ranges, as Nsight Systems exports it: the bytes of a struct after a header of 32 bytes (domain,
-/// schema, size of the struct), and tables with the places of its members. Private to the sources.
+/// schema, size of the struct), and tables with the places of its members.
 
 #include "readings/traces/nsys/sqlite_file.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file sqlite_file.hpp
-/// A database of SQLite, opened for reading alone: nothing is written beside it, and nothing that it holds is run. Private to the sources.
+/// A database of SQLite, opened for reading alone: nothing is written beside it, and nothing that it holds is run.
 
 #include <cstdint>
 #include <filesystem>
