@@ -200,7 +200,7 @@ ${calls}});
 ")
 endfunction()
 
-# "0.5.13" as 5013, as version_number() of choice/inference.hpp
+# "0.5.13" as 5013, as version_number() of choice/engine_kernels.hpp
 function(fabricost_version text out)
   string(REGEX MATCH "^([0-9]+)\\.?([0-9]*)\\.?([0-9]*)$" found "${text}")
   foreach(part 1 2 3)
@@ -251,7 +251,7 @@ function(fabricost_engines data out)
       elseif(indent_${i} EQUAL 4)
         fabricost_cpp("${value}" value)
         string(REGEX REPLACE "(below|to): " ".\\1 = " value "${value}")
-        string(REGEX REPLACE "^{" "{.kernel = ReduceKernel::${key_${i}}, " value "${value}")
+        string(REGEX REPLACE "^{" "{.kernel = CollectiveKernel::${key_${i}}, " value "${value}")
         string(APPEND rules "\n                ${value},")
       endif()
     endforeach()
@@ -262,7 +262,7 @@ function(fabricost_engines data out)
     string(APPEND names ", \"${library}\"")
   endforeach()
   fabricost_write(${out}/choice/shipped_engine_names.inc "/// \\file shipped_engine_names.inc
-/// A part of choice/inference.hpp. The names of data/engines: cmake/shipped_numbers.cmake wrote this when the library was configured.
+/// A part of choice/engine_kernels.hpp. The names of data/engines: cmake/shipped_numbers.cmake wrote this when the library was configured.
 
 namespace fabricost::core {
 
@@ -272,7 +272,7 @@ inline constexpr std::array<std::string_view, ${names_count}> inference_library_
 }  // namespace fabricost::core
 ")
   fabricost_write(${out}/choice/shipped_engines.inc "/// \\file shipped_engines.inc
-/// A part of choice/inference-inl.hpp. data/engines as tables: cmake/shipped_numbers.cmake wrote this when the library was configured.
+/// A part of choice/engine_kernels-inl.hpp. data/engines as tables: cmake/shipped_numbers.cmake wrote this when the library was configured.
 
 namespace fabricost::core::detail {
 
@@ -315,7 +315,7 @@ function(fabricost_priors data out)
           endif()
         endforeach()
         string(APPEND tables "    {\"${key_${i}}\", ConstantSet::${set}, \"${member}\", ${place}, ConstantKind::${kind}, "
-          "${value}, ${min}, ${max}, Fitted::${fit}, ${spread}, ${latency}, ${rate}, ${follows}},\n")
+          "${value}, ${min}, ${max}, FitTreatment::${fit}, ${spread}, ${latency}, ${rate}, ${follows}},\n")
       endif()
     endforeach()
     string(APPEND tables "});\n")

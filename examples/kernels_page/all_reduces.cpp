@@ -33,7 +33,7 @@ bool in_graph(const Point& p) { return !p.from_host(); }
 ErrorSummary of_own_kernels(const ValidationReport& report) {
   std::vector<const ComparedPoint*> own;
   for (const ComparedPoint& p : report.points)
-    if (p.prediction.ran.kernel != ReduceKernel::library) own.push_back(&p);
+    if (p.prediction.ran.kernel != CollectiveKernel::library) own.push_back(&p);
   return summarise(own);
 }
 

@@ -5,7 +5,7 @@
 #include "question.hpp"
 
 #include <fabricost/answers/constants.hpp>
-#include <fabricost/explain/assumed.hpp>
+#include <fabricost/explain/assumptions.hpp>
 
 namespace py = pybind11;
 

@@ -10,7 +10,7 @@
 
 #include <fabricost/probes/answers/this_machine.hpp>
 #include <fabricost/plan/evaluation/calibrate.hpp>
-#include <fabricost/explain/assumed.hpp>
+#include <fabricost/explain/assumptions.hpp>
 #include <text/write_file.hpp>
 #include <text/write_fitted.hpp>
 

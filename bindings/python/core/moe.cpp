@@ -7,7 +7,7 @@
 
 #include <fabricost/answers/moe.hpp>
 #include <fabricost/answers/predict.hpp>
-#include <fabricost/explain/assumed.hpp>
+#include <fabricost/explain/assumptions.hpp>
 #include <fabricost/explain/moe.hpp>
 
 #include <array>

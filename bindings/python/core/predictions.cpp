@@ -46,7 +46,7 @@ namespace {
 
 /// Seconds of the sizes of a stretch, put where they belong.
 void evaluate_stretch(const Predictions& p, const Curve& curve, const Stretch& stretch, std::span<const double> sizes, int threads,
-                      std::vector<double>& times, double* seconds, const Launched& launched) {
+                      std::vector<double>& times, double* seconds, const LaunchCost& launched) {
   const bool in_place = stretch.at.empty();
   if (!in_place) times.resize(sizes.size());
   double* const to = in_place ? seconds + stretch.first : times.data();

@@ -7,7 +7,7 @@
 #include "bindings.hpp"
 #include "core/grid.hpp"
 
-#include <fabricost/explain/assumed.hpp>
+#include <fabricost/explain/assumptions.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/predict.hpp>
 

@@ -152,7 +152,7 @@ using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
   return out;
 }
 
-[[nodiscard]] PointSource source_of(const py::object& system, const py::object& nodes, const py::object& ranks) {
+[[nodiscard]] PointDefaults source_of(const py::object& system, const py::object& nodes, const py::object& ranks) {
   return {.system = system.is_none() ? std::string{} : origin_of(system).extends,
           .nodes = count_of(nodes, "nodes"),
           .ranks = count_of(ranks, "ranks")};
@@ -160,7 +160,7 @@ using Doubles = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
 [[nodiscard]] py::array read_log(const py::object& path, const py::object& system, const py::object& nodes, const py::object& ranks) {
   const std::string file = path_of(path, "path");
-  const PointSource otherwise = source_of(system, nodes, ranks);
+  const PointDefaults otherwise = source_of(system, nodes, ranks);
   Points points;
   {
     const py::gil_scoped_release released;

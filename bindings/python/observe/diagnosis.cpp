@@ -6,7 +6,7 @@
 #include "question.hpp"
 
 #include <fabricost/observe/diagnose/diagnose.hpp>
-#include <fabricost/explain/assumed.hpp>
+#include <fabricost/explain/assumptions.hpp>
 
 namespace py = pybind11;
 

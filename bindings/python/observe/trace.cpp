@@ -5,7 +5,7 @@
 #include "question.hpp"
 
 #include <fabricost/observe/answers/trace.hpp>
-#include <fabricost/explain/assumed.hpp>
+#include <fabricost/explain/assumptions.hpp>
 
 #include <pybind11/numpy.h>
 

@@ -12,7 +12,7 @@
 #include <fabricost/algorithms/pat.hpp>
 #include <fabricost/algorithms/recursive_doubling.hpp>
 #include <fabricost/algorithms/ring.hpp>
-#include <fabricost/algorithms/shots.hpp>
+#include <fabricost/algorithms/peer_memory.hpp>
 #include <fabricost/algorithms/torus_bucket.hpp>
 #include <fabricost/algorithms/tree.hpp>
 

@@ -6,7 +6,7 @@
 
 #include <fabricost/algorithms/registry.hpp>
 #include <fabricost/choice/choice.hpp>
-#include <fabricost/explain/assumed.hpp>
+#include <fabricost/explain/assumptions.hpp>
 #include <fabricost/explain/explain.hpp>
 #include <fabricost/fields/named.hpp>
 #include <fabricost/fields/terms.hpp>

@@ -25,7 +25,7 @@ inline constexpr auto ask_library_of_files = asks(&R::library, "library", "--lib
 }  // namespace field
 
 /// Values for what files do not say. \throws Refusal where the library is no release of NCCL
-[[nodiscard]] PointSource stated(std::string system, int nodes, int ranks, std::optional<LaunchMode> launch,
+[[nodiscard]] PointDefaults stated(std::string system, int nodes, int ranks, std::optional<LaunchMode> launch,
                                  const std::optional<Inference>& library);
 
 struct ValidateRequest {
@@ -127,7 +127,7 @@ struct ValidationAnswer : Errors {
 };
 
 /// GPUs and ranks stated in logs that the named machine cannot have, each with the number of its points.
-[[nodiscard]] std::vector<Skipped> contradictions(const std::vector<Sample>& samples, const Machine& machine, const PointSource& otherwise);
+[[nodiscard]] std::vector<Skipped> contradictions(const std::vector<Sample>& samples, const Machine& machine, const PointDefaults& otherwise);
 
 /// \throws Refusal without samples; SpecError, RequestError as read_points, validate, load_system
 [[nodiscard]] ValidationAnswer answer(const ValidateRequest& request);

@@ -186,7 +186,7 @@ class ConstantsProblem {
         const Parameter& p = parameters[i];
         if (p.held() || !(p.value(blocks_[b].prior) > 0)) continue;
         if (std::find(options_.hold.begin(), options_.hold.end(), &p) != options_.hold.end()) continue;
-        if (options_.share && p.fitted == Fitted::shared) {
+        if (options_.share && p.fitted == FitTreatment::shared) {
           const auto same = std::find_if(unknowns_.begin(), unknowns_.end(), [&](const Unknown& u) { return u.parameter == &p; });
           if (same != unknowns_.end()) {
             same->blocks.push_back(b);

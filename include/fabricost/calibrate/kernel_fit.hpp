@@ -54,7 +54,7 @@ class KernelProblem {
       : prior_(std::move(prior)), samples_(samples) {
     for (const Parameter& p : parameters_of(set)) {
       if (p.held()) continue;
-      if (p.fitted == Fitted::shared)
+      if (p.fitted == FitTreatment::shared)
         unknowns.push_back({.parameter = &p});
       else
         for (std::size_t g = 0; g < prior_.size(); ++g)

@@ -2,7 +2,7 @@
 /// \file choice.hpp
 /// What a request says about the pair that runs: the rule, restrictions, the launch, an engine and ways. pick.hpp applies it.
 
-#include <fabricost/choice/inference.hpp>
+#include <fabricost/choice/engine_kernels.hpp>
 #include <fabricost/choice/launch.hpp>
 #include <fabricost/choice/ways.hpp>
 #include <fabricost/hardware/kinds.hpp>

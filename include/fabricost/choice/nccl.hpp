@@ -152,7 +152,7 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
   const Channels& inside = f.channels;
   const double devices = std::max(1.0, std::min(f.nics, g));  // as in price/internode.hpp
   const double count = N > 1 ? std::clamp(k.network_channels[gen] * devices, k.min_network_channels, k.max_channels) : inside.count;
-  const double network = k.network_share * f.outer_rate * std::min(1.0, ridden_devices(f.generation, k) / devices);
+  const double network = k.network_share * f.outer_rate * std::min(1.0, devices_with_channels(f.generation, k) / devices);
   const double ring_bus = N > 1 ? (g > 1 ? std::min(inside.total(), network) : network) : inside.total();
   const double tree_bus = N > 2 || g <= 1 ? k.tree_share * ring_bus : (N > 1 ? 1 : k.tree_share) * inside.total();
   const double post = k.network_post[amd];

@@ -7,7 +7,7 @@
 
 namespace fabricost::core::detail {
 
-FABRICOST_BODY const std::vector<double>& FewOthers::operator()(std::span<const double> chances) {
+FABRICOST_BODY const std::vector<double>& FewOthersByFourier::operator()(std::span<const double> chances) {
   double mean = 0, variance = 0, heaviest = 0;
   std::fill(mean_.begin(), mean_.end(), 0.0);
   for (std::size_t i = 0; i < chances.size(); ++i) {
@@ -33,7 +33,7 @@ FABRICOST_BODY const std::vector<double>& FewOthers::operator()(std::span<const 
   return few_;
 }
 
-FABRICOST_BODY void FewOthers::sum_up(std::span<const double> chances, double min, std::size_t width, double mean, double spread) {
+FABRICOST_BODY void FewOthersByFourier::sum_up(std::span<const double> chances, double min, std::size_t width, double mean, double spread) {
   const std::size_t sets = mean_.size();
   std::vector<Complex> of_set(sets), after(sets + 1);
   std::vector<double> found(sets, 0);

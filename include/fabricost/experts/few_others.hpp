@@ -19,10 +19,10 @@
 
 namespace fabricost::core::detail {
 
-class FewOthers {
+class FewOthersByFourier {
  public:
   /// \param set_of of each expert, 0 to sets - 1
-  FewOthers(std::span<const int> set_of, int sets, int k) : set_of_(set_of), k_(k), mean_(static_cast<std::size_t>(sets)) {}
+  FewOthersByFourier(std::span<const int> set_of, int sets, int k) : set_of_(set_of), k_(k), mean_(static_cast<std::size_t>(sets)) {}
 
   /// P(fewer than k of the experts outside it rang) for each set. \param chances that each expert rang
   [[nodiscard]] const std::vector<double>& operator()(std::span<const double> chances);

@@ -2,7 +2,7 @@
 /// \file moe_kernels-inl.hpp
 /// Bodies of moe_kernels.hpp.
 
-#include <fabricost/choice/inference.hpp>
+#include <fabricost/choice/engine_kernels.hpp>
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/hardware/slice.hpp>
 #include <fabricost/experts/moe_kernels.hpp>
@@ -99,7 +99,7 @@ FABRICOST_BODY double IntervalWidths::*interval_class(MoeKernel k) {
 }
 
 FABRICOST_BODY MoePrediction predict(const System& system, const MoeQuestion& q) {
-  if (system.pod > 0) return predict(sliced(system, q.ranks), q);
+  if (system.pod > 0) return predict(slice_for(system, q.ranks), q);
   detail::check(q, system);
   MoePrediction out;
   out.question = q;

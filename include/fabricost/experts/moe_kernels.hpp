@@ -13,13 +13,13 @@
 ///
 /// Copies are expectations over uniform choices (routing.hpp); `balanced` is the choice that benchmarks
 /// force: each token goes to min(k, ranks) ranks. Skewed choices multiply bytes and work by the fullest
-/// receiver's load over that of uniform ones (experts/load.hpp). Across domains, the NICs carry the
+/// receiver's load over that of uniform ones (experts/imbalance.hpp). Across domains, the NICs carry the
 /// transport's efficiency times their rate, a network step is added, and both paths overlap.
 
-#include <fabricost/experts/experts.hpp>
+#include <fabricost/experts/expert_exchange.hpp>
 #include <fabricost/hardware/check.hpp>
 #include <fabricost/predict/prediction.hpp>
-#include <fabricost/predict/uncertainty.hpp>
+#include <fabricost/predict/certainty.hpp>
 #include <fabricost/price/moe.hpp>
 
 #include <optional>

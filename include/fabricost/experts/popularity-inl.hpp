@@ -54,7 +54,7 @@ FABRICOST_BODY std::vector<double> touch_chances(std::span<const double> weights
     throw RequestError("tokens choose " + std::to_string(k) + " experts, but only " + std::to_string(alive) + " are ever chosen");
   constexpr double max_products = 4e6;  // of polynomials at one node of the quadrature
   const double products = static_cast<double>(k) * (static_cast<double>(weights.size()) + 2.0 * sets * k);
-  if (products > max_products) return detail::integrated(weights, set_of, sets, k, detail::FewOthers{set_of, sets, k});
+  if (products > max_products) return detail::integrated(weights, set_of, sets, k, detail::FewOthersByFourier{set_of, sets, k});
   return detail::integrated(weights, set_of, sets, k, detail::FewOthersByPolynomials{set_of, sets, k});
 }
 

@@ -90,13 +90,13 @@ struct Field {
   const ValueType* type = nullptr;
   std::size_t offset = 0;  ///< of a member, in bytes from the beginning of the struct
   std::shared_ptr<const void> (*compute)(const void* object, const void* row) = nullptr;  ///< of a member function
-  const GivenAs* row = nullptr;                                                           ///< of the table, for it
-  // of a request: Asks
+  const AnswerFieldRow* row = nullptr;                                                           ///< of the table, for it
+  // of a request: RequestField
   std::string_view option{}, kind{};
   Amount amount = Amount::number;
   Range range{};
   bool needed = false, inside = false;
-  // of an answer: Gives
+  // of an answer: AnswerField
   std::string_view json{};
   JsonUnit json_unit{};
   bool left_out = false, beside = false, names_fields = false, alone = false;
@@ -356,22 +356,22 @@ constexpr ValueType make_value_type() {
   return out;
 }
 
-void add_field(std::vector<Field>& to, const AskedAs& row, const ValueType& type, std::size_t offset);
-void add_field(std::vector<Field>& to, const GivenAs& row, const ValueType& type, std::size_t offset);
-void add_field(std::vector<Field>& to, const GivenAs& row, const ValueType& type, decltype(Field::compute) compute);
+void add_field(std::vector<Field>& to, const RequestFieldRow& row, const ValueType& type, std::size_t offset);
+void add_field(std::vector<Field>& to, const AnswerFieldRow& row, const ValueType& type, std::size_t offset);
+void add_field(std::vector<Field>& to, const AnswerFieldRow& row, const ValueType& type, decltype(Field::compute) compute);
 
 template <class S, class R, class T>
-void add_row(std::vector<Field>& to, const Asks<R, T>& row) {
+void add_row(std::vector<Field>& to, const RequestField<R, T>& row) {
   add_field(to, row, value_type<T>, offset_of<S, T>(row.member));
 }
 template <class S, class A, class T>
-void add_row(std::vector<Field>& to, const Gives<A, T>& row) {
+void add_row(std::vector<Field>& to, const AnswerField<A, T>& row) {
   if constexpr (std::is_function_v<T>) {
     using Result = decltype(std::invoke(row.member, std::declval<const S&>()));
     using Value = std::remove_cvref_t<Result>;
     add_field(to, row, value_type<Value>, [](const void* object, const void* from) -> std::shared_ptr<const void> {
       const S& self = *static_cast<const S*>(object);
-      const auto member = static_cast<const Gives<A, T>*>(static_cast<const GivenAs*>(from))->member;
+      const auto member = static_cast<const AnswerField<A, T>*>(static_cast<const AnswerFieldRow*>(from))->member;
       if constexpr (std::is_reference_v<Result>)
         return {std::shared_ptr<const void>{}, &std::invoke(member, self)};
       else

@@ -139,7 +139,7 @@ template <class T>
 [[nodiscard]] std::string name_in_cpp(std::string_view name);
 
 /// One value of a request, but for its member.
-struct AskedAs {
+struct RequestFieldRow {
   std::string_view name;    ///< in Python and in rules; the member's name
   std::string_view option;  ///< of the command: "--gpus,-g"; "FILE": an argument that stands by itself; empty: the command has none
   Amount amount = Amount::number;
@@ -154,25 +154,25 @@ struct AskedAs {
 /// named.hpp such as Machine. A vector is an option that may be repeated; an optional vector of numbers is
 /// one option with several values. The default of a member means "not given" and need not lie in the range.
 template <class Request, class T>
-struct Asks : AskedAs {
+struct RequestField : RequestFieldRow {
   T Request::*member;
 };
 
 template <class Request, class T>
-[[nodiscard]] constexpr Asks<Request, T> asks(T Request::*member, std::string_view name, std::string_view option, Amount amount,
+[[nodiscard]] constexpr RequestField<Request, T> asks(T Request::*member, std::string_view name, std::string_view option, Amount amount,
                                               Range range, std::string_view kind, std::string_view words, bool needed = false,
                                               bool inside = false) {
   return {{name, option, amount, range, kind, words, needed, inside}, member};
 }
 /// A value that is not an amount: a name, a word, a file, a flag.
 template <class Request, class T>
-[[nodiscard]] constexpr Asks<Request, T> asks(T Request::*member, std::string_view name, std::string_view option, std::string_view kind,
+[[nodiscard]] constexpr RequestField<Request, T> asks(T Request::*member, std::string_view name, std::string_view option, std::string_view kind,
                                               std::string_view words, bool needed = false, bool inside = false) {
   return {{name, option, Amount::number, {}, kind, words, needed, inside}, member};
 }
 
 /// One value of an answer, but for its member.
-struct GivenAs {
+struct AnswerFieldRow {
   std::string_view json;   ///< path of its key: "power.rated_kW"; "interval_us[]" appends to that list; empty: not in JSON
   std::string_view name;   ///< in Python; empty: not there
   std::string_view words;  ///< one sentence, with the unit it has in Python and C++
@@ -185,18 +185,18 @@ struct GivenAs {
 /// The same with it.
 /// \tparam T type of the member, or of the result of a member function
 template <class Answer, class T>
-struct Gives : GivenAs {
+struct AnswerField : AnswerFieldRow {
   T Answer::*member;
 };
 
 template <class Answer, class T>
-[[nodiscard]] constexpr Gives<Answer, T> gives(T Answer::*member, std::string_view json, std::string_view name, std::string_view words,
+[[nodiscard]] constexpr AnswerField<Answer, T> gives(T Answer::*member, std::string_view json, std::string_view name, std::string_view words,
                                                JsonUnit json_unit = {}, bool left_out = false, bool beside = false) {
   return {{json, name, words, json_unit, left_out, beside}, member};
 }
 /// The same of a text that names fields of the request, as a rule does: "does not fit; it would with <precision=fp8>".
 template <class Answer, class T>
-[[nodiscard]] constexpr Gives<Answer, T> names_fields(Gives<Answer, T> field) {
+[[nodiscard]] constexpr AnswerField<Answer, T> names_fields(AnswerField<Answer, T> field) {
   field.names_fields = true;
   return field;
 }

@@ -20,7 +20,7 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
 
 /// Reads all points. `otherwise` gives machine, nodes or ranks where a point does not. \param merged replaces
 /// repeats in files by their median; points in memory are kept \throws SpecError, RequestError as read_points
-[[nodiscard]] Points read(const std::vector<Sample>& samples, const PointSource& otherwise, bool merged);
+[[nodiscard]] Points read(const std::vector<Sample>& samples, const PointDefaults& otherwise, bool merged);
 
 /// "a.log, b.csv", or "samples given in memory".
 [[nodiscard]] std::string files_text(const std::vector<Sample>& samples);

@@ -1,6 +1,6 @@
 #pragma once
 /// \file spelled.hpp
-/// Texts of an answer that name fields of the request (Gives::names_fields), in the words of an interface: --mfu, mfu=, mfu.
+/// Texts of an answer that name fields of the request (AnswerField::names_fields), in the words of an interface: --mfu, mfu=, mfu.
 
 #include <fabricost/error.hpp>
 #include <fabricost/fields/field.hpp>

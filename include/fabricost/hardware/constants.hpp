@@ -20,14 +20,14 @@ enum class Basis : unsigned char { calibrated, sibling, datasheet };
 }
 
 /// The operations or kernels that were measured for a set of constants, one bit each: operations by their
-/// index in `Collective`, kernels by theirs in `ReduceKernel` (index 0: called from Python) and `MoeKernel`.
+/// index in `Collective`, kernels by theirs in `CollectiveKernel` (index 0: called from Python) and `MoeKernel`.
 /// All bits set: the file does not say.
-struct Shown {
+struct MeasuredOperations {
   unsigned here = ~0U;      ///< on this very machine
   unsigned alike = ~0U;     ///< on a machine with as many GPUs in its scale-up domain
   unsigned anywhere = ~0U;  ///< on any machine of the set
   [[nodiscard]] static constexpr bool has(unsigned bits, std::size_t place) { return (bits >> place & 1U) != 0; }
-  friend constexpr bool operator==(const Shown&, const Shown&) = default;
+  friend constexpr bool operator==(const MeasuredOperations&, const MeasuredOperations&) = default;
 };
 
 inline constexpr double microsecond = 1e-6;
@@ -48,7 +48,7 @@ struct Constants {
   Basis basis = Basis::datasheet;                   ///< of the constants inside a node
   Basis transport_basis = Basis::datasheet;         ///< of the constants between nodes
   bool transport_known = false;                     ///< this transport was measured on at least one cluster
-  Shown operations, transport_operations;           ///< measured for those two sets, by index in `Collective`
+  MeasuredOperations operations, transport_operations;           ///< measured for those two sets, by index in `Collective`
   double smallest = 512, largest = 512 * mebibyte;  ///< measured sizes, bytes
   int fewest_ranks = 2, most_ranks = 8;             ///< measured ranks inside a domain
   int most_nodes = 1;                               ///< measured nodes, or domains where those are larger
@@ -60,11 +60,11 @@ struct Constants {
   std::string compute_name = "prior";
   std::string compute_source{prior_source(ConstantSet::compute)};
   Basis custom_basis = Basis::datasheet;  ///< of inference engines' all-reduce kernels
-  Shown custom_kernels;                   ///< by index in `ReduceKernel`
+  MeasuredOperations custom_kernels;                   ///< by index in `CollectiveKernel`
   std::string custom_name = "prior";
   std::string custom_source{prior_source(ConstantSet::custom)};
   Basis moe_basis = Basis::datasheet;  ///< of expert exchange kernels; those whose interval was not narrowed stay at datasheet
-  Shown moe_kernels;                   ///< by index in `MoeKernel`
+  MeasuredOperations moe_kernels;                   ///< by index in `MoeKernel`
   int moe_max_ranks = 16;              ///< measured
   std::string moe_name = "prior";
   std::string moe_source{prior_source(ConstantSet::moe)};

@@ -9,10 +9,10 @@ namespace fabricost::core {
 
 FABRICOST_BODY double value_of(const System& system, Dial dial) {
   switch (dial) {
-    case Dial::nic_bandwidth: return detail::tier_to_turn(system, TierRole::nic).bandwidth.value.value();
-    case Dial::nic_count: return detail::tier_to_turn(system, TierRole::nic).endpoints;
+    case Dial::nic_bandwidth: return detail::dial_tier(system, TierRole::nic).bandwidth.value.value();
+    case Dial::nic_count: return detail::dial_tier(system, TierRole::nic).endpoints;
     case Dial::domain: return system.domain;
-    case Dial::scale_up_bandwidth: return detail::tier_to_turn(system, TierRole::scale_up).bandwidth.value.value();
+    case Dial::scale_up_bandwidth: return detail::dial_tier(system, TierRole::scale_up).bandwidth.value.value();
     case Dial::hbm_bandwidth: return system.gpu.hbm_bandwidth.value.value();
     case Dial::hbm_size: return system.gpu.memory.value.value();
     case Dial::arithmetic: return 1;
@@ -61,25 +61,25 @@ FABRICOST_BODY void turn_domain(System& s, int gpus) {
 
 namespace fabricost::core {
 
-FABRICOST_BODY System turned(System s, Dial dial, double value) {
+FABRICOST_BODY System with_dial(System s, Dial dial, double value) {
   if (!(value > 0 && value < 1e18)) throw RequestError(std::string{name(dial)} + ": not a number above zero");
   switch (dial) {
     case Dial::nic_bandwidth: {
-      Tier& nic = detail::tier_to_turn(s, TierRole::nic);
+      Tier& nic = detail::dial_tier(s, TierRole::nic);
       nic.bandwidth.value = Bandwidth::from_value(value);
       if (nic.slot_bandwidth.value() > 0) nic.slot_bandwidth = Bandwidth::from_value(std::max(value, nic.slot_bandwidth.value()));
       detail::widen_way(s, nic, value);
       break;
     }
     case Dial::nic_count: {
-      Tier& nic = detail::tier_to_turn(s, TierRole::nic);
+      Tier& nic = detail::dial_tier(s, TierRole::nic);
       nic.endpoints = std::max(1, static_cast<int>(std::lround(value)));
       detail::widen_way(s, nic, nic.bandwidth.value.value());
       break;
     }
     case Dial::domain: detail::turn_domain(s, std::max(1, static_cast<int>(std::lround(std::min(value, 1e6))))); break;
     case Dial::scale_up_bandwidth: {
-      Tier& inside = detail::tier_to_turn(s, TierRole::scale_up);
+      Tier& inside = detail::dial_tier(s, TierRole::scale_up);
       const double by = value / inside.bandwidth.value.value();
       inside.bandwidth.value *= by, inside.link_bandwidth *= by, inside.planning_rate *= by;
       break;
@@ -92,7 +92,7 @@ FABRICOST_BODY System turned(System s, Dial dial, double value) {
     case Dial::hbm_size: s.gpu.memory.value = Bytes::from_value(value); break;
     case Dial::arithmetic:
       for (Sourced<FlopRate>* rate : {&s.gpu.fp16, &s.gpu.bf16, &s.gpu.fp8, &s.gpu.fp4}) rate->value *= value;
-      s.gpu.turned_arithmetic *= value;
+      s.gpu.arithmetic_factor *= value;
       break;
   }
   return s;

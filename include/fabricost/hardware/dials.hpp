@@ -22,7 +22,7 @@ inline constexpr std::array<std::string_view, 7> dial_names{"nic.bandwidth", "ni
 namespace detail {
 /// \throws RequestError where the machine has no such tier
 template <class SystemOrConst>
-[[nodiscard]] auto& tier_to_turn(SystemOrConst& system, TierRole role) {
+[[nodiscard]] auto& dial_tier(SystemOrConst& system, TierRole role) {
   for (auto& tier : system.tiers)
     if (tier.role == role) return tier;
   throw RequestError(system.name + ": has no tier with role \"" + std::string{name(role)} + "\" to turn");
@@ -35,7 +35,7 @@ template <class SystemOrConst>
 
 /// The machine with a dial at a value, in the units of value_of; counts are rounded. \throws RequestError where the machine has no such
 /// part, or the value is no number above zero or does not fit the machine
-[[nodiscard]] System turned(System s, Dial dial, double value);
+[[nodiscard]] System with_dial(System s, Dial dial, double value);
 
 }  // namespace fabricost::core
 

@@ -1,7 +1,7 @@
 #pragma once
 /// \file form_constants.hpp
 /// Constants inside the forms of price/ that all machines share: how a step grows with the message, where a
-/// ramp ends, how far two parts overlap. A fit does not change them (Fitted::form), and a calibration file
+/// ramp ends, how far two parts overlap. A fit does not change them (FitTreatment::form), and a calibration file
 /// states one only where it differs. Values, each with its source, are in data/priors. Sizes are in bytes; a
 /// size "per device" is that of the message which one network device carries in one step.
 

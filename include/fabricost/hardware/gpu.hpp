@@ -26,7 +26,7 @@ struct Gpu {
   int units = 0;                                            ///< SMs or compute units
   double clock_hz = 0;
   Sourced<Watts> power;
-  double turned_arithmetic = 1;  ///< peaks over those of the chip that was described: more units at the clock it has, not more on its power
+  double arithmetic_factor = 1;  ///< peaks over those of the chip that was described: more units at the clock it has, not more on its power
   Sourced<DollarRate> price;
   std::string scale_up_link;  ///< empty when it has none
   int scale_up_links = 0;

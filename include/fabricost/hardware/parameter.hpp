@@ -35,7 +35,7 @@ enum class ConstantKind : unsigned char { seconds, link_share, bytes, share, par
 /// The treatment in a joint fit of several machines: a value for each machine, one for all, or not fitted.
 /// `form`: not fitted and common to all machines (hardware/form_constants.hpp), so a calibration file states
 /// it only where it differs.
-enum class Fitted : unsigned char { own, shared, held, form };
+enum class FitTreatment : unsigned char { own, shared, held, form };
 
 struct Bounds {
   double min = 0, max = 0;
@@ -64,7 +64,7 @@ struct Parameter {
   ConstantKind kind = ConstantKind::number;
   double prior = 0;         ///< value without measurements
   double min = 0, max = 0;  ///< of a fit, in SI units
-  Fitted fitted = Fitted::own;
+  FitTreatment fitted = FitTreatment::own;
   double spread = 0;
   double latency = 0, rate = 0;
   double follows = 0;  ///< of a transport: exponent with which it follows tree_step until it is measured; 0: independent
@@ -78,7 +78,7 @@ struct Parameter {
                                               : Measure::number;
   }
   /// Whether a fit does not change it.
-  [[nodiscard]] constexpr bool held() const { return fitted == Fitted::held || fitted == Fitted::form; }
+  [[nodiscard]] constexpr bool held() const { return fitted == FitTreatment::held || fitted == FitTreatment::form; }
 };
 
 }  // namespace fabricost::core

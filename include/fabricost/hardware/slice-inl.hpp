@@ -49,7 +49,7 @@ FABRICOST_BODY int chips_of_each(int chips, int pod, int per_node) {
 
 namespace fabricost::core {
 
-FABRICOST_BODY System sliced(System system, long long gpus) {
+FABRICOST_BODY System slice_for(System system, long long gpus) {
   const int pod = std::exchange(system.pod, 0), chips = static_cast<int>(std::clamp(gpus, 0LL, 1'000'000'000LL));
   if (pod <= 0 || chips < 1 || system.gpus_per_node < 1 || system.domain < 1) return system;
   for (Tier& tier : system.tiers) {

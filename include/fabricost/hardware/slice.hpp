@@ -22,12 +22,12 @@ namespace fabricost::core {
 
 /// The machine as a job of so many GPUs sees it: its scale-up domain is one slice, the largest of equal ones if one pod is too small.
 /// A machine without `pod`, jobs inside a node and a count of 0 keep the domain as described.
-[[nodiscard]] System sliced(System system, long long gpus);
+[[nodiscard]] System slice_for(System system, long long gpus);
 
 }  // namespace fabricost::core
 
 namespace fabricost {
-using core::sliced;
+using core::slice_for;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY

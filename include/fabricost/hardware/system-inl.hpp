@@ -26,7 +26,7 @@ FABRICOST_BODY const Tier* host_tier(const System& system) {
   return scale_up != nullptr && scale_up->kind == TierKind::host ? scale_up : nullptr;
 }
 
-FABRICOST_BODY double NicWay::lets(double gpus, double nics) const {
+FABRICOST_BODY double NicWay::rate(double gpus, double nics) const {
   const double by_link = std::min(nics * slot, gpus * link);
   if (port >= by_link) return by_link;
   return std::min(by_link, std::max(1.0, std::ceil(gpus / port_gpus - 1e-9)) * port);
@@ -63,7 +63,7 @@ FABRICOST_BODY double nics_rate(const System& system) {
   const Tier* nic = system.tier(TierRole::nic);
   if (nic == nullptr) return 0;
   const NicWay way = nic_way(*nic, pcie_tier(system), system.tier(TierRole::c2c));
-  return std::min(nic->endpoints * nic->bandwidth.value.value() / nic->shared_by, way.lets(system.gpus_per_node, nic->endpoints));
+  return std::min(nic->endpoints * nic->bandwidth.value.value() / nic->shared_by, way.rate(system.gpus_per_node, nic->endpoints));
 }
 
 FABRICOST_BODY double endpoints_of(const System& system, const Tier& tier) {
@@ -72,7 +72,7 @@ FABRICOST_BODY double endpoints_of(const System& system, const Tier& tier) {
   return static_cast<double>(system.nodes) * (nic != nullptr ? nic->endpoints : 1);
 }
 
-FABRICOST_BODY double narrows(double rate_below, const Tier& tier) {
+FABRICOST_BODY double port_slowdown(double rate_below, const Tier& tier) {
   const double port = tier.bandwidth.value.value();
   return port >= 1 && port < rate_below ? rate_below / port : 1;
 }

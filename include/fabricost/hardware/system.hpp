@@ -68,7 +68,7 @@ struct NicWay {
       std::numeric_limits<double>::infinity();  ///< up to the processor, shared by `port_gpus` GPUs, where messages pass through it
   int port_gpus = 1;
   /// Bytes per second that `gpus` GPUs can exchange with their `nics` NICs.
-  [[nodiscard]] double lets(double gpus, double nics) const;
+  [[nodiscard]] double rate(double gpus, double nics) const;
 };
 /// The limits over PCIe (`host`), or over C2C where the NIC is attached to the processor beside the GPU. A
 /// slot is as wide as the GPUs' own unless the NIC tier says otherwise (`slot:`); a NIC in the GPU's package
@@ -88,7 +88,7 @@ struct NicWay {
 [[nodiscard]] double endpoints_of(const System& system, const Tier& tier);
 /// The factor by which the ports of a network tier are slower than the parts they join; at least 1. A tier
 /// whose rate is not known (below a byte per second) narrows nothing.
-[[nodiscard]] double narrows(double rate_below, const Tier& tier);
+[[nodiscard]] double port_slowdown(double rate_below, const Tier& tier);
 /// The fraction of the NICs' rate that the switches below a network tier pass on to it: one over the product
 /// of their oversubscriptions. Traffic below one switch does not use its uplinks: the innermost tier has 1.
 [[nodiscard]] double share_into(const System& system, const Tier& tier);

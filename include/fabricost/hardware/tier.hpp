@@ -66,7 +66,7 @@ struct Tier {
   int per_socket = 4;                      ///< GPUs of a PCIe tier that share a socket
   std::array<Bandwidth, 3> copies{};       ///< between a GPU and its host (copy_keys), one way; zero where not known
   std::array<Time, 3> copy_starts{};       ///< of those (copy_start_keys)
-  Confidence copies_are = Confidence::assumed;  ///< the least sure of those given
+  Confidence copies_confidence = Confidence::assumed;  ///< the least sure of those given
   std::array<Bandwidth, 5> carried{};      ///< by the board of a PCIe tier, one way per GPU (carried_keys); zero where not known
   std::string notes;
 

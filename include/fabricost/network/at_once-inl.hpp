@@ -29,7 +29,7 @@ FABRICOST_BODY Operation placed(const System& system, const Topology& t, Operati
   return op;
 }
 
-FABRICOST_BODY void add_ends(AtOnce& all, const ConcurrentFlows& flows) {
+FABRICOST_BODY void add_ends(ConcurrentGroups& all, const ConcurrentFlows& flows) {
   std::vector<AloneTime> alone;
   std::vector<int> everything;
   std::vector<std::vector<int>> own(all.outcomes.size());
@@ -56,12 +56,12 @@ FABRICOST_BODY void add_ends(AtOnce& all, const ConcurrentFlows& flows) {
 
 namespace fabricost::core {
 
-FABRICOST_BODY AtOnce at_once(const System& system, int nodes, std::span<const GroupedCollective> collectives,
+FABRICOST_BODY ConcurrentGroups at_once(const System& system, int nodes, std::span<const GroupedCollective> collectives,
                               const ConcurrentOptions& options) {
   check_size(system, static_cast<double>(nodes) * system.gpus_per_node);
-  if (system.pod > 0) return at_once(sliced(system, static_cast<long long>(nodes) * system.gpus_per_node), nodes, collectives, options);
+  if (system.pod > 0) return at_once(slice_for(system, static_cast<long long>(nodes) * system.gpus_per_node), nodes, collectives, options);
   const Topology t = topology_of(system, nodes);
-  AtOnce out;
+  ConcurrentGroups out;
   for (std::size_t c = 0; c < collectives.size(); ++c) {
     const GroupedCollective& one = collectives[c];
     try {

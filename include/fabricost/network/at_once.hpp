@@ -40,7 +40,7 @@ struct GroupedCollective {
 struct GroupedOutcome {
   Prediction alone;
   int groups = 0, size = 0;
-  int worst = 0;         ///< index into AtOnce::flat
+  int worst = 0;         ///< index into ConcurrentGroups::flat
   double slow_down = 1;  ///< of the worst
   double least_slow_down = 1;
   double seconds = 0;    ///< of the worst, beside the others as long as all of them run
@@ -48,7 +48,7 @@ struct GroupedOutcome {
   double by_itself = 0;  ///< the same with its own groups only
 };
 
-struct AtOnce {
+struct ConcurrentGroups {
   std::vector<ConcurrentCollective> flat;  ///< every group of every collective, in order
   std::vector<int> of;                     ///< which collective each of `flat` belongs to
   Contention contention;
@@ -64,20 +64,20 @@ namespace detail {
 /// \throws RequestError when neither the domains nor the nodes have as many of them as each other
 [[nodiscard]] Operation placed(const System& system, const Topology& t, Operation op, const std::vector<int>& group);
 /// When they end, at once and one after the other.
-void add_ends(AtOnce& all, const ConcurrentFlows& flows);
+void add_ends(ConcurrentGroups& all, const ConcurrentFlows& flows);
 
 }  // namespace detail
 
 /// All groups of all `collectives` at once on `nodes` nodes of a machine (0: all it has).
 /// \throws RequestError for more nodes than a cluster has; as topology_of, strided_groups, predict and
 /// contention, with the collective's name
-[[nodiscard]] AtOnce at_once(const System& system, int nodes, std::span<const GroupedCollective> collectives,
+[[nodiscard]] ConcurrentGroups at_once(const System& system, int nodes, std::span<const GroupedCollective> collectives,
                              const ConcurrentOptions& options = {});
 
 }  // namespace fabricost::core
 
 namespace fabricost {
-using core::AtOnce;
+using core::ConcurrentGroups;
 using core::GroupedCollective;
 using core::GroupedOutcome;
 using core::at_once;

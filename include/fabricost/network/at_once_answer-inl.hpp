@@ -7,18 +7,18 @@
 
 namespace fabricost::core {
 
-FABRICOST_BODY const ContendedLink* held_by(const AtOnce& all, const GroupedOutcome& one) {
+FABRICOST_BODY const ContendedLink* held_by(const ConcurrentGroups& all, const GroupedOutcome& one) {
   const int at = all.contention.outcomes[static_cast<std::size_t>(one.worst)].bottleneck;
   return at < 0 ? nullptr : &all.contention.links[static_cast<std::size_t>(at)];
 }
 
-FABRICOST_BODY std::vector<int> groups_on(const AtOnce& all, const ContendedLink& link) {
+FABRICOST_BODY std::vector<int> groups_on(const ConcurrentGroups& all, const ContendedLink& link) {
   std::vector<int> out(all.outcomes.size(), 0);
   for (const int f : link.sharers) ++out[static_cast<std::size_t>(all.of[static_cast<std::size_t>(f)])];
   return out;
 }
 
-FABRICOST_BODY SharpTurns sharp_turns_of(const System& system, int nodes, const AtOnce& all, const RouteOptions& routes) {
+FABRICOST_BODY SharpTurns sharp_turns_of(const System& system, int nodes, const ConcurrentGroups& all, const RouteOptions& routes) {
   SharpTurns out;
   std::map<int, int> jobs_of_nic;
   const Topology t = topology_of(system, nodes);

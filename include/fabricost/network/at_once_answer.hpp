@@ -14,10 +14,10 @@
 namespace fabricost::core {
 
 /// The link that limits the most slowed-down group of a collective; null if it moves nothing.
-[[nodiscard]] const ContendedLink* held_by(const AtOnce& all, const GroupedOutcome& one);
+[[nodiscard]] const ContendedLink* held_by(const ConcurrentGroups& all, const GroupedOutcome& one);
 
 /// Groups of each collective that cross a link, in the order of the collectives.
-[[nodiscard]] std::vector<int> groups_on(const AtOnce& all, const ContendedLink& link);
+[[nodiscard]] std::vector<int> groups_on(const ConcurrentGroups& all, const ContendedLink& link);
 
 struct SharpTurns {
   std::string switches;  ///< whose limits apply; empty: nothing is reduced in the network, or no limits are known
@@ -25,7 +25,7 @@ struct SharpTurns {
   int turns = 1;
 };
 /// \throws RequestError as topology_of and TrafficCounter::count
-[[nodiscard]] SharpTurns sharp_turns_of(const System& system, int nodes, const AtOnce& all, const RouteOptions& routes);
+[[nodiscard]] SharpTurns sharp_turns_of(const System& system, int nodes, const ConcurrentGroups& all, const RouteOptions& routes);
 
 }  // namespace fabricost::core
 

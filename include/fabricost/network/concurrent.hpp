@@ -17,7 +17,7 @@
 /// which ends frees its links for the others is until_end.hpp's part.
 
 #include <fabricost/network/balance.hpp>
-#include <fabricost/network/layout.hpp>
+#include <fabricost/network/topology_of.hpp>
 #include <fabricost/network/link_names.hpp>
 #include <fabricost/network/sharing.hpp>
 #include <fabricost/network/traffic.hpp>

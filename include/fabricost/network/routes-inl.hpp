@@ -32,7 +32,7 @@ FABRICOST_BODY int rail_of(const Topology& t, int gpu) {
   return rail;
 }
 
-FABRICOST_BODY int leaves_by(const Topology& t, int from, int to, const RouteOptions& options) {
+FABRICOST_BODY int exit_gpu(const Topology& t, int from, int to, const RouteOptions& options) {
   if (!t.railed || !options.relay_on_rails || !t.joined || rail_of(t, from) == rail_of(t, to)) return from;
   return t.node_of(from) * t.gpus_per_node + to % t.gpus_per_node;
 }

@@ -177,7 +177,7 @@ void network_leg(const Topology& t, int from_node, int to_node, int from_gpu, in
 
 /// The GPU whose NIC sends a message: the sender, or where rails are separate the GPU of its node on the
 /// receiver's rail.
-[[nodiscard]] int leaves_by(const Topology& t, int from, int to, const RouteOptions& options);
+[[nodiscard]] int exit_gpu(const Topology& t, int from, int to, const RouteOptions& options);
 
 }  // namespace detail
 
@@ -194,7 +194,7 @@ void for_route(const Topology& t, int from, int to, double part, const RouteOpti
     return detail::inside(t, from, to, part, sink);
   }
   if (t.nic_out < 0) throw RequestError(t.name + ": no NIC tier to leave a domain by");
-  const int exit = detail::leaves_by(t, from, to, options);
+  const int exit = detail::exit_gpu(t, from, to, options);
   if (exit != from) detail::inside(t, from, exit, part, sink);
   detail::nic_leg(t, exit, true, part, sink);
   detail::network_leg(t, t.node_of(exit), t.node_of(to), exit, to, part, options, sink);

@@ -16,9 +16,9 @@ FABRICOST_BODY void add_measured(std::vector<FittedOn>& all, std::string_view sy
   all.push_back({std::string{system}, domain, 1U << place});
 }
 
-FABRICOST_BODY Shown shown_of(std::span<const FittedOn> all, std::string_view system, int domain, bool named) {
+FABRICOST_BODY MeasuredOperations measured_operations_of(std::span<const FittedOn> all, std::string_view system, int domain, bool named) {
   if (all.empty()) return {};
-  Shown out{0, 0, 0};
+  MeasuredOperations out{0, 0, 0};
   for (const FittedOn& one : all) {
     out.anywhere |= one.measured;
     if (one.domain == domain) out.alike |= one.measured;
@@ -27,7 +27,7 @@ FABRICOST_BODY Shown shown_of(std::span<const FittedOn> all, std::string_view sy
   return out;
 }
 
-FABRICOST_BODY Shown shown_beside(Shown own, std::size_t machines, const Shown& before, Basis basis_before) {
+FABRICOST_BODY MeasuredOperations with_earlier_measurements(MeasuredOperations own, std::size_t machines, const MeasuredOperations& before, Basis basis_before) {
   if (machines != 1 || basis_before == Basis::datasheet) return own;
   own.alike |= before.alike;
   own.anywhere |= before.anywhere;

@@ -55,11 +55,11 @@ void add_measured(std::vector<FittedOn>& all, std::string_view system, int domai
 /// The evidence of a set for a machine. \param all empty: not stated, the set counts for everything \param named
 /// whether the file applies to this machine under a name that is not in `all`: a file given by hand without
 /// `systems`
-[[nodiscard]] Shown shown_of(std::span<const FittedOn> all, std::string_view system, int domain, bool named = false);
+[[nodiscard]] MeasuredOperations measured_operations_of(std::span<const FittedOn> all, std::string_view system, int domain, bool named = false);
 
 /// The same for constants fitted to measurements of one machine alone, whose priors are the constants from its relatives: operations
 /// measured on those count as measured somewhere. \param before of the constants that were the priors, and their basis
-[[nodiscard]] Shown shown_beside(Shown own, std::size_t machines, const Shown& before, Basis basis_before);
+[[nodiscard]] MeasuredOperations with_earlier_measurements(MeasuredOperations own, std::size_t machines, const MeasuredOperations& before, Basis basis_before);
 
 }  // namespace fabricost::core
 

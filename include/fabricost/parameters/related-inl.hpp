@@ -10,7 +10,7 @@ namespace fabricost::core {
 FABRICOST_BODY void stretch_prior(ConstantSet set, Constants& c) {
   const Constants prior;
   for (const Parameter& p : parameters_of(set))
-    if (p.fitted != Fitted::form) p.of(c) = p.value(prior) * detail::stretch(p, c) / detail::stretch(p, prior);
+    if (p.fitted != FitTreatment::form) p.of(c) = p.value(prior) * detail::stretch(p, c) / detail::stretch(p, prior);
 }
 
 }  // namespace fabricost::core

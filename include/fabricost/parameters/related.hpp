@@ -32,7 +32,7 @@ template <class Knows>
 void take_from_related(ConstantSet set, Constants& c, std::span<const Constants> relatives, Knows&& knows) {
   stretch_prior(set, c);
   for (const Parameter& p : parameters_of(set)) {
-    if (p.fitted == Fitted::form) continue;
+    if (p.fitted == FitTreatment::form) continue;
     double sum = 0;
     int count = 0;
     for (std::size_t r = 0; r < relatives.size(); ++r) {

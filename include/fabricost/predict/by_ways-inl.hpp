@@ -72,7 +72,7 @@ FABRICOST_BODY void cross_rails(Fabric& f, const System& system) {
     if (tier.role != TierRole::network) continue;
     if (leaf != nullptr) {
       const double N = f.domains(), m = std::clamp(static_cast<double>(leaf->endpoints) / system.nodes_per_domain(), 1.0, N);
-      const double port = leaf->bandwidth.value.value(), o = leaf->oversubscription * narrows(port, tier);
+      const double port = leaf->bandwidth.value.value(), o = leaf->oversubscription * port_slowdown(port, tier);
       const double share = (1 - 1 / N) / (o * (1 - 1 / N - (m - 1) / (N * f.nics)));
       if (share >= f.all_to_all_taper) return;
       f.all_to_all_taper = share;
@@ -97,7 +97,7 @@ FABRICOST_BODY void fill_nics_in_blocks(Line& line, const Fabric& f, Collective 
   double rate = 0;  // of the NICs, evenly spread, for a byte of S
   for (const Part& part : line.rate_parts) rate += part.level > 0 ? part.value() : 0;
   const auto add = [&](double share, double repeats) {
-    line.ramp({.shape = Ramp::Shape::blocks,
+    line.add_ramp({.shape = Ramp::Shape::blocks,
                .level = 1,
                .amplitude = rate / schedule.bytes(1) * repeats * block,
                .per_byte = share / block,
@@ -122,23 +122,23 @@ FABRICOST_BODY Fabric with_relays(Fabric f) {
 FABRICOST_BODY WayKernels kernels_of(const Fabric& f, const System& system, const Operation& op, const Choice& choice) {
   const Ways& w = choice.ways;
   WayKernels out;
-  const auto add = [&](ReduceKernel kernel, double until = std::numeric_limits<double>::infinity()) {
+  const auto add = [&](CollectiveKernel kernel, double until = std::numeric_limits<double>::infinity()) {
     const Candidate c = candidate_of(kernel);
     if (choice.algorithm && *choice.algorithm != c.algorithm) return;
     out.add({c, price_symmetric(kernel, f, system.constants.custom, {.barriers = !w.barrier_free, .blocks = static_cast<double>(w.ctas)}),
              until});
   };
   if (w.symmetric && op.collective == Collective::all_reduce) {
-    add(ReduceKernel::window_one_shot);
-    add(ReduceKernel::window_two_shot);
+    add(CollectiveKernel::window_one_shot);
+    add(CollectiveKernel::window_two_shot);
   }
-  if (w.symmetric && (op.collective == Collective::all_to_all || gathers_or_scatters(op.collective))) add(ReduceKernel::window_exchange);
-  if (w.symmetric && gathers_or_scatters(op.collective)) add(ReduceKernel::window_flags);
+  if (w.symmetric && (op.collective == Collective::all_to_all || gathers_or_scatters(op.collective))) add(CollectiveKernel::window_exchange);
+  if (w.symmetric && gathers_or_scatters(op.collective)) add(CollectiveKernel::window_flags);
   const bool alone = op.collective == Collective::all_reduce && f.library == Library::nccl && f.domains() <= 1 && f.ranks() > 1;
   if (w.any_buffer && alone && f.in_switch && !choice.algorithm && !choice.protocol) {
     const double beyond = std::nextafter(prior::ways::any_until, std::numeric_limits<double>::infinity());
-    add(ReduceKernel::any_buffer, beyond);
-    add(ReduceKernel::any_buffer_two_shot, beyond);
+    add(CollectiveKernel::any_buffer, beyond);
+    add(CollectiveKernel::any_buffer_two_shot, beyond);
   }
   return out;
 }

@@ -13,7 +13,7 @@
 ///   put         price/put.hpp
 
 #include <fabricost/choice/choice.hpp>
-#include <fabricost/choice/walk.hpp>
+#include <fabricost/choice/fastest_stretches.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/operation.hpp>
 #include <fabricost/price/copy_engine.hpp>
@@ -125,10 +125,10 @@ template <class On>
   }
   if (w.copy_engine) {
     const bool captured = choice.launch.mode == LaunchMode::graph;
-    out.append(candidate_of(ReduceKernel::copy_engine), price_copy_engine(f, false, captured), forever);
+    out.append(candidate_of(CollectiveKernel::copy_engine), price_copy_engine(f, false, captured), forever);
     if (op.collective != Collective::all_gather || !f.in_switch) return out;
     detail::WayKernels multicast;
-    multicast.add({.candidate = candidate_of(ReduceKernel::copy_engine_multicast), .line = price_copy_engine(f, true, captured)});
+    multicast.add({.candidate = candidate_of(CollectiveKernel::copy_engine_multicast), .line = price_copy_engine(f, true, captured)});
     return detail::fastest_of(out, multicast);
   }
   const detail::WayKernels kernels = detail::kernels_of(f, system, op, choice);

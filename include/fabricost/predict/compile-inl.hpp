@@ -3,7 +3,7 @@
 /// Bodies of compile.hpp.
 
 #include <fabricost/choice/forced.hpp>
-#include <fabricost/choice/walk.hpp>
+#include <fabricost/choice/fastest_stretches.hpp>
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/check.hpp>
@@ -44,7 +44,7 @@ namespace fabricost::core::detail {
 /// Numbers of chips that can run where these cannot, as they fill no part of the torus: "8 ranks fill no two axes of 4 x 4 x 4; take 2,
 /// 16 or 64"; empty if that is not the reason.
 [[nodiscard]] inline std::string no_part_of_torus(const System& system, const Choice& choice, const Fabric& f) {
-  const System slice = sliced(system, static_cast<long long>(f.ranks()));
+  const System slice = slice_for(system, static_cast<long long>(f.ranks()));
   const Tier* tier = slice.tier(TierRole::scale_up);
   const bool forced = choice.algorithm || choice.protocol;
   if (forced || tier == nullptr || tier->kind != TierKind::torus || f.domains() > 1 || f.torus_axes > 1) return "";

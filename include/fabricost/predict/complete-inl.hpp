@@ -12,7 +12,7 @@ FABRICOST_BODY const Label& tier_of(const Fabric& f, const Operation& op, Algori
   if (level == 0) return f.inner_tier.empty() ? gpu_label : f.inner_tier;
   const Label& tapered = exchanges_at_once(algorithm, op.collective) ? f.all_to_all_taper_tier : f.ring_taper_tier;
   if (kind == TermKind::wire && !tapered.empty()) return tapered;
-  if (kind == TermKind::wire && !f.held_tier.empty()) return f.held_tier;
+  if (kind == TermKind::wire && !f.nic_limit_tier.empty()) return f.nic_limit_tier;
   return f.outer_tier.empty() ? nic_label : f.outer_tier;
 }
 
@@ -50,7 +50,7 @@ FABRICOST_BODY bool is_rccl_call(const System& system, const Choice& choice) {
 }
 
 FABRICOST_BODY void add_launches(Prediction& p, const System& system, CallLaunch launch) {
-  const Launched launched(system, p.made_from.fabric, p.operation.collective, launch);
+  const LaunchCost launched(system, p.made_from.fabric, p.operation.collective, launch);
   if (!launched.any()) return;
   const double gpu = p.seconds, factor = std::exp(launched.width());
   const bool by_host = launched.host().seconds() > 0;

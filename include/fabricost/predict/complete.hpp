@@ -6,7 +6,7 @@
 #include <fabricost/predict/compile.hpp>
 #include <fabricost/predict/host_copy.hpp>
 #include <fabricost/predict/predict.hpp>
-#include <fabricost/predict/uncertainty.hpp>
+#include <fabricost/predict/certainty.hpp>
 #include <fabricost/price/custom_reduce.hpp>
 #include <fabricost/price/terms.hpp>
 
@@ -23,9 +23,9 @@ namespace fabricost::core {
 [[nodiscard]] bool is_rccl_call(const System& system, const Choice& choice);
 
 /// The time of a launch: beside that of the GPUs, where nearly the larger of the two counts, or after it.
-class Launched {
+class LaunchCost {
  public:
-  Launched(const System& system, const Fabric& f, Collective op, CallLaunch launch) : overlap_(system.constants.custom.form.host_overlap) {
+  LaunchCost(const System& system, const Fabric& f, Collective op, CallLaunch launch) : overlap_(system.constants.custom.form.host_overlap) {
     const ScaleUpForm& form = system.constants.scale_up.form;
     const IntervalWidths& w = system.constants.interval;
     width_ = w.host_bound;
@@ -109,14 +109,14 @@ void complete(Prediction& p, const System& system, Candidate ran, Price&& line) 
                     Time::from_value(part.seconds));
   }
   p.seconds = seconds;
-  Certainty sure = ran.kernel != ReduceKernel::library ? certainty_of_custom(system.constants, f, ran, bytes)
+  Certainty sure = ran.kernel != CollectiveKernel::library ? certainty_of_custom(system.constants, f, ran, bytes)
                                                        : certainty_of(system.constants, f, op.collective, ran, p.made_from.line, bytes);
   if (is_host_copy(op)) sure = certainty_of_host_copy(system, p.made_from.line, bytes, sure.extrapolated);
   p.basis = sure.basis;
   p.extrapolated = sure.extrapolated;
   const double factor = sure.half_width < 690 ? fast_exp(sure.half_width) : std::exp(sure.half_width);
   p.min = std::min(p.made_from.line.min * bytes, p.seconds);
-  const double otherwise = p.made_from.line.otherwise(bytes, p.seconds);
+  const double otherwise = p.made_from.line.alternative_seconds(bytes, p.seconds);
   p.low = std::max(std::min(p.seconds, otherwise) / factor, p.min);
   p.high = std::max(p.seconds, otherwise) * factor;
   require_price(system, p.made_from.line, p);

@@ -84,7 +84,7 @@ FABRICOST_BODY void describe_scale_up(Fabric& f, const Tier& tier, int g, const 
   f.peer_to_peer = f.over_pcie && tier.peer_to_peer;
   f.switched = tier.kind == TierKind::switched;
   f.in_switch = tier.reduces_in_network && f.switched;
-  f.inner_latency = tier.latency.value.value() - tier.nominal_latency.value();
+  f.inner_latency_shift = tier.latency.value.value() - tier.nominal_latency.value();
   if (f.over_pcie) {
     f.pcie_rate = full;  // the fitted shares by number of ranks include the loss from sharing it
     f.planned_per_gpu = tier.planning_rate.value() > 0 ? tier.planning_rate.value() * (full / tier.link_bandwidth.value())
@@ -130,7 +130,7 @@ FABRICOST_BODY void describe_network(Fabric& f, const System& system, const Tier
   for (const Tier& tier : system.tiers) {
     if (tier.role != TierRole::network) continue;
     const double m = std::max(1.0, below / together);
-    if (child != nullptr) taper *= narrows(port, tier);
+    if (child != nullptr) taper *= port_slowdown(port, tier);
     const double loaded = taper * (child != nullptr && child->kind == TierKind::rails && nic.lost == 0 ? 1 : sending);
     if (m >= N) break;
     const double streams = m / loaded;
@@ -147,7 +147,7 @@ FABRICOST_BODY void describe_network(Fabric& f, const System& system, const Tier
     taper *= tier.oversubscription;
     port = std::min(port, tier.bandwidth.value.value());
     child = &tier;
-    f.outer_latency += tier.latency.value.value() - tier.nominal_latency.value();
+    f.outer_latency_shift += tier.latency.value.value() - tier.nominal_latency.value();
   }
 }
 
@@ -169,15 +169,15 @@ FABRICOST_BODY double describe_nics(Fabric& f, const System& system, const First
   f.nics = left.carrying;
   if (!pair) f.all_to_all_taper = left.exchanges;
   const Tier* const leaf = first[TierRole::network];
-  const double port = leaf != nullptr ? 1 / narrows(nic->bandwidth.value.value(), *leaf) : 1;
+  const double port = leaf != nullptr ? 1 / port_slowdown(nic->bandwidth.value.value(), *leaf) : 1;
   const double sent = f.nics * nic->bandwidth.value.value() / nic->shared_by * port;
   const NicWay way = nic_way(*nic, first.pcie(), first[TierRole::c2c]);
-  const double reached = way.lets(f.local(), f.nics);
+  const double reached = way.rate(f.local(), f.nics);
   f.outer_rate = std::min(sent, reached);
-  if (port < 1) f.held_tier = leaf->name;
+  if (port < 1) f.nic_limit_tier = leaf->name;
   if (reached < sent)
-    f.held_tier = nic->path == NicPath::c2c && f.nics * way.slot > reached ? first[TierRole::c2c]->name : slot_tier(first);
-  f.outer_latency = nic->latency.value.value() - nic->nominal_latency.value();
+    f.nic_limit_tier = nic->path == NicPath::c2c && f.nics * way.slot > reached ? first[TierRole::c2c]->name : slot_tier(first);
+  f.outer_latency_shift = nic->latency.value.value() - nic->nominal_latency.value();
   f.host_bridge = nic->path == NicPath::phb || nic->path == NicPath::node || nic->path == NicPath::sys;
   f.gpu_direct = nic->gpu_direct;
   f.sharp = nic->sharp;
@@ -202,8 +202,8 @@ FABRICOST_BODY bool is_sound(const Fabric& f, const Tier* scale_up, int domain) 
   const auto rate = [](double value) { return (value == 0) | ((value >= min_rate) & (value <= max_link_rate)); };
   const auto share = [](double value) { return (value > 0) & (value <= 1); };
   bool fine = rate(f.inner_rate) & rate(f.full_rate) & rate(f.outer_rate) & rate(f.host_link_rate) & share(f.ring_taper) &
-              share(f.all_to_all_taper) & share(f.inner_exchanges) & (std::fabs(f.inner_latency) <= longest_latency) &
-              (std::fabs(f.outer_latency) <= longest_latency) &
+              share(f.all_to_all_taper) & share(f.inner_exchanges) & (std::fabs(f.inner_latency_shift) <= longest_latency) &
+              (std::fabs(f.outer_latency_shift) <= longest_latency) &
               (f.planned_per_gpu >= 0) & (f.planned_per_gpu <= max_rate);
   fine = fine & ((f.domains() <= 1) | (f.outer_rate > 0));
   if (scale_up != nullptr) fine = fine & (scale_up->endpoints == domain) & (scale_up->efficiency <= 1) & (scale_up->oversubscription >= 1);
@@ -291,7 +291,7 @@ FABRICOST_BODY Fabric fabric_of(const System& system, const Operation& op) {
   if (pair && op.path == Path::nic) return fabric_on(system, op, Levels{1, std::max(2, op.nodes)});
   if (pair && op.nodes <= 1) return fabric_on(system, op, Levels{2});
   if (system.pod > 0) [[unlikely]] {
-    const System slice = sliced(system, std::max<long long>(op.ranks, static_cast<long long>(op.nodes) * system.gpus_per_node));
+    const System slice = slice_for(system, std::max<long long>(op.ranks, static_cast<long long>(op.nodes) * system.gpus_per_node));
     return fabric_on(slice, op, levels_of(slice, op.ranks, op.nodes));
   }
   // every rank sends to its neighbour; between nodes that is the last GPU of one to the first of the next

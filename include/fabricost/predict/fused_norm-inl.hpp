@@ -14,7 +14,7 @@ FABRICOST_BODY FusedNorm fused_norm(const System& system, const Prediction& p) {
   const double bytes = p.operation.bytes.value();
   out.apart_memory = 4 * bytes / out.memory_rate;
   out.fused_memory = 3 * bytes / out.memory_rate;
-  out.fuses = p.ran.kernel != ReduceKernel::library;
+  out.fuses = p.ran.kernel != CollectiveKernel::library;
   out.apart = out.all_reduce + out.gap + out.rows + out.apart_memory;
   out.fused = out.fuses ? out.all_reduce + out.rows + out.fused_memory : out.apart;
   return out;

@@ -10,15 +10,15 @@ namespace fabricost::core {
 FABRICOST_BODY bool host_copies_measured(const System& system) {
   const Tier* host = host_tier(system);
   if (host == nullptr) return false;
-  if (host->copies[0].value() > 0) return host->copies_are == Confidence::measured;
+  if (host->copies[0].value() > 0) return host->copies_confidence == Confidence::measured;
   return host->bandwidth.provenance.confidence == Confidence::measured && host->latency.provenance.confidence == Confidence::measured;
 }
 
 FABRICOST_BODY Line price_host_copy(const System& system, const Fabric& f, Path path) {
   const HostCopy copy = host_copy_of(*host_tier(system), system.constants.pcie.form, path);
   Line line;
-  line.base_part(TermKind::launch, 0, 1, copy.start);
-  line.rate_part(TermKind::wire, 0, 1, 1 / copy.rate);
+  line.add_base_part(TermKind::launch, 0, 1, copy.start);
+  line.add_rate_part(TermKind::wire, 0, 1, 1 / copy.rate);
   line.min = 1 / std::max(f.host_link_rate, copy.rate);
   return line;
 }

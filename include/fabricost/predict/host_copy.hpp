@@ -10,7 +10,7 @@
 
 #include <fabricost/hardware/host_rate.hpp>
 #include <fabricost/hardware/system.hpp>
-#include <fabricost/predict/uncertainty.hpp>
+#include <fabricost/predict/certainty.hpp>
 #include <fabricost/price/fabric.hpp>
 #include <fabricost/price/line.hpp>
 

@@ -18,7 +18,7 @@ inline void add_host_launch(Prediction& p, const System& system) {
   const double like = kernel_width(c.interval, basis, c.custom_kernels, 0, c.interval.other_domain_call);
   const double wider =
       std::sqrt(std::pow(p.seconds > 0 ? std::log(p.high / p.seconds) : 0, 2) + c.interval.host_launch * c.interval.host_launch +
-                (basis == Basis::sibling && !Shown::has(c.custom_kernels.alike, 0) ? like * like : 0));
+                (basis == Basis::sibling && !MeasuredOperations::has(c.custom_kernels.alike, 0) ? like * like : 0));
   p.basis = std::max(p.basis, basis);
   p.terms.add({.name = "launch from Python", .tier = "host", .time = Time::from_value(called - p.seconds)});
   p.seconds = called;
@@ -60,7 +60,7 @@ inline Prediction detail::predict_without_host(const System& system, const Opera
   const ChoiceInput in{op.collective, is_byte_wide(op.dtype)};
   if (choice.inference.library != InferenceLibrary::none) {
     p.made_from.engine = pieces_of(system, f, op, choice);
-    if (const ReduceKernel own = p.made_from.engine.at(bytes); own != ReduceKernel::library) {
+    if (const CollectiveKernel own = p.made_from.engine.at(bytes); own != CollectiveKernel::library) {
       detail::complete(p, system, candidate_of(own), [&] { return price_custom(own, f, system.constants.custom); });
       return p;
     }

@@ -40,7 +40,7 @@ struct Extrapolated {
 [[nodiscard]] constexpr double over(double bytes, double seconds) { return seconds > 0 ? bytes / seconds : 0; }
 
 /// The inputs of a prediction.
-struct MadeFrom {
+struct PredictionInputs {
   Choice choice;
   Fabric fabric;         ///< for a copy between GPU and host, `inner_tier` is the tier between the two
   Line line;             ///< the price of the pair that ran, excluding the cost of a call from Python
@@ -64,7 +64,7 @@ struct Prediction {
   Terms terms;
   Basis basis = Basis::datasheet;
   Extrapolated extrapolated{};
-  MadeFrom made_from;
+  PredictionInputs made_from;
 
   [[nodiscard]] Time time() const { return Time::from_value(seconds); }
   /// False for a collective of one rank, which takes a launch alone.
@@ -82,7 +82,7 @@ struct Prediction {
 
 namespace fabricost {
 using core::Extrapolated;
-using core::MadeFrom;
+using core::PredictionInputs;
 using core::Prediction;
 using core::Term;
 using core::Terms;

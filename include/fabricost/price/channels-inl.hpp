@@ -41,12 +41,12 @@ FABRICOST_BODY Channels in_switch_channels(double planned_per_gpu, int ranks, Ge
   return {ranks, planned_per_gpu / (ranks + 1)};
 }
 
-FABRICOST_BODY double ridden_devices(Generation generation, const TunerTables& tables) {
+FABRICOST_BODY double devices_with_channels(Generation generation, const TunerTables& tables) {
   return tables.max_channels / tables.network_channels[tuner_generation(generation)];
 }
 
 FABRICOST_BODY int heads_between(int ranks, Generation generation, const TunerTables& tables) {
-  return std::min(ranks, std::max(8, static_cast<int>(ridden_devices(generation, tables))));
+  return std::min(ranks, std::max(8, static_cast<int>(devices_with_channels(generation, tables))));
 }
 
 }  // namespace fabricost::core

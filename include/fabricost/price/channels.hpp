@@ -29,7 +29,7 @@ struct Channels {
                                           const TunerTables& tables = tables_of(newest_tuner));
 
 /// Devices that the channels of rings and trees ride, `max_channels` in all and `network_channels` a device. A rack has more of them.
-[[nodiscard]] double ridden_devices(Generation generation, const TunerTables& tables);
+[[nodiscard]] double devices_with_channels(Generation generation, const TunerTables& tables);
 
 /// Ranks of a domain that gather a part of an in-switch algorithm's message between domains: all of a server, in a rack one for each device
 /// that the channels ride.

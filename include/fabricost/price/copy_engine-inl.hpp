@@ -11,9 +11,9 @@ FABRICOST_BODY Line price_copy_engine(const Fabric& f, bool multicast, bool capt
   const double n = f.ranks(), others = (n - 1) / n;
   const CopyStart own = copy_start(f.generation, multicast, captured);
   Line line;
-  line.base_part(TermKind::launch, 0, 1, own.start);
-  line.base_part(TermKind::peers, 0, n, own.rank);
-  line.rate_part(TermKind::wire, 0, multicast ? 1 : others, 1 / (prior::ways::ce_share * f.full_rate));
+  line.add_base_part(TermKind::launch, 0, 1, own.start);
+  line.add_base_part(TermKind::peers, 0, n, own.rank);
+  line.add_rate_part(TermKind::wire, 0, multicast ? 1 : others, 1 / (prior::ways::ce_share * f.full_rate));
   line.min = others / f.full_rate;
   return line;
 }

@@ -18,10 +18,10 @@ namespace fabricost::core {
 FABRICOST_BODY Line price_one_shot(const Fabric& f, const OneShotConstants& k, const CustomForm& form) {
   const double n = f.ranks();
   Line line;
-  line.base_part(TermKind::launch, 0, 1, k.start);
-  line.base_part(TermKind::steps, 0, std::log2(n) - 1, k.hop);
-  line.ramp({.shape = Ramp::Shape::saturating, .amplitude = k.growth, .per_byte = 1 / form.growth_size});
-  line.rate_part(TermKind::wire, 0, n - 1, detail::per_byte(k.share, f.inner_rate, k.kib, form));
+  line.add_base_part(TermKind::launch, 0, 1, k.start);
+  line.add_base_part(TermKind::steps, 0, std::log2(n) - 1, k.hop);
+  line.add_ramp({.shape = Ramp::Shape::saturating, .amplitude = k.growth, .per_byte = 1 / form.growth_size});
+  line.add_rate_part(TermKind::wire, 0, n - 1, detail::per_byte(k.share, f.inner_rate, k.kib, form));
   line.min = (n - 1) / f.inner_rate;
   return line;
 }
@@ -30,10 +30,10 @@ FABRICOST_BODY Line price_two_shot(const Fabric& f, const TwoShotConstants& k, c
   const double n = f.ranks();
   Line line;
   line.overlap = k.overlap;
-  line.base_part(TermKind::launch, 0, 1, k.start);
-  line.latency_part(TermKind::floor, 0, 1, k.floor);
-  line.latency_part(TermKind::steps, 0, std::log2(n) - 1, k.hop);
-  line.rate_part(TermKind::wire, 0, 2 * (n - 1) / n, detail::per_byte(k.share, f.inner_rate, k.kib / loads, form));
+  line.add_base_part(TermKind::launch, 0, 1, k.start);
+  line.add_latency_part(TermKind::floor, 0, 1, k.floor);
+  line.add_latency_part(TermKind::steps, 0, std::log2(n) - 1, k.hop);
+  line.add_rate_part(TermKind::wire, 0, 2 * (n - 1) / n, detail::per_byte(k.share, f.inner_rate, k.kib / loads, form));
   line.min = 2 * (n - 1) / n / f.inner_rate;
   return line;
 }
@@ -44,25 +44,25 @@ FABRICOST_BODY Line price_multicast(const Fabric& f, const TwoShotConstants& k, 
   return line;
 }
 
-FABRICOST_BODY Line price_custom(ReduceKernel kernel, const Fabric& f, const CustomConstants& c) {
+FABRICOST_BODY Line price_custom(CollectiveKernel kernel, const Fabric& f, const CustomConstants& c) {
   switch (kernel) {
-    case ReduceKernel::library:
-    case ReduceKernel::window_one_shot:
-    case ReduceKernel::window_two_shot:
-    case ReduceKernel::window_exchange:
-    case ReduceKernel::window_flags:
-    case ReduceKernel::any_buffer:
-    case ReduceKernel::any_buffer_two_shot:
-    case ReduceKernel::copy_engine:
-    case ReduceKernel::copy_engine_multicast: break;  // symmetric.hpp, copy_engine.hpp
-    case ReduceKernel::pull_one_shot: return price_one_shot(f, c.pull_one_shot, c.form);
-    case ReduceKernel::push_one_shot: return price_one_shot(f, c.push_one_shot, c.form);
-    case ReduceKernel::lamport_one_shot: return price_one_shot(f, c.lamport_one_shot, c.form);
-    case ReduceKernel::pull_two_shot: return price_two_shot(f, c.pull_two_shot, c.form);
-    case ReduceKernel::push_two_shot: return price_two_shot(f, c.push_two_shot, c.form);
-    case ReduceKernel::lamport_two_shot: return price_two_shot(f, c.lamport_two_shot, c.form);
-    case ReduceKernel::multicast: return price_multicast(f, c.multicast, c.form);
-    case ReduceKernel::symmetric_two_shot: return price_two_shot(f, c.symmetric_two_shot, c.form, f.ranks() / 2);
+    case CollectiveKernel::library:
+    case CollectiveKernel::window_one_shot:
+    case CollectiveKernel::window_two_shot:
+    case CollectiveKernel::window_exchange:
+    case CollectiveKernel::window_flags:
+    case CollectiveKernel::any_buffer:
+    case CollectiveKernel::any_buffer_two_shot:
+    case CollectiveKernel::copy_engine:
+    case CollectiveKernel::copy_engine_multicast: break;  // symmetric.hpp, copy_engine.hpp
+    case CollectiveKernel::pull_one_shot: return price_one_shot(f, c.pull_one_shot, c.form);
+    case CollectiveKernel::push_one_shot: return price_one_shot(f, c.push_one_shot, c.form);
+    case CollectiveKernel::lamport_one_shot: return price_one_shot(f, c.lamport_one_shot, c.form);
+    case CollectiveKernel::pull_two_shot: return price_two_shot(f, c.pull_two_shot, c.form);
+    case CollectiveKernel::push_two_shot: return price_two_shot(f, c.push_two_shot, c.form);
+    case CollectiveKernel::lamport_two_shot: return price_two_shot(f, c.lamport_two_shot, c.form);
+    case CollectiveKernel::multicast: return price_multicast(f, c.multicast, c.form);
+    case CollectiveKernel::symmetric_two_shot: return price_two_shot(f, c.symmetric_two_shot, c.form, f.ranks() / 2);
   }
   return {};
 }

@@ -9,7 +9,7 @@
 ///   launched from Python: norm_4( host_launch , t + host_extra + 2 S / (host_copy memory rate) )     the buffer is copied once
 ///                                                                 (12, 64 KiB and 4: CustomForm, data/priors/custom.yaml)
 ///
-/// Steps and bytes are those of algorithms/shots.hpp. Fitted to vLLM 0.14 to 0.24, SGLang 0.5.9 to 0.5.14 and
+/// Steps and bytes are those of algorithms/peer_memory.hpp. Fitted to vLLM 0.14 to 0.24, SGLang 0.5.9 to 0.5.14 and
 /// TensorRT-LLM 1.0 to 1.3 on 2, 4 and 8 A100, H100, B200, and a pair of L40S. Kernels that read their peers
 /// have few blocks (vLLM's 36) and so few loads in flight: on a fast link the bytes these fetch per round
 /// trip are the limit, and Blackwell's longer round trip makes them slower than Hopper's (190 against 270
@@ -40,8 +40,8 @@ namespace detail {
 /// The switch reduces and multicasts, so the bytes on a GPU's links differ.
 [[nodiscard]] Line price_multicast(const Fabric& f, const TwoShotConstants& k, const CustomForm& form);
 
-/// \param kernel not ReduceKernel::library
-[[nodiscard]] Line price_custom(ReduceKernel kernel, const Fabric& f, const CustomConstants& c);
+/// \param kernel not CollectiveKernel::library
+[[nodiscard]] Line price_custom(CollectiveKernel kernel, const Fabric& f, const CustomConstants& c);
 
 /// A call from Python around a kernel: norm_overlap( launch , kernel + extra + copy ), all in seconds.
 struct HostCall {

@@ -30,18 +30,18 @@ FABRICOST_BODY void price_older_exchange(Line& line, const ExchangeConstants& x,
   if (protocol == Protocol::ll) {
     // half of the bytes that LL stores are flags: at most half of the Simple rate
     const double limit = version.exchange_ll_limit;
-    line.ramp({.shape = Ramp::Shape::unbounded,
+    line.add_ramp({.shape = Ramp::Shape::unbounded,
                .amplitude = std::max(x.ll_ramp, 2 * bytes / message * limit / rate),
                .per_byte = message / limit});
     return;
   }
-  line.latency_part(TermKind::floor, 0, 1, x.floor);
-  line.ramp({.shape = Ramp::Shape::linear,
+  line.add_latency_part(TermKind::floor, 0, 1, x.floor);
+  line.add_ramp({.shape = Ramp::Shape::linear,
              .inside = true,
              .amplitude = version.exchange_channels * version.exchange_channel_start,
              .per_byte = message / (version.exchange_channels * version.exchange_channel_size)});
   line.overlap = std::max(x.overlap, version.exchange_overlap);
-  line.rate_part(TermKind::wire, 0, bytes, 1 / rate);
+  line.add_rate_part(TermKind::wire, 0, bytes, 1 / rate);
 }
 
 }  // namespace fabricost::core::detail
@@ -57,10 +57,10 @@ FABRICOST_BODY Line price_exchange(const Schedule& schedule, const Fabric& fabri
   const bool alone = schedule.collective == Collective::send_recv;
   const TunerTables& version = tables_of(fabric.tuner);
   Line line;
-  const double base = version.exchange_base_share * with_latency(x.base, fabric.inner_latency);
-  line.base_part(TermKind::launch, 0, 1, base);
+  const double base = version.exchange_base_share * with_latency(x.base, fabric.inner_latency_shift);
+  line.add_base_part(TermKind::launch, 0, 1, base);
   // doublings of ranks beyond a pair; a slower or faster tier affects each of them, including the pair
-  line.base_part(TermKind::steps, 0, std::log2(n) - 1, with_latency(x.hop, fabric.inner_latency));
+  line.add_base_part(TermKind::steps, 0, std::log2(n) - 1, with_latency(x.hop, fabric.inner_latency_shift));
   const double rate = x.rate_share * fabric.inner_rate * (alone ? 1 : fabric.inner_exchanges);
   if (has_own_kernels(version)) {
     detail::price_older_exchange(line, x, version, bytes, message, rate, protocol);
@@ -69,20 +69,20 @@ FABRICOST_BODY Line price_exchange(const Schedule& schedule, const Fabric& fabri
   const double channels = version.exchange_channels, sending = alone ? 1 : n;  // messages of a rank, its own part among them
   const double first = detail::first_channels(alone ? std::max<double>(fabric.communicator, n) : n, channels);
   const double many = alone ? 0 : std::max(0.0, exchange_least(n, c.form) - line.base);
-  line.latency_part(TermKind::floor, 0, 1, many);
+  line.add_latency_part(TermKind::floor, 0, 1, many);
   if (protocol == Protocol::ll) {
     const double ring_channel = c.ll.channel_share * fabric.full_rate / channels;
-    line.ramp({.shape = Ramp::Shape::linear,
+    line.add_ramp({.shape = Ramp::Shape::linear,
                .inside = true,
                .amplitude = x.ll_ramp,
                .per_byte = message / tables_of(newest_tuner).exchange_ll_limit});
     line.overlap = c.form.exchange_peer_overlap;
     const double by_channels = detail::max_sends(sending * first, channels) * message / first / (x.ll_share * ring_channel);
-    line.rate_part(TermKind::wire, 0, 1, std::max(by_channels, 2 * bytes / fabric.inner_rate));  // half of what LL stores is flags
+    line.add_rate_part(TermKind::wire, 0, 1, std::max(by_channels, 2 * bytes / fabric.inner_rate));  // half of what LL stores is flags
     return line;
   }
-  line.latency_part(TermKind::floor, 0, 1, x.floor);
-  line.ramp({.shape = Ramp::Shape::linear, .inside = true, .amplitude = x.ramp, .per_byte = message / c.form.exchange_ramp_size});
+  line.add_latency_part(TermKind::floor, 0, 1, x.floor);
+  line.add_ramp({.shape = Ramp::Shape::linear, .inside = true, .amplitude = x.ramp, .per_byte = message / c.form.exchange_ramp_size});
   line.overlap = x.overlap;
   // with `each` channels a peer: a slower rate where channels are idle, the own part copied by as many
   const double channel = std::max(c.form.exchange_chunk / x.channel, rate / channels);
@@ -93,13 +93,13 @@ FABRICOST_BODY Line price_exchange(const Schedule& schedule, const Fabric& fabri
   const auto wire = [&](double each) { return bytes / std::min(rate, carried(each)); };
   const auto own = [&](double each) { return alone ? 0.0 : x.self_copy * message * first / each / rate; };
   if (c.form.exchange_chunk / x.channel >= rate / channels && carried(first) < rate) line.kernels_until = 1e30;
-  line.rate_part(TermKind::wire, 0, bytes, wire(first) / bytes);
-  if (!alone) line.rate_part(TermKind::copy, 0, x.self_copy * message, 1 / rate);
+  line.add_rate_part(TermKind::wire, 0, bytes, wire(first) / bytes);
+  if (!alone) line.add_rate_part(TermKind::copy, 0, x.self_copy * message, 1 / rate);
   double before = wire(first) + own(first);
   for (double each = 2 * first; each <= channels; each *= 2) {
     const double from = version.exchange_channel_size * each / 2 / message;  // S; that many bytes a channel still fit
     const double now = wire(each) + own(each);
-    line.jump_held_after(from, before, now);  // until the faster rate has caught up
+    line.add_jump_held_after(from, before, now);  // until the faster rate has caught up
     if (carried(each) >= rate) line.kernels_until = std::min(line.kernels_until, from * std::max(1.0, before / now));
     before = now;
   }

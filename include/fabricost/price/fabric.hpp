@@ -18,17 +18,17 @@ struct Fabric : Connectivity {
   int nodes = 1;               ///< as nccl-tests counts them
   int communicator = 0;        ///< ranks of the communicator that a send_recv belongs to; 0: just its two
   double inner_rate = 0;       ///< one way per GPU, for this many ranks of the domain; 0 when a domain has one rank
-  double inner_latency = 0;    ///< difference to the latency the constants were fitted with, per step; may be negative
+  double inner_latency_shift = 0;    ///< difference to the latency the constants were fitted with, per step; may be negative
   double full_rate = 0;        ///< one way per GPU with the whole domain active: the rate of in-switch algorithms
   double inner_exchanges = 1;  ///< share of inner_rate that a tapered second switch stage leaves to an all-to-all
   double outer_rate = 0;       ///< one way, summed over the NICs a domain uses; 0 on one domain
-  double outer_latency = 0;    ///< difference to the fitted latency, per network step
+  double outer_latency_shift = 0;    ///< difference to the fitted latency, per network step
   double nics = 1;             ///< used by one domain
   double ring_taper = 1;       ///< taper of the network for rings and trees: share of outer_rate they can use
   double all_to_all_taper = 1;  ///< the same for all-to-all, and what lost NICs leave it (predict/lost_nics.hpp)
   Label inner_tier;            ///< of the domain's links; empty when there are none
   Label outer_tier;            ///< of the NICs
-  Label held_tier;             ///< the tier between GPU and NIC that carries less than the NICs; empty if none does
+  Label nic_limit_tier;             ///< the tier between GPU and NIC that carries less than the NICs; empty if none does
   Label ring_taper_tier;       ///< the network tier that sets `ring_taper`; empty if none does
   Label all_to_all_taper_tier;  ///< empty, too, where lost NICs set it
   double planned_per_gpu = 0;  ///< NCCL's planning rate inside the domain, one way

@@ -27,8 +27,8 @@ FABRICOST_BODY std::array<LevelCost, 2> level_costs(const Fabric& fabric, const 
       out[1] = {t.form.unfitted_step * t.ring_simple_step * (fabric.gpu_direct ? 1 : t.no_gdr_step), outer};
       break;
   }
-  out[0].hop = with_latency(out[0].hop, fabric.inner_latency);
-  out[1].hop = with_latency(out[1].hop, fabric.outer_latency);
+  out[0].hop = with_latency(out[0].hop, fabric.inner_latency_shift);
+  out[1].hop = with_latency(out[1].hop, fabric.outer_latency_shift);
   return out;
 }
 
@@ -36,13 +36,13 @@ FABRICOST_BODY Line price_phases(const Schedule& schedule, const std::array<Leve
                                  double overlap) {
   Line line;
   line.overlap = overlap;
-  line.base_part(TermKind::launch, 0, 1, launch);
-  line.latency_part(TermKind::floor, 0, 1, floor);
+  line.add_base_part(TermKind::launch, 0, 1, launch);
+  line.add_latency_part(TermKind::floor, 0, 1, floor);
   const auto at = [&](const Phase& p) -> const LevelCost& { return cost[p.level > 0 ? 1 : 0]; };
   std::array<double, 2> steps{};
   for (const Phase& p : schedule) steps[p.level > 0 ? 1 : 0] += p.steps;
   for (int level = 0; level < 2; ++level)
-    line.latency_part(TermKind::steps, level, steps[static_cast<std::size_t>(level)], cost[static_cast<std::size_t>(level)].hop);
+    line.add_latency_part(TermKind::steps, level, steps[static_cast<std::size_t>(level)], cost[static_cast<std::size_t>(level)].hop);
   // the slowest phase of a stage determines its time
   std::array<double, 2> bytes{};
   for (const Phase* p = schedule.begin(); p != schedule.end(); ++p) {
@@ -56,7 +56,7 @@ FABRICOST_BODY Line price_phases(const Schedule& schedule, const std::array<Leve
     if (slowest) bytes[p->level > 0 ? 1 : 0] += p->bytes;
   }
   for (int level = 0; level < 2; ++level)
-    line.rate_part(TermKind::wire, level, bytes[static_cast<std::size_t>(level)], 1 / cost[static_cast<std::size_t>(level)].rate);
+    line.add_rate_part(TermKind::wire, level, bytes[static_cast<std::size_t>(level)], 1 / cost[static_cast<std::size_t>(level)].rate);
   line.wire_level = bytes[1] > 0 && bytes[1] / cost[1].rate >= bytes[0] / cost[0].rate ? 1 : 0;
   return line;
 }
@@ -92,13 +92,13 @@ FABRICOST_BODY Line price_collnet(const Schedule& schedule, const Fabric& fabric
   Line line;
   line.overlap = c.scale_up.simple.overlap;
   line.wire_level = across >= inside ? 1 : 0;
-  line.base_part(TermKind::launch, 0, 1, c.scale_up.launch);
-  line.latency_part(TermKind::floor, 0, 1, c.scale_up.simple.floor);
-  line.latency_part(TermKind::steps, 0, schedule.steps(0), cost[0].hop);
-  line.latency_part(TermKind::steps, 1, schedule.steps() - schedule.steps(0), cost[1].hop);
+  line.add_base_part(TermKind::launch, 0, 1, c.scale_up.launch);
+  line.add_latency_part(TermKind::floor, 0, 1, c.scale_up.simple.floor);
+  line.add_latency_part(TermKind::steps, 0, schedule.steps(0), cost[0].hop);
+  line.add_latency_part(TermKind::steps, 1, schedule.steps() - schedule.steps(0), cost[1].hop);
   const double together = norm(inside, across, order);
-  line.rate_part(TermKind::wire, 0, 1, together * of_both);
-  line.rate_part(TermKind::wire, 1, 1, together * (1 - of_both));
+  line.add_rate_part(TermKind::wire, 0, 1, together * of_both);
+  line.add_rate_part(TermKind::wire, 1, 1, together * (1 - of_both));
   return line;
 }
 
@@ -107,7 +107,7 @@ FABRICOST_BODY void add_peers(Line& line, const Schedule& schedule, const Consta
     if (p.steps == 0 || !exchanges_at_once(schedule.algorithm, schedule.collective, p.level)) continue;
     const double peers = p.bytes / p.message / schedule.levels.below(p.level);
     const double each = p.level > 0 ? peers * c.transport.exchange_peer : exchange_least(peers + 1, c.scale_up.form);
-    line.latency_part(TermKind::floor, p.level, 1, std::max(0.0, p.steps * each - line.base - line.latency));
+    line.add_latency_part(TermKind::floor, p.level, 1, std::max(0.0, p.steps * each - line.base - line.latency));
   }
 }
 

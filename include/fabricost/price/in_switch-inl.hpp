@@ -43,17 +43,17 @@ FABRICOST_BODY Line price_in_switch(const Schedule& schedule, const Fabric& fabr
   const double round = heads * k.nvls_channels[tuner_generation(fabric.generation)];  // chunks in one
   const double byte = detail::switch_byte(c, fabric, op);
   Line line;
-  line.base_part(TermKind::launch, 0, 1, c.launch);
-  line.base_part(TermKind::floor, 0, 1, with_latency(c.nvls.floor, schedule.steps() * fabric.inner_latency));
-  line.base_part(TermKind::steps, 0, heads, c.form.switch_head);
+  line.add_base_part(TermKind::launch, 0, 1, c.launch);
+  line.add_base_part(TermKind::floor, 0, 1, with_latency(c.nvls.floor, schedule.steps() * fabric.inner_latency_shift));
+  line.add_base_part(TermKind::steps, 0, heads, c.form.switch_head);
   if (op == Collective::all_reduce)
-    line.ramp({.shape = Ramp::Shape::exponential, .amplitude = n * c.form.switch_rank, .per_byte = 1 / c.form.switch_rank_size});
+    line.add_ramp({.shape = Ramp::Shape::exponential, .amplitude = n * c.form.switch_rank, .per_byte = 1 / c.form.switch_rank_size});
   double slow = detail::chunk_slowdown(c, k.nvls_chunk[0]);
-  line.rate_part(TermKind::wire, 0, 1, slow * byte);
+  line.add_rate_part(TermKind::wire, 0, 1, slow * byte);
   for (std::size_t i = 1; i < 4; ++i) {
     const double chunk = k.nvls_chunk[i], faster = detail::chunk_slowdown(c, chunk);
     const double fill = c.nvls.fill * round * (chunk - k.nvls_chunk[i - 1]);  // bytes
-    line.jump_held_before(k.nvls_rounds[i - 1] * round * chunk, fill * byte, (faster - slow) * byte, slow * byte);
+    line.add_jump_held_before(k.nvls_rounds[i - 1] * round * chunk, fill * byte, (faster - slow) * byte, slow * byte);
     slow = faster;
   }
   return line;

@@ -22,12 +22,12 @@ FABRICOST_BODY double inner_ring_rate(const Fabric& fabric, const Constants& c) 
   return c.scale_up.simple.rate_share * fabric.inner_rate;
 }
 
-FABRICOST_BODY double ridden_devices(const Fabric& fabric) {
-  return fabricost::core::ridden_devices(fabric.generation, tables_of(fabric.tuner));
+FABRICOST_BODY double devices_with_channels(const Fabric& fabric) {
+  return fabricost::core::devices_with_channels(fabric.generation, tables_of(fabric.tuner));
 }
 
 FABRICOST_BODY double channels_rate(const Fabric& fabric) {
-  return fabric.outer_rate * fabric.ring_taper * std::min(1.0, ridden_devices(fabric) / net_devices(fabric));
+  return fabric.outer_rate * fabric.ring_taper * std::min(1.0, devices_with_channels(fabric) / net_devices(fabric));
 }
 
 /// 1 / norm_q(1/a, 1/b), for a and b above 0; the order of trees, 6, in plain arithmetic.
@@ -50,7 +50,7 @@ FABRICOST_BODY double chain_factor(double chain, const ScaleUpForm& form) {
 FABRICOST_BODY double tree_share(const Fabric& fabric, const TransportForm& form, bool crowds) {
   if (!crowds || fabric.domains() <= 2) return form.tree_efficiency;
   const int neighbours = fabric.domains() == 3 ? 2 : 3;
-  if (net_devices(fabric) > ridden_devices(fabric)) return form.tree_efficiency / neighbours;
+  if (net_devices(fabric) > devices_with_channels(fabric)) return form.tree_efficiency / neighbours;
   return form.tree_efficiency * (neighbours < 3 ? std::sqrt(form.tree_crowded) : form.tree_crowded);
 }
 
@@ -120,40 +120,40 @@ FABRICOST_BODY Line price_internode_ring(const Schedule& schedule, const Fabric&
 
   Line line;
   line.wire_level = level;
-  line.base_part(TermKind::launch, 0, 1, up.launch);
+  line.add_base_part(TermKind::launch, 0, 1, up.launch);
   double rate = std::min(inner, outer);
   if (protocol == Protocol::ll) {
-    line.base_part(TermKind::steps, 0, at.inner, with_latency(up.ll.hop, fabric.inner_latency));
-    line.base_part(TermKind::steps, 1, at.outer, with_latency(t.ring_ll_step, fabric.outer_latency));
-    line.ramp({.shape = Ramp::Shape::saturating_square,
+    line.add_base_part(TermKind::steps, 0, at.inner, with_latency(up.ll.hop, fabric.inner_latency_shift));
+    line.add_base_part(TermKind::steps, 1, at.outer, with_latency(t.ring_ll_step, fabric.outer_latency_shift));
+    line.add_ramp({.shape = Ramp::Shape::saturating_square,
                .level = 1,
                .amplitude = at.outer * t.form.ring_ll_growth * t.tree_growth,
                .per_byte = 1 / (t.form.ll_growth_size * device)});
     if (streams) {  // until the channels' buffers hold no more, which ranks further on have not yet passed on
       const double waiting = (all.inner - at.inner) * up.ll.hop + (all.outer - at.outer) * t.ring_ll_step;
-      line.ramp({.shape = Ramp::Shape::linear,
+      line.add_ramp({.shape = Ramp::Shape::linear,
                  .level = 1,
                  .amplitude = waiting,
                  .per_byte = 1 / (up.ll.chunk * running_channels(fabric.channels, tables_of(fabric.tuner)))});
     }
     rate *= t.ll_share;
   } else if (protocol == Protocol::ll128) {
-    line.base_part(TermKind::steps, 0, at.inner, with_latency(detail::ll128_hops(g, t.form) * up.ll.hop, fabric.inner_latency));
-    line.latency_part(TermKind::steps, 1, at.outer, with_latency(t.ll128_step, fabric.outer_latency));
+    line.add_base_part(TermKind::steps, 0, at.inner, with_latency(detail::ll128_hops(g, t.form) * up.ll.hop, fabric.inner_latency_shift));
+    line.add_latency_part(TermKind::steps, 1, at.outer, with_latency(t.ll128_step, fabric.outer_latency_shift));
     line.overlap = t.form.ll128_overlap;
   } else {
-    const double step = with_latency(t.ring_simple_step * (fabric.gpu_direct ? 1 : t.no_gdr_step), fabric.outer_latency);
-    line.latency_part(TermKind::floor, 0, 1, up.simple.floor);
-    line.latency_part(TermKind::steps, 0, at.inner, with_latency(up.simple.hop, fabric.inner_latency));
-    line.latency_part(TermKind::steps, 1, at.outer, t.form.ring_simple_start * step);
-    line.ramp({.shape = Ramp::Shape::saturating,
+    const double step = with_latency(t.ring_simple_step * (fabric.gpu_direct ? 1 : t.no_gdr_step), fabric.outer_latency_shift);
+    line.add_latency_part(TermKind::floor, 0, 1, up.simple.floor);
+    line.add_latency_part(TermKind::steps, 0, at.inner, with_latency(up.simple.hop, fabric.inner_latency_shift));
+    line.add_latency_part(TermKind::steps, 1, at.outer, t.form.ring_simple_start * step);
+    line.add_ramp({.shape = Ramp::Shape::saturating,
                .inside = true,
                .level = 1,
                .amplitude = at.outer * (1 - t.form.ring_simple_start) * step,
                .per_byte = 1 / (t.form.ring_simple_growth_size * device)});
     line.overlap = t.ring_overlap;
   }
-  line.rate_part(TermKind::wire, level, at.bytes, 1 / rate);
+  line.add_rate_part(TermKind::wire, level, at.bytes, 1 / rate);
   return line;
 }
 
@@ -186,41 +186,41 @@ FABRICOST_BODY Line price_tree(const Schedule& schedule, const Fabric& fabric, c
 
   Line line;
   line.wire_level = level;
-  line.base_part(TermKind::launch, 0, 1, up.launch);
+  line.add_base_part(TermKind::launch, 0, 1, up.launch);
   double share = 1;
   if (protocol == Protocol::ll) {
-    line.base_part(TermKind::steps, 0, chain, with_latency(up.tree_hop * detail::chain_factor(chain, up.form), fabric.inner_latency));
-    line.base_part(TermKind::steps, 1, network, with_latency(far * t.tree_step, fabric.outer_latency));
-    line.ramp({.shape = Ramp::Shape::saturating_square,
+    line.add_base_part(TermKind::steps, 0, chain, with_latency(up.tree_hop * detail::chain_factor(chain, up.form), fabric.inner_latency_shift));
+    line.add_base_part(TermKind::steps, 1, network, with_latency(far * t.tree_step, fabric.outer_latency_shift));
+    line.add_ramp({.shape = Ramp::Shape::saturating_square,
                .level = 1,
                .amplitude = far * network * t.tree_growth,
                .per_byte = 1 / (t.form.ll_growth_size * devices)});
-    line.ramp({.shape = Ramp::Shape::saturating_square,
+    line.add_ramp({.shape = Ramp::Shape::saturating_square,
                .level = 1,
                .amplitude = far * network * t.tree_growth * (t.ll_rendezvous - 1),
                .per_byte = 1 / (t.form.ll_rendezvous_size * devices)});
     share = network > 0 ? t.ll_share : up.form.tree_ll_share;
   } else if (protocol == Protocol::ll128) {
-    line.base_part(TermKind::steps, 0, chain, with_latency(detail::ll128_hops(fabric.local(), t.form) * up.ll.hop, fabric.inner_latency));
-    const double step = with_latency(far * t.ll128_step, fabric.outer_latency);
-    line.base_part(TermKind::steps, 1, t.form.tree_ll128_start * network, step);
-    line.ramp({.shape = Ramp::Shape::saturating,
+    line.add_base_part(TermKind::steps, 0, chain, with_latency(detail::ll128_hops(fabric.local(), t.form) * up.ll.hop, fabric.inner_latency_shift));
+    const double step = with_latency(far * t.ll128_step, fabric.outer_latency_shift);
+    line.add_base_part(TermKind::steps, 1, t.form.tree_ll128_start * network, step);
+    line.add_ramp({.shape = Ramp::Shape::saturating,
                .level = 1,
                .amplitude = network * step,
                .per_byte = 1 / (t.form.tree_ll128_growth_size * devices)});
     share = t.form.tree_ll128_share;
   } else {
-    const double step = with_latency(far * t.tree_simple_step, fabric.outer_latency);
-    line.base_part(TermKind::floor, 0, 1, up.simple.floor);
-    line.base_part(TermKind::steps, 0, chain, with_latency(t.form.tree_simple_inner * up.simple.hop, fabric.inner_latency));
-    line.base_part(TermKind::steps, 1, t.form.tree_simple_start * network, step);
-    line.ramp({.shape = Ramp::Shape::saturating,
+    const double step = with_latency(far * t.tree_simple_step, fabric.outer_latency_shift);
+    line.add_base_part(TermKind::floor, 0, 1, up.simple.floor);
+    line.add_base_part(TermKind::steps, 0, chain, with_latency(t.form.tree_simple_inner * up.simple.hop, fabric.inner_latency_shift));
+    line.add_base_part(TermKind::steps, 1, t.form.tree_simple_start * network, step);
+    line.add_ramp({.shape = Ramp::Shape::saturating,
                .level = 1,
                .amplitude = network * step,
                .per_byte = 1 / (t.form.tree_simple_growth_size * devices)});
   }
   if (rate == kernels) line.kernels_until = 1e30;
-  line.rate_part(TermKind::wire, level, 1, 1 / (share * rate));
+  line.add_rate_part(TermKind::wire, level, 1, 1 / (share * rate));
   return line;
 }
 
@@ -246,22 +246,22 @@ FABRICOST_BODY Line price_nvls_tree(const Schedule& schedule, const Fabric& fabr
                                             schedule, fabric);
   const int level = outer <= inner ? 1 : 0;
   const double more = rack_step_factor(g, c.scale_up.form);
-  const double step = with_latency(t.nvls_step, fabric.outer_latency) * more;
+  const double step = with_latency(t.nvls_step, fabric.outer_latency_shift) * more;
   Line line;
   line.wire_level = level;
-  line.base_part(TermKind::launch, 0, 1, c.scale_up.launch);
-  line.base_part(TermKind::floor, 0, 1, std::max(0.0, t.nvls_floor * more + 2 * fabric.inner_latency - c.scale_up.launch));
-  line.base_part(TermKind::steps, 1, t.form.nvls_start * network, step);
-  line.ramp({.shape = Ramp::Shape::saturating,
+  line.add_base_part(TermKind::launch, 0, 1, c.scale_up.launch);
+  line.add_base_part(TermKind::floor, 0, 1, std::max(0.0, t.nvls_floor * more + 2 * fabric.inner_latency_shift - c.scale_up.launch));
+  line.add_base_part(TermKind::steps, 1, t.form.nvls_start * network, step);
+  line.add_ramp({.shape = Ramp::Shape::saturating,
              .level = 1,
              .amplitude = (1 - t.form.nvls_start) * network * step,
              .per_byte = 1 / (t.form.nvls_growth_size * detail::net_devices(fabric))});
   if (level == 0 && inner == kernels) line.kernels_until = 1e30;
-  line.rate_part(TermKind::wire, level, 1, 1 / std::min(inner, outer));
+  line.add_rate_part(TermKind::wire, level, 1, 1 / std::min(inner, outer));
   return line;
 }
 
-FABRICOST_BODY LeftOpen tiny_messages(const TransportConstants& t, double n, double seconds) {
+FABRICOST_BODY UnmeasuredEnd tiny_messages(const TransportConstants& t, double n, double seconds) {
   const double slow = std::exp2(std::floor(std::log2(t.form.exchange_tiny_size)));  // sizes of runs are powers of two
   return {slow * n, t.form.exchange_tiny_size * n, 2 * slow * n, seconds * (t.exchange_tiny - 1)};
 }
@@ -272,32 +272,32 @@ FABRICOST_BODY Line price_internode_exchange(const Schedule& schedule, const Fab
   const double g = fabric.local();
   const double path = nic_path_share(fabric, t, schedule.collective);
   Line line;
-  line.base_part(TermKind::launch, 0, 1, c.scale_up.launch);
+  line.add_base_part(TermKind::launch, 0, 1, c.scale_up.launch);
   if (schedule.collective == Collective::send_recv) {
-    line.base_part(TermKind::steps, 1, t.form.send_recv_start, with_latency(t.ring_simple_step, fabric.outer_latency));
+    line.add_base_part(TermKind::steps, 1, t.form.send_recv_start, with_latency(t.ring_simple_step, fabric.outer_latency_shift));
     line.wire_level = 1;
     const double links = detail::send_link_rate(fabric, t, path), kernels = detail::send_kernel_rate(fabric, t);
     if (kernels < links) line.kernels_until = 1e30;
-    line.rate_part(TermKind::wire, 1, 1, 1 / std::min(links, kernels));
+    line.add_rate_part(TermKind::wire, 1, 1, 1 / std::min(links, kernels));
     return line;
   }
-  line.base_part(TermKind::floor, 1, 1, t.exchange_base);
-  line.base_part(TermKind::peers, 1, n - g, with_latency(t.exchange_peer, fabric.outer_latency / n));
-  line.ramp({.shape = Ramp::Shape::step,
+  line.add_base_part(TermKind::floor, 1, 1, t.exchange_base);
+  line.add_base_part(TermKind::peers, 1, n - g, with_latency(t.exchange_peer, fabric.outer_latency_shift / n));
+  line.add_ramp({.shape = Ramp::Shape::step,
              .level = 1,
              .amplitude = (n - g) * t.exchange_peer_simple,
              .per_byte = 1 / (exchange_ll_limit(fabric) * n)});
-  line.ramp({.shape = Ramp::Shape::until,
+  line.add_ramp({.shape = Ramp::Shape::until,
              .level = 1,
              .amplitude = (n - g) * t.exchange_peer * (t.exchange_tiny - 1),
              .per_byte = 1 / (t.form.exchange_tiny_size * n)});
-  line.left_open = tiny_messages(t, n, (n - g) * t.exchange_peer);
+  line.unmeasured_end = tiny_messages(t, n, (n - g) * t.exchange_peer);
   const double inside = (schedule.bytes(0) + 1 / n) / (detail::inner_ring_rate(fabric, c) * fabric.inner_exchanges);
   const double across = schedule.bytes(1) / (t.exchange_share * path * fabric.outer_rate * fabric.all_to_all_taper);
   const double together = norm(inside, across, 2);
   line.wire_level = across >= inside ? 1 : 0;
-  line.rate_part(TermKind::wire, 0, 1, together * inside * inside / (inside * inside + across * across));
-  line.rate_part(TermKind::wire, 1, 1, together * across * across / (inside * inside + across * across));
+  line.add_rate_part(TermKind::wire, 0, 1, together * inside * inside / (inside * inside + across * across));
+  line.add_rate_part(TermKind::wire, 1, 1, together * across * across / (inside * inside + across * across));
   return line;
 }
 

@@ -6,7 +6,7 @@
 /// them between domains: under Simple the N borders of each round, under LL and LL128 N - 1 of them (crossing); j = 2(g-1), d = 2 log2 N;
 /// E = eff path W with W the summed NIC rate of a domain; Br = min(B, E); Br of a ring = min(B g/(g-1), E), as one hop of g leaves the
 /// domain; At = softmin(B/2, 0.92 E w), w by tree_share. Rings and trees use the NICs that their channels ride: 16 devices at most on
-/// Hopper and later, so W of a rack is theirs (ridden_devices). r = (g/8)^.74 in a rack, else 1; i = 1 + 2.17 min(1, 7/(g-1)). A tree's d
+/// Hopper and later, so W of a rack is theirs (devices_with_channels). r = (g/8)^.74 in a rack, else 1; i = 1 + 2.17 min(1, 7/(g-1)). A tree's d
 /// is times 1 + .04 log2(N/8) beyond 8 domains. The numbers written out are those of
 /// TransportForm and ScaleUpForm (hardware/form_constants.hpp), the same for all
 /// transports; their values and sources are in data/priors. Other letters: hardware/collective_constants.hpp; ht = tree_hop,
@@ -54,7 +54,7 @@ namespace detail {
 /// The rate of a ring or tree inside a domain: B; over PCIe that of PCIe; no limit with one rank.
 [[nodiscard]] double inner_ring_rate(const Fabric& fabric, const Constants& c);
 /// Devices that the channels of rings and trees ride (price/channels.hpp).
-[[nodiscard]] double ridden_devices(const Fabric& fabric);
+[[nodiscard]] double devices_with_channels(const Fabric& fabric);
 /// The rate of those devices.
 [[nodiscard]] double channels_rate(const Fabric& fabric);
 /// Share of their rate that trees keep. Both ways of two trees bring a domain S of two, 1.5 S of three, nearly 2 S of more, which the
@@ -98,7 +98,7 @@ struct Crossing {
 
 /// Messages of 128 bytes were slow and those of 256 were not; between the two nobody measured.
 /// \param n partners that S is divided over \param seconds of all messages
-[[nodiscard]] LeftOpen tiny_messages(const TransportConstants& t, double n, double seconds);
+[[nodiscard]] UnmeasuredEnd tiny_messages(const TransportConstants& t, double n, double seconds);
 
 [[nodiscard]] Line price_internode_exchange(const Schedule& schedule, const Fabric& fabric, const Constants& c);
 

@@ -103,7 +103,7 @@ struct Jump {
 };
 
 /// A part of the time that ends at a size between two measured ones: with `from` bytes it is there, with `until` it is not.
-struct LeftOpen {
+struct UnmeasuredEnd {
   double from = 0, at = 0, until = 0;  ///< bytes; at: where the price drops it
   double seconds = 0;
 };
@@ -135,7 +135,7 @@ struct Line {
   double min = 0;          ///< seconds per byte that the links need at their full rate, whatever the constants (price/lower_bound.hpp)
   FixedList<Ramp, max_ramps> ramps;
   FixedList<Jump, max_jumps> jumps;  ///< by size
-  LeftOpen left_open;
+  UnmeasuredEnd unmeasured_end;
   FixedList<Part, max_parts> base_parts, latency_parts, rate_parts;
 
   [[nodiscard]] TermKind transfer(double bytes) const { return bytes < kernels_until ? TermKind::kernels : TermKind::wire; }
@@ -176,37 +176,37 @@ struct Line {
     return chunk_seconds * (chunk_share * (std::ceil(rounds) - 1) + (1 - chunk_share) * (rounds - 1));
   }
 
-  Line& base_part(TermKind kind, int level, double count, double each) { return add(base_parts, base, kind, level, count, each); }
-  Line& latency_part(TermKind kind, int level, double count, double each) { return add(latency_parts, latency, kind, level, count, each); }
-  Line& rate_part(TermKind kind, int level, double count, double each) { return add(rate_parts, rate, kind, level, count, each); }
-  Line& jump(const Jump& added) {
+  Line& add_base_part(TermKind kind, int level, double count, double each) { return add(base_parts, base, kind, level, count, each); }
+  Line& add_latency_part(TermKind kind, int level, double count, double each) { return add(latency_parts, latency, kind, level, count, each); }
+  Line& add_rate_part(TermKind kind, int level, double count, double each) { return add(rate_parts, rate, kind, level, count, each); }
+  Line& add_jump(const Jump& added) {
     if (added.seconds != 0 || added.rate != 0) jumps.add(added);
     return *this;
   }
   /// A jump at `from`, before which the volume is held where it would fall.
   /// \param slope seconds per byte that the volume grows by before it
-  Line& jump_held_before(double from, double seconds, double rate, double slope) {
+  Line& add_jump_held_before(double from, double seconds, double rate, double slope) {
     const double fall = -(seconds + rate * from);
     Jump added{.from = from, .seconds = seconds, .rate = rate};
     if (fall > 0 && slope > 0) added = {from - fall / slope, seconds, rate, from, slope, from};
-    return jump(added);
+    return add_jump(added);
   }
   /// A rate that falls from one to another beyond `last`: the volume is held until the new rate has caught up.
-  Line& jump_held_after(double last, double before, double after) {
+  Line& add_jump_held_after(double last, double before, double after) {
     const double from = last + last * std::numeric_limits<double>::epsilon();
-    if (!(after < before) || !(after > 0)) return jump({.from = from, .seconds = 0, .rate = after - before});
-    return jump({from, 0, after - before, from * before / after, before, from});
+    if (!(after < before) || !(after > 0)) return add_jump({.from = from, .seconds = 0, .rate = after - before});
+    return add_jump({from, 0, after - before, from * before / after, before, from});
   }
   /// What measured sizes leave open beside (*this)(bytes) = `seconds`: in a stretch that is held the time by the library's rule, and where a
   /// part of the time is in doubt the time with it or without.
-  [[nodiscard]] double otherwise(double bytes, double seconds) const {
+  [[nodiscard]] double alternative_seconds(double bytes, double seconds) const {
     double moved = 0, outer = 0;
     for (const Jump& jump : jumps)
       if (bytes >= jump.from && bytes < jump.until) moved += jump.by_rule(bytes) - jump(bytes);
-    if (bytes > left_open.from && bytes < left_open.until) outer = bytes < left_open.at ? -left_open.seconds : left_open.seconds;
+    if (bytes > unmeasured_end.from && bytes < unmeasured_end.until) outer = bytes < unmeasured_end.at ? -unmeasured_end.seconds : unmeasured_end.seconds;
     return (moved != 0 ? with_volume(bytes, volume(bytes) + moved) : seconds) + outer;
   }
-  Line& ramp(const Ramp& added) {
+  Line& add_ramp(const Ramp& added) {
     if (!(added.amplitude > 0)) return *this;
     uneven |= added.moves();
     ramps.add(added);

@@ -43,18 +43,18 @@ FABRICOST_BODY Line price_pcie(const Schedule& schedule, const Fabric& fabric, c
 
   Line line;
   const auto wire = [&](double per_second) {
-    line.rate_part(TermKind::wire, 0, bytes, 1 / per_second);
-    line.rate_part(TermKind::copy, 0, c.drain * message, 1 / per_second);
+    line.add_rate_part(TermKind::wire, 0, bytes, 1 / per_second);
+    line.add_rate_part(TermKind::copy, 0, c.drain * message, 1 / per_second);
   };
   if (protocol == Protocol::ll) {
     line.overlap = c.ll_overlap;
     if (exchange) {
-      line.latency_part(TermKind::launch, 0, 1, c.exchange_base);
-      line.latency_part(TermKind::steps, 0, std::log2(n) - 1, with_latency(c.exchange_hop, fabric.inner_latency));
+      line.add_latency_part(TermKind::launch, 0, 1, c.exchange_base);
+      line.add_latency_part(TermKind::steps, 0, std::log2(n) - 1, with_latency(c.exchange_hop, fabric.inner_latency_shift));
       wire(c.exchange_ll_share * ll_rate);
     } else {
-      line.latency_part(TermKind::launch, 0, 1, c.launch);
-      line.latency_part(TermKind::steps, 0, k, with_latency(c.ll_hop, fabric.inner_latency));
+      line.add_latency_part(TermKind::launch, 0, 1, c.launch);
+      line.add_latency_part(TermKind::steps, 0, k, with_latency(c.ll_hop, fabric.inner_latency_shift));
       wire(ll_rate * (op == Collective::all_reduce ? c.ll_all_reduce_rate : 1));
     }
     return line;
@@ -62,13 +62,13 @@ FABRICOST_BODY Line price_pcie(const Schedule& schedule, const Fabric& fabric, c
   line.overlap = c.simple_overlap;
   wire(rate);
   if (exchange) {
-    line.base_part(TermKind::launch, 0, 1, c.exchange_base);
-    line.base_part(TermKind::steps, 0, std::log2(n) - 1, with_latency(c.exchange_hop, fabric.inner_latency));
-    line.latency_part(TermKind::floor, 0, 1, c.exchange_floor);
+    line.add_base_part(TermKind::launch, 0, 1, c.exchange_base);
+    line.add_base_part(TermKind::steps, 0, std::log2(n) - 1, with_latency(c.exchange_hop, fabric.inner_latency_shift));
+    line.add_latency_part(TermKind::floor, 0, 1, c.exchange_floor);
   } else {
-    line.base_part(TermKind::launch, 0, 1, c.launch);
-    line.latency_part(TermKind::floor, 0, 1, c.simple_floor);
-    line.latency_part(TermKind::steps, 0, k, with_latency(c.simple_hop, fabric.inner_latency));
+    line.add_base_part(TermKind::launch, 0, 1, c.launch);
+    line.add_latency_part(TermKind::floor, 0, 1, c.simple_floor);
+    line.add_latency_part(TermKind::steps, 0, k, with_latency(c.simple_hop, fabric.inner_latency_shift));
     if (reach > 0) {
       line.early = c.warm_bytes;
       line.early_rate = line.rate * (1 / c.warm_rate - 1);

@@ -31,7 +31,7 @@ namespace fabricost::core::detail {
 FABRICOST_BODY Line price_by_form(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol, bool byte_wide) {
   if (fabric.ranks() <= 1 || schedule.empty()) {
     Line line;
-    line.base_part(TermKind::launch, 0, 1, fabric.over_pcie ? c.pcie.launch : c.scale_up.launch);
+    line.add_base_part(TermKind::launch, 0, 1, fabric.over_pcie ? c.pcie.launch : c.scale_up.launch);
     return line;
   }
   const int channels = running_channels(fabric.channels, tables_of(fabric.tuner));
@@ -82,7 +82,7 @@ FABRICOST_BODY double IntervalWidths::*interval_class(Candidate ran, Collective 
   const auto by_protocol = [&](double W::*ll, double W::*ll128, double W::*simple) {
     return ran.protocol == Protocol::ll ? ll : ran.protocol == Protocol::ll128 ? ll128 : simple;
   };
-  if (ran.kernel != ReduceKernel::library) return ran.algorithm == Algorithm::one_shot ? &W::custom_one_shot : &W::custom_two_shot;
+  if (ran.kernel != CollectiveKernel::library) return ran.algorithm == Algorithm::one_shot ? &W::custom_one_shot : &W::custom_two_shot;
   if (!has_fitted_form(ran.algorithm, op, fabric)) return &W::unfitted_algorithm;
   if (exchange && across) return &W::internode_exchange;
   if (fabric.over_pcie && !across)

@@ -21,7 +21,7 @@ inline constexpr std::array<std::string_view, 3> protocol_names{"ll", "ll128", "
 
 /// Whose kernel runs a collective: the communication library's, one of an inference engine (price/custom_reduce.hpp), one over
 /// symmetric windows (price/symmetric.hpp), or none, as copy engines move the bytes (price/copy_engine.hpp).
-enum class ReduceKernel : unsigned char {
+enum class CollectiveKernel : unsigned char {
   library,
   pull_one_shot,
   pull_two_shot,
@@ -44,13 +44,13 @@ inline constexpr std::array<std::string_view, 17> reduce_kernel_names{
     "library",   "pull_one_shot",      "pull_two_shot",   "push_one_shot",   "push_two_shot",   "lamport_one_shot", "lamport_two_shot",
     "multicast", "symmetric_two_shot", "window_one_shot", "window_two_shot", "window_exchange", "window_flags",     "any_buffer",
     "any_buffer_two_shot", "copy_engine", "copy_engine_multicast"};
-[[nodiscard]] constexpr std::string_view name(ReduceKernel k) { return reduce_kernel_names[static_cast<std::size_t>(k)]; }
+[[nodiscard]] constexpr std::string_view name(CollectiveKernel k) { return reduce_kernel_names[static_cast<std::size_t>(k)]; }
 
 /// A pair that can run: one algorithm under one protocol.
 struct Candidate {
   Algorithm algorithm = Algorithm::ring;
   Protocol protocol = Protocol::simple;
-  ReduceKernel kernel = ReduceKernel::library;
+  CollectiveKernel kernel = CollectiveKernel::library;
   friend constexpr bool operator==(const Candidate&, const Candidate&) = default;
 };
 

@@ -38,19 +38,19 @@ FABRICOST_BODY Line price_ring(const Schedule& schedule, const Fabric& fabric, c
   const double slower = gathers ? version.gather_share : 1;
 
   Line line;
-  line.base_part(TermKind::launch, 0, version.launch_share * slower, c.launch);
+  line.add_base_part(TermKind::launch, 0, version.launch_share * slower, c.launch);
   if (protocol == Protocol::ll) {
     const auto& ll = c.ll;
-    line.base_part(TermKind::steps, 0, waits * slower, with_latency(ll.hop, fabric.inner_latency));
+    line.add_base_part(TermKind::steps, 0, waits * slower, with_latency(ll.hop, fabric.inner_latency_shift));
     const double threads = ll.chunk * n;  // S at which one channel has work for all its threads
-    line.ramp({.shape = Ramp::Shape::square,
+    line.add_ramp({.shape = Ramp::Shape::square,
                .amplitude = slower * (ll.full_threads + version.ll_forward_share * ll.forward * forwards +
                                       (ll.reduce + ll.reduce_int8 * wide) * reducing),
                .per_byte = 1 / threads});
     if (version.channel_start > 0)
-      line.ramp({.shape = Ramp::Shape::linear, .amplitude = channels * version.channel_start, .per_byte = 1 / (threads * channels)});
+      line.add_ramp({.shape = Ramp::Shape::linear, .amplitude = channels * version.channel_start, .per_byte = 1 / (threads * channels)});
     else
-      line.ramp({.shape = Ramp::Shape::channels,
+      line.add_ramp({.shape = Ramp::Shape::channels,
                  .amplitude = slower * ll.channels_cost,
                  .per_byte = 1 / threads,
                  .limit = static_cast<double>(channels)});
@@ -59,24 +59,24 @@ FABRICOST_BODY Line price_ring(const Schedule& schedule, const Fabric& fabric, c
     line.chunk_share = ll.chunk_share;
   } else if (protocol == Protocol::ll128) {
     const double rate = c.ll128.rate_share * c.simple.rate_share * fabric.inner_rate;
-    line.base_part(TermKind::launch, 0, channels, version.channel_start);
-    line.base_part(TermKind::steps, 0, waits * slower, with_latency(c.ll.hop, fabric.inner_latency));
-    line.latency_part(TermKind::floor, 0, slower, c.ll128.floor);
+    line.add_base_part(TermKind::launch, 0, channels, version.channel_start);
+    line.add_base_part(TermKind::steps, 0, waits * slower, with_latency(c.ll.hop, fabric.inner_latency_shift));
+    line.add_latency_part(TermKind::floor, 0, slower, c.ll128.floor);
     line.overlap = c.ll128.overlap;
-    line.rate_part(TermKind::wire, 0, bytes * heavier, 1 / rate);
-    if (!no_copies) line.rate_part(TermKind::copy, 0, c.ll128.drain * message * heavier, 1 / rate);
+    line.add_rate_part(TermKind::wire, 0, bytes * heavier, 1 / rate);
+    if (!no_copies) line.add_rate_part(TermKind::copy, 0, c.ll128.drain * message * heavier, 1 / rate);
   } else {
     const auto& s = c.simple;
     const double rate = detail::simple_rate_factor(s, schedule.collective) * s.rate_share * fabric.inner_rate;
     const double easier = slower * (1 - (1 - s.reduce_latency) * (k > 0 ? reducing / k : 0));  // rho G
-    line.latency_part(TermKind::launch, 0, channels, version.channel_start);
-    line.latency_part(TermKind::floor, 0, easier, s.floor);
+    line.add_latency_part(TermKind::launch, 0, channels, version.channel_start);
+    line.add_latency_part(TermKind::floor, 0, easier, s.floor);
     const double shorter = n > server_ranks ? std::pow(server_ranks / n, c.form.rack_hop_power) : 1;
-    line.latency_part(TermKind::steps, 0, easier * waits * shorter, with_latency(s.hop, fabric.inner_latency));
+    line.add_latency_part(TermKind::steps, 0, easier * waits * shorter, with_latency(s.hop, fabric.inner_latency_shift));
     line.overlap = s.overlap;
-    line.rate_part(TermKind::wire, 0, bytes * heavier, 1 / rate);
+    line.add_rate_part(TermKind::wire, 0, bytes * heavier, 1 / rate);
     const double copies = no_copies ? 0 : version.local_copies;
-    line.rate_part(TermKind::copy, 0, copies * s.drain * message * heavier, 1 / rate);
+    line.add_rate_part(TermKind::copy, 0, copies * s.drain * message * heavier, 1 / rate);
     line.early_rate = copies * s.cold_copy * message * heavier / rate;
     line.early = channels * c.form.ring_cold_size / message;
   }

@@ -36,7 +36,7 @@ struct WindowKernel {
 };
 
 /// \param kernel one of those of windows, or any_buffer, any_buffer_two_shot
-[[nodiscard]] Line price_symmetric(ReduceKernel kernel, const Fabric& f, const CustomConstants& c, WindowKernel how);
+[[nodiscard]] Line price_symmetric(CollectiveKernel kernel, const Fabric& f, const CustomConstants& c, WindowKernel how);
 
 }  // namespace fabricost::core
 

@@ -17,7 +17,7 @@ struct JobFiles {
   /// Whether a reader of traces knows the file, or a file in the folder.
   bool (*is_trace)(const std::filesystem::path& file) = nullptr;
   /// Measured times from the traces of one job. \throws SpecError for a fault of a file, and where `otherwise` names no system
-  Points (*points_of)(const std::vector<std::filesystem::path>& files, const PointSource& otherwise) = nullptr;
+  Points (*points_of)(const std::vector<std::filesystem::path>& files, const PointDefaults& otherwise) = nullptr;
   /// A sentence on what the log says against this machine; empty: nothing.
   std::string (*contradiction)(const std::filesystem::path& log, const System& system) = nullptr;
   /// The usual machine of the GPUs that a log names; empty: it names none.

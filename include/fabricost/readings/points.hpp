@@ -97,7 +97,7 @@ struct Points {
 };
 
 /// Values for what a file does not state. Zero and empty: unknown.
-struct PointSource {
+struct PointDefaults {
   std::string system{};
   int nodes = 0;
   int ranks = 0;
@@ -106,7 +106,7 @@ struct PointSource {
 };
 
 /// Adds the launch and the library to a point that does not say them; its release where the point names that library, or none.
-void fill_in(Point& point, const PointSource& otherwise);
+void fill_in(Point& point, const PointDefaults& otherwise);
 
 /// Whether a file is output of a benchmark, rather than a table or JSON, whose rows name their machine. \throws SpecError for an empty file
 [[nodiscard]] bool is_benchmark_output(const std::filesystem::path& file);
@@ -127,10 +127,10 @@ using PointSink = std::function<void(Point&&)>;
 /// \throws SpecError with file, line and column for a malformed cell, for an unknown format, for anything but
 /// a regular file of at most 2 GiB; RequestError when `otherwise` contradicts the file or its system is
 /// unknown
-[[nodiscard]] Points read_points(const std::filesystem::path& file, const PointSource& otherwise = {});
+[[nodiscard]] Points read_points(const std::filesystem::path& file, const PointDefaults& otherwise = {});
 
 /// The same, point by point, with about 65,536 rows in memory at most. \returns the skipped rows
-[[nodiscard]] std::vector<Skipped> read_points(const std::filesystem::path& file, const PointSource& otherwise, const PointSink& sink);
+[[nodiscard]] std::vector<Skipped> read_points(const std::filesystem::path& file, const PointDefaults& otherwise, const PointSink& sink);
 
 /// Merges repeats by their median, in the order of first occurrence. Repeats agree in system, nodes, GPUs,
 /// operation, type, bytes, path, library, GPUDirect state, forced algorithm and protocol, and in whether they
@@ -153,7 +153,7 @@ class RepeatMerger {
 
 /// Reads files and merges repeats while reading, so that memory does not depend on their length. If a file
 /// does not state the number of GPUs per node, all are assumed. \throws as read_points
-[[nodiscard]] Points read_merged(const std::vector<std::filesystem::path>& files, const PointSource& otherwise = {});
+[[nodiscard]] Points read_merged(const std::vector<std::filesystem::path>& files, const PointDefaults& otherwise = {});
 
 /// Merges all points at once.
 [[nodiscard]] std::vector<Point> merge_repeats(const std::vector<Point>& points);
@@ -162,7 +162,7 @@ class RepeatMerger {
 
 namespace fabricost {
 using core::Point;
-using core::PointSource;
+using core::PointDefaults;
 using core::Points;
 using core::Skipped;
 using core::read_points;

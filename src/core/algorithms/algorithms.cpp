@@ -11,6 +11,6 @@
 #include <fabricost/algorithms/registry-inl.hpp>
 #include <fabricost/algorithms/ring-inl.hpp>
 #include <fabricost/algorithms/schedule_of-inl.hpp>
-#include <fabricost/algorithms/shots-inl.hpp>
+#include <fabricost/algorithms/peer_memory-inl.hpp>
 #include <fabricost/algorithms/torus_bucket-inl.hpp>
 #include <fabricost/algorithms/tree-inl.hpp>

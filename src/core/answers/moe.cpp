@@ -2,7 +2,7 @@
 /// Predicts the exchange of a layer of experts.
 
 #include <fabricost/answers/moe.hpp>
-#include <fabricost/explain/assumed.hpp>
+#include <fabricost/explain/assumptions.hpp>
 #include <fabricost/fields/field.hpp>
 
 #include <fmt/format.h>
@@ -57,8 +57,8 @@ MoeAnswer answer(const MoeRequest& r) {
                 .sms = r.sms};
   if (r.dtype) q.precision = precision_of(*r.dtype);
   const MoePrediction p = predict(*system, q);
-  std::vector<std::string> assumptions = assumed(*system, p.nodes);
-  if (p.seconds == 0) assumptions.emplace_back("all experts are on one GPU: nothing is exchanged, and no kernel is started for it");
+  std::vector<std::string> assumed = assumptions(*system, p.nodes);
+  if (p.seconds == 0) assumed.emplace_back("all experts are on one GPU: nothing is exchanged, and no kernel is started for it");
   return {.operation = std::string{moe_operation_names[static_cast<std::size_t>(q.phase)]},
           .system = system->name,
           .nodes = p.nodes,
@@ -73,7 +73,7 @@ MoeAnswer answer(const MoeRequest& r) {
           .binding_tier = std::string{p.bottleneck().tier.view()},
           .basis = std::string{name(p.basis)},
           .extrapolated = names_of(p.extrapolated),
-          .assumed = std::move(assumptions),
+          .assumed = std::move(assumed),
           .interval = {units::s(p.low), units::s(p.high)},
           .tokens = q.tokens,
           .copies = p.copies,

@@ -254,7 +254,7 @@ struct LoadedRequest {
 /// The fastest algorithm, where NCCL's tuner chooses another that takes 5 % longer or more.
 [[nodiscard]] std::optional<FasterAnswer> faster(const LoadedRequest& a, const Prediction& p) {
   constexpr double worth_saying = 0.95;
-  const bool by_tuner = a.choice.rule == Choice::Rule::nccl && follows_tuner(a.system->library) && p.ran.kernel == ReduceKernel::library;
+  const bool by_tuner = a.choice.rule == Choice::Rule::nccl && follows_tuner(a.system->library) && p.ran.kernel == CollectiveKernel::library;
   if (!by_tuner || a.choice.algorithm || a.choice.protocol || !p.moves() || is_host_copy(a.operation)) return std::nullopt;
   Choice fastest = a.choice;
   fastest.rule = Choice::Rule::fastest;
@@ -273,7 +273,7 @@ struct LoadedRequest {
 }  // namespace
 
 PredictAnswer answer_of(const System& system, const Prediction& prediction) {
-  return {prediction, system.name, assumed(system, prediction), {}, {}, {}};
+  return {prediction, system.name, assumptions(system, prediction), {}, {}, {}};
 }
 
 namespace {
@@ -285,7 +285,7 @@ namespace {
   with.version = {};
   const auto system = with_library(a.system, r.upgrade);
   const Prediction p = predict(*system, a.operation, choice_of(with));
-  const bool any_buffer = p.ran.kernel == ReduceKernel::any_buffer || p.ran.kernel == ReduceKernel::any_buffer_two_shot;
+  const bool any_buffer = p.ran.kernel == CollectiveKernel::any_buffer || p.ran.kernel == CollectiveKernel::any_buffer_two_shot;
   const std::string release = fmt::format("nccl-{}.{}", r.upgrade->version / 1000000, release_of(*r.upgrade));
   const std::string tables = release == name(system->tuner) ? "" : fmt::format(" (tables of {})", name(system->tuner));
   return {.library = release + tables + (any_buffer ? ", kernel for any buffer" : ""),

@@ -56,7 +56,7 @@ constexpr int max_gpus = 1'000'000;  ///< the network is computed link by link
   return out;
 }
 
-[[nodiscard]] SharedCollective answer_of(const System& system, const std::vector<GroupedCollective>& collectives, const AtOnce& all,
+[[nodiscard]] SharedCollective answer_of(const System& system, const std::vector<GroupedCollective>& collectives, const ConcurrentGroups& all,
                                          std::size_t c) {
   const GroupedOutcome& one = all.outcomes[c];
   SharedCollective out{.name = collectives[c].name,
@@ -118,12 +118,12 @@ ShareAnswer answer(const ShareRequest& r) {
   if (const long long gpus = static_cast<long long>(out.nodes) * system->gpus_per_node; gpus > max_gpus)
     throw RequestError(fmt::format("{} nodes are {} GPUs; link by link a million is the most", out.nodes, gpus));
   out.gpus = out.nodes * system->gpus_per_node;
-  if (system->pod > 0) system = std::make_shared<const System>(sliced(*system, out.gpus));
+  if (system->pod > 0) system = std::make_shared<const System>(slice_for(*system, out.gpus));
   const std::vector<Axis> axes = sized_axes(r.layout.axes, out.gpus, fmt::format("<layout={}>", text_of(r.layout.axes)));
   std::vector<GroupedCollective> collectives;
   for (const GroupedRequest& one : r.collectives) collectives.push_back(placed(one, axes, choice));
   const ConcurrentOptions options{.routes = {.relay_on_rails = r.pxn, .adaptive = r.adaptive}, .balancing = r.balancing};
-  const AtOnce all = at_once(*system, out.nodes, collectives, options);
+  const ConcurrentGroups all = at_once(*system, out.nodes, collectives, options);
   out.sharp = sharp_turns_of(*system, out.nodes, all, options.routes);
   if (!out.sharp.switches.empty()) out.sharp_turns = out.sharp.turns;
   for (std::size_t c = 0; c < collectives.size(); ++c) out.collectives.push_back(answer_of(*system, collectives, all, c));

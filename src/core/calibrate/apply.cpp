@@ -28,7 +28,7 @@ const CalibratedSet* nearest_fitted(const Calibration& calibration, const Transp
 void apply_mean(const Calibration& calibration, System& system) {
   Constants& c = system.constants;
   for (const Parameter& p : parameters_of(ConstantSet::scale_up)) {
-    if (p.fitted == Fitted::form) continue;
+    if (p.fitted == FitTreatment::form) continue;
     double sum = 0, count = 0;
     for (const CalibratedSet& set : calibration.sets) {
       if (set.set != ConstantSet::scale_up || !(p.value(set.constants) > 0)) continue;
@@ -61,7 +61,7 @@ void apply_transport_mean(const Calibration& calibration, System& system) {
   const bool alike = wanted != NetworkKind::other &&
                      std::any_of(calibration.sets.begin(), calibration.sets.end(), [&](const CalibratedSet& s) { return counts(s, true); });
   for (const Parameter& p : parameters_of(ConstantSet::transport)) {
-    if (p.fitted == Fitted::form) continue;
+    if (p.fitted == FitTreatment::form) continue;
     double sum = 0, count = 0;
     for (const CalibratedSet& set : calibration.sets)
       if (counts(set, alike)) sum += std::log(p.value(set.constants)), count += 1;
@@ -82,21 +82,21 @@ void apply_calibration(const Calibration& calibration, System& system) {
                       : set.set == ConstantSet::pcie ? over_pcie && (set.name == "pcie-peers") == peers
                                                         : set.generation == system.gpu.generation;
     if (!ours && !fits) continue;
-    const Shown shown = shown_of(set.fitted_on, system.name, system.domain);
+    const MeasuredOperations shown = measured_operations_of(set.fitted_on, system.name, system.domain);
     // the sets of a joint fit have priors of their own, but for a cluster's beside its transport's
     const std::size_t machines = calibration.system.empty() && set.cluster.empty() ? 0 : set.fitted_on.size();
     for (const Parameter& p : parameters_of(set.set)) p.of(c) = p.value(set.constants);
     for (const NamedWidth& width : interval_widths)
       if (width.set == set.set) c.interval.*width.of = set.constants.interval.*width.of;
     if (set.set == ConstantSet::transport) {
-      c.transport_operations = shown_beside(shown, machines, c.transport_operations,
+      c.transport_operations = with_earlier_measurements(shown, machines, c.transport_operations,
                                             c.transport_known ? c.transport_basis : Basis::datasheet);
       c.transport_known = true;
       c.transport_basis = ours ? Basis::calibrated : Basis::sibling;
       c.most_nodes = set.most_nodes;
       c.transport_name = set.name;
     } else {
-      c.operations = shown_beside(shown, machines, c.operations, c.basis);
+      c.operations = with_earlier_measurements(shown, machines, c.operations, c.basis);
       c.basis = ours ? Basis::calibrated : set.set == ConstantSet::pcie ? Basis::datasheet : Basis::sibling;
       c.smallest = set.smallest.value();
       c.largest = set.largest.value();

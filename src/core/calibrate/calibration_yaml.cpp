@@ -66,7 +66,7 @@ std::string fitted_on_yaml(const CalibratedSet& set, const std::string& margin) 
     std::vector<std::string_view> names;
     const std::span<const std::string_view> all = measured_names(set.set);
     for (std::size_t place = 0; place < all.size(); ++place)
-      if (Shown::has(one.measured, place)) names.push_back(all[place]);
+      if (MeasuredOperations::has(one.measured, place)) names.push_back(all[place]);
     if (out.empty()) out = margin + "fitted_on:\n";
     out += fmt::format("{}  - {{system: {}, domain: {}, {}: [{}]}}\n", margin, yaml_word(one.system), one.domain, measured_key(set.set),
                        fmt::join(names, ", "));
@@ -99,7 +99,7 @@ std::string set_yaml(const CalibratedSet& set, const std::string& margin) {
   for (const Parameter& p : parameters_of(set.set)) {
     if (set.only_fitted && !is_fitted(p)) continue;
     std::string value = written(p, set, set.constants);
-    if (p.fitted == Fitted::form && value == written(p, set, prior)) continue;  // constants common to all machines are in data/priors
+    if (p.fitted == FitTreatment::form && value == written(p, set, prior)) continue;  // constants common to all machines are in data/priors
     constants.emplace_back(p.key, std::move(value));
   }
   out += nested(constants, margin + "  ");

@@ -37,11 +37,11 @@ KernelCalibration calibrate_custom(const Points& points, const std::vector<std::
     }
     try {
       const System& system = machines.of(point);
-      const Operation op = question_of(point, system);
+      const Operation op = operation_of_point(point, system);
       const Choice choice{.inference = {.library = *library, .version = version_number(point.library_version.str())}};
       const Fabric fabric = fabric_of(system, op);
-      const ReduceKernel kernel = pieces_of(system, fabric, op, choice).at(point.bytes);
-      const bool from_host = point.from_host(), by_library = kernel == ReduceKernel::library;
+      const CollectiveKernel kernel = pieces_of(system, fabric, op, choice).at(point.bytes);
+      const bool from_host = point.from_host(), by_library = kernel == CollectiveKernel::library;
       if (by_library && !from_host) {
         skip("NCCL's part of an engine's all-reduces");
         continue;

@@ -198,7 +198,7 @@ void Preparation::add(const Point& point, int crossing) {
   if (by_schedule && !point.algorithm && point.collective != Collective::send_recv)
     throw RequestError(fmt::format(
         "{}: no form is fitted to its library, and only a point that names its algorithm says which schedule ran", system.name));
-  const Operation op = question_of(point, system);
+  const Operation op = operation_of_point(point, system);
   const Choice choice{.algorithm = point.algorithm,
                       .protocol = by_schedule ? point.protocol.value_or(Protocol::simple) : point.protocol,
                       .launch = launch_of(point),

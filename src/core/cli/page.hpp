@@ -6,7 +6,7 @@
 #include "text/short_text.hpp"
 #include "text/text_table.hpp"
 
-#include <fabricost/explain/assumed.hpp>
+#include <fabricost/explain/assumptions.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/text/quantity.hpp>
 

@@ -1,8 +1,8 @@
 // The bodies of the headers of experts, compiled once.
-#include <fabricost/experts/experts-inl.hpp>
+#include <fabricost/experts/expert_exchange-inl.hpp>
 #include <fabricost/experts/few_others-inl.hpp>
-#include <fabricost/experts/load-inl.hpp>
+#include <fabricost/experts/imbalance-inl.hpp>
 #include <fabricost/experts/moe_kernels-inl.hpp>
 #include <fabricost/experts/popularity-inl.hpp>
 #include <fabricost/experts/routing-inl.hpp>
-#include <fabricost/experts/traffic-inl.hpp>
+#include <fabricost/experts/expert_traffic-inl.hpp>

@@ -2,7 +2,7 @@
 /// The price with its numbers, line by line as price/line.hpp sums them up: the part outside the norm,
 /// latency a, volume b, the norm in which one hides the other, and the parts' shares of the norm.
 
-#include "explain/parts.hpp"
+#include "explain/sections.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/text/quantity.hpp>

@@ -2,7 +2,7 @@
 /// Explains what moves (the schedule), and why this algorithm and protocol ran: the tuner's estimates and our
 /// prices, the point-to-point limit, or the prices alone.
 
-#include "explain/parts.hpp"
+#include "explain/sections.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/algorithms/schedule_of.hpp>

@@ -2,7 +2,7 @@
 /// Explains what engines add to an all-reduce: kernels of their own below a size, a call from Python, the
 /// norm that follows.
 
-#include "explain/parts.hpp"
+#include "explain/sections.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/price/custom_reduce.hpp>

@@ -2,7 +2,7 @@
 /// Explanation of a prediction: the table of its terms, and the full text in sections (one file for each
 /// group of sections).
 
-#include "explain/parts.hpp"
+#include "explain/sections.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/shipped_numbers.hpp>
@@ -23,7 +23,7 @@ namespace detail {
 std::string micro(double seconds) { return fmt::format("{:.3f}", seconds * 1e6); }
 
 std::string ran_text(Candidate ran) {
-  if (ran.kernel == ReduceKernel::library) return pair_text(ran);
+  if (ran.kernel == CollectiveKernel::library) return pair_text(ran);
   std::string out{name(ran.kernel)};
   std::replace(out.begin(), out.end(), '_', ' ');
   return out;
@@ -66,7 +66,7 @@ std::string certainty_text(double low, double high, double min, Basis basis, con
 
 std::string left_open_text(const Prediction& p) {
   const Line& line = p.made_from.line;
-  const double bytes = p.operation.bytes.value(), seconds = line(bytes), other = line.otherwise(bytes, seconds);
+  const double bytes = p.operation.bytes.value(), seconds = line(bytes), other = line.alternative_seconds(bytes, seconds);
   const auto size = [](double b) { return size_text(Bytes::from_value(std::round(b))); };
   if (other == seconds) return {};
   std::string out;
@@ -75,9 +75,9 @@ std::string left_open_text(const Prediction& p) {
       out += fmt::format(" From {} on the library moves bytes in larger chunks or over more channels. Runs are known of powers of two; none shows "
                          "a larger message that is faster, so that from {} to {} the time stays the same.",
                          size(jump.rule), size(jump.from), size(jump.until));
-  if (bytes > line.left_open.from && bytes < line.left_open.until)
-    out += fmt::format(" Messages of {} were measured to take {} longer than those of {}, and none between them was run.", size(line.left_open.from),
-                       time_text(Time::from_value(line.left_open.seconds)), size(line.left_open.until));
+  if (bytes > line.unmeasured_end.from && bytes < line.unmeasured_end.until)
+    out += fmt::format(" Messages of {} were measured to take {} longer than those of {}, and none between them was run.", size(line.unmeasured_end.from),
+                       time_text(Time::from_value(line.unmeasured_end.seconds)), size(line.unmeasured_end.until));
   return out + fmt::format(" This one may take {}, which the interval holds.", time_text(Time::from_value(p.seconds + other - seconds)));
 }
 
@@ -91,7 +91,7 @@ std::string terms_table(const Terms& terms, double seconds) {
 }
 
 ExplainContext context_of(const Prediction& prediction, const System* system) {
-  const MadeFrom& from = prediction.made_from;
+  const PredictionInputs& from = prediction.made_from;
   return {.system = system,
           .prediction = prediction,
           .schedule = schedule_of(prediction.ran.algorithm, prediction.operation.collective, from.fabric),
@@ -155,7 +155,7 @@ std::vector<std::string> names_of(const Extrapolated& beyond) {
   return out;
 }
 
-std::vector<std::string> assumed(const System& system, int nodes) {
+std::vector<std::string> assumptions(const System& system, int nodes) {
   if (nodes <= std::max(1, system.nodes)) return {};
   return {detail::more_nodes(system, nodes)};
 }
@@ -171,8 +171,8 @@ namespace {
 }
 }  // namespace
 
-std::vector<std::string> assumed(const System& system, const Prediction& p) {
-  std::vector<std::string> out = assumed(system, p.nodes);
+std::vector<std::string> assumptions(const System& system, const Prediction& p) {
+  std::vector<std::string> out = assumptions(system, p.nodes);
   const Fabric& inside = p.made_from.fabric;
   const bool nccl = inside.library == Library::nccl && inside.ranks() > 1 && !is_host_copy(p.operation);
   const TunerTables& version = tables_of(inside.tuner);
@@ -268,8 +268,8 @@ namespace {
   }
   out += "\nHow sure\n" + wrapped("  ", certainty_text(p.low, p.high, p.min, p.basis, p.extrapolated) + left_open_text(p));
   if (system == nullptr) return out;
-  const std::vector<std::string> of_nodes = assumed(*system, p.nodes);  // printed with the request
-  for (const std::string& one : assumed(*system, p))
+  const std::vector<std::string> of_nodes = assumptions(*system, p.nodes);  // printed with the request
+  for (const std::string& one : assumptions(*system, p))
     if (std::find(of_nodes.begin(), of_nodes.end(), one) == of_nodes.end()) out += wrapped("  ", "Assumed: " + one + ".");
   return out;
 }

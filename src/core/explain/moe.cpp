@@ -1,7 +1,7 @@
 /// \file moe.cpp
 /// Explanation of a dispatch or combine: each line of price/moe.hpp with its numbers.
 
-#include "explain/parts.hpp"
+#include "explain/sections.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/explain/moe.hpp>
@@ -114,7 +114,7 @@ std::string explain(const System& system, const MoePrediction& p) {
   using namespace detail;
   const Term& max = p.bottleneck();
   std::string out = "Question\n" + moe_question(system, p);
-  for (const std::string& one : assumed(system, p.nodes)) out += wrapped("  ", "Assumed: " + one + ".");
+  for (const std::string& one : assumptions(system, p.nodes)) out += wrapped("  ", "Assumed: " + one + ".");
   out += fmt::format("\nAnswer\n  {}   counted {}   sent {}\n", time_text(Time::from_value(p.seconds)),
                      rate_text(Bandwidth::from_value(p.algorithm_bandwidth())), rate_text(Bandwidth::from_value(p.bus_bandwidth())));
   out += "\nWhat moves\n" + moe_moves(p);

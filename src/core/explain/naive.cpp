@@ -2,7 +2,7 @@
 /// The limiting tier, the naive estimate at a datasheet's rate and why it is off, and the effect of more
 /// hardware.
 
-#include "explain/parts.hpp"
+#include "explain/sections.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/predict/fabric_of.hpp>
@@ -41,18 +41,18 @@ struct Causes {
   const Fabric& f = context.fabric();
   const Algorithm ran = context.prediction.ran.algorithm;
   const bool rides = ran == Algorithm::ring || ran == Algorithm::tree || ran == Algorithm::nvls_tree;
-  return rides && f.domains() > 1 && f.library == Library::nccl && net_devices(f) > ridden_devices(f);
+  return rides && f.domains() > 1 && f.library == Library::nccl && net_devices(f) > devices_with_channels(f);
 }
 
 /// The same for an inference engine's own kernel.
 [[nodiscard]] std::string engine_wire_reason(const ExplainContext& context, double naive, double wire) {
-  const ReduceKernel kernel = context.prediction.ran.kernel;
+  const CollectiveKernel kernel = context.prediction.ran.kernel;
   std::string out;
   if (context.prediction.ran.algorithm == Algorithm::one_shot)
     out = "every rank takes all of S from every other, where a ring sends 2 (n-1)/n of it";
-  if (kernel == ReduceKernel::multicast) out = "switches that add move other bytes than a ring";
+  if (kernel == CollectiveKernel::multicast) out = "switches that add move other bytes than a ring";
   const bool pulls =
-      kernel == ReduceKernel::pull_one_shot || kernel == ReduceKernel::pull_two_shot || kernel == ReduceKernel::symmetric_two_shot;
+      kernel == CollectiveKernel::pull_one_shot || kernel == CollectiveKernel::pull_two_shot || kernel == CollectiveKernel::symmetric_two_shot;
   if (wire >= naive)
     out += std::string{out.empty() ? "" : "; "} +
            (pulls ? "loads in flight bound what a kernel reads" : "links reach only a part of their datasheet rate");
@@ -156,7 +156,7 @@ Naive naive_basis(const System& system, const Operation& op, const Fabric& f) {
     if (out.rate == 0 || rate < out.rate) {
       out.rate = rate;
       out.of = fmt::format("{}, one way, {}",
-                           !f.held_tier.empty() ? f.held_tier.view()
+                           !f.nic_limit_tier.empty() ? f.nic_limit_tier.view()
                            : tier != nullptr    ? tier->name.view()
                                                 : "nic",
                            exchange ? std::string{"a GPU's share"} : counted(f.nics, "NIC") + " of a domain");
@@ -173,11 +173,11 @@ namespace {
   if (context.system == nullptr) return "";
   const Fabric& f = context.fabric();
   const Tier* nic = context.system->tier(TierRole::nic);
-  if (f.held_tier.empty() || nic == nullptr) return "";
+  if (f.nic_limit_tier.empty() || nic == nullptr) return "";
   const double own = nic->bandwidth.value.value() / nic->shared_by;
   return fmt::format("The {} of a domain could send {} one way, {} each; {} lets {} through, so they are priced with that.",
                      counted(f.nics, "NIC"), rate_text(Bandwidth::from_value(f.nics * own)), rate_text(Bandwidth::from_value(own)),
-                     f.held_tier.view(), rate_text(Bandwidth::from_value(f.outer_rate)));
+                     f.nic_limit_tier.view(), rate_text(Bandwidth::from_value(f.outer_rate)));
 }
 
 /// The channels where they, and not the NICs, bound what a domain sends; empty where all NICs are ridden.
@@ -188,7 +188,7 @@ namespace {
   return fmt::format(
       "The channels, not the NICs, bound what a domain sends to another: {:.0f} channels, {:.0f} for each NIC, ride {:.0f} "
       "of its {:.0f} NICs, {} of {} one way.",
-      tables.max_channels, tables.network_channels[tuner_generation(f.generation)], ridden_devices(f), net_devices(f),
+      tables.max_channels, tables.network_channels[tuner_generation(f.generation)], devices_with_channels(f), net_devices(f),
       rate_text(Bandwidth::from_value(channels_rate(f))), rate_text(Bandwidth::from_value(f.outer_rate * f.ring_taper)));
 }
 
@@ -259,11 +259,11 @@ std::string explain_changes(const ExplainContext& context) {
 namespace {
 
 /// ", but not for broadcast" if a set was fitted to other operations than the requested one.
-[[nodiscard]] std::string not_measured(const ExplainContext& context, Basis basis, const Shown& shown) {
+[[nodiscard]] std::string not_measured(const ExplainContext& context, Basis basis, const MeasuredOperations& shown) {
   const auto place = static_cast<std::size_t>(context.operation().collective);
   if (basis == Basis::datasheet || context.host) return "";
-  if (!Shown::has(shown.anywhere, place)) return fmt::format(", but {} was measured nowhere", name(context.operation().collective));
-  if (basis == Basis::calibrated && !Shown::has(shown.here, place))
+  if (!MeasuredOperations::has(shown.anywhere, place)) return fmt::format(", but {} was measured nowhere", name(context.operation().collective));
+  if (basis == Basis::calibrated && !MeasuredOperations::has(shown.here, place))
     return fmt::format(", but {} was not measured here", name(context.operation().collective));
   return "";
 }
@@ -273,14 +273,14 @@ namespace {
 std::string explain_constants(const ExplainContext& context) {
   const Constants& c = context.system->constants;
   const Fabric& f = context.fabric();
-  const ReduceKernel kernel = context.prediction.ran.kernel;
+  const CollectiveKernel kernel = context.prediction.ran.kernel;
   const Ways& ways = context.choice().ways;
-  const bool over_windows = kernel >= ReduceKernel::window_one_shot && kernel < ReduceKernel::any_buffer;
+  const bool over_windows = kernel >= CollectiveKernel::window_one_shot && kernel < CollectiveKernel::any_buffer;
   std::string out = explain_way_numbers(context);
   if (over_windows)  // of the calibration only the rate
     out += wrapped("  rate of links    ",
                    fmt::format("multicast.share of calibration {} ({}): {}", c.custom_name, name(c.custom_basis), c.custom_source));
-  else if (context.engine_ran() && kernel < ReduceKernel::any_buffer)
+  else if (context.engine_ran() && kernel < CollectiveKernel::any_buffer)
     out += wrapped("  kernel           ", fmt::format("calibration {} ({}): {}", c.custom_name, name(c.custom_basis), c.custom_source));
   else if (!context.engine_ran() && (f.local() > 1 || f.domains() <= 1))
     out += wrapped("  inside a domain  ", fmt::format("calibration {} ({}{}): {}", c.name, name(c.basis),
@@ -361,7 +361,7 @@ std::vector<Sensitivity> sensitivities(const System& system, const Operation& op
       tier.oversubscription = std::max(1.0, tier.oversubscription / 1.1);
       add(fmt::format("10 % more {} uplinks", name), faster, operation);
     }
-    if (felt->latency.value.value() > 0 && now.kernel == ReduceKernel::library) {  // engines' kernels have latencies of their own
+    if (felt->latency.value.value() > 0 && now.kernel == CollectiveKernel::library) {  // engines' kernels have latencies of their own
       System nearer = system;
       nearer.tiers[at].latency.value *= 0.9;
       add(fmt::format("10 % less {} latency", name), nearer, operation);

@@ -2,10 +2,10 @@
 /// Which link of the path is shared and by whom: a NIC of several GPUs, a port to the processor, the up-link
 /// of a tapered tier. The links and loads are those of network/traffic.hpp, for the algorithm that runs.
 
-#include "explain/parts.hpp"
+#include "explain/sections.hpp"
 #include "text/text_table.hpp"
 
-#include <fabricost/network/layout.hpp>
+#include <fabricost/network/topology_of.hpp>
 #include <fabricost/network/link_names.hpp>
 #include <fabricost/network/traffic.hpp>
 #include <fabricost/text/quantity.hpp>

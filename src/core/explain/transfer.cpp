@@ -1,7 +1,7 @@
 /// \file transfer.cpp
 /// Transfers explained line by line: the parts of the path, their rates, and the sum.
 
-#include "explain/parts.hpp"
+#include "explain/sections.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/explain/transfer.hpp>

@@ -1,7 +1,7 @@
 /// \file ways.cpp
 /// Explains the gain of other ways to communicate over the library's own, and the sizes at which they lose.
 
-#include "explain/parts.hpp"
+#include "explain/sections.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/predict/compile.hpp>
@@ -78,7 +78,7 @@ std::string explain_ways(const ExplainContext& context) {
                                      ran_text(context.prediction.ran),
                                      counted(running_channels(f.channels, tables_of(f.tuner)), "thread block"),
                                      time_text(Time::from_value(context.prediction.made_from.line.base))));
-  else if (const ReduceKernel ran = context.prediction.ran.kernel; ran >= ReduceKernel::window_one_shot)
+  else if (const CollectiveKernel ran = context.prediction.ran.kernel; ran >= CollectiveKernel::window_one_shot)
     out += wrapped("  ", fmt::format("{} runs: few trips over NVLink instead of the ring's many.", ran_text(context.prediction.ran)));
   else if (choice.ways.symmetric)
     out += wrapped("  ", "The library's own algorithm is faster at this size than kernels over windows, and runs.");
@@ -99,17 +99,17 @@ std::string explain_way_numbers(const ExplainContext& context) {
     out += wrapped(fmt::format("  {:<15}  ", what), fmt::format("data/priors/ways.yaml ({}): {}, {}", name(how), numbers, on));
   };
   switch (context.prediction.ran.kernel) {
-    case ReduceKernel::window_one_shot: cite("kernel", "one_shot, block_kib, overlap", "on GB200s of one rack"); break;
-    case ReduceKernel::window_two_shot: cite("kernel", "one_shot, two_shot, barrier, block_kib, overlap", "on GB200s of one rack"); break;
-    case ReduceKernel::window_exchange: cite("kernel", "one_shot, peer, signal, overlap", "on GB200s of one rack"); break;
-    case ReduceKernel::window_flags:
+    case CollectiveKernel::window_one_shot: cite("kernel", "one_shot, block_kib, overlap", "on GB200s of one rack"); break;
+    case CollectiveKernel::window_two_shot: cite("kernel", "one_shot, two_shot, barrier, block_kib, overlap", "on GB200s of one rack"); break;
+    case CollectiveKernel::window_exchange: cite("kernel", "one_shot, peer, signal, overlap", "on GB200s of one rack"); break;
+    case CollectiveKernel::window_flags:
       cite("kernel", "one_shot, peer, overlap", "on GB200s of one rack");
       cite("flags", "flags_bytes", "as NCCL's tuner counts them (src/tuning/sym_model.cc)", Confidence::vendor_code);
       break;
-    case ReduceKernel::any_buffer: cite("kernel", "any_start, any_hop, any_kib, any_overlap", "on 4 and 8 GB200s"); break;
-    case ReduceKernel::any_buffer_two_shot: cite("kernel", "any_two_start, any_two_hop, any_two_kib", "on 4 and 8 GB200s"); break;
-    case ReduceKernel::copy_engine:
-    case ReduceKernel::copy_engine_multicast:
+    case CollectiveKernel::any_buffer: cite("kernel", "any_start, any_hop, any_kib, any_overlap", "on 4 and 8 GB200s"); break;
+    case CollectiveKernel::any_buffer_two_shot: cite("kernel", "any_two_start, any_two_hop, any_two_kib", "on 4 and 8 GB200s"); break;
+    case CollectiveKernel::copy_engine:
+    case CollectiveKernel::copy_engine_multicast:
       cite("copy engines", "ce_*", "as NCCL's tuner estimates them (src/tuning/ce_model.cc)", Confidence::vendor_code);
       break;
     default: break;

@@ -11,7 +11,7 @@
 
 namespace fabricost::core {
 
-Points read(const std::vector<Sample>& samples, const PointSource& otherwise, bool merged) {
+Points read(const std::vector<Sample>& samples, const PointDefaults& otherwise, bool merged) {
   const auto is_file = [](const Sample& sample) { return !sample.file.empty(); };
   std::vector<std::filesystem::path> traces;
   std::vector<Sample> rest;

@@ -4,7 +4,7 @@
 #include <fabricost/network/axes-inl.hpp>
 #include <fabricost/network/balance-inl.hpp>
 #include <fabricost/network/concurrent-inl.hpp>
-#include <fabricost/network/layout-inl.hpp>
+#include <fabricost/network/topology_of-inl.hpp>
 #include <fabricost/network/link_names-inl.hpp>
 #include <fabricost/network/load_store-inl.hpp>
 #include <fabricost/network/rings-inl.hpp>

@@ -9,4 +9,4 @@
 #include <fabricost/predict/lost_nics-inl.hpp>
 #include <fabricost/predict/predict-inl.hpp>
 #include <fabricost/predict/prediction-inl.hpp>
-#include <fabricost/predict/uncertainty-inl.hpp>
+#include <fabricost/predict/certainty-inl.hpp>

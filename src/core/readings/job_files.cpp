@@ -8,7 +8,7 @@ namespace {
 
 [[nodiscard]] JobFiles& joined() {
   static JobFiles readers{.is_trace = [](const std::filesystem::path&) { return false; },
-                          .points_of = [](const std::vector<std::filesystem::path>&, const PointSource&) { return Points{}; },
+                          .points_of = [](const std::vector<std::filesystem::path>&, const PointDefaults&) { return Points{}; },
                           .contradiction = [](const std::filesystem::path&, const System&) { return std::string{}; },
                           .usual_system = [](const std::filesystem::path&) { return std::string{}; }};
   return readers;

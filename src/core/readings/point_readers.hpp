@@ -50,11 +50,11 @@ struct NamedOperation {
 // One reader per format. Each passes its points to `sink` in the order of the file and returns what it
 // skipped.
 // \throws SpecError, RequestError
-[[nodiscard]] std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const PointSource& otherwise,
+[[nodiscard]] std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const PointDefaults& otherwise,
                                                   const RunDescriptions& runs, const PointSink& sink);
-[[nodiscard]] std::vector<Skipped> read_nccl_tests(const std::filesystem::path& file, const PointSource& otherwise,
+[[nodiscard]] std::vector<Skipped> read_nccl_tests(const std::filesystem::path& file, const PointDefaults& otherwise,
                                                    const RunDescriptions& runs, const PointSink& sink);
-[[nodiscard]] std::vector<Skipped> read_nccl_tests_json(const std::filesystem::path& file, const PointSource& otherwise,
+[[nodiscard]] std::vector<Skipped> read_nccl_tests_json(const std::filesystem::path& file, const PointDefaults& otherwise,
                                                         const RunDescriptions& runs, const PointSink& sink);
 
 class PointMaker;

@@ -88,7 +88,7 @@ MarksFound marks_in(const std::filesystem::path& file) {
   return out;
 }
 
-std::vector<Skipped> read_text(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs,
+std::vector<Skipped> read_text(const std::filesystem::path& file, const PointDefaults& otherwise, const RunDescriptions& runs,
                                const PointSink& sink) {
   const MarksFound found = marks_in(file);
   std::vector<Skipped> skipped;
@@ -106,7 +106,7 @@ std::vector<Skipped> read_text(const std::filesystem::path& file, const PointSou
 }
 
 /// nccl-tests and nvbandwidth both write JSON; nvbandwidth's first key is its name.
-std::vector<Skipped> read_json_log(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs,
+std::vector<Skipped> read_json_log(const std::filesystem::path& file, const PointDefaults& otherwise, const RunDescriptions& runs,
                                    const PointSink& sink) {
   LineReader reader(file);
   std::string line;
@@ -138,7 +138,7 @@ void Points::append(Points&& other) {
 
 bool is_benchmark_output(const std::filesystem::path& file) { return format_of(file) == Format::text; }
 
-void fill_in(Point& point, const PointSource& otherwise) {
+void fill_in(Point& point, const PointDefaults& otherwise) {
   if (otherwise.launch && point.launched == 0 && point.launch.mode == LaunchMode::graph) {
     point.launch.mode = *otherwise.launch;
     point.launched = 1U << static_cast<unsigned>(*otherwise.launch);
@@ -149,7 +149,7 @@ void fill_in(Point& point, const PointSource& otherwise) {
   point.library_version = otherwise.library_version;
 }
 
-std::vector<Skipped> read_points(const std::filesystem::path& file, const PointSource& otherwise, const PointSink& given) {
+std::vector<Skipped> read_points(const std::filesystem::path& file, const PointDefaults& otherwise, const PointSink& given) {
   const PointSink sink = [&](Point&& point) {
     fill_in(point, otherwise);
     given(std::move(point));
@@ -169,7 +169,7 @@ std::vector<Skipped> read_points(const std::filesystem::path& file, const PointS
   return format == Format::json ? read_json_log(file, otherwise, runs, sink) : read_text(file, otherwise, runs, sink);
 }
 
-Points read_points(const std::filesystem::path& file, const PointSource& otherwise) {
+Points read_points(const std::filesystem::path& file, const PointDefaults& otherwise) {
   Points out;
   out.skipped = read_points(file, otherwise, [&out](Point&& point) { out.points.push_back(std::move(point)); });
   return out;

@@ -2,7 +2,7 @@
 /// The project's CSV of measured points and the `sources.csv` beside it. An invalid number or name is an
 /// error with its place; a well-formed row that is incomplete or not modelled is counted as skipped.
 
-#include "readings/logs/nccl_tests.hpp"
+#include "readings/logs/nccl_runs.hpp"
 #include "readings/node_sizes.hpp"
 #include "readings/point_readers.hpp"
 #include "readings/probe_table.hpp"
@@ -220,7 +220,7 @@ class MachinesOfRuns {
 
 }  // namespace
 
-std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs,
+std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const PointDefaults& otherwise, const RunDescriptions& runs,
                                     const PointSink& sink) {
   std::vector<Skipped> skipped;
   CsvTable table(file);

@@ -4,7 +4,7 @@
 
 #include "readings/node_sizes.hpp"
 
-#include <fabricost/choice/inference.hpp>
+#include <fabricost/choice/engine_kernels.hpp>
 #include <fabricost/readings/points.hpp>
 
 #include <algorithm>
@@ -214,7 +214,7 @@ std::vector<Point> merge_repeats(const std::vector<Point>& points) {
   return merger.merged();
 }
 
-Points read_merged(const std::vector<std::filesystem::path>& files, const PointSource& otherwise) {
+Points read_merged(const std::vector<std::filesystem::path>& files, const PointDefaults& otherwise) {
   Points out;
   RepeatMerger merger;
   NodeSizes sizes;

@@ -1,7 +1,7 @@
 /// \file load_system.cpp
 /// System and cluster files: a GPU, its memories and the tiers around it.
 
-#include "specs/calibration.hpp"
+#include "specs/load_constants.hpp"
 #include "specs/overrides.hpp"
 #include "specs/parts/dials.hpp"
 #include "specs/parts/tier_reader.hpp"
@@ -45,7 +45,7 @@ Library collectives_of(const Gpu& gpu) {
 
 /// The tree of a system's GPU, with overrides of the form gpu.KEY applied.
 Gpu read_system_gpu(const SpecNode& at, const std::string& name, SpecStore& library,
-                    std::span<const std::pair<std::string, std::string>> overrides, Altered& altered, Faults& faults) {
+                    std::span<const std::pair<std::string, std::string>> overrides, OverriddenParts& altered, Faults& faults) {
   const auto of_gpu = [](const auto& one) {
     std::string path = one.first;
     return is_gpu_path(path);
@@ -153,7 +153,7 @@ void read_outline(MapReader& in, const SpecNode& tree, System& system) {
 }
 
 System read_system(const SpecNode& tree, SpecStore& library, std::span<const std::pair<std::string, std::string>> overrides,
-                   Altered& altered, Faults& faults) {
+                   OverriddenParts& altered, Faults& faults) {
   MapReader in(tree, "", faults);
   System system;
   in.take("extends");
@@ -255,11 +255,11 @@ System load(std::string_view name_or_path, std::span<const std::string> override
   Faults faults;
   // a file that extends a machine without a name of its own is that machine, altered
   const bool nameless = chain.size() > 1 && chain[chain.size() - 2] == chain.back();
-  Altered altered{.inside = nameless, .outside = nameless};
+  OverriddenParts altered{.inside = nameless, .outside = nameless};
   System system = read_system(tree, library, split, altered, faults);
   faults.raise();
   turn(system, dials, altered);
-  calibrate_system(system, library, calibration, kernels, altered, chain, faults);
+  load_constants(system, library, calibration, kernels, altered, chain, faults);
   faults.raise();
   check(system);
   return system;

@@ -134,7 +134,7 @@ std::vector<int> MapReader::counts(std::string_view key) {
     return out;
   }
   for (const SpecNode& item : value->items) {
-    const Parsed parsed = parse_quantity(item.text, QuantityKind::count);
+    const ParsedQuantity parsed = parse_quantity(item.text, QuantityKind::count);
     if (item.kind != SpecNode::Kind::scalar || !std::holds_alternative<double>(parsed) || std::get<double>(parsed) > 1e6) {
       fault(item, key, fmt::format("\"{}\" is not a whole number", item.text), "write for example [4, 4, 4]");
       return {};
@@ -185,8 +185,8 @@ std::optional<MapReader::Value> MapReader::quantity(std::string_view key, Quanti
     fault(*value, key, "is not a value", "write a number with its unit, or {value: ..., source: ..., confidence: ...}");
     return std::nullopt;
   }
-  const Parsed parsed = parse_quantity(scalar->text, kind);
-  if (const NotRead* refusal = std::get_if<NotRead>(&parsed)) {
+  const ParsedQuantity parsed = parse_quantity(scalar->text, kind);
+  if (const QuantityFault* refusal = std::get_if<QuantityFault>(&parsed)) {
     fault(*scalar, key, refusal->message, refusal->remedy);
     return std::nullopt;
   }

@@ -4,7 +4,7 @@
 /// field that could not be read has its default, which is never used because the load ends in an error.
 
 #include "specs/tree.hpp"
-#include "text/units.hpp"
+#include "text/parse_quantity.hpp"
 
 #include <fabricost/hardware/provenance.hpp>
 #include <fabricost/units.hpp>

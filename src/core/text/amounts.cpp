@@ -3,7 +3,7 @@
 
 #include "text/amounts.hpp"
 
-#include "text/units.hpp"
+#include "text/parse_quantity.hpp"
 
 #include <fabricost/error.hpp>
 #include <fabricost/text/quantity.hpp>
@@ -35,9 +35,9 @@ template <std::size_t N>
 }
 
 [[nodiscard]] double quantity_of(const std::string& text, std::string_view option, QuantityKind kind) {
-  const Parsed parsed = parse_quantity(text, kind);
+  const ParsedQuantity parsed = parse_quantity(text, kind);
   if (const double* value = std::get_if<double>(&parsed)) return *value;
-  const NotRead& refusal = std::get<NotRead>(parsed);
+  const QuantityFault& refusal = std::get<QuantityFault>(parsed);
   throw RequestError(fmt::format("{}: {}; {}", option, refusal.message, refusal.remedy));
 }
 

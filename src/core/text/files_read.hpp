@@ -13,7 +13,7 @@ namespace fabricost::core {
 
 /// Whether a path is a regular file, and if not why; a regular file counts as read from then on. Never waits: a pipe is not opened.
 /// \throws SpecError with the kind of what is there instead, or why it cannot be read
-void read_regular(const std::filesystem::path& file);
+void note_regular_file(const std::filesystem::path& file);
 
 /// Notes that a file was read. \param about of stat() of it
 void note_read(const std::filesystem::path& file, const struct stat& about);

@@ -53,7 +53,7 @@ const char* kind_of(mode_t mode) {
 
 }  // namespace
 
-void read_regular(const std::filesystem::path& file) {
+void note_regular_file(const std::filesystem::path& file) {
   struct stat about {};
   if (::stat(file.c_str(), &about) != 0) {
     if (errno == ENOENT || errno == ENOTDIR)
@@ -87,7 +87,7 @@ SpecError fault_of_file(const std::string& file, std::string message, std::strin
 }
 
 LineReader::LineReader(const std::filesystem::path& file) : name_(file.string()), block_(block_size) {
-  read_regular(file);
+  note_regular_file(file);
   std::error_code error;
   const auto size = std::filesystem::file_size(file, error);
   if (error) throw fault_of_file(name_, "cannot be read: " + error.message(), "name a file that you may read");

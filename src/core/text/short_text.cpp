@@ -3,7 +3,7 @@
 
 #include "text/short_text.hpp"
 
-#include "text/units.hpp"
+#include "text/parse_quantity.hpp"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,7 @@
 
 #include <fabricost/choice/forced.hpp>
 #include <fabricost/predict/curve.hpp>
-#include <fabricost/predict/uncertainty.hpp>
+#include <fabricost/predict/certainty.hpp>
 #include <fabricost/tune/tune.hpp>
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ constexpr int per_octave = 16;
   if (f.domains() <= 1) return fmt::format("the constants inside a node were fitted without {}", name(op));
   const Constants& c = system.constants;
   const Tier* nic = system.tier(TierRole::nic);
-  const bool measured = c.transport_known && Shown::has(c.transport_operations.anywhere, static_cast<std::size_t>(op));
+  const bool measured = c.transport_known && MeasuredOperations::has(c.transport_operations.anywhere, static_cast<std::size_t>(op));
   if (nic != nullptr && !measured) return fmt::format("the constants of {} were fitted without {}", name(nic->transport), name(op));
   return "";
 }

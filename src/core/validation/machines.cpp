@@ -3,7 +3,7 @@
 
 #include "validation/machines.hpp"
 
-#include <fabricost/choice/inference.hpp>
+#include <fabricost/choice/engine_kernels.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
@@ -119,7 +119,7 @@ const System& PointMachines::loaded(const std::string& name, const std::vector<s
   return *slot;
 }
 
-Operation question_of(const Point& point, const System& system) {
+Operation operation_of_point(const Point& point, const System& system) {
   Operation op{.collective = point.collective,
                .bytes = Bytes::from_value(point.bytes),
                .ranks = point.ranks(),

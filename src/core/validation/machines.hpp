@@ -63,7 +63,7 @@ class PointMachines {
 /// The operation of a point. A transfer has a path; nccl-tests' send_recv goes round all ranks, so between
 /// nodes if there are several. oneCCL's benchmark counts an all_gather by what one rank contributes,
 /// nccl-tests by what each receives.
-[[nodiscard]] Operation question_of(const Point& point, const System& system);
+[[nodiscard]] Operation operation_of_point(const Point& point, const System& system);
 
 /// The launch mode of a point. Between nodes no log states it: call after call, as nccl-tests times them.
 [[nodiscard]] CallLaunch launch_of(const Point& point);

@@ -195,7 +195,7 @@ class Screen {
     const System* const system = machines_.of(p.system);
     if (system == nullptr || p.streamed) return 0;
     try {
-      return predict(*system, question_of(p, *system)).seconds;
+      return predict(*system, operation_of_point(p, *system)).seconds;
     } catch (const RequestError&) {
       return 0;  // no such shape on this machine
     }

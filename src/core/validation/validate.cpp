@@ -99,7 +99,7 @@ void copy_by_elements(Prediction& p) {
 
 /// Where nothing says which release ran, the interval holds that of the tables before, too: inside a domain these change protocols at other
 /// sizes.
-void hold_older(Prediction& p, PointMachines& machines, const System& system, const Operation& op, const Choice& choice) {
+void widen_to_older_tables(Prediction& p, PointMachines& machines, const System& system, const Operation& op, const Choice& choice) {
   const Fabric& f = p.made_from.fabric;
   if (f.library != Library::nccl || !f.tuner_assumed || f.tuner != newest_tuner || f.domains() > 1 || choice.algorithm) return;
   const Prediction older = predict(machines.with_older(system), op, choice);
@@ -195,11 +195,11 @@ ValidationReport validate(const Points& points, const ValidationOptions& options
                                         .version = version_number(point.library_version.str()),
                                         .from_host = point.from_host()},
                           .ways = ways_of(point)};
-      const Operation question = question_of(point, system);
+      const Operation question = operation_of_point(point, system);
       Prediction prediction =
           point.streamed ? in_a_stream(system, question, choice) : predict(system, question, choice);
       copy_by_elements(prediction);
-      hold_older(prediction, machines, system, question, choice);
+      widen_to_older_tables(prediction, machines, system, question, choice);
       out.points.push_back({std::move(point), prediction});
     } catch (const RequestError& error) {
       count_skipped(out.skipped, first_line(error.what()), point.repeats);

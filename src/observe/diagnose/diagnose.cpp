@@ -8,7 +8,7 @@
 #include "diagnose/inputs/curves.hpp"
 #include "diagnose/inputs/inputs.hpp"
 #include "diagnose/inputs/split.hpp"
-#include "readings/logs/nccl_tests.hpp"
+#include "readings/logs/nccl_runs.hpp"
 #include "text/line_reader.hpp"
 #include "text/plain_text.hpp"
 #include "text/quantile.hpp"
@@ -93,7 +93,7 @@ constexpr std::size_t max_points = 65536;
 struct Enough {};
 
 /// The first points of a log. \param whole false if there are more
-Points first_points(const std::filesystem::path& file, const PointSource& source, bool& whole) {
+Points first_points(const std::filesystem::path& file, const PointDefaults& source, bool& whole) {
   Points out;
   try {
     out.skipped = read_points(file, source, [&](Point&& point) {
@@ -107,7 +107,7 @@ Points first_points(const std::filesystem::path& file, const PointSource& source
 }
 
 /// Reads the points; if the ranks are unknown, tries the only power of two of full nodes that fits.
-Points read_with_ranks(const std::filesystem::path& file, const PointSource& source, const std::vector<LogRun>& runs,
+Points read_with_ranks(const std::filesystem::path& file, const PointDefaults& source, const std::vector<LogRun>& runs,
                        std::vector<std::string>& notes, bool& whole) {
   try {
     return first_points(file, source, whole);
@@ -120,7 +120,7 @@ Points read_with_ranks(const std::filesystem::path& file, const PointSource& sou
     for (int n = 2 * per_node; n <= 65536 && bounds.low > 0; n *= 2) {
       if (source.nodes > 0 && n != source.nodes * per_node) continue;
       try {
-        PointSource of_n = source;
+        PointDefaults of_n = source;
         of_n.nodes = n / per_node, of_n.ranks = n;
         Points some = first_points(file, of_n, whole);
         const double factor = some.points.empty() ? 0 : bus_factor(some.points.front().collective, n);
@@ -274,7 +274,7 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
   }
   bool table = !runs.empty();
   try {
-    const PointSource source = stated(machine.system.empty() ? "dgx-h100" : machine.system, request.nodes, request.ranks, request.launch,
+    const PointDefaults source = stated(machine.system.empty() ? "dgx-h100" : machine.system, request.nodes, request.ranks, request.launch,
                                       request.library);
     if (runs.empty() || !machine.system.empty()) {
       bool whole = true;

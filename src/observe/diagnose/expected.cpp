@@ -9,7 +9,7 @@
 
 #include "text/ascii.hpp"
 #include "text/csv.hpp"
-#include "text/units.hpp"
+#include "text/parse_quantity.hpp"
 
 #include <fabricost/refusal.hpp>
 #include <fabricost/predict/predict.hpp>

@@ -105,8 +105,8 @@ class RuleReader {
       std::vector<double> values;
       if (t.use == Threshold::Use::list) {
         for (const SpecNode* one : in.texts(t.name)) {
-          const Parsed parsed = parse_quantity(one->text, t.kind);
-          if (const auto* refusal = std::get_if<NotRead>(&parsed))
+          const ParsedQuantity parsed = parse_quantity(one->text, t.kind);
+          if (const auto* refusal = std::get_if<QuantityFault>(&parsed))
             in.fault(*one, t.name, refusal->message, refusal->remedy);
           else
             values.push_back(std::get<double>(parsed));
@@ -310,7 +310,7 @@ class RuleReader {
     return out;
   }
 
-  /// Gives every signal of the row its thresholds, and checks its completeness. \param facts available without its conditions
+  /// AnswerField every signal of the row its thresholds, and checks its completeness. \param facts available without its conditions
   void complete(const SpecNode& node, const std::string& path, Row& row, const Given& given,
                 std::set<std::string, std::less<>> facts = {}) {
     const auto fault = [&](std::string_view key, std::string message, std::string remedy) {

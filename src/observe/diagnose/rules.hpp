@@ -4,7 +4,7 @@
 /// src/diagnose/signals_*.cpp) with their thresholds, and rows with their conclusions. Private.
 
 #include "readings/logs/nccl_info.hpp"
-#include "text/units.hpp"
+#include "text/parse_quantity.hpp"
 
 #include <fabricost/observe/diagnose/diagnose.hpp>
 

@@ -58,7 +58,7 @@ using Key = std::tuple<std::uint32_t, Moves, double, std::string_view>;
 
 }  // namespace
 
-Points points_of(const std::vector<std::filesystem::path>& files, const PointSource& otherwise) {
+Points points_of(const std::vector<std::filesystem::path>& files, const PointDefaults& otherwise) {
   if (otherwise.system.empty())
     throw fault_of_file(files.front().string(), "a trace does not say which machine it is of",
                         "add <system=NAME> (`fabricost systems` lists them)");

@@ -2,7 +2,7 @@
 /// Notations and answers of requests that arrive.
 
 #include "text/amounts.hpp"
-#include "text/units.hpp"
+#include "text/parse_quantity.hpp"
 
 #include <fabricost/plan/answers/arrivals.hpp>
 #include <fabricost/plan/serving/arrivals/loaded.hpp>

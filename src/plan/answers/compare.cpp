@@ -4,7 +4,7 @@
 #include "answers/typed/own_machines.hpp"
 #include "text/short_text.hpp"
 
-#include <fabricost/explain/assumed.hpp>
+#include <fabricost/explain/assumptions.hpp>
 #include <fabricost/fields/field.hpp>
 #include <fabricost/plan/answers/compare.hpp>
 #include <fabricost/plan/answers/plan.hpp>
@@ -236,7 +236,7 @@ CompareAnswer answer(const CompareRequest& request) {
   for (std::size_t i = 0; i < questions.size(); ++i)
     if (std::optional<PricedLayout> usual; out.all[i].training)
       out.rows[i].against_usual =
-          against_usual(questions[i], systems[i].pod > 0 ? sliced(systems[i], *request.gpus) : systems[i], *out.all[i].training, usual);
+          against_usual(questions[i], systems[i].pod > 0 ? slice_for(systems[i], *request.gpus) : systems[i], *out.all[i].training, usual);
   add_verdict(out);
   return out;
 }

@@ -293,7 +293,7 @@ PlanAnswer answer(const PlanRequest& request) {
   const KernelSets kernels{.compute = true, .custom = request.symmetric, .moe = false};
   found->system = *with_library(request.system.get(request.overrides, kernels, request.calibration), request.library);
   const TrainingQuestion& q = found->question;
-  found->system = sliced(std::move(found->system), *request.gpus);
+  found->system = slice_for(std::move(found->system), *request.gpus);
   found->question = training_question(request, found->system);
   const auto start = std::chrono::steady_clock::now();
   found->plan = plan_training(q, found->system);

@@ -90,7 +90,7 @@ RlAnswer answer(const RlRequest& r) {
   if (!r.osl) throw Refusal("how long is an answer on average? Give <osl>", true);
   if (!r.max_osl) throw Refusal("at how many tokens is an answer cut? Give <max_osl>", true);
   check_ranges(r);
-  const System system = sliced(r.system.load(r.overrides, {.compute = true, .custom = false, .moe = false}, r.calibration), *r.gpus);
+  const System system = slice_for(r.system.load(r.overrides, {.compute = true, .custom = false, .moe = false}, r.calibration), *r.gpus);
   const double batch = static_cast<double>(*r.prompts) * r.samples;
   if (batch * r.epochs > any_count.max) throw Refusal("<prompts> x <samples> x <epochs> are more answers than an iteration can have");
   if (r.updates > batch * r.epochs) throw Refusal("<updates> must not exceed the answers of an iteration, each update needs one");

@@ -97,7 +97,7 @@ class StepFit {
         for (Constants& c : starts_) p.of(c) = fixed->second;
       if (p.held()) continue;
       const bool held = fixed != options.hold.end();
-      if (p.fitted == Fitted::shared)
+      if (p.fitted == FitTreatment::shared)
         unknowns.push_back({&p, -1, p.spread, held});
       else
         for (int g = 0; g < static_cast<int>(jobs.generations.size()); ++g) unknowns.push_back({&p, g, p.spread, held});

@@ -283,7 +283,7 @@ std::vector<TrainingRow> read_training_rows(const std::filesystem::path& file) {
 std::unique_ptr<TrainingMachine> load_training_machine(const std::string& system, const std::vector<std::string>& overrides, int gpus) {
   auto out = std::make_unique<TrainingMachine>();
   out->system = load_system(system, overrides);
-  if (gpus > 0) out->system = sliced(std::move(out->system), gpus);
+  if (gpus > 0) out->system = slice_for(std::move(out->system), gpus);
   out->gpu = Processor::of(out->system);
   out->costs = std::make_unique<GroupCosts>(out->system);
   return out;

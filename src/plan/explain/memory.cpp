@@ -4,7 +4,7 @@
 #include "text/text_table.hpp"
 
 #include <fabricost/error.hpp>
-#include <fabricost/explain/assumed.hpp>
+#include <fabricost/explain/assumptions.hpp>
 #include <fabricost/plan/explain/memory.hpp>
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 /// \file step.cpp
 /// Training steps explained term by term.
 
-#include "explain/parts.hpp"
+#include "explain/sections.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/plan/economics/terms.hpp>

@@ -36,7 +36,7 @@ std::vector<Compared> compared(const Findings& f) {
   for (const Point& point : f.collectives) {
     if (point.algorithm || point.protocol || point.ranks() < 2) continue;
     try {
-      out.push_back({&point, predict(f.stock, question_of(point, f.stock))});
+      out.push_back({&point, predict(f.stock, operation_of_point(point, f.stock))});
     } catch (const RequestError&) {
       continue;  // more ranks than the stock system joins, or nothing that runs there: no prediction
     }
@@ -52,7 +52,7 @@ std::optional<MachineFinding> no_reduction_in_switch(const Findings& f, const st
     if (one.point->collective != Collective::all_reduce || one.stock.ran.algorithm != Algorithm::nvls || one.point->bytes < large) continue;
     ++could;
     const double seconds = one.point->seconds;
-    const Prediction ring = predict(f.stock, question_of(*one.point, f.stock), Choice{.algorithm = Algorithm::ring});
+    const Prediction ring = predict(f.stock, operation_of_point(*one.point, f.stock), Choice{.algorithm = Algorithm::ring});
     if (seconds < limit::ring_slower * one.stock.high || seconds < ring.low / limit::ring_below || seconds > ring.high * limit::ring_above)
       continue;
     ++as_ring;

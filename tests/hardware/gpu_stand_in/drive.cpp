@@ -153,7 +153,7 @@ void right() {
   std::printf("%d cases on %d devices, %d wrong\n", done, devices, faults);
 }
 
-void turned() {
+void with_dial() {
   const auto device = opened();
   long all = 0;
   std::set<std::string> noticed;
@@ -281,7 +281,7 @@ int main(int argc, char** argv) {
   if (stand_in::open_device == nullptr) return 2;
   stand_in::Watch::begin();
   if (task == "right") stand_in::right();
-  if (task == "turned") stand_in::turned();
+  if (task == "turned") stand_in::with_dial();
   if (task == "failing") stand_in::failing(std::atol(argv[3]), argc > 4 ? argv[4] : "");
   return stand_in::faults == 0 ? 0 : 1;
 }

@@ -316,7 +316,7 @@ TEST_CASE("the bucket algorithm and the exchange on a torus take what its busies
 TEST_CASE("the slices that jobs get of a pod take what their torus takes, link by link", "[flow]") {
   fabricost::core::System pod = fabricost::core::load_system("tpu-v5p-cube");
   for (const int chips : {8, 16, 32, 64, 128}) {
-    const fabricost::core::System slice = fabricost::core::sliced(pod, chips);
+    const fabricost::core::System slice = fabricost::core::slice_for(pod, chips);
     const fabricost::core::Tier& tier = *slice.tier(fabricost::core::TierRole::scale_up);
     const fabricost::core::Fabric priced = fabricost::core::fabric_of(pod, {.collective = Collective::all_to_all, .ranks = chips});
     CHECK(priced.domains() == 1);

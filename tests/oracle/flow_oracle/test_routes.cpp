@@ -2,7 +2,7 @@
 // route one by one. Senders and receivers are written twice, once there and once here; the routes are shared.
 #include "cases.hpp"
 
-#include <fabricost/network/layout.hpp>
+#include <fabricost/network/topology_of.hpp>
 #include <fabricost/network/link_names.hpp>
 #include <fabricost/network/traffic.hpp>
 #include <fabricost/specs/load.hpp>

@@ -235,7 +235,7 @@ std::vector<double> sizes_of(const Curve& curve) {
   for (double octave = 9; octave < 36; octave += 1.0 / 16) out.push_back(std::round(std::exp2(octave)));
   for (int i = 0; i < curve.pieces(); ++i) {
     const Line& line = curve.line_at(curve.line_of(i));
-    std::vector<double> edges{line.left_open.from, line.left_open.at, line.left_open.until, line.early};
+    std::vector<double> edges{line.unmeasured_end.from, line.unmeasured_end.at, line.unmeasured_end.until, line.early};
     for (const Jump& jump : line.jumps)
       for (const double edge : {jump.from, jump.until, jump.rule}) edges.push_back(edge);
     for (const double edge : edges)
@@ -272,10 +272,10 @@ TEST_CASE("a larger message takes no less time under one algorithm and protocol,
           if (same && now < before * (1 - 1e-9)) {
             ++falls;
             INFO(asked_of(system, asked) << ": " << last << " -> " << bytes << " B, " << before << " -> " << now << " s");
-            CHECK((line.left_open.at >= last && line.left_open.at <= bytes));
-            CHECK(before - now <= line.left_open.seconds * (1 + 1e-9));
+            CHECK((line.unmeasured_end.at >= last && line.unmeasured_end.at <= bytes));
+            CHECK(before - now <= line.unmeasured_end.seconds * (1 + 1e-9));
           }
-          if (const double other = line.otherwise(bytes, now); other != now && open_sizes++ % 16 == 0) {
+          if (const double other = line.alternative_seconds(bytes, now); other != now && open_sizes++ % 16 == 0) {
             asked.bytes = Bytes::from_value(bytes);
             const Prediction p = predict(system, asked);
             INFO(asked_of(system, asked) << ": " << now << " s, or " << other << " s");

@@ -28,7 +28,7 @@ namespace {
 
 using namespace fabricost::observe;
 
-const PointSource on_h100{.system = "dgx-h100", .nodes = 0, .ranks = 0};
+const PointDefaults on_h100{.system = "dgx-h100", .nodes = 0, .ranks = 0};
 
 void check(const Point& p) {
   require(std::isfinite(p.bytes) && p.bytes >= 0, "bytes of a point are finite and not negative");
@@ -40,7 +40,7 @@ const PointSink checked = [](Point&& point) { check(point); };
 
 std::filesystem::path log(std::string_view bytes) { return Scratch::folder().write("log.txt", bytes); }
 
-template <std::vector<Skipped> (*reader)(const std::filesystem::path&, const PointSource&, const RunDescriptions&, const PointSink&)>
+template <std::vector<Skipped> (*reader)(const std::filesystem::path&, const PointDefaults&, const RunDescriptions&, const PointSink&)>
 void collectives(std::string_view bytes) {
   const auto file = log(bytes);
   tolerate([&] { (void)reader(file, on_h100, {}, checked); });

@@ -6,7 +6,7 @@
 #include "text/amounts.hpp"
 #include "text/csv.hpp"
 #include "text/short_text.hpp"
-#include "text/units.hpp"
+#include "text/parse_quantity.hpp"
 
 #include <fabricost/answers/share.hpp>
 #include <fabricost/text/quantity.hpp>
@@ -50,11 +50,11 @@ void quantity(std::string_view bytes) {
   constexpr auto kinds = static_cast<unsigned>(QuantityKind::number) + 1;
   const auto kind = static_cast<QuantityKind>(static_cast<unsigned char>(bytes.front()) % kinds);
   bytes.remove_prefix(1);
-  const Parsed parsed = parse_quantity(bytes, kind);
+  const ParsedQuantity parsed = parse_quantity(bytes, kind);
   if (const double* value = std::get_if<double>(&parsed)) {
     require(std::isfinite(*value), "a quantity is finite");
   } else {
-    require(!std::get<NotRead>(parsed).message.empty(), "a refusal says why");
+    require(!std::get<QuantityFault>(parsed).message.empty(), "a refusal says why");
   }
   if (const auto seconds = parse_duration(bytes)) require(!std::isnan(*seconds), "a duration is a number");
   if (const auto number = parse_number(bytes)) require(std::isfinite(*number), "a number is finite");

@@ -65,7 +65,7 @@ TEST_CASE("Engines, launches and the norm that follows", "[answers]") {
   r.library = engine_named("vllm=0.14.0", "library");
   r.fused_norm = true;
   const PredictAnswer engine = answer(r);
-  CHECK(engine.ran.kernel != ReduceKernel::library);
+  CHECK(engine.ran.kernel != CollectiveKernel::library);
   REQUIRE(engine.norm);
   CHECK(engine.norm->all_reduce == engine.time());
   CHECK(engine.norm->saved > Time{});

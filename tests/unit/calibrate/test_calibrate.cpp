@@ -84,8 +84,8 @@ TEST_CASE("machines of one generation share their set, machines of others do not
     INFO(p.key);
     const FittedConstant& one = constant(set_named(fit, "scale-up-hopper"), p.key);
     const FittedConstant& two = constant(set_named(fit, "scale-up-ampere"), p.key);
-    CHECK(one.shared == (p.fitted == Fitted::shared));
-    if (p.fitted == Fitted::shared) CHECK(one.value == two.value);
+    CHECK(one.shared == (p.fitted == FitTreatment::shared));
+    if (p.fitted == FitTreatment::shared) CHECK(one.value == two.value);
   }
 }
 

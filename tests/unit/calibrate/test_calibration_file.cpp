@@ -137,7 +137,7 @@ TEST_CASE("what was measured on relatives stays measured when one operation of a
     INFO(name(op));
     CHECK(width(applied, op) < 2 * width(relative, op));
   }
-  CHECK(load_system("runpod-a100-pair", {}, "none").constants.operations == Shown{});
+  CHECK(load_system("runpod-a100-pair", {}, "none").constants.operations == MeasuredOperations{});
 }
 
 TEST_CASE("a calibration of another machine makes a sibling", "[calibrate]") {

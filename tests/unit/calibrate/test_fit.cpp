@@ -102,7 +102,7 @@ TEST_CASE("a joint fit has one value of every shared constant and finds every ge
                            fitted::constants_of(fitted::blackwell)};
   for (const Parameter& p : scale_up_parameters) {
     INFO(p.key);
-    if (p.fitted == Fitted::shared)
+    if (p.fitted == FitTreatment::shared)
       CHECK((p.value(fit.blocks[0]) == p.value(fit.blocks[1]) && p.value(fit.blocks[1]) == p.value(fit.blocks[2])));
     if (p.held()) CHECK(p.value(fit.blocks[1]) == p.value(blocks[1].prior));
     for (std::size_t b = 0; b < 3; ++b) {

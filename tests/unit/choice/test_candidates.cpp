@@ -1,6 +1,6 @@
 // Which pairs can run where: every algorithm's collectives, written down once more as a table for each kind of machine.
 #include <fabricost/choice/candidates.hpp>
-#include <fabricost/choice/inference.hpp>
+#include <fabricost/choice/engine_kernels.hpp>
 
 #include "catch.hpp"
 #include "support/fabrics.hpp"
@@ -177,17 +177,17 @@ TEST_CASE("versions of engines are read as far as they are numbers", "[choice]")
 
 TEST_CASE("kernels of an engine follow one another by size, none of them empty", "[choice]") {
   ReducePieces pieces;
-  pieces.add(ReduceKernel::pull_one_shot, 0);
+  pieces.add(CollectiveKernel::pull_one_shot, 0);
   CHECK(pieces.count == 0);
-  pieces.add(ReduceKernel::pull_one_shot, 100);
-  pieces.add(ReduceKernel::pull_two_shot, 100);
-  pieces.add(ReduceKernel::multicast, 50);
+  pieces.add(CollectiveKernel::pull_one_shot, 100);
+  pieces.add(CollectiveKernel::pull_two_shot, 100);
+  pieces.add(CollectiveKernel::multicast, 50);
   CHECK(pieces.count == 1);
-  pieces.add(ReduceKernel::pull_two_shot, 101);
+  pieces.add(CollectiveKernel::pull_two_shot, 101);
   CHECK(pieces.count == 2);
-  CHECK(pieces.at(99) == ReduceKernel::pull_one_shot);
-  CHECK(pieces.at(100) == ReduceKernel::pull_two_shot);
-  CHECK(pieces.at(101) == ReduceKernel::library);
+  CHECK(pieces.at(99) == CollectiveKernel::pull_one_shot);
+  CHECK(pieces.at(100) == CollectiveKernel::pull_two_shot);
+  CHECK(pieces.at(101) == CollectiveKernel::library);
 }
 
 TEST_CASE("engines have kernels of their own for 2 to 8 ranks of one domain, by their version", "[choice]") {
@@ -216,24 +216,24 @@ TEST_CASE("engines have kernels of their own for 2 to 8 ranks of one domain, by 
   CHECK(pieces(L::sglang, 5014, rack).count == 0);
   CHECK(pieces(L::sglang, 5015, rack).count > 0);
   // SGLang's kernels were pulled before 0.5.13
-  CHECK(pieces(L::sglang, 5012, box(8, 1)).begin()->kernel == ReduceKernel::pull_one_shot);
-  CHECK(pieces(L::sglang, 5013, box(8, 1)).begin()->kernel == ReduceKernel::push_one_shot);
+  CHECK(pieces(L::sglang, 5012, box(8, 1)).begin()->kernel == CollectiveKernel::pull_one_shot);
+  CHECK(pieces(L::sglang, 5013, box(8, 1)).begin()->kernel == CollectiveKernel::push_one_shot);
   // those that pull were built for even numbers of ranks, those that push for every one
   CHECK(pieces(L::sglang, 5012, box(3, 1)).count == 0);
   CHECK(pieces(L::sglang, 5012, box(6, 1)).count > 0);
-  CHECK(pieces(L::sglang, 5013, box(7, 1)).begin()->kernel == ReduceKernel::push_one_shot);
+  CHECK(pieces(L::sglang, 5013, box(7, 1)).begin()->kernel == CollectiveKernel::push_one_shot);
   // vLLM's multicast ends below its limit at 0.19 and at it from 0.20
   const double limit = 64 * 1024.0 * 1024.0;
-  CHECK(pieces(L::vllm, 19000, box(8, 1)).at(limit) == ReduceKernel::library);
-  CHECK(pieces(L::vllm, 20000, box(8, 1)).at(limit) == ReduceKernel::multicast);
-  CHECK(pieces(L::vllm, 18999, box(8, 1)).at(limit / 2) == ReduceKernel::library);
+  CHECK(pieces(L::vllm, 19000, box(8, 1)).at(limit) == CollectiveKernel::library);
+  CHECK(pieces(L::vllm, 20000, box(8, 1)).at(limit) == CollectiveKernel::multicast);
+  CHECK(pieces(L::vllm, 18999, box(8, 1)).at(limit / 2) == CollectiveKernel::library);
   Fabric ampere = box(8, 1);
   ampere.generation = Generation::ampere;
-  CHECK(pieces(L::vllm, 0, ampere).at(limit / 2) == ReduceKernel::library);
+  CHECK(pieces(L::vllm, 0, ampere).at(limit / 2) == CollectiveKernel::library);
   // over PCIe pairs alone
   Fabric pcie = box(2, 1);
   pcie.over_pcie = true;
-  CHECK(pieces(L::sglang, 0, pcie).begin()->kernel == ReduceKernel::pull_one_shot);
+  CHECK(pieces(L::sglang, 0, pcie).begin()->kernel == CollectiveKernel::pull_one_shot);
   pcie.levels = Levels{4};
   CHECK(pieces(L::sglang, 0, pcie).count == 0);
 }

@@ -232,7 +232,7 @@ TEST_CASE("a ring between racks is believed to send over the devices that channe
     f.outer_rate = nics * 10e9;  // the network limits, not the inside
     return *row(f, Collective::all_gather, Algorithm::ring);
   };
-  const double ridden = ridden_devices(Generation::blackwell, tables_of(Fabric{}.tuner));
+  const double ridden = devices_with_channels(Generation::blackwell, tables_of(Fabric{}.tuner));
   REQUIRE(ridden == 16);
   CHECK(rate(between(16)) == Approx(2 * rate(between(8))));
   CHECK(rate(between(72)) == Approx(rate(between(16))));

@@ -34,7 +34,7 @@ Choice engine(InferenceLibrary library, const char* version = "", bool from_host
 Prediction asked(const std::string& system, int ranks, double bytes, const Choice& choice) {
   return predict(machine(system), AllReduce{.bytes = Bytes::from_value(bytes), .ranks = ranks}, choice);
 }
-ReduceKernel kernel(const std::string& system, int ranks, double bytes, InferenceLibrary library, const char* version = "") {
+CollectiveKernel kernel(const std::string& system, int ranks, double bytes, InferenceLibrary library, const char* version = "") {
   return asked(system, ranks, bytes, engine(library, version)).ran.kernel;
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("an algorithm that only engines have runs as the engine's kernel when 
   for (const InferenceLibrary library : engines)
     for (const double bytes : {4 * KiB_, 64 * KiB_, 512 * KiB_, 2 * MiB_}) {
       const Prediction own = asked("dgx-h100", 8, bytes, engine(library));
-      if (own.ran.kernel == ReduceKernel::library || own.ran.algorithm == Algorithm::nvls) continue;
+      if (own.ran.kernel == CollectiveKernel::library || own.ran.algorithm == Algorithm::nvls) continue;
       Choice forced = engine(library);
       forced.algorithm = own.ran.algorithm;
       CHECK(asked("dgx-h100", 8, bytes, forced).seconds == own.seconds);
@@ -70,7 +70,7 @@ TEST_CASE("an algorithm that only engines have runs as the engine's kernel when 
   // also at sizes at which the engine would take another
   Choice two_shot = engine(InferenceLibrary::sglang);
   two_shot.algorithm = Algorithm::two_shot;
-  CHECK(asked("dgx-h100", 8, 4 * KiB_, two_shot).ran.kernel == ReduceKernel::push_two_shot);
+  CHECK(asked("dgx-h100", 8, 4 * KiB_, two_shot).ran.kernel == CollectiveKernel::push_two_shot);
 }
 
 TEST_CASE("versions read as numbers that order them") {
@@ -83,7 +83,7 @@ TEST_CASE("versions read as numbers that order them") {
 }
 
 TEST_CASE("engines hand over where their sources say") {
-  using K = ReduceKernel;
+  using K = CollectiveKernel;
   using L = InferenceLibrary;
   // vLLM without symmetric memory: one shot below 512 and 256 KiB, below 8 MiB at all
   CHECK(kernel("dgx-a100", 4, 512 * KiB_ - 16, L::vllm) == K::pull_one_shot);
@@ -144,32 +144,32 @@ TEST_CASE("kernels move the bytes of their schedules") {
   const Fabric f = fabric_of(machine("dgx-h100"), AllReduce{.ranks = 8});
   const CustomConstants& c = machine("dgx-h100").constants.custom;
   for (const auto& [kind, share] :
-       {std::pair{ReduceKernel::push_one_shot, c.push_one_shot.share}, {ReduceKernel::lamport_one_shot, c.lamport_one_shot.share}})
+       {std::pair{CollectiveKernel::push_one_shot, c.push_one_shot.share}, {CollectiveKernel::lamport_one_shot, c.lamport_one_shot.share}})
     CHECK(price_custom(kind, f, c).rate * share * f.inner_rate ==
           Approx(schedule_of(Algorithm::one_shot, Collective::all_reduce, f.levels).bytes(0)));
   const double each =
-      price_custom(ReduceKernel::pull_one_shot, f, c).rate / schedule_of(Algorithm::one_shot, Collective::all_reduce, f.levels).bytes(0);
+      price_custom(CollectiveKernel::pull_one_shot, f, c).rate / schedule_of(Algorithm::one_shot, Collective::all_reduce, f.levels).bytes(0);
   CustomConstants alike = c;
   alike.pull_two_shot.share = c.pull_one_shot.share;
   alike.pull_two_shot.kib = c.pull_one_shot.kib;
-  CHECK(price_custom(ReduceKernel::pull_two_shot, f, alike).rate ==
+  CHECK(price_custom(CollectiveKernel::pull_two_shot, f, alike).rate ==
         Approx(each * schedule_of(Algorithm::two_shot, Collective::all_reduce, f.levels).bytes(0)));
-  CHECK(price_custom(ReduceKernel::push_two_shot, f, c).rate * c.push_two_shot.share * f.inner_rate ==
+  CHECK(price_custom(CollectiveKernel::push_two_shot, f, c).rate * c.push_two_shot.share * f.inner_rate ==
         Approx(schedule_of(Algorithm::two_shot, Collective::all_reduce, f.levels).bytes(0)));
 }
 
 TEST_CASE("kernels that read their peers are bound by the link where it is slow, by their loads in flight where it is fast") {
   Fabric f = fabric_of(machine("dgx-b200"), AllReduce{.ranks = 8});
   const CustomConstants& c = machine("dgx-b200").constants.custom;
-  const auto rates = [&](ReduceKernel kernel, double link) {
+  const auto rates = [&](CollectiveKernel kernel, double link) {
     f.inner_rate = link;
     return price_custom(kernel, f, c).rate;
   };
-  for (const ReduceKernel pull : {ReduceKernel::pull_one_shot, ReduceKernel::pull_two_shot}) {
+  for (const CollectiveKernel pull : {CollectiveKernel::pull_one_shot, CollectiveKernel::pull_two_shot}) {
     CHECK(rates(pull, 50e9) == Approx(2 * rates(pull, 100e9)).epsilon(0.01));
     CHECK(rates(pull, 900e9) == Approx(rates(pull, 1800e9)).epsilon(0.01));
   }
-  for (const ReduceKernel push : {ReduceKernel::push_one_shot, ReduceKernel::push_two_shot, ReduceKernel::multicast})
+  for (const CollectiveKernel push : {CollectiveKernel::push_one_shot, CollectiveKernel::push_two_shot, CollectiveKernel::multicast})
     CHECK(rates(push, 900e9) == Approx(2 * rates(push, 1800e9)));
 }
 
@@ -218,7 +218,7 @@ TEST_CASE("own kernels start sooner than NCCL, grow with size and ranks", "[prop
       for (const int ranks : {2, 4, 8}) {
         CHECK(asked(system, ranks, 4096, engine(l)).seconds < asked(system, ranks, 4096, {}).seconds);
         double last = 0;
-        ReduceKernel running = ReduceKernel::library;
+        CollectiveKernel running = CollectiveKernel::library;
         for (double bytes = 256; bytes < 16 * MiB_; bytes *= 2) {
           const Prediction p = asked(system, ranks, bytes, engine(l));
           if (p.ran.kernel == running) CHECK(p.seconds >= last);
@@ -337,16 +337,16 @@ TEST_CASE("nodes of one NVLink domain: engines that came before it leave all-red
   const auto ran = [&](InferenceLibrary l, const char* version) {
     return predict(machine("gb200-nvl72"), over_trays, engine(l, version)).ran.kernel;
   };
-  CHECK(ran(InferenceLibrary::vllm, "0.24.0") == ReduceKernel::library);
-  CHECK(ran(InferenceLibrary::sglang, "0.5.14") == ReduceKernel::library);
-  CHECK(ran(InferenceLibrary::vllm, "") == ReduceKernel::library);
-  CHECK(ran(InferenceLibrary::sglang, "") != ReduceKernel::library);
-  CHECK(ran(InferenceLibrary::trtllm, "1.2.0") == ReduceKernel::lamport_one_shot);
-  CHECK(kernel("gb200-nvl72", 4, 64 * KiB_, InferenceLibrary::vllm, "0.24.0") == ReduceKernel::pull_one_shot);  // one tray
+  CHECK(ran(InferenceLibrary::vllm, "0.24.0") == CollectiveKernel::library);
+  CHECK(ran(InferenceLibrary::sglang, "0.5.14") == CollectiveKernel::library);
+  CHECK(ran(InferenceLibrary::vllm, "") == CollectiveKernel::library);
+  CHECK(ran(InferenceLibrary::sglang, "") != CollectiveKernel::library);
+  CHECK(ran(InferenceLibrary::trtllm, "1.2.0") == CollectiveKernel::lamport_one_shot);
+  CHECK(kernel("gb200-nvl72", 4, 64 * KiB_, InferenceLibrary::vllm, "0.24.0") == CollectiveKernel::pull_one_shot);  // one tray
 }
 
 TEST_CASE("GPUs of AMD run engines' kernels over peers' memory, by ranks and size") {
-  using K = ReduceKernel;
+  using K = CollectiveKernel;
   using L = InferenceLibrary;
   for (const char* system : {"mi300x-8", "mi325x-8", "mi350x-8", "mi355x-8"}) {
     CAPTURE(system);
@@ -369,7 +369,7 @@ TEST_CASE("GPUs of AMD run engines' kernels over peers' memory, by ranks and siz
 }
 
 TEST_CASE("FlashInfer's kernels cross the nodes of a domain, PyTorch's run at every size") {
-  using K = ReduceKernel;
+  using K = CollectiveKernel;
   using L = InferenceLibrary;
   CHECK(parse_inference_library("tensorrt-llm") == L::trtllm);
   CHECK(parse_inference_library("torch-symmetric") == L::torch_symmetric);
@@ -419,9 +419,9 @@ TEST_CASE("the shipped constants of engines' kernels are what calibrate writes",
   for (const CalibratedSet& set : fit.sets) {
     const System machine = load_system(set.systems.front());
     const Constants& shipped = machine.constants;
-    CHECK(shipped.custom_kernels == shown_of(set.fitted_on, machine.name, machine.domain));
+    CHECK(shipped.custom_kernels == measured_operations_of(set.fitted_on, machine.name, machine.domain));
     for (const Parameter& p : parameters_of(ConstantSet::custom)) {
-      if (p.fitted == Fitted::form) continue;
+      if (p.fitted == FitTreatment::form) continue;
       INFO(set.name << " " << p.key);
       CHECK(std::fabs(std::log(p.value(set.constants) / p.value(shipped))) < 0.01);
     }

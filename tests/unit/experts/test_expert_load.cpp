@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "simulated_tokens.hpp"
 
-#include <fabricost/experts/load.hpp>
+#include <fabricost/experts/imbalance.hpp>
 
 
 using namespace fabricost::core;

@@ -5,7 +5,7 @@
 #include "simulated_tokens.hpp"
 #include "support/systems.hpp"
 
-#include <fabricost/experts/experts.hpp>
+#include <fabricost/experts/expert_exchange.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
 

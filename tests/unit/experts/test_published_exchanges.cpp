@@ -6,9 +6,9 @@
 #include "support/systems.hpp"
 
 #include <fabricost/plan/evaluation/workload.hpp>
-#include <fabricost/experts/experts.hpp>
+#include <fabricost/experts/expert_exchange.hpp>
 #include <fabricost/network/concurrent.hpp>
-#include <fabricost/network/layout.hpp>
+#include <fabricost/network/topology_of.hpp>
 
 #include <cmath>
 #include <fstream>

@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "simulated_tokens.hpp"
 
-#include <fabricost/experts/load.hpp>
+#include <fabricost/experts/imbalance.hpp>
 
 #include <chrono>
 #include <cmath>
@@ -114,7 +114,7 @@ TEST_CASE("counting the others by their characteristic function agrees with poly
       set_of.push_back(i * c.sets / c.experts);
     }
     const auto fast = fabricost::core::detail::integrated(weights, set_of, c.sets, c.chosen,
-                                                          fabricost::core::detail::FewOthers(set_of, c.sets, c.chosen));
+                                                          fabricost::core::detail::FewOthersByFourier(set_of, c.sets, c.chosen));
     const auto exact = fabricost::core::detail::integrated(weights, set_of, c.sets, c.chosen,
                                                            fabricost::core::detail::FewOthersByPolynomials(set_of, c.sets, c.chosen));
     for (std::size_t s = 0; s < fast.size(); ++s) CHECK(std::fabs(fast[s] - exact[s]) < 1e-9);

@@ -3,7 +3,7 @@
 
 #include "support/message_of.hpp"
 
-#include <fabricost/explain/assumed.hpp>
+#include <fabricost/explain/assumptions.hpp>
 #include <fabricost/explain/explain.hpp>
 #include <fabricost/explain/moe.hpp>
 #include <fabricost/explain/transfer.hpp>
@@ -95,7 +95,7 @@ TEST_CASE("over random questions an explanation's terms, arithmetic and time are
       continue;  // predict says why
     }
     ++answered;
-    engines += p.ran.kernel != ReduceKernel::library ? 1 : 0;
+    engines += p.ran.kernel != CollectiveKernel::library ? 1 : 0;
     called += p.made_from.host_call.launch > 0 ? 1 : 0;
     copies += is_host_copy(asked.op) ? 1 : 0;
     CAPTURE(asked.system, name(asked.op.collective), asked.op.bytes.value(), asked.op.ranks, asked.op.nodes);
@@ -161,7 +161,7 @@ TEST_CASE("the channels that bound a rack are named with the NICs they ride; tho
 TEST_CASE("a domain larger than any measured says how far it extrapolates") {
   const auto said = [](const char* name, int ranks) {
     const System& system = machine(name);
-    return fmt::format("{}", fmt::join(assumed(system, predict(system, AllReduce{.bytes = units::MiB(64), .ranks = ranks})), "; "));
+    return fmt::format("{}", fmt::join(assumptions(system, predict(system, AllReduce{.bytes = units::MiB(64), .ranks = ranks})), "; "));
   };
   CHECK(support::contains(said("kyber-nvl576", 144), "domains of 144 GPUs"));
   CHECK(support::contains(said("kyber-nvl576", 144), "2 times as many"));

@@ -40,16 +40,16 @@ class Folder {
 };
 
 /// A log that does not name its machine.
-inline const PointSource h100{.system = "dgx-h100"};
+inline const PointDefaults h100{.system = "dgx-h100"};
 
 /// Points of a file with that text.
-inline Points points_in(const std::string& text, const PointSource& otherwise = {}, const std::string& name = "file.txt") {
+inline Points points_in(const std::string& text, const PointDefaults& otherwise = {}, const std::string& name = "file.txt") {
   const Folder folder;
   return read_points(folder.write(name, text), otherwise);
 }
 
 /// The message that refuses a file with that text; empty if it is read.
-inline std::string refusal(const std::string& text, const PointSource& otherwise = {}, const std::string& name = "file.txt") {
+inline std::string refusal(const std::string& text, const PointDefaults& otherwise = {}, const std::string& name = "file.txt") {
   const Folder folder;
   try {
     (void)read_points(folder.write(name, text), otherwise);
@@ -60,7 +60,7 @@ inline std::string refusal(const std::string& text, const PointSource& otherwise
 }
 
 /// The first fault of a file with that text.
-inline Issue first_fault(const std::string& text, const PointSource& otherwise = {}) {
+inline Issue first_fault(const std::string& text, const PointDefaults& otherwise = {}) {
   const Folder folder;
   try {
     (void)read_points(folder.write("file.csv", text), otherwise);

@@ -121,7 +121,7 @@ TEST_CASE("the least and the most are what asking forwards at every value finds,
           if (dial_names[d] == unknown) {
             const bool rate = unknown.ends_with("bandwidth") || unknown == "hbm.size";
             try {
-              at = turned(own, static_cast<Dial>(d), rate ? v * 1e9 : v);
+              at = with_dial(own, static_cast<Dial>(d), rate ? v * 1e9 : v);
             } catch (const RequestError&) {
               at.domain = 0;
             }
@@ -164,7 +164,7 @@ TEST_CASE("a continuous unknown is found to 1 %, holds, and the next smaller doe
   TrainingQuestion q;
   q.model = *r.model.value, q.stack = stack(), q.gpus = 64, q.global_batch = 128;
   const System& own = machine("dgx-h100");
-  const auto at = [&](double gigabytes) { return forward(q, turned(own, Dial::nic_bandwidth, gigabytes * 1e9))->seconds; };
+  const auto at = [&](double gigabytes) { return forward(q, with_dial(own, Dial::nic_bandwidth, gigabytes * 1e9))->seconds; };
   const double infinite = at(1e4 * value_of(own, Dial::nic_bandwidth) / 1e9);
   CHECK(at(*found.value) <= 1.05 * infinite);
   CHECK(at(*found.next_smaller) > 1.05 * infinite);
@@ -300,35 +300,35 @@ TEST_CASE("dials turn what hangs together and leave a machine that is sound") {
       const Dial dial = static_cast<Dial>(d);
       const System& own = machine(name);
       const double now = value_of(own, dial);
-      CHECK_NOTHROW(check(turned(own, dial, now)));
-      CHECK_NOTHROW(check(turned(own, dial, 2 * now)));
+      CHECK_NOTHROW(check(with_dial(own, dial, now)));
+      CHECK_NOTHROW(check(with_dial(own, dial, 2 * now)));
       if (dial == Dial::arithmetic) continue;
-      CHECK(value_of(turned(own, dial, 2 * now), dial) == Approx(2 * now));
-      CHECK(value_of(turned(turned(own, dial, 2 * now), dial, now), dial) == Approx(now));
+      CHECK(value_of(with_dial(own, dial, 2 * now), dial) == Approx(2 * now));
+      CHECK(value_of(with_dial(with_dial(own, dial, 2 * now), dial, now), dial) == Approx(now));
     }
-  const System faster = turned(machine("dgx-h100"), Dial::nic_bandwidth, 400e9);
+  const System faster = with_dial(machine("dgx-h100"), Dial::nic_bandwidth, 400e9);
   CHECK(nics_rate(faster) == Approx(8 * 400e9));  // its slots do not hold it
-  CHECK(nics_rate(turned(machine("dgx-h100"), Dial::nic_bandwidth, 25e9)) == Approx(8 * 25e9));
-  const System larger = turned(machine("dgx-h100"), Dial::domain, 64);
+  CHECK(nics_rate(with_dial(machine("dgx-h100"), Dial::nic_bandwidth, 25e9)) == Approx(8 * 25e9));
+  const System larger = with_dial(machine("dgx-h100"), Dial::domain, 64);
   CHECK(larger.gpus_per_node == 64);
   CHECK(larger.tier(TierRole::nic)->endpoints == 64);
   CHECK(larger.tier(TierRole::scale_up)->endpoints == 64);
   CHECK(larger.power.value == machine("dgx-h100").power.value * 8.0);  // stated of the domain
-  CHECK(turned(machine("dgx-h100"), Dial::domain, 4).nodes == 1);      // a server, of which there are as many as wanted
-  const System racks = turned(machine("gb200-nvl72"), Dial::domain, 144);
+  CHECK(with_dial(machine("dgx-h100"), Dial::domain, 4).nodes == 1);      // a server, of which there are as many as wanted
+  const System racks = with_dial(machine("gb200-nvl72"), Dial::domain, 144);
   CHECK(racks.gpus_per_node == 4);
   CHECK(racks.tier(TierRole::nic)->endpoints == machine("gb200-nvl72").tier(TierRole::nic)->endpoints);
-  CHECK_THROWS_AS(turned(machine("gb200-nvl72"), Dial::domain, 70), RequestError);
-  CHECK_THROWS_AS(turned(machine("dgx-h100"), Dial::nic_bandwidth, 0), RequestError);
+  CHECK_THROWS_AS(with_dial(machine("gb200-nvl72"), Dial::domain, 70), RequestError);
+  CHECK_THROWS_AS(with_dial(machine("dgx-h100"), Dial::nic_bandwidth, 0), RequestError);
 }
 
-TEST_CASE("overrides turn dials as turned does, and the machine is no longer the measured one") {
+TEST_CASE("overrides turn dials as with_dial does, and the machine is no longer the measured one") {
   for (const auto& [text, dial, value] :
        {std::tuple{"dial.domain=16", Dial::domain, 16.0},
         std::tuple{"dial.nic.bandwidth=800 Gbit/s per direction", Dial::nic_bandwidth, 100e9},
         std::tuple{"dial.hbm.size=160GB", Dial::hbm_size, 160e9}, std::tuple{"dial.arithmetic=2", Dial::arithmetic, 2.0}}) {
     const std::vector<std::string> overrides{text};
-    const System by_text = load_system("dgx-h100", overrides), by_hand = turned(load_system("dgx-h100"), dial, value);
+    const System by_text = load_system("dgx-h100", overrides), by_hand = with_dial(load_system("dgx-h100"), dial, value);
     CHECK(by_text.domain == by_hand.domain);
     CHECK(nics_rate(by_text) == Approx(nics_rate(by_hand)));
     CHECK(by_text.gpu.memory.value.value() == Approx(by_hand.gpu.memory.value.value()));

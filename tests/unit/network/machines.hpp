@@ -2,7 +2,7 @@
 /// \file machines.hpp
 /// Shipped machines laid out link by link, with helpers for tests.
 
-#include <fabricost/network/layout.hpp>
+#include <fabricost/network/topology_of.hpp>
 #include <fabricost/network/link_names.hpp>
 #include <fabricost/network/traffic.hpp>
 #include <fabricost/specs/load.hpp>

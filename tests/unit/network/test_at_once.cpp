@@ -18,7 +18,7 @@ GroupedCollective over(Collective c, Algorithm a, int size, int stride) {
 }
 
 /// Rates fill no link beyond its capacity, and every group is held by a full link. \return how many links are full
-int fair(const System& system, int nodes, const AtOnce& all) {
+int fair(const System& system, int nodes, const ConcurrentGroups& all) {
   const Topology t = topology_of(system, nodes);
   TrafficCounter counter{t};
   std::vector<double> load(static_cast<std::size_t>(t.links()), 0);
@@ -59,7 +59,7 @@ TEST_CASE("collectives of a layout share links fairly and none is faster than al
                                                over(Collective::all_reduce, Algorithm::recursive_doubling, gpus, 1)};
     for (std::size_t some = 1; some <= asked.size(); ++some) {
       const std::span<const GroupedCollective> these{asked.data(), some};
-      const AtOnce all = at_once(system, nodes, these);
+      const ConcurrentGroups all = at_once(system, nodes, these);
       CHECK(fair(system, nodes, all) > 0);
       for (const GroupedOutcome& one : all.outcomes) {
         CHECK(one.least_slow_down >= 1 - 1e-12);
@@ -98,7 +98,7 @@ TEST_CASE("groups along different axes of a torus do not slow each other down") 
   const GroupedCollective lines = over(Collective::all_gather, Algorithm::ring, 4, 16);
   planes.choice.algorithm.reset();
   const std::vector<GroupedCollective> asked{planes, lines};
-  const AtOnce all = at_once(system, 16, asked);
+  const ConcurrentGroups all = at_once(system, 16, asked);
   CHECK(all.outcomes[0].alone.ran.algorithm == Algorithm::torus_bucket);
   for (const GroupedOutcome& one : all.outcomes) CHECK(one.slow_down == Approx(1));
 }
@@ -106,7 +106,7 @@ TEST_CASE("groups along different axes of a torus do not slow each other down") 
 TEST_CASE("nodes that fill no whole domains are priced as predict prices them") {
   const System system = load_system("gb200-nvl72");
   const std::vector<GroupedCollective> asked{over(Collective::all_reduce, Algorithm::ring, 108, 1)};
-  const AtOnce all = at_once(system, 27, asked);
+  const ConcurrentGroups all = at_once(system, 27, asked);
   const Operation same{.collective = Collective::all_reduce, .bytes = units::MiB(64), .nodes = 27};
   CHECK(all.outcomes[0].alone.seconds == Approx(predict(system, same, {.algorithm = Algorithm::ring}).seconds));
 }

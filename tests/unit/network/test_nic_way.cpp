@@ -29,10 +29,10 @@ TEST_CASE("a NIC sends no faster than the slot it sits in") {
   const double slot = pcie->bandwidth.value.value() * pcie->efficiency;
   CHECK(slot == Approx(31.508e9 * 256 / 280).epsilon(1e-4));
   CHECK(across(before).outer_rate == Approx(8 * 25e9));
-  CHECK(across(before).held_tier.empty());
+  CHECK(across(before).nic_limit_tier.empty());
   CHECK(across(s).outer_rate == Approx(8 * slot));
   CHECK(across(s, 4).outer_rate == Approx(slot));  // a GPU of each node
-  CHECK(across(s).held_tier == "pcie");
+  CHECK(across(s).nic_limit_tier == "pcie");
   for (const Collective op : {Collective::all_gather, Collective::all_to_all}) {
     const Prediction p = predict(s, Operation{.collective = op, .bytes = units::GiB(4), .nodes = 4});
     CHECK(p.bus_bandwidth().value() <= (op == Collective::all_gather ? 8 : 31.0 / 24) * slot);
@@ -54,17 +54,17 @@ TEST_CASE("a wider slot helps no further than the GPU's own link, a NIC of the p
   CHECK(with("pcie-6").outer_rate == Approx(8 * own).epsilon(1e-4));
   CHECK(with("pcie-3").outer_rate == Approx(8 * own / 2).epsilon(1e-3));
   CHECK(with("none").outer_rate == Approx(8 * 100e9));
-  CHECK(with("none").held_tier.empty());
+  CHECK(with("none").nic_limit_tier.empty());
 }
 
 TEST_CASE("beyond the PCIe switch NICs share the ports to the processor, and C2C is a link as any") {
   const std::vector<std::string> far{"nic.link=infiniband-hdr", "nic.path=phb"};
   // two GPUs of a DGX A100 share a port
   CHECK(across(load_system("dgx-a100", far)).outer_rate == Approx(4 * 31.508e9 * 256 / 280).epsilon(1e-4));
-  CHECK(across(load_system("dgx-a100", far)).held_tier == "pcie");
+  CHECK(across(load_system("dgx-a100", far)).nic_limit_tier == "pcie");
   const System grace = load_system("alps-gh200", std::vector<std::string>{"c2c.bandwidth=20 GB/s per direction", "c2c.links=1"});
   CHECK(across(grace).outer_rate == Approx(4 * 20e9 * grace.tier("c2c")->efficiency));
-  CHECK(across(grace).held_tier == "c2c");
+  CHECK(across(grace).nic_limit_tier == "c2c");
 }
 
 TEST_CASE("of the shipped machines only those whose NICs exceed their slots are held by them") {
@@ -75,7 +75,7 @@ TEST_CASE("of the shipped machines only those whose NICs exceed their slots are 
     if (s.tier(TierRole::nic) == nullptr) continue;
     try {
       const int nodes = static_cast<int>(2 * std::max(1.0, s.nodes_per_domain()));
-      if (!across(s, 0, nodes).held_tier.empty()) held.insert(name);
+      if (!across(s, 0, nodes).nic_limit_tier.empty()) held.insert(name);
     } catch (const RequestError&) {
       continue;  // a machine without NICs for so many
     }

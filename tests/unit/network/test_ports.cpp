@@ -2,7 +2,7 @@
 // smaller than the machine.
 #include <fabricost/answers/predict.hpp>
 #include <fabricost/hardware/dials.hpp>
-#include <fabricost/network/layout.hpp>
+#include <fabricost/network/topology_of.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
@@ -35,7 +35,7 @@ TEST_CASE("NICs send no faster than the ports of the leaf they are joined to") {
   const System slow = with("superpod-h100", {"tiers.leaf.link=infiniband-hdr"});
   const Fabric f = exchange_on(slow, 4);
   CHECK(f.outer_rate == Approx(8 * 25e9));
-  CHECK(f.held_tier == "leaf");
+  CHECK(f.nic_limit_tier == "leaf");
   const Topology t = topology_of(slow, 4);
   CHECK(t.capacity(t.link(t.nic_out, 0)) == Approx(25e9));
   CHECK(exchange_on(with("superpod-h100", {"tiers.leaf.link=infiniband-xdr"}), 4).outer_rate == Approx(8 * 50e9));
@@ -53,8 +53,8 @@ TEST_CASE("a spine of slower ports takes in as much less as they are slower, and
   const int up = a.levels.back().up;
   REQUIRE(up >= 0);
   CHECK(b.capacity(b.link(b.levels.back().up, 0)) == Approx(a.capacity(a.link(up, 0)) / 2));
-  CHECK(exchange_on(turned(even, Dial::nic_bandwidth, 100e9), nodes).outer_rate == Approx(8 * 100e9));
-  CHECK(turned(even, Dial::nic_bandwidth, 100e9).tier("spine")->bandwidth.value.value() == Approx(100e9));
+  CHECK(exchange_on(with_dial(even, Dial::nic_bandwidth, 100e9), nodes).outer_rate == Approx(8 * 100e9));
+  CHECK(with_dial(even, Dial::nic_bandwidth, 100e9).tier("spine")->bandwidth.value.value() == Approx(100e9));
 }
 
 TEST_CASE("the NICs that one node has lost take no uplinks from the others") {

@@ -50,7 +50,7 @@ std::vector<GroupedCollective> random_collectives(support::Random& random, int g
 TEST_CASE("the shorter of two collectives frees its links: both at once take no longer than one after the other") {
   const System system = load_system("dgx-h100");
   const std::vector<GroupedCollective> two{over(Collective::all_reduce, 1 << 30, 4, 8), over(Collective::all_to_all, 1 << 28, 4, 8)};
-  const AtOnce all = at_once(system, 4, two);
+  const ConcurrentGroups all = at_once(system, 4, two);
   const GroupedOutcome &reduce = all.outcomes[0], &exchange = all.outcomes[1];
   CHECK(reduce.slow_down == Approx(2));
   CHECK(exchange.end == Approx(exchange.seconds));  // the other one runs all the time
@@ -64,7 +64,7 @@ TEST_CASE("the shorter of two collectives frees its links: both at once take no 
 TEST_CASE("a collective without others ends when all its groups do, as its slow-down says") {
   const System system = load_system("aws-p4d");  // two GPUs a NIC
   const std::vector<GroupedCollective> one{over(Collective::all_reduce, 1 << 30, 8, 8)};
-  const AtOnce all = at_once(system, 8, one);
+  const ConcurrentGroups all = at_once(system, 8, one);
   CHECK(all.outcomes[0].slow_down == Approx(2));
   CHECK(all.end == all.outcomes[0].seconds);
   CHECK(all.in_turn == all.end);
@@ -97,13 +97,13 @@ TEST_CASE("random collectives at once: never shorter than alone, and as alike gr
     const int most = stated ? static_cast<int>(*stated / machine.gpus_per_node) : 32;
     int nodes = 1 + random.below(std::min(most, 32));
     if (random.one_in(2)) nodes = 1 << static_cast<int>(std::log2(nodes));
-    const System system = sliced(machine, static_cast<long long>(nodes) * machine.gpus_per_node);
+    const System system = slice_for(machine, static_cast<long long>(nodes) * machine.gpus_per_node);
     const ConcurrentOptions options{.balancing = random.one_in(4) ? Balancing::hashed : Balancing::even};
     try {
       const Topology t = topology_of(system, nodes);
       const std::vector<GroupedCollective> asked = random_collectives(random, t.gpus());
       if (asked.empty()) continue;
-      const AtOnce all = at_once(system, nodes, asked, options);
+      const ConcurrentGroups all = at_once(system, nodes, asked, options);
       ++answered;
       double last = 0;
       for (const GroupedOutcome& one : all.outcomes) {

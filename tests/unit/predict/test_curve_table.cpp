@@ -21,7 +21,7 @@ bool knows(const CurveTable& table, double bytes) { return !std::isnan(table(byt
 /// 1 ms and 1 ns per byte: the two meet at 10^6 bytes.
 Line two_terms(double overlap) {
   Line line;
-  line.latency_part(TermKind::steps, 0, 1, 1e-3).rate_part(TermKind::wire, 0, 1, 1e-9);
+  line.add_latency_part(TermKind::steps, 0, 1, 1e-3).add_rate_part(TermKind::wire, 0, 1, 1e-9);
   line.overlap = overlap;
   return line;
 }
@@ -70,7 +70,7 @@ TEST_CASE("a table leaves jumps, bends and corners to the line", "[predict]") {
   using Shape = Ramp::Shape;
   for (const Shape shape : {Shape::step, Shape::until, Shape::linear, Shape::square}) {
     Line line = two_terms(1.4);
-    line.ramp({.shape = shape, .amplitude = 1e-3, .per_byte = 1 / size});
+    line.add_ramp({.shape = shape, .amplitude = 1e-3, .per_byte = 1 / size});
     const CurveTable table = table_of(line);
     INFO(static_cast<int>(shape));
     CHECK_FALSE(knows(table, size));
@@ -79,7 +79,7 @@ TEST_CASE("a table leaves jumps, bends and corners to the line", "[predict]") {
     CHECK(table(0.99 * 1048576) == Approx(line(0.99 * 1048576)).epsilon(1e-9));
   }
   Line jump = two_terms(1.4);
-  jump.ramp({.shape = Shape::step, .amplitude = 1e-3, .per_byte = 1.0 / 1048576});
+  jump.add_ramp({.shape = Shape::step, .amplitude = 1e-3, .per_byte = 1.0 / 1048576});
   CHECK_FALSE(knows(table_of(jump), 1048576));  // at the edge of two quarters
   Line chunks = two_terms(1);
   chunks.chunk = size;

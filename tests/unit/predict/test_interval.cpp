@@ -125,7 +125,7 @@ TEST_CASE("an engine's kernel is calibrated only where it was measured, and less
   System s = measured_box();
   s.constants.custom_basis = Basis::calibrated;
   s.constants.interval.custom_one_shot = s.constants.interval.host_launch = 0.1;
-  const auto only = [](ReduceKernel k) { return 1U << static_cast<unsigned>(k); };
+  const auto only = [](CollectiveKernel k) { return 1U << static_cast<unsigned>(k); };
   const Choice vllm{.inference = {.library = InferenceLibrary::vllm}},
       python{.inference = {.library = InferenceLibrary::vllm, .from_host = true}};
   const Operation op = AllReduce{.bytes = units::KiB(64), .ranks = 8};
@@ -133,10 +133,10 @@ TEST_CASE("an engine's kernel is calibrated only where it was measured, and less
     const Prediction p = predict(s, op, choice);
     return std::log(p.high / p.seconds);
   };
-  CHECK(predict(s, op, vllm).ran.kernel == ReduceKernel::pull_one_shot);
+  CHECK(predict(s, op, vllm).ran.kernel == CollectiveKernel::pull_one_shot);
   CHECK(predict(s, op, vllm).basis == Basis::calibrated);
   const double known = wide(vllm), called = wide(python);
-  s.constants.custom_kernels = {.here = 0, .alike = only(ReduceKernel::pull_one_shot), .anywhere = only(ReduceKernel::pull_one_shot)};
+  s.constants.custom_kernels = {.here = 0, .alike = only(CollectiveKernel::pull_one_shot), .anywhere = only(CollectiveKernel::pull_one_shot)};
   CHECK(predict(s, op, vllm).basis == Basis::sibling);
   CHECK(wide(vllm) == Approx(std::hypot(known, s.constants.interval.sibling)));
   CHECK(predict(s, op, python).basis == Basis::datasheet);  // a call from Python was measured nowhere

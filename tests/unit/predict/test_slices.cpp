@@ -23,15 +23,15 @@ Operation all_gather(int ranks, double bytes) { return AllGather{.bytes = Bytes:
 
 TEST_CASE("slices have the topologies that Google's pages list", "[predict]") {
   const System v5p = load_system("tpu-v5p-cube"), v6e = load_system("tpu-v6e-pod");
-  CHECK(axes_of(sliced(v5p, 8)) == std::vector{2, 2, 2});
-  CHECK(axes_of(sliced(v5p, 32)) == std::vector{2, 4, 4});
-  CHECK(axes_of(sliced(v5p, 128)) == std::vector{4, 4, 8});
-  CHECK(axes_of(sliced(v5p, 512)) == std::vector{8, 8, 8});
-  CHECK(axes_of(sliced(v5p, 1024)) == std::vector{8, 8, 16});
-  CHECK(axes_of(sliced(v5p, 6144)) == std::vector{16, 16, 24});
-  CHECK(axes_of(sliced(v6e, 32)) == std::vector{4, 8});
-  CHECK(axes_of(sliced(v6e, 128)) == std::vector{8, 16});
-  CHECK(axes_of(sliced(v6e, 256)) == std::vector{16, 16});
+  CHECK(axes_of(slice_for(v5p, 8)) == std::vector{2, 2, 2});
+  CHECK(axes_of(slice_for(v5p, 32)) == std::vector{2, 4, 4});
+  CHECK(axes_of(slice_for(v5p, 128)) == std::vector{4, 4, 8});
+  CHECK(axes_of(slice_for(v5p, 512)) == std::vector{8, 8, 8});
+  CHECK(axes_of(slice_for(v5p, 1024)) == std::vector{8, 8, 16});
+  CHECK(axes_of(slice_for(v5p, 6144)) == std::vector{16, 16, 24});
+  CHECK(axes_of(slice_for(v6e, 32)) == std::vector{4, 8});
+  CHECK(axes_of(slice_for(v6e, 128)) == std::vector{8, 16});
+  CHECK(axes_of(slice_for(v6e, 256)) == std::vector{16, 16});
 }
 
 TEST_CASE("a slice closes its axes where optical switches or the whole pod do", "[predict]") {
@@ -42,20 +42,20 @@ TEST_CASE("a slice closes its axes where optical switches or the whole pod do", 
     return all;
   };
   const System v5p = load_system("tpu-v5p-cube"), v6e = load_system("tpu-v6e-pod");
-  CHECK(closed(sliced(v5p, 512)));
-  CHECK_FALSE(closed(sliced(v5p, 32)));
-  CHECK_FALSE(closed(sliced(v6e, 128)));
-  CHECK(closed(sliced(v6e, 256)));
+  CHECK(closed(slice_for(v5p, 512)));
+  CHECK_FALSE(closed(slice_for(v5p, 32)));
+  CHECK_FALSE(closed(slice_for(v6e, 128)));
+  CHECK(closed(slice_for(v6e, 256)));
 }
 
 TEST_CASE("of two axes one closes that is as long as the pod's", "[predict]") {
   for (const char* name : {"tpu-v5e-pod", "tpu-v6e-pod"}) {
-    const System pod = load_system(name), half = sliced(pod, 128);
+    const System pod = load_system(name), half = slice_for(pod, 128);
     const Tier& t = *half.tier(TierRole::scale_up);
     CHECK(t.dims == std::vector{8, 16});
     CHECK_FALSE(t.closes(0));
     CHECK(t.closes(1));
-    CHECK_FALSE(sliced(pod, 64).tier(TierRole::scale_up)->closes(1));
+    CHECK_FALSE(slice_for(pod, 64).tier(TierRole::scale_up)->closes(1));
     // the fullest cut of an exchange: half of the chips send half of what they have over it, and it has 16 links either way
     const double bytes = 1e9, links = bisection_of(half, t).value();
     CHECK(links == Approx(16 * t.link_bandwidth.value()));
@@ -69,8 +69,8 @@ TEST_CASE("of two axes one closes that is as long as the pod's", "[predict]") {
 TEST_CASE("a slice of 2 x 2 is half of a host of eight chips", "[predict]") {
   for (const char* name : {"tpu-v5e-pod", "tpu-v6e-pod"}) {
     const System pod = load_system(name);
-    CHECK(axes_of(sliced(pod, 4)) == std::vector{2, 2});
-    CHECK(sliced(pod, 4).nodes == 1);
+    CHECK(axes_of(slice_for(pod, 4)) == std::vector{2, 2});
+    CHECK(slice_for(pod, 4).nodes == 1);
     const Prediction four = predict(pod, all_gather(4, 1e9)), eight = predict(pod, all_gather(8, 1e9));
     CHECK(four.nodes == 1);
     CHECK(four.seconds < eight.seconds);
@@ -79,34 +79,34 @@ TEST_CASE("a slice of 2 x 2 is half of a host of eight chips", "[predict]") {
 }
 
 TEST_CASE("what a pod cannot hold crosses its network in equal slices", "[predict]") {
-  const System v6e = sliced(load_system("tpu-v6e-pod"), 1024);
+  const System v6e = slice_for(load_system("tpu-v6e-pod"), 1024);
   CHECK(v6e.domain == 256);
   CHECK(levels_of(v6e, 1024, 0).count == 2);
-  const System v5p = sliced(load_system("tpu-v5p-cube"), 8192);
+  const System v5p = slice_for(load_system("tpu-v5p-cube"), 8192);
   CHECK(v5p.domain == 4096);
 }
 
 TEST_CASE("a count that is no slice runs on the smallest that holds it", "[predict]") {
   const System v5p = load_system("tpu-v5p-cube"), v6e = load_system("tpu-v6e-pod");
-  CHECK(sliced(v5p, 48).domain == 64);
-  CHECK(axes_of(sliced(v5p, 96)) == std::vector{4, 4, 8});
-  CHECK(axes_of(sliced(v5p, 12)) == std::vector{2, 2, 4});
-  CHECK(axes_of(sliced(v6e, 96)) == std::vector{8, 16});
-  CHECK(sliced(v6e, 37 * 8).domain == 256);  // two pods, not 37 hosts
-  CHECK(levels_of(sliced(v6e, 37 * 8), 37 * 8, 0).sizes[1] == 2);
+  CHECK(slice_for(v5p, 48).domain == 64);
+  CHECK(axes_of(slice_for(v5p, 96)) == std::vector{4, 4, 8});
+  CHECK(axes_of(slice_for(v5p, 12)) == std::vector{2, 2, 4});
+  CHECK(axes_of(slice_for(v6e, 96)) == std::vector{8, 16});
+  CHECK(slice_for(v6e, 37 * 8).domain == 256);  // two pods, not 37 hosts
+  CHECK(levels_of(slice_for(v6e, 37 * 8), 37 * 8, 0).sizes[1] == 2);
 }
 
 TEST_CASE("machines without pods, jobs inside a host and no count stay as described", "[predict]") {
-  CHECK(sliced(load_system("dgx-h100"), 64).domain == 8);
-  CHECK(sliced(load_system("tpu-v5p-cube"), 0).domain == 64);
-  CHECK(sliced(load_system("tpu-v5p-cube"), 2).domain == 64);
-  CHECK(sliced(load_system("tpu-v6e-pod"), 2).domain == 256);
+  CHECK(slice_for(load_system("dgx-h100"), 64).domain == 8);
+  CHECK(slice_for(load_system("tpu-v5p-cube"), 0).domain == 64);
+  CHECK(slice_for(load_system("tpu-v5p-cube"), 2).domain == 64);
+  CHECK(slice_for(load_system("tpu-v6e-pod"), 2).domain == 256);
 }
 
 TEST_CASE("a slice has no slices: its groups lie inside it", "[predict]") {
-  const System slice = sliced(load_system("tpu-v5p-cube"), 512);
+  const System slice = slice_for(load_system("tpu-v5p-cube"), 512);
   CHECK(slice.pod == 0);
-  CHECK(axes_of(sliced(slice, 64)) == axes_of(slice));
+  CHECK(axes_of(slice_for(slice, 64)) == axes_of(slice));
   CHECK(fabric_of(slice, all_gather(64, 1e9)).torus_axes == 2);
   CHECK(fabric_of(load_system("tpu-v5p-cube"), all_gather(64, 1e9)).torus_axes == 3);
 }
@@ -120,7 +120,7 @@ TEST_CASE("whole pods have the bisection that Google's pages state", "[predict]"
   for (const auto& [name, chips, stated] :
        {Stated{"tpu-v4-cube", 4096, 24e12}, {"tpu-v5e-pod", 256, 1.6e12}, {"tpu-v6e-pod", 256, 3.2e12}}) {
     CAPTURE(name);
-    const System pod = sliced(load_system(name), chips);
+    const System pod = slice_for(load_system(name), chips);
     CHECK(pod.domain == chips);
     const double ours = bisection_of(pod, *pod.tier(TierRole::scale_up)).value();
     CHECK(ours <= stated * 1.07);
@@ -134,7 +134,7 @@ TEST_CASE("every count has a sound slice on every machine with pods", "[predict]
     REQUIRE(whole.pod > 0);
     for (int chips = 1; chips < 3 * whole.pod; chips += chips < 70 ? 1 : chips / 7) {
       CAPTURE(name, chips);
-      const System slice = sliced(whole, chips);
+      const System slice = slice_for(whole, chips);
       CHECK_NOTHROW(check(slice));
       CHECK(slice.domain <= std::max(whole.pod, whole.domain));
       const double slices = std::ceil(static_cast<double>(chips) / slice.domain);
@@ -157,7 +157,7 @@ TEST_CASE("512 chips of TPU v5p gather over all links of a torus, not over the d
 }
 
 TEST_CASE("ranks that fill whole axes of a slice use the links of those axes", "[predict]") {
-  const System slice = sliced(load_system("tpu-v5p-cube"), 512);
+  const System slice = slice_for(load_system("tpu-v5p-cube"), 512);
   const Fabric plane = fabric_on(slice, all_gather(64, 1e9), Levels{64}), all = fabric_on(slice, all_gather(512, 1e9), Levels{512});
   CHECK(plane.torus_axes == 2);
   CHECK(plane.full_rate == Approx(all.full_rate * 2 / 3));
@@ -201,7 +201,7 @@ TEST_CASE("a job of more chips trains the same batch no slower, and slower than 
     CAPTURE(chips, now, before);
     CHECK(now <= before);
     CHECK(now > step_work(q).min_seconds(chips, Processor::of(v5p).peak(q.precision)));
-    CHECK(now == plan_training(q, sliced(v5p, chips)).layouts.front().time.seconds);
+    CHECK(now == plan_training(q, slice_for(v5p, chips)).layouts.front().time.seconds);
     before = now;
   }
 }
@@ -209,5 +209,5 @@ TEST_CASE("a job of more chips trains the same batch no slower, and slower than 
 TEST_CASE("a pod is refused where it cannot be one", "[predict][specs]") {
   CHECK_THROWS_AS(load_system("tpu-v5p-cube", std::vector<std::string>{"pod=100"}), SpecError);
   CHECK_THROWS_AS(load_system("dgx-h100", std::vector<std::string>{"pod=64"}), SpecError);
-  CHECK(turned(load_system("tpu-v5e-pod"), Dial::arithmetic, 2).pod == 256);
+  CHECK(with_dial(load_system("tpu-v5e-pod"), Dial::arithmetic, 2).pod == 256);
 }

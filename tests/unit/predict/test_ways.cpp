@@ -64,9 +64,9 @@ TEST_CASE("one shot to two shots to the library's own, each at the sizes where i
   const System s = systems::rack();
   const Operation op = AllReduce{.ranks = 8};
   const Curve curve = compile(s, op, {.ways = windows});
-  CHECK(curve.ran_at(64).kernel == ReduceKernel::window_one_shot);
-  CHECK(curve.ran_at(4e6).kernel == ReduceKernel::window_two_shot);
-  CHECK(curve.ran_at(4e9).kernel == ReduceKernel::library);
+  CHECK(curve.ran_at(64).kernel == CollectiveKernel::window_one_shot);
+  CHECK(curve.ran_at(4e6).kernel == CollectiveKernel::window_two_shot);
+  CHECK(curve.ran_at(4e9).kernel == CollectiveKernel::library);
   for (double bytes = 8; bytes < 1e11; bytes *= 1.7) {  // however it is asked
     CHECK(curve.seconds(bytes) == Approx(seconds(s, sized(op, bytes), windows)).epsilon(1e-8));
     const double one = seconds(s, sized(op, bytes), windows, Algorithm::one_shot);
@@ -79,8 +79,8 @@ TEST_CASE("gathering and scattering over windows: flags while latency matters, t
   const System s = systems::rack();
   for (const Operation& op : {Operation(AllGather{.ranks = 8}), Operation(ReduceScatter{.ranks = 8})}) {
     const Curve curve = compile(s, op, {.ways = windows});
-    CHECK(curve.ran_at(64).kernel == ReduceKernel::window_flags);
-    CHECK(curve.ran_at(4e6).kernel == ReduceKernel::window_exchange);
+    CHECK(curve.ran_at(64).kernel == CollectiveKernel::window_flags);
+    CHECK(curve.ran_at(4e6).kernel == CollectiveKernel::window_exchange);
     for (double bytes = 8; bytes < 1e10; bytes *= 1.7) {
       const double own = seconds(s, sized(op, bytes), {}), with = seconds(s, sized(op, bytes), windows);
       const double forced = seconds(s, sized(op, bytes), windows, Algorithm::direct);
@@ -234,8 +234,8 @@ TEST_CASE("NCCL 2.31's kernels for any buffer end at the largest size that was m
   const Ways newer{.any_buffer = true};
   for (const int n : {4, 8}) {
     const auto curve = compile(s, AllReduce{.ranks = n}, {.ways = newer});
-    CHECK(curve.ran_at(1048576).kernel != ReduceKernel::library);
-    CHECK(curve.ran_at(1048577).kernel == ReduceKernel::library);
+    CHECK(curve.ran_at(1048576).kernel != CollectiveKernel::library);
+    CHECK(curve.ran_at(1048577).kernel == CollectiveKernel::library);
     for (const double bytes : {1048577.0, 2e6, 1e9})
       CHECK(seconds(s, sized(AllReduce{.ranks = n}, bytes), newer) == Approx(seconds(s, sized(AllReduce{.ranks = n}, bytes), {})));
   }
@@ -285,9 +285,9 @@ TEST_CASE("NCCL 2.31 reduces 128 KiB to 1 MiB of any buffer in two trips, whatev
     CHECK(eight == Approx(four).epsilon(0.05));
     CHECK(eight < 0.8 * seconds(s, sized(AllReduce{.ranks = 8}, bytes), {}));
   }
-  CHECK(compile(s, AllReduce{.ranks = 8}, {.ways = newer}).ran_at(4096).kernel == ReduceKernel::any_buffer);
-  CHECK(compile(s, AllReduce{.ranks = 8}, {.ways = newer}).ran_at(524288).kernel == ReduceKernel::any_buffer_two_shot);
-  CHECK(compile(s, AllReduce{.ranks = 8}, {.ways = newer}).ran_at(4e9).kernel == ReduceKernel::library);
+  CHECK(compile(s, AllReduce{.ranks = 8}, {.ways = newer}).ran_at(4096).kernel == CollectiveKernel::any_buffer);
+  CHECK(compile(s, AllReduce{.ranks = 8}, {.ways = newer}).ran_at(524288).kernel == CollectiveKernel::any_buffer_two_shot);
+  CHECK(compile(s, AllReduce{.ranks = 8}, {.ways = newer}).ran_at(4e9).kernel == CollectiveKernel::library);
 }
 
 TEST_CASE("copy engines start slowly, in a graph with every rank, and then copy at nearly the links' rate", "[predict]") {
@@ -315,9 +315,9 @@ TEST_CASE("copy engines start slowly, in a graph with every rank, and then copy 
   }
   // multicast saves copies of small parts, and then loses the n-th part that a rank has already
   const Curve gather = compile(s, AllGather{.ranks = 8}, {.ways = engines});
-  CHECK(gather.ran_at(1e4).kernel == ReduceKernel::copy_engine_multicast);
-  CHECK(gather.ran_at(1e10).kernel == ReduceKernel::copy_engine);
-  CHECK(compile(s, AllToAll{.ranks = 8}, {.ways = engines}).ran_at(1e4).kernel == ReduceKernel::copy_engine);
+  CHECK(gather.ran_at(1e4).kernel == CollectiveKernel::copy_engine_multicast);
+  CHECK(gather.ran_at(1e10).kernel == CollectiveKernel::copy_engine);
+  CHECK(compile(s, AllToAll{.ranks = 8}, {.ways = engines}).ran_at(1e4).kernel == CollectiveKernel::copy_engine);
 }
 
 TEST_CASE("a message is relayed through the GPUs of the mesh that take no part, as many as there are", "[predict]") {

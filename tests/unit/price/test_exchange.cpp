@@ -100,7 +100,7 @@ TEST_CASE("a message to one peer gets twice the channels whenever each has more 
       CHECK(S * seconds_a_byte(communicator, S) == Approx(16 * p * MiB * seconds_a_byte(communicator, 16 * p * MiB)));
       CHECK(1 / seconds_a_byte(communicator, 32 * p * MiB) == Approx(more));
       const Line line = line_of(communicator);
-      CHECK(line.with_volume(S, S / more) == Approx(line.otherwise(S, line(S))));
+      CHECK(line.with_volume(S, S / more) == Approx(line.alternative_seconds(S, line(S))));
     }
   }
 }

@@ -44,7 +44,7 @@ TEST_CASE("messages get faster at the sizes where they fill rounds of twice the 
       CHECK(slope(at) < slope(at / 2));
       const double before = at * (1 - 1e-9);
       CHECK(line(before) == Approx(line(at)));
-      CHECK(line.otherwise(before, line(before)) > line(at));  // by NCCL's rule
+      CHECK(line.alternative_seconds(before, line(before)) > line(at));  // by NCCL's rule
     }
   }
 }
@@ -63,9 +63,9 @@ TEST_CASE("latency beyond the fitted one is paid at both steps, and never takes 
   Fabric f = rack(8);
   const Schedule s = schedule_of(Algorithm::nvls, Collective::all_reduce, f.levels);
   const double others = c.launch + 8 * c.form.switch_head;
-  f.inner_latency = 1e-6;
+  f.inner_latency_shift = 1e-6;
   CHECK(price_in_switch(s, f, c)(0) == Approx(others + c.nvls.floor + s.steps() * 1e-6));
-  f.inner_latency = -1;
+  f.inner_latency_shift = -1;
   CHECK(price_in_switch(s, f, c)(0) == Approx(others + 0.1 * c.nvls.floor));
 }
 
@@ -85,8 +85,8 @@ TEST_CASE("in-switch reduction never runs above what the links carry", "[price]"
 TEST_CASE("an engine's kernel takes no less than its bytes over the links that carry them", "[price]") {
   Fabric f = support::fabric(8);
   f.inner_rate = 0.75 * full;
-  const auto least = [&](ReduceKernel kernel) { return price_custom(kernel, f, CustomConstants{}).min; };
-  CHECK(least(ReduceKernel::pull_one_shot) == Approx(7 / (0.75 * full)));
-  CHECK(least(ReduceKernel::pull_two_shot) == Approx(2 * 7.0 / 8 / (0.75 * full)));
-  CHECK(least(ReduceKernel::multicast) == Approx((1 + 1.0 / 8) / full));  // the whole once, and its own part reduced
+  const auto least = [&](CollectiveKernel kernel) { return price_custom(kernel, f, CustomConstants{}).min; };
+  CHECK(least(CollectiveKernel::pull_one_shot) == Approx(7 / (0.75 * full)));
+  CHECK(least(CollectiveKernel::pull_two_shot) == Approx(2 * 7.0 / 8 / (0.75 * full)));
+  CHECK(least(CollectiveKernel::multicast) == Approx((1 + 1.0 / 8) / full));  // the whole once, and its own part reduced
 }

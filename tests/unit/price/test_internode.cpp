@@ -96,8 +96,8 @@ TEST_CASE("latency beyond the fitted one is added to every step of its own tier"
       INFO(name(algorithm) << " " << name(protocol));
       const Fabric f = cluster(8, 4);
       Fabric inner = f, outer = f;
-      inner.inner_latency = more;
-      outer.outer_latency = more;
+      inner.inner_latency_shift = more;
+      outer.outer_latency_shift = more;
       const bool ring = algorithm == Algorithm::ring;
       const double network = ring ? 2 * 3 : 4, chain = ring ? 2 * 31 - 6 : 14;
       const double start = priced(algorithm, op, f, c, protocol)(0);
@@ -108,9 +108,9 @@ TEST_CASE("latency beyond the fitted one is added to every step of its own tier"
   // in-switch trees: up and down a switch
   Fabric f = cluster(8, 4);
   const double start = priced(Algorithm::nvls_tree, Collective::all_reduce, f, c)(0);
-  f.inner_latency = more;
+  f.inner_latency_shift = more;
   CHECK(priced(Algorithm::nvls_tree, Collective::all_reduce, f, c)(0) - start == Approx(2 * more));
-  f.inner_latency = -1;
+  f.inner_latency_shift = -1;
   CHECK(priced(Algorithm::nvls_tree, Collective::all_reduce, f, c)(0) == Approx(start - (c.transport.nvls_floor - c.scale_up.launch)));
 }
 
@@ -173,7 +173,7 @@ TEST_CASE("beyond eight domains each doubling makes a tree's steps longer, but n
   const Constants c = constants();
   const auto tree = [&](int nodes, double beyond) {
     Fabric f = cluster(8, nodes);
-    f.outer_latency = beyond;
+    f.outer_latency_shift = beyond;
     return priced(Algorithm::tree, Collective::all_reduce, f, c, Protocol::ll)(0);
   };
   const double inside = tree(2, 0) - 2 * c.transport.tree_step;
@@ -340,9 +340,9 @@ TEST_CASE("an exchange between nodes pays every remote rank, thrice when tiny on
   CHECK(latency(line, 256) == Approx(start + remote * t.exchange_peer));
   CHECK(latency(line, 16 * 1024) == Approx(start + remote * t.exchange_peer));
   CHECK(latency(line, 16 * 1024 + 1) == Approx(start + remote * (t.exchange_peer + t.exchange_peer_simple)));
-  f.outer_latency = 32e-6;  // one round of it for all 32 ranks
+  f.outer_latency_shift = 32e-6;  // one round of it for all 32 ranks
   CHECK(latency(priced(Algorithm::direct, Collective::all_to_all, f, c), 200) == Approx(start + remote * (t.exchange_peer + 1e-6)));
-  f.outer_latency = 0;
+  f.outer_latency_shift = 0;
   f.inner_exchanges = 1e-3;  // then the inside binds
   const double inside = 8.0 / 32 / (c.scale_up.simple.rate_share * 400e9 * 1e-3);
   CHECK(priced(Algorithm::direct, Collective::all_to_all, f, c).rate == Approx(inside).epsilon(0.02));

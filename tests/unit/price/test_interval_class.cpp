@@ -58,7 +58,7 @@ TEST_CASE("an interval is that of the points of the form that was used", "[price
     CHECK((interval_class({row.algorithm, Protocol::simple}, row.op, row.on) == row.simple));
   }
   Candidate kernel{Algorithm::one_shot, Protocol::simple};
-  kernel.kernel = ReduceKernel::pull_one_shot;
+  kernel.kernel = CollectiveKernel::pull_one_shot;
   CHECK((interval_class(kernel, sum, box) == &W::custom_one_shot));
   kernel.algorithm = Algorithm::two_shot;
   CHECK((interval_class(kernel, sum, box) == &W::custom_two_shot));

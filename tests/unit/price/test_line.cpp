@@ -10,27 +10,27 @@ using namespace fabricost::plan;
 
 TEST_CASE("a line keeps two ramps and none that adds nothing", "[price]") {
   Line line;
-  line.ramp({.shape = Ramp::Shape::linear, .amplitude = 0, .per_byte = 1});
-  line.ramp({.shape = Ramp::Shape::linear, .amplitude = -1, .per_byte = 1});
+  line.add_ramp({.shape = Ramp::Shape::linear, .amplitude = 0, .per_byte = 1});
+  line.add_ramp({.shape = Ramp::Shape::linear, .amplitude = -1, .per_byte = 1});
   CHECK(line.ramps.size() == 0);
-  line.ramp({.shape = Ramp::Shape::linear, .amplitude = 1, .per_byte = 1});
-  line.ramp({.shape = Ramp::Shape::linear, .amplitude = 2, .per_byte = 1});
+  line.add_ramp({.shape = Ramp::Shape::linear, .amplitude = 1, .per_byte = 1});
+  line.add_ramp({.shape = Ramp::Shape::linear, .amplitude = 2, .per_byte = 1});
   CHECK(line.ramps.size() == Line::max_ramps);
   CHECK(line(10) == 3);
-  CHECK_THROWS_AS(line.ramp({.shape = Ramp::Shape::linear, .amplitude = 4, .per_byte = 1}), std::length_error);  // no time without it
+  CHECK_THROWS_AS(line.add_ramp({.shape = Ramp::Shape::linear, .amplitude = 4, .per_byte = 1}), std::length_error);  // no time without it
   CHECK(line(10) == 3);
 }
 
 TEST_CASE("parts beyond those a line has room for are carried by the last", "[price]") {
   Line line;
-  for (int i = 1; i <= 6; ++i) line.base_part(TermKind::steps, 0, i, 0.5);
+  for (int i = 1; i <= 6; ++i) line.add_base_part(TermKind::steps, 0, i, 0.5);
   CHECK(line.base_parts.size() == Line::max_parts);
   CHECK(line(0) == 0.5 * (1 + 2 + 3 + 4 + 5 + 6));
   double sum = 0;
   for (const Part& part : line.base_parts) sum += part.value();
   CHECK(sum == Approx(line.base));
-  line.base_part(TermKind::floor, 0, 0, 1);
-  line.base_part(TermKind::floor, 0, 1, 0);
+  line.add_base_part(TermKind::floor, 0, 0, 1);
+  line.add_base_part(TermKind::floor, 0, 1, 0);
   CHECK(line(0) == 0.5 * (1 + 2 + 3 + 4 + 5 + 6));
 }
 
@@ -75,37 +75,37 @@ TEST_CASE("beyond the first, chunks move whole by their share", "[price]") {
 
 TEST_CASE("where a jump makes the volume fall it is held, before the jump or after it, and the rule's time is kept beside it", "[price]") {
   Line before;  // 1 s a byte; from 100 bytes on half of it, and 10 s once
-  before.rate_part(TermKind::wire, 0, 1, 1);
-  before.jump_held_before(100, 10, -0.5, 1);
+  before.add_rate_part(TermKind::wire, 0, 1, 1);
+  before.add_jump_held_before(100, 10, -0.5, 1);
   for (const auto& [bytes, seconds, rule] : {std::array<double, 3>{59.0, 59, 59}, {60.0, 60, 60}, {80.0, 60, 80}, {99.9, 60, 99.9}, {100.0, 60, 60}, {200.0, 110, 110}}) {
     CAPTURE(bytes);
     CHECK(before(bytes) == Approx(seconds));
-    CHECK(before.otherwise(bytes, before(bytes)) == Approx(rule));
+    CHECK(before.alternative_seconds(bytes, before(bytes)) == Approx(rule));
   }
   Line after;  // beyond 100 bytes half as long a byte
-  after.rate_part(TermKind::wire, 0, 1, 1);
-  after.jump_held_after(100, 1, 0.5);
+  after.add_rate_part(TermKind::wire, 0, 1, 1);
+  after.add_jump_held_after(100, 1, 0.5);
   for (const auto& [bytes, seconds, rule] : {std::array<double, 3>{100.0, 100, 100}, {101.0, 100, 50.5}, {199.0, 100, 99.5}, {200.0, 100, 100}, {300.0, 150, 150}}) {
     CAPTURE(bytes);
     CHECK(after(bytes) == Approx(seconds));
-    CHECK(after.otherwise(bytes, after(bytes)) == Approx(rule));
+    CHECK(after.alternative_seconds(bytes, after(bytes)) == Approx(rule));
   }
   Line rising;  // nothing falls: a plain jump
-  rising.rate_part(TermKind::wire, 0, 1, 1);
-  rising.jump_held_before(100, 100, -0.5, 1);
-  rising.jump_held_after(1000, 0.5, 0.75);
+  rising.add_rate_part(TermKind::wire, 0, 1, 1);
+  rising.add_jump_held_before(100, 100, -0.5, 1);
+  rising.add_jump_held_after(1000, 0.5, 0.75);
   CHECK(rising(99) == 99);
   CHECK(rising(100) == 150);
-  CHECK(rising.otherwise(99, 99) == 99);
+  CHECK(rising.alternative_seconds(99, 99) == 99);
   CHECK(rising(2000) == Approx(100 + 0.75 * 2000));
 }
 
 TEST_CASE("a part of the time that ends between two measured sizes is left open there", "[price]") {
   Line line;
-  line.base_part(TermKind::launch, 0, 1, 3);
-  line.left_open = {64, 100, 156, 2};
-  CHECK(line.otherwise(64, line(64)) == 3);
-  CHECK(line.otherwise(80, line(80)) == 1);
-  CHECK(line.otherwise(120, line(120)) == 5);
-  CHECK(line.otherwise(156, line(156)) == 3);
+  line.add_base_part(TermKind::launch, 0, 1, 3);
+  line.unmeasured_end = {64, 100, 156, 2};
+  CHECK(line.alternative_seconds(64, line(64)) == 3);
+  CHECK(line.alternative_seconds(80, line(80)) == 1);
+  CHECK(line.alternative_seconds(120, line(120)) == 5);
+  CHECK(line.alternative_seconds(156, line(156)) == 3);
 }

@@ -33,7 +33,7 @@ TEST_CASE("an exchange in two levels costs a step inside, a message to each part
     return price(schedule_of(Algorithm::hierarchical, Collective::all_to_all, slow), slow, c, Protocol::simple, false)(0);
   };
   const double before = start();
-  slow.outer_latency = 16e-6;  // one round of it for all 16 nodes
+  slow.outer_latency_shift = 16e-6;  // one round of it for all 16 nodes
   CHECK(start() - before == Approx(15e-6));
   Fabric fast = support::fabric(8, 2);
   fast.outer_rate = 1e15;

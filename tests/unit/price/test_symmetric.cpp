@@ -21,7 +21,7 @@ Fabric domain(int ranks, double share = 1) {
   f.inner_rate = share * f.full_rate;
   return f;
 }
-Line priced(ReduceKernel kernel, const Fabric& f, WindowKernel how = {}) {
+Line priced(CollectiveKernel kernel, const Fabric& f, WindowKernel how = {}) {
   return price_symmetric(kernel, f, fabricost::core::custom_prior, how);
 }
 double seconds(double latency, double bytes, double per_byte) { return norm(latency, bytes * per_byte, k::overlap); }
@@ -35,11 +35,11 @@ TEST_CASE("one shot and exchanges over windows: one trip, a time for each peer w
       INFO(n << " ranks, " << S << " bytes");
       const Fabric f = domain(n);
       const double link = fabricost::core::custom_prior.multicast.share * support::inside_rate, parts = (n - 1.0) / n;
-      CHECK(priced(ReduceKernel::window_one_shot, f)(S) == Approx(seconds(k::one_shot, S, (n - 1) / link)));
-      CHECK(priced(ReduceKernel::window_exchange, f)(S) == Approx(seconds(k::one_shot + n * (k::peer + k::signal), S, parts / link)));
-      CHECK(priced(ReduceKernel::window_exchange, f, {.barriers = false})(S) ==
+      CHECK(priced(CollectiveKernel::window_one_shot, f)(S) == Approx(seconds(k::one_shot, S, (n - 1) / link)));
+      CHECK(priced(CollectiveKernel::window_exchange, f)(S) == Approx(seconds(k::one_shot + n * (k::peer + k::signal), S, parts / link)));
+      CHECK(priced(CollectiveKernel::window_exchange, f, {.barriers = false})(S) ==
             Approx(seconds(k::one_shot + n * k::peer, S, parts / link)));
-      CHECK(priced(ReduceKernel::window_flags, f)(S) == Approx(seconds(k::one_shot + n * k::peer, S, k::flags_bytes * parts / link)));
+      CHECK(priced(CollectiveKernel::window_flags, f)(S) == Approx(seconds(k::one_shot + n * k::peer, S, k::flags_bytes * parts / link)));
     }
 }
 
@@ -48,8 +48,8 @@ TEST_CASE("two shots over windows: two trips, a barrier unless it is off, and 2(
     for (const double S : everywhere) {
       INFO(n << " ranks, " << S << " bytes");
       const double per_byte = 2 * (n - 1.0) / n / (fabricost::core::custom_prior.multicast.share * support::inside_rate);
-      CHECK(priced(ReduceKernel::window_two_shot, domain(n))(S) == Approx(seconds(k::two_shot + k::barrier, S, per_byte)));
-      CHECK(priced(ReduceKernel::window_two_shot, domain(n), {.barriers = false})(S) == Approx(seconds(k::two_shot, S, per_byte)));
+      CHECK(priced(CollectiveKernel::window_two_shot, domain(n))(S) == Approx(seconds(k::two_shot + k::barrier, S, per_byte)));
+      CHECK(priced(CollectiveKernel::window_two_shot, domain(n), {.barriers = false})(S) == Approx(seconds(k::two_shot, S, per_byte)));
     }
 }
 
@@ -57,12 +57,12 @@ TEST_CASE("few thread blocks reduce at their own rate: all of S in one shot, an 
   const int n = 8;
   const Fabric f = domain(n);
   const double one = k::block_kib / kibibyte;  // a block alone, seconds per byte
-  CHECK(priced(ReduceKernel::window_two_shot, f, {.blocks = 0.01}).rate == Approx(100 * one / n).epsilon(1e-3));
-  CHECK(priced(ReduceKernel::window_one_shot, f, {.blocks = 0.01}).rate == Approx(100 * one).epsilon(1e-3));
-  CHECK(priced(ReduceKernel::window_one_shot, f, {.blocks = 1}).rate ==
+  CHECK(priced(CollectiveKernel::window_two_shot, f, {.blocks = 0.01}).rate == Approx(100 * one / n).epsilon(1e-3));
+  CHECK(priced(CollectiveKernel::window_one_shot, f, {.blocks = 0.01}).rate == Approx(100 * one).epsilon(1e-3));
+  CHECK(priced(CollectiveKernel::window_one_shot, f, {.blocks = 1}).rate ==
         Approx(norm((n - 1) / (fabricost::core::custom_prior.multicast.share * support::inside_rate), one,
                     fabricost::core::custom_prior.form.rate_overlap)));
-  CHECK(priced(ReduceKernel::window_exchange, f, {.blocks = 0.01}).rate == priced(ReduceKernel::window_exchange, f).rate);
+  CHECK(priced(CollectiveKernel::window_exchange, f, {.blocks = 0.01}).rate == priced(CollectiveKernel::window_exchange, f).rate);
 }
 
 TEST_CASE("kernels of any buffer: a start, a hop for each doubling beyond a pair, and every rank's buffer or the larger of two rates",
@@ -72,9 +72,9 @@ TEST_CASE("kernels of any buffer: a start, a hop for each doubling beyond a pair
       INFO(n << " ranks, " << S << " bytes");
       const Fabric f = domain(n);
       const double doublings = std::log2(n) - 1;
-      CHECK(priced(ReduceKernel::any_buffer, f)(S) ==
+      CHECK(priced(CollectiveKernel::any_buffer, f)(S) ==
             Approx(norm(k::any_start + doublings * k::any_hop, n * S * k::any_kib / kibibyte, k::any_overlap)));
-      CHECK(priced(ReduceKernel::any_buffer_two_shot, f)(S) ==
+      CHECK(priced(CollectiveKernel::any_buffer_two_shot, f)(S) ==
             Approx(k::any_two_start + doublings * k::any_two_hop +
                    S * std::max(k::any_two_kib / kibibyte, 2 * (n - 1.0) / n / support::inside_rate)));
     }
@@ -85,22 +85,22 @@ TEST_CASE("no kernel over windows is promised more than its links carry: those t
   const int n = 4;
   const double full = support::inside_rate, share = 0.25;
   Fabric f = domain(n, share);
-  const auto least = [&](ReduceKernel kernel) { return priced(kernel, f).min * full; };
-  CHECK(least(ReduceKernel::window_one_shot) == Approx(3));
-  CHECK(least(ReduceKernel::window_two_shot) == Approx(1.25));  // the switch adds: 1 + 1/n, not 2(n-1)/n
-  CHECK(least(ReduceKernel::window_exchange) == Approx(0.75));
-  CHECK(least(ReduceKernel::window_flags) == Approx(0.75));
-  CHECK(least(ReduceKernel::any_buffer) == Approx(3));
-  CHECK(least(ReduceKernel::any_buffer_two_shot) == Approx(1.5));
+  const auto least = [&](CollectiveKernel kernel) { return priced(kernel, f).min * full; };
+  CHECK(least(CollectiveKernel::window_one_shot) == Approx(3));
+  CHECK(least(CollectiveKernel::window_two_shot) == Approx(1.25));  // the switch adds: 1 + 1/n, not 2(n-1)/n
+  CHECK(least(CollectiveKernel::window_exchange) == Approx(0.75));
+  CHECK(least(CollectiveKernel::window_flags) == Approx(0.75));
+  CHECK(least(CollectiveKernel::any_buffer) == Approx(3));
+  CHECK(least(CollectiveKernel::any_buffer_two_shot) == Approx(1.5));
   f.in_switch = false;
-  CHECK(least(ReduceKernel::window_two_shot) == Approx(1.5));
+  CHECK(least(CollectiveKernel::window_two_shot) == Approx(1.5));
   f.switched = false;  // a mesh: only the links to the three others
-  CHECK(least(ReduceKernel::window_one_shot) == Approx(3 / share));
-  CHECK(least(ReduceKernel::window_two_shot) == Approx(1.5 / share));
+  CHECK(least(CollectiveKernel::window_one_shot) == Approx(3 / share));
+  CHECK(least(CollectiveKernel::window_two_shot) == Approx(1.5 / share));
   // a pair sends the same either way
   f = domain(2);
-  CHECK(least(ReduceKernel::window_two_shot) == Approx(1));
+  CHECK(least(CollectiveKernel::window_two_shot) == Approx(1));
   // and links so slow that they, not its loads, limit the kernel of larger buffers
   f.full_rate = 1e9;
-  CHECK(priced(ReduceKernel::any_buffer_two_shot, f).rate == Approx(1e-9));
+  CHECK(priced(CollectiveKernel::any_buffer_two_shot, f).rate == Approx(1e-9));
 }

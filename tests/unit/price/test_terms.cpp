@@ -17,12 +17,12 @@ TEST_CASE("the contributions of any price sum to it", "[price]") {
   for (int i = 0; i < 20000; ++i) {
     Line line;
     for (int p = 0; p < 3; ++p) {
-      line.base_part(static_cast<TermKind>(random() % 6), static_cast<int>(random() % 2), uniform(0, 9), spread(1e-6));
-      line.latency_part(static_cast<TermKind>(random() % 6), static_cast<int>(random() % 2), uniform(0, 9), spread(1e-6));
-      line.rate_part(static_cast<TermKind>(random() % 6), static_cast<int>(random() % 2), uniform(0, 2), spread(1e-11));
+      line.add_base_part(static_cast<TermKind>(random() % 6), static_cast<int>(random() % 2), uniform(0, 9), spread(1e-6));
+      line.add_latency_part(static_cast<TermKind>(random() % 6), static_cast<int>(random() % 2), uniform(0, 9), spread(1e-6));
+      line.add_rate_part(static_cast<TermKind>(random() % 6), static_cast<int>(random() % 2), uniform(0, 2), spread(1e-11));
     }
     for (int r = 0; r < 2; ++r)
-      line.ramp({.shape = static_cast<Ramp::Shape>(random() % 9), .inside = random() % 2 == 0, .level = static_cast<int>(random() % 2),
+      line.add_ramp({.shape = static_cast<Ramp::Shape>(random() % 9), .inside = random() % 2 == 0, .level = static_cast<int>(random() % 2),
                  .amplitude = spread(1e-5), .per_byte = spread(1e-6), .limit = 24});
     if (random() % 2 == 0) {
       line.early = spread(1e6);
@@ -79,8 +79,8 @@ TEST_CASE("a contribution is that of its kind on its level", "[price]") {
 TEST_CASE("what hides the other counts for more, by Euler's rule", "[price]") {
   const auto parts = [](double latency, double rate, double q) {
     Line line;
-    line.latency_part(TermKind::steps, 0, 1, latency);
-    line.rate_part(TermKind::wire, 0, 1, rate);
+    line.add_latency_part(TermKind::steps, 0, 1, latency);
+    line.add_rate_part(TermKind::wire, 0, 1, rate);
     line.overlap = q;
     const Contributions c = take_apart(line, 1);
     return std::pair{c.items[0].seconds, c.items.size() > 1 ? c.items[1].seconds : 0};
@@ -95,8 +95,8 @@ TEST_CASE("what hides the other counts for more, by Euler's rule", "[price]") {
 
 TEST_CASE("where nothing can be hidden no contribution is a division by zero", "[price]") {
   Line line;
-  line.rate_part(TermKind::wire, 0, 1, 1e-9);
-  line.ramp({.shape = Ramp::Shape::step, .inside = true, .amplitude = 1, .per_byte = 1e-9});
+  line.add_rate_part(TermKind::wire, 0, 1, 1e-9);
+  line.add_ramp({.shape = Ramp::Shape::step, .inside = true, .amplitude = 1, .per_byte = 1e-9});
   line.overlap = 2;
   double sum = 0;
   for (const Contribution& c : take_apart(line, 100)) sum += c.seconds;
@@ -105,14 +105,14 @@ TEST_CASE("where nothing can be hidden no contribution is a division by zero", "
 
 TEST_CASE("the share of the wire is that of its bytes, and of ramps that every byte lengthens", "[price]") {
   Line line;
-  line.base_part(TermKind::launch, 0, 1, 4e-6);
+  line.add_base_part(TermKind::launch, 0, 1, 4e-6);
   CHECK(wire_share(line, 1e6) == 0);
-  line.ramp({.shape = Ramp::Shape::unbounded, .amplitude = 2e-6, .per_byte = 1e-6});
+  line.add_ramp({.shape = Ramp::Shape::unbounded, .amplitude = 2e-6, .per_byte = 1e-6});
   for (const double bytes : {0.0, 1e6, 5e6}) CHECK(wire_share(line, bytes) == Approx(2e-12 * bytes / (4e-6 + 2e-12 * bytes)));
-  line.rate_part(TermKind::wire, 0, 1, 3e-12);
-  line.rate_part(TermKind::copy, 0, 1, 1e-12);  // no wire
+  line.add_rate_part(TermKind::wire, 0, 1, 3e-12);
+  line.add_rate_part(TermKind::copy, 0, 1, 1e-12);  // no wire
   CHECK(wire_share(line, 1e6) == Approx(5.0 / 10));
-  line.latency_part(TermKind::floor, 0, 1, 3e-6);
+  line.add_latency_part(TermKind::floor, 0, 1, 3e-6);
   line.overlap = 2;  // norm(3, 4) = 5 us, of which the volume shows 16/25, and the wire three quarters of that
   CHECK(wire_share(line, 1e6) == Approx((2 + 3 * 4 / 5.0) / (4 + 2 + 5)));
 }

@@ -41,7 +41,7 @@ TEST_CASE("every constant has its row in data/priors; what machines have in comm
     std::replace(file.begin(), file.end(), '_', '-');
     const SpecNode tree = store.resolve("priors", file);
     CHECK(tree.find("source")->text == prior_source(set));
-    for (const Parameter& p : parameters_of(set)) stands(*tree.find("constants"), p.key, p.fitted == Fitted::form);
+    for (const Parameter& p : parameters_of(set)) stands(*tree.find("constants"), p.key, p.fitted == FitTreatment::form);
     CHECK(tree.find("constants")->entries.size() == parameters_of(set).size());
   }
   const SpecNode widths = store.resolve("priors", "intervals");

@@ -41,7 +41,7 @@ FABRICOST_BODY void add_money(Compared& c, const System& system, double gpus, co
 namespace fabricost::plan {
 
 FABRICOST_BODY Compared compared(TrainingQuestion question, const System& system, const Prices& prices) {
-  if (system.pod > 0) return compared(std::move(question), sliced(system, question.gpus), prices);
+  if (system.pod > 0) return compared(std::move(question), slice_for(system, question.gpus), prices);
   question.top = 1;
   TrainingPlan plan = plan_training(question, system);
   const bool whole = !rents_part(system, question.gpus, prices);  // otherwise all layouts pay for the same nodes
@@ -111,7 +111,7 @@ FABRICOST_BODY PricedBy price_alike(std::vector<Compared>& all, std::span<const 
       all[i].dollars.reset(), all[i].price_kind.reset(), all[i].gpu_hour = 0;
     } else if (able(i)) {
       const Prices as = priced_as(prices, *by.kind, own, i);
-      detail::add_money(all[i], systems[i].pod > 0 ? sliced(systems[i], static_cast<int>(gpus)) : systems[i], gpus, as);
+      detail::add_money(all[i], systems[i].pod > 0 ? slice_for(systems[i], static_cast<int>(gpus)) : systems[i], gpus, as);
       const bool rented = all[i].price_kind == PriceKind::stated && by.kind != PriceKind::owned;  // an own rent, never what owning costs
       if (all[i].price_kind != by.kind && !rented) all[i].dollars.reset(), all[i].price_kind.reset(), all[i].gpu_hour = 0;
     }

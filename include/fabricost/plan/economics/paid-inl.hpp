@@ -14,7 +14,7 @@ FABRICOST_BODY bool rents_part(const System& system, double gpus, const Prices& 
 FABRICOST_BODY double paid_gpus(const System& system, double gpus, const Prices& prices, double idle, double standing_by) {
   const auto whole = [](double many, double unit) { return std::ceil(many / unit) * unit; };
   double out = 0;
-  if (const System own = sliced(system, static_cast<long long>(std::ceil(gpus))); own.slice) {
+  if (const System own = slice_for(system, static_cast<long long>(std::ceil(gpus))); own.slice) {
     const bool racks = system.pod > 0 && is_rack(system, prices.power);
     out = whole(gpus, own.domain) + whole(standing_by, racks ? system.domain : system.gpus_per_node);
   } else if (rents_part(system, gpus + standing_by, prices)) {

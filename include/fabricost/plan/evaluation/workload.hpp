@@ -71,7 +71,7 @@ struct WorkloadReport {
 [[nodiscard]] std::vector<WorkloadRow> predict_pipeline_rows(const std::filesystem::path& file);
 
 /// Predicts every row of a moe.csv: distinct nodes that a token touches and the fullest expert of random
-/// routing (experts/routing.hpp, experts/load.hpp); the bandwidth of dispatch and combine kernels that send a
+/// routing (experts/routing.hpp, experts/imbalance.hpp); the bandwidth of dispatch and combine kernels that send a
 /// token once per node, counted as DeepEP counts, from NCCL's exchange over the same NICs (nothing is fitted
 /// to kernels); low-latency kernels as fitted inside a node (experts/moe_kernels.hpp); bus bandwidth of
 /// NCCL's all_to_all; experts that a node can hold for one copy across. Other rows give a reason: shares and

@@ -22,7 +22,7 @@ FABRICOST_BODY Processor Processor::of(const System& system) {
   out.units = g.units;
   out.name = g.name;
   constexpr double tera = 1e12;
-  out.watts = g.power.value.value() / (out.peak16 / g.turned_arithmetic / tera);
+  out.watts = g.power.value.value() / (out.peak16 / g.arithmetic_factor / tera);
   out.use(system.constants.compute);
   const Generation made = g.generation;
   out.old_attention_is_own = made == Generation::volta || made == Generation::turing || made == Generation::ampere;

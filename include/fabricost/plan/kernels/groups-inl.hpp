@@ -7,7 +7,7 @@
 #include <fabricost/predict/by_ways.hpp>
 #include <fabricost/predict/compile.hpp>
 #include <fabricost/predict/fabric_of.hpp>
-#include <fabricost/predict/uncertainty.hpp>
+#include <fabricost/predict/certainty.hpp>
 
 namespace fabricost::plan {
 

@@ -7,7 +7,7 @@
 /// time, so they share a domain's NICs in proportion to their places. Curves are compiled once per
 /// (collective, places, domains) and kept.
 
-#include <fabricost/experts/experts.hpp>
+#include <fabricost/experts/expert_exchange.hpp>
 #include <fabricost/interrupt.hpp>
 #include <fabricost/plan/model/layout.hpp>
 #include <fabricost/predict/curve.hpp>

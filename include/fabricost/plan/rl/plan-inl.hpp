@@ -187,7 +187,7 @@ FABRICOST_BODY RlPlan plan_rl(const RlQuestion& question, const System& system) 
   if (question.colocated.value_or(false) && (question.overlap != RlOverlap::none || question.train_gpus))
     throw Refusal("<colocated> takes all GPUs for one after the other; leave <overlap> and <train_gpus> out");
   if (question.colocated && !*question.colocated && question.gpus < 2) throw Refusal("apart needs at least 2 <gpus>");
-  if (system.pod > 0) return detail::RlSearch{question, sliced(system, question.gpus)}.run();
+  if (system.pod > 0) return detail::RlSearch{question, slice_for(system, question.gpus)}.run();
   return detail::RlSearch{question, system}.run();
 }
 

@@ -7,7 +7,7 @@
 /// data/workloads/serving-stacks.yaml lists the published versions that a stack describes. Before a fit, the
 /// values of data/priors/serving-*.yaml are used.
 
-#include <fabricost/choice/inference.hpp>
+#include <fabricost/choice/engine_kernels.hpp>
 #include <fabricost/experts/moe_kernels.hpp>
 #include <fabricost/shipped_numbers.hpp>
 

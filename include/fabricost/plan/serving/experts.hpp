@@ -4,7 +4,7 @@
 /// layout searches and fits that evaluate it thousands of times.
 ///
 ///   round trip   [prepare] + dispatch + combine of T tokens a rank (price/moe.hpp); bytes and work grow with T, and with skewed
-///                choices by the fullest receiver's load over that of uniform ones (experts/load.hpp)
+///                choices by the fullest receiver's load over that of uniform ones (experts/imbalance.hpp)
 ///   touched      1/E sum over experts of 1 - (1 - share_i)^T      experts whose weights T tokens read
 
 #include <fabricost/experts/moe_kernels.hpp>

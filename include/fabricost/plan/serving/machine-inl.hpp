@@ -12,7 +12,7 @@ FABRICOST_BODY double ServingMachine::all_reduce_seconds(int ranks, double bytes
   if (ranks < 2 || bytes <= 0) return 0;
   const Curve& curve = reduce_.curve(Collective::all_reduce, place(ranks, 1, system().domain));
   const double seconds = curve.seconds(bytes);
-  if (launch == Launch::graph || curve.ran_at(bytes).kernel == ReduceKernel::library) return seconds;
+  if (launch == Launch::graph || curve.ran_at(bytes).kernel == CollectiveKernel::library) return seconds;
   return launched_from_host(seconds, bytes, gpu_.memory_rate, system().constants.custom);
 }
 

@@ -2,7 +2,7 @@
 /// \file machine.hpp
 /// A machine with the kernel efficiencies of inference and the costs of an engine's collectives.
 ///
-///   all-reduce   the engine's own kernel below its hand-over size, else NCCL's choice (choice/inference.hpp); called from
+///   all-reduce   the engine's own kernel below its hand-over size, else NCCL's choice (choice/engine_kernels.hpp); called from
 ///                Python where it is not replayed from a CUDA graph
 ///   experts      the cheapest option of the engine: its kernels of dispatch and combine (experts.hpp), or a gather of all
 ///                tokens and a scatter of their sums; NCCL's all_to_all where neither is available

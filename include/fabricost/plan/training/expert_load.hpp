@@ -2,7 +2,7 @@
 /// \file expert_load.hpp
 /// Rows of the fullest expert rank: all ranks wait for them, that rank keeps them for the backward, and a capacity caps them.
 
-#include <fabricost/experts/traffic.hpp>
+#include <fabricost/experts/expert_traffic.hpp>
 #include <fabricost/plan/kernels/groups.hpp>
 #include <fabricost/plan/kernels/stack.hpp>
 #include <fabricost/plan/model/layout.hpp>

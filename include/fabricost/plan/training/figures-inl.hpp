@@ -45,7 +45,7 @@ FABRICOST_BODY std::pair<double, double> step_interval(const StepTime& time, con
 
 FABRICOST_BODY TrainingFigures figures_of(const TrainingQuestion& q, const System& system, const PricedLayout& priced) {
   const int working = priced.layout.gpus();
-  if (system.pod > 0) return figures_of(q, sliced(system, working), priced);
+  if (system.pod > 0) return figures_of(q, slice_for(system, working), priced);
   TrainingFigures out{rates_of(q, system, priced), {}, {}};
   GroupCosts costs(system, {.ways = q.ways});
   Stack stack = q.stack;

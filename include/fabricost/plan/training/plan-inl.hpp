@@ -67,7 +67,7 @@ FABRICOST_BODY bool is_single(TrainingQuestion q, const System& system) {
 namespace fabricost::plan {
 
 FABRICOST_BODY TrainingPlan plan_training(const TrainingQuestion& asked, const System& system) {
-  if (system.pod > 0) return plan_training(asked, sliced(system, asked.gpus));
+  if (system.pod > 0) return plan_training(asked, slice_for(system, asked.gpus));
   TrainingQuestion question = as_named(asked);
   question.stack.memory = memory_on(question.stack.memory, system.gpu.generation);
   check(question, system);

@@ -45,8 +45,8 @@ void for_each_change(const System& system, Visit&& visit) {
   }
   for (const auto& [words, dial] :
        {std::pair{"hbm bandwidth", Dial::hbm_bandwidth}, std::pair{"hbm size", Dial::hbm_size}, std::pair{"arithmetic", Dial::arithmetic}})
-    try_change(std::string{words} + " + 10 %", [dial = dial](System& s) { s = turned(s, dial, 1.1 * value_of(s, dial)); });
-  try_change("domain x 2", [](System& s) { s = turned(s, Dial::domain, 2.0 * s.domain); });
+    try_change(std::string{words} + " + 10 %", [dial = dial](System& s) { s = with_dial(s, dial, 1.1 * value_of(s, dial)); });
+  try_change("domain x 2", [](System& s) { s = with_dial(s, Dial::domain, 2.0 * s.domain); });
 }
 
 /// The search repeated on each of these machines, the most helpful first: the fastest layout against the fastest, however plain, of the batch

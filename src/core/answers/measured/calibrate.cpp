@@ -78,7 +78,7 @@ void refuse_sets_of_tables(const CalibrateRequest& r) {
 
 /// Logs of another machine than the named one; runs of the fit that take more than twice as long as predicted before, and as the others
 /// of their machine do. \param points with their repeats: merged ones have no source
-[[nodiscard]] std::vector<std::string> warnings_of(const CalibrateRequest& r, const PointSource& otherwise, const Points& points) {
+[[nodiscard]] std::vector<std::string> warnings_of(const CalibrateRequest& r, const PointDefaults& otherwise, const Points& points) {
   constexpr std::size_t most = 8;
   std::vector<std::string> out;
   for (const Skipped& one : contradictions(r.samples, r.system, otherwise)) out.push_back(one.reason);
@@ -194,7 +194,7 @@ std::variant<CalibrationAnswer, KernelFitAnswer> answer(const CalibrateRequest& 
   refuse_sets_of_tables(r);
   const bool unnamed = r.system.value != nullptr && r.system.name.empty();
   const std::string system = unnamed ? r.system.value->name : r.system.name;
-  const PointSource otherwise = stated(system, r.nodes, r.ranks, r.launch, r.library);
+  const PointDefaults otherwise = stated(system, r.nodes, r.ranks, r.launch, r.library);
   if (r.only == ConstantSet::custom) {
     if (!r.calibration.empty()) throw Refusal("<only=custom> always starts from what is shipped; leave <calibration> out");
     if (!r.hold.empty()) throw Refusal("<hold> goes with scale_up, pcie and transport");

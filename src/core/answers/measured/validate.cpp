@@ -13,10 +13,10 @@
 
 namespace fabricost::core {
 
-PointSource stated(std::string system, int nodes, int ranks, std::optional<LaunchMode> launch, const std::optional<Inference>& library) {
+PointDefaults stated(std::string system, int nodes, int ranks, std::optional<LaunchMode> launch, const std::optional<Inference>& library) {
   if (library && !is_nccl(*library))
     throw Refusal("<library>: of measured runs a release of NCCL, as in <library=nccl-2.18>; engines are named in the points");
-  PointSource out{.system = std::move(system), .nodes = nodes, .ranks = ranks, .launch = launch};
+  PointDefaults out{.system = std::move(system), .nodes = nodes, .ranks = ranks, .launch = launch};
   if (library) out.library = "nccl";
   if (library && is_release(*library)) out.library_version = fmt::format("{}.{}", library->version / 1000000, release_of(*library));
   return out;
@@ -62,7 +62,7 @@ ValidationAnswer validated(Points points, const ValidateRequest& r) {
   return out;
 }
 
-std::vector<Skipped> contradictions(const std::vector<Sample>& samples, const Machine& machine, const PointSource& otherwise) {
+std::vector<Skipped> contradictions(const std::vector<Sample>& samples, const Machine& machine, const PointDefaults& otherwise) {
   std::vector<Skipped> out;
   if (!machine) return out;
   const auto system = machine.get();
@@ -93,7 +93,7 @@ ValidationAnswer answer(const ValidateRequest& r) {
   const bool unnamed = r.system.value != nullptr && r.system.name.empty();
   const std::string guessed = r.system ? std::string{} : usual_system_of(r.samples);
   const std::string system = !guessed.empty() ? guessed : unnamed ? r.system.value->name : r.system.name;
-  const PointSource otherwise = stated(system, r.nodes, r.ranks, r.launch, r.library);
+  const PointDefaults otherwise = stated(system, r.nodes, r.ranks, r.launch, r.library);
   if (r.system) (void)r.system.load({}, {}, r.calibration);  // a name that was given must exist
   ValidationAnswer out = validated(read(r.samples, otherwise, !r.raw), r);
   const auto& points = out.report.points;

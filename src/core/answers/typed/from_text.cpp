@@ -4,7 +4,7 @@
 #include "answers/typed/from_text.hpp"
 
 #include "text/csv.hpp"
-#include "text/units.hpp"
+#include "text/parse_quantity.hpp"
 
 #include <array>
 #include <cmath>

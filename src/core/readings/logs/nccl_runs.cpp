@@ -1,401 +1,401 @@
 /// \file nccl_runs.cpp
-/// Converts a log of nccl-tests to points: the operation, and the number of ranks and nodes. Where the log
-/// does not state them, they follow from its numbers: busbw / algbw is 2(n-1)/n for all_reduce and (n-1)/n
-/// for all_gather, reduce_scatter and all_to_all; size / (count x element size) is n for the latter three and
-/// 1 for the others. An ambiguous log is refused.
+/// Reads the output of nccl-tests and rccl-tests from logs: after tags of mpirun, srun or a log collector,
+/// between lines of NCCL, truncated at either end, several runs in one file, from version 1 (milliseconds, no
+/// root) to now. A row is recognised by its first three cells (size, count, element type), so its prefix does
+/// not matter; the header above defines the other columns.
 
-#include "readings/logs/nccl_info.hpp"
-#include "readings/logs/nccl_tests.hpp"
-#include "readings/logs/unrecognised.hpp"
-#include "text/ascii.hpp"
-#include "text/line_reader.hpp"
-#include "text/quantile.hpp"
+#include "readings/logs/nccl_runs.hpp"
 
-#include <fabricost/refusal.hpp>
-#include <fabricost/specs/load.hpp>
+#include "readings/logs/literals.hpp"
+#include "readings/logs/log_text.hpp"
+#include "text/csv.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cmath>
-#include <set>
+#include <string_view>
 
 namespace fabricost::core {
 
 namespace {
 
-/// ratio_bounds of one run; empty if its rows contradict each other.
-Ratio ratio_of(const LogRun& run) {
-  const Ratio out = ratio_bounds({&run, 1});
-  return out.low > out.high ? Ratio{} : out;
+bool is_word(std::string_view t) {
+  return !t.empty() && std::isalpha(static_cast<unsigned char>(t.front())) != 0 &&
+         std::all_of(t.begin(), t.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
 }
 
-/// size / (count x element size); 0 if rows disagree or are not multiples.
-int parts_of(const LogRun& run) {
-  int parts = 0;
-  for (const LogRow& row : run.rows) {
-    const double own = row.dtype ? row.count * bytes_of(*row.dtype) : 0;
-    if (!(own > 0) || !(row.bytes > 0)) continue;
-    const double times = row.bytes / own;
-    if (times < 1 || times > 1e9 || times != std::floor(times)) return 0;
-    if (parts != 0 && parts != static_cast<int>(times)) return 0;
-    parts = static_cast<int>(times);
+enum class Column : unsigned char { size, count, type, redop, root, time, cpu_time, algbw, busbw, wrong, other };
+
+Column column_named(std::string_view name) {
+  if (name.starts_with('#')) name.remove_prefix(1);
+  if (name == "size" || name == "bytes") return Column::size;
+  if (name == "count" || name == "N") return Column::count;
+  if (name == "type") return Column::type;
+  if (name == "redop" || name == "op") return Column::redop;
+  if (name == "root") return Column::root;
+  if (name == "time") return Column::time;
+  if (name == "cputime") return Column::cpu_time;
+  if (name == "algbw") return Column::algbw;
+  if (name == "busbw") return Column::busbw;
+  if (name == "wrong" || name == "error" || name == "res") return Column::wrong;
+  return Column::other;
+}
+
+/// The columns named in a header line; empty for any other line.
+std::vector<Column> header_in(const Tokens& tokens) {
+  for (std::size_t i = 0; i + 2 < tokens.size(); ++i) {
+    if ((tokens[i] != "time" && tokens[i] != "cputime") || tokens[i + 1] != "algbw" || tokens[i + 2] != "busbw") continue;
+    std::size_t first = i;
+    while (first > 0 && column_named(tokens[first]) != Column::size) --first;
+    std::vector<Column> out;
+    for (std::size_t j = first; j < tokens.size(); ++j)
+      if (tokens[j] != "#") out.push_back(column_named(tokens[j]));
+    // every version prints these first, and rows are recognised by them; other words mean that something else
+    // was printed into the header
+    constexpr std::array begins{Column::size, Column::count, Column::type};
+    if (out.size() < begins.size() || !std::equal(begins.begin(), begins.end(), out.begin())) return {};
+    return out;
   }
-  return parts;
+  return {};
 }
 
-/// True if out-of-place results were checked and in-place ones were not: the operation has no in-place form.
-bool only_out_of_place_checked(const LogRun& run) {
-  bool pattern = false;
-  for (const LogRow& row : run.rows)
-    if (row.sides == 2) {
-      if (!row.side[0].checked || row.side[1].checked) return false;
-      pattern = true;
-    }
-  return pattern;
+/// Half of the last printed digit of a number.
+double slack_of(std::string_view text) {
+  const auto point = text.find('.');
+  const auto exponent = text.find_first_of("eE");
+  const std::size_t digits_end = exponent == std::string_view::npos ? text.size() : exponent;
+  double slack = 0.5;
+  if (point != std::string_view::npos && point < digits_end)
+    for (std::size_t i = point + 1; i < digits_end; ++i) slack /= 10;
+  if (exponent != std::string_view::npos)
+    if (const auto power = parse_number(text.substr(exponent + 1))) slack *= std::pow(10, *power);
+  return slack;
 }
 
-/// Operations that a file name suggests: full names anywhere, or `ar`, `ag`, `rs`, `a2a` as words.
-std::vector<Collective> hinted(const std::filesystem::path& file) {
-  const std::string stem = file.stem().string();
-  const std::string folded = fabricost::core::folded(stem);
-  std::vector<Collective> out;
-  for (std::size_t i = 0; i < collective_names.size(); ++i) {
-    const auto c = static_cast<Collective>(i);
-    if (c != Collective::reduce && folded.find(fabricost::core::folded(collective_names[i])) != std::string::npos) out.push_back(c);
-  }
-  std::string word;
-  for (std::size_t i = 0; i <= stem.size(); ++i) {
-    const char c = i < stem.size() ? stem[i] : '_';
-    if (is_letter(c) || is_digit(c)) {
-      word += lower(c);
-      continue;
-    }
-    if (word != "a2a")
-      while (!word.empty() && is_digit(word.back())) word.pop_back();
-    if (word == "ar") out.push_back(Collective::all_reduce);
-    if (word == "ag") out.push_back(Collective::all_gather);
-    if (word == "rs") out.push_back(Collective::reduce_scatter);
-    if (word == "a2a") out.push_back(Collective::all_to_all);
-    if (word == "reduce") out.push_back(Collective::reduce);
-    word.clear();
-  }
-  return out;
-}
+constexpr std::string_view cut_short = "nccl-tests row cut short";
+constexpr std::string_view broken_row = "nccl-tests row broken by other output";
 
-/// The constraints that a run's own numbers put on its operation and ranks.
-struct Evidence {
-  Ratio ratio;
-  int parts = 0;
-  bool sums = false, copies = false;  ///< a reduction such as sum is named; none is
-  bool rooted = false;
-  bool unchecked_in_place = false;
-  int ranks = 0;  ///< listed ones; 0: unknown
-
-  [[nodiscard]] bool allows(Collective c) const {
-    const bool same = ratio.allows(1);
-    switch (c) {
-      case Collective::all_reduce: return parts <= 1 && !copies && !rooted && (!ratio.known() || (ratio.high >= 1 && ratio.low < 2));
-      case Collective::reduce_scatter: return parts != 1 && !copies && !rooted;
-      case Collective::all_gather:
-      case Collective::all_to_all: return parts != 1 && !sums && !rooted;
-      case Collective::broadcast: return parts <= 1 && !sums && same;
-      case Collective::reduce: return parts <= 1 && !copies && rooted && same;
-      case Collective::send_recv: return parts <= 1 && !rooted && same;
-    }
-    return false;
-  }
-};
-
-Evidence evidence_of(const LogRun& run, int ranks) {
-  Evidence e;
-  e.ratio = ratio_of(run);
-  e.parts = parts_of(run);
-  e.unchecked_in_place = only_out_of_place_checked(run);
-  e.ranks = ranks;
-  for (const LogRow& row : run.rows) {
-    e.copies = e.copies || row.copies;
-    e.sums = e.sums || row.combines;
-    if (row.root && *row.root >= 0) e.rooted = true;
-  }
-  return e;
-}
-
-/// The operation of a run; empty if its numbers and file name leave it open.
-std::optional<Collective> operation_of(const Evidence& e, const std::filesystem::path& file) {
-  for (const Collective c : hinted(file))
-    if (e.allows(c)) return c;
-  std::vector<Collective> left;
-  for (std::size_t i = 0; i < collective_names.size(); ++i)
-    if (e.allows(static_cast<Collective>(i))) left.push_back(static_cast<Collective>(i));
-  const auto only = [&](Collective c) { return std::find(left.begin(), left.end(), c) != left.end(); };
-  if (left.size() == 1) return left.front();
-  // which of these is not checked in place?
-  if (e.unchecked_in_place && only(Collective::all_to_all) && !only(Collective::send_recv)) return Collective::all_to_all;
-  if (e.unchecked_in_place && only(Collective::send_recv) && !only(Collective::all_to_all)) return Collective::send_recv;
-  if (only(Collective::all_reduce) && e.sums) {
-    // a factor of 1 belongs to two ranks, or to a transfer
-    const bool pair = e.ratio.known() && e.ratio.allows(1);
-    if (!pair || e.ranks == 2 || e.ranks == 0) return Collective::all_reduce;
-    return only(Collective::send_recv) ? std::optional{Collective::send_recv} : std::nullopt;
-  }
-  return std::nullopt;
-}
-
-/// Numbers of ranks with this busbw / algbw, multiples of `step`; empty if it does not depend on them.
-std::vector<int> ranks_by_ratio(Collective c, const Ratio& ratio, int step) {
-  std::vector<int> out;
-  if (!ratio.known() || bus_factor(c, 2) == bus_factor(c, 3)) return out;
-  for (int n = 2; n <= 65536 && bus_factor(c, n) <= ratio.high + 1e-9; ++n)
-    if (n % step == 0 && ratio.allows(bus_factor(c, n))) out.push_back(n);
-  return out;
-}
-
-/// The ranks in the list of devices. Logs lose lines, so a list may be too short, but never too long.
-struct Listed {
-  int ranks = 0;     ///< a lower bound
-  int nodes = 0;     ///< all with the same number of ranks; 0: unknown
-  int per_node = 0;  ///< ranks of the first node; 0: unknown
-  bool whole = false, split = false;
-};
-Listed listed_in(const LogRun& run) {
-  Listed out;
-  const std::set<int> numbers(run.ranks_listed.begin(), run.ranks_listed.end());
-  if (numbers.empty()) return out;
-  out.ranks = *numbers.rbegin() + 1;
-  out.whole = static_cast<int>(numbers.size()) == out.ranks;
-  out.split = std::set<int>(run.groups.begin(), run.groups.end()).size() > 1;
-  if (!out.whole) return out;
-  out.nodes = static_cast<int>(std::set<std::string>(run.hosts.begin(), run.hosts.end()).size());
-  if (out.nodes > 1) out.per_node = static_cast<int>(std::count(run.hosts.begin(), run.hosts.end(), run.hosts.front()));
-  return out;
-}
-
-/// Seconds per printed unit of time, from the header or from size / algbw (version 1: milliseconds).
-double unit_of(const LogRun& run) {
-  if (run.time_unit > 0) return run.time_unit;
-  std::vector<double> powers;
-  for (const LogRow& row : run.rows)
-    for (const LogSide& s : row.halves())
-      if (s.time > 0 && row.bytes > 0 && s.algbw > 10 * s.algbw_slack) powers.push_back(std::log10(row.bytes / (s.algbw * 1e9) / s.time));
-  if (powers.empty()) return 1e-6;
-  return upper_median(powers) > -4.5 ? 1e-3 : 1e-6;
-}
-
-/// Whether NCCL's messages in a log show GPUDirect RDMA: on every connection between nodes, on none, or unknown.
-[[nodiscard]] std::optional<bool> gpu_direct_in(const std::filesystem::path& file) {
-  std::error_code error;
-  constexpr std::uintmax_t worth_reading = 64U << 20U;  // messages are at the start of runs, not in gigabytes of output
-  if (std::filesystem::file_size(file, error) > worth_reading || error) return std::nullopt;
-  int connections = 0, with = 0;
-  for (const auto& [network, use] : read_nccl_info(file).net) {
-    connections += use.times;
-    with += use.direct;
-  }
-  if (connections == 0 || (with > 0 && with < connections)) return std::nullopt;
-  return with > 0;
-}
-
-}  // namespace
-
-Ratio ratio_bounds(std::span<const LogRun> runs) {
-  Ratio out;
-  for (const LogRun& run : runs)
-    for (const LogRow& row : run.rows)
-      for (const LogSide& s : row.halves()) {
-        if (!(s.algbw > 20 * s.algbw_slack) || !(s.busbw > 20 * s.busbw_slack)) continue;
-        out.low = std::max(out.low, (s.busbw - s.busbw_slack) / (s.algbw + s.algbw_slack));
-        out.high = std::min(out.high, (s.busbw + s.busbw_slack) / (s.algbw - s.algbw_slack));
-      }
-  return out;
-}
-
-/// One run: its operation, ranks and machine, then its points.
-class RunsToPoints::RunPoints {
+/// Reads a file line by line and splits it into runs.
+class NcclTestsReader {
  public:
-  RunPoints(const LogRun& run, const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& descriptions)
-      : run_(run), file_(file), otherwise_(otherwise) {
-    if (const auto found = descriptions.find(file.stem().string()); found != descriptions.end()) described_ = found->second;
-    identify();
-    model_.source = file.stem().string();
-    model_.library = run.library.empty() ? "nccl" : run.library;
-    model_.library_version = run.version;
-    model_.algorithm = run.algorithm, model_.protocol = run.protocol;
-    model_.launch = launch_of(run), model_.early_tests = is_early(run);
-    unit_ = unit_of(run);
-    describe(model_, descriptions);
-  }
+  NcclTestsReader(const std::filesystem::path& file, const RunSink& take) : lines_(file), take_(take) { fresh(); }
 
-  void add(const LogRun& run, std::vector<Skipped>& skipped, const PointSink& sink) const {
-    for (const Skipped& s : run.skipped) count_skipped(skipped, s.reason, s.rows);
-    if (reason_.empty()) {
-      for (const LogRow& row : run.rows) add(row, skipped, sink);
-      return;
+  int read() {
+    std::string line;
+    Tokens tokens;
+    while (lines_.next(line)) {
+      undecorate(line);
+      split(line, tokens);
+      if (!tokens.empty()) take(tokens, line);
     }
-    int rows = 0;
-    for (const LogRow& row : run.rows) rows += row.sides;
-    if (rows > 0) count_skipped(skipped, reason_, rows);
+    keep();
+    return runs_;
   }
 
  private:
-  void identify() {
-    const Listed listed = listed_in(run_);
-    if (listed.split) {
-      reason_ = "several groups of ranks at once (NCCL_TESTS_SPLIT): they share the links";
+  void fresh() {
+    run_ = {};
+    run_.line = lines_.number() + 1;
+    columns_.clear();
+    places_ = header_places_ = {};
+    named_ = handed_on_ = false;
+  }
+  [[nodiscard]] bool has_table() const { return handed_on_ || !run_.rows.empty() || !run_.skipped.empty(); }
+  void keep() {
+    if (has_table()) {
+      take_(run_, true);
+      ++runs_;
+    }
+    fresh();
+  }
+  /// Passes the rows on and forgets them, so that a long run needs no more memory than a short one.
+  void hand_on() {
+    take_(run_, false);
+    run_.rows.clear();
+    run_.skipped.clear();
+    handed_on_ = true;
+  }
+  /// Starts a new run if the current one already has a table.
+  void begin() {
+    if (has_table()) {
+      const std::string library = run_.library, version = run_.version;
+      keep();
+      run_.library = library;
+      run_.version = version;
+    }
+  }
+
+  void take(const Tokens& tokens, const std::string& line) {
+    if (data_row(tokens)) return;
+    static const LiteralFilter told{"Rank", "algbw", "out-of-place", "in-place", "(GB/s)", "nThread ", "Using devices", "Collective test", "nccl",
+                                     "NCCL", "rccl", "RCCL", "_perf"};
+    if (!told.may_hold(line)) return;
+    if (rank_line(tokens)) return;
+    const auto columns = header_in(tokens);
+    if (!columns.empty()) {
+      columns_ = columns;
+      header_places_ = places_;
       return;
     }
-    const NamedOperation named = operation_named(run_.test);
-    if (named.known && !named.modelled) {
-      reason_ = fmt::format("operation not modelled: {}", run_.test);
-      return;
+    const bool out = line.find("out-of-place") != std::string::npos, in = line.find("in-place") != std::string::npos;
+    if (out || in) places_ = {out, in};
+    unit_line(tokens);
+    remark(tokens, line);
+  }
+
+  void unit_line(const Tokens& tokens) {
+    if (columns_.empty() || run_.time_unit > 0) return;
+    const auto has = [&](std::string_view t) { return std::find(tokens.begin(), tokens.end(), t) != tokens.end(); };
+    if (!has("(GB/s)")) return;
+    if (has("(us)")) run_.time_unit = 1e-6;
+    if (has("(ms)")) run_.time_unit = 1e-3;
+  }
+
+  /// Parses library, version, name of the test, and settings forced by the environment.
+  void remark(const Tokens& tokens, const std::string& line) {
+    if (line.find("nThread ") != std::string::npos || line.find("Using devices") != std::string::npos) {
+      begin();
+      if (line.find("Using devices") != std::string::npos) clear_ranks();
     }
-    if (run_.rows.empty()) return;
-    const Evidence evidence = evidence_of(run_, listed.whole && listed.ranks > 1 ? listed.ranks : 0);
-    const auto operation = named.modelled ? named.modelled : operation_of(evidence, file_);
-    if (!operation)
-      throw fault("the table does not say which operation it timed, and its numbers fit more than one",
-                  "keep the line \"# Collective test starting: ...\", or put the name into the file's, as in all_gather.txt");
-    system_ = !otherwise_.system.empty() ? otherwise_.system : described_.system;
-    if (system_.empty()) throw fault("the log does not say which machine it ran on", "add <system=NAME> (`fabricost systems` lists them)");
-    const int ranks = ranks_of(*operation, evidence, listed);
-    if (ranks < 2) {
-      reason_ = "one rank: nothing moves";
-      return;
+    if (line.find("nThread ") != std::string::npos) head(tokens);
+    const bool starting = line.find("Collective test starting:") != std::string::npos;
+    if (starting || line.find("nccl-tests version") != std::string::npos) begin();
+    run_.says_start = run_.says_start || starting;
+    if (line.find("_perf") != std::string::npos && line.find("concluded") == std::string::npos && !has_table() && (starting || !named_)) {
+      for (const std::string_view token : tokens)
+        if (std::string test = test_in(token); !test.empty()) run_.test = std::move(test);
+      named_ = starting;
     }
-    const int nodes = nodes_of(ranks, listed);
-    if (ranks % nodes != 0) {
-      reason_ = fmt::format("{} ranks do not spread evenly over {} nodes", ranks, nodes);
-      return;
-    }
-    model_.system = system_;
-    model_.collective = *operation;
-    model_.nodes = nodes;
-    model_.gpus_per_node = ranks / nodes;
-  }
-
-  [[nodiscard]] SpecError fault(const std::string& message, const std::string& remedy) const {
-    return SpecError({fault_in_line(file_.string(), run_.rows.front().line, 1, "", message, remedy)});
-  }
-
-  /// True if n ranks can have printed these numbers, within 2 %. In early versions algbw includes the factor.
-  [[nodiscard]] static bool fits(Collective operation, const Evidence& e, int n) {
-    if (n < 1 || (e.parts > 1 && e.parts != n)) return false;
-    const double factor = bus_factor(operation, n);
-    if (!e.ratio.known() || (factor * 1.02 >= e.ratio.low && factor * 0.98 <= e.ratio.high)) return true;
-    return operation != Collective::all_reduce && e.ratio.allows(1);
-  }
-
-  /// Ranks as given, else as listed, else from the run's numbers, else all of a single-node machine.
-  [[nodiscard]] int ranks_of(Collective operation, const Evidence& e, const Listed& listed) const {
-    if (const int ranks = otherwise_.ranks; ranks > 0) {
-      if (ranks < listed.ranks)
-        throw fabricost::core::Refusal(fmt::format("{}: lists {} ranks, <ranks> says {}", file_.string(), listed.ranks, ranks));
-      if (e.parts > 1 && e.parts != ranks)
-        throw fabricost::core::Refusal(
-            fmt::format("{}: sizes and counts are of {} ranks, <ranks> says {}", file_.string(), e.parts, ranks));
-      if (!fits(operation, e, ranks))
-        throw fabricost::core::Refusal(
-            fmt::format("{}: busbw / algbw is {:.4g}, that of {} ranks would be {:.4g} (<ranks={}>); leave <ranks> out", file_.string(),
-                        0.5 * (e.ratio.low + e.ratio.high), ranks, bus_factor(operation, ranks), ranks));
-      return ranks;
-    }
-    std::vector<int> possible = ranks_by_ratio(operation, e.ratio, 1);
-    const bool cut = e.parts > listed.ranks || (!possible.empty() && possible.front() > listed.ranks);
-    if (listed.ranks > 0 && !cut) return listed.ranks;
-    if (const int given = described_.nodes * described_.gpus_per_node; given > 0 && fits(operation, e, given)) return given;
-    if (e.parts > 1) return e.parts;
-    const System machine = load_system(system_);
-    if (possible.size() > 1) {
-      // the number that fills its nodes, if there is only one
-      auto even = ranks_by_ratio(operation, e.ratio, listed.per_node > 0 ? listed.per_node : machine.gpus_per_node);
-      if (!even.empty()) possible = std::move(even);
-    }
-    if (possible.size() == 1) return possible.front();
-    const int all = std::max(1, otherwise_.nodes) * machine.gpus_per_node;
-    if ((otherwise_.nodes > 0 || machine.nodes == 1) && fits(operation, e, all)) return all;
-    throw fault(possible.empty() ? std::string{"the log does not say how many ranks took part"}
-                                 : fmt::format("the log does not say how many ranks took part: its bandwidths fit {} to {}",
-                                               possible.front(), possible.back()),
-                "add <ranks=N> (and <nodes=N>)");
-  }
-
-  /// Nodes as given (host names may be those of containers), else as listed, else the minimum for the ranks.
-  [[nodiscard]] int nodes_of(int ranks, const Listed& listed) const {
-    if (otherwise_.nodes > 0) return otherwise_.nodes;
-    if (listed.nodes > 0 && listed.ranks == ranks) return listed.nodes;
-    if (listed.per_node > 0 && ranks % listed.per_node == 0) return ranks / listed.per_node;
-    if (described_.nodes > 0) return described_.nodes;
-    const int per_node = gpus_per_node_of(system_);
-    const int nodes = (ranks + per_node - 1) / per_node;
-    if (ranks % nodes != 0) throw fault(fmt::format("the log does not say on how many nodes its {} ranks ran", ranks), "add <nodes=N>");
-    return nodes;
-  }
-
-  /// True if the printed algbw is neither bytes / time nor that times the bus factor, within digits and 2 %.
-  [[nodiscard]] bool contradicts(const LogRow& row, const LogSide& side, double seconds) const {
-    if (!(side.algbw > 20 * side.algbw_slack) || !(side.time > 0)) return false;
-    const double ratio = side.algbw * 1e9 * seconds / row.bytes, factor = bus_factor(model_.collective, model_.ranks());
-    const double allowed = 0.02 + side.algbw_slack / side.algbw + side.time_slack / side.time;
-    return std::fabs(ratio - 1) > allowed && std::fabs(ratio / factor - 1) > allowed;
-  }
-
-  void add(const LogRow& row, std::vector<Skipped>& skipped, const PointSink& sink) const {
-    for (const LogSide& side : row.halves()) {
-      if (!row.dtype) {
-        count_skipped(skipped, fmt::format("element type not modelled: {}", row.type.view()));
-      } else if (!(row.bytes > 0)) {
-        count_skipped(skipped, "bytes is 0");
-      } else if (!(side.time * unit_ >= 1e-9)) {
-        count_skipped(skipped, "time is 0 or N/A");
-      } else {
-        Point p = model_;
-        p.dtype = *row.dtype, p.redop = row.redop;
-        p.bytes = row.bytes;
-        p.seconds = side.time * unit_;
-        if (side.known_place) p.in_place = side.in_place;
-        if (side.wrong > 0 && side.wrong == std::floor(side.wrong)) p.notes = wrong_;
-        p.contradicts_itself = contradicts(row, side, p.seconds);
-        sink(std::move(p));
+    if (line.find("rccl") != std::string::npos || line.find("RCCL") != std::string::npos) run_.library = "rccl";
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      if (tokens[i].starts_with("nccl-library=") && run_.version.empty()) run_.version = version_of_code(tokens[i].substr(13));
+      if ((tokens[i] == "NCCL" || tokens[i] == "RCCL") && i + 2 < tokens.size() && tokens[i + 1] == "version") {
+        const std::size_t at = tokens[i + 2] == ":" ? i + 3 : i + 2;
+        if (at < tokens.size() && is_digit(tokens[at].front())) run_.version = std::string{tokens[at]};
       }
+      if (tokens[i] == "NCCL" && i + 1 < tokens.size() && tokens[i + 1].starts_with("2.") &&
+          line.find("compiled with NCCL") != std::string::npos)
+        run_.version = std::string{tokens[i + 1]};
+      forced(tokens, i);
+    }
+  }
+  /// # nThread 1 nGpus 8 minBytes 8 ... graph: 0
+  void head(const Tokens& tokens) {
+    constexpr int most = 4096;
+    for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+      const int value = std::min(most, whole_number(tokens[i + 1], 8).value_or(0));
+      if (tokens[i] == "nThread") run_.threads = value;
+      if (tokens[i] == "nGpus") run_.gpus = value;
+      if (tokens[i] == "graph:") run_.graph = value > 0;
     }
   }
 
-  const LogRun& run_;
-  const std::filesystem::path& file_;
-  const PointSource& otherwise_;
-  RunDescription described_;
-  std::string system_;
-  Point model_;         ///< the fields that all points of the run share
-  double unit_ = 1e-6;  ///< seconds in one printed unit of time
-  std::string reason_;  ///< the reason why the run gives no points; empty if it does
-  const SharedText wrong_{"wrong results"};
+  void forced(const Tokens& tokens, std::size_t i) {
+    // NCCL INFO NCCL_ALGO set by environment to Ring
+    if ((tokens[i] != "NCCL_ALGO" && tokens[i] != "NCCL_PROTO") || i + 5 >= tokens.size() || tokens[i + 1] != "set" ||
+        tokens[i + 3] != "environment")
+      return;
+    std::string_view value = tokens[i + 5];
+    while (!value.empty() && (value.back() == '.' || value.back() == ',')) value.remove_suffix(1);
+    if (tokens[i] == "NCCL_ALGO")
+      run_.algorithm = parse_algorithm(value);
+    else
+      run_.protocol = parse_protocol(value);
+  }
+
+  static std::string version_of_code(std::string_view code) {
+    if (!whole_number(code) || code.size() < 4) return "";
+    const int n = *whole_number(code);
+    // 2.9.0 and later print 20900; before, 2 counted 1000
+    return n >= 10000 ? fmt::format("{}.{}.{}", n / 10000, n / 100 % 100, n % 100)
+                      : fmt::format("{}.{}.{}", n / 1000, n / 100 % 10, n % 100);
+  }
+
+  /// `/opt/nccl-tests/build/all_reduce_perf_mpi` -> all_reduce
+  static std::string test_in(std::string_view token) {
+    const auto end = token.find("_perf");
+    if (end == std::string_view::npos) return "";
+    const auto rest = token.substr(end + 5);
+    if (!rest.empty() && (std::isalnum(static_cast<unsigned char>(rest.front())) != 0 || rest.starts_with(".json"))) return "";
+    std::size_t first = end;
+    while (first > 0 && (std::isalnum(static_cast<unsigned char>(token[first - 1])) != 0 || token[first - 1] == '_')) --first;
+    const std::string name{token.substr(first, end - first)};
+    return operation_named(name).known ? name : "";
+  }
+
+  void clear_ranks() {
+    run_.ranks_listed.clear();
+    run_.hosts.clear();
+    run_.groups.clear();
+    run_.processes.clear();
+  }
+
+  /// `#  Rank  0 Group  0 Pid  61241 on HOST device  0 [0x07] NVIDIA A100`, with or without Group and Pid.
+  bool rank_line(const Tokens& tokens) {
+    for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+      if (tokens[i] != "Rank" || !all_digits(tokens[i + 1])) continue;
+      const auto number = whole_number(tokens[i + 1], 8);
+      std::size_t on = i + 2;
+      while (on < tokens.size() && tokens[on] != "on") ++on;
+      if (on + 2 >= tokens.size() || tokens[on + 2] != "device" || !number) return false;
+      if (has_table()) begin();
+      int group = 0, process = -1;
+      for (std::size_t j = i + 2; j + 1 < on; ++j) {
+        if (tokens[j] == "Group") group = whole_number(tokens[j + 1], 8).value_or(group);
+        if (tokens[j] == "Pid") process = whole_number(tokens[j + 1], 8).value_or(process);
+      }
+      run_.ranks_listed.push_back(*number);
+      run_.hosts.emplace_back(tokens[on + 1]);
+      run_.groups.push_back(group);
+      run_.processes.push_back(process);
+      for (std::size_t j = on + 3; j < tokens.size(); ++j)
+        if (tokens[j].starts_with("[0x") && tokens[j].size() <= 6) run_.short_bus_ids = true;
+      for (std::size_t j = on + 3; j < tokens.size(); ++j)
+        if (tokens[j] == "AMD" || tokens[j] == "Instinct") run_.library = "rccl";
+      return true;
+    }
+    return false;
+  }
+
+  /// Index of the size cell, if any. A tag may be attached to it (`[STAT]:96`); `size` is the text after it.
+  std::optional<std::size_t> row_start(const Tokens& tokens, std::string_view& size) {
+    for (std::size_t i = 0; i + 2 < tokens.size(); ++i) {
+      if (!is_digit(tokens[i].back())) continue;
+      size = tokens[i];
+      if (const auto colon = size.rfind(':'); colon != std::string_view::npos) size.remove_prefix(colon + 1);
+      if (!all_digits(size) || size.size() > 18 || !all_digits(tokens[i + 1]) || !is_word(tokens[i + 2])) continue;
+      if (type_named(tokens[i + 2])) return i;
+      // an unknown type: accepted only in a row that fits its header
+      const auto time = std::find(columns_.begin(), columns_.end(), Column::time) - columns_.begin();
+      if (!columns_.empty() && tokens.size() - i == columns_.size() && parse_number(tokens[i + static_cast<std::size_t>(time)])) return i;
+    }
+    return std::nullopt;
+  }
+  /// Rows of one table have one type, so its name is looked up once.
+  std::optional<DataType> type_named(std::string_view text) {
+    if (!(text == type_text_)) {
+      type_text_ = text;
+      type_ = parse_data_type(text);
+    }
+    return type_;
+  }
+
+  /// The columns of a row without header, from version 2 on: after the type an optional operation, an
+  /// optional root, then groups of four.
+  static std::vector<Column> guessed(const Tokens& tokens, std::size_t first) {
+    std::vector<Column> out{Column::size, Column::count, Column::type};
+    std::size_t at = first + 3;
+    if (at < tokens.size() && is_word(tokens[at])) {
+      out.push_back(Column::redop);
+      ++at;
+    }
+    const std::size_t rest = tokens.size() - at;
+    if (rest > 0 && (rest % 4 == 1 || tokens[at] == "-1")) out.push_back(Column::root);
+    for (int side = 0; side < (rest >= 8 ? 2 : 1); ++side)
+      for (const Column c : {Column::time, Column::algbw, Column::busbw, Column::wrong}) out.push_back(c);
+    return out;
+  }
+
+  /// Assigns the cells of a row to its columns; shorter for a truncated row. An operation that is not printed
+  /// leaves its cell empty.
+  static void cells_of(const Tokens& tokens, std::size_t start, const std::vector<Column>& columns, Tokens& cells) {
+    cells.clear();
+    std::size_t at = start;
+    for (const Column c : columns) {
+      if (at >= tokens.size()) break;
+      const bool left_out = c == Column::redop && !is_word(tokens[at]);
+      cells.push_back(left_out ? std::string_view{} : tokens[at++]);
+    }
+  }
+
+  enum class Cell : unsigned char { number, absent, broken };
+  static Cell read_cell(std::string_view cell, double& value) {
+    const auto number = parse_number(cell);
+    value = number.value_or(0);
+    return number ? Cell::number : is_absent(cell) ? Cell::absent : Cell::broken;
+  }
+
+  /// The half of a row from the time in column `first` on; empty if truncated or broken, which is counted.
+  std::optional<LogSide> side_of(const Tokens& cells, const std::vector<Column>& columns, std::size_t first) {
+    // a number at the very end of a file may have lost digits, so it counts only if something follows
+    const bool last = first + 3 >= columns.size();
+    if (cells.size() < first + 3 || (!last && cells.size() == first + 3)) {
+      count_skipped(run_.skipped, std::string{cut_short});
+      return std::nullopt;
+    }
+    LogSide side;
+    const Cell time = read_cell(cells[first], side.time), alg = read_cell(cells[first + 1], side.algbw),
+               bus = read_cell(cells[first + 2], side.busbw);
+    if (time == Cell::broken || alg == Cell::broken || bus == Cell::broken) {
+      count_skipped(run_.skipped, std::string{broken_row});
+      return std::nullopt;
+    }
+    side.time_slack = slack_of(cells[first]);
+    side.algbw_slack = slack_of(cells[first + 1]);
+    side.busbw_slack = slack_of(cells[first + 2]);
+    if (!last && columns[first + 3] == Column::wrong) side.checked = read_cell(cells[first + 3], side.wrong) == Cell::number;
+    return side;
+  }
+
+  bool data_row(const Tokens& tokens) {
+    std::string_view size;
+    const auto start = row_start(tokens, size);
+    if (!start) return false;
+    if (columns_.empty()) guessed_ = guessed(tokens, *start);
+    const std::vector<Column>& columns = columns_.empty() ? guessed_ : columns_;
+    const Tokens& cells = cells_;
+    cells_of(tokens, *start, columns, cells_);
+    LogRow row;
+    row.line = lines_.number();
+    row.bytes = *parse_number(size);
+    row.count = *parse_number(cells[1]);
+    row.type = Label::cut(cells[2]);
+    row.dtype = type_named(cells[2]);
+    const int sides = static_cast<int>(std::count_if(columns.begin(), columns.end(), is_time));
+    int place = 0;
+    for (std::size_t i = 3; i < columns.size(); ++i) {
+      const std::string_view cell = i < cells.size() ? cells[i] : std::string_view{};
+      if (columns[i] == Column::redop && !cell.empty()) row.combine(cell);
+      if (columns[i] == Column::root)
+        if (const auto root = parse_number(cell); root && std::fabs(*root) < 1e9) row.root = static_cast<int>(*root);
+      if (!is_time(columns[i])) continue;
+      if (columns[i] == Column::cpu_time) {
+        count_skipped(run_.skipped, "nccl-tests printed CPU time (-C 1): how long the call took, not the operation");
+        continue;
+      }
+      if (auto side = side_of(cells, columns, i)) {
+        side->known_place = sides == 2 || header_places_[0] || header_places_[1];
+        side->in_place = sides == 2 ? place == 1 : header_places_[1] && !header_places_[0];
+        row.add(*side);
+      }
+      ++place;
+    }
+    if (row.sides > 0) run_.rows.push_back(row);
+    if (run_.rows.size() >= max_rows_held) hand_on();
+    return true;
+  }
+
+  static bool is_time(Column c) { return c == Column::time || c == Column::cpu_time; }
+
+  LineReader lines_;
+  const RunSink& take_;
+  LogRun run_;
+  int runs_ = 0;
+  std::vector<Column> columns_, guessed_;
+  Tokens cells_;
+  std::string type_text_;
+  std::optional<DataType> type_;  ///< of type_text_
+  std::array<bool, 2> places_{};  ///< out-of-place, in-place: from the line before the header
+  std::array<bool, 2> header_places_{};
+  bool named_ = false;      ///< the run names its test itself
+  bool handed_on_ = false;  ///< rows of this run were already passed on
 };
 
-RunsToPoints::RunsToPoints(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& described,
-                           const PointSink& sink)
-    : file_(file), otherwise_(otherwise), described_(described), sink_(sink) {}
-RunsToPoints::~RunsToPoints() = default;
+}  // namespace
 
-void RunsToPoints::take(const LogRun& run, bool last) {
-  if (!run_points_) run_points_ = std::make_unique<RunPoints>(run, file_, otherwise_, described_);
-  run_points_->add(run, skipped_, sink_);
-  if (last) run_points_.reset();
-}
-
-std::vector<Skipped> read_nccl_tests(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs,
-                                     const PointSink& sink) {
-  std::optional<std::optional<bool>> direct;  // read from the log once, if a point between nodes does not state it
-  const PointSink informed = [&](Point&& point) {
-    if (point.nodes > 1 && !point.gpu_direct) {
-      if (!direct) direct = gpu_direct_in(file);
-      point.gpu_direct = *direct;
-    }
-    sink(std::move(point));
-  };
-  RunsToPoints points(file, otherwise, runs, informed);
-  const RunSink take = [&points](const LogRun& run, bool last) { points.take(run, last); };
-  if (read_nccl_runs(file, take) == 0) throw nothing_recognised(file);
-  return std::move(points).skipped();
-}
+int read_nccl_runs(const std::filesystem::path& file, const RunSink& take) { return NcclTestsReader(file, take).read(); }
 
 }  // namespace fabricost::core

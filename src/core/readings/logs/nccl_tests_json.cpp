@@ -5,7 +5,7 @@
 /// line, and one device of each process (NVIDIA/nccl-tests, src/util.cu).
 
 #include "readings/plain_tree.hpp"
-#include "readings/logs/nccl_tests.hpp"
+#include "readings/logs/nccl_runs.hpp"
 #include "text/csv.hpp"
 #include "text/line_reader.hpp"
 
@@ -102,7 +102,7 @@ void add_row(LogRun& run, const PlainTree& tree, PlainTree::Id result) {
 
 }  // namespace
 
-std::vector<Skipped> read_nccl_tests_json(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs,
+std::vector<Skipped> read_nccl_tests_json(const std::filesystem::path& file, const PointDefaults& otherwise, const RunDescriptions& runs,
                                           const PointSink& sink) {
   const PlainTree tree = read_json_file(file);
   const PlainTree::Id results = tree.find(tree.root, "results");

@@ -15,7 +15,7 @@
 
 namespace fabricost::core {
 
-PointMaker::PointMaker(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs,
+PointMaker::PointMaker(const std::filesystem::path& file, const PointDefaults& otherwise, const RunDescriptions& runs,
                        std::string_view library, const PointSink& sink)
     : otherwise_(otherwise), runs_(runs), sink_(sink), name_(file.string()), source_(file.stem().string()), library_(library) {
   if (const auto found = runs.find(file.stem().string()); found != runs.end()) described_ = found->second;

@@ -22,7 +22,7 @@ inline constexpr const char* no_value = "time is 0 or N/A";
 /// Makes the points of one log and passes them on.
 class PointMaker {
  public:
-  PointMaker(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& runs, std::string_view library,
+  PointMaker(const std::filesystem::path& file, const PointDefaults& otherwise, const RunDescriptions& runs, std::string_view library,
              const PointSink& sink);
 
   /// A transfer that took `seconds`; skipped for an invalid time. `streamed`, `contradicts`: as in Point.
@@ -48,7 +48,7 @@ class PointMaker {
   void emit(Point&& point);
   void require_system(int line) const;
 
-  const PointSource& otherwise_;
+  const PointDefaults& otherwise_;
   const RunDescriptions& runs_;
   const PointSink& sink_;
   RunDescription described_;

@@ -9,7 +9,7 @@
 #include "specs/overrides.hpp"
 #include "specs/store.hpp"
 #include "text/amounts.hpp"
-#include "text/units.hpp"
+#include "text/parse_quantity.hpp"
 
 #include <fabricost/collective.hpp>
 #include <fabricost/refusal.hpp>
@@ -126,9 +126,9 @@ std::vector<std::pair<Dial, double>> take_dials(std::vector<std::pair<std::strin
   return out;
 }
 
-void turn(System& system, const std::vector<std::pair<Dial, double>>& dials, Altered& altered) {
+void turn(System& system, const std::vector<std::pair<Dial, double>>& dials, OverriddenParts& altered) {
   for (const auto& [dial, value] : dials) {
-    system = turned(std::move(system), dial, value);
+    system = with_dial(std::move(system), dial, value);
     (dial == Dial::nic_bandwidth || dial == Dial::nic_count ? altered.outside : altered.inside) = true;
     if (dial == Dial::domain) altered.outside = true;
   }

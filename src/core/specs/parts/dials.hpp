@@ -2,7 +2,7 @@
 /// \file dials.hpp
 /// Dials as text: `dial.domain=144`, `dial.nic.bandwidth=100 GB/s` among the overrides of a machine; those its file declares. Private.
 
-#include "specs/calibration.hpp"
+#include "specs/load_constants.hpp"
 #include "specs/reader.hpp"
 
 #include <fabricost/hardware/dials.hpp>
@@ -30,8 +30,8 @@ namespace fabricost::core {
 /// Takes the overrides of dials out of the others. \throws RequestError for a name or a value that is none
 [[nodiscard]] std::vector<std::pair<Dial, double>> take_dials(std::vector<std::pair<std::string, std::string>>& overrides);
 
-/// Turns them one after the other, and notes which calibrations no longer are of this machine. \throws RequestError as turned
-void turn(System& system, const std::vector<std::pair<Dial, double>>& dials, Altered& altered);
+/// Turns them one after the other, and notes which calibrations no longer are of this machine. \throws RequestError as with_dial
+void turn(System& system, const std::vector<std::pair<Dial, double>>& dials, OverriddenParts& altered);
 
 /// Reads and checks `dials:` of a system's tree: known keys, templates that can be filled, paths that lead somewhere.
 [[nodiscard]] std::vector<DeclaredDial> read_declared_dials(const SpecNode& tree, Faults& faults);

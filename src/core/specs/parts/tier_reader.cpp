@@ -104,7 +104,7 @@ class TierReader {
       if (const auto rate = in_.quantity(copy_keys[i], QuantityKind::link_rate)) tier_.copies[i] = Bandwidth::from_value(given(copy_keys[i], rate));
     for (std::size_t i = 0; i < copy_start_keys.size(); ++i)
       if (const auto time = in_.quantity(copy_start_keys[i], QuantityKind::time)) tier_.copy_starts[i] = Time::from_value(given(copy_start_keys[i], time));
-    if (least) tier_.copies_are = *least;
+    if (least) tier_.copies_confidence = *least;
   }
 
   void read_transport(bool required) {
@@ -148,7 +148,7 @@ class TierReader {
     for (const SpecNode& item : list->items) {
       std::vector<int> numbers;
       for (const SpecNode& part : item.items)
-        if (const Parsed parsed = parse_quantity(part.text, QuantityKind::count); std::holds_alternative<double>(parsed))
+        if (const ParsedQuantity parsed = parse_quantity(part.text, QuantityKind::count); std::holds_alternative<double>(parsed))
           numbers.push_back(static_cast<int>(std::get<double>(parsed)));
       const bool fine = item.items.size() == 3 && numbers.size() == 3 && numbers[0] < tier_.endpoints && numbers[1] < tier_.endpoints &&
                         numbers[0] != numbers[1] && numbers[2] > 0 && numbers[2] <= 100000;
@@ -218,7 +218,7 @@ class TierReader {
     const SpecNode* scalar = first->kind == SpecNode::Kind::map ? first->find("value") : first;
     tier_.nominal_latency = derived.value;
     if (scalar == nullptr || scalar->kind != SpecNode::Kind::scalar) return;
-    if (const Parsed parsed = parse_quantity(scalar->text, QuantityKind::time); std::holds_alternative<double>(parsed))
+    if (const ParsedQuantity parsed = parse_quantity(scalar->text, QuantityKind::time); std::holds_alternative<double>(parsed))
       tier_.nominal_latency = Time::from_value(std::get<double>(parsed));
   }
 

@@ -5,7 +5,7 @@
 
 #include "specs/store.hpp"
 
-#include <fabricost/choice/inference.hpp>
+#include <fabricost/choice/engine_kernels.hpp>
 #include <fabricost/hardware/kinds.hpp>
 #include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>

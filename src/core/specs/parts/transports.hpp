@@ -41,7 +41,7 @@ struct KnownAdapters {
 /// A file with the one it extends.
 struct TransportSpec {
   Transport transport;
-  SpecNode tree;  ///< its constants, as specs/calibration.cpp reads them
+  SpecNode tree;  ///< its constants, as specs/load_constants.cpp reads them
 };
 
 /// Keys of a transport that a calibration does not have.

@@ -44,7 +44,7 @@ TraceMachine::TraceMachine(const TraceRequest& request, const std::vector<RankTr
   }
   if (request.system) {
     system_ = request.system.get(request.on ? std::vector<std::string>{} : request.overrides);
-    if (system_->pod > 0) system_ = std::make_shared<const System>(sliced(*system_, world_));
+    if (system_->pod > 0) system_ = std::make_shared<const System>(slice_for(*system_, world_));
     return;
   }
   if (!request.overrides.empty() && !request.on) throw Refusal("<overrides> change a machine: add <system>");

@@ -36,7 +36,7 @@ struct Changed {
   std::vector<Changed> out;
   const auto add = [&](const char* words, Dial dial) {
     try {
-      out.push_back({words, turned(system, dial, 2 * value_of(system, dial))});
+      out.push_back({words, with_dial(system, dial, 2 * value_of(system, dial))});
     } catch (const RequestError&) {  // the machine has no such part
     }
   };
@@ -58,7 +58,7 @@ void say_replay(const TraceRequest& request, const laid::Job& job, TraceMachine&
     throw Refusal("which machine are the traces of? Name it with <system>, to compare it with that of <on>", true);
   if (job.ranks.empty() || answer.step <= Time{}) throw RequestError("the traces show no work of a GPU that could be replayed");
   auto asked = request.on ? request.on.get(request.overrides) : nullptr;
-  if (asked && asked->pod > 0) asked = std::make_shared<const System>(sliced(*asked, here.world()));
+  if (asked && asked->pod > 0) asked = std::make_shared<const System>(slice_for(*asked, here.world()));
   std::optional<TraceMachine> there;
   if (asked) there.emplace(request, asked, answer.notes);
   Exchange exchange(job, &here, there ? &*there : nullptr);

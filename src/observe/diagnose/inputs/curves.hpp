@@ -3,7 +3,7 @@
 /// Bandwidth over size as a log's tables show it, without a prediction. Private.
 
 #include "diagnose/context.hpp"
-#include "readings/logs/nccl_tests.hpp"
+#include "readings/logs/nccl_runs.hpp"
 
 #include <string>
 #include <vector>

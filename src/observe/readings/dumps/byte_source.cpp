@@ -22,7 +22,7 @@ ByteSource::ByteSource(const std::filesystem::path& file) : name_(file == "-" ? 
       throw fault_of_file(name_, "is a terminal", "pipe a log into it: kubectl logs ... | fabricost diagnose -");
     file_ = STDIN_FILENO;
   } else {
-    read_regular(file);  // a pipe without a writer would be waited for
+    note_regular_file(file);  // a pipe without a writer would be waited for
     file_ = open(file.c_str(), O_RDONLY | O_CLOEXEC);
     if (file_ < 0) throw fault_of_file(name_, std::string{"cannot be read: "} + std::strerror(errno), "name a file that you may read");
   }

@@ -131,7 +131,7 @@ System machine_at(const std::vector<Axis>& axes, const std::vector<std::size_t>&
     for (std::size_t i = 0; i < axes.size(); ++i) {
       const varied::Varied& what = axes[i].what;
       if (!what.dial || (*what.dial == Dial::domain) != domain) continue;
-      out = turned(std::move(out), *what.dial, axes[i].shown.values[places[i]] * what.worth);
+      out = with_dial(std::move(out), *what.dial, axes[i].shown.values[places[i]] * what.worth);
     }
   };
   turn_where(true);

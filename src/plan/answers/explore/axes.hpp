@@ -54,7 +54,7 @@ struct Variant {
 /// Which of the variants a point has.
 [[nodiscard]] std::size_t variant_of(const std::vector<Axis>& axes, const std::vector<std::size_t>& places);
 
-/// The machine of a point, its dials turned (the domain first: NICs follow it), and the job's counts. \throws RequestError as turned
+/// The machine of a point, its dials turned (the domain first: NICs follow it), and the job's counts. \throws RequestError as with_dial
 [[nodiscard]] System machine_at(const std::vector<Axis>& axes, const std::vector<std::size_t>& places, const System& whole, Job& job);
 
 }  // namespace fabricost::plan::explore

@@ -1,5 +1,5 @@
 /// \file explore.cpp
-/// Asks the forward question at every point, on several threads, and finds the effect of small changes there.
+/// RequestField the forward question at every point, on several threads, and finds the effect of small changes there.
 
 #include "answers/explore/objectives.hpp"
 #include "answers/explore/variants.hpp"
@@ -73,8 +73,8 @@ void add_elasticities(Space& space, ExplorePoint& out, std::size_t machine, cons
     const double now = varied::standing(system, dial).value_or(0);
     if (!(now > 0)) continue;
     try {
-      const Found less = space.ask.held(machine, turned(system, dial, now * (1 - turn)), job, found.plan),
-                  more = space.ask.held(machine, turned(system, dial, now * (1 + turn)), job, found.plan);
+      const Found less = space.ask.held(machine, with_dial(system, dial, now * (1 - turn)), job, found.plan),
+                  more = space.ask.held(machine, with_dial(system, dial, now * (1 + turn)), job, found.plan);
       auto row = out.elasticities.begin();
       for (const Objective& objective : space.objectives.all) {
         if (objective.axis || objective.goodput) continue;
@@ -179,7 +179,7 @@ void add_worth(Space& space, ExploreAnswer& out) {
     const double value = varied::standing(system, dial).value_or(0);
     if (!(value > 0)) return;
     try {
-      const Found then = space.ask.best(machine, turned(system, dial, value * by), job);
+      const Found then = space.ask.best(machine, with_dial(system, dial, value * by), job);
       ExploreWorth one{std::string{name(dial)}, std::move(change), then.plan.tokens_per_gpu / now.plan.tokens_per_gpu - 1};
       if (now.plan.dollars) one.dollars_per_gpu_hour = one.gain * *now.plan.dollars * now.plan.tokens_per_gpu * 3600 / 1e6;
       out.worth.push_back(std::move(one));

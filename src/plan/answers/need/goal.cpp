@@ -5,7 +5,7 @@
 
 #include "text/amounts.hpp"
 #include "text/term_words.hpp"
-#include "text/units.hpp"
+#include "text/parse_quantity.hpp"
 
 #include <fmt/format.h>
 

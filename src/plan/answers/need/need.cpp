@@ -1,5 +1,5 @@
 /// \file need.cpp
-/// Asks the forward question over the unknown's values, and picks the least that meets the goal.
+/// RequestField the forward question over the unknown's values, and picks the least that meets the goal.
 
 #include "answers/need/beyond.hpp"
 #include "answers/need/goal.hpp"
@@ -172,7 +172,7 @@ struct Unturned {
 
   [[nodiscard]] std::shared_ptr<const System> with(const Varied& unknown, double value) const {
     if (origin.name.empty()) {
-      if (unknown.dial) return std::make_shared<const System>(turned(*system, *unknown.dial, value * unknown.worth));
+      if (unknown.dial) return std::make_shared<const System>(with_dial(*system, *unknown.dial, value * unknown.worth));
       throw Refusal(fmt::format("<unknown>: {} needs a machine by name, this one is made already", unknown.name));
     }
     std::vector<std::string> overrides = origin.overrides;

@@ -5,7 +5,7 @@
 
 #include "specs/parts/dials.hpp"
 #include "text/amounts.hpp"
-#include "text/units.hpp"
+#include "text/parse_quantity.hpp"
 
 #include <fabricost/specs/load.hpp>
 #include <fabricost/specs/saved_system.hpp>

@@ -272,7 +272,7 @@ class Service {
     return looks || r.waiting.empty();
   }
 
-  /// Gives a request its tokens of the cache; false: they do not fit now.
+  /// AnswerField a request its tokens of the cache; false: they do not fit now.
   [[nodiscard]] bool start(Replica& r, int i) {
     const Arrival& one = request(i);
     const double tokens = read_of(one, left(i));

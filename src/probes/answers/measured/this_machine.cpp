@@ -9,7 +9,7 @@
 #include "measure/stock.hpp"
 #include "text/csv.hpp"
 #include "text/short_text.hpp"
-#include "text/units.hpp"
+#include "text/parse_quantity.hpp"
 
 #include <fabricost/refusal.hpp>
 #include <fabricost/specs/load.hpp>

@@ -27,7 +27,7 @@ namespace {
 }
 
 [[nodiscard]] sqlite3* opened(const std::filesystem::path& file) {
-  read_regular(file);
+  note_regular_file(file);
   sqlite3* out = nullptr;
   sqlite3_open_v2(uri_of(file).c_str(), &out, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
   return out;

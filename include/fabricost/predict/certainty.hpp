@@ -1,5 +1,5 @@
 #pragma once
-/// \file uncertainty.hpp
+/// \file certainty.hpp
 /// Uncertainty of an answer: the half width of its 5-95 % interval in log time, from residuals of the fit
 /// behind the constants. It is widened in quadrature if something was not measured (the widths: hardware/interval_widths.hpp, their
 /// values: data/priors/intervals.yaml) and additively for every factor of two
@@ -30,15 +30,15 @@ struct Certainty {
 
 /// Basis of a kernel's answer. \param of_set basis of its constants \param shown, place of the kernel in its
 /// set
-[[nodiscard]] constexpr Basis kernel_basis(Basis of_set, const Shown& shown, std::size_t place) {
-  if (of_set == Basis::datasheet || !Shown::has(shown.anywhere, place)) return Basis::datasheet;
-  return of_set == Basis::calibrated && Shown::has(shown.here, place) ? Basis::calibrated : Basis::sibling;
+[[nodiscard]] constexpr Basis kernel_basis(Basis of_set, const MeasuredOperations& shown, std::size_t place) {
+  if (of_set == Basis::datasheet || !MeasuredOperations::has(shown.anywhere, place)) return Basis::datasheet;
+  return of_set == Basis::calibrated && MeasuredOperations::has(shown.here, place) ? Basis::calibrated : Basis::sibling;
 }
 /// Widening in quadrature for that basis. \param otherwise if only machines with other domains were measured
-[[nodiscard]] constexpr double kernel_width(const IntervalWidths& w, Basis basis, const Shown& shown, std::size_t place, double otherwise) {
+[[nodiscard]] constexpr double kernel_width(const IntervalWidths& w, Basis basis, const MeasuredOperations& shown, std::size_t place, double otherwise) {
   if (basis == Basis::calibrated) return 0;
   if (basis == Basis::datasheet) return w.datasheet;
-  return Shown::has(shown.alike, place) ? w.sibling : otherwise;
+  return MeasuredOperations::has(shown.alike, place) ? w.sibling : otherwise;
 }
 
 /// Certainty for an inference engine's own all-reduce kernel; measured up to the size at which each engine
@@ -46,8 +46,8 @@ struct Certainty {
 [[nodiscard]] Certainty certainty_of_custom(const Constants& c, const Fabric& f, Candidate ran, double bytes);
 
 /// Basis of an operation: calibrated only if the operation itself was measured.
-[[nodiscard]] constexpr Basis operation_basis(Basis of_set, const Shown& shown, Collective op) {
-  const bool here = Shown::has(shown.here, static_cast<std::size_t>(op));
+[[nodiscard]] constexpr Basis operation_basis(Basis of_set, const MeasuredOperations& shown, Collective op) {
+  const bool here = MeasuredOperations::has(shown.here, static_cast<std::size_t>(op));
   return of_set == Basis::calibrated && !here ? Basis::sibling : of_set;
 }
 
@@ -61,5 +61,5 @@ struct Certainty {
 }  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/predict/uncertainty-inl.hpp>
+#include <fabricost/predict/certainty-inl.hpp>
 #endif

@@ -1,5 +1,5 @@
 #pragma once
-/// \file experts.hpp
+/// \file expert_exchange.hpp
 /// Dispatch of tokens to their experts and back: seconds of one dispatch or combine inside a scale-up domain
 /// and across domains.
 ///
@@ -11,8 +11,8 @@
 /// other they take the larger of the two plus the serial steps of the other, else their sum. Sizes grow by
 /// the fullest receiver over the mean (load.hpp). Prices are NCCL's: dedicated kernels start sooner.
 
-#include <fabricost/experts/load.hpp>
-#include <fabricost/experts/traffic.hpp>
+#include <fabricost/experts/imbalance.hpp>
+#include <fabricost/experts/expert_traffic.hpp>
 #include <fabricost/predict/curve.hpp>
 
 #include <optional>
@@ -148,5 +148,5 @@ using core::ExpertExchange;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/experts/experts-inl.hpp>
+#include <fabricost/experts/expert_exchange-inl.hpp>
 #endif

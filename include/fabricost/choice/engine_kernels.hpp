@@ -1,5 +1,5 @@
 #pragma once
-/// \file inference.hpp
+/// \file engine_kernels.hpp
 /// Which all-reduce kernel an inference engine runs at which size, and the size from which it hands over to
 /// NCCL: data/engines, by version, GPU and ranks, each with its source.
 ///
@@ -48,19 +48,19 @@ struct Inference {
 /// The kernels of an engine in order of size: each up to, not including, `until`; NCCL beyond the last.
 struct ReducePieces {
   struct Piece {
-    ReduceKernel kernel = ReduceKernel::library;
+    CollectiveKernel kernel = CollectiveKernel::library;
     double until = 0;
   };
   static constexpr int capacity = 4;
   int count = 0;
   std::array<Piece, capacity> items{};
-  void add(ReduceKernel kernel, double until) {
+  void add(CollectiveKernel kernel, double until) {
     const double from = count > 0 ? items[static_cast<std::size_t>(count - 1)].until : 0;
     if (until > from) items[static_cast<std::size_t>(count++)] = {kernel, until};
   }
   [[nodiscard]] const Piece* begin() const { return items.data(); }
   [[nodiscard]] const Piece* end() const { return items.data() + count; }
-  [[nodiscard]] ReduceKernel at(double bytes) const;
+  [[nodiscard]] CollectiveKernel at(double bytes) const;
 };
 
 namespace detail {
@@ -77,7 +77,7 @@ struct HandOverCondition {
 /// Sizes up to which each kernel runs, smaller sizes first.
 struct HandOver {
   struct Kernel {
-    ReduceKernel kernel = ReduceKernel::library;
+    CollectiveKernel kernel = CollectiveKernel::library;
     ByRanks below{}, to{};  ///< exclusive, inclusive
   };
   HandOverCondition when{};
@@ -107,19 +107,19 @@ struct EngineTable {
 [[nodiscard]] ReducePieces reduce_pieces(const Inference& i, const Fabric& f, bool ultra);
 
 /// A kernel's name in terms of NCCL's pairs.
-[[nodiscard]] constexpr Candidate candidate_of(ReduceKernel kernel) {
+[[nodiscard]] constexpr Candidate candidate_of(CollectiveKernel kernel) {
   switch (kernel) {
-    case ReduceKernel::pull_one_shot:
-    case ReduceKernel::push_one_shot: return {Algorithm::one_shot, Protocol::simple, kernel};
-    case ReduceKernel::lamport_one_shot: return {Algorithm::one_shot, Protocol::ll, kernel};
-    case ReduceKernel::lamport_two_shot: return {Algorithm::two_shot, Protocol::ll, kernel};
-    case ReduceKernel::multicast: return {Algorithm::nvls, Protocol::simple, kernel};
-    case ReduceKernel::window_one_shot: return {Algorithm::one_shot, Protocol::simple, kernel};
-    case ReduceKernel::window_exchange: return {Algorithm::direct, Protocol::simple, kernel};
-    case ReduceKernel::window_flags: return {Algorithm::direct, Protocol::ll, kernel};
-    case ReduceKernel::any_buffer: return {Algorithm::one_shot, Protocol::ll, kernel};
-    case ReduceKernel::copy_engine:
-    case ReduceKernel::copy_engine_multicast: return {Algorithm::direct, Protocol::simple, kernel};
+    case CollectiveKernel::pull_one_shot:
+    case CollectiveKernel::push_one_shot: return {Algorithm::one_shot, Protocol::simple, kernel};
+    case CollectiveKernel::lamport_one_shot: return {Algorithm::one_shot, Protocol::ll, kernel};
+    case CollectiveKernel::lamport_two_shot: return {Algorithm::two_shot, Protocol::ll, kernel};
+    case CollectiveKernel::multicast: return {Algorithm::nvls, Protocol::simple, kernel};
+    case CollectiveKernel::window_one_shot: return {Algorithm::one_shot, Protocol::simple, kernel};
+    case CollectiveKernel::window_exchange: return {Algorithm::direct, Protocol::simple, kernel};
+    case CollectiveKernel::window_flags: return {Algorithm::direct, Protocol::ll, kernel};
+    case CollectiveKernel::any_buffer: return {Algorithm::one_shot, Protocol::ll, kernel};
+    case CollectiveKernel::copy_engine:
+    case CollectiveKernel::copy_engine_multicast: return {Algorithm::direct, Protocol::simple, kernel};
     default: return {Algorithm::two_shot, Protocol::simple, kernel};
   }
 }
@@ -131,5 +131,5 @@ using core::InferenceLibrary;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/choice/inference-inl.hpp>
+#include <fabricost/choice/engine_kernels-inl.hpp>
 #endif

@@ -1,9 +1,9 @@
 #pragma once
-/// \file parts.hpp
+/// \file sections.hpp
 /// The sections of an explanation, one function each.
 
 #include <fabricost/choice/pick.hpp>
-#include <fabricost/explain/assumed.hpp>
+#include <fabricost/explain/assumptions.hpp>
 #include <fabricost/explain/explain.hpp>
 #include <fabricost/predict/complete.hpp>
 
@@ -30,7 +30,7 @@ struct ExplainContext {
   [[nodiscard]] const Choice& choice() const { return prediction.made_from.choice; }
   [[nodiscard]] const Fabric& fabric() const { return prediction.made_from.fabric; }
   [[nodiscard]] const Line& line() const { return prediction.made_from.line; }
-  [[nodiscard]] bool engine_ran() const { return prediction.ran.kernel != ReduceKernel::library; }
+  [[nodiscard]] bool engine_ran() const { return prediction.ran.kernel != CollectiveKernel::library; }
   [[nodiscard]] double bytes() const { return operation().bytes.value(); }
   [[nodiscard]] ChoiceInput input() const { return {operation().collective, is_byte_wide(operation().dtype)}; }
   /// The tier in which a part of that kind and level is spent.

@@ -1,9 +1,9 @@
 #pragma once
-/// \file uncertainty-inl.hpp
-/// Bodies of uncertainty.hpp.
+/// \file certainty-inl.hpp
+/// Bodies of certainty.hpp.
 
 #include <fabricost/compiled_once.hpp>
-#include <fabricost/predict/uncertainty.hpp>
+#include <fabricost/predict/certainty.hpp>
 
 namespace fabricost::core {
 
@@ -39,8 +39,8 @@ FABRICOST_BODY Certainty certainty_of(const Constants& c, const Fabric& f, Colle
   double square = own * own;
   const Basis inside = operation_basis(c.basis, c.operations, op);
   const Basis transport = operation_basis(c.transport_basis, c.transport_operations, op);
-  const Shown& shown = across ? c.transport_operations : c.operations;
-  if (!Shown::has(shown.anywhere, static_cast<std::size_t>(op))) square += w.unmeasured_operation * w.unmeasured_operation;
+  const MeasuredOperations& shown = across ? c.transport_operations : c.operations;
+  if (!MeasuredOperations::has(shown.anywhere, static_cast<std::size_t>(op))) square += w.unmeasured_operation * w.unmeasured_operation;
   out.basis = inside;
   if (inside == Basis::sibling && !(across && c.basis == Basis::calibrated)) {  // over PCIe the rates depend on the board, not on the GPU
     const double over_links = f.library == Library::rccl && !across ? w.rccl_sibling : w.sibling;

@@ -1,9 +1,9 @@
 #pragma once
-/// \file layout-inl.hpp
-/// Bodies of layout.hpp.
+/// \file topology_of-inl.hpp
+/// Bodies of topology_of.hpp.
 
 #include <fabricost/compiled_once.hpp>
-#include <fabricost/network/layout.hpp>
+#include <fabricost/network/topology_of.hpp>
 
 namespace fabricost::core::detail {
 
@@ -111,7 +111,7 @@ FABRICOST_BODY void add_network(Topology& t, const System& system, const Tier& n
   t.nic_on_gpu = nic.on_gpu;
   const double rate = nic.bandwidth.value.value();
   double port = rate;  // of what is joined to the tier
-  if (const Tier* leaf = system.tier(TierRole::network)) port /= narrows(rate, *leaf);
+  if (const Tier* leaf = system.tier(TierRole::network)) port /= port_slowdown(rate, *leaf);
   const double reached = std::min(port, t.nic_group * nic_way(nic, pcie_tier(system), system.tier(TierRole::c2c)).slot);
   t.nic_out = add_block(t, LinkKind::nic_out, nic.name, reached, 1, static_cast<long long>(t.nodes) * ways);
   t.nic_in = add_block(t, LinkKind::nic_in, nic.name, reached, 1, static_cast<long long>(t.nodes) * ways);
@@ -120,8 +120,8 @@ FABRICOST_BODY void add_network(Topology& t, const System& system, const Tier& n
   Label child = nic.name;
   for (const Tier& tier : system.tiers) {
     if (tier.role != TierRole::network) continue;
-    if (!t.levels.empty()) taper *= narrows(port, tier);
-    port /= narrows(port, tier);
+    if (!t.levels.empty()) taper *= port_slowdown(port, tier);
+    port /= port_slowdown(port, tier);
     NetworkLevel level{.name = tier.name, .kind = tier.kind, .span = span, .children = (t.nodes + span - 1) / span, .taper = taper};
     const bool apart = tier.kind == TierKind::rails && t.nic_group == 1;
     level.lanes = apart ? t.nics : 1;

@@ -1,9 +1,9 @@
 #pragma once
-/// \file experts-inl.hpp
-/// Bodies of experts.hpp.
+/// \file expert_exchange-inl.hpp
+/// Bodies of expert_exchange.hpp.
 
 #include <fabricost/compiled_once.hpp>
-#include <fabricost/experts/experts.hpp>
+#include <fabricost/experts/expert_exchange.hpp>
 
 namespace fabricost::core::detail {
 

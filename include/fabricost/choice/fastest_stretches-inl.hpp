@@ -1,8 +1,8 @@
 #pragma once
-/// \file walk-inl.hpp
-/// Bodies of walk.hpp.
+/// \file fastest_stretches-inl.hpp
+/// Bodies of fastest_stretches.hpp.
 
-#include <fabricost/choice/walk.hpp>
+#include <fabricost/choice/fastest_stretches.hpp>
 #include <fabricost/compiled_once.hpp>
 
 namespace fabricost::core::detail {

@@ -1,9 +1,9 @@
 #pragma once
-/// \file traffic-inl.hpp
-/// Bodies of traffic.hpp.
+/// \file expert_traffic-inl.hpp
+/// Bodies of expert_traffic.hpp.
 
 #include <fabricost/compiled_once.hpp>
-#include <fabricost/experts/traffic.hpp>
+#include <fabricost/experts/expert_traffic.hpp>
 
 namespace fabricost::core {
 

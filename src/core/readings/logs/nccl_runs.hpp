@@ -1,5 +1,5 @@
 #pragma once
-/// \file nccl_tests.hpp
+/// \file nccl_runs.hpp
 /// The output of nccl-tests (and rccl-tests), run by run, without conclusions.
 
 #include "readings/point_readers.hpp"
@@ -115,7 +115,7 @@ using RunSink = std::function<void(const LogRun& run, bool last)>;
 /// Determines the operation, ranks, nodes and machine of a run from its first rows, and converts all rows.
 class RunsToPoints {
  public:
-  RunsToPoints(const std::filesystem::path& file, const PointSource& otherwise, const RunDescriptions& described, const PointSink& sink);
+  RunsToPoints(const std::filesystem::path& file, const PointDefaults& otherwise, const RunDescriptions& described, const PointSink& sink);
   RunsToPoints(const RunsToPoints&) = delete;
   RunsToPoints& operator=(const RunsToPoints&) = delete;
   ~RunsToPoints();
@@ -126,7 +126,7 @@ class RunsToPoints {
  private:
   class RunPoints;
   const std::filesystem::path& file_;
-  const PointSource& otherwise_;
+  const PointDefaults& otherwise_;
   const RunDescriptions& described_;
   const PointSink& sink_;
   std::vector<Skipped> skipped_;

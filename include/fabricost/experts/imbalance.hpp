@@ -1,5 +1,5 @@
 #pragma once
-/// \file load.hpp
+/// \file imbalance.hpp
 /// Imbalance of expert ranks: the fullest rank over the mean.
 ///
 /// T tokens give rank r X_r choices, mean T m_r and variance T m_r d_r; the layer waits for the largest:
@@ -99,5 +99,5 @@ using core::TokenTable;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/experts/load-inl.hpp>
+#include <fabricost/experts/imbalance-inl.hpp>
 #endif

@@ -1,8 +1,8 @@
 #pragma once
-/// \file shots-inl.hpp
-/// Bodies of shots.hpp.
+/// \file peer_memory-inl.hpp
+/// Bodies of peer_memory.hpp.
 
-#include <fabricost/algorithms/shots.hpp>
+#include <fabricost/algorithms/peer_memory.hpp>
 #include <fabricost/compiled_once.hpp>
 
 namespace fabricost::core::algorithms {

@@ -1,5 +1,5 @@
 #pragma once
-/// \file layout.hpp
+/// \file topology_of.hpp
 /// From a System to its links: the number of each kind and their rates.
 ///
 ///   wires      link rate x links between the two; a full mesh splits a GPU's links over its peers, a torus over its 2 d ways
@@ -46,5 +46,5 @@ using core::topology_of;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/network/layout-inl.hpp>
+#include <fabricost/network/topology_of-inl.hpp>
 #endif

@@ -1,5 +1,5 @@
 #pragma once
-/// \file shots.hpp
+/// \file peer_memory.hpp
 /// The all-reduce kernels of inference engines: every rank reads its peers' memory.
 ///
 ///   one_shot   each rank sends all of S to every other and adds up by itself: 1 step, (n-1) S
@@ -41,5 +41,5 @@ struct TwoShot : PeerMemory {
 }  // namespace fabricost::core::algorithms
 
 #ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/algorithms/shots-inl.hpp>
+#include <fabricost/algorithms/peer_memory-inl.hpp>
 #endif

@@ -1,8 +1,8 @@
-/// \file calibration.cpp
+/// \file load_constants.cpp
 /// Reads calibration files onto constants that hold the prior, and selects those for a system: of its GPU
 /// generation and its transport, then one given by hand, which replaces only the sets it was fitted for.
 
-#include "specs/calibration.hpp"
+#include "specs/load_constants.hpp"
 
 #include <fabricost/choice/launch.hpp>
 #include <fabricost/hardware/constants.hpp>
@@ -291,7 +291,7 @@ void take_usual_board(PcieConstants& c, const Tier& tier, SpecStore& library, co
 
 }  // namespace
 
-void calibrate_system(System& system, SpecStore& library, std::string_view calibration, KernelSets kernels, Altered altered,
+void load_constants(System& system, SpecStore& library, std::string_view calibration, KernelSets kernels, OverriddenParts altered,
                       const std::vector<std::string>& chain, Faults& faults) {
   Constants& c = system.constants;
   c = {};
@@ -307,7 +307,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
     // a file given by hand applies to this machine unless it names others
     const bool named = among(reader.systems, self) || (by_hand && reader.systems.empty());
     for (const CalibratedPart& part : reader.parts) {
-      const Shown shown = shown_of(part.fitted_on, system.name, system.domain, by_hand && reader.systems.empty());
+      const MeasuredOperations shown = measured_operations_of(part.fitted_on, system.name, system.domain, by_hand && reader.systems.empty());
       const auto read_into = [&](std::string& its_name, std::string& its_source, Basis& its_basis, bool measured_here) {
         its_name = reader.name;
         its_source = reader.source;
@@ -316,7 +316,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
       switch (part.set) {
         case ConstantSet::transport:
           c.transport_operations =
-              shown_beside(shown, part.fitted_on.size(), c.transport_operations, c.transport_known ? c.transport_basis : Basis::datasheet);
+              with_earlier_measurements(shown, part.fitted_on.size(), c.transport_operations, c.transport_known ? c.transport_basis : Basis::datasheet);
           read_into(c.transport_name, c.transport_source, c.transport_basis, named && (by_hand || !altered.outside));
           c.transport_known = !reader.assumed;
           c.most_nodes = part.most_nodes;
@@ -341,7 +341,7 @@ void calibrate_system(System& system, SpecStore& library, std::string_view calib
       }
       c.name = reader.name;
       c.source = reader.source;
-      c.operations = shown_beside(shown, part.fitted_on.size(), c.operations, c.basis);
+      c.operations = with_earlier_measurements(shown, part.fitted_on.size(), c.operations, c.basis);
       c.smallest = part.smallest;
       c.largest = part.largest;
       c.fewest_ranks = part.fewest_ranks;

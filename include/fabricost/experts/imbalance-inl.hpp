@@ -1,9 +1,9 @@
 #pragma once
-/// \file load-inl.hpp
-/// Bodies of load.hpp.
+/// \file imbalance-inl.hpp
+/// Bodies of imbalance.hpp.
 
 #include <fabricost/compiled_once.hpp>
-#include <fabricost/experts/load.hpp>
+#include <fabricost/experts/imbalance.hpp>
 
 namespace fabricost::core::detail {
 

@@ -1,8 +1,8 @@
 #pragma once
-/// \file inference-inl.hpp
-/// Bodies of inference.hpp.
+/// \file engine_kernels-inl.hpp
+/// Bodies of engine_kernels.hpp.
 
-#include <fabricost/choice/inference.hpp>
+#include <fabricost/choice/engine_kernels.hpp>
 #include <fabricost/choice/shipped_engines.inc>
 #include <fabricost/compiled_once.hpp>
 
@@ -44,10 +44,10 @@ FABRICOST_BODY int version_number(std::string_view text) {
   return out;
 }
 
-FABRICOST_BODY ReduceKernel ReducePieces::at(double bytes) const {
+FABRICOST_BODY CollectiveKernel ReducePieces::at(double bytes) const {
   for (const Piece& p : *this)
     if (bytes < p.until) return p.kernel;
-  return ReduceKernel::library;
+  return CollectiveKernel::library;
 }
 
 }  // namespace fabricost::core

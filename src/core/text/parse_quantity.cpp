@@ -1,8 +1,8 @@
-/// \file units.cpp
+/// \file parse_quantity.cpp
 /// Parses text into a number in coherent units. A link rate without its direction, ambiguous bits or bytes, a
 /// fraction above 1 and values beyond any hardware are refused with the correct spelling.
 
-#include "text/units.hpp"
+#include "text/parse_quantity.hpp"
 
 #include "text/ascii.hpp"
 
@@ -79,85 +79,85 @@ std::pair<std::string_view, std::string_view> unit_and_rest(std::string_view tex
   return {text.substr(0, space), trimmed(text.substr(space))};
 }
 
-NotRead bad_unit(std::string_view text, std::string_view unit, std::span<const UnitName> units, std::string_view what) {
+QuantityFault bad_unit(std::string_view text, std::string_view unit, std::span<const UnitName> units, std::string_view what) {
   const std::string given = unit.empty() ? "has no unit" : fmt::format("has the unit \"{}\", which is none of {}", unit, what);
   return {fmt::format("\"{}\" {}", text, given), fmt::format("write a number and one of {}", units_listed(units))};
 }
 
-Parsed plain(std::string_view text, double number, std::string_view rest, std::span<const UnitName> units, std::string_view what) {
+ParsedQuantity plain(std::string_view text, double number, std::string_view rest, std::span<const UnitName> units, std::string_view what) {
   const auto [unit, after] = unit_and_rest(rest);
   const auto factor = factor_of(unit, units);
   if (!factor) return bad_unit(text, unit, units, what);
-  if (!after.empty()) return NotRead{fmt::format("\"{}\": \"{}\" does not belong here", text, after), "leave it out"};
+  if (!after.empty()) return QuantityFault{fmt::format("\"{}\": \"{}\" does not belong here", text, after), "leave it out"};
   return number * *factor;
 }
 
-Parsed link_rate(std::string_view text, double number, std::string_view rest, bool line) {
+ParsedQuantity link_rate(std::string_view text, double number, std::string_view rest, bool line) {
   const auto [unit, after] = unit_and_rest(rest);
   const auto bytes = factor_of(unit, byte_rates);
   const auto bits = factor_of(unit, bit_rates);
   if (unit.empty() || unit == "per" || unit == "both")
-    return NotRead{fmt::format("\"{}\" has no unit", text),
+    return QuantityFault{fmt::format("\"{}\" has no unit", text),
                    fmt::format("write for example \"{} {} per direction\"", number, line ? "Gbit/s" : "GB/s")};
   if (unit == "Gb/s" || unit == "GT/s" || unit == "Tb/s" || unit == "Mb/s")  // one letter from bytes: the spelling must be explicit
-    return NotRead{fmt::format("\"{}\" has the unit \"{}\", which is easily misread", text, unit), "write Gbit/s for bits, GB/s for bytes"};
+    return QuantityFault{fmt::format("\"{}\" has the unit \"{}\", which is easily misread", text, unit), "write Gbit/s for bits, GB/s for bytes"};
   if (!bytes && !bits)
-    return NotRead{fmt::format("\"{}\" has the unit \"{}\", which is no rate", text, unit),
+    return QuantityFault{fmt::format("\"{}\" has the unit \"{}\", which is no rate", text, unit),
                    "write GB/s, TB/s, Gbit/s (or MB/s, GiB/s, Mbit/s, Tbit/s)"};
   if (line && bytes)
-    return NotRead{fmt::format("\"{}\" counts bytes; a lane's line rate counts bits", text),
+    return QuantityFault{fmt::format("\"{}\" counts bytes; a lane's line rate counts bits", text),
                    fmt::format("write \"{} Gbit/s {}\"", number * *bytes * 8e-9, after.empty() ? "per direction" : after)};
   double ways = 0;
   if (after == "per direction") ways = 1;
   if (after == "both directions") ways = 2;
   if (ways == 0) {
     if (after.empty())
-      return NotRead{fmt::format("\"{}\" does not say which direction", text),
+      return QuantityFault{fmt::format("\"{}\" does not say which direction", text),
                      fmt::format("write \"{} {} per direction\" or \"{} {} both directions\"", number / 2, unit, number, unit)};
-    return NotRead{fmt::format("\"{}\": \"{}\" is no direction", text, after), "write \"per direction\" or \"both directions\""};
+    return QuantityFault{fmt::format("\"{}\": \"{}\" is no direction", text, after), "write \"per direction\" or \"both directions\""};
   }
   const double one_way = number / ways;
   if (line) return one_way * *bits;
   return bytes ? one_way * *bytes : one_way * *bits / 8;
 }
 
-Parsed fraction(std::string_view text, double number, std::string_view rest) {
+ParsedQuantity fraction(std::string_view text, double number, std::string_view rest) {
   double value = number;
   if (rest == "%") {
     value = number / 100;
   } else if (!rest.empty() && rest.front() == '/') {
     std::string_view after;
     const double below = leading_number(rest.substr(1), after);
-    if (!after.empty() || !(below > 0)) return NotRead{fmt::format("\"{}\" is no fraction", text), "write 128/130, 0.97 or 97 %"};
+    if (!after.empty() || !(below > 0)) return QuantityFault{fmt::format("\"{}\" is no fraction", text), "write 128/130, 0.97 or 97 %"};
     value = number / below;
   } else if (!rest.empty()) {
-    return NotRead{fmt::format("\"{}\" is no fraction", text), "write 128/130, 0.97 or 97 %"};
+    return QuantityFault{fmt::format("\"{}\" is no fraction", text), "write 128/130, 0.97 or 97 %"};
   }
   if (value > 1 && value <= 100 && rest.empty())
-    return NotRead{fmt::format("\"{}\" is outside (0, 1]", text), fmt::format("write {} or \"{} %\"", value / 100, value)};
+    return QuantityFault{fmt::format("\"{}\" is outside (0, 1]", text), fmt::format("write {} or \"{} %\"", value / 100, value)};
   if (!(value >= smallest_fraction && value <= 1))
-    return NotRead{fmt::format("\"{}\" is outside (0, 1]", text), "an efficiency is above 0 and at most 1"};
+    return QuantityFault{fmt::format("\"{}\" is outside (0, 1]", text), "an efficiency is above 0 and at most 1"};
   return value;
 }
 
 /// A ratio of at least 1: "2:1", "7:2" or 2.
-Parsed ratio(std::string_view text, double number, std::string_view rest) {
+ParsedQuantity ratio(std::string_view text, double number, std::string_view rest) {
   double value = number;
   if (!rest.empty()) {
     std::string_view after;
     const double below = rest.front() == ':' ? leading_number(rest.substr(1), after) : 0;
-    if (!after.empty() || !(below > 0)) return NotRead{fmt::format("\"{}\" is no ratio", text), "write 2:1 or 2"};
+    if (!after.empty() || !(below > 0)) return QuantityFault{fmt::format("\"{}\" is no ratio", text), "write 2:1 or 2"};
     value = number / below;
   }
   if (!(value >= 1 && value <= 1000))
-    return NotRead{fmt::format("\"{}\" is outside 1 to 1000", text),
+    return QuantityFault{fmt::format("\"{}\" is outside 1 to 1000", text),
                    "downlinks over uplinks: write 2:1 or 2, 1 where nothing is held back"};
   return value;
 }
 
-Parsed checked(std::string_view text, Parsed value, double min, double max, std::string_view why) {
+ParsedQuantity checked(std::string_view text, ParsedQuantity value, double min, double max, std::string_view why) {
   if (const double* number = std::get_if<double>(&value); number != nullptr && !(*number >= min && *number <= max))
-    return NotRead{fmt::format("\"{}\" is impossible here", text), std::string{why}};
+    return QuantityFault{fmt::format("\"{}\" is impossible here", text), std::string{why}};
   return value;
 }
 
@@ -178,13 +178,13 @@ double leading_number(std::string_view text, std::string_view& rest) {
   return value;
 }
 
-Parsed parse_quantity(std::string_view text, QuantityKind kind) {
+ParsedQuantity parse_quantity(std::string_view text, QuantityKind kind) {
   std::string_view rest;
   const double number = leading_number(text, rest);
   if (std::isnan(number)) {
     const bool bare =
         kind == QuantityKind::count || kind == QuantityKind::number || kind == QuantityKind::fraction || kind == QuantityKind::ratio;
-    return NotRead{fmt::format("\"{}\" is not a number{}", text, bare ? "" : " with a unit"), "numbers are written like 450, 0.82 or 1e9"};
+    return QuantityFault{fmt::format("\"{}\" is not a number{}", text, bare ? "" : " with a unit"), "numbers are written like 450, 0.82 or 1e9"};
   }
   switch (kind) {
     case QuantityKind::link_rate:
@@ -194,7 +194,7 @@ Parsed parse_quantity(std::string_view text, QuantityKind kind) {
     case QuantityKind::memory_rate: {
       const auto [unit, after] = unit_and_rest(rest);
       if (!after.empty())
-        return NotRead{fmt::format("\"{}\": a memory has no direction, reads and writes share its rate", text),
+        return QuantityFault{fmt::format("\"{}\": a memory has no direction, reads and writes share its rate", text),
                        fmt::format("write \"{} {}\"", number, unit)};
       return checked(text, plain(text, number, rest, byte_rates, "the rates of a memory"), 1, 1e18,
                      "a rate of a memory is above zero and below 10^18 B/s");
@@ -216,13 +216,13 @@ Parsed parse_quantity(std::string_view text, QuantityKind kind) {
     case QuantityKind::ratio: return ratio(text, number, rest);
     case QuantityKind::count:
       if (!rest.empty() || number != std::floor(number))
-        return NotRead{fmt::format("\"{}\" is not a whole number", text), "counts have no unit"};
+        return QuantityFault{fmt::format("\"{}\" is not a whole number", text), "counts have no unit"};
       return checked(text, number, 0, 1e9, "a count is between 0 and 10^9");
     case QuantityKind::number:
-      if (!rest.empty()) return NotRead{fmt::format("\"{}\" is not a plain number", text), "leave the unit out"};
+      if (!rest.empty()) return QuantityFault{fmt::format("\"{}\" is not a plain number", text), "leave the unit out"};
       return number;
   }
-  return NotRead{"unknown quantity", ""};
+  return QuantityFault{"unknown quantity", ""};
 }
 
 }  // namespace fabricost::core

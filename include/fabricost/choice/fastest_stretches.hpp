@@ -1,5 +1,5 @@
 #pragma once
-/// \file walk.hpp
+/// \file fastest_stretches.hpp
 /// Finds the sizes where the fastest of several lines changes. The lines are not straight: they are compared at sixteen sizes an octave
 /// and at both sides of every jump, and a change between two of those is bisected.
 
@@ -43,5 +43,5 @@ void walk_fastest(Pick&& pick, Nearer&& nearer, Visit&& visit) {
 }  // namespace fabricost::core::detail
 
 #ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/choice/walk-inl.hpp>
+#include <fabricost/choice/fastest_stretches-inl.hpp>
 #endif

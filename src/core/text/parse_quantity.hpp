@@ -1,5 +1,5 @@
 #pragma once
-/// \file units.hpp
+/// \file parse_quantity.hpp
 /// Quantities in specs: a number, a unit, and for a link a direction. Each function returns the value in
 /// coherent units, or the fault and its remedy.
 
@@ -11,11 +11,11 @@
 
 namespace fabricost::core {
 
-struct NotRead {
+struct QuantityFault {
   std::string message;
   std::string remedy;
 };
-using Parsed = std::variant<double, NotRead>;
+using ParsedQuantity = std::variant<double, QuantityFault>;
 
 enum class QuantityKind {
   link_rate,
@@ -35,7 +35,7 @@ enum class QuantityKind {
 };
 
 /// \return bytes/s in one direction, line bits/s, bytes, seconds, flop/s, Hz, W, USD, USD/s or a plain number
-[[nodiscard]] Parsed parse_quantity(std::string_view text, QuantityKind kind);
+[[nodiscard]] ParsedQuantity parse_quantity(std::string_view text, QuantityKind kind);
 
 /// A number with a decimal point at the start of a text, in any locale; the trimmed rest is left in `rest`.
 /// NaN if there is none.

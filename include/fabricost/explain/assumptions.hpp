@@ -1,5 +1,5 @@
 #pragma once
-/// \file assumed.hpp
+/// \file assumptions.hpp
 /// Assumptions of an answer and where it is outside the measured range, in words, for the command and Python.
 
 #include <fabricost/compiled_part.hpp>
@@ -20,10 +20,10 @@ namespace fabricost::core {
 
 /// Assumptions of an answer beyond the machine's description, one sentence each: surplus nodes are connected
 /// by a network of their own NICs.
-[[nodiscard]] std::vector<std::string> assumed(const System& system, int nodes);
+[[nodiscard]] std::vector<std::string> assumptions(const System& system, int nodes);
 /// The same for a prediction; if GPUDirect RDMA is off and NICs take part, also which terms are priced as
 /// with GPUDirect for lack of measurements: known are the share of the NICs' rate and the steps of a Simple
 /// ring (price/internode.hpp).
-[[nodiscard]] std::vector<std::string> assumed(const System& system, const Prediction& prediction);
+[[nodiscard]] std::vector<std::string> assumptions(const System& system, const Prediction& prediction);
 
 }  // namespace fabricost::core

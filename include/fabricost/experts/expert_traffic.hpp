@@ -1,5 +1,5 @@
 #pragma once
-/// \file traffic.hpp
+/// \file expert_traffic.hpp
 /// Bytes per rank of tokens sent to experts and back. Independent of any machine.
 ///
 /// T tokens per rank of b bytes each, k of E experts per token, e ranks on N domains of g; per token
@@ -56,5 +56,5 @@ struct ExpertTraffic {
 }  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/experts/traffic-inl.hpp>
+#include <fabricost/experts/expert_traffic-inl.hpp>
 #endif
