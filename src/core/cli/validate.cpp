@@ -106,7 +106,7 @@ void text_of(Page& page, const ValidationReport& report) {
     if (p.point.health == "complaint") complaints += p.point.repeats;
   }
   if (const ErrorSummary& all = report.total; !report.points.empty())
-    page.title("Predictions are {:.1f} % off in the middle ({:.1f} % on average); {} of the times lie in their ranges, where 90 % should",
+    page.title("Median error {:.1f} %, mean {:.1f} %; {} of the times lie in their ranges, where 90 % should",
                all.median_ape, all.mape, percent(all.interval_coverage, 0));
   if (one_run(report.points)) {
     const auto points = by_bytes(report.points);

@@ -177,10 +177,9 @@ void add_sources(Page& page, const ProjectedRun& r) {
   std::string out;
   if (able.size() == 1) {
     const ProjectedRun& r = *able.front();
-    out =
-        fmt::format("{} days on {} of {}",
-                    ranged(r.time.value() / day_seconds, {r.interval.first.value() / day_seconds, r.interval.second.value() / day_seconds}),
-                    counted(r.gpus, "GPU"), r.system);
+    const auto days = [](Time time, int digits) { return figure(time.value() / day_seconds, digits); };
+    out = fmt::format("{} days ({} to {}) on {} of {}", days(r.time, 4), days(r.interval.first, 3), days(r.interval.second, 3),
+                      counted(r.gpus, "GPU"), r.system);
     return r.price ? out + fmt::format(", {} million USD", million(*r.price)) : out;
   }
   const auto say = [&out](std::string_view what, const std::optional<std::string>& which) {
