@@ -69,6 +69,12 @@ inline constexpr std::array<std::string_view, 6> path_names{"gpu-gpu", "gpu-host
   return c == Collective::all_reduce || c == Collective::reduce_scatter || c == Collective::reduce;
 }
 
+/// all_gather and reduce_scatter: one half of an all_reduce.
+[[nodiscard]] constexpr bool gathers_or_scatters(Collective c) { return c == Collective::all_gather || c == Collective::reduce_scatter; }
+
+/// broadcast and reduce: one rank has, or gets, all of it.
+[[nodiscard]] constexpr bool is_rooted(Collective c) { return c == Collective::broadcast || c == Collective::reduce; }
+
 /// True for point-to-point traffic, which runs outside of NCCL's table of algorithms.
 [[nodiscard]] constexpr bool is_exchange(Collective c) { return c == Collective::all_to_all || c == Collective::send_recv; }
 

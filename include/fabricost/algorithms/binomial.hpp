@@ -18,7 +18,7 @@ struct Binomial : Defaults {
   static constexpr bool level_by_level = true;
 
   [[nodiscard]] static constexpr const char* not_for(Collective op) {
-    return op == Collective::broadcast || op == Collective::reduce ? nullptr : "binomial exists for broadcast and reduce";
+    return is_rooted(op) ? nullptr : "binomial exists for broadcast and reduce";
   }
 
   static void add_phases(Schedule& out, const Connectivity& at);

@@ -55,7 +55,6 @@ struct Defaults {
   [[nodiscard]] static constexpr bool exchanges_at_once(Collective, int /*level*/) { return false; }
 };
 
-[[nodiscard]] constexpr bool gathers_or_scatters(Collective op) { return op == Collective::all_gather || op == Collective::reduce_scatter; }
 /// all_reduce and its two halves.
 [[nodiscard]] constexpr bool ring_like(Collective op) { return op == Collective::all_reduce || gathers_or_scatters(op); }
 

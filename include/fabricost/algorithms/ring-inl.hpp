@@ -11,7 +11,7 @@ FABRICOST_BODY void Ring::add_phases(Schedule& out, const Connectivity& at) {
   const Levels& levels = at.levels;
   const Collective collective = out.collective;
   const double n = levels.ranks();
-  const bool whole = collective == Collective::broadcast || collective == Collective::reduce;
+  const bool whole = is_rooted(collective);
   const double sweeps = collective == Collective::all_reduce ? 2 : 1;
   const double bytes = whole ? 1 : sweeps * (n - 1) / n;
   // steps that cross the borders of groups of `below` ranks, at this level or further out

@@ -144,9 +144,9 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
   const std::size_t column = N <= 1 ? 0 : N <= 2 ? 1 : 2;
   const std::size_t amd = f.cpu == Cpu::amd ? 1 : 0;
   const bool all_reduce = op == Collective::all_reduce;
-  const double steps = all_reduce ? 2 * (n - 1) : op == Collective::broadcast || op == Collective::reduce ? n : n - 1;
+  const double steps = all_reduce ? 2 * (n - 1) : is_rooted(op) ? n : n - 1;
   const double ratio = n / steps;
-  const bool rooted = op == Collective::broadcast || op == Collective::reduce;
+  const bool rooted = is_rooted(op);
   const double waits = rooted ? 1 + k.rooted_steps * (steps - 1) : steps;  // steps that its latency counts
   const double ll_share = k.ll_share[all_reduce || op == Collective::reduce ? 1 : 0];
   const Channels& inside = f.channels;

@@ -149,7 +149,7 @@ namespace fabricost::core {
 
 FABRICOST_BODY const char* why_no_windows(const Fabric& f, const Operation& op, const Choice& choice) {
   if (f.library != Library::nccl) return "are NCCL's";
-  const bool gathers = detail::gathers_or_scatters(op.collective);
+  const bool gathers = gathers_or_scatters(op.collective);
   if (op.collective != Collective::all_reduce && op.collective != Collective::all_to_all && !gathers)
     return "are known for all_reduce, all_gather, reduce_scatter and all_to_all";
   if (detail::came_before(f, prior::ways::symmetric_from)) return "need NCCL 2.27 or later: <library=nccl-2.27>";

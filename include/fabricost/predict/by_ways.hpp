@@ -42,8 +42,6 @@ namespace fabricost::core {
 
 namespace fabricost::core::detail {
 
-[[nodiscard]] constexpr bool gathers_or_scatters(Collective op) { return op == Collective::all_gather || op == Collective::reduce_scatter; }
-
 /// \throws Refusal where a way cannot be gone
 void check_ways(const Fabric& f, const System& system, const Operation& op, const Choice& choice);
 

@@ -8,7 +8,7 @@
 namespace fabricost::core {
 
 FABRICOST_BODY double nic_path_share(const Fabric& fabric, const TransportConstants& t, Collective op) {
-  const bool one_way = op == Collective::broadcast || op == Collective::reduce;
+  const bool one_way = is_rooted(op);
   return (fabric.host_bridge ? (one_way ? t.form.host_bridge_one_way : t.host_bridge) : 1) * (fabric.gpu_direct ? 1 : t.no_gdr_rate);
 }
 
@@ -103,7 +103,8 @@ FABRICOST_BODY Line price_internode_ring(const Schedule& schedule, const Fabric&
   const auto& t = c.transport;
   detail::Crossing at = detail::crossing(schedule, protocol);
   const detail::Crossing all = at;
-  const bool streams = fabric.back_to_back && protocol == Protocol::ll && waits_once(schedule.collective);
+  // a rank, its next call queued, waits for one step instead of all: ranks further on work while the next call starts
+  const bool streams = fabric.back_to_back && protocol == Protocol::ll && is_rooted(schedule.collective);
   if (streams) {
     at.outer = at.inner > 0 ? 0 : std::min(1.0, at.outer);
     at.inner = std::min(1.0, at.inner);

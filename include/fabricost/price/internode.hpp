@@ -39,9 +39,6 @@
 
 namespace fabricost::core {
 
-/// Whether a rank, its next call queued, waits for one step of a ring instead of all: ranks further on work while the next call starts.
-[[nodiscard]] inline bool waits_once(Collective op) { return op == Collective::broadcast || op == Collective::reduce; }
-
 /// Share of the NIC rate that the path between GPU and NIC leaves; one-directional operations are not limited
 /// at the host bridge.
 [[nodiscard]] double nic_path_share(const Fabric& fabric, const TransportConstants& t, Collective op);

@@ -31,7 +31,7 @@ FABRICOST_BODY Line price_ring(const Schedule& schedule, const Fabric& fabric, c
   const double wide = byte_wide && reducing > 0 ? 1 : 0;
   const double heavier = 1 + c.int8_volume * wide;
   const TunerTables& version = tables_of(fabric.tuner);
-  const bool rooted = schedule.collective == Collective::broadcast || schedule.collective == Collective::reduce;
+  const bool rooted = is_rooted(schedule.collective);
   const bool no_copies = rooted && n <= 2;  // one rank sends, the other receives, and none passes on what it keeps
   const double waits = fabric.back_to_back && rooted ? std::min(1.0, k) : k;
   const bool gathers = schedule.collective == Collective::all_gather || schedule.collective == Collective::reduce_scatter;

@@ -32,7 +32,7 @@ constexpr int per_octave = 16;
                             : "RCCL chooses by tables of its own, for which NCCL's stand in here";
   if (f.over_pcie && f.domains() <= 1 && f.local() > 4)
     return "more than four GPUs over PCIe: the same run takes once or twice the time, by where its memory lies";
-  if (op != Collective::broadcast && op != Collective::reduce) return "";
+  if (!is_rooted(op)) return "";
   if (f.domains() <= 1) return fmt::format("the constants inside a node were fitted without {}", name(op));
   const Constants& c = system.constants;
   const Tier* nic = system.tier(TierRole::nic);
