@@ -1,6 +1,6 @@
 #pragma once
 /// \file contained_files.hpp
-/// The files of data/ that the page contains (specs/sources/contained.hpp), in a source that bindings/web/contain.cpp writes.
+/// The files of data/ that the page contains (specs/sources/contained.hpp), in a source that host/contain.cpp writes.
 
 #include <string_view>
 

@@ -103,7 +103,6 @@ void refuse_others(const py::kwargs& kwargs, std::string_view what) {
 
 void add_predict(py::module_& module) {
   add_answer<UpgradeAnswer>(module, "Upgrade", "The same question with another NCCL. Made by predict with upgrade=.");
-  add_answer<FasterAnswer>(module, "Faster", "What NCCL's tuner does not choose, although it is faster. Made by predict.");
   add_function<PredictCall>(
       module, "predict", 2, &predict_request, "Any",
       R"(Time of an operation, a Prediction: seconds = sum of its terms' seconds.

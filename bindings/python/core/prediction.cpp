@@ -33,7 +33,7 @@ static void pass_fields(Stream& stream, Fabric& f) {
 }
 template <class Stream>
 static void pass_fields(Stream& stream, PredictAnswer& answer) {
-  python::pass(stream, static_cast<Prediction&>(answer), answer.system, answer.assumed, answer.norm, answer.upgrade, answer.faster);
+  python::pass(stream, static_cast<Prediction&>(answer), answer.system, answer.assumed, answer.norm, answer.upgrade);
 }
 
 }  // namespace fabricost::core

@@ -278,27 +278,12 @@ struct UpgradeAnswer {
   }
 };
 
-/// What NCCL's tuner does not choose, although it is faster.
-struct FasterAnswer {
-  std::string algorithm{}, protocol{};
-  Time time{}, saved{};
-
-  static constexpr auto fields() {
-    using A = FasterAnswer;
-    constexpr JsonUnit us = in_microseconds;
-    return Table{gives(&A::algorithm, "algorithm", "algorithm", "The algorithm."),
-                 gives(&A::protocol, "protocol", "protocol", "The protocol."), gives(&A::time, "time_us", "seconds", "Its time, s.", us),
-                 gives(&A::saved, "saved_us", "saved_seconds", "What it saves, s.", us)};
-  }
-};
-
 /// A prediction with the details an answer adds.
 struct PredictAnswer : Prediction {
   std::string system{};  ///< its name
   std::vector<std::string> assumed{};
   std::optional<FusedNormAnswer> norm{};
   std::optional<UpgradeAnswer> upgrade{};
-  std::optional<FasterAnswer> faster{};
 
   [[nodiscard]] std::string_view collective() const { return name(operation.collective); }
   [[nodiscard]] std::string_view dtype() const { return name(operation.dtype); }
@@ -338,10 +323,7 @@ struct PredictAnswer : Prediction {
         gives(&A::high, "", "high_seconds", "Upper end of the interval, s."),
         field::give_terms<A>,
         gives(&A::norm, "norm", "norm", "With residual and norm, a FusedNorm; None: it was not asked for.", {}, left_out),
-        gives(&A::upgrade, "upgrade", "upgrade", "With another NCCL, an Upgrade; None: it was not asked for.", {}, left_out),
-        gives(&A::faster, "faster", "faster",
-              "Where NCCL's tuner chooses and another algorithm would take 5 % less or better, the best, a Faster; None: there is none.",
-              {}, left_out)};
+        gives(&A::upgrade, "upgrade", "upgrade", "With another NCCL, an Upgrade; None: it was not asked for.", {}, left_out)};
   }
 };
 
@@ -357,6 +339,10 @@ struct PredictAnswer : Prediction {
 
 /// \throws Refusal, RequestError as predict; SpecError, RequestError as load_system
 [[nodiscard]] PredictAnswer answer(const PredictRequest& request);
+
+/// The fastest of the pairs that NCCL's tuner chooses among, where `chosen` takes 5 % longer or more; empty where nothing does, where no
+/// tuner chooses, and where the request forces a pair. \throws as answer
+[[nodiscard]] std::optional<Prediction> faster_than_chosen(const PredictRequest& request, const Prediction& chosen);
 
 /// The same request, explained as text.
 struct ExplainRequest : PredictRequest {};

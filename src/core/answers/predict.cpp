@@ -251,21 +251,8 @@ struct LoadedRequest {
           .made = both};
 }
 
-/// The fastest algorithm, where NCCL's tuner chooses another that takes 5 % longer or more.
-[[nodiscard]] std::optional<FasterAnswer> faster(const LoadedRequest& a, const Prediction& p) {
-  constexpr double worth_saying = 0.95;
-  const bool by_tuner = a.choice.rule == Choice::Rule::nccl && follows_tuner(a.system->library) && p.ran.kernel == CollectiveKernel::library;
-  if (!by_tuner || a.choice.algorithm || a.choice.protocol || !p.moves() || is_host_copy(a.operation)) return std::nullopt;
-  Choice fastest = a.choice;
-  fastest.rule = Choice::Rule::fastest;
-  const Prediction best = predict(*a.system, a.operation, fastest);
-  if (!(best.seconds < worth_saying * p.seconds)) return std::nullopt;
-  return FasterAnswer{std::string{best.algorithm.view()}, std::string{best.protocol.view()}, best.time(), p.time() - best.time()};
-}
-
 [[nodiscard]] PredictAnswer answered(const LoadedRequest& a, bool norm) {
   PredictAnswer out = answer_of(*a.system, predict(*a.system, a.operation, a.choice));
-  out.faster = faster(a, out);
   if (norm) out.norm = normed(*a.system, out);
   return out;
 }
@@ -273,7 +260,7 @@ struct LoadedRequest {
 }  // namespace
 
 PredictAnswer answer_of(const System& system, const Prediction& prediction) {
-  return {prediction, system.name, assumptions(system, prediction), {}, {}, {}};
+  return {prediction, system.name, assumptions(system, prediction), {}, {}};
 }
 
 namespace {
@@ -304,6 +291,23 @@ PredictAnswer answer(const PredictRequest& request) {
   PredictAnswer out = answered(a, request.fused_norm);
   if (request.upgrade) out.upgrade = upgraded(a, request, out.time());
   return out;
+}
+
+std::optional<Prediction> faster_than_chosen(const PredictRequest& request, const Prediction& chosen) {
+  constexpr double worth_saying = 0.95;
+  const LoadedRequest a = loaded(request);
+  const bool by_tuner = a.choice.rule == Choice::Rule::nccl && follows_tuner(a.system->library) && chosen.ran.kernel == CollectiveKernel::library;
+  if (!by_tuner || a.choice.algorithm || a.choice.protocol || !chosen.moves() || is_host_copy(a.operation)) return std::nullopt;
+  std::optional<Prediction> best;
+  const ChoiceInput in{a.operation.collective, is_byte_wide(a.operation.dtype)};
+  for (const TunerRow& row : allowed_rows(a.choice, in, chosen.made_from.fabric).rows) {
+    Choice forced = a.choice;
+    forced.algorithm = row.candidate.algorithm;
+    forced.protocol = row.candidate.protocol;
+    const Prediction p = predict(*a.system, a.operation, forced);
+    if (p.seconds < worth_saying * chosen.seconds && (!best || p.seconds < best->seconds)) best = p;
+  }
+  return best;
 }
 
 ExplainAnswer answer(const ExplainRequest& request) {

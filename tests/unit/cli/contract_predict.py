@@ -66,7 +66,7 @@ class Predict(Contract):
             with self.subTest(operation=operation, implementation=implementation):
                 p = self.predict(operation, *H100, *shape, "--implementation", implementation)
                 want = self.predict("all_reduce", *H100, "--size", "1MiB")
-                self.assertLessEqual(set(want) - {"faster"}, set(p))  # where NCCL's tuner chooses another
+                self.assertLessEqual(set(want), set(p))
                 self.assertEqual((p["operation"], p["ranks"]), (operation, 8))
                 self.assertAlmostEqual(sum(x["time_us"] for x in p["terms"]) / p["time_us"], 1, delta=1e-9)
                 self.assertAlmostEqual(p["algbw_GBps"] / (p["bytes"] / p["time_us"] * 1e-3), 1, delta=1e-9)

@@ -22,7 +22,9 @@ HEADER = "source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_pla
 def for_people():
     text = works(LOG, "--system", "dgx-h100")
     lines = text.splitlines()
-    assert "dgx-h100" in lines[0] and "8 ranks on 1 node" in lines[0], lines[0]
+    assert lines[0].startswith("Median error"), lines[0]
+    title = next(line for line in lines if line.startswith("all_reduce"))
+    assert "dgx-h100" in title and "8 ranks on 1 node" in title, title
     start = next(i for i, line in enumerate(lines) if "o measured, + predicted" in line)
     end = next(i for i, line in enumerate(lines) if i > start and "16 GiB" in line)
     assert end - start < 20, (start, end)

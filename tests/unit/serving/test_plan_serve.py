@@ -81,7 +81,7 @@ works("--model", "llama3-70b", "--system", "mi300x-8", "--gpus", 8)
 works("--model", "llama3-8b", "--system", "tpu-v5e-pod", "--gpus", 4)
 
 # requests that cannot be served
-refused(*SMALL, "--tpot", 30, saying=["--tpot", "30", "is not a time"])
+refused(*SMALL, "--tpot", 30, saying=["--tpot", "30", "has no unit", "30 ms"])
 refused(*SMALL, "--ttft", "-1s", saying=["--ttft"])
 refused(*SMALL, "--tpot", "1us", saying=["keeps TPOT 1 us in no layout", "nearest", "--tpot"])
 refused("--model", "llama3-405b", "--system", "dgx-h100", "--gpus", 2, saying=["does not fit 2", "GPUs fit"])
