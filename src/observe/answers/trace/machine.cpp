@@ -22,10 +22,12 @@ namespace {
 
 /// What no call on this machine can be shorter than: its bytes over the wires, or the start of a kernel.
 double least_time(const System& system, const Operation& operation) {
-  if (operation.collective == Collective::send_recv || operation.nodes < 1 || operation.ranks % operation.nodes != 0) return 0;
+  // ranks that no trace names are as near each other as they can be
+  const int nodes = operation.nodes > 0 ? operation.nodes : operation.ranks <= system.gpus_per_node ? 1 : 0;
+  if (operation.collective == Collective::send_recv || nodes < 1 || operation.ranks % nodes != 0) return 0;
   Point point;
-  point.nodes = operation.nodes;
-  point.gpus_per_node = operation.ranks / operation.nodes;
+  point.nodes = nodes;
+  point.gpus_per_node = operation.ranks / nodes;
   point.collective = operation.collective;
   point.bytes = operation.bytes.value();
   const double most = highest_bus_bandwidth(system, point);
