@@ -131,7 +131,7 @@ struct Spoken {
 };
 
 Spoken spoken(const Context& c) {
-  constexpr std::array roles{Role::proof, Role::hint, Role::defence, Role::failure};
+  constexpr std::array roles{Role::proof, Role::hint, Role::defence, Role::failure, Role::damage};
   // a whole table at its prediction was measured, whatever was said after it
   const bool whole = c.judged.compared && !c.judged.slow && !c.judged.slow_small && !c.info.averages.empty();
   Spoken out;
@@ -141,7 +141,7 @@ Spoken spoken(const Context& c) {
       if (clue.role == Role::failure && clue.last_line > 0 && (clue.last_line < c.last_row || whole)) clue.role = Role::hint;
       out.accused = out.accused || (!file.other_runs && (clue.role == Role::proof || (clue.role == Role::hint && c.in_doubt())));
       if (clue.role != Role::hint || c.in_doubt()) out.rules.push_back({clue.finding.rule, clue.finding.cause, clue.finding.confidence});
-      if (clue.role == Role::failure) {
+      if (clue.role == Role::failure || clue.role == Role::damage) {
         out.last_failure = std::max(out.last_failure, clue.last_line);
         out.placed = out.placed && clue.last_line > 0;
         out.failures.push_back(std::move(clue.finding));
@@ -184,30 +184,35 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
     const bool exceeded = !accused && exceeds_expectation(c);
     // a run that meets it at its best size may still have a fault at others: hints about those stay
     const bool answers = c.judged.compared || !meets_expectation(c);
-    const bool stands = exceeded || (!proven && (faults.empty() || !c.judged.slow) &&
-                                     (faults.empty() || (answers && wrong->confidence >= faults.front().confidence)));
+    const bool fulfilled = meets_expectation(c) && !exceeds_expectation(c) && c.judged.compared && !c.judged.slow;
+    const bool stands = !fulfilled && (exceeded || (!proven && (faults.empty() || !c.judged.slow) &&
+                                     (faults.empty() || (answers && wrong->confidence >= faults.front().confidence))));
     if (stands) defences.insert(defences.begin(), *wrong);
     if (stands) faults.clear();
-    if (!stands) out.notes.push_back("about the expectation: " + wrong->evidence);
+    if (fulfilled)
+      out.notes.push_back("it is as fast as you expected: " + c.expected.typed);
+    else if (!stands)
+      out.notes.push_back("about the expectation: " + wrong->evidence);
   }
   if (!faults.empty() && !defences.empty() && !proven && defences.front().confidence >= faults.front().confidence) faults.clear();
   if (faults.empty() && defences.empty())
     if (auto unexplained = first_of(c, Role::last_resort)) faults.push_back(std::move(*unexplained));
   const bool fine = faults.empty(), judged = c.judged.compared || !defences.empty();
-  const RunState sound = c.judged.above && defences.empty() ? RunState::slower_than_predicted : RunState::as_predicted;
+  const RunState sound = c.judged.above ? RunState::slower_than_predicted : RunState::as_predicted;
   out.state = !fine ? RunState::slow : judged ? sound : RunState::nothing_to_judge;
   out.healthy = fine && (judged || !c.curve.empty() || !c.info.averages.empty());
   out.causes = fine ? std::move(defences) : std::move(faults);
   if (fine && out.causes.size() > 1) out.causes.resize(1);
   const std::string compared = compared_in_words(c);
-  if (fine && !out.causes.empty())
+  if (fine && !out.causes.empty() && !c.judged.above)
     out.verdict = fmt::format("as predicted, and here is why it looks {}: {}", exceeds_expectation(c) ? "high" : "low", compared);
   else if (out.state == RunState::slower_than_predicted)
     out.verdict = fmt::format("slower than predicted by x{:.3g}, too little to call it a fault: {}", c.judged.ratio, compared);
   else if (fine)
-    out.verdict = (c.judged.compared                   ? "as predicted: "
-                   : !c.system && !c.curve.empty() ? "nothing to judge until the machine is named: "
-                                                   : "nothing to judge, and nothing speaks against this run: ") +
+    out.verdict = (c.judged.faster                     ? fmt::format("faster than predicted by x{:.3g}, beyond its range: ", 1 / c.judged.ratio)
+                   : c.judged.compared             ? std::string{"as predicted: "}
+                   : !c.system && !c.curve.empty() ? std::string{"nothing to judge until the machine is named: "}
+                                                   : std::string{"nothing to judge, and nothing speaks against this run: "}) +
                   compared;
   else if (c.judged.slow)
     out.verdict = "slow: " + compared;
@@ -320,11 +325,13 @@ void conclude_all(Diagnosis& out, const Context& c) {
   else
     conclude_comparison(out, c, all);
   if (c.contradiction.empty()) return;
-  out.verdict = c.contradiction + "; " + out.verdict;
   out.healthy = false;
-  if (out.state == RunState::failed) return;
+  if (out.state == RunState::failed) {
+    out.verdict = c.contradiction + "; " + out.verdict;
+    return;
+  }
   out.state = RunState::nothing_to_judge;
-  out.verdict.insert(0, "nothing to judge: ");
+  out.verdict = "nothing to judge: " + c.contradiction;
   const char* const remedy = "name the machine that ran it, or none, and it is told from the log";
   out.causes.insert(out.causes.begin(), {Cause::wrong_machine, 1, c.contradiction, remedy, ""});
 }

@@ -34,17 +34,22 @@ struct Judged {
   bool slow = false;        ///< large messages take longer than the interval allows
   bool slow_small = false;  ///< only small ones do
   bool above = false;       ///< not slow, but large messages take longer than the interval contains
+  bool faster = false;      ///< large messages take less than the interval allows
   double ratio = 1;         ///< measured / predicted time at `at`, the size of the best bus bandwidth
   const DiagnosedSize* at = nullptr;
 };
 
 /// Impossible times (validation/set_aside.hpp): if there are at least three, or all, and they are a third of
-/// the run, the log contradicts itself.
+/// the run or more than half of its large messages, the log contradicts itself.
 struct Impossible {
   std::size_t times = 0, of = 0;  ///< of: points compared
+  std::size_t large = 0, of_large = 0;  ///< of the sizes within a factor of 16 of the largest, where the links bind
   std::string example;            ///< the arithmetic of the clearest one
   int without = 0;                ///< rows of the table with time 0 or none, if no row has a time
-  [[nodiscard]] bool believed() const { return without == 0 && !(times > 0 && 3 * times >= of && (times >= 3 || times == of)); }
+  [[nodiscard]] bool believed() const {
+    const bool many = times > 0 && 3 * times >= of && (times >= 3 || times == of);
+    return without == 0 && !many && !(large >= 3 && 2 * large > of_large);
+  }
 };
 
 /// The rate that the user expected.

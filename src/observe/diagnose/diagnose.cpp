@@ -36,11 +36,15 @@ using diagnosis::Context;
 diagnosis::Impossible impossible_in(const std::vector<Point>& points, const System* system, double doubt) {
   diagnosis::Impossible out;
   out.of = points.size();
-  double worst = 0;
+  double worst = 0, top = 0;
+  for (const Point& p : points) top = std::max(top, p.bytes);
   for (const Point& p : points) {
+    const bool is_large = p.bytes >= top / 16;
+    out.of_large += is_large ? 1 : 0;
     const double max = system != nullptr ? highest_bus_bandwidth(*system, p) * doubt : 0;
     if (!is_impossible(p, max)) continue;
     ++out.times;
+    out.large += is_large ? 1 : 0;
     const double rate = p.bytes / p.seconds * bus_factor(p.collective, p.path ? 2 : p.ranks());
     const double beyond = max > 0 && rate > max ? rate / max : shortest_collective / p.seconds;
     if (beyond <= worst) continue;

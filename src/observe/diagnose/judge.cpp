@@ -17,6 +17,7 @@ namespace fabricost::observe::diagnosis {
 namespace {
 
 double beyond(const DiagnosedSize& one) { return one.measured / one.high; }
+double below(const DiagnosedSize& one) { return one.measured / one.low; }
 
 double times_predicted(const DiagnosedSize& one) { return one.measured / one.predicted; }
 
@@ -61,6 +62,7 @@ Judged judge_one(const std::vector<const DiagnosedSize*>& sizes, bool guessed, c
     out.slow = out.slow || (out.ratio > lost && median_of(upper, times_predicted) > lost);
   if (!out.slow && small.size() >= 3) out.slow_small = median_beyond(small) > n["margin_of_small"];
   out.above = large && !out.slow && beyond(*out.at) > 1 && median_beyond(upper) > 1;
+  out.faster = large && below(*out.at) < 1 && median_of(upper, below) < 1;
   return out;
 }
 

@@ -86,10 +86,11 @@ enum class Role : unsigned char {
   last_resort,  ///< used if there is no other finding
   invalid,      ///< the log contradicts itself: nothing else counts
   failure,      ///< the run ended or hangs because of it, unless its table goes on after the line
+  damage,       ///< the results are wrong, so that the table does not count
   unexplained   ///< a line that speaks of a failure, used if no failure and no proof explains it
 };
-inline constexpr std::array<std::string_view, 8> role_names{"proof",       "hint",    "defence", "expectation",
-                                                            "last_resort", "invalid", "failure", "unexplained"};
+inline constexpr std::array<std::string_view, 9> role_names{"proof",       "hint",    "defence", "expectation",
+                                                            "last_resort", "invalid", "failure", "damage",      "unexplained"};
 
 /// A sign or a signal, possibly negated.
 struct Term {
