@@ -137,7 +137,7 @@ void check(const CompareRequest& r) {
 /// The faster machine, by how much, how certain; better where its tokens cost no more.
 [[nodiscard]] std::string verdict_text(const CompareAnswer& of, const Verdict& v) {
   if (v.best == nullptr) return fmt::format("No verdict: {}.", v.why);
-  if (v.next == nullptr) return fmt::format("{} is the only machine asked for that can do it.", v.best->system);
+  if (v.next == nullptr) return fmt::format("{} is the only machine asked for that can do it; name another one beside it.", v.best->system);
   std::string extras;
   for (const std::string& one : {against(v.best->dollars, v.next->dollars, "money"), against(v.best->joules, v.next->joules, "energy")})
     if (!one.empty()) extras += (extras.empty() ? ", for " : " and ") + one;

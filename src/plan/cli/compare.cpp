@@ -80,9 +80,12 @@ void add_shares(Page& page, const std::vector<Compared>& all) {
   if (!of.next) return of.verdict;
   if (*of.probability < even_odds) return of.verdict;
   const auto at = std::find_if(of.all.begin(), of.all.end(), [&](const Compared& c) { return c.system == *of.next; });
-  return fmt::format("{} is {}: {:.3g} times the tokens per GPU of {} ({})", *of.best,
+  const auto best = std::find_if(of.all.begin(), of.all.end(), [&](const Compared& c) { return c.system == *of.best; });
+  const auto &own = best->dollars_per_million_tokens, &other = at->dollars_per_million_tokens;
+  return fmt::format("{} is {}: {:.3g} times the tokens per GPU of {} ({}){}", *of.best,
                      of.cheapest == of.best && at->dollars ? "better" : "faster", *of.faster, *of.next,
-                     of.sure ? "sure" : fmt::format("{:.0f} % likely", 100 * *of.probability));
+                     of.sure ? "sure" : fmt::format("{:.0f} % likely", 100 * *of.probability),
+                     own && other ? fmt::format(", {} against {} $/Mtoken", figure(*own, 3), figure(*other, 3)) : "");
 }
 
 void compared_text(Page& page, const CompareAnswer& of) {

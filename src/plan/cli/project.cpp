@@ -88,7 +88,7 @@ void add_work(Rows& rows, bool dated) {
   rows.add("idle in their domains", [](const R& r) { return r.idle_gpus > 0 ? fmt::format("{}", r.idle_gpus) : std::string{}; });
   rows.add("spare nodes", [](const R& r) {
     const double each = std::ceil(r.gpus / r.failures->nodes);
-    return r.spares > 0 ? fmt::format("{} of {:.0f} GPUs", r.spares, each) : std::string{"0"};
+    return r.spares > 0 ? fmt::format("{} (of {:.0f} GPUs each)", r.spares, each) : std::string{"0"};
   });
   rows.add("step, s", [](const R& r) { return ranged(r.step.value(), numbers_in(r.interval_step)); });
   rows.add("MFU", [](const R& r) { return percent(r.mfu, 1); });

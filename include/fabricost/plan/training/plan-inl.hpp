@@ -80,6 +80,14 @@ FABRICOST_BODY TrainingPlan plan_training(const TrainingQuestion& asked, const S
   }
   if (!plan.layouts.empty()) detail::check_rate(question, system, plan.layouts.front());
   if (!plan.layouts.empty() || plan.nearest) return plan;
+  if (question.ep.value_or(1) > 1 && !question.model.mixture()) throw RequestError(question.model.name + " has no experts; leave <ep> out");
+  if (question.tp && question.pp && question.cp && question.dp) {
+    const long long all = 1LL * *question.tp * *question.pp * *question.cp * *question.dp;
+    if (all != question.gpus)
+      throw RequestError("tp " + std::to_string(*question.tp) + " x pp " + std::to_string(*question.pp) + " x cp " + std::to_string(*question.cp) +
+                         " x dp " + std::to_string(*question.dp) + " are " + std::to_string(all) + " GPUs, not " + std::to_string(question.gpus) +
+                         "; leave one of them out, or take that many GPUs");
+  }
   const std::string why = why_impossible(question.model, detail::stated(question), question.gpus);
   if (!why.empty()) throw RequestError(why);
   // the given fields have no fault: mostly replicas outnumber sequences or do not divide the batch

@@ -100,7 +100,7 @@ Goal goal_of(const NeedRequest& r) {
     throw Refusal("a run has tokens and a time: give both <tokens=15T> and <in_seconds=5184000>");
   if (r.in)
     all.push_back({.words = fmt::format("{} tokens in at most {}{}", count_text(*r.tokens), duration_text(r.in->value()),
-                                        r.goodput ? ", with failures" : ""),
+                                        r.goodput ? ", with failures" : ", failures left out"),
                    .measured = "run, days",
                    .limit = r.in->value() / day_seconds,
                    .measure = [](const Outcome& o, double by) { return o.steps * o.seconds * by / o.kept / day_seconds; }});
