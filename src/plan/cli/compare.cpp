@@ -81,7 +81,7 @@ void add_shares(Page& page, const std::vector<Compared>& all) {
   if (*of.probability < even_odds) return of.verdict;
   const auto at = std::find_if(of.all.begin(), of.all.end(), [&](const Compared& c) { return c.system == *of.next; });
   const auto best = std::find_if(of.all.begin(), of.all.end(), [&](const Compared& c) { return c.system == *of.best; });
-  const auto &own = best->dollars_per_million_tokens, &other = at->dollars_per_million_tokens;
+  const auto &own = best->dollars, &other = at->dollars;
   return fmt::format("{} is {}: {:.3g} times the tokens per GPU of {} ({}){}", *of.best,
                      of.cheapest == of.best && at->dollars ? "better" : "faster", *of.faster, *of.next,
                      of.sure ? "sure" : fmt::format("{:.0f} % likely", 100 * *of.probability),
