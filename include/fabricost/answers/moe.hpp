@@ -59,7 +59,7 @@ struct MoeRequest {
                  asks(&R::experts, "experts", "--experts", count, any_count, "E", "Experts over all ranks", true),
                  asks(&R::top_k, "top_k", "--top-k", count, any_count, "K", "Experts per token", true),
                  asks(&R::ranks, "ranks", "--ranks", count, any_count, "R", "GPUs; 0: one scale-up domain, or all of the nodes"),
-                 asks(&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes the ranks are on; 0: as few as hold them"),
+                 asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Nodes the ranks are on; 0: as few as hold them"),
                  asks(&R::implementation, "implementation", "--implementation", "KERNEL",
                       "Kernel: deepep-normal (= deepep, default) deepep-low-latency\ntrtllm-NVLinkOneSided (= trtllm, flashinfer)\ntrtllm-NVLinkTwoSided mori nccl"),
                  asks(&R::dtype, "dtype", "--dtype", "TYPE", "bfloat16, half, fp8 or nvfp4; default what the kernel sends"),

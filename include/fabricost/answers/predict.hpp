@@ -228,7 +228,7 @@ struct PredictRequest : WaysRequest {
                    "(case, - and _ do not matter)",
                    true, true),
               field::ask_system<R>,
-              asks(&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes, as nccl-tests counts them", false, true),
+              asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Nodes, as nccl-tests counts them", false, true),
               asks(&R::ranks, "ranks", "--ranks", count, any_count, "R", "GPUs; default all of the nodes", false, true),
               field::ask_dtype<R>, field::ask_algorithm<R>, field::ask_protocol<R>, field::ask_choice<R>, field::ask_calibration<R>,
               field::ask_tier_override<R>, field::ask_path<R>, field::ask_bytes<R>, field::ask_library<R>,

@@ -88,7 +88,7 @@ struct ShareRequest : WaysRequest {
     return tables(
         Table{
             field::ask_system<R>,
-            asks(&R::nodes, "nodes", "--nodes", count, any_count, "N", "Nodes, as nccl-tests counts them; default one domain"),
+            asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Nodes, as nccl-tests counts them; default one domain"),
             asks(&R::layout, "layout", "--layout", "AXES",
                  "Axes inside out, as ranks are numbered: tp=8,pp=4,dp\n(the one without a size takes what is left)"),
             asks(&R::collectives, "collectives", "--of", "WORDS",

@@ -29,7 +29,7 @@ struct OperationOnCounts {
 
 namespace field {
 template <class R>
-inline constexpr auto ask_several_nodes = asks(&R::nodes, "nodes", "--nodes", Amount::count, any_count, "N",
+inline constexpr auto ask_several_nodes = asks(&R::nodes, "nodes", "--nodes,-n", Amount::count, any_count, "N",
                                                "Nodes, as nccl-tests counts them; several: 1:64:x2, 2,4,8");
 template <class R>
 inline constexpr auto ask_several_ranks = asks(&R::ranks, "ranks", "--ranks", Amount::count, any_count, "R",

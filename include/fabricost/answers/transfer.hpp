@@ -48,7 +48,7 @@ struct StorageRequest : OnMachine {
     using enum Amount;
     return tables(
         machine(),
-        Table{asks(&R::nodes, "nodes", "--nodes", count, any_count, "N", "Number of nodes that load; default 1"),
+        Table{asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Number of nodes that load; default 1"),
               asks(&R::bytes, "bytes", "--size", size, any_bytes, "SIZE", "Size of the weights in all"),
               asks(&R::bytes_per_gpu, "bytes_per_gpu", "--per-gpu", size, any_bytes, "SIZE", "Bytes for each GPU, instead of <bytes>"),
               asks(&R::gpus, "gpus", "--gpus", count, any_count, "N", "GPUs of a node that read; default all"),

@@ -8,6 +8,8 @@
 #include <fabricost/plan/answers/compare.hpp>
 #include <fabricost/plan/pictures/compare.hpp>
 
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
 #include <cmath>
 
@@ -160,6 +162,7 @@ void add_compare(CLI::App& app, Runner& runner) {
       app, runner, "compare", "Compare machines on one training or serving job",
       "Example: fabricost compare dgx-b200 gb200-nvl72 --train -m moe-1.8t -g 1152 -b 2304", compared_text,
       Writes{"--plot", "Write a picture (SVG)", [](const CompareAnswer& a) { return comparison_svg(a.all, a.title); }});
+  app.get_subcommand("compare")->get_option("SYSTEMS")->delimiter(',');
 }
 
 }  // namespace fabricost::cli
