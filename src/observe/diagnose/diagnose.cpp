@@ -172,7 +172,8 @@ bool names_the_field(const std::filesystem::path& file) {
   for (std::string line; lines.number() < most_lines && lines.next(line);)
     for (const char* word : {"NCCL", "nccl", "CUDA", "torch", "GPU", "RDMA", "mlx5", "InfiniBand", "all_reduce", "allreduce", "busbw",
                              "libcuda", "RVS", "p2p", "slurm", "srun", "salloc", "MPI", "nvidia", "amdgpu", "SHARP", "sharp", "NVSHMEM",
-                             "nvshmem", "gloo", "ibv_", "UCX", "libfabric", "vllm", "sglang", "Megatron"})
+                             "nvshmem", "gloo", "ibv_", "UCX", "libfabric", "vllm", "sglang", "Megatron", "HSA_", "CCL_", "PMIx", "NIXL",
+                             "Mooncake"})
       if (!line.starts_with("#source") && line.find(word) != std::string::npos) return true;
   return false;
 }

@@ -10,8 +10,8 @@
 extern "C" {
 extern const bool fabricost_observe_joined;
 const bool fabricost_observe_joined = [] {
-  fabricost::core::use_job_files({.is_trace = &fabricost::observe::laid::is_trace,
-                                  .points_of = &fabricost::observe::laid::points_of,
+  fabricost::core::use_job_files({.is_trace = &fabricost::observe::timeline::is_trace,
+                                  .points_of = &fabricost::observe::timeline::points_of,
                                   .contradiction = &fabricost::observe::contradiction,
                                   .usual_system = &fabricost::observe::usual_system});
   return true;

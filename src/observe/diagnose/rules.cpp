@@ -75,13 +75,16 @@ class RuleReader {
 
   void read_names(const SpecNode& tree) {
     MapReader in(tree, "", faults_);
-    if (const SpecNode* signs = in.take("signs")) {
-      MapReader list(*signs, "signs", faults_);
+    for (const std::string kind : {"signs", "facts"}) {
+      const SpecNode* const signs = in.take(kind);
+      if (signs == nullptr) continue;
+      MapReader list(*signs, kind, faults_);
       for (const auto& [key, mark, value] : signs->entries) {
         list.take(key);
         if (is_sign(key)) list.fault(value, key, "is named twice", "add the patterns to the other one");
         if (signals_.contains(key)) list.fault(value, key, "is the name of a signal", "give it another name");
-        rules_.signs.push_back(sign_of(key, value, "signs." + key));
+        rules_.signs.push_back(sign_of(key, value, fmt::format("{}.{}", kind, key)));
+        rules_.signs.back().fact = kind == "facts";
       }
       list.finish();
     }
@@ -148,7 +151,7 @@ class RuleReader {
 
   void read_rules(const SpecNode& tree) {
     MapReader in(tree, "", faults_);
-    for (const char* key : {"signs", "signals"}) in.take(key);
+    for (const char* key : {"signs", "facts", "signals"}) in.take(key);
     if (const SpecNode* causes = in.take("causes")) {  // for the documentation
       MapReader list(*causes, "causes", faults_);
       for (const auto& [key, mark, value] : causes->entries) list.take(key);

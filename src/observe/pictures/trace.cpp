@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::string_view ink = "#1b2733", pale = "#e6ebf0", computing = "#6b7f95", waits = "#c23b3b";
 /// Colours for the kinds of groups, in their order; colour-blind readers can tell them apart.
-constexpr std::array<std::string_view, laid::kind_names.size()> colours{"#9a8fb8", "#e69f00", "#0072b2", "#009e73", "#cc79a7", "#56b4e9"};
+constexpr std::array<std::string_view, timeline::kind_names.size()> colours{
+    "#9a8fb8", "#e69f00", "#0072b2", "#009e73", "#cc79a7", "#56b4e9"};
 
 [[nodiscard]] std::string seconds_text(double seconds) { return time_text(Time::from_value(seconds)); }
 
@@ -58,7 +59,7 @@ class Slices {
   }
 
  private:
-  static constexpr std::size_t what_count = laid::kind_names.size() + 2;
+  static constexpr std::size_t what_count = timeline::kind_names.size() + 2;
   [[nodiscard]] std::size_t most(std::size_t i) const {
     if (2 * std::accumulate(spent_[i].begin(), spent_[i].end(), 0.0) < 1) return what_count;
     return static_cast<std::size_t>(std::max_element(spent_[i].begin(), spent_[i].end()) - spent_[i].begin());
@@ -68,7 +69,7 @@ class Slices {
   double slice_;
   std::vector<std::array<double, what_count>> spent_;
 };
-constexpr std::size_t as_waiting = laid::kind_names.size(), as_kernel = as_waiting + 1;
+constexpr std::size_t as_waiting = timeline::kind_names.size(), as_kernel = as_waiting + 1;
 
 [[nodiscard]] std::string_view colour_of(std::size_t what) {
   return what == as_waiting ? waits : what == as_kernel ? computing : colours[what];
@@ -123,7 +124,7 @@ std::string waits_svg(const std::vector<int>& ranks, const std::vector<Waiting>&
   return svg.document(left + side + right, top + side + bottom, "who waits for whom");
 }
 
-std::string timeline_svg(const laid::Job& job, std::int64_t from, std::int64_t to, std::string_view title) {
+std::string timeline_svg(const timeline::Job& job, std::int64_t from, std::int64_t to, std::string_view title) {
   constexpr std::size_t most_rows = 32, slices = 700;
   constexpr double left = 80, top = 50, chart = 1120, right = 30, row = 22, gap = 5, bottom = 70;
   const std::size_t every = std::max<std::size_t>(1, (job.ranks.size() + most_rows - 1) / most_rows);
@@ -131,9 +132,9 @@ std::string timeline_svg(const laid::Job& job, std::int64_t from, std::int64_t t
   std::vector<Slices> kernels(job.ranks.size(), Slices(from, to, slices)), calls = kernels;
   for (std::size_t r = 0; r < job.ranks.size(); r += every)
     for (const Span& span : job.ranks[r].compute) kernels[r].add(job.clocks[r].common(span.from), job.clocks[r].common(span.to), as_kernel);
-  std::array<bool, laid::kind_names.size()> seen{};
-  for (const laid::Call& call : job.calls)
-    for (const laid::Part& part : call.parts) {
+  std::array<bool, timeline::kind_names.size()> seen{};
+  for (const timeline::Call& call : job.calls)
+    for (const timeline::Part& part : call.parts) {
       const auto r = static_cast<std::size_t>(part.trace);
       const auto kind = static_cast<std::size_t>(job.groups[call.group].kind);
       if (r % every != 0 || part.to < from || part.from > to) continue;
@@ -171,7 +172,7 @@ std::string timeline_svg(const laid::Job& job, std::int64_t from, std::int64_t t
   };
   legend("kernels", computing);
   for (std::size_t kind = 0; kind < seen.size(); ++kind)
-    if (seen[kind]) legend(kind == 0 ? "other communication" : laid::kind_names[kind], colours[kind]);
+    if (seen[kind]) legend(kind == 0 ? "other communication" : timeline::kind_names[kind], colours[kind]);
   legend("waiting for others", waits);
   if (every > 1) svg.text(x, y + 46, fmt::format("every {}th rank", every), 12);
   return svg.document(left + chart + right, y + bottom, title);

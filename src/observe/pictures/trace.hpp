@@ -2,7 +2,7 @@
 /// \file trace.hpp
 /// Pictures of a traced job: who waits for whom, and every rank's work over time.
 
-#include "trace/laid.hpp"
+#include "trace/timeline.hpp"
 
 #include <string>
 #include <vector>
@@ -18,6 +18,6 @@ struct Waiting {
 [[nodiscard]] std::string waits_svg(const std::vector<int>& ranks, const std::vector<Waiting>& waits);
 
 /// One row a rank: kernels above, communication below, by the kind of its group, and waiting in it. \param from, to ns on the common clock
-[[nodiscard]] std::string timeline_svg(const laid::Job& job, std::int64_t from, std::int64_t to, std::string_view title);
+[[nodiscard]] std::string timeline_svg(const timeline::Job& job, std::int64_t from, std::int64_t to, std::string_view title);
 
 }  // namespace fabricost::observe

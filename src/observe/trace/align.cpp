@@ -5,12 +5,12 @@
 /// rank that was in it for the shortest time came last.
 
 #include "text/quantile.hpp"
-#include "trace/laid.hpp"
+#include "trace/timeline.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost::observe::laid::parts {
+namespace fabricost::observe::timeline::parts {
 
 namespace {
 
@@ -143,4 +143,4 @@ class Aligner {
 
 void align(Job& job) { Aligner(job).run(); }
 
-}  // namespace fabricost::observe::laid::parts
+}  // namespace fabricost::observe::timeline::parts

@@ -4,7 +4,7 @@
 /// gather are a tensor's where neighbours in a node move the same few sizes over and over, and data's where the members lie apart, or the
 /// sizes are those of many layers or buckets.
 
-#include "trace/laid.hpp"
+#include "trace/timeline.hpp"
 
 #include "text/ascii.hpp"
 
@@ -14,7 +14,7 @@
 #include <set>
 #include <utility>
 
-namespace fabricost::observe::laid::parts {
+namespace fabricost::observe::timeline::parts {
 
 namespace {
 
@@ -107,4 +107,4 @@ void tell_kinds(Job& job, int gpus_per_node) {
   }
 }
 
-}  // namespace fabricost::observe::laid::parts
+}  // namespace fabricost::observe::timeline::parts

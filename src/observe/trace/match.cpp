@@ -5,7 +5,7 @@
 /// collective together.
 
 #include "text/quantile.hpp"
-#include "trace/laid.hpp"
+#include "trace/timeline.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 #include <set>
 #include <utility>
 
-namespace fabricost::observe::laid::parts {
+namespace fabricost::observe::timeline::parts {
 
 namespace {
 
@@ -245,4 +245,4 @@ void match(Job& job, const CallsOf& all) {
   }
 }
 
-}  // namespace fabricost::observe::laid::parts
+}  // namespace fabricost::observe::timeline::parts

@@ -3,14 +3,14 @@
 /// number there. Ranks of other communicators are those of the process that is in both (same host and process id); where no trace shows a
 /// common one, ranks are numbered communicator by communicator. A group's members are known once traces show all its numbers.
 
-#include "trace/laid.hpp"
+#include "trace/timeline.hpp"
 
 #include <algorithm>
 #include <numeric>
 #include <set>
 #include <utility>
 
-namespace fabricost::observe::laid::parts {
+namespace fabricost::observe::timeline::parts {
 
 namespace {
 
@@ -133,4 +133,4 @@ void name_members(Job& job) {
     }
 }
 
-}  // namespace fabricost::observe::laid::parts
+}  // namespace fabricost::observe::timeline::parts

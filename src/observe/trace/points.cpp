@@ -8,7 +8,7 @@
 #include "readings/traces/read_traces.hpp"
 #include "text/line_reader.hpp"
 #include "text/quantile.hpp"
-#include "trace/laid.hpp"
+#include "trace/timeline.hpp"
 
 #include <fabricost/error.hpp>
 
@@ -16,7 +16,7 @@
 #include <set>
 #include <tuple>
 
-namespace fabricost::observe::laid {
+namespace fabricost::observe::timeline {
 
 namespace {
 
@@ -67,7 +67,7 @@ Points points_of(const std::vector<std::filesystem::path>& files, const PointDef
   if (gpus_per_node == 0) return out.skip("traces of a machine that is not known"), out;
   Traces traces = read_traces(files);
   const std::string library = traces.ranks.empty() ? "" : traces.ranks.front().library;
-  const Job job = lay_out(std::move(traces.ranks), gpus_per_node);
+  const Job job = build(std::move(traces.ranks), gpus_per_node);
   std::map<Key, std::vector<const Call*>> alike;
   for (const Call& call : job.calls)
     if (const char* const why = why_no_point(job, call))
@@ -101,4 +101,4 @@ Points points_of(const std::vector<std::filesystem::path>& files, const PointDef
 
 bool is_trace(const std::filesystem::path& file) { return observe::is_trace(file); }
 
-}  // namespace fabricost::observe::laid
+}  // namespace fabricost::observe::timeline

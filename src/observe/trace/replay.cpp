@@ -22,7 +22,7 @@
 #include <limits>
 #include <unordered_map>
 
-namespace fabricost::observe::laid {
+namespace fabricost::observe::timeline {
 
 namespace {
 
@@ -119,7 +119,7 @@ class Player {
     for (Place i = 0; i < std::ssize(ops_); ++i) place(i);
     Replay out;
     out.path = path();
-    out.job = laid_again();
+    out.job = job_again();
     return out;
   }
 
@@ -281,7 +281,7 @@ class Player {
     return out;
   }
 
-  [[nodiscard]] Job laid_again() const {
+  [[nodiscard]] Job job_again() const {
     Job out;
     out.groups = job_.groups;
     out.calls = job_.calls;
@@ -342,4 +342,4 @@ int straggler_of(const Job& job) {
 
 Replay replay(const Job& job, const Elsewhere& there, Without without) { return Player(job, there, without).run(); }
 
-}  // namespace fabricost::observe::laid
+}  // namespace fabricost::observe::timeline

@@ -2,14 +2,14 @@
 /// \file replay.hpp
 /// The job of the traces elsewhere: the same kernels and calls in the same order, each as long as it takes there.
 
-#include "trace/laid.hpp"
+#include "trace/timeline.hpp"
 
 #include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace fabricost::observe::laid {
+namespace fabricost::observe::timeline {
 
 /// A call as it is carried there, ns.
 struct Carried {
@@ -37,4 +37,4 @@ struct Replay {
 /// The rank that others wait for longest, a place in job.ranks; -1: none does.
 [[nodiscard]] int straggler_of(const Job& job);
 
-}  // namespace fabricost::observe::laid
+}  // namespace fabricost::observe::timeline

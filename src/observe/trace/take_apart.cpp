@@ -2,7 +2,7 @@
 /// Splits each call into wire and waiting, and each rank's time by its use.
 
 
-#include "trace/laid.hpp"
+#include "trace/timeline.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include <tuple>
 #include <utility>
 
-namespace fabricost::observe::laid {
+namespace fabricost::observe::timeline {
 
 namespace {
 
@@ -150,7 +150,7 @@ void parts::take_apart(Job& job) {
   job.steps = static_cast<int>(std::min<std::size_t>(steps, 1'000'000));
 }
 
-Job lay_out(std::vector<RankTrace> traces, int gpus_per_node) {
+Job build(std::vector<RankTrace> traces, int gpus_per_node) {
   Job job;
   job.ranks = std::move(traces);
   parts::name_members(job);
@@ -167,4 +167,4 @@ Job lay_out(std::vector<RankTrace> traces, int gpus_per_node) {
   return job;
 }
 
-}  // namespace fabricost::observe::laid
+}  // namespace fabricost::observe::timeline

@@ -128,21 +128,23 @@ void traces(std::string_view bytes) {
     std::vector<RankTrace> ranks = reader(Scratch::folder().write("rank0.json", given.first));
     if (!given.second.empty())
       for (RankTrace& one : reader(Scratch::folder().write("rank1.json", given.second))) ranks.push_back(std::move(one));
-    const laid::Job job = laid::lay_out(std::move(ranks), 8);
-    for (const laid::Call& call : job.calls) {
+    const timeline::Job job = timeline::build(std::move(ranks), 8);
+    for (const timeline::Call& call : job.calls) {
       require(call.wire() >= 0 && call.skew() >= 0 && !call.parts.empty(), "a call takes no negative time");
-      for (const laid::Part& part : call.parts)
+      for (const timeline::Part& part : call.parts)
         require(part.exposed >= 0 && part.exposed <= part.to - part.from, "what is exposed is a part");
     }
-    for (const laid::Spent& one : job.spent)
+    for (const timeline::Spent& one : job.spent)
       require(one.idle >= 0 && one.waiting >= 0 && one.compute <= one.window, "parts of a window");
-    const laid::Elsewhere faster{
+    const timeline::Elsewhere faster{
         .kernel = [](Work, double ns) { return ns / 2; },
-        .call = [](const laid::Call& call) { return laid::Carried{static_cast<double>(std::max<std::int64_t>(0, call.wire())) / 2, 0}; }};
-    for (const auto without : {laid::Without::nothing, laid::Without::straggler, laid::Without::wait}) {
-      const laid::Replay again = laid::replay(job, faster, without);
+        .call = [](const timeline::Call& call) {
+          return timeline::Carried{static_cast<double>(std::max<std::int64_t>(0, call.wire())) / 2, 0};
+        }};
+    for (const auto without : {timeline::Without::nothing, timeline::Without::straggler, timeline::Without::wait}) {
+      const timeline::Replay again = timeline::replay(job, faster, without);
       require(again.job.calls.size() == job.calls.size(), "every call is replayed");
-      for (const laid::Spent& one : again.job.spent)
+      for (const timeline::Spent& one : again.job.spent)
         require(one.window >= 0 && one.idle >= 0 && one.waiting >= 0, "parts of a window there");
     }
   });

@@ -109,6 +109,15 @@ def one_line_is_enough(folder):
         assert words in json.dumps(found["causes"][0]), (line, found["causes"][0])
 
 
+def one_host_with_a_gpu_for_every_rank_needs_no_network(folder):
+    start = "a:1:2 [0] NCCL INFO NET/IB : No device found.\na:1:2 [0] NCCL INFO Using network Socket\n"
+    line = "{}:1:2 [{}] NCCL INFO comm 0x5 rank {} nranks 4 cudaDev {} busId {}000 commId 0x1 - Init COMPLETE\n"
+    assert answer(folder, start + "".join(line.format("a", i, i, i, i) for i in range(4)))["state"] not in SICK
+    for other, distinct in (("b", 4), ("a", 2), ("a", 3)):
+        found = answer(folder, start + "".join(line.format("a" if i < 2 else other, i % 2, i, i % 2, i % distinct) for i in range(4)))
+        assert found["causes"][0]["cause"] == "tcp_fallback", (other, distinct, found)
+
+
 def known_versions_need_their_machine(folder):
     line = "a:1:2 [0] NCCL INFO NCCL version 2.26.2+cuda12.2\n{}\nTest CUDA failure common.cu:1 'an illegal memory access was encountered'\n"
     pro = answer(folder, line.format("#  Rank  0 Group  0 Pid 1 on a device  0 [0x01] NVIDIA RTX PRO 6000 Blackwell"))
@@ -120,7 +129,7 @@ def known_versions_need_their_machine(folder):
 if __name__ == "__main__":
     for test in (settings_help_legends_and_progress_are_no_events, random_settings_are_no_events, two_tables_are_two_runs,
                  a_server_that_starts_does_not_hang, what_a_run_goes_on_after_did_not_end_it, the_number_is_compared_with_public_runs,
-                 one_line_is_enough, known_versions_need_their_machine):
+                 one_line_is_enough, one_host_with_a_gpu_for_every_rank_needs_no_network, known_versions_need_their_machine):
         with tempfile.TemporaryDirectory() as place:
             test(place)
     print("ok")

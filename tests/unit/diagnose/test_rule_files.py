@@ -14,7 +14,7 @@ HEAD = "name: mine\ntitle: Mine\nsource: a test\nconfidence: assumed\norder: 9\n
 LOG = "x:1:2 [0] NCCL INFO cudaDriverVersion 12020\nx:1:2 [0] init.cc:9 NCCL INFO Double GPU seen : rank 1 and rank 0 both on 5000\n"
 
 
-def diagnosed(rules, log=LOG):
+def diagnosed(rules, log=LOG, *words):
     """(exit status, stdout, stderr) with one more file of rules."""
     with tempfile.TemporaryDirectory() as folder:
         data = pathlib.Path(folder) / "data"
@@ -25,7 +25,7 @@ def diagnosed(rules, log=LOG):
                 place.symlink_to(file)
         (data / "diagnosis" / "mine.yaml").write_text(HEAD + rules)
         (pathlib.Path(folder) / "run.log").write_text(log)
-        done = subprocess.run([TOOL, "diagnose", os.path.join(folder, "run.log"), "--json"], capture_output=True, text=True, timeout=60,
+        done = subprocess.run([TOOL, "diagnose", os.path.join(folder, "run.log"), "--json", *words], capture_output=True, text=True, timeout=60,
                               check=False, env=os.environ | {"FABRICOST_DATA": str(data)})
         return done.returncode, done.stdout, done.stderr
 
@@ -57,6 +57,14 @@ def one_row():
     assert causes(ROW.replace("  weight", "  when: one_node\n  weight")) == [], "every condition has to hold"
     assert causes(ROW.replace("  weight", "  when: not one_node\n  weight")) == found
     assert causes(ROW.replace("  weight", "  when: one_node or not several_nodes\n  weight")) == found
+
+
+def facts():
+    """A fact counts in whatever line, a sign needs an event."""
+    log = LOG + "INFO 07-27 06:50:12 server_args=ServerArgs(gpu_name='Frobnik 9', tp_size=8)\n"
+    told = ROW.replace("  weight", "  when: frobnik\n  weight")
+    assert causes(told + "facts: {frobnik: [Frobnik 9]}\n", log) == causes(ROW, log) != []
+    assert causes(told + "signs: {frobnik: [Frobnik 9]}\n", log) == []
 
 
 def first_of():
@@ -148,6 +156,8 @@ def faults():
         status, out, err = diagnosed(ROW.replace(*change))
         assert status == 2 and out == "" and all(word in err for word in said), (change, status, err)
         assert ".yaml:" in err, "a fault says its file and line: " + err
+    status, _, err = diagnosed(ROW.replace("cause: other", "cause: gremlins"), LOG, "--follow")
+    assert status == 2 and "gremlins" in err, "a fault is no reason to wait for ever: " + err
 
 
 def missing_threshold():
@@ -157,6 +167,6 @@ def missing_threshold():
 
 
 if __name__ == "__main__":
-    for test in (one_row, first_of, settings, counted, two_lines, questions, faults, missing_threshold):
+    for test in (one_row, facts, first_of, settings, counted, two_lines, questions, faults, missing_threshold):
         test()
     print("rules are rows")

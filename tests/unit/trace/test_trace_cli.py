@@ -1,6 +1,7 @@
 """fabricost trace on traces whose truth is known: the planted causes of a job are found, its times unchanged."""
 import os
 import pathlib
+import random
 import sys
 import tempfile
 
@@ -105,6 +106,32 @@ def test_sizes_tell_the_ranks_of_a_gather_or_scatter(folder):
     answer = found(folder)
     assert {row["ranks"] for row in rows(answer, "reduce_scatter")} == {8}, answer["collectives"]
     assert {row["ranks"] for row in rows(answer, "all_gather")} == {16}, answer["collectives"]
+
+
+def test_random_jobs_have_no_collective_on_a_wrong_group_and_none_below_the_machine(folder):
+    called = {"all_reduce": "allreduce", "all_gather": "_allgather_base", "reduce_scatter": "_reduce_scatter_base"}
+    for seed in range(20):
+        made = random.Random(seed)
+        world = made.choice([8, 16])
+        groups = {"0": ("default_pg", list(range(world))), "1": ("tp", list(range(world // 2))), "2": ("tp", list(range(world // 2, world)))}
+        job, meant = Job(world, groups, seed=seed), {}
+        for _ in range(made.randrange(3, 8)):
+            job.compute(made.uniform(50, 3000))
+            group, what, size = made.choice("0012"), made.choice(list(called.values())), 2 ** made.randrange(12, 27)
+            of = len(groups[group][1])
+            # shapes may tell of fewer ranks than the group has
+            ranks = of if what == "allreduce" else made.choice([n for n in (2, 4, 8, 16) if n <= of])
+            large, small = (size, size) if what == "allreduce" else (size, size // ranks)
+            given, out = (small, large) if what == "_allgather_base" else (large, small)
+            job.collective(group, what, given, 10 ** made.uniform(0.5, 4.5), out=out)
+            meant.setdefault((what, 2 * large), set()).add(ranks)
+        place = folder / str(seed)
+        job.write(place)
+        for row in found(place, "--calls")["collectives"]:
+            assert row["ranks"] in meant[called[row["operation"]], row["bytes"]], (seed, row)
+            least = row["bytes"] * (1 if row["operation"] == "all_reduce" else 1 - 1 / row["ranks"]) / 450e9
+            assert row["predicted_s"] is None or row["interval_s"][0] > 0.99 * least, (seed, row)
+            assert row["wire_s"] > 0.95 * least or row["verdict"] in ("impossible", "unknown"), (seed, row)
 
 
 def test_a_late_rank_is_named_and_its_lateness_is_no_wire(folder):

@@ -140,7 +140,7 @@ class NcclInfoReader {
     const bool warns = line.front() != '#' && has(line, "NCCL WARN");
     EventLine told(line, stamped_);
     wanted_.match(line, [&](const Sign& sign) {
-      const bool event = told.told_by(sign);
+      const bool event = sign.fact || told.told_by(sign);
       const Seen& seen = info_.signs[sign.name];
       const bool quoted_in_part = line.size() > longest_quote && (seen.times == 0 || (event && seen.events == 0));
       see(sign.name, line, quoted_in_part ? place_in_line(sign, line) : 0, event);
@@ -319,6 +319,8 @@ class NcclInfoReader {
     info_.ranks = std::max({info_.ranks, value(" nranks "), value(" nRanks ")});
     info_.nodes = std::max(info_.nodes, value(" nNodes "));
     info_.local_ranks = std::max(info_.local_ranks, value(" localRanks "));
+    if (const std::string_view bus = word(after(line, " busId ")); !bus.empty() && info_.joined.size() < max_kept)
+      if (auto& there = info_.joined[host_of(line)]; there.size() < max_kept) there.emplace(bus);
     channels(number_at(number_before(line, " coll channels")), line);
     const int in_switch = number_at(number_before(line, " nvls channels"));
     if (in_switch > info_.nvls_channels) info_.nvls_channels = in_switch, info_.nvls_channels_line = quote(line);

@@ -43,6 +43,7 @@ struct Sign {
   };
   std::string name;
   std::vector<Pattern> patterns;
+  bool fact = false;  ///< what a log states, as a machine or a version, in whatever line: it counts without an event
 };
 
 /// Whether a line matches. \param folded the line in lower case
@@ -185,6 +186,7 @@ struct NcclInfo {
   int nvls_channels = -1;  ///< -1: unknown
   LogLine nvls_channels_line;
   int ranks = 0, nodes = 0, local_ranks = 0;  ///< of the communicator; 0: unknown
+  std::map<std::string, std::set<std::string>> joined;  ///< bus ids of the GPUs that joined it, by host
   int channels = 0;                           ///< of collectives; 0: unknown
   LogLine channels_line;
   std::vector<RankLine> rank_lines;
@@ -205,8 +207,8 @@ struct NcclInfo {
   void warn(std::string_view line, int times, std::set<std::string> signs, const std::function<LogLine()>& quote);
   /// The last setting of that name, or nullptr.
   [[nodiscard]] const Setting* setting(std::string_view name) const;
-  /// Hosts of a complete rank list; else the maximum of the communicator's nodes, the hosts listed and the
-  /// hosts with connections; 0: unknown.
+  /// Hosts of a complete rank list; else the maximum of the communicator's nodes, the hosts listed, the hosts
+  /// with connections, and 1 where one host has a GPU for every rank; 0: unknown.
   [[nodiscard]] int node_count() const;
 };
 

@@ -177,7 +177,8 @@ int NcclInfo::node_count() const {
       !numbers.empty() && static_cast<int>(numbers.size()) == *numbers.rbegin() + 1 && static_cast<int>(numbers.size()) >= ranks;
   const int listed = static_cast<int>(hosts.size()), seen = static_cast<int>(talkers.size());
   if (whole) return std::max(listed, nodes);
-  return std::max({nodes, listed > 1 ? listed : 0, seen > 1 ? seen : 0});
+  const bool alone = ranks > 0 && joined.size() == 1 && !joined.begin()->first.empty() && static_cast<int>(joined.begin()->second.size()) >= ranks;
+  return std::max({nodes, listed > 1 ? listed : 0, seen > 1 ? seen : 0, alone ? 1 : 0});
 }
 
 }  // namespace fabricost::core

@@ -38,7 +38,7 @@ constexpr double nanosecond = 1e9;
 
 }  // namespace
 
-Exchange::Exchange(const laid::Job& job, TraceMachine* here, TraceMachine* there) : job_(job), here_(here), there_(there) {
+Exchange::Exchange(const timeline::Job& job, TraceMachine* here, TraceMachine* there) : job_(job), here_(here), there_(there) {
   if (there_ != nullptr && here_ != nullptr) compare(*here_->system(), *there_->system());
   Ratio sum{0, 0, 0};
   for (const RankTrace& rank : job.ranks)
@@ -88,8 +88,8 @@ double Exchange::kernel(Work work, double ns, End end) const {
   return start_there_ + (ns - start_here_) * ratio;
 }
 
-Exchange::Ratio Exchange::by_links(const laid::Call& call) const {
-  const laid::Group& group = job_.groups[call.group];
+Exchange::Ratio Exchange::by_links(const timeline::Call& call) const {
+  const timeline::Group& group = job_.groups[call.group];
   if (here_ == nullptr || there_ == nullptr || here_->system() == nullptr) return {};
   const auto rate = [&](const TraceMachine& machine) {
     const System& system = *machine.system();
@@ -104,9 +104,9 @@ Exchange::Ratio Exchange::by_links(const laid::Call& call) const {
   return {std::min(1.0, ratio), std::sqrt(ratio), std::max(1.0, ratio)};
 }
 
-laid::Carried Exchange::call(const laid::Call& call, End end) {
+timeline::Carried Exchange::call(const timeline::Call& call, End end) {
   const auto ns = static_cast<double>(std::max<std::int64_t>(0, call.wire()));
-  const laid::Group& group = job_.groups[call.group];
+  const timeline::Group& group = job_.groups[call.group];
   const auto expected = [&](TraceMachine* machine) { return machine == nullptr ? std::nullopt : machine->expect(group, call); };
   std::optional<Expected> here;
   if (here_ != nullptr && here_->system() != nullptr) here = expected(here_);
@@ -124,10 +124,10 @@ laid::Carried Exchange::call(const laid::Call& call, End end) {
   return {moving * seconds / here->seconds, outside * all_.at(end)};
 }
 
-laid::Elsewhere Exchange::at(End end) {
+timeline::Elsewhere Exchange::at(End end) {
   if (end == End::middle) calls_ = by_links_ = outside_ = 0;
   return {.kernel = [this, end](Work work, double ns) { return kernel(work, ns, end); },
-          .call = [this, end](const laid::Call& one) { return call(one, end); }};
+          .call = [this, end](const timeline::Call& one) { return call(one, end); }};
 }
 
 std::vector<std::string> Exchange::assumed() const {

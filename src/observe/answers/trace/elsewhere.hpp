@@ -16,9 +16,9 @@ class Exchange {
  public:
   /// \param here the machine of the traces; nullptr: not known, which only the same machine does without
   /// \param there nullptr: the same machine
-  Exchange(const laid::Job& job, TraceMachine* here, TraceMachine* there);
+  Exchange(const timeline::Job& job, TraceMachine* here, TraceMachine* there);
 
-  [[nodiscard]] laid::Elsewhere at(End end);
+  [[nodiscard]] timeline::Elsewhere at(End end);
   /// The assumptions made, a sentence each.
   [[nodiscard]] std::vector<std::string> assumed() const;
 
@@ -29,11 +29,11 @@ class Exchange {
     [[nodiscard]] double at(End end) const { return end == End::fast ? low : end == End::slow ? high : middle; }
   };
   [[nodiscard]] double kernel(Work work, double ns, End end) const;
-  [[nodiscard]] laid::Carried call(const laid::Call& call, End end);
-  [[nodiscard]] Ratio by_links(const laid::Call& call) const;
+  [[nodiscard]] timeline::Carried call(const timeline::Call& call, End end);
+  [[nodiscard]] Ratio by_links(const timeline::Call& call) const;
   void compare(const System& here, const System& there);
 
-  const laid::Job& job_;
+  const timeline::Job& job_;
   TraceMachine *here_, *there_;
   std::array<Ratio, work_names.size()> ratios_{};
   double start_here_ = 0, start_there_ = 0;  ///< ns before a product begins

@@ -3,12 +3,12 @@
 /// The job's aligned traces, with the predicted time of each call: pictures are drawn from it.
 
 #include "answers/trace/machine.hpp"
-#include "trace/laid.hpp"
+#include "trace/timeline.hpp"
 
 namespace fabricost::observe {
 
 struct FoundTrace {
-  laid::Job job;
+  timeline::Job job;
   std::int64_t start = 0;                                 ///< of the traces, ns on the common clock
   std::vector<std::string> labels;                        ///< of each group
   std::vector<std::optional<detail::Expected>> expected;  ///< of each call

@@ -22,10 +22,12 @@ namespace {
 
 /// What no call on this machine can be shorter than: its bytes over the wires, or the start of a kernel.
 double least_time(const System& system, const Operation& operation) {
-  if (operation.collective == Collective::send_recv || operation.nodes < 1 || operation.ranks % operation.nodes != 0) return 0;
+  // ranks that no trace names are as near each other as they can be
+  const int nodes = operation.nodes > 0 ? operation.nodes : operation.ranks <= system.gpus_per_node ? 1 : 0;
+  if (operation.collective == Collective::send_recv || nodes < 1 || operation.ranks % nodes != 0) return 0;
   Point point;
-  point.nodes = operation.nodes;
-  point.gpus_per_node = operation.ranks / operation.nodes;
+  point.nodes = nodes;
+  point.gpus_per_node = operation.ranks / nodes;
   point.collective = operation.collective;
   point.bytes = operation.bytes.value();
   const double most = highest_bus_bandwidth(system, point);
@@ -77,7 +79,7 @@ void TraceMachine::note(const std::string& text) {
   if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(text);
 }
 
-int TraceMachine::nodes_of(const laid::Group& group) const {
+int TraceMachine::nodes_of(const timeline::Group& group) const {
   if (group.said.nodes > 0) return group.said.nodes;
   if (system_ == nullptr || group.said.ranks.empty()) return 0;
   std::set<int> nodes;
@@ -85,7 +87,7 @@ int TraceMachine::nodes_of(const laid::Group& group) const {
   return static_cast<int>(nodes.size());
 }
 
-std::vector<std::string> TraceMachine::tiers_of(const laid::Group& group) const {
+std::vector<std::string> TraceMachine::tiers_of(const timeline::Group& group) const {
   std::vector<std::string> out;
   const int nodes = nodes_of(group);
   if (nodes == 0 || group.said.size < 2) return out;
@@ -102,7 +104,7 @@ std::vector<std::string> TraceMachine::tiers_of(const laid::Group& group) const 
   return out;
 }
 
-std::optional<Expected> TraceMachine::exchange(const laid::Group& group, Moves moves) {
+std::optional<Expected> TraceMachine::exchange(const timeline::Group& group, Moves moves) {
   if (!request_.tokens || !request_.hidden || !request_.experts || !request_.top_k) {
     note("What an exchange of experts moves, no trace says: add <tokens>, <hidden>, <experts> and <top_k> to predict it.");
     return std::nullopt;
@@ -122,12 +124,12 @@ std::optional<Expected> TraceMachine::exchange(const laid::Group& group, Moves m
   return Expected{found.time.value(), found.interval.first.value(), found.interval.second.value()};
 }
 
-std::optional<Expected> TraceMachine::expect(const laid::Group& group, const laid::Call& call) {
+std::optional<Expected> TraceMachine::expect(const timeline::Group& group, const timeline::Call& call) {
   if (system_ == nullptr) return std::nullopt;
   int nodes = nodes_of(group);
   if (call.moves == Moves::send_recv) {
     std::set<int> places;
-    for (const laid::Part& part : call.parts) places.insert(part.rank / std::max(system_->domain, system_->gpus_per_node));
+    for (const timeline::Part& part : call.parts) places.insert(part.rank / std::max(system_->domain, system_->gpus_per_node));
     nodes = places.size() > 1 || (call.parts.size() < 2 && nodes > 1) ? 2 : 1;
   }
   if (nodes > 1 && one_node_) return std::nullopt;
@@ -141,7 +143,7 @@ std::optional<Expected> TraceMachine::expect(const laid::Group& group, const lai
                         .bytes = Bytes::from_value(call.bytes),
                         .ranks = group.said.size,
                         .nodes = nodes,
-                        .dtype = laid::data_type_of(call.type)};
+                        .dtype = timeline::data_type_of(call.type)};
     if (call.moves == Moves::send_recv) {
       operation = SendRecv{.bytes = operation.bytes, .path = nodes > 1 ? Path::nic : Path::gpu_gpu};
     } else if (group.said.size < 2) {

@@ -2,7 +2,7 @@
 /// \file machine.hpp
 /// The machine of a trace, and its predictions for the trace's collectives.
 
-#include "trace/laid.hpp"
+#include "trace/timeline.hpp"
 
 #include <fabricost/observe/answers/trace.hpp>
 #include <fabricost/predict/predict.hpp>
@@ -35,13 +35,13 @@ class TraceMachine {
   /// 0: no machine.
   [[nodiscard]] int gpus_per_node() const { return system_ == nullptr ? 0 : system_->gpus_per_node; }
   /// Nodes that the ranks are on, where a node holds consecutive ones; 0: not known.
-  [[nodiscard]] int nodes_of(const laid::Group& group) const;
-  [[nodiscard]] std::vector<std::string> tiers_of(const laid::Group& group) const;
+  [[nodiscard]] int nodes_of(const timeline::Group& group) const;
+  [[nodiscard]] std::vector<std::string> tiers_of(const timeline::Group& group) const;
   /// Empty where no prediction is possible; the notes then give the reason.
-  [[nodiscard]] std::optional<Expected> expect(const laid::Group& group, const laid::Call& call);
+  [[nodiscard]] std::optional<Expected> expect(const timeline::Group& group, const timeline::Call& call);
 
  private:
-  [[nodiscard]] std::optional<Expected> exchange(const laid::Group& group, Moves moves);
+  [[nodiscard]] std::optional<Expected> exchange(const timeline::Group& group, Moves moves);
   void note(const std::string& text);
 
   const TraceRequest& request_;

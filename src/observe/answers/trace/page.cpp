@@ -113,7 +113,7 @@ void draw(Page& page, const TraceAnswer& a, const FoundTrace& found) {
   std::int64_t end = found.start;
   for (std::size_t i = 0; i < found.job.ranks.size(); ++i)
     end = std::max(end, found.job.clocks[i].common(found.job.ranks[i].whole.to));
-  for (const laid::Call& call : found.job.calls) end = std::max(end, call.last_end);
+  for (const timeline::Call& call : found.job.calls) end = std::max(end, call.last_end);
   page.heading("When");
   page.picture(timeline_svg(found.job, found.start, end, "All of the traces"));
   if (a.steps < 2) return;

@@ -31,10 +31,10 @@ class Tracks {
   std::string text() {
     out_ = R"({"displayTimeUnit":"ns","traceEvents":[)";
     for (std::size_t g = 0; g < found_.job.groups.size(); ++g) {
-      const laid::Group& group = found_.job.groups[g];
+      const timeline::Group& group = found_.job.groups[g];
       if (group.calls == 0) continue;
       name(static_cast<int>(g) + 1, 0, "process_name",
-           fmt::format("{}: {}, {} ranks", found_.labels[g], laid::name(group.kind), group.said.size));
+           fmt::format("{}: {}, {} ranks", found_.labels[g], timeline::name(group.kind), group.said.size));
     }
     for (std::size_t i = 0; i < found_.job.calls.size(); ++i) call(found_.job.calls[i], found_.expected[i]);
     return out_ + "\n]}\n";
@@ -77,7 +77,7 @@ class Tracks {
                    thread, static_cast<double>(from - found_.start) / us, static_cast<double>(to - from) / us, in_json(words), arguments);
   }
 
-  void call(const laid::Call& call, const std::optional<detail::Expected>& expected) {
+  void call(const timeline::Call& call, const std::optional<detail::Expected>& expected) {
     const int process = static_cast<int>(call.group) + 1;
     const std::string_view words = observe::name(call.moves);
     std::string arguments = fmt::format(R"("ranks seen":{})", call.parts.size());

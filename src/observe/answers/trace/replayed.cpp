@@ -16,11 +16,11 @@ namespace fabricost::observe::detail {
 namespace {
 
 /// \throws Refusal for a word that says nothing
-[[nodiscard]] std::vector<laid::Without> left_out(const std::vector<std::string>& words) {
-  std::vector<laid::Without> out;
+[[nodiscard]] std::vector<timeline::Without> left_out(const std::vector<std::string>& words) {
+  std::vector<timeline::Without> out;
   for (const std::string& word : words) {
-    const auto known = parse_enum<laid::Without>(word, laid::without_names);
-    if (!known || *known == laid::Without::nothing)
+    const auto known = parse_enum<timeline::Without>(word, timeline::without_names);
+    if (!known || *known == timeline::Without::nothing)
       throw Refusal(fmt::format("<without>: {} is neither straggler nor wait", word.empty() ? "an empty word" : word));
     if (std::find(out.begin(), out.end(), *known) == out.end()) out.push_back(*known);
   }
@@ -52,8 +52,8 @@ struct Changed {
 
 }  // namespace
 
-void say_replay(const TraceRequest& request, const laid::Job& job, TraceMachine& here, TraceAnswer& answer) {
-  const std::vector<laid::Without> without = left_out(request.without);
+void say_replay(const TraceRequest& request, const timeline::Job& job, TraceMachine& here, TraceAnswer& answer) {
+  const std::vector<timeline::Without> without = left_out(request.without);
   if (request.on && here.system() == nullptr)
     throw Refusal("which machine are the traces of? Name it with <system>, to compare it with that of <on>", true);
   if (job.ranks.empty() || answer.step <= Time{}) throw RequestError("the traces show no work of a GPU that could be replayed");
@@ -64,7 +64,7 @@ void say_replay(const TraceRequest& request, const laid::Job& job, TraceMachine&
   Exchange exchange(job, &here, there ? &*there : nullptr);
   TraceReplay& out = answer.replay.emplace();
   out.system = asked ? asked->name : here.system() != nullptr ? here.system()->name : "";
-  const laid::Replay middle = laid::replay(job, exchange.at(End::middle));
+  const timeline::Replay middle = timeline::replay(job, exchange.at(End::middle));
   auto [step, terms] = step_of(middle.job);
   out.step = units::s(step), out.terms = std::move(terms);
   out.assumed = exchange.assumed();
@@ -72,27 +72,27 @@ void say_replay(const TraceRequest& request, const laid::Job& job, TraceMachine&
   const double steps = 1e9 * std::max(1, job.steps);
   for (const auto& [name, ns] : middle.path) out.path.push_back({name, units::s(ns / steps)});
   std::stable_sort(out.path.begin(), out.path.end(), [](const StepTerm& a, const StepTerm& b) { return a.time > b.time; });
-  const auto step_at = [&](Exchange& how, End end, laid::Without less) {
-    return units::s(step_of(laid::replay(job, how.at(end), less).job).first);
+  const auto step_at = [&](Exchange& how, End end, timeline::Without less) {
+    return units::s(step_of(timeline::replay(job, how.at(end), less).job).first);
   };
   out.interval = {out.step, out.step};
   if (asked) {
-    out.interval = {std::min(out.step, step_at(exchange, End::fast, laid::Without::nothing)),
-                    std::max(out.step, step_at(exchange, End::slow, laid::Without::nothing))};
+    out.interval = {std::min(out.step, step_at(exchange, End::fast, timeline::Without::nothing)),
+                    std::max(out.step, step_at(exchange, End::slow, timeline::Without::nothing))};
   }
   const auto change = [&](std::string words, Time after) {
     if (after > Time{}) out.changes.push_back({std::move(words), after, out.step / after - 1});
   };
-  for (const laid::Without one : without) {
+  for (const timeline::Without one : without) {
     if (job.ranks.size() < 2) answer.notes.emplace_back("One rank is traced: who waits for whom, and how long, cannot be told.");
-    change(fmt::format("without {}", laid::without_names[static_cast<std::size_t>(one)]), step_at(exchange, End::middle, one));
+    change(fmt::format("without {}", timeline::without_names[static_cast<std::size_t>(one)]), step_at(exchange, End::middle, one));
   }
   if (here.system() == nullptr) return;
   std::vector<std::string> ignored;
   for (Changed& one : bought(asked ? *asked : *here.system())) {
     TraceMachine machine(request, std::make_shared<const System>(std::move(one.system)), ignored);
     Exchange other(job, &here, &machine);
-    change(std::move(one.words), step_at(other, End::middle, laid::Without::nothing));
+    change(std::move(one.words), step_at(other, End::middle, timeline::Without::nothing));
   }
   std::stable_sort(out.changes.begin(), out.changes.end(), [](const TracedChange& a, const TracedChange& b) { return a.gain > b.gain; });
 }

@@ -7,7 +7,7 @@
 
 namespace fabricost::observe::detail {
 
-std::pair<double, std::vector<StepTerm>> step_of(const laid::Job& job) {
+std::pair<double, std::vector<StepTerm>> step_of(const timeline::Job& job) {
   constexpr double nanoseconds = 1e9;
   std::pair<double, std::vector<StepTerm>> out{};
   const auto shown = std::count_if(job.ranks.begin(), job.ranks.end(), [](const RankTrace& one) { return one.shows_compute; });
@@ -15,19 +15,20 @@ std::pair<double, std::vector<StepTerm>> step_of(const laid::Job& job) {
   const double share = 1 / (static_cast<double>(shown) * std::max(1, job.steps));
   const auto add = [&](std::string name, auto&& part) {
     double seconds = 0;
-    for (const laid::Spent& one : job.spent) seconds += static_cast<double>(part(one)) / nanoseconds * share;
+    for (const timeline::Spent& one : job.spent) seconds += static_cast<double>(part(one)) / nanoseconds * share;
     if (seconds > 0) out.second.push_back({std::move(name), units::s(seconds)});
     out.first += seconds;
   };
-  add("compute", [](const laid::Spent& s) { return s.compute; });
-  for (const laid::Kind kind :
-       {laid::Kind::tensor, laid::Kind::context, laid::Kind::expert, laid::Kind::pipeline, laid::Kind::data, laid::Kind::unknown})
-    add(kind == laid::Kind::unknown ? "other communication" : std::string{laid::name(kind)},
-        [&](const laid::Spent& s) { return s.exposed[static_cast<std::size_t>(kind)]; });
-  add("bubble", [](const laid::Spent& s) { return s.bubble; });
-  add("waiting", [](const laid::Spent& s) { return s.waiting; });
-  add("copies", [](const laid::Spent& s) { return s.copies; });
-  add("idle", [](const laid::Spent& s) { return s.idle; });
+  add("compute", [](const timeline::Spent& s) { return s.compute; });
+  for (const timeline::Kind kind :
+       {timeline::Kind::tensor, timeline::Kind::context, timeline::Kind::expert, timeline::Kind::pipeline, timeline::Kind::data,
+        timeline::Kind::unknown})
+    add(kind == timeline::Kind::unknown ? "other communication" : std::string{timeline::name(kind)},
+        [&](const timeline::Spent& s) { return s.exposed[static_cast<std::size_t>(kind)]; });
+  add("bubble", [](const timeline::Spent& s) { return s.bubble; });
+  add("waiting", [](const timeline::Spent& s) { return s.waiting; });
+  add("copies", [](const timeline::Spent& s) { return s.copies; });
+  add("idle", [](const timeline::Spent& s) { return s.idle; });
   return out;
 }
 

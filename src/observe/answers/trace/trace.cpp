@@ -29,23 +29,23 @@ template <class Count>
 }
 
 /// Whether a call's traced time is its duration: that of one rank is not, in an exchange of experts, since it waited before.
-[[nodiscard]] bool can_be_judged(const laid::Call& call) {
+[[nodiscard]] bool can_be_judged(const timeline::Call& call) {
   if (call.timing == Timing::none) return true;  // nothing is judged: the prediction alone
-  if (call.timing == Timing::length && call.parts.size() > 1 && !laid::ends_together(call.moves)) return false;
-  return call.whole || laid::ends_together(call.moves) || call.moves == Moves::moe_dispatch || call.moves == Moves::moe_combine;
+  if (call.timing == Timing::length && call.parts.size() > 1 && !timeline::ends_together(call.moves)) return false;
+  return call.whole || timeline::ends_together(call.moves) || call.moves == Moves::moe_dispatch || call.moves == Moves::moe_combine;
 }
 
 /// Calls of a row, and the prediction for them.
 struct Row {
-  std::vector<const laid::Call*> calls;
+  std::vector<const timeline::Call*> calls;
   std::optional<detail::Expected> expected;
 };
 
 /// Names of groups, told apart where two have one.
-[[nodiscard]] std::vector<std::string> labels_of(const laid::Job& job) {
+[[nodiscard]] std::vector<std::string> labels_of(const timeline::Job& job) {
   std::vector<std::string> out;
   std::map<std::string, int> used;
-  for (const laid::Group& group : job.groups) {
+  for (const timeline::Group& group : job.groups) {
     std::string label = group.said.name.empty() ? "world" : group.said.name;
     const int before = used[label]++;
     out.push_back(before == 0 ? label : label + "#" + std::to_string(before + 1));
@@ -58,9 +58,9 @@ struct Waited {
   std::int64_t longest = 0;
   double sum = 0;
 };
-[[nodiscard]] Waited waited_in(const laid::Call& call) {
+[[nodiscard]] Waited waited_in(const timeline::Call& call) {
   Waited out;
-  for (const laid::Part& part : call.parts) {
+  for (const timeline::Part& part : call.parts) {
     const std::int64_t one = call.wait_of(part);
     out.longest = std::max(out.longest, one);
     out.sum += static_cast<double>(one);
@@ -69,8 +69,8 @@ struct Waited {
 }
 
 /// When calls became slow and stayed so: from there on, three in four and at least three are.
-[[nodiscard]] const laid::Call* slow_since(const std::vector<const laid::Call*>& calls, double high) {
-  const laid::Call* out = nullptr;
+[[nodiscard]] const timeline::Call* slow_since(const std::vector<const timeline::Call*>& calls, double high) {
+  const timeline::Call* out = nullptr;
   std::size_t slow = 0, all = 0;
   for (std::size_t i = calls.size(); i-- > 0;) {
     ++all;
@@ -81,9 +81,9 @@ struct Waited {
   return out;
 }
 
-[[nodiscard]] TracedCollective row_of(const laid::Job& job, const Row& row, const std::string& label, std::int64_t start) {
-  const laid::Call& first = *row.calls.front();
-  const laid::Group& group = job.groups[first.group];
+[[nodiscard]] TracedCollective row_of(const timeline::Job& job, const Row& row, const std::string& label, std::int64_t start) {
+  const timeline::Call& first = *row.calls.front();
+  const timeline::Group& group = job.groups[first.group];
   TracedCollective out{.operation = std::string{name(first.moves)}, .group = label};
   out.ranks = first.moves == Moves::send_recv ? 2 : group.said.size;
   out.ranks_seen = std::numeric_limits<int>::max();
@@ -93,7 +93,7 @@ struct Waited {
   std::vector<std::int64_t> wires;
   std::int64_t longest = -1;
   double waits = 0, exposed = 0, parts = 0;
-  for (const laid::Call* call : row.calls) {
+  for (const timeline::Call* call : row.calls) {
     out.count += call->repeats;
     wires.push_back(call->wire());
     out.ranks_seen = std::min(out.ranks_seen, call->whole ? out.ranks : static_cast<int>(call->parts.size()));
@@ -101,7 +101,7 @@ struct Waited {
     const Waited waited = waited_in(*call);
     waits += waited.sum;
     parts += static_cast<double>(call->parts.size());
-    for (const laid::Part& part : call->parts) exposed += static_cast<double>(part.exposed);
+    for (const timeline::Part& part : call->parts) exposed += static_cast<double>(part.exposed);
     if (waited.longest <= longest) continue;
     longest = waited.longest;
     if (call->last >= 0) out.last_rank = job.ranks[static_cast<std::size_t>(call->last)].rank;
@@ -118,7 +118,7 @@ struct Waited {
   out.predicted = units::s(e.seconds);
   out.interval = std::pair{units::s(e.low), units::s(e.high)};
   if (first.timing == Timing::none) return out;
-  const laid::Call* const since = first.whole ? slow_since(row.calls, e.high) : nullptr;
+  const timeline::Call* const since = first.whole ? slow_since(row.calls, e.high) : nullptr;
   const bool slow = out.wire > units::s(e.high) || since != nullptr;
   if (out.wire < units::s(e.least))
     out.verdict = "impossible";
@@ -135,11 +135,11 @@ struct Waited {
   return row.verdict == "slow" && row.predicted ? (row.wire - *row.predicted) * row.count : Time{};
 }
 
-[[nodiscard]] std::vector<TracedCollective> rows_of(const laid::Job& job, detail::TraceMachine& machine,
+[[nodiscard]] std::vector<TracedCollective> rows_of(const timeline::Job& job, detail::TraceMachine& machine,
                                                     const std::vector<std::string>& labels, bool each, std::int64_t start) {
   std::map<std::tuple<std::uint32_t, Moves, double, std::string_view, Timing, bool, std::size_t>, Row> rows;
   std::size_t number = 0;
-  for (const laid::Call& call : job.calls) {
+  for (const timeline::Call& call : job.calls) {
     Row& row = rows[{call.group, call.moves, call.bytes, call.type.name, call.timing, call.whole, each ? ++number : 0}];
     if (row.calls.empty() && can_be_judged(call)) row.expected = machine.expect(job.groups[call.group], call);
     row.calls.push_back(&call);
@@ -159,15 +159,15 @@ struct Waited {
   return out;
 }
 
-void say_waits(const laid::Job& job, TraceAnswer& out) {
+void say_waits(const timeline::Job& job, TraceAnswer& out) {
   std::map<std::pair<int, int>, TracedWait> waits;
   std::map<int, TracedRank*> by_rank;
   for (TracedRank& one : out.ranks) by_rank[one.rank] = &one;
-  for (const laid::Call& call : job.calls) {
+  for (const timeline::Call& call : job.calls) {
     if (call.last < 0 || static_cast<double>(call.skew()) <= job.clock_doubt) continue;
     const int last = job.ranks[static_cast<std::size_t>(call.last)].rank;
     ++by_rank.at(last)->calls_last;
-    for (const laid::Part& part : call.parts) {
+    for (const timeline::Part& part : call.parts) {
       const std::int64_t one = call.wait_of(part);
       if (one == 0 || part.rank == last) continue;
       TracedWait& wait = waits[{part.rank, last}];
@@ -180,7 +180,7 @@ void say_waits(const laid::Job& job, TraceAnswer& out) {
 }
 
 /// What an inference engine said of its forward passes.
-void say_passes(const laid::Job& job, TraceAnswer& out) {
+void say_passes(const timeline::Job& job, TraceAnswer& out) {
   for (const RankTrace& one : job.ranks) {
     const EnginePasses& p = one.passes;
     if (p.with_prompts + p.decoding == 0) continue;
@@ -199,9 +199,9 @@ void say_passes(const laid::Job& job, TraceAnswer& out) {
 }
 
 /// Notes the limits of these traces.
-void say_what_is_unknown(const laid::Job& job, TraceAnswer& out) {
+void say_what_is_unknown(const timeline::Job& job, TraceAnswer& out) {
   int lengths = 0, untimed = 0;
-  for (const laid::Call& call : job.calls) {
+  for (const timeline::Call& call : job.calls) {
     if (call.timing == Timing::length) lengths += call.repeats;
     if (call.timing == Timing::none) untimed += call.repeats;
   }
@@ -230,10 +230,10 @@ TraceAnswer answer(const TraceRequest& request) {
   if (machine.system() != nullptr) out.system = machine.system()->name;
   out.system_guessed = machine.guessed();
   const auto found = std::make_shared<FoundTrace>();
-  laid::Job& job = found->job;
-  job = laid::lay_out(std::move(traces.ranks), machine.gpus_per_node());
+  timeline::Job& job = found->job;
+  job = timeline::build(std::move(traces.ranks), machine.gpus_per_node());
   std::int64_t start = std::numeric_limits<std::int64_t>::max();
-  for (const laid::Call& call : job.calls) start = std::min(start, call.first_start);
+  for (const timeline::Call& call : job.calls) start = std::min(start, call.first_start);
   for (std::size_t i = 0; i < job.ranks.size(); ++i) {
     const RankTrace& one = job.ranks[i];
     if (one.whole.length() > 0) start = std::min(start, job.clocks[i].common(one.whole.from));
@@ -247,13 +247,13 @@ TraceAnswer answer(const TraceRequest& request) {
   found->labels = labels_of(job);
   const std::vector<std::string>& labels = found->labels;
   for (std::size_t g = 0; g < job.groups.size(); ++g) {
-    const laid::Group& group = job.groups[g];
+    const timeline::Group& group = job.groups[g];
     if (group.calls == 0) continue;
     out.groups.push_back({.name = labels[g],
                           .words = group.said.words,
                           .ranks = group.said.ranks,
                           .size = group.said.size,
-                          .kind = std::string{laid::name(group.kind)},
+                          .kind = std::string{timeline::name(group.kind)},
                           .tiers = machine.tiers_of(group),
                           .nodes = machine.nodes_of(group),
                           .calls = static_cast<int>(group.calls)});
@@ -277,7 +277,7 @@ TraceAnswer answer(const TraceRequest& request) {
   if (again) detail::say_replay(request, job, machine, out);
   if (!request.against.empty()) detail::say_against(request.against, out);
   found->expected.reserve(job.calls.size());
-  for (const laid::Call& call : job.calls)
+  for (const timeline::Call& call : job.calls)
     found->expected.push_back(can_be_judged(call) ? machine.expect(job.groups[call.group], call) : std::nullopt);
   out.found = found;
   return out;

@@ -4,6 +4,7 @@
 
 #include "diagnose/diagnose.hpp"
 #include "diagnose/inputs/condense.hpp"
+#include "diagnose/rules.hpp"
 #include "text/line_reader.hpp"
 
 #include <fabricost/interrupt.hpp>
@@ -136,6 +137,7 @@ class Follower {
   Follower(const std::vector<fs::path>& given, const DiagnoseRequest& request) : given_(given), request_(request) {}
 
   Diagnosis run() {
+    (void)diagnosis::load_rules();  // a look takes every other fault of reading for a log that has just begun
     for (std::optional<std::string> before;;) {
       const bool grew = take();
       std::optional<Diagnosis> seen = look();

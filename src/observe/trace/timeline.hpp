@@ -1,5 +1,5 @@
 #pragma once
-/// \file laid.hpp
+/// \file timeline.hpp
 /// The traces of one job's ranks, aligned. The same collective is found on every rank (by group, then sequence number or order),
 /// the ranks' clocks are aligned by the ends of collectives, which all members leave together, and each collective is taken apart:
 ///
@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost::observe::laid {
+namespace fabricost::observe::timeline {
 
 enum class Kind : unsigned char { unknown, tensor, pipeline, data, expert, context };
 inline constexpr std::array<std::string_view, 6> kind_names{"unknown", "tensor", "pipeline", "data", "expert", "context"};
@@ -100,7 +100,7 @@ struct Job {
 };
 
 /// \param gpus_per_node 0: not known
-[[nodiscard]] Job lay_out(std::vector<RankTrace> traces, int gpus_per_node);
+[[nodiscard]] Job build(std::vector<RankTrace> traces, int gpus_per_node);
 
 /// Steps of the job.
 namespace parts {
@@ -116,4 +116,4 @@ void take_apart(Job& job);
 void tell_kinds(Job& job, int gpus_per_node);
 }  // namespace parts
 
-}  // namespace fabricost::observe::laid
+}  // namespace fabricost::observe::timeline
