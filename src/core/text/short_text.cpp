@@ -29,7 +29,7 @@ std::string figure(double value, int digits) {
 }
 
 std::string short_time_text(double seconds) {
-  if (seconds >= 1) return fmt::format("{:.4g} s", seconds);
+  if (seconds >= 1) return figure(seconds) + " s";
   return seconds >= 1e-3 ? fmt::format("{:.4g} ms", 1e3 * seconds) : fmt::format("{:.4g} us", 1e6 * seconds);
 }
 

@@ -12,7 +12,7 @@ namespace fabricost::core {
 
 /// "idle in the pipeline" for "bubble"; a name without a translation is returned unchanged.
 [[nodiscard]] constexpr std::string_view term_words(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 24> words{{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 25> words{{
       {"compute", "computing"},
       {"layer_floor", "launches of kernels"},
       {"tensor", "exchange of tensor ranks"},
@@ -36,6 +36,7 @@ namespace fabricost::core {
       {"prompts_of_others", "prompts of others"},
       {"queue", "waiting for others"},
       {"transfer", "cache transfer"},
+      {"reload", "reload of prefixes"},
   }};
   for (const auto& [known, said] : words)
     if (known == name) return said;

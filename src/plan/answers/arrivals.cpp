@@ -2,6 +2,7 @@
 /// Notations and answers of requests that arrive.
 
 #include "text/amounts.hpp"
+#include "text/short_text.hpp"
 #include "text/parse_quantity.hpp"
 
 #include <fabricost/plan/answers/arrivals.hpp>
@@ -47,6 +48,11 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
         fmt::format("{}: \"{}\" is no part of a prompt; write a share as 60%, or a number of tokens as 600", option, text.substr(0, 40)));
 }
 
+std::string arriving_text(const LoadQuestion& load) {
+  if (!load.trace) return figure(load.rate()) + " requests/s";
+  return fmt::format("{} requests within {}", load.trace->requests.size(), short_time_text(load.trace->requests.back().at));
+}
+
 ServedArrivals served_arrivals(const LoadedServing& of, double asked) {
   const LoadFigures& f = of.figures;
   ServedArrivals out{.asked = asked, .rate = f.rate, .saturation = of.saturation};
@@ -54,7 +60,9 @@ ServedArrivals served_arrivals(const LoadedServing& of, double asked) {
   out.within = f.within, out.keeps = of.keeps;
   out.ttft = times_of(f.ttft), out.tpot = times_of(f.tpot), out.e2e = times_of(f.e2e);
   out.queue = units::s(f.queue);
-  out.in_flight = f.in_flight, out.hit_rate = of.hit_rate, out.preempted = of.preempted;
+  out.in_flight = f.in_flight, out.hit_rate = of.hit_rate;
+  if (of.reloaded > 0) out.reloaded = of.reloaded;
+  out.preempted = of.preempted;
   return out;
 }
 

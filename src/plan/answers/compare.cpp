@@ -10,6 +10,7 @@
 #include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/plan/answers/serve.hpp>
 #include <fabricost/plan/explain/step.hpp>
+#include <fabricost/plan/serving/arrivals/loaded.hpp>
 #include <fabricost/plan/specs/prices.hpp>
 
 #include <fmt/format.h>
@@ -30,7 +31,10 @@ template <class E>
   return found;
 }
 
+[[nodiscard]] const ArrivingRequests& arriving(const CompareRequest& r) { return r; }
+
 void check(const CompareRequest& r) {
+  static const ArrivingRequests none;
   if (r.train && r.serve) throw Refusal("<train=True> and <serve=True> are two questions; give one of them");
   if (!r.train && !r.serve) throw Refusal("compare for what? Give <train=True> or <serve=True>");
   if (!r.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
@@ -42,6 +46,8 @@ void check(const CompareRequest& r) {
   if (r.train) {
     refuse(r.isl.has_value(), "isl"), refuse(r.osl.has_value(), "osl");
     refuse(r.ttft.has_value(), "ttft_seconds"), refuse(r.tpot.has_value(), "tpot_seconds");
+    for (const Field& field : fields_of<ArrivingRequests>())
+      refuse(!same_value(*field.type, field.in(&arriving(r)), field.in(&none)), field.name);
     if (!r.global_batch) throw Refusal("how many sequences a step? Give <global_batch>", true);
   } else {
     refuse(r.global_batch.has_value(), "global_batch"), refuse(r.sequence.has_value(), "sequence");
@@ -65,6 +71,7 @@ void check(const CompareRequest& r) {
 
 [[nodiscard]] ServeRequest serving_of(const CompareRequest& r) {
   ServeRequest out;
+  static_cast<ArrivingRequests&>(out) = r;
   out.gpus = r.gpus;
   out.isl = r.isl.value_or(out.isl), out.osl = r.osl.value_or(out.osl);
   out.ttft = r.ttft, out.tpot = r.tpot;
@@ -107,6 +114,10 @@ void check(const CompareRequest& r) {
   out.precision = c.precision;
   out.kernels = c.kernels;
   out.dollars_per_million_tokens = c.dollars;
+  if (c.serving && c.dollars) {
+    out.dollars_per_million_output_tokens = *c.dollars * (1 - c.prompts);
+    if (c.read > 0) out.dollars_per_million_input_tokens = *c.dollars * c.prompts / c.read;
+  }
   if (c.price_kind) out.price_kind = std::string{name(*c.price_kind)};
   if (c.gpu_hour > 0) out.dollars_per_gpu_hour = c.gpu_hour;
   out.joules_per_million_tokens = c.joules;
@@ -141,19 +152,23 @@ void check(const CompareRequest& r) {
   std::string extras;
   for (const std::string& one : {against(v.best->dollars, v.next->dollars, "money"), against(v.best->joules, v.next->joules, "energy")})
     if (!one.empty()) extras += (extras.empty() ? ", for " : " and ") + one;
+  const std::string_view does = of.job == "train"      ? "trains"
+                                : v.best->requests ? "keeps the limits at"
+                                                   : "answers with",
+                         what = v.best->requests ? "requests" : "tokens", unit = v.best->requests ? "requests/s" : "tokens/s/GPU";
   if (v.probability < even_odds)
-    return fmt::format("No difference to tell: {} {} {:.3g} times as many tokens as {}{}{}, as likely as not ({:.0f} %).{}", v.best->system,
-                       of.job == "train" ? "trains" : "answers with", v.faster, v.next->system, extras, extras.empty() ? "" : " a token",
+    return fmt::format("No difference to tell: {} {} {:.3g} times as many {} as {}{}{}, as likely as not ({:.0f} %).{}", v.best->system,
+                       does, v.faster, what, v.next->system, extras, extras.empty() ? "" : " a token",
                        100 * v.probability, cheapest_text(of));
   const bool better = of.cheapest == of.best && v.next->dollars;
   return fmt::format(
-      "{} is the {} one: it {} {:.3g} times as many tokens as {} on as many GPUs{}{}; {}.{}", v.best->system, better ? "better" : "faster",
-      of.job == "train" ? "trains" : "answers with", v.faster, v.next->system, extras, extras.empty() ? "" : " a token",
-      v.sure ? fmt::format("that is sure, their ranges ({:.4g} to {:.4g} and {:.4g} to {:.4g} tokens/s/GPU) do not meet",
-                           v.best->rate.first, v.best->rate.second, v.next->rate.first, v.next->rate.second)
-             : fmt::format("likely, {:.0f} %, not sure: their ranges ({:.4g} to {:.4g} and {:.4g} to {:.4g} tokens/s/GPU) overlap",
+      "{} is the {} one: it {} {:.3g} times as many {} as {} on as many GPUs{}{}; {}.{}", v.best->system, better ? "better" : "faster",
+      does, v.faster, what, v.next->system, extras, extras.empty() ? "" : " a token",
+      v.sure ? fmt::format("that is sure, their ranges ({:.4g} to {:.4g} and {:.4g} to {:.4g} {}) do not meet",
+                           v.best->rate.first, v.best->rate.second, v.next->rate.first, v.next->rate.second, unit)
+             : fmt::format("likely, {:.0f} %, not sure: their ranges ({:.4g} to {:.4g} and {:.4g} to {:.4g} {}) overlap",
                            100 * v.probability, v.best->rate.first, v.best->rate.second, v.next->rate.first,
-                           v.next->rate.second),
+                           v.next->rate.second, unit),
       cheapest_text(of));
 }
 
@@ -198,6 +213,18 @@ StepTerm largest_term(const Compared& c) {
   return max;
 }
 
+std::pair<Compared, ServedArrivals> compared(ServingQuestion question, const LoadQuestion& load, const System& system,
+                                             const Prices& prices) {
+  question.top = 1;
+  const LoadedServing best = found_deployments(question, system, load).deployments.front();
+  Compared out = compared(question, best.deployment, system, prices);
+  out.requests = best.rate_within ? *best.rate_within : best.at_once.value_or(best.figures.rate);
+  out.read *= 1 - best.hit_rate;
+  const auto [low, high] = out.rate;
+  out.rate = {low / out.tokens_per_gpu * *out.requests, high / out.tokens_per_gpu * *out.requests};
+  return {std::move(out), served_arrivals(best, load.rate())};
+}
+
 CompareAnswer answer(const CompareRequest& request) {
   check(request);
   CompareAnswer out;
@@ -212,6 +239,7 @@ CompareAnswer answer(const CompareRequest& request) {
     systems.push_back(one.load({}, {.compute = true, .custom = request.serve, .moe = request.serve}));
   const OwnMachinePrices own = own_prices_of(request.prices, request.price_kind, request.systems, systems, "prices");
   std::vector<TrainingQuestion> questions;
+  std::vector<std::optional<ServedArrivals>> served;
   if (request.train) {
     const PlanRequest asked = training_of(request);
     for (const System& system : systems) questions.push_back(training_question(asked, system));
@@ -222,17 +250,24 @@ CompareAnswer answer(const CompareRequest& request) {
     out.title = fmt::format("Training {} on {} GPUs: {} sequences of {} tokens a step, {}", q.model.name, q.gpus, q.global_batch,
                             q.sequence, precision_names[static_cast<std::size_t>(q.precision)]);
   } else {
-    const ServeRequest serving = serving_of(request);
+    ServeRequest serving = serving_of(request);
+    const std::optional<LoadQuestion> load = load_question(serving);
+    served.resize(systems.size());
     out.all = compare(systems, [&](const System& system) {
       const ServingQuestion q = serving_question(serving, model, system);
-      return compared(q, found_deployments(q, system).layouts.front(), system, prices);
+      if (!load) return compared(q, found_deployments(q, system).layouts.front(), system, prices);
+      auto [best, arrivals] = compared(q, *load, system, prices);
+      served[static_cast<std::size_t>(&system - systems.data())] = arrivals;
+      return best;
     });
     out.title = serving_title(request, serving, model.name);
+    if (load) out.title += ", " + arriving_text(*load), out.percentile = load->percentile;
   }
   const PricedBy by = price_alike(out.all, systems, *request.gpus, prices, own);
   if (by.kind) out.price_kind = std::string{name(*by.kind)};
   if (!by.why.empty()) out.no_price = by.why;
   for (const Compared& c : out.all) out.rows.push_back(row_of(c, model.mixture(), out.gpus, out.job));
+  for (std::size_t i = 0; i < served.size(); ++i) out.rows[i].arrivals = served[i];
   for (std::size_t i = 0; i < questions.size(); ++i)
     if (std::optional<PricedLayout> usual; out.all[i].training)
       out.rows[i].against_usual =

@@ -106,50 +106,23 @@ void set_drafts(ServingQuestion& q, const ServeRequest& r) {
   q.stack.stretch *= step, q.stack.prefill *= (1 + each) / step;  // prompts are read by the module once
 }
 
-/// The requests that arrive; none: clients wait for answers.
-[[nodiscard]] std::optional<LoadQuestion> load_question(const ServeRequest& r) {
-  const bool traced = !r.requests.empty();
-  if (!r.request_rate && !traced) {
-    const auto refuse = [](bool given, std::string_view name) {
-      if (given) throw Refusal(fmt::format("<{}> is of requests that arrive: add <request_rate=30>", name));
-    };
-    refuse(r.burstiness.has_value(), "burstiness"), refuse(r.length_variation.has_value(), "length_variation");
-    refuse(r.percentile.has_value(), "percentile"), refuse(r.goodput.has_value(), "goodput"), refuse(r.prefix.has_value(), "prefix");
-    return std::nullopt;
-  }
-  if (r.concurrency) throw Refusal("<concurrency> is of clients that wait for answers; leave it out of requests that arrive");
-  if (r.pareto) throw Refusal("<pareto> is of clients that wait for answers; leave it out of requests that arrive");
-  if (r.percentile && r.goodput) throw Refusal("<percentile> and <goodput> say twice when limits are kept; give one");
-  if (r.goodput && !r.ttft && !r.tpot)
-    throw Refusal("<goodput> is a share of requests within limits: add <ttft_seconds> or <tpot_seconds>");
-  LoadQuestion out;
-  out.percentile = r.percentile.value_or(out.percentile), out.goodput = r.goodput.value_or(0);
-  if (traced) {
-    const auto refuse = [](bool given, std::string_view name) {
-      if (given) throw Refusal(fmt::format("<{}> is in the trace of <requests> already; leave it out", name));
-    };
-    refuse(r.burstiness.has_value(), "burstiness"), refuse(r.length_variation.has_value(), "length_variation"),
-        refuse(r.prefix.has_value(), "prefix");
-    out.trace = r.requests.value ? *r.requests.value : read_requests(r.requests.file);
-    if (out.trace->rate <= 0) throw Refusal("<requests>: all arrive at one time; a trace has several timestamps");
-    if (r.request_rate) out.trace = faster(std::move(*out.trace), r.request_rate->per_second / out.trace->rate);
-    return out;
-  }
-  out.drawn.rate = r.request_rate->per_second;
-  out.drawn.burstiness = r.burstiness.value_or(1), out.drawn.variation = r.length_variation.value_or(0);
-  out.drawn.isl = r.isl, out.drawn.osl = r.osl;
-  if (r.prefix) out.drawn.hit_rate = r.prefix->share, out.drawn.shared = r.prefix->tokens;
-  if (out.drawn.shared >= r.isl)
-    throw Refusal(fmt::format("<prefix> {}: as long as a prompt of <isl={}> tokens; take fewer", out.drawn.shared, r.isl));
-  return out;
-}
+constexpr double usual_turn_gap = 30;  // s
+constexpr double most_sessions = 100'000;
 
-/// Mean lengths of a trace, for the search of layouts.
-void set_lengths(ServingQuestion& q, const RequestLoad& trace) {
-  double prompts = 0, answers = 0;
-  for (const Arrival& one : trace.requests) prompts += one.prompt, answers += one.answer;
-  const auto count = static_cast<double>(trace.requests.size());
-  q.isl = std::max(1.0, std::round(prompts / count)), q.osl = std::max(1.0, std::round(answers / count));
+/// Where prefixes lie. \throws Refusal
+void set_store(PrefixStore& out, const ServeRequest& r) {
+  out.tier = r.prefix_tier.value_or(PrefixTier::hbm), out.bytes = numbers_in(r.prefix_cache);
+  out.drives = numbers_in(r.prefix_read_bandwidth).value_or(0);
+  const bool ssd = out.tier == PrefixTier::ssd;
+  if (out.bytes && out.tier == PrefixTier::hbm) throw Refusal("<prefix_cache_bytes> is of a tier behind the GPUs: add <prefix_tier=host>");
+  if (ssd != r.prefix_read_bandwidth.has_value())
+    throw Refusal(ssd ? "how fast are a node's drives? Add <prefix_read_bytes_per_second=5e10>"
+                      : "<prefix_read_bytes_per_second> is of drives: add <prefix_tier=ssd>");
+  if (out.tier == PrefixTier::hbm) return;
+  const bool share = r.prefix && r.prefix->tokens == 0;
+  if (!share && !r.turns && r.requests.empty())
+    throw Refusal("<prefix_tier>: what do prompts repeat? Give a share as <prefix=60%>, <turns=10>, or <requests> with hash_ids");
+  if (share && out.bytes) throw Refusal("<prefix_cache_bytes>: <prefix> says already how much is found; give <turns> or <requests> instead");
 }
 
 /// "p99 TTFT 1.2 s, p99 TPOT 31 ms".
@@ -166,17 +139,16 @@ void set_lengths(ServingQuestion& q, const RequestLoad& trace) {
                   p.apart ? fmt::format(" behind {} x {}", p.prefill_workers, engine_text(p.prefill, q.model.mixture())) : "");
   if (limits.empty() || nearest.saturation.value_or(asked) < asked)
     return fmt::format(
-        "{} on {} {} GPUs: {:.4g} requests/s are more than they answer; the nearest ({}) answers {:.4g}/s: take more GPUs or a lower "
-        "<request_rate>",
-        q.model.name, q.gpus, system.name, asked, nearest_text, nearest.saturation.value_or(f.rate));
+        "{} on {} {} GPUs: {} are more than they answer; the nearest ({}) answers {}/s: take more GPUs or a lower <request_rate>",
+        q.model.name, q.gpus, system.name, arriving_text(load), nearest_text, figure(nearest.saturation.value_or(f.rate)));
+  const double within = nearest.rate_within.value_or(0);
   const std::string of =
       load.goodput > 0 ? fmt::format("{:.4g} % of requests", 100 * load.goodput) : fmt::format("the {:g}th percentile", load.percentile);
   return fmt::format(
-      "{} on {} {} GPUs at {:.4g} requests/s keeps{} for {} in no layout; the nearest ({}) has TTFT {}, TPOT {} at that percentile, keeps "
-      "both for {:.4g} % and "
-      "for all up to {} requests/s: ask for looser limits, a lower <request_rate> or more GPUs",
-      q.model.name, q.gpus, system.name, asked, limits, of, nearest_text, short_time_text(f.ttft.at), short_time_text(f.tpot.at),
-      100 * f.within, figure(nearest.rate_within.value_or(0)));
+      "{} on {} {} GPUs with {} keeps{} for {} in no layout; the nearest ({}) has TTFT {}, TPOT {} at that percentile, keeps "
+      "both for {:.4g} %{}: ask for looser limits, a lower <request_rate> or more GPUs",
+      q.model.name, q.gpus, system.name, arriving_text(load), limits, of, nearest_text, short_time_text(f.ttft.at), short_time_text(f.tpot.at),
+      100 * f.within, within > 0 ? fmt::format(" and for all up to {} requests/s", figure(within)) : "");
 }
 
 }  // namespace
@@ -204,6 +176,71 @@ ServingQuestion serving_question(const ServeRequest& r, const Model& model, cons
   return q;
 }
 
+std::optional<LoadQuestion> load_question(ServeRequest& r) {
+  const bool traced = !r.requests.empty();
+  if (!r.request_rate && !traced) {
+    const auto refuse = [](bool given, std::string_view name) {
+      if (given) throw Refusal(fmt::format("<{}> is of requests that arrive: add <request_rate=30>", name));
+    };
+    refuse(r.burstiness.has_value(), "burstiness"), refuse(r.length_variation.has_value(), "length_variation");
+    refuse(r.percentile.has_value(), "percentile"), refuse(r.goodput.has_value(), "goodput"), refuse(r.prefix.has_value(), "prefix"), refuse(r.turns.has_value(), "turns");
+    refuse(r.turn_gap.has_value(), "turn_gap_seconds"), refuse(r.prefix_tier.has_value(), "prefix_tier");
+    refuse(r.prefix_cache.has_value(), "prefix_cache_bytes"), refuse(r.prefix_read_bandwidth.has_value(), "prefix_read_bytes_per_second");
+    return std::nullopt;
+  }
+  if (r.concurrency) throw Refusal("<concurrency> is of clients that wait for answers; leave it out of requests that arrive");
+  if (r.pareto) throw Refusal("<pareto> is of clients that wait for answers; leave it out of requests that arrive");
+  if (r.percentile && r.goodput) throw Refusal("<percentile> and <goodput> say twice when limits are kept; give one");
+  if (r.goodput && !r.ttft && !r.tpot)
+    throw Refusal("<goodput> is a share of requests within limits: add <ttft_seconds> or <tpot_seconds>");
+  LoadQuestion out;
+  out.percentile = r.percentile.value_or(out.percentile), out.goodput = r.goodput.value_or(0);
+  set_store(out.store, r);
+  if (traced) {
+    const auto refuse = [](bool given, std::string_view name) {
+      if (given) throw Refusal(fmt::format("<{}> is in the trace of <requests> already; leave it out", name));
+    };
+    refuse(r.burstiness.has_value(), "burstiness"), refuse(r.length_variation.has_value(), "length_variation"),
+        refuse(r.prefix.has_value(), "prefix"), refuse(r.turns.has_value(), "turns"), refuse(r.turn_gap.has_value(), "turn_gap_seconds");
+    out.trace = r.requests.value ? *r.requests.value : read_requests(r.requests.file);
+    if (out.trace->rate <= 0) throw Refusal("<requests>: all arrive at one time; a trace has several timestamps");
+    if (r.request_rate) out.trace = faster(std::move(*out.trace), r.request_rate->per_second / out.trace->rate);
+    double prompts = 0, answers = 0;
+    for (const Arrival& one : out.trace->requests) prompts += one.prompt, answers += one.answer;
+    const auto mean = [&](double tokens) {
+      return static_cast<int>(std::max(1.0, std::round(tokens / static_cast<double>(out.trace->requests.size()))));
+    };
+    r.isl = mean(prompts), r.osl = mean(answers);
+    return out;
+  }
+  out.drawn.rate = r.request_rate->per_second;
+  out.drawn.burstiness = r.burstiness.value_or(1), out.drawn.variation = r.length_variation.value_or(0);
+  if (r.turn_gap && !r.turns) throw Refusal("<turn_gap_seconds> is of sessions: add <turns=10>");
+  if (r.turns && r.prefix) throw Refusal("<turns> of a session say what prompts repeat; leave <prefix> out");
+  if (r.turns && *r.turns > 1) {
+    out.drawn.turns = *r.turns, out.drawn.gap = numbers_in(r.turn_gap).value_or(usual_turn_gap);
+    out.drawn.isl = r.isl, out.drawn.osl = r.osl;
+    const double mean = r.isl + 0.5 * (*r.turns - 1) * (static_cast<double>(r.isl) + r.osl);
+    if (r.request_rate->per_second * out.drawn.gap > most_sessions)
+      throw Refusal(fmt::format("<turns>: more than {:.0f} sessions are open at once; take a lower <request_rate> or a shorter <turn_gap_seconds>",
+                                most_sessions));
+    if (mean * *r.turns > 1e8) throw Refusal("<turns>: prompts grow beyond 100 million tokens; take fewer");
+    r.isl = static_cast<int>(mean);
+  }
+  if (r.prefix) out.drawn.hit_rate = r.prefix->share, out.drawn.shared = r.prefix->tokens;
+  if (out.drawn.shared >= r.isl)
+    throw Refusal(fmt::format("<prefix> {}: as long as a prompt of <isl={}> tokens; take fewer", out.drawn.shared, r.isl));
+  return out;
+}
+
+LoadedPlan found_deployments(const ServingQuestion& q, const System& system, LoadQuestion load) {
+  LoadedPlan plan = loaded(q, system, std::move(load));
+  if (plan.deployments.empty()) static_cast<void>(found_deployments(q, system));  // says what does not fit
+  if (const LoadedServing& first = plan.deployments.front(); !first.keeps)
+    throw UnmetError(Unmet::limits, unkept_text(q, system, plan.load, first));
+  return plan;
+}
+
 ServingPlan found_deployments(const ServingQuestion& q, const System& system) {
   ServingPlan plan = plan_serving(q, system);
   if (plan.layouts.empty()) throw UnmetError(plan.nearest ? Unmet::limits : Unmet::memory, nothing_found(q, system, plan));
@@ -218,23 +255,21 @@ std::vector<PlannedDeployment> planned(const ServingQuestion& question, const Sy
   return out;
 }
 
-ServeAnswer answer(const ServeRequest& request) {
+ServeAnswer answer(const ServeRequest& asked) {
+  ServeRequest request = asked;
   if (!request.system) throw Refusal("on which machine? Name it with <system> (fabricost systems lists them)", true);
   if (!request.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
   if (!request.gpus) throw Refusal("on how many GPUs? Give <gpus>", true);
   check_ranges(request);
   const auto found = std::make_shared<FoundDeployments>();
   found->system = request.system.load(request.overrides, {}, request.calibration);
+  std::optional<LoadQuestion> load = load_question(request);
   found->question = serving_question(request, request.model.load(), found->system);
   const ServingQuestion& q = found->question;
   const auto start = std::chrono::steady_clock::now();
   ServeAnswer out;
-  if (std::optional<LoadQuestion> load = load_question(request)) {
-    if (load->trace) set_lengths(found->question, *load->trace);
-    const auto plan = std::make_shared<const LoadedPlan>(loaded(q, found->system, std::move(*load)));
-    if (plan->deployments.empty()) static_cast<void>(found_deployments(q, found->system));  // says what does not fit
-    if (const LoadedServing& first = plan->deployments.front(); !first.keeps)
-      throw UnmetError(Unmet::limits, unkept_text(q, found->system, plan->load, first));
+  if (load) {
+    const auto plan = std::make_shared<const LoadedPlan>(found_deployments(q, found->system, std::move(*load)));
     for (const LoadedServing& one : plan->deployments)
       out.layouts.push_back(planned(q, found->system, plan->load, one)), found->plan.layouts.push_back(one.deployment);
     found->plan.evaluated = plan->simulated, found->plan.ttft = q.ttft;

@@ -3,6 +3,7 @@
 
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
+#include "text/short_text.hpp"
 #include "text/term_words.hpp"
 
 #include <fabricost/plan/answers/compare.hpp>
@@ -16,16 +17,16 @@
 namespace fabricost::cli {
 namespace {
 
-/// Bars of tokens per second and GPU.
+/// Bars of tokens per second and GPU, or of requests per second.
 void add_bars(Page& page, const std::vector<Compared>& all) {
   constexpr double width = 50;
   double top = 0;
   std::size_t longest = 0;
-  for (const Compared& c : all) top = std::max(top, c.tokens_per_gpu), longest = std::max(longest, c.system.size());
+  for (const Compared& c : all) top = std::max(top, c.worth()), longest = std::max(longest, c.system.size());
   for (const Compared& c : all)
     if (c.trouble.empty())
-      page.line("{:<{}}  {} {:.4g}", c.system, longest,
-                std::string(static_cast<std::size_t>(std::lround(width * c.tokens_per_gpu / top)), '#'), c.tokens_per_gpu);
+      page.line("{:<{}}  {} {}", c.system, longest,
+                std::string(static_cast<std::size_t>(std::lround(width * c.worth() / top)), '#'), figure(c.worth()));
 }
 
 /// The share of each term, machines side by side; terms below 1 % on all machines are left out.
@@ -84,8 +85,8 @@ void add_shares(Page& page, const std::vector<Compared>& all) {
   const auto at = std::find_if(of.all.begin(), of.all.end(), [&](const Compared& c) { return c.system == *of.next; });
   const auto best = std::find_if(of.all.begin(), of.all.end(), [&](const Compared& c) { return c.system == *of.best; });
   const auto &own = best->dollars, &other = at->dollars;
-  return fmt::format("{} is {}: {:.3g} times the tokens per GPU of {} ({}){}", *of.best,
-                     of.cheapest == of.best && at->dollars ? "better" : "faster", *of.faster, *of.next,
+  return fmt::format("{} is {}: {:.3g} times the {} of {} ({}){}", *of.best, of.cheapest == of.best && at->dollars ? "better" : "faster",
+                     *of.faster, at->requests ? "requests/s within limits" : "tokens per GPU", *of.next,
                      of.sure ? "sure" : fmt::format("{:.0f} % likely", 100 * *of.probability),
                      own && other ? fmt::format(", {} against {} $/Mtoken", figure(*own, 3), figure(*other, 3)) : "");
 }
@@ -93,6 +94,7 @@ void add_shares(Page& page, const std::vector<Compared>& all) {
 void compared_text(Page& page, const CompareAnswer& of) {
   const std::vector<Compared>& all = of.all;
   const bool train = of.job == "train";
+  const bool arrive = std::any_of(of.rows.begin(), of.rows.end(), [](const ComparedAnswer& row) { return row.arrivals.has_value(); });
   page.title(short_verdict(of));
   page.say(of.title), page.add("\n");
   TextTable rows{"machine",
@@ -100,17 +102,25 @@ void compared_text(Page& page, const CompareAnswer& of) {
                  train ? ">s/step" : ">TPOT ms",
                  ">nine in ten",
                  ">tokens/s/GPU",
+                 arrive ? ">within" : "",
+                 arrive ? fmt::format(">p{:g} TTFT", of.percentile) : "",
+                 arrive ? fmt::format(">p{:g} TPOT", of.percentile) : "",
+                 arrive ? ">up to req/s" : "",
                  ">$/GPU-h",
                  ">$/Mtoken",
                  ">J/token",
                  ">MW",
                  train ? "takes most besides computing" : "takes most"};
   const double unit = train ? 1 : 1e3;
-  for (const Compared& c : all) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Compared& c = all[i];
     if (!c.trouble.empty()) continue;
     const StepTerm max = largest_term(c);
+    const std::optional<ServedArrivals>& a = of.rows[i].arrivals;
     rows.row(c.system, train ? "" : std::string{c.precision}, figure(unit * c.seconds),
              fmt::format("{} to {}", figure(unit * c.low, 3), figure(unit * c.high, 3)), figure(c.tokens_per_gpu),
+             a ? percent(a->within, 1) : "", a ? short_time_text(a->ttft.at_percentile.value()) : "",
+             a ? short_time_text(a->tpot.at_percentile.value()) : "", a ? a->rate_within ? figure(*a->rate_within) : "any" : "",
              c.gpu_hour > 0 ? figure(c.gpu_hour) : "", c.dollars ? figure(*c.dollars, 3) : "?",
              c.joules ? figure(*c.joules * 1e-6, 3) : "?", c.joules ? figure(c.megawatts, 3) : "?",
              fmt::format("{}, {:.0f} %", term_words(max.name), 100 * share_of(max.time, c.terms)));
@@ -121,7 +131,7 @@ void compared_text(Page& page, const CompareAnswer& of) {
   for (const ComparedAnswer& row : of.rows)
     if (!row.trouble.empty()) page.say("{}: {}", row.system, row.trouble);
   page.width = 100;
-  page.section("Tokens per second and GPU"), add_bars(page, all);
+  page.section(arrive ? "Requests per second within the limits" : "Tokens per second and GPU"), add_bars(page, all);
   page.section(train ? "Where a step goes" : "Where the time of a token goes"), add_shares(page, all);
   page.section("Layouts");
   TextTable layouts{"", ""};

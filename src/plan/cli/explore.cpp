@@ -43,6 +43,7 @@ struct Heading {
   if (objective.name == "tokens_per_second_per_user") return {"tokens/s/user"};
   if (objective.name == "tokens_per_second_per_gpu") return {"tokens/s/GPU"};
   if (objective.name == "tokens_per_second") return {"tokens/s"};
+  if (objective.name == "requests_per_second") return {"up to req/s"};
   return {objective.unit.empty() ? objective.name : objective.name + ", " + objective.unit};
 }
 

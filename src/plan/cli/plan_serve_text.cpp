@@ -10,6 +10,7 @@
 #include <fabricost/plan/serving/arrivals/loaded.hpp>
 #include <fabricost/plan/serving/certainty.hpp>
 
+#include <array>
 #include <cmath>
 
 namespace fabricost::cli {
@@ -26,6 +27,14 @@ void add_layouts(Page& page, const ServingQuestion& q, const std::vector<PricedS
                             p.apart ? fmt::format("{} x {}", p.prefill_workers, engine_text(p.prefill, q.model.mixture())) : "",
                             fmt::format("{:.1f}", p.memory / gibibyte), fmt::format("{:.1f}", p.cache / gibibyte));
              });
+}
+
+/// "reloaded from host memory at 26.6 GB/s a GPU".
+[[nodiscard]] std::string store_text(const System& system, const PrefixStore& store, const PlannedDeployment& best) {
+  constexpr std::array<std::string_view, 4> names{"", "the host's memory", "drives", "the remote store"};
+  const int gpus = best.disaggregated ? best.prefill_tp * best.prefill_pp : best.tp * best.pp;
+  return fmt::format("reloaded from {} at {} GB/s a GPU", names[static_cast<std::size_t>(store.tier)],
+                     figure(link_of(store, system, gpus).rate / gpus / 1e9, 3));
 }
 
 /// Deployments under requests that arrive.
@@ -48,12 +57,15 @@ void add_loaded(Page& page, const ServingQuestion& q, const ServeAnswer& answer,
              });
   const PlannedDeployment& best = answer.layouts.front();
   const ServedArrivals& a = *best.arrivals;
-  page.say("Of the first: {:.4g} requests in flight, {} in the queue of TTFT, half have TTFT {} and TPOT {}{}{}{}.", a.in_flight,
+  page.say("Of the first: {} requests in flight, {} in the queue of TTFT, half have TTFT {} and TPOT {}{}{}{}.", figure(a.in_flight),
            short_time_text(a.queue.value()), short_time_text(a.ttft.p50.value()), short_time_text(a.tpot.p50.value()),
-           a.rate_within ? fmt::format("; {} up to {:.4g} requests/s",
-                                       q.ttft > 0 || q.tpot > 0 ? "the limits are kept" : "all are answered", *a.rate_within)
+           a.rate_within ? fmt::format("; {} up to {} requests/s",
+                                       q.ttft > 0 || q.tpot > 0 ? "the limits are kept" : "all are answered", figure(*a.rate_within))
                          : "",
-           a.hit_rate > 0 ? fmt::format("; the cache has {:.0f} % of the prompts' tokens", 100 * a.hit_rate) : "",
+           a.hit_rate > 0 ? fmt::format("; the cache has {:.0f} % of the prompts' tokens{}", 100 * a.hit_rate,
+                                        a.reloaded ? fmt::format(", {:.0f} % {}", 100 * *a.reloaded, store_text(answer.found->system, load.store, best))
+                                                   : "")
+                          : "",
            a.preempted > 0 ? fmt::format("; {} sequences gave their place up, as the cache was full", a.preempted) : "");
   page.line("{} layouts simulated.", answer.evaluated);
 }
@@ -78,15 +90,21 @@ void add_closed(Page& page, const FoundDeployments& a) {
                      best.apart ? fmt::format(" and {} prefill workers", best.prefill_workers) : "", best.batch);
 }
 
-/// "Best: 2 x tp 4 pp 1 serve 3 requests/s, 99.2 % of them within the limits, which hold up to 5.1 requests/s".
-[[nodiscard]] std::string loaded_verdict_of(const ServingQuestion& q, const PlannedDeployment& best) {
+/// "Best: 2 x tp 4 pp 1 for 3 requests/s, 99.2 % of them within the limits, which hold up to 5.1/s"; of a trace "for 7 requests within 2 s,
+/// answered in 3.1 s".
+[[nodiscard]] std::string loaded_verdict_of(const ServingQuestion& q, const LoadQuestion& load, const PlannedDeployment& best) {
   const ServedArrivals& a = *best.arrivals;
   const bool limited = q.ttft > 0 || q.tpot > 0;
-  return fmt::format("Best: {} x {}{} for {:.4g} requests/s{}{}", best.replicas,
+  const auto count = load.trace ? static_cast<double>(load.trace->requests.size()) : 0;
+  return fmt::format("Best: {} x {}{} for {}{}{}", best.replicas,
                      engine_text({best.tp, best.dp, best.pp, best.ep}, q.model.mixture()),
-                     best.disaggregated ? fmt::format(" and {} prefill workers", best.prefill_workers) : "", a.rate,
+                     best.disaggregated ? fmt::format(" and {} prefill workers", best.prefill_workers) : "",
+                     load.trace ? fmt::format("{}, answered in {}", arriving_text(load), short_time_text(count / a.rate))
+                                : figure(a.rate) + " requests/s",
                      limited ? fmt::format(", {} of them within the limits", percent(a.within, 1)) : "",
-                     limited && a.rate_within ? fmt::format(", which hold up to {:.4g}/s", *a.rate_within) : "");
+                     !limited        ? ""
+                     : a.rate_within ? fmt::format(", which hold up to {}/s", figure(*a.rate_within))
+                                     : ", which hold however soon they come");
 }
 
 /// The terms of a token's time.
@@ -120,10 +138,10 @@ void text_of(Page& page, const ServeAnswer& answer) {
   const FoundDeployments& a = *answer.found;
   const ServingQuestion& q = a.question;
   page.width = 98;
-  page.title(a.loaded ? loaded_verdict_of(q, answer.layouts.front()) : verdict_of(q, a.plan.layouts.front()));
+  page.title(a.loaded ? loaded_verdict_of(q, a.loaded->load, answer.layouts.front()) : verdict_of(q, a.plan.layouts.front()));
   page.say("{} in {} on {} {} GPUs, prompts of {:.0f} and answers of {:.0f} token{}, {}{}", q.model.name, name(q.format.weights), q.gpus,
              a.system.name, q.isl, q.osl, q.osl > 1 ? "s" : "", q.stack.name,
-           a.loaded ? fmt::format(", {:.4g} requests/s", a.loaded->load.rate()) : "");
+           a.loaded ? ", " + arriving_text(a.loaded->load) : "");
   page.add("\n");
   if (a.loaded)
     add_loaded(page, q, answer, a.loaded->load);

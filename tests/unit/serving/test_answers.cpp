@@ -5,6 +5,7 @@
 #include "rig.hpp"
 
 #include <fabricost/plan/answers/compare.hpp>
+#include <fabricost/plan/answers/design/explore.hpp>
 #include <fabricost/plan/answers/serve.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/plan/serving/certainty.hpp>
@@ -13,6 +14,7 @@
 #include <catch.hpp>
 
 #include <algorithm>
+#include <random>
 
 using namespace fabricost::plan;
 using namespace fabricost::test;
@@ -43,6 +45,55 @@ TEST_CASE("the rate of every deployment has a range, the same that a comparison 
   }
   const Compared compared_one = compared(plan.found->question, plan.found->plan.layouts.front(), plan.found->system, {});
   CHECK(compared_one.rate == plan.layouts.front().interval_tokens_per_second_per_gpu);
+}
+
+TEST_CASE("under random arrivals a comparison and an exploration of machines answer what plan answers of each, limits and verdict too") {
+  std::mt19937_64 source(21);
+  const auto any = [&](double from, double to) { return from * std::pow(to / from, std::uniform_real_distribution<double>()(source)); };
+  const std::vector<std::string> machines{"dgx-h100", "dgx-b200"};
+  for (int i = 0; i < 4; ++i) {
+    ArrivingRequests arriving;
+    arriving.request_rate = RequestRate{any(0.5, 3)};
+    if (i == 1) arriving.burstiness = 0.5, arriving.prefix = RepeatedTokens{.share = 0.5, .tokens = 0};
+    if (i == 2) arriving.goodput = 0.9, arriving.length_variation = 0.4;
+    if (i == 3) arriving.draft_tokens = 1, arriving.percentile = 90;
+    CompareRequest all;
+    static_cast<ArrivingRequests&>(all) = arriving;
+    ServeRequest alone = request("llama3-8b", "", 1 + i % 2);
+    static_cast<ArrivingRequests&>(alone) = arriving;
+    ExploreServeRequest points;
+    all.isl = alone.isl = static_cast<int>(any(200, 4000)), all.osl = alone.osl = static_cast<int>(any(20, 300));
+    all.ttft = alone.ttft = units::s(any(0.5, 3)), all.tpot = alone.tpot = units::ms(60);
+    all.model = alone.model, all.gpus = alone.gpus, all.serve = true;
+    all.systems.resize(2);
+    static_cast<ServeRequest&>(points) = alone;
+    points.vary = {"system=dgx-h100,dgx-b200"}, points.objectives = "req/s,ttft,tpot,tokens/s/gpu";
+    for (std::size_t k = 0; k < 2; ++k) all.systems[k].name = machines[k];
+    const CompareAnswer compared = answer(all);
+    const ExploreAnswer explored = answer(points);
+    std::vector<double> most;
+    for (std::size_t k = 0; k < 2; ++k) {
+      alone.system.name = machines[k];
+      const PlannedDeployment plan = answer(alone).layouts.front();
+      const ComparedAnswer& row = compared.rows[k];
+      CHECK(row.arrivals == plan.arrivals);
+      CHECK(row.time == plan.tpot);
+      CHECK(row.interval == plan.interval_tpot);
+      CHECK(row.tokens_per_second_per_gpu == plan.tokens_per_second_per_gpu);
+      const double read = *all.isl * (1 - plan.arrivals->hit_rate) / *all.osl;  // both kinds of tokens pay for all
+      CHECK(*row.dollars_per_million_output_tokens + read * *row.dollars_per_million_input_tokens ==
+            Approx(*row.dollars_per_million_tokens));
+      CHECK(*row.dollars_per_million_input_tokens < *row.dollars_per_million_output_tokens);
+      most.push_back(plan.arrivals->rate_within.value());
+      const auto& values = explored.points[k].objectives;
+      CHECK(values[0].second == plan.arrivals->rate_within);
+      CHECK(values[1].second == plan.ttft.value());
+      CHECK(values[2].second == plan.tpot.value());
+      CHECK(values[3].second == plan.tokens_per_second_per_gpu);
+    }
+    CHECK(compared.best == machines[most[0] >= most[1] ? 0 : 1]);
+    CHECK(*compared.faster == Approx(std::max(most[0], most[1]) / std::min(most[0], most[1])));
+  }
 }
 
 TEST_CASE("more sequences, longer prompts and longer answers than any fitted run had are said, and widen the ranges") {

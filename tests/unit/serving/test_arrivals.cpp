@@ -12,12 +12,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 #include <random>
-#include <sstream>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -123,31 +119,6 @@ TEST_CASE("random services keep Little's law, the order of percentiles, and ever
     const Simulated again = simulate(times, scheduler, 1 + i % 2, load);
     for (std::size_t k = 0; k < s.requests.size(); ++k) CHECK(s.requests[k].last == again.requests[k].last);
   }
-}
-
-// Dynamo's mocker 1.6.1 (run_trace_replay, one vLLM worker, blocks of 16 tokens, no prefix cache), given the same requests and the table of
-// these step times; percentiles of its requests after the first tenth, seconds.
-TEST_CASE("twenty services agree with Dynamo's simulator within five per cent") {
-  std::ifstream file(std::filesystem::path(FABRICOST_SOURCE_DIR) / "tests/unit/serving/mocker.csv");
-  std::string line;
-  std::getline(file, line);
-  std::uint64_t seed = 0;
-  for (; std::getline(file, line); ++seed) {
-    std::array<double, 24> v{};
-    std::istringstream cells(line);
-    for (double& value : v) cells >> value, cells.ignore();
-    const auto [step, sequence, token, prompt] = std::array{v[0], v[1], v[2], v[3]};
-    StepTimes times(
-        {.decode = [step = step, sequence = sequence, token = token](double n, double c) { return step + sequence * n + token * n * c; },
-         .rows = [prompt = prompt](double rows) { return prompt * rows; }});
-    const RequestLoad load =
-        drawn_load({.rate = v[11], .burstiness = v[7], .isl = v[4], .osl = v[5], .variation = v[6], .count = 2000, .seed = seed});
-    const LoadFigures f = figures_of(load, simulate(times, {.cache = v[10], .sequences = v[8], .chunk = v[9]}, 1, load), 95, 0, 0);
-    std::size_t at = 12;
-    for (const Percentiles& p : {f.ttft, f.tpot, f.e2e})
-      for (const double value : {p.mean, p.p50, p.p90, p.p99}) CHECK(value == Approx(v[at++]).epsilon(0.05));
-  }
-  CHECK(seed == 20);
 }
 
 TEST_CASE("a lone request has the times of its steps") {
@@ -272,6 +243,76 @@ TEST_CASE("blocks of a trace are found again until others need their room") {
   load.requests[3].prompt = 500;
   CHECK_THAT(support::message_of([&] { return simulate(times, {.cache = 350}, 1, load).steps; }),
              Catch::Contains("does not fit the cache"));
+}
+
+TEST_CASE("a prefix behind the cache comes back over its link, one after another, where that is sooner than reading it") {
+  StepTimes times = reader(1e-5);
+  RequestLoad load;
+  load.requests.assign(2, {.at = 0, .prompt = 1000, .answer = 1, .repeated = 800});
+  Scheduler scheduler{.behind = 1e9, .reload_start = 1e-3, .reload_token = 1e-6};
+  Simulated s = simulate(times, scheduler, 1, load);
+  CHECK(s.requests[0].first == Approx(1.8e-3 + 200e-5));
+  CHECK(s.requests[1].first == Approx(3.8e-3 + 200e-5));  // its prefix was back before the first prompt had been read
+  CHECK(s.reloaded == Approx(0.8));
+  CHECK(s.reload == Approx((1.8e-3 + 3.6e-3) / 2));
+  scheduler.reload_token = 1e-4;
+  s = simulate(times, scheduler, 1, load);
+  CHECK(s.requests[0].first == Approx(1000e-5));
+  CHECK(s.requests[1].first == Approx(2000e-5));
+  CHECK(s.hit_rate == 0);
+}
+
+TEST_CASE("blocks that had to leave the cache are found in the tier behind it until others need their room there too") {
+  StepTimes times = reader(1e-5);
+  RequestLoad load;
+  load.hashes = {1, 2, 3, 4, 5, 6};
+  load.block = 100;
+  for (const std::uint32_t first : {0, 0, 3, 0})
+    load.requests.push_back({.at = static_cast<double>(load.requests.size()), .prompt = 300, .answer = 1, .first = first, .blocks = 3});
+  const auto hits = [&](double cache, double behind) {
+    return simulate(times, {.cache = cache, .behind = behind, .reload_token = 1e-6}, 1, load).hit_rate;
+  };
+  CHECK(hits(350, 0) == Approx(299.0 / 1200));
+  CHECK(hits(350, 1000) == Approx((299.0 + 299) / 1200));
+  CHECK(hits(350, 300) == Approx(299.0 / 1200));
+}
+
+TEST_CASE("random sessions find what they said before, and more of either cache, or one that all share, never answers less") {
+  std::mt19937_64 source(13);
+  const auto any = [&](double from, double to) { return from * std::pow(to / from, std::uniform_real_distribution<double>()(source)); };
+  for (int i = 0; i < 8; ++i) {
+    const DrawnLoad of{.rate = any(2, 8), .isl = std::round(any(100, 600)), .osl = std::round(any(30, 200)), .variation = i % 2 * 0.4,
+                       .turns = 2 + i, .gap = any(1, 20), .count = 2000, .seed = source()};
+    const RequestLoad load = drawn_load(of);
+    const double span = load.requests.back().at - load.requests[load.warm_up].at;
+    CHECK(static_cast<double>(load.requests.size() - load.warm_up) / span == Approx(of.rate).epsilon(0.15));
+    double prompts = 0, repeated = 0;
+    for (const Arrival& one : load.requests) prompts += one.prompt;
+    StepTimes times = engine();
+    const auto run = [&](double cache, double behind, bool common) {
+      Scheduler scheduler{.cache = cache, .behind = behind, .common = common, .reload_start = 1e-3, .reload_token = 2e-6};
+      const Simulated s = simulate(times, scheduler, 2, load);
+      const auto [waits, area] = both_of_little(s);
+      CHECK(waits == Approx(area).epsilon(1e-9));
+      return std::pair{s.hit_rate, figures_of(load, s, 99, 0, 0).e2e.mean};
+    };
+    const double longest = std::max_element(load.requests.begin(), load.requests.end(), [](const Arrival& a, const Arrival& b) {
+                             return a.prompt < b.prompt;
+                           })->prompt + 10'000.0;
+    std::pair<double, double> before{0, 1e9};
+    const auto no_worse = [&](const std::pair<double, double>& now) {
+      CHECK(now.first >= before.first - 0.01);
+      CHECK(now.second <= before.second * 1.02);
+      before = now;
+    };
+    for (const double cache : {1.0, 4.0, 64.0}) no_worse(run(cache * longest, 0, false));
+    before = {0, 1e9};
+    for (const double behind : {0.0, 1.0, 4.0, 1e4}) no_worse(run(longest, behind * longest, false));
+    no_worse(run(longest, 1e4 * longest, true));
+    // with room for all in one place, all but what a turn adds is found, up to a block
+    for (const Arrival& one : load.requests) repeated += std::max(0.0, one.prompt - of.isl * (1 + of.variation) - 128);
+    CHECK(before.first >= 0.9 * repeated / prompts);
+  }
 }
 
 TEST_CASE("a full cache takes places away and answers all the same") {

@@ -4,6 +4,7 @@
 """
 import json
 import os
+import re
 import sys
 import tempfile
 
@@ -178,3 +179,37 @@ refused("--model", "llama3-70b", "--system", "dgx-b200", "--gpus", 8, "--stack",
 works("--model", "deepseek-v3", "--system", "dgx-b200", "--gpus", 8, "--stack", "trtllm-mtp", "--tp", 8, "--batch", 4)
 # a dense model's replicas are shown
 assert "tp 1 pp 1 dp 8" in works(*SMALL, "--tp", 1, "--pp", 1, "--dp", 8)
+
+# a trace of a few requests: what was simulated, and no figure of a rate that nobody sent
+with tempfile.TemporaryDirectory() as folder:
+    for count, gap in [(2, 1), (3, 250), (40, 5), (5, 90_000)]:
+        trace = written(folder, "trace.jsonl", "".join(
+            json.dumps({"timestamp": gap * i, "input_length": 900 + 50 * i, "output_length": 100 + i}) + "\n" for i in range(count)))
+        text = works(*SMALL[:6], "--requests", trace, "--ttft", "3s")
+        assert f"{count} requests within" in text and not re.search(r"\de[+-]\d", text), text
+        assert re.search(r"\n +(?=\S*[1-9])\S+ +100.0 % +\d+ x tp", text), text
+    said = refused(*SMALL[:6], "--requests", trace, "--ttft", "1ms", saying=["5 requests within 360 s keeps TTFT 1 ms"])
+
+# sessions whose prefixes lie in host memory once they have left the GPUs; a hit rate whose hits lie there
+CHAT = ["--model", "llama3-70b", "--system", "dgx-h100", "--gpus", 2, "--isl", 300, "--osl", 150, "--request-rate", "2/s", "--turns", 8,
+        "--turn-gap", "2min", "--top", 1]
+shares = []
+for more in [[], ["--prefix-tier", "host", "--prefix-cache", 4], ["--prefix-tier", "host", "--prefix-cache", 100],
+             ["--prefix-tier", "ssd", "--prefix-read-rate", "50 GB/s"], ["--prefix-tier", "remote"]]:
+    layout = json.loads(works(*CHAT, *more, "--json"))["layouts"][0]
+    arrivals, terms = layout["arrivals"], {term["name"]: term["time_s"] for term in layout["ttft_terms"]}
+    assert abs(sum(terms.values()) - layout["ttft_s"]) < 1e-9 and all(time >= -1e-12 for time in terms.values()), layout
+    assert (arrivals.get("reloaded", 0) > 0) == ("reload" in terms), (arrivals, terms)
+    shares.append(arrivals["hit_rate"])
+assert shares[0] <= shares[1] + 0.01 <= shares[2] + 0.02 and shares[2] > shares[0] + 0.05, shares
+text = " ".join(works(*CHAT, "--prefix-tier", "host").split())
+assert "reloaded from the host's memory at" in text and "reload of prefixes" in text, text
+HITS = [*SMALL, "--request-rate", "4/s", "--prefix", "60%", "--top", 1, "--json"]
+here, host = (json.loads(works(*HITS, *more))["layouts"][0] for more in ([], ["--prefix-tier", "host"]))
+assert here["arrivals"]["hit_rate"] == host["arrivals"]["hit_rate"] and here["ttft_s"] < host["ttft_s"], (here, host)
+refused(*SMALL, "--request-rate", 3, "--prefix-tier", "host", saying=["what do prompts repeat", "--turns"])
+refused(*SMALL, "--request-rate", 3, "--turns", 4, "--prefix-cache", 9, saying=["add --prefix-tier"])
+refused(*SMALL, "--request-rate", 3, "--turns", 4, "--prefix-tier", "ssd", saying=["--prefix-read-rate"])
+refused(*SMALL, "--request-rate", 3, "--turns", 4, "--prefix-tier", "tape", saying=["tape", "host, ssd, remote"])
+refused(*SMALL, "--request-rate", 3, "--turn-gap", "3s", saying=["add --turns"])
+refused(*SMALL, "--turns", 3, saying=["add --request-rate"])

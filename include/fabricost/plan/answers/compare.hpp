@@ -3,6 +3,7 @@
 /// The best plan that each of several machines has for one job, side by side, and which machine is better
 /// (economics/compare.hpp).
 
+#include <fabricost/plan/answers/arrivals.hpp>
 #include <fabricost/plan/answers/cost.hpp>
 #include <fabricost/plan/economics/compare.hpp>
 #include <fabricost/plan/fields/named_models.hpp>
@@ -23,7 +24,7 @@ struct OwnPrice {
 /// "NAME=USD", of a GPU-hour. \throws RequestError
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, OwnPrice& out);
 
-struct CompareRequest {
+struct CompareRequest : ArrivingRequests {
   std::vector<Machine> systems;
   NamedModel model;
   std::optional<int> gpus;
@@ -39,7 +40,7 @@ struct CompareRequest {
     using R = CompareRequest;
     using enum Amount;
     constexpr Range wait{0, 1e9, true}, wait_of_token{0, 10, true};
-    return Table{
+    return tables(Table{
         asks(&R::systems, "systems", "SYSTEMS", " ", "Two or more machines: names of fabricost systems, or YAML files", true),
         field::ask_model<R>,
         asks(&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "Number of GPUs of each", true),
@@ -52,11 +53,12 @@ struct CompareRequest {
         asks(&R::isl, "isl", "--isl", length, any_count, "N", "Serving: tokens of a prompt, as in 128k (131072); default 4096"),
         asks(&R::osl, "osl", "--osl", length, any_count, "N", "Serving: tokens of an answer; default 512"),
         asks(&R::ttft, "ttft_seconds", "--ttft", seconds, wait, "TIME", "Serving: longest time to the first token, as in 1s"),
-        asks(&R::tpot, "tpot_seconds", "--tpot", seconds, wait_of_token, "TIME", "Serving: longest time per token, as in 30ms"),
+        asks(&R::tpot, "tpot_seconds", "--tpot", seconds, wait_of_token, "TIME", "Serving: longest time per token, as in 30ms")},
+        ArrivingRequests::fields(), Table{
         asks(&R::precision, "precision", "--precision", "P", "Precision of matrix products: bf16, fp16, fp8, fp4"),
         asks(&R::stack, "stack", "--stack", "NAME", "Training or serving software"),
         asks(&R::prices, "prices", "--price", "NAME=USD", "Your own price of a GPU-hour of one machine, repeatable:\ndgx-h100=2.50"),
-        asks(&R::price_kind, "price_kind", "--price-kind", "KIND", "Kind of price: on_demand, reserved or owned; default the\nfirst known of all machines")};
+        asks(&R::price_kind, "price_kind", "--price-kind", "KIND", "Kind of price: on_demand, reserved or owned; default the\nfirst known of all machines")});
   }
 };
 
@@ -68,10 +70,11 @@ struct ComparedAnswer {
   std::pair<Time, Time> interval{};
   double tokens_per_second_per_gpu = 0;
   std::string precision{}, kernels{};
-  std::optional<double> dollars_per_million_tokens{};
+  std::optional<double> dollars_per_million_tokens{}, dollars_per_million_input_tokens{}, dollars_per_million_output_tokens{};
   std::optional<std::string> price_kind{};
   std::optional<double> dollars_per_gpu_hour{}, joules_per_million_tokens{};  ///< figures as they are quoted
   std::optional<Watts> power{};
+  std::optional<ServedArrivals> arrivals{};
   std::string layout{}, binds{}, binds_words{};
   double share = 0;
   std::vector<StepTerm> terms{};
@@ -98,12 +101,18 @@ struct ComparedAnswer {
               "measured: on processors of this generation; assumed: NVIDIA's shares of the peak are taken."),
         gives(&A::dollars_per_million_tokens, "dollars_per_million_tokens", "dollars_per_million_tokens",
               "Of one kind for all machines, USD; None: not known of this one."),
+        gives(&A::dollars_per_million_input_tokens, "dollars_per_million_input_tokens", "dollars_per_million_input_tokens",
+              "Serving: of a prompt's tokens that no cache has, for the time that prompts take, USD; None: not known.", 1, left_out),
+        gives(&A::dollars_per_million_output_tokens, "dollars_per_million_output_tokens", "dollars_per_million_output_tokens",
+              "Serving: of an answer's tokens, for the rest of the time; both pay for all. None: not known.", 1, left_out),
         gives(&A::price_kind, "price_kind", "price_kind", "on_demand, reserved, owned or stated (given); None: not known."),
         gives(&A::dollars_per_gpu_hour, "gpu_hour_usd", "dollars_per_gpu_hour", "The rent, USD; None: owned, or not known."),
         gives(&A::joules_per_million_tokens, "joules_per_million_tokens", "joules_per_million_tokens",
               "Of the site with cooling, J; None: not known."),
         gives(&A::site_power, "megawatts", "", "Of the site with all GPUs busy, MW; 0: not known.", 1e6),
         gives(&A::power, "", "watts", "Of the site with all GPUs busy, W; None: not known."),
+        gives(&A::arrivals, "arrivals", "arrivals", "Under requests that arrive, a ServedArrivals as plan_serve has it; None: else.", 1,
+              left_out),
         gives(&A::layout, "layout", "layout", "Its best layout or deployment, in words."),
         gives(&A::binds, "", "binds", "The largest of terms."),
         gives(&A::binds_words, "binds", "", "What takes most of the time, in words."),
@@ -135,6 +144,7 @@ struct CompareAnswer {
 
   std::vector<Compared> all;  ///< the candidates of the rows
   std::string title;          ///< what was compared, in one line
+  double percentile = 0;      ///< of requests that arrive
 
   static constexpr auto fields() {
     using A = CompareAnswer;
@@ -151,7 +161,8 @@ struct CompareAnswer {
         gives(&A::best, "verdict.best", "", "The faster machine; None: no verdict."),
         gives(&A::cheapest, "verdict.cheapest", "cheapest", "The machine whose tokens cost least; None: no verdict, or no prices."),
         gives(&A::next, "verdict.next", "", "The one it is compared with; None: no other can do the job."),
-        gives(&A::faster, "verdict.faster", "", "Tokens of the best over those of the next; None: no verdict."),
+        gives(&A::faster, "verdict.faster", "",
+              "Tokens of the best over those of the next, or requests per second within the limits; None: no verdict."),
         gives(&A::sure, "verdict.sure", "", "Whether the intervals part."),
         gives(&A::probability, "verdict.probability", "probability",
               "That it is faster than the next, 0 to 1: what both share of their errors cancels; None: no verdict, or no "
@@ -163,6 +174,10 @@ struct CompareAnswer {
 /// \throws Refusal for values that contradict each other, and where no machine can do the job; SpecError, RequestError as load_system,
 /// load_model
 [[nodiscard]] CompareAnswer answer(const CompareRequest& request);
+
+/// The best deployment of one machine under requests that arrive, as plan_serve finds it, and its figures. \throws UnmetError
+[[nodiscard]] std::pair<Compared, ServedArrivals> compared(ServingQuestion question, const LoadQuestion& load, const System& system,
+                                                           const Prices& prices);
 
 /// "tp 8 pp 1 cp 1 dp 8 zero 1", "8 x tp 8 pp 1 ep 1, batch 64". \param mixture of experts: adds their ranks
 [[nodiscard]] std::string layout_text(const Compared& compared, bool mixture);

@@ -24,10 +24,11 @@
 namespace fabricost::plan {
 
 struct LoadedPlan;
+struct LoadQuestion;
 
 [[nodiscard]] constexpr auto words_of(WeightFormat) { return EnumWords{weight_format_names, "a precision"}; }
 
-struct ServeRequest {
+struct ServeRequest : ArrivingRequests {
   Machine system;
   NamedModel model;
   std::optional<int> gpus;
@@ -35,12 +36,6 @@ struct ServeRequest {
   std::optional<Time> ttft, tpot;
   std::optional<double> concurrency;
   std::optional<int> batch;
-  std::optional<RequestRate> request_rate;
-  RequestTrace requests;
-  std::optional<double> burstiness, length_variation, percentile, goodput;
-  std::optional<RepeatedTokens> prefix;
-  std::optional<int> draft_tokens;
-  std::optional<double> draft_accept;
   bool disaggregated = false;
   std::optional<WeightFormat> precision, kv_precision;
   std::string stack = ServingStack{}.name;
@@ -58,7 +53,7 @@ struct ServeRequest {
     using R = ServeRequest;
     using enum Amount;
     constexpr Range wait{0, 1e9, true}, wait_of_token{0, 10, true}, on_host{0, 65536 * gibibyte};
-    return Table{
+    return tables(Table{
         field::ask_machine<R>,
         field::ask_model<R>,
         field::ask_gpus<R>,
@@ -67,26 +62,8 @@ struct ServeRequest {
         asks(&R::ttft, "ttft_seconds", "--ttft", seconds, wait, "TIME", "Longest mean time to the first token, as 1s; default 5s, or\n0.25 ms per token of a longer prompt; 1d lifts it"),
         asks(&R::tpot, "tpot_seconds", "--tpot", seconds, wait_of_token, "TIME", "Longest mean time per further token, as 30ms"),
         asks(&R::concurrency, "concurrency", "--concurrency", count, {1, 1e9}, "N", "Requests in flight, all engines together"),
-        asks(&R::batch, "batch", "--batch", count, any_count, "N", "Sequences per engine; default the most within the limits"),
-        asks(&R::request_rate, "request_rate", "--request-rate", number, {1e-6, 1e6}, "N/s",
-             "Requests that arrive, as 30/s, and not clients that wait for answers;\nlimits are then of a percentile"),
-        asks(&R::requests, "requests", "--requests", "FILE",
-             "Requests of a trace: JSON lines with timestamp (ms), input_length,\noutput_length and hash_ids, as Mooncake's and Dynamo's"),
-        asks(
-            &R::burstiness, "burstiness", "--burstiness", number, {0.01, 1e6}, "X",
-            "Shape of the gamma distribution of intervals between arrivals:\n1 Poisson (default), below it bursts, as in vLLM's benchmark"),
-        asks(&R::length_variation, "length_variation", "--length-variation", number, {0, 10}, "X",
-             "Standard deviation of the lengths of prompts and answers over\ntheir means, log-normal; default 0"),
-        asks(&R::percentile, "percentile", "--percentile", number, {1, 99.99}, "P",
-             "Limits are of this percentile of requests; default 99"),
-        asks(&R::goodput, "goodput", "--goodput", share, some_share, "SHARE",
-             "Limits are kept where at least this share of requests keeps both,\nas 95%, instead of a percentile of each"),
-        asks(&R::prefix, "prefix", "--prefix", "AMOUNT",
-             "Of each prompt the cache has already this share, as 60%, or these\nfirst tokens, which all prompts have in common"),
-        asks(&R::draft_tokens, "draft_tokens", "--draft-tokens", count, {1, 16}, "K",
-             "Tokens drafted for each step, by one layer and the head; default the\nstack's"),
-        asks(&R::draft_accept, "draft_accept", "--draft-accept", share, any_share, "P",
-             "Chance that a draft is accepted if those before it are; default 0.8"),
+        asks(&R::batch, "batch", "--batch", count, any_count, "N", "Sequences per engine; default the most within the limits")},
+        ArrivingRequests::fields(), Table{
         asks(&R::disaggregated, "disaggregated", "--disaggregated", "", "Prefill and decode on GPUs of their own"),
         asks(&R::precision, "precision", "--precision", "P", "Precision of the weights: bf16, fp8, fp4, int4; default as\npublished if narrower than 16 bits, else fp8 if the GPU has it"),
         asks(&R::kv_precision, "kv_precision", "--kv-precision", "P", "Precision of the KV cache: bf16 or fp8; default fp8 if the\nweights are narrower than 16 bits"),
@@ -110,7 +87,7 @@ struct ServeRequest {
              "Most of a GPU's KV cache in host memory; 0: none"),
         field::ask_calibration<R>,
         field::ask_overrides<R>,
-        asks(&R::pareto, "", "--pareto", "", "Pareto front: deployments that no other beats in both rates")};
+        asks(&R::pareto, "", "--pareto", "", "Pareto front: deployments that no other beats in both rates")});
   }
 };
 
@@ -236,6 +213,10 @@ struct ServeAnswer {
 [[nodiscard]] ServeAnswer answer(const ServeRequest& request);
 /// The question of the search for this machine and model. \throws as answer
 [[nodiscard]] ServingQuestion serving_question(const ServeRequest& request, const Model& model, const System& system);
+/// The requests that arrive; none: clients wait for answers. Those of a trace set the lengths of the request. \throws Refusal, SpecError
+[[nodiscard]] std::optional<LoadQuestion> load_question(ServeRequest& request);
+/// Deployments under them, of which the first keeps the limits. \throws UnmetError
+[[nodiscard]] LoadedPlan found_deployments(const ServingQuestion& question, const System& system, LoadQuestion load);
 /// Runs the search; returns at least one deployment. \throws UnmetError
 [[nodiscard]] ServingPlan found_deployments(const ServingQuestion& question, const System& system);
 

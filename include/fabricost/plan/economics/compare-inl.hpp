@@ -83,6 +83,11 @@ FABRICOST_BODY Compared compared(const ServingQuestion& question, const PricedSe
   c.rate = certain.rate;
   if (question.stack.assumed_kernels) c.kernels = "assumed";
   c.tokens_per_gpu = best.tokens_per_s_per_gpu;
+  const ServingTime& t = best.time;
+  c.prompts = one_token   ? 1
+              : best.apart ? static_cast<double>(best.prefill_workers * best.prefill.gpus()) / best.used()
+                           : std::clamp(t.interference / t.tpot, 0.0, 1.0);
+  c.read = question.isl / question.osl;
   c.terms = one_token ? first_token_terms(best.time) : terms_of(question, best);
   detail::add_money(c, system, question.gpus, prices);
   return c;
@@ -132,10 +137,10 @@ FABRICOST_BODY Verdict verdict_of(std::span<const Compared> all) {
   if (!measured.empty() && !assumed.empty())
     return {.why = "what kernels reach was measured on processors like those of " + measured + " and on none like those of " + assumed +
                    ", where NVIDIA's shares of the peak are assumed: the figures differ in kind"};
-  std::stable_sort(able.begin(), able.end(), [](const Compared* a, const Compared* b) { return a->tokens_per_gpu > b->tokens_per_gpu; });
+  std::stable_sort(able.begin(), able.end(), [](const Compared* a, const Compared* b) { return a->worth() > b->worth(); });
   if (able.size() == 1) return {.best = able[0]};
   const Compared &best = *able[0], &next = *able[1];
-  const double faster = best.tokens_per_gpu / next.tokens_per_gpu;
+  const double faster = best.worth() / next.worth();
   const auto half_width = [](const Compared& c) { return std::log(c.rate.second / c.rate.first) / 2; };
   return {.best = &best,
           .next = &next,

@@ -40,8 +40,11 @@ struct Compared {
   std::optional<PricedServing> serving{};     ///< the deployment, for a serving job
   double seconds = 0, low = 0, high = 0;      ///< of a step, or of a token: a further one, or the only one; the 5-95 % interval
   double tokens_per_gpu = 0;                  ///< tokens per second and GPU
+  std::optional<double> requests{};           ///< under requests that arrive, those per second up to which all GPUs keep the limits
   std::vector<StepTerm> terms{};              ///< the terms of `seconds`, which sum to it
   std::optional<double> dollars{}, joules{};  ///< per million tokens; empty if unknown
+  double prompts = 0;                         ///< of serving, the share of the GPUs' time that prompts take
+  double read = 0;                            ///< tokens of prompts that are read for each token of an answer
   int idle_gpus = 0;                          ///< in the scale-up domains or racks of the job; in the dollars, joules and megawatts
   bool part_of_domain = false;                ///< the job rents some nodes of a rack
   double megawatts = 0;                       ///< of the site with all GPUs busy; 0 if unknown
@@ -49,8 +52,10 @@ struct Compared {
   std::optional<PriceKind> price_kind{};      ///< of the dollars; empty if they are unknown
   double gpu_hour = 0;                        ///< USD per GPU-hour; 0 if owned or unknown
 
-  std::pair<double, double> rate{};           ///< tokens per second and GPU, the 5-95 % interval
+  std::pair<double, double> rate{};           ///< the 5-95 % interval of `worth`
 
+  /// What a better machine has more of, on as many GPUs.
+  [[nodiscard]] double worth() const { return requests.value_or(tokens_per_gpu); }
   [[nodiscard]] bool assumed_kernels() const { return kernels == "assumed"; }
 };
 
@@ -142,7 +147,7 @@ template <class Able>
 [[nodiscard]] PricedBy price_alike(std::vector<Compared>& all, std::span<const System> systems, double gpus, const Prices& prices,
                                    const OwnMachinePrices& own = {});
 
-/// The machine with the most tokens per second and GPU, compared with the next one.
+/// The machine with the most tokens per second and GPU, or requests per second within limits, compared with the next one.
 struct Verdict {
   std::string why{};  ///< the reason why there is no verdict; nothing else is set then
   const Compared* best = nullptr;

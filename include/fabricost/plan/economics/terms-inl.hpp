@@ -42,7 +42,10 @@ FABRICOST_BODY StepTerm largest(const std::vector<StepTerm>& terms) {
 }
 
 FABRICOST_BODY std::vector<StepTerm> first_token_terms(const ServingTime& t) {
-  return {{"prompt", units::s(t.prompt)}, {"queue", units::s(t.queue)}, {"transfer", units::s(t.transfer)}, {"framework", units::s(t.ttft - t.prompt - t.queue - t.transfer)}};
+  std::vector<StepTerm> out{{"prompt", units::s(t.prompt)}, {"queue", units::s(t.queue)}, {"transfer", units::s(t.transfer)}};
+  if (t.reload > 0) out.push_back({"reload", units::s(t.reload)});
+  out.push_back({"framework", units::s(t.ttft - t.prompt - t.queue - t.transfer - t.reload)});
+  return out;
 }
 
 FABRICOST_BODY std::vector<StepTerm> terms_of(const ServingQuestion& q, const PricedServing& p) {

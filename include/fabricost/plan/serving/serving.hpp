@@ -44,6 +44,7 @@ struct ServingTime {
   double interference = 0;  ///< s of TPOT due to other prompts
   double queue = 0;         ///< s of TTFT waiting for others
   double transfer = 0;      ///< s of TTFT transferring the cache
+  double reload = 0;        ///< s of TTFT until the prompt's prefix is back from the tier behind the cache
   double host = 0;          ///< s of TPOT waiting for host memory
   double prefill_use = 0;   ///< share of the time in which prefill workers compute, at most 1; 0: not apart
   ForwardTime decode, prefill;

@@ -11,6 +11,7 @@
 #include <fabricost/on_threads.hpp>
 #include <fabricost/plan/answers/compare.hpp>
 #include <fabricost/plan/economics/unmet.hpp>
+#include <fabricost/plan/serving/arrivals/loaded.hpp>
 #include <fabricost/progress.hpp>
 
 #include <fmt/format.h>
@@ -120,7 +121,7 @@ void cannot_run(ExplorePoint& out, const Space& space, const RequestError& why) 
     out.layout = layout_text(found.plan, space.mixture[machine]);
     const StepTerm most = largest_term(found.plan);
     out.binds = fmt::format("{}, {:.0f} %", term_words(most.name), 100 * share_of(most.time, found.plan.terms));
-    add_elasticities(space, out, machine, system, job, found, places);
+    if (!found.plan.requests) add_elasticities(space, out, machine, system, job, found, places);
   } catch (const UnmetError& error) {
     cannot_run(out, space, error);
   } catch (const RequestError& error) {
@@ -180,7 +181,7 @@ void add_worth(Space& space, ExploreAnswer& out) {
     if (!(value > 0)) return;
     try {
       const Found then = space.ask.best(machine, with_dial(system, dial, value * by), job);
-      ExploreWorth one{std::string{name(dial)}, std::move(change), then.plan.tokens_per_gpu / now.plan.tokens_per_gpu - 1};
+      ExploreWorth one{std::string{name(dial)}, std::move(change), then.plan.worth() / now.plan.worth() - 1};
       if (now.plan.dollars) one.dollars_per_gpu_hour = one.gain * *now.plan.dollars * now.plan.tokens_per_gpu * 3600 / 1e6;
       out.worth.push_back(std::move(one));
     } catch (const RequestError&) {
@@ -359,11 +360,18 @@ ExploreAnswer answer(const ExploreServeRequest& request) {
               .mixture = {}};
   for (const ExploreServeRequest& one : all.requests) space.mixture.push_back(one.model.value->mixture());
   drop_unknown_dollars(r, space.prices, space.objectives);
-  const auto questions = questions_of<ServingQuestion>(all.requests, [&](const ExploreServeRequest& one, std::size_t i) {
+  std::vector<std::optional<LoadQuestion>> loads(all.requests.size());
+  const auto questions = questions_of<ServingQuestion>(all.requests, [&](ExploreServeRequest one, std::size_t i) {
+    loads[i] = load_question(one);
+    if (loads[i] && (loads[i]->trace || loads[i]->drawn.turns > 1) && varies(axes, {"isl", "osl"}))
+      throw Refusal(loads[i]->trace ? "<vary>: lengths are in the trace of <requests>" : "<vary>: isl and osl are of turns here; vary turns");
     return serving_question(one, *one.model.value, *space.machines[i].system);
   });
-  const auto found = [&space](std::size_t machine, const System& system, const ServingQuestion& q) {
-    Found out{.plan = compared(q, system, space.prices.of[machine]), .gpus = double(q.gpus), .gpus_per_node = system.gpus_per_node};
+  const auto found = [&](std::size_t machine, const System& system, const ServingQuestion& q) {
+    const Prices& prices = space.prices.of[machine];
+    Found out{.plan = loads[machine] ? compared(q, *loads[machine], system, prices).first : compared(q, system, prices),
+              .gpus = double(q.gpus),
+              .gpus_per_node = system.gpus_per_node};
     drop_other_kinds(out.plan, space.prices);
     return out;
   };

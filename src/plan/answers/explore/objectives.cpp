@@ -29,6 +29,7 @@ Value tokens_per_user(const Found& f) { return f.plan.serving->tokens_per_s_per_
 Value dollars(const Found& f) { return f.plan.dollars; }
 Value joules(const Found& f) { return f.plan.joules; }
 Value watts(const Found& f) { return f.plan.joules ? Value{f.plan.megawatts * 1e6} : std::nullopt; }
+Value requests(const Found& f) { return f.plan.requests; }
 Value model_flops(const Found& f) { return f.mfu; }
 Value gpus(const Found& f) { return f.gpus; }
 
@@ -39,7 +40,7 @@ struct Known {
   std::string_view said{};  ///< as people write it
 };
 
-constexpr std::size_t known_objectives = 12;
+constexpr std::size_t known_objectives = 13;
 const std::array<Known, known_objectives>& known() {
   static const std::array<Known, known_objectives> all{{
       {{.name = "step_seconds", .unit = "s", .value = step, .limit = duration_of}, Of::training, "step"},
@@ -54,6 +55,9 @@ const std::array<Known, known_objectives>& known() {
       {{.name = "tokens_per_second_per_user", .unit = "tokens/s", .more_is_better = true, .value = tokens_per_user, .limit = plain_limit},
        Of::serving,
        "tokens/s/user"},
+      {{.name = "requests_per_second", .unit = "requests/s", .more_is_better = true, .value = requests, .limit = plain_limit},
+       Of::serving,
+       "req/s"},
       {{.name = "dollars_per_million_tokens", .unit = "USD", .value = dollars, .limit = plain_limit}, Of::both, "$/token"},
       {{.name = "joules_per_million_tokens", .unit = "J", .value = joules, .limit = plain_limit}, Of::both, "J/token"},
       {{.name = "watts", .unit = "W", .value = watts, .limit = number_limit}, Of::both, "W"},

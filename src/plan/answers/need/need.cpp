@@ -347,7 +347,11 @@ NeedAnswer answer(const NeedServeRequest& request) {
                    .rate = best.tokens_per_second,
                    .idle = best.idle_gpus,
                    .terms = best.terms};
-    if (best.arrivals) out.outcome.rate = best.arrivals->rate_within.value_or(best.arrivals->asked) / best.arrivals->asked;
+    if (const auto& a = best.arrivals) {  // of a trace that keeps the limits at any speed, how much longer times may be
+      const double spare = std::min(r.ttft && a->ttft.at_percentile > Time{} ? *r.ttft / a->ttft.at_percentile : 2.0,
+                                    r.tpot && a->tpot.at_percentile > Time{} ? *r.tpot / a->tpot.at_percentile : 2.0);
+      out.outcome.rate = std::max(1.0, a->rate_within ? *a->rate_within / a->asked : spare);
+    }
     out.plan = best;
   };
   return need::least_of<PlannedDeployment>(

@@ -9,6 +9,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <tuple>
 #include <unordered_set>
 #include <utility>
 
@@ -39,7 +40,7 @@ class Deployed {
         p_(p),
         engine_(with_host({q.model, p.engine, q.format, machine, q.host})),
         times_(engine_, q.stack),
-        scheduler_(scheduler_of(engine_)) {
+        scheduler_(scheduler_of(engine_, system)) {
     engines_ = p.replicas * joined(p.engine), prefills_ = p.prefill_workers * joined(p.prefill);
     share_ = 1;
     if (!load.trace) {  // equal engines under their share of the requests behave as all of them
@@ -49,10 +50,13 @@ class Deployed {
       if (!p.apart && engines_ > most_engines) share_ = static_cast<double>(engines_) / most_engines;
       engines_ = static_cast<int>(std::lround(engines_ / share_)), prefills_ = static_cast<int>(std::lround(prefills_ / share_));
     }
+    if (scheduler_.common) scheduler_.behind /= share_;
     if (!p.apart) return;
     prefill_.emplace(with_host({q.model, p.prefill, q.format, machine, q.host}));
     prefill_times_.emplace(*prefill_, q.stack);
-    prefill_scheduler_ = scheduler_of(*prefill_);
+    prefill_scheduler_ = scheduler_of(*prefill_, system);
+    scheduler_.behind = 0;  // prefixes come back to where prompts are read
+    if (prefill_scheduler_.common) prefill_scheduler_.behind /= share_;
     const int holders = std::min(p.engine.cache_gpus(), p.prefill.cache_gpus());
     link_ = kv_link(system, holders, q.gpus <= system.domain);
   }
@@ -82,7 +86,10 @@ class Deployed {
     const Simulated all = at(std::numeric_limits<double>::infinity(), count).second;
     double last = 0;
     for (const Served& one : all.requests) last = std::max(last, one.last);
-    const auto [figures, served] = at(2 * share_ * count / last, count);
+    double sent = 2 * share_ * count / last;
+    auto [figures, served] = at(sent, count);
+    for (int i = 0; i < 6 && load_.drawn.turns > 1 && figures.rate > settled * sent; ++i)  // what comes at once has no prefixes to find
+      sent *= 2, std::tie(figures, served) = at(sent, count);
     std::vector<double> ends;
     for (const Served& one : served.requests) ends.push_back(one.last);
     const double end = served.requests.back().arrived, middle = end / 2;
@@ -113,13 +120,14 @@ class Deployed {
     t.host = t.tpot > 0 ? step.host / q_.stack.tokens_per_step() : 0;
     t.interference = t.tpot > 0 ? std::max(0.0, t.tpot - step.per_token) : 0;
     t.queue = std::min(f.queue, t.ttft);
+    t.reload = std::min(served.reload, t.ttft - t.queue);
     if (prefill_) {
-      t.transfer = std::min(transfer_of(q_.isl), t.ttft - t.queue);
+      t.transfer = std::min(transfer_of(q_.isl), t.ttft - t.queue - t.reload);
       const double servers = static_cast<double>(p_.prefill_workers) * p_.prefill.attention_dp * p_.prefill.pp;
       t.prefill_use = std::min(1.0, f.rate * (1 - served.hit_rate) * prompt_of_many(prefill_prompt(*prefill_, q_.stack, q_.isl)) / servers);
     }
     const double fixed = q_.stack.first + (prefill_ ? q_.stack.handover : 0) + q_.stack.first_steps * step.seconds;
-    t.prompt = std::max(0.0, t.ttft - t.queue - t.transfer - fixed);
+    t.prompt = std::max(0.0, t.ttft - t.queue - t.reload - t.transfer - fixed);
     t.rate = f.rate;
     out.batch = std::max(1.0, std::round(running));
     out.requests = f.in_flight;
@@ -140,7 +148,7 @@ class Deployed {
   /// Engines for each of a layout: without experts nothing joins replicas of attention.
   [[nodiscard]] int joined(const EngineLayout& layout) const { return q_.model.mixture() ? 1 : layout.attention_dp; }
 
-  [[nodiscard]] Scheduler scheduler_of(const Engine& engine) const {
+  [[nodiscard]] Scheduler scheduler_of(const Engine& engine, const System& system) const {
     const double context = q_.isl + q_.osl, each = engine.kv(context) / context;
     const double bytes = std::max(0.0, engine.room(q_.stack.memory_share, q_.stack.cache_share)) + engine.host().cache;
     Scheduler out;
@@ -151,6 +159,14 @@ class Deployed {
                              : std::min(most_sequences, whole);
     out.chunk = q_.stack.chunk, out.poll = q_.stack.poll;
     out.first = q_.stack.first, out.ahead = q_.stack.first_steps > 1 ? 1 : 0;
+    if (load_.store.tier != PrefixTier::hbm && each > 0) {
+      const int gpus = engine.layout().cache_gpus();
+      const KvLink link = link_of(load_.store, system, gpus);
+      out.behind = room_of(load_.store, system) / each;
+      out.common = load_.store.tier == PrefixTier::remote;
+      if (out.common) out.behind *= static_cast<double>(q_.gpus) / gpus;
+      out.reload_start = link.start, out.reload_token = each * gpus / link.rate;
+    }
     out.drafts = q_.stack.drafts, out.acceptance = q_.stack.acceptance;
     return out;
   }
@@ -193,7 +209,7 @@ class Deployed {
       all[i] = {first.requests[i].arrived, first.requests[i].started, then.first + waited, then.last};
     }
     out.requests = std::move(all);
-    out.hit_rate = first.hit_rate, out.preempted += first.preempted;
+    out.hit_rate = first.hit_rate, out.reloaded = first.reloaded, out.reload = first.reload, out.preempted += first.preempted;
     return out;
   }
 
@@ -210,17 +226,27 @@ class Deployed {
   double share_ = 1;  ///< of all engines over those simulated
 };
 
-/// The highest rate at which the limits are kept.
-[[nodiscard]] double rate_within(Deployed& deployed, const LoadedServing& of, double asked) {
-  const auto kept = [&](double rate) { return deployed.keeps(deployed.at(rate).first, rate); };
+/// Finds the highest rate at which the limits are kept; none: they are kept where all requests of a trace come at once.
+void find_rate_within(Deployed& deployed, LoadedServing& of, double asked) {
+  double answered = of.keeps ? of.figures.rate : 0;
+  const auto kept = [&](double rate) {
+    const LoadFigures f = deployed.at(rate).first;
+    const bool out = deployed.keeps(f, rate);
+    if (out) answered = std::max(answered, f.rate);
+    return out;
+  };
+  const bool trace = !of.saturation;
+  if (trace && of.keeps && kept(std::numeric_limits<double>::infinity())) {
+    of.at_once = answered;
+    return;
+  }
   double low = of.keeps ? asked : 0, high = of.keeps ? std::max(of.saturation.value_or(2 * asked), 1.01 * asked) : asked;
-  constexpr double most = 1e4;  // times what was asked for: more is no limit
-  while (of.keeps && !of.saturation && high < most * asked && kept(high)) low = high, high *= 2;
+  while (of.keeps && trace && kept(high)) low = high, high *= 2;
   for (int i = 0; i < 24 && high - low > 0.01 * high; ++i) {
     const double middle = (low + high) / 2;
     (kept(middle) ? low : high) = middle;
   }
-  return low;
+  of.rate_within = trace && low > 0 ? answered : low;
 }
 
 [[nodiscard]] auto layout_of(const PricedServing& p) {
@@ -235,6 +261,7 @@ LoadedPlan loaded(const ServingQuestion& question, const System& system, LoadQue
   any.ttft = any.tpot = any.usual_ttft = any.concurrency = 0;
   std::vector<PricedServing> front = serving_pareto(any, system);
   ServingMachine machine(system, question.constants, question.stack.kernels);
+  if (load.drawn.turns == 1) load.drawn.isl = question.isl, load.drawn.osl = question.osl;
   const double asked = load.rate();
   std::vector<LoadedServing> out;
   std::vector<std::unique_ptr<Deployed>> deployed;
@@ -246,7 +273,7 @@ LoadedPlan loaded(const ServingQuestion& question, const System& system, LoadQue
       auto one = std::make_unique<Deployed>(question, load, system, machine, front[i]);
       const auto [figures, served] = one->at(asked);
       LoadedServing row{
-          .deployment = one->priced(figures, served), .figures = figures, .hit_rate = served.hit_rate, .preempted = served.preempted};
+          .deployment = one->priced(figures, served), .figures = figures, .hit_rate = served.hit_rate, .reloaded = served.reloaded, .preempted = served.preempted};
       row.keeps = one->keeps(figures, asked);
       out.push_back(std::move(row));
       deployed.push_back(std::move(one));
@@ -259,16 +286,17 @@ LoadedPlan loaded(const ServingQuestion& question, const System& system, LoadQue
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto rank = [&](std::size_t i) {
     const LoadFigures& f = out[i].figures;
-    return in_order(!out[i].keeps, -std::round(100 * f.within * std::min(1.0, f.rate / asked)), f.e2e.mean, i);
+    return in_order(!out[i].keeps, -std::round(100 * f.within * (load.trace ? 1 : std::min(1.0, f.rate / asked))), f.e2e.mean, i);
   };
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
   if (order.size() > static_cast<std::size_t>(question.top)) order.resize(static_cast<std::size_t>(question.top));
+  if (!order.empty() && !out[order.front()].keeps) order.resize(1);  // the nearest, which says what is missed
   std::vector<LoadedServing> best;
   for (const std::size_t i : order) {
     best.push_back(out[i]);
     if (!load.trace) best.back().saturation = deployed[i]->saturation();
     const bool bounded = !load.trace || question.ttft > 0 || question.tpot > 0;  // a trace ends, and with it every queue
-    if (i == order.front() && bounded) best.back().rate_within = rate_within(*deployed[i], best.back(), asked);
+    if (i == order.front() && bounded) find_rate_within(*deployed[i], best.back(), asked);
   }
   return {.load = std::move(load), .deployments = std::move(best), .simulated = static_cast<long long>(out.size())};
 }

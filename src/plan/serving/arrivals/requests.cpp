@@ -6,6 +6,7 @@
 
 #include <fabricost/plan/serving/arrivals/requests.hpp>
 
+#include <boost/random/exponential_distribution.hpp>
 #include <boost/random/gamma_distribution.hpp>
 #include <boost/random/lognormal_distribution.hpp>
 #include <boost/random/mersenne_twister.hpp>
@@ -25,6 +26,7 @@ using core::LineReader;
 using core::PlainTree;
 
 constexpr int most_tokens = 100'000'000;
+constexpr int session_block = 128;  // tokens
 constexpr double most_milliseconds = 1e12;
 constexpr std::size_t most_requests = 2'000'000, most_blocks = 50'000'000;
 
@@ -92,7 +94,47 @@ class TraceLine {
 
 }  // namespace
 
+namespace {
+
+/// Sessions of many turns. Those that began before the first counted request are there too.
+[[nodiscard]] RequestLoad drawn_sessions(const DrawnLoad& of) {
+  boost::random::mt19937_64 arrivals(of.seed), lengths(of.seed + 1), gaps(of.seed + 2);
+  const bool at_once = std::isinf(of.rate);
+  boost::random::gamma_distribution<> interval(std::min(of.burstiness, 1e6), 1 / std::min(of.burstiness, 1e6));
+  boost::random::exponential_distribution<> gap(1 / std::max(of.gap, 1e-9));
+  Lengths added(of.isl, of.variation), answer(of.osl, of.variation);
+  RequestLoad out;
+  out.rate = at_once ? 0 : of.rate, out.block = session_block;
+  const double before = at_once ? 0 : (of.turns - 1) * of.gap;
+  const auto open = static_cast<int>(std::min(at_once ? 0 : before * of.rate / of.turns, 1e5));
+  const int sessions = open + (of.count + of.turns - 1) / of.turns;
+  double begun = 0;
+  for (int s = 0; s < sessions; ++s, begun += at_once ? 0 : interval(arrivals) * of.turns / of.rate) {
+    double at = begun;
+    int history = 0;
+    const auto first = static_cast<std::uint32_t>(out.hashes.size());
+    for (int turn = 0; turn < of.turns; ++turn, at += at_once ? 0 : gap(gaps)) {
+      Arrival one{.at = at, .prompt = history + added(lengths), .answer = answer(lengths), .first = first};
+      history = one.prompt + one.answer;
+      one.blocks = static_cast<std::uint32_t>(one.prompt / out.block);
+      one.written = static_cast<std::uint32_t>(history / out.block) - one.blocks;
+      out.requests.push_back(one);
+    }
+    for (int block = 0; block < history / out.block; ++block) out.hashes.push_back((static_cast<std::uint64_t>(s) << 32U) + static_cast<std::uint64_t>(block));
+  }
+  std::stable_sort(out.requests.begin(), out.requests.end(), [](const Arrival& a, const Arrival& b) { return a.at < b.at; });
+  const double last = begun;  // afterwards no session begins
+  const auto after = std::find_if(out.requests.begin(), out.requests.end(), [&](const Arrival& one) { return !at_once && one.at > last; });
+  out.requests.erase(after, out.requests.end());
+  out.warm_up = static_cast<std::size_t>(
+      std::find_if(out.requests.begin(), out.requests.end(), [&](const Arrival& one) { return one.at >= before; }) - out.requests.begin());
+  return out;
+}
+
+}  // namespace
+
 RequestLoad drawn_load(const DrawnLoad& of) {
+  if (of.turns > 1) return drawn_sessions(of);
   boost::random::mt19937_64 arrivals(of.seed), lengths(of.seed + 1);  // apart, so that another rate has the same lengths
   const bool at_once = std::isinf(of.rate);
   boost::random::gamma_distribution<> interval(std::min(of.burstiness, 1e6), 1 / std::min(of.burstiness, 1e6));
@@ -130,6 +172,7 @@ void complete(RequestLoad& load) {
   const double first = load.requests.front().at;
   for (Arrival& one : load.requests) one.at -= first;
   const double last = load.requests.back().at;
+  load.trace = true;
   load.rate = last > 0 ? static_cast<double>(load.requests.size() - 1) / last : 0;
 }
 

@@ -1,6 +1,7 @@
 /// \file simulate.cpp
 /// The scheduler's steps.
 
+#include "serving/arrivals/block_cache.hpp"
 #include "text/quantile.hpp"
 
 #include <fabricost/plan/serving/arrivals/simulate.hpp>
@@ -11,9 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <list>
 #include <random>
-#include <unordered_map>
 #include <utility>
 
 namespace fabricost::plan {
@@ -22,61 +21,13 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-/// Blocks of prompts that a replica's cache holds: those of running requests, and others until their room is needed.
-class BlockCache {
- public:
-  /// How many of the first blocks are there.
-  [[nodiscard]] std::size_t leading(const std::uint64_t* hashes, std::size_t count) const {
-    std::size_t n = 0;
-    while (n < count && held_.count(hashes[n]) > 0) ++n;
-    return n;
-  }
-  /// Blocks of those that no running request holds.
-  [[nodiscard]] std::size_t unheld(const std::uint64_t* hashes, std::size_t count) const {
-    return static_cast<std::size_t>(std::count_if(hashes, hashes + count, [&](std::uint64_t hash) {
-      const auto at = held_.find(hash);
-      return at == held_.end() || at->second.users == 0;
-    }));
-  }
-  void hold(const std::uint64_t* hashes, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) {
-      Block& block = held_[hashes[i]];
-      if (block.users++ > 0) continue;
-      if (block.idle) idle_.erase(block.place), block.idle = false;
-      ++in_use_;
-    }
-  }
-  void leave(const std::uint64_t* hashes, std::size_t count) {
-    for (std::size_t i = count; i-- > 0;) {  // the last block first: the beginning of a prompt is of most use to others
-      Block& block = held_[hashes[i]];
-      if (--block.users > 0) continue;
-      block.idle = true, block.place = idle_.insert(idle_.end(), hashes[i]);
-      --in_use_;
-    }
-  }
-  /// Drops blocks that nobody uses until so many are left in all.
-  void keep(std::size_t blocks) {
-    while (!idle_.empty() && held_.size() > blocks) held_.erase(idle_.front()), idle_.pop_front();
-  }
-  [[nodiscard]] std::size_t in_use() const { return in_use_; }
-
- private:
-  struct Block {
-    int users = 0;
-    bool idle = false;
-    std::list<std::uint64_t>::iterator place{};
-  };
-  std::unordered_map<std::uint64_t, Block> held_;
-  std::list<std::uint64_t> idle_;  ///< the one used last at the end
-  std::size_t in_use_ = 0;
-};
-
 /// What is left of a request.
 struct Left {
   double answered = 0;  ///< tokens
   int steps = 0;        ///< decode steps after the first token
   double each = 1;      ///< tokens of a step
   bool begun = false;   ///< has had its first token
+  double trail = 0;     ///< s after the step of its prompt until that has left the last stage, and it begins to decode
 };
 
 struct Reading {
@@ -84,6 +35,7 @@ struct Reading {
   double left = 0, past = 0;  ///< tokens
   double own = 0;             ///< tokens of the cache that it alone holds
   double part = 0;            ///< tokens in this step
+  double ready = 0;           ///< s, when its prefix is back
 };
 
 struct Running {
@@ -98,6 +50,8 @@ struct Replica {
   std::vector<Reading> reading;
   std::vector<Running> running;
   BlockCache blocks;
+  UsedBlocks behind;   ///< of a tier of its own
+  double link = 0;     ///< s, when the link to the tier is free
   double own = 0;      ///< tokens that requests hold, without blocks
   double context = 0;  ///< tokens of all running sequences
   double growth = 0;   ///< of them in a step
@@ -127,6 +81,8 @@ class Service {
     out_.running = decoding_ > 0 ? running_ / decoding_ : 0;
     out_.context = running_ > 0 ? contexts_ / running_ : 0;
     out_.hit_rate = prompts_ > 0 ? found_ / prompts_ : 0;
+    out_.reloaded = prompts_ > 0 ? reloaded_ / prompts_ : 0;
+    out_.reload /= static_cast<double>(all);
     return std::move(out_);
   }
 
@@ -184,10 +140,11 @@ class Service {
 
   /// Runs an engine's steps that begin until then.
   void advance(EngineState& engine, double until) {
-    while (engine.now <= until && !engine.idle()) step(engine, until);
+    while (engine.now <= until && !engine.idle() && step(engine, until)) continue;
   }
 
-  void step(EngineState& engine, double until) {
+  /// \return false: it waits until then for a prefix
+  bool step(EngineState& engine, double until) {
     const bool looks = static_cast<double>(++engine.looked) >= s_.poll ||
                        std::none_of(engine.replicas.begin(), engine.replicas.end(), [](const Replica& r) { return r.busy(); });
     if (looks) engine.looked = 0;
@@ -196,6 +153,13 @@ class Service {
       const bool all_seen = compose(r, looks, engine.now, s_.ahead > 0 ? engine.begun : engine.now);
       changes = changes || !all_seen || !r.reading.empty();
     }
+    if (double back = never; waits(engine, back)) {
+      const bool seen = engine.begun >= engine.now;
+      engine.begun = engine.now;
+      if (!seen) return true;  // what arrived since may begin first
+      engine.now = engine.begun = std::min(back, until);
+      return back <= until;
+    }
     const long long steps = changes ? 1 : equal_steps(engine, until);
     const double seconds = seconds_of(engine, static_cast<double>(steps));
     engine.begun = steps > 1 ? engine.now + seconds - seconds / static_cast<double>(steps) : engine.now;
@@ -203,6 +167,19 @@ class Service {
     engine.looked += steps - 1;
     out_.steps += steps;
     for (Replica& r : engine.replicas) finish(engine, r, steps, seconds);
+    return true;
+  }
+
+  /// Whether an engine has nothing to do until a prefix is back, and when the first is.
+  [[nodiscard]] static bool waits(const EngineState& engine, double& back) {
+    for (const Replica& r : engine.replicas) {
+      if (!r.running.empty()) return false;
+      for (const Reading& one : r.reading) {
+        if (one.part > 0) return false;
+        back = std::min(back, one.ready);
+      }
+    }
+    return back < never;
   }
 
   /// Seconds of so many steps, between the first and the last of which contexts grow evenly; with parts of prompts, of one.
@@ -258,22 +235,22 @@ class Service {
   bool compose(Replica& r, bool looks, double now, double known) {
     while (!r.running.empty() && used(r) + r.growth > s_.cache && r.running.size() + r.reading.size() > 1) preempt(r);
     double budget = std::max(1.0, s_.chunk - static_cast<double>(r.running.size()) * (1 + s_.drafts));
-    for (Reading& one : r.reading) budget -= one.part = std::min(one.left, budget);
+    for (Reading& one : r.reading) budget -= one.part = one.ready > now ? 0 : std::min(one.left, budget);
     while (looks && !r.waiting.empty() && budget > 0 && static_cast<double>(r.running.size() + r.reading.size()) < s_.sequences) {
       const int i = r.waiting.front();
       if (times_of(i).arrived > known && r.busy()) return false;
-      if (!start(r, i)) break;
+      if (!start(r, i, now)) break;
       r.waiting.pop_front();
       if (times_of(i).started < 0) times_of(i).started = now;
       if (role_ == EngineRole::decode) continue;
       Reading& one = r.reading.back();
-      budget -= one.part = std::min(one.left, budget);
+      budget -= one.part = one.ready > now ? 0 : std::min(one.left, budget);
     }
     return looks || r.waiting.empty();
   }
 
   /// AnswerField a request its tokens of the cache; false: they do not fit now.
-  [[nodiscard]] bool start(Replica& r, int i) {
+  [[nodiscard]] bool start(Replica& r, int i, double now) {
     const Arrival& one = request(i);
     const double tokens = read_of(one, left(i));
     double found = std::min<double>(one.repeated, tokens - 1), own = tokens - std::min(load_.shared, one.repeated), more = own;
@@ -282,19 +259,46 @@ class Service {
       more = own + static_cast<double>(r.blocks.unheld(hashes(one), one.blocks)) * load_.block;
     }
     if (used(r) + more + 1 > s_.cache && r.busy()) return false;
+    double behind = s_.behind > 0 ? found : 0;  // a share of the prompt: all of it lies in the tier
+    found -= behind;
     if (one.blocks > 0) {
-      const auto leading = static_cast<double>(r.blocks.leading(hashes(one), one.blocks));
-      found = std::min(leading * load_.block, tokens - 1);
+      const auto tokens_of = [&](std::size_t blocks) { return std::min(static_cast<double>(blocks) * load_.block, tokens - 1); };
+      found = tokens_of(r.blocks.leading(hashes(one), one.blocks));
+      behind = tokens_of(r.blocks.leading(hashes(one), one.blocks, behind_of(r))) - found;
       r.blocks.hold(hashes(one), one.blocks);
     }
     r.own += own;
-    if (one.blocks > 0) r.blocks.keep(static_cast<std::size_t>(std::max(0.0, (s_.cache - r.own) / load_.block)));
-    prompts_ += tokens, found_ += found;
+    if (one.blocks > 0) r.blocks.keep((s_.cache - r.own) / load_.block);
+    const double ready = reload(r, found, behind, now);
+    prompts_ += tokens, found_ += found + behind, reloaded_ += behind;
     if (role_ == EngineRole::decode)
       run(r, i, own);
     else
-      r.reading.push_back({.request = i, .left = tokens - found, .past = found, .own = own});
+      r.reading.push_back({.request = i, .left = tokens - found - behind, .past = found + behind, .own = own, .ready = ready});
     return true;
+  }
+
+  [[nodiscard]] UsedBlocks& behind_of(Replica& r) { return s_.common ? common_ : r.behind; }
+
+  /// Brings tokens back from the tier, or none where they are read sooner. \return when they are there
+  [[nodiscard]] double reload(Replica& r, double found, double& tokens, double now) {
+    if (tokens <= 0) return 0;
+    const double back = std::max(now, r.link) + s_.reload_start + tokens * s_.reload_token;
+    parts_.assign(1, {tokens, found});
+    if (back - now > times_.beside(static_cast<double>(r.running.size()), parts_)) {
+      tokens = 0;
+      return 0;
+    }
+    out_.reload += back - now;
+    return r.link = back;
+  }
+
+  /// Copies blocks to the tier.
+  void store(Replica& r, const std::uint64_t* hashes, std::size_t count) {
+    if (s_.behind <= 0) return;
+    UsedBlocks& behind = behind_of(r);
+    for (std::size_t i = count; i-- > 0;) behind.use(hashes[i]);
+    behind.keep(s_.behind / load_.block);
   }
 
   void run(Replica& r, int i, double own) {
@@ -307,7 +311,7 @@ class Service {
 
   void release(Replica& r, int i, double own) {
     r.own -= own;
-    if (const Arrival& one = request(i); one.blocks > 0) r.blocks.leave(hashes(one), one.blocks);
+    if (const Arrival& one = request(i); one.blocks > 0) r.blocks.leave(hashes(one), one.blocks), store(r, hashes(one), one.blocks);
     if (r.unanswered() == 0) r.own = r.context = r.growth = 0;  // what rounding left
   }
 
@@ -387,7 +391,8 @@ class Service {
     Left& l = left(one.request);
     if (!l.begun) {
       l.begun = true;
-      times_of(one.request).first = s_.first + engine.now + engine.trail;
+      l.trail = engine.trail;
+      times_of(one.request).first = s_.first + engine.now + l.trail;
     } else if (l.steps > 0) {
       --l.steps, l.answered += l.each;
     }
@@ -400,9 +405,12 @@ class Service {
   void answered(EngineState& engine, Replica& r, int i, double own) {
     Served& at = times_of(i);
     if (role_ == EngineRole::decode) at.first = at.arrived;
-    const double late = role_ == EngineRole::both ? s_.first : 0;
-    at.last = std::max(at.first, engine.now + late);
+    at.last = role_ == EngineRole::decode ? engine.now : s_.first + engine.now + left(i).trail;
     release(r, i, own);
+    if (const Arrival& one = request(i); one.written > 0) {  // the next turn of its session finds its answer
+      r.blocks.add(hashes(one) + one.blocks, one.written), store(r, hashes(one) + one.blocks, one.written);
+      r.blocks.keep((s_.cache - r.own) / load_.block);
+    }
     if (clients_ == 0 || next_ >= static_cast<int>(load_.requests.size())) return;
     times_of(next_).arrived = engine.now;
     times_of(next_).started = -1;
@@ -418,7 +426,8 @@ class Service {
   std::vector<Left> left_;
   std::vector<PromptPart> parts_;
   Simulated out_;
-  double decoding_ = 0, running_ = 0, contexts_ = 0, prompts_ = 0, found_ = 0;
+  UsedBlocks common_;
+  double decoding_ = 0, running_ = 0, contexts_ = 0, prompts_ = 0, found_ = 0, reloaded_ = 0;
 };
 
 [[nodiscard]] Percentiles percentiles_of(std::vector<double> values, double percentile) {
@@ -439,10 +448,10 @@ Simulated simulate(StepTimes& times, const Scheduler& scheduler, int engines, co
 LoadFigures figures_of(const RequestLoad& load, const Simulated& served, double percentile, double ttft, double tpot) {
   LoadFigures out;
   const std::vector<Served>& all = served.requests;
-  const auto from = static_cast<std::size_t>(warm_up * static_cast<double>(all.size()));
+  const auto from = load.trace ? 0 : std::max(load.warm_up, static_cast<std::size_t>(warm_up * static_cast<double>(all.size())));
   std::vector<double> first, token, whole;
   double kept = 0, begin = all[from].arrived, end = begin;
-  for (const Served& one : all) end = std::max(end, one.arrived);
+  for (const Served& one : all) end = std::max(end, load.trace ? one.last : one.arrived);
   if (!(end > begin)) {  // all at once: while engines are full
     std::vector<double> ends;
     for (const Served& one : all) ends.push_back(one.last);

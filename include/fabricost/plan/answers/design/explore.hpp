@@ -9,8 +9,8 @@
 ///                one furthest from the plane through the front's ends
 ///   elasticity   d log objective / d log dial: of a rate or of arithmetic from both sides of the point, its layout held (a small turn of
 ///                the machine changes the best time as it changes that layout's: the envelope theorem); of a count, from its neighbours
-///                among the points
-///   worth        tokens per second with 10 % more of a part (a domain twice as large) and the layout searched again, over those
+///                among the points; none where requests arrive, as a queue is no smooth function of a dial
+///   worth        tokens per second, or requests per second within limits, with 10 % more of a part (a domain twice as large) and the layout searched again, over those
 ///               without, less 1; times the price of a GPU-hour: how much more it may cost at equal dollars per token
 
 #include <fabricost/plan/answers/plan.hpp>
@@ -45,7 +45,7 @@ struct ExploreOptions {
              true),
         asks(
             &R::objectives, "objectives", "--objective", "NAME,...",
-            "Objectives: step, $/token, J/token, W, goodput, mfu, tokens/s,\ngpus; serving: ttft, tpot, tokens/s/user; or a varied\nparameter, of which less is better"),
+            "Objectives: step, $/token, J/token, W, goodput, mfu, tokens/s,\ngpus; serving: ttft, tpot, tokens/s/user, and req/s within\nlimits where requests arrive; or a varied parameter, of\nwhich less is better"),
         asks(&R::limits, "limits", "--limit", "NAME=X...", "Keep points with at most X (for tokens, goodput, mfu: at least X)"),
         asks(&R::prices, "prices", "--price", "NAME=USD...", "Your own price of a GPU-hour, of a machine or a GPU"),
         asks(&R::price_kind, "price_kind", "--price-kind", "KIND",
@@ -61,9 +61,7 @@ struct ExploreRequest : PlanRequest, ExploreOptions {
   static constexpr auto fields() { return tables(fields_without<PlanRequest, not_of_a_search>(), ExploreOptions::fields()); }
 };
 namespace detail {
-/// Points of a search are of clients that wait for answers.
-inline constexpr std::array<std::string_view, 9> not_of_points{"--top,-k", "--pareto", "--request-rate", "--requests", "--burstiness",
-                                                               "--length-variation", "--percentile", "--goodput", "--prefix"};
+inline constexpr std::array<std::string_view, 2> not_of_points{"--top,-k", "--pareto"};
 }  // namespace detail
 
 struct ExploreServeRequest : ServeRequest, ExploreOptions {

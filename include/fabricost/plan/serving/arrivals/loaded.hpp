@@ -6,9 +6,12 @@
 ///   keeps        the asked percentile of TTFT and of TPOT, or the share of requests that keep both; drawn requests do not queue up for ever
 ///   order        those that keep the limits first, by requests per second within them, then by the mean time to the end
 ///   saturation   answered per second where twice as many arrive; not of a trace, which is too short for it
+///   faster       a trace is played faster until the limits break: the rate that it keeps them at is what was answered then, never how soon a
+///                few requests came
 ///   apart        prompts on prefill workers; each cache is sent over its worker's link, one after another, to the decode worker with the fewest
 ///                requests
 
+#include <fabricost/plan/serving/arrivals/prefix_store.hpp>
 #include <fabricost/plan/serving/arrivals/simulate.hpp>
 #include <fabricost/plan/serving/plan.hpp>
 
@@ -21,6 +24,7 @@ namespace fabricost::plan {
 struct LoadQuestion {
   std::optional<RequestLoad> trace{};  ///< else drawn
   DrawnLoad drawn{};
+  PrefixStore store{};
   double percentile = 99;
   double goodput = 0;  ///< least share of requests within both limits; 0: limits are of the percentile
   [[nodiscard]] double rate() const { return trace ? trace->rate : drawn.rate; }
@@ -30,10 +34,12 @@ struct LoadQuestion {
 struct LoadedServing {
   PricedServing deployment;
   LoadFigures figures;
-  double hit_rate = 0;  ///< share of prompts' tokens found in the cache
+  double hit_rate = 0;  ///< share of prompts' tokens found in the cache or behind it
+  double reloaded = 0;  ///< of them, the share that came back from the tier behind it
   long long preempted = 0;
   std::optional<double> saturation{};   ///< requests per second
-  std::optional<double> rate_within{};  ///< requests per second up to which limits are kept; of the first alone
+  std::optional<double> rate_within{};  ///< requests per second up to which limits are kept, of the first alone; none: of any of a trace
+  std::optional<double> at_once{};      ///< of a trace that keeps them at any speed, requests answered per second where all come at once
   bool keeps = false;
 };
 

@@ -4,6 +4,8 @@
 ///
 ///   burstiness   intervals are Gamma with this shape and the mean 1 / rate, as vLLM's benchmark draws them: 1 Poisson, less comes in bursts
 ///   lengths      log-normal with the means asked for and this standard deviation over the mean; 0: all equal
+///   sessions     each turn's prompt is the one before it, its answer, and as many new tokens as `isl`; intervals of sessions as above, of
+///                the turns of one exponential, whether the answer has come or not
 ///   trace        JSON lines as Mooncake publishes and Dynamo replays them: {"timestamp": ms, "input_length": tokens, "output_length":
 ///                tokens, "hash_ids": [one for each block of 512 tokens of the prompt; equal ones begin with the same text]}
 
@@ -22,7 +24,8 @@ struct Arrival {
   int prompt = 1;                       ///< tokens
   int answer = 1;                       ///< tokens
   int repeated = 0;                     ///< tokens at the prompt's beginning that the cache has already
-  std::uint32_t first = 0, blocks = 0;  ///< of the trace's hashes, those of its prompt
+  std::uint32_t first = 0, blocks = 0;  ///< of the hashes, those of its prompt
+  std::uint32_t written = 0;            ///< the next ones, of its answer
 };
 
 struct RequestLoad {
@@ -31,6 +34,8 @@ struct RequestLoad {
   int block = 512;                    ///< tokens of a hashed block
   int shared = 0;                     ///< repeated tokens that all prompts have in common, which the cache holds once
   double rate = 0;                    ///< requests per second; 0: all at once
+  std::size_t warm_up = 0;            ///< requests before as many sessions are open as ever
+  bool trace = false;                 ///< it ends, and its figures are of all its requests until the last is answered
 };
 
 /// What is drawn.
@@ -41,6 +46,8 @@ struct DrawnLoad {
   double variation = 0;     ///< standard deviation of lengths over their mean
   double hit_rate = 0;      ///< share of each prompt that the cache has
   int shared = 0;           ///< tokens that all prompts begin with
+  int turns = 1;            ///< of a session; `isl` is then what a turn adds
+  double gap = 0;           ///< mean s between two turns of a session
   int count = 10'000;
   std::uint64_t seed = 1;
 };

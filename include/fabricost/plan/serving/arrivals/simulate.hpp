@@ -5,8 +5,9 @@
 ///   step       every running sequence has its token; what is left of the chunk's tokens goes to prompts, first come first served, the last in
 ///              part (chunked prefill); a prompt starts when its tokens fit in the cache and a place is free
 ///   full       when the cache is full the sequence that started last gives its place up, and is read again later with what it had answered
-///   repeated   tokens that the cache has are not read again; blocks of a trace stay after their request until others need the room, the
-///              ones not used for longest first
+///   repeated   tokens that the cache has are not read again; blocks of a trace and of a session stay after their request until others need
+///              the room, the ones not used for longest first; from a tier behind the cache they come back over its link first, one request of
+///              a replica after another, beside the steps of others, where that is sooner than reading them
 ///   ahead      a busy engine chooses the prompts of its next step while one runs, so that a request waits for the rest of a step and for
 ///              another one
 ///   drafts     a step gives 1 + A tokens, A the drafts that are accepted before the first that is not
@@ -29,6 +30,10 @@ struct Scheduler {
   double chunk = 8192;                                         ///< most tokens of a step of a replica
   double poll = 1;                                             ///< steps between two looks at arrivals
   double first = 0;                                            ///< s of a first token beside its steps
+  double behind = 0;         ///< tokens that the tier behind a replica's cache holds (prefix_store.hpp), of a common one behind all; 0: none
+  bool common = false;       ///< one tier behind all replicas
+  double reload_start = 0;   ///< s of a reload beside its tokens
+  double reload_token = 0;   ///< s of a token
   int ahead = 0;                                               ///< a busy engine has chosen the prompts of its next step already: 1
   int drafts = 0;
   double acceptance = 0;
@@ -46,7 +51,9 @@ struct Simulated {
   std::vector<Served> requests;  ///< as they arrived
   double running = 0;            ///< mean sequences that an engine decodes, while it does
   double context = 0;            ///< their mean tokens
-  double hit_rate = 0;           ///< share of prompts' tokens found in the cache
+  double hit_rate = 0;           ///< share of prompts' tokens found in the cache or behind it
+  double reloaded = 0;           ///< of prompts' tokens, the share that came back from the tier behind it
+  double reload = 0;             ///< mean s that a request waits for them
   long long preempted = 0, steps = 0;
 };
 
@@ -61,13 +68,14 @@ struct Percentiles {
   double at = 0;  ///< the percentile asked for
 };
 
-/// The figures of a service, of requests that arrived after `warm_up` of them: before, the engines fill.
+/// The figures of a service while requests arrive, of those after `warm_up` of them: before, the engines fill. A trace counts as a whole,
+/// from the first arrival to the last answer.
 struct LoadFigures {
   Percentiles ttft, tpot, e2e;
   double queue = 0;      ///< s, mean from arrival to the first step
-  double rate = 0;       ///< requests per second answered while requests arrive
-  double tokens = 0;     ///< of answers per second, likewise
-  double in_flight = 0;  ///< mean requests unanswered while requests arrive
+  double rate = 0;       ///< requests per second answered
+  double tokens = 0;     ///< of answers per second
+  double in_flight = 0;  ///< mean requests unanswered
   double within = 1;     ///< share of requests that keep both limits
 };
 
