@@ -117,7 +117,7 @@ void add_model(py::module_& module) {
                                  "Layers that carry a state of fixed size instead of keys and values (Mamba-2, gated delta rule).")
       .def("__repr__", [](const Mixer& x) { return fmt::format("{} layers, inner {}, state {}", x.layers, x.inner, x.state); });
   using M = Model;
-  auto type = add_answer<ModelFields, M>(module, "Model", "The shape of a transformer language model. Made by load_model.");
+  auto type = add_answer<ModelFields, M>(module, "Model", "The shape of a model, of a language model if its kind is decoder. Made by load_model.");
   add_figures(type);
   type.def("__repr__", [](const M& m) {
     const ParameterCount n = parameters_of(m);

@@ -43,6 +43,11 @@ void add_plan(py::module_& module) {
   });
   add_answer<E>(module, "PlanExplanation", "Why a layout takes as long as it does. Made by Plans.explanation.")
       .def("__repr__", [](const E& e) { return e.against_usual; });
+  add_answer<PlannedSites>(module, "PlannedSites", "A training job on several sites. Stands in Plans.sites.")
+      .def("__repr__", [](const PlannedSites& a) {
+        return fmt::format("{} sites of {} GPUs: {:.4g} s a step with exchange, {:.4g} tokens/s ({:.4g} useful)", a.sites, a.gpus / a.sites,
+                           a.step.value(), a.tokens_per_second, a.useful_tokens_per_second);
+      });
   add_answer_of_rows<P>(
       module, "Plans", "Layouts of a training job, fastest first: `plans[0]`, `plans[:3]`, `for plan in plans`. Made by plan.", &P::layouts)
       .def(

@@ -11,7 +11,7 @@ namespace {
 
 /// Parameters of the matrices of one layer, without norms.
 [[nodiscard]] std::optional<double> layer_parameters(const ParameterCount& n, const Model& m, bool experts) {
-  if (m.single_block || (experts ? m.expert_layers() : m.dense_layers()) == 0) return std::nullopt;
+  if (m.single_block || m.recommends() || (experts ? m.expert_layers() : m.dense_layers()) == 0) return std::nullopt;
   return n.attention + (experts ? n.shared + n.router + m.experts * n.expert : n.dense_ffn);
 }
 
@@ -29,7 +29,7 @@ namespace {
   out.dense_layer_parameters = layer_parameters(out.parameters, m, false);
   out.expert_layer_parameters = layer_parameters(out.parameters, m, true);
   out.forward_flops_per_token = forward_flops(m, sequence) / sequence;
-  out.decode_flops = decode_flops(m, sequence);
+  if (m.causal()) out.decode_flops = decode_flops(m, sequence);
   for (std::size_t i = 0; i < flop_convention_names.size(); ++i) {
     ByName<std::optional<double>> one;
     for (const Scores scores : {Scores::full, Scores::causal})
@@ -37,6 +37,7 @@ namespace {
                        convention_flops(m, sequence, static_cast<FlopConvention>(i), scores));
     out.training_flops_per_token.emplace_back(flop_convention_names[i], std::move(one));
   }
+  if (!m.causal()) return out;  // keeps no keys and values from token to token
   out.kv_bytes_per_token = units::B(kv_bytes_per_token(m, 2));
   out.kv_bytes_per_token_layer = units::B(m.kv_width() * 2);
   out.kv_bytes_per_sequence = units::B(kv_bytes(m, sequence, 2));

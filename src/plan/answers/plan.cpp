@@ -5,17 +5,23 @@
 #include "answers/search_time.hpp"
 
 #include <fabricost/fields/field.hpp>
+#include <fabricost/hardware/dials.hpp>
 #include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/plan/economics/unmet.hpp>
 #include <fabricost/plan/explain/memory.hpp>
 #include <fabricost/plan/explain/nearest_plan.hpp>
+#include <fabricost/plan/specs/sites.hpp>
 #include <fabricost/plan/specs/stacks.hpp>
 #include <fabricost/plan/training/figures.hpp>
 #include <fabricost/plan/training/idle_gpus.hpp>
+#include <fabricost/plan/training/sites.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <utility>
 
 namespace fabricost::plan {
@@ -167,6 +173,36 @@ void check_counts(const TrainingQuestion& q) {
     throw Refusal(fmt::format("<document> {}: longer than a sequence of {} tokens; take at most {}", tokens, q.sequence, q.sequence));
 }
 
+/// Tokens of an image or a video of `pixels`, "832x480x81": one for each patch of the width, of the height and of the frames after the
+/// first.
+[[nodiscard]] int tokens_of_image(const std::string& pixels, const Model& m) {
+  if (m.patch_pixels == 0) throw Refusal(fmt::format("<image>: {} has no patches of pixels; give <sequence>", m.name));
+  std::array<int, 3> size{0, 0, 1};
+  std::size_t given = 0;
+  const char* at = pixels.data();
+  const char* const end = at + pixels.size();
+  while (given < size.size()) {
+    const auto [stopped, fault] = std::from_chars(at, end, size[given]);
+    if (fault != std::errc{} || size[given] < 1) {
+      given = 0;
+      break;
+    }
+    ++given, at = stopped;
+    if (at == end || *at != 'x') break;
+    ++at;
+  }
+  if (given < 2 || at != end)
+    throw Refusal(fmt::format("<image> \"{}\": write width x height, as 512x512, or with the frames of a video, as 832x480x81", pixels));
+  const int side = m.patch_pixels, frames = m.patch_frames;
+  if (size[0] % side != 0 || size[1] % side != 0 || (size[2] - 1) % frames != 0)
+    throw Refusal(fmt::format("<image> {}: a token of {} is {} x {} pixels of {} frames after the first; take {}x{}x{}", pixels, m.name,
+                              side, side, frames, (size[0] + side - 1) / side * side, (size[1] + side - 1) / side * side,
+                              (size[2] - 1) / frames * frames + 1));
+  const double tokens = double(size[0] / side) * (size[1] / side) * (1 + (size[2] - 1) / frames);
+  if (!any_count.holds(tokens)) throw Refusal(fmt::format("<image> {}: {:.0f} tokens are too many", pixels, tokens));
+  return static_cast<int>(tokens);
+}
+
 [[nodiscard]] PlannedLayout planned(const TrainingQuestion& q, const System& system, const PricedLayout& p) {
   const Layout& l = p.layout;
   const TrainingFigures f = figures_of(q, system, p);
@@ -216,6 +252,127 @@ void check_counts(const TrainingQuestion& q) {
           .optimizer_offload_fraction = l.offload_optimizer > 0 ? std::optional{l.offload_optimizer} : std::nullopt};
 }
 
+/// Fields of a transformer, which a recommendation model has not. \throws Refusal
+void check_recommender(const PlanRequest& r, TrainingQuestion& q) {
+  const std::array<std::pair<std::string_view, bool>, 19> of_transformers{{{"sequence", r.sequence != PlanRequest{}.sequence},
+                                                                           {"tp", r.tp.has_value()},
+                                                                           {"max_tp", r.max_tp.has_value()},
+                                                                           {"pp", r.pp.has_value()},
+                                                                           {"vp", r.vp.has_value()},
+                                                                           {"cp", r.cp.has_value()},
+                                                                           {"ep", r.ep.has_value()},
+                                                                           {"expert_tp", r.expert_tp.has_value()},
+                                                                           {"dp", r.dp.has_value()},
+                                                                           {"zero", r.zero.has_value()},
+                                                                           {"shard", r.shard.has_value()},
+                                                                           {"microbatch", r.microbatch.has_value()},
+                                                                           {"recompute", q.recompute.has_value()},
+                                                                           {"sequence_parallel", r.sequence_parallel.has_value()},
+                                                                           {"placing", r.placing.has_value()},
+                                                                           {"document", r.document.has_value()},
+                                                                           {"lora_rank", r.lora_rank.has_value()},
+                                                                           {"pareto", r.pareto},
+                                                                           {"sites", r.sites.has_value()}}};
+  for (const auto& [field, given] : of_transformers)
+    if (given)
+      throw Refusal(
+          fmt::format("<{}>: {} is a recommendation model, whose tables are spread over all GPUs and whose dense layers each has a copy "
+                      "of; leave it out",
+                      field, q.model.name));
+  for (const auto& [field, given] : {std::pair{"cpu_offloading_num_layers", q.offload_layers.has_value()},
+                                     std::pair{"optimizer_offload_fraction", q.offload_optimizer.has_value()}})
+    if (given)
+      throw Refusal(fmt::format("<{}>: {} is a recommendation model, whose states stay on the GPUs; leave it out", field, q.model.name));
+  if (q.precision == Precision::fp8 || q.precision == Precision::fp4)
+    throw Refusal(fmt::format("<precision>: the dense layers of {} are priced in bf16 and fp16 only", q.model.name));
+  q.sequence = 1;  // a sample
+}
+
+/// \throws Refusal for fields of several sites without them, and the other way round
+void check_sites(const PlanRequest& r, const Model& m) {
+  const std::array<std::pair<std::string_view, bool>, 7> of_sites{{{"site_rate", r.site_rate.has_value()},
+                                                                   {"site_distance", r.site_distance.has_value()},
+                                                                   {"sync_every", r.sync_every.has_value()},
+                                                                   {"sync_fragments", r.sync_fragments.has_value()},
+                                                                   {"sync_overlap", r.sync_overlap.has_value()},
+                                                                   {"sync_precision", r.sync_precision.has_value()},
+                                                                   {"sync_penalty", r.sync_penalty.has_value()}}};
+  for (const auto& [field, given] : of_sites)
+    if (given && !r.sites) throw Refusal(fmt::format("<{}> is of several sites; say how many with <sites>", field));
+  if (!r.sites) return;
+  if (!r.site_rate) throw Refusal("at which rate does a site reach the others? Give <site_rate>", true);
+  const int every = r.sync_every.value_or(static_cast<int>(load_site_facts().steps)), most = std::min(every, m.layers);
+  if (r.sync_fragments.value_or(1) > most)
+    throw Refusal(fmt::format("<sync_fragments> {}: {} has {} layers and a round {} steps; take at most {}", *r.sync_fragments, m.name,
+                              m.layers, every, most));
+  if (r.sync_overlap.value_or(0) > every)
+    throw Refusal(fmt::format("<sync_overlap> {}: a round has {} steps; take at most {}", *r.sync_overlap, every, every));
+}
+
+[[nodiscard]] double bytes_of(OuterFormat format) {
+  constexpr std::array<double, outer_format_names.size()> bytes{4, 2, 1, 0.5};
+  return bytes[static_cast<std::size_t>(format)];
+}
+
+/// The tokens that DiLoCo needs beyond those of data parallelism, as a share of these (training/sites.hpp).
+[[nodiscard]] double published_penalty(const SiteFacts& f, double parameters, int sites) {
+  const double plain = f.plain * std::pow(parameters, -f.plain_power);
+  const double outer = f.outer * std::pow(parameters, -f.outer_power) * std::pow(sites, f.sites_power);
+  return std::max(0.0, std::pow(outer / plain, 2 / f.plain_power) - 1);
+}
+
+[[nodiscard]] PlannedSites planned_sites(const PlanRequest& r, const FoundPlan& found) {
+  const TrainingQuestion& q = found.question;
+  const PricedLayout& first = found.plan.layouts.front();
+  const SiteFacts facts = load_site_facts();
+  const OuterFormat format = r.sync_precision.value_or(OuterFormat::fp32);
+  const SitesQuestion asked{.sites = *r.sites,
+                            .rate = r.site_rate->value(),
+                            .delay = facts.delay * r.site_distance.value_or(0),
+                            .every = r.sync_every.value_or(static_cast<int>(facts.steps)),
+                            .fragments = r.sync_fragments.value_or(1),
+                            .overlap = r.sync_overlap.value_or(0),
+                            .width = bytes_of(format)};
+  const SitesTime t = sites_time(asked, q, found.system, first);
+  const double H = asked.every, step = t.seconds(asked.every), tokens = double(asked.sites) * first.layout.global_batch * q.sequence;
+  PlannedSites out{
+      .sites = asked.sites, .gpus = asked.sites * q.gpus, .every = asked.every, .fragments = asked.fragments, .overlap = asked.overlap};
+  out.precision = outer_format_names[static_cast<std::size_t>(format)];
+  out.step = units::s(step), out.tokens_per_second = tokens / step;
+  out.terms = {{"step", units::s(t.step)}, {"dcn", units::s(t.exposed / H)}, {"outer_update", units::s(t.update / H)}};
+  out.bottleneck = largest(out.terms).name;
+  out.sent = units::B(t.sent), out.exchange = units::s(t.exchange), out.link_use = t.sent / t.rate / (H * step);
+  out.state = units::B(t.state), out.state_on_gpu = t.state_on_gpu;
+  out.penalty = r.sync_penalty.value_or(published_penalty(facts, t.parameters, asked.sites));
+  out.penalty_extrapolated =
+      !r.sync_penalty && (t.parameters > facts.largest || asked.sites > facts.most_sites || H != facts.steps || !q.model.causal());
+  out.useful_tokens_per_second = out.tokens_per_second / (1 + out.penalty);
+  out.plain_step = units::s(t.plain), out.plain_tokens_per_second = tokens / t.plain;
+  out.gain = out.useful_tokens_per_second / out.plain_tokens_per_second;
+  out.how.push_back(
+      fmt::format("dcn: 2 x {} / {} of {:.4g} parameters of {} bytes are {:.4g} GB a round, at {:.4g} GB/s {:.4g} s; {} x two delays of "
+                  "{:.4g} ms ({:.4g} us a km): {:.4g} s in all, of which {:.4g} s are hidden by {} of {} steps.",
+                  asked.sites - 1, asked.sites, t.parameters, asked.width, 1e-9 * t.sent, 1e-9 * t.rate, t.sent / t.rate, asked.fragments,
+                  1e3 * asked.delay, 1e6 * facts.delay, t.exchange, t.exchange - t.exposed, asked.fragments * asked.overlap, asked.every));
+  if (t.rate < asked.rate) out.how.push_back(fmt::format("The NICs of a site's GPUs send no more than {:.4g} GB/s.", 1e-9 * t.rate));
+  out.how.push_back(fmt::format(
+      "outer_update: 24 B a parameter that a GPU updates, once a round, in {}; its state of 8 B a parameter is {:.3g} GiB a GPU.",
+      t.state_on_gpu ? "GPU memory" : "host memory, where it has room", t.state / gibibyte));
+  out.how.push_back(
+      r.sync_penalty
+          ? fmt::format("Penalty as given: {:.3g} % more tokens for the same loss.", 100 * out.penalty)
+          : fmt::format(
+                "Penalty by the published loss (arXiv 2503.09799): {:.3g} % more tokens for the same loss{}.", 100 * out.penalty,
+                out.penalty_extrapolated
+                    ? fmt::format("; its runs are of language models up to {:.3g} parameters, {:.0f} sites and rounds of {:.0f} steps, "
+                                  "so give <sync_penalty> where you know better",
+                                  facts.largest, facts.most_sites, facts.steps)
+                    : ""));
+  out.how.push_back(fmt::format("Data parallelism over the same links exchanges {:.4g} B a parameter every step: {:.4g} s.",
+                                q.stack.gradient_bytes, t.plain_exchange));
+  return out;
+}
+
 void need_job(const PlanRequest& r) {
   if (!r.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
   if (!r.gpus) throw Refusal("on how many GPUs? Give <gpus>", true);
@@ -255,11 +412,24 @@ TrainingQuestion training_question(const PlanRequest& r, const System& system) {
   q.model = r.model.load();
   if (const std::string_view absent = absent_module(q); !absent.empty())
     throw Refusal(fmt::format("<recompute_modules>: {} has no {}", q.model.name, absent));
+  if (q.model.vision) {
+    if (!r.image.empty()) q.model.image_tokens = tokens_of_image(r.image, *q.model.vision), q.model.images = r.images.value_or(1);
+    if (r.images && r.image.empty()) throw Refusal("of which size are the <images>? Give <image>, as in 448x448", true);
+  } else if (r.images) {
+    throw Refusal(fmt::format("<images>: {} has no encoder of images; leave it out", q.model.name));
+  } else if (!r.image.empty()) {
+    if (r.sequence != PlanRequest{}.sequence) throw Refusal("<image> sets the tokens of a sequence; leave <sequence> out");
+    q.sequence = tokens_of_image(r.image, q.model);
+  }
+  if (r.mtp_num_layers.value_or(0) > 0 && !q.model.causal())
+    throw Refusal(fmt::format("<mtp_num_layers>: {} predicts no next tokens; leave it out", q.model.name));
   q.model.predict_layers = r.mtp_num_layers.value_or(q.model.predict_layers);
   choose_kernels(r, q.model, q.stack);
   q.overlaps_tokens = r.overlap_moe_comm.value_or(false), q.delayed_scales = r.fp8_recipe == Fp8Recipe::delayed;
   q.block_scales = r.fp8_recipe == Fp8Recipe::mxfp8 || r.fp8_recipe == Fp8Recipe::blockwise;
   check_counts(q);
+  check_sites(r, q.model);
+  if (q.model.recommends()) check_recommender(r, q);
   check_recipe(r, q, system);
   q.ways = ways_of({.symmetric = r.symmetric, .nvls = r.nvls}, true);
   if (r.library && !is_nccl(*r.library)) throw Refusal("<library>: of training a release of NCCL, as in <library=nccl-2.18>");
@@ -294,6 +464,11 @@ PlanAnswer answer(const PlanRequest& request) {
   found->system = *with_library(request.system.get(request.overrides, kernels, request.calibration), request.library);
   const TrainingQuestion& q = found->question;
   found->system = slice_for(std::move(found->system), *request.gpus);
+  const System whole = found->system;
+  if (request.network_share < 1) {
+    if (whole.tier(TierRole::nic) == nullptr) throw Refusal(fmt::format("<network_share>: {} has no NICs", whole.name));
+    found->system = with_dial(std::move(found->system), Dial::nic_bandwidth, request.network_share * value_of(whole, Dial::nic_bandwidth));
+  }
   found->question = training_question(request, found->system);
   const auto start = std::chrono::steady_clock::now();
   found->plan = plan_training(q, found->system);
@@ -309,6 +484,13 @@ PlanAnswer answer(const PlanRequest& request) {
   out.fits = plan.fits;
   out.advice = plan.fits ? mostly_waits(q, found->system, plan.layouts.front()) : does_not_fit(q, found->system, plan.layouts.front());
   out.kernels = kernels_known(found->system);
+  if (request.sites) out.sites = planned_sites(request, *found);
+  if (request.network_share < 1) {
+    Stack stack = q.stack;
+    stack.memory = memory_on(stack.memory, whole.gpu.generation);
+    GroupCosts costs(whole, {.ways = q.ways});
+    out.alone = units::s(step_time(q.model, plan.layouts.front().layout, stack, Processor::of(whole), costs).seconds);
+  }
   if (request.sensitivity) out.sensitivity = changes_of(*found);
   if (request.explain) {
     found->explained = explain_step(q, found->system, plan.layouts.front());

@@ -154,6 +154,11 @@ void set_store(PrefixStore& out, const ServeRequest& r) {
 }  // namespace
 
 ServingQuestion serving_question(const ServeRequest& r, const Model& model, const System& system) {
+  if (!model.causal())
+    throw Refusal(fmt::format("{} is {}: serving is of decoders, which write a text token by token; plan its training",
+                              model.name, model.kind == ModelKind::encoder     ? "an encoder"
+                              : model.kind == ModelKind::diffusion ? "a diffusion transformer"
+                                                                   : "a recommendation model"));
   ServingQuestion q;
   q.gpus = *r.gpus, q.isl = r.isl, q.osl = r.osl;
   q.ttft = numbers_in(r.ttft).value_or(0), q.tpot = numbers_in(r.tpot).value_or(0);

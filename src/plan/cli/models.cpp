@@ -6,6 +6,8 @@
 
 #include <fabricost/plan/answers/models.hpp>
 
+#include <fmt/ranges.h>
+
 namespace fabricost::cli {
 namespace {
 
@@ -23,6 +25,27 @@ namespace {
   if (m.index_tokens > 0) out += fmt::format("; an indexer picks {} tokens", m.index_tokens);
   if (m.hybrid())
     out += fmt::format("; {} of {} layers carry a state of {} x {} instead", m.mixer.layers, m.layers, m.mixer.inner, m.mixer.state);
+  return out;
+}
+
+/// What sets it apart from a language model; empty for one.
+[[nodiscard]] std::string kind_text(const Model& m) {
+  if (m.causal()) return {};
+  if (m.recommends()) {
+    const Recommender& r = m.recommender;
+    return fmt::format(
+        "recommendation: {} rows of {} values in {} tables, {:.4g} looked up for a sample; dense layers {}, {}, then {}",
+        count_text(r.rows), r.width, r.tables, r.lookups, fmt::join(r.bottom, "-"),
+        r.cross_layers > 0 ? fmt::format("{} cross layers of rank {}", r.cross_layers, r.cross_rank) : "dot products of all pairs",
+        fmt::join(r.top, "-"));
+  }
+  std::string out = fmt::format("{}: every token attends to all others", model_kind_names[static_cast<std::size_t>(m.kind)]);
+  if (m.patch_pixels > 0)
+    out += fmt::format("; a token is {0} x {0} pixels{1}", m.patch_pixels,
+                       m.patch_frames > 1 ? fmt::format(" of {} frames", m.patch_frames) : "");
+  if (m.cross_tokens > 0) out += fmt::format("; each layer attends to {} tokens of a text, too", m.cross_tokens);
+  if (m.modulation > 0) out += fmt::format("; {} matrices a layer read the sequence's time and class", m.modulation);
+  if (m.head_share < 1) out += fmt::format("; the output table sees {:.3g} % of the tokens", 100 * m.head_share);
   return out;
 }
 
@@ -50,10 +73,11 @@ void add_parameters(Page& page, const Model& m, const ParameterCount& n) {
   row("shared experts", n.shared, m.expert_layers());
   row("router", n.router, m.expert_layers());
   row("norms", n.norms, m.layers);
-  row("embedding", n.embedding, 1);
-  row("output table", n.head, 1);
+  row("encoder of images", n.vision, 1);
+  row(m.recommends() ? "tables" : "embedding", n.embedding, 1);
+  row(m.recommends() ? "dense layers" : "output table", n.head, 1);
   table.row("all", "", "", count_text(n.total));
-  if (m.mixture()) table.row("active per token", "", "", count_text(n.active));
+  if (m.mixture() || m.recommends()) table.row(m.recommends() ? "active per sample" : "active per token", "", "", count_text(n.active));
   page.table(table);
 }
 
@@ -68,9 +92,16 @@ void text_of(Page& page, const ModelAnswer& a) {
   const Model& m = a.model;
   page.width = 80;
   page.title(m.name + (m.title.empty() ? "" : ": " + m.title));
-  page.say("{} layers, hidden {}, vocabulary {}{}.", m.layers, m.hidden, m.vocab, m.tied ? ", tables tied" : "");
-  page.item("  attention     ", attention_text(m));
-  page.item("  feed-forward  ", ffn_text(m));
+  if (!m.recommends())
+    page.say("{} layers, hidden {}, {} {}{}.", m.layers, m.hidden, m.patch_pixels > 0 ? "values of a patch" : "vocabulary", m.vocab,
+             m.tied ? ", tables tied" : "");
+  if (const std::string kind = kind_text(m); !kind.empty()) page.item("  kind          ", kind);
+  if (!m.recommends()) {
+    page.item("  attention     ", attention_text(m));
+    page.item("  feed-forward  ", ffn_text(m));
+  }
+  if (m.vision)
+    page.item("  vision        ", fmt::format("{}, an encoder of images (--image and --images of plan --train)", m.vision->name));
   if (!m.partial.empty()) page.item("  partial       ", m.partial);
   page.section("Parameters"), add_parameters(page, m, a.parameters);
   if (a.dense_layer_parameters) page.line("matrices of one dense layer: {}", count_text(*a.dense_layer_parameters));
@@ -79,12 +110,20 @@ void text_of(Page& page, const ModelAnswer& a) {
     page.say("published: {}{}{}; {}", count_text(m.stated_parameters),
              m.stated_other > 0 ? fmt::format(" with {} beside it", count_text(m.stated_other)) : "",
              m.stated_active > 0 ? ", active " + count_text(m.stated_active) : "", m.stated_source);
-  page.section("FLOPs at a sequence of {:.0f}", a.sequence), add_flops(page, a);
-  page.say("Forward {:.4g} GFLOP per token (causal); one more token after {:.0f}: {:.4g}.", a.forward_flops_per_token / 1e9, a.sequence,
-           a.decode_flops / 1e9);
-  page.section("Cache at 2 bytes a value");
-  page.line("{:.0f} B per token, {:.0f} B per layer that sees all; a sequence of {:.0f}: {:.4g} MiB", a.kv_bytes_per_token.value(),
-            a.kv_bytes_per_token_layer.value(), a.sequence, a.kv_bytes_per_sequence / units::MiB(1));
+  if (m.recommends())
+    page.section("FLOPs");
+  else
+    page.section("FLOPs at a sequence of {:.0f}", a.sequence), add_flops(page, a);
+  if (!m.causal()) {
+    page.say("Forward {:.4g} GFLOP per {}.", a.forward_flops_per_token / 1e9,
+             m.recommends() ? "sample" : "token: all scores count, there is no mask");
+  } else {
+    page.say("Forward {:.4g} GFLOP per token (causal); one more token after {:.0f}: {:.4g}.", a.forward_flops_per_token / 1e9, a.sequence,
+             a.decode_flops / 1e9);
+    page.section("Cache at 2 bytes a value");
+    page.line("{:.0f} B per token, {:.0f} B per layer that sees all; a sequence of {:.0f}: {:.4g} MiB", a.kv_bytes_per_token.value(),
+              a.kv_bytes_per_token_layer.value(), a.sequence, a.kv_bytes_per_sequence / units::MiB(1));
+  }
   if (!m.notes.empty()) page.section("Notes"), page.say(m.notes);
   page.section("Source"), page.say("{} ({})", m.source, m.confidence);
   if (!m.aliases.empty()) page.section("Also called"), page.say(joined(m.aliases));

@@ -147,6 +147,19 @@ void add_first(Page& page, const FoundPlan& a, const PricedLayout& p) {
   }
 }
 
+void add_sites(Page& page, const PlannedSites& a) {
+  page.section("Over {} sites, {} GPUs", a.sites, a.gpus);
+  TextTable rows{"term", ">s", ">share"};
+  for (const StepTerm& term : a.terms) rows.row(term.name, figure(term.seconds()), percent(term.time / a.step, 1));
+  rows.row("step with exchange", figure(a.step.value()));
+  page.table(rows);
+  page.line("{:.4g} tokens/s of all sites, {:.4g} useful (for the same loss); bottleneck: {}; the links are busy {} of the time",
+            a.tokens_per_second, a.useful_tokens_per_second, a.bottleneck, percent(a.link_use, 1));
+  page.line("data parallelism over the same links: {} s a step, {:.4g} tokens/s, {:.3g} times fewer than useful ones here",
+            figure(a.plain_step.value()), a.plain_tokens_per_second, a.gain);
+  for (const std::string& sentence : a.how) page.say(sentence);
+}
+
 }  // namespace
 
 void text_of(Page& page, const PlanAnswer& answer) {
@@ -154,8 +167,10 @@ void text_of(Page& page, const PlanAnswer& answer) {
   const TrainingQuestion& q = a.question;
   const std::string_view precision = precision_names[static_cast<std::size_t>(q.precision)];
   page.title(verdict_of(a));
-  page.say("{} on {} {} GPUs, {} sequences of {} tokens a step, {}", q.model.name, q.gpus, a.system.name, q.global_batch, q.sequence,
-             precision);
+  page.say("{} on {} {} GPUs, {} a step, {}", q.model.name, q.gpus, a.system.name,
+           q.model.recommends() ? fmt::format("{} samples", q.global_batch)
+                                : fmt::format("{} sequences of {} tokens", q.global_batch, q.sequence),
+           precision);
   if (!q.model.unread.empty()) page.say(unread_text(q.model));
   if (!a.plan.fits) page.line(answer.advice);
   if (a.plan.fits && !answer.advice.empty()) page.say(answer.advice);
@@ -171,6 +186,10 @@ void text_of(Page& page, const PlanAnswer& answer) {
     page.line("{:.3g} % of GPU memory is kept free{}.", 100 * headroom, q.headroom ? "" : " (--headroom)");
   page.section(plainer_text(a.plan.layouts).empty() ? "The fastest" : "The first");
   add_first(page, a, a.plan.layouts.front());
+  if (answer.alone)
+    page.say("Beside other jobs on the network a step takes {} s, after they have ended {} s.", figure(a.plan.layouts.front().time.seconds),
+             figure(answer.alone->value()));
+  if (answer.sites) add_sites(page, *answer.sites);
   page.section("Its memory");
   const Layout& best = a.plan.layouts.front().layout;
   page.add(with_fields(memory_text(q.model, best, memory_stack(q, a.system, best), Processor::of(a.system).memory, headroom_of(q),

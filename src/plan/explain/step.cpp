@@ -38,7 +38,7 @@ namespace {
 
 /// The terms of a step that a group's exchanges are a part of.
 [[nodiscard]] std::string_view term_of(StepGroup group) {
-  constexpr std::array<std::string_view, step_group_names.size()> terms{"tensor", "context", "expert", "hand_over", "data", "data"};
+  constexpr std::array<std::string_view, step_group_names.size()> terms{"tensor", "context", "expert", "hand_over", "data", "rows", "data"};
   return terms[static_cast<std::size_t>(group)];
 }
 
@@ -73,6 +73,7 @@ class StepWords {
       return {optimizer()};
     if (term == "stragglers") return {stragglers()};
     if (term == "offload") return offload();
+    if (term == "tables") return {tables()};
     return exchanges(term);
   }
 
@@ -90,7 +91,7 @@ class StepWords {
     for (const auto& [words, seconds] :
          {std::pair{"matrix products", k.products}, std::pair{"attention scores", k.attention}, std::pair{"scans of state layers", k.scan},
           std::pair{"element-wise kernels", k.element}, std::pair{"recomputation", k.repeated}, std::pair{"output matrix and loss", k.head},
-          std::pair{"adapters", k.adapters}})
+          std::pair{"adapters", k.adapters}, std::pair{"encoder of images", k.vision}})
       if (seconds > 0) kinds.push_back(fmt::format("{} {:.4g} s", words, seconds));
     out.push_back(fmt::format("By kind: {}.", fmt::join(kinds, ", ")));
     if (const std::string factor = factor_text(stack_); !factor.empty()) out.push_back(factor);
@@ -112,6 +113,15 @@ class StepWords {
                       percent(l_.offload_optimizer), prior::memory::host_update, 1e-9 * host_memory_rate(system_),
                       stack_.memory.gradient + stack_.memory.gathered_weight, link));
     return out;
+  }
+
+  [[nodiscard]] std::string tables() const {
+    const Recommender& r = q_.model.recommender;
+    const double rows = double(l_.global_batch) / l_.dp * r.lookups;
+    return fmt::format(
+        "{:.4g} rows of {} values are read from the tables of a rank for a step, and read and written with {:.3g} B of states a value in "
+        "its backward; their sums by table are written, and gradients of those read.",
+        rows, r.width, r.state_bytes);
   }
 
   [[nodiscard]] std::string optimizer() const {
@@ -151,6 +161,7 @@ class StepWords {
                         : term == "tensor"  ? t_.tensor
                         : term == "context" ? t_.context
                         : term == "expert"  ? t_.expert
+                        : term == "rows"    ? t_.rows
                                             : t_.data;
     const double share = all > 0 ? std::min(1.0, seen / all) : 0;
     if (share > 0.999) out.push_back(fmt::format("Together {:.4g} s, which nothing hides.", all));

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <system_error>
 
@@ -91,6 +92,55 @@ void read_index(MapReader& at, Model& m) {
   m.index_tokens = at.count("tokens", 0, 1, 1000000000, true);
 }
 
+/// What a diffusion transformer has instead of a vocabulary: patches of an image or a video, whose values its first matrix reads and its
+/// last one writes.
+void read_patch(MapReader& at, Model& m) {
+  m.vocab = at.count("values", 1, 1, 100000000, true);
+  m.patch_pixels = at.count("pixels", 1, 1, 100000, true);
+  m.patch_frames = at.count("frames", 1, 1, 100000);
+}
+
+/// Widths of dense layers, a list of whole numbers.
+std::vector<int> read_widths(MapReader& at, std::string_view key) {
+  std::vector<int> out;
+  for (const SpecNode* one : at.texts(key)) {
+    int value = 0;
+    const char* const end = one->text.data() + one->text.size();
+    if (const auto [stopped, fault] = std::from_chars(one->text.data(), end, value);
+        stopped != end || fault != std::errc{} || value < 1 || value > widest_layer)
+      at.fault(*one, key, fmt::format("\"{}\" is no width", one->text), "write whole numbers, as in [13, 512, 256, 128]");
+    out.push_back(value);
+  }
+  return out;
+}
+
+/// Tables and dense layers of a recommendation model. Its other sizes are those of a model with one token.
+void read_recommender(MapReader& in, Model& m, Faults& faults) {
+  Recommender& r = m.recommender;
+  section(
+      in, "tables", faults,
+      [&](MapReader& at) {
+        r.tables = at.count("count", 1, 1, 1000000, true);
+        r.rows = at.number("rows", 1, 1, max_parameters);
+        r.width = at.count("width", 1, 1, widest_layer, true);
+        r.lookups = at.number("lookups", r.tables, 1, 1e9);
+        r.value_bytes = at.count("value_bytes", 4, 1, 8);
+        r.state_bytes = at.number("state_bytes", 0, 0, 16);
+      },
+      true);
+  section(
+      in, "dense", faults,
+      [&](MapReader& at) {
+        r.bottom = read_widths(at, "bottom");
+        r.top = read_widths(at, "top");
+        r.cross_layers = at.count("cross_layers", 0, 0, max_layers);
+        r.cross_rank = at.count("cross_rank", 0, 0, widest_layer);
+      },
+      true);
+  m.layers = std::max(1, static_cast<int>(r.bottom.size() + r.top.size()) - 1 + r.cross_layers);
+  m.hidden = std::max(1, r.width), m.heads = m.kv_heads = m.head_dim = m.vocab = m.ffn = 1;
+}
+
 void read_mixer(MapReader& at, Mixer& mixer) {
   const std::string kind = at.one_of("kind", mixer_kinds, true);
   mixer.gates = kind == "gated_delta" ? 2 : 1;
@@ -144,6 +194,11 @@ void check_together(const SpecNode& tree, const Model& m, Faults& faults) {
     fault("experts", "groups", fmt::format("{} groups do not divide {} experts", m.expert_groups, m.experts), "write a divisor of count");
   if (m.expert_groups > 0 && (m.group_limit < 1 || m.group_limit > m.expert_groups))
     fault("experts", "group_limit", fmt::format("{} of {} groups", m.group_limit, m.expert_groups), "groups need a limit, from 1 to all");
+  if (m.causal() && m.cross_tokens + m.modulation + m.patch_pixels > 0)
+    fault("kind", "", "a decoder with parts of other kinds (patch, cross or modulation)", "write `kind: diffusion`");
+  if (!m.causal() && (m.latent() || m.hybrid() || m.index_tokens > 0 || m.predict_layers > 0))
+    fault("kind", "", "latents, states, an indexer or predicted tokens, which only a decoder has",
+          "write `kind: decoder`, or leave them out");
   if (m.attention_layers() < 0)
     fault("mixer", "layers", fmt::format("{} of {} layers", m.mixer.layers, m.layers), "at most as many as there are");
   else if (m.window_layers > m.attention_layers())
@@ -162,6 +217,39 @@ void check_together(const SpecNode& tree, const Model& m, Faults& faults) {
     fault("blocks", "", "a window or leading dense layers beside one letter per layer", "say it in the letters");
 }
 
+/// The shape of a transformer.
+void read_transformer(MapReader& in, Model& m, Faults& faults) {
+  m.layers = in.count("layers", 1, 1, max_layers, true);
+  m.hidden = in.count("hidden", 1, 1, widest_layer, true);
+  if (m.kind == ModelKind::diffusion || (m.kind == ModelKind::encoder && in.has("patch")))
+    section(
+        in, "patch", faults, [&](MapReader& at) { read_patch(at, m); }, true);
+  else
+    m.vocab = in.count("vocab", 1, 1, 100000000, true);
+  if (const std::string vision = in.text("vision"); !vision.empty()) {
+    m.vision = std::make_shared<const Model>(load_model(vision));
+    if (m.vision->kind != ModelKind::encoder || m.vision->patch_pixels == 0)
+      in.fault(*in.node().find("vision"), "vision", fmt::format("{} is no encoder of patches", vision),
+               "name a model of kind encoder with `patch`");
+  }
+  m.head_share = in.number("head_share", 1, 1e-6, 1);
+  m.modulation = in.count("modulation", 0, 0, 1000);
+  section(in, "cross", faults, [&](MapReader& at) { m.cross_tokens = at.count("tokens", 0, 1, 1000000000, true); });
+  m.positions = in.count("positions", 0, 0, 100000000);
+  m.tied = in.flag("tied", false);
+  m.biases = in.flag("biases", false);
+  section(
+      in, "attention", faults, [&](MapReader& at) { read_attention(at, m); }, true);
+  section(in, "ffn", faults, [&](MapReader& at) { read_ffn(at, m); });
+  section(in, "experts", faults, [&](MapReader& at) { read_experts(at, m); });
+  section(in, "window", faults, [&](MapReader& at) { read_window(at, m); });
+  section(in, "index", faults, [&](MapReader& at) { read_index(at, m); });
+  section(in, "mixer", faults, [&](MapReader& at) { read_mixer(at, m.mixer); });
+  m.predict_layers = in.count("predict_layers", 0, 0, 100);
+  m.fp8_block = in.count("fp8_block", 0, 0, 4096);
+  read_blocks(in, m);
+}
+
 Model read_model(const SpecNode& tree, Faults& faults) {
   MapReader in(tree, "", faults);
   Model m;
@@ -176,21 +264,11 @@ Model read_model(const SpecNode& tree, Faults& faults) {
   const Provenance origin = in.provenance(tree);
   m.source = origin.source;
   m.confidence = name(origin.confidence);
-  m.layers = in.count("layers", 1, 1, max_layers, true);
-  m.hidden = in.count("hidden", 1, 1, widest_layer, true);
-  m.vocab = in.count("vocab", 1, 1, 100000000, true);
-  m.positions = in.count("positions", 0, 0, 100000000);
-  m.tied = in.flag("tied", false);
-  m.biases = in.flag("biases", false);
-  section(
-      in, "attention", faults, [&](MapReader& at) { read_attention(at, m); }, true);
-  section(in, "ffn", faults, [&](MapReader& at) { read_ffn(at, m); });
-  section(in, "experts", faults, [&](MapReader& at) { read_experts(at, m); });
-  section(in, "window", faults, [&](MapReader& at) { read_window(at, m); });
-  section(in, "index", faults, [&](MapReader& at) { read_index(at, m); });
-  section(in, "mixer", faults, [&](MapReader& at) { read_mixer(at, m.mixer); });
-  m.predict_layers = in.count("predict_layers", 0, 0, 100);
-  m.fp8_block = in.count("fp8_block", 0, 0, 4096);
+  m.kind = in.choice("kind", model_kind_names, m.kind);
+  if (m.recommends())
+    read_recommender(in, m, faults);
+  else
+    read_transformer(in, m, faults);
   section(in, "published", faults, [&](MapReader& at) {
     m.stated_parameters = parameters(at, "parameters");
     m.stated_active = parameters(at, "active");
@@ -198,9 +276,16 @@ Model read_model(const SpecNode& tree, Faults& faults) {
     m.stated_precision = at.one_of("precision", narrow_weights);
     m.stated_source = at.provenance(at.node()).source;
   });
-  read_blocks(in, m);
   in.finish();
-  if (faults.issues.empty()) check_together(tree, m, faults);
+  if (!faults.issues.empty()) return m;
+  if (!m.recommends()) {
+    check_together(tree, m, faults);
+  } else if (m.recommender.bottom.size() < 2 || m.recommender.top.empty() || m.recommender.bottom.back() != m.recommender.width ||
+             m.recommender.lookups < m.recommender.tables || (m.recommender.cross_layers > 0) != (m.recommender.cross_rank > 0)) {
+    faults.add(
+        issue_at(tree.mark, "dense", "tables and dense layers that do not belong together",
+                 "bottom ends with the width of a row, top has a layer, a sample looks a row of each table up, cross layers have a rank"));
+  }
   return m;
 }
 

@@ -40,7 +40,8 @@ const std::vector<System>& machines() {
 const std::vector<Model>& models() {
   static const std::vector<Model> all = [] {
     std::vector<Model> out;
-    for (const std::string& one : model_names()) out.push_back(load_model(one));
+    for (const std::string& one : model_names())
+      if (Model m = load_model(one); m.causal()) out.push_back(std::move(m));  // the least of a step is counted for language models
     return out;
   }();
   return all;

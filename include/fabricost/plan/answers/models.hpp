@@ -93,6 +93,10 @@ struct ModelFields : Model {
   [[nodiscard]] int shown_head_dim() const { return latent() ? nope_dim + rope_dim : head_dim; }
   [[nodiscard]] std::optional<int> latent_q_rank() const { return latent() ? std::optional{q_rank} : std::nullopt; }
   [[nodiscard]] std::optional<int> index_of_tokens() const { return index_tokens > 0 ? std::optional{index_heads} : std::nullopt; }
+  [[nodiscard]] std::string kind_name() const { return std::string{model_kind_names[static_cast<std::size_t>(kind)]}; }
+  [[nodiscard]] std::string vision_name() const { return vision ? vision->name : std::string{}; }
+  [[nodiscard]] std::string other_kind() const { return causal() ? std::string{} : kind_name(); }
+  [[nodiscard]] std::optional<double> part_of_head() const { return head_share < 1 ? std::optional{head_share} : std::nullopt; }
   [[nodiscard]] std::optional<MixerFields> shown_mixer() const { return hybrid() ? std::optional{MixerFields{mixer}} : std::nullopt; }
 
   static constexpr auto fields() {
@@ -102,6 +106,15 @@ struct ModelFields : Model {
     return Table{
         gives(&M::name, "", "name", "Its name, as in `llama3-70b`."),
         gives(&M::title, "", "title", "What a person calls it."),
+        gives(&A::other_kind, "kind", "", "", 1, left_out),
+        gives(&A::kind_name, "", "kind", "decoder (a language model), encoder, diffusion (a transformer of images or videos) or recommendation."),
+        gives(&A::vision_name, "vision", "vision", "Name of the encoder of its images; empty: none.", 1, left_out),
+        gives(&A::part_of_head, "head_share", "", "", 1, left_out),
+        gives(&M::head_share, "", "head_share", "Of a sequence's tokens, those that the output table sees, above 0 to 1."),
+        gives(&M::cross_tokens, "cross_tokens", "cross_tokens", "Tokens of a text that each layer attends to as well; 0: none.", 1, left_out),
+        gives(&M::modulation, "modulation", "modulation", "Matrices h x h of a layer that read its sequence's time and class.", 1, left_out),
+        gives(&M::patch_pixels, "patch.pixels", "patch_pixels", "Side of the square of pixels that is a token; 0: no image.", 1, left_out),
+        gives(&M::patch_frames, "patch.frames", "patch_frames", "Frames of a video that are a token, after the first.", 1, !left_out, beside),
         gives(&M::layers, "layers", "layers", "l, layers."),
         gives(&M::hidden, "hidden", "hidden", "h, hidden size."),
         gives(&M::heads, "heads", "heads", "a, query heads."),

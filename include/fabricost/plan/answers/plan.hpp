@@ -35,6 +35,11 @@ inline constexpr std::array<std::string_view, 5> state_format_names{"fp32", "bf1
 [[nodiscard]] constexpr auto words_of(AttentionKernel) { return EnumWords{attention_kernel_names, "a kind of attention"}; }
 [[nodiscard]] constexpr auto words_of(ContextParallel) { return EnumWords{context_names, "a way of context ranks"}; }
 
+/// Formats in which sites exchange what their weights have moved.
+enum class OuterFormat : unsigned char { fp32, bf16, fp8, fp4 };
+inline constexpr std::array<std::string_view, 4> outer_format_names{"fp32", "bf16", "fp8", "fp4"};
+[[nodiscard]] constexpr auto words_of(OuterFormat) { return EnumWords{outer_format_names, "a format of exchanged values"}; }
+
 /// Kernels that bring tokens to experts: every choice alone, a token once a domain (DeepEP), that and sorted (HybridEP).
 enum class Dispatcher : unsigned char { alltoall, deepep, hybridep };
 inline constexpr std::array<std::string_view, 3> dispatcher_names{"alltoall", "deepep", "hybridep"};
@@ -82,6 +87,13 @@ struct PlanRequest {
   std::optional<int> mtp_num_layers;
   std::optional<AttentionKernel> attention;
   double batch_within = 0;
+  std::string image;
+  std::optional<int> images;
+  double network_share = 1;
+  std::optional<int> sites, sync_every, sync_fragments, sync_overlap;
+  std::optional<Bandwidth> site_rate;
+  std::optional<double> site_distance, sync_penalty;
+  std::optional<OuterFormat> sync_precision;
 
   static constexpr auto fields() {
     using R = PlanRequest;
@@ -173,7 +185,29 @@ struct PlanRequest {
         asks(&R::attention, "attention", "--attention", "KIND",
              "Attention kernel: cudnn (the maker's own), flash3, flash2 or math\n(scores written to memory); default as the stack"),
         asks(&R::batch_within, "batch_within", "--batch-within", share, {0, 0.5}, "X",
-             "Largest change of the batch, as in 5%, to train more tokens per\nsecond; default 0: the batch given")};
+             "Largest change of the batch, as in 5%, to train more tokens per\nsecond; default 0: the batch given"),
+        asks(&R::image, "image", "--image", "PIXELS",
+             "Width x height of an image, as 512x512, or with the frames of a\nvideo, as 832x480x81: diffusion: sets <sequence>; of a model with\n"
+             "an encoder of images: the size of those"),
+        asks(&R::images, "images", "--images", count, any_count, "N",
+             "Images per sequence that an encoder reads, which holds their\nmerged tokens; default 1 where <image> is given"),
+        asks(&R::network_share, "network_share", "--network-share", share, {0.01, 1}, "X",
+             "Share of the NICs' rate that other jobs on the network leave\nuntil they end, as in 50%; default all"),
+        asks(&R::sites, "sites", "--sites", count, {2, 10000}, "N",
+             "Train on N sites, each with <gpus> and <global_batch>, that\nexchange after rounds of steps (DiLoCo)"),
+        asks(&R::site_rate, "site_bytes_per_second", "--site-rate", one_way_rate, {1, 1e15}, "RATE",
+             "Rate of a site's link to the others, one way, as \"100 Gbit/s\""),
+        asks(&R::site_distance, "site_distance_km", "--site-distance", number, {0, 1e6}, "KM",
+             "Kilometres of fibre between two sites; default 0"),
+        asks(&R::sync_every, "sync_every", "--sync-every", count, any_count, "H", "Steps of a round; default 30, those of the published loss"),
+        asks(&R::sync_fragments, "sync_fragments", "--sync-fragments", count, any_count, "N",
+             "Fragments of the model that are exchanged one after the other\nin a round (streaming DiLoCo); default 1, the whole"),
+        asks(&R::sync_overlap, "sync_overlap", "--sync-overlap", count, {0, 1'000'000}, "N",
+             "Steps that go on while a fragment is exchanged; default 0"),
+        asks(&R::sync_precision, "sync_precision", "--sync-precision", "F",
+             "Format of the values exchanged: fp32 (default), bf16, fp8 or fp4"),
+        asks(&R::sync_penalty, "sync_penalty", "--sync-penalty", share, {0, 100}, "X",
+             "More tokens for the same loss than data parallelism needs, as in\n10%; default by the published loss")};
   }
 };
 
@@ -273,6 +307,58 @@ struct PlannedLayout {
   }
 };
 
+/// A job on several sites: rounds of steps, then an exchange over the links between them.
+struct PlannedSites {
+  int sites = 0, gpus = 0, every = 0, fragments = 0, overlap = 0;
+  std::string precision{};
+  Time step{};
+  double tokens_per_second = 0;
+  std::vector<StepTerm> terms{};
+  std::string bottleneck{};
+  Bytes sent{};
+  Time exchange{};
+  double link_use = 0;
+  Bytes state{};
+  bool state_on_gpu = true;
+  double penalty = 0;
+  bool penalty_extrapolated = false;
+  double useful_tokens_per_second = 0;
+  Time plain_step{};
+  double plain_tokens_per_second = 0, gain = 0;
+  std::vector<std::string> how{};
+  bool operator==(const PlannedSites&) const = default;
+
+  static constexpr auto fields() {
+    using A = PlannedSites;
+    return Table{
+        gives(&A::sites, "sites", "sites", "Sites, each with the GPUs and the batch of the first layout."),
+        gives(&A::gpus, "gpus", "gpus", "GPUs of all sites."),
+        gives(&A::every, "sync_every", "sync_every", "H, steps of a round."),
+        gives(&A::fragments, "sync_fragments", "sync_fragments", "Fragments that the model is exchanged in."),
+        gives(&A::overlap, "sync_overlap", "sync_overlap", "Steps that go on while one is exchanged."),
+        gives(&A::precision, "sync_precision", "sync_precision", "Format of the values exchanged."),
+        gives(&A::step, "step_s", "step_seconds", "A step with its share of the round's exchange, s: the sum of terms."),
+        gives(&A::tokens_per_second, "tokens_per_s", "tokens_per_second", "Of all sites."),
+        gives(&A::terms, "terms", "terms", "step of a site alone, dcn: exchange that no step hides, outer_update; a list of StepTerm."),
+        gives(&A::bottleneck, "bottleneck", "bottleneck", "The largest of the terms."),
+        gives(&A::sent, "sent_GiB", "sent_bytes", "Bytes that a site sends in a round.", gibibyte),
+        gives(&A::exchange, "exchange_s", "exchange_seconds", "Time of a round's exchange, hidden or not, s."),
+        gives(&A::link_use, "link_use", "link_use", "Share of the time that the link of a site is busy, 0 to 1."),
+        gives(&A::state, "outer_state_GiB", "outer_state_bytes", "Of the outer optimizer on a GPU, bytes: the last round's weights and its momentum.",
+              gibibyte),
+        gives(&A::state_on_gpu, "outer_state_on_gpu", "outer_state_on_gpu", "Whether it has room there; else it waits in host memory."),
+        gives(&A::penalty, "penalty", "penalty", "More tokens for the same loss than data parallelism needs, as a share."),
+        gives(&A::penalty_extrapolated, "penalty_extrapolated", "penalty_extrapolated",
+              "Whether the published loss is of smaller models, fewer sites or another round."),
+        gives(&A::useful_tokens_per_second, "useful_tokens_per_s", "useful_tokens_per_second", "tokens_per_second / (1 + penalty)."),
+        gives(&A::plain_step, "data_parallel.step_s", "data_parallel_step_seconds",
+              "Step where all sites are replicas of one job that exchange gradients every step, s."),
+        gives(&A::plain_tokens_per_second, "data_parallel.tokens_per_s", "data_parallel_tokens_per_second", "Tokens of all sites over that."),
+        gives(&A::gain, "gain", "gain", "useful_tokens_per_second over those of data parallelism."),
+        names_fields(gives(&A::how, "how", "how", "The arithmetic, a list of sentences."))};
+  }
+};
+
 /// The effect of one change of the machine on a training job.
 struct PlanChange {
   std::string change{};
@@ -330,6 +416,8 @@ struct PlanAnswer {
   std::vector<PlanChange> sensitivity;
   std::vector<PlannedLayout> pareto;
   std::optional<PlanExplanation> explanation;
+  std::optional<PlannedSites> sites;
+  std::optional<Time> alone;
   std::shared_ptr<const FoundPlan> found;
 
   static constexpr auto fields() {
@@ -359,7 +447,10 @@ struct PlanAnswer {
         field::give_kernels<A>,
         gives(&A::sensitivity, "sensitivity", "", "What 10 % more of each part gives.", 1, true),
         gives(&A::pareto, "pareto", "", "Layouts none other beats in both time and memory.", 1, true),
-        gives(&A::explanation, "explanation", "", "The fastest layout explained.", 1, true)};
+        gives(&A::explanation, "explanation", "", "The fastest layout explained.", 1, true),
+        gives(&A::sites, "sites", "sites", "The job on several sites, a PlannedSites; None: one site.", 1, true),
+        gives(&A::alone, "alone_step_s", "alone_step_seconds",
+              "Step of the first layout after the other jobs on the network have ended, s; None: there are none.", 1, true)};
   }
 };
 

@@ -24,6 +24,8 @@ FABRICOST_BODY std::vector<StepTerm> terms_of(const StepTime& t) {
                             {"optimizer", units::s(t.optimizer)},
                             {"stragglers", units::s(t.stragglers)}};
   if (t.offload > 0) out.push_back({"offload", units::s(t.offload)});
+  if (t.tables > 0) out.push_back({"tables", units::s(t.tables)});
+  if (t.rows > 0) out.push_back({"rows", units::s(t.rows)});
   return out;
 }
 

@@ -29,7 +29,9 @@ template <class R, const auto& options>
   (std::make_index_sequence<kept.second>{});
 }
 
-/// How many layouts are told, and what is told of the best: a search asks for the best alone.
-inline constexpr std::array<std::string_view, 4> not_of_a_search{"--top,-k", "--sensitivity", "--pareto", "--explain"};
+/// How many layouts are told, and what is told of the best: a search asks for the best alone, on one site and with a network of its own.
+inline constexpr std::array<std::string_view, 13> not_of_a_search{
+    "--top,-k",     "--sensitivity",    "--pareto",       "--explain",        "--sites",        "--site-rate",   "--site-distance",
+    "--sync-every", "--sync-fragments", "--sync-overlap", "--sync-precision", "--sync-penalty", "--network-share"};
 
 }  // namespace fabricost::plan

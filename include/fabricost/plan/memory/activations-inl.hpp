@@ -18,8 +18,9 @@ FABRICOST_BODY LayerActivations layer_activations(const Model& model, const Layo
   const auto input = [&](AdapterModule at) { return layout.trains_all() ? product : layout.adapters.at(at) ? 2 + stack.adapter_mask : 0; };
   const double h = model.hidden;
   LayerActivations out;
-  out.normed = h * (stack.keeps_gathered ? 1 : spread) * (input(AdapterModule::linear_qkv) + input(AdapterModule::linear_fc1));
-  out.block = h * (2 * stack.norm_input * spread + (stack.dropout ? 2 * spread : 0)) + out.normed;
+  const int blocks = 1 + model.mixing_blocks();
+  out.normed = h * (stack.keeps_gathered ? 1 : spread) * ((blocks - 1) * input(AdapterModule::linear_qkv) + input(AdapterModule::linear_fc1));
+  out.block = h * (blocks * stack.norm_input * spread + (stack.dropout ? 2 * spread : 0)) + out.normed;
   const double result = layout.trains_all() ? product : std::max(2.0, input(AdapterModule::linear_proj));
   if (model.latent()) {
     out.unfolded = each * (2 * 2 * model.query_width() + 2 * model.value_width());
@@ -29,6 +30,10 @@ FABRICOST_BODY LayerActivations layer_activations(const Model& model, const Layo
     const int kv_heads = (model.kv_heads + layout.tp - 1) / layout.tp;
     const double kv = kv_heads * (model.head_dim + model.value_width() / model.heads);
     out.attention = 2 * (each * model.query_width() + kv) + result * each * model.value_width();
+  }
+  if (model.cross_tokens > 0) {  // queries and the result; keys and values are the text's
+    const double text = static_cast<double>(model.cross_tokens) / layout.sequence * layout.cp;
+    out.attention += each * (2 * model.query_width() + result * model.value_width() + 2 * text * (model.query_width() + model.value_width()));
   }
   if (model.hybrid()) {
     const Mixer& x = model.mixer;

@@ -11,6 +11,8 @@
 ///     attention  (2 (a + 2 g) d + 2 a d) / t           q, k, v, output
 ///     latent     (4 a (n + r) + 4 a v) / t             q, k, v, output (DeepSeek-V2), and on every rank
 ///                + 4 q + 4 kv + 2 r                    inputs of the latents' norms and products, the rotary key
+///     text       r (n h + 2 h), (2 a d + 2 a d) / t    a diffusion transformer's block that attends to a text, as attention; its keys and
+///                                                      values are of the text's tokens
 ///     scores     2 a s / t [+ 3 a s / t]               softmax [mask, scores after it]; with flash attention 4 a / t for the row sums
 ///     dense      2 mats f / t                          gate and up (or one), and the input of the last product
 ///     experts    load k t_e / t (2 h [+ 2 h] + 2 mats f_e / t_e), and shared experts as dense

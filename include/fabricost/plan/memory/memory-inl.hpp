@@ -57,6 +57,14 @@ FABRICOST_BODY MemoryUse memory_of(const Model& model, const ParameterCount& cou
   use.host = states.offloaded / (zero >= 1 && both_ways ? 2 : 1) + all_kept * (1 - on_gpu);
   use.recompute = tokens * std::max(here.again, there.again);
 
+  if (model.images > 0 && content.embedding) {  // the images of each microbatch in flight
+    const Layout seen = vision_layout(model, layout);
+    const StageContent all = long_stages(*model.vision, Layout{}).front();
+    const KeptActivations of_images = kept_activations(layer_activations(*model.vision, seen, stack), all, *model.vision, seen, stack);
+    use.activations += seen.tokens() * of_images.kept * in_flight;
+    use.recompute = std::max(use.recompute, seen.tokens() * of_images.again);
+  }
+
   // embedding and head
   const double spread = layout.sequence_parallel ? 1 / t : 1;
   if (embeds && stack.dropout) use.vocabulary += tokens * h * spread * in_flight;
@@ -65,7 +73,7 @@ FABRICOST_BODY MemoryUse memory_of(const Model& model, const ParameterCount& cou
     const double inputs = stack.norm_input * h * spread + 2 * h * (stack.keeps_gathered ? 1 : spread);
     // the logits of every prediction module are alive beside the last layer's
     const int predictions = content.predictions + mirror.predictions;
-    use.vocabulary += tokens * open * (1 + predictions) * (inputs + stack.logit * model.vocab / (stack.logits_sharded ? t : 1));
+    use.vocabulary += tokens * open * (1 + predictions) * (inputs + stack.logit * model.vocab * model.head_share / (stack.logits_sharded ? t : 1));
     const double joined = 4 * h * spread + 2 * saved_input_bytes(stack, layout.precision) * h * (stack.keeps_gathered ? 1 : spread);
     // inputs of a module's two norms and of the matrix behind them
     use.vocabulary += tokens * (mirror.head ? opposite : in_flight - opposite) * predictions * joined;
@@ -154,7 +162,28 @@ FABRICOST_BODY MemoryUse worst_stage(const Model& model, const ParameterCount& c
   return worst;
 }
 
+/// Of a recommendation model: tables are spread evenly over the ranks, dense layers copied. Of a sample the outputs of all layers are kept,
+/// and what was looked up on its way out and in, forward and back.
+FABRICOST_BODY MemoryUse recommender_memory(const Model& model, const Layout& layout, const MemoryStack& stack) {
+  const Recommender& r = model.recommender;
+  const double dense = r.dense(), values = r.rows * r.width / layout.dp, samples = layout.microbatch, vectors = r.tables * static_cast<double>(r.width);
+  double outputs = r.top_inputs() + r.cross_layers * (r.cross_rank + (r.tables + 1.0) * r.width);
+  for (const auto* const widths : {&r.bottom, &r.top})
+    for (const int width : *widths) outputs += width;
+  MemoryUse use;
+  use.weights = stack.weight * dense + r.value_bytes * values;
+  use.gradients = stack.gradient * dense;
+  use.optimizer = stack.optimizer * dense + r.state_bytes * values;
+  use.activations = 2 * samples * (outputs + vectors);
+  use.buffers = 4 * 2 * samples * vectors;
+  use.communicators = stack.communicator * communicators_of(layout);
+  use.runtime = runtime_memory(layout, stack) - use.communicators;
+  use.fragmentation = stack.fragmentation * (use.activations + use.buffers);
+  return use;
+}
+
 FABRICOST_BODY MemoryUse worst_stage(const Model& model, const Layout& layout, const MemoryStack& stack) {
+  if (model.recommends()) return recommender_memory(model, layout, stack);
   const LayerActivations layer = layer_activations(model, layout, stack);
   return worst_stage(model, parameters_of(model), layer, layout, stack, heavy_stages(model, layout));
 }

@@ -32,10 +32,17 @@ FABRICOST_BODY double context_flops(const Model& m, double per_full, double all,
 namespace fabricost::plan {
 
 FABRICOST_BODY double forward_flops(const Model& m, double sequence, Scores scores) {
+  if (m.recommends()) {
+    const Recommender& r = m.recommender;
+    const double vectors = r.tables + 1.0;
+    return sequence * 2 * (r.dense() + (r.cross_layers > 0 ? 0 : vectors * vectors * r.width));
+  }
+  if (!m.causal()) scores = Scores::full;
   const double all = detail::mean_context(sequence, 0, scores);
   const double chosen = detail::mean_context(sequence, m.index_tokens, scores);
   const double near = detail::mean_context(sequence, m.window, scores);
-  return sequence * (2 * parameters_of(m).multiplied + detail::context_flops(m, m.query_width() + m.value_width(), all, chosen, near));
+  return sequence * (2 * parameters_of(m).multiplied + detail::context_flops(m, m.query_width() + m.value_width(), all, chosen, near)) +
+         m.full_layers() * conditioning_flops(m, sequence) + (m.vision ? m.images * forward_flops(*m.vision, m.image_tokens, scores) : 0);
 }
 
 FABRICOST_BODY double prediction_flops(const Model& m, double sequence, Scores scores) {
@@ -59,11 +66,12 @@ FABRICOST_BODY double decode_flops(const Model& m, double context) {
 
 FABRICOST_BODY double training_flops(const Model& m, double sequence, FlopConvention convention, Scores scores) {
   const double s = sequence, l = m.layers, h = m.hidden, vocab = m.vocab;
-  const double part = scores == Scores::causal ? 0.5 : 1;
+  const double part = scores == Scores::causal && m.causal() ? 0.5 : 1;
   const auto refuse = [&](std::string_view what) {
     throw RequestError(m.name + ": the convention " + std::string{flop_convention_names[static_cast<std::size_t>(convention)]} +
-                       " has no term for " + std::string{what} + "; count it with matmul or palm");
+                       " has no term for " + std::string{what} + "; count it with " + std::string{m.recommends() ? "matmul" : "matmul or palm"});
   };
+  if (m.recommends() && convention != FlopConvention::matmul) refuse("tables");
   switch (convention) {
     case FlopConvention::matmul: return 3 * forward_flops(m, s, scores);
     case FlopConvention::kaplan: return 6 * parameters_of(m).active * s;

@@ -55,6 +55,8 @@ enum class ContextParallel : unsigned char { ring, all_gather, ulysses };
 enum class Placing : unsigned char { data_inside, stages_inside };
 inline constexpr std::array<std::string_view, 2> placing_names{"data_inside", "stages_inside"};
 
+struct Model;
+
 struct Layout {
   int tp = 1;         ///< tensor
   int pp = 1;         ///< pipeline stages
@@ -94,5 +96,9 @@ struct Layout {
   /// Tokens of one microbatch on one rank before tensor parallelism: b s / c.
   [[nodiscard]] double tokens() const { return static_cast<double>(microbatch) * sequence / cp; }
 };
+
+/// How the images of a microbatch pass the encoder: on the tensor ranks that divide its heads, spread over the context ranks.
+/// \param model with an encoder of images
+[[nodiscard]] Layout vision_layout(const Model& model, const Layout& layout);
 
 }  // namespace fabricost::plan

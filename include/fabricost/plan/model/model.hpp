@@ -11,6 +11,8 @@
 #include <fabricost/error.hpp>
 
 #include <algorithm>
+#include <array>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,9 +32,38 @@ struct Mixer {
   bool operator==(const Mixer&) const = default;
 };
 
+/// What a model's layers are for. A decoder writes a text token by token, under a causal mask; an encoder reads all of a text at once; a
+/// diffusion transformer removes noise from all tokens of an image or a video; a recommendation model looks rows of tables up.
+enum class ModelKind : unsigned char { decoder, encoder, diffusion, recommendation };
+inline constexpr std::array<std::string_view, 4> model_kind_names{"decoder", "encoder", "diffusion", "recommendation"};
+
+/// Embedding tables and dense layers of a recommendation model (training/recommender.hpp).
+struct Recommender {
+  int tables = 0;
+  double rows = 0;          ///< of all tables
+  int width = 0;            ///< values of a row
+  double lookups = 0;       ///< rows of a sample, from all tables
+  int value_bytes = 4;      ///< of a value in the tables
+  double state_bytes = 0;   ///< of the tables' optimizer, for a value
+  std::vector<int> bottom;  ///< widths of the layers that take in the numbers of a sample, these numbers first
+  std::vector<int> top;     ///< widths of the layers behind the interaction
+  int cross_layers = 0;     ///< of a cross network (DCNv2); 0: dot products of all pairs of vectors
+  int cross_rank = 0;
+  bool operator==(const Recommender&) const = default;
+
+  /// What the interaction gives: the inputs of the cross network, or the last vector of `bottom` and a number for each pair.
+  [[nodiscard]] double top_inputs() const {
+    const double vectors = tables + 1.0;
+    return cross_layers > 0 ? vectors * width : width + vectors * (vectors - 1) / 2;
+  }
+  /// Weights of the dense layers, with their biases.
+  [[nodiscard]] double dense() const;
+};
+
 struct Model {
   std::string name;
   std::string title;
+  ModelKind kind = ModelKind::decoder;
   int layers = 0;
   int hidden = 0;
   int heads = 0;
@@ -71,6 +102,18 @@ struct Model {
   int window_heads = 0, window_kv_heads = 0, window_head_dim = 0;  ///< of windowed layers; 0: as the others
   int predict_layers = 0;                                          ///< multi-token prediction modules; in no count of this file
 
+  double head_share = 1;  ///< of a sequence's tokens, those that the output matrix sees (an encoder's masked words)
+  int cross_tokens = 0;   ///< tokens of a text that each layer attends to beside its own, in a block between its two; 0: none
+  int modulation = 0;     ///< h x h matrices of a layer that read one vector a sequence, its time and class; 0: none
+  int patch_pixels = 0;   ///< side of the square of an image's pixels that is a token; 0: no image
+  int patch_frames = 1;   ///< frames of a video that are a token, after the first, which is one alone
+
+  Recommender recommender;
+
+  std::shared_ptr<const Model> vision{};  ///< the encoder of its images, beside the first layers; null: it reads texts only
+  int images = 0;                         ///< of a training sequence, which holds their merged tokens
+  int image_tokens = 0;                   ///< patches of an image, the encoder's tokens
+
   Mixer mixer;
   bool single_block = false;                ///< each layer is a single block: attention, mixer or feed-forward (Nemotron-H)
   int dense_blocks = 0, expert_blocks = 0;  ///< of those layers; the rest, apart from mixers, is attention
@@ -85,6 +128,10 @@ struct Model {
   std::vector<std::string> aliases;  ///< other names in use
   bool operator==(const Model&) const = default;
 
+  [[nodiscard]] bool causal() const { return kind == ModelKind::decoder; }
+  [[nodiscard]] bool recommends() const { return kind == ModelKind::recommendation; }
+  /// Blocks of a layer that mix tokens: its own, and those of a text.
+  [[nodiscard]] int mixing_blocks() const { return cross_tokens > 0 ? 2 : 1; }
   [[nodiscard]] bool latent() const { return kv_rank > 0; }
   [[nodiscard]] bool mixture() const { return experts > 0; }
   [[nodiscard]] bool hybrid() const { return mixer.layers > 0; }
@@ -114,7 +161,8 @@ struct Model {
 
 /// Parameters by place.
 struct ParameterCount {
-  double attention = 0;   ///< one full-attention layer
+  double attention = 0;   ///< one full-attention layer, with its attention to a text and its modulation
+  double conditioning = 0;  ///< of these, matrices that read a text or a vector rather than the layer's tokens
   double window = 0;      ///< attention of one layer with a window
   double mixer = 0;       ///< one layer that mixes through a state
   double mixing = 0;      ///< one layer's attention or state mixer: the mean of these three over the layers that have one
@@ -123,6 +171,7 @@ struct ParameterCount {
   double shared = 0;      ///< shared experts of one layer, together, with the projections to and from `expert_hidden`
   double router = 0;      ///< one layer
   double norms = 0;       ///< one layer
+  double vision = 0;      ///< the encoder of images
   double embedding = 0;   ///< input table (and positions)
   double head = 0;        ///< output table; 0 when tied
   double total = 0;       ///< of the model, without prediction modules
@@ -143,6 +192,9 @@ struct ParameterCount {
 /// One mixing layer: h (2 inner + 2 keys + gates heads) in, the convolution, inner h out (Mamba-2, arXiv 2405.21060; gated delta rule,
 /// arXiv 2412.06464).
 [[nodiscard]] double mixer_parameters(const Model& m);
+
+/// FLOPs of a layer's matrices that read a text or a vector, and of the scores of its tokens with the text, for one sequence.
+[[nodiscard]] double conditioning_flops(const Model& m, double sequence);
 
 /// Counts every matrix, the norms and, if present, the biases. \param m a shape that passed `check`
 [[nodiscard]] ParameterCount parameters_of(const Model& m);

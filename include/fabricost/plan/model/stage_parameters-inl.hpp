@@ -15,7 +15,7 @@ FABRICOST_BODY StageParameters stage_parameters(const ParameterCount& n, const M
   const StageContent stage = with_predictions(at, model);
   const double mixed = stage.expert_layers, h = model.hidden;
   StageParameters out;
-  out.matrices = stage.mixing_layers * n.mixing + stage.dense_layers * n.dense_ffn + mixed * n.shared + stage.predictions * 2 * h * h;
+  out.matrices = (stage.embedding ? n.vision : 0) + stage.mixing_layers * n.mixing + stage.dense_layers * n.dense_ffn + mixed * n.shared + stage.predictions * 2 * h * h;
   out.replicated = stage.layers * n.norms + mixed * n.router + (stage.head ? h : 0) + stage.predictions * 3 * h;
   out.experts = mixed * model.experts * n.expert;
   const double copied = model.tied && !stage.embedding ? h * model.vocab : n.head;

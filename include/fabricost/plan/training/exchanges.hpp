@@ -11,8 +11,8 @@
 
 namespace fabricost::plan {
 
-enum class StepGroup : unsigned char { tensor, context, expert, stages, data, expert_data };
-inline constexpr std::array<std::string_view, 6> step_group_names{"tensor", "context", "expert", "stages", "data", "expert data"};
+enum class StepGroup : unsigned char { tensor, context, expert, stages, data, rows, expert_data };
+inline constexpr std::array<std::string_view, 7> step_group_names{"tensor", "context", "expert", "stages", "data", "rows", "expert data"};
 
 /// A collective of one layer.
 struct LayerExchange {

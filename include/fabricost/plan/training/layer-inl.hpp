@@ -48,10 +48,23 @@ FABRICOST_BODY void LayerModel::attention(Kernels& out, double& traffic) const {
   const double whole = m.attention_layers() > 0 ? static_cast<double>(m.full_layers()) / m.attention_layers() : 1;
   const double past = l.attended();  // packed documents attend to themselves only
   const double seen = m.window > 0 ? whole * past + (1 - whole) * std::min<double>(past, 2 * m.window) : past;
-  out.core = attention_seconds(gpu, stack, double(l.microbatch) * m.heads / t * l.sequence * seen / l.cp,
+  const bool masks = m.causal() || stack.attention == AttentionKernel::math;  // fused kernels skip the half that a causal mask leaves out
+  out.core = attention_seconds(gpu, stack, (masks ? 1.0 : 2.0) * double(l.microbatch) * m.heads / t * l.sequence * seen / l.cp,
                                (m.query_width() + m.value_width()) / m.heads, l.precision, seen,
                                2 * T * (query + keys + value));
+  if (m.cross_tokens > 0) attention_to_text(out, traffic);
+  if (m.modulation > 0) out.products += product(out, l.microbatch, m.modulation * h / t, h);
   if (!m.latent()) out.selective = out.core;
+}
+
+FABRICOST_BODY void LayerModel::attention_to_text(Kernels& out, double& traffic) const {
+  const double t = l.tp, T = l.tokens(), h = m.hidden, query = m.query_width() / t, value = m.value_width() / t;
+  const double text = double(l.microbatch) * m.cross_tokens;  // every context rank has all of it
+  out.products += product(out, T, query, h) + product(out, text, query + value, h) + product(out, T, h, value);
+  traffic += attention_traffic(gpu, l.sequence_parallel ? T / t : T, h, T, query + value);
+  const double scores = (stack.attention == AttentionKernel::math ? 1.0 : 2.0) * T * m.heads / t * m.cross_tokens;
+  out.core += attention_seconds(gpu, stack, scores, (m.query_width() + m.value_width()) / m.heads, l.precision, m.cross_tokens,
+                                2 * (T + text) * (query + value));
 }
 
 FABRICOST_BODY void LayerModel::state(Kernels& out, double& traffic) const {
@@ -112,12 +125,12 @@ FABRICOST_BODY LayerModel::Kernels LayerModel::kernels(LayerParts parts) const {
   const int copies = l.trains_all() ? 2 : 1;  // gradients of weights read columns
   out.cast = cast_seconds(gpu, l.precision, out.read, copies);
   out.cast_back = cast_seconds(gpu, l.precision, out.written, copies);
-  const double launched = parts.share() * c.form.layer_kernels * (out.cast > 0 ? 2 : 1);
+  const double launched = blocks(parts) * c.form.layer_kernels * (out.cast > 0 ? 2 : 1);
   out.starts = c.gemm_start * (launched + (parts.mixing ? c.form.ring_kernels * (ring() - 1) : 0));
   out.element = element(traffic) + out.starts + out.cast;
   if (l.recompute == Recompute::selective && !l.recompute_modules.empty()) {
     const double t = l.tp, T = l.tokens();
-    out.norm = parts.share() * element(8 * m.hidden * (l.sequence_parallel ? T / t : T));  // reads and writes the hidden width, twice
+    out.norm = blocks(parts) * element(8 * m.hidden * (l.sequence_parallel ? T / t : T));  // reads and writes the hidden width, twice
     if (experts) {
       out.activation = element(block_traffic(load() * T * m.top_k / t, m.ffn_matrices() * m.expert_ffn) / 2);
       if (m.shared_experts > 0) {
@@ -169,7 +182,7 @@ FABRICOST_BODY double LayerModel::repeated(const Kernels& k, bool experts) const
 FABRICOST_BODY double LayerModel::floor(LayerParts parts) const {
   const ComputeConstants& c = gpu.constants;
   const double each = stack.fused_experts ? 0 : c.floor_expert * m.experts / l.ep;  // else one launch for all experts of the rank
-  return stack.launches * parts.share() * c.layer_floor * (parts.experts ? c.floor_mixture + each : 1);
+  return stack.launches * blocks(parts) * c.layer_floor * (parts.experts ? c.floor_mixture + each : 1);
 }
 
 FABRICOST_BODY LayerExchanges LayerModel::exchanges(LayerParts parts) const {

@@ -15,6 +15,7 @@
 ///             2 n (k + v) more to correct earlier writes (delta rule), at attention's rate. Where layers of both kinds follow
 ///             each other a layer is their mean. Context ranks exchange tokens for heads, as Ulysses does
 ///   blocks    of a model whose layers are single blocks, a layer is one half of such a layer
+///   text      a diffusion transformer's layer has one more block, whose keys and values are those of a text, and no causal mask
 ///   graphs    the host launches nothing of a layer replayed as a CUDA graph: no floor; its kernels start all the same
 ///
 /// T = b s / c tokens, t tensor ranks; with sequence parallel, norms and residuals run on T / t.
@@ -86,6 +87,10 @@ struct LayerModel {
   }
 
   void attention(Kernels& out, double& traffic) const;
+  /// The block between a layer's two that attends to a text.
+  void attention_to_text(Kernels& out, double& traffic) const;
+  /// Blocks of these parts over those of a layer of a language model, two.
+  [[nodiscard]] double blocks(LayerParts parts) const { return (parts.mixing * m.mixing_blocks() + parts.feed) / 2.0; }
 
   /// A layer that mixes through a state.
   void state(Kernels& out, double& traffic) const;

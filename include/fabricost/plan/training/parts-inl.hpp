@@ -4,13 +4,34 @@
 
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/training/parts.hpp>
+#include <fabricost/plan/training/recommender.hpp>
 
 #include <array>
 
 namespace fabricost::plan {
 
+/// Kernels and exchanges of a recommendation model's step.
+FABRICOST_BODY StepParts recommender_parts(const Model& model, const Layout& layout, const Stack& stack, const Processor& bare,
+                                           GroupCosts& costs) {
+  const Processor gpu = driven_by(stack, layout, bare);
+  const detail::RecommenderStep step{model, layout, stack, gpu, costs};
+  const auto dense = step.dense();
+  StepParts out;
+  out.layers = model.layers;
+  out.kernels.products = 3 * dense.products, out.kernels.element = 3 * stack.elementwise * element_seconds(gpu, dense.traffic);
+  if (layout.dp < 2) return out;
+  const Placement all = step.everyone();
+  const auto add = [&](StepGroup group, Collective collective, double bytes, double count) {
+    out.exchanges.push_back({group, collective, all, bytes, costs.seconds(collective, all, bytes), count});
+  };
+  add(StepGroup::rows, Collective::all_to_all, step.exchanged_bytes(), 2);
+  add(StepGroup::data, Collective::all_reduce, step.gradient_bytes(), 1);
+  return out;
+}
+
 FABRICOST_BODY StepParts parts_of_step(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu,
                                        GroupCosts& costs) {
+  if (model.recommends()) return recommender_parts(model, layout, stack, gpu, costs);
   const LayerTimes layers = layer_times(model, layout, stack, gpu, costs);
   const Processor driven = driven_by(stack, layout, gpu);
   const StepModel step{model, layout, stack, driven, gpu, costs, layers, long_stages(model, layout)};
@@ -40,6 +61,7 @@ FABRICOST_BODY StepParts parts_of_step(const Model& model, const Layout& layout,
       out.exchanges.push_back({x.group, x.collective, x.at, x.bytes, x.seconds, times * (x.forward + layer.in_backward(x, parts))});
   }
   if (layout.pp == 1) out.kernels.head = micro * at.ends;
+  if (at.fullest.embedding) out.kernels.vision = micro * layers.vision.kernels;
   if (layout.pp > 1) {
     const double chunks = schedule_of(layout) == PipelineSchedule::interleaved ? layout.vp : 1, bytes = step.handed_over();
     const bool across = step.hands_over_across();
@@ -56,12 +78,13 @@ FABRICOST_BODY double network_width(const StepTime& time, const StepParts& parts
   struct Sum {
     double seconds = 0, widths = 0;
   };
-  const std::array exposed{time.tensor, time.context, time.expert, time.pipeline, time.data};  // in the order of StepGroup
+  const std::array exposed{time.tensor, time.context, time.expert, time.pipeline, time.data, time.rows};  // in the order of StepGroup
   std::array<Sum, exposed.size()> groups{};
   for (const StepExchange& x : parts.exchanges) {
     if (!(x.total() > 0)) continue;
     const Path path = x.group == StepGroup::stages && x.at.domains > 1 ? Path::nic : Path::gpu_gpu;
-    Sum& of = groups[std::min(groups.size() - 1, static_cast<std::size_t>(x.group))];  // shared parameters and experts are one term
+    const StepGroup term = x.group == StepGroup::expert_data ? StepGroup::data : x.group;  // shared parameters and experts are one term
+    Sum& of = groups[std::min(groups.size() - 1, static_cast<std::size_t>(term))];
     of.seconds += x.total(), of.widths += x.total() * costs.half_width(x.collective, x.at, x.bytes, path);
   }
   double out = 0;

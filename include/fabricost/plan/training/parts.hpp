@@ -22,7 +22,7 @@ struct StepExchange {
 
 /// Seconds of a step's kernels on the fullest stage; they sum to StepTime::compute.
 struct StepKernels {
-  double products = 0, attention = 0, scan = 0, element = 0, adapters = 0, repeated = 0, head = 0;
+  double products = 0, attention = 0, scan = 0, element = 0, adapters = 0, repeated = 0, head = 0, vision = 0;
 };
 
 struct StepParts {

@@ -3,7 +3,9 @@
 /// Bodies of plan.hpp.
 
 #include <fabricost/compiled_once.hpp>
+#include <fabricost/plan/memory/advice.hpp>
 #include <fabricost/plan/training/plan.hpp>
+#include <fabricost/plan/training/recommender.hpp>
 
 namespace fabricost::plan::detail {
 
@@ -62,6 +64,38 @@ FABRICOST_BODY bool is_single(TrainingQuestion q, const System& system) {
   return plan.unfit == 1 && plan.bounded == 0;
 }
 
+/// The layout of a recommendation model: all GPUs are replicas of its dense layers. \throws Refusal for a batch that they do not divide
+FABRICOST_BODY Layout recommender_layout(const TrainingQuestion& q) {
+  Layout out;
+  q.set_common(out);
+  out.schedule = PipelineSchedule::none;
+  out.dp = q.gpus;
+  if (q.global_batch % q.gpus != 0)
+    throw Refusal("<global_batch> of " + std::to_string(q.global_batch) + " samples does not divide over " + std::to_string(q.gpus) +
+                  " GPUs; take " + std::to_string((q.global_batch / q.gpus + 1) * q.gpus));
+  out.microbatch = q.global_batch / q.gpus;
+  return out;
+}
+
+/// Its one layout. \throws RequestError where it does not fit
+FABRICOST_BODY TrainingPlan plan_recommender(const TrainingQuestion& q, const System& system) {
+  PricedLayout only{recommender_layout(q), {}, {}};
+  GroupCosts costs(system, {.ways = q.ways});
+  const Processor gpu = Processor::of(system);
+  only.time = recommender_step(q.model, only.layout, q.stack, gpu, costs);
+  only.memory = worst_stage(q.model, only.layout, q.stack.memory);
+  const double room = gpu.memory * (1 - headroom_of(q));
+  if (only.memory.total() > room)
+    throw RequestError(q.model.name + " on " + std::to_string(q.gpus) + " GPUs needs " + memory_detail::gib(only.memory.total()) + " of " +
+                       memory_detail::gib(room) + " GiB a GPU; its tables are spread over all of them: take about " +
+                       std::to_string(static_cast<long long>(
+                           std::ceil(q.gpus * only.memory.states() / (room - only.memory.total() + only.memory.states())))) +
+                       " GPUs");
+  TrainingPlan out;
+  out.layouts = {only}, out.evaluated = 1;
+  return out;
+}
+
 }  // namespace fabricost::plan::detail
 
 namespace fabricost::plan {
@@ -71,6 +105,7 @@ FABRICOST_BODY TrainingPlan plan_training(const TrainingQuestion& asked, const S
   TrainingQuestion question = as_named(asked);
   question.stack.memory = memory_on(question.stack.memory, system.gpu.generation);
   check(question, system);
+  if (question.model.recommends()) return detail::plan_recommender(question, system);
   TrainingPlan plan = detail::TrainingSearch{question, system}.run();
   if (plan.layouts.empty() && plan.nearest && (detail::is_single(question, system) || names_one_layout(question))) {  // named: priced even if it does not fit
     const std::optional<PricedLayout> nearest = plan.nearest;

@@ -35,6 +35,8 @@ FABRICOST_BODY void check(const TrainingQuestion& q, const System& system) {
   check(q.model);
   if (q.model.hybrid() && q.adapters.on())
     throw RequestError(q.model.name + ": adapters are priced beside attention only, it has other layers");
+  if (q.model.cross_tokens > 0 && q.adapters.on())
+    throw RequestError(q.model.name + ": adapters are priced beside attention to a layer's own tokens only, it attends to a text, too");
   if (q.gpus < 1) throw Refusal("<gpus> must be at least 1");
   if (q.global_batch < 1) throw Refusal("<global_batch> must be at least 1 sequence");
   if (q.sequence < 1) throw Refusal("<sequence> must be at least 1 token");
@@ -50,6 +52,7 @@ FABRICOST_BODY void check(const TrainingQuestion& q, const System& system) {
     throw RequestError(system.gpu.name + " offers no " + std::string(precision_names[static_cast<std::size_t>(q.precision)]) +
                        " products; take bf16 or another GPU");
   if (q.offload_layers || q.offload_optimizer) (void)host_rate(system);  // which says what the machine lacks
+  if (q.model.recommends()) return;  // it has one layout
   Layout ranks;  // of the model alone: what it cannot be cut into is no remedy for the number of GPUs
   ranks.tp = q.tp.value_or(1), ranks.pp = q.pp.value_or(1), ranks.vp = q.vp.value_or(1), ranks.cp = q.cp.value_or(1);
   ranks.sequence = q.sequence, ranks.microbatch = 1, ranks.global_batch = ranks.pp;

@@ -3,13 +3,14 @@
 /// Bodies of step.hpp.
 
 #include <fabricost/compiled_once.hpp>
+#include <fabricost/plan/training/recommender.hpp>
 #include <fabricost/plan/training/step.hpp>
 
 namespace fabricost::plan {
 
 FABRICOST_BODY double head_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu) {
   const ComputeConstants& c = gpu.constants;
-  const double T = layout.tokens(), vocab = std::ceil(model.vocab / (128.0 * layout.tp)) * 128;
+  const double T = layout.tokens() * model.head_share, vocab = std::ceil(model.vocab / (128.0 * layout.tp)) * 128;
   return (layout.trains_all() ? 3 : 2) * product_seconds(gpu, Precision::bf16, T, vocab, model.hidden) +
          stream_seconds(gpu, (stack.eager_loss ? c.logit_bytes_eager : c.logit_bytes) * T * vocab);
 }
@@ -41,6 +42,7 @@ FABRICOST_BODY LayerTimes layer_times(const Model& model, const Layout& layout, 
   if (model.predict_layers > 0)
     out.join = (layout.trains_all() ? 3 : 2) *
                product_seconds(left, layout.precision, layout.tokens(), double(model.hidden) / layout.tp, 2.0 * model.hidden);
+  if (model.images > 0) out.vision = all_layers(*model.vision, layer_times(*model.vision, vision_layout(model, layout), stack, gpu, costs));
   out.parameters = parameters_of(model);
   return out;
 }
@@ -211,6 +213,7 @@ FABRICOST_BODY StepTime step_time(const Model& model, const Layout& layout, cons
 }
 
 FABRICOST_BODY StepTime step_time(const Model& model, const Layout& layout, const Stack& stack, const Processor& gpu, GroupCosts& costs) {
+  if (model.recommends()) return recommender_step(model, layout, stack, gpu, costs);
   return step_time(model, layout, stack, gpu, costs, layer_times(model, layout, stack, gpu, costs), long_stages(model, layout));
 }
 

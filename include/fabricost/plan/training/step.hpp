@@ -62,10 +62,12 @@ struct StepTime {
   double accumulation = 0;  ///< adding up gradients, microbatch by microbatch
   double optimizer = 0;     ///< the update of parameters and states
   double stragglers = 0;    ///< waiting for the slowest node
+  double tables = 0;        ///< of a recommendation model: lookups of rows and their update
+  double rows = 0;          ///< exchange of what was looked up, and of its gradients
   double offload = 0;       ///< copies to and from host memory that nothing hides, and the update of states there
 
   /// Communication that nothing hides.
-  [[nodiscard]] double exposed() const { return tensor + context + expert + pipeline + data; }
+  [[nodiscard]] double exposed() const { return tensor + context + expert + pipeline + data + rows; }
 };
 
 /// The part of a step that does not depend on the spread of layers, microbatches and data: shared by all
@@ -73,6 +75,7 @@ struct StepTime {
 struct LayerTimes {
   LayerTime dense, mixed;  ///< with a dense feed-forward block, with experts; of single blocks that block alone
   LayerTime mixing;        ///< of single blocks, those that mix tokens
+  LayerTime vision;        ///< of the encoder of images, all its layers
   double head = 0;
   double join = 0;  ///< product of a prediction module with the next token's embedding
   ParameterCount parameters;
@@ -110,7 +113,11 @@ struct StepModel {
   LongStages long_ones;
 
   [[nodiscard]] int domain() const { return domain_for_data(l, costs.system().domain); }
-  [[nodiscard]] LayerTime content(const StageContent& at) const { return stage_time(m, layers, at); }
+  [[nodiscard]] LayerTime content(const StageContent& at) const {
+    LayerTime out = stage_time(m, layers, at);
+    if (at.embedding) out.add(layers.vision, 1);
+    return out;
+  }
 
   [[nodiscard]] RankParameters parameters(const StageContent& at) const {
     return rank_parameters(stage_parameters(layers.parameters, m, at), m, l, with_predictions(at, m).layers);

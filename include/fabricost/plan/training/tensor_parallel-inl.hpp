@@ -66,7 +66,7 @@ FABRICOST_BODY TensorMessages tensor_forward(const Model& m, const TensorQuestio
   TensorMessages out;
   if (q.ranks <= 1) return out;
   const double bytes = tensor_message_bytes(m, q);
-  detail::add_block(out, q, "attention_output", "attention_input", "attention_output", parts.mixing, bytes);
+  detail::add_block(out, q, "attention_output", "attention_input", "attention_output", parts.mixing * m.mixing_blocks(), bytes);
   detail::add_block(out, q, parts.experts ? "shared_down" : "mlp_down", parts.experts ? "shared_up" : "mlp_up",
                     parts.experts ? "shared_down" : "mlp_down", detail::second_blocks(m, parts), bytes);
   if (detail::gathers_results(q, parts)) out.add("expert_output", Collective::all_gather, 1, bytes);
@@ -76,7 +76,7 @@ FABRICOST_BODY TensorMessages tensor_forward(const Model& m, const TensorQuestio
 FABRICOST_BODY TensorMessages tensor_backward(const Model& m, const TensorQuestion& q, LayerParts parts) {
   TensorMessages out;
   if (q.ranks <= 1) return out;
-  const double bytes = tensor_message_bytes(m, q), first = parts.mixing, second = detail::second_blocks(m, parts);
+  const double bytes = tensor_message_bytes(m, q), first = parts.mixing * m.mixing_blocks(), second = detail::second_blocks(m, parts);
   const double again = q.recompute == Recompute::full ? 1 : 0;
   detail::add_block(out, q, "attention_input_gradient", "attention_output_gradient", "attention_input_gradient", first, bytes);
   detail::add_block(out, q, "mlp_input_gradient", "mlp_output_gradient", "mlp_input_gradient", second, bytes);

@@ -290,6 +290,8 @@ class Timeline {
 }  // namespace
 
 std::vector<TimelineFile> timeline_of(const FoundPlan& found) {
+  if (found.question.model.recommends())
+    throw RequestError(found.question.model.name + ": traces are of transformers; a recommendation model has none");
   if (found.plan.layouts.empty()) throw RequestError("there is no layout whose step could be written");
   return Timeline(found).files();
 }

@@ -1,0 +1,142 @@
+/// Models that are not decoders: encoders and diffusion transformers without a mask, with a text beside their tokens; recommendation models
+/// with tables. Closed forms of their work, and published steps.
+
+#include "questions.hpp"
+
+#include "support/message_of.hpp"
+
+#include <fabricost/plan/answers/plan.hpp>
+#include <fabricost/plan/answers/serve.hpp>
+#include <fabricost/plan/training/figures.hpp>
+#include <fabricost/plan/training/recommender.hpp>
+#include <fabricost/specs/load.hpp>
+
+#include <catch.hpp>
+
+#include <cmath>
+#include <string>
+
+using namespace fabricost::plan;
+using namespace fabricost::test;
+
+namespace {
+
+PlanRequest training(const char* model, const char* system, int gpus, int batch, int sequence) {
+  PlanRequest r;
+  r.model.name = model, r.system.name = system, r.gpus = gpus, r.global_batch = batch, r.sequence = sequence;
+  return r;
+}
+
+}  // namespace
+
+TEST_CASE("without a mask fused attention takes twice as long, and no other kernel moves") {
+  const System system = load_system("dgx-h100");
+  TrainingQuestion q = question("bert-large", 1, 8, 512);
+  Layout l;
+  q.set_common(l);
+  l.microbatch = 8;
+  GroupCosts costs(system);
+  const Processor gpu = Processor::of(system);
+  Model masked = q.model;
+  masked.kind = ModelKind::decoder;
+  const auto kernels = [&](const Model& m) { return fabricost::plan::detail::LayerModel{m, l, q.stack, gpu, costs}.kernels({}); };
+  const auto open = kernels(q.model), causal = kernels(masked);
+  CHECK(open.core == Approx(2 * causal.core));
+  CHECK(open.products == causal.products);
+  CHECK(open.element == causal.element);
+}
+
+TEST_CASE("a diffusion transformer's work: its own tokens' matrices and scores, those of a text, and its modulation") {
+  const Model wan = load_model("wan2.1-14b"), dit = load_model("dit-xl-2");
+  const double h = 5120, f = 13824, s = 37440, text = 512;
+  const double layer = s * (2 * 4 * h * h + 2 * 2 * h * f) + 4 * s * s * h             // self-attention and feed-forward
+                       + s * 2 * 2 * h * h + text * 2 * 2 * h * h + 4 * s * text * h;  // queries and output, keys and values, scores
+  CHECK(forward_flops(wan, s) == Approx(40 * layer + s * 2 * 64 * h).epsilon(1e-3));   // biases are counted as weights are
+  CHECK(forward_flops(wan, s, Scores::full) == forward_flops(wan, s, Scores::causal));
+  CHECK(parameters_of(dit).total == Approx(28 * (4 + 8 + 6) * 1152.0 * 1152).epsilon(5e-3));
+  const double h2 = 1152.0 * 1152;
+  CHECK(forward_flops(dit, 256) == Approx(28 * (256 * 24 * h2 + 2 * 6 * h2 + 4 * 256 * 256 * 1152.0)).epsilon(3e-3));
+}
+
+TEST_CASE("an image or a video is as many tokens as it has patches") {
+  const System system = load_system("dgx-h100");
+  const auto tokens = [&](const char* model, const char* image) {
+    PlanRequest r = training(model, "dgx-h100", 8, 8, PlanRequest{}.sequence);
+    r.image = image;
+    return training_question(r, system).sequence;
+  };
+  CHECK(tokens("wan2.1-14b", "832x480x81") == 52 * 30 * 21);
+  CHECK(tokens("wan2.1-14b", "1280x720x1") == 80 * 45);
+  CHECK(tokens("dit-xl-2", "256x256") == 256);
+  const auto refused = [&](const char* model, const char* image) { return support::message_of([&] { return tokens(model, image); }); };
+  CHECK(support::contains(refused("wan2.1-14b", "832x480x82"), "take 832x480x81"));
+  CHECK(support::contains(refused("wan2.1-14b", "832"), "write width x height"));
+  CHECK(support::contains(refused("wan2.1-14b", "832x480x"), "write width x height"));
+  CHECK(support::contains(refused("wan2.1-14b", "832x480x81x2"), "write width x height"));
+  CHECK(support::contains(refused("llama3-8b", "256x256"), "no patches"));
+}
+
+TEST_CASE("published steps of diffusion, encoders and recommendation are near") {
+  // Megatron-Bridge counts Wan's FLOPs as those of a language model (flop_utils.py): half of the scores, no text, a vocabulary of 202,112
+  // that wan_provider.py sets and no layer has
+  const double s = 37440, h = 5120, f = 13824;
+  const double theirs = 40 * (8 * h * h + 4 * h * f + 2 * s * h) + 2 * h * 202112;
+  const auto wan = [&](const char* system, int gpus, int batch, int tp, int cp, int zero) {
+    PlanRequest r = training("wan2.1-14b", system, gpus, batch, 37440);
+    r.tp = tp, r.pp = 1, r.cp = cp, r.dp = 16, r.zero = zero, r.top = 1;
+    if (tp > 1) r.sequence_parallel = true;
+    return 3e-12 * theirs * batch * s / answer(r).layouts.front().step.value() / gpus;
+  };
+  CHECK(wan("gb200-nvl72", 32, 64, 1, 2, 3) == Approx(899.62).epsilon(0.10));
+  CHECK(wan("dgx-b200", 32, 64, 1, 2, 3) == Approx(804.02).epsilon(0.10));
+  CHECK(wan("dgx-h100", 128, 128, 2, 4, 1) == Approx(325.77).epsilon(0.10));
+  // NVIDIA/DeepLearningExamples, PaddlePaddle/LanguageModeling/BERT, 8 A100, phase 1: 256 sequences, 32 times
+  PlanRequest bert = training("bert-large", "dgx-a100", 8, 65536, 128);
+  bert.tp = 1, bert.pp = 1, bert.cp = 1, bert.zero = 0, bert.microbatch = 256;
+  CHECK(65536 / answer(bert).layouts.front().step.value() == Approx(5541).epsilon(0.20));
+}
+
+TEST_CASE("tables are spread over all GPUs, their rows exchanged twice, dense layers copied") {
+  const System system = load_system("dgx-h100");
+  const Model m = load_model("dlrm-dcnv2");
+  const double inputs = 27 * 128, dense = 14 * 512 + 513 * 256 + 257 * 128 + 3 * (2 * inputs * 512 + inputs) + (inputs + 1) * 1024 +
+                                          1025 * 1024 + 1025 * 512 + 513 * 256 + 257;
+  CHECK(parameters_of(m).multiplied == Approx(dense));
+  CHECK(parameters_of(m).total == Approx(204184588.0 * 128 + dense));
+  const PlanAnswer a = answer(training("dlrm-dcnv2", "dgx-h100", 8, 65536, PlanRequest{}.sequence));
+  const PlannedLayout& l = a.layouts.front();
+  const double tables = 204184588.0 * 128 * 8 / 8;  // values and states of 4 bytes
+  CHECK(l.memory_size.value() > tables);
+  CHECK(l.memory_size.value() < tables + 8e9);
+  GroupCosts costs(system, {.ways = a.found->question.ways});
+  const double one = costs.seconds(Collective::all_to_all, {8, 1}, 2.0 * 65536 / 8 * 26 * 128);
+  double sum = 0, rows = 0, looked_up = 0;
+  for (const StepTerm& t : l.terms) {
+    sum += t.seconds();
+    if (t.name == "rows") rows = t.seconds();
+    if (t.name == "tables") looked_up = t.seconds();
+  }
+  CHECK(sum == Approx(l.step.value()));
+  CHECK(rows == Approx(2 * one));
+  const Processor gpu = Processor::of(system);
+  CHECK(looked_up >
+        65536.0 / 8 * 214 * 128 * 4 * 5 / gpu.memory_rate);  // no faster than the memory: read, then rows and states read and written
+  const auto refused = [&](auto&& change) {
+    PlanRequest r = training("dlrm-dcnv2", "dgx-h100", 8, 65536, PlanRequest{}.sequence);
+    change(r);
+    return support::message_of([&] { return answer(r); });
+  };
+  CHECK(support::contains(refused([](PlanRequest& r) { r.cp = 2; }), "recommendation model"));
+  CHECK(support::contains(refused([](PlanRequest& r) { r.gpus = 2; }), "take about"));
+  CHECK(support::contains(refused([](PlanRequest& r) { r.global_batch = 65537; }), "does not divide"));
+}
+
+TEST_CASE("only decoders are served") {
+  for (const auto& [model, what] :
+       {std::pair{"bert-large", "an encoder"}, {"wan2.1-14b", "a diffusion transformer"}, {"dlrm-dcnv2", "a recommendation model"}}) {
+    ServeRequest r;
+    r.model.name = model, r.system.name = "dgx-h100", r.gpus = 8;
+    INFO(model);
+    CHECK(support::contains(support::message_of([&] { return answer(r); }), what));
+  }
+}
