@@ -44,13 +44,16 @@ void check(const CompareRequest& r) {
     if (given) throw Refusal(fmt::format("<{}> is not of a job to {}; leave it out", name, r.train ? "train" : "serve"));
   };
   if (r.train) {
-    refuse(r.isl.has_value(), "isl"), refuse(r.osl.has_value(), "osl");
-    refuse(r.ttft.has_value(), "ttft_seconds"), refuse(r.tpot.has_value(), "tpot_seconds");
+    refuse(r.isl.has_value(), "isl");
+    refuse(r.osl.has_value(), "osl");
+    refuse(r.ttft.has_value(), "ttft_seconds");
+    refuse(r.tpot.has_value(), "tpot_seconds");
     for (const Field& field : fields_of<ArrivingRequests>())
       refuse(!same_value(*field.type, field.in(&arriving(r)), field.in(&none)), field.name);
     if (!r.global_batch) throw Refusal("how many sequences a step? Give <global_batch>", true);
   } else {
-    refuse(r.global_batch.has_value(), "global_batch"), refuse(r.sequence.has_value(), "sequence");
+    refuse(r.global_batch.has_value(), "global_batch");
+    refuse(r.sequence.has_value(), "sequence");
     refuse(r.max_tp.has_value(), "max_tp");
     if (r.stack.value) throw Refusal("<stack>: serving frameworks go by their names");
   }
@@ -61,7 +64,8 @@ void check(const CompareRequest& r) {
   PlanRequest out;
   out.model = r.model;
   out.stack = r.stack;
-  out.gpus = r.gpus, out.global_batch = r.global_batch;
+  out.gpus = r.gpus;
+  out.global_batch = r.global_batch;
   out.sequence = r.sequence.value_or(out.sequence);
   out.precision = precision_of<Precision>(r).value_or(out.precision);
   out.max_tp = r.max_tp;
@@ -73,8 +77,10 @@ void check(const CompareRequest& r) {
   ServeRequest out;
   static_cast<ArrivingRequests&>(out) = r;
   out.gpus = r.gpus;
-  out.isl = r.isl.value_or(out.isl), out.osl = r.osl.value_or(out.osl);
-  out.ttft = r.ttft, out.tpot = r.tpot;
+  out.isl = r.isl.value_or(out.isl);
+  out.osl = r.osl.value_or(out.osl);
+  out.ttft = r.ttft;
+  out.tpot = r.tpot;
   out.precision = precision_of<WeightFormat>(r);
   if (r.stack) out.stack = r.stack.name;
   out.top = 1;
@@ -125,7 +131,8 @@ void check(const CompareRequest& r) {
   out.layout = layout_text(c, mixture);
   out.terms = c.terms;
   const StepTerm max = largest(out.terms);
-  out.binds = max.name, out.binds_words = binds_text(c);
+  out.binds = max.name;
+  out.binds_words = binds_text(c);
   out.share = share_of(max.time, c.terms);
   out.idle_gpus = c.idle_gpus;
   if (c.training && c.training->layout.gpus() < gpus) out.used_gpus = c.training->layout.gpus();
@@ -178,12 +185,16 @@ void add_verdict(CompareAnswer& out) {
   if (v.best == nullptr) {
     out.no_verdict = v.why;
   } else {
-    out.best = v.best->system, out.faster = v.faster;
+    out.best = v.best->system;
+    out.faster = v.faster;
     const Compared* cheapest = nullptr;
     for (const Compared& c : out.all)
       if (c.trouble.empty() && c.dollars && (cheapest == nullptr || *c.dollars < *cheapest->dollars)) cheapest = &c;
     if (cheapest != nullptr) out.cheapest = cheapest->system;
-    if (v.next != nullptr) out.next = v.next->system, out.probability = v.probability;
+    if (v.next != nullptr) {
+      out.next = v.next->system;
+      out.probability = v.probability;
+    }
   }
   out.verdict = verdict_text(out, v);
 }
@@ -261,7 +272,10 @@ CompareAnswer answer(const CompareRequest& request) {
       return best;
     });
     out.title = serving_title(request, serving, model.name);
-    if (load) out.title += ", " + arriving_text(*load), out.percentile = load->percentile;
+    if (load) {
+      out.title += ", " + arriving_text(*load);
+      out.percentile = load->percentile;
+    }
   }
   const PricedBy by = price_alike(out.all, systems, *request.gpus, prices, own);
   if (by.kind) out.price_kind = std::string{name(*by.kind)};

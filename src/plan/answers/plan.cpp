@@ -151,8 +151,10 @@ void choose_recipe(const PlanRequest& r, TrainingQuestion& q) {
     q.recompute = Recompute::full;
     q.recompute_layers = r.recompute_num_layers;
   }
-  q.offload_layers = r.cpu_offloading_num_layers, q.offload_optimizer = r.optimizer_offload_fraction;
-  q.document = r.document, q.cuda_graphs = r.cuda_graphs.value_or(false);
+  q.offload_layers = r.cpu_offloading_num_layers;
+  q.offload_optimizer = r.optimizer_offload_fraction;
+  q.document = r.document;
+  q.cuda_graphs = r.cuda_graphs.value_or(false);
   q.adapters.rank = r.lora_rank.value_or(0);
   q.adapters.modules = set_of<AdapterModule>(r.lora_modules, adapter_module_names, "lora_modules");
   if (!q.adapters.modules.empty() && !r.lora_rank) throw Refusal("<lora_modules> need the rank of the adapters, <lora_rank>");
@@ -187,7 +189,8 @@ void check_counts(const TrainingQuestion& q) {
       given = 0;
       break;
     }
-    ++given, at = stopped;
+    ++given;
+    at = stopped;
     if (at == end || *at != 'x') break;
     ++at;
   }
@@ -338,16 +341,21 @@ void check_sites(const PlanRequest& r, const Model& m) {
   PlannedSites out{
       .sites = asked.sites, .gpus = asked.sites * q.gpus, .every = asked.every, .fragments = asked.fragments, .overlap = asked.overlap};
   out.precision = outer_format_names[static_cast<std::size_t>(format)];
-  out.step = units::s(step), out.tokens_per_second = tokens / step;
+  out.step = units::s(step);
+  out.tokens_per_second = tokens / step;
   out.terms = {{"step", units::s(t.step)}, {"dcn", units::s(t.exposed / H)}, {"outer_update", units::s(t.update / H)}};
   out.bottleneck = largest(out.terms).name;
-  out.sent = units::B(t.sent), out.exchange = units::s(t.exchange), out.link_use = t.sent / t.rate / (H * step);
-  out.state = units::B(t.state), out.state_on_gpu = t.state_on_gpu;
+  out.sent = units::B(t.sent);
+  out.exchange = units::s(t.exchange);
+  out.link_use = t.sent / t.rate / (H * step);
+  out.state = units::B(t.state);
+  out.state_on_gpu = t.state_on_gpu;
   out.penalty = r.sync_penalty.value_or(published_penalty(facts, t.parameters, asked.sites));
   out.penalty_extrapolated =
       !r.sync_penalty && (t.parameters > facts.largest || asked.sites > facts.most_sites || H != facts.steps || !q.model.causal());
   out.useful_tokens_per_second = out.tokens_per_second / (1 + out.penalty);
-  out.plain_step = units::s(t.plain), out.plain_tokens_per_second = tokens / t.plain;
+  out.plain_step = units::s(t.plain);
+  out.plain_tokens_per_second = tokens / t.plain;
   out.gain = out.useful_tokens_per_second / out.plain_tokens_per_second;
   out.how.push_back(
       fmt::format("dcn: 2 x {} / {} of {:.4g} parameters of {} bytes are {:.4g} GB a round, at {:.4g} GB/s {:.4g} s; {} x two delays of "
@@ -390,21 +398,36 @@ NamedStack stack_on(const NamedStack& stack, const System& system) {
 TrainingQuestion training_question(const PlanRequest& r, const System& system) {
   need_job(r);
   TrainingQuestion q;
-  q.gpus = *r.gpus, q.global_batch = *r.global_batch, q.sequence = r.sequence;
+  q.gpus = *r.gpus;
+  q.global_batch = *r.global_batch;
+  q.sequence = r.sequence;
   q.precision = r.precision;
   q.max_tp = r.max_tp.value_or(0);
-  q.tp = r.tp, q.pp = r.pp, q.vp = r.vp, q.cp = r.cp, q.ep = r.ep, q.dp = r.dp, q.expert_tp = r.expert_tp;
-  q.zero = r.zero, q.shard = r.shard.value_or(0), q.microbatch = r.microbatch;
+  q.tp = r.tp;
+  q.pp = r.pp;
+  q.vp = r.vp;
+  q.cp = r.cp;
+  q.ep = r.ep;
+  q.dp = r.dp;
+  q.expert_tp = r.expert_tp;
+  q.zero = r.zero;
+  q.shard = r.shard.value_or(0);
+  q.microbatch = r.microbatch;
   q.schedule = r.schedule;
   q.context = r.cp_comm_type;
   if (q.vp && *q.vp > 1 && (q.schedule == PipelineSchedule::one_f_one_b || q.schedule == PipelineSchedule::none))
     throw Refusal(fmt::format("<vp> {}: {} runs one chunk of layers a stage; leave <schedule> out, or take interleaved", *q.vp,
                               name(*q.schedule)));
   if (q.vp && *q.vp > 1 && !q.schedule) q.schedule = PipelineSchedule::interleaved;
-  q.recompute = r.recompute, q.sequence_parallel = r.sequence_parallel, q.placing = r.placing;
-  q.headroom = r.headroom, q.top = r.top, q.batch_within = r.batch_within;
+  q.recompute = r.recompute;
+  q.sequence_parallel = r.sequence_parallel;
+  q.placing = r.placing;
+  q.headroom = r.headroom;
+  q.top = r.top;
+  q.batch_within = r.batch_within;
   q.stack = stack_on(r.stack, system).load();
-  q.stack.scale = r.stack_scale.value_or(q.stack.scale), q.stack.scale_given = r.stack_scale.has_value();
+  q.stack.scale = r.stack_scale.value_or(q.stack.scale);
+  q.stack.scale_given = r.stack_scale.has_value();
   q.stack.capacity = r.capacity.value_or(q.stack.capacity);
   if (r.routing) choose_routing(*r.routing, q.stack);
   choose_memory(r, q.stack);
@@ -413,7 +436,10 @@ TrainingQuestion training_question(const PlanRequest& r, const System& system) {
   if (const std::string_view absent = absent_module(q); !absent.empty())
     throw Refusal(fmt::format("<recompute_modules>: {} has no {}", q.model.name, absent));
   if (q.model.vision) {
-    if (!r.image.empty()) q.model.image_tokens = tokens_of_image(r.image, *q.model.vision), q.model.images = r.images.value_or(1);
+    if (!r.image.empty()) {
+      q.model.image_tokens = tokens_of_image(r.image, *q.model.vision);
+      q.model.images = r.images.value_or(1);
+    }
     if (r.images && r.image.empty()) throw Refusal("of which size are the <images>? Give <image>, as in 448x448", true);
   } else if (r.images) {
     throw Refusal(fmt::format("<images>: {} has no encoder of images; leave it out", q.model.name));
@@ -425,7 +451,8 @@ TrainingQuestion training_question(const PlanRequest& r, const System& system) {
     throw Refusal(fmt::format("<mtp_num_layers>: {} predicts no next tokens; leave it out", q.model.name));
   q.model.predict_layers = r.mtp_num_layers.value_or(q.model.predict_layers);
   choose_kernels(r, q.model, q.stack);
-  q.overlaps_tokens = r.overlap_moe_comm.value_or(false), q.delayed_scales = r.fp8_recipe == Fp8Recipe::delayed;
+  q.overlaps_tokens = r.overlap_moe_comm.value_or(false);
+  q.delayed_scales = r.fp8_recipe == Fp8Recipe::delayed;
   q.block_scales = r.fp8_recipe == Fp8Recipe::mxfp8 || r.fp8_recipe == Fp8Recipe::blockwise;
   check_counts(q);
   check_sites(r, q.model);
@@ -477,10 +504,17 @@ PlanAnswer answer(const PlanRequest& request) {
   out.search_time = since(start);
   if (plan.layouts.empty()) throw UnmetError(Unmet::memory, nothing_fits(q, found->system, *plan.nearest));
   out.layouts = planned(q, found->system, plan.layouts);
-  out.evaluated = plan.evaluated, out.pruned = plan.unfit + plan.bounded, out.unfit = plan.unfit;
-  out.model = q.model.name, out.system = found->system.name, out.stack = q.stack.name;
-  out.gpus = q.gpus, out.global_batch = q.global_batch, out.sequence = q.sequence;
-  out.precision = out.layouts.front().precision, out.headroom = headroom_of(q);
+  out.evaluated = plan.evaluated;
+  out.pruned = plan.unfit + plan.bounded;
+  out.unfit = plan.unfit;
+  out.model = q.model.name;
+  out.system = found->system.name;
+  out.stack = q.stack.name;
+  out.gpus = q.gpus;
+  out.global_batch = q.global_batch;
+  out.sequence = q.sequence;
+  out.precision = out.layouts.front().precision;
+  out.headroom = headroom_of(q);
   out.fits = plan.fits;
   out.advice = plan.fits ? mostly_waits(q, found->system, plan.layouts.front()) : does_not_fit(q, found->system, plan.layouts.front());
   out.kernels = kernels_known(found->system);

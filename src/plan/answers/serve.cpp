@@ -60,7 +60,10 @@ namespace {
   if (p.apart)
     out.prefill_tp = p.prefill.tp, out.prefill_pp = p.prefill.pp, out.prefill_ep = p.prefill.ep, out.prefill_dp = p.prefill.attention_dp;
   if (p.apart) out.prefill_use = t.prefill_use;
-  if (q.stack.drafts > 0) out.tokens_per_step = q.stack.tokens_per_step(), out.drafts_pay_until = drafts_pay_until(q, system, p);
+  if (q.stack.drafts > 0) {
+    out.tokens_per_step = q.stack.tokens_per_step();
+    out.drafts_pay_until = drafts_pay_until(q, system, p);
+  }
   return out;
 }
 
@@ -103,7 +106,9 @@ void set_drafts(ServingQuestion& q, const ServeRequest& r) {
   if (!r.draft_tokens) return;
   q.stack.drafts = *r.draft_tokens;
   const double each = draft_cost(q.model), step = 1 + q.stack.drafts * each;
-  q.stack.stretch *= step, q.stack.prefill *= (1 + each) / step;  // prompts are read by the module once
+  // prompts are read by the module once
+  q.stack.stretch *= step;
+  q.stack.prefill *= (1 + each) / step;
 }
 
 constexpr double usual_turn_gap = 30;  // s
@@ -111,7 +116,8 @@ constexpr double most_sessions = 100'000;
 
 /// Where prefixes lie. \throws Refusal
 void set_store(PrefixStore& out, const ServeRequest& r) {
-  out.tier = r.prefix_tier.value_or(PrefixTier::hbm), out.bytes = numbers_in(r.prefix_cache);
+  out.tier = r.prefix_tier.value_or(PrefixTier::hbm);
+  out.bytes = numbers_in(r.prefix_cache);
   out.drives = numbers_in(r.prefix_read_bandwidth).value_or(0);
   const bool ssd = out.tier == PrefixTier::ssd;
   if (out.bytes && out.tier == PrefixTier::hbm) throw Refusal("<prefix_cache_bytes> is of a tier behind the GPUs: add <prefix_tier=host>");
@@ -160,13 +166,21 @@ ServingQuestion serving_question(const ServeRequest& r, const Model& model, cons
                               : model.kind == ModelKind::diffusion ? "a diffusion transformer"
                                                                    : "a recommendation model"));
   ServingQuestion q;
-  q.gpus = *r.gpus, q.isl = r.isl, q.osl = r.osl;
-  q.ttft = numbers_in(r.ttft).value_or(0), q.tpot = numbers_in(r.tpot).value_or(0);
+  q.gpus = *r.gpus;
+  q.isl = r.isl;
+  q.osl = r.osl;
+  q.ttft = numbers_in(r.ttft).value_or(0);
+  q.tpot = numbers_in(r.tpot).value_or(0);
   q.usual_ttft = usual_ttft(q.isl);
-  q.batch = r.batch, q.concurrency = r.concurrency.value_or(0);
+  q.batch = r.batch;
+  q.concurrency = r.concurrency.value_or(0);
   if (q.batch && q.concurrency > 0) throw Refusal("<batch> and <concurrency> say the same twice; give one");
-  q.disaggregated = r.disaggregated, q.top = r.top;
-  q.tp = r.tp, q.pp = r.pp, q.ep = r.ep, q.attention_dp = r.dp;
+  q.disaggregated = r.disaggregated;
+  q.top = r.top;
+  q.tp = r.tp;
+  q.pp = r.pp;
+  q.ep = r.ep;
+  q.attention_dp = r.dp;
   q.prefill = {r.prefill_tp, r.prefill_pp, r.prefill_ep, r.prefill_dp};
   q.model = model;
   set_format(q, r, system);
@@ -187,10 +201,16 @@ std::optional<LoadQuestion> load_question(ServeRequest& r) {
     const auto refuse = [](bool given, std::string_view name) {
       if (given) throw Refusal(fmt::format("<{}> is of requests that arrive: add <request_rate=30>", name));
     };
-    refuse(r.burstiness.has_value(), "burstiness"), refuse(r.length_variation.has_value(), "length_variation");
-    refuse(r.percentile.has_value(), "percentile"), refuse(r.goodput.has_value(), "goodput"), refuse(r.prefix.has_value(), "prefix"), refuse(r.turns.has_value(), "turns");
-    refuse(r.turn_gap.has_value(), "turn_gap_seconds"), refuse(r.prefix_tier.has_value(), "prefix_tier");
-    refuse(r.prefix_cache.has_value(), "prefix_cache_bytes"), refuse(r.prefix_read_bandwidth.has_value(), "prefix_read_bytes_per_second");
+    refuse(r.burstiness.has_value(), "burstiness");
+    refuse(r.length_variation.has_value(), "length_variation");
+    refuse(r.percentile.has_value(), "percentile");
+    refuse(r.goodput.has_value(), "goodput");
+    refuse(r.prefix.has_value(), "prefix");
+    refuse(r.turns.has_value(), "turns");
+    refuse(r.turn_gap.has_value(), "turn_gap_seconds");
+    refuse(r.prefix_tier.has_value(), "prefix_tier");
+    refuse(r.prefix_cache.has_value(), "prefix_cache_bytes");
+    refuse(r.prefix_read_bandwidth.has_value(), "prefix_read_bytes_per_second");
     return std::nullopt;
   }
   if (r.concurrency) throw Refusal("<concurrency> is of clients that wait for answers; leave it out of requests that arrive");
@@ -199,7 +219,8 @@ std::optional<LoadQuestion> load_question(ServeRequest& r) {
   if (r.goodput && !r.ttft && !r.tpot)
     throw Refusal("<goodput> is a share of requests within limits: add <ttft_seconds> or <tpot_seconds>");
   LoadQuestion out;
-  out.percentile = r.percentile.value_or(out.percentile), out.goodput = r.goodput.value_or(0);
+  out.percentile = r.percentile.value_or(out.percentile);
+  out.goodput = r.goodput.value_or(0);
   set_store(out.store, r);
   if (traced) {
     const auto refuse = [](bool given, std::string_view name) {
@@ -215,16 +236,20 @@ std::optional<LoadQuestion> load_question(ServeRequest& r) {
     const auto mean = [&](double tokens) {
       return static_cast<int>(std::max(1.0, std::round(tokens / static_cast<double>(out.trace->requests.size()))));
     };
-    r.isl = mean(prompts), r.osl = mean(answers);
+    r.isl = mean(prompts);
+    r.osl = mean(answers);
     return out;
   }
   out.drawn.rate = r.request_rate->per_second;
-  out.drawn.burstiness = r.burstiness.value_or(1), out.drawn.variation = r.length_variation.value_or(0);
+  out.drawn.burstiness = r.burstiness.value_or(1);
+  out.drawn.variation = r.length_variation.value_or(0);
   if (r.turn_gap && !r.turns) throw Refusal("<turn_gap_seconds> is of sessions: add <turns=10>");
   if (r.turns && r.prefix) throw Refusal("<turns> of a session say what prompts repeat; leave <prefix> out");
   if (r.turns && *r.turns > 1) {
-    out.drawn.turns = *r.turns, out.drawn.gap = numbers_in(r.turn_gap).value_or(usual_turn_gap);
-    out.drawn.isl = r.isl, out.drawn.osl = r.osl;
+    out.drawn.turns = *r.turns;
+    out.drawn.gap = numbers_in(r.turn_gap).value_or(usual_turn_gap);
+    out.drawn.isl = r.isl;
+    out.drawn.osl = r.osl;
     const double mean = r.isl + 0.5 * (*r.turns - 1) * (static_cast<double>(r.isl) + r.osl);
     if (r.request_rate->per_second * out.drawn.gap > most_sessions)
       throw Refusal(fmt::format("<turns>: more than {:.0f} sessions are open at once; take a lower <request_rate> or a shorter <turn_gap_seconds>",
@@ -232,7 +257,10 @@ std::optional<LoadQuestion> load_question(ServeRequest& r) {
     if (mean * *r.turns > 1e8) throw Refusal("<turns>: prompts grow beyond 100 million tokens; take fewer");
     r.isl = static_cast<int>(mean);
   }
-  if (r.prefix) out.drawn.hit_rate = r.prefix->share, out.drawn.shared = r.prefix->tokens;
+  if (r.prefix) {
+    out.drawn.hit_rate = r.prefix->share;
+    out.drawn.shared = r.prefix->tokens;
+  }
   if (out.drawn.shared >= r.isl)
     throw Refusal(fmt::format("<prefix> {}: as long as a prompt of <isl={}> tokens; take fewer", out.drawn.shared, r.isl));
   return out;
@@ -277,16 +305,21 @@ ServeAnswer answer(const ServeRequest& asked) {
     const auto plan = std::make_shared<const LoadedPlan>(found_deployments(q, found->system, std::move(*load)));
     for (const LoadedServing& one : plan->deployments)
       out.layouts.push_back(planned(q, found->system, plan->load, one)), found->plan.layouts.push_back(one.deployment);
-    found->plan.evaluated = plan->simulated, found->plan.ttft = q.ttft;
+    found->plan.evaluated = plan->simulated;
+    found->plan.ttft = q.ttft;
     found->loaded = plan;
   } else {
     found->plan = found_deployments(q, found->system);
     out.layouts = planned(q, found->system, found->plan.layouts);
   }
   out.search_time = since(start);
-  out.evaluated = found->plan.evaluated, out.pruned = found->plan.pruned;
-  out.model = q.model.name, out.system = found->system.name, out.stack = q.stack.name;
-  out.gpus = q.gpus, out.ttft_limit = Time::from_value(found->plan.ttft);
+  out.evaluated = found->plan.evaluated;
+  out.pruned = found->plan.pruned;
+  out.model = q.model.name;
+  out.system = found->system.name;
+  out.stack = q.stack.name;
+  out.gpus = q.gpus;
+  out.ttft_limit = Time::from_value(found->plan.ttft);
   out.precision = std::string{name(q.format.weights)};
   out.kernels = q.stack.assumed_kernels ? "assumed" : "measured";
   if (request.pareto) {

@@ -96,7 +96,8 @@ void compared_text(Page& page, const CompareAnswer& of) {
   const bool train = of.job == "train";
   const bool arrive = std::any_of(of.rows.begin(), of.rows.end(), [](const ComparedAnswer& row) { return row.arrivals.has_value(); });
   page.title(short_verdict(of));
-  page.say(of.title), page.add("\n");
+  page.say(of.title);
+  page.add("\n");
   TextTable rows{"machine",
                  train ? "" : "weights",  // the title of a training job names its one precision
                  train ? ">s/step" : ">TPOT ms",
@@ -131,8 +132,10 @@ void compared_text(Page& page, const CompareAnswer& of) {
   for (const ComparedAnswer& row : of.rows)
     if (!row.trouble.empty()) page.say("{}: {}", row.system, row.trouble);
   page.width = 100;
-  page.section(arrive ? "Requests per second within the limits" : "Tokens per second and GPU"), add_bars(page, all);
-  page.section(train ? "Where a step goes" : "Where the time of a token goes"), add_shares(page, all);
+  page.section(arrive ? "Requests per second within the limits" : "Tokens per second and GPU");
+  add_bars(page, all);
+  page.section(train ? "Where a step goes" : "Where the time of a token goes");
+  add_shares(page, all);
   page.section("Layouts");
   TextTable layouts{"", ""};
   for (const ComparedAnswer& row : of.rows)
@@ -162,7 +165,10 @@ void compared_text(Page& page, const CompareAnswer& of) {
                : "experts: ep; so many engines, each with a batch of requests.");
   page.say("Nine in ten measured runs should fall into the range given. {} Joules and megawatts are the site's, with cooling.",
            money_text(of));
-  if (of.next) page.add("\n"), page.say(of.verdict);
+  if (of.next) {
+    page.add("\n");
+    page.say(of.verdict);
+  }
 }
 
 }  // namespace

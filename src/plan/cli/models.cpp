@@ -103,7 +103,8 @@ void text_of(Page& page, const ModelAnswer& a) {
   if (m.vision)
     page.item("  vision        ", fmt::format("{}, an encoder of images (--image and --images of plan --train)", m.vision->name));
   if (!m.partial.empty()) page.item("  partial       ", m.partial);
-  page.section("Parameters"), add_parameters(page, m, a.parameters);
+  page.section("Parameters");
+  add_parameters(page, m, a.parameters);
   if (a.dense_layer_parameters) page.line("matrices of one dense layer: {}", count_text(*a.dense_layer_parameters));
   if (a.expert_layer_parameters) page.line("matrices of one layer with experts: {}", count_text(*a.expert_layer_parameters));
   if (m.stated_parameters > 0)
@@ -124,9 +125,16 @@ void text_of(Page& page, const ModelAnswer& a) {
     page.line("{:.0f} B per token, {:.0f} B per layer that sees all; a sequence of {:.0f}: {:.4g} MiB", a.kv_bytes_per_token.value(),
               a.kv_bytes_per_token_layer.value(), a.sequence, a.kv_bytes_per_sequence / units::MiB(1));
   }
-  if (!m.notes.empty()) page.section("Notes"), page.say(m.notes);
-  page.section("Source"), page.say("{} ({})", m.source, m.confidence);
-  if (!m.aliases.empty()) page.section("Also called"), page.say(joined(m.aliases));
+  if (!m.notes.empty()) {
+    page.section("Notes");
+    page.say(m.notes);
+  }
+  page.section("Source");
+  page.say("{} ({})", m.source, m.confidence);
+  if (!m.aliases.empty()) {
+    page.section("Also called");
+    page.say(joined(m.aliases));
+  }
 }
 
 void text_of(Page& page, const std::vector<ListedModel>& models) {

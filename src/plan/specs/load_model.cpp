@@ -138,7 +138,8 @@ void read_recommender(MapReader& in, Model& m, Faults& faults) {
       },
       true);
   m.layers = std::max(1, static_cast<int>(r.bottom.size() + r.top.size()) - 1 + r.cross_layers);
-  m.hidden = std::max(1, r.width), m.heads = m.kv_heads = m.head_dim = m.vocab = m.ffn = 1;
+  m.hidden = std::max(1, r.width);
+  m.heads = m.kv_heads = m.head_dim = m.vocab = m.ffn = 1;
 }
 
 void read_mixer(MapReader& at, Mixer& mixer) {

@@ -121,7 +121,8 @@ TEST_CASE("more of anything is more parameters", "[models]") {
     const Model m = load_model(name);
     const double before = parameters_of(m).total;
     Model wider = m;
-    wider.vocab += 128, wider.recommender.rows += 128;
+    wider.vocab += 128;
+    wider.recommender.rows += 128;
     INFO(name);
     CHECK(parameters_of(wider).total > before);
     if (m.mixture() && m.expert_layers() > 0) {

@@ -23,7 +23,11 @@ namespace {
 
 PlanRequest training(const char* model, const char* system, int gpus, int batch, int sequence) {
   PlanRequest r;
-  r.model.name = model, r.system.name = system, r.gpus = gpus, r.global_batch = batch, r.sequence = sequence;
+  r.model.name = model;
+  r.system.name = system;
+  r.gpus = gpus;
+  r.global_batch = batch;
+  r.sequence = sequence;
   return r;
 }
 
@@ -83,7 +87,12 @@ TEST_CASE("published steps of diffusion, encoders and recommendation are near") 
   const double theirs = 40 * (8 * h * h + 4 * h * f + 2 * s * h) + 2 * h * 202112;
   const auto wan = [&](const char* system, int gpus, int batch, int tp, int cp, int zero) {
     PlanRequest r = training("wan2.1-14b", system, gpus, batch, 37440);
-    r.tp = tp, r.pp = 1, r.cp = cp, r.dp = 16, r.zero = zero, r.top = 1;
+    r.tp = tp;
+    r.pp = 1;
+    r.cp = cp;
+    r.dp = 16;
+    r.zero = zero;
+    r.top = 1;
     if (tp > 1) r.sequence_parallel = true;
     return 3e-12 * theirs * batch * s / answer(r).layouts.front().step.value() / gpus;
   };
@@ -92,7 +101,11 @@ TEST_CASE("published steps of diffusion, encoders and recommendation are near") 
   CHECK(wan("dgx-h100", 128, 128, 2, 4, 1) == Approx(325.77).epsilon(0.10));
   // NVIDIA/DeepLearningExamples, PaddlePaddle/LanguageModeling/BERT, 8 A100, phase 1: 256 sequences, 32 times
   PlanRequest bert = training("bert-large", "dgx-a100", 8, 65536, 128);
-  bert.tp = 1, bert.pp = 1, bert.cp = 1, bert.zero = 0, bert.microbatch = 256;
+  bert.tp = 1;
+  bert.pp = 1;
+  bert.cp = 1;
+  bert.zero = 0;
+  bert.microbatch = 256;
   CHECK(65536 / answer(bert).layouts.front().step.value() == Approx(5541).epsilon(0.20));
 }
 
@@ -135,7 +148,9 @@ TEST_CASE("only decoders are served") {
   for (const auto& [model, what] :
        {std::pair{"bert-large", "an encoder"}, {"wan2.1-14b", "a diffusion transformer"}, {"dlrm-dcnv2", "a recommendation model"}}) {
     ServeRequest r;
-    r.model.name = model, r.system.name = "dgx-h100", r.gpus = 8;
+    r.model.name = model;
+    r.system.name = "dgx-h100";
+    r.gpus = 8;
     INFO(model);
     CHECK(support::contains(support::message_of([&] { return answer(r); }), what));
   }

@@ -23,7 +23,11 @@ struct Job {
   TrainingQuestion q = question("llama3-8b", 64, 64, 8192);
   PricedLayout first;
   Job() {
-    q.tp = 1, q.pp = 1, q.cp = 1, q.zero = 1, q.microbatch = 1;
+    q.tp = 1;
+    q.pp = 1;
+    q.cp = 1;
+    q.zero = 1;
+    q.microbatch = 1;
     first = plan_training(q, system).layouts.front();
   }
   [[nodiscard]] SitesTime time(const SitesQuestion& sites) const { return sites_time(sites, q, system, first); }
@@ -53,7 +57,9 @@ TEST_CASE("fragments hide behind the steps that go on, as far as the link carrie
     support::Random random(i);
     SitesQuestion q{
         .sites = 2 + random.below(15), .rate = random.scaled(1e8, 1e11), .delay = random.scaled(1e-5, 0.1), .every = 8 + random.below(492)};
-    q.fragments = 1 + random.below(8), q.overlap = random.below(9), q.width = 4;
+    q.fragments = 1 + random.below(8);
+    q.overlap = random.below(9);
+    q.width = 4;
     const SitesTime t = job.time(q);
     const double hidden = q.fragments * q.overlap * t.step;
     CHECK(t.exposed >= 0);
@@ -76,10 +82,17 @@ TEST_CASE("a site's NICs bound its rate") {
 
 TEST_CASE("several sites: figures of all, the published penalty or one's own, and what is refused") {
   PlanRequest r;
-  r.model.name = "llama3-8b", r.system.name = "dgx-h100", r.gpus = 64, r.global_batch = 64, r.sequence = 8192, r.top = 1;
+  r.model.name = "llama3-8b";
+  r.system.name = "dgx-h100";
+  r.gpus = 64;
+  r.global_batch = 64;
+  r.sequence = 8192;
+  r.top = 1;
   CHECK_FALSE(answer(r).sites);
   const double alone = answer(r).layouts.front().tokens_per_second;
-  r.sites = 4, r.site_rate = Bandwidth::from_value(12.5e9), r.site_distance = 1000;
+  r.sites = 4;
+  r.site_rate = Bandwidth::from_value(12.5e9);
+  r.site_distance = 1000;
   const PlannedSites a = *answer(r).sites;
   CHECK(a.gpus == 256);
   CHECK(a.every == 30);

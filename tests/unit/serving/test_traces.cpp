@@ -37,7 +37,10 @@ TEST_CASE("random traces, also of two requests, are answered at the rate they we
   for (int i = 0; i < 40; ++i) {
     const int count = 2 + static_cast<int>(std::pow(2.0, i % 9)) * static_cast<int>(source() % 2);
     ServeRequest r;
-    r.model.name = "llama3-8b", r.system.name = "dgx-h100", r.gpus = 1 + i % 2, r.top = 4;
+    r.model.name = "llama3-8b";
+    r.system.name = "dgx-h100";
+    r.gpus = 1 + i % 2;
+    r.top = 4;
     r.requests = trace_of(count, std::pow(10.0, i % 5 - 2), source);
     ServeAnswer answered = answer(r);
     if (i % 3 > 0) {

@@ -13,7 +13,10 @@ FABRICOST_BODY Layout vision_layout(const Model& model, const Layout& layout) {
   Layout out = layout;
   out.tp = std::gcd(layout.tp, model.vision->heads);
   out.pp = out.vp = out.cp = out.ep = out.expert_tp = 1;
-  out.sequence = model.image_tokens, out.document = 0, out.offload_layers = 0, out.recompute_layers = 0;
+  out.sequence = model.image_tokens;
+  out.document = 0;
+  out.offload_layers = 0;
+  out.recompute_layers = 0;
   out.microbatch = (layout.microbatch * model.images + layout.cp - 1) / layout.cp;
   out.sequence_parallel = layout.sequence_parallel && out.tp > 1 && out.sequence % out.tp == 0;
   return out;

@@ -18,7 +18,8 @@ FABRICOST_BODY StepParts recommender_parts(const Model& model, const Layout& lay
   const auto dense = step.dense();
   StepParts out;
   out.layers = model.layers;
-  out.kernels.products = 3 * dense.products, out.kernels.element = 3 * stack.elementwise * element_seconds(gpu, dense.traffic);
+  out.kernels.products = 3 * dense.products;
+  out.kernels.element = 3 * stack.elementwise * element_seconds(gpu, dense.traffic);
   if (layout.dp < 2) return out;
   const Placement all = step.everyone();
   const auto add = [&](StepGroup group, Collective collective, double bytes, double count) {
@@ -85,7 +86,8 @@ FABRICOST_BODY double network_width(const StepTime& time, const StepParts& parts
     const Path path = x.group == StepGroup::stages && x.at.domains > 1 ? Path::nic : Path::gpu_gpu;
     const StepGroup term = x.group == StepGroup::expert_data ? StepGroup::data : x.group;  // shared parameters and experts are one term
     Sum& of = groups[std::min(groups.size() - 1, static_cast<std::size_t>(term))];
-    of.seconds += x.total(), of.widths += x.total() * costs.half_width(x.collective, x.at, x.bytes, path);
+    of.seconds += x.total();
+    of.widths += x.total() * costs.half_width(x.collective, x.at, x.bytes, path);
   }
   double out = 0;
   for (std::size_t i = 0; i < groups.size(); ++i)

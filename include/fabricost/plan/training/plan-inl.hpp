@@ -92,7 +92,8 @@ FABRICOST_BODY TrainingPlan plan_recommender(const TrainingQuestion& q, const Sy
                            std::ceil(q.gpus * only.memory.states() / (room - only.memory.total() + only.memory.states())))) +
                        " GPUs");
   TrainingPlan out;
-  out.layouts = {only}, out.evaluated = 1;
+  out.layouts = {only};
+  out.evaluated = 1;
   return out;
 }
 

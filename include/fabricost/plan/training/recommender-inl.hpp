@@ -14,7 +14,8 @@ FABRICOST_BODY RecommenderStep::Dense RecommenderStep::dense() const {
   layers(out, r.bottom.front(), std::span{r.bottom}.subspan(1));
   layers(out, r.top_inputs(), r.top);
   for (int i = 0; i < r.cross_layers; ++i) {
-    layer(out, inputs, r.cross_rank), layer(out, r.cross_rank, inputs);
+    layer(out, inputs, r.cross_rank);
+    layer(out, r.cross_rank, inputs);
     out.traffic += block_traffic(l.microbatch, inputs);  // times the first input, plus the layer's own
   }
   if (r.cross_layers == 0) {
@@ -37,7 +38,8 @@ FABRICOST_BODY StepTime recommender_step(const Model& model, const Layout& layou
   const double work = dense.products + stack.elementwise * element_seconds(gpu, dense.traffic), floor = step.floor(dense);
   const double q = gpu.constants.floor_overlap, forward = p_norm(work, floor, q), backward = p_norm(2 * work, 2 * floor, q);
   StepTime out;
-  out.compute = 3 * work, out.floor = forward + backward - out.compute;
+  out.compute = 3 * work;
+  out.floor = forward + backward - out.compute;
   out.tables = stream_seconds(gpu, step.table_bytes());
   LinkTime links;
   if (layout.dp > 1) {
@@ -52,7 +54,10 @@ FABRICOST_BODY StepTime recommender_step(const Model& model, const Layout& layou
   out.optimizer = update_seconds(bare, stack, parameters_of(model).multiplied);
   out.seconds = forward + backward + out.tables + out.rows + out.data + out.optimizer;
   out.least = links.least();
-  if (const double more = out.least - out.seconds; more > 0) out.data += more, out.seconds = out.least;
+  if (const double more = out.least - out.seconds; more > 0) {
+    out.data += more;
+    out.seconds = out.least;
+  }
   out.stragglers = waiting_for_slowest(gpu, domains_taken(layout, costs.system().domain)) * out.seconds;
   out.seconds += out.stragglers;
   return out;

@@ -25,11 +25,15 @@ class UsedBlocks {
   void erase(std::uint64_t hash) {
     const auto at = places_.find(hash);
     if (at == places_.end()) return;
-    order_.erase(at->second), places_.erase(at);
+    order_.erase(at->second);
+    places_.erase(at);
   }
   /// Drops those used longest ago until so many are left.
   void keep(double most) {
-    while (!order_.empty() && static_cast<double>(places_.size()) > most) places_.erase(order_.front()), order_.pop_front();
+    while (!order_.empty() && static_cast<double>(places_.size()) > most) {
+      places_.erase(order_.front());
+      order_.pop_front();
+    }
   }
 
  private:
@@ -63,7 +67,8 @@ class BlockCache {
     for (std::size_t i = count; i-- > 0;) {  // the last block first: the beginning of a prompt is of most use to others
       const auto at = users_.find(hashes[i]);
       if (--at->second > 0) continue;
-      users_.erase(at), idle_.use(hashes[i]);
+      users_.erase(at);
+      idle_.use(hashes[i]);
     }
   }
   /// Blocks that were written and that no running request holds.

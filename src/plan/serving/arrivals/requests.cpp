@@ -104,7 +104,8 @@ namespace {
   boost::random::exponential_distribution<> gap(1 / std::max(of.gap, 1e-9));
   Lengths added(of.isl, of.variation), answer(of.osl, of.variation);
   RequestLoad out;
-  out.rate = at_once ? 0 : of.rate, out.block = session_block;
+  out.rate = at_once ? 0 : of.rate;
+  out.block = session_block;
   const double before = at_once ? 0 : (of.turns - 1) * of.gap;
   const auto open = static_cast<int>(std::min(at_once ? 0 : before * of.rate / of.turns, 1e5));
   const int sessions = open + (of.count + of.turns - 1) / of.turns;

@@ -132,7 +132,10 @@ class Service {
     for (EngineState& one : engines_)
       for (Replica& r : one.replicas)
         if (replica == nullptr || r.unanswered() < replica->unanswered()) engine = &one, replica = &r;
-    if (engine->idle()) engine->now = engine->begun = std::max(engine->now, at), engine->looked = 0;
+    if (engine->idle()) {
+      engine->now = engine->begun = std::max(engine->now, at);
+      engine->looked = 0;
+    }
     times_of(i).arrived = at;
     times_of(i).started = -1;
     replica->waiting.push_back(i);
@@ -199,8 +202,10 @@ class Service {
         if (one.part > 0) parts_.push_back({one.part, one.past}), own += one.part;
       if (own <= 0) continue;
       const double beside = times_.beside(n, parts_);
-      fullest = std::max(fullest, beside), added += beside;
-      tokens += own, rows = std::max(rows, times_.rows_of(n) + own);
+      fullest = std::max(fullest, beside);
+      added += beside;
+      tokens += own;
+      rows = std::max(rows, times_.rows_of(n) + own);
     }
     engine.trail = 0;
     if (tokens <= 0) return decode;
@@ -270,7 +275,9 @@ class Service {
     r.own += own;
     if (one.blocks > 0) r.blocks.keep((s_.cache - r.own) / load_.block);
     const double ready = reload(r, found, behind, now);
-    prompts_ += tokens, found_ += found + behind, reloaded_ += behind;
+    prompts_ += tokens;
+    found_ += found + behind;
+    reloaded_ += behind;
     if (role_ == EngineRole::decode)
       run(r, i, own);
     else
@@ -311,7 +318,10 @@ class Service {
 
   void release(Replica& r, int i, double own) {
     r.own -= own;
-    if (const Arrival& one = request(i); one.blocks > 0) r.blocks.leave(hashes(one), one.blocks), store(r, hashes(one), one.blocks);
+    if (const Arrival& one = request(i); one.blocks > 0) {
+      r.blocks.leave(hashes(one), one.blocks);
+      store(r, hashes(one), one.blocks);
+    }
     if (r.unanswered() == 0) r.own = r.context = r.growth = 0;  // what rounding left
   }
 
@@ -352,7 +362,9 @@ class Service {
   void finish(EngineState& engine, Replica& r, long long steps, double seconds) {
     const auto n = static_cast<double>(r.running.size());
     if (n > 0) {
-      decoding_ += seconds, running_ += n * seconds, contexts_ += r.context * seconds;
+      decoding_ += seconds;
+      running_ += n * seconds;
+      contexts_ += r.context * seconds;
       r.count += steps;
       r.context += static_cast<double>(steps) * r.growth;
       r.own += static_cast<double>(steps) * r.growth;
@@ -376,7 +388,8 @@ class Service {
     std::size_t kept = 0;
     for (std::size_t k = 0; k < r.reading.size(); ++k) {
       Reading one = r.reading[k];
-      one.left -= one.part, one.past += one.part;
+      one.left -= one.part;
+      one.past += one.part;
       if (one.left > 0) {
         r.reading[kept++] = one;
         continue;
@@ -394,7 +407,8 @@ class Service {
       l.trail = engine.trail;
       times_of(one.request).first = s_.first + engine.now + l.trail;
     } else if (l.steps > 0) {
-      --l.steps, l.answered += l.each;
+      --l.steps;
+      l.answered += l.each;
     }
     if (l.steps > 0)
       run(r, one.request, one.own);
@@ -408,7 +422,8 @@ class Service {
     at.last = role_ == EngineRole::decode ? engine.now : s_.first + engine.now + left(i).trail;
     release(r, i, own);
     if (const Arrival& one = request(i); one.written > 0) {  // the next turn of its session finds its answer
-      r.blocks.add(hashes(one) + one.blocks, one.written), store(r, hashes(one) + one.blocks, one.written);
+      r.blocks.add(hashes(one) + one.blocks, one.written);
+      store(r, hashes(one) + one.blocks, one.written);
       r.blocks.keep((s_.cache - r.own) / load_.block);
     }
     if (clients_ == 0 || next_ >= static_cast<int>(load_.requests.size())) return;
@@ -456,13 +471,17 @@ LoadFigures figures_of(const RequestLoad& load, const Simulated& served, double 
     std::vector<double> ends;
     for (const Served& one : all) ends.push_back(one.last);
     std::sort(ends.begin(), ends.end());
-    begin = core::quantile(ends, warm_up), end = core::quantile(ends, 1 - warm_up);
+    begin = core::quantile(ends, warm_up);
+    end = core::quantile(ends, 1 - warm_up);
   }
   double answers = 0, tokens = 0, present = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Served& one = all[i];
     present += std::max(0.0, std::min(one.last, end) - std::max(one.arrived, begin));
-    if (one.last > begin && one.last <= end) ++answers, tokens += load.requests[i].answer;
+    if (one.last > begin && one.last <= end) {
+      ++answers;
+      tokens += load.requests[i].answer;
+    }
     if (i < from) continue;
     const int further = load.requests[i].answer - 1;
     first.push_back(one.first - one.arrived);
@@ -472,9 +491,15 @@ LoadFigures figures_of(const RequestLoad& load, const Simulated& served, double 
     kept += (ttft <= 0 || first.back() <= ttft) && (tpot <= 0 || further < 1 || token.back() <= tpot) ? 1 : 0;
   }
   const auto counted = static_cast<double>(first.size());
-  out.queue /= counted, out.within = kept / counted;
-  if (end > begin) out.rate = answers / (end - begin), out.tokens = tokens / (end - begin), out.in_flight = present / (end - begin);
-  out.ttft = percentiles_of(std::move(first), percentile), out.tpot = percentiles_of(std::move(token), percentile);
+  out.queue /= counted;
+  out.within = kept / counted;
+  if (end > begin) {
+    out.rate = answers / (end - begin);
+    out.tokens = tokens / (end - begin);
+    out.in_flight = present / (end - begin);
+  }
+  out.ttft = percentiles_of(std::move(first), percentile);
+  out.tpot = percentiles_of(std::move(token), percentile);
   out.e2e = percentiles_of(std::move(whole), percentile);
   return out;
 }
