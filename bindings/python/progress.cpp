@@ -48,7 +48,8 @@ void ProgressBar::tell(long long done, long long all) {
   static thread_local Clock::time_point last{};
   const auto now = Clock::now();
   if (told_ && done < all && now - last < std::chrono::milliseconds(50)) return;
-  last = now, told_ = true;
+  last = now;
+  told_ = true;
   const py::gil_scoped_acquire held;
   bar_.attr("total") = all;
   bar_.attr("update")(done - shown_);

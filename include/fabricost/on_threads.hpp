@@ -32,7 +32,10 @@ void on_threads(std::size_t count, std::size_t threads, const Visit& visit) {
       } catch (...) {
         const std::scoped_lock lock(one_at_a_time);
         stop = true;
-        if (place < failed_at) failed_at = place, failed = std::current_exception();
+        if (place < failed_at) {
+          failed_at = place;
+          failed = std::current_exception();
+        }
       }
   };
   {

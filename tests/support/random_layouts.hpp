@@ -47,7 +47,10 @@ class RandomJobs {
     }
     if (flip()) {
       m.q_rank = pick({0, 1536});
-      m.kv_rank = 512, m.rope_dim = 64, m.nope_dim = 128, m.value_dim = 128;
+      m.kv_rank = 512;
+      m.rope_dim = 64;
+      m.nope_dim = 128;
+      m.value_dim = 128;
     }
     return m;
   }

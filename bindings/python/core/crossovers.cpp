@@ -26,7 +26,8 @@ struct CrossoversCall : CrossoversRequest {
   const OperationRequest& of = call.given.operation();
   if (of.ranks || of.nodes) throw RequestError("ranks and nodes of the operation are arrays; give lists: crossovers(..., ranks=[8, 16])");
   const Operation& op = of.scalar;
-  r.operation = op.collective, r.dtype = op.dtype;
+  r.operation = op.collective;
+  r.dtype = op.dtype;
   if (op.collective == Collective::send_recv) r.path = op.path;
   if (r.nodes.values.empty() && op.nodes > 0) r.nodes.values = {op.nodes};
   if (r.ranks.values.empty() && op.ranks > 0) r.ranks.values = {op.ranks};

@@ -55,10 +55,16 @@ template <MoePhase P>
 [[nodiscard]] MoeRequest request_for(const Exchange<P>& e) {
   MoeRequest out;
   out.phase = P;
-  out.tokens = e.tokens, out.hidden = e.hidden, out.experts = e.experts, out.top_k = e.top_k;
-  out.ranks = e.ranks, out.nodes = e.nodes;
+  out.tokens = e.tokens;
+  out.hidden = e.hidden;
+  out.experts = e.experts;
+  out.top_k = e.top_k;
+  out.ranks = e.ranks;
+  out.nodes = e.nodes;
   out.implementation = *parse_moe_kernel(e.implementation);
-  out.groups = e.groups, out.group_limit = e.group_limit, out.sms = e.sms;
+  out.groups = e.groups;
+  out.group_limit = e.group_limit;
+  out.sms = e.sms;
   if (e.dtype) out.dtype = worded<TokenType>(*e.dtype);
   out.distribution = e.histogram.empty() ? routing_from(py::str(e.distribution), "distribution")
                                          : Routing{.kind = RoutingKind::histogram, .histogram = e.histogram};

@@ -57,8 +57,11 @@ inline constexpr std::array<std::string_view, 2> system_and_operation{"system", 
 template <class Request>
 void put_operation(const OperationRequest& request, Request& out) {
   const Operation& op = request.one();
-  out.operation = op.collective, out.dtype = op.dtype, out.bytes = op.bytes;
-  out.ranks = op.ranks, out.nodes = op.nodes;
+  out.operation = op.collective;
+  out.dtype = op.dtype;
+  out.bytes = op.bytes;
+  out.ranks = op.ranks;
+  out.nodes = op.nodes;
   if (op.collective == Collective::send_recv) out.path = op.path;
 }
 

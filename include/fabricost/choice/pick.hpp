@@ -33,7 +33,9 @@ class PriceTable {
   /// \param until the first size at which it cannot run
   void add(Candidate candidate, const Line& line, double until = std::numeric_limits<double>::infinity()) {
     const auto at = static_cast<std::size_t>(count_++);
-    candidates_[at] = candidate, lines_[at] = line, until_[at] = until;
+    candidates_[at] = candidate;
+    lines_[at] = line;
+    until_[at] = until;
   }
   /// The cheapest at a size; among equals (a ring and a one-level hierarchy, say) the first.
   [[nodiscard]] int pick(double bytes) const;

@@ -157,7 +157,8 @@ consteval BlockBounds<N> block_bounds(const std::array<Parameter, N>& rows) {
     const std::size_t place = row.offset / sizeof(double);
     if (known[place]) throw "two rows of one constant";
     known[place] = true;
-    out.min[place] = bounds_of(row.kind).min, out.max[place] = bounds_of(row.kind).max;
+    out.min[place] = bounds_of(row.kind).min;
+    out.max[place] = bounds_of(row.kind).max;
   }
   return out;
 }

@@ -81,7 +81,9 @@ FABRICOST_BODY System with_dial(System s, Dial dial, double value) {
     case Dial::scale_up_bandwidth: {
       Tier& inside = detail::dial_tier(s, TierRole::scale_up);
       const double by = value / inside.bandwidth.value.value();
-      inside.bandwidth.value *= by, inside.link_bandwidth *= by, inside.planning_rate *= by;
+      inside.bandwidth.value *= by;
+      inside.link_bandwidth *= by;
+      inside.planning_rate *= by;
       break;
     }
     case Dial::hbm_bandwidth:

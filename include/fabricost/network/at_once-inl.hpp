@@ -36,7 +36,8 @@ FABRICOST_BODY void add_ends(ConcurrentGroups& all, const ConcurrentFlows& flows
   for (std::size_t f = 0; f < all.flat.size(); ++f) {
     const auto c = static_cast<std::size_t>(all.of[f]);
     alone.push_back(alone_time_of(all.outcomes[c].alone));
-    own[c].push_back(static_cast<int>(f)), everything.push_back(static_cast<int>(f));
+    own[c].push_back(static_cast<int>(f));
+    everything.push_back(static_cast<int>(f));
   }
   const auto last_of = [](const std::vector<double>& ends, const std::vector<int>& of) {
     double out = 0;
@@ -48,7 +49,8 @@ FABRICOST_BODY void add_ends(ConcurrentGroups& all, const ConcurrentFlows& flows
     GroupedOutcome& one = all.outcomes[c];
     one.end = last_of(ends, own[c]);
     one.by_itself = own.size() == 1 ? one.end : last_of(until_end(flows, alone, own[c]), own[c]);
-    all.end = std::max(all.end, one.end), all.in_turn += one.by_itself;
+    all.end = std::max(all.end, one.end);
+    all.in_turn += one.by_itself;
   }
 }
 

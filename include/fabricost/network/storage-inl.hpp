@@ -45,7 +45,10 @@ FABRICOST_BODY TransferTime storage_time(const System& system, const StorageRead
   out.parts.add({"storage", read.storage_rate});
   const auto part = [&out](double rate, const Label& name) {
     out.parts.add({name, rate});
-    if (rate < out.rate) out.rate = rate, out.bottleneck = name;
+    if (rate < out.rate) {
+      out.rate = rate;
+      out.bottleneck = name;
+    }
   };
   const double link = host->bandwidth.value.value() * host->efficiency;
   part(gpus * link, host->name);
@@ -68,7 +71,11 @@ FABRICOST_BODY TransferTime weight_loading_time(const System& system, const Weig
   if (load.store_rate > 0) {
     const double share = load.store_rate / load.nodes;
     out.parts.add({"store", share});
-    if (share < out.rate) out.rate = share, out.bottleneck = "store", out.seconds = out.latency + out.bytes / share;
+    if (share < out.rate) {
+      out.rate = share;
+      out.bottleneck = "store";
+      out.seconds = out.latency + out.bytes / share;
+    }
   }
   if (load.sharing != WeightSharing::gathered || load.nodes < 2) return out;
   const Operation gather{.collective = Collective::all_gather,

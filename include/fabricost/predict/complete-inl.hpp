@@ -54,7 +54,10 @@ FABRICOST_BODY void add_launches(Prediction& p, const System& system, CallLaunch
   if (!launched.any()) return;
   const double gpu = p.seconds, factor = std::exp(launched.width());
   const bool by_host = launched.host().seconds() > 0;
-  if (by_host) p.made_from.host = launched.host(), p.made_from.gpu_seconds = gpu;
+  if (by_host) {
+    p.made_from.host = launched.host();
+    p.made_from.gpu_seconds = gpu;
+  }
   p.low = launched(p.low, 1 / factor);
   p.high = launched(p.high, factor);
   p.seconds = launched(gpu);

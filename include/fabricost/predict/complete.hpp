@@ -31,7 +31,10 @@ class LaunchCost {
     width_ = w.host_bound;
     if (launch.mode == LaunchMode::xla) {
       beside_ = rccl_module(form, f, op);
-      if (!(beside_ > 0)) after_ = form.host_module, width_ = w.xla_module;
+      if (!(beside_ > 0)) {
+        after_ = form.host_module;
+        width_ = w.xla_module;
+      }
       return;
     }
     if (after_ = rccl_call(form, f, op, launch); after_ > 0) return;

@@ -8,7 +8,11 @@
 namespace fabricost::core::detail {
 
 FABRICOST_BODY void share_volume(MoeCost& c, double work, double inside, double across, double q, double w, double visible) {
-  c.alone.work = work, c.alone.inside = inside, c.alone.across = across, c.alone.order = q, c.alone.wire_order = w;
+  c.alone.work = work;
+  c.alone.inside = inside;
+  c.alone.across = across;
+  c.alone.order = q;
+  c.alone.wire_order = w;
   const double wire = norm(inside, across, w);
   const double all = norm(work, wire, q);
   c.work += all * share_in(work, all, q) * visible;
@@ -61,7 +65,8 @@ FABRICOST_BODY MoeCost price_moe(const MoeWork& w, const DomainKernelConstants& 
   const double work = w.tokens * k.token, wire = detail::inside_time(w, k.share);
   const double q = form.floor_overlap, volume = norm(work, wire, k.overlap), all = norm(floor, volume, q);
   c.start += all * detail::share_in(floor, all, q);
-  c.alone.floor = floor, c.alone.floor_order = q;
+  c.alone.floor = floor;
+  c.alone.floor_order = q;
   const double visible = volume > 0 ? all * detail::share_in(volume, all, q) / volume : 0;
   detail::share_volume(c, work, wire, 0, k.overlap, form.rate_overlap, visible);
   return c;

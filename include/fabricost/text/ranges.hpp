@@ -39,7 +39,10 @@ struct RangeText {
   while (out.step.starts_with(' ')) out.step.remove_prefix(1);
   if (out.step.empty()) return out;
   const char by = out.step.front() == '*' ? 'x' : out.step.front();
-  if (by == 'x' || by == '+') out.by = by, out.step.remove_prefix(1);
+  if (by == 'x' || by == '+') {
+    out.by = by;
+    out.step.remove_prefix(1);
+  }
   return out;
 }
 

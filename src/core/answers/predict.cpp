@@ -186,7 +186,10 @@ namespace {
   }
   System out = *left;
   Tier& nic = *std::find_if(out.tiers.begin(), out.tiers.end(), [](const Tier& t) { return t.role == TierRole::nic; });
-  if (left == whole) nic.endpoints -= r.lost_rails, nic.lost += r.lost_rails;
+  if (left == whole) {
+    nic.endpoints -= r.lost_rails;
+    nic.lost += r.lost_rails;
+  }
   // not the measured machine any more, as with an override
   if (out.constants.transport_basis == Basis::calibrated) out.constants.transport_basis = Basis::sibling;
   return std::make_shared<const System>(std::move(out));

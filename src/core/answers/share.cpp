@@ -31,7 +31,8 @@ constexpr int max_gpus = 1'000'000;  ///< the network is computed link by link
 
 [[nodiscard]] GroupedCollective placed(const GroupedRequest& one, const std::vector<Axis>& axes, Choice choice) {
   check(one);
-  choice.algorithm = one.algorithm, choice.protocol = one.protocol;
+  choice.algorithm = one.algorithm;
+  choice.protocol = one.protocol;
   GroupedCollective out{.name = name_of(one),
                         .operation = one.operation,
                         .choice = choice,
@@ -72,7 +73,8 @@ constexpr int max_gpus = 1'000'000;  ///< the network is computed link by link
   const ContendedLink* const link = held_by(all, one);
   if (link == nullptr) return out;
   out.link = link->name;
-  out.link_bandwidth = units::B_per_s(link->capacity), out.link_load = units::B_per_s(link->load);
+  out.link_bandwidth = units::B_per_s(link->capacity);
+  out.link_load = units::B_per_s(link->load);
   const std::vector<int> groups = groups_on(all, *link);
   for (std::size_t other = 0; other < groups.size(); ++other)
     if (groups[other] > 0) out.sharers.push_back({collectives[other].name, groups[other], all.outcomes[other].groups});
@@ -127,7 +129,8 @@ ShareAnswer answer(const ShareRequest& r) {
   out.sharp = sharp_turns_of(*system, out.nodes, all, options.routes);
   if (!out.sharp.switches.empty()) out.sharp_turns = out.sharp.turns;
   for (std::size_t c = 0; c < collectives.size(); ++c) out.collectives.push_back(answer_of(*system, collectives, all, c));
-  out.end = units::s(all.end), out.in_turn = units::s(all.in_turn);
+  out.end = units::s(all.end);
+  out.in_turn = units::s(all.in_turn);
   return out;
 }
 

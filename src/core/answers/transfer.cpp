@@ -52,15 +52,24 @@ StorageAnswer answer(const StorageRequest& r) {
   load.store_rate = numbers_in(r.store_bandwidth).value_or(0);
   StorageAnswer out;
   out.made = loading_ways(system, load, {.bytes = (r.bytes ? *r.bytes : *r.bytes_per_gpu).value(), .per_gpu = !r.bytes});
-  out.system = system.name, out.nodes = r.nodes, out.gpus = out.made.gpus;
-  out.bytes = units::B(out.made.bytes), out.node_bandwidth = units::B_per_s(load.node.storage_rate);
+  out.system = system.name;
+  out.nodes = r.nodes;
+  out.gpus = out.made.gpus;
+  out.bytes = units::B(out.made.bytes);
+  out.node_bandwidth = units::B_per_s(load.node.storage_rate);
   for (const auto& [sharing, direct, bounced] : out.made.ways) {
     StorageWay way;
-    way.system = out.system, way.nodes = out.nodes, way.gpus = out.gpus;
-    way.bytes = out.bytes, way.node_bandwidth = out.node_bandwidth;
+    way.system = out.system;
+    way.nodes = out.nodes;
+    way.gpus = out.gpus;
+    way.bytes = out.bytes;
+    way.node_bandwidth = out.node_bandwidth;
     way.sharing = name(sharing);
-    way.direct = units::s(direct.seconds), way.direct_bandwidth = units::B_per_s(direct.rate), way.direct_bottleneck = direct.bottleneck.view();
-    way.through_host = units::s(bounced.seconds), way.through_host_bandwidth = units::B_per_s(bounced.rate);
+    way.direct = units::s(direct.seconds);
+    way.direct_bandwidth = units::B_per_s(direct.rate);
+    way.direct_bottleneck = direct.bottleneck.view();
+    way.through_host = units::s(bounced.seconds);
+    way.through_host_bandwidth = units::B_per_s(bounced.rate);
     way.through_host_bottleneck = bounced.bottleneck.view();
     way.made = {direct, bounced};
     out.ways.push_back(std::move(way));
@@ -88,7 +97,8 @@ AccessAnswer answer(const AccessRequest& r) {
   out.system = system.name;
   out.tier = system.tier(TierRole::scale_up)->name.view();
   out.nic_tier = system.tier(TierRole::nic)->name.view();
-  out.store_until = bounded(out.made.stores_until), out.load_until = bounded(out.made.loads_until);
+  out.store_until = bounded(out.made.stores_until);
+  out.load_until = bounded(out.made.loads_until);
   for (const Bytes size : out.bytes) {
     out.store.push_back(units::s(out.made.store(size.value())));
     out.load.push_back(units::s(out.made.load(size.value())));
@@ -110,8 +120,12 @@ IncastAnswer answer(const IncastRequest& r) {
   if (!r.bytes) throw Refusal("how much does each send? Add <bytes>, as in <bytes=1048576>", true);
   IncastAnswer out;
   out.made = incast(system, *r.senders, r.bytes->value(), r.start.value());
-  out.system = system.name, out.senders = *r.senders, out.bytes = *r.bytes;
-  out.alone = units::s(out.made.alone), out.time = units::s(out.made.seconds), out.bandwidth = units::B_per_s(out.made.rate);
+  out.system = system.name;
+  out.senders = *r.senders;
+  out.bytes = *r.bytes;
+  out.alone = units::s(out.made.alone);
+  out.time = units::s(out.made.seconds);
+  out.bandwidth = units::B_per_s(out.made.rate);
   return out;
 }
 

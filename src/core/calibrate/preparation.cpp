@@ -249,10 +249,16 @@ void Preparation::add(const Point& point, int crossing) {
       its = sets[block];
       its.name = "cluster-" + system.name;
       its.cluster = system.name;
-      its.systems.clear(), its.fitted_on.clear(), its.launches.clear(), its.libraries.clear();
-      its.smallest = units::B(std::numeric_limits<double>::infinity()), its.largest = Bytes{};
-      its.fewest_ranks = std::numeric_limits<int>::max(), its.most_ranks = 0;
-      its.most_nodes = 1, its.points = 0;
+      its.systems.clear();
+      its.fitted_on.clear();
+      its.launches.clear();
+      its.libraries.clear();
+      its.smallest = units::B(std::numeric_limits<double>::infinity());
+      its.largest = Bytes{};
+      its.fewest_ranks = std::numeric_limits<int>::max();
+      its.most_ranks = 0;
+      its.most_nodes = 1;
+      its.points = 0;
     }
     count_in(its);
   }
@@ -290,7 +296,8 @@ std::size_t Preparation::block_of(ConstantSet set, const System& system, const F
     if (set == ConstantSet::scale_up) block.flat = fits::joint_spread;
     if (set == ConstantSet::pcie) block.spread = 2;
     if (set == ConstantSet::transport) {
-      block.latency = 1, block.rate = fits::transport_rate;
+      block.latency = 1;
+      block.rate = fits::transport_rate;
       block.prior.interval.unmeasured_cluster = system.constants.interval.unmeasured_cluster;  // of the transport's file
     }
   } else {

@@ -21,7 +21,8 @@ namespace {
 
 void text_of(Page& page, const PredictAnswer& a) {
   page.width = 80;
-  page.title(verdict_of(a)), page.add(explain(a));
+  page.title(verdict_of(a));
+  page.add(explain(a));
   if (a.norm)
     page.line("with residual and norm {:.1f} us; {}", 1e6 * a.norm->apart.value(),
               a.norm->saved > Time{} ? fmt::format("fused into the all-reduce {:.1f} us", 1e6 * a.norm->fused.value())
@@ -39,7 +40,9 @@ void text_of(Page& page, const PredictAnswer& a) {
 
 void text_of(Page& page, const ExplainAnswer& a) {
   page.width = 80;
-  page.title(verdict_of(a)), page.add("\n"), page.add_headed(a.text);
+  page.title(verdict_of(a));
+  page.add("\n");
+  page.add_headed(a.text);
 }
 
 /// The request of an exchange, with the options that predict and explain have for every operation.

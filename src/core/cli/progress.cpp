@@ -61,7 +61,8 @@ void draw() {
 
 SearchProgress::SearchProgress()
     : counted_([](long long done, long long all) {
-        searches().done = done, searches().all = all;
+        searches().done = done;
+        searches().all = all;
         draw();
       }),
       ticks_(draw) {

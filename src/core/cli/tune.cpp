@@ -67,7 +67,10 @@ void tune_text(Page& page, const TuneAnswer& a) {
     page.title("Where {}'s own choice loses time: {}", library, machine), add_ranges(page, a, true);
   else
     page.title("Nowhere does {}'s own choice surely lose time:\n{}", library, machine);
-  if (sure < a.ranges.size()) page.section("Perhaps: within what the predictions leave open"), add_ranges(page, a, false);
+  if (sure < a.ranges.size()) {
+    page.section("Perhaps: within what the predictions leave open");
+    add_ranges(page, a, false);
+  }
   if (!a.ranges.empty() || !a.unmeasured.empty() || !a.doubts.empty()) page.add("\n");
   if (!a.ranges.empty()) page.say("Lost: at the size of the range that loses most; at least: in nineteen of twenty measurements there.");
   for (const std::string& doubt : a.doubts) page.say("Not sure: {}.", doubt);

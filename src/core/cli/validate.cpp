@@ -110,7 +110,8 @@ void text_of(Page& page, const ValidationReport& report) {
                all.median_ape, all.mape, percent(all.interval_coverage, 0));
   if (one_run(report.points)) {
     const auto points = by_bytes(report.points);
-    page.title(run_title(report.points.front().point)), add_points(page, points);
+    page.title(run_title(report.points.front().point));
+    add_points(page, points);
     page.add("\n" + plot(points) + "\n");
   }
   page.title("{} measured times, {}", measured, counted(report.total.points, "point"));

@@ -41,7 +41,8 @@ void add_histogram(Page& page, const Rows& rows, const Counts& counts) {
   std::vector<double> errors;
   for (const auto& row : rows)
     if (counts(row)) errors.push_back(row.error());
-  page.section("Errors: predicted / measured - 1"), page.add(error_histogram(errors));
+  page.section("Errors: predicted / measured - 1");
+  page.add(error_histogram(errors));
 }
 
 /// Rows that were left out, by reason; nothing where there are none.

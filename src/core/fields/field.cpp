@@ -10,19 +10,34 @@ namespace fabricost::core {
 
 void detail::add_field(std::vector<Field>& to, const RequestFieldRow& row, const ValueType& type, std::size_t offset) {
   Field& out = to.emplace_back();
-  out.name = row.name, out.words = row.words, out.type = &type, out.offset = offset;
-  out.option = row.option, out.kind = row.kind, out.amount = row.amount, out.range = row.range;
-  out.needed = row.needed, out.inside = row.inside;
+  out.name = row.name;
+  out.words = row.words;
+  out.type = &type;
+  out.offset = offset;
+  out.option = row.option;
+  out.kind = row.kind;
+  out.amount = row.amount;
+  out.range = row.range;
+  out.needed = row.needed;
+  out.inside = row.inside;
 }
 void detail::add_field(std::vector<Field>& to, const AnswerFieldRow& row, const ValueType& type, std::size_t offset) {
   Field& out = to.emplace_back();
-  out.name = row.name, out.words = row.words, out.type = &type, out.offset = offset;
-  out.json = row.json, out.json_unit = row.json_unit;
-  out.left_out = row.left_out, out.beside = row.beside, out.names_fields = row.names_fields, out.alone = row.alone;
+  out.name = row.name;
+  out.words = row.words;
+  out.type = &type;
+  out.offset = offset;
+  out.json = row.json;
+  out.json_unit = row.json_unit;
+  out.left_out = row.left_out;
+  out.beside = row.beside;
+  out.names_fields = row.names_fields;
+  out.alone = row.alone;
 }
 void detail::add_field(std::vector<Field>& to, const AnswerFieldRow& row, const ValueType& type, decltype(Field::compute) compute) {
   add_field(to, row, type, std::size_t{0});
-  to.back().compute = compute, to.back().row = &row;
+  to.back().compute = compute;
+  to.back().row = &row;
 }
 
 namespace {

@@ -198,7 +198,8 @@ class MachinesOfRuns {
   [[nodiscard]] const std::string& of(const std::string& source, const std::string& system) {
     if (!runs_) runs_ = machine_identities(data_directory()).runs;
     if (source != source_ || system != system_) {
-      source_ = source, system_ = system;
+      source_ = source;
+      system_ = system;
       const auto found = runs_->find({source, system});
       of_last_ = found != runs_->end() ? found->second : system;
     }
@@ -321,7 +322,10 @@ void read_head(const std::filesystem::path& log, RunDescription& into) {
   if (!std::filesystem::is_regular_file(log, error)) return;
   bool first = true;
   (void)read_nccl_runs(log, [&](const LogRun& run, bool) {
-    if (std::exchange(first, false)) into.launch = launch_of(run), into.early_tests = is_early(run);
+    if (std::exchange(first, false)) {
+      into.launch = launch_of(run);
+      into.early_tests = is_early(run);
+    }
   });
 }
 

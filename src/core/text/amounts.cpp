@@ -127,7 +127,10 @@ double number_from(const std::string& text, std::string_view option, double min,
   std::string_view rest;
   double number = leading_number(text, rest);
   const bool is_share = min >= 0 && max <= 1;
-  if (is_share && rest == "%") number /= 100, rest = {};
+  if (is_share && rest == "%") {
+    number /= 100;
+    rest = {};
+  }
   if (!rest.empty() || !(number >= min && number <= max))
     refuse(option, text,
            is_share ? fmt::format("a share from {} to {}, or that in percent", min, max) : fmt::format("a number from {} to {}", min, max));

@@ -38,7 +38,10 @@ void topo_text(Page& page, const TopoAnswer& a, const TopoTyped& typed) {
   page.section("Guessed");
   for (const GuessAnswer& g : a.guesses) page.item(fmt::format("  {:<18}{:<16}", g.what, g.taken), g.reason);
   const auto section = [&](const char* title, const std::vector<std::string>& lines) {
-    if (!lines.empty()) page.section(title), page.items("  ", lines);
+    if (!lines.empty()) {
+      page.section(title);
+      page.items("  ", lines);
+    }
   };
   section("Inferred", a.inferred);
   section("Not known from this file", a.unknown);

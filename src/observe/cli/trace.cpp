@@ -61,14 +61,18 @@ void add_replay(Page& page, const TraceReplay& r) {
   add_shares(page, r.terms, r.step.value());
   double path = 0;
   for (const StepTerm& term : r.path) path += term.time.value();
-  page.section("What binds there: the chain that could not begin earlier"), add_shares(page, r.path, path);
+  page.section("What binds there: the chain that could not begin earlier");
+  add_shares(page, r.path, path);
   if (!r.changes.empty()) {
     page.add("\n");
     page.table({"what it would give there", ">step", ">gain"}, r.changes, [](const TracedChange& one) {
       return cells(one.change, time_text(one.step), fmt::format("{:+.1f} %", 100 * one.gain));
     });
   }
-  if (!r.assumed.empty()) page.add("\n"), page.items("assumed  ", r.assumed);
+  if (!r.assumed.empty()) {
+    page.add("\n");
+    page.items("assumed  ", r.assumed);
+  }
 }
 
 void add_against(Page& page, const TraceAnswer& a) {
@@ -112,13 +116,17 @@ void trace_text(Page& page, const TraceAnswer& a) {
              a.ranks.empty() || a.ranks.front().gpu.empty() ? "" : " of " + a.ranks.front().gpu,
              a.step > Time{} ? ": a step of " + time_text(a.step) : "", a.steps > 1 ? fmt::format(", mean of {}", a.steps) : "");
   page.items("  ", a.findings);
-  if (!a.terms.empty()) page.section("A step"), add_shares(page, a.terms, a.step.value());
+  if (!a.terms.empty()) {
+    page.section("A step");
+    add_shares(page, a.terms, a.step.value());
+  }
   if (!a.against.empty()) add_against(page, a);
   if (a.replay) add_replay(page, *a.replay);
   if (!a.collectives.empty()) {
     page.section(a.system ? fmt::format("Collectives, against {}{}", *a.system, a.system_guessed ? " (told from the traces)" : "")
                           : "Collectives");
-    add_collectives(page, a), add_groups(page, a);
+    add_collectives(page, a);
+    add_groups(page, a);
   }
   if (!a.waits.empty()) {
     page.section("Who waits for whom");

@@ -121,7 +121,8 @@ Points read_with_ranks(const std::filesystem::path& file, const PointDefaults& s
       if (source.nodes > 0 && n != source.nodes * per_node) continue;
       try {
         PointDefaults of_n = source;
-        of_n.nodes = n / per_node, of_n.ranks = n;
+        of_n.nodes = n / per_node;
+        of_n.ranks = n;
         Points some = first_points(file, of_n, whole);
         const double factor = some.points.empty() ? 0 : bus_factor(some.points.front().collective, n);
         if (factor < bounds.low || factor > bounds.high) continue;

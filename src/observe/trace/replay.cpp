@@ -244,7 +244,10 @@ class Player {
       if (before != none && !at(before).computes() && !reduces_gradients(job_, call_of(at(before))))
         due_[static_cast<std::size_t>(op.trace)].push_back(before);
       Going& going = going_[static_cast<std::size_t>(op.call)];
-      if (going.last == none || op.start > going.last_start) going.last_start = op.start, going.last = i;
+      if (going.last == none || op.start > going.last_start) {
+        going.last_start = op.start;
+        going.last = i;
+      }
       own.carries_calls = true;
     }
     own.done.push_back(i);
@@ -288,7 +291,10 @@ class Player {
     out.clocks.assign(job_.ranks.size(), {});
     for (const RankTrace& one : job_.ranks) {
       RankTrace& mine = out.ranks.emplace_back();
-      mine.file = one.file, mine.rank = one.rank, mine.world = one.world, mine.steps = one.steps;
+      mine.file = one.file;
+      mine.rank = one.rank;
+      mine.world = one.world;
+      mine.steps = one.steps;
     }
     std::vector<char> any(out.ranks.size(), 0);
     for (const Op& op : ops_) {
@@ -304,7 +310,9 @@ class Player {
       }
       Call& call = out.calls[static_cast<std::size_t>(op.call)];
       Part& part = call.parts[static_cast<std::size_t>(op.part)];
-      part.from = span.from, part.to = span.to, part.own = span;
+      part.from = span.from;
+      part.to = span.to;
+      part.own = span;
       call.last_end = call.last_start = 0;
     }
     for (RankTrace& trace : out.ranks) {

@@ -67,7 +67,9 @@ using Does = std::tuple<Moves, std::string_view, double>;
   for (const auto& [group, calls] : of) {
     const std::size_t own = period_of(calls), times = (calls.size() + own / 2) / own;
     if (times < least_steps || (steps > 0 && times >= steps)) continue;
-    slowest = &calls, period = own, steps = times;
+    slowest = &calls;
+    period = own;
+    steps = times;
   }
   if (steps == 0) return 0;
   for (const auto& [group, calls] : of)

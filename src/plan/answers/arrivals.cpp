@@ -51,10 +51,15 @@ ServedArrivals served_arrivals(const LoadedServing& of, double asked) {
   const LoadFigures& f = of.figures;
   ServedArrivals out{.asked = asked, .rate = f.rate, .saturation = of.saturation};
   out.rate_within = of.rate_within;
-  out.within = f.within, out.keeps = of.keeps;
-  out.ttft = times_of(f.ttft), out.tpot = times_of(f.tpot), out.e2e = times_of(f.e2e);
+  out.within = f.within;
+  out.keeps = of.keeps;
+  out.ttft = times_of(f.ttft);
+  out.tpot = times_of(f.tpot);
+  out.e2e = times_of(f.e2e);
   out.queue = units::s(f.queue);
-  out.in_flight = f.in_flight, out.hit_rate = of.hit_rate, out.preempted = of.preempted;
+  out.in_flight = f.in_flight;
+  out.hit_rate = of.hit_rate;
+  out.preempted = of.preempted;
   return out;
 }
 

@@ -40,11 +40,14 @@ void check(const CompareRequest& r) {
     if (given) throw Refusal(fmt::format("<{}> is not of a job to {}; leave it out", name, r.train ? "train" : "serve"));
   };
   if (r.train) {
-    refuse(r.isl.has_value(), "isl"), refuse(r.osl.has_value(), "osl");
-    refuse(r.ttft.has_value(), "ttft_seconds"), refuse(r.tpot.has_value(), "tpot_seconds");
+    refuse(r.isl.has_value(), "isl");
+    refuse(r.osl.has_value(), "osl");
+    refuse(r.ttft.has_value(), "ttft_seconds");
+    refuse(r.tpot.has_value(), "tpot_seconds");
     if (!r.global_batch) throw Refusal("how many sequences a step? Give <global_batch>", true);
   } else {
-    refuse(r.global_batch.has_value(), "global_batch"), refuse(r.sequence.has_value(), "sequence");
+    refuse(r.global_batch.has_value(), "global_batch");
+    refuse(r.sequence.has_value(), "sequence");
     refuse(r.max_tp.has_value(), "max_tp");
     if (r.stack.value) throw Refusal("<stack>: serving frameworks go by their names");
   }
@@ -55,7 +58,8 @@ void check(const CompareRequest& r) {
   PlanRequest out;
   out.model = r.model;
   out.stack = r.stack;
-  out.gpus = r.gpus, out.global_batch = r.global_batch;
+  out.gpus = r.gpus;
+  out.global_batch = r.global_batch;
   out.sequence = r.sequence.value_or(out.sequence);
   out.precision = precision_of<Precision>(r).value_or(out.precision);
   out.max_tp = r.max_tp;
@@ -66,8 +70,10 @@ void check(const CompareRequest& r) {
 [[nodiscard]] ServeRequest serving_of(const CompareRequest& r) {
   ServeRequest out;
   out.gpus = r.gpus;
-  out.isl = r.isl.value_or(out.isl), out.osl = r.osl.value_or(out.osl);
-  out.ttft = r.ttft, out.tpot = r.tpot;
+  out.isl = r.isl.value_or(out.isl);
+  out.osl = r.osl.value_or(out.osl);
+  out.ttft = r.ttft;
+  out.tpot = r.tpot;
   out.precision = precision_of<WeightFormat>(r);
   if (r.stack) out.stack = r.stack.name;
   out.top = 1;
@@ -114,7 +120,8 @@ void check(const CompareRequest& r) {
   out.layout = layout_text(c, mixture);
   out.terms = c.terms;
   const StepTerm max = largest(out.terms);
-  out.binds = max.name, out.binds_words = binds_text(c);
+  out.binds = max.name;
+  out.binds_words = binds_text(c);
   out.share = share_of(max.time, c.terms);
   out.idle_gpus = c.idle_gpus;
   if (c.training && c.training->layout.gpus() < gpus) out.used_gpus = c.training->layout.gpus();
@@ -163,12 +170,16 @@ void add_verdict(CompareAnswer& out) {
   if (v.best == nullptr) {
     out.no_verdict = v.why;
   } else {
-    out.best = v.best->system, out.faster = v.faster;
+    out.best = v.best->system;
+    out.faster = v.faster;
     const Compared* cheapest = nullptr;
     for (const Compared& c : out.all)
       if (c.trouble.empty() && c.dollars && (cheapest == nullptr || *c.dollars < *cheapest->dollars)) cheapest = &c;
     if (cheapest != nullptr) out.cheapest = cheapest->system;
-    if (v.next != nullptr) out.next = v.next->system, out.probability = v.probability;
+    if (v.next != nullptr) {
+      out.next = v.next->system;
+      out.probability = v.probability;
+    }
   }
   out.verdict = verdict_text(out, v);
 }

@@ -204,24 +204,34 @@ GoodputAnswer answer(const GoodputRequest& request) {
   const GoodputShares shares = shares_of(job, r.share, job.gpus);
   const Goodput& share = shares.of_failures;
   GoodputAnswer out;
-  out.gpus = job.gpus, out.nodes = r.nodes;
+  out.gpus = job.gpus;
+  out.nodes = r.nodes;
   out.failure_source = job.rate_source;
   out.failures_per_1000_node_days = job.question.rate.thousand_node_days();
-  out.failures_per_day = day_seconds / r.mttf, out.mttf = units::s(r.mttf);
-  out.checkpoint_every = units::s(c.interval), out.stall = units::s(c.stall), out.drain = units::s(c.drain);
+  out.failures_per_day = day_seconds / r.mttf;
+  out.mttf = units::s(r.mttf);
+  out.checkpoint_every = units::s(c.interval);
+  out.stall = units::s(c.stall);
+  out.drain = units::s(c.drain);
   out.own_interval = request.checkpoint_every.has_value();
   out.young = units::s(young_interval(c.stall, r.mttf));
   out.daly = units::s(daly_interval(c.stall, r.mttf));
   out.best = units::s(best_interval(c.stall, r.mttf, c.drain));
   if (job.checkpoint_bytes > 0) out.checkpoint = units::B(job.checkpoint_bytes);
-  out.recovery = units::s(c.recovery), out.reload = units::s(job.reload);
+  out.recovery = units::s(c.recovery);
+  out.reload = units::s(job.reload);
   out.goodput = share.kept;
   const auto share_or_none = [](double x) { return x >= 0 ? std::optional{x} : std::nullopt; };
   out.goodput_first_order = share_or_none(goodput_estimate(c, r.mttf));
   out.ettr_meta = share_or_none(effective_training_time(1 / r.mttf, c.recovery, c.interval, c.stall));
-  out.checkpoints_share = share.checkpoints, out.lost_share = share.lost, out.recovery_share = share.recovery;
-  out.waiting_share = share.waiting, out.flaps_share = shares.flaps, out.lost_rails_share = shares.lost_rails;
-  out.spares = r.spares, out.spares_to_wait_a_thousandth = r.spares_to_hardly_wait;
+  out.checkpoints_share = share.checkpoints;
+  out.lost_share = share.lost;
+  out.recovery_share = share.recovery;
+  out.waiting_share = share.waiting;
+  out.flaps_share = shares.flaps;
+  out.lost_rails_share = shares.lost_rails;
+  out.spares = r.spares;
+  out.spares_to_wait_a_thousandth = r.spares_to_hardly_wait;
   out.repair = units::s(job.question.repair);
   out.kept_per_node = share.kept * r.nodes / (r.nodes + r.spares);
   if (job.flaps.links > 0) {
@@ -231,11 +241,14 @@ GoodputAnswer answer(const GoodputRequest& request) {
     out.fatal_flaps_per_day = 24 * job.flaps.failures_per_hour();
   }
   if (job.lost_rails > 0) {
-    out.rails = job.rails, out.lost_rails = job.lost_rails;
-    out.network_factor = job.network_factor(), out.step_factor = job.step_factor();
+    out.rails = job.rails;
+    out.lost_rails = job.lost_rails;
+    out.network_factor = job.network_factor();
+    out.step_factor = job.step_factor();
   }
   if (job.rent > 0) out.lost_dollars_per_day = job.rent * job.gpus * day_seconds * (1 - share.kept);
-  out.dollars_per_gpu_hour = job.rent * 3600, out.jitter = job.jitter;
+  out.dollars_per_gpu_hour = job.rent * 3600;
+  out.jitter = job.jitter;
   if (job.fleet) {
     for (const FailureCause& cause : job.fleet->causes)
       out.causes.push_back(

@@ -56,13 +56,19 @@ PipelineAnswer answer(const PipelineRequest& request) {
   out.run = run_pipeline(*r.schedule, *r.stages, *r.chunks, *r.microbatches, times);
   const PipelineCost cost = pipeline_cost(*r.schedule, *r.stages, *r.chunks, *r.microbatches, times);
   out.schedule = name(*r.schedule);
-  out.stages = *r.stages, out.chunks = chunks_of(*r.schedule, *r.chunks), out.microbatches = *r.microbatches;
-  out.step = units::s(out.run.longest_stage), out.work = units::s(out.run.work), out.bubble = units::s(out.run.bubble());
+  out.stages = *r.stages;
+  out.chunks = chunks_of(*r.schedule, *r.chunks);
+  out.microbatches = *r.microbatches;
+  out.step = units::s(out.run.longest_stage);
+  out.work = units::s(out.run.work);
+  out.bubble = units::s(out.run.bubble());
   out.bubble_over_total = bubble_over_total(out.run.bubble(), out.run.work);
   out.bubble_over_ideal = bubble_over_ideal(out.run.bubble(), out.run.work);
   out.makespan = units::s(out.run.makespan);
-  out.closed_form_bubble = units::s(cost.bubble + (cost.work - out.run.work)), out.closed_form_exact = cost.exact;
-  out.exposed_exchange = units::s(cost.exposed_exchange), out.hops = cost.hops;
+  out.closed_form_bubble = units::s(cost.bubble + (cost.work - out.run.work));
+  out.closed_form_exact = cost.exact;
+  out.exposed_exchange = units::s(cost.exposed_exchange);
+  out.hops = cost.hops;
   return out;
 }
 

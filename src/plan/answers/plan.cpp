@@ -145,8 +145,10 @@ void choose_recipe(const PlanRequest& r, TrainingQuestion& q) {
     q.recompute = Recompute::full;
     q.recompute_layers = r.recompute_num_layers;
   }
-  q.offload_layers = r.cpu_offloading_num_layers, q.offload_optimizer = r.optimizer_offload_fraction;
-  q.document = r.document, q.cuda_graphs = r.cuda_graphs.value_or(false);
+  q.offload_layers = r.cpu_offloading_num_layers;
+  q.offload_optimizer = r.optimizer_offload_fraction;
+  q.document = r.document;
+  q.cuda_graphs = r.cuda_graphs.value_or(false);
   q.adapters.rank = r.lora_rank.value_or(0);
   q.adapters.modules = set_of<AdapterModule>(r.lora_modules, adapter_module_names, "lora_modules");
   if (!q.adapters.modules.empty() && !r.lora_rank) throw Refusal("<lora_modules> need the rank of the adapters, <lora_rank>");
@@ -233,21 +235,36 @@ NamedStack stack_on(const NamedStack& stack, const System& system) {
 TrainingQuestion training_question(const PlanRequest& r, const System& system) {
   need_job(r);
   TrainingQuestion q;
-  q.gpus = *r.gpus, q.global_batch = *r.global_batch, q.sequence = r.sequence;
+  q.gpus = *r.gpus;
+  q.global_batch = *r.global_batch;
+  q.sequence = r.sequence;
   q.precision = r.precision;
   q.max_tp = r.max_tp.value_or(0);
-  q.tp = r.tp, q.pp = r.pp, q.vp = r.vp, q.cp = r.cp, q.ep = r.ep, q.dp = r.dp, q.expert_tp = r.expert_tp;
-  q.zero = r.zero, q.shard = r.shard.value_or(0), q.microbatch = r.microbatch;
+  q.tp = r.tp;
+  q.pp = r.pp;
+  q.vp = r.vp;
+  q.cp = r.cp;
+  q.ep = r.ep;
+  q.dp = r.dp;
+  q.expert_tp = r.expert_tp;
+  q.zero = r.zero;
+  q.shard = r.shard.value_or(0);
+  q.microbatch = r.microbatch;
   q.schedule = r.schedule;
   q.context = r.cp_comm_type;
   if (q.vp && *q.vp > 1 && (q.schedule == PipelineSchedule::one_f_one_b || q.schedule == PipelineSchedule::none))
     throw Refusal(fmt::format("<vp> {}: {} runs one chunk of layers a stage; leave <schedule> out, or take interleaved", *q.vp,
                               name(*q.schedule)));
   if (q.vp && *q.vp > 1 && !q.schedule) q.schedule = PipelineSchedule::interleaved;
-  q.recompute = r.recompute, q.sequence_parallel = r.sequence_parallel, q.placing = r.placing;
-  q.headroom = r.headroom, q.top = r.top, q.batch_within = r.batch_within;
+  q.recompute = r.recompute;
+  q.sequence_parallel = r.sequence_parallel;
+  q.placing = r.placing;
+  q.headroom = r.headroom;
+  q.top = r.top;
+  q.batch_within = r.batch_within;
   q.stack = stack_on(r.stack, system).load();
-  q.stack.scale = r.stack_scale.value_or(q.stack.scale), q.stack.scale_given = r.stack_scale.has_value();
+  q.stack.scale = r.stack_scale.value_or(q.stack.scale);
+  q.stack.scale_given = r.stack_scale.has_value();
   q.stack.capacity = r.capacity.value_or(q.stack.capacity);
   if (r.routing) choose_routing(*r.routing, q.stack);
   choose_memory(r, q.stack);
@@ -257,7 +274,8 @@ TrainingQuestion training_question(const PlanRequest& r, const System& system) {
     throw Refusal(fmt::format("<recompute_modules>: {} has no {}", q.model.name, absent));
   q.model.predict_layers = r.mtp_num_layers.value_or(q.model.predict_layers);
   choose_kernels(r, q.model, q.stack);
-  q.overlaps_tokens = r.overlap_moe_comm.value_or(false), q.delayed_scales = r.fp8_recipe == Fp8Recipe::delayed;
+  q.overlaps_tokens = r.overlap_moe_comm.value_or(false);
+  q.delayed_scales = r.fp8_recipe == Fp8Recipe::delayed;
   q.block_scales = r.fp8_recipe == Fp8Recipe::mxfp8 || r.fp8_recipe == Fp8Recipe::blockwise;
   check_counts(q);
   check_recipe(r, q, system);
@@ -302,10 +320,17 @@ PlanAnswer answer(const PlanRequest& request) {
   out.search_time = since(start);
   if (plan.layouts.empty()) throw UnmetError(Unmet::memory, nothing_fits(q, found->system, *plan.nearest));
   out.layouts = planned(q, found->system, plan.layouts);
-  out.evaluated = plan.evaluated, out.pruned = plan.unfit + plan.bounded, out.unfit = plan.unfit;
-  out.model = q.model.name, out.system = found->system.name, out.stack = q.stack.name;
-  out.gpus = q.gpus, out.global_batch = q.global_batch, out.sequence = q.sequence;
-  out.precision = out.layouts.front().precision, out.headroom = headroom_of(q);
+  out.evaluated = plan.evaluated;
+  out.pruned = plan.unfit + plan.bounded;
+  out.unfit = plan.unfit;
+  out.model = q.model.name;
+  out.system = found->system.name;
+  out.stack = q.stack.name;
+  out.gpus = q.gpus;
+  out.global_batch = q.global_batch;
+  out.sequence = q.sequence;
+  out.precision = out.layouts.front().precision;
+  out.headroom = headroom_of(q);
   out.fits = plan.fits;
   out.advice = plan.fits ? mostly_waits(q, found->system, plan.layouts.front()) : does_not_fit(q, found->system, plan.layouts.front());
   out.kernels = kernels_known(found->system);

@@ -66,7 +66,8 @@ struct Calendar {
 /// known
 void add_delivery(ProjectedRun& out, const System& system, const Prices& prices, const Calendar& calendar, std::optional<Day> own_day) {
   if (own_day) {
-    out.delivery = day_text(*own_day), out.delivery_source = "as given";
+    out.delivery = day_text(*own_day);
+    out.delivery_source = "as given";
   } else if (const auto known = delivery_of(system, prices)) {
     out.delivery = day_text(known->value);
     out.delivery_source = fmt::format("{}: {}", name(known->provenance.confidence), known->provenance.source);
@@ -84,10 +85,14 @@ void add_delivery(ProjectedRun& out, const System& system, const Prices& prices,
 /// The request about failures; its GPUs are set later.
 [[nodiscard]] GoodputRequest failing(const ProjectRequest& r, const Machine& machine) {
   GoodputRequest out;
-  out.system = machine, out.model = r.model;
-  out.fleet = r.fleet, out.mttf_node = r.mttf_node;
-  out.checkpoint = r.checkpoint, out.background = r.background;
-  out.restart = r.restart, out.storage_bandwidth = r.storage_bandwidth;
+  out.system = machine;
+  out.model = r.model;
+  out.fleet = r.fleet;
+  out.mttf_node = r.mttf_node;
+  out.checkpoint = r.checkpoint;
+  out.background = r.background;
+  out.restart = r.restart;
+  out.storage_bandwidth = r.storage_bandwidth;
   out.repair = r.repair;
   out.prices = r.prices;
   return out;
@@ -107,9 +112,13 @@ void add_delivery(ProjectedRun& out, const System& system, const Prices& prices,
 void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machine, Time longest) {
   NeedRequest need;
   static_cast<PlanRequest&>(need) = r;
-  need.system = machine, need.overrides.clear(), need.calibration.clear();
-  need.unknown = "gpus", need.tokens = r.tokens;
-  need.goodput = true, need.failures = failing(r, machine);
+  need.system = machine;
+  need.overrides.clear();
+  need.calibration.clear();
+  need.unknown = "gpus";
+  need.tokens = r.tokens;
+  need.goodput = true;
+  need.failures = failing(r, machine);
   GoodputRequest node = need.failures;
   node.gpus = machine.value->gpus_per_node;
   need.in = longest * r.use * kept_of_turns(r, answer(node));
@@ -117,7 +126,8 @@ void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machin
   need.failures.spares = r.spares;
   const NeedAnswer found = answer(need);
   if (!found.value) throw RequestError(found.reason);
-  out.gpus = static_cast<int>(*found.value), out.gpus_found = true;
+  out.gpus = static_cast<int>(*found.value);
+  out.gpus_found = true;
   if (found.fast_value && found.slow_value) out.gpus_interval = Ends{*found.fast_value, *found.slow_value};
 }
 
@@ -146,12 +156,14 @@ void pay(ProjectedRun& out, const System& system, const Prices& prices) {
 
 [[nodiscard]] GoodputAnswer after_failures(ProjectedRun& out, const ProjectRequest& r, const Machine& machine) {
   GoodputRequest asked = failing(r, machine);
-  asked.gpus = out.used_gpus, asked.spares = r.spares.value_or(0);
+  asked.gpus = out.used_gpus;
+  asked.spares = r.spares.value_or(0);
   GoodputAnswer found = answer(asked);
   if (r.spares && *r.spares < found.spares_to_wait_a_thousandth) {
     GoodputRequest usual = asked;
     usual.spares = found.spares_to_wait_a_thousandth;
-    out.usual_spares = usual.spares, out.usual_goodput = answer(usual).goodput;
+    out.usual_spares = usual.spares;
+    out.usual_goodput = answer(usual).goodput;
   }
   if (!r.spares && found.spares_to_wait_a_thousandth > 0) {
     asked.spares = found.spares_to_wait_a_thousandth;
@@ -170,8 +182,14 @@ void pay(ProjectedRun& out, const System& system, const Prices& prices) {
       const double kept = own_spares ? fleet.goodput_with_them : fleet.goodput;
       if (!(kept > 0)) continue;
       const int spares = own_spares ? fleet.spares_to_wait_a_thousandth : out.spares;
-      if (kept < out.interval_goodput.first) out.interval_goodput.first = kept, out.interval_spares.second = spares;
-      if (kept > out.interval_goodput.second) out.interval_goodput.second = kept, out.interval_spares.first = spares;
+      if (kept < out.interval_goodput.first) {
+        out.interval_goodput.first = kept;
+        out.interval_spares.second = spares;
+      }
+      if (kept > out.interval_goodput.second) {
+        out.interval_goodput.second = kept;
+        out.interval_spares.first = spares;
+      }
     }
   return found;
 }
@@ -179,13 +197,21 @@ void pay(ProjectedRun& out, const System& system, const Prices& prices) {
 [[nodiscard]] CostAnswer priced(const ProjectRequest& r, const ProjectedRun& run, const Machine& machine, std::optional<PriceKind> kind,
                                 std::optional<double> own, double kept) {
   CostRequest asked;
-  asked.system = machine, asked.gpus = run.paid_gpus, asked.paid_gpus = run.paid_gpus;
+  asked.system = machine;
+  asked.gpus = run.paid_gpus;
+  asked.paid_gpus = run.paid_gpus;
   asked.spare_gpus = standing_by(run, *machine.value, run.spares);
-  asked.tokens = r.tokens, asked.goodput = kept;
+  asked.tokens = r.tokens;
+  asked.goodput = kept;
   asked.tokens_per_second_per_gpu = run.layout->tokens_per_second / run.paid_gpus;
-  asked.dollars_per_gpu_hour = own, asked.price_kind = kind;
-  asked.dollars_per_kwh = r.dollars_per_kwh, asked.pue = r.pue, asked.lifetime_years = r.lifetime_years;
-  asked.interest = r.interest, asked.storage_share = r.storage_share, asked.network = r.network;
+  asked.dollars_per_gpu_hour = own;
+  asked.price_kind = kind;
+  asked.dollars_per_kwh = r.dollars_per_kwh;
+  asked.pue = r.pue;
+  asked.lifetime_years = r.lifetime_years;
+  asked.interest = r.interest;
+  asked.storage_share = r.storage_share;
+  asked.network = r.network;
   asked.prices = r.prices;
   return answer(asked);
 }
@@ -235,20 +261,26 @@ void add_money(ProjectedRun& out, const System& system, Time occupied, const Pri
   out.site_power = c.site_power;
   if (system.gpu.power.value > Watts{}) out.gpus_energy = system.gpu.power.value * out.gpus * occupied;
   if (c.racks_power) out.racks_energy = *c.racks_power * occupied;
-  if (c.run->energy) out.energy = c.run->energy, out.interval_energy = scaled(*out.energy, out);
+  if (c.run->energy) {
+    out.energy = c.run->energy;
+    out.interval_energy = scaled(*out.energy, out);
+  }
   const std::string by = c.gpu_hour_kind.value_or(std::string{name(PriceKind::owned)});
   if (kind && c.run->price && (by == name(*kind) || by == name(PriceKind::stated))) {
-    out.price = c.run->price, out.price_kind = by;
+    out.price = c.run->price;
+    out.price_kind = by;
     const double now = paid_for(out, system, prices, out.spares);
     const auto paid = [&](int spares) { return paid_for(out, system, prices, spares) / now; };
     const auto [low, high] = scaled(*out.price, out);
     out.interval_price = std::pair{low * paid(out.interval_spares.first), high * paid(out.interval_spares.second)};
   }
-  out.capital = c.capital, out.break_even = c.break_even;
+  out.capital = c.capital;
+  out.break_even = c.break_even;
   if (c.servers_price) {
     const double storage = c.run->storage ? c.servers_price->value() * c.run->storage->value() / c.run->servers->value() : 0;
     const double all = (*c.servers_price + c.network_price).value() + storage;
-    out.network_share = c.network_price.value() / all, out.storage_share = storage / all;
+    out.network_share = c.network_price.value() / all;
+    out.storage_share = storage / all;
   }
 }
 
@@ -261,8 +293,11 @@ void add_money(ProjectedRun& out, const System& system, Time occupied, const Pri
   if (!gpus) find_gpus(out, r, machine, *time_for(r, calendar, out));
   PlanRequest asked = r;
   asked.stack = stack_on(r.stack, *machine.value);
-  asked.system = machine, asked.overrides.clear(), asked.calibration.clear();
-  asked.gpus = out.gpus, asked.top = 1;
+  asked.system = machine;
+  asked.overrides.clear();
+  asked.calibration.clear();
+  asked.gpus = out.gpus;
+  asked.top = 1;
   PlanAnswer plan = answer(asked);
   if (!plan.fits) throw UnmetError(Unmet::memory, plan.advice);
   if (plan.layouts.front().idle_gpus > 0) {  // the one of the fastest that pays for the fewest GPU-seconds
@@ -272,9 +307,13 @@ void add_money(ProjectedRun& out, const System& system, Time occupied, const Pri
   const auto paid = [&](const PlannedLayout& one) { return paid_gpus(*machine.value, out.gpus, prices, one.idle_gpus); };
   const PlannedLayout& best =
       plan.layouts[cheapest_of(plan.layouts, [&](const PlannedLayout& one) { return paid(one) / one.tokens_per_second; })];
-  out.layout = best, out.kernels = plan.kernels, out.used_gpus = best.used_gpus;
+  out.layout = best;
+  out.kernels = plan.kernels;
+  out.used_gpus = best.used_gpus;
   pay(out, *machine.value, prices);  // spares find room among idle ones
-  out.step = best.step, out.interval_step = best.interval, out.mfu = best.mfu;
+  out.step = best.step;
+  out.interval_step = best.interval;
+  out.mfu = best.mfu;
   out.steps = *r.tokens / (static_cast<double>(best.global_batch) * best.sequence);
   if (batches) name_better_batch(out, asked);
   out.failures = after_failures(out, r, machine);
@@ -340,8 +379,11 @@ Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const Proj
   r.model.value = std::make_shared<const Model>(r.model.load());
   Runs runs;
   ProjectAnswer& out = runs.all;
-  out.model = r.model.value->name, out.tokens = *r.tokens, out.in = r.in;
-  out.global_batch = *r.global_batch, out.sequence = r.sequence;
+  out.model = r.model.value->name;
+  out.tokens = *r.tokens;
+  out.in = r.in;
+  out.global_batch = *r.global_batch;
+  out.sequence = r.sequence;
   out.precision = precision_names[static_cast<std::size_t>(r.precision)];
   std::vector<System> systems;
   for (const Machine& one : machines)

@@ -14,17 +14,33 @@ namespace {
 
 [[nodiscard]] TrainingQuestion update_of(const RlRequest& r, const System& system) {
   PlanRequest p;
-  p.model = r.model, p.gpus = r.gpus, p.global_batch = 1;
-  p.precision = r.precision, p.stack = r.stack;
-  p.tp = r.tp, p.pp = r.pp, p.cp = r.cp, p.ep = r.ep, p.zero = r.zero, p.microbatch = r.microbatch, p.recompute = r.recompute;
+  p.model = r.model;
+  p.gpus = r.gpus;
+  p.global_batch = 1;
+  p.precision = r.precision;
+  p.stack = r.stack;
+  p.tp = r.tp;
+  p.pp = r.pp;
+  p.cp = r.cp;
+  p.ep = r.ep;
+  p.zero = r.zero;
+  p.microbatch = r.microbatch;
+  p.recompute = r.recompute;
   return training_question(p, system);
 }
 
 [[nodiscard]] ServeRequest engines_of(const RlRequest& r) {
   ServeRequest s;
-  s.gpus = r.gpus, s.isl = r.isl, s.osl = *r.osl, s.stack = r.rollout_stack;
+  s.gpus = r.gpus;
+  s.isl = r.isl;
+  s.osl = *r.osl;
+  s.stack = r.rollout_stack;
   s.precision = r.rollout_precision.value_or(WeightFormat::bf16);
-  s.tp = r.rollout_tp, s.pp = r.rollout_pp, s.ep = r.rollout_ep, s.dp = r.rollout_dp, s.batch = r.batch;
+  s.tp = r.rollout_tp;
+  s.pp = r.rollout_pp;
+  s.ep = r.rollout_ep;
+  s.dp = r.rollout_dp;
+  s.batch = r.batch;
   return s;
 }
 
@@ -99,29 +115,47 @@ RlAnswer answer(const RlRequest& r) {
   q.rollout = serving_question(engines_of(r), q.training.model, system);
   if (r.reward_model) {
     ServeRequest read;
-    read.gpus = r.gpus, read.isl = static_cast<int>(std::min<double>(double(r.isl) + *r.osl, any_count.max)), read.osl = 1;
-    read.precision = WeightFormat::bf16, read.stack = r.rollout_stack;
+    read.gpus = r.gpus;
+    read.isl = static_cast<int>(std::min<double>(double(r.isl) + *r.osl, any_count.max));
+    read.osl = 1;
+    read.precision = WeightFormat::bf16;
+    read.stack = r.rollout_stack;
     q.reward = serving_question(read, r.reward_model.load(), system);
   }
   q.load = {.prompts = double(*r.prompts), .samples = double(r.samples), .isl = double(r.isl)};
   const RlFacts facts = load_rl_facts();
   q.lengths = AnswerLengths(*r.osl, *r.max_osl, r.length_spread.value_or(facts.length_spread));
   q.load_rate = facts.load_rate;
-  q.scale = r.scale.value_or(facts.framework), q.spread = facts.framework_spread;
-  q.gpus = *r.gpus, q.updates = r.updates, q.epochs = r.epochs;
-  q.log_probs = r.log_probs, q.reference = r.reference, q.critic = r.critic, q.reward_seconds = r.reward.value();
-  q.colocated = r.colocated, q.overlap = r.overlap, q.train_gpus = r.train_gpus, q.top = r.top;
+  q.scale = r.scale.value_or(facts.framework);
+  q.spread = facts.framework_spread;
+  q.gpus = *r.gpus;
+  q.updates = r.updates;
+  q.epochs = r.epochs;
+  q.log_probs = r.log_probs;
+  q.reference = r.reference;
+  q.critic = r.critic;
+  q.reward_seconds = r.reward.value();
+  q.colocated = r.colocated;
+  q.overlap = r.overlap;
+  q.train_gpus = r.train_gpus;
+  q.top = r.top;
   const auto start = std::chrono::steady_clock::now();
   const RlPlan plan = plan_rl(q, system);
   RlAnswer out;
   out.search_time = since(start);
   if (plan.ways.empty()) throw UnmetError(Unmet::memory, plan.why);
   for (const PricedRl& way : plan.ways) out.layouts.push_back(planned(r, q, system, way));
-  out.evaluated = plan.evaluated, out.model = q.training.model.name, out.system = system.name, out.gpus = q.gpus;
-  out.stack = q.training.stack.name, out.rollout_stack = r.rollout_stack;
+  out.evaluated = plan.evaluated;
+  out.model = q.training.model.name;
+  out.system = system.name;
+  out.gpus = q.gpus;
+  out.stack = q.training.stack.name;
+  out.rollout_stack = r.rollout_stack;
   const Layout& trained = plan.ways.front().training.layout;
-  out.global_batch = trained.global_batch, out.sequence = trained.sequence;
-  out.answers = q.load.sequences(), out.mean_tokens = q.load.isl + q.lengths.mean();
+  out.global_batch = trained.global_batch;
+  out.sequence = trained.sequence;
+  out.answers = q.load.sequences();
+  out.mean_tokens = q.load.isl + q.lengths.mean();
   out.longest_tokens = q.load.isl + q.lengths.quantile(out.answers / (out.answers + 1));
   return out;
 }

@@ -60,7 +60,10 @@ namespace {
   if (p.apart)
     out.prefill_tp = p.prefill.tp, out.prefill_pp = p.prefill.pp, out.prefill_ep = p.prefill.ep, out.prefill_dp = p.prefill.attention_dp;
   if (p.apart) out.prefill_use = t.prefill_use;
-  if (q.stack.drafts > 0) out.tokens_per_step = q.stack.tokens_per_step(), out.drafts_pay_until = drafts_pay_until(q, system, p);
+  if (q.stack.drafts > 0) {
+    out.tokens_per_step = q.stack.tokens_per_step();
+    out.drafts_pay_until = drafts_pay_until(q, system, p);
+  }
   return out;
 }
 
@@ -103,7 +106,9 @@ void set_drafts(ServingQuestion& q, const ServeRequest& r) {
   if (!r.draft_tokens) return;
   q.stack.drafts = *r.draft_tokens;
   const double each = draft_cost(q.model), step = 1 + q.stack.drafts * each;
-  q.stack.stretch *= step, q.stack.prefill *= (1 + each) / step;  // prompts are read by the module once
+  // prompts are read by the module once
+  q.stack.stretch *= step;
+  q.stack.prefill *= (1 + each) / step;
 }
 
 /// The requests that arrive; none: clients wait for answers.
@@ -113,8 +118,11 @@ void set_drafts(ServingQuestion& q, const ServeRequest& r) {
     const auto refuse = [](bool given, std::string_view name) {
       if (given) throw Refusal(fmt::format("<{}> is of requests that arrive: add <request_rate=30>", name));
     };
-    refuse(r.burstiness.has_value(), "burstiness"), refuse(r.length_variation.has_value(), "length_variation");
-    refuse(r.percentile.has_value(), "percentile"), refuse(r.goodput.has_value(), "goodput"), refuse(r.prefix.has_value(), "prefix");
+    refuse(r.burstiness.has_value(), "burstiness");
+    refuse(r.length_variation.has_value(), "length_variation");
+    refuse(r.percentile.has_value(), "percentile");
+    refuse(r.goodput.has_value(), "goodput");
+    refuse(r.prefix.has_value(), "prefix");
     return std::nullopt;
   }
   if (r.concurrency) throw Refusal("<concurrency> is of clients that wait for answers; leave it out of requests that arrive");
@@ -123,7 +131,8 @@ void set_drafts(ServingQuestion& q, const ServeRequest& r) {
   if (r.goodput && !r.ttft && !r.tpot)
     throw Refusal("<goodput> is a share of requests within limits: add <ttft_seconds> or <tpot_seconds>");
   LoadQuestion out;
-  out.percentile = r.percentile.value_or(out.percentile), out.goodput = r.goodput.value_or(0);
+  out.percentile = r.percentile.value_or(out.percentile);
+  out.goodput = r.goodput.value_or(0);
   if (traced) {
     const auto refuse = [](bool given, std::string_view name) {
       if (given) throw Refusal(fmt::format("<{}> is in the trace of <requests> already; leave it out", name));
@@ -136,9 +145,14 @@ void set_drafts(ServingQuestion& q, const ServeRequest& r) {
     return out;
   }
   out.drawn.rate = r.request_rate->per_second;
-  out.drawn.burstiness = r.burstiness.value_or(1), out.drawn.variation = r.length_variation.value_or(0);
-  out.drawn.isl = r.isl, out.drawn.osl = r.osl;
-  if (r.prefix) out.drawn.hit_rate = r.prefix->share, out.drawn.shared = r.prefix->tokens;
+  out.drawn.burstiness = r.burstiness.value_or(1);
+  out.drawn.variation = r.length_variation.value_or(0);
+  out.drawn.isl = r.isl;
+  out.drawn.osl = r.osl;
+  if (r.prefix) {
+    out.drawn.hit_rate = r.prefix->share;
+    out.drawn.shared = r.prefix->tokens;
+  }
   if (out.drawn.shared >= r.isl)
     throw Refusal(fmt::format("<prefix> {}: as long as a prompt of <isl={}> tokens; take fewer", out.drawn.shared, r.isl));
   return out;
@@ -149,7 +163,8 @@ void set_lengths(ServingQuestion& q, const RequestLoad& trace) {
   double prompts = 0, answers = 0;
   for (const Arrival& one : trace.requests) prompts += one.prompt, answers += one.answer;
   const auto count = static_cast<double>(trace.requests.size());
-  q.isl = std::max(1.0, std::round(prompts / count)), q.osl = std::max(1.0, std::round(answers / count));
+  q.isl = std::max(1.0, std::round(prompts / count));
+  q.osl = std::max(1.0, std::round(answers / count));
 }
 
 /// "p99 TTFT 1.2 s, p99 TPOT 31 ms".
@@ -183,13 +198,21 @@ void set_lengths(ServingQuestion& q, const RequestLoad& trace) {
 
 ServingQuestion serving_question(const ServeRequest& r, const Model& model, const System& system) {
   ServingQuestion q;
-  q.gpus = *r.gpus, q.isl = r.isl, q.osl = r.osl;
-  q.ttft = numbers_in(r.ttft).value_or(0), q.tpot = numbers_in(r.tpot).value_or(0);
+  q.gpus = *r.gpus;
+  q.isl = r.isl;
+  q.osl = r.osl;
+  q.ttft = numbers_in(r.ttft).value_or(0);
+  q.tpot = numbers_in(r.tpot).value_or(0);
   q.usual_ttft = usual_ttft(q.isl);
-  q.batch = r.batch, q.concurrency = r.concurrency.value_or(0);
+  q.batch = r.batch;
+  q.concurrency = r.concurrency.value_or(0);
   if (q.batch && q.concurrency > 0) throw Refusal("<batch> and <concurrency> say the same twice; give one");
-  q.disaggregated = r.disaggregated, q.top = r.top;
-  q.tp = r.tp, q.pp = r.pp, q.ep = r.ep, q.attention_dp = r.dp;
+  q.disaggregated = r.disaggregated;
+  q.top = r.top;
+  q.tp = r.tp;
+  q.pp = r.pp;
+  q.ep = r.ep;
+  q.attention_dp = r.dp;
   q.prefill = {r.prefill_tp, r.prefill_pp, r.prefill_ep, r.prefill_dp};
   q.model = model;
   set_format(q, r, system);
@@ -237,16 +260,21 @@ ServeAnswer answer(const ServeRequest& request) {
       throw UnmetError(Unmet::limits, unkept_text(q, found->system, plan->load, first));
     for (const LoadedServing& one : plan->deployments)
       out.layouts.push_back(planned(q, found->system, plan->load, one)), found->plan.layouts.push_back(one.deployment);
-    found->plan.evaluated = plan->simulated, found->plan.ttft = q.ttft;
+    found->plan.evaluated = plan->simulated;
+    found->plan.ttft = q.ttft;
     found->loaded = plan;
   } else {
     found->plan = found_deployments(q, found->system);
     out.layouts = planned(q, found->system, found->plan.layouts);
   }
   out.search_time = since(start);
-  out.evaluated = found->plan.evaluated, out.pruned = found->plan.pruned;
-  out.model = q.model.name, out.system = found->system.name, out.stack = q.stack.name;
-  out.gpus = q.gpus, out.ttft_limit = Time::from_value(found->plan.ttft);
+  out.evaluated = found->plan.evaluated;
+  out.pruned = found->plan.pruned;
+  out.model = q.model.name;
+  out.system = found->system.name;
+  out.stack = q.stack.name;
+  out.gpus = q.gpus;
+  out.ttft_limit = Time::from_value(found->plan.ttft);
   out.precision = std::string{name(q.format.weights)};
   out.kernels = q.stack.assumed_kernels ? "assumed" : "measured";
   if (request.pareto) {

@@ -103,8 +103,11 @@ StragglersAnswer answer(const StragglersRequest& r) {
   const RankTimes t = times_of(r);
   const double ranks = *r.ranks, slow = slow_factor(r.slow, ranks), step = t.step(ranks);
   StragglersAnswer out;
-  out.ranks = ranks, out.mean = units::s(t.mean()), out.deviation = units::s(t.deviation());
-  out.step = units::s(step), out.efficiency = t.mean() / step;
+  out.ranks = ranks;
+  out.mean = units::s(t.mean());
+  out.deviation = units::s(t.deviation());
+  out.step = units::s(step);
+  out.efficiency = t.mean() / step;
   if (t.measured) {
     add_measured(out, t);
   } else {
@@ -119,7 +122,8 @@ StragglersAnswer answer(const StragglersRequest& r) {
     out.slow_step = units::s(step * slow);
   }
   if (r.rails) {
-    out.rails = r.rails, out.rails_lost = r.rails_lost.value_or(1);
+    out.rails = r.rails;
+    out.rails_lost = r.rails_lost.value_or(1);
     const double factor = lost_rail_factor(*out.rails, *out.rails_lost, r.reroute.value_or(LostRail::spread));
     out.network_factor = factor;
     out.rails_step_factor = network_slowed(1, *r.network_share, factor);

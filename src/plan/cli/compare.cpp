@@ -89,7 +89,8 @@ void compared_text(Page& page, const CompareAnswer& of) {
   const std::vector<Compared>& all = of.all;
   const bool train = of.job == "train";
   page.title(short_verdict(of));
-  page.say(of.title), page.add("\n");
+  page.say(of.title);
+  page.add("\n");
   TextTable rows{"machine",
                  train ? "" : "weights",  // the title of a training job names its one precision
                  train ? ">s/step" : ">TPOT ms",
@@ -116,8 +117,10 @@ void compared_text(Page& page, const CompareAnswer& of) {
   for (const ComparedAnswer& row : of.rows)
     if (!row.trouble.empty()) page.say("{}: {}", row.system, row.trouble);
   page.width = 100;
-  page.section("Tokens per second and GPU"), add_bars(page, all);
-  page.section(train ? "Where a step goes" : "Where the time of a token goes"), add_shares(page, all);
+  page.section("Tokens per second and GPU");
+  add_bars(page, all);
+  page.section(train ? "Where a step goes" : "Where the time of a token goes");
+  add_shares(page, all);
   page.section("Layouts");
   TextTable layouts{"", ""};
   for (const ComparedAnswer& row : of.rows)
@@ -147,7 +150,10 @@ void compared_text(Page& page, const CompareAnswer& of) {
                : "experts: ep; so many engines, each with a batch of requests.");
   page.say("Nine in ten measured runs should fall into the range given. {} Joules and megawatts are the site's, with cooling.",
            money_text(of));
-  if (of.next) page.add("\n"), page.say(of.verdict);
+  if (of.next) {
+    page.add("\n");
+    page.say(of.verdict);
+  }
 }
 
 }  // namespace

@@ -95,7 +95,8 @@ void cost_text(Page& page, const CostAnswer& a) {
       a.hour.owned ? fmt::format("{}{}", dollars_text(*a.hour.owned), a.hour.rented ? " owned" : " an hour owned") : "";
   page.title("{}{}{}: {:.0f} GPUs of {}{}", hourly, hourly.empty() || owned.empty() ? "" : ", ", owned, a.gpus, a.system, whole),
       add_machine(page, a);
-  page.section("One hour"), add_money(page, a.hour);
+  page.section("One hour");
+  add_money(page, a.hour);
   if (a.break_even && *a.break_even_use <= 1)
     page.say(
         "Buying for {} costs less than renting after {:.3g} months of use, interest, electricity and site included; over {:.3g} years "
@@ -103,7 +104,10 @@ void cost_text(Page& page, const CostAnswer& a) {
         dollars_text(*a.capital), a.break_even->value() * 12 / 31557600, a.lifetime_years, 100 * *a.break_even_use);
   else if (a.break_even_use)
     page.say("Renting costs less than buying for {}, even if it is busy for all {:.3g} years.", dollars_text(*a.capital), a.lifetime_years);
-  if (a.share_per_day) page.section("{:.3g} % of the time", 100 * a.share), add_share(page, a, *a.share_per_day);
+  if (a.share_per_day) {
+    page.section("{:.3g} % of the time", 100 * a.share);
+    add_share(page, a, *a.share_per_day);
+  }
   if (a.million_tokens) {
     page.section("One million tokens");
     add_money(page, *a.million_tokens,

@@ -161,7 +161,8 @@ void explored_text(Page& page, const ExploreAnswer& a) {
   if (run == 0) return page.say("Nothing can run: " + a.points.back().trouble);
   if (a.front.empty() && shown_points(a).empty()) return;
   page.add("\n");
-  add_points(page, a), add_parts(page, a);
+  add_points(page, a);
+  add_parts(page, a);
   if (a.price_kind == "owned")
     page.say("Dollars are what owning costs: servers at their listed price, ports and cables by the NICs' rate.");
   else if (a.price_kind)

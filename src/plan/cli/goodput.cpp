@@ -57,7 +57,8 @@ void add_shares(Page& page, const GoodputAnswer& a) {
 void goodput_text(Page& page, const GoodputAnswer& a) {
   page.title("{:.0f} GPUs in {:.0f} nodes: {} of the time is work that counts", a.gpus, a.nodes, share_text(a.goodput));
   add_facts(page, a);
-  page.section("Where the time goes"), add_shares(page, a);
+  page.section("Where the time goes");
+  add_shares(page, a);
   if (a.lost_dollars_per_day)
     page.line("What does not count costs {} a day at {:.2f} USD a GPU-hour.", dollars_text(*a.lost_dollars_per_day),
               a.dollars_per_gpu_hour);

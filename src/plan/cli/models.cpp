@@ -72,22 +72,31 @@ void text_of(Page& page, const ModelAnswer& a) {
   page.item("  attention     ", attention_text(m));
   page.item("  feed-forward  ", ffn_text(m));
   if (!m.partial.empty()) page.item("  partial       ", m.partial);
-  page.section("Parameters"), add_parameters(page, m, a.parameters);
+  page.section("Parameters");
+  add_parameters(page, m, a.parameters);
   if (a.dense_layer_parameters) page.line("matrices of one dense layer: {}", count_text(*a.dense_layer_parameters));
   if (a.expert_layer_parameters) page.line("matrices of one layer with experts: {}", count_text(*a.expert_layer_parameters));
   if (m.stated_parameters > 0)
     page.say("published: {}{}{}; {}", count_text(m.stated_parameters),
              m.stated_other > 0 ? fmt::format(" with {} beside it", count_text(m.stated_other)) : "",
              m.stated_active > 0 ? ", active " + count_text(m.stated_active) : "", m.stated_source);
-  page.section("FLOPs at a sequence of {:.0f}", a.sequence), add_flops(page, a);
+  page.section("FLOPs at a sequence of {:.0f}", a.sequence);
+  add_flops(page, a);
   page.say("Forward {:.4g} GFLOP per token (causal); one more token after {:.0f}: {:.4g}.", a.forward_flops_per_token / 1e9, a.sequence,
            a.decode_flops / 1e9);
   page.section("Cache at 2 bytes a value");
   page.line("{:.0f} B per token, {:.0f} B per layer that sees all; a sequence of {:.0f}: {:.4g} MiB", a.kv_bytes_per_token.value(),
             a.kv_bytes_per_token_layer.value(), a.sequence, a.kv_bytes_per_sequence / units::MiB(1));
-  if (!m.notes.empty()) page.section("Notes"), page.say(m.notes);
-  page.section("Source"), page.say("{} ({})", m.source, m.confidence);
-  if (!m.aliases.empty()) page.section("Also called"), page.say(joined(m.aliases));
+  if (!m.notes.empty()) {
+    page.section("Notes");
+    page.say(m.notes);
+  }
+  page.section("Source");
+  page.say("{} ({})", m.source, m.confidence);
+  if (!m.aliases.empty()) {
+    page.section("Also called");
+    page.say(joined(m.aliases));
+  }
 }
 
 void text_of(Page& page, const std::vector<ListedModel>& models) {

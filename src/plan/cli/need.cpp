@@ -106,7 +106,9 @@ void text_of(Page& page, const NeedAnswer& a) {
     page.title("{}: no {}{} is enough for {}", a.title, a.unknown,
                a.tried.empty() ? "" : fmt::format(" from {} to {}", min_text(a.tried.front().value), with_unit(a.tried.back().value, a.unit)), a.goal);
   if (!a.satisfied) {
-    page.say(a.reason), page.add("\n"), add_tried(page, a);
+    page.say(a.reason);
+    page.add("\n");
+    add_tried(page, a);
     return;
   }
   if (!a.beyond.empty()) page.say(a.beyond + ".");
@@ -117,7 +119,8 @@ void text_of(Page& page, const NeedAnswer& a) {
   else
     page.line("{} is the {} that was tried: {} may be enough.", with_unit(*a.value, a.unit), a.most ? "most" : "least",
               a.most ? "more" : "less");
-  page.section("Around it"), add_tried(page, a);
+  page.section("Around it");
+  add_tried(page, a);
 }
 
 /// "1.234e+07" dollars, watts or seconds as a person writes them.
@@ -154,7 +157,8 @@ void text_of(Page& page, const NeedMachineAnswer& a) {
   TextTable rows{"machine", ">GPUs", ">" + a.measured.substr(0, a.measured.find(',')), "enough", ""};
   for (const NeedMachineTried& one : a.tried)
     if (one.trouble.empty()) rows.row(one.value, *one.gpus, measure_text(a.measured, *one.measure), one.holds ? "yes" : "no", one.binds);
-  page.add("\n"), page.table(rows);
+  page.add("\n");
+  page.table(rows);
   for (const NeedMachineTried& one : a.tried)
     if (!one.trouble.empty()) page.say((one.trouble.starts_with(one.value + ": ") ? "" : one.value + ": ") + one.trouble);
 }

@@ -39,14 +39,16 @@ void pipeline_text(Page& page, const PipelineAnswer& a, const PipelineCommand& h
   facts.row("hand-overs", time_text(a.exposed_exchange), fmt::format("of the bubble; a microbatch crosses {} times", a.hops));
   if (a.makespan > a.step * (1 + 1e-9))
     facts.row("makespan", time_text(a.makespan), "first to last stage: the step where all of them wait for each other");
-  page.table(facts), page.add("\n");
+  page.table(facts);
+  page.add("\n");
   TextTable stages{">stage", ">starts", ">ends", ">waits", ">holds", ""};
   for (std::size_t s = 0; s < a.run.bars.size(); ++s) {
     const std::vector<Bar>& bars = a.run.bars[s];
     stages.row(s, seconds_text(bars.front().start), seconds_text(bars.back().end), seconds_text(waiting(bars)),
                fmt::format("{:.2f}", a.run.peak_activations[s]), s == 0 ? "microbatches' activations in 1/stages of the layers" : "");
   }
-  page.table(stages), page.add("\n" + gantt_text(a.run, how.width.value_or(static_cast<int>(page.margin()) - beside)));
+  page.table(stages);
+  page.add("\n" + gantt_text(a.run, how.width.value_or(static_cast<int>(page.margin()) - beside)));
 }
 
 }  // namespace

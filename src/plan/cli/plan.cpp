@@ -46,7 +46,10 @@ template <class Request, class Other, class Third>
 void refuse_others(const PlanOptions& o, std::string_view mine, std::string_view other, std::string_view third) {
   std::string_view of = other, found = given_beyond<Other, Request>(o.typed);
   if (found.empty()) of = third, found = given_beyond<Third, Request>(o.typed);
-  if (found.empty() && mine != "--serve" && (o.graph || o.eager)) of = "--serve", found = o.graph ? "--graph" : "--eager";
+  if (found.empty() && mine != "--serve" && (o.graph || o.eager)) {
+    of = "--serve";
+    found = o.graph ? "--graph" : "--eager";
+  }
   if (found.empty()) return;
   if (const std::string_view own = namesake_of(found, fields_of<Request>()); !own.empty())
     throw RequestError(fmt::format("{} is of {}; {} has {}", found, of, mine, own));

@@ -134,7 +134,10 @@ void text_of(Page& page, const ServeAnswer& answer) {
               first.drafts_pay_until ? fmt::format("up to {:.0f} sequences of an engine", *first.drafts_pay_until) : "whatever the batch");
   const PricedServing& best = a.plan.layouts.front();
   if (best.used() < q.gpus) page.line("{} of {} GPUs stay idle in the first", q.gpus - best.used(), q.gpus);
-  if (q.osl > 1) page.section(a.pareto.empty() ? "Time per output token of the first row" : "Time per output token of the last row"), add_token(page, q, best);
+  if (q.osl > 1) {
+    page.section(a.pareto.empty() ? "Time per output token of the first row" : "Time per output token of the last row");
+    add_token(page, q, best);
+  }
   page.add("\n");
   if (best.on_host > 0) {
     page.line("{:.1f} GiB of each GPU's share lie in the host's memory, fetched every pass at {:.0f} GB/s", best.on_host / gibibyte,

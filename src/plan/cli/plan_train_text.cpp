@@ -181,8 +181,14 @@ void text_of(Page& page, const PlanAnswer& answer) {
     page.table({"change", ">step s", ">faster by"}, answer.sensitivity,
                [](const PlanChange& s) { return cells(s.change, figure(s.step.value()), fmt::format("{:+.2f} %", 100 * s.gain)); });
   }
-  if (a.explained) page.section("Why"), page.add(explain(*a.explained));
-  if (!a.pareto.empty()) page.section("Faster, or smaller"), add_layouts(page, a, a.pareto);
+  if (a.explained) {
+    page.section("Why");
+    page.add(explain(*a.explained));
+  }
+  if (!a.pareto.empty()) {
+    page.section("Faster, or smaller");
+    add_layouts(page, a, a.pareto);
+  }
 }
 
 }  // namespace fabricost::cli

@@ -186,7 +186,10 @@ void add_sources(Page& page, const ProjectedRun& r) {
   const auto say = [&out](std::string_view what, const std::optional<std::string>& which) {
     if (which) out += fmt::format("{}{}: {}", out.empty() ? "" : "; ", what, *which);
   };
-  say("Cheapest", a.cheapest), say("lowest power", a.lowest_power), say("fewest GPUs", a.fewest_gpus), say("soonest", a.soonest);
+  say("Cheapest", a.cheapest);
+  say("lowest power", a.lowest_power);
+  say("fewest GPUs", a.fewest_gpus);
+  say("soonest", a.soonest);
   return out.empty() ? "None ends in time." : out + ".";
 }
 
@@ -201,7 +204,8 @@ void project_text(Page& page, const ProjectAnswer& a) {
   for (const ProjectedRun& r : a.rows)
     if (r.usual_spares) page.say(spares_text(r));
   const bool dated = a.done_by || std::any_of(a.rows.begin(), a.rows.end(), [](const ProjectedRun& r) { return r.wait > Time{}; });
-  add_work(rows, dated), add_money(rows, a);
+  add_work(rows, dated);
+  add_money(rows, a);
   page.table(rows.table());
   for (const ProjectedRun& r : a.rows)
     if (r.better_batch)

@@ -29,7 +29,8 @@ void text_of(Page& page, const WorkloadReport& report) {
     ErrorTable errors{report.total};
     errors.groups("by group", report.by_group);
     errors.groups("peak of memory", report.memory, true);
-    page.table(errors.rows()), page.add(layouts_line(report));
+    page.table(errors.rows());
+    page.add(layouts_line(report));
     add_histogram(page, report.rows, [](const WorkloadRow& row) { return row.skipped.empty() && row.fully_specified; });
   }
   add_reasons(page, "Not counted", report.skipped);

@@ -140,7 +140,9 @@ KernelFit fit_of(KernelKind kind, KernelPrecision precision, const std::vector<T
   std::sort(errors.begin(), errors.end());
   if (!errors.empty()) {
     const auto count = static_cast<double>(errors.size());
-    out.median_error = quantile(errors, 0.5), out.mean_error = sum / count, out.within = held / count;
+    out.median_error = quantile(errors, 0.5);
+    out.mean_error = sum / count;
+    out.within = held / count;
   }
   return out;
 }

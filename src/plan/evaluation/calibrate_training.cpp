@@ -222,7 +222,10 @@ std::vector<Eigen::Index> unsaid_of(const StepFit& model, const Eigen::MatrixXd&
     for (std::size_t i = 0; i < model.unknowns.size(); ++i) {
       const auto k = static_cast<Eigen::Index>(i);
       const bool open = model.unknowns[i].parameter != nullptr && std::find(out.begin(), out.end(), k) == out.end();
-      if (open && left(k, k) >= most) most = left(k, k), least = k;
+      if (open && left(k, k) >= most) {
+        most = left(k, k);
+        least = k;
+      }
     }
     if (least < 0) return out;
     out.push_back(least);

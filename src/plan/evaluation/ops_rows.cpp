@@ -190,7 +190,10 @@ bool attention_kernel(OpsRow& op, const std::string& name, Cells& cells) {
   const double context = after(notes, "(?:context|length) (\\d{1,7})"), heads = cells.count("heads") / ranks;
   const double keys = std::max(1.0, cells.count("kv_heads", cells.count("heads")) / ranks);
   double batch = after(notes, "batch (\\d{1,6})"), sequence = after(notes, "sequence (\\d{1,7})");
-  if (found[2] == "prefill") batch = 1, sequence = cells.count("tokens");
+  if (found[2] == "prefill") {
+    batch = 1;
+    sequence = cells.count("tokens");
+  }
   op.kind = decode ? OpKind::decode : found[1] == "backward" ? OpKind::attention_backward : OpKind::attention;
   op.columns = decode ? context : sequence;
   op.rows = batch * heads * (decode ? 1 : sequence);
@@ -208,7 +211,8 @@ bool experts_kernel(OpsRow& op, const std::string& name, Cells& cells) {
   const double tokens = cells.count("tokens"), hidden = cells.count("hidden");
   op.kind = OpKind::experts;
   op.rows = std::max(1.0, tokens * top / ranks);
-  op.columns = cells.count("ffn"), op.inner = hidden;
+  op.columns = cells.count("ffn");
+  op.inner = hidden;
   op.count = std::min(all / ranks, op.rows);
   op.entering = tokens * hidden;
   if (!has(notes, "balanced")) op.row.skipped = "experts under a load that is not balanced: rows of this rank are not stated";
@@ -313,7 +317,8 @@ double kernel_bytes(const OpsRow& op) {
 double kernel_seconds(const OpsRow& op, const Processor& gpu, double slower) {
   Processor clocked = gpu;
   for (double* peak : {&clocked.peak16, &clocked.peak8, &clocked.peak4}) *peak *= op.part / slower;
-  clocked.memory_rate *= op.part, clocked.units *= op.part;
+  clocked.memory_rate *= op.part;
+  clocked.units *= op.part;
   if (op.blocks) clocked.use_block_scales();
   const std::optional<KernelKind> kind = kernel_kind(op);
   const KernelRate own = kind ? clocked.own.of(*kind, op.precision) : KernelRate{};

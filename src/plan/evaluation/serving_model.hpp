@@ -121,7 +121,8 @@ class ServingModel {
       MeasuredLoads& most = measured[{p.stack, p.generation}];
       const double gpus = static_cast<double>(p.row->engine.gpus()) * (p.row->apart ? p.row->workers.decode : 1);
       most.sequences = std::max(most.sequences, p.row->load.concurrency / gpus);
-      most.prompt = std::max(most.prompt, p.row->load.isl), most.answer = std::max(most.answer, p.row->load.osl);
+      most.prompt = std::max(most.prompt, p.row->load.isl);
+      most.answer = std::max(most.answer, p.row->load.osl);
       const double off = ratio(p);
       const std::size_t kind = p.row->quantity == InferenceQuantity::ttft ? 1 : 0;
       logs[{p.stack, p.generation}][kind].push_back(std::fabs(std::log(off)));

@@ -138,7 +138,10 @@ void read_adapters(const std::string& notes, Layout& l, std::string& skipped) {
   for (std::size_t i = 0; i < words.size(); ++i)
     if (has(on, words[i])) l.adapters.modules.add(static_cast<AdapterModule>(i));
   l.cuda_graphs = has(notes, "cuda_graph=1");
-  if (std::regex_search(notes, found, again)) l.recompute = Recompute::full, l.recompute_layers = std::stoi(found[1]);
+  if (std::regex_search(notes, found, again)) {
+    l.recompute = Recompute::full;
+    l.recompute_layers = std::stoi(found[1]);
+  }
 }
 
 /// The modules that selective recomputation repeats: "modules layernorm+moe_act", "selective modules=mlp".

@@ -179,7 +179,9 @@ std::string mostly_waits(const TrainingQuestion& q, const System& system, const 
   std::vector<std::string> ways;
   TrainingQuestion free = q;
   free.tp = free.pp = free.vp = free.cp = free.ep = free.dp = free.expert_tp = free.zero = free.microbatch = std::nullopt;
-  free.schedule = std::nullopt, free.recompute = std::nullopt, free.batch_within = 0;
+  free.schedule = std::nullopt;
+  free.recompute = std::nullopt;
+  free.batch_within = 0;
   if (const auto any = fastest(free, system); any && any->best.time.seconds < t.seconds)
     ways.push_back(fmt::format("another layout ({}) trains {:.4g} tokens a second and GPU", any->layout(), any->tokens_per_gpu()));
   std::optional<Changed> batch;

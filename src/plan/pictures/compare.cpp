@@ -121,7 +121,10 @@ double draw_legend(Svg& out, const std::vector<Layer>& layers, double top) {
   double x = margin + names, y = top;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const double room = 18 + picture_text_width(layers[i].words, 12) + 22;
-    if (x + room > picture_width - margin && x > margin + names) x = margin + names, y += 20;
+    if (x + room > picture_width - margin && x > margin + names) {
+      x = margin + names;
+      y += 20;
+    }
     out.box(x, y - 10, 12, 12, colour(layers, i), ink, 0);
     out.text(x + 18, y, layers[i].words, 12);
     x += room;

@@ -226,7 +226,10 @@ const PublishedStack& stack_of(const std::vector<PublishedStack>& stacks, std::s
       if (!group.starts_with(by.group) || !std::all_of(by.words.begin(), by.words.end(), held)) continue;
       constexpr std::size_t max_words = 8;  // a longer group's name outweighs any number of words
       const std::size_t close = max_words * by.group.size() + std::min(by.words.size(), max_words - 1);
-      if (close > closeness) best = &s, closeness = close;
+      if (close > closeness) {
+        best = &s;
+        closeness = close;
+      }
     }
   }
   if (best == nullptr) throw RequestError(fmt::format("data/stacks has no {}", unfitted_stack));

@@ -52,7 +52,8 @@ void text_of(Page& page, const ThisMachine& m, const std::string& written) {
   page.section(m.findings.empty() ? "Nothing speaks against it" : "What sets it apart");
   for (const MachineFinding& f : m.findings) {
     page.line("{} ({:.0f} %)", f.cause, 100 * f.confidence);
-    page.item("    seen  ", f.evidence), page.item("    try   ", f.remedy);
+    page.item("    seen  ", f.evidence);
+    page.item("    try   ", f.remedy);
   }
   if (m.calibration) {
     const Calibration& fit = *m.calibration;
@@ -60,7 +61,10 @@ void text_of(Page& page, const ThisMachine& m, const std::string& written) {
     page.say("{} of {} constants narrowed by {} points; median error {:.2f} -> {:.2f} %.", fit.determined, fit.constants, fit.points,
              fit.median_before, fit.median_after);
   }
-  if (!m.not_calibrated.empty()) page.section("As {} has it", m.stock), page.items("  ", m.not_calibrated);
+  if (!m.not_calibrated.empty()) {
+    page.section("As {} has it", m.stock);
+    page.items("  ", m.not_calibrated);
+  }
   page.section("Written to {0}: fabricost predict all_reduce --system {0} --size 64MiB", written);
 }
 

@@ -79,7 +79,8 @@ class Figures {
     void add(double value, const std::string& whose, int count, double from, double to) {
       values.emplace_back(value, whose);
       points += count;
-      smallest = std::min(smallest, from), largest = std::max(largest, to);
+      smallest = std::min(smallest, from);
+      largest = std::max(largest, to);
     }
   };
   void put(MeasuredFigure figure, const Spread& spread) {
@@ -88,10 +89,12 @@ class Figures {
     for (const auto& [value, whose] : spread.values) values.push_back(value);
     const auto [min, max] = std::minmax_element(spread.values.begin(), spread.values.end());
     figure.value = median_of(values);
-    figure.min = min->first, figure.max = max->first;
+    figure.min = min->first;
+    figure.max = max->first;
     if (values.size() > 1) figure.slowest = figure.latency ? max->second : min->second;
     figure.points = spread.points;
-    figure.smallest = spread.smallest, figure.largest = spread.largest;
+    figure.smallest = spread.smallest;
+    figure.largest = spread.largest;
     out_.push_back(std::move(figure));
   }
 
@@ -118,7 +121,8 @@ class Figures {
       double smallest = its.front()->bytes, largest = 0;
       for (const ProbeRow* row : its) {
         seconds.push_back(row->seconds);
-        smallest = std::min(smallest, row->bytes), largest = std::max(largest, row->bytes);
+        smallest = std::min(smallest, row->bytes);
+        largest = std::max(largest, row->bytes);
       }
       times.add(median_of(seconds), whose, static_cast<int>(its.size()), smallest, largest);
     }

@@ -131,7 +131,10 @@ class Settings {
     double rate = 0;
     for (const MeasuredGpu& gpu : machine_.gpus) {
       const double one = pcie_rate(gpu.pcie_generation, gpu.pcie_lanes);
-      if (one > 0 && (slowest == nullptr || one < rate)) slowest = &gpu, rate = one;
+      if (one > 0 && (slowest == nullptr || one < rate)) {
+        slowest = &gpu;
+        rate = one;
+      }
     }
     const bool agrees = slowest != nullptr && copies <= rate;
     link_ = agrees ? rate : std::max(copies, tier.bandwidth.value.value());

@@ -72,7 +72,8 @@ void one_gpu(Made& made, std::uint64_t bytes) {
       what.cold = true;
       made.add(", cold", what, results);
     } else if (probe.group == ProbeGroup::launch) {
-      what.bytes = 0, what.graph = false;
+      what.bytes = 0;
+      what.graph = false;
       made.add("", what, {});
     } else if (probe.group == ProbeGroup::host) {
       host(made, what, bytes);
@@ -111,7 +112,8 @@ void peers(Made& made, int devices, std::uint64_t bytes) {
       results.push_back({work_of(probe.kind), 2, 0, bytes});
       what.both_ways = true;
       made.add(", both ways", what, results);
-      what.both_ways = false, what.pairs = round;
+      what.both_ways = false;
+      what.pairs = round;
       made.add(", all GPUs in a round", what, results);
     }
   }
@@ -140,9 +142,12 @@ void collectives(Made& made, int devices, std::uint64_t bytes) {
     made.all.push_back(collective(devices, bytes, static_cast<Collective>(operation), DataType::half));
   NamedCase forced = collective(devices, bytes, Collective::all_reduce, DataType::half);
   Case& what = forced.what;
-  what.algorithm = Algorithm::tree, what.protocol = Protocol::ll;
+  what.algorithm = Algorithm::tree;
+  what.protocol = Protocol::ll;
   made.all.push_back({forced.name + ", tree and ll", what, forced.results});
-  what.algorithm.reset(), what.protocol.reset(), what.nvls = false;
+  what.algorithm.reset();
+  what.protocol.reset();
+  what.nvls = false;
   made.all.push_back({forced.name + ", without NVLS", what, forced.results});
   what.nvls.reset();
   for (const auto& [how, word] : {std::pair{Registration::own, "registered"}, std::pair{Registration::symmetric, "registered symmetric"}}) {

@@ -168,7 +168,10 @@ void execute(const Call& call) {
   std::vector<Shared> offered;
   for (int rank = 0; rank < state.ranks; ++rank) {
     const auto& other = state.table().ranks[rank];
-    if (other.call != own.call) std::fprintf(stderr, "stand-in: ranks call different collectives\n"), std::abort();
+    if (other.call != own.call) {
+      std::fprintf(stderr, "stand-in: ranks call different collectives\n");
+      std::abort();
+    }
     offered.push_back(state.shared_file_of(rank, other.bytes));
     if (other.bytes > 0 && offered.back().at() == nullptr) return;  // that rank was aborted meanwhile
   }

@@ -70,7 +70,9 @@ void one_gpu(Device& device, int gpu, Tally& tally) {
     for (const std::uint64_t bytes : sizes)
       for (const bool cold : {false, true})
         for (const bool graph : {true, false}) {
-          what.bytes = bytes, what.cold = cold, what.graph = graph;
+          what.bytes = bytes;
+          what.cold = cold;
+          what.graph = graph;
           attempt(device, what, name + std::to_string(bytes) + (cold ? " cold" : "") + (graph ? " graph" : ""), tally);
         }
   });
@@ -105,7 +107,9 @@ void peers(Device& device, int count, Tally& tally) {
       for (const bool both : {false, true})
         for (const std::uint64_t bytes : {sizes[2], sizes[4]}) {
           if (probe.kind == ProbeKind::peer_load && bytes < 256) continue;
-          what.kind = probe.kind, what.both_ways = both, what.bytes = bytes;
+          what.kind = probe.kind;
+          what.both_ways = both;
+          what.bytes = bytes;
           attempt(
               device, what,
               std::string{probe.word} + (what.pairs.size() > 1 ? " all pairs" : "") + (both ? " both ways " : " ") + std::to_string(bytes),
@@ -126,20 +130,26 @@ void collectives(Device& device, int count, Tally& tally) {
     what.operation = static_cast<Collective>(operation);
     for (int type = 0; type < 6; ++type)
       for (const bool in_place : {false, true}) {
-        what.dtype = static_cast<DataType>(type), what.in_place = in_place, what.bytes = (1 << 20) + 24;
+        what.dtype = static_cast<DataType>(type);
+        what.in_place = in_place;
+        what.bytes = (1 << 20) + 24;
         attempt_named(in_place ? " in place" : "");
       }
-    what.dtype = DataType::half, what.in_place = false;
+    what.dtype = DataType::half;
+    what.in_place = false;
     for (const std::uint64_t bytes : {std::uint64_t{4}, std::uint64_t{4096}, std::uint64_t{64} << 20}) {
       what.bytes = bytes;
       attempt_named("");
     }
     for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree, Algorithm::nvls, Algorithm::pat})
       for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple}) {
-        what.algorithm = algorithm, what.protocol = protocol, what.bytes = 1 << 20;
+        what.algorithm = algorithm;
+        what.protocol = protocol;
+        what.bytes = 1 << 20;
         attempt_named(std::string{" "}.append(name(algorithm)).append(" ").append(name(protocol)));
       }
-    what.algorithm.reset(), what.protocol.reset();
+    what.algorithm.reset();
+    what.protocol.reset();
     for (const bool nvls : {true, false}) {
       what.nvls = nvls;
       attempt_named(nvls ? " with NVLS" : " without NVLS");
@@ -149,7 +159,8 @@ void collectives(Device& device, int count, Tally& tally) {
   what.bytes = 16 << 20;
   for (const Collective operation : {Collective::all_gather, Collective::reduce_scatter, Collective::all_reduce})
     for (const Registration how : {Registration::own, Registration::symmetric}) {
-      what.operation = operation, what.registered = how;
+      what.operation = operation;
+      what.registered = how;
       attempt_named(how == Registration::own ? " registered" : " registered symmetric");
     }
   what.registered = Registration::none;

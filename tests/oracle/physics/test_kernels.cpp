@@ -141,7 +141,8 @@ TEST_CASE("no step of more tokens is shorter", "[physics]") {
     Layout longer = l, more = l, larger = l;
     longer.sequence += 256;
     more.global_batch += l.microbatch;
-    larger.microbatch *= 2, larger.global_batch *= 2;
+    larger.microbatch *= 2;
+    larger.global_batch *= 2;
     INFO(system.name << " " << model.name << " " << stack.name << " " << l.sequence << " x " << l.microbatch << " of " << l.global_batch);
     REQUIRE(step_time(model, longer, stack, gpu, costs).seconds >= before);
     REQUIRE(step_time(model, more, stack, gpu, costs).seconds >= before);

@@ -141,7 +141,10 @@ TEST_CASE("a transfer that links bind gets faster with the links, and one that N
       if (wire < 0.5 && kernels < 0.5) continue;
       System quick = system;
       for (Tier& tier : quick.tiers) {
-        tier.bandwidth.value *= faster, tier.link_bandwidth *= faster, tier.planning_rate *= faster, tier.slot_bandwidth *= faster;
+        tier.bandwidth.value *= faster;
+        tier.link_bandwidth *= faster;
+        tier.planning_rate *= faster;
+        tier.slot_bandwidth *= faster;
         for (Bandwidth& rate : tier.carried) rate *= faster;
       }
       const double gain = 1 - predict(quick, op, {.algorithm = p.ran.algorithm, .protocol = p.ran.protocol}).seconds / p.seconds;

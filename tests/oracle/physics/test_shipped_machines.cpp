@@ -282,7 +282,8 @@ TEST_CASE("a larger message takes no less time under one algorithm and protocol,
             CHECK(p.low <= other * (1 + 1e-9));
             CHECK(p.high >= other * (1 - 1e-9));
           }
-          last = bytes, before = now;
+          last = bytes;
+          before = now;
           ++sizes;
         }
       }

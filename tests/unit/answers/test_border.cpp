@@ -173,7 +173,8 @@ TEST_CASE("a quantity of a request is typed, checked, shown and named as its num
     for (const Field& field : fields_of<ServeRequest>())
       if (field.name == name) parse_value(*field.type, text, field.name, field.amount, field.range, field.in(&request));
   };
-  put("tpot_seconds", "30ms"), put("offload_kv_bytes", "2");
+  put("tpot_seconds", "30ms");
+  put("offload_kv_bytes", "2");
   CHECK(request.tpot == units::ms(30));
   CHECK(request.offload_kv == units::GiB(2));
   CHECK_THROWS_WITH(put("tpot_seconds", "30s"), Catch::Contains("tpot_seconds"));
@@ -195,7 +196,10 @@ TEST_CASE("a quantity of a request is typed, checked, shown and named as its num
 
 TEST_CASE("no token takes longer than ten seconds", "[answers]") {
   ServeRequest request;
-  request.system.name = "dgx-h100", request.model.name = "llama3-8b", request.gpus = 8, request.tpot = units::s(30);
+  request.system.name = "dgx-h100";
+  request.model.name = "llama3-8b";
+  request.gpus = 8;
+  request.tpot = units::s(30);
   CHECK_THROWS_WITH(answer(request), Catch::Contains("tpot_seconds") && Catch::Contains("not from 0 to 10"));
 }
 

@@ -59,7 +59,8 @@ TEST_CASE("a launch and a release of NCCL that no file says are taken from the r
   const auto predicted = [](const Point& point, std::optional<LaunchMode> launch, std::optional<Inference> library) {
     ValidateRequest r;
     r.samples = {{"", {point}}};
-    r.launch = launch, r.library = library;
+    r.launch = launch;
+    r.library = library;
     return answer(r).report.points.at(0).prediction;
   };
   const Inference old = engine_named("nccl-2.12", "library"), now = engine_named("nccl-2.30", "library");

@@ -67,8 +67,13 @@ PlannedLayout step(const std::string& system, const Model& model, int sequence, 
   r.system = {system};
   r.model = {model.name, std::make_shared<const Model>(model)};
   r.stack = {stack};
-  r.gpus = 1, r.global_batch = microbatch, r.microbatch = microbatch, r.sequence = sequence;
-  r.tp = r.pp = r.cp = 1, r.zero = 0, r.recompute = recompute;
+  r.gpus = 1;
+  r.global_batch = microbatch;
+  r.microbatch = microbatch;
+  r.sequence = sequence;
+  r.tp = r.pp = r.cp = 1;
+  r.zero = 0;
+  r.recompute = recompute;
   return answer(r).layouts.front();
 }
 /// GiB that PyTorch's allocator hands out.
@@ -178,7 +183,10 @@ TEST_CASE("PyTorch's fused AdamW is predicted in 16 and in 32 bit, and by --expl
   for (const auto& row : table(folder / "third" / "gpu" / "long_sequences.csv")) {
     if (!row.at("what").starts_with("optimizer")) continue;
     Stack stack = load_stack("pytorch-2026");
-    if (row.at("what").starts_with("optimizer fp32")) stack.memory.weight = stack.memory.gradient = 4, stack.memory.optimizer = 8;
+    if (row.at("what").starts_with("optimizer fp32")) {
+      stack.memory.weight = stack.memory.gradient = 4;
+      stack.memory.optimizer = 8;
+    }
     const double seconds = update_seconds(processor(row.at("system")), stack, number(row, "parameters"));
     std::printf("%s: %.1f ms of %.1f\n", row.at("what").c_str(), 1e3 * seconds, 1e3 * number(row, "seconds"));
     CHECK(off(seconds, number(row, "seconds")) < 0.15);
@@ -193,9 +201,13 @@ TEST_CASE("products, attention, update and the rest of a step are each as its tr
   // ms of a step of two layers of 70B on an H100 by kind of kernel, summed over third/gpu/h100-one-gpu-step.trace.json.gz
   constexpr double products = 180.0, attention = 16.3, update = 29.0, rest = 49.1;
   PlanRequest r;
-  r.system = {"dgx-h100"}, r.stack = {"pytorch-2026"};
+  r.system = {"dgx-h100"};
+  r.stack = {"pytorch-2026"};
   r.model = {"l70x2", std::make_shared<const Model>(llama("llama3-70b", 2))};
-  r.gpus = r.global_batch = r.microbatch = r.tp = r.pp = r.cp = 1, r.zero = 0, r.sequence = 8192, r.recompute = Recompute::none;
+  r.gpus = r.global_batch = r.microbatch = r.tp = r.pp = r.cp = 1;
+  r.zero = 0;
+  r.sequence = 8192;
+  r.recompute = Recompute::none;
   const PlanAnswer a = answer(r);
   const FoundPlan& found = *a.found;
   GroupCosts costs(found.system, {});

@@ -81,12 +81,14 @@ TEST_CASE("What moves outside of collectives", "[answers]") {
   CHECK(refused(met).starts_with("which machine? Add system"));
   met.system = Machine{"dgx-h100", {}};
   CHECK(refused(met) == "how many write at once? Add senders, as in senders = 8");
-  met.senders = 8, met.bytes = units::GiB(1);
+  met.senders = 8;
+  met.bytes = units::GiB(1);
   const IncastAnswer all = answer(met);
   CHECK(all.time / all.alone == Approx(8).epsilon(0.01));
 
   StorageRequest load;
-  load.system = met.system, load.nodes = 16;
+  load.system = met.system;
+  load.nodes = 16;
   CHECK(refused(load) == "how much? Add bytes (all of it) or bytes_per_gpu");
   load.bytes = units::GB(810);
   CHECK(refused(load).starts_with("read from where? Add client = ethernet-100 or read_bytes_per_second"));
@@ -98,7 +100,8 @@ TEST_CASE("What moves outside of collectives", "[answers]") {
   CHECK(ways.ways[0].direct.value() == Approx(16 * ways.ways[1].direct.value()));
 
   AccessRequest access;
-  access.system = met.system, access.bytes = {{units::B(64), units::B(-1)}};
+  access.system = met.system;
+  access.bytes = {{units::B(64), units::B(-1)}};
   CHECK(refused(access).starts_with("bytes: -1"));
   access.bytes = {{units::B(64), units::KiB(4)}};
   const AccessAnswer lines = answer(access);

@@ -108,7 +108,8 @@ TEST_CASE("The story of a prediction is told with it", "[answers]") {
 
 TEST_CASE("A sweep has a prediction for each size or each count", "[answers]") {
   SweepRequest sizes;
-  sizes.system = {"dgx-h100"}, sizes.operation = Collective::all_reduce;
+  sizes.system = {"dgx-h100"};
+  sizes.operation = Collective::all_reduce;
   sizes.sizes = {units::KiB(1), units::KiB(64)};
   const SweepAnswer many = answer(sizes);
   REQUIRE(many.rows.size() == 2);
@@ -121,7 +122,8 @@ TEST_CASE("A sweep has a prediction for each size or each count", "[answers]") {
   CHECK(answer(counts).by_count);
   counts.ranks.values = {8, 16};
   CHECK(refusal_of(counts) == "nodes and ranks are both lists; sweep over one of them");
-  counts.ranks.values = {9}, counts.nodes.values = {1, 2};
+  counts.ranks.values = {9};
+  counts.nodes.values = {1, 2};
   CHECK(refusal_of(counts).starts_with("1 nodes: "));
   sizes.sizes.reset();
   CHECK(refusal_of(sizes).starts_with("which sizes? Add sizes"));
@@ -129,7 +131,9 @@ TEST_CASE("A sweep has a prediction for each size or each count", "[answers]") {
 
 TEST_CASE("Crossovers are where what a curve runs changes", "[answers]") {
   CrossoversRequest r;
-  r.system = {"dgx-b200"}, r.operation = Collective::all_reduce, r.sizes = {units::KiB(1), units::GB(1)};
+  r.system = {"dgx-b200"};
+  r.operation = Collective::all_reduce;
+  r.sizes = {units::KiB(1), units::GB(1)};
   const CrossoversAnswer a = answer(r);
   REQUIRE(a.rows.size() == 1);
   CHECK(a.rows[0].ranks == 8);
@@ -194,13 +198,15 @@ TEST_CASE("a launch that adds nothing, between domains or with a library of whic
   PredictRequest r = all_reduce;
   r.launch = LaunchMode::one_process;
   CHECK(answer(r).assumed.empty());  // inside a node its time is known
-  r.nodes = 2, r.system = {"superpod-h100"};
+  r.nodes = 2;
+  r.system = {"superpod-h100"};
   CHECK(answer(r).assumed.empty());  // between nodes as well
   r.launch = LaunchMode::process;
   REQUIRE(answer(r).assumed.size() == 1);
   CHECK(answer(r).assumed[0].starts_with("launch process adds nothing here"));
   r.launch = LaunchMode::one_process;
-  r.nodes = 0, r.system = {"mi300x-8"};
+  r.nodes = 0;
+  r.system = {"mi300x-8"};
   CHECK(answer(r).assumed.empty());
   r.system = {"b60-pcie"};
   REQUIRE_FALSE(answer(r).assumed.empty());
@@ -209,7 +215,8 @@ TEST_CASE("a launch that adds nothing, between domains or with a library of whic
 
 TEST_CASE("a put posted by the GPU is refused on a cloud's own network cards and says elsewhere on what it rests") {
   PredictRequest r{.system = {"superpod-h100"}, .operation = Collective::send_recv, .bytes = units::KiB(64)};
-  r.path = Path::nic, r.gin = true;
+  r.path = Path::nic;
+  r.gin = true;
   REQUIRE(answer(r).assumed.size() == 1);
   CHECK(answer(r).assumed[0].find("GB200") != std::string::npos);
   r.system = {"aws-p5"};
@@ -229,7 +236,9 @@ TEST_CASE("NCCL adds fp8 from Hopper on, and moves it everywhere") {
     sum.operation = Collective::all_gather;
     CHECK(refusal_of(sum).empty());
   }
-  sum.system = {"mi300x-8"}, sum.operation = Collective::all_reduce;  // RCCL's types are its own
+  // RCCL's types are its own
+  sum.system = {"mi300x-8"};
+  sum.operation = Collective::all_reduce;
   CHECK(refusal_of(sum).empty());
 }
 

@@ -19,14 +19,29 @@ namespace {
 
 PlanRequest experts() {
   PlanRequest r;
-  r.system = {"dgx-h100"}, r.model = {"qwen3-30b-a3b"};
-  r.gpus = 16, r.global_batch = 64, r.tp = 1, r.pp = 2, r.cp = 1, r.ep = 8, r.microbatch = 1, r.zero = 1;
+  r.system = {"dgx-h100"};
+  r.model = {"qwen3-30b-a3b"};
+  r.gpus = 16;
+  r.global_batch = 64;
+  r.tp = 1;
+  r.pp = 2;
+  r.cp = 1;
+  r.ep = 8;
+  r.microbatch = 1;
+  r.zero = 1;
   return r;
 }
 PlanRequest dense(Precision precision = Precision::fp8) {
   PlanRequest r;
-  r.system = {"dgx-h100"}, r.model = {"llama3-8b"};
-  r.gpus = 8, r.global_batch = 64, r.tp = 2, r.pp = 1, r.cp = 1, r.microbatch = 1, r.zero = 1;
+  r.system = {"dgx-h100"};
+  r.model = {"llama3-8b"};
+  r.gpus = 8;
+  r.global_batch = 64;
+  r.tp = 2;
+  r.pp = 1;
+  r.cp = 1;
+  r.microbatch = 1;
+  r.zero = 1;
   r.precision = precision;
   return r;
 }
@@ -51,7 +66,8 @@ std::string refusal(const PlanRequest& r) {
 
 TEST_CASE("a dispatcher that sends a token once a domain exchanges less, one that sorts them costs no permutation") {
   PlanRequest r = experts();
-  r.gpus = 32, r.ep = 16;
+  r.gpus = 32;
+  r.ep = 16;
   r.moe_dispatcher = Dispatcher::alltoall;
   const double every = term(r, "expert"), kernels = term(r, "compute");
   r.moe_dispatcher = Dispatcher::deepep;
@@ -114,9 +130,13 @@ TEST_CASE("what a stack casts each time it keeps nowhere, whatever the recipe of
   };
   PlanRequest r = dense();
   r.system = {"dgx-b200"};
-  r.tp = 1, r.pp = 1, r.zero = 1, r.recompute = Recompute::none;
+  r.tp = 1;
+  r.pp = 1;
+  r.zero = 1;
+  r.recompute = Recompute::none;
   for (const char* stack : {"torchtitan", "pytorch-2026"}) {
-    r.stack.name = stack, r.fp8_recipe.reset();
+    r.stack.name = stack;
+    r.fp8_recipe.reset();
     const Bytes weights = held(r, "weights"), activations = held(r, "activations");
     for (const Fp8Recipe recipe : {Fp8Recipe::delayed, Fp8Recipe::blockwise, Fp8Recipe::mxfp8}) {
       r.fp8_recipe = recipe;
@@ -175,15 +195,25 @@ TEST_CASE("activations wait in host memory without stages, recomputation or grap
   CHECK(refusal(r).empty());
   r.pp = 2;
   CHECK(refusal(r).find("pipeline stages") != std::string::npos);
-  r.pp = 1, r.recompute = Recompute::full;
+  r.pp = 1;
+  r.recompute = Recompute::full;
   CHECK(refusal(r).find("recomputed") != std::string::npos);
-  r.recompute.reset(), r.recompute_modules = {"mlp"};
+  r.recompute.reset();
+  r.recompute_modules = {"mlp"};
   CHECK(refusal(r).find("recomputed") != std::string::npos);
-  r.recompute_modules.clear(), r.cuda_graphs = true;
+  r.recompute_modules.clear();
+  r.cuda_graphs = true;
   CHECK(refusal(r).find("graphs") != std::string::npos);
-  r.cuda_graphs.reset(), r.cpu_offloading_num_layers = 32;  // of 32
+  // of 32
+  r.cuda_graphs.reset();
+  r.cpu_offloading_num_layers = 32;
   CHECK(refusal(r).find("take at most 31") != std::string::npos);
-  r.cpu_offloading_num_layers = 8, r.tp.reset(), r.pp.reset(), r.cp.reset(), r.microbatch.reset(), r.zero.reset();
+  r.cpu_offloading_num_layers = 8;
+  r.tp.reset();
+  r.pp.reset();
+  r.cp.reset();
+  r.microbatch.reset();
+  r.zero.reset();
   for (const PlannedLayout& one : answer(r).layouts) {
     CHECK(one.pp == 1);
     CHECK(one.recompute == "none");
@@ -196,7 +226,8 @@ TEST_CASE("scales of fp8 are those that the processor multiplies with") {
   CHECK(refusal(r).find("sm_100") != std::string::npos);
   r.fp8_recipe = Fp8Recipe::blockwise;
   CHECK(refusal(r).empty());
-  r.system = {"dgx-b200"}, r.fp8_recipe = Fp8Recipe::mxfp8;
+  r.system = {"dgx-b200"};
+  r.fp8_recipe = Fp8Recipe::mxfp8;
   CHECK(refusal(r).empty());
   r.system = {"rtx-pro-6000-pcie"};
   CHECK(refusal(r).find("sm_120") != std::string::npos);
@@ -205,7 +236,9 @@ TEST_CASE("scales of fp8 are those that the processor multiplies with") {
   r.system = {"mi355x-8"};
   CHECK(refusal(r).empty());
   PlanRequest again = experts();
-  again.precision = Precision::fp8, again.fp8_recipe = Fp8Recipe::delayed, again.recompute_modules = {"moe_act"};
+  again.precision = Precision::fp8;
+  again.fp8_recipe = Fp8Recipe::delayed;
+  again.recompute_modules = {"moe_act"};
   CHECK(refusal(again).find("scales of earlier steps") != std::string::npos);
   again.recompute_modules = {"moe"};
   CHECK(refusal(again).empty());
@@ -217,28 +250,41 @@ TEST_CASE("tokens that are exchanged behind another microbatch need chunks to do
   for (const PlannedLayout& one : answer(r).layouts) CHECK(one.vp > 1);
   r.vp = 1;
   CHECK(refusal(r).find("several chunks") != std::string::npos);
-  r.vp.reset(), r.recompute = Recompute::full;
+  r.vp.reset();
+  r.recompute = Recompute::full;
   CHECK(refusal(r).find("exchanged again") != std::string::npos);
-  r.recompute.reset(), r.ep = 1;
+  r.recompute.reset();
+  r.ep = 1;
   CHECK(refusal(r).find("no tokens are exchanged") != std::string::npos);
-  r.ep = 8, r.mtp_num_layers = 2;
+  r.ep = 8;
+  r.mtp_num_layers = 2;
   CHECK(refusal(r).find("one prediction module") != std::string::npos);
 }
 
 TEST_CASE("what a program does not do is refused: fp8 parameters alone, a gate that is not there, divided biases, windows in a ring") {
   PlanRequest r = dense();
-  r.fp8_param_gather = true, r.zero = 0;
+  r.fp8_param_gather = true;
+  r.zero = 0;
   CHECK(refusal(r).find("sharded states") != std::string::npos);
   r = dense();
-  r.tp_comm_overlap = true, r.sequence_parallel = false;
+  r.tp_comm_overlap = true;
+  r.sequence_parallel = false;
   CHECK(refusal(r).find("sequence parallel") != std::string::npos);
   r = dense();
-  r.model = {"gpt3-175b"}, r.activation_func_fp8_input_store = true;
+  r.model = {"gpt3-175b"};
+  r.activation_func_fp8_input_store = true;
   CHECK(refusal(r).find("no gate") != std::string::npos);
   r = experts();
-  r.model = {"gpt-oss-120b"}, r.gpus = 64, r.tp = 2, r.expert_tp = 2, r.microbatch = 1;
+  r.model = {"gpt-oss-120b"};
+  r.gpus = 64;
+  r.tp = 2;
+  r.expert_tp = 2;
+  r.microbatch = 1;
   CHECK(refusal(r).find("biases") != std::string::npos);
-  r.expert_tp.reset(), r.cp = 2, r.cp_comm_type = ContextParallel::ring, r.sequence = 8192;
+  r.expert_tp.reset();
+  r.cp = 2;
+  r.cp_comm_type = ContextParallel::ring;
+  r.sequence = 8192;
   CHECK(refusal(r).find("window") != std::string::npos);
   r.cp_comm_type = ContextParallel::all_gather;
   CHECK(refusal(r).empty());
@@ -248,8 +294,12 @@ TEST_CASE("what a program does not do is refused: fp8 parameters alone, a gate t
 
 TEST_CASE("layouts that differ only in how context ranks exchange are listed once, by the faster") {
   PlanRequest r;
-  r.system = {"dgx-h100"}, r.model = {"llama3-8b"};
-  r.gpus = 16, r.global_batch = 16, r.sequence = 65536, r.top = 40;
+  r.system = {"dgx-h100"};
+  r.model = {"llama3-8b"};
+  r.gpus = 16;
+  r.global_batch = 16;
+  r.sequence = 65536;
+  r.top = 40;
   const std::vector<PlannedLayout> both = answer(r).layouts;
   const auto key = [](const PlannedLayout& l) {
     return std::tuple{l.tp,         l.pp,       l.vp,        l.cp,
@@ -294,7 +344,8 @@ TEST_CASE("a kind of attention is slower or faster than another, and refused whe
   r.system = {"dgx-b200"};
   CHECK(refusal(r).find("flash3") != std::string::npos);
   CHECK(refusal(r).find("cudnn, flash2 or math") != std::string::npos);
-  r.system = {"dgx-1-v100"}, r.precision = Precision::fp16;
+  r.system = {"dgx-1-v100"};
+  r.precision = Precision::fp16;
   r.attention = AttentionKernel::flash2;
   CHECK(refusal(r).find("cudnn or math") != std::string::npos);
   r.attention = AttentionKernel::cudnn;
@@ -312,11 +363,13 @@ TEST_CASE("the second moment is as the first, and what is not given as the stack
   r.recompute = Recompute::none;
   r.stack = {"megatron-core"};
   const double whole = states(r) / 12;  // of one byte a parameter
-  r.main_params_dtype = StateFormat::none, r.exp_avg_dtype = StateFormat::bf16;
+  r.main_params_dtype = StateFormat::none;
+  r.exp_avg_dtype = StateFormat::bf16;
   CHECK(states(r) == Approx(4 * whole));
   r.exp_avg_sq_dtype = StateFormat::fp32;
   CHECK(states(r) == Approx(6 * whole));
-  r.exp_avg_dtype.reset(), r.exp_avg_sq_dtype.reset();
+  r.exp_avg_dtype.reset();
+  r.exp_avg_sq_dtype.reset();
   CHECK(states(r) == Approx(8 * whole));
   r = dense(Precision::bf16);
   r.recompute = Recompute::none;
@@ -324,14 +377,16 @@ TEST_CASE("the second moment is as the first, and what is not given as the stack
   const double own = states(r);
   r.main_params_dtype = StateFormat::fp32;
   CHECK(states(r) == Approx(2 * own));
-  r.main_params_dtype.reset(), r.exp_avg_dtype = StateFormat::fp32;
+  r.main_params_dtype.reset();
+  r.exp_avg_dtype = StateFormat::fp32;
   CHECK(states(r) == Approx(2 * own));
 }
 
 TEST_CASE("the optimizer's time is that of its bytes, in every stack, and --explain names them") {
   PlanRequest r = dense(Precision::bf16);
   r.recompute = Recompute::none;
-  r.main_params_dtype = StateFormat::none, r.exp_avg_dtype = StateFormat::bf16;
+  r.main_params_dtype = StateFormat::none;
+  r.exp_avg_dtype = StateFormat::bf16;
   r.explain = true;
   for (const char* stack : {"megatron-core", "nemo", "torchtitan", "pytorch-fsdp2", "pytorch-2026"}) {
     r.stack = {stack};
@@ -363,9 +418,16 @@ TEST_CASE("one microbatch adds up no gradients") {
 
 TEST_CASE("Meta's layout of Llama 3 405B fits without recomputation and reaches the published share of the peak") {
   PlanRequest r;
-  r.system = {"meta-24k-roce"}, r.model = {"llama3-405b"}, r.stack = {"meta-llama3"};
-  r.gpus = 16384, r.global_batch = 2048, r.sequence = 8192;
-  r.tp = 8, r.cp = 1, r.pp = 16, r.dp = 128;
+  r.system = {"meta-24k-roce"};
+  r.model = {"llama3-405b"};
+  r.stack = {"meta-llama3"};
+  r.gpus = 16384;
+  r.global_batch = 2048;
+  r.sequence = 8192;
+  r.tp = 8;
+  r.cp = 1;
+  r.pp = 16;
+  r.dp = 128;
   const PlanAnswer a = answer(r);
   CHECK(a.fits);
   CHECK(a.layouts.front().recompute == "none");

@@ -59,7 +59,10 @@ TEST_CASE("ranks take more domains where they do not fill the fewest evenly", "[
 TEST_CASE("GPUs that a layout leaves idle are paid in compare as in project", "[answers]") {
   CompareRequest c;
   c.systems = {{"gb200-nvl72"}, {"dgx-b200"}};
-  c.model.name = "moe-1.8t", c.gpus = 1152, c.global_batch = 2304, c.train = true;
+  c.model.name = "moe-1.8t";
+  c.gpus = 1152;
+  c.global_batch = 2304;
+  c.train = true;
   const CompareAnswer compared = answer(c);
   const ComparedAnswer& rack = compared.rows.front();
   REQUIRE(rack.dollars_per_million_tokens);
@@ -67,7 +70,10 @@ TEST_CASE("GPUs that a layout leaves idle are paid in compare as in project", "[
         Approx(*rack.dollars_per_gpu_hour / 3600 * (1152 + rack.idle_gpus) / (1152 * rack.tokens_per_second_per_gpu) * 1e6).epsilon(1e-6));
   ProjectRequest p;
   p.systems.all = {{"gb200-nvl72"}};
-  p.model.name = "moe-1.8t", p.gpus = 1152, p.global_batch = 2304, p.tokens = 1e12;
+  p.model.name = "moe-1.8t";
+  p.gpus = 1152;
+  p.global_batch = 2304;
+  p.tokens = 1e12;
   const ProjectAnswer projected = answer(p);
   CHECK(projected.rows.front().idle_gpus == rack.idle_gpus);
   CHECK(projected.rows.front().step.value() == Approx(rack.step->value()));
@@ -89,20 +95,36 @@ TEST_CASE("a bill, a comparison and a project pay for the same GPUs, of servers,
       const std::optional<PriceKind> kind = own ? std::optional{PriceKind::owned} : std::optional{PriceKind::on_demand};
       const int paid = own ? one.bought : one.paid;
       PlanRequest plan;
-      plan.system.name = one.system, plan.model.name = "llama3-8b", plan.gpus = one.gpus, plan.global_batch = 48 * one.gpus, plan.top = 1;
+      plan.system.name = one.system;
+      plan.model.name = "llama3-8b";
+      plan.gpus = one.gpus;
+      plan.global_batch = 48 * one.gpus;
+      plan.top = 1;
       const PlannedLayout layout = answer(plan).layouts.front();
       CostRequest bill;
-      bill.system.name = one.system, bill.gpus = one.gpus, bill.price_kind = kind;
+      bill.system.name = one.system;
+      bill.gpus = one.gpus;
+      bill.price_kind = kind;
       CHECK(answer(bill).paid_gpus == paid);
-      bill.gpus.reset(), bill.plan = PlannedRate{one.system, "llama3-8b", double(one.gpus), 1, "", double(layout.idle_gpus)};
+      bill.gpus.reset();
+      bill.plan = PlannedRate{one.system, "llama3-8b", double(one.gpus), 1, "", double(layout.idle_gpus)};
       CHECK(answer(bill).paid_gpus == paid);
       CompareRequest compare;
-      compare.systems = {{one.system}}, compare.model = plan.model, compare.gpus = one.gpus, compare.train = true;
-      compare.global_batch = plan.global_batch, compare.price_kind = kind;
+      compare.systems = {{one.system}};
+      compare.model = plan.model;
+      compare.gpus = one.gpus;
+      compare.train = true;
+      compare.global_batch = plan.global_batch;
+      compare.price_kind = kind;
       CHECK(one.gpus + answer(compare).rows.front().idle_gpus == paid);
       ProjectRequest project;
-      project.systems.all = {{one.system}}, project.model = plan.model, project.gpus = one.gpus, project.global_batch = plan.global_batch;
-      project.tokens = 1e11, project.spares = 0, project.price_kind = kind;
+      project.systems.all = {{one.system}};
+      project.model = plan.model;
+      project.gpus = one.gpus;
+      project.global_batch = plan.global_batch;
+      project.tokens = 1e11;
+      project.spares = 0;
+      project.price_kind = kind;
       CHECK(answer(project).rows.front().paid_gpus == paid);
       CHECK(answer(project).rows.front().cost->paid_gpus == paid);
     }
@@ -111,7 +133,10 @@ TEST_CASE("a bill, a comparison and a project pay for the same GPUs, of servers,
 
 TEST_CASE("a plan leaves idle no nodes of a rack that other jobs can have", "[answers]") {
   PlanRequest r;
-  r.system.name = "gb200-nvl72", r.model.name = "llama3-8b", r.gpus = 6, r.global_batch = 48;
+  r.system.name = "gb200-nvl72";
+  r.model.name = "llama3-8b";
+  r.gpus = 6;
+  r.global_batch = 48;
   CHECK(answer(r).layouts.front().idle_gpus == 2);  // of its second node
   r.gpus = 8;
   CHECK(answer(r).layouts.front().idle_gpus == 0);
@@ -125,21 +150,35 @@ TEST_CASE("what is known of kernels has one word, whichever question it is asked
                                      Known{"dgx-h100", "measured"}, Known{"trn2-ultraserver", "assumed"}}) {
     CAPTURE(system);
     PlanRequest plan;
-    plan.system.name = system, plan.model.name = "llama3-8b", plan.gpus = 64, plan.global_batch = 512;
+    plan.system.name = system;
+    plan.model.name = "llama3-8b";
+    plan.gpus = 64;
+    plan.global_batch = 512;
     CHECK(answer(plan).kernels == word);
     CompareRequest compare;
-    compare.systems = {{system}}, compare.model = plan.model, compare.gpus = 64, compare.global_batch = 512, compare.train = true;
+    compare.systems = {{system}};
+    compare.model = plan.model;
+    compare.gpus = 64;
+    compare.global_batch = 512;
+    compare.train = true;
     CHECK(answer(compare).rows.front().kernels == word);
     ProjectRequest project;
-    project.systems.all = {{system}}, project.model = plan.model, project.gpus = 64, project.global_batch = 512, project.tokens = 1e11;
+    project.systems.all = {{system}};
+    project.model = plan.model;
+    project.gpus = 64;
+    project.global_batch = 512;
+    project.tokens = 1e11;
     CHECK(answer(project).rows.front().kernels == word);
   }
 }
 
 TEST_CASE("an exploration gives the rows of machines without a price, and says which have none", "[answers]") {
   ExploreRequest r;
-  r.model.name = "llama3-8b", r.gpus = 64, r.global_batch = 512;
-  r.vary = {"system=dgx-h100,mi355x-8,dgx-b200"}, r.objectives = "step,$/token";
+  r.model.name = "llama3-8b";
+  r.gpus = 64;
+  r.global_batch = 512;
+  r.vary = {"system=dgx-h100,mi355x-8,dgx-b200"};
+  r.objectives = "step,$/token";
   const ExploreAnswer a = answer(r);
   REQUIRE(a.points.size() == 3);
   CHECK(a.price_kind.has_value());
@@ -161,7 +200,12 @@ TEST_CASE("an exploration gives the rows of machines without a price, and says w
 
 TEST_CASE("a NIC faster than the link that it hangs on is named as such", "[answers]") {
   NeedRequest r;
-  r.system.name = "dgx-h100", r.model.name = "llama3-8b", r.gpus = 64, r.global_batch = 512, r.unknown = "nic.bandwidth", r.within = "3%";
+  r.system.name = "dgx-h100";
+  r.model.name = "llama3-8b";
+  r.gpus = 64;
+  r.global_batch = 512;
+  r.unknown = "nic.bandwidth";
+  r.within = "3%";
   r.over = "25,50GB/s per direction";
   const NeedAnswer slow = answer(r);
   if (slow.value) CHECK(slow.beyond.empty());
@@ -176,14 +220,18 @@ TEST_CASE("a NIC faster than the link that it hangs on is named as such", "[answ
 
 TEST_CASE("no layout takes more domains than a machine has", "[answers]") {
   PlanRequest r;
-  r.system.name = "superpod-gb200", r.model.name = "moe-1.8t", r.gpus = 576, r.global_batch = 2304;
+  r.system.name = "superpod-gb200";
+  r.model.name = "moe-1.8t";
+  r.gpus = 576;
+  r.global_batch = 2304;
   const System s = load_system("superpod-gb200");
   for (const PlannedLayout& one : answer(r).layouts) CHECK(576 + one.idle_gpus <= s.gpus());
 }
 
 TEST_CASE("a price in a machine's file goes before the shipped list, and the user's own before it", "[answers]") {
   CostRequest r;
-  r.system = altered("dgx-h100", {"price=100000 USD"}), r.gpus = 1024;
+  r.system = altered("dgx-h100", {"price=100000 USD"});
+  r.gpus = 1024;
   CHECK(answer(r).servers_price->value() == Approx(128 * 100000.0));
   r.dollars_per_server = 200000;
   CHECK(answer(r).servers_price->value() == Approx(128 * 200000.0));
@@ -192,7 +240,10 @@ TEST_CASE("a price in a machine's file goes before the shipped list, and the use
 TEST_CASE("an own price of a GPU-hour is a rent and never the cost of owning", "[answers]") {
   CompareRequest c;
   c.systems = {{"dgx-h100"}, {"dgx-b200"}};
-  c.model.name = "llama3-70b", c.gpus = 64, c.global_batch = 128, c.train = true;
+  c.model.name = "llama3-70b";
+  c.gpus = 64;
+  c.global_batch = 128;
+  c.train = true;
   c.prices = {{"dgx-h100", 2.2}};
   c.price_kind = PriceKind::owned;
   const CompareAnswer owned = answer(c);
@@ -202,7 +253,9 @@ TEST_CASE("an own price of a GPU-hour is a rent and never the cost of owning", "
 
 TEST_CASE("the sizes and fleets of goodput wait for spares as its headline does", "[answers]") {
   GoodputRequest r;
-  r.gpus = 1024, r.spares = 0, r.fleet = "llama3";
+  r.gpus = 1024;
+  r.spares = 0;
+  r.fleet = "llama3";
   const GoodputAnswer a = answer(r);
   CHECK(a.waiting_share > 0);
   for (const GoodputAtScale& one : a.by_scale)
@@ -213,7 +266,11 @@ TEST_CASE("the sizes and fleets of goodput wait for spares as its headline does"
 
 TEST_CASE("sequences of any length are planned without context ranks", "[answers]") {
   PlanRequest r;
-  r.system.name = "dgx-h100", r.model.name = "llama3-8b", r.gpus = 64, r.global_batch = 64, r.sequence = 4095;
+  r.system.name = "dgx-h100";
+  r.model.name = "llama3-8b";
+  r.gpus = 64;
+  r.global_batch = 64;
+  r.sequence = 4095;
   const PlanAnswer odd = answer(r);
   CHECK(odd.fits);
   CHECK(odd.layouts.front().cp == 1);
@@ -223,7 +280,10 @@ TEST_CASE("sequences of any length are planned without context ranks", "[answers
 
 TEST_CASE("training on a TPU is priced with a stack that runs there", "[answers]") {
   PlanRequest r;
-  r.system.name = "tpu-v5p-cube", r.model.name = "llama3-8b", r.gpus = 64, r.global_batch = 1024;
+  r.system.name = "tpu-v5p-cube";
+  r.model.name = "llama3-8b";
+  r.gpus = 64;
+  r.global_batch = 1024;
   CHECK(answer(r).stack == "maxtext-tpu");
   const double unnamed = answer(r).layouts.front().step.value();
   r.stack.name = "maxtext-tpu";
@@ -232,7 +292,9 @@ TEST_CASE("training on a TPU is priced with a stack that runs there", "[answers]
 
 TEST_CASE("a machine's default stack has published steps, and a named stack is taken as it is", "[answers]") {
   PlanRequest r;
-  r.model.name = "llama3-8b", r.gpus = 8, r.global_batch = 64;
+  r.model.name = "llama3-8b";
+  r.gpus = 8;
+  r.global_batch = 64;
   for (const auto& [machine, usual] : {std::pair{"dgx-h100", "nemo"}, {"dgx-b200", "nemo"}, {"dgx-a100", "nemo"}, {"tpu-v6e-pod", "maxtext-tpu"},
                                        {"mi300x-8", "rocm-mlperf"}, {"mi355x-8", "rocm-mlperf"}, {"gaudi-3", "megatron-core"}}) {
     INFO(machine);
@@ -247,9 +309,18 @@ TEST_CASE("a machine's default stack has published steps, and a named stack is t
 
 TEST_CASE("a worker that only prefills takes as many prompts as an engine that also answers them", "[answers]") {
   ServeRequest r;
-  r.system.name = "dgx-h100", r.model.name = "llama3-8b", r.gpus = 8, r.osl = 1, r.isl = 1024, r.tp = 1, r.pp = 1, r.top = 1;
+  r.system.name = "dgx-h100";
+  r.model.name = "llama3-8b";
+  r.gpus = 8;
+  r.osl = 1;
+  r.isl = 1024;
+  r.tp = 1;
+  r.pp = 1;
+  r.top = 1;
   const double together = answer(r).layouts.front().tokens_per_second_per_gpu;
-  r.osl = 2, r.disaggregated = true;  // one of the two tokens comes with the prompt
+  // one of the two tokens comes with the prompt
+  r.osl = 2;
+  r.disaggregated = true;
   const PlannedDeployment apart = answer(r).layouts.front();
   CHECK(apart.tokens_per_second / 2 / apart.prefill_workers >= 0.97 * together);
   CHECK(*apart.prefill_use <= 1);
@@ -262,12 +333,18 @@ TEST_CASE("a worker that only prefills takes as many prompts as an engine that a
 TEST_CASE("machines that answer with one token are compared by the time to it", "[answers]") {
   CompareRequest r;
   r.systems = {{"dgx-h100"}, {"dgx-b200"}};
-  r.serve = true, r.model = {"llama3-70b"}, r.gpus = 8, r.osl = 1;
+  r.serve = true;
+  r.model = {"llama3-70b"};
+  r.gpus = 8;
+  r.osl = 1;
   const CompareAnswer a = answer(r);
   for (const ComparedAnswer& row : a.rows) {
     INFO(row.system);
     ServeRequest one;
-    one.system = {row.system}, one.model = {"llama3-70b"}, one.gpus = 8, one.osl = 1;
+    one.system = {row.system};
+    one.model = {"llama3-70b"};
+    one.gpus = 8;
+    one.osl = 1;
     const PlannedDeployment served = answer(one).layouts.front();
     CHECK(row.time == served.ttft);
     CHECK(row.interval == served.interval_ttft);
@@ -280,9 +357,16 @@ TEST_CASE("machines that answer with one token are compared by the time to it", 
 TEST_CASE("compare says of a training's layout and the usual one what plan says", "[answers]") {
   CompareRequest r;
   r.systems = {{"dgx-h100"}, {"dgx-b200"}};
-  r.train = true, r.model = {"llama3-8b"}, r.gpus = 16, r.global_batch = 64;
+  r.train = true;
+  r.model = {"llama3-8b"};
+  r.gpus = 16;
+  r.global_batch = 64;
   PlanRequest one;
-  one.system = {"dgx-b200"}, one.model = {"llama3-8b"}, one.gpus = 16, one.global_batch = 64, one.explain = true;
+  one.system = {"dgx-b200"};
+  one.model = {"llama3-8b"};
+  one.gpus = 16;
+  one.global_batch = 64;
+  one.explain = true;
   const CompareAnswer a = answer(r);
   REQUIRE(a.rows.size() == 2);
   CHECK(a.rows[1].against_usual == answer(one).explanation->against_usual);
@@ -305,7 +389,9 @@ TEST_CASE("no kernel of a step is faster than the peak, with the stack's factor"
 
 TEST_CASE("kernels fitted on other processors of a generation are kin, and the interval says so", "[answers]") {
   PlanRequest r;
-  r.model.name = "llama3-8b", r.gpus = 64, r.global_batch = 1024;
+  r.model.name = "llama3-8b";
+  r.gpus = 64;
+  r.global_batch = 1024;
   const auto planned_on = [&](const char* machine) {
     r.system.name = machine;
     return answer(r);
@@ -321,7 +407,8 @@ TEST_CASE("kernels fitted on other processors of a generation are kin, and the i
 
 TEST_CASE("a bill's network is the machine's own, with its tapers", "[answers]") {
   CostRequest r;
-  r.system.name = "meta-24k-roce", r.gpus = 24576;
+  r.system.name = "meta-24k-roce";
+  r.gpus = 24576;
   const CostAnswer own = answer(r);
   CHECK(own.network == ScaleOut::fat_tree);
   CHECK(own.network_taper == 7);
@@ -339,7 +426,8 @@ TEST_CASE("a bill's network is the machine's own, with its tapers", "[answers]")
 
 TEST_CASE("a rent is that of the machine's own seller, or says that it is not", "[answers]") {
   CostRequest r;
-  r.system.name = "aws-p5", r.gpus = 64;
+  r.system.name = "aws-p5";
+  r.gpus = 64;
   CHECK(*answer(r).dollars_per_gpu_hour == Approx(6.88));
   CHECK(answer(r).gpu_hour_source.find("p5.48xlarge") != std::string::npos);
   r.system.name = "gcp-a3-mega";
@@ -350,8 +438,15 @@ TEST_CASE("a rent is that of the machine's own seller, or says that it is not", 
 
 TEST_CASE("what waits in host memory has room there", "[answers]") {
   PlanRequest r;
-  r.system.name = "dgx-h100", r.model.name = "llama3-405b", r.gpus = 64, r.global_batch = 64;
-  r.tp = 8, r.pp = 8, r.microbatch = 1, r.zero = 1, r.recompute = Recompute::full;
+  r.system.name = "dgx-h100";
+  r.model.name = "llama3-405b";
+  r.gpus = 64;
+  r.global_batch = 64;
+  r.tp = 8;
+  r.pp = 8;
+  r.microbatch = 1;
+  r.zero = 1;
+  r.recompute = Recompute::full;
   r.optimizer_offload_fraction = 1;
   const PlannedLayout away = answer(r).layouts.front();
   CHECK(away.host.value_or(Bytes{}) > Bytes{});
@@ -366,19 +461,28 @@ TEST_CASE("what waits in host memory has room there", "[answers]") {
 
 TEST_CASE("advice on memory names offload, and the layout it names fits as priced", "[answers]") {
   PlanRequest r;
-  r.system.name = "dgx-h100", r.model.name = "llama3-70b", r.gpus = 8, r.global_batch = 8;
-  r.tp = 8, r.pp = 1, r.microbatch = 1;
+  r.system.name = "dgx-h100";
+  r.model.name = "llama3-70b";
+  r.gpus = 8;
+  r.global_batch = 8;
+  r.tp = 8;
+  r.pp = 1;
+  r.microbatch = 1;
   const PlanAnswer named = answer(r);
   REQUIRE_FALSE(named.fits);
   CHECK(named.advice.find("<optimizer_offload_fraction=1>") != std::string::npos);
-  r.optimizer_offload_fraction = 1, r.recompute = Recompute::full;
+  r.optimizer_offload_fraction = 1;
+  r.recompute = Recompute::full;
   if (named.advice.find("cpu_offloading_num_layers") != std::string::npos) r.cpu_offloading_num_layers = 80;
   CHECK(answer(r).fits);
 }
 
 TEST_CASE("a remedy for a layout leads to one that runs", "[answers]") {
   PlanRequest r;
-  r.system.name = "dgx-h100", r.model.name = "llama3-8b", r.gpus = 8, r.global_batch = 64;
+  r.system.name = "dgx-h100";
+  r.model.name = "llama3-8b";
+  r.gpus = 8;
+  r.global_batch = 64;
   const auto remedy = [&](const char* key) {
     try {
       (void)answer(r);
@@ -395,7 +499,8 @@ TEST_CASE("a remedy for a layout leads to one that runs", "[answers]") {
     r.tp = remedy("");
     CHECK(answer(r).fits);
   }
-  r.tp.reset(), r.gpus = 64;
+  r.tp.reset();
+  r.gpus = 64;
   for (const int pp : {33, 34, 48, 64}) {
     r.pp = pp;
     r.pp = remedy("pp ");

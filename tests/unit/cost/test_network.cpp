@@ -127,7 +127,8 @@ TEST_CASE("interest: equal payments over the lifetime, nothing at zero, close to
   const System h100 = load_system("dgx-h100");
   Prices prices = load_prices();
   const Money none = money_of(h100, 1024, units::h(100), prices);
-  prices.interest.value = 0.08, prices.storage.value = 0.1;
+  prices.interest.value = 0.08;
+  prices.storage.value = 0.1;
   const Money with = money_of(h100, 1024, units::h(100), prices);
   CHECK(none.interest == Dollars{});
   CHECK(with.storage.value() == Approx(0.1 * with.servers.value()));

@@ -175,10 +175,16 @@ TEST_CASE("kernels that read their peers are bound by the link where it is slow,
 
 TEST_CASE("a generation without measurements waits in its own steps: NCCL's") {
   Constants a, b, c;
-  a.scale_up.ll.hop = 0.5e-6, b.scale_up.ll.hop = 2e-6, c.scale_up.ll.hop = 3e-6;
-  a.custom.pull_one_shot.start = 2.5e-6, b.custom.pull_one_shot.start = 10e-6;  // five steps both
-  a.custom.pull_one_shot.share = 0.4, b.custom.pull_one_shot.share = 0.9;
-  a.custom.host_launch = 20e-6, b.custom.host_launch = 45e-6;
+  a.scale_up.ll.hop = 0.5e-6;
+  b.scale_up.ll.hop = 2e-6;
+  c.scale_up.ll.hop = 3e-6;
+  // five steps both
+  a.custom.pull_one_shot.start = 2.5e-6;
+  b.custom.pull_one_shot.start = 10e-6;
+  a.custom.pull_one_shot.share = 0.4;
+  b.custom.pull_one_shot.share = 0.9;
+  a.custom.host_launch = 20e-6;
+  b.custom.host_launch = 45e-6;
   const std::array related{a, b};
   take_from_related(ConstantSet::custom, c, related, [](std::size_t, const Parameter& p) { return !p.key.starts_with("multicast"); });
   CHECK(c.custom.pull_one_shot.start == Approx(15e-6));
@@ -326,7 +332,8 @@ TEST_CASE("a generation left out of the fit is predicted from the other two with
             .total;
     INFO(systems[left] << ": median " << e.median_ape << " %, mean " << e.mape << " %");
     CHECK(e.median_ape <= 8);
-    median += e.median_ape / 3, mean += e.mape / 3;
+    median += e.median_ape / 3;
+    mean += e.mape / 3;
   }
   CHECK(median <= 6);
   CHECK(mean <= 9);

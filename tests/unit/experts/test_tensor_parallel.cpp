@@ -19,13 +19,23 @@ namespace {
 Model llama_70b() {
   Model m;
   m.name = "llama3-70b";
-  m.layers = 80, m.hidden = 8192, m.heads = 64, m.kv_heads = 8, m.head_dim = 128, m.vocab = 128256, m.ffn = 28672;
+  m.layers = 80;
+  m.hidden = 8192;
+  m.heads = 64;
+  m.kv_heads = 8;
+  m.head_dim = 128;
+  m.vocab = 128256;
+  m.ffn = 28672;
   return m;
 }
 Model mixture() {
   Model m = llama_70b();
   m.name = "mixture";
-  m.layers = 10, m.first_dense = 2, m.experts = 64, m.top_k = 4, m.expert_ffn = 2048;
+  m.layers = 10;
+  m.first_dense = 2;
+  m.experts = 64;
+  m.top_k = 4;
+  m.expert_ffn = 2048;
   return m;
 }
 TensorQuestion question(int ranks, double tokens, bool sequence = false, Recompute recompute = Recompute::none) {
@@ -86,7 +96,8 @@ TEST_CASE("layers of experts have a block less, or one of their own") {
   CHECK(tensor_forward(m, question(8, 100), experts).count(Collective::all_gather) == 1);
   CHECK(tensor_forward(m, question(8, 100, true), experts).count(Collective::all_gather) == 1);  // of attention
   Model shared = m;
-  shared.shared_experts = 1, shared.shared_ffn = 2048;
+  shared.shared_experts = 1;
+  shared.shared_ffn = 2048;
   CHECK(tensor_forward(shared, question(8, 100), experts).count(Collective::all_reduce) == 2);
 }
 

@@ -219,7 +219,9 @@ TEST_CASE("dispatch and combine of experts are told by every kernel's own terms,
         for (const int ranks : {2, 8, 16, 64}) {
           MoeQuestion q{.phase = phase, .kernel = static_cast<MoeKernel>(kernel), .gate = {.experts = 256, .top_k = 8}};
           if (random() % 3 == 0) q.routing = {.kind = RoutingKind::zipf, .exponent = 0.8};
-          q.hidden = 7168, q.tokens = static_cast<double>(1 + random() % 4096), q.ranks = ranks;
+          q.hidden = 7168;
+          q.tokens = static_cast<double>(1 + random() % 4096);
+          q.ranks = ranks;
           MoePrediction p;
           try {
             p = predict(machine(name), q);

@@ -110,7 +110,8 @@ TEST_CASE("print: a prediction is one line with its time, interval, rate and wha
   CHECK(line.find("cheapest") == std::string::npos);
   const AllReduce large{.bytes = 256 * MiB, .ranks = 8};
   CHECK(streamed(predict(box, large)).find("(the cheapest by price: no tuner rule for this library)") != std::string::npos);
-  box.library = Library::nccl, box.gpu.generation = Generation::hopper;
+  box.library = Library::nccl;
+  box.gpu.generation = Generation::hopper;
   CHECK(streamed(predict(box, large)).find("cheapest") == std::string::npos);
 }
 

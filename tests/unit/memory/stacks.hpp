@@ -42,7 +42,12 @@ inline MemoryStack simumax() {
 inline Model gpt(int layers, int hidden, int heads, int vocab = 51200) {
   Model m;
   m.name = "GPT";
-  m.layers = layers, m.hidden = hidden, m.heads = m.kv_heads = heads, m.head_dim = hidden / heads, m.vocab = vocab, m.ffn = 4 * hidden;
+  m.layers = layers;
+  m.hidden = hidden;
+  m.heads = m.kv_heads = heads;
+  m.head_dim = hidden / heads;
+  m.vocab = vocab;
+  m.ffn = 4 * hidden;
   m.gated = false;
   return m;
 }

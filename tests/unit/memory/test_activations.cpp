@@ -99,9 +99,18 @@ TEST_CASE("what a layer saves is the sum of its tensors, added one by one") {
 
 TEST_CASE("logits and a layer's stored input are counted once per microbatch that is open") {
   Model m;
-  m.layers = 8, m.hidden = 1024, m.heads = m.kv_heads = 16, m.head_dim = 64, m.vocab = 32000, m.ffn = 4096;
+  m.layers = 8;
+  m.hidden = 1024;
+  m.heads = m.kv_heads = 16;
+  m.head_dim = 64;
+  m.vocab = 32000;
+  m.ffn = 4096;
   Layout l;
-  l.pp = 4, l.global_batch = 16, l.sequence = 2048, l.recompute = Recompute::full, l.schedule = PipelineSchedule::one_f_one_b;
+  l.pp = 4;
+  l.global_batch = 16;
+  l.sequence = 2048;
+  l.recompute = Recompute::full;
+  l.schedule = PipelineSchedule::one_f_one_b;
   const MemoryStack stack;
   CHECK(memory_of(m, l, stack, 0).activations == Approx(4.0 * 2 * 2048 * 2 * 1024));
   CHECK(memory_of(m, l, stack, 3).activations == Approx(1.0 * 2 * 2048 * 2 * 1024));
@@ -126,8 +135,17 @@ TEST_CASE("context ranks divide activations and not weights") {
 
 TEST_CASE("selective recomputation does not keep what latents unfold to, whose products it repeats") {
   Model m;
-  m.layers = 4, m.hidden = 2048, m.heads = m.kv_heads = 16, m.head_dim = 128, m.vocab = 32000, m.ffn = 8192;
-  m.q_rank = 768, m.kv_rank = 512, m.rope_dim = 64, m.nope_dim = 128, m.value_dim = 128;
+  m.layers = 4;
+  m.hidden = 2048;
+  m.heads = m.kv_heads = 16;
+  m.head_dim = 128;
+  m.vocab = 32000;
+  m.ffn = 8192;
+  m.q_rank = 768;
+  m.kv_rank = 512;
+  m.rope_dim = 64;
+  m.nope_dim = 128;
+  m.value_dim = 128;
   Layout l;
   l.tp = 2;
   const MemoryStack stack;

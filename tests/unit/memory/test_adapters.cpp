@@ -32,7 +32,9 @@ SetOf<RecomputeModule> modules(std::initializer_list<RecomputeModule> at) {
 TEST_CASE("adapters of Llama 2 70B have the parameters of MLPerf's benchmark") {
   // 80 layers, h 8192, 8 key/value heads of 128, rank 16 on qkv and output: 16 (8192 + 10240 + 8192 + 8192) each
   Model m = gpt(80, 8192, 64, 32000);
-  m.kv_heads = 8, m.ffn = 28672, m.gated = true;
+  m.kv_heads = 8;
+  m.ffn = 28672;
+  m.gated = true;
   Layout l;
   l.adapters = adapters(16, {AdapterModule::linear_qkv, AdapterModule::linear_proj});
   const MemoryStack stack = as_allocated();
@@ -107,7 +109,8 @@ TEST_CASE("what waits in host memory is not on the GPU") {
   Layout l;
   const MemoryStack stack = as_allocated();
   const MemoryUse before = memory_of(m, l, stack, 0);
-  l.offload_layers = 4, l.offload_optimizer = 0.25;
+  l.offload_layers = 4;
+  l.offload_optimizer = 0.25;
   const MemoryUse after = memory_of(m, l, stack, 0);
   CHECK(after.activations == Approx(before.activations / 2));
   CHECK(after.buffers - before.buffers == Approx(before.activations / 4));  // two of eight layers are on their way

@@ -13,13 +13,24 @@ constexpr double gib = 1073741824.0;
 Model llama70b() {
   Model m;
   m.name = "llama3-70b";
-  m.layers = 80, m.hidden = 8192, m.heads = 64, m.kv_heads = 8, m.head_dim = 128, m.vocab = 128256, m.ffn = 28672;
+  m.layers = 80;
+  m.hidden = 8192;
+  m.heads = 64;
+  m.kv_heads = 8;
+  m.head_dim = 128;
+  m.vocab = 128256;
+  m.ffn = 28672;
   return m;
 }
 
 Layout on_64() {
   Layout l;
-  l.tp = 8, l.pp = 1, l.dp = 8, l.global_batch = 128, l.sequence = 8192, l.sequence_parallel = true;
+  l.tp = 8;
+  l.pp = 1;
+  l.dp = 8;
+  l.global_batch = 128;
+  l.sequence = 8192;
+  l.sequence_parallel = true;
   return l;
 }
 
@@ -27,7 +38,10 @@ Layout on_64() {
 
 TEST_CASE("a layout that fits is left as it is") {
   Layout l = on_64();
-  l.pp = 4, l.dp = 2, l.zero = 1, l.schedule = PipelineSchedule::one_f_one_b;
+  l.pp = 4;
+  l.dp = 2;
+  l.zero = 1;
+  l.schedule = PipelineSchedule::one_f_one_b;
   const MemoryAdvice a = smallest_change_that_fits(llama70b(), l, MemoryStack{}, 192 * gib);
   CHECK(a.found);
   CHECK(a.layout.pp == 4);
@@ -71,7 +85,9 @@ TEST_CASE("what is proposed fits, is possible and keeps GPUs and batch; nothing 
       ++none;
       CHECK_FALSE(fits(a.use, capacity, 0.05));
       Layout min = l;
-      min.zero = 3, min.recompute = Recompute::full, min.microbatch = 1;
+      min.zero = 3;
+      min.recompute = Recompute::full;
+      min.microbatch = 1;
       CHECK_FALSE(fits(worst_stage(m, min, s), capacity, 0.05));
       CHECK(a.sentence.find("take more GPUs") != std::string::npos);
     }
@@ -83,7 +99,11 @@ TEST_CASE("what is proposed fits, is possible and keeps GPUs and batch; nothing 
 TEST_CASE("no more layers are computed again than it takes") {
   const Model m = llama70b();
   Layout l = on_64();
-  l.pp = 4, l.dp = 2, l.zero = 1, l.schedule = PipelineSchedule::one_f_one_b, l.microbatch = 1;
+  l.pp = 4;
+  l.dp = 2;
+  l.zero = 1;
+  l.schedule = PipelineSchedule::one_f_one_b;
+  l.microbatch = 1;
   const MemoryStack stack;
   Layout all = l;
   all.recompute = Recompute::full;

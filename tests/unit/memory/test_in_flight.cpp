@@ -104,7 +104,10 @@ std::vector<double> run(const std::vector<std::vector<Work>>& orders, int v, boo
 
 Layout layout(PipelineSchedule schedule, int p, int v, int m) {
   Layout l;
-  l.pp = p, l.vp = v, l.global_batch = m, l.schedule = schedule;
+  l.pp = p;
+  l.vp = v;
+  l.global_batch = m;
+  l.schedule = schedule;
   return l;
 }
 

@@ -18,7 +18,11 @@ struct Case {
 /// The models of Korthikanti 2022, table 3: t = 8, sequences of 2048.
 Case korthikanti(int layers, int hidden, int heads, int pp, int vp, int microbatch) {
   Case c{gpt(layers, hidden, heads), {}};
-  c.layout.tp = 8, c.layout.pp = pp, c.layout.vp = vp, c.layout.microbatch = microbatch, c.layout.sequence = 2048;
+  c.layout.tp = 8;
+  c.layout.pp = pp;
+  c.layout.vp = vp;
+  c.layout.microbatch = microbatch;
+  c.layout.sequence = 2048;
   c.layout.global_batch = microbatch * pp * 8;
   c.layout.schedule = pp == 1 ? PipelineSchedule::none : vp > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b;
   return c;

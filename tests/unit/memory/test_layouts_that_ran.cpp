@@ -47,7 +47,8 @@ Counted sum(const std::map<std::string, Counted>& groups) {
   Counted out;
   for (const auto& [name, group] : groups) {
     std::printf("%-26s %3d of %3d do not fit\n", name.c_str(), group.unfit, group.rows);
-    out.rows += group.rows, out.unfit += group.unfit;
+    out.rows += group.rows;
+    out.unfit += group.unfit;
   }
   return out;
 }

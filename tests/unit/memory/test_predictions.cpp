@@ -14,7 +14,9 @@ namespace {
 
 [[nodiscard]] Layout of_stages(int pp) {
   Layout l;
-  l.pp = pp, l.global_batch = 64, l.sequence = 4096;
+  l.pp = pp;
+  l.global_batch = 64;
+  l.sequence = 4096;
   return l;
 }
 [[nodiscard]] double all_stages(const Model& m, const Layout& l) {
@@ -46,7 +48,9 @@ TEST_CASE("the last stage holds a prediction module's states, activations and lo
   without.predict_layers = 0;
   const MemoryStack stack;
   Layout l = of_stages(8);
-  l.ep = 64, l.dp = 64, l.zero = 1;
+  l.ep = 64;
+  l.dp = 64;
+  l.zero = 1;
   const auto content = [&](const Model& m, int stage) { return stage_content(split_layers(with, l), m, l, stage); };
   const auto use = [&](const Model& m, int stage) {
     return memory_of(m, parameters_of(m), layer_activations(m, l, stack), l, stack, HeavyStage{stage, content(m, stage), {}}, 1);
@@ -69,7 +73,11 @@ TEST_CASE("with both directions the first GPUs have the embedding for the module
   without.predict_layers = 0;
   const MemoryStack stack;
   Layout l = of_stages(16);
-  l.ep = 64, l.dp = 128, l.zero = 1, l.global_batch = 15360, l.schedule = PipelineSchedule::dualpipe;
+  l.ep = 64;
+  l.dp = 128;
+  l.zero = 1;
+  l.global_batch = 15360;
+  l.schedule = PipelineSchedule::dualpipe;
   const auto use = [&](const Model& m) { return memory_of(m, l, stack, 0); };
   const double h = with.hidden;
   const ParameterCount n = parameters_of(with);

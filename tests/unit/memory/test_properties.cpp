@@ -110,11 +110,14 @@ TEST_CASE("more stages never need more where layers divide") {
   int tried = 0;
   while (tried < 300) {
     Model m = jobs.model();
-    m.first_dense = 0, m.expert_every = 1;  // stages alike
+    // stages alike
+    m.first_dense = 0;
+    m.expert_every = 1;
     Layout l = jobs.layout(m);
     MemoryStack s = jobs.stack();
     s.dropout = false;  // the embedding's masks are kept for every microbatch in flight, and more stages have more in flight
-    l.vp = 1, l.schedule = PipelineSchedule::one_f_one_b;
+    l.vp = 1;
+    l.schedule = PipelineSchedule::one_f_one_b;
     Layout more = l;
     more.pp *= 2;
     if (m.layers % more.pp != 0 || !is_possible(m, more)) continue;

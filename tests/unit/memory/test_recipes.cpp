@@ -24,8 +24,19 @@ struct Recipe {
 
   [[nodiscard]] Layout layout() const {
     Layout l;
-    l.tp = tp, l.pp = pp, l.vp = vp, l.cp = cp, l.ep = ep, l.microbatch = microbatch, l.global_batch = batch, l.sequence = sequence;
-    l.dp = gpus / (tp * pp * cp), l.zero = 1, l.sequence_parallel = tp > 1, l.precision = precision, l.recompute = recompute;
+    l.tp = tp;
+    l.pp = pp;
+    l.vp = vp;
+    l.cp = cp;
+    l.ep = ep;
+    l.microbatch = microbatch;
+    l.global_batch = batch;
+    l.sequence = sequence;
+    l.dp = gpus / (tp * pp * cp);
+    l.zero = 1;
+    l.sequence_parallel = tp > 1;
+    l.precision = precision;
+    l.recompute = recompute;
     l.schedule = vp > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b;
     return l;
   }

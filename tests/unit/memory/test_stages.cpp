@@ -13,14 +13,21 @@ namespace {
 
 Model with_layers(int layers) {
   Model m;
-  m.layers = layers, m.hidden = 1024, m.heads = m.kv_heads = 16, m.head_dim = 64, m.vocab = 32000, m.ffn = 4096;
+  m.layers = layers;
+  m.hidden = 1024;
+  m.heads = m.kv_heads = 16;
+  m.head_dim = 64;
+  m.vocab = 32000;
+  m.ffn = 4096;
   return m;
 }
 
 std::vector<int> layers_on(int layers, int pp, int vp = 1, PipelineSchedule schedule = PipelineSchedule::one_f_one_b) {
   const Model m = with_layers(layers);
   Layout l;
-  l.pp = pp, l.vp = vp, l.schedule = schedule;
+  l.pp = pp;
+  l.vp = vp;
+  l.schedule = schedule;
   std::vector<int> out;
   for (int s = 0; s < pp; ++s) out.push_back(stage_content(m, l, s).layers);
   return out;
@@ -42,7 +49,8 @@ TEST_CASE("layers are spread evenly, and uneven ones leave the ends with fewer")
 
 TEST_CASE("a chunk without a layer is fine at the ends only") {
   Layout l;
-  l.pp = 16, l.vp = 8;
+  l.pp = 16;
+  l.vp = 8;
   CHECK_FALSE(has_idle_chunk(with_layers(126), l));
   CHECK_FALSE(has_idle_chunk(with_layers(128), l));
   CHECK(has_idle_chunk(with_layers(124), l));
@@ -53,7 +61,8 @@ TEST_CASE("free places are left for the output matrix and prediction modules, wh
   Model m = with_layers(61);
   const auto last_chunk = [&m](int stages, int chunks) {
     Layout l;
-    l.pp = stages, l.vp = chunks;
+    l.pp = stages;
+    l.vp = chunks;
     const LayerSplit split = split_layers(m, l);
     CHECK(split.first(split.chunks) == m.layers);
     return split.layers(split.chunks - 1);
@@ -70,7 +79,8 @@ TEST_CASE("free places are left for the output matrix and prediction modules, wh
 TEST_CASE("schedules that fold in a V bring embedding and head to the first stage") {
   const Model m = with_layers(32);
   Layout l;
-  l.pp = 4, l.schedule = PipelineSchedule::zb_v;
+  l.pp = 4;
+  l.schedule = PipelineSchedule::zb_v;
   CHECK(stage_content(m, l, 0).embedding);
   CHECK(stage_content(m, l, 0).head);
   CHECK_FALSE(stage_content(m, l, 3).head);
@@ -82,7 +92,10 @@ TEST_CASE("every layer stands on one stage, and experts where their layers do") 
   for (int i = 0; i < 2000; ++i) {
     const Model m = jobs.model();
     Layout l = jobs.layout(m);
-    if (jobs.pick({0, 1, 2}) == 0 && l.pp > 1) l.schedule = PipelineSchedule::zb_v, l.vp = 1;
+    if (jobs.pick({0, 1, 2}) == 0 && l.pp > 1) {
+      l.schedule = PipelineSchedule::zb_v;
+      l.vp = 1;
+    }
     INFO("seed " << jobs.seed << " case " << i << told(m, l));
     // the oracle walks the layers in order and asks which chunk takes each
     const LayerSplit split = split_layers(m, l);
@@ -156,7 +169,9 @@ TEST_CASE("the stage with most layers is among the few that may have most, howev
           Model m = with_layers(layers);
           m.predict_layers = predict;
           Layout l;
-          l.pp = pp, l.vp = vp, l.schedule = vp > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b;
+          l.pp = pp;
+          l.vp = vp;
+          l.schedule = vp > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b;
           if (has_idle_chunk(m, l)) continue;
           const LayerSplit split = split_layers(m, l);
           int most = 0, found = 0;

@@ -25,7 +25,9 @@ TEST_CASE("states follow the formulas of each stage of ZeRO exactly") {
   const double n = parameters_of(m).total, d = 16;
   MemoryStack stack;
   Layout l;
-  l.dp = 8, l.cp = 2, l.global_batch = 8;
+  l.dp = 8;
+  l.cp = 2;
+  l.global_batch = 8;
   const double expected[] = {(2 + 4 + 12) * n, 6 * n + 12 * n / d, 2 * n + 16 * n / d, 18 * n / d};
   for (l.zero = 0; l.zero < 4; ++l.zero) CHECK(memory_of(m, l, stack, 0).states() == Approx(expected[l.zero]).epsilon(1e-12));
   l.zero = 3;
@@ -35,9 +37,16 @@ TEST_CASE("states follow the formulas of each stage of ZeRO exactly") {
 
 TEST_CASE("experts are sharded over their own data ranks") {
   Model m = gpt(8, 1024, 16);
-  m.experts = 16, m.top_k = 2, m.expert_ffn = 2048, m.ffn = 0;
+  m.experts = 16;
+  m.top_k = 2;
+  m.expert_ffn = 2048;
+  m.ffn = 0;
   Layout l;
-  l.tp = 2, l.dp = 8, l.ep = 4, l.zero = 1, l.global_batch = 8;
+  l.tp = 2;
+  l.dp = 8;
+  l.ep = 4;
+  l.zero = 1;
+  l.global_batch = 8;
   const MemoryStack stack;
   const ParameterCount c = parameters_of(m);
   const double experts = 8 * 16 * c.expert / 4;
@@ -68,7 +77,8 @@ TEST_CASE("fp8 parameters are the layers' only weights, and no others") {
   const Model m = gpt(8, 1024, 16);
   MemoryStack stack;
   Layout l;
-  l.precision = Precision::fp8, l.tp = 2;
+  l.precision = Precision::fp8;
+  l.tp = 2;
   const double both = memory_of(m, l, stack, 0).weights;
   stack.fp8_parameters = true;
   const ParameterCount c = parameters_of(m);
@@ -89,7 +99,9 @@ TEST_CASE("a master kept as the remainder of a 16-bit weight takes two bytes les
   MemoryStack stack;
   stack.fp8_parameters = true;
   Layout l;
-  l.dp = 8, l.global_batch = 8, l.zero = 1;
+  l.dp = 8;
+  l.global_batch = 8;
+  l.zero = 1;
   const auto saved = [&] {
     stack.master_remainders = false;
     const double whole = memory_of(m, l, stack, 0).optimizer;

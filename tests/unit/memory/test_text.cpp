@@ -15,13 +15,25 @@ constexpr double gib = 1073741824.0;
 Model llama405b() {
   Model m;
   m.name = "llama3.1-405b";
-  m.layers = 126, m.hidden = 16384, m.heads = 128, m.kv_heads = 8, m.head_dim = 128, m.vocab = 128256, m.ffn = 53248;
+  m.layers = 126;
+  m.hidden = 16384;
+  m.heads = 128;
+  m.kv_heads = 8;
+  m.head_dim = 128;
+  m.vocab = 128256;
+  m.ffn = 53248;
   return m;
 }
 
 Layout on_16384() {
   Layout l;
-  l.tp = 8, l.pp = 16, l.dp = 128, l.global_batch = 2048, l.sequence = 8192, l.sequence_parallel = true, l.zero = 1;
+  l.tp = 8;
+  l.pp = 16;
+  l.dp = 128;
+  l.global_batch = 2048;
+  l.sequence = 8192;
+  l.sequence_parallel = true;
+  l.zero = 1;
   return l;
 }
 

@@ -40,10 +40,17 @@ TEST_CASE("peaks of pipeline schedules are met with no constant fitted to them",
     Model m;
     m.layers = int(number("layers")), m.hidden = int(number("hidden")), m.heads = m.kv_heads = int(number("heads")),
     m.head_dim = m.hidden / m.heads;
-    m.ffn = 4 * m.hidden, m.vocab = 50304, m.gated = false, m.biases = true, m.positions = int(number("seq"));
+    m.ffn = 4 * m.hidden;
+    m.vocab = 50304;
+    m.gated = false;
+    m.biases = true;
+    m.positions = int(number("seq"));
     Layout l;
-    l.pp = int(number("p")), l.vp = *schedule == PipelineSchedule::interleaved ? int(number("v")) : 1;
-    l.microbatch = int(number("microbatch")), l.global_batch = l.microbatch * int(number("m")), l.sequence = int(number("seq"));
+    l.pp = int(number("p"));
+    l.vp = *schedule == PipelineSchedule::interleaved ? int(number("v")) : 1;
+    l.microbatch = int(number("microbatch"));
+    l.global_batch = l.microbatch * int(number("m"));
+    l.sequence = int(number("seq"));
     l.schedule = *schedule;
     MemoryStack stack = megatron_2022();
     const MemoryUse use = worst_stage(m, l, stack);
@@ -62,7 +69,8 @@ TEST_CASE("peaks of pipeline schedules are met with no constant fitted to them",
     std::printf("%-8s %3zu rows: mean error %5.1f%%, bias %+5.1f%%\n", name.c_str(), e.size(), sum / double(e.size()),
                 bias / double(e.size()));
     CHECK(sum / double(e.size()) <= 8);
-    all += sum, rows += e.size();
+    all += sum;
+    rows += e.size();
   }
   CHECK(rows >= 80);
   CHECK(all / double(rows) <= 5);

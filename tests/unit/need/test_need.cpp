@@ -42,7 +42,8 @@ NeedRequest asked(const std::string& unknown, const std::string& system = "dgx-h
   r.model.value = model;
   static const auto stack = std::make_shared<const Stack>(load_stack(unfitted_stack));
   r.stack.value = stack;
-  r.gpus = 64, r.global_batch = 128;
+  r.gpus = 64;
+  r.global_batch = 128;
   return r;
 }
 
@@ -107,8 +108,10 @@ TEST_CASE("the least and the most are what asking forwards at every value finds,
     bool held_before = false;
     for (const double v : values) {
       TrainingQuestion q;
-      q.model = *r.model.value, q.stack = stack();
-      q.gpus = r.gpus.value_or(0), q.global_batch = r.global_batch.value_or(0);
+      q.model = *r.model.value;
+      q.stack = stack();
+      q.gpus = r.gpus.value_or(0);
+      q.global_batch = r.global_batch.value_or(0);
       System at = own;
       if (unknown == "gpus")
         q.gpus = static_cast<int>(v);
@@ -162,7 +165,10 @@ TEST_CASE("a continuous unknown is found to 1 %, holds, and the next smaller doe
   CHECK(*found.value <= *found.slow_value);
   // asked forwards at the answer and below it
   TrainingQuestion q;
-  q.model = *r.model.value, q.stack = stack(), q.gpus = 64, q.global_batch = 128;
+  q.model = *r.model.value;
+  q.stack = stack();
+  q.gpus = 64;
+  q.global_batch = 128;
   const System& own = machine("dgx-h100");
   const auto at = [&](double gigabytes) { return forward(q, with_dial(own, Dial::nic_bandwidth, gigabytes * 1e9))->seconds; };
   const double infinite = at(1e4 * value_of(own, Dial::nic_bandwidth) / 1e9);
@@ -198,7 +204,9 @@ TEST_CASE("a tighter goal never needs less, a looser one never more") {
 TEST_CASE("a run's GPUs: tokens over tokens per second, and failures need more") {
   NeedRequest r = asked("nodes");
   r.gpus.reset();
-  r.global_batch = 1024, r.tokens = 1e12, r.in = units::h(30 * 24);
+  r.global_batch = 1024;
+  r.tokens = 1e12;
+  r.in = units::h(30 * 24);
   const NeedAnswer sound = answer(r);
   REQUIRE(sound.satisfied);
   const PlannedLayout& at = *sound.layout;
@@ -221,20 +229,30 @@ TEST_CASE("where nothing is enough the answer says what comes nearest and what b
 
 TEST_CASE("serving: the rate of the answer is enough, and one value below it is not") {
   NeedServeRequest r;
-  r.unknown = "nodes", r.system.name = "dgx-h100", r.model.name = "llama3-70b", r.tpot = units::ms(30), r.tokens_per_second = 40000;
+  r.unknown = "nodes";
+  r.system.name = "dgx-h100";
+  r.model.name = "llama3-70b";
+  r.tpot = units::ms(30);
+  r.tokens_per_second = 40000;
   const NeedAnswer found = answer(r);
   REQUIRE(found.satisfied);
   CHECK(found.deployment->tokens_per_second >= 40000);
   CHECK(found.deployment->tpot <= units::ms(30));
   ServeRequest less;
-  less.system = r.system, less.model = r.model, less.tpot = r.tpot;
+  less.system = r.system;
+  less.model = r.model;
+  less.tpot = r.tpot;
   less.gpus = static_cast<int>(*found.next_smaller) * 8;
   CHECK(answer(less).layouts.front().tokens_per_second < 40000);
 }
 
 TEST_CASE("more GPUs never serve fewer tokens a second, since some may stay idle") {
   NeedServeRequest r;
-  r.unknown = "gpus", r.system.name = "dgx-h100", r.model.name = "llama3-405b", r.over = "112:160:+8", r.tokens_per_second = 1e9;
+  r.unknown = "gpus";
+  r.system.name = "dgx-h100";
+  r.model.name = "llama3-405b";
+  r.over = "112:160:+8";
+  r.tokens_per_second = 1e9;
   r.precision = WeightFormat::bf16;  // no engine of up to 16 stages divides 17 or 19 nodes
   const NeedAnswer found = answer(r);
   double before = 0;
@@ -251,7 +269,11 @@ TEST_CASE("more GPUs never serve fewer tokens a second, since some may stay idle
 
 TEST_CASE("GPUs that a machine has not stay a trouble") {
   NeedServeRequest r;
-  r.unknown = "nodes", r.system.name = "meta-24k-roce", r.model.name = "llama3-8b", r.over = "1,1000000", r.tokens_per_second = 1e12;
+  r.unknown = "nodes";
+  r.system.name = "meta-24k-roce";
+  r.model.name = "llama3-8b";
+  r.over = "1,1000000";
+  r.tokens_per_second = 1e12;
   const NeedAnswer found = answer(r);
   CHECK(found.tried.front().measure.has_value());
   CHECK_THAT(found.tried.back().trouble, Contains("take at most"));

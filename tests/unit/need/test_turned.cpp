@@ -14,10 +14,16 @@ TEST_CASE("need answers at each value what plan answers for the machine with tha
                                     std::pair{"hbm.bandwidth", "5TB/s"}, std::pair{"hbm.size", "120GB"}, std::pair{"arithmetic", "2"}}) {
     CAPTURE(dial);
     PlanRequest plan;
-    plan.system.name = "dgx-h100", plan.model.name = "mixtral-8x7b", plan.gpus = 64, plan.global_batch = 128, plan.top = 1;
+    plan.system.name = "dgx-h100";
+    plan.model.name = "mixtral-8x7b";
+    plan.gpus = 64;
+    plan.global_batch = 128;
+    plan.top = 1;
     NeedRequest need;
     static_cast<PlanRequest&>(need) = plan;
-    need.unknown = dial, need.over = value, need.step = units::s(1e6);
+    need.unknown = dial;
+    need.over = value;
+    need.step = units::s(1e6);
     plan.overrides = {std::string{"dial."} + dial + "=" + value};
     const NeedAnswer found = answer(need);
     REQUIRE(found.layout);

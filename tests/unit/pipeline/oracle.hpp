@@ -141,8 +141,14 @@ class Machine {
     };
     const double one = 1.0 / parts();
     if (t.what == 'F') record('F');
-    if (t.what == 'B' || t.what == 'A') record('B'), held -= t.what == 'A' ? one : one * (1 - t_.held);
-    if (t.what == 'W' || t.what == 'A') record('W'), held -= t.what == 'A' ? 0 : one * t_.held;
+    if (t.what == 'B' || t.what == 'A') {
+      record('B');
+      held -= t.what == 'A' ? one : one * (1 - t_.held);
+    }
+    if (t.what == 'W' || t.what == 'A') {
+      record('W');
+      held -= t.what == 'A' ? 0 : one * t_.held;
+    }
     if (t.what == 'W') return;
     const int next = t.what == 'F' ? l + 1 : l - 1;
     if (next >= 0 && next < layers()) {

@@ -18,7 +18,8 @@ inline TrainingQuestion question(const char* model, int gpus, int batch, int seq
   q.gpus = gpus;
   q.global_batch = batch;
   q.sequence = sequence;
-  q.fewer = false, q.plain_within = 0;
+  q.fewer = false;
+  q.plain_within = 0;
   return q;
 }
 

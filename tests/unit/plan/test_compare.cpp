@@ -28,7 +28,10 @@ std::vector<Compared> trained(const TrainingQuestion& q, std::initializer_list<c
 
 Compared made(const char* name, double tokens, double seconds, double low, double high) {
   Compared c{.system = name};
-  c.tokens_per_gpu = tokens, c.seconds = seconds, c.low = low, c.high = high;
+  c.tokens_per_gpu = tokens;
+  c.seconds = seconds;
+  c.low = low;
+  c.high = high;
   c.rate = {tokens * seconds / high, tokens * seconds / low};
   return c;
 }

@@ -15,8 +15,20 @@ namespace {
 Model small(bool experts, int shared) {
   Model m;
   m.name = "small";
-  m.layers = 4, m.hidden = 1024, m.heads = 16, m.kv_heads = 8, m.head_dim = 64, m.vocab = 32000, m.ffn = 4096;
-  if (experts) m.experts = 8, m.top_k = 2, m.expert_ffn = 512, m.shared_experts = shared, m.shared_ffn = shared * 512;
+  m.layers = 4;
+  m.hidden = 1024;
+  m.heads = 16;
+  m.kv_heads = 8;
+  m.head_dim = 64;
+  m.vocab = 32000;
+  m.ffn = 4096;
+  if (experts) {
+    m.experts = 8;
+    m.top_k = 2;
+    m.expert_ffn = 512;
+    m.shared_experts = shared;
+    m.shared_ffn = shared * 512;
+  }
   return m;
 }
 

@@ -18,7 +18,14 @@ namespace {
 
 TrainingQuestion one_layout(const char* model, int ep, int pp) {
   TrainingQuestion q = question(model, 256, 512);
-  q.tp = 1, q.pp = pp, q.vp = 1, q.cp = 1, q.ep = ep, q.zero = 1, q.microbatch = 1, q.recompute = Recompute::none;
+  q.tp = 1;
+  q.pp = pp;
+  q.vp = 1;
+  q.cp = 1;
+  q.ep = ep;
+  q.zero = 1;
+  q.microbatch = 1;
+  q.recompute = Recompute::none;
   return q;
 }
 PricedLayout priced(const TrainingQuestion& q, const System& system) { return plan_training(q, system).layouts.front(); }
@@ -42,7 +49,8 @@ TEST_CASE("A capacity of one computes, moves and keeps what balanced routing doe
         q.stack.capacity = 1;
         for (const Choosing& choice : choices) {
           CAPTURE(model, machine, deduplicated, choice.exponent);
-          q.stack.routing = choice.kind, q.stack.zipf_exponent = choice.exponent;
+          q.stack.routing = choice.kind;
+          q.stack.zipf_exponent = choice.exponent;
           const PricedLayout capped = priced(q, system);
           CHECK(capped.time.expert == Approx(balanced.time.expert).epsilon(1e-12));
           CHECK(capped.time.seconds == Approx(balanced.time.seconds).epsilon(1e-12));
@@ -74,7 +82,8 @@ TEST_CASE("The fullest rank keeps the rows it computes: memory follows the routi
   const LayerActivations a = layer_activations(q.model, l, q.stack.memory);
   double before = even.memory.total();
   for (const Choosing& choice : choices) {
-    q.stack.routing = choice.kind, q.stack.zipf_exponent = choice.exponent;
+    q.stack.routing = choice.kind;
+    q.stack.zipf_exponent = choice.exponent;
     const PricedLayout skewed = priced(q, system);
     const int stage = skewed.memory.stage;  // with more layers of experts, perhaps another
     const double kept = memory_of(q.model, l, q.stack.memory, stage).activations;
@@ -96,7 +105,9 @@ TEST_CASE("The list, the parts and the advice say one memory, whatever the stack
         q.stack = load_stack(stack);
         q.stack.routing = RoutingKind::zipf;
         q.precision = Precision::fp8;
-        q.gpus = 64, q.sequence = 8192, q.zero = 0;
+        q.gpus = 64;
+        q.sequence = 8192;
+        q.zero = 0;
         const TrainingPlan plan = plan_training(q, system);
         const PricedLayout& first = plan.layouts.front();
         const MemoryUse parts = worst_stage(q.model, first.layout, memory_stack(q, system, first.layout));

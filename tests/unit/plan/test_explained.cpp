@@ -34,7 +34,9 @@ std::vector<std::pair<TrainingQuestion, PricedLayout>> priced(const ExplainedJob
   for (const Recompute again : {Recompute::none, Recompute::selective, Recompute::full})
     for (const int zero : {0, 1, 2, 3}) {
       TrainingQuestion q = question(job.model, job.gpus, job.batch);
-      q.top = 3, q.recompute = again, q.zero = zero;
+      q.top = 3;
+      q.recompute = again;
+      q.zero = zero;
       for (const PricedLayout& one : plan_training(q, system).layouts) out.emplace_back(q, one);
     }
   return out;

@@ -25,7 +25,9 @@ namespace {
 /// As a user asks.
 TrainingQuestion asked(const char* model, int gpus, int batch, int sequence = 4096) {
   TrainingQuestion q = question(model, gpus, batch, sequence);
-  q.fewer = true, q.plain_within = plainer_within, q.top = 1;
+  q.fewer = true;
+  q.plain_within = plainer_within;
+  q.top = 1;
   return q;
 }
 double step_of(const TrainingQuestion& q, const System& system) { return plan_training(q, system).layouts.front().time.seconds; }
@@ -36,7 +38,11 @@ long long first_question() { return support::number_of("FABRICOST_FIRST", 0); }
 
 PlanRequest request(const char* model, const char* system, int gpus, int batch, int sequence) {
   PlanRequest r;
-  r.model = {model}, r.system = {system}, r.gpus = gpus, r.global_batch = batch, r.sequence = sequence;
+  r.model = {model};
+  r.system = {system};
+  r.gpus = gpus;
+  r.global_batch = batch;
+  r.sequence = sequence;
   r.stack = {"nemo", {}};
   r.top = 1;
   return r;
@@ -102,7 +108,9 @@ TEST_CASE("another batch is taken only within the share allowed, and only where 
 TEST_CASE("a layout that is named with its replicas runs on all GPUs or is refused, one without them takes as many as divide the batch") {
   const System system = load_system("dgx-h100");
   TrainingQuestion q = asked("llama3-70b", 576, 2048, 4096);
-  q.tp = 8, q.pp = 8, q.cp = 1;
+  q.tp = 8;
+  q.pp = 8;
+  q.cp = 1;
   const PricedLayout best = plan_training(q, system).layouts.front();
   CHECK(best.layout.dp == 8);
   CHECK(best.layout.gpus() == 512);
@@ -117,7 +125,8 @@ TEST_CASE("of layouts within a per cent the plainest comes first: on the GPU, al
   TrainingQuestion q = asked("llama3-8b", 64, 128, 8192);
   q.top = 40;
   Layout l;
-  l.dp = 64, l.global_batch = 128;
+  l.dp = 64;
+  l.global_batch = 128;
   const auto after = [&](auto&& change) {
     Layout other = l;
     change(other);
@@ -131,7 +140,9 @@ TEST_CASE("of layouts within a per cent the plainest comes first: on the GPU, al
   CHECK(after([](Layout& o) { o.vp = 2; }));
   CHECK_FALSE(after([](Layout& o) { o.zero = 1; }));  // recipes shard the optimizer by default
   Layout host = l, again = l;
-  host.offload_optimizer = 0.1, again.recompute = Recompute::full, again.zero = 3;
+  host.offload_optimizer = 0.1;
+  again.recompute = Recompute::full;
+  again.zero = 3;
   CHECK(burden_of(q, again) < burden_of(q, host));
   int moved = 0;
   for (const double memory : {40.0, 48.0, 56.0, 64.0, 72.0, 80.0}) {
@@ -212,7 +223,8 @@ TEST_CASE("more GPUs never make a step longer: random jobs") {
       compared_with += !std::isinf(exact);
       REQUIRE(fastest <= exact);
       REQUIRE(step <= plain * (1 + plainer_within) * (1 + 1e-12));
-      exact = fastest, plain = std::min(plain, step);
+      exact = fastest;
+      plain = std::min(plain, step);
     }
   }
   std::printf("  %lld plans, %lld of them beside a smaller number of GPUs, %lld leave GPUs idle\n", plans, compared_with, idle);
@@ -229,8 +241,13 @@ TEST_CASE("a wider range of batches never trains fewer tokens a second: random j
     support::Random random{support::seed + 15485863ULL * static_cast<std::uint64_t>(i)};
     const System& system = random.of(machines);
     TrainingQuestion q;
-    q.model = random.of(models), q.stack = stack, q.fewer = true, q.top = 1, q.plain_within = 0;
-    q.gpus = 1 + random.below(72), q.global_batch = 8 + random.below(300);
+    q.model = random.of(models);
+    q.stack = stack;
+    q.fewer = true;
+    q.top = 1;
+    q.plain_within = 0;
+    q.gpus = 1 + random.below(72);
+    q.global_batch = 8 + random.below(300);
     if (random.one_in(3)) q.gpus = std::max(8, q.gpus / 8 * 8);
     double least = std::numeric_limits<double>::infinity();
     for (const double within : {0.0, 0.02, 0.05, 0.1, 0.2}) {
@@ -254,7 +271,8 @@ TEST_CASE("need finds no number of nodes that fails above one that is enough") {
   static_cast<PlanRequest&>(r) = request("llama3-8b", "dgx-h100", 0, 512, 8192);
   r.gpus.reset();
   const PlannedLayout at28 = answer(request("llama3-8b", "dgx-h100", 28 * 8, 512, 8192)).layouts.front();
-  r.unknown = "nodes", r.over = "20,24,28,29,30,31,32,33,40";
+  r.unknown = "nodes";
+  r.over = "20,24,28,29,30,31,32,33,40";
   r.step = (1 + 2 * plainer_within) * at28.step;
   const NeedAnswer a = answer(r);
   REQUIRE(a.value);
@@ -289,7 +307,8 @@ TEST_CASE("fewer spares than are taken by default say what they cost") {
   ProjectRequest r;
   static_cast<PlanRequest&>(r) = request("llama3-8b", "dgx-h100", 8192, 8192, 4096);
   r.systems.all = {Machine{"dgx-h100"}};
-  r.tokens = 1e12, r.spares = 0;
+  r.tokens = 1e12;
+  r.spares = 0;
   const ProjectedRun none = answer(r).rows.front();
   REQUIRE(none.usual_spares);
   CHECK(*none.usual_goodput > none.goodput);
@@ -302,7 +321,12 @@ TEST_CASE("fewer spares than are taken by default say what they cost") {
 
 TEST_CASE("compare pays for GPUs that a layout leaves idle and says how many work") {
   CompareRequest r;
-  r.model = {"llama3-8b"}, r.systems = {Machine{"dgx-h100"}}, r.gpus = 72, r.global_batch = 256, r.sequence = 8192, r.train = true;
+  r.model = {"llama3-8b"};
+  r.systems = {Machine{"dgx-h100"}};
+  r.gpus = 72;
+  r.global_batch = 256;
+  r.sequence = 8192;
+  r.train = true;
   const ComparedAnswer all = answer(r).rows.front();
   REQUIRE(all.used_gpus);
   CHECK(*all.used_gpus == 64);

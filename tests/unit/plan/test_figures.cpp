@@ -70,7 +70,8 @@ TEST_CASE("no step, and no fast end of its interval, beats its products and scor
     if (random.one_in(2)) q.stack.scale = random.scaled(0.2, 1);
     if (random.one_in(3)) q.stack.capacity = random.scaled(0.1, 1);
     q.precision = random.one_in(3) && system.gpu.fp8.value.value() > 0 ? Precision::fp8 : Precision::bf16;
-    q.max_tp = 8, q.top = 3;
+    q.max_tp = 8;
+    q.top = 3;
     INFO(i << ": " << model << " on " << system.name << ", " << q.sequence << " tokens, scale " << q.stack.scale);
     TrainingPlan plan;
     try {
@@ -106,7 +107,8 @@ TEST_CASE("no step, and no fast end of its interval, beats its products and scor
 TEST_CASE("a factor that makes a step shorter than its products is refused with the least that does not") {
   const System system = load_system("dgx-h100");
   TrainingQuestion q = question("llama3-70b", 64, 128);
-  q.stack.scale = 0.2, q.stack.scale_given = true;
+  q.stack.scale = 0.2;
+  q.stack.scale_given = true;
   const std::string why = refusal(q, system);
   CHECK_THAT(why, Catch::Contains("stack_scale") && Catch::Contains("0.2") && Catch::Contains("take at least 0."));
   q.stack.scale = std::stod(why.substr(why.find("at least ") + 9));
@@ -141,8 +143,14 @@ TEST_CASE("a search leaves a share of the memory free, a layout that is named ma
   REQUIRE(fullest > 0.95 * memory);
   const Layout& l = full.layout;
   TrainingQuestion named = question("llama3-70b", 64, 128);
-  named.tp = l.tp, named.pp = l.pp, named.vp = l.vp, named.cp = l.cp, named.microbatch = l.microbatch, named.zero = l.zero;
-  named.recompute = l.recompute, named.recompute_modules = l.recompute_modules;
+  named.tp = l.tp;
+  named.pp = l.pp;
+  named.vp = l.vp;
+  named.cp = l.cp;
+  named.microbatch = l.microbatch;
+  named.zero = l.zero;
+  named.recompute = l.recompute;
+  named.recompute_modules = l.recompute_modules;
   if (l.recompute_layers > 0) named.recompute_layers = l.recompute_layers;
   named.offload_optimizer = l.offload_optimizer;
   if (l.pp > 1) named.schedule = l.schedule;
@@ -185,7 +193,10 @@ TEST_CASE("groups that do not fill a scale-up domain leave the rest of its GPUs 
   for (int i = 0; i < 2000; ++i) {
     support::Random random{support::seed + static_cast<std::uint64_t>(i)};
     Layout l;
-    l.tp = 1 << random.below(4), l.pp = 1 + random.below(9), l.cp = 1 << random.below(3), l.dp = 1 + random.below(64);
+    l.tp = 1 << random.below(4);
+    l.pp = 1 + random.below(9);
+    l.cp = 1 << random.below(3);
+    l.dp = 1 + random.below(64);
     l.ep = random.one_in(2) ? 1 : l.cp * l.tp;
     l.placing = random.one_in(2) ? Placing::data_inside : Placing::stages_inside;
     const int domain = random.of(std::vector<int>{4, 8, 36, 64, 72});

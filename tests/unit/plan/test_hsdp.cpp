@@ -17,13 +17,19 @@ struct Job {
   Layout layout;
 
   Job() {
-    layout.dp = 64, layout.microbatch = 1, layout.global_batch = 256, layout.schedule = PipelineSchedule::none;
-    stack.scale = 1, stack.data_exposed = 1;  // nothing hides: the exchange is seen as it is
+    layout.dp = 64;
+    layout.microbatch = 1;
+    layout.global_batch = 256;
+    layout.schedule = PipelineSchedule::none;
+    // nothing hides: the exchange is seen as it is
+    stack.scale = 1;
+    stack.data_exposed = 1;
     stack.accumulation_bytes = 0;             // the first microbatch adds up nothing, so that a step's work is no multiple of one
   }
   [[nodiscard]] StepTime step(int zero, int shard) const {
     Layout l = layout;
-    l.zero = zero, l.shard = shard;
+    l.zero = zero;
+    l.shard = shard;
     REQUIRE(is_possible(model, l));
     GroupCosts costs{system};
     return step_time(model, l, stack, Processor::of(system), costs);
@@ -69,11 +75,13 @@ TEST_CASE("Where the network is slow, weights gathered within a node cost less t
 
 TEST_CASE("The exchange across is paid once a step, not once a microbatch") {
   Job job;
-  job.layout.dp = 16, job.layout.global_batch = 16;
+  job.layout.dp = 16;
+  job.layout.global_batch = 16;
   const auto extra = [&](int microbatches) {
     job.layout.global_batch = 16 * microbatches;
     Job near = job;  // the same with one group only
-    near.layout.dp = 8, near.layout.global_batch = 8 * microbatches;
+    near.layout.dp = 8;
+    near.layout.global_batch = 8 * microbatches;
     return job.step(3, 8).data - near.step(3, 8).data;
   };
   CHECK(extra(1) > 0);
@@ -82,11 +90,16 @@ TEST_CASE("The exchange across is paid once a step, not once a microbatch") {
 
 TEST_CASE("Shards that do not divide the replicas are refused with the nearest that do; the search keeps the shard") {
   Job job;
-  job.layout.zero = 1, job.layout.shard = 3;
+  job.layout.zero = 1;
+  job.layout.shard = 3;
   CHECK_FALSE(is_possible(job.model, job.layout));
   CHECK_THAT(why_impossible(job.model, job.layout), Catch::Contains("shard 3") && Catch::Contains("take 4"));
   TrainingQuestion q;
-  q.model = job.model, q.stack = job.stack, q.gpus = 64, q.global_batch = 256, q.shard = 8;
+  q.model = job.model;
+  q.stack = job.stack;
+  q.gpus = 64;
+  q.global_batch = 256;
+  q.shard = 8;
   const TrainingPlan plan = plan_training(q, job.system);
   REQUIRE_FALSE(plan.layouts.empty());
   for (const PricedLayout& p : plan.layouts) CHECK(p.layout.shard == 8);

@@ -18,8 +18,12 @@ const std::vector<const char*> hybrids{"nemotron-h-56b", "nemotron3-nano-30b-a3b
 
 TrainingQuestion job(const char* model, int gpus, int batch, int sequence) {
   TrainingQuestion q;
-  q.model = load_model(model), q.stack = load_stack("nemo");
-  q.gpus = gpus, q.global_batch = batch, q.sequence = sequence, q.top = 1;
+  q.model = load_model(model);
+  q.stack = load_stack("nemo");
+  q.gpus = gpus;
+  q.global_batch = batch;
+  q.sequence = sequence;
+  q.top = 1;
   return q;
 }
 
@@ -66,7 +70,9 @@ TEST_CASE("Kernels of all layers do at least the products of the parameters they
 TEST_CASE("Of single blocks a mixing and a feed-forward block take what a layer of both takes") {
   const Rank rank;
   Model whole = load_model("llama3-8b"), single = whole;
-  single.single_block = true, single.layers = 2 * whole.layers, single.dense_blocks = whole.layers;
+  single.single_block = true;
+  single.layers = 2 * whole.layers;
+  single.dense_blocks = whole.layers;
   const LayerTime a = all_layers(whole, rank.layers(whole)), b = all_layers(single, rank.layers(single));
   CHECK(b.kernels == Approx(a.kernels).epsilon(1e-9));
   CHECK(b.tensor == Approx(a.tensor).epsilon(1e-9));
@@ -85,7 +91,8 @@ TEST_CASE("A layer through a state does not slow down with the sequence, an atte
   CHECK(per_token(attends, 131072) > 2 * per_token(attends, 8192));
   // half of each: between the two
   Model half = attends;
-  half.mixer = mixes.mixer, half.mixer.layers = half.layers / 2;
+  half.mixer = mixes.mixer;
+  half.mixer.layers = half.layers / 2;
   CHECK(per_token(half, 131072) == Approx((per_token(mixes, 131072) + per_token(attends, 131072)) / 2).epsilon(0.01));
 }
 
@@ -105,7 +112,12 @@ TEST_CASE("Nemotron-H 56B on H100 as published, none of it fitted") {
   const auto step = [&](int gpus) {
     TrainingQuestion q = job("nemotron-h-56b", gpus, 3 * gpus, 8192);
     q.stack = load_stack("nemo-dgx-cloud");
-    q.precision = Precision::fp8, q.tp = 8, q.pp = 1, q.cp = 1, q.microbatch = 1, q.zero = 1;
+    q.precision = Precision::fp8;
+    q.tp = 8;
+    q.pp = 1;
+    q.cp = 1;
+    q.microbatch = 1;
+    q.zero = 1;
     return plan_training(q, system).layouts.front().time.seconds;
   };
   const double few = step(32), many = step(512);
@@ -116,7 +128,10 @@ TEST_CASE("Nemotron-H 56B on H100 as published, none of it fitted") {
 TEST_CASE("Ulysses exchanges as often as heads allow, rings join the rest") {
   Rank rank;
   const Model m = load_model("llama3-8b");  // 32 heads, 8 of keys
-  rank.layout.sequence = 131072, rank.layout.cp = 64, rank.layout.tp = 2, rank.layout.context = ContextParallel::ulysses;
+  rank.layout.sequence = 131072;
+  rank.layout.cp = 64;
+  rank.layout.tp = 2;
+  rank.layout.context = ContextParallel::ulysses;
   CHECK(ranks_of_heads(m, rank.layout) == 16);
   GroupCosts costs{rank.system};
   const double T = 131072 / 64.0, query = 4096 / 2.0, keys = 8 * 2 * 128 / 2.0 * 4;  // keys of 4 heads repeated for 16 ranks
@@ -147,7 +162,10 @@ TEST_CASE("At a million tokens the search takes the better of ring and Ulysses")
 
 TEST_CASE("Replicas of experts have a communicator of their own; each is counted in the memory") {
   Layout l;
-  l.tp = 2, l.pp = 4, l.dp = 8, l.ep = 4;
+  l.tp = 2;
+  l.pp = 4;
+  l.dp = 8;
+  l.ep = 4;
   CHECK(communicators_of(l) == 5);  // tensor, pipeline, data, expert, experts' replicas
   l.ep = 16;
   CHECK(communicators_of(l) == 4);
@@ -162,7 +180,10 @@ TEST_CASE("Replicas of experts have a communicator of their own; each is counted
 
 TEST_CASE("A program that gathers matrix by matrix holds less than one that gathers layers") {
   Layout l;
-  l.dp = 64, l.zero = 3, l.global_batch = 64, l.schedule = PipelineSchedule::none;
+  l.dp = 64;
+  l.zero = 3;
+  l.global_batch = 64;
+  l.schedule = PipelineSchedule::none;
   MemoryStack stack = load_stack("jax-fsdp").memory;
   REQUIRE(stack.gathered_layers == 0);
   stack.planned = false;

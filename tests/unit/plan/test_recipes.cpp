@@ -19,7 +19,11 @@ namespace {
 /// One layout on one node of `system`.
 TrainingQuestion one(const char* model = "llama3-8b") {
   TrainingQuestion q = question(model, 8, 64, 8192);
-  q.tp = 1, q.pp = 1, q.cp = 1, q.zero = 1, q.microbatch = 1;
+  q.tp = 1;
+  q.pp = 1;
+  q.cp = 1;
+  q.zero = 1;
+  q.microbatch = 1;
   return q;
 }
 StepTime step_of(const TrainingQuestion& q, const System& system) { return plan_training(q, system).layouts.front().time; }
@@ -69,7 +73,12 @@ TEST_CASE("packed documents pay for their own scores only") {
 TEST_CASE("recomputing more takes longer, and full recomputation longest") {
   const System b200 = load_system("dgx-b200");
   TrainingQuestion q = question("deepseek-v2-lite", 8, 64);
-  q.tp = 1, q.pp = 1, q.cp = 1, q.ep = 8, q.zero = 1, q.microbatch = 1;
+  q.tp = 1;
+  q.pp = 1;
+  q.cp = 1;
+  q.ep = 8;
+  q.zero = 1;
+  q.microbatch = 1;
   q.recompute = Recompute::none;
   const double none = step_of(q, b200).seconds;
   q.recompute = Recompute::selective;
@@ -89,7 +98,8 @@ TEST_CASE("copies to host memory cost nothing while they hide and more over a sl
   const System h100 = load_system("dgx-h100"), gb200 = load_system("gb200-nvl72");
   TrainingQuestion q = one();
   const StepTime before = step_of(q, h100);
-  q.offload_layers = 32, q.offload_optimizer = 1;
+  q.offload_layers = 32;
+  q.offload_optimizer = 1;
   const StepTime pcie = step_of(q, h100), c2c = step_of(q, gb200);
   CHECK(pcie.offload >= c2c.offload);
   CHECK(pcie.optimizer == 0);
@@ -109,8 +119,12 @@ TEST_CASE("copies of activations take as long with a pipeline as without: every 
   for (const int stages : {1, 2, 4}) {
     CAPTURE(stages);
     TrainingQuestion q = one();
-    q.tp = 2, q.pp = stages, q.vp = 1;
-    q.stack.offloads_inputs = true, q.recompute = Recompute::none;  // Megatron-Core's offload knows no stages
+    q.tp = 2;
+    q.pp = stages;
+    q.vp = 1;
+    // Megatron-Core's offload knows no stages
+    q.stack.offloads_inputs = true;
+    q.recompute = Recompute::none;
     const StepTime before = step_of(q, h100);
     q.offload_layers = 4;
     const StepTime now = step_of(q, h100);
@@ -141,10 +155,12 @@ TEST_CASE("what is updated in host memory takes the longer of that memory's traf
 TEST_CASE("recomputing the feed-forward block repeats its half of the tensor ranks' exchange") {
   const System h100 = load_system("dgx-h100");
   TrainingQuestion q = one("llama3-70b");
-  q.tp = 8, q.recompute = Recompute::none;
+  q.tp = 8;
+  q.recompute = Recompute::none;
   const auto tensor = [&](const TrainingQuestion& asked) { return step_of(asked, h100).tensor; };
   TrainingQuestion block = q, full = q, norms = q;
-  block.recompute = norms.recompute = Recompute::selective, full.recompute = Recompute::full;
+  block.recompute = norms.recompute = Recompute::selective;
+  full.recompute = Recompute::full;
   block.recompute_modules.add(RecomputeModule::mlp);
   norms.recompute_modules.add(RecomputeModule::layernorm);
   REQUIRE(tensor(q) > 0);

@@ -22,7 +22,12 @@ TEST_CASE("More of a tier is tried where it can be felt: of the network only whe
     }
   REQUIRE_FALSE(tapered.empty());
   TrainingQuestion q = question("mixtral-8x7b", 1024, 1024);
-  q.tp = 1, q.pp = 1, q.ep = 8, q.cp = 1, q.zero = 3;  // parameters come over the network
+  // parameters come over the network
+  q.tp = 1;
+  q.pp = 1;
+  q.ep = 8;
+  q.cp = 1;
+  q.zero = 3;
   bool found = false;
   for (const StepSensitivity& s : sensitivity_of(q, system)) {
     CHECK(s.gain > -1e-9);

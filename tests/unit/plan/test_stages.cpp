@@ -15,7 +15,13 @@ TEST_CASE("With multi-token prediction a V of zero bubbles is faster than 1F1B, 
   for (const char* model : {"deepseek-v3", "mimo-7b"}) {
     TrainingQuestion q = question(model, 128, 1024);
     REQUIRE(q.model.predict_layers > 0);
-    q.tp = 1, q.pp = 8, q.cp = 1, q.ep = q.model.mixture() ? 16 : 1, q.microbatch = 1, q.zero = 1, q.recompute = Recompute::full;
+    q.tp = 1;
+    q.pp = 8;
+    q.cp = 1;
+    q.ep = q.model.mixture() ? 16 : 1;
+    q.microbatch = 1;
+    q.zero = 1;
+    q.recompute = Recompute::full;
     const auto seconds = [&](PipelineSchedule schedule) {
       q.schedule = schedule;
       return plan_training(q, rack).layouts.front().time.seconds;
@@ -32,7 +38,11 @@ TEST_CASE("Gradients sharded between microbatches are refused with pipeline stag
   for (const PricedLayout& one : plan_training(q, h100).layouts) CHECK(one.layout.pp == 1);
   q.pp = 4;
   CHECK_THROWS_WITH(plan_training(q, h100), Catch::Contains("take 1, which is the same, or 3"));
-  q.pp = std::nullopt, q.tp = 4, q.cp = 1, q.dp = 4;  // leaves four stages
+  // leaves four stages
+  q.pp = std::nullopt;
+  q.tp = 4;
+  q.cp = 1;
+  q.dp = 4;
   CHECK_THROWS_WITH(plan_training(q, h100), Catch::Contains("with pipeline stages"));
   q.zero = 1;
   CHECK(plan_training(q, h100).layouts.front().layout.pp == 4);
@@ -53,7 +63,10 @@ TEST_CASE("A plan that mostly waits for its pipeline says which batch waits less
 TEST_CASE("A plan that mostly waits because of a named layout says so") {
   const System h100 = load_system("dgx-h100");
   TrainingQuestion q = question("llama3-70b", 64, 8);
-  q.tp = 1, q.pp = 16, q.vp = 1, q.cp = 1;
+  q.tp = 1;
+  q.pp = 16;
+  q.vp = 1;
+  q.cp = 1;
   const PricedLayout best = plan_training(q, h100).layouts.front();
   REQUIRE(2 * best.time.bubble > best.time.seconds);
   CHECK_THAT(mostly_waits(q, h100, best), Catch::Contains("another layout"));

@@ -22,7 +22,11 @@ TrainingQuestion on_tpu(const char* model, int gpus, int batch, int sequence) {
 /// Fully sharded, without tensor and context ranks.
 TrainingQuestion sharded(const char* model, int gpus, int microbatch, int sequence) {
   TrainingQuestion q = on_tpu(model, gpus, gpus * microbatch, sequence);
-  q.tp = 1, q.pp = 1, q.cp = 1, q.zero = 3, q.microbatch = microbatch;
+  q.tp = 1;
+  q.pp = 1;
+  q.cp = 1;
+  q.zero = 3;
+  q.microbatch = microbatch;
   return q;
 }
 
@@ -34,7 +38,8 @@ TEST_CASE("A search on TPUs proposes no pipeline stages, but plans those that ar
   for (const PricedLayout& one : plan_training(q, v5p).layouts) CHECK(one.layout.pp == 1);
   q.pp = 4;
   CHECK(plan_training(q, v5p).layouts.front().layout.pp == 4);
-  q.pp = std::nullopt, q.stack = load_stack("megatron-core");
+  q.pp = std::nullopt;
+  q.stack = load_stack("megatron-core");
   const TrainingPlan other = plan_training(q, v5p);
   CHECK(std::any_of(other.layouts.begin(), other.layouts.end(), [](const PricedLayout& one) { return one.layout.pp > 1; }));
 }
@@ -48,7 +53,11 @@ TEST_CASE("Layouts that MaxText ran on TPUs fit them") {
   CHECK(plan_training(sharded("llama3.1-405b", 512, 2, 8192), v5p).fits);
   // maxtext, docs/reference/models/tiering.md: 256 chips; the mesh of its configuration is 64 fully sharded x 4 tensor ranks
   TrainingQuestion q = on_tpu("llama3.1-405b", 256, 64, 8192);
-  q.tp = 4, q.pp = 1, q.cp = 1, q.zero = 3, q.microbatch = 1;
+  q.tp = 4;
+  q.pp = 1;
+  q.cp = 1;
+  q.zero = 3;
+  q.microbatch = 1;
   const TrainingPlan plan = plan_training(q, v6e);
   CHECK(plan.fits);
   CHECK(plan.layouts.front().layout.recompute == Recompute::full);
@@ -68,14 +77,19 @@ TEST_CASE("Inputs of recomputed layers wait in host memory only where a layout d
   here.offload_layers = 0;  // as asked: none
   CHECK_FALSE(plan_training(here, v6e).fits);
   TrainingQuestion some = tight;  // layers that are not recomputed keep more than their input
-  some.recompute = Recompute::full, some.recompute_layers = 40;
+  some.recompute = Recompute::full;
+  some.recompute_layers = 40;
   CHECK(plan_training(some, v6e).layouts.front().layout.offload_layers == 0);
 }
 
 TEST_CASE("Where a compiler plans the memory, the output matrix and a recomputed layer share their place") {
   const Model m = load_model("llama3-70b");
   Layout l;
-  l.dp = 64, l.zero = 3, l.global_batch = 64, l.schedule = PipelineSchedule::none, l.recompute = Recompute::full;
+  l.dp = 64;
+  l.zero = 3;
+  l.global_batch = 64;
+  l.schedule = PipelineSchedule::none;
+  l.recompute = Recompute::full;
   MemoryStack stack = load_stack("jax-fsdp").memory;
   REQUIRE(stack.planned);
   const MemoryUse together = worst_stage(m, l, stack);

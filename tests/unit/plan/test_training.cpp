@@ -85,7 +85,9 @@ Tried try_all(const TrainingQuestion& q, const System& system) {
                     l.tp = tp, l.pp = pp, l.cp = cp, l.ep = ep, l.expert_tp = expert_tp, l.vp = vp, l.microbatch = microbatch,
                     l.zero = zero;
                     l.dp = q.gpus / (tp * pp * cp);
-                    l.global_batch = q.global_batch, l.sequence = q.sequence, l.precision = q.precision;
+                    l.global_batch = q.global_batch;
+                    l.sequence = q.sequence;
+                    l.precision = q.precision;
                     l.recompute = again.kind;
                     for (const RecomputeModule module : again.modules) l.recompute_modules.add(module);
                     l.sequence_parallel = tp > 1 && q.sequence % (tp * cp) == 0;
@@ -96,7 +98,8 @@ Tried try_all(const TrainingQuestion& q, const System& system) {
                                                            {Placing::stages_inside, ContextParallel::ring},
                                                            {Placing::data_inside, ContextParallel::ulysses},
                                                            {Placing::stages_inside, ContextParallel::ulysses}}) {
-                      l.placing = placing, l.context = context;
+                      l.placing = placing;
+                      l.context = context;
                       if (placing == Placing::stages_inside && (pp == 1 || l.dp == 1 || system.domain < 2 * tp * cp)) continue;
                       if (context == ContextParallel::ulysses && std::gcd(cp, q.model.heads / tp) == 1) continue;
                       Layout without = l;
@@ -148,7 +151,9 @@ TEST_CASE("No number of chunks named by hand is faster than the search's best, w
     for (const int pp : {2, 3, 4, 8})
       for (int vp = 2; vp * pp <= q.model.layers + 2; ++vp) {
         CAPTURE(name, pp, vp);
-        q.pp = pp, q.vp = vp, q.schedule = PipelineSchedule::interleaved;
+        q.pp = pp;
+        q.vp = vp;
+        q.schedule = PipelineSchedule::interleaved;
         try {
           const TrainingPlan plan = plan_training(q, system);
           if (plan.layouts.empty() || !plan.fits) continue;
@@ -251,7 +256,13 @@ TEST_CASE("What is given is kept, the rest is searched") {
 
 TEST_CASE("A layout given in full is priced even where it does not fit") {
   TrainingQuestion q = question("llama3-70b", 8, 8);
-  q.tp = 8, q.pp = 1, q.cp = 1, q.vp = 1, q.microbatch = 1, q.zero = 0, q.recompute = Recompute::none;
+  q.tp = 8;
+  q.pp = 1;
+  q.cp = 1;
+  q.vp = 1;
+  q.microbatch = 1;
+  q.zero = 0;
+  q.recompute = Recompute::none;
   const TrainingPlan plan = plan_training(q, load_system("dgx-h100"));
   REQUIRE(plan.layouts.size() == 1);
   CHECK(plan.evaluated == 1);
@@ -263,7 +274,10 @@ TEST_CASE("A layout that is named without recomputation is priced without, wheth
   const System system = load_system("dgx-h100");
   const double capacity = Processor::of(system).memory;
   TrainingQuestion q = question("llama3-70b", 64, 64, 8192);
-  q.tp = 4, q.pp = 2, q.microbatch = 4, q.zero = 1;
+  q.tp = 4;
+  q.pp = 2;
+  q.microbatch = 4;
+  q.zero = 1;
   const TrainingPlan plan = plan_training(q, system);
   CHECK_FALSE(plan.fits);
   REQUIRE_FALSE(plan.layouts.empty());
@@ -302,19 +316,24 @@ TEST_CASE("What names a layout are its tensor ranks, its stages and one size mor
   q.recompute.reset();
   q.cp.reset();
   CHECK_FALSE(as_named(q).recompute.has_value());
-  q.microbatch = 4, q.pp.reset();
+  q.microbatch = 4;
+  q.pp.reset();
   const TrainingPlan searched = plan_training(q, load_system("dgx-h100"));  // may recompute
   CHECK(searched.fits);
 }
 
 TEST_CASE("Where a named layout leaves open what saves memory, it is as fast as the best of its ZeRO stages and recomputations") {
   TrainingQuestion q = question("moe-1.8t", 1152, 2304);
-  q.tp = 2, q.pp = 12, q.cp = 1, q.ep = 16;
+  q.tp = 2;
+  q.pp = 12;
+  q.cp = 1;
+  q.ep = 16;
   const System system = load_system("gb200-nvl72", std::vector<std::string>{"domain=8", "nvlink.endpoints=8"});
   const double found = plan_training(q, system).layouts.front().time.seconds;
   for (const Recompute kind : {Recompute::none, Recompute::selective, Recompute::full})
     for (const int zero : {0, 1, 3}) {  // 2 is refused with stages
-      q.recompute = kind, q.zero = zero;
+      q.recompute = kind;
+      q.zero = zero;
       INFO("recompute " << recompute_names[static_cast<std::size_t>(kind)] << ", ZeRO " << zero);
       const TrainingPlan plan = plan_training(q, system);
       CHECK((!plan.fits || plan.layouts.front().time.seconds >= found));
@@ -323,7 +342,10 @@ TEST_CASE("Where a named layout leaves open what saves memory, it is as fast as 
 
 TEST_CASE("A machine on which a named layout does not fit is no candidate of a comparison") {
   TrainingQuestion q = question("llama3-70b", 64, 64, 8192);
-  q.tp = 4, q.pp = 2, q.microbatch = 4, q.zero = 1;
+  q.tp = 4;
+  q.pp = 2;
+  q.microbatch = 4;
+  q.zero = 1;
   CHECK_THROWS_AS(compared(q, load_system("dgx-h100"), Prices{}), RequestError);
 }
 
@@ -342,10 +364,13 @@ TEST_CASE("Impossible jobs say what is wrong and what would be possible") {
   q.tp = 7;
   refused(q, "does not divide the 64 heads", "take 8");
   q = question("llama3-70b", 64, 128);
-  q.tp = 8, q.dp = 2'000'000'000;  // their product fits no integer
+  // their product fits no integer
+  q.tp = 8;
+  q.dp = 2'000'000'000;
   refused(q, "at least 2000000000 does not divide 64 GPUs", "take");
   q = question("llama3-70b", 64, 16);
-  q.dp = 32, q.microbatch = 1;
+  q.dp = 32;
+  q.microbatch = 1;
   refused(q, "less than 32 data replicas", "at least 32");
   q = question("mixtral-8x7b", 64, 128);
   q.ep = 16;
@@ -354,7 +379,9 @@ TEST_CASE("Impossible jobs say what is wrong and what would be possible") {
   q.ep = 2;
   refused(q, "has no experts", "ep 1");
   q = question("llama3-70b", 60, 60);
-  q.tp = 5, q.pp = 1, q.cp = 1;
+  q.tp = 5;
+  q.pp = 1;
+  q.cp = 1;
   refused(q, "does not divide the 64 heads", "take 4");
   q = question("llama3-70b", 64, 128);
   q.headroom = 1.5;

@@ -41,7 +41,8 @@ TEST_CASE("no machine has eight million ranks") {
     CHECK_THROWS_WITH(predict(systems::hopper_box(), op), Contains("no machine"));
   }
   Operation op = some;
-  op.nodes = 0, op.ranks = 8'000'000;
+  op.nodes = 0;
+  op.ranks = 8'000'000;
   CHECK_THROWS_WITH(predict(systems::hopper_box(), op), Contains("no machine"));
   op.ranks = 1 << 20;
   CHECK(predict(systems::hopper_box(), op).seconds > 0);

@@ -192,7 +192,8 @@ TEST_CASE("a larger pod never gathers, reduces or exchanges slower", "[predict]"
 TEST_CASE("a job of more chips trains the same batch no slower, and slower than its products take", "[predict][plan]") {
   TrainingQuestion q;
   q.model = load_model("llama3-8b");
-  q.global_batch = 512, q.sequence = 4096;
+  q.global_batch = 512;
+  q.sequence = 4096;
   const System v5p = load_system("tpu-v5p-cube");
   double before = std::numeric_limits<double>::infinity();
   for (const int chips : {32, 64, 128, 256, 512}) {

@@ -80,7 +80,8 @@ class Machines {
       out.operation.nodes = out.operation.ranks;
       out.without = {.algorithm = p.has("srd") ? Algorithm::halving_doubling : Algorithm::ring, .protocol = Protocol::simple};
       out.with = out.without;
-      out.without.ways.nic_block = 4 * mebibyte, out.with.ways.nic_block = mebibyte;
+      out.without.ways.nic_block = 4 * mebibyte;
+      out.with.ways.nic_block = mebibyte;
     } else if (family == "T3" || family == "T4") {
       out.system = &at(family == "T3" ? "superpod-gb200" : "superpod-h100");
       out.operation = {.collective = Collective::send_recv, .bytes = out.operation.bytes, .nodes = 2, .path = Path::nic};

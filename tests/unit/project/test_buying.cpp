@@ -24,7 +24,8 @@ Request bought(const std::string& machines) {
   Request r;
   r.systems.all = {{.name = machines, .value = nullptr}};
   r.model.name = "llama3-8b";
-  r.global_batch = 512, r.tokens = 1e12;
+  r.global_batch = 512;
+  r.tokens = 1e12;
   return r;
 }
 
@@ -36,7 +37,11 @@ NetworkSize joined(const System& system, double gpus, ScaleOut kind, double spar
 
 TEST_CASE("a tighter limit never makes the cheapest machine cheaper, and what it finds keeps the looser one") {
   auto q = bought<NeedMachineRequest>("dgx-h100,dgx-b200,gb200-nvl72");
-  q.model.name = "llama3-70b", q.global_batch = 1024, q.sequence = 8192, q.tokens = 15e12, q.megawatts = 4;
+  q.model.name = "llama3-70b";
+  q.global_batch = 1024;
+  q.sequence = 8192;
+  q.tokens = 15e12;
+  q.megawatts = 4;
   double looser = 0;
   for (const double days : {60.0, 52.0, 45.0, 38.0}) {
     q.in = units::s(days * day);
@@ -47,19 +52,23 @@ TEST_CASE("a tighter limit never makes the cheapest machine cheaper, and what it
     CHECK(a.run->time <= *q.in);
     looser = *a.measure;
   }
-  q.in = units::s(60 * day), q.budget = units::USD(looser);
+  q.in = units::s(60 * day);
+  q.budget = units::USD(looser);
   CHECK(answer(q).satisfied);
 }
 
 TEST_CASE("the best machine is that of brute force over numbers of GPUs") {
   for (const BestMachine by : {BestMachine::cheapest, BestMachine::soonest}) {
     auto q = bought<NeedMachineRequest>("dgx-h100,gb200-nvl72");
-    q.in = units::s(20 * day), q.megawatts = 0.6, q.by = by;
+    q.in = units::s(20 * day);
+    q.megawatts = 0.6;
+    q.by = by;
     const NeedMachineAnswer found = answer(q);
     REQUIRE(found.satisfied);
     for (int gpus = 32; gpus <= 512; gpus += 32) {
       auto one = bought<ProjectRequest>("dgx-h100,gb200-nvl72");
-      one.gpus = gpus, one.in = q.in;
+      one.gpus = gpus;
+      one.in = q.in;
       for (const ProjectedRun& r : answer(one).rows) {
         if (!r.trouble.empty() || !*r.in_time || *r.site_power > units::MW(*q.megawatts)) continue;
         CAPTURE(gpus, r.system, found.run->gpus, *found.value);
@@ -73,7 +82,10 @@ TEST_CASE("each row of the fleets' table is what asking for that fleet gives, an
   for (const std::optional<int> spares : {std::optional<int>{}, std::optional{0}, std::optional{6}})
     for (const std::optional<double> replaced : {std::optional<double>{}, std::optional{0.5}}) {
       GoodputRequest q;
-      q.system.name = "dgx-h100", q.gpus = 4096, q.spares = spares, q.replaced = replaced;
+      q.system.name = "dgx-h100";
+      q.gpus = 4096;
+      q.spares = spares;
+      q.replaced = replaced;
       const GoodputAnswer all = answer(q);
       for (const GoodputOfFleet& row : all.by_fleet) {
         GoodputRequest one = q;
@@ -131,36 +143,52 @@ TEST_CASE("a machine's default stack is the same whichever question it is asked 
   ProjectRequest project = bought<ProjectRequest>("tpu-v5p");
   project.gpus = 256;
   PlanRequest plan;
-  plan.system.name = "tpu-v5p", plan.model.name = "llama3-8b", plan.gpus = 256, plan.global_batch = 512;
+  plan.system.name = "tpu-v5p";
+  plan.model.name = "llama3-8b";
+  plan.gpus = 256;
+  plan.global_batch = 512;
   const PlanAnswer planned = answer(plan);
   const ProjectedRun run = answer(project).rows.front();
   CHECK(planned.stack == usual_stack(Generation::tpu));
   CHECK(run.layout->stack == planned.stack);
   CHECK(run.step.value() == Approx(planned.layouts.front().step.value()));
   NeedRequest need;
-  need.unknown = "gpus", need.over = "256", need.step = units::s(1e6);
-  need.system = plan.system, need.model = plan.model, need.global_batch = 512;
+  need.unknown = "gpus";
+  need.over = "256";
+  need.step = units::s(1e6);
+  need.system = plan.system;
+  need.model = plan.model;
+  need.global_batch = 512;
   CHECK(answer(need).layout->step.value() == Approx(planned.layouts.front().step.value()));
   ExploreRequest explore;
-  explore.system = plan.system, explore.model = plan.model, explore.global_batch = 512, explore.vary = {"gpus=256"};
+  explore.system = plan.system;
+  explore.model = plan.model;
+  explore.global_batch = 512;
+  explore.vary = {"gpus=256"};
   CHECK(answer(explore).points.at(0).interval.first.value() == Approx(planned.layouts.front().interval.first.value()));
 }
 
 TEST_CASE("a rack is whole, whichever question it is asked with, and spares are of its idle nodes first") {
   CostRequest cost;
-  cost.system.name = "gb200-nvl72", cost.gpus = 80;
+  cost.system.name = "gb200-nvl72";
+  cost.gpus = 80;
   const CostAnswer bill = answer(cost);
   CHECK(bill.paid_gpus == 144);
   CHECK(*bill.racks == 2);
   CompareRequest compare;
-  compare.systems = {{.name = "gb200-nvl72", .value = nullptr}}, compare.serve = true;
-  compare.model.name = "llama3-8b", compare.gpus = 80;
+  compare.systems = {{.name = "gb200-nvl72", .value = nullptr}};
+  compare.serve = true;
+  compare.model.name = "llama3-8b";
+  compare.gpus = 80;
   const ComparedAnswer served = answer(compare).rows.front();
   CHECK(served.power->value() == Approx(bill.site_power->value()));
-  compare.serve = false, compare.train = true, compare.global_batch = 80;
+  compare.serve = false;
+  compare.train = true;
+  compare.global_batch = 80;
   CHECK(answer(compare).rows.front().power->value() == Approx(bill.site_power->value()));
   ProjectRequest project = bought<ProjectRequest>("gb200-nvl72");
-  project.gpus = 512, project.spares = 4;
+  project.gpus = 512;
+  project.spares = 4;
   const ProjectedRun run = answer(project).rows.front();
   CHECK(run.paid_gpus % 72 == 0);
   CHECK(*run.racks == run.paid_gpus / 72);
@@ -169,14 +197,16 @@ TEST_CASE("a rack is whole, whichever question it is asked with, and spares are 
 
 TEST_CASE("a part of a rack is rented by the node, whichever question it is asked with") {
   CostRequest cost;
-  cost.system.name = "gb200-nvl72", cost.gpus = 8;
+  cost.system.name = "gb200-nvl72";
+  cost.gpus = 8;
   CHECK(answer(cost).paid_gpus == 8);
   CHECK(answer(cost).part_of_rack);
   cost.price_kind = PriceKind::owned;
   CHECK(answer(cost).paid_gpus == 72);
   CHECK_FALSE(answer(cost).part_of_rack);
   ProjectRequest project = bought<ProjectRequest>("gb200-nvl72");
-  project.gpus = 8, project.spares = 1;
+  project.gpus = 8;
+  project.spares = 1;
   const ProjectedRun run = answer(project).rows.front();
   CHECK(run.paid_gpus == 12);  // its nodes and the spare one
   CHECK(run.idle_gpus == 0);
@@ -185,7 +215,9 @@ TEST_CASE("a part of a rack is rented by the node, whichever question it is aske
 TEST_CASE("owning and renting cost the same where the answer says so") {
   for (const std::string name : {"dgx-h100", "dgx-b200", "gb200-nvl72"}) {
     CostRequest q;
-    q.system.name = name, q.gpus = 1152, q.interest = 0.08;
+    q.system.name = name;
+    q.gpus = 1152;
+    q.interest = 0.08;
     const CostAnswer a = answer(q);
     REQUIRE(a.break_even);
     const double hours = a.break_even->value() / 3600, life = a.lifetime_years * 8766;
@@ -202,7 +234,10 @@ TEST_CASE("owning and renting cost the same where the answer says so") {
 TEST_CASE("the machine with more tokens is not said to be the cheaper one, and one without a price leaves the others theirs") {
   CompareRequest q;
   q.systems = {{.name = "dgx-b200", .value = nullptr}, {.name = "gb200-nvl72", .value = nullptr}};
-  q.train = true, q.model.name = "llama3-8b", q.gpus = 8, q.global_batch = 64;
+  q.train = true;
+  q.model.name = "llama3-8b";
+  q.gpus = 8;
+  q.global_batch = 64;
   q.price_kind = PriceKind::owned;  // of which a rack is whole
   CompareAnswer a = answer(q);
   CHECK(a.best == "gb200-nvl72");
@@ -218,7 +253,11 @@ TEST_CASE("the machine with more tokens is not said to be the cheaper one, and o
 
 TEST_CASE("a batch that the GPUs divide better is named where it gives a tenth more tokens a second") {
   auto q = bought<ProjectRequest>("gb200-nvl72");
-  q.model.name = "llama3-70b", q.global_batch = 1024, q.sequence = 8192, q.tokens = 15e12, q.gpus = 1536;
+  q.model.name = "llama3-70b";
+  q.global_batch = 1024;
+  q.sequence = 8192;
+  q.tokens = 15e12;
+  q.gpus = 1536;
   const ProjectedRun run = answer(q).rows.front();
   REQUIRE(run.better_batch);
   CHECK(*run.better_batch > 1024);

@@ -28,7 +28,8 @@ Request asked(const std::string& machines, int gpus = 256) {
   r.systems.all = {{.name = machines, .value = nullptr}};
   r.model.name = "llama3-8b";
   if (gpus > 0) r.gpus = gpus;
-  r.global_batch = 512, r.tokens = 1e12;
+  r.global_batch = 512;
+  r.tokens = 1e12;
   return r;
 }
 
@@ -41,12 +42,18 @@ TEST_CASE("a run is put together from plan, goodput and cost") {
   REQUIRE(a.rows.size() == 1);
   const ProjectedRun& r = a.rows[0];
   PlanRequest plan;
-  plan.system.name = "dgx-h100", plan.model.name = "llama3-8b", plan.gpus = 256, plan.global_batch = 512;
+  plan.system.name = "dgx-h100";
+  plan.model.name = "llama3-8b";
+  plan.gpus = 256;
+  plan.global_batch = 512;
   const PlannedLayout best = answer(plan).layouts.front();
   CHECK(*r.layout == best);
   CHECK(r.step.value() == best.step.value());
   GoodputRequest failing;
-  failing.system.name = "dgx-h100", failing.model.name = "llama3-8b", failing.gpus = 256, failing.spares = r.spares;
+  failing.system.name = "dgx-h100";
+  failing.model.name = "llama3-8b";
+  failing.gpus = 256;
+  failing.spares = r.spares;
   CHECK(r.goodput == answer(failing).goodput);
   CHECK(r.failures->spares_to_wait_a_thousandth == r.spares);
   CHECK(r.paid_gpus == 256 + 8 * r.spares + r.idle_gpus);
@@ -54,7 +61,9 @@ TEST_CASE("a run is put together from plan, goodput and cost") {
   CHECK(r.time.value() == Approx(r.steps * r.step.value() / r.goodput));
   CHECK(r.gpu_hours == Approx(256 * r.time.value() / 3600));
   CostRequest cost;
-  cost.system.name = "dgx-h100", cost.gpus = r.paid_gpus, cost.hours = r.time.value() / 3600;
+  cost.system.name = "dgx-h100";
+  cost.gpus = r.paid_gpus;
+  cost.hours = r.time.value() / 3600;
   const CostAnswer priced = answer(cost);
   CHECK(r.price->value() == Approx(priced.run->rented->value()));
   CHECK(r.energy->value() == Approx(priced.run->energy->value()));
@@ -91,7 +100,8 @@ TEST_CASE("GPUs are the least that end in time, as need finds them, with spares 
   for (const double use : {1.0, 0.5}) {
     ProjectRequest q = asked("dgx-h100,dgx-b200", 0);
     // a limit that no count misses by minutes: the next count that divides the batch may be half as many again
-    q.in = units::h(21 * 24), q.use = use;
+    q.in = units::h(21 * 24);
+    q.use = use;
     for (const ProjectedRun& r : answer(q).rows) {
       CAPTURE(r.system, r.trouble, use);
       REQUIRE(r.trouble.empty());
@@ -99,8 +109,13 @@ TEST_CASE("GPUs are the least that end in time, as need finds them, with spares 
       CHECK(*r.in_time);
       CHECK(r.time.value() <= q.in->value());
       NeedRequest n;
-      n.unknown = "gpus", n.system.name = r.system, n.model = q.model, n.global_batch = q.global_batch;
-      n.tokens = q.tokens, n.in = *q.in * use, n.goodput = true;
+      n.unknown = "gpus";
+      n.system.name = r.system;
+      n.model = q.model;
+      n.global_batch = q.global_batch;
+      n.tokens = q.tokens;
+      n.in = *q.in * use;
+      n.goodput = true;
       const NeedAnswer least = answer(n);
       CHECK(r.gpus >= *least.value);  // turns and spares take a little
       CHECK(r.gpus <= 1.1 * *least.value + 8);
@@ -122,7 +137,8 @@ TEST_CASE("time, money and energy follow tokens; half of each day takes more tha
   CHECK(three.time.value() == Approx(3 * one.time.value()));
   CHECK(three.price->value() == Approx(3 * one.price->value()));
   CHECK(three.energy->value() == Approx(3 * one.energy->value()));
-  q.tokens = 1e12, q.use = 0.5;
+  q.tokens = 1e12;
+  q.use = 0.5;
   const ProjectedRun half = answer(q).rows[0];
   const double turn = (one.failures->stall + one.failures->recovery).value();
   CHECK(half.time.value() == Approx(2 * one.time.value() / (1 - turn / 43200)));
@@ -146,11 +162,14 @@ TEST_CASE("all machines are priced by one kind; a price that was given comes fir
   CHECK(own.rows[0].price_kind == "on_demand");
   CHECK(own.rows[1].price_kind == "stated");
   CHECK(own.rows[1].price->value() == Approx(3 * own.rows[1].paid_gpus * own.rows[1].time.value() / 3600));
-  q.own_prices.clear(), q.price_kind = PriceKind::owned;
+  q.own_prices.clear();
+  q.price_kind = PriceKind::owned;
   const ProjectAnswer owned = answer(q);
   CHECK(owned.price_kind == "owned");
   CHECK(owned.rows[0].price->value() == Approx(owned.rows[0].cost->run->owned->value()));
-  q.interest = 0.1, q.storage_share = 0.2, q.network = ScaleOut::fat_tree;
+  q.interest = 0.1;
+  q.storage_share = 0.2;
+  q.network = ScaleOut::fat_tree;
   const ProjectedRun more = answer(q).rows[0];
   CHECK(more.price->value() > owned.rows[0].price->value());
   CHECK(*more.storage_share > 0.1);
@@ -161,7 +180,8 @@ TEST_CASE("all machines are priced by one kind; a price that was given comes fir
 
 TEST_CASE("a machine that cannot do the job says why beside those that can; alone it is refused") {
   ProjectRequest q = asked("dgx-h100,dgx-1-v100", 8);
-  q.model.name = "llama3-70b", q.global_batch = 64;
+  q.model.name = "llama3-70b";
+  q.global_batch = 64;
   const ProjectAnswer a = answer(q);
   CHECK(a.rows[0].trouble.empty());
   CHECK_FALSE(a.rows[1].trouble.empty());
@@ -223,8 +243,12 @@ TEST_CASE("published runs lie inside the intervals of one question each") {
   SECTION("Llama 3 405B: 30.84 M H100 hours for 15.6 T tokens, above 90 % of 54 days kept (arXiv 2407.21783; model card)") {
     ProjectRequest q;
     q.systems.all = {{.name = "meta-24k-roce", .value = nullptr}};
-    q.model.name = "llama3-405b", q.stack.name = "meta-llama3";
-    q.gpus = 16384, q.global_batch = 2048, q.sequence = 8192, q.tokens = 15.6e12;
+    q.model.name = "llama3-405b";
+    q.stack.name = "meta-llama3";
+    q.gpus = 16384;
+    q.global_batch = 2048;
+    q.sequence = 8192;
+    q.tokens = 15.6e12;
     q.storage_bandwidth = units::TB_per_s(2);
     const ProjectedRun r = answer(q).rows[0];
     INFO(r.gpu_hours << " h, goodput " << r.goodput);
@@ -243,9 +267,19 @@ TEST_CASE("published runs lie inside the intervals of one question each") {
   SECTION("DeepSeek-V3: 2.664 M H800 hours of pretraining on 14.8 T tokens, 2.788 M in all (arXiv 2412.19437)") {
     ProjectRequest q;
     q.systems.all = {{.name = "deepseek-v3-h800", .value = nullptr}};
-    q.model.name = "deepseek-v3", q.stack.name = "deepseek", q.precision = Precision::fp8;
-    q.gpus = 2048, q.global_batch = 15360, q.sequence = 4096, q.tokens = 14.8e12;
-    q.tp = 1, q.pp = 16, q.ep = 64, q.cp = 1, q.zero = 1, q.recompute = Recompute::selective;
+    q.model.name = "deepseek-v3";
+    q.stack.name = "deepseek";
+    q.precision = Precision::fp8;
+    q.gpus = 2048;
+    q.global_batch = 15360;
+    q.sequence = 4096;
+    q.tokens = 14.8e12;
+    q.tp = 1;
+    q.pp = 16;
+    q.ep = 64;
+    q.cp = 1;
+    q.zero = 1;
+    q.recompute = Recompute::selective;
     const ProjectedRun r = answer(q).rows[0];
     INFO(r.gpu_hours << " h");
     CHECK(inside(2.664e6, r.interval_gpu_hours));
@@ -255,9 +289,18 @@ TEST_CASE("published runs lie inside the intervals of one question each") {
   SECTION("BLOOM: 1,082,990 A100 hours, 433 MWh at the GPUs' rating, 690 MWh with what nodes draw idle (arXiv 2211.02001)") {
     ProjectRequest q;
     q.systems.all = {{.name = "jean-zay-a100", .value = nullptr}};
-    q.model.name = "bloom-176b", q.stack.name = "megatron-deepspeed-bf16";
-    q.gpus = 384, q.global_batch = 2048, q.sequence = 2048, q.tokens = 366e9;
-    q.tp = 4, q.pp = 12, q.dp = 8, q.zero = 1, q.microbatch = 2, q.recompute = Recompute::full;
+    q.model.name = "bloom-176b";
+    q.stack.name = "megatron-deepspeed-bf16";
+    q.gpus = 384;
+    q.global_batch = 2048;
+    q.sequence = 2048;
+    q.tokens = 366e9;
+    q.tp = 4;
+    q.pp = 12;
+    q.dp = 8;
+    q.zero = 1;
+    q.microbatch = 2;
+    q.recompute = Recompute::full;
     const ProjectedRun r = answer(q).rows[0];
     INFO(r.gpu_hours << " h, " << r.gpus_energy->value() / 3.6e9 << " MWh, " << r.racks_energy->value() / 3.6e9 << " MWh");
     CHECK(inside(1082990, r.interval_gpu_hours));
@@ -285,7 +328,8 @@ TEST_CASE("a day is written in three ways, and nothing else is one") {
 
 TEST_CASE("a run that must end by a day is one that must end within the days left") {
   ProjectRequest by = asked("dgx-h100", 0), within = by;
-  by.start = "2027-01-01", by.done_by = "2027-01-31";
+  by.start = "2027-01-01";
+  by.done_by = "2027-01-31";
   within.in = units::h(30 * 24);
   const ProjectedRun one = answer(by).rows[0], other = answer(within).rows[0];
   CHECK(one.gpus == other.gpus);
@@ -300,7 +344,8 @@ TEST_CASE("a run that must end by a day is one that must end within the days lef
 
 TEST_CASE("a machine that comes later has less time, and one that comes too late says so") {
   ProjectRequest r = asked("dgx-h100,dgx-b200", 0);
-  r.start = "2027-01-01", r.done_by = "2027-03-31";
+  r.start = "2027-01-01";
+  r.done_by = "2027-03-31";
   const int now = answer(r).rows[0].gpus;
   r.deliveries = {{"dgx-h100", "2027-02"}};
   const ProjectAnswer later = answer(r);
@@ -313,7 +358,8 @@ TEST_CASE("a machine that comes later has less time, and one that comes too late
   CHECK_THAT(answer(r).rows[0].trouble, Contains("2027-04-01") && Contains("2027-03-31"));
   const auto refused = [&](auto change) {
     ProjectRequest other = asked("dgx-h100", 0);
-    other.start = "2027-01-01", other.done_by = "2027-03-31";
+    other.start = "2027-01-01";
+    other.done_by = "2027-03-31";
     change(other);
     return message_of([&] { static_cast<void>(answer(other)); });
   };
@@ -327,7 +373,10 @@ TEST_CASE("a machine that comes later has less time, and one that comes too late
 
 TEST_CASE("need machine: delivery and the last day are limits like money") {
   auto r = asked<NeedMachineRequest>("dgx-h100,dgx-b200,vera-rubin-nvl72", 0);
-  r.start = "2026-11-20", r.done_by = "2027-06", r.tokens = 15e12, r.by = BestMachine::fewest_gpus;
+  r.start = "2026-11-20";
+  r.done_by = "2027-06";
+  r.tokens = 15e12;
+  r.by = BestMachine::fewest_gpus;
   const NeedMachineAnswer all = answer(r);
   CHECK(all.value == "vera-rubin-nvl72");
   r.delivered_by = "2026-11";
@@ -335,7 +384,9 @@ TEST_CASE("need machine: delivery and the last day are limits like money") {
   CHECK(now.value.value_or("none") == "dgx-b200");
   CHECK(now.next_smaller == "vera-rubin-nvl72");
   CHECK_THAT(now.binding, Contains("delivery 2026-12-31, at most 2026-11-30"));
-  r.by = BestMachine::soonest, r.gpus = 512, r.delivered_by.clear();
+  r.by = BestMachine::soonest;
+  r.gpus = 512;
+  r.delivered_by.clear();
   r.deliveries = {{"vera-rubin-nvl72", "2027-05-31"}};
   const NeedMachineAnswer soonest = answer(r);
   CHECK(soonest.value != "vera-rubin-nvl72");

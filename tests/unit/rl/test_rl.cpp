@@ -13,8 +13,12 @@ namespace {
 
 RlRequest small() {
   RlRequest r;
-  r.system.name = "dgx-h100", r.model.name = "llama3-8b";
-  r.gpus = 16, r.prompts = 32, r.osl = 1024, r.max_osl = 8192;
+  r.system.name = "dgx-h100";
+  r.model.name = "llama3-8b";
+  r.gpus = 16;
+  r.prompts = 32;
+  r.osl = 1024;
+  r.max_osl = 8192;
   return r;
 }
 
@@ -61,7 +65,8 @@ TEST_CASE("Lengths have the mean asked for, none exceeds the limit, and their mo
       for (int i = 0; i < draws; ++i) {
         const double l = lengths.quantile((i + even(random)) / draws);
         REQUIRE(l <= 8192);
-        first += l / draws, second += l * l / draws;
+        first += l / draws;
+        second += l * l / draws;
       }
       CHECK(first == Approx(mean).epsilon(0.01));
       CHECK(second == Approx(lengths.moment(2)).epsilon(0.02));
@@ -104,7 +109,9 @@ TEST_CASE("Draining is what decoding token by token gives") {
 TEST_CASE("The terms of an iteration sum to it, and its interval holds it") {
   for (const RlOverlap overlap : {RlOverlap::none, RlOverlap::one_step, RlOverlap::continuous}) {
     RlRequest r = small();
-    r.overlap = overlap, r.reward = units::s(3), r.reference = true;
+    r.overlap = overlap;
+    r.reward = units::s(3);
+    r.reference = true;
     for (const PlannedRl& p : answer(r).layouts) {
       CHECK(sum(p) == Approx(p.iteration.value()).epsilon(1e-12));
       CHECK(p.interval.first.value() <= p.iteration.value());
@@ -150,7 +157,8 @@ TEST_CASE("Answers of equal length have no tail; the more unequal, the longer th
 
 TEST_CASE("More training GPUs generate slower and train faster") {
   RlRequest r = small();
-  r.gpus = 64, r.prompts = 256;
+  r.gpus = 64;
+  r.prompts = 256;
   double generation = 0, training = 1e9;
   for (const int gpus : {8, 16, 32, 48}) {
     r.train_gpus = gpus;
@@ -158,13 +166,15 @@ TEST_CASE("More training GPUs generate slower and train faster") {
     const double generates = term(p, "prompts") + term(p, "generation") + term(p, "tail");
     CHECK(generates >= generation * (1 - 1e-9));
     CHECK(term(p, "training") <= training);
-    generation = generates, training = term(p, "training");
+    generation = generates;
+    training = term(p, "training");
   }
 }
 
 TEST_CASE("The split that is found is at least as fast as every one named") {
   RlRequest r = small();
-  r.gpus = 32, r.overlap = RlOverlap::one_step;
+  r.gpus = 32;
+  r.overlap = RlOverlap::one_step;
   const double best = answer(r).layouts.front().iteration.value();
   for (const int gpus : {8, 16, 24}) {
     r.train_gpus = gpus;
@@ -174,7 +184,8 @@ TEST_CASE("The split that is found is at least as fast as every one named") {
 
 TEST_CASE("An update trains on the tokens of the answers, a critic on them twice") {
   RlRequest r = small();
-  r.colocated = true, r.updates = 4;
+  r.colocated = true;
+  r.updates = 4;
   const RlAnswer a = answer(r);
   CHECK(static_cast<double>(a.global_batch) * a.sequence * 4 == Approx(32.0 * 8 * 2048).epsilon(0.02));
   CHECK(a.sequence >= 1024 + 8192);
@@ -220,10 +231,21 @@ TEST_CASE("Published iterations of NeMo RL lie in their intervals") {
   int inside = 0;
   for (const Row& row : rows) {
     RlRequest r;
-    r.system.name = "superpod-h100", r.model.name = row.model, r.gpus = row.gpus;
-    r.prompts = row.answers / 32, r.samples = 32, r.isl = 120, r.osl = row.mean - 120, r.max_osl = row.longest - 120;
-    r.updates = row.updates, r.rollout_tp = row.rollout_tp, r.rollout_pp = 1, r.rollout_dp = 1;
-    r.tp = row.tp, r.cp = row.cp, r.pp = row.pp;
+    r.system.name = "superpod-h100";
+    r.model.name = row.model;
+    r.gpus = row.gpus;
+    r.prompts = row.answers / 32;
+    r.samples = 32;
+    r.isl = 120;
+    r.osl = row.mean - 120;
+    r.max_osl = row.longest - 120;
+    r.updates = row.updates;
+    r.rollout_tp = row.rollout_tp;
+    r.rollout_pp = 1;
+    r.rollout_dp = 1;
+    r.tp = row.tp;
+    r.cp = row.cp;
+    r.pp = row.pp;
     if (row.ep > 1) r.ep = row.ep;
     if (row.apart)
       r.overlap = RlOverlap::one_step, r.train_gpus = row.gpus / 2;

@@ -21,7 +21,9 @@ namespace {
 
 ServeRequest request(const std::string& model, const std::string& system, int gpus) {
   ServeRequest r;
-  r.model.name = model, r.system.name = system, r.gpus = gpus;
+  r.model.name = model;
+  r.system.name = system;
+  r.gpus = gpus;
   r.top = 3;
   return r;
 }
@@ -30,7 +32,8 @@ ServeRequest request(const std::string& model, const std::string& system, int gp
 
 TEST_CASE("the rate of every deployment has a range, the same that a comparison states") {
   ServeRequest r = request("llama3-70b", "dgx-h100", 8);
-  r.ttft = units::s(1), r.tpot = units::ms(40);
+  r.ttft = units::s(1);
+  r.tpot = units::ms(40);
   const ServeAnswer plan = answer(r);
   for (const PlannedDeployment& one : plan.layouts) {
     const auto [low, high] = one.interval_tokens_per_second_per_gpu;
@@ -48,7 +51,9 @@ TEST_CASE("the rate of every deployment has a range, the same that a comparison 
 TEST_CASE("more sequences, longer prompts and longer answers than any fitted run had are said, and widen the ranges") {
   const auto of = [](int isl, int osl, double concurrency) {
     ServeRequest r = request("llama3-8b", "dgx-h100", 1);
-    r.isl = isl, r.osl = osl, r.concurrency = concurrency;
+    r.isl = isl;
+    r.osl = osl;
+    r.concurrency = concurrency;
     return answer(r).layouts.front();
   };
   const PlannedDeployment inside = of(1000, 1000, 32), crowded = of(128, 128, 2000), long_prompt = of(100000, 1000, 1),
@@ -63,7 +68,8 @@ TEST_CASE("more sequences, longer prompts and longer answers than any fitted run
 
 TEST_CASE("a search without a limit on TTFT keeps the usual one, and says so; a longer one lifts it") {
   ServeRequest r = request("llama3-405b", "dgx-h100", 16);
-  r.isl = 2000, r.osl = 200;
+  r.isl = 2000;
+  r.osl = 200;
   const ServeAnswer usual = answer(r);
   CHECK(usual.ttft_limit == units::s(usual_ttft(2000)));
   for (const PlannedDeployment& one : usual.layouts) CHECK(one.ttft <= usual.ttft_limit);
@@ -71,7 +77,9 @@ TEST_CASE("a search without a limit on TTFT keeps the usual one, and says so; a 
   const ServeAnswer lifted = answer(r);
   CHECK(lifted.ttft_limit == units::h(24));
   CHECK(lifted.layouts.front().tokens_per_second_per_gpu > usual.layouts.front().tokens_per_second_per_gpu);
-  r.ttft.reset(), r.concurrency = 500;  // a given load is priced as it is
+  // a given load is priced as it is
+  r.ttft.reset();
+  r.concurrency = 500;
   CHECK(answer(r).ttft_limit == Time{});
   CHECK(usual_ttft(128000) == 32);
 }
@@ -88,9 +96,16 @@ TEST_CASE("weights are taken as published where that is narrower than 16 bit") {
 
 TEST_CASE("experts distributed and split at once are searched where the engine runs them, and refused where not") {
   ServeRequest r = request("deepseek-v3", "dgx-h200", 32);
-  r.isl = 2048, r.osl = 512, r.ttft = units::s(1), r.tpot = units::ms(30), r.stack = "trtllm";
+  r.isl = 2048;
+  r.osl = 512;
+  r.ttft = units::s(1);
+  r.tpot = units::ms(30);
+  r.stack = "trtllm";
   const double searched = answer(r).layouts.front().tokens_per_second_per_gpu;
-  r.tp = 2, r.pp = 1, r.ep = 2, r.dp = 16;
+  r.tp = 2;
+  r.pp = 1;
+  r.ep = 2;
+  r.dp = 16;
   CHECK(searched >= answer(r).layouts.front().tokens_per_second_per_gpu);
   r.stack = "vllm";
   CHECK_THAT(support::message_of([&] { return answer(r); }), Catch::Contains("vLLM") && Catch::Contains("32"));
@@ -131,7 +146,8 @@ TEST_CASE("experts with more rows than any fitted run had reach more of a large 
       CHECK(rows / share >= before);
       CHECK(share >= share_before);
       CHECK(share <= 1);
-      before = rows / share, share_before = share;
+      before = rows / share;
+      share_before = share;
     }
     CHECK(expert_share(fitted, fitted_expert_rows) == fitted);
     CHECK(expert_share(fitted, 1e6) > 0.99);

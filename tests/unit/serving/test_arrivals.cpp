@@ -44,7 +44,8 @@ std::pair<double, double> both_of_little(const Simulated& s) {
   std::vector<std::pair<double, int>> events;
   double waits = 0;
   for (const Served& one : s.requests) {
-    events.emplace_back(one.arrived, 1), events.emplace_back(one.last, -1);
+    events.emplace_back(one.arrived, 1);
+    events.emplace_back(one.last, -1);
     waits += one.last - one.arrived;
   }
   std::sort(events.begin(), events.end());
@@ -52,7 +53,8 @@ std::pair<double, double> both_of_little(const Simulated& s) {
   int present = 0;
   for (const auto& [at, change] : events) {
     area += present * (at - before);
-    before = at, present += change;
+    before = at;
+    present += change;
   }
   return {waits, area};
 }

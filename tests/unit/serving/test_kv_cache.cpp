@@ -66,8 +66,13 @@ TEST_CASE("a request's cache arrives no faster than the links of the GPUs that h
     ServingQuestion q;
     q.model = load_model("deepseek-v3");
     q.format = {WeightFormat::fp8, 2};
-    q.gpus = 32, q.disaggregated = true, q.isl = 4096, q.osl = 128, q.top = 50;
-    q.tp = 1, q.attention_dp = 8;
+    q.gpus = 32;
+    q.disaggregated = true;
+    q.isl = 4096;
+    q.osl = 128;
+    q.top = 50;
+    q.tp = 1;
+    q.attention_dp = 8;
     const bool inside = q.gpus <= system.domain;
     const double link = system.tier(inside ? TierRole::scale_up : TierRole::nic)->bandwidth.value.value();
     int divided = 0;

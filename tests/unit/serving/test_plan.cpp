@@ -157,7 +157,10 @@ TEST_CASE("405B with 126 layers on 8 H100 and on 4 B200: the smaller machine ans
 TEST_CASE("no rank holds a part of a block of fp8 weights, nor of a column") {
   const System system = load_system("dgx-h100");
   ServingQuestion q = asked("deepseek-v3", 96);
-  q.disaggregated = true, q.isl = 2000, q.osl = 100, q.top = 100;
+  q.disaggregated = true;
+  q.isl = 2000;
+  q.osl = 100;
+  q.top = 100;
   for (const WeightFormat format : {WeightFormat::fp8, WeightFormat::bf16}) {
     q.format = {format, 2};
     for (const PricedServing& p : plan_serving(q, system).layouts)
@@ -176,8 +179,11 @@ TEST_CASE("no rank holds a part of a block of fp8 weights, nor of a column") {
 TEST_CASE("prefill and decode workers may be given apart") {
   const System system = load_system("dgx-h100");
   ServingQuestion q = asked("deepseek-v3", 104);
-  q.disaggregated = true, q.isl = 2000, q.osl = 100;
-  q.tp = 1, q.ep = q.attention_dp = 72;
+  q.disaggregated = true;
+  q.isl = 2000;
+  q.osl = 100;
+  q.tp = 1;
+  q.ep = q.attention_dp = 72;
   q.prefill.ep = q.prefill.attention_dp = 32;
   const ServingPlan plan = plan_serving(q, system);
   for (const PricedServing& p : plan.layouts) {

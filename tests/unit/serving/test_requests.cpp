@@ -33,10 +33,14 @@ TEST_CASE("intervals have the rate and the burstiness asked for, lengths their m
     double mean = 0, square = 0, tokens = 0, tokens_square = 0;
     for (std::size_t i = 1; i < load.requests.size(); ++i) {
       const double gap = load.requests[i].at - load.requests[i - 1].at, prompt = load.requests[i].prompt;
-      mean += gap, square += gap * gap, tokens += prompt, tokens_square += prompt * prompt;
+      mean += gap;
+      square += gap * gap;
+      tokens += prompt;
+      tokens_square += prompt * prompt;
     }
     const double n = static_cast<double>(load.requests.size()) - 1;
-    mean /= n, tokens /= n;
+    mean /= n;
+    tokens /= n;
     CHECK(mean == Approx(0.05).epsilon(0.02));
     CHECK(std::sqrt(square / n - mean * mean) / mean == Approx(1 / std::sqrt(shape)).epsilon(0.03));
     CHECK(tokens == Approx(1000).epsilon(0.01));

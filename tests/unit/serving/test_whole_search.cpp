@@ -216,10 +216,14 @@ TEST_CASE("a looser limit, more GPUs and more memory never answer less, and a na
     ServingQuestion& q = named.question;
     const bool prefill = q.disaggregated && random.one_in(2);
     if (prefill) {
-      size(q.prefill.tp, {1, 2, 4, 8}), size(q.prefill.pp, {1, 1, 2, 4}), size(q.prefill.ep, {1, 2, 4, 8, 16});
+      size(q.prefill.tp, {1, 2, 4, 8});
+      size(q.prefill.pp, {1, 1, 2, 4});
+      size(q.prefill.ep, {1, 2, 4, 8, 16});
       if (q.model.mixture()) size(q.prefill.attention_dp, {1, 2, 4, 8, 16});
     } else {
-      size(q.tp, {1, 2, 4, 8}), size(q.pp, {1, 1, 2, 4}), size(q.ep, {1, 2, 4, 8, 16});
+      size(q.tp, {1, 2, 4, 8});
+      size(q.pp, {1, 1, 2, 4});
+      size(q.ep, {1, 2, 4, 8, 16});
       if (q.model.mixture()) size(q.attention_dp, {1, 2, 4, 8, 16, 32});
     }
     const double of_named = best(named);

@@ -183,13 +183,23 @@ inline Machine nvlink_node() {
 
 inline Machine pcie_box() {
   Machine out;
-  out.name = "NVIDIA L40S", out.system = "l40s-pcie";
+  out.name = "NVIDIA L40S";
+  out.system = "l40s-pcie";
   Gpu gpu;
-  gpu.read = 0.80e12, gpu.copy = 0.76e12, gpu.l2_read = 5e12, gpu.to = 13.1e9, gpu.from = 13.2e9, gpu.nvlinks = 0;
-  gpu.generation = gpu.generation_most = 4, gpu.lanes = 8;
+  gpu.read = 0.80e12;
+  gpu.copy = 0.76e12;
+  gpu.l2_read = 5e12;
+  gpu.to = 13.1e9;
+  gpu.from = 13.2e9;
+  gpu.nvlinks = 0;
+  gpu.generation = gpu.generation_most = 4;
+  gpu.lanes = 8;
   out.gpus.assign(4, gpu);
-  out.memory = 48e9, out.l2 = 96 * 1048576.0, out.multiprocessors = 142;
-  out.peer_access = false, out.peer = 11e9;
+  out.memory = 48e9;
+  out.l2 = 96 * 1048576.0;
+  out.multiprocessors = 142;
+  out.peer_access = false;
+  out.peer = 11e9;
   return out;
 }
 
@@ -197,9 +207,15 @@ inline Machine slice() {
   Machine out;
   out.name = "NVIDIA H200 MIG 1g.18gb";
   Gpu gpu;
-  gpu.read = 0.56e12, gpu.copy = 0.54e12, gpu.l2_read = 1.2e12, gpu.nvlinks = 0;
+  gpu.read = 0.56e12;
+  gpu.copy = 0.54e12;
+  gpu.l2_read = 1.2e12;
+  gpu.nvlinks = 0;
   out.gpus.assign(1, gpu);
-  out.memory = 18e9, out.l2 = 7.5 * 1048576.0, out.multiprocessors = 16, out.mig_instance = true;
+  out.memory = 18e9;
+  out.l2 = 7.5 * 1048576.0;
+  out.multiprocessors = 16;
+  out.mig_instance = true;
   return out;
 }
 

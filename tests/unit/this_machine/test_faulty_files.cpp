@@ -69,7 +69,8 @@ TEST_CASE("points without a time are refused, not taken for a machine") {
 
 TEST_CASE("a GPU that no shipped system is like asks for one by name") {
   made_up::Machine unknown = made_up::one_h200();
-  unknown.name = "NVIDIA Q900", unknown.system.clear();
+  unknown.name = "NVIDIA Q900";
+  unknown.system.clear();
   const std::string message = said(unknown, false, [](std::string text) { return text; });
   CHECK(has(message, "1 NVIDIA Q900"));
   CHECK(has(message, "system ("));

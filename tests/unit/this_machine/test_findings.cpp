@@ -47,7 +47,9 @@ TEST_CASE("a link at half its lanes is found with both widths and what copies re
 
 TEST_CASE("one GPU of eight at half its lanes is named") {
   made_up::Machine node = made_up::nvlink_node();
-  node.gpus[3].lanes = 8, node.gpus[3].to = 27e9, node.gpus[3].from = 27e9;
+  node.gpus[3].lanes = 8;
+  node.gpus[3].to = 27e9;
+  node.gpus[3].from = 27e9;
   const auto findings = found(node);
   REQUIRE(!findings.empty());
   CHECK(findings[0].cause == "pcie_downgraded");
@@ -76,7 +78,8 @@ TEST_CASE("a slice of a GPU is told from a slow one") {
 
 TEST_CASE("missing peer access is a fault where the GPUs have NVLink, and usual where they meet over PCIe") {
   made_up::Machine node = made_up::nvlink_node();
-  node.peer_access = false, node.peer = 380e9;
+  node.peer_access = false;
+  node.peer = 380e9;
   CHECK(causes(found(node)) == Causes{"no_p2p_shm"});
   made_up::Machine box = made_up::pcie_box();
   for (made_up::Gpu& gpu : box.gpus) gpu.lanes = 16, gpu.to = 26e9, gpu.from = 26.5e9;
@@ -108,7 +111,8 @@ TEST_CASE("slow memory, host copies, clocks and one GPU behind the others each h
   one.gpus[0].from = 40e9;
   CHECK(causes(found(one)) == Causes{"host_copies_slow"});
   one = made_up::one_h200();
-  one.gpus[0].clock = 1400e6, one.gpus[0].throttled = "power cap";
+  one.gpus[0].clock = 1400e6;
+  one.gpus[0].throttled = "power cap";
   const auto clocks = found(one);
   REQUIRE(causes(clocks) == Causes{"clocks_low"});
   CHECK(clocks[0].evidence.find("power cap") != std::string::npos);
@@ -140,7 +144,8 @@ TEST_CASE("collectives that are slow for no reason a probe shows are named with 
 
 TEST_CASE("the likeliest finding comes first") {
   made_up::Machine node = made_up::nvlink_node();
-  node.gpus[0].clock = 1500e6, node.gpus[0].throttled = "thermal";
+  node.gpus[0].clock = 1500e6;
+  node.gpus[0].throttled = "thermal";
   node.gpus[1].nvlinks = 9;
   const auto findings = found(node);
   REQUIRE(findings.size() == 2);

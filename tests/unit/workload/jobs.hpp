@@ -66,7 +66,10 @@ inline Job random_job(int i) {
   const Model& m = model(out.model);
   Layout& l = out.layout;
   const auto power = [&](int max) { return 1 << random.below(max); };
-  l.tp = power(4), l.pp = power(4), l.cp = power(3), l.dp = power(6);
+  l.tp = power(4);
+  l.pp = power(4);
+  l.cp = power(3);
+  l.dp = power(6);
   l.vp = l.pp > 1 ? power(3) : 1;
   if (m.mixture()) {
     l.ep = power(5);

@@ -68,7 +68,8 @@ TEST_CASE("a stack's factor changes no exchange, and where nothing hides them no
     slow.layout.pp = slow.layout.vp = 1;  // of several stages, which is the fullest depends on their kernels
     slow.layout.global_batch = slow.layout.dp * slow.layout.microbatch * 4;
     jobs::Job fast = slow;
-    slow.stack.scale = 1.9, fast.stack.scale = 0.6;
+    slow.stack.scale = 1.9;
+    fast.stack.scale = 0.6;
     GroupCosts& costs = costs_on(slow.system);
     const std::vector<StepExchange> there = parts_of(slow, costs).exchanges, here = parts_of(fast, costs).exchanges;
     INFO(i << ": " << slow.text());
@@ -94,7 +95,8 @@ TEST_CASE("no step, and no fast end of its interval, is shorter than its exchang
     jobs::Job job = random_job(i);
     support::Random random{support::seed * 17ULL + static_cast<std::uint64_t>(i)};
     job.stack.scale = random.scaled(0.05, 1.5);  // below what any software reaches: exchanges are left
-    job.stack.expert_exposed = random.uniform(0, 1), job.stack.context_exposed = random.uniform(0, 1);
+    job.stack.expert_exposed = random.uniform(0, 1);
+    job.stack.context_exposed = random.uniform(0, 1);
     job.stack.spread = random.scaled(0.05, 1);
     const Model& m = jobs::model(job.model);
     GroupCosts& costs = costs_on(job.system);
@@ -125,7 +127,8 @@ TEST_CASE("sharded weights cross the NICs within no fewer seconds than their byt
   const Model& m = jobs::model("llama3-70b");
   const Layout layout{.dp = 256, .zero = 3, .microbatch = 1, .global_batch = 256, .sequence = 64, .recompute = Recompute::full};
   Stack stack;
-  stack.scale = 0.7, stack.gradient_bytes = 4;
+  stack.scale = 0.7;
+  stack.gradient_bytes = 4;
   GroupCosts& costs = costs_on("dgx-h100");
   const jobs::Job job{"dgx-h100", "llama3-70b", layout, stack};
   const double least = (2 * 2 + 4) * parameters_of(m).total * 31 / 32 / (8 * 50e9);

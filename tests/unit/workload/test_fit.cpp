@@ -44,7 +44,8 @@ Made made(const ComputeConstants& truth, double scale) {
       OpsRow op;
       op.row = {.id = "K", .group = "made_kernels", .model = "", .metric = "", .fully_specified = true, .skipped = ""};
       op.system = "dgx-h100";
-      op.rows = rows, op.columns = op.inner = side;
+      op.rows = rows;
+      op.columns = op.inner = side;
       Processor gpu = Processor::of(jobs::machine("dgx-h100"));
       gpu.constants = truth;
       op.row.measured = kernel_seconds(op, gpu);

@@ -57,7 +57,9 @@ TEST_CASE("an element-wise kernel of few rows takes as long as one, of many as i
   OpsRow row;
   row.kind = OpKind::stream;
   const auto seconds = [&](double rows, double width) {
-    row.rows = rows, row.columns = width, row.bytes = 6 * rows * width;
+    row.rows = rows;
+    row.columns = width;
+    row.bytes = 6 * rows * width;
     return kernel_seconds(row, gpu);
   };
   CHECK(seconds(8, 28672) == Approx(seconds(1, 28672)).epsilon(0.01));

@@ -128,7 +128,8 @@ TEST_CASE("recipes on Blackwell are priced with wide intervals, narrower precisi
   // 64 GPUs of one rack: no rank leaves the domain, so the same job is slower on eight boxes of eight
   std::vector<TrainingRow> boxes = tables::read({[&] {
     tables::Cells row = with("nemo_blackwell", "BF16");
-    row["gpu"] = "B200", row["gpus_per_node"] = "8";
+    row["gpu"] = "B200";
+    row["gpus_per_node"] = "8";
     return row;
   }()});
   predict_training_rows(boxes);

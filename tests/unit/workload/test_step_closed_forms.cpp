@@ -17,7 +17,13 @@ namespace {
 Model small() {
   Model m;
   m.name = "small";
-  m.layers = 4, m.hidden = 1024, m.heads = m.kv_heads = 16, m.head_dim = 64, m.vocab = 32000, m.ffn = 4096, m.gated = false;
+  m.layers = 4;
+  m.hidden = 1024;
+  m.heads = m.kv_heads = 16;
+  m.head_dim = 64;
+  m.vocab = 32000;
+  m.ffn = 4096;
+  m.gated = false;
   return m;
 }
 
@@ -81,7 +87,8 @@ TEST_CASE("a layer cannot be faster than its launches, one forward and two backw
 TEST_CASE("every kernel of a layer starts: its products, ten others, as many for casts, four for each further step of a ring", "[step]") {
   GroupCosts costs(jobs::machine("dgx-h100"));
   Processor gpu = jobs::plain_processor(1e30);
-  gpu.constants.gemm_start = 1e-6, gpu.constants.elementwise = 1;
+  gpu.constants.gemm_start = 1e-6;
+  gpu.constants.elementwise = 1;
   const double beside = gpu.constants.form.layer_kernels, ring = gpu.constants.form.ring_kernels;
   Layout l{.microbatch = 1, .global_batch = 1, .sequence = 8192};
   const auto kernels = [&] { return fabricost::plan::LayerModel{small(), l, bare(), gpu, costs}.kernels({}).sum() / 1e-6; };
@@ -101,7 +108,8 @@ TEST_CASE("every kernel of a layer starts: its products, ten others, as many for
 TEST_CASE("what narrow products read is cast: read once and written twice in fp8, read thrice in fp4", "[step]") {
   GroupCosts costs(jobs::machine("dgx-h100"));
   Processor gpu = jobs::plain_processor(1e15);
-  gpu.memory_rate = 1e12, gpu.constants.memory = gpu.constants.elementwise = 1;
+  gpu.memory_rate = 1e12;
+  gpu.constants.memory = gpu.constants.elementwise = 1;
   Layout l{.microbatch = 2, .global_batch = 2, .sequence = 1024};
   const double T = 2048, in = T * (1024 + 1024 + 1024 + 4096), out = T * (3072 + 1024 + 4096 + 1024);
   const auto casts = [&] {
@@ -122,10 +130,15 @@ TEST_CASE("what narrow products read is cast: read once and written twice in fp8
 
 TEST_CASE("rows that dispatch sorts by expert are copied once, all others read and written by each kernel between the products", "[step]") {
   Model m = small();
-  m.ffn = 0, m.experts = 16, m.top_k = 4, m.expert_ffn = 1024, m.gated = true;
+  m.ffn = 0;
+  m.experts = 16;
+  m.top_k = 4;
+  m.expert_ffn = 1024;
+  m.gated = true;
   GroupCosts costs(jobs::machine("dgx-h100"));
   Processor gpu = jobs::plain_processor(1e30);
-  gpu.memory_rate = 1e12, gpu.constants.memory = gpu.constants.elementwise = 1;
+  gpu.memory_rate = 1e12;
+  gpu.constants.memory = gpu.constants.elementwise = 1;
   const Layout l{.microbatch = 1, .global_batch = 1, .sequence = 2048};
   Stack fused = bare();
   fused.fused_experts = true;
@@ -170,7 +183,8 @@ TEST_CASE("attention in fp8 runs at the fp8 peak where the layer's products are 
 TEST_CASE("a GPU with more power per FLOP runs products faster, never above the best measured share of its peak", "[step]") {
   Processor gpu = jobs::plain_processor(1e15);
   ComputeConstants c = gpu.constants;
-  c.gemm = 0.5, c.gemm_watts = 0.5;
+  c.gemm = 0.5;
+  c.gemm_watts = 0.5;
   const auto rate = [&](double watts) {
     gpu.watts = watts;
     gpu.use(c);
@@ -253,7 +267,10 @@ TEST_CASE("context ranks gather keys and values: hidden but for a share in a rin
 
 TEST_CASE("expert ranks exchange every routed token four times a step, distinct ranks alone when deduplicated", "[step]") {
   Model m = small();
-  m.ffn = 0, m.experts = 16, m.top_k = 4, m.expert_ffn = 1024;
+  m.ffn = 0;
+  m.experts = 16;
+  m.top_k = 4;
+  m.expert_ffn = 1024;
   const System& h100 = jobs::machine("dgx-h100");
   const Layout l{.ep = 8, .dp = 8, .microbatch = 1, .global_batch = 16, .sequence = 2048};
   const double layers = 4, micro = 2, row = 2 * 1024;
@@ -316,7 +333,8 @@ TEST_CASE("replicas exchange gradients and weights once a step, or for every mic
   CHECK(priced(small(), l, bare()).data == Approx(gather + scatter).epsilon(1e-4));
   l.zero = 3;
   Stack open = bare(), hidden = bare();
-  open.shard_exposed = 1, hidden.shard_exposed = 0;
+  open.shard_exposed = 1;
+  hidden.shard_exposed = 0;
   const double z = 2 * gather + scatter;
   CHECK(priced(small(), l, open).data == Approx(3 * z).epsilon(1e-4));
   CHECK(priced(small(), l, hidden).data < priced(small(), l, open).data);

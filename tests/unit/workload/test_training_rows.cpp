@@ -136,7 +136,8 @@ TEST_CASE("a layout whose recomputation is not stated is priced as named, MaxTex
 TEST_CASE("layouts that ran and are said not to fit are counted", "[training]") {
   const Cells large{{"id", "L"}, {"group", "nemo_made"}, {"model", "llama3-70b"}, {"zero_stage", "0"}};
   Cells unstated = large;
-  unstated["id"] = "U", unstated["recompute"] = "";
+  unstated["id"] = "U";
+  unstated["recompute"] = "";
   const tables::File file(tables::training({{{"zero_stage", "3"}}, large, unstated}));
   const WorkloadReport report = validate_workloads({file.path()});
   CHECK(report.layouts == 2);

@@ -8,7 +8,9 @@
 namespace fabricost::plan::detail {
 
 FABRICOST_BODY void add_dollars(Compared& c, const System& system, const Money& money, const Prices& prices) {
-  c.dollars.reset(), c.price_kind.reset(), c.gpu_hour = 0;
+  c.dollars.reset();
+  c.price_kind.reset();
+  c.gpu_hour = 0;
   if (!money.paid_known()) return;
   const Rent rent = rent_of(system, prices);
   c.dollars = money.paid().value();
@@ -63,7 +65,8 @@ FABRICOST_BODY Compared compared(TrainingQuestion question, const System& system
   const StepTime& t = c.training->time;
   c.seconds = t.seconds;
   const TrainingFigures f = figures_of(question, system, *c.training);
-  c.low = f.low, c.high = f.high;
+  c.low = f.low;
+  c.high = f.high;
   c.kernels = kernels_known(system);
   c.tokens_per_gpu = f.tokens_per_gpu;
   c.rate = {c.tokens_per_gpu * c.seconds / c.high, c.tokens_per_gpu * c.seconds / c.low};
@@ -108,12 +111,18 @@ FABRICOST_BODY PricedBy price_alike(std::vector<Compared>& all, std::span<const 
   const PricedBy by = common_kind(systems, able, prices, own);
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!by.kind) {
-      all[i].dollars.reset(), all[i].price_kind.reset(), all[i].gpu_hour = 0;
+      all[i].dollars.reset();
+      all[i].price_kind.reset();
+      all[i].gpu_hour = 0;
     } else if (able(i)) {
       const Prices as = priced_as(prices, *by.kind, own, i);
       detail::add_money(all[i], systems[i].pod > 0 ? slice_for(systems[i], static_cast<int>(gpus)) : systems[i], gpus, as);
       const bool rented = all[i].price_kind == PriceKind::stated && by.kind != PriceKind::owned;  // an own rent, never what owning costs
-      if (all[i].price_kind != by.kind && !rented) all[i].dollars.reset(), all[i].price_kind.reset(), all[i].gpu_hour = 0;
+      if (all[i].price_kind != by.kind && !rented) {
+        all[i].dollars.reset();
+        all[i].price_kind.reset();
+        all[i].gpu_hour = 0;
+      }
     }
   }
   return by;

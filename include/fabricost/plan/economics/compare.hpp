@@ -131,7 +131,10 @@ template <class Able>
                                                                        : "owned"} +
                              " not known of " + without;
     missing += (missing.empty() ? "" : "; ") + here;
-    if (with > most) most = with, some = {.kind = kind, .why = here};
+    if (with > most) {
+      most = with;
+      some = {.kind = kind, .why = here};
+    }
   }
   if (some.kind) return some;
   return {.why = "no kind of price is known of all: " + missing};

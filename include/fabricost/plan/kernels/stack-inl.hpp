@@ -15,7 +15,8 @@ FABRICOST_BODY void take_fitted(Stack& stack, const std::vector<FittedStack>& al
   for (const FittedStack& one : all) {
     if (one.factor != program) continue;
     stack.scale = one.scale;
-    stack.seen.experts |= one.seen.experts, stack.seen.fp4 |= one.seen.fp4;
+    stack.seen.experts |= one.seen.experts;
+    stack.seen.fp4 |= one.seen.fp4;
     for (const StepsSeen::On& there : one.seen.on)
       if (!own.of(there.generation)) stack.seen.add({there.generation, std::max(there.spread, stack.spread)});
   }

@@ -76,7 +76,10 @@ FABRICOST_BODY MemoryAdvice smallest_change_that_fits(const Model& model, const 
     if (!better || (fitting && runs && !runs(l))) return;
     advice.layout = l;
     advice.use = use;
-    if (fitting) advice.found = true, cheapest = cost;
+    if (fitting) {
+      advice.found = true;
+      cheapest = cost;
+    }
   };
   const auto states = [&](Layout l, int cost) {
     for (int zero = layout.zero; zero <= 3; ++zero) {
@@ -111,9 +114,16 @@ FABRICOST_BODY MemoryAdvice smallest_change_that_fits(const Model& model, const 
           int ep_doubled = 0;
           for (int ep = layout.ep; ep <= std::max(1, model.experts); ep *= 2, ++ep_doubled) {
             Layout l = layout;
-            if (back) l.offload_optimizer = 0, l.offload_layers = 0;
+            if (back) {
+              l.offload_optimizer = 0;
+              l.offload_layers = 0;
+            }
             if (states_away) l.offload_optimizer = 1;
-            l.pp = pp, l.tp = tp, l.cp = cp, l.ep = ep, l.dp = layout.dp / taken;
+            l.pp = pp;
+            l.tp = tp;
+            l.cp = cp;
+            l.ep = ep;
+            l.dp = layout.dp / taken;
             if (l.pp > 1 && layout.pp == 1 && l.schedule == PipelineSchedule::none) l.schedule = PipelineSchedule::one_f_one_b;
             while (l.vp > 1 && (has_idle_chunk(model, l) || l.microbatches() % l.pp != 0)) l.vp /= 2;
             if (activations_away && l.pp > 1) continue;  // activations of stages stay on the GPU

@@ -47,7 +47,8 @@ FABRICOST_BODY Layout with_work_for_all(const Model& m, Layout l, int gpus) {
   for (const int vp : {l.vp, 1})
     for (int pp = std::min(l.pp, m.layers); pp > 1; --pp) {
       Layout at = l;
-      at.pp = pp, at.vp = vp;
+      at.pp = pp;
+      at.vp = vp;
       if (gpus % pp == 0 && !has_idle_chunk(m, at)) return at;
     }
   l.pp = l.vp = 1;

@@ -24,7 +24,10 @@ struct StageParameters {
 
   [[nodiscard]] double total() const { return matrices + replicated + experts + vocabulary; }
   StageParameters& operator+=(const StageParameters& o) {
-    matrices += o.matrices, replicated += o.replicated, experts += o.experts, vocabulary += o.vocabulary;
+    matrices += o.matrices;
+    replicated += o.replicated;
+    experts += o.experts;
+    vocabulary += o.vocabulary;
     return *this;
   }
 };

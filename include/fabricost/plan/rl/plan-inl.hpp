@@ -45,7 +45,8 @@ FABRICOST_BODY std::optional<RlSearch::Trainer> RlSearch::trainer(int gpus) {
     out.update = out.layout.time.seconds;
     out.forward = forward_seconds(q, system_, out.layout);
     const TrainingFigures f = figures_of(q, system_, out.layout);
-    out.low = f.low / out.update, out.high = f.high / out.update;
+    out.low = f.low / out.update;
+    out.high = f.high / out.update;
     return out;
   } catch (const RequestError& error) {
     why_ = error.what();
@@ -89,7 +90,10 @@ FABRICOST_BODY void RlSearch::generate(PricedRl& way, RolloutTime& best, double 
     const RolloutTime t = rollout_time(engine, q.stack, q_.load, q_.lengths, count, running, q_.overlap != RlOverlap::continuous);
     if (best.seconds > 0 && t.seconds >= best.seconds) continue;
     best = t;
-    way.engine = layout, way.engines = count, way.running = t.running, way.token = t.token;
+    way.engine = layout;
+    way.engines = count;
+    way.running = t.running;
+    way.token = t.token;
   }
 }
 
@@ -106,7 +110,9 @@ FABRICOST_BODY double RlSearch::reward(int gpus) {
 
 FABRICOST_BODY void RlSearch::finish(PricedRl way, const Trainer& trainer, const RolloutTime& rollout) {
   RlTime& t = way.time;
-  t.prompts = rollout.prompts, t.generation = rollout.steady, t.tail = rollout.tail;
+  t.prompts = rollout.prompts;
+  t.generation = rollout.steady;
+  t.tail = rollout.tail;
   const double models = q_.critic ? 2 : 1;
   try {
     t.reward = reward(way.train_gpus);
@@ -153,7 +159,9 @@ FABRICOST_BODY void RlSearch::colocated() {
   const double states = use.weights + use.optimizer;
   for (const bool offloads : {false, true}) {
     PricedRl way;
-    way.colocated = true, way.offloads = offloads, way.train_gpus = way.rollout_gpus = q_.gpus;
+    way.colocated = true;
+    way.offloads = offloads;
+    way.train_gpus = way.rollout_gpus = q_.gpus;
     if (offloads) {
       try {
         way.time.reload = 2 * states / host_rate(system_);
@@ -169,7 +177,8 @@ FABRICOST_BODY void RlSearch::colocated() {
 
 FABRICOST_BODY void RlSearch::apart(int gpus) {
   PricedRl way;
-  way.train_gpus = gpus, way.rollout_gpus = q_.gpus - gpus;
+  way.train_gpus = gpus;
+  way.rollout_gpus = q_.gpus - gpus;
   RolloutTime rollout;
   generate(way, rollout, 0);
   if (rollout.seconds <= 0) return;

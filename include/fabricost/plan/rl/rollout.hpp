@@ -95,7 +95,10 @@ template <class Step>
     const double tokens = ends.top().end - now, n = static_cast<double>(ends.size());
     seconds += tokens * step(n * weight, load.isl + now + tokens / 2 - starts / n);
     now = ends.top().end;
-    while (!ends.empty() && ends.top().end <= now) starts -= ends.top().start, ends.pop();
+    while (!ends.empty() && ends.top().end <= now) {
+      starts -= ends.top().start;
+      ends.pop();
+    }
   }
 }
 

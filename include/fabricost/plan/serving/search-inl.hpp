@@ -380,7 +380,10 @@ FABRICOST_BODY void ServingSearch::keep_nearest(const Engine& decode, const std:
   ++plan_.pruned;
   const auto keep = [&](const Beside& pair, int decodes, double batch) {
     const PricedServing p = priced(decode, pair, {pair.pairing.prefills(decodes), decodes}, batch);
-    if (!plan_.nearest || missed(p.time) < plan_.missed) plan_.nearest = p, plan_.missed = missed(p.time);
+    if (!plan_.nearest || missed(p.time) < plan_.missed) {
+      plan_.nearest = p;
+      plan_.missed = missed(p.time);
+    }
   };
   for (const Beside& pair : pairs) {
     if (q_.concurrency <= 0) {
@@ -474,7 +477,10 @@ FABRICOST_BODY std::optional<PricedServing> ServingSearch::best_of(const Deploym
       });
   if (!best && first) {
     ++plan_.pruned;
-    if (!plan_.nearest || missed(first->time) < plan_.missed) plan_.nearest = first, plan_.missed = missed(first->time);
+    if (!plan_.nearest || missed(first->time) < plan_.missed) {
+      plan_.nearest = first;
+      plan_.missed = missed(first->time);
+    }
   }
   return best;
 }

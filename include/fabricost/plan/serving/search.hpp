@@ -92,7 +92,10 @@ class ServingSearch {
   [[nodiscard]] double lacking(const Engine& e, double sequences, double context) const;
   void leave_out(const EngineLayout& l, double lacks) {
     ++plan_.pruned;
-    if (!plan_.nearest_fit || lacks < plan_.lacking) plan_.nearest_fit = l, plan_.lacking = lacks;
+    if (!plan_.nearest_fit || lacks < plan_.lacking) {
+      plan_.nearest_fit = l;
+      plan_.lacking = lacks;
+    }
   }
 
   /// Sequences that an engine may run: those that fit, at most `max_sequences` per attention replica.

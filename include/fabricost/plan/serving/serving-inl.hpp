@@ -149,7 +149,8 @@ FABRICOST_BODY ServingTime aggregated(const Engine& engine, const ServingStack& 
   out.queue = others - load.osl * out.interference;
   double place = read + waits + out.queue + load.osl * out.tpot;  // s for which a request takes one
   const double held = held_seconds(stack, load.isl, step.seconds, out.running / (stack.first + place));
-  place += held, out.queue += held;
+  place += held;
+  out.queue += held;
   const double whole = std::max(stack.first + place, load.concurrency / out.running * place);
   out.ttft = whole - load.osl * out.tpot;
   out.queue += whole - stack.first - place;

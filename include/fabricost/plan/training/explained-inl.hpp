@@ -11,10 +11,14 @@ FABRICOST_BODY std::optional<PricedLayout> usual_layout(const TrainingQuestion& 
   const Model& model = question.model;
   TrainingQuestion q = question;
   q.headroom = headroom_of(question);
-  q.top = 1, q.zero = q.zero.value_or(1), q.microbatch = q.microbatch.value_or(1), q.cp = q.cp.value_or(1);
+  q.top = 1;
+  q.zero = q.zero.value_or(1);
+  q.microbatch = q.microbatch.value_or(1);
+  q.cp = q.cp.value_or(1);
   const int node = std::min(system.gpus_per_node > 1 ? system.gpus_per_node : 8, system.domain);
   const auto fitting = [&](int tp, int pp, int ep, bool all_again) -> std::optional<PricedLayout> {
-    q.tp = question.tp.value_or(tp), q.pp = question.pp.value_or(pp);
+    q.tp = question.tp.value_or(tp);
+    q.pp = question.pp.value_or(pp);
     if (model.mixture()) q.ep = question.ep.value_or(ep);
     for (const Recompute again : {Recompute::none, Recompute::selective, Recompute::full}) {
       if (question.recompute.value_or(again) != again || (again == Recompute::full && !all_again)) continue;

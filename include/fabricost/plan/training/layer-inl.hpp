@@ -72,9 +72,11 @@ FABRICOST_BODY void LayerModel::mixing(Kernels& out, double& traffic) const {
   state(through_state, beside);
   const auto mean = [&](double a, double b) { return (1 - states) * a + states * b; };
   out.products += mean(attending.products, through_state.products);
-  out.core += mean(attending.core, 0), out.scan += mean(0, through_state.scan);
+  out.core += mean(attending.core, 0);
+  out.scan += mean(0, through_state.scan);
   out.selective += mean(attending.selective, 0);
-  out.read += mean(attending.read, through_state.read), out.written += mean(attending.written, through_state.written);
+  out.read += mean(attending.read, through_state.read);
+  out.written += mean(attending.written, through_state.written);
   traffic += mean(around, beside);
 }
 

@@ -62,7 +62,8 @@ FABRICOST_BODY double network_width(const StepTime& time, const StepParts& parts
     if (!(x.total() > 0)) continue;
     const Path path = x.group == StepGroup::stages && x.at.domains > 1 ? Path::nic : Path::gpu_gpu;
     Sum& of = groups[std::min(groups.size() - 1, static_cast<std::size_t>(x.group))];  // shared parameters and experts are one term
-    of.seconds += x.total(), of.widths += x.total() * costs.half_width(x.collective, x.at, x.bytes, path);
+    of.seconds += x.total();
+    of.widths += x.total() * costs.half_width(x.collective, x.at, x.bytes, path);
   }
   double out = 0;
   for (std::size_t i = 0; i < groups.size(); ++i)

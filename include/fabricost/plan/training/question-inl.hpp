@@ -8,11 +8,18 @@
 namespace fabricost::plan {
 
 FABRICOST_BODY void TrainingQuestion::set_common(Layout& l) const {
-  l.sequence = sequence, l.global_batch = global_batch, l.precision = precision, l.shard = shard;
-  l.recompute_modules = recompute_modules, l.block_scales = block_scales;
+  l.sequence = sequence;
+  l.global_batch = global_batch;
+  l.precision = precision;
+  l.shard = shard;
+  l.recompute_modules = recompute_modules;
+  l.block_scales = block_scales;
   l.recompute_layers = recompute_layers.value_or(0);
-  l.offload_layers = offload_layers.value_or(0), l.offload_optimizer = offload_optimizer.value_or(0);
-  l.document = document.value_or(0), l.cuda_graphs = cuda_graphs, l.adapters = adapters;
+  l.offload_layers = offload_layers.value_or(0);
+  l.offload_optimizer = offload_optimizer.value_or(0);
+  l.document = document.value_or(0);
+  l.cuda_graphs = cuda_graphs;
+  l.adapters = adapters;
 }
 
 FABRICOST_BODY bool offloads_layers(const TrainingQuestion& q) { return q.offload_layers.value_or(0) > 0 && !q.stack.offloads_inputs; }
@@ -51,8 +58,13 @@ FABRICOST_BODY void check(const TrainingQuestion& q, const System& system) {
                        " products; take bf16 or another GPU");
   if (q.offload_layers || q.offload_optimizer) (void)host_rate(system);  // which says what the machine lacks
   Layout ranks;  // of the model alone: what it cannot be cut into is no remedy for the number of GPUs
-  ranks.tp = q.tp.value_or(1), ranks.pp = q.pp.value_or(1), ranks.vp = q.vp.value_or(1), ranks.cp = q.cp.value_or(1);
-  ranks.sequence = q.sequence, ranks.microbatch = 1, ranks.global_batch = ranks.pp;
+  ranks.tp = q.tp.value_or(1);
+  ranks.pp = q.pp.value_or(1);
+  ranks.vp = q.vp.value_or(1);
+  ranks.cp = q.cp.value_or(1);
+  ranks.sequence = q.sequence;
+  ranks.microbatch = 1;
+  ranks.global_batch = ranks.pp;
   if (const LayoutFault fault = fault_of(q.model, ranks);
       fault == LayoutFault::heads || fault == LayoutFault::sequence || fault == LayoutFault::idle_chunk)
     throw RequestError(why_impossible(q.model, ranks, q.gpus));
@@ -79,7 +91,11 @@ namespace fabricost::plan::detail {
 
 FABRICOST_BODY Layout stated(const TrainingQuestion& q) {
   Layout l;
-  l.tp = q.tp.value_or(1), l.pp = q.pp.value_or(1), l.vp = q.vp.value_or(1), l.cp = q.cp.value_or(1), l.ep = q.ep.value_or(1);
+  l.tp = q.tp.value_or(1);
+  l.pp = q.pp.value_or(1);
+  l.vp = q.vp.value_or(1);
+  l.cp = q.cp.value_or(1);
+  l.ep = q.ep.value_or(1);
   l.expert_tp = q.expert_tp.value_or(1);
   l.microbatch = q.microbatch.value_or(1);
   l.context = q.context.value_or(l.context);

@@ -12,7 +12,8 @@ FABRICOST_BODY TrainingPlan TrainingSearch::run() {
   visit();
   const bool named = names_one_layout(q_) && (!plan_.layouts.empty() || plan_.nearest);  // it exists on all GPUs
   if (may_leave_idle(q_) && !named && capacity_ < std::numeric_limits<double>::infinity()) {
-    part_ = Part::smaller, ceiling_ = fastest_;
+    part_ = Part::smaller;
+    ceiling_ = fastest_;
     if (least_batch() == most_batch()) parts_of_batch_ = divisors(static_cast<int>(most_batch()), static_cast<int>(most_batch()));
     make_pipelines();
     visit();
@@ -81,7 +82,11 @@ FABRICOST_BODY std::vector<LayerGroup> TrainingSearch::layer_groups() {
         for (const int expert_tp : either(q_.expert_tp, expert_widths(q_, ep, tp)))
           for (const int microbatch : either(q_.microbatch, divisors(q_.global_batch, 16))) {
             Layout l;
-            l.tp = tp, l.cp = cp, l.ep = ep, l.expert_tp = expert_tp, l.microbatch = microbatch;
+            l.tp = tp;
+            l.cp = cp;
+            l.ep = ep;
+            l.expert_tp = expert_tp;
+            l.microbatch = microbatch;
             q_.set_common(l);
             l.sequence_parallel = q_.sequence_parallel.value_or(tp > 1 && q_.sequence % (tp * cp) == 0);
             long long count = smaller ? 1 : 0;  // of those beside the job given only the priced ones are counted
@@ -89,7 +94,9 @@ FABRICOST_BODY std::vector<LayerGroup> TrainingSearch::layer_groups() {
               for_each_pipeline(l, [&](const Layout& at, const Pipeline&) { count += layouts_of(at); });
             for (const ContextParallel context : contexts(q_, l))
               for (const Again& again : recomputations_) {
-                l.context = context, l.recompute = again.kind, l.recompute_modules = again.modules;
+                l.context = context;
+                l.recompute = again.kind;
+                l.recompute_modules = again.modules;
                 if (count > 0) add_group(out, l, count);
               }
           }
@@ -151,7 +158,9 @@ FABRICOST_BODY void TrainingSearch::make_pipelines() {
     for (const PipelineSchedule schedule : schedules(pp))
       for (const int vp : chunks(schedule, pp)) {
         Layout l;
-        l.pp = pp, l.vp = vp, l.schedule = schedule;
+        l.pp = pp;
+        l.vp = vp;
+        l.schedule = schedule;
         const bool exposed = q_.overlaps_tokens && schedule_of(l) == PipelineSchedule::one_f_one_b;
         if (vp < 1 || (pp > 1 && (has_idle_chunk(q_.model, l) || exposed))) continue;
         const LongStages long_ones = long_stages(q_.model, l);
@@ -226,10 +235,17 @@ FABRICOST_BODY void TrainingSearch::price_smaller(const LayerGroup& group) {
   int stages = 0;  // of the jobs
   for (const Pipeline& pipeline : pipelines_) {
     Layout l = group.layout;
-    l.pp = pipeline.pp, l.vp = pipeline.vp, l.schedule = pipeline.schedule, l.zero = q_.zero.value_or(0);
-    if (pipeline.pp != stages) jobs = smaller_jobs(l, least_gpus(group)), stages = pipeline.pp;
+    l.pp = pipeline.pp;
+    l.vp = pipeline.vp;
+    l.schedule = pipeline.schedule;
+    l.zero = q_.zero.value_or(0);
+    if (pipeline.pp != stages) {
+      jobs = smaller_jobs(l, least_gpus(group));
+      stages = pipeline.pp;
+    }
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-      l.dp = jobs[i].replicas, l.global_batch = jobs[i].batch;
+      l.dp = jobs[i].replicas;
+      l.global_batch = jobs[i].batch;
       const bool smallest = i + 1 == jobs.size() || jobs[i + 1].replicas != l.dp;  // which needs least memory of as many replicas
       if (is_possible(q_.model, l) && !price(l, pipeline, group) && smallest) break;
     }

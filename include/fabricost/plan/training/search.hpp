@@ -61,9 +61,13 @@ class TrainingSearch {
         has_host_(host_tier(system) != nullptr),
         stated_(stated_gpus(system)),
         count_(parameters_of(q.model)) {
-    if (!any_memory) capacity_ = gpu_.memory * (1 - headroom_of(q)), host_ = host_room(system);
+    if (!any_memory) {
+      capacity_ = gpu_.memory * (1 - headroom_of(q));
+      host_ = host_room(system);
+    }
     recomputations_ = recomputations(q);
-    fewest_ = recomputes_fewest(q) && !any_memory, states_away_ = offloads_states(q, system) && !any_memory;
+    fewest_ = recomputes_fewest(q) && !any_memory;
+    states_away_ = offloads_states(q, system) && !any_memory;
   }
 
   [[nodiscard]] TrainingPlan run();
@@ -114,7 +118,9 @@ class TrainingSearch {
     for (const Pipeline& pipeline : pipelines_) {
       const long long taken = static_cast<long long>(l.tp) * l.cp * pipeline.pp;
       if (q_.gpus % taken != 0) continue;
-      l.pp = pipeline.pp, l.vp = pipeline.vp, l.schedule = pipeline.schedule;
+      l.pp = pipeline.pp;
+      l.vp = pipeline.vp;
+      l.schedule = pipeline.schedule;
       l.dp = static_cast<int>(q_.gpus / taken);
       if (q_.dp && *q_.dp != l.dp) continue;
       l.zero = q_.zero.value_or(0);
@@ -166,7 +172,8 @@ class TrainingSearch {
   /// Whether as few layers are recomputed as fit.
   [[nodiscard]] bool fewest(const Layout& l) const { return fewest_ && l.recompute == Recompute::full; }
   [[nodiscard]] static Layout without_recompute(Layout l) {
-    l.recompute = Recompute::none, l.recompute_layers = 0;
+    l.recompute = Recompute::none;
+    l.recompute_layers = 0;
     return l;
   }
 

@@ -20,8 +20,11 @@ FABRICOST_BODY LayerTimes between(const LayerTimes& none, const LayerTimes& all,
 FABRICOST_BODY bool are_twins(const Layout& a, Layout b, int domain) {
   if (a.pp != b.pp || a.tp != b.tp || a.cp != b.cp || a.dp != b.dp) return false;  // nearly all end here
   const int idle = idle_gpus(b, domain);
-  b.context = a.context, b.placing = a.placing;
-  b.vp = a.vp, b.recompute_layers = a.recompute_layers, b.offload_optimizer = a.offload_optimizer;
+  b.context = a.context;
+  b.placing = a.placing;
+  b.vp = a.vp;
+  b.recompute_layers = a.recompute_layers;
+  b.offload_optimizer = a.offload_optimizer;
   return a == b && idle_gpus(a, domain) == idle;
 }
 

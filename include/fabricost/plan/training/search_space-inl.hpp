@@ -61,7 +61,10 @@ FABRICOST_BODY std::vector<Again> recomputations(const TrainingQuestion& q) {
     add({mlp});  // Transformer Engine runs the norms of dense layers inside their products, where nothing repeats them
     return out;
   }
-  add({moe_act}), add({moe}), add({layernorm}), add({layernorm, moe_act});
+  add({moe_act});
+  add({moe});
+  add({layernorm});
+  add({layernorm, moe_act});
   return out;
 }
 

@@ -10,7 +10,9 @@ namespace fabricost::plan {
 FABRICOST_BODY std::vector<StepSensitivity> sensitivity_of(const TrainingQuestion& question, const System& system) {
   std::vector<StepSensitivity> out;
   TrainingQuestion one = question;
-  one.top = 1, one.plain_within = 0, one.batch_within = 0;
+  one.top = 1;
+  one.plain_within = 0;
+  one.batch_within = 0;
   const TrainingPlan before = plan_training(one, system);
   if (before.layouts.empty()) return out;
   for_each_change(system, [&](const std::string& change, const System& other) {
@@ -25,10 +27,12 @@ FABRICOST_BODY std::vector<StepSensitivity> sensitivity_of(const TrainingQuestio
 
 FABRICOST_BODY std::vector<PricedLayout> pareto_of(TrainingQuestion question, const System& system) {
   std::vector<PricedLayout> out;
-  question.top = 1, question.plain_within = 0;
+  question.top = 1;
+  question.plain_within = 0;
   const TrainingPlan fastest = plan_training(question, system);
   if (fastest.layouts.empty()) return out;
-  question.gpus = fastest.layouts.front().layout.gpus(), question.global_batch = fastest.layouts.front().layout.global_batch;
+  question.gpus = fastest.layouts.front().layout.gpus();
+  question.global_batch = fastest.layouts.front().layout.global_batch;
   question.prune = false;
   question.top = 10000000;
   for (const PricedLayout& p : plan_training(question, system).layouts)  // fastest first

@@ -118,7 +118,10 @@ FABRICOST_BODY StepModel::Stages StepModel::stages() const {
     last = last_of(long_ones);
     for (const StageContent& other : std::span{long_ones}.subspan(1)) {
       const LayerTime t = content(other);
-      if (t.sum() > out.stage.sum()) out.stage = t, out.fullest = other;
+      if (t.sum() > out.stage.sum()) {
+        out.stage = t;
+        out.fullest = other;
+      }
       if (const RankParameters p = parameters(other); p.shared() + p.experts > out.local.shared() + out.local.experts) out.local = p;
     }
   }
@@ -181,7 +184,11 @@ FABRICOST_BODY StepTime StepModel::run() const {
   out.offload = micro * (at.out_of_gpu + at.into_gpu) + on_host;
   out.seconds = work + out.bubble + out.pipeline + out.data + update + on_host;
   out.least = links.least();
-  if (const double more = out.least - out.seconds; more > 0) out.data += more, out.seconds = out.least;  // what hid shares the links
+  // what hid shares the links
+  if (const double more = out.least - out.seconds; more > 0) {
+    out.data += more;
+    out.seconds = out.least;
+  }
   out.stragglers = waiting_for_slowest(gpu, domains_taken(l, costs.system().domain)) * out.seconds;
   out.seconds += out.stragglers;
   return out;
@@ -191,7 +198,8 @@ FABRICOST_BODY void StepModel::exchange_data(StepTime& out, LinkTime& links, con
                                              double work, double micro) const {
   double each = 0, last = 0;
   for (const DataExchange& x : data_exchanges(local, trained)) {
-    each += x.each * x.seconds, last += x.last * x.seconds;
+    each += x.each * x.seconds;
+    last += x.last * x.seconds;
     links.add(x.least, (micro - 1) * x.each + x.last);
   }
   // a stage's gradients are complete in the drain of its pipeline, where little work is left to hide them

@@ -41,7 +41,10 @@ namespace {
                              .file_before = c.prior,
                              .relative_error = c.deviation,
                              .determined = c.determined});
-    if (collectives) out.constants.back().partner = c.partner, out.constants.back().correlation = c.correlation;
+    if (collectives) {
+      out.constants.back().partner = c.partner;
+      out.constants.back().correlation = c.correlation;
+    }
   }
   for (const ClassResidual& c : set.classes)
     out.residuals.emplace_back(std::string{c.key}, ResidualAnswer{c.points, c.median_ape / 100, c.mape / 100, c.width});
@@ -220,7 +223,9 @@ std::variant<CalibrationAnswer, KernelFitAnswer> answer(const CalibrateRequest& 
 ValidationAnswer validated(const CalibrationAnswer& fit) {
   Points kept = without_set_aside(fit.fitted, fit.made);
   ValidateRequest request;
-  request.system.name = fit.system.extends, request.system.overrides = fit.system.set, request.calibration = fit.system.calibration;
+  request.system.name = fit.system.extends;
+  request.system.overrides = fit.system.set;
+  request.calibration = fit.system.calibration;
   if (!fit.system.extends.empty())
     for (Point& p : kept.points) p.system = fit.system.extends;
   return validated(std::move(kept), request);

@@ -302,7 +302,10 @@ class NcclInfoReader {
   void adapters(const std::string& line) {
     const auto once = [&](std::string_view mark, std::vector<std::string>& names, LogLine& where) {
       const auto rest = after(line, mark);
-      if (!rest.empty() && names.empty()) names = listed(rest), where = quote(line);
+      if (!rest.empty() && names.empty()) {
+        names = listed(rest);
+        where = quote(line);
+      }
     };
     once("NET/IB : Using ", info_.adapters, info_.adapters_line);
     once("NET/Socket : Using ", info_.interfaces, info_.interfaces_line);
@@ -321,9 +324,15 @@ class NcclInfoReader {
     info_.local_ranks = std::max(info_.local_ranks, value(" localRanks "));
     channels(number_at(number_before(line, " coll channels")), line);
     const int in_switch = number_at(number_before(line, " nvls channels"));
-    if (in_switch > info_.nvls_channels) info_.nvls_channels = in_switch, info_.nvls_channels_line = quote(line);
+    if (in_switch > info_.nvls_channels) {
+      info_.nvls_channels = in_switch;
+      info_.nvls_channels_line = quote(line);
+    }
     const auto widest = has(line, "Pattern") ? after(word(after(line, ", type ")), "/") : std::string_view{};
-    if (!widest.empty() && info_.widest_path.empty()) info_.widest_path = std::string{widest}, info_.widest_path_line = quote(line);
+    if (!widest.empty() && info_.widest_path.empty()) {
+      info_.widest_path = std::string{widest};
+      info_.widest_path_line = quote(line);
+    }
   }
 
   void topology(const std::string& line) {

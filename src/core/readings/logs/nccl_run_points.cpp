@@ -220,8 +220,10 @@ class RunsToPoints::RunPoints {
     model_.source = file.stem().string();
     model_.library = run.library.empty() ? "nccl" : run.library;
     model_.library_version = run.version;
-    model_.algorithm = run.algorithm, model_.protocol = run.protocol;
-    model_.launch = launch_of(run), model_.early_tests = is_early(run);
+    model_.algorithm = run.algorithm;
+    model_.protocol = run.protocol;
+    model_.launch = launch_of(run);
+    model_.early_tests = is_early(run);
     unit_ = unit_of(run);
     describe(model_, descriptions);
   }
@@ -349,7 +351,8 @@ class RunsToPoints::RunPoints {
         count_skipped(skipped, "time is 0 or N/A");
       } else {
         Point p = model_;
-        p.dtype = *row.dtype, p.redop = row.redop;
+        p.dtype = *row.dtype;
+        p.redop = row.redop;
         p.bytes = row.bytes;
         p.seconds = side.time * unit_;
         if (side.known_place) p.in_place = side.in_place;

@@ -33,7 +33,10 @@ bool EventLine::told_by(const Sign& sign) {
     status_ = is_status(line_, stamped_);
     if (!status_) text_ = event_text(line_);
     whole_ = !status_ && text_ == line_;
-    if (!status_ && !whole_) folded_text_ = lowered(text_), folded_line_ = lowered(line_);
+    if (!status_ && !whole_) {
+      folded_text_ = lowered(text_);
+      folded_line_ = lowered(line_);
+    }
   }
   if (status_ || whole_) return whole_;
   return std::any_of(sign.patterns.begin(), sign.patterns.end(), [&](const Sign::Pattern& p) {

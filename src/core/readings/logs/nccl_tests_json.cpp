@@ -71,10 +71,16 @@ void add_side(LogRun& run, LogRow& row, const PlainTree& tree, PlainTree::Id hal
   side.checked = false;
   bool timed = false;
   for (const auto& [key, id] : tree.members(half)) {
-    if (key == "time") side.time = number_of(tree, id), timed = true;
+    if (key == "time") {
+      side.time = number_of(tree, id);
+      timed = true;
+    }
     if (key == "alg_bw") side.algbw = number_of(tree, id);
     if (key == "bus_bw") side.busbw = number_of(tree, id);
-    if (key == "nwrong") side.wrong = number_of(tree, id), side.checked = true;
+    if (key == "nwrong") {
+      side.wrong = number_of(tree, id);
+      side.checked = true;
+    }
   }
   if (timed)
     row.add(side);

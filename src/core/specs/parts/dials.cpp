@@ -43,7 +43,8 @@ struct Blank {
   std::string_view rest;
   const double factor = leading_number(inside.substr(1), rest);
   if (!rest.empty() || !(factor > 0 && factor < 1e12) || (inside.front() != '*' && inside.front() != '/')) return std::nullopt;
-  out.times = inside.front() == '*' ? factor : 1 / factor, out.verbatim = false;
+  out.times = inside.front() == '*' ? factor : 1 / factor;
+  out.verbatim = false;
   return out;
 }
 

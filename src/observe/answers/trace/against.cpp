@@ -106,7 +106,10 @@ void say_against(const std::string& file, TraceAnswer& answer) {
   TracedAgainst exposed{.name = "exposed"};
   for (const std::string_view name : rows_in_order) {
     const TracedAgainst one{std::string{name}, units::s(of(run, name)), units::s(of(plan.terms, name))};
-    if (is_exposed(name)) exposed.run += one.run, exposed.plan += one.plan;
+    if (is_exposed(name)) {
+      exposed.run += one.run;
+      exposed.plan += one.plan;
+    }
     if (one.run != Time{} || one.plan != Time{}) answer.against.push_back(one);
   }
   std::vector<TracedAgainst> apart(answer.against.begin() + 1, answer.against.end());

@@ -77,8 +77,10 @@ void Exchange::compare(const System& here, const System& there) {
   set(Work::unknown, std::sqrt(products * memory));
   Ratio& untold = ratios_[static_cast<std::size_t>(Work::unknown)];
   const auto [low, high] = std::minmax(products, memory);
-  untold.low = interval_around(low, spread).first, untold.high = interval_around(high, spread).second;
-  start_here_ = nanosecond * a.constants.gemm_start, start_there_ = nanosecond * b.constants.gemm_start;
+  untold.low = interval_around(low, spread).first;
+  untold.high = interval_around(high, spread).second;
+  start_here_ = nanosecond * a.constants.gemm_start;
+  start_there_ = nanosecond * b.constants.gemm_start;
 }
 
 double Exchange::kernel(Work work, double ns, End end) const {
@@ -112,7 +114,10 @@ laid::Carried Exchange::call(const laid::Call& call, End end) {
   if (here_ != nullptr && here_->system() != nullptr) here = expected(here_);
   const double moving = call.whole || !here ? ns : std::min(ns, nanosecond * here->seconds);
   const double outside = ns - moving;
-  if (end == End::middle) ++calls_, outside_ += outside > 0 ? 1 : 0;
+  if (end == End::middle) {
+    ++calls_;
+    outside_ += outside > 0 ? 1 : 0;
+  }
   if (there_ == nullptr) return {moving, outside};
   const std::optional<Expected> there = expected(there_);
   if (!there || !here || !(here->seconds > 0)) {

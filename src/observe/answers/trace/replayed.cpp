@@ -66,7 +66,8 @@ void say_replay(const TraceRequest& request, const laid::Job& job, TraceMachine&
   out.system = asked ? asked->name : here.system() != nullptr ? here.system()->name : "";
   const laid::Replay middle = laid::replay(job, exchange.at(End::middle));
   auto [step, terms] = step_of(middle.job);
-  out.step = units::s(step), out.terms = std::move(terms);
+  out.step = units::s(step);
+  out.terms = std::move(terms);
   out.assumed = exchange.assumed();
   out.ratio = out.step / answer.step;
   const double steps = 1e9 * std::max(1, job.steps);

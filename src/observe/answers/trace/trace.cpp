@@ -262,7 +262,8 @@ TraceAnswer answer(const TraceRequest& request) {
   out.clock_doubt = time_of(job.clock_doubt);
   say_waits(job, out);
   auto [step, terms] = detail::step_of(job);
-  out.step = units::s(step), out.terms = std::move(terms);
+  out.step = units::s(step);
+  out.terms = std::move(terms);
   out.steps = std::max(1, job.steps);
   say_passes(job, out);
   if (out.steps > 1 && std::all_of(job.ranks.begin(), job.ranks.end(), [](const RankTrace& one) { return one.steps.empty(); }))

@@ -86,7 +86,11 @@ std::optional<Facts> direct_is_worse(const Context& c, bool latency, double fact
         const double ratio = latency ? cell.second / other->second : other->second / cell.second;
         if (ratio < factor) continue;
         ++worse;
-        if (ratio > most) most = ratio, example = &cell, there = other->second;
+        if (ratio > most) {
+          most = ratio;
+          example = &cell;
+          there = other->second;
+        }
       }
       if (example == nullptr || 2 * worse < pairs) continue;
       const auto line = with.lines.find(example->first.first);

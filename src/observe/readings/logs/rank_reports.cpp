@@ -236,7 +236,10 @@ class RankReportReader {
     if (const auto rank = after_any(line, {"rank      : "}))
       found.rank = static_cast<int>(std::clamp<long long>(*rank, -1, most_ranks)), found.line = quote(line);
     const auto code = after_any(line, {"exitcode  : "});
-    if (code) found.exit_code = static_cast<int>(std::clamp<long long>(*code, -255, 255)), found.line = quote(line);
+    if (code) {
+      found.exit_code = static_cast<int>(std::clamp<long long>(*code, -255, 255));
+      found.line = quote(line);
+    }
     if (found.rank >= 0) out_.root_cause = found;
     if (code) in_root_cause_ = false;
   }

@@ -33,7 +33,10 @@ template <class Value>
   std::ptrdiff_t max = 0;
   for (auto from = values.begin(); from != values.end();) {
     const auto to = std::upper_bound(from, values.end(), *from);
-    if (to - from >= max) best = *from, max = to - from;
+    if (to - from >= max) {
+      best = *from;
+      max = to - from;
+    }
     from = to;
   }
   return best;

@@ -183,18 +183,23 @@ bool add_pass(std::string_view annotation, EnginePasses& passes) {
   if (const auto decode = annotation.find("_generation_"); annotation.starts_with("execute_") && decode != std::string_view::npos) {
     // execute_context_2(6144)_generation_3(3), execute_6147_context_2(sq6144sk7144...)_generation_3(sq3sk6144...)
     const std::string_view prompt = annotation.substr(0, decode), rest = annotation.substr(decode);
-    prompts = number(prompt, "context_"), tokens = std::max(number(prompt, "("), number(prompt, "(sq"));
-    requests = number(rest, "_generation_"), context = number(rest, "sk");
+    prompts = number(prompt, "context_");
+    tokens = std::max(number(prompt, "("), number(prompt, "(sq"));
+    requests = number(rest, "_generation_");
+    context = number(rest, "sk");
   } else if (annotation.starts_with("step[")) {  // step[EXTEND bs=2 toks=14721 c_sq=14721], step[DECODE bs=64 g_sk=131072], step[MIXED bs=5 c=2 g=3 c_sq=6144]
     const std::int64_t batch = number(annotation, " bs=");
     const bool decodes = has(annotation, "DECODE"), mixed = has(annotation, "MIXED");
     prompts = decodes ? 0 : mixed && has(annotation, " c=") ? number(annotation, " c=") : batch;
     tokens = std::max(number(annotation, " toks="), number(annotation, " c_sq="));
-    requests = decodes ? batch : number(annotation, " g="), context = number(annotation, " g_sk=");
+    requests = decodes ? batch : number(annotation, " g=");
+    context = number(annotation, " g_sk=");
   } else if (annotation.starts_with("prefill[")) {  // prefill[bs=2 tok=14721 ctx=[7803, 6918]]
-    prompts = number(annotation, "[bs="), tokens = number(annotation, " tok=");
+    prompts = number(annotation, "[bs=");
+    tokens = number(annotation, " tok=");
   } else if (annotation.starts_with("decode[")) {  // decode[bs=117/128 tok=117 d=117 sqsq=117 sqsk=239616 sk=239616]
-    requests = number(annotation, "[bs="), context = number(annotation, " sk=");
+    requests = number(annotation, "[bs=");
+    context = number(annotation, " sk=");
   } else {
     return false;
   }
@@ -204,7 +209,10 @@ bool add_pass(std::string_view annotation, EnginePasses& passes) {
   } else {
     ++passes.decoding;
     passes.requests += requests;
-    if (context > 0) passes.context += context, passes.attending += requests;
+    if (context > 0) {
+      passes.context += context;
+      passes.attending += requests;
+    }
   }
   return true;
 }

@@ -103,8 +103,16 @@ std::int64_t elements_in(std::string_view dims) {
       inside = true;
       continue;
     }
-    if (number >= 0) product *= static_cast<double>(number), number = -1;
-    if (c == ']' && inside) total += product, product = 1, inside = false, any = true;
+    if (number >= 0) {
+      product *= static_cast<double>(number);
+      number = -1;
+    }
+    if (c == ']' && inside) {
+      total += product;
+      product = 1;
+      inside = false;
+      any = true;
+    }
   }
   constexpr double most = 1e17;
   return any && total < most ? static_cast<std::int64_t>(total) : -1;

@@ -260,9 +260,20 @@ void drop_unknown_dollars(const ExploreOptions& o, const Priced& prices, Objecti
 }
 
 [[nodiscard]] TrainingQuestion with_layout(TrainingQuestion q, const Layout& l) {
-  q.tp = l.tp, q.pp = l.pp, q.vp = l.vp, q.cp = l.cp, q.ep = l.ep, q.dp = l.dp, q.expert_tp = l.expert_tp, q.zero = l.zero;
-  q.microbatch = l.microbatch, q.schedule = l.schedule, q.recompute = l.recompute, q.recompute_modules = l.recompute_modules;
-  q.sequence_parallel = l.sequence_parallel, q.placing = l.placing;
+  q.tp = l.tp;
+  q.pp = l.pp;
+  q.vp = l.vp;
+  q.cp = l.cp;
+  q.ep = l.ep;
+  q.dp = l.dp;
+  q.expert_tp = l.expert_tp;
+  q.zero = l.zero;
+  q.microbatch = l.microbatch;
+  q.schedule = l.schedule;
+  q.recompute = l.recompute;
+  q.recompute_modules = l.recompute_modules;
+  q.sequence_parallel = l.sequence_parallel;
+  q.placing = l.placing;
   if (l.recompute_layers > 0) q.recompute_layers = l.recompute_layers;
   if (l.offload_layers > 0) q.offload_layers = l.offload_layers;
   if (l.offload_optimizer > 0) q.offload_optimizer = l.offload_optimizer;
@@ -272,17 +283,24 @@ void drop_unknown_dollars(const ExploreOptions& o, const Priced& prices, Objecti
 [[nodiscard]] ServingQuestion with_layout(ServingQuestion q, const PricedServing& p) {
   q.ttft = q.tpot = q.usual_ttft = 0;
   if (p.apart) q.prefill = {p.prefill.tp, p.prefill.pp, p.prefill.ep, p.prefill.attention_dp};
-  q.tp = p.engine.tp, q.pp = p.engine.pp, q.ep = p.engine.ep, q.attention_dp = p.engine.attention_dp;
+  q.tp = p.engine.tp;
+  q.pp = p.engine.pp;
+  q.ep = p.engine.ep;
+  q.attention_dp = p.engine.attention_dp;
   if (q.concurrency <= 0) q.batch = static_cast<int>(p.batch);
   return q;
 }
 
 [[nodiscard]] TrainingQuestion asked_at(TrainingQuestion q, const Job& job) {
-  q.gpus = job.gpus.value_or(q.gpus), q.global_batch = job.batch.value_or(q.global_batch), q.sequence = job.sequence.value_or(q.sequence);
+  q.gpus = job.gpus.value_or(q.gpus);
+  q.global_batch = job.batch.value_or(q.global_batch);
+  q.sequence = job.sequence.value_or(q.sequence);
   return q;
 }
 [[nodiscard]] ServingQuestion asked_at(ServingQuestion q, const Job& job, const System& system) {
-  q.gpus = job.gpus.value_or(q.gpus), q.isl = job.isl.value_or(static_cast<int>(q.isl)), q.osl = job.osl.value_or(static_cast<int>(q.osl));
+  q.gpus = job.gpus.value_or(q.gpus);
+  q.isl = job.isl.value_or(static_cast<int>(q.isl));
+  q.osl = job.osl.value_or(static_cast<int>(q.osl));
   if (job.batch) q.batch = job.batch;
   if (q.host.rate > 0) q.host.rate = host_rate(system);
   return q;
@@ -332,7 +350,8 @@ ExploreAnswer answer(const ExploreRequest& request) {
       .held = [&](std::size_t machine, const System& system, const Job& job,
                   const Compared& held) { return found(machine, system, with_layout(asked(machine, job), held.training->layout)); }};
   ExploreAnswer out = explored(r, space);
-  out.model = models_text(axes, model), out.job = "train";
+  out.model = models_text(axes, model);
+  out.job = "train";
   out.title = fmt::format("Training {}: {}", out.model, counted(out.all_points));
   return out;
 }
@@ -376,7 +395,8 @@ ExploreAnswer answer(const ExploreServeRequest& request) {
       .held = [&](std::size_t machine, const System& system, const Job& job,
                   const Compared& held) { return found(machine, system, with_layout(asked(machine, system, job), *held.serving)); }};
   ExploreAnswer out = explored(r, space);
-  out.model = models_text(axes, all.requests.front().model.value->name), out.job = "serve";
+  out.model = models_text(axes, all.requests.front().model.value->name);
+  out.job = "serve";
   out.title = fmt::format("Serving {}: {}", out.model, counted(out.all_points));
   return out;
 }

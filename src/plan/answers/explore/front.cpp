@@ -76,7 +76,8 @@ void mark_front(ExploreAnswer& a) {
     for (const ExplorePoint& point : a.points) {
       const std::optional<double> value = point.meets ? point.objectives[i].second : std::nullopt;
       if (!value || (objective.best && (objective.more_is_better ? *value <= best : *value >= best))) continue;
-      objective.best = point.number, best = *value;
+      objective.best = point.number;
+      best = *value;
     }
   }
 }

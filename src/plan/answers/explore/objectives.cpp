@@ -119,7 +119,8 @@ double Goodputs::of(int gpus, int gpus_per_node) {
   const auto found = known_.find({gpus, gpus_per_node});
   if (found != known_.end()) return found->second;
   GoodputRequest failing;
-  failing.gpus = gpus, failing.gpus_per_node = gpus_per_node;
+  failing.gpus = gpus;
+  failing.gpus_per_node = gpus_per_node;
   return known_[{gpus, gpus_per_node}] = answer(failing).goodput;
 }
 
@@ -135,8 +136,12 @@ Priced prices_of(const ExploreOptions& o, const std::vector<RequestedMachine>& m
     std::vector<std::string> names;
     for (std::size_t i = 0; i < machines.size(); ++i) {
       const System& system = *machines[i].system;
-      if (name == machines[i].asked || name == system.name || name == system.gpu.name) own[i] = dollars, found = true;
-      names.push_back(system.name), names.push_back(system.gpu.name);
+      if (name == machines[i].asked || name == system.name || name == system.gpu.name) {
+        own[i] = dollars;
+        found = true;
+      }
+      names.push_back(system.name);
+      names.push_back(system.gpu.name);
     }
     if (!found) throw Refusal("<prices>: " + unknown_text(name, "one of the machines or GPUs", names));
   }
@@ -167,8 +172,12 @@ Priced prices_of(const ExploreOptions& o, const std::vector<RequestedMachine>& m
     }
     const std::string here = fmt::format("{} not known of {}", kind == PriceKind::on_demand ? "on demand" : name(kind), without);
     if (out.of.empty() || with > most) {
-      out.of = std::move(of), most = with;
-      if (with > 0) out.kind = kind, out.why = without.empty() ? "" : here;
+      out.of = std::move(of);
+      most = with;
+      if (with > 0) {
+        out.kind = kind;
+        out.why = without.empty() ? "" : here;
+      }
     }
     if (without.empty()) return out;
     missing += (missing.empty() ? "" : "; ") + here;
@@ -179,7 +188,10 @@ Priced prices_of(const ExploreOptions& o, const std::vector<RequestedMachine>& m
 
 void drop_other_kinds(Compared& plan, const Priced& prices) {
   const bool rented = plan.price_kind == PriceKind::stated && prices.kind != PriceKind::owned;  // an own rent
-  if (!prices.kind || (plan.price_kind != prices.kind && !rented)) plan.dollars.reset(), plan.price_kind.reset();
+  if (!prices.kind || (plan.price_kind != prices.kind && !rented)) {
+    plan.dollars.reset();
+    plan.price_kind.reset();
+  }
 }
 
 }  // namespace fabricost::plan::explore

@@ -25,7 +25,8 @@ void name_better_batch(ProjectedRun& run, PlanRequest asked) {
       const PlanAnswer plan = answer(asked);
       if (!plan.fits || plan.layouts.front().tokens_per_second < best) continue;
       best = plan.layouts.front().tokens_per_second;
-      run.better_batch = *asked.global_batch, run.better_batch_gain = best / run.layout->tokens_per_second - 1;
+      run.better_batch = *asked.global_batch;
+      run.better_batch_gain = best / run.layout->tokens_per_second - 1;
     } catch (const RequestError&) {}  // that batch cannot be laid out
   }
 }

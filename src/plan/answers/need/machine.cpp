@@ -207,7 +207,10 @@ void add_tried(NeedMachineAnswer& out, const std::vector<BestRun>& best, const R
   for (std::size_t i = 0; i < best.size(); ++i) {
     NeedMachineTried one{.value = names[i]};
     if (const BestRun& b = best[i]; b.run != nullptr) {
-      one.gpus = b.run->gpus, one.measure = b.measure, one.binds = b.breaks.words, one.holds = b.keeps();
+      one.gpus = b.run->gpus;
+      one.measure = b.measure;
+      one.binds = b.breaks.words;
+      one.holds = b.keeps();
     } else {
       one.trouble = troubles_of(runs, i);
     }
@@ -250,18 +253,22 @@ NeedMachineAnswer answer(const NeedMachineRequest& request) {
   const auto at = [&](RunEnd end) { return need::best_runs(q, runs, names.size(), end); };
   const std::vector<need::BestRun> rows = at(RunEnd::predicted), fast = at(RunEnd::fast), slow = at(RunEnd::slow);
   NeedMachineAnswer out;
-  out.goal = need::goal_words(q), out.measured = need::words_for(q.by);
+  out.goal = need::goal_words(q);
+  out.measured = need::words_for(q.by);
   out.title = fmt::format("{}, {} tokens", runs.all.model, count_text(runs.all.tokens));
   need::add_tried(out, rows, runs, names);
   const auto named = [](const need::BestRun* r) { return r == nullptr ? std::nullopt : std::optional{r->run->system}; };
   const need::BestRun* best = need::best_of(rows);
-  out.value = named(best), out.satisfied = best != nullptr;
-  out.fast_value = named(need::best_of(fast)), out.slow_value = named(need::best_of(slow));
+  out.value = named(best);
+  out.satisfied = best != nullptr;
+  out.fast_value = named(need::best_of(fast));
+  out.slow_value = named(need::best_of(slow));
   if (best == nullptr) {
     need::say_why(out, runs.all);
     return out;
   }
-  out.run = *best->run, out.measure = best->measure;
+  out.run = *best->run;
+  out.measure = best->measure;
   out.next_larger = named(need::best_of(rows, true, best));
   out.binding = need::takes_most(*best->run);
   if (const need::BestRun* breaks = need::best_of(rows, false); breaks != nullptr && breaks->measure < best->measure)

@@ -46,7 +46,10 @@ void describe_tried(NeedAnswer& out, S& search, const Goal& goal) {
   for (const auto& [value, itself] : search.all()) {
     const auto& one = search.at(value);
     NeedTried row{.value = value, .holds = search.holds(value), .trouble = one.trouble};
-    if (one.trouble.empty()) row.measure = goal.of(one.outcome, End::predicted), row.binds = binds_words(one.outcome);
+    if (one.trouble.empty()) {
+      row.measure = goal.of(one.outcome, End::predicted);
+      row.binds = binds_words(one.outcome);
+    }
     out.tried.push_back(std::move(row));
   }
 }
@@ -118,8 +121,13 @@ void refuse_what_no_value_changes(S& search) {
 template <class Plan, class Ask>
 [[nodiscard]] NeedAnswer found(NeedQuestion q, std::optional<Plan> NeedAnswer::*at, const Ask& ask) {
   NeedAnswer out;
-  out.unknown = q.unknown.name, out.unit = q.unknown.unit, out.worth = q.unknown.worth, out.most = q.most;
-  out.goal = q.goal.words, out.measured = q.goal.measured, out.limit = q.goal.limit;
+  out.unknown = q.unknown.name;
+  out.unit = q.unknown.unit;
+  out.worth = q.unknown.worth;
+  out.most = q.most;
+  out.goal = q.goal.words;
+  out.measured = q.goal.measured;
+  out.limit = q.goal.limit;
   const bool steps = (q.unknown.kind == Kind::option && !q.unknown.whole) || q.unknown.dial == Dial::domain ||
                      q.unknown.dial == Dial::nic_count || !q.unknown.values.empty();
   Search<Plan, Ask> search{q.unknown, q.goal, q.most, q.refine && !steps, q.any_count, ask};
@@ -243,7 +251,8 @@ template <class Request>
     if (!r.calibration.empty()) out.origin.calibration = r.calibration;
   }
   r.system.value = out.system;
-  r.overrides.clear(), r.calibration.clear();
+  r.overrides.clear();
+  r.calibration.clear();
   r.model.value = std::make_shared<const Model>(r.model.load());
   r.top = 1;
   return out;
@@ -326,7 +335,8 @@ NeedAnswer answer(const NeedRequest& request) {
     if (r.tokens) out.outcome.steps = *r.tokens / (static_cast<double>(best.global_batch) * best.sequence);
     if (r.goodput) {
       GoodputRequest failing = r.failures;
-      failing.gpus = best.used_gpus, failing.gpus_per_node = machine.gpus_per_node;
+      failing.gpus = best.used_gpus;
+      failing.gpus_per_node = machine.gpus_per_node;
       out.outcome.kept = answer(failing).goodput;
     }
     out.plan = best;

@@ -78,12 +78,16 @@ class Timeline {
     add_layers({whole, true, false}, at.dense_layers, layers_.dense);
     add_layers({whole, true, true}, at.expert_layers, layers_.mixed);
     if (!whole) add_layers({true, false, false}, at.mixing_layers, layers_.mixing);
-    forward_.exposed += stages_.alone / 2, backward_.exposed += stages_.alone / 2;
+    forward_.exposed += stages_.alone / 2;
+    backward_.exposed += stages_.alone / 2;
     for (WorkContent* one : {&forward_, &backward_, &weight_}) {
       const double moved = stack_.attention == AttentionKernel::math ? one->attention : 0;
-      one->memory += moved * scores_share(), one->products += moved * (1 - scores_share()), one->attention -= moved;
+      one->memory += moved * scores_share();
+      one->products += moved * (1 - scores_share());
+      one->attention -= moved;
     }
-    forward_.copies += stages_.out_of_gpu, backward_.copies += stages_.into_gpu;
+    forward_.copies += stages_.out_of_gpu;
+    backward_.copies += stages_.into_gpu;
     weight_.memory += stages_.accumulate;
   }
 
@@ -106,17 +110,26 @@ class Timeline {
     WorkContent backward{.memory = w.element, .products = w.products + w.adapters - gradients, .attention = w.core + w.scan};
     (l_.recompute_modules.empty() && !found_.question.model.latent() ? backward.attention : backward.products) += w.repeated;
     const bool again = l_.recompute == Recompute::full;
-    if (again) backward.memory += k.element, backward.products += products, backward.attention += k.core + k.scan;
+    if (again) {
+      backward.memory += k.element;
+      backward.products += products;
+      backward.attention += k.core + k.scan;
+    }
     for (const LayerExchange& x : layer.exchanges(parts))
       for (int i = 0; i < count; ++i) call(forward_, x, x.forward), call(backward_, x, layer.in_backward(x, parts));
     const double forward_calls = t.exposed_forward, backward_calls = t.tensor + t.context + t.expert - forward_calls;
-    forward_.memory += n * k.element, forward_.products += n * products, forward_.attention += n * (k.core + k.scan);
+    forward_.memory += n * k.element;
+    forward_.products += n * products;
+    forward_.attention += n * (k.core + k.scan);
     forward_.idle += n * std::max(0.0, t.forward - forward_calls - k.sum());
     weight_.products += n * gradients;
     weight_.idle += n * std::max(0.0, t.weight - gradients);
-    backward_.memory += n * backward.memory, backward_.products += n * backward.products, backward_.attention += n * backward.attention;
+    backward_.memory += n * backward.memory;
+    backward_.products += n * backward.products;
+    backward_.attention += n * backward.attention;
     backward_.idle += n * std::max(0.0, t.backward - backward_calls - backward.kernels());
-    forward_.exposed += n * forward_calls, backward_.exposed += n * backward_calls;
+    forward_.exposed += n * forward_calls;
+    backward_.exposed += n * backward_calls;
   }
 
   /// Calls of an exchange; a part of one carries its share of the bytes. Their groups are the first stage's; stages replace them.

@@ -40,14 +40,16 @@ class Deployed {
         engine_(with_host({q.model, p.engine, q.format, machine, q.host})),
         times_(engine_, q.stack),
         scheduler_(scheduler_of(engine_)) {
-    engines_ = p.replicas * joined(p.engine), prefills_ = p.prefill_workers * joined(p.prefill);
+    engines_ = p.replicas * joined(p.engine);
+    prefills_ = p.prefill_workers * joined(p.prefill);
     share_ = 1;
     if (!load.trace) {  // equal engines under their share of the requests behave as all of them
       const int parts = std::max(1, p.apart ? std::gcd(engines_, prefills_) : engines_);
       for (int d = parts; d > 1 && share_ == 1; --d)
         if (parts % d == 0 && engines_ / d >= std::min(engines_, most_engines)) share_ = d;
       if (!p.apart && engines_ > most_engines) share_ = static_cast<double>(engines_) / most_engines;
-      engines_ = static_cast<int>(std::lround(engines_ / share_)), prefills_ = static_cast<int>(std::lround(prefills_ / share_));
+      engines_ = static_cast<int>(std::lround(engines_ / share_));
+      prefills_ = static_cast<int>(std::lround(prefills_ / share_));
     }
     if (!p.apart) return;
     prefill_.emplace(with_host({q.model, p.prefill, q.format, machine, q.host}));
@@ -65,12 +67,15 @@ class Deployed {
       load = faster(*load_.trace, rate / load_.trace->rate);
     } else {
       DrawnLoad drawn = load_.drawn;
-      drawn.rate = rate / share_, drawn.count = count;
+      drawn.rate = rate / share_;
+      drawn.count = count;
       load = drawn_load(drawn);
     }
     Simulated served = prefill_ ? apart(load) : simulate(times_, scheduler_, engines_, load);
     LoadFigures figures = figures_of(load, served, load_.percentile, q_.ttft, q_.tpot);
-    figures.rate *= share_, figures.tokens *= share_, figures.in_flight *= share_;
+    figures.rate *= share_;
+    figures.tokens *= share_;
+    figures.in_flight *= share_;
     return {figures, std::move(served)};
   }
 
@@ -108,8 +113,11 @@ class Deployed {
     const DecodeStep step = decode_step(engine_, q_.stack, running, context);
     ServingTime& t = out.time;
     t = {};
-    t.decode = step.forward, t.step = step.seconds, t.running = running;
-    t.ttft = f.ttft.mean, t.tpot = f.tpot.mean;
+    t.decode = step.forward;
+    t.step = step.seconds;
+    t.running = running;
+    t.ttft = f.ttft.mean;
+    t.tpot = f.tpot.mean;
     t.host = t.tpot > 0 ? step.host / q_.stack.tokens_per_step() : 0;
     t.interference = t.tpot > 0 ? std::max(0.0, t.tpot - step.per_token) : 0;
     t.queue = std::min(f.queue, t.ttft);
@@ -149,9 +157,12 @@ class Deployed {
     const double whole = std::max(1.0, std::floor(out.cache / held_of(load_, q_)));  // as many as a closed loop has clients at most
     out.sequences = q_.batch ? std::max(1.0, std::ceil(static_cast<double>(*q_.batch) / engine.layout().attention_dp))
                              : std::min(most_sequences, whole);
-    out.chunk = q_.stack.chunk, out.poll = q_.stack.poll;
-    out.first = q_.stack.first, out.ahead = q_.stack.first_steps > 1 ? 1 : 0;
-    out.drafts = q_.stack.drafts, out.acceptance = q_.stack.acceptance;
+    out.chunk = q_.stack.chunk;
+    out.poll = q_.stack.poll;
+    out.first = q_.stack.first;
+    out.ahead = q_.stack.first_steps > 1 ? 1 : 0;
+    out.drafts = q_.stack.drafts;
+    out.acceptance = q_.stack.acceptance;
     return out;
   }
 
@@ -176,7 +187,8 @@ class Deployed {
       const double sent = std::max(first.requests[i].first + q_.stack.handover, *link) + transfer_of(load.requests[i].prompt);
       *link = sent;
       handed.requests.push_back(load.requests[i]);
-      handed.requests.back().at = sent, handed.requests.back().blocks = 0;
+      handed.requests.back().at = sent;
+      handed.requests.back().blocks = 0;
     }
     std::vector<std::size_t> place(count);
     std::iota(place.begin(), place.end(), std::size_t{0});
@@ -193,7 +205,8 @@ class Deployed {
       all[i] = {first.requests[i].arrived, first.requests[i].started, then.first + waited, then.last};
     }
     out.requests = std::move(all);
-    out.hit_rate = first.hit_rate, out.preempted += first.preempted;
+    out.hit_rate = first.hit_rate;
+    out.preempted += first.preempted;
     return out;
   }
 
@@ -215,7 +228,10 @@ class Deployed {
   const auto kept = [&](double rate) { return deployed.keeps(deployed.at(rate).first, rate); };
   double low = of.keeps ? asked : 0, high = of.keeps ? std::max(of.saturation.value_or(2 * asked), 1.01 * asked) : asked;
   constexpr double most = 1e4;  // times what was asked for: more is no limit
-  while (of.keeps && !of.saturation && high < most * asked && kept(high)) low = high, high *= 2;
+  while (of.keeps && !of.saturation && high < most * asked && kept(high)) {
+    low = high;
+    high *= 2;
+  }
   for (int i = 0; i < 24 && high - low > 0.01 * high; ++i) {
     const double middle = (low + high) / 2;
     (kept(middle) ? low : high) = middle;
@@ -282,7 +298,8 @@ std::optional<double> drafts_pay_until(const ServingQuestion& question, const Sy
   ServingMachine machine(system, question.constants, question.stack.kernels);
   const Engine engine{question.model, deployment.engine, question.format, machine};
   ServingStack without = question.stack;
-  without.drafts = 0, without.stretch /= 1 + question.stack.drafts * draft_cost(question.model);
+  without.drafts = 0;
+  without.stretch /= 1 + question.stack.drafts * draft_cost(question.model);
   const double context = question.isl + question.osl / 2,
                most = std::max(1.0, room_for(engine, question.stack, question.isl + question.osl));
   double last = 0;

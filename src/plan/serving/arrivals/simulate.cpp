@@ -42,7 +42,10 @@ class BlockCache {
     for (std::size_t i = 0; i < count; ++i) {
       Block& block = held_[hashes[i]];
       if (block.users++ > 0) continue;
-      if (block.idle) idle_.erase(block.place), block.idle = false;
+      if (block.idle) {
+        idle_.erase(block.place);
+        block.idle = false;
+      }
       ++in_use_;
     }
   }
@@ -50,13 +53,17 @@ class BlockCache {
     for (std::size_t i = count; i-- > 0;) {  // the last block first: the beginning of a prompt is of most use to others
       Block& block = held_[hashes[i]];
       if (--block.users > 0) continue;
-      block.idle = true, block.place = idle_.insert(idle_.end(), hashes[i]);
+      block.idle = true;
+      block.place = idle_.insert(idle_.end(), hashes[i]);
       --in_use_;
     }
   }
   /// Drops blocks that nobody uses until so many are left in all.
   void keep(std::size_t blocks) {
-    while (!idle_.empty() && held_.size() > blocks) held_.erase(idle_.front()), idle_.pop_front();
+    while (!idle_.empty() && held_.size() > blocks) {
+      held_.erase(idle_.front());
+      idle_.pop_front();
+    }
   }
   [[nodiscard]] std::size_t in_use() const { return in_use_; }
 
@@ -176,7 +183,10 @@ class Service {
     for (EngineState& one : engines_)
       for (Replica& r : one.replicas)
         if (replica == nullptr || r.unanswered() < replica->unanswered()) engine = &one, replica = &r;
-    if (engine->idle()) engine->now = engine->begun = std::max(engine->now, at), engine->looked = 0;
+    if (engine->idle()) {
+      engine->now = engine->begun = std::max(engine->now, at);
+      engine->looked = 0;
+    }
     times_of(i).arrived = at;
     times_of(i).started = -1;
     replica->waiting.push_back(i);
@@ -222,8 +232,10 @@ class Service {
         if (one.part > 0) parts_.push_back({one.part, one.past}), own += one.part;
       if (own <= 0) continue;
       const double beside = times_.beside(n, parts_);
-      fullest = std::max(fullest, beside), added += beside;
-      tokens += own, rows = std::max(rows, times_.rows_of(n) + own);
+      fullest = std::max(fullest, beside);
+      added += beside;
+      tokens += own;
+      rows = std::max(rows, times_.rows_of(n) + own);
     }
     engine.trail = 0;
     if (tokens <= 0) return decode;
@@ -289,7 +301,8 @@ class Service {
     }
     r.own += own;
     if (one.blocks > 0) r.blocks.keep(static_cast<std::size_t>(std::max(0.0, (s_.cache - r.own) / load_.block)));
-    prompts_ += tokens, found_ += found;
+    prompts_ += tokens;
+    found_ += found;
     if (role_ == EngineRole::decode)
       run(r, i, own);
     else
@@ -348,7 +361,9 @@ class Service {
   void finish(EngineState& engine, Replica& r, long long steps, double seconds) {
     const auto n = static_cast<double>(r.running.size());
     if (n > 0) {
-      decoding_ += seconds, running_ += n * seconds, contexts_ += r.context * seconds;
+      decoding_ += seconds;
+      running_ += n * seconds;
+      contexts_ += r.context * seconds;
       r.count += steps;
       r.context += static_cast<double>(steps) * r.growth;
       r.own += static_cast<double>(steps) * r.growth;
@@ -372,7 +387,8 @@ class Service {
     std::size_t kept = 0;
     for (std::size_t k = 0; k < r.reading.size(); ++k) {
       Reading one = r.reading[k];
-      one.left -= one.part, one.past += one.part;
+      one.left -= one.part;
+      one.past += one.part;
       if (one.left > 0) {
         r.reading[kept++] = one;
         continue;
@@ -389,7 +405,8 @@ class Service {
       l.begun = true;
       times_of(one.request).first = s_.first + engine.now + engine.trail;
     } else if (l.steps > 0) {
-      --l.steps, l.answered += l.each;
+      --l.steps;
+      l.answered += l.each;
     }
     if (l.steps > 0)
       run(r, one.request, one.own);
@@ -447,13 +464,17 @@ LoadFigures figures_of(const RequestLoad& load, const Simulated& served, double 
     std::vector<double> ends;
     for (const Served& one : all) ends.push_back(one.last);
     std::sort(ends.begin(), ends.end());
-    begin = core::quantile(ends, warm_up), end = core::quantile(ends, 1 - warm_up);
+    begin = core::quantile(ends, warm_up);
+    end = core::quantile(ends, 1 - warm_up);
   }
   double answers = 0, tokens = 0, present = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Served& one = all[i];
     present += std::max(0.0, std::min(one.last, end) - std::max(one.arrived, begin));
-    if (one.last > begin && one.last <= end) ++answers, tokens += load.requests[i].answer;
+    if (one.last > begin && one.last <= end) {
+      ++answers;
+      tokens += load.requests[i].answer;
+    }
     if (i < from) continue;
     const int further = load.requests[i].answer - 1;
     first.push_back(one.first - one.arrived);
@@ -463,9 +484,15 @@ LoadFigures figures_of(const RequestLoad& load, const Simulated& served, double 
     kept += (ttft <= 0 || first.back() <= ttft) && (tpot <= 0 || further < 1 || token.back() <= tpot) ? 1 : 0;
   }
   const auto counted = static_cast<double>(first.size());
-  out.queue /= counted, out.within = kept / counted;
-  if (end > begin) out.rate = answers / (end - begin), out.tokens = tokens / (end - begin), out.in_flight = present / (end - begin);
-  out.ttft = percentiles_of(std::move(first), percentile), out.tpot = percentiles_of(std::move(token), percentile);
+  out.queue /= counted;
+  out.within = kept / counted;
+  if (end > begin) {
+    out.rate = answers / (end - begin);
+    out.tokens = tokens / (end - begin);
+    out.in_flight = present / (end - begin);
+  }
+  out.ttft = percentiles_of(std::move(first), percentile);
+  out.tpot = percentiles_of(std::move(token), percentile);
   out.e2e = percentiles_of(std::move(whole), percentile);
   return out;
 }

@@ -23,7 +23,8 @@ namespace {
   };
   if (launch == Launch::eager) out.host = stack.host_launch * engine.prefill(1, 1, 0, launch).launches;
   out.captured = stack.captured;
-  out.rows_of_sequence = static_cast<double>(1 + stack.drafts) / layout.pp, out.stages = layout.pp;
+  out.rows_of_sequence = static_cast<double>(1 + stack.drafts) / layout.pp;
+  out.stages = layout.pp;
   return out;
 }
 

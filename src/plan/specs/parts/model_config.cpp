@@ -119,7 +119,8 @@ void read_attention(const Config& in, Model& m) {
   m.kv_rank = in.count({"kv_lora_rank"});
   if (m.latent()) {
     m.q_rank = in.count({"q_lora_rank"});
-    m.rope_dim = in.count({"qk_rope_head_dim"}), m.nope_dim = in.count({"qk_nope_head_dim"});
+    m.rope_dim = in.count({"qk_rope_head_dim"});
+    m.nope_dim = in.count({"qk_nope_head_dim"});
     m.value_dim = in.count({"v_head_dim"});
   }
   const bool one_group = in.flag({"multi_query"}, false) && !in.flag({"new_decoder_architecture"}, false);
@@ -131,10 +132,15 @@ void read_attention(const Config& in, Model& m) {
   m.kv_heads = in.count({"num_key_value_heads", "n_head_kv", "num_kv_heads", "multi_query_group_num", "n_kv_heads"}, groups);
   const int whole = m.heads > 0 && m.hidden % m.heads == 0 ? m.hidden / m.heads : 0;
   m.head_dim = in.count({"head_dim", "attention_head_dim"}, m.latent() ? 0 : gemma3 ? 256 : whole);
-  if (m.latent()) m.kv_heads = m.heads, m.head_dim = 0;
+  if (m.latent()) {
+    m.kv_heads = m.heads;
+    m.head_dim = 0;
+  }
   m.gated_attention = in.flag({"attn_output_gate"}, in.type.starts_with("qwen3_next") || in.type.starts_with("qwen3_5"));
   if (in.find({"index_n_heads"}) != nullptr) {
-    m.index_heads = in.count({"index_n_heads"}), m.index_dim = in.count({"index_head_dim"}), m.index_tokens = in.count({"index_topk"});
+    m.index_heads = in.count({"index_n_heads"});
+    m.index_dim = in.count({"index_head_dim"});
+    m.index_tokens = in.count({"index_topk"});
   }
 }
 
@@ -146,7 +152,8 @@ void read_layer_kinds(const Config& in, Model& m) {
   if (in.find({"linear_num_value_heads"}) != nullptr) {
     Mixer& x = m.mixer;
     x.layers = linear >= 0 ? linear : every > 0 ? m.layers - m.layers / every : 0;
-    x.heads = in.count({"linear_num_value_heads"}), x.state = in.count({"linear_key_head_dim"});
+    x.heads = in.count({"linear_num_value_heads"});
+    x.state = in.count({"linear_key_head_dim"});
     x.inner = in.width({"linear_num_value_heads"}, {"linear_value_head_dim"});
     x.keys = in.width({"linear_num_key_heads"}, {"linear_key_head_dim"});
     x.kernel = in.count({"linear_conv_kernel_dim"}, 4);
@@ -156,7 +163,8 @@ void read_layer_kinds(const Config& in, Model& m) {
     const Config kda{*part, in.faults};
     Mixer& x = m.mixer;
     x.layers = kda.how_many("kda_layers", [](const std::string&) { return true; });
-    x.heads = kda.count({"num_heads"}, 0, true), x.state = kda.count({"head_dim"}, 0, true);
+    x.heads = kda.count({"num_heads"}, 0, true);
+    x.state = kda.count({"head_dim"}, 0, true);
     x.inner = x.keys = kda.width({"num_heads"}, {"head_dim"});
     x.kernel = kda.count({"short_conv_kernel_size"}, 4);
     x.gates = 2;
@@ -164,7 +172,8 @@ void read_layer_kinds(const Config& in, Model& m) {
   if (const int mamba = in.how_many("layer_types", [](const std::string& kind) { return kind == "mamba"; }); mamba > 0) {  // Granite 4
     Mixer& x = m.mixer;
     x.layers = mamba;
-    x.heads = in.count({"mamba_n_heads"}, 0, true), x.state = in.count({"mamba_d_state"}, 0, true);
+    x.heads = in.count({"mamba_n_heads"}, 0, true);
+    x.state = in.count({"mamba_d_state"}, 0, true);
     x.inner = in.width({"mamba_n_heads"}, {"mamba_d_head"});
     x.keys = in.width({"mamba_n_groups"}, {"mamba_d_state"});
     x.kernel = in.count({"mamba_d_conv"}, 4);
@@ -176,8 +185,11 @@ void read_layer_kinds(const Config& in, Model& m) {
       in.fault(*in.find({"hybrid_override_pattern"}), "hybrid_override_pattern", "does not name every layer by M, *, - or E",
                "one letter per layer, as many as num_hidden_layers");
     m.single_block = true;
-    m.mixer.layers = many('M'), m.dense_blocks = many('-'), m.expert_blocks = many('E');
-    m.mixer.heads = in.count({"mamba_num_heads"}), m.mixer.state = in.count({"ssm_state_size"});
+    m.mixer.layers = many('M');
+    m.dense_blocks = many('-');
+    m.expert_blocks = many('E');
+    m.mixer.heads = in.count({"mamba_num_heads"});
+    m.mixer.state = in.count({"ssm_state_size"});
     m.mixer.inner = in.width({"mamba_num_heads"}, {"mamba_head_dim"});
     m.mixer.keys = in.width({"n_groups"}, {"ssm_state_size"});
     m.mixer.kernel = in.count({"conv_kernel"}, 4);
@@ -266,7 +278,11 @@ void read_experts(const Config& in, Model& m) {
                            one_of_the_same ? m.expert_ffn : 0);
   m.shared_experts = in.count({"n_shared_experts", "num_shared_experts", "moe_num_shared_experts"}, one > 0 ? 1 : 0);
   if (m.shared_experts > 0) m.shared_ffn = one > 0 ? one : m.expert_ffn;
-  if (in.flag({"parallel_attn_mlp_res"}, false)) m.shared_experts = 1, m.shared_ffn = m.hidden;  // Arctic's dense block beside its experts
+  // Arctic's dense block beside its experts
+  if (in.flag({"parallel_attn_mlp_res"}, false)) {
+    m.shared_experts = 1;
+    m.shared_ffn = m.hidden;
+  }
   m.first_dense = in.count({"first_k_dense_replace", "num_dense_layers", "moe_layer_start_index"});
   m.expert_every = std::max(1, in.count({"decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_frequency"}, 1));
   if (const SpecNode* list = in.find({"mlp_only_layers"}); list != nullptr && m.first_dense == 0)
@@ -319,7 +335,10 @@ Model read_model_config(const SpecNode& tree, const std::string& name, Faults& f
   m.gated = !two_matrices.contains(type);
   const bool tied = tied_types.contains(type) || tied_types.contains(outer);
   m.tied = whole.flag({"tie_word_embeddings"}, in.flag({"tie_word_embeddings"}, tied));
-  if (type == "gpt2") m.positions = in.count({"n_positions"}, 1024), m.biases = true;
+  if (type == "gpt2") {
+    m.positions = in.count({"n_positions"}, 1024);
+    m.biases = true;
+  }
   if (type == "opt") read_opt(in, m);
   if (!faults.issues.empty()) return m;
   read_attention(in, m);

@@ -84,17 +84,23 @@ void Gpus::together(Step step) {
   try {
     step();
   } catch (const std::bad_alloc&) {
-    mine = std::make_exception_ptr(OutOfMemory("host memory")), severity = 2;
+    mine = std::make_exception_ptr(OutOfMemory("host memory"));
+    severity = 2;
   } catch (const Unsupported&) {
-    mine = std::current_exception(), severity = 1;
+    mine = std::current_exception();
+    severity = 1;
   } catch (const OutOfMemory&) {
-    mine = std::current_exception(), severity = 2;
+    mine = std::current_exception();
+    severity = 2;
   } catch (const WrongResult&) {
-    mine = std::current_exception(), severity = 3;
+    mine = std::current_exception();
+    severity = 3;
   } catch (const DeviceFault&) {
-    mine = std::current_exception(), severity = 4;
+    mine = std::current_exception();
+    severity = 4;
   } catch (const DeviceLost&) {
-    mine = std::current_exception(), severity = 5;
+    mine = std::current_exception();
+    severity = 5;
   }
   const int worst = static_cast<int>(highest(severity));
   if (mine && severity == worst) std::rethrow_exception(mine);

@@ -97,7 +97,10 @@ Unit unit_of(Gpus& gpus, int gpu, std::vector<std::string>& remarks) {
 
 void describe_host(Machine& machine) {
   utsname names{};
-  if (uname(&names) == 0) machine.host = names.nodename, machine.kernel = std::string(names.sysname) + " " + names.release;
+  if (uname(&names) == 0) {
+    machine.host = names.nodename;
+    machine.kernel = std::string(names.sysname) + " " + names.release;
+  }
   std::ifstream processors("/proc/cpuinfo");
   std::set<std::string> packages;
   for (std::string line; std::getline(processors, line);) {
