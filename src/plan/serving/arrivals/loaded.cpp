@@ -86,6 +86,11 @@ class Deployed {
   /// Requests per second where more arrive than are answered: twice as many as are answered when all are there at once, so many that the
   /// engines fill and empty several times.
   [[nodiscard]] double saturation() {
+    if (!saturation_) saturation_ = measured_saturation();
+    return *saturation_;
+  }
+
+  [[nodiscard]] double measured_saturation() {
     const double each = q_.isl + q_.osl, held = std::min(scheduler_.sequences, scheduler_.cache / each) * scheduler_.replicas * engines_;
     const int count = static_cast<int>(std::clamp(12 * held, 2000.0, 100'000.0));
     const Simulated all = at(std::numeric_limits<double>::infinity(), count).second;
@@ -106,8 +111,13 @@ class Deployed {
     return share_ * static_cast<double>(ends.size() - 2 * quarter) / (ends[ends.size() - 1 - quarter] - ends[quarter]);
   }
 
-  [[nodiscard]] bool keeps(const LoadFigures& f, double rate) const {
-    if (!load_.trace && f.rate < settled * rate) return false;
+  /// Whether requests are answered as they come: in what was simulated, or, where that ends before a burst is answered, in the long run.
+  [[nodiscard]] bool sustains(const LoadFigures& f, double rate) {
+    return load_.trace || f.rate >= settled * rate || saturation() >= rate;
+  }
+
+  [[nodiscard]] bool keeps(const LoadFigures& f, double rate) {
+    if (!sustains(f, rate)) return false;
     if (load_.goodput > 0) return f.within >= load_.goodput;
     return (q_.ttft <= 0 || f.ttft.at <= q_.ttft) && (q_.tpot <= 0 || f.tpot.at <= q_.tpot);
   }
@@ -134,7 +144,7 @@ class Deployed {
       const double servers = static_cast<double>(p_.prefill_workers) * p_.prefill.attention_dp * p_.prefill.pp;
       t.prefill_use = std::min(1.0, f.rate * (1 - served.hit_rate) * prompt_of_many(prefill_prompt(*prefill_, q_.stack, q_.isl)) / servers);
     }
-    const double fixed = q_.stack.first + (prefill_ ? q_.stack.handover : 0) + q_.stack.first_steps * step.seconds;
+    const double fixed = q_.stack.first + (prefill_ ? q_.stack.handover : 0);  // a step that runs already is in the queue
     t.prompt = std::max(0.0, t.ttft - t.queue - t.reload - t.transfer - fixed);
     t.rate = f.rate;
     out.batch = std::max(1.0, std::round(running));
@@ -240,6 +250,7 @@ class Deployed {
   KvLink link_{};
   int engines_ = 1, prefills_ = 0;
   double share_ = 1;  ///< of all engines over those simulated
+  std::optional<double> saturation_{};
 };
 
 /// Finds the highest rate at which the limits are kept; none: they are kept where all requests of a trace come at once.
