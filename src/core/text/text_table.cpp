@@ -62,6 +62,7 @@ void narrow(std::vector<std::size_t>& widths, const Cells& headings, const std::
 
 std::string TextTable::text(std::size_t indent, std::size_t width) const {
   constexpr std::size_t least = 10;  // columns that a broken text needs
+  constexpr std::size_t most_rows_below = 12;
   Cells headings = headings_;
   std::vector<std::size_t> widths;
   std::vector<bool> right;
@@ -89,7 +90,7 @@ std::string TextTable::text(std::size_t indent, std::size_t width) const {
       }
       end = begin + widths[shown];
     }
-    if (goes_on_ && shown > 1) first_below = shown;
+    if ((goes_on_ || rows_.size() <= most_rows_below) && shown > 1) first_below = shown;
     for (std::size_t i = shown; i < widths.size(); ++i)
       if (std::exchange(widths[i], 0) > 0 && !headings[i].empty()) left_out += (left_out.empty() ? "" : ", ") + headings[i];
   }

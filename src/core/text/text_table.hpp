@@ -42,10 +42,10 @@ class TextTable {
   void row(const First& first, const Second& second, const More&... more) {
     row(cells(first, second, more...));
   }
-  /// Columns that do not fit follow in blocks below, each behind the first column.
+  /// Columns that do not fit follow in blocks below, each behind the first column, whatever the number of rows.
   void go_on_below() { goes_on_ = true; }
   /// All lines, each ended; without the line of headings if all are empty. In a table wider than `width` the cells of one column of texts
-  /// are broken between words; where that is not enough, it ends at the last column that fits, in a line that names the others.
+  /// are broken between words; where that is not enough, the other columns follow below (go_on_below, or at most 12 rows), or a line names them.
   [[nodiscard]] std::string text(std::size_t indent = 0, std::size_t width = 0) const;
 
  private:

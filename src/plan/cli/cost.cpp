@@ -119,6 +119,7 @@ void cost_text(Page& page, const CostAnswer& a) {
     add_money(page, *a.run, {"takes", duration_text(*a.run_time), large_text(*a.run_gpu_hours) + " GPU-hours"});
   }
   page.add("\n");
+  if (a.run) page.item("", "Failures, checkpoints and spare nodes are left out; fabricost project counts them.");
   page.item("", fmt::format("Prices: {} of {}; they move, so put your own in (--price-gpu-hour, --prices FILE).", a.prices, a.prices_date));
 }
 
