@@ -353,9 +353,9 @@ True
   add_answer<ShownTier>(module, "ShownTier", "One level of a machine as show has it.").def("__repr__", [](const ShownTier& t) {
     return fmt::format("{}: {}, {} endpoints, {:.4g} GB/s one way", t.name, t.kind, t.endpoints, t.bandwidth.value() / 1e9);
   });
-  add_answer<ShowAnswer>(module, "MeasuredOperations", "A machine, tier by tier, with where every number comes from. Made by show.")
+  add_answer<ShowAnswer>(module, "Shown", "A machine, tier by tier, with where every number comes from. Made by show.")
       .def("__repr__", [](const ShowAnswer& s) { return s.text; });
-  add_question<ShowRequest>(module, "show", 1, "One machine, tier by tier, a MeasuredOperations; its repr() is the text of `fabricost show`.",
+  add_question<ShowRequest>(module, "show", 1, "One machine, tier by tier, a Shown; its repr() is the text of `fabricost show`.",
                         R"(>>> import fabricost as fc
 >>> fc.show("dgx-h100").tiers[2].aggregate_bytes_per_second / fc.GB
 3600.0
