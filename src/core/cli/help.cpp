@@ -66,12 +66,14 @@ constexpr auto common_options = std::to_array<Common>({
 /// Headings for the other options, whatever the command.
 constexpr auto option_groups = std::to_array<Named>({
     {"Layout", "--max-tp --tp --pp --vp --cp --ep --expert-tp --dp --zero --shard --microbatch --schedule --recompute --recompute-modules "
-               "--recompute-num-layers --sequence-parallel --placing --cp-comm-type --batch-within"},
+               "--recompute-num-layers --sequence-parallel --placing --cp-comm-type --batch-within --decoder-first-pipeline-num-layers "
+               "--decoder-last-pipeline-num-layers --account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split "
+               "--reshard-after-forward --prefetch-layers"},
     {"Memory", "--headroom --cpu-offloading-num-layers --optimizer-offload-fraction --main-params-dtype --exp-avg-dtype --exp-avg-sq-dtype "
-               "--store-param-remainders --grad-reduce-in-fp32 --fp8-param-gather --activation-func-fp8-input-store"},
+               "--store-param-remainders --grad-reduce-in-fp32 --fp8-param-gather --activation-func-fp8-input-store --load-in-4bit"},
     {"Kernels and overlap", "--precision --stack --stack-scale --cuda-graphs --fp8-recipe --fp8-attention --attention --tp-comm-overlap "
                             "--overlap-grad-reduce"},
-    {"Model", "--lora-rank --lora-modules --document --mtp-num-layers"},
+    {"Model", "--lora-rank --lora-modules --document --mtp-num-layers --frozen-model --data-time --evaluation-share"},
     {"Mixture of experts", "--routing --capacity --moe-dispatcher --overlap-moe-comm"},
     {"NCCL", "--algorithm --protocol --choice --library --launch --upgrade --nvls --symmetric --barrier-free --ctas --copy-engine --redop "
              "--registered --no-pxn --fused-norm"},

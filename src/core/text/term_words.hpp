@@ -12,7 +12,7 @@ namespace fabricost::core {
 
 /// "idle in the pipeline" for "bubble"; a name without a translation is returned unchanged.
 [[nodiscard]] constexpr std::string_view term_words(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 25> words{{
+  constexpr auto words = std::to_array<std::pair<std::string_view, std::string_view>>({
       {"compute", "computing"},
       {"layer_floor", "launches of kernels"},
       {"tensor", "exchange of tensor ranks"},
@@ -24,6 +24,9 @@ namespace fabricost::core {
       {"accumulation", "adding up gradients"},
       {"optimizer", "update of parameters"},
       {"stragglers", "waiting for the slowest node"},
+      {"frozen_model", "forward of the frozen model"},
+      {"input", "waiting for data"},
+      {"evaluation", "evaluation"},
       {"weights_and_products", "weights and products"},
       {"experts", "products of experts"},
       {"elementwise", "element-wise kernels"},
@@ -37,7 +40,7 @@ namespace fabricost::core {
       {"queue", "waiting for others"},
       {"transfer", "cache transfer"},
       {"reload", "reload of prefixes"},
-  }};
+  });
   for (const auto& [known, said] : words)
     if (known == name) return said;
   return name;

@@ -27,6 +27,11 @@ struct FailingJob {
   double reload = 0;                    ///< s
   double rent = 0;                      ///< USD per GPU and second; 0 unknown
   double jitter = 0;
+  int rack = 0, spares_per_rack = 0;  ///< nodes of a rack that is replaced as one; 0: nodes are
+  /// Racks of so many GPUs.
+  [[nodiscard]] double racks(double of_gpus) const {
+    return rack > 0 ? std::ceil(of_gpus / ((rack - spares_per_rack) * gpus_per_node)) : 0;
+  }
   LinkFlaps flaps{};  ///< of all links of the job
   int rails = 0, lost_rails = 0;
   double network = 0;  ///< share of a step that waits for the network
@@ -132,7 +137,20 @@ void mean_checkpoints(FailingJob& out, const GoodputRequest& a, const FailureFac
   out.reload = numbers_in(a.reload).value_or(written);
   c.recovery = numbers_in(a.restart).value_or(facts.recovery) + out.reload;
   out.question.spares = a.spares.value_or(0);
-  out.question.repair = numbers_in(a.repair).value_or(a.spares ? facts.repair : 0);
+  out.question.repair = numbers_in(a.repair).value_or(a.spares || a.spares_per_rack ? facts.repair : 0);
+}
+
+/// \param domain GPUs of a rack of the machine; 0: no machine
+void mean_racks(FailingJob& out, const GoodputRequest& a, int domain) {
+  if (!a.spares_per_rack) return;
+  if (domain == 0) throw Refusal("<spares_per_rack> are nodes of a rack of the machine: add <system>, as in <system=gb200-nvl72>");
+  out.rack = static_cast<int>(domain / out.gpus_per_node);
+  out.spares_per_rack = *a.spares_per_rack;
+  if (out.rack < 2) throw Refusal("<spares_per_rack>: a scale-up domain of this machine is one node; give <spares>");
+  if (out.spares_per_rack >= out.rack)
+    throw Refusal(fmt::format("<spares_per_rack> {}: a rack has {} nodes; take at most {}", out.spares_per_rack, out.rack, out.rack - 1));
+  out.question.racks = out.racks(out.gpus);
+  out.question.spares_per_rack = out.spares_per_rack;
 }
 
 [[nodiscard]] FailingJob job_of(const GoodputRequest& a, const FailureFacts& facts) {
@@ -141,12 +159,13 @@ void mean_checkpoints(FailingJob& out, const GoodputRequest& a, const FailureFac
   check_ranges(a);
   FailingJob out;
   out.gpus = *a.gpus;
-  int nics = 0;
+  int nics = 0, domain = 0;
   if (a.system) {
     const System system = a.system.load({}, KernelSets::none());
     check_size(system, out.gpus);
     if (const Tier* nic = system.tier(TierRole::nic)) nics = nic->endpoints;
     out.gpus_per_node = system.gpus_per_node;
+    domain = system.domain;
     Prices prices = load_prices(a.prices);
     if (a.dollars_per_gpu_hour) prices.gpu_hour.value = units::USD_per_h(*a.dollars_per_gpu_hour);
     out.rent = rent_of(system, prices).value.value();
@@ -158,6 +177,7 @@ void mean_checkpoints(FailingJob& out, const GoodputRequest& a, const FailureFac
   out.jitter = a.jitter.value_or(0);
   mean_rate(out, a, facts);
   mean_checkpoints(out, a, facts);
+  mean_racks(out, a, domain);
   mean_flaps(out, a, nics);
   mean_rails(out, a, nics);
   return out;
@@ -166,6 +186,7 @@ void mean_checkpoints(FailingJob& out, const GoodputRequest& a, const FailureFac
 [[nodiscard]] GoodputAtScale at_scale(const FailingJob& job, double gpus) {
   FailureQuestion q = job.question;
   q.nodes = std::ceil(gpus / job.gpus_per_node);
+  q.racks = job.racks(gpus);
   q.other_failures = flaps_at(job, gpus).failures_per_hour() / 3600;
   const FailureAnswer one = failures_of(q);
   GoodputAtScale out{gpus, units::s(one.mttf), units::s(one.checkpointing.interval), shares_of(job, one.share, gpus).of_failures.kept};
@@ -234,6 +255,11 @@ GoodputAnswer answer(const GoodputRequest& request) {
   out.spares_to_wait_a_thousandth = r.spares_to_hardly_wait;
   out.repair = units::s(job.question.repair);
   out.kept_per_node = share.kept * r.nodes / (r.nodes + r.spares);
+  if (job.rack > 0) {
+    out.racks = job.question.racks;
+    out.spares_per_rack = job.spares_per_rack;
+    out.kept_per_node = share.kept * r.nodes / ((job.question.racks + r.spares) * job.rack);
+  }
   if (job.flaps.links > 0) {
     out.links = job.flaps.links;
     out.flaps_per_day = 24 * job.flaps.links * job.flaps.per_link_hour;

@@ -124,6 +124,12 @@ void choose_kernels(const PlanRequest& r, const Model& model, Stack& stack) {
   if (r.moe_dispatcher)
     stack.deduplicated = *r.moe_dispatcher != Dispatcher::alltoall, stack.fused_experts = *r.moe_dispatcher == Dispatcher::hybridep;
   if (r.overlap_moe_comm) stack.expert_exposed = exposed(*r.overlap_moe_comm, &Stack::expert_exposed, stack, "nemo-mlperf");
+  if (r.prefetch_layers) {
+    stack.memory.gathered_layers = 1 + *r.prefetch_layers;
+    if (*r.prefetch_layers == 0) stack.shard_exposed = 1;
+  }
+  stack.input = numbers_in(r.data_time).value_or(0);
+  stack.evaluation = r.evaluation_share;
   if (r.tp_comm_overlap) stack.tensor_exposed = exposed(*r.tp_comm_overlap, &Stack::tensor_exposed, stack, "nemo");
   if (r.overlap_grad_reduce) stack.data_exposed = exposed(*r.overlap_grad_reduce, &Stack::data_exposed, stack, unfitted_stack);
 }
@@ -158,6 +164,12 @@ void choose_recipe(const PlanRequest& r, TrainingQuestion& q) {
   q.adapters.rank = r.lora_rank.value_or(0);
   q.adapters.modules = set_of<AdapterModule>(r.lora_modules, adapter_module_names, "lora_modules");
   if (!q.adapters.modules.empty() && !r.lora_rank) throw Refusal("<lora_modules> need the rank of the adapters, <lora_rank>");
+  q.adapters.in_4_bit = r.load_in_4bit;
+  q.split = {.first = r.decoder_first_pipeline_num_layers.value_or(0),
+             .last = r.decoder_last_pipeline_num_layers.value_or(0),
+             .embedding = r.account_for_embedding_in_pipeline_split,
+             .loss = r.account_for_loss_in_pipeline_split};
+  q.reshards = r.reshard_after_forward.value_or(true);
   if (q.adapters.modules.empty())
     for (std::size_t i = 0; i < adapter_module_names.size(); ++i) q.adapters.modules.add(static_cast<AdapterModule>(i));
 }
@@ -450,6 +462,7 @@ TrainingQuestion training_question(const PlanRequest& r, const System& system) {
   if (r.mtp_num_layers.value_or(0) > 0 && !q.model.causal())
     throw Refusal(fmt::format("<mtp_num_layers>: {} predicts no next tokens; leave it out", q.model.name));
   q.model.predict_layers = r.mtp_num_layers.value_or(q.model.predict_layers);
+  if (r.frozen_model) q.model.frozen = std::make_shared<const Model>(r.frozen_model.load());
   choose_kernels(r, q.model, q.stack);
   q.overlaps_tokens = r.overlap_moe_comm.value_or(false);
   q.delayed_scales = r.fp8_recipe == Fp8Recipe::delayed;

@@ -6,6 +6,7 @@
 #include "text/amounts.hpp"
 
 #include <fabricost/fields/field.hpp>
+#include <fabricost/hardware/dials.hpp>
 #include <fabricost/hardware/machine_size.hpp>
 #include <fabricost/interrupt.hpp>
 #include <fabricost/on_threads.hpp>
@@ -94,6 +95,7 @@ void add_delivery(ProjectedRun& out, const System& system, const Prices& prices,
   out.restart = r.restart;
   out.storage_bandwidth = r.storage_bandwidth;
   out.repair = r.repair;
+  out.spares_per_rack = r.spares_per_rack;
   out.prices = r.prices;
   return out;
 }
@@ -108,11 +110,18 @@ void add_delivery(ProjectedRun& out, const System& system, const Prices& prices,
   return kept;
 }
 
+/// The machine with the GPUs of each rack that work.
+[[nodiscard]] Machine without_spares(const Machine& machine, std::optional<int> spares_per_rack) {
+  const int working = machine.value->domain - spares_per_rack.value_or(0) * machine.value->gpus_per_node;
+  if (working == machine.value->domain || working <= 0) return machine;  // too many are refused with the failures
+  return {.name = machine.name, .value = std::make_shared<const System>(with_dial(*machine.value, Dial::domain, working))};
+}
+
 /// The least GPUs that end in time, with those of both ends of the interval.
 void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machine, Time longest) {
   NeedRequest need;
   static_cast<PlanRequest&>(need) = r;
-  need.system = machine;
+  need.system = without_spares(machine, r.spares_per_rack);
   need.overrides.clear();
   need.calibration.clear();
   need.unknown = "gpus";
@@ -133,6 +142,10 @@ void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machin
 
 /// GPUs of spare nodes beyond those that the layout leaves idle of the job's.
 [[nodiscard]] double standing_by(const ProjectedRun& run, const System& system, int spares) {
+  if (run.spares_per_rack) {
+    const int working = system.domain - *run.spares_per_rack * system.gpus_per_node;
+    return std::ceil(double(run.gpus) / working + spares) * system.domain - run.gpus;
+  }
   const int idle_nodes = (run.gpus - run.used_gpus) / system.gpus_per_node;
   return static_cast<double>(std::max(0, spares - idle_nodes)) * system.gpus_per_node;
 }
@@ -168,7 +181,7 @@ void pay(ProjectedRun& out, const System& system, const Prices& prices) {
   if (!r.spares && found.spares_to_wait_a_thousandth > 0) {
     asked.spares = found.spares_to_wait_a_thousandth;
     // there is always another: somebody else's
-    if (*asked.spares > found.nodes || !has_room(*machine.value, out, *asked.spares)) asked.spares.reset();
+    if (*asked.spares > found.racks.value_or(found.nodes) || !has_room(*machine.value, out, *asked.spares)) asked.spares.reset();
     found = answer(asked);
   }
   if (!(found.goodput > 0)) throw RequestError("failures leave nothing of the time: take fewer GPUs, or nodes that fail less often");
@@ -290,10 +303,12 @@ void add_money(ProjectedRun& out, const System& system, Time occupied, const Pri
   ProjectedRun out{.system = machine.value->name};
   add_delivery(out, *machine.value, prices, calendar, own_day);
   out.gpus = gpus.value_or(0);
+  out.spares_per_rack = r.spares_per_rack;
+  const Machine working = without_spares(machine, r.spares_per_rack);
   if (!gpus) find_gpus(out, r, machine, *time_for(r, calendar, out));
   PlanRequest asked = r;
   asked.stack = stack_on(r.stack, *machine.value);
-  asked.system = machine;
+  asked.system = working;
   asked.overrides.clear();
   asked.calibration.clear();
   asked.gpus = out.gpus;

@@ -14,6 +14,9 @@
 ///   fp8 parameters alone     a distributed optimizer holds what they are made of (arguments.py, fp8_param_gather)
 ///   fp8 inputs of SwiGLU     a gated feed-forward block (transformer_config.py, activation_func_fp8_input_store)
 ///   biases of experts        one tensor rank an expert (transformer_config.py, add_bias_linear)
+///   division of layers       either layers of the first and last stage, or embedding and loss as layers (transformer_config.py,
+///                            account_for_embedding_in_pipeline_split)
+///   4-bit weights            frozen, with products in 16 bit (huggingface.co/docs/bitsandbytes, FSDP-QLoRA)
 ///   windows                  no ring of context ranks (transformer_engine/pytorch/attention, attn_forward_func_with_cp)
 
 #include "answers/recipe.hpp"
@@ -22,6 +25,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace fabricost::plan {
 namespace {
@@ -65,6 +69,23 @@ void check_scales(const PlanRequest& r, const TrainingQuestion& q, const System&
          "take another recipe or other modules");
 }
 
+void check_sharding(const PlanRequest& r, const TrainingQuestion& q) {
+  for (const auto& [given, field] : {std::pair{r.reshard_after_forward.has_value(), "reshard_after_forward"},
+                                     std::pair{r.prefetch_layers.has_value(), "prefetch_layers"}})
+    if (given && q.zero != 3) throw Refusal(fmt::format("<{}>: only sharded weights are gathered; give <zero=3>", field));
+  refuse(r.prefetch_layers && q.stack.memory.planned, "<prefetch_layers>: a compiler places the gathers of this stack; leave it out");
+  refuse(q.split.by_stage() && (q.split.embedding || q.split.loss),
+         "<decoder_first_pipeline_num_layers> or <decoder_last_pipeline_num_layers> with <account_for_embedding_in_pipeline_split> or "
+         "<account_for_loss_in_pipeline_split>: Megatron-Core takes one kind of division; leave one of them out");
+}
+
+void check_frozen(const PlanRequest& r, const TrainingQuestion& q) {
+  if (!r.load_in_4bit) return;
+  refuse(!r.lora_rank, "<load_in_4bit>: weights in 4 bit are frozen; give the rank of the adapters that are trained, <lora_rank>");
+  refuse(q.precision == Precision::fp8 || q.precision == Precision::fp4,
+         "<load_in_4bit> with narrow products: the weights are brought to 16 bit; take <precision=bf16>");
+}
+
 void check_attention(const PlanRequest& r, const System& system) {
   if (!r.attention) return;
   const Generation made = system.gpu.generation;
@@ -102,6 +123,8 @@ void check_recipe(const PlanRequest& r, const TrainingQuestion& q, const System&
   check_scales(r, q, system);
   check_attention(r, system);
   check_overlap(r, q);
+  check_sharding(r, q);
+  check_frozen(r, q);
   refuse(r.fp8_param_gather.value_or(false) && q.zero == 0,
          "<fp8_param_gather> yes with <zero> 0: only sharded states hold what fp8 parameters are made of; take <zero> 1 or more");
   if (r.activation_func_fp8_input_store.value_or(false) && !q.model.gated)

@@ -40,8 +40,10 @@ void add_shares(Page& page, const GoodputAnswer& a) {
   shares.row("work done again", share_text(a.lost_share), "from the last checkpoint that could be loaded");
   shares.row("recovery", share_text(a.recovery_share), "1 - e^(-R/M): restarts can fail as well");
   if (a.repair > Time{})
-    shares.row("waiting for a node", share_text(a.waiting_share),
-               fmt::format("{} spares, back after {}; {} spares would wait 0.1 %", a.spares, duration_text(a.repair),
+    shares.row(a.racks ? "waiting for a rack" : "waiting for a node", share_text(a.waiting_share),
+               a.racks ? fmt::format("{:.0f} racks with {} spare nodes each, back after {}; spare racks: {}, {} would wait 0.1 %", *a.racks,
+                                     *a.spares_per_rack, duration_text(a.repair), a.spares, a.spares_to_wait_a_thousandth)
+                       : fmt::format("{} spares, back after {}; {} spares would wait 0.1 %", a.spares, duration_text(a.repair),
                            a.spares_to_wait_a_thousandth));
   if (a.links)
     shares.row("standing still for links", share_text(a.flaps_share),

@@ -34,6 +34,7 @@ std::string sharded(const Layout& l, int from) {
 
 std::vector<Item> items_of(const MemoryUse& use, const Layout& l) {
   return {{"weights", use.weights, sharded(l, 3)},
+          {"frozen model", use.frozen, sharded(l, 3)},
           {"gradients", use.gradients, sharded(l, 2)},
           {"optimizer", use.optimizer, sharded(l, 1)},
           {"activations", use.activations,

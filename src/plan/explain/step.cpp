@@ -74,6 +74,10 @@ class StepWords {
     if (term == "stragglers") return {stragglers()};
     if (term == "offload") return offload();
     if (term == "tables") return {tables()};
+    if (term == "frozen_model") return {frozen()};
+    if (term == "input") return {"Waiting for data, as given (data_time)."};
+    if (term == "evaluation")
+      return {fmt::format("Passes over data held out, as given: {} of the training steps' time.", percent(stack_.evaluation))};
     return exchanges(term);
   }
 
@@ -124,6 +128,12 @@ class StepWords {
         rows, r.width, r.state_bytes);
   }
 
+  [[nodiscard]] std::string frozen() const {
+    return fmt::format("Forward passes of {} in {:.0f} microbatches{}{}.", q_.model.frozen->name, parts_.microbatches,
+                       l_.pp > 1 ? fmt::format(", and the fill of {} stages", l_.pp) : "",
+                       l_.zero == 3 ? ", with the gathers of its weights" : "");
+  }
+
   [[nodiscard]] std::string optimizer() const {
     const double bytes = update_bytes(stack_.memory), seconds = update_seconds(gpu_, stack_, 1);
     const std::string kernel = stack_.update_cycles > 0 && gpu_.cycles > 0
@@ -137,10 +147,14 @@ class StepWords {
   [[nodiscard]] std::string bubble() const {
     const double m = parts_.microbatches, chunks = schedule_of(l_) == PipelineSchedule::interleaved ? l_.vp : 1;
     const double least = (l_.pp - 1) / (chunks * m);
-    return fmt::format(
+    std::string out = fmt::format(
         "{} stages fill and drain around {:.0f} microbatches ({}{}): (p - 1) / (v m) = {} of the stages' work with equal stages; what is "
         "above it waits for the slowest stage.",
         l_.pp, m, name(schedule_of(l_)), chunks > 1 ? fmt::format(", {} chunks a stage", l_.vp) : "", percent(least));
+    if (!l_.split.given()) return out;
+    const auto layers = [&](int stage) { return stage_content(q_.model, l_, stage).layers; };
+    return out + fmt::format(" The first has {} layers, the last {}{}.", layers(0), layers(l_.pp - 1),
+                             l_.pp > 2 ? fmt::format(", those between {}", layers(1)) : "");
   }
 
   [[nodiscard]] std::string stragglers() const {

@@ -96,6 +96,25 @@ TEST_CASE("intervals contain the answer; a rate of failures that was given has n
   CHECK(known.interval.second.value() / known.time.value() == Approx(known.interval_step.second.value() / known.step.value()));
 }
 
+TEST_CASE("racks that keep spare nodes run on the others and are paid for whole, spare racks among them") {
+  ProjectRequest q = asked("gb200-nvl72");
+  q.spares_per_rack = 2;
+  q.spares = 1;
+  const ProjectedRun r = answer(q).rows.at(0);
+  CHECK(r.paid_gpus == (256 / 64 + 1) * 72);
+  CHECK(r.failures->racks == 4);
+  GoodputRequest failing;
+  failing.system.name = "gb200-nvl72";
+  failing.model.name = "llama3-8b";
+  failing.gpus = 256;
+  failing.spares = 1;
+  failing.spares_per_rack = 2;
+  CHECK(r.goodput == answer(failing).goodput);
+  CHECK(answer(failing).kept_per_node == Approx(r.goodput * 64 / (5 * 18)));
+  q.spares_per_rack = 18;
+  CHECK_THAT(message_of([&] { return answer(q); }), Contains("at most 17"));
+}
+
 TEST_CASE("GPUs are the least that end in time, as need finds them, with spares and turns counted") {
   for (const double use : {1.0, 0.5}) {
     ProjectRequest q = asked("dgx-h100,dgx-b200", 0);

@@ -221,3 +221,28 @@ TEST_CASE("impossible questions about failures are refused") {
   CHECK(contains(message_of([] { return failures_of({.nodes = 8, .replaced = 2}); }), "from 0 to 1"));
   CHECK(contains(message_of([] { return checkpoint_seconds(0, 1); }), "above 0"));
 }
+
+TEST_CASE("a job on racks that keep spare nodes waits while more racks are short than there are spare racks") {
+  const double is_short = waiting_for_nodes(0.5 / day_seconds, day_seconds, 1);  // half a node lost a day, back after one, one spare: 1 / 13
+  CHECK(is_short == Approx(1.0 / 13));
+  CHECK(waiting_for_racks(1, is_short, 0) == Approx(is_short));
+  CHECK(waiting_for_racks(16, is_short, 0) == Approx(1 - std::pow(12.0 / 13, 16)));
+  CHECK(waiting_for_racks(2, is_short, 1) == Approx(is_short * is_short));
+  CHECK(waiting_for_racks(16, is_short, 16) == 0);
+  FailureQuestion q{.nodes = 256, .rate = FailureRate::per_thousand_node_days(4), .checkpointing = {.stall = 30, .recovery = 600}};
+  q.repair = 2 * day_seconds;
+  q.racks = 16;
+  double last = 1;
+  for (q.spares_per_rack = 0; q.spares_per_rack <= 4; ++q.spares_per_rack) {
+    q.spares = 0;
+    const FailureAnswer none = failures_of(q);
+    CHECK(none.share.waiting < last);
+    last = none.share.waiting;
+    q.spares = none.spares_to_hardly_wait;
+    CHECK(failures_of(q).share.waiting <= 1e-3);
+    if (q.spares > 0) {
+      --q.spares;
+      CHECK(failures_of(q).share.waiting > 1e-3);
+    }
+  }
+}

@@ -8,6 +8,8 @@
 ///   flaps          the job stands still for 1 - e^-(links x rate x stall) of the time; the rest shares what is left;
 ///                  fatal flaps count as failures (LinkFlaps)
 ///   lost rails     take 1 - 1/f of useful work, f = 1 + share of the network x (rails / left - 1) (stragglers.hpp)
+///   racks          with spares_per_rack a node is replaced by one of its own rack (the machine's scale-up domain) alone, and spares are
+///                  racks; the job's GPUs are those that work: 64 of 72 with 2 spare nodes of 4
 ///   other sizes    nodes and links in proportion to GPUs, with the requested spares
 
 #include <fabricost/fields/field.hpp>
@@ -20,6 +22,13 @@
 
 namespace fabricost::plan {
 
+namespace field {
+template <class R>
+inline constexpr auto ask_spares_per_rack =
+    asks(&R::spares_per_rack, "spares_per_rack", "--spares-per-rack", Amount::count, {0, 1000}, "N",
+         "Spare nodes inside each rack, which alone replace its nodes, as 2\nof an NVL72 that runs 64 + 8 GPUs; <spares> are racks then");
+}  // namespace field
+
 struct GoodputRequest {
   std::optional<int> gpus, gpus_per_node;
   Machine system;
@@ -31,7 +40,7 @@ struct GoodputRequest {
   std::optional<Time> drain, restart, reload;
   NamedModel model;
   std::optional<Bandwidth> storage_bandwidth;
-  std::optional<int> spares;
+  std::optional<int> spares, spares_per_rack;
   std::optional<Time> repair;
   std::optional<double> replaced, jitter, dollars_per_gpu_hour;
   std::string prices = "default";
@@ -68,6 +77,7 @@ struct GoodputRequest {
         asks(&R::storage_bandwidth, "storage_bytes_per_second", "--storage", bytes_per_second, {1, 1e18}, "RATE",
              "Bandwidth of the storage, as in 2TB/s"),
         asks(&R::spares, "spares", "--spares", count, {0, 1e6}, "N", "Spare nodes; default: there is always one"),
+        field::ask_spares_per_rack<R>,
         asks(&R::repair, "repair_seconds", "--repair", seconds, any_time, "TIME",
              "Time until a node is back, with <spares>; default 24h"),
         asks(&R::replaced, "replaced", "--replaced", share, any_share, "X", "Share of failures that take a node away; default the fleet's"),
@@ -151,6 +161,8 @@ struct GoodputAnswer {
   std::optional<double> goodput_first_order, ettr_meta;  ///< empty where the approximation does not hold: below 0
   double checkpoints_share = 0, lost_share = 0, recovery_share = 0, waiting_share = 0, flaps_share = 0, lost_rails_share = 0;
   int spares = 0, spares_to_wait_a_thousandth = 0;
+  std::optional<double> racks;
+  std::optional<int> spares_per_rack;
   Time repair{};
   double kept_per_node = 0;
   std::optional<double> links, flaps_per_day;
@@ -196,11 +208,13 @@ struct GoodputAnswer {
         gives(&A::flaps_share, "shares.flaps", "flaps_share", "Share of standing still until a link is back."),
         gives(&A::lost_rails_share, "shares.lost_rails", "lost_rails_share",
               "Share that lost NICs take: kept work x (1 - 1 / step_factor)."),
-        gives(&A::spares, "spares.spares", "spares", "Nodes that stand by."),
+        gives(&A::spares, "spares.spares", "spares", "Nodes that stand by; racks where these have spares of their own."),
+        gives(&A::racks, "spares.racks", "racks", "Racks of the job; None: no spares of a rack were given.", 1, left_out),
+        gives(&A::spares_per_rack, "spares.per_rack", "spares_per_rack", "Spare nodes of each; None: not given.", 1, left_out),
         gives(&A::repair, "spares.repair_s", "repair_seconds", "Until a node is back, s; 0: there is always another."),
         gives(&A::spares_to_wait_a_thousandth, "spares.to_wait_a_thousandth", "spares_to_wait_a_thousandth",
               "Fewest with which the job waits at most 0.1 % of its time."),
-        gives(&A::kept_per_node, "spares.kept_per_node", "kept_per_node", "Goodput x nodes / (nodes + spares)."),
+        gives(&A::kept_per_node, "spares.kept_per_node", "kept_per_node", "Goodput x nodes / (nodes + spares), those of racks among them."),
         gives(&A::links, "flaps.links", "links", "Links whose flaps the job feels; None: no flaps were given.", 1, left_out),
         gives(&A::flaps_per_day, "flaps.per_day", "flaps_per_day", "Flaps of all links, a day; None: no flaps were given.", 1, left_out),
         gives(&A::flap_stall, "flaps.stall_s", "", "Until traffic flows again, s.", 1, left_out),

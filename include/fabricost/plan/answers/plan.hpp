@@ -94,6 +94,14 @@ struct PlanRequest {
   std::optional<Bandwidth> site_rate;
   std::optional<double> site_distance, sync_penalty;
   std::optional<OuterFormat> sync_precision;
+  std::optional<int> decoder_first_pipeline_num_layers, decoder_last_pipeline_num_layers;
+  bool account_for_embedding_in_pipeline_split = false, account_for_loss_in_pipeline_split = false;
+  std::optional<bool> reshard_after_forward;
+  std::optional<int> prefetch_layers;
+  bool load_in_4bit = false;
+  NamedModel frozen_model{};
+  std::optional<Time> data_time;
+  double evaluation_share = 0;
 
   static constexpr auto fields() {
     using R = PlanRequest;
@@ -207,7 +215,28 @@ struct PlanRequest {
         asks(&R::sync_precision, "sync_precision", "--sync-precision", "F",
              "Format of the values exchanged: fp32 (default), bf16, fp8 or fp4"),
         asks(&R::sync_penalty, "sync_penalty", "--sync-penalty", share, {0, 100}, "X",
-             "More tokens for the same loss than data parallelism needs, as in\n10%; default by the published loss")};
+             "More tokens for the same loss than data parallelism needs, as in\n10%; default by the published loss"),
+        asks(&R::decoder_first_pipeline_num_layers, "decoder_first_pipeline_num_layers", "--decoder-first-pipeline-num-layers", count,
+             any_count, "N", "Layers of the first pipeline stage; the stages between share the\nrest evenly"),
+        asks(&R::decoder_last_pipeline_num_layers, "decoder_last_pipeline_num_layers", "--decoder-last-pipeline-num-layers", count,
+             any_count, "N", "Layers of the last pipeline stage"),
+        asks(&R::account_for_embedding_in_pipeline_split, "account_for_embedding_in_pipeline_split",
+             "--account-for-embedding-in-pipeline-split", "", "Count the embedding as a layer when layers are divided over\nstages"),
+        asks(&R::account_for_loss_in_pipeline_split, "account_for_loss_in_pipeline_split", "--account-for-loss-in-pipeline-split", "",
+             "Count the output matrix and loss as a layer when layers are\ndivided over stages"),
+        asks(&R::reshard_after_forward, "reshard_after_forward", "--reshard-after-forward", "YES",
+             "<zero> 3: drop gathered weights after the forward and gather them\nagain for the backward (yes, default), or keep them (no)"),
+        asks(&R::prefetch_layers, "prefetch_layers", "--prefetch-layers", count, {0, 100}, "N",
+             "<zero> 3: layers whose weights are gathered ahead of the one that\nruns; 0: no overlap; default as the stack"),
+        asks(&R::load_in_4bit, "load_in_4bit", "--load-in-4bit", "",
+             "Keep the frozen weights beside adapters in NF4, brought to 16 bit\nfor each product (QLoRA)"),
+        asks(&R::frozen_model, "frozen_model", "--frozen-model", "NAME",
+             "Second model on the same GPUs whose forward each microbatch takes\ntoo: the reference of DPO, a teacher; with adapters on the same\n"
+             "model it shares the weights"),
+        asks(&R::data_time, "data_time_seconds", "--data-time", seconds, any_time, "TIME",
+             "Time of a step that waits for data, as in 20ms; default 0"),
+        asks(&R::evaluation_share, "evaluation_share", "--evaluation-share", share, {0, 10}, "X",
+             "Time of evaluation over that of training steps, as in 3%;\ndefault 0")};
   }
 };
 

@@ -73,6 +73,15 @@ FABRICOST_BODY double waiting_for_nodes(double node_losses_per_second, double re
   return erlang_loss(node_losses_per_second * repair_seconds, spares + 1);
 }
 
+FABRICOST_BODY double waiting_for_racks(double racks, double is_short, int spares) {
+  if (!(is_short > 0)) return 0;
+  double none_more = 0;
+  for (int k = 0; k <= spares && k <= racks; ++k)
+    none_more += std::exp(std::lgamma(racks + 1) - std::lgamma(k + 1.0) - std::lgamma(racks - k + 1) + k * std::log(is_short) +
+                          (racks - k) * std::log1p(-is_short));
+  return spares >= racks ? 0 : std::max(0.0, 1 - none_more);
+}
+
 FABRICOST_BODY int spares_for(double node_losses_per_second, double repair_seconds, double share) {
   if (!(share > 0 && share < 1)) throw RequestError("a share of the time is between 0 and 1");
   const double load = node_losses_per_second * repair_seconds;
@@ -105,8 +114,16 @@ FABRICOST_BODY FailureAnswer failures_of(const FailureQuestion& q) {
   }
   out.share = goodput_of(out.checkpointing, out.mttf);
   const double losses = q.nodes * q.rate.per_node * q.replaced;
-  out.spares_to_hardly_wait = spares_for(losses, q.repair, 1e-3);
-  const double waiting = q.repair > 0 ? waiting_for_nodes(losses, q.repair, q.spares) : 0;
+  constexpr double hardly = 1e-3;
+  double waiting = 0;
+  if (q.racks > 0) {
+    const double is_short = waiting_for_nodes(losses / q.racks, q.repair, q.spares_per_rack);
+    waiting = waiting_for_racks(q.racks, is_short, q.spares);
+    while (waiting_for_racks(q.racks, is_short, out.spares_to_hardly_wait) > hardly) ++out.spares_to_hardly_wait;
+  } else {
+    out.spares_to_hardly_wait = spares_for(losses, q.repair, hardly);
+    waiting = q.repair > 0 ? waiting_for_nodes(losses, q.repair, q.spares) : 0;
+  }
   for (double* share : {&out.share.kept, &out.share.checkpoints, &out.share.lost, &out.share.recovery}) *share *= 1 - waiting;
   out.share.waiting = waiting;
   return out;

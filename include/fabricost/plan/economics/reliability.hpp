@@ -14,6 +14,10 @@
 /// job stands still while s + 1 nodes are in repair: Erlang's loss formula, which depends on the repair time
 /// only by its mean.
 ///
+/// Where a rack is the failure domain (ranks of a scale-up domain must share it) a node is replaced by one of s_r spare nodes of its own rack
+/// alone. A rack is short of nodes while s_r + 1 are in repair, B = Erlang's loss with the rack's load, independently of the others; the
+/// job waits while more of its R racks are short than there are spare racks: a binomial tail of R and B.
+///
 /// Limits: failures come in bursts and soon after changes (RSC's small jobs fail three times as often as its
 /// rate says), and some are not noticed at once: silent corruption is not modelled.
 
@@ -99,6 +103,9 @@ struct Goodput {
 /// run in parallel.
 [[nodiscard]] double waiting_for_nodes(double node_losses_per_second, double repair_seconds, int spares);
 
+/// Share of the time that more than `spares` of `racks` racks are short of nodes, each for the share `is_short` of its own time.
+[[nodiscard]] double waiting_for_racks(double racks, double is_short, int spares);
+
 /// Minimum number of spares with which a job waits at most `share` of its time. \throws RequestError for a
 /// share outside (0, 1), and if ten million are too few
 [[nodiscard]] int spares_for(double node_losses_per_second, double repair_seconds, double share);
@@ -112,6 +119,8 @@ struct FailureQuestion {
   double replaced = 1;            ///< share of failures after which a node is removed
   double repair = 0;              ///< mean seconds until it returns; 0: a replacement is always available
   int spares = 0;
+  double racks = 0;         ///< whose nodes are replaced by their own spare nodes, a rack short of nodes by one of `spares` racks; 0: none
+  int spares_per_rack = 0;  ///< nodes
 };
 
 struct FailureAnswer {

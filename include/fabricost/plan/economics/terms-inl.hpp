@@ -8,6 +8,7 @@
 #include <fabricost/plan/training/step.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace fabricost::plan {
 
@@ -23,9 +24,9 @@ FABRICOST_BODY std::vector<StepTerm> terms_of(const StepTime& t) {
                             {"accumulation", units::s(t.accumulation)},
                             {"optimizer", units::s(t.optimizer)},
                             {"stragglers", units::s(t.stragglers)}};
-  if (t.offload > 0) out.push_back({"offload", units::s(t.offload)});
-  if (t.tables > 0) out.push_back({"tables", units::s(t.tables)});
-  if (t.rows > 0) out.push_back({"rows", units::s(t.rows)});
+  for (const auto& [name, seconds] : {std::pair{"offload", t.offload}, std::pair{"tables", t.tables}, std::pair{"rows", t.rows}, std::pair{"frozen_model", t.frozen}, std::pair{"input", t.input},
+                                      std::pair{"evaluation", t.evaluation}})
+    if (seconds > 0) out.push_back({name, units::s(seconds)});
   return out;
 }
 

@@ -79,6 +79,8 @@ struct Stack {
   double elementwise = 1;    ///< time of the layers' element-wise kernels over that of fused ones
   double update_cycles = 0;  ///< cycles of a processor (SM) that the optimizer's kernel takes for a parameter; 0: its bytes alone
   double launches = 1;       ///< the host's time for a layer's launches over that of current programs (layer_floor)
+  double input = 0;       ///< seconds of a step that wait for data
+  double evaluation = 0;  ///< passes over data held out, as a share of the time of training steps
   double compute_share = 1;  ///< share of the GPU's processors that remains for kernels while others drive the exchange behind them
   bool deduplicated = false;             ///< expert exchange sends a token once per node (DeepEP), not once per expert
   bool fused_experts = false;  ///< dispatch sorts rows by expert; activation, casts and sums run inside the experts' products

@@ -91,7 +91,7 @@ FABRICOST_BODY MemoryUse memory_of(const Model& model, const ParameterCount& cou
   const double matrix = model.hidden * std::max({model.dense_layers() > 0 ? model.ffn / t : 0, model.query_width() / t,
                                                  has_experts ? local_experts / model.hidden / mats : 0});
   const bool by_matrix = stack.gathered_layers == 0;
-  const double gathered = by_matrix ? 2 * matrix : stack.gathered_layers * largest_layer;
+  const double gathered = !layout.reshards ? all : by_matrix ? 2 * matrix : stack.gathered_layers * largest_layer;
   const double table = embeds || heads ? h * model.vocab / t : 0;  // embedding or output matrix
   if (layout.pp > 1) use.buffers += stack.pipe_buffer * tokens * h * in_flight;
   if (layout.context == ContextParallel::all_gather && layout.cp > 1)
@@ -102,13 +102,24 @@ FABRICOST_BODY MemoryUse memory_of(const Model& model, const ParameterCount& cou
   if (stack.planned) {
     // a product writes its weights' gradient in the format that it read them in, which is reduced in it
     const double of_layers = stack.gathered_weight * (gathering(gathered) + reducing(matrix));
-    const double of_ends = stack.gathered_weight * (gathering(table) + reducing(table));
+    const double of_ends = stack.gathered_weight * (gathering(layout.reshards ? table : all) + reducing(table));
     const bool at_ends = use.vocabulary + of_ends > use.recompute + of_layers;
     (at_ends ? use.recompute : use.vocabulary) = 0;
     use.buffers += at_ends ? of_ends : of_layers;
   } else {
     use.buffers += stack.gradient * reducing(std::max(2 * stack.bucket_parameters, by_matrix ? matrix : largest_layer));
     use.buffers += stack.gathered_weight * gathering(gathered + own.vocabulary);
+  }
+  if (layout.adapters.in_4_bit) use.buffers += 2 * matrix;  // the one in use, in 16 bit
+  if (model.frozen) {
+    const Model& other = *model.frozen;
+    const Layout on = frozen_layout(layout, other);
+    const StageContent second = stage_content(other, on, stage);
+    const RankParameters n = rank_parameters(stage_parameters(parameters_of(other), other, second), other, on, second.layers);
+    const bool shared = layout.adapters.on() && other.name == model.name;
+    if (!shared) use.frozen = 2 * (zero >= 3 ? n.shared() / ranks + n.experts / expert_shard_ranks(on) : n.shared() + n.experts);
+    if (zero >= 3) use.frozen += stack.gathered_weight * std::max(0.0, 2 * (n.layers + n.experts) / second.layers - gathering(gathered));
+    if (second.head) use.vocabulary += 2 * tokens * other.vocab / (stack.logits_sharded ? t : 1);
   }
   if (away > 0) use.buffers += tokens * kept / layers * std::min(2, away);  // one on its way out, one on its way back
   if (layout.cuda_graphs) use.buffers += stack.graph_buffer * tokens * h * layers * spread * in_flight;

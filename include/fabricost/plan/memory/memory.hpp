@@ -16,7 +16,9 @@
 /// and the items are those of that moment. Elsewhere full recompute is overestimated by up to one layer: it is counted together with the
 /// logits, which are already freed by then. A prediction module
 /// (multi-token prediction) has the states and activations of its layer and logits of its own on the last stage. Where a
-/// compiler plans the memory (MemoryStack::planned) only the larger of the two counts, with the weights it gathers.
+/// compiler plans the memory (MemoryStack::planned) only the larger of the two counts, with the weights it gathers. A second, frozen model
+/// (a reference, a teacher) has its weights in 16 bit, sharded by zero 3 alone, and its logits in 16 bit beside the others; adapters leave
+/// the reference's weights as they are, so that one copy serves both.
 
 #include <fabricost/plan/memory/activations.hpp>
 #include <fabricost/plan/memory/in_flight.hpp>
@@ -33,6 +35,7 @@ namespace fabricost::plan {
 /// Bytes on one GPU of one stage.
 struct MemoryUse {
   double weights = 0;  ///< including low-precision copies
+  double frozen = 0;   ///< weights of a second, frozen model
   double gradients = 0;
   double optimizer = 0;
   double activations = 0;  ///< of the layers, all microbatches in flight
@@ -49,7 +52,7 @@ struct MemoryUse {
 
   [[nodiscard]] double states() const { return weights + gradients + optimizer; }
   /// Bytes that the framework's allocator hands out.
-  [[nodiscard]] double allocated() const { return states() + activations + recompute + vocabulary + buffers; }
+  [[nodiscard]] double allocated() const { return states() + frozen + activations + recompute + vocabulary + buffers; }
   [[nodiscard]] double total() const { return allocated() + runtime + communicators + fragmentation; }
 };
 

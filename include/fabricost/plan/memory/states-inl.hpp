@@ -17,8 +17,9 @@ FABRICOST_BODY StateBytes state_bytes(const RankParameters& own, const RankParam
   const Count layers{own.layers + own.experts, own.layers / ranks + own.experts / expert_ranks};
   const bool frozen = !layout.trains_all();
   const Count learning{trained.shared() + trained.experts, trained.shared() / ranks + trained.experts / expert_ranks};
-  const bool low_only = stack.fp8_parameters && (layout.precision == Precision::fp8 || (frozen && layout.precision == Precision::fp4));
-  const Count sixteen = low_only ? Count{own.vocabulary, own.vocabulary / ranks} : everything;
+  const bool in_4_bit = frozen && layout.adapters.in_4_bit;
+  const bool fp8_only = stack.fp8_parameters && (layout.precision == Precision::fp8 || (frozen && layout.precision == Precision::fp4));
+  const Count sixteen = in_4_bit || fp8_only ? Count{own.vocabulary, own.vocabulary / ranks} : everything;
   const double copies = layout.precision == Precision::fp8   ? stack.fp8_weight_copies
                         : layout.precision == Precision::fp4 ? stack.fp4_weight_copies
                                                              : 0;
@@ -27,7 +28,8 @@ FABRICOST_BODY StateBytes state_bytes(const RankParameters& own, const RankParam
   StateBytes out;
   // frozen 32-bit parameters are kept in the 16 bit they are computed in
   const double weight = frozen ? std::min(stack.weight, stack.gathered_weight) : stack.weight;
-  out.weights = weight * held(sixteen, layout.zero >= 3) + (frozen ? std::min(copies, one) : copies) * held(layers, layout.zero >= 3);
+  const double low = in_4_bit ? stack.weight_in_4_bit : frozen ? std::min(copies, one) : copies;
+  out.weights = weight * held(sixteen, layout.zero >= 3) + low * held(layers, layout.zero >= 3);
   if (frozen) out.weights += stack.weight * learning.all;
   const bool waits = stack.accumulated_gradient > 0 && shards_gradients(layout) && layout.microbatches() > 1 && ranks > 1;
   out.gradients = waits ? stack.accumulated_gradient * learning.all : stack.gradient * held(learning, shards_gradients(layout));

@@ -11,7 +11,7 @@
 ///
 /// N parameters of the rank, Nt those that are trained, each [/ S] where `zero` shards it; routed experts over their own
 /// replicas (model/stage_parameters.hpp). Frozen weights have neither gradients nor states, and of their low-precision
-/// copies one is kept, cast to the other layout when needed. N16 is N, or N without layers where low-precision copies are
+/// copies one is kept, cast to the other layout when needed; in 4 bit (QLoRA) the layers have that copy alone. N16 is N, or N without layers where low-precision copies are
 /// the parameters; f the share in host memory. All terms are linear in N and Nt.
 
 #include <fabricost/plan/memory/stack.hpp>

@@ -42,6 +42,7 @@ struct SetOf {
 struct Adapters {
   int rank = 0;
   SetOf<AdapterModule> modules{};
+  bool in_4_bit = false;  ///< the frozen layers are kept in 4 bit and brought to 16 for every product (QLoRA, arXiv 2305.14314)
   [[nodiscard]] bool on() const { return rank > 0; }
   [[nodiscard]] bool at(AdapterModule one) const { return on() && modules.has(one); }
   bool operator==(const Adapters&) const = default;
@@ -49,6 +50,17 @@ struct Adapters {
 
 /// The way in which the ranks of a sequence exchange keys and values.
 enum class ContextParallel : unsigned char { ring, all_gather, ulysses };
+
+/// An uneven division of layers over pipeline stages, as Megatron Core takes it (num_layers_in_first_pipeline_stage,
+/// account_for_embedding_in_pipeline_split and the like of megatron/core/transformer/transformer_config.py): either the layers of the first
+/// and the last stage, the others having as many each, or embedding and output matrix counted as a layer of chunks of equal length.
+struct PipelineSplit {
+  int first = 0, last = 0;  ///< layers of that stage; 0: as the stages between
+  bool embedding = false, loss = false;
+  [[nodiscard]] constexpr bool by_stage() const { return first > 0 || last > 0; }
+  [[nodiscard]] constexpr bool given() const { return by_stage() || embedding || loss; }
+  constexpr bool operator==(const PipelineSplit&) const = default;
+};
 
 /// Which groups are nearest to each other outside tensor and context ranks: the data replicas of a stage, or
 /// the stages of a replica.
@@ -84,6 +96,10 @@ struct Layout {
   bool cuda_graphs = false;                    ///< layers are replayed as graphs: no launches, static buffers
   int document = 0;                            ///< tokens of a document, several packed into a sequence; 0: one fills it
   Adapters adapters{};
+  PipelineSplit split{};  ///< not given: split_layers divides
+  /// With zero 3: weights gathered for a forward are dropped after it and gathered again for the backward (FSDP2, reshard_after_forward).
+  /// Else they stay until the backward is done, with pipeline stages until the step is.
+  bool reshards = true;
 
   bool operator==(const Layout&) const = default;
 

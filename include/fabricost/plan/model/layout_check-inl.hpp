@@ -21,7 +21,9 @@ FABRICOST_BODY bool schedule_runs(const Layout& l) {
   }
 }
 
-FABRICOST_BODY LayoutFault fault_of(const Model& m, const Layout& l) {
+namespace detail {
+/// The rule that the layout breaks for a model by itself.
+FABRICOST_BODY LayoutFault own_fault(const Model& m, const Layout& l) {
   if (l.tp < 1 || l.pp < 1 || l.vp < 1 || l.cp < 1 || l.ep < 1 || l.dp < 1 || l.expert_tp < 1 || l.microbatch < 1 || l.global_batch < 1 ||
       l.sequence < 1 || l.zero < 0 || l.zero > 3)
     return LayoutFault::positive;
@@ -29,6 +31,7 @@ FABRICOST_BODY LayoutFault fault_of(const Model& m, const Layout& l) {
   if (!divides(static_cast<long long>(l.dp) * l.microbatch, l.global_batch)) return LayoutFault::batch;
   if (!divides(l.tp, m.heads)) return LayoutFault::heads;
   if (!divides(l.cp, l.sequence)) return LayoutFault::sequence;
+  if (!divides_as_given(m, l)) return LayoutFault::split;
   if (l.pp > 1 && (m.layers < l.pp || has_idle_chunk(m, l))) return LayoutFault::idle_chunk;
   if (l.vp > 1 && l.microbatches() % l.pp != 0) return LayoutFault::interleaving;
   if (!schedule_runs(l)) return LayoutFault::schedule;
@@ -40,6 +43,49 @@ FABRICOST_BODY LayoutFault fault_of(const Model& m, const Layout& l) {
   const long long whole = static_cast<long long>(l.ep) * l.expert_tp, near = static_cast<long long>(l.shard) * l.tp;
   if (l.shard > 0 && l.shard < replicas && near > whole && !divides(whole, near)) return LayoutFault::shard;
   return LayoutFault::none;
+}
+
+/// What is wrong with a division of layers that was given, and the nearest one.
+FABRICOST_BODY std::string why_undivided(const Model& m, const Layout& l) {
+  const PipelineSplit& as = l.split;
+  const auto n = [](int value) { return std::to_string(value); };
+  if (l.pp == 1) return "layers were divided over pipeline stages, but there is one; take pp above 1, or leave the division out";
+  if (layout_of(l.schedule) != PipelineLayout::loop)
+    return "schedule " + std::string(name(l.schedule)) + " has stages on a way back, whose layers no program divides unevenly; take 1f1b or interleaved";
+  const std::string stages = n(l.pp) + " stages" + (l.vp > 1 ? " of " + n(l.vp) + " chunks" : "");
+  if (!as.by_stage()) {
+    const int counted = m.layers + (as.embedding ? 1 : 0) + (as.loss ? 1 : 0);
+    return n(m.layers) + " layers of " + m.name + (as.embedding ? " with the embedding" : "") +
+           (as.loss ? std::string{as.embedding ? " and" : " with"} + " the loss" : "") + " do not divide into " + stages + "; take pp x vp " +
+           n(nearest_divisor(counted, l.pp * l.vp)) + ", or count neither as a layer";
+  }
+  const auto ends = [&](int first, int last, const char* of) {
+    std::string out;
+    if (as.first > 0) out.append(n(first)).append(of).append("the first");
+    if (as.first > 0 && as.last > 0) out += " and ";
+    if (as.last > 0) out.append(n(last)).append(of).append("the last");
+    return out;
+  };
+  std::string near = "another pp";
+  bool found = false;
+  for (int apart = 0; apart < m.layers && !found; ++apart)
+    for (const int first : {as.first - apart, as.first + apart})
+      for (const int last : {as.last - apart, as.last, as.last + apart}) {
+        Layout other = l;
+        other.split.first = as.first > 0 ? first : 0;
+        other.split.last = as.last > 0 ? last : 0;
+        const bool stays = (other.split.first > 0) == (as.first > 0) && (other.split.last > 0) == (as.last > 0);
+        if (found || other.split.first < 0 || other.split.last < 0 || !stays || !divides_as_given(m, other)) continue;
+        near = ends(first, last, " of ") + " stage";
+        found = true;
+      }
+  return n(m.layers) + " layers of " + m.name + " do not divide into " + stages + " with " + ends(as.first, as.last, " on ") + "; take " + near;
+}
+}  // namespace detail
+
+FABRICOST_BODY LayoutFault fault_of(const Model& m, const Layout& l) {
+  const LayoutFault own = detail::own_fault(m, l);
+  return own == LayoutFault::none && m.frozen ? detail::own_fault(*m.frozen, frozen_layout(l, *m.frozen)) : own;
 }
 
 /// The most stages, at most those of the layout, that leave none idle and divide `gpus`; with its chunks if it can keep them.
@@ -66,6 +112,7 @@ FABRICOST_BODY int nearest_divisor(int whole, int wanted) {
 
 FABRICOST_BODY std::string why_impossible(const Model& m, const Layout& l, int gpus) {
   if (gpus < 1) gpus = l.gpus();
+  if (m.frozen && detail::own_fault(m, l) == LayoutFault::none) return why_impossible(*m.frozen, frozen_layout(l, *m.frozen), gpus);
   const auto nearest = [gpus](int whole, int wanted) { return std::to_string(nearest_divisor(std::gcd(whole, gpus), wanted)); };
   const auto n = [](long long value) { return std::to_string(value); };
   switch (fault_of(m, l)) {
@@ -84,6 +131,7 @@ FABRICOST_BODY std::string why_impossible(const Model& m, const Layout& l, int g
       return "tp " + n(l.tp) + " does not divide the " + n(m.heads) + " heads of " + m.name + "; take " + nearest(m.heads, l.tp);
     case LayoutFault::sequence:
       return "cp " + n(l.cp) + " does not divide a sequence of " + n(l.sequence) + "; take " + nearest(l.sequence, l.cp);
+    case LayoutFault::split: return detail::why_undivided(m, l);
     case LayoutFault::idle_chunk: {
       const Layout near = with_work_for_all(m, l, std::max(1, gpus / (l.tp * l.cp)));
       return "pp " + n(l.pp) + (l.vp > 1 ? " x vp " + n(l.vp) : "") + " leaves stages without one of the " + n(m.layers) + " layers of " +

@@ -21,6 +21,7 @@ enum class LayoutFault : unsigned char {
   batch,
   heads,
   sequence,
+  split,
   idle_chunk,
   interleaving,
   schedule,

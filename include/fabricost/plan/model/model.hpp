@@ -126,6 +126,8 @@ struct Model {
   std::string unread;   ///< keys of its config.json that may say more of its shape and are read by no rule
   std::string notes, source, confidence;
   std::vector<std::string> aliases;  ///< other names in use
+  /// A second, frozen model on the same ranks whose forward every microbatch takes, too: the reference of a preference loss, a teacher.
+  std::shared_ptr<const Model> frozen{};
   bool operator==(const Model&) const = default;
 
   [[nodiscard]] bool causal() const { return kind == ModelKind::decoder; }

@@ -33,7 +33,40 @@ FABRICOST_BODY LayerSplit split_layers(int layers, int chunks, int ends) {
 }
 
 FABRICOST_BODY LayerSplit split_layers(const Model& model, const Layout& layout) {
-  return split_layers(model.layers, layout.pp * chunks_per_stage(layout), 1 + 2 * model.predict_layers);
+  const PipelineSplit& as = layout.split;
+  const int each = chunks_per_stage(layout), chunks = layout.pp * each;
+  if (layout.pp > 1 && as.by_stage()) {
+    const int others = layout.pp - (as.first > 0 ? 1 : 0) - (as.last > 0 ? 1 : 0);
+    const int between = others > 0 ? (model.layers - as.first - as.last) / others / each : 0;
+    const auto of = [&](int given) { return given > 0 ? given / each : between; };
+    return {.chunks = chunks, .max = between, .stages = layout.pp, .front = of(as.first), .back = of(as.last)};
+  }
+  if (layout.pp > 1 && as.given()) {
+    const int embedding = as.embedding ? 1 : 0, loss = as.loss ? 1 : 0;
+    return {.chunks = chunks, .max = (model.layers + embedding + loss) / chunks, .fewer_front = embedding, .fewer_back = loss};
+  }
+  return split_layers(model.layers, chunks, 1 + 2 * model.predict_layers);
+}
+
+FABRICOST_BODY bool divides_as_given(const Model& model, const Layout& layout) {
+  if (!layout.split.given()) return true;
+  if (layout.pp == 1 || layout_of(layout.schedule) != PipelineLayout::loop) return false;
+  const LayerSplit split = split_layers(model, layout);
+  const bool works = split.stages == 0 || (split.front > 0 && split.back > 0 && (split.stages == 2 || split.max > 0));
+  return works && split.first(split.chunks) == model.layers;
+}
+
+FABRICOST_BODY Layout frozen_layout(Layout layout, const Model& frozen) {
+  if (!frozen.mixture()) layout.ep = layout.expert_tp = 1;
+  layout.vp = 1;
+  layout.schedule = PipelineSchedule::one_f_one_b;
+  layout.split = {};
+  layout.recompute = Recompute::none;
+  layout.recompute_layers = 0;
+  layout.recompute_modules = {};
+  layout.adapters = {};
+  layout.offload_layers = 0;
+  return layout;
 }
 
 FABRICOST_BODY int expert_layers_before(const Model& model, int n) {

@@ -30,15 +30,22 @@ namespace fabricost::plan {
 [[nodiscard]] int chunk_of_stage(const Layout& layout, int stage, int chunk);
 
 /// Division of layers into chunks: all have `max` layers, except the first `fewer_front` and the last
-/// `fewer_back`, which have one fewer, and the last one, which lacks `last_lacks` more.
+/// `fewer_back`, which have one fewer, and the last one, which lacks `last_lacks` more. With `stages` instead those of the first and the
+/// last stage have `front` and `back`.
 struct LayerSplit {
   int chunks = 1, max = 0, fewer_front = 0, fewer_back = 0, last_lacks = 0;
+  int stages = 0, front = 0, back = 0;
 
   /// First layer of a chunk; for chunk `chunks`, the number of layers.
   [[nodiscard]] int first(int chunk) const {
+    if (stages > 0) {
+      const int stage = chunk % stages, round = front + (stages - 2) * max + back;
+      return chunk / stages * round + (stage > 0 ? front + (stage - 1) * max : 0);
+    }
     return chunk * max - std::min(chunk, fewer_front) - std::max(0, chunk - (chunks - fewer_back)) - (chunk == chunks ? last_lacks : 0);
   }
   [[nodiscard]] int layers(int chunk) const {
+    if (stages > 0) return chunk % stages == 0 ? front : chunk % stages == stages - 1 ? back : max;
     return max - (chunk < fewer_front || chunk >= chunks - fewer_back ? 1 : 0) - (chunk == chunks - 1 ? last_lacks : 0);
   }
 };
@@ -47,6 +54,11 @@ struct LayerSplit {
 /// \param ends further content of the last chunk, in layers: the output matrix, prediction modules
 [[nodiscard]] LayerSplit split_layers(int layers, int chunks, int ends = 1);
 [[nodiscard]] LayerSplit split_layers(const Model& model, const Layout& layout);
+/// Whether the layers divide as `layout.split` has it: into several stages in a row, each chunk with a layer, none left over.
+[[nodiscard]] bool divides_as_given(const Model& model, const Layout& layout);
+
+/// The layout of a second, frozen model on the same ranks: one chunk a stage, nothing kept or repeated.
+[[nodiscard]] Layout frozen_layout(Layout layout, const Model& frozen);
 
 /// Whether each layer is a single block, mixing (attention or a state) or feed-forward (Nemotron-H).
 [[nodiscard]] inline bool has_single_blocks(const Model& model) { return model.dense_layers() + model.expert_layers() < model.layers; }

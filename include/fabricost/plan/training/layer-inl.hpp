@@ -127,6 +127,11 @@ FABRICOST_BODY LayerModel::Kernels LayerModel::kernels(LayerParts parts) const {
   const int copies = l.trains_all() ? 2 : 1;  // gradients of weights read columns
   out.cast = cast_seconds(gpu, l.precision, out.read, copies);
   out.cast_back = cast_seconds(gpu, l.precision, out.written, copies);
+  if (l.adapters.in_4_bit) {
+    const double widening = widening_seconds(parts);
+    out.cast += widening;
+    out.cast_back += widening;
+  }
   const double launched = blocks(parts) * c.form.layer_kernels * (out.cast > 0 ? 2 : 1);
   out.starts = c.gemm_start * (launched + (parts.mixing ? c.form.ring_kernels * (ring() - 1) : 0));
   out.element = element(traffic) + out.starts + out.cast;
@@ -143,6 +148,13 @@ FABRICOST_BODY LayerModel::Kernels LayerModel::kernels(LayerParts parts) const {
   }
   if (l.adapters.on()) out.adapters = adapter_seconds(experts);
   return out;
+}
+
+FABRICOST_BODY double LayerModel::widening_seconds(LayerParts parts) const {
+  const ParameterCount n = parameters_of(m);
+  const double experts = n.shared / l.tp + m.experts * n.expert / (static_cast<double>(l.ep) * l.expert_tp);
+  const double weights = (parts.mixing ? n.mixing / l.tp : 0) + (!parts.feed ? 0 : parts.experts ? experts : n.dense_ffn / l.tp);
+  return stream_seconds(gpu, (stack.memory.weight_in_4_bit + 2) * weights);
 }
 
 FABRICOST_BODY double LayerModel::adapter_seconds(bool experts) const {

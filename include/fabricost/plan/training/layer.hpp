@@ -9,6 +9,7 @@
 ///             products belong to the weight gradient (W), the rest to the input gradient (B)
 ///   frozen    weights have no weight gradient: only those of the adapters beside them. An adapter of rank r is two more
 ///             products, K -> r -> N in 16 bit, its result added to the matrix's by a kernel of its own, after dropout of its input
+///             In 4 bit the weights are read and written in 16 bit before the products of each direction, by kernels of their own
 ///   states    layers that mix through a state (Mamba-2, gated delta rules): products in and out, the convolution, and the scan
 ///             in chunks as long as the state is wide, where both halves of its work are equal (Mamba-2, arXiv 2405.21060,
 ///             section 6): of a token 2 n k + 6 n v FLOP with n values of state per key, keys k and values v of all heads, and
@@ -106,6 +107,9 @@ struct LayerModel {
   [[nodiscard]] double load() const { return expert_load(m, l, stack, costs); }
 
   [[nodiscard]] Kernels kernels(LayerParts parts) const;
+
+  /// Bringing the layer's frozen weights from 4 bit to 16, once.
+  [[nodiscard]] double widening_seconds(LayerParts parts) const;
 
   /// Products and element-wise kernels of the adapters.
   [[nodiscard]] double adapter_seconds(bool experts) const;

@@ -20,6 +20,8 @@ FABRICOST_BODY void TrainingQuestion::set_common(Layout& l) const {
   l.document = document.value_or(0);
   l.cuda_graphs = cuda_graphs;
   l.adapters = adapters;
+  l.split = split;
+  l.reshards = reshards;
 }
 
 FABRICOST_BODY bool offloads_layers(const TrainingQuestion& q) { return q.offload_layers.value_or(0) > 0 && !q.stack.offloads_inputs; }
@@ -68,8 +70,12 @@ FABRICOST_BODY void check(const TrainingQuestion& q, const System& system) {
   ranks.sequence = q.sequence;
   ranks.microbatch = 1;
   ranks.global_batch = ranks.pp;
+  if (q.pp && q.split.given()) {
+    ranks.split = q.split;
+    ranks.schedule = q.schedule.value_or(ranks.schedule);
+  }
   if (const LayoutFault fault = fault_of(q.model, ranks);
-      fault == LayoutFault::heads || fault == LayoutFault::sequence || fault == LayoutFault::idle_chunk)
+      fault == LayoutFault::heads || fault == LayoutFault::sequence || fault == LayoutFault::split || fault == LayoutFault::idle_chunk)
     throw RequestError(why_impossible(q.model, ranks, q.gpus));
   const bool staged = q.pp ? *q.pp > 1 : q.tp && q.cp && q.dp && static_cast<long long>(*q.tp) * *q.cp * *q.dp < q.gpus;
   if (q.zero == 2 && staged)

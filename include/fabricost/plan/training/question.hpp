@@ -59,6 +59,8 @@ struct TrainingQuestion {
   bool block_scales = false;     ///< of fp8: one for each block of values
   bool delayed_scales = false;   ///< of fp8, from earlier steps: with them neither moe_act nor layernorm is recomputed
   Adapters adapters{};
+  PipelineSplit split{};
+  bool reshards = true;
 
   /// The part of the request that is the same for every layout of the search.
   void set_common(Layout& l) const;

@@ -161,6 +161,8 @@ FABRICOST_BODY void TrainingSearch::make_pipelines() {
         l.pp = pp;
         l.vp = vp;
         l.schedule = schedule;
+        l.split = q_.split;
+        if (!divides_as_given(q_.model, l)) continue;
         const bool exposed = q_.overlaps_tokens && schedule_of(l) == PipelineSchedule::one_f_one_b;
         if (vp < 1 || (pp > 1 && (has_idle_chunk(q_.model, l) || exposed))) continue;
         const LongStages long_ones = long_stages(q_.model, l);

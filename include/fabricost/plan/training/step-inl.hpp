@@ -44,6 +44,8 @@ FABRICOST_BODY LayerTimes layer_times(const Model& model, const Layout& layout, 
                product_seconds(left, layout.precision, layout.tokens(), double(model.hidden) / layout.tp, 2.0 * model.hidden);
   if (model.images > 0) out.vision = all_layers(*model.vision, layer_times(*model.vision, vision_layout(model, layout), stack, gpu, costs));
   out.parameters = parameters_of(model);
+  if (model.frozen)
+    out.second = std::make_shared<LayerTimes>(layer_times(*model.frozen, frozen_layout(layout, *model.frozen), stack, gpu, costs));
   return out;
 }
 
@@ -85,7 +87,9 @@ FABRICOST_BODY DataExchanges StepModel::data_exchanges(const RankParameters& loc
   DataExchanges out;
   const bool sharded = l.zero == 3;
   const double early = sharded || (l.zero == 2 && l.pp == 1) ? 1 : 0;  // gradients are not kept between microbatches
-  const double weight_bytes = stack.memory.fp8_parameters && l.precision == Precision::fp8 ? 1 : 2;
+  const double gathers = !l.reshards ? 1 : 2;  // of a microbatch, its forward's and its backward's
+  const bool fp8_only = stack.memory.fp8_parameters && l.precision == Precision::fp8;
+  const double weight_bytes = l.adapters.in_4_bit ? stack.memory.weight_in_4_bit : fp8_only ? 1 : 2;
   const auto of = [&](StepGroup group, const Replicas& at, double weights, double gradients) {
     const auto add = [&](Collective collective, Placement on, double bytes, double each, double last) {
       if (bytes > 0 && on.ranks() > 1)
@@ -94,11 +98,13 @@ FABRICOST_BODY DataExchanges StepModel::data_exchanges(const RankParameters& loc
     const double bytes = stack.gradient_bytes * gradients;
     if (l.zero == 0) return add(Collective::all_reduce, at.all, bytes, 0, 1);
     add(Collective::reduce_scatter, at.shard, bytes, early, 1);
-    add(Collective::all_gather, at.shard, weight_bytes * weights, sharded ? 2 : 0, sharded ? 2 : 1);
+    add(Collective::all_gather, at.shard, weight_bytes * weights, !sharded || (l.pp > 1 && !l.reshards) ? 0 : gathers,
+        sharded ? gathers : 1);
     add(Collective::all_reduce, at.across, bytes / at.shard.ranks(), 0, 1);  // among the ranks with the same share
   };
   const RankParameters& held = sharded ? local : trained;
-  of(StepGroup::data, data_replicas(), held.shared(), trained.shared());
+  const double wide = l.adapters.in_4_bit ? (2 / weight_bytes - 1) * held.vocabulary : 0;  // tables are in 16 bit
+  of(StepGroup::data, data_replicas(), held.shared() + wide, trained.shared());
   of(StepGroup::expert_data, expert_replicas(), held.experts, trained.experts);
   return out;
 }
@@ -149,6 +155,24 @@ FABRICOST_BODY StepModel::Stages StepModel::stages() const {
   return out;
 }
 
+FABRICOST_BODY double StepModel::frozen_seconds(double micro) const {
+  if (!m.frozen) return 0;
+  const Model& other = *m.frozen;
+  const Layout on = frozen_layout(l, other);
+  const LayerTimes& times = *layers.second;
+  double stage = 0, gather = 0;
+  for (const StageContent& at : long_stages(other, on)) {
+    stage = std::max(stage, stage_time(other, times, at).forward + (at.head ? times.head / 3 : 0));
+    if (l.zero < 3 || at.layers == 0) continue;
+    const RankParameters own = rank_parameters(stage_parameters(times.parameters, other, at), other, on, at.layers);
+    double all = costs.seconds(Collective::all_gather, data_replicas().shard, 2 * own.shared());
+    if (own.experts > 0) all += costs.seconds(Collective::all_gather, expert_replicas().shard, 2 * own.experts);
+    gather = std::max(gather, all);
+  }
+  const double sends = l.pp > 1 ? costs.send(hands_over_across(), handed_over() * other.hidden / m.hidden) : 0;
+  return micro * (stage + exposed_gather(gather, stage)) + (l.pp - 1) * (stage + sends);
+}
+
 FABRICOST_BODY StepTime StepModel::run() const {
   const double micro = l.microbatches();
   const Stages at = stages();
@@ -184,7 +208,8 @@ FABRICOST_BODY StepTime StepModel::run() const {
   out.accumulation = micro * at.accumulate;
   out.optimizer = update;
   out.offload = micro * (at.out_of_gpu + at.into_gpu) + on_host;
-  out.seconds = work + out.bubble + out.pipeline + out.data + update + on_host;
+  out.frozen = frozen_seconds(micro);
+  out.seconds = work + out.bubble + out.pipeline + out.data + update + on_host + out.frozen;
   out.least = links.least();
   // what hid shares the links
   if (const double more = out.least - out.seconds; more > 0) {
@@ -192,7 +217,10 @@ FABRICOST_BODY StepTime StepModel::run() const {
     out.seconds = out.least;
   }
   out.stragglers = waiting_for_slowest(gpu, domains_taken(l, costs.system().domain)) * out.seconds;
-  out.seconds += out.stragglers;
+  out.input = stack.input;
+  out.seconds += out.stragglers + out.input;
+  out.evaluation = stack.evaluation * out.seconds;
+  out.seconds += out.evaluation;
   return out;
 }
 
@@ -208,8 +236,7 @@ FABRICOST_BODY void StepModel::exchange_data(StepTime& out, LinkTime& links, con
   const double hidden = l.pp > 1 ? 0 : 1 - stack.data_exposed;
   const auto exposed = [&](double exchange) {
     if (l.zero < 3) return exchange - hidden * exchange + std::max(0.0, hidden * exchange - work);
-    const double open = stack.shard_exposed * exchange;
-    return open + p_norm(work, exchange - open, 4) - work;
+    return exposed_gather(exchange, work);
   };
   out.data = (micro - 1) * exposed(each) + exposed(last);
 }

@@ -24,6 +24,9 @@
 ///   offload    copies of activations to host memory behind the forward of their layer and back behind its backward, what
 ///              they take longer; the optimizer's share in host memory: gradients out and weights back, or its memory traffic
 ///              there if that takes longer (ZeRO-Offload, arXiv 2101.06840)
+///   frozen     forward passes of a second, frozen model on the same ranks (a reference, a teacher): its fullest stage once a microbatch
+///              and once more for each other stage that fills, with the gathers of its weights where they are sharded
+///   input, evaluation  seconds a step and share of a step that the user states
 ///   stragglers all ranks wait for the slowest of n nodes: straggle x (2 ln n)^(1/2) of it, the expected largest of n normal deviations
 ///
 /// The stack's factor is in the time of kernels and of the host's launches, whose form is that of other software; exchanges cost what predict
@@ -43,6 +46,7 @@
 #include <fabricost/plan/training/idle_gpus.hpp>
 #include <fabricost/plan/training/layer.hpp>
 
+#include <memory>
 #include <span>
 
 namespace fabricost::plan {
@@ -65,6 +69,9 @@ struct StepTime {
   double tables = 0;        ///< of a recommendation model: lookups of rows and their update
   double rows = 0;          ///< exchange of what was looked up, and of its gradients
   double offload = 0;       ///< copies to and from host memory that nothing hides, and the update of states there
+  double frozen = 0;        ///< forward passes of a second, frozen model
+  double input = 0;         ///< waiting for data
+  double evaluation = 0;    ///< passes over data held out, as a mean over all steps
 
   /// Communication that nothing hides.
   [[nodiscard]] double exposed() const { return tensor + context + expert + pipeline + data + rows; }
@@ -79,6 +86,7 @@ struct LayerTimes {
   double head = 0;
   double join = 0;  ///< product of a prediction module with the next token's embedding
   ParameterCount parameters;
+  std::shared_ptr<const LayerTimes> second{};  ///< of the second, frozen model
 };
 
 /// The output matrix with its loss, forward and backward, vocabulary padded to 128 t; always in 16 bit.
@@ -179,6 +187,14 @@ struct StepModel {
     return folds_in_v(l.schedule) ? stages.front() : stages.back();
   }
   [[nodiscard]] Stages stages() const;
+
+  /// The forward passes of the second, frozen model.
+  [[nodiscard]] double frozen_seconds(double micro) const;
+  /// What no work of that long hides of gathering sharded weights.
+  [[nodiscard]] double exposed_gather(double exchange, double work) const {
+    const double open = stack.shard_exposed * exchange;
+    return open + p_norm(work, exchange - open, 4) - work;
+  }
 
   /// The whole step: the fullest stage, its pipeline, the exchange of data, the optimizer.
   [[nodiscard]] StepTime run() const;

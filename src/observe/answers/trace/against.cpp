@@ -2,7 +2,7 @@
 /// A traced step beside the first layout of a plan, term by term. A plan counts launches (layer_floor), gradients' additions and the
 /// optimizer as work of their own; a trace shows them as kernels and as idle time:
 ///
-///   compute   compute, accumulation, optimizer, and the stack's factor on all of it          idle      layer_floor
+///   compute   compute, accumulation, optimizer, frozen_model, evaluation, and the stack's factor      idle      layer_floor, input
 ///   pipeline  hand_over          waiting   stragglers          copies   offload              the others by their names
 
 #include "answers/trace/step.hpp"
@@ -23,7 +23,7 @@ namespace fabricost::observe::detail {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 13> planned_terms{{{"compute", "compute"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 16> planned_terms{{{"compute", "compute"},
                                                                               {"accumulation", "compute"},
                                                                               {"optimizer", "compute"},
                                                                               {"stack", "compute"},
@@ -35,7 +35,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 13> planned_
                                                                               {"bubble", "bubble"},
                                                                               {"data", "data"},
                                                                               {"stragglers", "waiting"},
-                                                                              {"offload", "copies"}}};
+                                                                              {"offload", "copies"},
+                                                                              {"frozen_model", "compute"},
+                                                                              {"evaluation", "compute"},
+                                                                              {"input", "idle"}}};
 constexpr std::array<std::string_view, 11> rows_in_order{"compute", "tensor", "context", "expert",  "pipeline", "data",
                                                  "other",   "bubble", "waiting", "copies", "idle"};
 [[nodiscard]] constexpr bool is_exposed(std::string_view name) {

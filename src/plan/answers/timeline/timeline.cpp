@@ -285,6 +285,8 @@ class Timeline {
     rank.kernel("void multi_tensor_apply_kernel<AdamFunctor>", time_.optimizer);
     const double copies = (time_.offload - l_.microbatches() * (stages_.out_of_gpu + stages_.into_gpu));
     rank.copy(copies);
+    rank.kernel(kernel_name(), time_.frozen + time_.evaluation);
+    rank.idle_until(rank.now + time_.input);
   }
 
   const FoundPlan& found_;

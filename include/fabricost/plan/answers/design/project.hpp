@@ -6,6 +6,7 @@
 ///   gpus       given, or the least with which the run ends in time, failures included (need)
 ///   paid       the job's GPUs, those that its groups leave idle in their domains, and spare nodes; racks whole, spares of idle nodes first
 ///   spares     given, or as many as keep the job waiting at most 0.1 % of its time; where the machine has no room for them, none are paid
+///              With spares_per_rack the job runs on the other nodes of each rack, its domain, and spares are racks
 ///   goodput    with failures (goodput.hpp); where no rate of failures is given, from the worst of the published fleets to the best
 ///   occupied   tokens / (tokens per second x goodput): the run has the machine for so long, and pays for it
 ///   delivery   as the user states it, else as announced (data/prices); a part with a price is on sale on the day of the prices
@@ -61,7 +62,7 @@ struct ProjectRequest : PlanRequest {
   std::optional<Bandwidth> storage_bandwidth;
   std::optional<Time> repair;
   bool background = false;
-  std::optional<int> spares;
+  std::optional<int> spares, spares_per_rack;
   double use = 1;
   std::vector<OwnPrice> own_prices;
   std::optional<PriceKind> price_kind;
@@ -97,6 +98,7 @@ struct ProjectRequest : PlanRequest {
               asks(&R::storage_bandwidth, "storage_bytes_per_second", "--storage", bytes_per_second, {1, 1e18}, "RATE",
                    "Bandwidth of the storage, as in 2TB/s"),
               asks(&R::spares, "spares", "--spares", count, {0, 1e6}, "N", "Spare nodes; default: enough to wait 0.1 % at most"),
+              field::ask_spares_per_rack<R>,
               asks(&R::repair, "repair_seconds", "--repair", seconds, any_time, "TIME", "Time until a node is back; default 24h"),
               asks(&R::use, "use", "--use", Amount::share, some_share, "X",
                    "Share of each day that the run has the machine, as in 50%;\nanother job has the rest; default 1"),
@@ -116,7 +118,7 @@ struct ProjectedRun {
   std::optional<std::pair<double, double>> gpus_interval{};
   bool gpus_found = false;
   int used_gpus = 0, idle_gpus = 0, spares = 0, paid_gpus = 0;
-  std::optional<int> usual_spares{};
+  std::optional<int> spares_per_rack{}, usual_spares{};
   std::optional<double> usual_goodput{};
   Time step{};
   std::pair<Time, Time> interval_step{};
@@ -166,6 +168,8 @@ struct ProjectedRun {
         gives(&A::used_gpus, "used_gpus", "used_gpus", "GPUs of its layout: some may stay idle where fewer are faster."),
         gives(&A::idle_gpus, "idle_gpus", "idle_gpus", "GPUs of its domains that its groups leave idle, beyond gpus."),
         gives(&A::spares, "spares", "spares", "Nodes that stand by; idle GPUs of the job are of them first."),
+        gives(&A::spares_per_rack, "spares_per_rack", "spares_per_rack",
+              "Spare nodes of each of its racks, which are paid for; spares are racks then. None: not given.", 1, left_out),
         gives(&A::usual_spares, "usual_spares", "usual_spares",
               "Spares that would be taken had none been given; None: they were not given, or none would be.", 1, left_out),
         gives(&A::usual_goodput, "usual_goodput", "usual_goodput", "The goodput with those; None: as usual_spares.", 1, left_out),
