@@ -43,7 +43,7 @@ TEST_CASE("without a mask fused attention takes twice as long, and no other kern
   const Processor gpu = Processor::of(system);
   Model masked = q.model;
   masked.kind = ModelKind::decoder;
-  const auto kernels = [&](const Model& m) { return fabricost::plan::detail::LayerModel{m, l, q.stack, gpu, costs}.kernels({}); };
+  const auto kernels = [&](const Model& m) { return fabricost::plan::LayerModel{m, l, q.stack, gpu, costs}.kernels({}); };
   const auto open = kernels(q.model), causal = kernels(masked);
   CHECK(open.core == Approx(2 * causal.core));
   CHECK(open.products == causal.products);
