@@ -118,8 +118,10 @@ std::string TextTable::text(std::size_t indent, std::size_t width) const {
   if (headed) lines(headings);
   for (const Cells& row : rows_) lines(row);
   if (first_below < widths.size()) {
+    const auto first =
+        static_cast<std::size_t>(std::find_if(widths.begin(), widths.end(), [](std::size_t one) { return one > 0; }) - widths.begin());
     const auto below = [&](const Cells& of) {
-      Cells kept{of.front()};
+      Cells kept{first < of.size() ? of[first] : std::string{}};
       for (std::size_t i = first_below; i < of.size(); ++i) kept.push_back(of[i]);
       return kept;
     };
