@@ -116,7 +116,7 @@ FABRICOST_BODY TrainingPlan plan_training(const TrainingQuestion& asked, const S
   }
   if (!plan.layouts.empty()) detail::check_rate(question, system, plan.layouts.front());
   if (!plan.layouts.empty() || plan.nearest) return plan;
-  if (question.ep.value_or(1) > 1 && !question.model.mixture()) throw RequestError(question.model.name + " has no experts; leave <ep> out");
+  if (question.ep.value_or(1) > 1 && !question.model.mixture()) throw RequestError(question.model.name + " has no experts; leave <ep> out, it is ep 1");
   if (question.tp && question.pp && question.cp && question.dp) {
     const long long all = 1LL * *question.tp * *question.pp * *question.cp * *question.dp;
     if (all != question.gpus)
