@@ -64,7 +64,9 @@ double duration_of(const std::string& text, std::string_view option) {
                                                                       {"days", units::h(24).value()}}};
   const double seconds = scaled(text, known);
   std::string_view unit;
-  if (const double bare = leading_number(text, unit); bare > 0 && unit.empty())
+  const double bare = leading_number(text, unit);
+  if (bare == 0 && unit.empty()) return 0;
+  if (bare > 0 && unit.empty())
     throw RequestError(fmt::format("{}: \"{}\" has no unit; write {} ms or {} s (or us, min, h, d)", option, text, bare, bare));
   if (!(seconds >= 0 && seconds <= 1e12)) refuse(option, text, "a time; write a number of 0 or more and s, ms, us, min, h or d, as in 30s");
   return seconds;

@@ -23,7 +23,7 @@ CASES = {
     "explain": [REDUCE, EXCHANGE],
     "sweep": [[*REDUCE, "--nodes", "1:4:x2"]],
     "transfer": [["storage", "--system", "dgx-h100", "--size", "16GiB", "--client", "ethernet-100"], ["access", "--system", "dgx-h100"]],
-    "plan": [["--train", *TRAIN], SERVE, RL, [*SERVE, *ARRIVE]],
+    "plan": [["--train", *TRAIN], SERVE, RL, [*SERVE, *ARRIVE], ["--train", *TRAIN, "--sites", "2", "--site-rate", "100 Gbit/s"]],
     "compare": [["dgx-h100", "dgx-h200", "--train", *TRAIN[:2], *TRAIN[4:]],
                 ["dgx-h100", "dgx-h200", "--serve", *TRAIN[:2], "--gpus", "8"],
                 ["dgx-h100", "dgx-h200", "--serve", *TRAIN[:2], "--gpus", "8", *ARRIVE]],

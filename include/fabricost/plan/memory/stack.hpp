@@ -26,8 +26,8 @@ struct MemoryStack {
   /// is_non_tn_fp8_gemm_supported): memory_on.
   bool fp8_tensor_scaled = false;
   double fp4_weight_copies = 2 * (0.5 + 1.0 / 16);
-  /// A frozen weight in NF4 with scales of blocks of 64 in 8 bit, which share one in 32 bit by 256 (QLoRA, arXiv 2305.14314, section 3).
-  double weight_in_4_bit = 0.5 + 1.0 / 64 + 4.0 / (64 * 256);
+  /// A frozen weight in NF4 with scales of blocks of 64 in 8 bit, which share 4 bytes by 256 (QLoRA, arXiv 2305.14314, section 3).
+  double weight_in_4_bit = 0.5 + 1.0 / 64 + 1.0 / (64 * 64);
   /// Bytes per element of a product's saved input; 2 where the 16-bit tensor is kept and cast again
   /// (torchao).
   double fp8_input = 1 + 1.0 / 32;

@@ -41,14 +41,14 @@ struct RecommenderStep {
   }
   [[nodiscard]] Dense dense() const;
   [[nodiscard]] double floor(const Dense& d) const {
-    return l.cuda_graphs ? 0 : stack.launches * gpu.constants.layer_floor * d.count / 4.0;
+    return l.cuda_graphs ? 0 : stack.launches * gpu.constants.layer_floor * d.count * 0.5 * 0.5;
   }
 
   /// Bytes that a rank's lookups, sums and updates move.
   [[nodiscard]] double table_bytes() const {
     const Recommender& r = m.recommender;
     const double samples = double(l.global_batch) / l.dp, vectors = 2 * samples * r.tables * r.width;
-    return samples * r.lookups * r.width * (3.0 * r.value_bytes + 2 * r.state_bytes) + 2 * vectors;
+    return samples * r.lookups * r.width * (r.value_bytes + 2 * (r.value_bytes + r.state_bytes)) + 2 * vectors;
   }
   [[nodiscard]] Placement everyone() const { return place(l.dp, 1, costs.system().domain); }
   [[nodiscard]] double exchanged_bytes() const { return 2.0 * l.global_batch / l.dp * m.recommender.tables * m.recommender.width; }
