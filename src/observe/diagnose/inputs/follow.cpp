@@ -30,6 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr std::chrono::milliseconds between_looks{1000}, between_checks{50};
+constexpr int looks_until_a_line_ends = 3;
 constexpr std::uint64_t whole = std::uint64_t{1} << 20U;  ///< of a log; the copy stays below what is condensed again
 
 /// A log and its condensed copy.
@@ -51,7 +52,9 @@ class Growing {
       at_ = 0;
     }
     inode_ = about.st_ino;
+    ++quiet_;
     if (size == at_) return false;
+    quiet_ = 0;
     std::ifstream in(log_, std::ios::binary);
     in.seekg(static_cast<std::streamoff>(at_));
     std::string block(std::size_t{1} << 18U, '\0');
@@ -66,12 +69,13 @@ class Growing {
     return any;
   }
 
-  /// Writes the last of the lines that are kept back, and of the one that has not ended, until the look is over.
+  /// Writes the last of the lines that are kept back until the look is over; a line that has not ended, once nothing has followed it for long.
   void show() {
     out_.flush();
     end_ = fs::file_size(copy_);
     std::ofstream more(copy_, std::ios::binary | std::ios::app);
-    more << condenser_.kept_back() << partial_;
+    more << condenser_.kept_back();
+    if (quiet_ >= looks_until_a_line_ends) more << partial_;
   }
   void hide() { fs::resize_file(copy_, end_); }
   /// nccl-tests has printed its last line.
@@ -101,6 +105,7 @@ class Growing {
   std::string partial_;
   std::uint64_t at_ = 0, end_ = 0;
   ino_t inode_ = 0;
+  int quiet_ = 0;  ///< looks since the log grew
   bool concluded_ = false;
 };
 
