@@ -78,7 +78,7 @@ class RandomJobs {
     }
   }
 
-  /// AnswerField a layout any schedule but the interleaved, without chunks. \returns whether that is possible for the model
+  /// Gives a layout any schedule but the interleaved, without chunks. \returns whether that is possible for the model
   bool reschedule(const Model& m, Layout& l) {
     l.vp = 1;
     l.schedule = static_cast<PipelineSchedule>(between(1, 12));

@@ -9,7 +9,7 @@
 
 namespace fabricost::observe::diagnosis {
 
-/// AnswerField every rule with counts its weight. Counts of a rule that is not there are a fault of their file.
+/// Gives every rule with counts its weight. Counts of a rule that is not there are a fault of their file.
 void weigh_by_cases(Rules& rules, std::span<const SpecNode> trees, Faults& faults);
 
 }  // namespace fabricost::observe::diagnosis

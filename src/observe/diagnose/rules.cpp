@@ -313,7 +313,7 @@ class RuleReader {
     return out;
   }
 
-  /// AnswerField every signal of the row its thresholds, and checks its completeness. \param facts available without its conditions
+  /// Gives every signal of the row its thresholds, and checks its completeness. \param facts available without its conditions
   void complete(const SpecNode& node, const std::string& path, Row& row, const Given& given,
                 std::set<std::string, std::less<>> facts = {}) {
     const auto fault = [&](std::string_view key, std::string message, std::string remedy) {

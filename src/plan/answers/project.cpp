@@ -1,5 +1,5 @@
 /// \file project.cpp
-/// RequestField plan, goodput, cost and need about one run, each with the results of the others.
+/// Asks plan, goodput, cost and need about one run, each with the results of the others.
 
 #include "answers/need/runs.hpp"
 #include "answers/typed/own_machines.hpp"
@@ -410,7 +410,7 @@ Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const Proj
     for (const std::optional<int>& size : sizes(r, systems[i])) gpus.push_back(size), runs.machine.push_back(i);
   }
   out.rows.resize(gpus.size());
-  /// RequestField about every run that is still possible, several side by side; one that is not says why.
+  /// Asks about every run that is still possible, several side by side; one that is not says why.
   const auto each = [&](auto&& ask) {
     std::atomic<long long> begun{0};
     on_threads(gpus.size(), processors(), [&](std::size_t i) {

@@ -160,7 +160,7 @@ struct Verdict {
   double probability = 1;          ///< that the best is faster than the next (likely_shorter)
 };
 
-/// Points into `all`. AnswerField no verdict if kernel efficiencies were measured for some machines and are assumed
+/// Points into `all`. Gives no verdict if kernel efficiencies were measured for some machines and are assumed
 /// for others. \throws RequestError when no machine can do the job
 [[nodiscard]] Verdict verdict_of(std::span<const Compared> all);
 

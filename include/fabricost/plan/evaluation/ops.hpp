@@ -62,7 +62,7 @@ struct OpsRow {
   return op.blocks ? KernelPrecision::fp8_block : kernel_precision(op.precision);
 }
 
-/// AnswerField rows of products the reason to be skipped where one of their group, GPU and precision is faster than the peak: they ran in another.
+/// Gives rows of products the reason to be skipped where one of their group, GPU and precision is faster than the peak: they ran in another.
 void skip_impossible(std::vector<OpsRow>& rows, TrainingMachines& machines);
 
 /// Fills `predicted` and its interval. \param stack whose own kernels and their spreads count where it has any; null: none

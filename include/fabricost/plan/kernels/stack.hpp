@@ -113,7 +113,7 @@ struct FittedStack {
   bool operator==(const FittedStack&) const = default;
 };
 
-/// AnswerField a stack what was fitted: the factor of its program, the spread of its own steps, and on generations that only variants of the
+/// Gives a stack what was fitted: the factor of its program, the spread of its own steps, and on generations that only variants of the
 /// program ran the larger of both spreads. One without steps of its own keeps the spread of unseen software, or its file's.
 void take_fitted(Stack& stack, const std::vector<FittedStack>& all);
 

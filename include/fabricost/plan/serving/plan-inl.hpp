@@ -9,7 +9,7 @@ namespace fabricost::plan {
 
 namespace detail {
 
-/// RequestField with the usual limit on TTFT, and without it where no deployment keeps it. Of a given load it is no question which is best.
+/// Asks with the usual limit on TTFT, and without it where no deployment keeps it. Of a given load it is no question which is best.
 template <class Ask>
 [[nodiscard]] auto within_usual(const ServingQuestion& question, Ask&& ask) {
   if (question.ttft <= 0 && question.usual_ttft > 0 && !question.batch && question.concurrency <= 0) {

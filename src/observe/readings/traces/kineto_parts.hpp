@@ -37,7 +37,7 @@ struct Events {
   std::vector<CallRequest> asked;
 };
 
-/// AnswerField every kernel its operation, bytes and group, sums coalesced calls, joins the kernels of one call.
+/// Gives every kernel its operation, bytes and group, sums coalesced calls, joins the kernels of one call.
 void join(Events& events, RankTrace& into);
 
 }  // namespace fabricost::observe::kineto

@@ -1,5 +1,5 @@
 /// \file explore.cpp
-/// RequestField the forward question at every point, on several threads, and finds the effect of small changes there.
+/// Asks the forward question at every point, on several threads, and finds the effect of small changes there.
 
 #include "answers/explore/objectives.hpp"
 #include "answers/explore/variants.hpp"

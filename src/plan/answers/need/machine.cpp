@@ -1,5 +1,5 @@
 /// \file machine.cpp
-/// RequestField for the whole run on every machine with many numbers of GPUs, and picks the best that keeps the limits.
+/// Asks for the whole run on every machine with many numbers of GPUs, and picks the best that keeps the limits.
 
 #include "answers/need/runs.hpp"
 #include "answers/need/usual.hpp"

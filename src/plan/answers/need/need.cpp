@@ -1,5 +1,5 @@
 /// \file need.cpp
-/// RequestField the forward question over the unknown's values, and picks the least that meets the goal.
+/// Asks the forward question over the unknown's values, and picks the least that meets the goal.
 
 #include "answers/need/beyond.hpp"
 #include "answers/need/goal.hpp"

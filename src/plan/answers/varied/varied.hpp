@@ -56,7 +56,7 @@ template <HasFields Request>
   return is_given(fields_of<Request>(), &request, &one_of<Request>(), name);
 }
 
-/// AnswerField an option its value as a person wrote it. \param named the field, for messages \throws Refusal
+/// Gives an option its value as a person wrote it. \param named the field, for messages \throws Refusal
 void put_option(std::span<const Field> fields, void* request, std::string_view name, const std::string& value, std::string_view named);
 template <HasFields Request>
 void put_option(Request& request, std::string_view name, const std::string& value, std::string_view named) {

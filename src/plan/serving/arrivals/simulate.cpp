@@ -254,7 +254,7 @@ class Service {
     return looks || r.waiting.empty();
   }
 
-  /// AnswerField a request its tokens of the cache; false: they do not fit now.
+  /// Gives a request its tokens of the cache; false: they do not fit now.
   [[nodiscard]] bool start(Replica& r, int i, double now) {
     const Arrival& one = request(i);
     const double tokens = read_of(one, left(i));
