@@ -360,16 +360,8 @@ Diagnosis diagnose_each(const diagnosis::Inputs& inputs, const std::vector<diagn
   return diagnosis::together(std::move(parts), rules);
 }
 
-}  // namespace
-
-std::string contradiction(const std::filesystem::path& log, const System& system) {
-  return plain_text(diagnosis::contradiction_of(read_nccl_info(log, {}), system));
-}
-
-Diagnosis diagnose(const std::vector<std::filesystem::path>& files, const DiagnoseRequest& request) {
-  const diagnosis::Inputs inputs(files);
+Diagnosis diagnose_inputs(const diagnosis::Inputs& inputs, const DiagnoseRequest& request, const diagnosis::Rules& rules) {
   try {
-    const diagnosis::Rules rules = diagnosis::load_rules();
     const std::vector<diagnosis::Test> tests = diagnosis::different_tests(inputs.file());
     Diagnosis out = tests.empty() ? diagnose_one(inputs.file(), inputs.dumps(), rules, request).answer
                                   : diagnose_each(inputs, tests, rules, request);
@@ -382,6 +374,21 @@ Diagnosis diagnose(const std::vector<std::filesystem::path>& files, const Diagno
       if (one.file == inputs.file().string()) one.file = plain_text(inputs.name());
     throw SpecError(std::move(issues));
   }
+}
+
+}  // namespace
+
+std::string contradiction(const std::filesystem::path& log, const System& system) {
+  return plain_text(diagnosis::contradiction_of(read_nccl_info(log, {}), system));
+}
+
+Diagnosis diagnose(const std::vector<std::filesystem::path>& files, const DiagnoseRequest& request) {
+  const diagnosis::Inputs inputs(files);
+  return diagnose_inputs(inputs, request, diagnosis::load_rules());
+}
+
+Diagnosis diagnose(const std::vector<std::filesystem::path>& files, const DiagnoseRequest& request, const diagnosis::Rules& rules) {
+  return diagnose_inputs(diagnosis::Inputs(files), request, rules);
 }
 
 }  // namespace fabricost::observe
