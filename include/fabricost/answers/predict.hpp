@@ -284,6 +284,7 @@ struct PredictAnswer : Prediction {
   std::vector<std::string> assumed{};
   std::optional<FusedNormAnswer> norm{};
   std::optional<UpgradeAnswer> upgrade{};
+  std::shared_ptr<const System> machine{};  ///< input of faster_than_chosen
 
   [[nodiscard]] std::string_view collective() const { return name(operation.collective); }
   [[nodiscard]] std::string_view dtype() const { return name(operation.dtype); }
@@ -341,8 +342,8 @@ struct PredictAnswer : Prediction {
 [[nodiscard]] PredictAnswer answer(const PredictRequest& request);
 
 /// The fastest of the pairs that NCCL's tuner chooses among, where `chosen` takes 5 % longer or more; empty where nothing does, where no
-/// tuner chooses, and where the request forces a pair. \throws as answer
-[[nodiscard]] std::optional<Prediction> faster_than_chosen(const PredictRequest& request, const Prediction& chosen);
+/// tuner chooses, where a pair was forced, and without the machine.
+[[nodiscard]] std::optional<Prediction> faster_than_chosen(const PredictAnswer& chosen);
 
 /// The same request, explained as text.
 struct ExplainRequest : PredictRequest {};

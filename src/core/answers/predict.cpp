@@ -256,6 +256,7 @@ struct LoadedRequest {
 
 [[nodiscard]] PredictAnswer answered(const LoadedRequest& a, bool norm) {
   PredictAnswer out = answer_of(*a.system, predict(*a.system, a.operation, a.choice));
+  out.machine = a.system;
   if (norm) out.norm = normed(*a.system, out);
   return out;
 }
@@ -263,7 +264,7 @@ struct LoadedRequest {
 }  // namespace
 
 PredictAnswer answer_of(const System& system, const Prediction& prediction) {
-  return {prediction, system.name, assumptions(system, prediction), {}, {}};
+  return {prediction, system.name, assumptions(system, prediction), {}, {}, {}};
 }
 
 namespace {
@@ -296,18 +297,19 @@ PredictAnswer answer(const PredictRequest& request) {
   return out;
 }
 
-std::optional<Prediction> faster_than_chosen(const PredictRequest& request, const Prediction& chosen) {
+std::optional<Prediction> faster_than_chosen(const PredictAnswer& chosen) {
   constexpr double worth_saying = 0.95;
-  const LoadedRequest a = loaded(request);
-  const bool by_tuner = a.choice.rule == Choice::Rule::nccl && follows_tuner(a.system->library) && chosen.ran.kernel == CollectiveKernel::library;
-  if (!by_tuner || a.choice.algorithm || a.choice.protocol || !chosen.moves() || is_host_copy(a.operation)) return std::nullopt;
+  const Choice& choice = chosen.made_from.choice;
+  const bool by_tuner = chosen.machine && choice.rule == Choice::Rule::nccl && follows_tuner(chosen.machine->library) &&
+                        chosen.ran.kernel == CollectiveKernel::library;
+  if (!by_tuner || choice.algorithm || choice.protocol || !chosen.moves() || is_host_copy(chosen.operation)) return std::nullopt;
   std::optional<Prediction> best;
-  const ChoiceInput in{a.operation.collective, is_byte_wide(a.operation.dtype)};
-  for (const TunerRow& row : allowed_rows(a.choice, in, chosen.made_from.fabric).rows) {
-    Choice forced = a.choice;
+  const ChoiceInput in{chosen.operation.collective, is_byte_wide(chosen.operation.dtype)};
+  for (const TunerRow& row : allowed_rows(choice, in, chosen.made_from.fabric).rows) {
+    Choice forced = choice;
     forced.algorithm = row.candidate.algorithm;
     forced.protocol = row.candidate.protocol;
-    const Prediction p = predict(*a.system, a.operation, forced);
+    const Prediction p = predict(*chosen.machine, chosen.operation, forced);
     if (p.seconds < worth_saying * chosen.seconds && (!best || p.seconds < best->seconds)) best = p;
   }
   return best;

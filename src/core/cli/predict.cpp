@@ -19,7 +19,7 @@ namespace {
                      title_of(a, a.system));
 }
 
-void text_of(Page& page, const PredictAnswer& a, const PredictRequest& request) {
+void text_of(Page& page, const PredictAnswer& a) {
   page.width = 80;
   page.title(verdict_of(a));
   page.add(explain(a));
@@ -31,13 +31,13 @@ void text_of(Page& page, const PredictAnswer& a, const PredictRequest& request) 
     page.say("With {}: {} {}, {}: {:.1f} % {} ({} to {}).", a.upgrade->library, a.upgrade->algorithm, a.upgrade->protocol,
              time_text(a.upgrade->time), a.seconds > 0 ? 100 * std::fabs(a.upgrade->saved.value()) / a.seconds : 0,
              a.upgrade->saved >= Time{} ? "less" : "more", time_text(a.upgrade->low), time_text(a.upgrade->high));
-  if (const auto faster = faster_than_chosen(request, a))
+  if (const auto faster = faster_than_chosen(a))
     page.say("NCCL's tuner chooses {0} {1}; {2} {3} would take {4} less (--algorithm {2} --protocol {3}; fabricost tune lists such sizes).",
              a.algorithm.view(), a.protocol.view(), faster->algorithm.view(), faster->protocol.view(), percent(1 - faster->seconds / a.seconds, 0));
   for (const std::string& one : a.assumed) page.say("Assumed: {}.", one);
 }
 
-void text_of(Page& page, const ExplainAnswer& a, const ExplainRequest& /*request*/) {
+void text_of(Page& page, const ExplainAnswer& a) {
   page.width = 80;
   page.title(verdict_of(a));
   page.add("\n");
@@ -96,7 +96,7 @@ void add_operation(CLI::App& app, Runner& runner, const char* name, const char* 
       throw RequestError(fmt::format("{} is for moe_dispatch and moe_combine; leave it out of {}", option, operation));
     }
     return output_of<Request>(
-        o.typed, o.json, terminal, [](Page& page, const auto& a, const auto& request) { text_of(page, a, request); }, nothing_beside);
+        o.typed, o.json, terminal, [](Page& page, const auto& a) { text_of(page, a); }, nothing_beside);
   };
   add_command<Request>(app, runner, name, words, footer, job, json_words, [](CLI::App& sub, GivenOptions& o) {
     add_options(sub, o.typed, fields_of<MoeTyped>(), "MoE dispatch and combine");
