@@ -408,6 +408,12 @@ template <HasFields S>
 [[nodiscard]] bool same_fields(const S& a, const S& b) {
   return same_fields(fields_of<S>(), &a, &b);
 }
+/// Whether a request differs from its defaults in the field of this name.
+[[nodiscard]] bool is_given(std::span<const Field> fields, const void* request, const void* defaults, std::string_view name);
+template <HasFields Request>
+[[nodiscard]] bool is_given(const Request& request, std::string_view name) {
+  return is_given(fields_of<Request>(), &request, &one_of<Request>(), name);
+}
 /// A number, also inside an optional; empty for all else.
 [[nodiscard]] std::optional<double> number_in(const ValueType& type, const void* value);
 

@@ -8,12 +8,23 @@
 
 namespace fabricost::core {
 
-void detail::add_field(std::vector<Field>& to, const RequestFieldRow& row, const ValueType& type, std::size_t offset) {
+namespace {
+
+/// A new field with what fields of requests and of answers have in common.
+template <class Row>
+Field& added(std::vector<Field>& to, const Row& row, const ValueType& type, std::size_t offset) {
   Field& out = to.emplace_back();
   out.name = row.name;
   out.words = row.words;
   out.type = &type;
   out.offset = offset;
+  return out;
+}
+
+}  // namespace
+
+void detail::add_field(std::vector<Field>& to, const RequestFieldRow& row, const ValueType& type, std::size_t offset) {
+  Field& out = added(to, row, type, offset);
   out.option = row.option;
   out.kind = row.kind;
   out.amount = row.amount;
@@ -22,11 +33,7 @@ void detail::add_field(std::vector<Field>& to, const RequestFieldRow& row, const
   out.inside = row.inside;
 }
 void detail::add_field(std::vector<Field>& to, const AnswerFieldRow& row, const ValueType& type, std::size_t offset) {
-  Field& out = to.emplace_back();
-  out.name = row.name;
-  out.words = row.words;
-  out.type = &type;
-  out.offset = offset;
+  Field& out = added(to, row, type, offset);
   out.json = row.json;
   out.json_unit = row.json_unit;
   out.left_out = row.left_out;
@@ -129,6 +136,16 @@ void check_ranges(std::span<const Field* const> numbers, const void* request, co
     if (value && !field->range.holds(*value) && value != number_in(*field->type, field->in(defaults)))
       refuse_range(field->name, *value, field->range);
   }
+}
+
+bool is_given(std::span<const Field> fields, const void* request, const void* defaults, std::string_view name) {
+  for (const Field& field : fields) {
+    if (field.name != name) continue;
+    const ValueType& type = field.type->bare();
+    if (type.kind == ValueKind::other && type.equal == nullptr) continue;
+    if (!same_value(*field.type, field.in(request), field.in(defaults))) return true;
+  }
+  return false;
 }
 
 }  // namespace fabricost::core

@@ -31,10 +31,7 @@ template <class E>
   return found;
 }
 
-[[nodiscard]] const ArrivingRequests& arriving(const CompareRequest& r) { return r; }
-
 void check(const CompareRequest& r) {
-  static const ArrivingRequests none;
   if (r.train && r.serve) throw Refusal("<train=True> and <serve=True> are two questions; give one of them");
   if (!r.train && !r.serve) throw Refusal("compare for what? Give <train=True> or <serve=True>");
   if (!r.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
@@ -48,8 +45,7 @@ void check(const CompareRequest& r) {
     refuse(r.osl.has_value(), "osl");
     refuse(r.ttft.has_value(), "ttft_seconds");
     refuse(r.tpot.has_value(), "tpot_seconds");
-    for (const Field& field : fields_of<ArrivingRequests>())
-      refuse(!same_value(*field.type, field.in(&arriving(r)), field.in(&none)), field.name);
+    for (const Field& field : fields_of<ArrivingRequests>()) refuse(is_given<ArrivingRequests>(r, field.name), field.name);
     if (!r.global_batch) throw Refusal("how many sequences a step? Give <global_batch>", true);
   } else {
     refuse(r.global_batch.has_value(), "global_batch");

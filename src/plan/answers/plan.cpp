@@ -221,82 +221,63 @@ void check_counts(const TrainingQuestion& q) {
 [[nodiscard]] PlannedLayout planned(const TrainingQuestion& q, const System& system, const PricedLayout& p) {
   const Layout& l = p.layout;
   const TrainingFigures f = figures_of(q, system, p);
-  return {.system = system.name,
-          .model = q.model.name,
-          .stack = q.stack.name,
-          .gpus = q.gpus,
-          .global_batch = l.global_batch,
-          .sequence = q.sequence,
-          .precision = std::string{precision_names[static_cast<std::size_t>(q.precision)]},
-          .headroom = headroom_of(q),
-          .tp = l.tp,
-          .pp = l.pp,
-          .vp = l.vp,
-          .cp = l.cp,
-          .ep = l.ep,
-          .dp = l.dp,
-          .zero = l.zero,
-          .microbatch = l.microbatch,
-          .schedule = std::string{name(l.schedule)},
-          .recompute = std::string{recompute_names[static_cast<std::size_t>(l.recompute)]},
-          .used_gpus = l.gpus(),
-          .step = units::s(p.time.seconds),
-          .tokens_per_second = f.tokens_per_gpu * q.gpus,
-          .tokens_per_second_per_gpu = f.tokens_per_gpu,
-          .flops_per_second_per_gpu = f.flops_per_gpu,
-          .mfu = f.mfu,
-          .memory_size = units::B(p.memory.total()),
-          .exposed_communication = units::s(p.time.exposed()),
-          .terms = terms_of(p.time),
-          .expert_tp = l.expert_tp,
-          .shard = l.shard,
-          .fits = fits(p.memory, Processor::of(system).memory, headroom_of(q), host_room(system)),
-          .sequence_parallel = l.sequence_parallel,
-          .placing = std::string{placing_names[static_cast<std::size_t>(l.placing)]},
-          .interval = {units::s(f.low), units::s(f.high)},
-          .gpu_hours_per_trillion_tokens = f.gpu_hours_per_trillion,
-          .mfu_causal = f.causal_mfu,
-          .flops_per_second_per_gpu_causal = f.causal_flops_per_gpu,
-          .idle_gpus = idle_beyond(l, system, q.gpus),
-          .recompute_modules = l.recompute == Recompute::selective ? names_of(l.recompute_modules) : "",
-          .cp_comm_type = l.cp > 1 ? std::string{context_names[static_cast<std::size_t>(l.context)]} : "",
-          .memory = parts_of(p.memory),
-          .host = p.memory.host > 0 ? std::optional{units::B(p.memory.host)} : std::nullopt,
-          .recompute_num_layers =
-              l.recompute == Recompute::full && l.recompute_layers > 0 ? std::optional{l.recompute_layers} : std::nullopt,
-          .optimizer_offload_fraction = l.offload_optimizer > 0 ? std::optional{l.offload_optimizer} : std::nullopt};
+  return {
+      .system = system.name,
+      .model = q.model.name,
+      .stack = q.stack.name,
+      .gpus = q.gpus,
+      .global_batch = l.global_batch,
+      .sequence = q.sequence,
+      .precision = std::string{precision_names[static_cast<std::size_t>(q.precision)]},
+      .headroom = headroom_of(q),
+      .tp = l.tp,
+      .pp = l.pp,
+      .vp = l.vp,
+      .cp = l.cp,
+      .ep = l.ep,
+      .dp = l.dp,
+      .zero = l.zero,
+      .microbatch = l.microbatch,
+      .schedule = std::string{name(l.schedule)},
+      .recompute = std::string{recompute_names[static_cast<std::size_t>(l.recompute)]},
+      .used_gpus = l.gpus(),
+      .step = units::s(p.time.seconds),
+      .tokens_per_second = f.tokens_per_gpu * q.gpus,
+      .tokens_per_second_per_gpu = f.tokens_per_gpu,
+      .flops_per_second_per_gpu = f.flops_per_gpu,
+      .mfu = f.mfu,
+      .memory_size = units::B(p.memory.total()),
+      .exposed_communication = units::s(p.time.exposed()),
+      .terms = terms_of(p.time),
+      .expert_tp = l.expert_tp,
+      .shard = l.shard,
+      .fits = fits(p.memory, Processor::of(system).memory, headroom_of(q), host_room(system)),
+      .sequence_parallel = l.sequence_parallel,
+      .placing = std::string{placing_names[static_cast<std::size_t>(l.placing)]},
+      .interval = {units::s(f.low), units::s(f.high)},
+      .gpu_hours_per_trillion_tokens = f.gpu_hours_per_trillion,
+      .mfu_causal = f.causal_mfu,
+      .flops_per_second_per_gpu_causal = f.causal_flops_per_gpu,
+      .idle_gpus = idle_beyond(l, system, q.gpus),
+      .recompute_modules = l.recompute == Recompute::selective ? names_of(l.recompute_modules) : "",
+      .cp_comm_type = l.cp > 1 ? std::string{context_names[static_cast<std::size_t>(l.context)]} : "",
+      .memory = parts_of(p.memory),
+      .host = p.memory.host > 0 ? std::optional{units::B(p.memory.host)} : std::nullopt,
+      .recompute_num_layers = l.recompute == Recompute::full && l.recompute_layers > 0 ? std::optional{l.recompute_layers} : std::nullopt,
+      .optimizer_offload_fraction = l.offload_optimizer > 0 ? std::optional{l.offload_optimizer} : std::nullopt};
 }
 
 /// Fields of a transformer, which a recommendation model has not. \throws Refusal
 void check_recommender(const PlanRequest& r, TrainingQuestion& q) {
-  const std::array<std::pair<std::string_view, bool>, 19> of_transformers{{{"sequence", r.sequence != PlanRequest{}.sequence},
-                                                                           {"tp", r.tp.has_value()},
-                                                                           {"max_tp", r.max_tp.has_value()},
-                                                                           {"pp", r.pp.has_value()},
-                                                                           {"vp", r.vp.has_value()},
-                                                                           {"cp", r.cp.has_value()},
-                                                                           {"ep", r.ep.has_value()},
-                                                                           {"expert_tp", r.expert_tp.has_value()},
-                                                                           {"dp", r.dp.has_value()},
-                                                                           {"zero", r.zero.has_value()},
-                                                                           {"shard", r.shard.has_value()},
-                                                                           {"microbatch", r.microbatch.has_value()},
-                                                                           {"recompute", q.recompute.has_value()},
-                                                                           {"sequence_parallel", r.sequence_parallel.has_value()},
-                                                                           {"placing", r.placing.has_value()},
-                                                                           {"document", r.document.has_value()},
-                                                                           {"lora_rank", r.lora_rank.has_value()},
-                                                                           {"pareto", r.pareto},
-                                                                           {"sites", r.sites.has_value()}}};
-  for (const auto& [field, given] : of_transformers)
-    if (given)
+  for (const std::string_view field : {"sequence", "tp", "max_tp", "pp", "vp", "cp", "ep", "expert_tp", "dp", "zero", "shard", "microbatch",
+                                       "sequence_parallel", "placing", "document", "lora_rank", "pareto", "sites", "recompute"})
+    if (is_given(r, field) || (field == "recompute" && q.recompute))
       throw Refusal(
           fmt::format("<{}>: {} is a recommendation model, whose tables are spread over all GPUs and whose dense layers each has a copy "
                       "of; leave it out",
                       field, q.model.name));
-  for (const auto& [field, given] : {std::pair{"cpu_offloading_num_layers", q.offload_layers.has_value()},
-                                     std::pair{"optimizer_offload_fraction", q.offload_optimizer.has_value()}})
-    if (given)
+  for (const std::string_view field : {"cpu_offloading_num_layers", "optimizer_offload_fraction"})
+    if (is_given(r, field))
       throw Refusal(fmt::format("<{}>: {} is a recommendation model, whose states stay on the GPUs; leave it out", field, q.model.name));
   if (q.precision == Precision::fp8 || q.precision == Precision::fp4)
     throw Refusal(fmt::format("<precision>: the dense layers of {} are priced in bf16 and fp16 only", q.model.name));
@@ -305,17 +286,11 @@ void check_recommender(const PlanRequest& r, TrainingQuestion& q) {
 
 /// \throws Refusal for fields of several sites without them, and the other way round
 void check_sites(const PlanRequest& r, const Model& m) {
-  const std::array<std::pair<std::string_view, bool>, 7> of_sites{{{"site_rate", r.site_rate.has_value()},
-                                                                   {"site_distance", r.site_distance.has_value()},
-                                                                   {"sync_every", r.sync_every.has_value()},
-                                                                   {"sync_fragments", r.sync_fragments.has_value()},
-                                                                   {"sync_overlap", r.sync_overlap.has_value()},
-                                                                   {"sync_precision", r.sync_precision.has_value()},
-                                                                   {"sync_penalty", r.sync_penalty.has_value()}}};
-  for (const auto& [field, given] : of_sites)
-    if (given && !r.sites) throw Refusal(fmt::format("<{}> is of several sites; say how many with <sites>", field));
+  for (const std::string_view field :
+       {"site_bytes_per_second", "site_distance_km", "sync_every", "sync_fragments", "sync_overlap", "sync_precision", "sync_penalty"})
+    if (!r.sites && is_given(r, field)) throw Refusal(fmt::format("<{}> is of several sites; say how many with <sites>", field));
   if (!r.sites) return;
-  if (!r.site_rate) throw Refusal("at which rate does a site reach the others? Give <site_rate>", true);
+  if (!r.site_rate) throw Refusal("at which rate does a site reach the others? Give <site_bytes_per_second>", true);
   const int every = r.sync_every.value_or(static_cast<int>(load_site_facts().steps)), most = std::min(every, m.layers);
   if (r.sync_fragments.value_or(1) > most)
     throw Refusal(fmt::format("<sync_fragments> {}: {} has {} layers and a round {} steps; take at most {}", *r.sync_fragments, m.name,

@@ -113,8 +113,10 @@ void text_of(Page& page, const ModelAnswer& a) {
              m.stated_active > 0 ? ", active " + count_text(m.stated_active) : "", m.stated_source);
   if (m.recommends())
     page.section("FLOPs");
-  else
-    page.section("FLOPs at a sequence of {:.0f}", a.sequence), add_flops(page, a);
+  else {
+    page.section("FLOPs at a sequence of {:.0f}", a.sequence);
+    add_flops(page, a);
+  }
   if (!m.causal()) {
     page.say("Forward {:.4g} GFLOP per {}.", a.forward_flops_per_token / 1e9,
              m.recommends() ? "sample" : "token: all scores count, there is no mask");

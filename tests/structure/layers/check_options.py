@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""No text outside the command spells an option: a message names the field in angle brackets, and each interface spells it.
+"""No text outside the command spells an option: a message names the field in angle brackets, and each interface spells it. What a refusal names
+so is a field.
 
     check_options.py SOURCE_DIR
 
@@ -28,6 +29,24 @@ def faults_of(text):
                     yield number, option
 
 
+NAMED = re.compile(r"<([a-z_][a-z_0-9]*)(?:=[^>]*)?>")
+FIELD = re.compile(r'asks\(\s*&\w+::(\w+),\s*"([a-z_0-9]*)"')  # without a name of its own it goes by its member's
+
+
+def unknown_fields(texts):
+    """(place, name) of each <name> in files that refuse which is no field of any question."""
+    fields = {name or member for text in texts.values() for member, name in FIELD.findall(text)}
+    for place, text in texts.items():
+        if "Refusal(" not in text:
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            if line.lstrip().startswith(("//", "#include")):
+                continue
+            for name in (n for literal in LITERAL.findall(line) for n in NAMED.findall(literal)):
+                if name not in fields:
+                    yield f"{place}:{number}", name
+
+
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
@@ -35,5 +54,7 @@ if __name__ == "__main__":
     sources = [p for folder in ("include", "src") for p in sorted((root / folder).rglob("*.?pp")) if "/cli/" not in p.as_posix()]
     found = [f"{p.relative_to(root)}:{number}: spells {option}; name the field, <field>" for p in sources
              for number, option in faults_of(p.read_text(encoding="utf-8"))]
+    texts = {p.relative_to(root): p.read_text(encoding="utf-8") for p in sources}
+    found += [f"{place}: <{name}> is no field" for place, name in unknown_fields(texts)]
     print("\n".join(found) or f"{len(sources)} files, no option spelled outside the command")
     sys.exit(1 if found or len(sources) < 100 else 0)

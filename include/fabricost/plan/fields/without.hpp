@@ -29,6 +29,14 @@ template <class R, const auto& options>
   (std::make_index_sequence<kept.second>{});
 }
 
+/// The options of two lists.
+template <std::size_t N, std::size_t M>
+[[nodiscard]] constexpr std::array<std::string_view, N + M> both(const std::array<std::string_view, N>& a, const std::array<std::string_view, M>& b) {
+  std::array<std::string_view, N + M> out{};
+  std::copy(b.begin(), b.end(), std::copy(a.begin(), a.end(), out.begin()));
+  return out;
+}
+
 /// How many layouts are told, and what is told of the best: a search asks for the best alone, on one site and with a network of its own.
 inline constexpr std::array<std::string_view, 13> not_of_a_search{
     "--top,-k",     "--sensitivity",    "--pareto",       "--explain",        "--sites",        "--site-rate",   "--site-distance",

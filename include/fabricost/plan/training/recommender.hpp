@@ -37,7 +37,10 @@ struct RecommenderStep {
     ++out.count;
   }
   void layers(Dense& out, double inputs, std::span<const int> widths) const {
-    for (const int width : widths) layer(out, inputs, width), inputs = width;
+    for (const int width : widths) {
+      layer(out, inputs, width);
+      inputs = width;
+    }
   }
   [[nodiscard]] Dense dense() const;
   [[nodiscard]] double floor(const Dense& d) const {

@@ -34,7 +34,7 @@ template <class Forward, class Request, class On>
     std::string key = variant.machine.name;
     for (const std::string& text : variant.overrides) key += "\n" + text;
     for (const auto& [name, value] : variant.options) {
-      if (varied::is_given<Forward>(request, name)) throw Refusal(fmt::format("<{}> is varied; leave it out", name));
+      if (is_given<Forward>(request, name)) throw Refusal(fmt::format("<{}> is varied; leave it out", name));
       varied::put_option<Forward>(one, name, value, "vary");
       if (name == "library" || name == "symmetric") key += fmt::format("\n{} {}", name, value);  // the machine's kernels
     }

@@ -298,16 +298,6 @@ std::vector<Option> options_of(std::span<const Field> fields) {
   return out;
 }
 
-bool is_given(std::span<const Field> fields, const void* request, const void* defaults, std::string_view name) {
-  for (const Field& field : fields) {
-    if (field.name != name) continue;
-    const ValueType& type = field.type->bare();
-    if (type.kind == ValueKind::other && type.equal == nullptr) continue;
-    if (!same_value(*field.type, field.in(request), field.in(defaults))) return true;
-  }
-  return false;
-}
-
 void put_option(std::span<const Field> fields, void* request, std::string_view name, const std::string& value, std::string_view named) {
   for (const Field& field : fields) {
     if (field.name != name || field.type->kind == ValueKind::list) continue;

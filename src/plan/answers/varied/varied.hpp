@@ -49,13 +49,6 @@ struct Option {
 /// The options of a question, without counts, names of the machine, and options of printing.
 [[nodiscard]] std::vector<Option> options_of(std::span<const Field> fields);
 
-/// Whether a request differs from its defaults in a field.
-[[nodiscard]] bool is_given(std::span<const Field> fields, const void* request, const void* defaults, std::string_view name);
-template <HasFields Request>
-[[nodiscard]] bool is_given(const Request& request, std::string_view name) {
-  return is_given(fields_of<Request>(), &request, &one_of<Request>(), name);
-}
-
 /// Gives an option its value as a person wrote it. \param named the field, for messages \throws Refusal
 void put_option(std::span<const Field> fields, void* request, std::string_view name, const std::string& value, std::string_view named);
 template <HasFields Request>

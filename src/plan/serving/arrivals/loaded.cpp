@@ -98,8 +98,10 @@ class Deployed {
     for (const Served& one : all.requests) last = std::max(last, one.last);
     double sent = 2 * share_ * count / last;
     auto [figures, served] = at(sent, count);
-    for (int i = 0; i < 6 && load_.drawn.turns > 1 && figures.rate > settled * sent; ++i)  // what comes at once has no prefixes to find
-      sent *= 2, std::tie(figures, served) = at(sent, count);
+    for (int i = 0; i < 6 && load_.drawn.turns > 1 && figures.rate > settled * sent; ++i) {  // what comes at once has no prefixes to find
+      sent *= 2;
+      std::tie(figures, served) = at(sent, count);
+    }
     std::vector<double> ends;
     for (const Served& one : served.requests) ends.push_back(one.last);
     const double end = served.requests.back().arrived, middle = end / 2;

@@ -45,10 +45,7 @@ struct OwnDelivery {
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, OwnDelivery& out);
 
 namespace detail {
-inline constexpr std::array<std::string_view, 15> not_of_a_project{
-    "--system,-s",      "--gpus,-g",      "--top,-k",         "--sensitivity",   "--pareto",
-    "--explain",        "--sites",        "--site-rate",      "--site-distance", "--sync-every",
-    "--sync-fragments", "--sync-overlap", "--sync-precision", "--sync-penalty",  "--network-share"};
+inline constexpr auto not_of_a_project = both(std::array<std::string_view, 2>{"--system,-s", "--gpus,-g"}, not_of_a_search);
 }  // namespace detail
 
 struct ProjectRequest : PlanRequest {
