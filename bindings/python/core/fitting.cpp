@@ -137,6 +137,9 @@ void add_fits_of_tables(py::module_& module) {
   add_files(add_report<TrainingFitAnswer>(module, "TrainingFit", "Constants fitted to training steps and kernels."));
   add_answer<KernelFit>(module, "KernelRoofline", "What kernels of one kind and precision reach on a GPU.");
   auto stack = add_files(add_report<KernelStackAnswer>(module, "KernelStack", "A training stack that holds one's own kernels."));
+  stack.def("__repr__", [](const KernelStackAnswer& s) {
+    return fmt::format("<KernelStack in the recipe of {}: {} times, median error of rows left out {:.1f} %>", s.recipe, s.rows(), 100 * s.median_error());
+  });
   stack.def("to_yaml", [](const KernelStackAnswer& fit) { return fit.yaml(fit.name, today()); },
             "to_yaml(self)\n--\n\nThe stack's file, for stack= of plan and --stack of the command.");
   add_files(add_report<ServingFitAnswer>(module, "ServingFit", "Constants fitted to serving runs."));

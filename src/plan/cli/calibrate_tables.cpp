@@ -39,9 +39,9 @@ void text_of(Page& page, const ServingFit& fit) {
 void text_of(Page& page, const KernelStackAnswer& fit) {
   page.title("{} times of kernels, a stack in the recipe of {}", fit.rows(), fit.recipe);
   page.line("error of rows left out in fifths: median {:.2f} %, mean {:.2f} %", 100 * fit.median_error(), 100 * fit.mean_error());
-  page.table({"GPU", "kernel", ">rows", ">share", ">memory", ">start", ">spread %", ">median %", ">mean %", ">within %"}, fit.kernels,
+  page.table({"kernel", ">rows", ">share", ">memory", ">start", ">spread %", ">median %", ">mean %", ">within %"}, fit.kernels,
              [](const KernelFit& k) {
-               return cells(k.gpu, fmt::format("{} {}", k.kind_name(), k.precision_name()), k.rows, fmt::format("{:.3f}", k.share()),
+               return cells(fmt::format("{} {} {}", k.gpu, k.kind_name(), k.precision_name()), k.rows, fmt::format("{:.3f}", k.share()),
                             fmt::format("{:.3f}", k.memory()), fmt::format("{:.3g} us", 1e6 * k.start()), figure(100 * k.spread, 2),
                             figure(100 * k.median_error, 2), figure(100 * k.mean_error, 2), figure(100 * k.within, 2));
              });

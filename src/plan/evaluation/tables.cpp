@@ -32,7 +32,7 @@ WorkloadTable workload_table(const std::filesystem::path& file) {
   if (all({"id", "group", "measured_metric", "value", "global_batch"})) return WorkloadTable::training;
   if (all({"id", "group", "schedule", "t_f_ms", "metric", "value"})) return WorkloadTable::pipeline;
   if (all({"id", "group", "tokens_per_rank", "quantity", "value"})) return WorkloadTable::moe;
-  if (all({"id", "group", "op", "ranks_per_node", "tokens", "time_us"})) return WorkloadTable::ops;
+  if (all({"id", "group", "op", "gpu", "time_us"})) return WorkloadTable::ops;
   if (all({"id", "group", "topic", "system", "quantity", "value"})) return WorkloadTable::reliability;
   if (all({"id", "group", "isl", "osl", "metric", "value"})) return WorkloadTable::inference;
   if (all({"phase", "implementation", "tokens_per_rank", "time_us"})) return WorkloadTable::moe_kernels;

@@ -100,12 +100,14 @@ FABRICOST_BODY double attention_rate(const Processor& gpu, AttentionKernel kerne
   return at_clock(gpu, c.attention * own) * peak;
 }
 
-FABRICOST_BODY double attention_seconds(const Processor& gpu, const Stack& stack, double scores, double width, Precision precision,
+FABRICOST_BODY double attention_seconds(const Processor& gpu, const Stack& stack, double scores, HeadWidth head, Precision precision,
                                         double keys, double bytes) {
   const AttentionKernel kernel = stack.attention;
   const ComputeConstants& c = gpu.constants;
   if (kernel == AttentionKernel::math)
-    return 2 * scores * width / (c.scores * c.gemm * gpu.peak16) + c.score_bytes * scores / (c.memory * gpu.memory_rate);
+    return 2 * scores * head.sum() / (c.scores * c.gemm * gpu.peak16) + c.score_bytes * scores / (c.memory * gpu.memory_rate);
+  const double tile = kernel == AttentionKernel::cudnn ? c.form.tile : c.form.tile / 2;
+  const double width = tile * (std::ceil(head.query / tile) + std::ceil(head.value / tile));
   const bool narrow = stack.fp8_attention && (precision == Precision::fp8 || precision == Precision::fp4);
   const Precision in = narrow ? Precision::fp8 : Precision::bf16;
   if (const KernelRate& own = gpu.own.of(KernelKind::attention, in); own.known())

@@ -123,10 +123,17 @@ struct Processor {
 [[nodiscard]] double attention_rate(const Processor& gpu, AttentionKernel kernel, double peak);
 [[nodiscard]] inline double attention_rate(const Processor& gpu) { return attention_rate(gpu, AttentionKernel::cudnn, gpu.peak16); }
 
+/// Widths of queries and values of one head.
+struct HeadWidth {
+  double query, value;
+  [[nodiscard]] double sum() const { return query + value; }
+};
+
 /// Seconds of attention forward: b sequences of s tokens, of which this rank has s/c as queries.
-/// \param scores b a s^2 / c of this rank \param width query + value widths of one head \param precision of the layer's products
+/// \param scores b a s^2 / c of this rank \param head widths of one head, each filled up to a tile of the matrix units (flash kernels: half of one)
+/// \param precision of the layer's products
 /// \param keys that a query may see \param bytes of queries, keys, values and results; both count in a stack's own kernels alone
-[[nodiscard]] double attention_seconds(const Processor& gpu, const Stack& stack, double scores, double width, Precision precision,
+[[nodiscard]] double attention_seconds(const Processor& gpu, const Stack& stack, double scores, HeadWidth head, Precision precision,
                                        double keys = 0, double bytes = 0);
 [[nodiscard]] double attention_backward(const Processor& gpu, AttentionKernel kernel);
 

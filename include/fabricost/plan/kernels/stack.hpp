@@ -76,7 +76,8 @@ struct Stack {
   double gradient_bytes = 4;          ///< per parameter, in the exchange of gradients
   double accumulation_bytes = 4;      ///< memory traffic of adding up gradients, per local parameter and microbatch
   double shard_exposed = prior::stack::shard_exposed;  ///< share of gathering the weights per microbatch (ZeRO-3, FSDP) that is not hidden
-  double elementwise = 1;    ///< time of the layers' element-wise kernels over that of fused ones
+  double elementwise = 1;    ///< time of element-wise kernels of layers with RMS norms and gates over that of fused ones; layer norms
+                             ///< and plain activations are single kernels everywhere
   double update_cycles = 0;  ///< cycles of a processor (SM) that the optimizer's kernel takes for a parameter; 0: its bytes alone
   double launches = 1;       ///< the host's time for a layer's launches over that of current programs (layer_floor)
   double input = 0;       ///< seconds of a step that wait for data

@@ -11,6 +11,10 @@ FABRICOST_BODY double saved_input_bytes(const MemoryStack& stack, Precision prec
   return precision == Precision::fp8 ? stack.fp8_input : precision == Precision::fp4 ? stack.fp4_input : 2;
 }
 
+FABRICOST_BODY double norm_input_bytes(const MemoryStack& stack, const Model& model) {
+  return model.gated ? stack.norm_input : std::min(stack.norm_input, 2.0);
+}
+
 FABRICOST_BODY LayerActivations layer_activations(const Model& model, const Layout& layout, const MemoryStack& stack) {
   const double t = layout.tp, each = 1 / t, spread = layout.sequence_parallel ? each : 1;
   const double product = saved_input_bytes(stack, layout.precision);
@@ -20,7 +24,8 @@ FABRICOST_BODY LayerActivations layer_activations(const Model& model, const Layo
   LayerActivations out;
   const int blocks = 1 + model.mixing_blocks();
   out.normed = h * (stack.keeps_gathered ? 1 : spread) * ((blocks - 1) * input(AdapterModule::linear_qkv) + input(AdapterModule::linear_fc1));
-  out.block = h * (blocks * stack.norm_input * spread + (stack.dropout ? 2 * spread : 0)) + out.normed;
+  out.block = h * (blocks * norm_input_bytes(stack, model) * spread + (stack.dropout ? 2 * spread : 0)) + out.normed;
+  if (model.modulation > 0) out.block += 8 * h * spread;
   const double result = layout.trains_all() ? product : std::max(2.0, input(AdapterModule::linear_proj));
   if (model.latent()) {
     out.unfolded = each * (2 * 2 * model.query_width() + 2 * model.value_width());
@@ -50,7 +55,8 @@ FABRICOST_BODY LayerActivations layer_activations(const Model& model, const Layo
     out.scores = (1 - state_share(model)) * (stack.dropout ? 5 : 2) * each * model.heads * static_cast<double>(layout.attended());
   }
   const double last = input(AdapterModule::linear_fc2);
-  const double wide = stack.activation_input * (model.ffn_matrices() - 1) + last;  // bytes per unit of feed-forward width
+  const double kept = model.gated ? stack.activation_input : std::min(stack.activation_input, 2.0);
+  const double wide = kept * (model.ffn_matrices() - 1) + last;  // bytes per unit of feed-forward width
   out.dense = wide * each * model.ffn;
   if (model.mixture()) {
     const double routed = stack.routed_load * model.top_k * each;

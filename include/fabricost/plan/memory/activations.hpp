@@ -8,6 +8,7 @@
 ///
 ///     block      r (2 n h + 2 h + 2 h [+ 2 h])         inputs of two norms, n bytes a value (2, in separate 32-bit kernels 6), of two
 ///                                                      column-parallel products [masks of dropout]
+///     modulated  r (4 h + 4 h)                         normed values that are scaled, results that are gated, of both blocks (diffusion)
 ///     attention  (2 (a + 2 g) d + 2 a d) / t           q, k, v, output
 ///     latent     (4 a (n + r) + 4 a v) / t             q, k, v, output (DeepSeek-V2), and on every rank
 ///                + 4 q + 4 kv + 2 r                    inputs of the latents' norms and products, the rotary key
@@ -61,6 +62,8 @@ struct LayerActivations {
 
 /// Bytes of one element of a saved input of a matrix product.
 [[nodiscard]] double saved_input_bytes(const MemoryStack& stack, Precision precision);
+/// Bytes of one element of a norm's saved inputs: layer norms, those of models without gates, are one kernel in every framework.
+[[nodiscard]] double norm_input_bytes(const MemoryStack& stack, const Model& model);
 
 [[nodiscard]] LayerActivations layer_activations(const Model& model, const Layout& layout, const MemoryStack& stack);
 

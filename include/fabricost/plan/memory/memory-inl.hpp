@@ -70,7 +70,7 @@ FABRICOST_BODY MemoryUse memory_of(const Model& model, const ParameterCount& cou
   if (embeds && stack.dropout) use.vocabulary += tokens * h * spread * in_flight;
   if (heads) {
     const double open = layout.schedule == PipelineSchedule::gpipe ? in_flight : 1;
-    const double inputs = stack.norm_input * h * spread + 2 * h * (stack.keeps_gathered ? 1 : spread);
+    const double inputs = norm_input_bytes(stack, model) * h * spread + 2 * h * (stack.keeps_gathered ? 1 : spread);
     // the logits of every prediction module are alive beside the last layer's
     const int predictions = content.predictions + mirror.predictions;
     use.vocabulary += tokens * open * (1 + predictions) * (inputs + stack.logit * model.vocab * model.head_share / (stack.logits_sharded ? t : 1));

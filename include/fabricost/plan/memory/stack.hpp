@@ -59,8 +59,8 @@ struct MemoryStack {
       false;  ///< sequence parallel: gathered inputs of matrix products are kept (PyTorch DTensor) instead of gathered again
   bool keeps_routed_output = false;  ///< experts' outputs are kept until the router weights them
   double routed_load = 1;            ///< tokens on the fullest expert rank over the mean
-  double norm_input = 2;        ///< bytes per element of a norm's saved inputs; 6 where it runs in separate kernels in 32 bit
-  double activation_input = 2;  ///< bytes per element of an activation function's saved inputs; 1 in fp8 (activation_func_fp8_input_store)
+  double norm_input = 2;        ///< bytes per element of an RMS norm's saved inputs; 6 where it runs in separate kernels in 32 bit
+  double activation_input = 2;  ///< bytes per element of a gated activation's saved inputs; 1 in fp8 (activation_func_fp8_input_store)
   double adapter_mask = 0;      ///< bytes per element of the mask of dropout before an adapter; 0 without dropout
 
   // at the ends of the model

@@ -50,7 +50,7 @@ FABRICOST_BODY void LayerModel::attention(Kernels& out, double& traffic) const {
   const double seen = m.window > 0 ? whole * past + (1 - whole) * std::min<double>(past, 2 * m.window) : past;
   const bool masks = m.causal() || stack.attention == AttentionKernel::math;  // fused kernels skip the half that a causal mask leaves out
   out.core = attention_seconds(gpu, stack, (masks ? 1.0 : 2.0) * double(l.microbatch) * m.heads / t * l.sequence * seen / l.cp,
-                               (m.query_width() + m.value_width()) / m.heads, l.precision, seen,
+                               head_width(), l.precision, seen,
                                2 * T * (query + keys + value));
   if (m.cross_tokens > 0) attention_to_text(out, traffic);
   if (m.modulation > 0) out.products += product(out, l.microbatch, m.modulation * h / t, h);
@@ -63,7 +63,7 @@ FABRICOST_BODY void LayerModel::attention_to_text(Kernels& out, double& traffic)
   out.products += product(out, T, query, h) + product(out, text, query + value, h) + product(out, T, h, value);
   traffic += attention_traffic(gpu, l.sequence_parallel ? T / t : T, h, T, query + value);
   const double scores = (stack.attention == AttentionKernel::math ? 1.0 : 2.0) * T * m.heads / t * m.cross_tokens;
-  out.core += attention_seconds(gpu, stack, scores, (m.query_width() + m.value_width()) / m.heads, l.precision, m.cross_tokens,
+  out.core += attention_seconds(gpu, stack, scores, head_width(), l.precision, m.cross_tokens,
                                 2 * (T + text) * (query + value));
 }
 
@@ -123,7 +123,8 @@ FABRICOST_BODY LayerModel::Kernels LayerModel::kernels(LayerParts parts) const {
   if (parts.feed) feed_forward(out, traffic, experts);
   out.feed += out.products;
   const ComputeConstants& c = gpu.constants;
-  const auto element = [&](double bytes) { return stack.elementwise * (stack.old_kernels ? c.elementwise_old : 1) * element_seconds(gpu, bytes); };
+  const double operations = m.gated ? stack.elementwise : 1;
+  const auto element = [&](double bytes) { return operations * (stack.old_kernels ? c.elementwise_old : 1) * element_seconds(gpu, bytes); };
   const int copies = l.trains_all() ? 2 : 1;  // gradients of weights read columns
   out.cast = cast_seconds(gpu, l.precision, out.read, copies);
   out.cast_back = cast_seconds(gpu, l.precision, out.written, copies);

@@ -83,6 +83,7 @@ struct LayerModel {
   }
   [[nodiscard]] double product(Kernels& of, double M, double N, double K, double count = 1) const;
 
+  [[nodiscard]] HeadWidth head_width() const { return {m.query_width() / m.heads, m.value_width() / m.heads}; }
   [[nodiscard]] double key_width() const {
     return m.latent() ? 0 : m.kv_heads * (m.shared_kv ? 1.0 : 2.0) * m.head_dim / std::min<double>(l.tp, m.kv_heads);
   }
