@@ -179,7 +179,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"fabricost.kernels: {error}", file=sys.stderr)
         return 2
     with asked.out.open("w", newline="") as file:
-        table = csv.DictWriter(file, COLUMNS, restval="")
+        table = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
         table.writeheader()
         table.writerows(rows)
     print(f"{len(rows)} kernels of {rows[0]['gpu'] if rows else 'no GPU'} in {asked.out}")
