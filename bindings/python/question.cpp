@@ -6,6 +6,7 @@
 #include "core/operations.hpp"
 
 #include <fabricost/specs/load.hpp>
+#include <fabricost/text/ranges.hpp>
 
 #include <fmt/format.h>
 
@@ -143,7 +144,12 @@ void read_word(const ValueType& type, py::handle given, std::string_view name, v
   if (!type.set_word(out, written)) throw RequestError(fmt::format("{}: {}", name, unknown_text(written, type.what, type.words)));
 }
 void read_texts(const ValueType& type, py::handle given, std::string_view name, void* out) {
-  if (PyUnicode_Check(given.ptr()) != 0 || !py::isinstance<py::iterable>(given)) throw_type(name, "a list of texts", given);
+  if (PyUnicode_Check(given.ptr()) != 0) {
+    const std::string written = text(given, name);
+    for (const std::string_view one : listed(written)) type.inner->set_text(type.add(out), std::string{one});
+    return;
+  }
+  if (!py::isinstance<py::iterable>(given)) throw_type(name, "a list of texts", given);
   for (const py::handle one : given) type.inner->set_text(type.add(out), text(one, name));
 }
 

@@ -2,6 +2,7 @@
 import copy
 import json
 import pickle
+import random
 import threading
 import time
 
@@ -238,3 +239,30 @@ def test_every_answer_as_a_dict_is_json():
     best = plans[0]
     assert abs(sum(part.bytes for part in best.memory) / best.memory_bytes - 1) < 1e-9
     assert best.to_dict()["memory"][0] == {"name": best.memory[0].name, "bytes": best.memory[0].bytes}
+
+
+ASKED_AGAIN = ("tp", "pp", "vp", "cp", "ep", "dp", "zero", "microbatch", "recompute", "expert_tp", "placing", "sequence_parallel")
+ASKED_WHERE_GIVEN = ("recompute_modules", "recompute_num_layers", "cpu_offloading_num_layers", "optimizer_offload_fraction", "cp_comm_type")
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_a_layout_that_was_found_may_be_asked_again_as_it_is_printed(seed):
+    draw = random.Random(seed)
+    while True:
+        question = dict(system=draw.choice(fc.system_names()), model=draw.choice(fc.model_names()), gpus=2 ** draw.randint(0, 6),
+                        sequence=draw.choice([2048, 8192, 32768]), top=3)
+        question["global_batch"] = question["gpus"] * draw.choice([1, 4])
+        try:
+            found = [one for one in fc.plan(**question) if one.used_gpus == question["gpus"]]
+        except fc.Error:
+            continue  # a machine or model for which this is no question
+        if found and fc.load_model(question["model"]).kind != "recommendation":
+            break
+    for one in found:
+        layout = {name: getattr(one, name) for name in ASKED_AGAIN}
+        layout |= {name: getattr(one, name) for name in ASKED_WHERE_GIVEN if getattr(one, name)}
+        if one.pp > 1:
+            layout["schedule"] = one.schedule
+        again = fc.plan(**{**question, **layout, "top": 1})[0]
+        assert again.step_seconds == pytest.approx(one.step_seconds, rel=1e-12), question
+        assert again.memory_bytes == pytest.approx(one.memory_bytes, rel=1e-12), question

@@ -264,6 +264,7 @@ void check_counts(const TrainingQuestion& q) {
       .memory = parts_of(p.memory),
       .host = p.memory.host > 0 ? std::optional{units::B(p.memory.host)} : std::nullopt,
       .recompute_num_layers = l.recompute == Recompute::full && l.recompute_layers > 0 ? std::optional{l.recompute_layers} : std::nullopt,
+      .cpu_offloading_num_layers = l.offload_layers > 0 ? std::optional{l.offload_layers} : std::nullopt,
       .optimizer_offload_fraction = l.offload_optimizer > 0 ? std::optional{l.offload_optimizer} : std::nullopt};
 }
 

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 namespace fabricost::cli {
 
@@ -103,8 +104,10 @@ void add_layouts(Page& page, const FoundPlan& a, const std::vector<PricedLayout>
 [[nodiscard]] std::string alike_text(const FoundPlan& a) {
   const std::vector<PricedLayout>& all = a.plan.layouts;
   constexpr double close = 1.05;
-  const double apart = seconds_a_sequence(all.back()) / seconds_a_sequence(all.front());
-  if (all.size() < 2 || !a.plan.fits || apart > close) return {};
+  if (all.size() < 2 || !a.plan.fits) return {};
+  const auto [fastest, slowest] = std::ranges::minmax(all | std::views::transform(seconds_a_sequence));
+  const double apart = slowest / fastest;
+  if (apart > close) return {};
   return fmt::format("These {} layouts are within {:.2g} %: take the one that is easiest to run.", all.size(), 100 * (apart - 1));
 }
 

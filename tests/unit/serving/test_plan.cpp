@@ -84,6 +84,22 @@ TEST_CASE("tighter limits never give more") {
   CHECK(before > 0);
 }
 
+TEST_CASE("a slow machine whose TTFT is above the usual limit answers longer prompts no faster") {
+  const System system = load_system("aws-g4dn");
+  double before = 0;
+  for (const double isl : {16384.0, 8192.0, 4096.0}) {
+    ServingQuestion q = asked("kimi-linear-48b-a3b", 16);
+    q.format = {WeightFormat::bf16, 2};
+    q.isl = isl;
+    q.usual_ttft = usual_ttft(isl);
+    const ServingPlan plan = plan_serving(q, system);
+    REQUIRE(!plan.layouts.empty());
+    CHECK(plan.layouts.front().time.ttft <= plan.ttft);
+    CHECK(plan.layouts.front().tokens_per_s_per_gpu >= before * 0.98);
+    before = plan.layouts.front().tokens_per_s_per_gpu;
+  }
+}
+
 TEST_CASE("throughput falls along the front as interactivity rises, and nothing on it is beaten") {
   const System system = load_system("dgx-h100");
   const std::vector<PricedServing> front = serving_pareto(asked("llama3-70b", 8), system);

@@ -269,7 +269,7 @@ struct PlannedLayout {
   std::string recompute_modules{}, cp_comm_type{};
   std::vector<MemoryPart> memory{};
   std::optional<Bytes> host{};
-  std::optional<int> recompute_num_layers{};
+  std::optional<int> recompute_num_layers{}, cpu_offloading_num_layers{};
   std::optional<double> optimizer_offload_fraction{};
   bool operator==(const PlannedLayout&) const = default;
 
@@ -331,6 +331,8 @@ struct PlannedLayout {
               gibibyte, true),
         gives(&A::recompute_num_layers, "recompute_num_layers", "recompute_num_layers",
               "Layers of the model that full recomputation repeats; None: all, or recompute is another.", 1, true),
+        gives(&A::cpu_offloading_num_layers, "cpu_offloading_num_layers", "cpu_offloading_num_layers",
+              "Layers of a stage whose activations, or inputs where they are recomputed, wait in host memory; None: none.", 1, true),
         gives(&A::optimizer_offload_fraction, "optimizer_offload_fraction", "optimizer_offload_fraction",
               "Share of the optimizer's states in host memory, updated there; None: they are on the GPU.", 1, true)};
   }

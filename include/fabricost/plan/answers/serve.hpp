@@ -59,7 +59,7 @@ struct ServeRequest : ArrivingRequests {
         field::ask_gpus<R>,
         asks(&R::isl, "isl", "--isl", length, any_count, "N", "Tokens per prompt, as in 128k (131072); default 4096"),
         asks(&R::osl, "osl", "--osl", length, any_count, "N", "Tokens per answer; default 512"),
-        asks(&R::ttft, "ttft_seconds", "--ttft", seconds, wait, "TIME", "Longest mean time to the first token, as 1s; default 5s, or\n0.25 ms per token of a longer prompt; 1d lifts it"),
+        asks(&R::ttft, "ttft_seconds", "--ttft", seconds, wait, "TIME", "Longest mean time to the first token, as 1s; default 5s, or\n0.25 ms per token of a longer prompt, twice that where none\nkeeps it, and so on; 1d lifts it"),
         asks(&R::tpot, "tpot_seconds", "--tpot", seconds, wait_of_token, "TIME", "Longest mean time per further token, as 30ms"),
         asks(&R::concurrency, "concurrency", "--concurrency", count, {1, 1e9}, "N", "Requests in flight, all engines together"),
         asks(&R::batch, "batch", "--batch", count, any_count, "N", "Sequences per engine; default the most within the limits")},

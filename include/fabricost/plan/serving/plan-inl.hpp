@@ -9,15 +9,20 @@ namespace fabricost::plan {
 
 namespace detail {
 
-/// Asks with the usual limit on TTFT, and without it where no deployment keeps it. Of a given load it is no question which is best.
+inline constexpr double longest_wait = 86400;  // s
+
+/// Asks with the usual limit on TTFT, doubled until a deployment keeps it. Of a given load it is no question which is best.
 template <class Ask>
 [[nodiscard]] auto within_usual(const ServingQuestion& question, Ask&& ask) {
-  if (question.ttft <= 0 && question.usual_ttft > 0 && !question.batch && question.concurrency <= 0) {
-    ServingQuestion limited = question;
-    limited.ttft = question.usual_ttft;
+  if (question.ttft > 0 || question.usual_ttft <= 0 || question.batch || question.concurrency > 0) return ask(question);
+  ServingQuestion limited = question;
+  limited.ttft = question.usual_ttft;
+  if (auto found = ask(limited); !found.empty()) return found;
+  auto any = ask(question);
+  if (any.empty()) return any;
+  for (limited.ttft *= 2; limited.ttft < longest_wait; limited.ttft *= 2)
     if (auto found = ask(limited); !found.empty()) return found;
-  }
-  return ask(question);
+  return any;
 }
 
 }  // namespace detail

@@ -25,7 +25,7 @@ struct ServingQuestion {
   int gpus = 0;
   double isl = 4096, osl = 512;
   double ttft = 0, tpot = 0;   ///< s, limits; 0: none
-  double usual_ttft = 0;       ///< s, limit of a search that is given no `ttft`, where some deployment keeps it; 0: none
+  double usual_ttft = 0;       ///< s, limit of a search that is given no `ttft`, doubled until some deployment keeps it; 0: none
   double concurrency = 0;      ///< requests in flight at all engines; 0: as many as the limits allow
   bool disaggregated = false;  ///< prefill and decode on separate GPUs
   HostMemory host{};           ///< maximum weights and cache of each GPU in host memory
