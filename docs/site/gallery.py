@@ -1,9 +1,8 @@
-"""The pictures of docs/pictures.md in full size, drawn by the functions that the tests hold their small images to."""
+"""The pictures of the pages, drawn by the functions of tests/python/pictures.py."""
 import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-IMAGES = ROOT / "tests/python/images"
 DPI = 200
 
 

@@ -39,6 +39,7 @@ BELOW = {  # the pages that the sidebar of the site shows below another one; ind
                     "moe-domains"),
     "architecture.md": ("contributing", "adr/index", "roadmap", "security", "releasing", "changelog")}
 MISTAKES = "tests/structure/compile_fail/cases.txt"  # shown as the page units-mistakes
+PICTURE = re.compile(r"(?m)^<!-- picture: ([\w-]+) \((.*)\) -->$")
 IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
@@ -73,8 +74,14 @@ def relinked(text, page, shown_from):
     return "".join(piece if i % 2 else LINK.sub(link, piece) for i, piece in enumerate(pieces))
 
 
-def with_images(text, page, shown_from, images):
-    """Pictures of the repository go along under images/."""
+def with_images(text, page, shown_from, images, drawn):
+    """Pictures of the repository go along under images/; `<!-- picture: NAME (WHAT IT SHOWS) -->` asks for one that gallery.py draws."""
+    images_of_page = posixpath.relpath("images", posixpath.dirname(page) or ".")
+
+    def picture(match):
+        drawn.add(match[1])
+        return f"![{match[2]}]({images_of_page}/{match[1]}.png)"
+
     def image(match):
         if re.match(r"[a-z]+:", match[2]):
             return match[0]
@@ -82,8 +89,8 @@ def with_images(text, page, shown_from, images):
         if not source.is_file():
             sys.exit(f"{page}: the picture {match[2]} is not there")
         images[source.name] = source
-        return f"![{match[1]}]({posixpath.relpath('images/' + source.name, posixpath.dirname(page) or '.')})"
-    return IMAGE.sub(image, text)
+        return f"![{match[1]}]({images_of_page}/{source.name})"
+    return PICTURE.sub(picture, IMAGE.sub(image, text))
 
 
 def examples():
@@ -143,11 +150,11 @@ def main(tool, out):
     generated["notebooks"] = lambda: contents("notebooks", lessons)
     for file, text in lessons.items():
         staged[f"notebooks/{file}.md"] = relinked(text, f"notebooks/{file}.md", "examples/notebooks")
-    images = {}
+    images, drawn = {}, set()
     for source in sorted((ROOT / "docs").rglob("*.md")):
         page = source.relative_to(ROOT / "docs").as_posix()
         shown_from = posixpath.dirname("docs/" + page)
-        text = with_images(relinked(source.read_text(encoding="utf-8"), page, shown_from), page, shown_from, images)
+        text = with_images(relinked(source.read_text(encoding="utf-8"), page, shown_from), page, shown_from, images, drawn)
         staged[page] = re.sub(r"(?m)^<!-- generated: ([\w-]+) -->$", lambda match: generated[match[1]](), text) + below(page)
     staged["units-mistakes.md"] = mistakes(out.parent / "units-mistakes.md")
     for name, page in AT_ROOT.items():
@@ -158,15 +165,11 @@ def main(tool, out):
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
-    small = {name: source for name, source in images.items() if source.parent == gallery.IMAGES}
     try:
-        gallery.draw(out / "images", [source.stem for source in small.values()])
+        gallery.draw(out / "images", drawn)
     except ImportError as missing:
-        print(f"pictures in the size of the tests: {missing}")
-        small = {}
+        sys.exit(f"the pictures of the pages: {missing}")
     for name, source in images.items():
-        if name in small:
-            continue
         if not (out / "images" / name).exists() or (out / "images" / name).read_bytes() != source.read_bytes():
             shutil.copyfile(source, out / "images" / name)
     for path in [*out.rglob("*.md"), *out.rglob("*.rst")]:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The long checks, one step after another: what `./quickstart check` does once everything is installed.
-#   tests/check/run.sh [STEP...]        all of them, or those named (sanitizers, fuzz, probes and page are all their parts)
+#   tests/check/run.sh [STEP...]        all of them, or those named (sanitizers, fuzz and page are all their parts)
 #   tests/check/run.sh --plan [DATE]    says which of them a run of that day (default today) takes when time is short, and when the others come
 # With FABRICOST_CHECK_SECONDS set, time is short: the steps of the day's turn come first and then those of the days after it, as many as
 # fit, so that within seven days each has been first once. A step that no longer fits is named, with the day on which it comes first; one
@@ -67,15 +67,6 @@ threads() {
     cmake --build --preset tsan -j "$jobs" --target test_process &&
     ctest --preset tsan -R '^unit.process$'
 }
-# The GPU probes on a GPU made of threads. Their targets use none of the libraries, so each build is small.
-probes() { # PRESET
-  cmake --preset "$1" -DPython3_EXECUTABLE="$python" >/dev/null &&
-    cmake --build --preset "$1" -j "$jobs" --target stand_in_drive &&
-    STAND_IN_PATIENCE=300 ctest --preset "$1" -C long -j "$jobs" -R '^gpu_stand_in\.(right|turned|more_failures)$'
-}
-probes_1() { probes sanitized; }
-probes_2() { probes tsan; }
-probes_3() { ctest --test-dir build -C long -j "$jobs" -R '^gpu_stand_in\.(more|late_failures)$' --output-on-failure; }
 page() { # PROGRAM PAGE: all of docs/PAGE.md
   cmake --build build -j "$jobs" --target "$1_page" &&
     "$python" tests/docs/accuracy/check_page.py "build/bin/$1_page" "docs/$2.md" "${FABRICOST_MEASUREMENTS:-../shared/measurements}" ||
@@ -102,9 +93,6 @@ all=(
   "dask 30 a sweep on a cluster of processes, one of them killed"
   "box 190 Open MPI on networks of namespaces, beside what is predicted; jobs of 64 processes that hang there"
   "threads 150 thread sanitizer"
-  "probes_1 150 GPU probes on a GPU made of threads, under address and undefined behaviour sanitizers"
-  "probes_2 150 GPU probes on a GPU made of threads, under the thread sanitizer"
-  "probes_3 90 GPU probes on one, three and eight GPUs made of threads; the last calls of every function fail, not the first alone"
   "page_1 130 every second file of the page through the front end of emscripten"
   "page_2 130 the other files of the page"
   "tidy 300 clang-tidy"
@@ -122,7 +110,7 @@ all=(
   "fuzz_2 145 the other fuzz targets"
 )
 # The checks that a day runs first when time is short, day after day; coverage needs all the sanitizers' tests, so only a full run has it.
-turns=("sanitizers_1 probes_1 random_calls" "box probes_2 accuracy training probes_3" "sanitizers_2 page_1" "tidy headers consumer"
+turns=("sanitizers_1 random_calls" "box accuracy training" "sanitizers_2 page_1" "tidy headers consumer"
   "sanitizers_3 threads dask" "sanitizers_5 fuzz_1 fuzz_2" "sanitizers_4 page_2")
 
 day_of() { # DATE: the number of a day

@@ -1,8 +1,7 @@
-"""Tables of what answers hold: numbers and words, one a row, and the few whole texts beside them.
+"""Tables of what answers hold: numbers and words, and the few whole texts beside them.
 
-A table has tab-separated columns: question, path of a value in its answer, value. Words are compared exactly, numbers to TOLERANCE. A row
-that needs a looser one has it in a fourth column and the reason in a fifth. A row added by hand, with any path, stays when the table is
-written again.
+A row is a question and, behind tabs, cells `path = value` of its answer; a question with many values has several rows. Words are compared
+exactly, numbers to TOLERANCE. A cell added by hand, with any path, stays when the table is written again.
 
 --write keeps the paths that a question has in the table, and chooses for a new question
 
@@ -26,6 +25,7 @@ LINKS = {"data": ROOT / "data", "files": HERE / "files", "corpus": ROOT / "tests
 TOLERANCE = 1e-6
 DECISIONS = {"algorithm", "protocol", "bottleneck", "verdict", "cause", "binding", "value", "after"}
 LONGEST = 100
+CELLS = 6  # in a row, so that a change shows as a short line
 NOTHING = ("0", "false", "null", "empty")
 LONG_NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d+(?:e[-+]?\d+)?|(?<![\w.])-?\d+e[-+]?\d+")
 
@@ -75,11 +75,11 @@ def number(text):
         return None
 
 
-def agree(known, now, tolerance=TOLERANCE):
+def agree(known, now):
     a, b = number(known), number(now)
     if a is None or b is None or math.isnan(a):
         return known == now
-    return math.isclose(a, b, rel_tol=tolerance, abs_tol=1e-15)
+    return math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=1e-15)
 
 
 def headline(answer):
@@ -106,18 +106,22 @@ def paths_of(answers, rows, fields):
 
 
 def read(path):
-    """{question: {path: (value, tolerance, reason)}} of a table."""
+    """{question: {path: value}} of a table."""
     rows = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
-        question, place, value, tolerance, reason = (line.split("\t") + [""] * 2)[:5]
-        assert place not in rows.setdefault(question, {}), f"{path.name}: twice: {question}: {place}"
-        rows[question][place] = value, tolerance, reason
+        question, *cells = line.split("\t")
+        for place, value in (cell.split(" = ", 1) for cell in cells):
+            assert place not in rows.setdefault(question, {}), f"{path.name}: twice: {question}: {place}"
+            rows[question][place] = value
     return rows
 
 
 def write(path, rows):
-    path.write_text("".join("\t".join([question, place, *row]).rstrip("\t") + "\n" for question, of in rows.items()
-                            for place, row in of.items()), encoding="utf-8")
+    out = []
+    for question, of in rows.items():
+        cells = [f"{place} = {value}" for place, value in of.items()]
+        out += ["\t".join([question, *cells[at:at + CELLS]]) + "\n" for at in range(0, len(cells), CELLS)]
+    path.write_text("".join(out), encoding="utf-8")
 
 
 def compare(table, answers, questions, written, fields=True):
@@ -129,15 +133,15 @@ def compare(table, answers, questions, written, fields=True):
         paths = paths_of(answers, rows, fields)
         for question, values in now.items():
             kept = dict.fromkeys(path for path in values if path in paths[question])
-            rows[question] = {path: (values[path], *rows.get(question, {}).get(path, ("", "", ""))[1:]) for path in kept}
+            rows[question] = {path: values[path] for path in kept}
         write(table, {question: rows[question] for question in questions if rows.get(question)})
         return []
     out = [f"{question}: is in {table.name} but no longer asked" for question in rows if question not in questions]
     for question, values in now.items():
         if question not in rows:
             out.append(f"{question}: is not in {table.name}")
-        for path, (value, tolerance, _) in rows.get(question, {}).items():
-            if not agree(value, values.get(path, "gone"), float(tolerance or TOLERANCE)):
+        for path, value in rows.get(question, {}).items():
+            if not agree(value, values.get(path, "gone")):
                 out.append(f"{question}: {path}: was {value}, is {values.get(path, 'gone')}")
     return out
 

@@ -19,17 +19,4 @@ def built(arguments):
 def environment(folder, gpus):
     """This process's, with the stand-in of these GPUs. Under a sanitizer the plugin's own path to NCCL and NVML is not looked at."""
     libraries = f"{folder}:{os.environ.get('LD_LIBRARY_PATH', '')}".removesuffix(":")
-    return {"STAND_IN_PATIENCE": "120", **os.environ, "GPU_STAND_IN": gpus, "LD_LIBRARY_PATH": libraries}
-
-
-def drive(folder, devices, *arguments):
-    """The lines of stand_in_drive; ends the script where it finds a fault."""
-    ran = subprocess.run([folder / "stand_in_drive", folder / "libfabricost_probe_cuda.so", *arguments], capture_output=True, text=True,
-                         env=environment(folder, f"devices={devices}"))
-    lines = ran.stdout.splitlines()
-    if ran.returncode != 0:
-        wrong = [line for line in lines if line.startswith(("WRONG", "HANGS"))]
-        what = f"exit status {ran.returncode} of {' '.join(arguments)} on {devices} devices"
-        sys.exit("\n".join([what, *wrong[:20], ran.stderr[-4000:]]))
-    print(lines[-1])
-    return lines
+    return {**os.environ, "GPU_STAND_IN": gpus, "LD_LIBRARY_PATH": libraries}
