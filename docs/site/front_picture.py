@@ -2,11 +2,7 @@
 """Draws docs/busbw-8-h100.png: an nccl-tests run on 8 H100s beside what is predicted of it.
 
     python3 docs/site/front_picture.py [FILE.png]        with the package importable (after ./quickstart: .venv/bin/python)
-
-The numbers of the drawn line go into the file too, as its text "Predicted"; tests/python/test_front_picture.py holds them against those that
-the package and the README print.
 """
-import json
 import pathlib
 import sys
 
@@ -31,7 +27,7 @@ def picture():
 
 def main(output):
     axes, drawn = picture()
-    axes.figure.savefig(output, dpi=110, metadata={"Predicted": json.dumps(drawn), "Software": None})
+    axes.figure.savefig(output, dpi=110, metadata={"Software": None})
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ sanitizers_1() { sanitized_programs 1 3; }
 sanitizers_2() { sanitized_programs 2 3; }
 sanitizers_3() { sanitized_programs 3 3; }
 # With the examples but not their pages (_fresh).
-exercised='contract\.commands|fuzz\.found|example\.[a-z_]*[^h]|fabric_in_a_box\.logic|gpu_stand_in\.command|gpu_probes\..*|cli\.(broken_inputs|contract)'
+exercised='contract\.commands|fuzz\.found|example\.[a-z_]*[^h]|gpu_stand_in\.command|gpu_probes\..*|cli\.(broken_inputs|contract)'
 sanitizers_4() { # examples, commands of the contract, broken files
   local targets=(src/all examples/all) file
   configured || return

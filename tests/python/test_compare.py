@@ -44,31 +44,3 @@ def test_machines_compare_as_in_the_command(serve, question, words):
         assert ("is sure" in comparison.verdict) == wanted["verdict"]["sure"] and wanted["verdict"]["next"] in comparison.verdict
     pytest.importorskip("pandas")
     assert list(comparison.to_pandas()["system"]) == [r.system for r in comparison]
-
-
-def test_no_verdict_across_kinds_and_one_kind_of_price():
-    job = dict(model="llama3-8b", gpus=8, train=True, global_batch=32)
-    across = fc.compare(["dgx-h100", "gaudi-3"], **job)
-    assert [row.kernels for row in across] == ["measured", "assumed"]
-    assert across.verdict.startswith("No verdict: ") and "differ in kind" in across.verdict
-    assert across.price_kind == "owned" and {row.price_kind for row in across} == {"owned"}
-    own = fc.compare(["dgx-h100", "mi350x-8"], prices={"mi350x-8": 3.5}, **job)
-    assert [row.price_kind for row in own] == ["on_demand", "stated"] and own[1].dollars_per_gpu_hour == pytest.approx(3.5)
-    none = fc.compare(["dgx-h100", "tpu-v5p-cube"], **job)
-    assert none.price_kind == "on_demand" and none[0].dollars_per_million_tokens > 0 and none[1].dollars_per_million_tokens is None
-    assert fc.compare(["dgx-h100", "dgx-b200"], price_kind="owned", **job).price_kind == "owned"
-    for wrong, error in ((dict(prices={"dgx-b200": 2}), fc.RequestError), (dict(prices=2), TypeError),
-                         (dict(prices={"dgx-h100": -1}), fc.RequestError), (dict(price_kind="spot"), fc.RequestError)):
-        with pytest.raises(error, match="price"):
-            fc.compare(["dgx-h100"], **job, **wrong)
-
-
-@pytest.mark.parametrize("change, error, says", [
-    (dict(systems="dgx-h100"), TypeError, "systems"), (dict(systems=[]), fc.RequestError, "systems"),
-    (dict(systems=["dgx-h10"]), fc.RequestError, "did you mean"), (dict(systems=[3]), TypeError, "systems"),
-    (dict(gpus=None), TypeError, "gpus"), (dict(global_batch=None), TypeError, "global_batch"), (dict(serve="yes"), TypeError, "serve"),
-    (dict(train=1), TypeError, "train"),
-])
-def test_nonsense_is_named(change, error, says):
-    with pytest.raises(error, match=says):
-        fc.compare(**{**dict(systems=["dgx-h100", "dgx-b200"], model="llama3-8b", gpus=16, train=True, global_batch=64), **change})

@@ -72,13 +72,3 @@ def test_norms_and_transfers_tell_themselves():
     assert "RDMA" in fc.transfer_access(SYSTEM).explain()
     met = fc.transfer_incast(SYSTEM, senders=8, bytes=fc.MiB)
     assert f"{met.seconds * 1e6:.3f} us" in met.explain()
-
-
-@pytest.mark.parametrize("wrong, says", [
-    (dict(library="nccl2"), "library"), (dict(version="0.14"), "library"), (dict(launch="lazy"), "launch"),
-])
-def test_nonsense_is_named(wrong, says):
-    with pytest.raises(fc.RequestError, match=says):
-        fc.explain(SYSTEM, fc.AllReduce(fc.MiB), **wrong)
-    with pytest.raises(TypeError):
-        fc.explain(SYSTEM, 3)

@@ -1,6 +1,5 @@
 """Logs in, errors, fits and causes out: the command's figures."""
 import json
-import pathlib
 
 import numpy as np
 import pytest
@@ -176,30 +175,6 @@ def test_topo_is_the_commands(command, tmp_path):
     table.write_text("no table")
     with pytest.raises(fc.SpecError):
         fc.topo(table)
-
-
-@pytest.mark.parametrize("table", ["training", "inference", "pipeline", "moe", "reliability"])
-def test_tables_of_published_results_are_validated_as_the_command_does(table, command):
-    path = pathlib.Path(__file__).resolve().parents[3] / "shared" / "measurements" / "workloads" / f"{table}.csv"
-    if not path.exists():
-        pytest.skip(f"{path.name}: the measurements are not beside this checkout")
-    wanted = json.loads(command("validate", path, "--json"))
-    found = fc.validate_workloads(path)
-    assert found.total.points == wanted["points"]
-    assert found.median_error == pytest.approx(wanted["median_ape"] / 100, rel=1e-12)
-    assert ({name: errors.points for name, errors in found.by_group.items()} ==
-            {name: group["points"] for name, group in wanted["by_group"].items()})
-    rows = found.rows
-    assert len(rows) == len(found) and np.isnan(rows["error"][rows["skipped"] != ""]).all()
-
-
-def test_a_table_that_is_none_is_refused(log):
-    with pytest.raises(fc.Error, match="table|columns"):
-        fc.validate_workloads(log)
-    with pytest.raises(fc.RequestError, match="tables"):
-        fc.validate_workloads()
-    with pytest.raises(TypeError, match="tables"):
-        fc.validate_workloads(3)
 
 
 def test_bytes_that_are_no_text_are_shown_as_replacements(tmp_path, log, h100):

@@ -62,20 +62,3 @@ def test_a_file_of_ones_own_and_its_faults(tmp_path):
             fc.load_model(given)
         assert any(issue.line == 3 and issue.file == str(path) for issue in caught.value.issues), str(caught.value)
     assert isinstance(fc.load_model(pathlib.Path("llama3-8b")), fc.Model)
-
-
-@pytest.mark.parametrize("call, error, says", [
-    (lambda: fc.load_model("lama3-70b"), fc.RequestError, "did you mean llama3-70b"),
-    (lambda: fc.load_model(3), TypeError, "name_or_path"), (lambda: fc.load_model(None), TypeError, "name_or_path"),
-    (lambda: fc.load_model("a\0b"), ValueError, None), (lambda: fc.load_model("\ud800"), ValueError, "name_or_path"),
-    (lambda: fc.load_stack("megatron"), fc.RequestError, "megatron"),
-    (lambda: fc.load_model("llama3-8b").kv_bytes("x"), TypeError, "context"),
-    (lambda: fc.load_model("llama3-8b").training_flops_per_token(scores=1), TypeError, "scores"),
-])
-def test_nonsense_is_named(call, error, says):
-    with pytest.raises(error, match=says):
-        call()
-    with pytest.raises(TypeError):
-        fc.Model()
-    with pytest.raises(AttributeError):
-        fc.load_model("llama3-8b").layers = 3

@@ -72,16 +72,6 @@ def test_all_reduces_of_engines_are_the_commands(library, version, from_python, 
         assert (p.algorithm, p.protocol, p.basis) == (wanted["algorithm"], wanted["protocol"], wanted["basis"])
 
 
-@pytest.mark.parametrize("launch", ["graph", "eager"])
-def test_a_launch_is_the_commands(launch):
-    for size in (16 * fc.KiB, 64 * fc.MiB):
-        p = fc.predict_inference("dgx-h100", fc.AllReduce(bytes=size, ranks=8), launch=launch)
-        wanted = asked("predict", "all_reduce", "--system", "dgx-h100", "--ranks", 8, "--size", f"{size}B", "--library", "vllm",
-                       "--launch", launch)
-        same(p.seconds, wanted["time_us"] / 1e6, (launch, size))
-        assert p == fc.predict_inference("dgx-h100", fc.AllReduce(bytes=size, ranks=8), from_python=launch == "eager")
-
-
 @pytest.mark.parametrize("library", ["vllm", "trtllm"])
 def test_the_norm_after_an_all_reduce_is_the_commands(library):
     for size in (16 * fc.KiB, fc.MiB, 64 * fc.MiB):
@@ -92,21 +82,6 @@ def test_the_norm_after_an_all_reduce_is_the_commands(library):
             same(getattr(norm, f"{mine}_seconds"), wanted["norm"][f"{mine}_us"] / 1e6, (mine, size), 1e-9)
         same(norm.all_reduce_seconds, wanted["time_us"] / 1e6)
         assert norm.algorithm == wanted["algorithm"] and "norm" in repr(norm)
-
-
-@pytest.mark.parametrize("call, error, says", [
-    (lambda: fc.predict_inference("dgx-h100", fc.AllReduce(1), launch="egaer"), fc.RequestError, "did you mean eager"),
-    (lambda: fc.predict_inference("dgx-h100", fc.AllReduce(1), launch=1), TypeError, "launch"),
-    (lambda: fc.predict_inference("dgx-h100", fc.AllReduce(1), launch="graph", from_python=True), fc.RequestError, "contradict"),
-    (lambda: fc.MoeDispatch(), TypeError, None), (lambda: fc.MoeDispatch(1, experts=8, top_k=2), TypeError, "hidden"),
-    (lambda: fc.MoeDispatch("1", **V3), TypeError, "tokens"),
-    (lambda: fc.MoeDispatch(1, distribution=3, **V3), TypeError, "distribution"),
-    (lambda: fc.predict_moe("dgx-h100", fc.AllReduce(1)), TypeError, None),
-    (lambda: fc.predict_inference("dgx-h100", fc.AllReduce(1), from_python=1), TypeError, "from_python"),
-])
-def test_nonsense_is_named(call, error, says):
-    with pytest.raises(error, match=says):
-        call()
 
 
 def test_one_node_is_not_nodes():

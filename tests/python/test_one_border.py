@@ -77,14 +77,6 @@ def test_no_answer_holds_an_infinity():
         assert "inf" not in repr(one).replace("infini", "").replace("inference", "")
 
 
-def test_nccl_is_a_library_and_the_default_of_its_machines():
-    op = fc.AllReduce(bytes=1e8, ranks=16)
-    assert fc.predict("dgx-h100", op, library="nccl").seconds == fc.predict("dgx-h100", op).seconds
-    with pytest.raises(fc.RequestError, match="runs rccl"):
-        fc.predict("mi300x-8", fc.AllReduce(bytes=1e8), library="nccl")
-    assert fc.plan("dgx-h100", "llama3-8b", **JOB, library="nccl")[0] == fc.plan("dgx-h100", "llama3-8b", **JOB)[0]
-
-
 def test_yes_and_no_are_true_and_false():
     op = fc.AllReduce(bytes=1e8)
     off = fc.predict("dgx-h100", op, nvls=False)
@@ -107,14 +99,6 @@ def test_a_class_of_operations_is_no_operation_and_a_picture_takes_its_name():
     for wrong in (fc.AllReduce, 5, None):
         with pytest.raises(TypeError, match="operation: an Operation"):
             plot.busbw("dgx-h100", wrong)
-
-
-@pytest.mark.parametrize("arguments, words", [
-    (("dgx-h100", fc.AllReduce(bytes=1e6)), "axes: a mapping"), (("dgx-h100", "folder"), "axes: a mapping"),
-    (([], "folder"), "axes: a mapping"), (({"system": ["dgx-h100"], "bytes": [1e6]}, 5), "out: the path of a folder")])
-def test_sweep_refuses_what_is_no_mapping_and_no_folder(arguments, words):
-    with pytest.raises(TypeError, match=words):
-        fc.sweep(*arguments)
 
 
 def test_a_name_of_json_leads_to_the_one_here():
@@ -193,10 +177,3 @@ def test_progress_shows_a_bar_and_changes_nothing(search):
     assert not shown.getvalue()
     for one in seen.values():
         assert repr(one) == repr(default)
-
-
-def test_a_bar_of_a_space_ends_at_its_number_of_points():
-    pytest.importorskip("tqdm")
-    with contextlib.redirect_stderr(io.StringIO()) as shown:
-        SEARCHES["explore"](progress=True)
-    assert "3/3" in shown.getvalue()

@@ -134,38 +134,11 @@ def test_other_threads_run_during_a_search():
     assert sum(start < t < end for t in ticks) >= 10  # a held lock would leave one between two searches at most
 
 
-@pytest.mark.parametrize("change, error, says", [
-    (dict(gpus=None), TypeError, "gpus"), (dict(global_batch=None), TypeError, "global_batch"),
-    (dict(gpus=0), fc.RequestError, "gpus: 0"), (dict(gpus=-8), fc.RequestError, "gpus: -8"), (dict(gpus="8"), TypeError, "gpus"),
-    (dict(gpus=True), TypeError, "gpus"), (dict(sequence=[1]), TypeError, "sequence"), (dict(precision=16), TypeError, "precision"),
-    (dict(stack=7), TypeError, "stack"), (dict(sequence_parallel=1), TypeError, "sequence_parallel"),
-    (dict(routing="zipf:x"), ValueError, "routing|zipf|float"), (dict(shard="8"), TypeError, "shard"),
-    (dict(model=3), TypeError, "model"), (dict(system=None), TypeError, "system"), (dict(bogus=1), TypeError, None),
-])
-def test_nonsense_is_named(change, error, says):
-    with pytest.raises(error, match=says):
-        fc.plan(**{**dict(system="dgx-h100", model="llama3-8b", gpus=16, global_batch=64), **change})
-
-
 @pytest.mark.parametrize("question, reason", [(dict(gpus=8), "memory"), (dict(gpus=8, tp=3), "request"), (dict(gpus=0), "request")])
 def test_why_there_is_no_plan_is_a_value(question, reason):
     with pytest.raises(fc.RequestError) as caught:
         fc.plan("dgx-h100", "llama3-405b", global_batch=8, **question)
     assert caught.value.reason == pickle.loads(pickle.dumps(caught.value)).reason == reason
-
-
-def test_a_named_layout_is_priced_without_recomputation_whether_it_fits_or_not():
-    job = dict(system="dgx-h100", model="llama3-70b", gpus=64, global_batch=64, sequence=8192, tp=4, pp=2, cp=1, microbatch=4, zero=1)
-    plans = fc.plan(**job)
-    assert not plans.fits and not any(plan.fits for plan in plans)
-    assert {plan.recompute for plan in plans} == {"none"}
-    assert plans.advice.startswith("does not fit: ")
-    words = [f"--{name.replace('_', '-')}={value}" for name, value in job.items()]
-    wanted = asked("plan", "--train", *words)
-    assert (plans.fits, plans.advice) == (wanted["fits"], wanted["advice"])
-    assert plans[0].step_seconds == fc.plan(**job, recompute="none")[0].step_seconds
-    fitting = fc.plan(**job, recompute="full")
-    assert fitting.fits and fitting.advice == ""
 
 
 def test_what_does_not_fit_says_what_comes_nearest():
@@ -191,41 +164,6 @@ def test_the_ways_to_communicate_reach_the_collectives_of_a_step():
         fc.plan(**long, library="vllm")
     with pytest.raises(fc.RequestError, match="rccl"):
         fc.plan(**{**long, "system": "mi300x-8"}, library="nccl-2.18")
-
-
-def test_headroom_is_left_unless_a_layout_is_named():
-    job = dict(system="dgx-h100", model="llama3-8b", gpus=16, global_batch=64)
-    assert fc.plan(**job).headroom == 0.05
-    assert fc.plan(**job, headroom=0).headroom == 0
-    assert fc.plan(**job, tp=2, pp=1, cp=1, microbatch=1, zero=1, recompute="none")[0].headroom == 0
-
-
-def test_an_answer_is_a_row_that_says_its_question():
-    plans = fc.plan("dgx-h100", "llama3-8b", gpus=16, global_batch=64, sequence=8192, precision="fp8")
-    assert (plans[0].sequence, plans[0].global_batch, plans[0].precision) == (8192, 64, "fp8")
-    table = pytest.importorskip("pandas") and plans.to_pandas()
-    assert set(table["sequence"]) == {8192} and set(table["precision"]) == {"fp8"} and set(table["global_batch"]) == {64}
-    assert "accumulation_seconds" in table.columns and "mfu_causal" in table.columns
-
-
-@pytest.mark.parametrize("system, has", [("polaris-a100", 2240), ("superpod-gb200", 576)])
-def test_a_cluster_has_as_many_gpus_as_it_has(system, has):
-    for ask in (lambda: fc.plan(system, "llama3-8b", gpus=8192, global_batch=8192),
-                lambda: fc.compare([system], "llama3-8b", gpus=8192, train=True, global_batch=8192),
-                lambda: fc.cost(system, gpus=8192),
-                lambda: fc.goodput(gpus=8192, system=system)):
-        with pytest.raises(fc.RequestError, match=f"{has} GPUs; 8192 are asked for"):
-            ask()
-
-
-def test_a_factor_no_software_can_have_is_refused():
-    with pytest.raises(fc.RequestError, match="shorter than its matrix products and scores"):
-        fc.plan("dgx-h100", "llama3-70b", gpus=64, global_batch=128, stack_scale=0.2)
-
-
-def test_what_does_not_fit_beside_the_headroom_says_so():
-    with pytest.raises(fc.RequestError, match="less 10 %"):
-        fc.plan("dgx-h100", "llama3-405b", gpus=8, global_batch=8, headroom=0.1)
 
 
 def test_every_answer_as_a_dict_is_json():

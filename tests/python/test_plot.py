@@ -23,25 +23,6 @@ def test_axes_given_are_drawn_into_and_given_back():
     assert plt.get_fignums() == [figure.number]
 
 
-def test_a_machines_name_draws_what_the_machine_itself_draws():
-    pictures = {
-        "busbw": lambda s, ax: plot.busbw(s, fc.AllReduce(), ax=ax),
-        "scaling": lambda s, ax: plot.scaling(s, fc.AllReduce(fc.MiB), ax=ax),
-        "terms": lambda s, ax: plot.terms(s, fc.AllReduce(), ax=ax),
-        "roofline": lambda s, ax: plot.roofline(s, ax=ax),
-        "topology": lambda s, ax: plot.topology(s, ax=ax),
-    }
-    for name, draw in pictures.items():
-        _, (left, right) = plt.subplots(1, 2)
-        draw("dgx-h100", left), draw(fc.load_system("dgx-h100"), right)
-        said = [[text.get_text() for text in ax.texts] + [ax.get_title(), ax.get_title(loc="left")] for ax in (left, right)]
-        assert said[0] == said[1], name
-        for one, other in zip(left.get_lines(), right.get_lines()):
-            assert np.array_equal(one.get_ydata(), other.get_ydata()), name
-    with pytest.raises(fc.RequestError, match="dgx-h100"):
-        plot.busbw("dgx-h10", fc.AllReduce())
-
-
 def test_bus_bandwidth_is_that_of_predict_and_measured_points_are_the_logs():
     points = measured()
     axes = plot.busbw(h100(), fc.AllReduce(), measured=points)
@@ -152,36 +133,6 @@ def test_residuals_are_predicted_over_measured():
     assert f"median error {100 * np.median(np.abs(ratio - 1)):.2g} %" in axes.get_title()
     edge = [line for line in axes.get_lines() if line.get_label() == "further off"]
     assert len(edge) == 1 and edge[0].get_xdata() == [table["bytes"][40]]
-
-
-@pytest.mark.parametrize(
-    "call, name",
-    [
-        (lambda: plot.busbw(h100(), fc.AllReduce(), sizes=[]), "sizes"),
-        (lambda: plot.busbw(h100(), fc.AllReduce(), sizes=[1.0, float("nan")]), "sizes"),
-        (lambda: plot.busbw(h100(), fc.AllReduce(), measured=([1.0, 2.0], [1.0])), "measured"),
-        (
-            lambda: plot.busbw(
-                h100(),
-                fc.AllToAll(),
-                measured=np.array([("all_reduce", 1.0, 1.0)], dtype=[("operation", "U12"), ("bytes", "f8"), ("seconds", "f8")]),
-            ),
-            "measured",
-        ),
-        (lambda: plot.terms(h100(), fc.AllReduce(1e6), "time"), "against"),
-        (lambda: plot.terms(h100(), fc.AllReduce(), "nodes"), "how much"),
-        (lambda: plot.scaling(h100(), fc.AllReduce(1e6), values=[8]), "values"),
-        (lambda: plot.scaling(h100(), fc.AllReduce(1e6), show="speed"), "show"),
-        (lambda: plot.layouts("dgx-h100", "llama3-8b", gpus=8, global_batch=8, rows="size"), "rows"),
-        (lambda: plot.layouts("dgx-h100", "llama3-8b", gpus=8, global_batch=8, rows="pp"), "columns"),
-        (lambda: plot.layouts("dgx-h100", "llama3-405b", gpus=8, global_batch=8), "does not fit"),
-        (lambda: plot.goodput([16]), "gpus"),
-        (lambda: plot.residuals({"bytes": np.zeros(1), "seconds": np.zeros(1), "predicted_seconds": np.zeros(1)}), "errors"),
-    ],
-)
-def test_nonsense_is_refused_by_name(call, name):
-    with pytest.raises((fc.RequestError, TypeError), match=name):
-        call()
 
 
 def run(code):

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from pictures import clean_style, fitted, h100, scattered  # noqa: F401 (first: skips without matplotlib)
+from pictures import clean_style, h100, scattered  # noqa: F401 (first: skips without matplotlib)
 
-import matplotlib.pyplot as plt
 
 import fabricost as fc
 from fabricost import plot
@@ -43,28 +42,6 @@ def test_a_forced_algorithm_and_other_ranks_name_a_curve_too():
     plot.busbw(h100(), fc.AllReduce(ranks=4), SIZES, algorithm="ring", ax=axes)
     assert axes.get_title() == "dgx-h100, all_reduce"
     assert legend(axes)[:2] == ["8 ranks on 1 node (calibrated)", "4 ranks on 1 node, ring (calibrated)"]
-
-
-def test_names_and_colours_given_are_kept():
-    axes = plot.scaling(h100(), fc.AllReduce(fc.MiB), label="today", color="#123456")
-    plot.scaling(b200(), fc.AllReduce(fc.MiB), label="tomorrow", color="tab:red", ax=axes)
-    assert legend(axes)[:2] == ["today", "tomorrow"]
-    assert [line.get_color() for line in axes.get_lines() if line.get_label() in ("today", "tomorrow")] == ["#123456", "tab:red"]
-
-
-def test_a_title_of_the_callers_stays():
-    _, axes = plt.subplots()
-    axes.set_title("mine")
-    plot.busbw(h100(), fc.AllReduce(), ax=axes)
-    plot.busbw(b200(), fc.AllReduce(), ax=axes)
-    assert axes.get_title() == "mine"
-
-
-def test_cleared_axes_are_new_ones():
-    axes = plot.busbw(h100(), fc.AllReduce())
-    axes.clear()
-    plot.scaling(h100(), fc.AllReduce(fc.MiB), ax=axes)
-    assert axes.get_title() == "dgx-h100, all_reduce, 1 MiB"
 
 
 @pytest.mark.parametrize("show, column, unit", [("time", "seconds", 1), ("busbw", "bus_bytes_per_second", 1e9),
@@ -127,34 +104,6 @@ def test_a_tier_is_limited_by_latency_then_by_its_rate(show, at_once):
     axes = plot.roofline(h100(), tiers=["nvlink"], sizes=[1, 1e6, 1e12], show=show)
     ends = np.array([tier.latency_seconds, 1e12 / tier.bytes_per_second])
     assert axes.get_lines()[0].get_ydata()[[0, -1]] == pytest.approx(ends if at_once else [1 / ends[0] / 1e9, 1e3 / ends[1]])
-
-
-def test_points_before_and_after_a_fit_keep_their_own_marker_and_outline():
-    axes = plot.residuals(scattered(), label="before")
-    plot.residuals(fitted(), label="after", ax=axes)
-    before, after = (line for line in axes.get_lines() if line.get_label() in ("before", "after"))
-    assert before.get_marker() != after.get_marker() and len(axes.child_axes) == 1
-    assert np.std(np.log(after.get_ydata())) < np.std(np.log(before.get_ydata()))
-    assert axes.get_title() == "dgx-h100, 90 points"
-
-
-@pytest.mark.parametrize("draw", [
-    lambda ax: plot.busbw(h100(), fc.AllReduce(), ax=ax),
-    lambda ax: plot.scaling(h100(), fc.AllReduce(fc.MiB), ax=ax),
-    lambda ax: plot.roofline(h100(), ax=ax),
-    lambda ax: plot.roofline(h100(), fc.AllReduce(nodes=4), ax=ax),
-    lambda ax: plot.terms(h100(), fc.AllReduce(nodes=4), ax=ax),
-    lambda ax: plot.residuals(scattered(), ax=ax),
-])
-def test_a_legend_lies_on_the_canvas_of_any_figure(draw):
-    for layout in (None, "constrained", "tight"):
-        figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), layout=layout)
-        draw(left)
-        draw(right)
-        figure.canvas.draw()
-        for axes in (left, right):
-            box = axes.get_legend().get_window_extent()
-            assert box.y0 >= -1 and box.x0 >= -1 and box.x1 <= figure.bbox.x1 + 1, (layout, box)
 
 
 @pytest.mark.parametrize("call, name", [

@@ -199,19 +199,3 @@ def test_crossovers_are_the_commands(h100, command):
             assert [(c.from_bytes, c.algorithm, c.protocol) for c in getattr(mine, which)] == [
                 (c["from_bytes"], c["algorithm"], c["protocol"]) for c in theirs[which]]
     assert pickle.loads(pickle.dumps(found[0])) == found[0]
-
-
-@pytest.mark.parametrize("call, error, says", [
-    (lambda s: fc.predict(s, fc.AllReduce(1), algoritm="ring"), TypeError, r"predict\(\) has no algoritm; did you mean algorithm\?"),
-    (lambda s: fc.predict(s, 5), TypeError, "operation: an Operation"), (lambda s: fc.predict(s), TypeError, "which operation"),
-    (lambda s: fc.predict(5, fc.AllReduce(1)), TypeError, "system"),
-    (lambda s: fc.predict(operation=fc.AllReduce(1)), TypeError, "which machine"),
-    (lambda s: fc.AllReduce(byte=1), TypeError, r"AllReduce\(\) has no byte; did you mean bytes\?"),
-    (lambda s: fc.explain(s, fc.predict(s, fc.AllReduce(1)), choice="fastest"), fc.RequestError, "choice does not go with a prediction"),
-    (lambda s: fc.predict(s, fc.AllReduce([1, 2]), launch="eager"), fc.RequestError, "one operation at a time"),
-    (lambda s: fc.predict(s, fc.MoePrepare(1, hidden=1, experts=2, top_k=1), choice="fastest"), fc.RequestError, "choice does not go with"),
-    (lambda s: fc.crossovers(s, fc.AllReduce(ranks=[4, 8])), fc.RequestError, "give lists"),
-    (lambda s: fc.crossovers(s, fc.AllReduce(), nodes=[1, 2], ranks=[4, 8]), fc.RequestError, "nodes and ranks are both lists")])
-def test_what_there_is_not_is_named(h100, call, error, says):
-    with pytest.raises(error, match=says):
-        call(h100)

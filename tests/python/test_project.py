@@ -66,15 +66,6 @@ def test_need_machine_is_the_best_of_the_runs_that_keep_the_limits():
     assert [fc.need_machine(["dgx-h100"], **RUN).run.system, mine.binding] == ["dgx-h100", wanted["binding"]]
 
 
-def test_what_is_missing_is_named():
-    with pytest.raises(TypeError, match="in_seconds"):
-        fc.project(["dgx-h100"], "llama3-8b", global_batch=512, tokens=1e12)
-    with pytest.raises(fc.RequestError, match="use"):
-        fc.project(["dgx-h100"], **RUN, use=0)
-    with pytest.raises(fc.RequestError, match="dgx-a100"):
-        fc.project(["dgx-h100"], **RUN, own_prices={"dgx-a100": 1})
-
-
 def test_days_are_texts_or_dates():
     import datetime
 

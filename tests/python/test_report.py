@@ -2,7 +2,6 @@
 
 import base64
 import os
-import pathlib
 import re
 import subprocess
 import sys
@@ -85,17 +84,6 @@ def test_a_log_stands_beside_its_prediction_with_a_diagnosis():
         assert number(row[4]) == pytest.approx(sample["predicted_seconds"], rel=6e-3)
 
 
-def test_plans_of_training_and_serving_are_on_the_page():
-    text = fc.report("dgx-h100", model="llama3-8b", gpus=16, global_batch=64)
-    whole(text)
-    best = fc.plan("dgx-h100", "llama3-8b", gpus=16, global_batch=64)[0]
-    assert number(facts(text)["a step"]) == pytest.approx(best.step_seconds, rel=6e-3)
-    text = fc.report("dgx-h100", model="llama3-8b", gpus=8, serve=True, plan={"isl": 2048})
-    whole(text)
-    best = fc.plan_serve("dgx-h100", "llama3-8b", gpus=8, isl=2048)[0]
-    assert number(facts(text)["tokens/s/GPU"]) == pytest.approx(best.tokens_per_second_per_gpu, abs=0.06)
-
-
 def test_the_same_question_gives_the_same_page(monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     one, other = (fc.report("dgx-h100", fc.AllGather(fc.MiB)) for _ in range(2))
@@ -153,45 +141,10 @@ def test_a_fault_says_what_to_mend_and_leaves_no_file(tmp_path, arguments, messa
     assert page.read_text() == "before" and len(list(tmp_path.iterdir())) == 1
 
 
-def test_a_folder_that_does_not_exist_is_said_by_name(tmp_path):
-    done = command("dgx-h100", "-o", tmp_path / "nowhere" / "r.html")
-    assert done.returncode == 2 and str(tmp_path / "nowhere") in done.stderr and ".tmp" not in done.stderr
-
-
-def test_the_compiled_command_says_how_to_ask():
-    if "FABRICOST_TOOL" not in os.environ:
-        pytest.skip("FABRICOST_TOOL names no compiled command")
-    done = subprocess.run(
-        [os.environ["FABRICOST_TOOL"], "report", "dgx-h100", "--model", "llama3-8b", "-o", "r.html"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "python3 -m fabricost report dgx-h100 --model llama3-8b -o r.html" in done.stderr
-
-
 def test_texts_of_the_asker_are_escaped():
     text = fc.report("dgx-h100", title="<b>1</b>")
     whole(text)
     assert "&lt;b&gt;1&lt;/b&gt;" in text and "<b>1</b>" not in text
-
-
-def test_report_refuses_half_a_question():
-    for asked, name in (
-        ({"gpus": 8}, "model"),
-        ({"sizes": [1.0, 2.0]}, "sizes"),
-        ({"operation": 3}, "operation"),
-        ({"model": "llama3-8b"}, "gpus"),
-        ({"model": "llama3-8b", "gpus": 8}, "global_batch"),
-    ):
-        with pytest.raises((fc.RequestError, TypeError), match=name):
-            fc.report("dgx-h100", **asked)
-
-
-def test_pathlike_output_is_given_back(tmp_path):
-    path = fc.report("dgx-h100", output=tmp_path / "a.html")
-    assert isinstance(path, pathlib.Path) and path.read_text().startswith("<!DOCTYPE html>")
 
 
 def test_what_is_no_regular_file_is_left_alone_and_a_link_stays_one(tmp_path):

@@ -82,17 +82,6 @@ def test_the_front_has_no_beaten_row_and_both_ends():
                        for all_, user in rates), (tpot, best)
 
 
-def test_room_on_the_host_is_a_limit():
-    plain = fc.plan_serve("dgx-h100", "llama3-70b", gpus=8)
-    assert list(fc.plan_serve("dgx-h100", "llama3-70b", gpus=8, offload_kv_bytes=0, offload_weights_bytes=0)) == list(plain)
-    for bytes_ in (GIB, 10 * GIB, 400 * GIB):
-        more = fc.plan_serve("dgx-h100", "llama3-70b", gpus=8, offload_kv_bytes=bytes_)
-        assert more[0].tokens_per_second >= plain[0].tokens_per_second
-    for plan in more:
-        assert math.isclose(plan.memory_bytes + plan.host_bytes, plan.weight_bytes + plan.kv_bytes)
-        assert plan.memory_bytes <= 81559 * 2**20
-
-
 def test_answers_of_one_token_have_no_time_per_further_token():
     plan = fc.plan_serve("dgx-h100", "llama3-70b", gpus=8, isl=1024, osl=1)[0]
     assert plan.tpot_seconds == 0 and plan.terms == [] and plan.ttft_seconds > 0
@@ -110,17 +99,6 @@ def test_tables_copies_and_text():
     table = plans.to_pandas()
     assert (len(table) == len(plans) and
             {"low_ttft_seconds", "high_tpot_seconds", "attention_seconds", "ttft_prompt_seconds"} <= set(table.columns))
-
-
-@pytest.mark.parametrize("change, error, says", [
-    (dict(gpus=None), TypeError, "gpus"), (dict(gpus=0), fc.RequestError, "gpus: 0"), (dict(gpus=2**70), fc.RequestError, "gpus"),
-    (dict(disaggregated="yes"), TypeError, "disaggregated"), (dict(model=fc.load_stack()), TypeError, "model"),
-    (dict(system=3), TypeError, "system"), (dict(launch=True), TypeError, "launch"),
-    (dict(model="mixtral-8x7b", routing=3), TypeError, "routing"), (dict(ttft=1), TypeError, None),
-])
-def test_nonsense_is_named(change, error, says):
-    with pytest.raises(error, match=says):
-        fc.plan_serve(**{**dict(system="dgx-h100", model="llama3-8b", gpus=8), **change})
 
 
 def test_what_keeps_no_limit_or_does_not_fit_says_what_comes_nearest():

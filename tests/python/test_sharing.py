@@ -45,19 +45,6 @@ def test_sharing_is_the_commands(system, collectives, options, words):
     assert list(run.to_pandas()["seconds"]) == [one.seconds for one in run]
 
 
-@pytest.mark.parametrize("call, error, says", [
-    (lambda: fc.share("dgx-h100", []), fc.RequestError, "collectives"),
-    (lambda: fc.share("dgx-h100", "all_reduce"), fc.RequestError, "an operation and a size"),
-    (lambda: fc.share("dgx-h100", [3]), TypeError, "collectives"),
-    (lambda: fc.share("dgx-h100", [fc.AllReduce(1)], layout=8), TypeError, "layout"),
-    (lambda: fc.share("dgx-h100", [fc.AllReduce(1)], pxn=1), TypeError, "pxn"), (lambda: fc.Grouped(3), TypeError, None),
-    (lambda: fc.transfer_incast("dgx-h100", bytes=1), TypeError, "senders"),
-])
-def test_nonsense_is_named(call, error, says):
-    with pytest.raises(error, match=says):
-        call()
-
-
 @pytest.mark.parametrize("question, words", [
     (dict(bytes=810e9, nodes=16, client="ethernet-100"), ["--size", "810GB", "--nodes", 16, "--client", "ethernet-100"]),
     (dict(bytes_per_gpu=fc.GiB, nodes=2, read_bytes_per_second=50e9, store_bytes_per_second=60e9, latency_seconds=500e-6),

@@ -47,25 +47,3 @@ def test_rates_of_dials_and_sizes_of_pictures():
     matplotlib.use("Agg")
     axes = plot.busbw(system, fc.AllReduce(), ["1 KiB", "1 MiB", "1 GiB"])
     assert list(axes.get_lines()[0].get_xdata()) == [2**10, 2**20, 2**30]
-
-
-@pytest.mark.parametrize("call, error, says", [
-    (lambda: fc.AllReduce(bytes="64k"), fc.RequestError, "64KiB or 64kB"),
-    (lambda: fc.AllReduce(bytes="30 s"), fc.RequestError, "bytes"),
-    (lambda: fc.AllReduce(bytes=["1 KiB", "64k"]), fc.RequestError, "64k"),
-    (lambda: fc.AllReduce(bytes=1, ranks="8"), TypeError, "ranks"),
-    (lambda: fc.goodput(gpus="1024"), TypeError, "gpus"),
-    (lambda: fc.goodput(gpus=1024, checkpoint_seconds="30 MiB"), fc.RequestError, "checkpoint_seconds"),
-    (lambda: fc.goodput(gpus=1024, checkpoint_seconds=""), fc.RequestError, "checkpoint_seconds"),
-])
-def test_what_is_no_such_quantity_is_refused_by_name(call, error, says):
-    with pytest.raises(error, match=says):
-        call()
-
-
-def test_tables_say_their_units():
-    p = fc.predict(fc.load_system(H100), fc.AllReduce(bytes=[1024, 2048]))
-    units = pytest.importorskip("pandas") and p.to_pandas().attrs["units"]
-    assert (units["bytes"], units["seconds"], units["bus_bytes_per_second"]) == ("byte", "s", "byte/s") and "ranks" not in units
-    pytest.importorskip("xarray")
-    assert p.to_xarray()["low_seconds"].attrs == {"units": "s"}

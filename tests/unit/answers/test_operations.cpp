@@ -47,17 +47,6 @@ TEST_CASE("A step waits for the slowest: exponential times, slow ones, a lost ra
   CHECK(!measured.barriers);
 }
 
-TEST_CASE("Rules of stragglers name fields", "[answers]") {
-  using R = StragglersRequest;
-  CHECK(refused(R{.ranks = 8}).find("mean_seconds and deviation_seconds, or p50_seconds and p99_seconds") != std::string::npos);
-  CHECK(refused(R{.mean = units::s(1), .deviation = units::s(0.1)}) == "over how many ranks? Add ranks, as in ranks = 1024");
-  CHECK(refused(R{.ranks = 8, .mean = units::s(1)}) == "mean_seconds and deviation_seconds go together");
-  CHECK(refused(R{.ranks = 8, .mean = units::s(0), .deviation = units::s(0.1)}) == "mean_seconds: 0 is not above 0");
-  CHECK(refused(R{.ranks = 8, .mean = units::s(1), .deviation = units::s(0.1), .reroute = LostRail::spread}) ==
-        "how many rails are there? Add rails, as in rails = 8");
-  CHECK(refused(R{.times = TimesGiven{.file = {}, .seconds = {0.0}}, .ranks = 8}).starts_with("times: "));
-}
-
 TEST_CASE("A pipeline that is asked again with everything filled in is the same", "[answers]") {
   const PipelineAnswer a =
       answer(PipelineRequest{.schedule = PipelineSchedule::one_f_one_b, .stages = 8, .microbatches = 24, .forward = units::s(1)});

@@ -77,23 +77,6 @@ TEST_CASE("Engines, launches and the norm that follows", "[answers]") {
   CHECK(answer(r).seconds > engine.seconds);
 }
 
-TEST_CASE("Rules of an operation name fields", "[answers]") {
-  using R = PredictRequest;
-  CHECK(refusal_of(R{.system = {"dgx-h100"}, .bytes = units::B(1)}).starts_with("which operation? One of: all_reduce, "));
-  CHECK(refusal_of(R{.operation = Collective::all_reduce, .bytes = units::B(1)}).starts_with("which machine? Add system = NAME"));
-  CHECK(refusal_of(R{.system = {"dgx-h100"}, .operation = Collective::all_reduce}).starts_with("how much? Add bytes"));
-  CHECK(refusal_of(R{.operation = Collective::all_reduce, .path = Path::nic}).starts_with("path is for send_recv"));
-  CHECK(refusal_of(R{.operation = Collective::send_recv, .nodes = 1, .path = Path::nic}).starts_with("path = nic leaves the node"));
-  CHECK(refusal_of(R{.operation = Collective::all_reduce, .version = "0.14.0"}) == "version is that of an engine: add library");
-  CHECK(refusal_of(R{.operation = Collective::all_reduce, .launch = LaunchMode::eager, .fused_norm = true}) ==
-        "fused_norm is known inside a CUDA graph; leave launch = eager out");
-  CHECK(refusal_of(R{.system = {"dgx-h100"}, .operation = Collective::all_gather, .bytes = units::B(1), .launch = LaunchMode::eager}) ==
-        "launch = eager is known for all_reduce alone, not for all_gather");
-  PredictRequest lost = all_reduce;
-  lost.lost_rails = 8;
-  CHECK(refusal_of(lost) == "lost_rails: 8 of 8 NICs of a dgx-h100; at least one has to be left");
-}
-
 TEST_CASE("The story of a prediction is told with it", "[answers]") {
   const ExplainAnswer a = answer(ExplainRequest{all_reduce});
   CHECK(a.seconds == answer(all_reduce).seconds);
@@ -165,21 +148,6 @@ TEST_CASE("Collectives at once: typed words are the request's values", "[answers
   CHECK(refusal_of(r).starts_with("layout = tp=8,dp=3: its sizes multiply to "));
 }
 
-TEST_CASE("a release of NCCL is asked for by its name, and refused where another library runs") {
-  using R = PredictRequest;
-  R r{.system = {"dgx-a100"}, .operation = Collective::all_reduce, .bytes = units::MiB(1)};
-  const double newest = answer(r).seconds;
-  r.library = engine_named("nccl-2.22", "library");
-  CHECK(answer(r).seconds == newest);
-  r.library = engine_named("nccl-2.12.7", "library");
-  CHECK(answer(r).seconds > 1.5 * newest);
-  CHECK(answer(r).assumed.size() == 1);
-  CHECK_THROWS_AS(engine_named("nccl-new", "library"), RequestError);
-  CHECK_THROWS_AS(engine_named("rccl-2.22", "library"), RequestError);
-  r.system = {"mi300x-8"};
-  CHECK_THROWS_AS(answer(r), RequestError);
-}
-
 TEST_CASE("a release of NCCL that does not know the GPUs is refused, with the first that does") {
   PredictRequest r = all_reduce;
   r.system = {"gb300-nvl72"};
@@ -242,31 +210,6 @@ TEST_CASE("NCCL adds fp8 from Hopper on, and moves it everywhere") {
   CHECK(refusal_of(sum).empty());
 }
 
-TEST_CASE("A release of NCCL that nothing is known of is refused with those that are; nccl alone is what runs where nothing is said", "[answers]") {
-  const auto why = [](const std::string& library) {
-    try {
-      (void)engine_named(library, "library");
-    } catch (const RequestError& refusal) {
-      return std::string{refusal.what()};
-    }
-    return std::string{};
-  };
-  for (const char* unknown : {"nccl-2.32", "nccl-2.99", "nccl-2.99.1", "nccl-3.0", "nccl-1.3", "nccl-new"}) {
-    CAPTURE(unknown);
-    CHECK(why(unknown).find("known are nccl-2.0 to nccl-2.31") != std::string::npos);
-  }
-  for (const char* known : {"nccl", "nccl-2.12", "nccl-2.30", "nccl-2.31", "nccl=2.31.2", "vllm"}) CHECK(why(known).empty());
-  CHECK(why("ncl").find("did you mean nccl?") != std::string::npos);
-  for (const double bytes : {1024.0, 65536.0, 1e6, 1e9}) {
-    PredictRequest silent = all_reduce, said = all_reduce, newest = all_reduce;
-    silent.bytes = said.bytes = newest.bytes = units::B(bytes);
-    said.library = engine_named("nccl", "library");
-    newest.library = engine_named("nccl-2.30", "library");
-    CHECK(answer(silent).seconds == answer(said).seconds);
-    CHECK(answer(newest).seconds == answer(said).seconds);
-  }
-}
-
 TEST_CASE("Copies to the GPU, from it and both ways at once are told apart, and both ways share", "[answers]") {
   const auto copy = [](const char* system, Path path, double bytes) {
     return answer(PredictRequest{.system = {system}, .operation = Collective::send_recv, .path = path, .bytes = units::B(bytes)});
@@ -293,15 +236,4 @@ TEST_CASE("Copies to the GPU, from it and both ways at once are told apart, and 
   const PredictAnswer p = copy("dgx-h100", Path::to_gpu, 1e9);
   CHECK(p.low < p.seconds);
   CHECK(p.basis == Basis::sibling);
-}
-
-TEST_CASE("A buffer that no GPU holds is priced and said to be assumed", "[answers]") {
-  const auto assumed_of = [](double bytes) {
-    PredictRequest large = all_reduce;
-    large.bytes = units::B(bytes);
-    return answer(large).assumed;
-  };
-  CHECK(assumed_of(64e9).empty());
-  REQUIRE(assumed_of(1.1e12).size() == 1);
-  CHECK(assumed_of(1.1e12).front().find("a buffer of 1.1 TB is there, and a GPU's memory is ") == 0);
 }

@@ -157,21 +157,6 @@ TEST_CASE("modules that predict further tokens cost their layers and heads") {
   CHECK(one < 1.25 * none);
 }
 
-TEST_CASE("options that say nothing of the model or its precision are refused") {
-  PlanRequest r = dense(Precision::bf16);
-  r.fp8_recipe = Fp8Recipe::mxfp8;
-  CHECK(refusal(r).find("not fp8") != std::string::npos);
-  r = dense(Precision::bf16);
-  r.fp8_attention = true;
-  CHECK(refusal(r).find("narrow") != std::string::npos);
-  r = dense();
-  r.moe_dispatcher = Dispatcher::deepep;
-  CHECK(refusal(r).find("llama3-8b has no experts") != std::string::npos);
-  r = dense();
-  r.overlap_moe_comm = true;
-  CHECK(refusal(r).find("llama3-8b has no experts") != std::string::npos);
-}
-
 TEST_CASE("modules that predict further tokens take memory and count as FLOPs of the model") {
   PlanRequest r = experts();
   r.pp = 1;
@@ -259,37 +244,6 @@ TEST_CASE("tokens that are exchanged behind another microbatch need chunks to do
   r.ep = 8;
   r.mtp_num_layers = 2;
   CHECK(refusal(r).find("one prediction module") != std::string::npos);
-}
-
-TEST_CASE("what a program does not do is refused: fp8 parameters alone, a gate that is not there, divided biases, windows in a ring") {
-  PlanRequest r = dense();
-  r.fp8_param_gather = true;
-  r.zero = 0;
-  CHECK(refusal(r).find("sharded states") != std::string::npos);
-  r = dense();
-  r.tp_comm_overlap = true;
-  r.sequence_parallel = false;
-  CHECK(refusal(r).find("sequence parallel") != std::string::npos);
-  r = dense();
-  r.model = {"gpt3-175b"};
-  r.activation_func_fp8_input_store = true;
-  CHECK(refusal(r).find("no gate") != std::string::npos);
-  r = experts();
-  r.model = {"gpt-oss-120b"};
-  r.gpus = 64;
-  r.tp = 2;
-  r.expert_tp = 2;
-  r.microbatch = 1;
-  CHECK(refusal(r).find("biases") != std::string::npos);
-  r.expert_tp.reset();
-  r.cp = 2;
-  r.cp_comm_type = ContextParallel::ring;
-  r.sequence = 8192;
-  CHECK(refusal(r).find("window") != std::string::npos);
-  r.cp_comm_type = ContextParallel::all_gather;
-  CHECK(refusal(r).empty());
-  r.cp_comm_type.reset();
-  CHECK(answer(r).layouts.front().cp_comm_type == "all_gather");
 }
 
 TEST_CASE("layouts that differ only in how context ranks exchange are listed once, by the faster") {

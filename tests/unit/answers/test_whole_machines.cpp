@@ -198,59 +198,6 @@ TEST_CASE("an exploration gives the rows of machines without a price, and says w
   CHECK(priced.points[1].objectives[1].second.has_value());
 }
 
-TEST_CASE("a NIC faster than the link that it hangs on is named as such", "[answers]") {
-  NeedRequest r;
-  r.system.name = "dgx-h100";
-  r.model.name = "llama3-8b";
-  r.gpus = 64;
-  r.global_batch = 512;
-  r.unknown = "nic.bandwidth";
-  r.within = "3%";
-  r.over = "25,50GB/s per direction";
-  const NeedAnswer slow = answer(r);
-  if (slow.value) CHECK(slow.beyond.empty());
-  r.over = "400GB/s per direction";
-  const NeedAnswer fast = answer(r);
-  REQUIRE(fast.value);
-  CHECK(fast.beyond.find("host link") != std::string::npos);
-  CHECK(fast.beyond.find("memory") == std::string::npos);
-  r.over = "6400GB/s per direction";
-  CHECK(answer(r).beyond.find("memory") != std::string::npos);
-}
-
-TEST_CASE("no layout takes more domains than a machine has", "[answers]") {
-  PlanRequest r;
-  r.system.name = "superpod-gb200";
-  r.model.name = "moe-1.8t";
-  r.gpus = 576;
-  r.global_batch = 2304;
-  const System s = load_system("superpod-gb200");
-  for (const PlannedLayout& one : answer(r).layouts) CHECK(576 + one.idle_gpus <= s.gpus());
-}
-
-TEST_CASE("a price in a machine's file goes before the shipped list, and the user's own before it", "[answers]") {
-  CostRequest r;
-  r.system = altered("dgx-h100", {"price=100000 USD"});
-  r.gpus = 1024;
-  CHECK(answer(r).servers_price->value() == Approx(128 * 100000.0));
-  r.dollars_per_server = 200000;
-  CHECK(answer(r).servers_price->value() == Approx(128 * 200000.0));
-}
-
-TEST_CASE("an own price of a GPU-hour is a rent and never the cost of owning", "[answers]") {
-  CompareRequest c;
-  c.systems = {{"dgx-h100"}, {"dgx-b200"}};
-  c.model.name = "llama3-70b";
-  c.gpus = 64;
-  c.global_batch = 128;
-  c.train = true;
-  c.prices = {{"dgx-h100", 2.2}};
-  c.price_kind = PriceKind::owned;
-  const CompareAnswer owned = answer(c);
-  for (const ComparedAnswer& row : owned.rows)
-    if (row.system == "dgx-h100") CHECK((!row.dollars_per_gpu_hour || *row.dollars_per_gpu_hour != 2.2));
-}
-
 TEST_CASE("the sizes and fleets of goodput wait for spares as its headline does", "[answers]") {
   GoodputRequest r;
   r.gpus = 1024;
@@ -354,25 +301,6 @@ TEST_CASE("machines that answer with one token are compared by the time to it", 
   CHECK(a.verdict.find("nan") == std::string::npos);
 }
 
-TEST_CASE("compare says of a training's layout and the usual one what plan says", "[answers]") {
-  CompareRequest r;
-  r.systems = {{"dgx-h100"}, {"dgx-b200"}};
-  r.train = true;
-  r.model = {"llama3-8b"};
-  r.gpus = 16;
-  r.global_batch = 64;
-  PlanRequest one;
-  one.system = {"dgx-b200"};
-  one.model = {"llama3-8b"};
-  one.gpus = 16;
-  one.global_batch = 64;
-  one.explain = true;
-  const CompareAnswer a = answer(r);
-  REQUIRE(a.rows.size() == 2);
-  CHECK(a.rows[1].against_usual == answer(one).explanation->against_usual);
-  CHECK(a.rows[0].against_usual != a.rows[1].against_usual);
-}
-
 TEST_CASE("no kernel of a step is faster than the peak, with the stack's factor", "[answers]") {
   for (const char* machine : {"tpu-v5p-cube", "tpu-v7-cube", "tpu-v6e-pod", "dgx-h100", "dgx-b200"}) {
     const System system = load_system(machine);
@@ -424,18 +352,6 @@ TEST_CASE("a bill's network is the machine's own, with its tapers", "[answers]")
   CHECK(answer(r).network == ScaleOut::rail);
 }
 
-TEST_CASE("a rent is that of the machine's own seller, or says that it is not", "[answers]") {
-  CostRequest r;
-  r.system.name = "aws-p5";
-  r.gpus = 64;
-  CHECK(*answer(r).dollars_per_gpu_hour == Approx(6.88));
-  CHECK(answer(r).gpu_hour_source.find("p5.48xlarge") != std::string::npos);
-  r.system.name = "gcp-a3-mega";
-  CHECK(answer(r).gpu_hour_source.find("of gcp itself no price is known") != std::string::npos);
-  r.system.name = "dgx-h100";
-  CHECK(answer(r).gpu_hour_source.find("itself") == std::string::npos);
-}
-
 TEST_CASE("what waits in host memory has room there", "[answers]") {
   PlanRequest r;
   r.system.name = "dgx-h100";
@@ -457,53 +373,4 @@ TEST_CASE("what waits in host memory has room there", "[answers]") {
   const PlanAnswer none = answer(r);
   CHECK_FALSE(none.fits);
   CHECK(none.advice.find("in host memory") != std::string::npos);
-}
-
-TEST_CASE("advice on memory names offload, and the layout it names fits as priced", "[answers]") {
-  PlanRequest r;
-  r.system.name = "dgx-h100";
-  r.model.name = "llama3-70b";
-  r.gpus = 8;
-  r.global_batch = 8;
-  r.tp = 8;
-  r.pp = 1;
-  r.microbatch = 1;
-  const PlanAnswer named = answer(r);
-  REQUIRE_FALSE(named.fits);
-  CHECK(named.advice.find("<optimizer_offload_fraction=1>") != std::string::npos);
-  r.optimizer_offload_fraction = 1;
-  r.recompute = Recompute::full;
-  if (named.advice.find("cpu_offloading_num_layers") != std::string::npos) r.cpu_offloading_num_layers = 80;
-  CHECK(answer(r).fits);
-}
-
-TEST_CASE("a remedy for a layout leads to one that runs", "[answers]") {
-  PlanRequest r;
-  r.system.name = "dgx-h100";
-  r.model.name = "llama3-8b";
-  r.gpus = 8;
-  r.global_batch = 64;
-  const auto remedy = [&](const char* key) {
-    try {
-      (void)answer(r);
-    } catch (const RequestError& e) {
-      const std::string said = e.what();
-      const auto at = said.find(std::string{"take "} + key);
-      REQUIRE(at != std::string::npos);
-      return std::stoi(said.substr(at + 5 + std::string{key}.size()));
-    }
-    return 0;
-  };
-  for (const int tp : {3, 5, 6, 7}) {
-    r.tp = tp;
-    r.tp = remedy("");
-    CHECK(answer(r).fits);
-  }
-  r.tp.reset();
-  r.gpus = 64;
-  for (const int pp : {33, 34, 48, 64}) {
-    r.pp = pp;
-    r.pp = remedy("pp ");
-    CHECK(answer(r).fits);
-  }
 }

@@ -284,27 +284,6 @@ TEST_CASE("points that cannot be fitted are counted with their reason", "[calibr
   CHECK(skipped(calibrate(with(&Point::algorithm, Algorithm::pat)), "pat") == 1);
 }
 
-TEST_CASE("points of other libraries are told that nothing is fitted for them", "[calibrate]") {
-  for (const char* called : {"trn2", "gaudi-3", "tpu-v5e-pod"}) {
-    INFO(called);
-    const Point p = one_point(called, Collective::all_reduce, 8, 1048576, 50);
-    for (const char* system : {called, ""}) {
-      const std::string refusal = message_of([&] { return calibrate(points({p}), {.system = system}); });
-      CHECK(contains(refusal, "no point is left to fit"));
-      CHECK(contains(refusal, "no form is fitted to its library"));
-    }
-  }
-}
-
-TEST_CASE("what leaves nothing to fit is refused with the reasons", "[calibrate]") {
-  const Point p = one_point("dgx-h100", Collective::all_gather, 8, 1048576, 20);
-  CHECK(contains(message_of([&] { return calibrate(Points{}); }), "no point is left to fit"));
-  CHECK(contains(message_of([&] { return calibrate(points({p}), {.system = "dgx-a100"}); }), "1 row: of dgx-h100, not of dgx-a100"));
-  CHECK(contains(message_of([&] { return calibrate(points({p}), {.system = "dgx-h10"}); }), "did you mean dgx-h100"));
-  for (const char* system : {"dgx-h100", ""})
-    CHECK_THROWS_AS(calibrate(points({p}), {.system = system, .calibration = "nowhere.yaml"}), Error);
-}
-
 TEST_CASE("one point is enough, and a machine without NICs can be fitted", "[calibrate]") {
   const Calibration fit = calibrate(points({one_point("dgx-b200", Collective::all_gather, 2, 2048, 9)}), {.system = "dgx-b200"});
   CHECK(fit.points == 1);

@@ -152,29 +152,6 @@ TEST_CASE("Llama 3 405B's 30.84 M GPU-hours come out of its MFU, its failures an
   CHECK(16384 * seconds / 3600 / 1e6 == within(30.84, 0.07));
 }
 
-TEST_CASE("a machine without power or price says so") {
-  System bare = systems::hopper_box();
-  CHECK(support::contains(support::message_of([&] { return power_of(bare, 8); }), "no power is known"));
-  const Prices prices = load_prices();
-  const Money nothing = money_of(bare, 8, units::h(1), prices);
-  CHECK(!nothing.rent_known);
-  CHECK(!nothing.power_known);
-  CHECK(!nothing.paid_known());
-  CHECK(nothing.energy == Joules{});
-  bare.gpu.power.value = units::W(700);
-  const Money m = money_of(bare, 8, units::h(1), prices);
-  CHECK(m.power_known);
-  CHECK(!m.owned_known());  // the servers' price is not
-  bare.price.value = units::USD(300000);
-  CHECK(money_of(bare, 8, units::h(1), prices).owned_known());
-  CHECK(support::contains(support::message_of([&] { return money_of(bare, 0, units::h(1), prices); }), "at least 1 GPU"));
-  CHECK(support::contains(support::message_of([&] { return money_of(bare, 8, units::h(-1), prices); }), "not negative"));
-  CHECK(support::contains(support::message_of([&] { return money_per_million_tokens(bare, 8, 0, prices); }), "above 0"));
-  CHECK(support::contains(support::message_of([&] { return run_seconds(1, 1, 0); }), "goodput"));
-  CHECK(support::contains(support::message_of([&] { return cost_of_share(2, 1, units::h(1), units::USD_per_h(1)); }), "0 to 1"));
-  CHECK(support::contains(support::message_of([&] { return payback(units::USD(1), DollarRate{}); }), "nothing"));
-}
-
 TEST_CASE("a user's prices lie over the shipped ones") {
   const File file(
       "extends: default\nname: mine\ndate: 2026-12-01\ngpu_hour: 1.99 USD/h\npue: 1.1\ngpus:\n  h100-sxm: {server: 30000 USD}\n");
@@ -220,20 +197,4 @@ TEST_CASE("a rent has a kind, and a kind that was asked for is never replaced by
   System own = h100;
   own.gpu.price.value = units::USD_per_h(1.5);  // a description that says it
   CHECK(rent_of(own, load_prices()).kind == PriceKind::stated);
-}
-
-TEST_CASE("broken prices are refused with place, value and remedy") {
-  const std::string start = "extends: default\nname: mine\n";
-  const std::string unit = refusal(start + "electricity: 8 ct/kWh\n");
-  CHECK(support::contains(unit, ":3:14: electricity: \"8 ct/kWh\" is not a number of USD/kWh"));
-  CHECK(support::contains(unit, "write for example"));
-  CHECK(support::contains(refusal(start + "electricity: -1 USD/kWh\n"), "outside"));
-  CHECK(support::contains(refusal(start + "pue: 0.9\n"), "outside 1 to 5"));
-  CHECK(support::contains(refusal(start + "load: 82\n"), "outside"));
-  CHECK(support::contains(refusal(start + "gpu_hour: 3 USD\n"), "USD/h"));
-  CHECK(support::contains(refusal(start + "gpus: {h100: {server: 1 USD}}\n"), "\"h100\" is no GPU"));
-  CHECK(support::contains(refusal(start + "gpus: {h100-sxm: {servr: 1 USD}}\n"), "did you mean \"server\""));
-  CHECK(support::contains(refusal(start + "electrcity: 1 USD/kWh\n"), "unknown key"));
-  CHECK(support::contains(refusal(start + "lifetime: forever\n"), "years"));
-  CHECK(support::contains(refusal(start + "network: 5\n"), "map"));
 }

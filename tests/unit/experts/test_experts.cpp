@@ -221,31 +221,3 @@ TEST_CASE("an exchange takes longer with more tokens, more skew, and less of the
   }
   CHECK(ExpertCurve{box, exchange(deepseek, {1, 1}, Copies::per_expert)}.seconds(4096) == 0);
 }
-
-TEST_CASE("impossible placements are refused with what would do") {
-  const System box = systems::hopper_box();
-  CHECK(place_experts(32, 8).per_domain == 8);
-  CHECK(place_experts(32, 8, 8).per_domain == 1);
-  CHECK(place_experts(96, 72).per_domain == 48);
-  CHECK_THROWS_WITH(place_experts(9, 8), Catch::Contains("take 8"));
-  CHECK_THROWS_WITH((ExpertCurve{box, exchange(deepseek, {16, 16}, Copies::per_rank)}), Catch::Contains("domain of 8"));
-  CHECK_THROWS_WITH((ExpertCurve{box, exchange(deepseek, {24, 8}, Copies::per_rank)}), Catch::Contains("do not divide over 24"));
-  ExpertExchange bad = exchange(deepseek, {16, 8}, Copies::per_rank);
-  bad.nic_share = 0;
-  CHECK_THROWS_WITH((ExpertCurve{box, bad}), Catch::Contains("share"));
-}
-
-TEST_CASE("a compiled exchange answers in nanoseconds", "[.speed]") {
-  const System box = systems::hopper_box();
-  for (const Copies copies : {Copies::per_expert, Copies::per_domain})
-    for (const RoutingKind kind : {RoutingKind::balanced, RoutingKind::uniform, RoutingKind::zipf}) {
-      const auto start = std::chrono::steady_clock::now();
-      const ExpertCurve curve{box, exchange(deepseek, {32, 8}, copies, {kind, 1.2})};
-      const auto compiled = std::chrono::steady_clock::now();
-      double sum = 0;
-      for (int i = 0; i < 1000000; ++i) sum += curve.seconds(1 + (i & 4095));
-      const auto done = std::chrono::steady_clock::now();
-      WARN(name(copies) << ", " << name(kind) << ": compiled in " << (compiled - start) / 1us << " us, answers in "
-                        << static_cast<double>((done - compiled) / 1ns) / 1e6 << " ns (" << sum << ")");
-    }
-}

@@ -19,19 +19,6 @@ ERRORS = ["median_ape", "mape", "p90_abs_log2", "within_10pct", "within_25pct", 
 HEADER = "source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes\n"
 
 
-def for_people():
-    text = works(LOG, "--system", "dgx-h100")
-    lines = text.splitlines()
-    assert lines[0].startswith("Median error"), lines[0]
-    title = next(line for line in lines if line.startswith("all_reduce"))
-    assert "dgx-h100" in title and "8 ranks on 1 node" in title, title
-    start = next(i for i, line in enumerate(lines) if "o measured, + predicted" in line)
-    end = next(i for i, line in enumerate(lines) if i > start and "16 GiB" in line)
-    assert end - start < 20, (start, end)
-    assert all(len(line) <= 80 for line in lines[start:end + 1])
-    assert any("1 GiB" in line and "nvls simple" in line for line in lines)
-
-
 def for_scripts():
     report = json.loads(works(LOG, "--system", "dgx-h100", "--json"))
     assert report["points"] == 32 and report["skipped"] == [], report
@@ -57,12 +44,6 @@ def rows_that_cannot_be_priced(folder):
     assert report["points"] == 0 and all(report[field] is None for field in ERRORS), report
     assert sorted(s["rows"] for s in report["skipped"]) == [1, 1, 1], report
     assert "Skipped" in works(path)
-
-
-def refusals(folder):
-    assert "dgx-h100, the usual machine of the GPUs" in works(LOG) and json.loads(works(LOG, "--json"))["guessed_system"] == "dgx-h100"
-    refused(LOG, "--system", "dgx-h100", "--ranks", "4", saying=["lists 8 ranks"])
-    refused(LOG, "--system", "dgx-h100", "--ranks", "99999999999999999999", saying=["too many"])
 
 
 P2P = """Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)
@@ -114,11 +95,9 @@ def out_file(folder):
     assert sorted(os.listdir(folder)) == sorted(set(os.listdir(folder))) and not [f for f in os.listdir(folder) if f.endswith(".tmp")]
 
 
-for_people()
 for_scripts()
 with tempfile.TemporaryDirectory() as temporary:
     rows_that_cannot_be_priced(temporary)
-    refusals(temporary)
 with tempfile.TemporaryDirectory() as temporary:
     transfers(temporary)
     out_file(temporary)

@@ -240,33 +240,6 @@ TEST_CASE("MORI sends a copy to each rank, on GPUs of AMD inside one mesh") {
         std::string::npos);
 }
 
-TEST_CASE("questions that cannot be meant are refused with what to do") {
-  const auto says = [](const System& s, const MoeQuestion& q) { return support::message_of([&] { (void)predict(s, q); }); };
-  CHECK(says(h100(), deepseek(MoeKernel::trtllm_one_sided, MoePhase::dispatch, 10, 16)).find("stays inside one NVLink domain") !=
-        std::string::npos);
-  MoeQuestion q = deepseek(MoeKernel::deepep_normal, MoePhase::dispatch, 10, 8);
-  q.gate.experts = 100;
-  CHECK(says(h100(), q).find("do not divide") != std::string::npos);
-  q = deepseek(MoeKernel::deepep_normal, MoePhase::dispatch, 10, 8);
-  q.sms = 500;
-  CHECK(says(h100(), q).find("SMs: 500") != std::string::npos);
-  q = deepseek(MoeKernel::deepep_normal, MoePhase::prepare, 10, 8);
-  CHECK(says(h100(), q).find("no prepare step") != std::string::npos);
-  CHECK(says(load_system("l40s-pcie"), deepseek(MoeKernel::deepep_normal, MoePhase::dispatch, 10, 8)).find("NVLink") != std::string::npos);
-  for (const char* other : {"tpu-v6e-pod", "gaudi-3", "trn2"}) {  // nobody wrote these kernels for them
-    CHECK(says(load_system(other), deepseek(MoeKernel::deepep_normal, MoePhase::dispatch, 10, 8)).find("all_to_all of this machine") !=
-          std::string::npos);
-    const int ranks = load_system(other).domain;
-    CHECK(predict(load_system(other), deepseek(MoeKernel::nccl, MoePhase::dispatch, 10, ranks)).seconds > 0);
-  }
-  CHECK(says(load_system("mi300x-8"), deepseek(MoeKernel::trtllm_one_sided, MoePhase::dispatch, 10, 8)).find("NVIDIA;") !=
-        std::string::npos);
-  CHECK(predict(load_system("l40s-pcie"), deepseek(MoeKernel::nccl, MoePhase::dispatch, 10, 8)).seconds > 0);
-  q = deepseek(MoeKernel::nccl, MoePhase::dispatch, -1, 8);
-  CHECK(says(h100(), q).find("tokens") != std::string::npos);
-  CHECK(says(h100(), deepseek(MoeKernel::deepep_normal, MoePhase::dispatch, 10, -8)).find("at least 1") != std::string::npos);
-}
-
 TEST_CASE("experts that are all at home exchange nothing, and nothing has no infinite rate") {
   const MoePrediction p = predict(h100(), deepseek(MoeKernel::nccl, MoePhase::dispatch, 128, 1));
   CHECK(p.seconds == 0);

@@ -63,20 +63,6 @@ double median_with(const KernelCalibration& fit, std::vector<MoeKernelRow> rows,
 
 }  // namespace
 
-TEST_CASE("a cell that is no number or name is a fault with its place") {
-  CHECK(has(fault_of("a,dgx-h100,eight,dispatch,deepep-normal,fp8,128,7168,256,8,uniform,24,48.6,\n"), ":2:12: "));
-  CHECK(has(fault_of("a,dgx-h100,8,despatch,deepep-normal,fp8,128,7168,256,8,uniform,24,48.6,\n"), "did you mean dispatch?"));
-  CHECK(has(fault_of("a,dgx-h100,8,dispatch,deepep-normal,fp8,128,7168,256,8,uniform,24,-3,\n"), "time_us is \"-3\""));
-  CHECK(has(fault_of("a,dgx-h100,8,dispatch,deepep-normal,fp9,128,7168,256,8,uniform,24,48.6,\n"), "dtype is \"fp9\", which is not known"));
-  CHECK(has(fault_of("a,dgx-h100,8,dispatch,deepep-normal,fp8,128,7168,2.5,8,uniform,24,48.6,\n"), "experts is \"2.5\""));
-}
-
-TEST_CASE("a table without a column it needs is refused by name") {
-  const auto path = std::filesystem::temp_directory_path() / "fabricost-moe-columns.csv";
-  std::ofstream(path) << "phase,implementation,tokens_per_rank,time_us\n";
-  CHECK(has(spec_fault([&] { (void)read_moe_kernel_rows(path); }), "columns system, ranks"));
-}
-
 TEST_CASE("well-formed rows that cannot be priced are counted with the reason") {
   const MoeKernelReport r = report_of(good + "a,dgx-h100,8,dispatch,pplx,fp8,128,7168,256,8,uniform,24,48.6,\n" +
                                       "a,nobodys-box,8,dispatch,deepep-normal,fp8,128,7168,256,8,uniform,24,48.6,\n" +
@@ -99,11 +85,6 @@ TEST_CASE("the table of predictions is one that can be read again, with nothing 
   REQUIRE(again.size() == 2);
   CHECK(again[0].seconds == Approx(r.rows[0].seconds));
   CHECK(again[1].seconds == 0);
-}
-
-TEST_CASE("a calibration that does not exist is refused, not a row skipped") {
-  std::vector<MoeKernelRow> rows = read_moe_kernel_rows(file_with(good));
-  CHECK_THROWS_AS(predict_moe_kernel_rows(rows, "no-such-calibration"), RequestError);
 }
 
 TEST_CASE("repeats are merged by their median, prepare counts with dispatch") {

@@ -110,15 +110,3 @@ TEST_CASE("nodes that fill no whole domains are priced as predict prices them") 
   const Operation same{.collective = Collective::all_reduce, .bytes = units::MiB(64), .nodes = 27};
   CHECK(all.outcomes[0].alone.seconds == Approx(predict(system, same, {.algorithm = Algorithm::ring}).seconds));
 }
-
-TEST_CASE("groups that have no price are refused by name") {
-  const System system = load_system("dgx-h100");
-  const auto refused = [&](int size, int stride) {
-    return support::message_of([&] {
-      const std::vector<GroupedCollective> one{over(Collective::all_reduce, Algorithm::ring, size, stride)};
-      return at_once(system, 3, one);
-    });
-  };
-  CHECK(support::contains(refused(12, 1), "all_reduce: dgx-h100: groups of 12 have more ranks in one scale-up domain"));
-  CHECK(support::contains(refused(5, 1), "do not divide into groups of 5"));
-}

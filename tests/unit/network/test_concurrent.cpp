@@ -191,18 +191,6 @@ TEST_CASE("only the transfer of a prediction is slowed down") {
   CHECK(contended_time(little, 2) / little.seconds < 1.05);
 }
 
-TEST_CASE("what cannot run at once is refused with the collective's name") {
-  const Topology t = laid_out("dgx-h100");
-  const std::vector<ConcurrentCollective> off{{.ranks = first(8)}, {.name = "too far", .ranks = {0, 99}}},
-      weightless{{.name = "none", .ranks = {0, 1}, .weight = 0}};
-  CHECK(support::contains(support::message_of([&] { return contention(t, off); }), "too far: dgx-h100: GPU 99 of 0 to 7"));
-  CHECK(support::contains(support::message_of([&] { return contention(t, weightless); }), "none: a weight"));
-  CHECK(support::contains(support::message_of([] { return strided_groups(16, 3, 2); }), "16 GPUs do not divide"));
-  const std::vector<ConcurrentCollective> idle{{.ranks = {3}}};
-  CHECK(contention(t, idle).outcomes[0].slow_down() == 1);
-  CHECK(contention(t, idle).outcomes[0].bottleneck < 0);
-}
-
 TEST_CASE("2,048 rings on 16,384 GPUs below three network levels are shared out in under 50 ms of one processor") {
   const Topology t = laid_out("meta-24k-roce", 2048);
   REQUIRE(t.gpus() == 16384);

@@ -124,16 +124,3 @@ TEST_CASE("64 B to 64 KiB: loads win small, RDMA wins from the crossover on, a w
   const System tpu = load_system("tpu-v5p-cube");
   CHECK(std::isinf(crossover(load_store_line(tpu, {.load = false, .window = std::numeric_limits<double>::infinity()}), rdma_line(tpu))));
 }
-
-TEST_CASE("transfers that cannot be are refused with what to give") {
-  const System s = load_system("dgx-h100");
-  const auto refused = [](auto call, const char* piece) { return support::contains(support::message_of(call), piece); };
-  CHECK(refused([&] { return storage_time(s, {.bytes = 1}); }, "above zero"));
-  CHECK(refused([&] { return storage_time(s, {.bytes = -1, .storage_rate = 1}); }, "bytes"));
-  CHECK(refused([&] { return storage_time(s, {.bytes = 1, .storage_rate = 1, .gpus = 9}); }, "a node has 8"));
-  CHECK(refused([&] { return weight_loading_time(s, {.bytes = 1, .nodes = 0}); }, "number of nodes"));
-  CHECK(refused([&] { return client_rate(load_link("ethernet-25"), 0); }, "at least one port"));
-  CHECK(refused([&] { return load_store_line(s, {.window = 0}); }, "in flight"));
-  CHECK(refused([&] { return rdma_line(load_system("pcie4-8gpu")); }, "no NIC tier"));
-  CHECK(refused([&] { return rdma_line(s, -1); }, "zero or more"));
-}

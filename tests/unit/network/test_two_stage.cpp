@@ -91,18 +91,3 @@ TEST_CASE("a tapered second stage slows an all_to_all by its links, a ring not a
         Approx(ratio).epsilon(0.02));
   CHECK(wire("4", Collective::all_reduce, Algorithm::ring) == Approx(wire("1", Collective::all_reduce, Algorithm::ring)));
 }
-
-TEST_CASE("a second stage that cannot be is refused") {
-  const auto fault = [](std::vector<std::string> set) {
-    std::string out;
-    try {
-      (void)load_system("dgx-2", set);
-    } catch (const SpecError& e) {
-      out = e.what();
-    }
-    return out;
-  };
-  CHECK(support::contains(fault({"tiers.nvlink.first_stage=5"}), "16 endpoints do not divide into groups of 5"));
-  CHECK(support::contains(fault({"tiers.nvlink.switches=10"}), "need 192 ports"));
-  CHECK(support::contains(fault({"tiers.pcie.first_stage=4"}), "belongs to a scale_up tier of kind switch"));
-}

@@ -180,46 +180,6 @@ TEST_CASE("Money is of one kind for all machines, or left out; a price that was 
   CHECK_FALSE(own[2].dollars);
 }
 
-TEST_CASE("The picture of a comparison stays inside its canvas, nothing covers anything, bars are to scale") {
-  const std::vector<Compared> all = trained(question("moe-1.8t", 1152, 2304), {"dgx-h100", "dgx-b200", "gb200-nvl72"});
-  const std::string svg = comparison_svg(all, "Training moe-1.8t on 1152 GPUs");
-  std::smatch canvas;
-  REQUIRE(std::regex_search(svg, canvas, std::regex(R"re(width="(\d+)" height="(\d+)" viewBox)re")));
-  const double width = number(canvas, 1), height = number(canvas, 2);
-  const std::vector<Rectangle> texts = texts_of(svg);
-  std::vector<Rectangle> boxes = boxes_of(svg);
-  std::erase_if(boxes, [&](const Rectangle& b) { return b.height > 100; });  // the ground
-  REQUIRE(texts.size() > 30);
-  REQUIRE(boxes.size() > 15);
-  for (const std::vector<Rectangle>* shapes : std::initializer_list<const std::vector<Rectangle>*>{&texts, &boxes})
-    for (const Rectangle& r : *shapes) {
-      INFO(r.what);
-      CHECK(r.x >= 0);
-      CHECK(r.y >= 0);
-      CHECK(r.x + r.width <= width);
-      CHECK(r.y + r.height <= height);
-    }
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    for (std::size_t k = i + 1; k < texts.size(); ++k)
-      if (texts[i].meets(texts[k])) FAIL_CHECK(texts[i].what << " | " << texts[k].what);
-    for (const Rectangle& box : boxes)
-      if (texts[i].meets(box)) FAIL_CHECK(texts[i].what << " | box " << box.x << ' ' << box.y);
-  }
-  // the stacked bars of one row stand at one height; their lengths are as the times
-  std::map<double, double> lengths;
-  for (const Rectangle& box : boxes)
-    if (box.height == 20) lengths[box.y] += box.width;
-  std::vector<double> rows;
-  for (const auto& [y, length] : lengths) rows.push_back(length);
-  std::vector<double> times;
-  for (const Compared& c : all)
-    if (c.trouble.empty()) times.push_back(c.seconds);
-  REQUIRE(rows.size() >= times.size());
-  for (std::size_t i = 1; i < times.size(); ++i) CHECK(rows[i] / rows[0] == Approx(times[i] / times[0]).epsilon(0.01));
-  for (const char* word : {"USD per million tokens", "joules per token", "megawatts", "seconds a step", "gb200-nvl72", "computing"})
-    CHECK_THAT(svg, Catch::Contains(word));
-}
-
 TEST_CASE("MI355X over B200 is as measured, with the error of three unlike comparisons") {
   // AMD, the same jobs in its own code on both (ROCm 7, v25.9): 8B fp8 1.08, 70B fp8 1.00, 70B bf16 1.16
   struct Measured {

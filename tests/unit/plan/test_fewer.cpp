@@ -50,23 +50,6 @@ PlanRequest request(const char* model, const char* system, int gpus, int batch, 
 
 }  // namespace
 
-TEST_CASE("72 GPUs train as fast as 64 of them, and figures a GPU are of all 72") {
-  const System system = load_system("dgx-h100");
-  const TrainingQuestion few = asked("llama3-8b", 64, 256, 8192), more = asked("llama3-8b", 72, 256, 8192);
-  const PricedLayout at64 = plan_training(few, system).layouts.front(), at72 = plan_training(more, system).layouts.front();
-  CHECK(at72.layout.gpus() == 64);
-  CHECK(at72.time.seconds == at64.time.seconds);
-  const TrainingFigures of64 = figures_of(few, system, at64), of72 = figures_of(more, system, at72);
-  CHECK(of72.tokens_per_gpu == Approx(of64.tokens_per_gpu * 64 / 72));
-  CHECK(of72.mfu == Approx(of64.mfu * 64 / 72));
-  CHECK(of72.gpu_hours_per_trillion == Approx(of64.gpu_hours_per_trillion * 72 / 64));
-  CHECK(of72.low == of64.low);
-  CHECK(of72.high == of64.high);
-  TrainingQuestion all = more;
-  all.fewer = false;
-  CHECK(step_of(all, system) > 1.2 * at72.time.seconds);
-}
-
 TEST_CASE("the search over fewer GPUs finds the best of searches on every smaller number") {
   for (const auto& [model, machine, most, batch] : {std::tuple{"llama3-8b", "dgx-h100", 23, 24},
                                                     {"gpt3-20b", "dgx-a100", 40, 96},
@@ -90,21 +73,6 @@ TEST_CASE("the search over fewer GPUs finds the best of searches on every smalle
   }
 }
 
-TEST_CASE("another batch is taken only within the share allowed, and only where it trains more tokens a second") {
-  const System system = load_system("gb200-nvl72");
-  TrainingQuestion q = asked("llama3-405b", 576, 512, 8192);
-  const PricedLayout given = plan_training(q, system).layouts.front();
-  CHECK(given.layout.global_batch == 512);
-  q.batch_within = 0.05;
-  const PricedLayout near = plan_training(q, system).layouts.front();
-  CHECK(near.layout.global_batch != 512);
-  CHECK(std::abs(near.layout.global_batch - 512) <= 0.05 * 512);
-  CHECK(fabricost::plan::seconds_a_sequence(near) < 0.95 * fabricost::plan::seconds_a_sequence(given));
-  CHECK(figures_of(q, system, near).tokens_per_gpu == Approx(near.layout.global_batch * 8192 / near.time.seconds / 576));
-  q.gpus = 512;  // which 512 sequences divide
-  CHECK(plan_training(q, system).layouts.front().layout.global_batch == 512);
-}
-
 TEST_CASE("a layout that is named with its replicas runs on all GPUs or is refused, one without them takes as many as divide the batch") {
   const System system = load_system("dgx-h100");
   TrainingQuestion q = asked("llama3-70b", 576, 2048, 4096);
@@ -118,52 +86,6 @@ TEST_CASE("a layout that is named with its replicas runs on all GPUs or is refus
   CHECK_THROWS_WITH(plan_training(q, system), Catch::Contains("512") && Catch::Contains("does not divide 576 GPUs"));
   q.gpus = 512;
   CHECK(step_of(q, system) == best.time.seconds);
-}
-
-TEST_CASE("of layouts within a per cent the plainest comes first: on the GPU, all GPUs, no recomputation, little sharding, one chunk") {
-  const System system = load_system("dgx-h100");
-  TrainingQuestion q = asked("llama3-8b", 64, 128, 8192);
-  q.top = 40;
-  Layout l;
-  l.dp = 64;
-  l.global_batch = 128;
-  const auto after = [&](auto&& change) {
-    Layout other = l;
-    change(other);
-    return burden_of(q, other) > burden_of(q, l);
-  };
-  CHECK(after([](Layout& o) { o.offload_optimizer = 0.3; }));
-  CHECK(after([](Layout& o) { o.dp = 32; }));
-  CHECK(after([](Layout& o) { o.global_batch = 126; }));
-  CHECK(after([](Layout& o) { o.recompute = Recompute::selective; }));
-  CHECK(after([](Layout& o) { o.zero = 2; }));
-  CHECK(after([](Layout& o) { o.vp = 2; }));
-  CHECK_FALSE(after([](Layout& o) { o.zero = 1; }));  // recipes shard the optimizer by default
-  Layout host = l, again = l;
-  host.offload_optimizer = 0.1;
-  again.recompute = Recompute::full;
-  again.zero = 3;
-  CHECK(burden_of(q, again) < burden_of(q, host));
-  int moved = 0;
-  for (const double memory : {40.0, 48.0, 56.0, 64.0, 72.0, 80.0}) {
-    System smaller = system;
-    smaller.gpu.memory.value = units::GB(memory);
-    for (const char* model : {"llama3-8b", "mixtral-8x7b"}) {
-      q.model = load_model(model);
-      const std::vector<PricedLayout> all = plan_training(q, smaller).layouts;
-      REQUIRE(all.size() > 1);
-      const auto fastest = std::min_element(all.begin(), all.end(), fabricost::plan::is_faster);
-      CHECK(all.front().time.seconds <= fastest->time.seconds * (1 + plainer_within));
-      for (const PricedLayout& one : all)
-        if (one.time.seconds <= fastest->time.seconds * (1 + plainer_within))
-          CHECK(burden_of(q, all.front().layout) <= burden_of(q, one.layout));
-      moved += fastest != all.begin();
-      TrainingQuestion single = q;
-      single.top = 1;  // the list's length does not decide
-      CHECK(plan_training(single, smaller).layouts.front().layout == all.front().layout);
-    }
-  }
-  CHECK(moved > 0);
 }
 
 TEST_CASE("more GPUs never make a step longer: random jobs") {
@@ -301,39 +223,4 @@ TEST_CASE("a projected run never takes longer on more GPUs, pays for idle ones a
     CHECK(run.paid_gpus == 8 * (nodes + std::max(0, run.spares - idle)));
     before = run.time.value();
   }
-}
-
-TEST_CASE("fewer spares than are taken by default say what they cost") {
-  ProjectRequest r;
-  static_cast<PlanRequest&>(r) = request("llama3-8b", "dgx-h100", 8192, 8192, 4096);
-  r.systems.all = {Machine{"dgx-h100"}};
-  r.tokens = 1e12;
-  r.spares = 0;
-  const ProjectedRun none = answer(r).rows.front();
-  REQUIRE(none.usual_spares);
-  CHECK(*none.usual_goodput > none.goodput);
-  r.spares.reset();
-  const ProjectedRun usual = answer(r).rows.front();
-  CHECK_FALSE(usual.usual_spares);
-  CHECK(usual.spares == *none.usual_spares);
-  CHECK(usual.goodput == Approx(*none.usual_goodput));
-}
-
-TEST_CASE("compare pays for GPUs that a layout leaves idle and says how many work") {
-  CompareRequest r;
-  r.model = {"llama3-8b"};
-  r.systems = {Machine{"dgx-h100"}};
-  r.gpus = 72;
-  r.global_batch = 256;
-  r.sequence = 8192;
-  r.train = true;
-  const ComparedAnswer all = answer(r).rows.front();
-  REQUIRE(all.used_gpus);
-  CHECK(*all.used_gpus == 64);
-  r.gpus = 64;
-  const ComparedAnswer few = answer(r).rows.front();
-  CHECK_FALSE(few.used_gpus);
-  CHECK(all.time == few.time);
-  CHECK(all.tokens_per_second_per_gpu == Approx(few.tokens_per_second_per_gpu * 64 / 72));
-  CHECK(*all.dollars_per_million_tokens == Approx(*few.dollars_per_million_tokens * 72 / 64));
 }

@@ -104,19 +104,6 @@ TEST_CASE("no step, and no fast end of its interval, beats its products and scor
   CHECK(refused < support::draws(75));
 }
 
-TEST_CASE("a factor that makes a step shorter than its products is refused with the least that does not") {
-  const System system = load_system("dgx-h100");
-  TrainingQuestion q = question("llama3-70b", 64, 128);
-  q.stack.scale = 0.2;
-  q.stack.scale_given = true;
-  const std::string why = refusal(q, system);
-  CHECK_THAT(why, Catch::Contains("stack_scale") && Catch::Contains("0.2") && Catch::Contains("take at least 0."));
-  q.stack.scale = std::stod(why.substr(why.find("at least ") + 9));
-  CHECK(refusal(q, system).empty());
-  q.stack.scale *= 0.98;
-  CHECK_FALSE(refusal(q, system).empty());
-}
-
 TEST_CASE("rows that a capacity drops are no work") {
   const System system = load_system("dgx-h100");
   TrainingQuestion q = question("mixtral-8x7b", 64, 256);
@@ -159,25 +146,6 @@ TEST_CASE("a search leaves a share of the memory free, a layout that is named ma
   REQUIRE(plan.layouts.size() == 1);
   CHECK(plan.layouts.front().memory.total() == Approx(fullest));
   CHECK(fits(plan.layouts.front().memory, memory, headroom_of(named)));
-}
-
-TEST_CASE("a cluster is not asked for more GPUs than it has; a server, a rack and a cloud are asked for any number") {
-  const TrainingQuestion q = question("llama3-8b", 0, 8192);
-  for (const auto& [name, has] : {std::pair{"polaris-a100", 2240}, {"superpod-gb200", 576}, {"superpod-h100", 1016}}) {
-    TrainingQuestion more = q;
-    more.gpus = 8192;
-    CHECK_THAT(refusal(more, load_system(name)), Catch::Contains(std::string{name} + " has ") &&
-                                                     Catch::Contains(std::to_string(has) + " GPUs; 8192 are asked for: take at most"));
-    more.gpus = has;
-    CHECK_THROWS_AS(check_size(load_system(name), has + 1), RequestError);
-    CHECK_NOTHROW(check_size(load_system(name), has));
-  }
-  for (const char* name : {"dgx-h100", "gb200-nvl72", "aws-p5", "gcp-a4", "coreweave-gb200-nvl72", "azure-nd-gb300-v6"}) {
-    CHECK_FALSE(stated_gpus(load_system(name)).has_value());
-    CHECK_NOTHROW(check_size(load_system(name), 16384));
-  }
-  const std::vector<std::string> eight{"domain=8", "nvlink.endpoints=8"};
-  CHECK_FALSE(stated_gpus(load_system("gb200-nvl72", eight)).has_value());  // a rack in other domains is no cluster of 72
 }
 
 TEST_CASE("groups that do not fill a scale-up domain leave the rest of its GPUs idle") {

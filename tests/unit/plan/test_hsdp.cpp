@@ -87,20 +87,3 @@ TEST_CASE("The exchange across is paid once a step, not once a microbatch") {
   CHECK(extra(1) > 0);
   CHECK(extra(8) == Approx(extra(1)).epsilon(1e-9));
 }
-
-TEST_CASE("Shards that do not divide the replicas are refused with the nearest that do; the search keeps the shard") {
-  Job job;
-  job.layout.zero = 1;
-  job.layout.shard = 3;
-  CHECK_FALSE(is_possible(job.model, job.layout));
-  CHECK_THAT(why_impossible(job.model, job.layout), Catch::Contains("shard 3") && Catch::Contains("take 4"));
-  TrainingQuestion q;
-  q.model = job.model;
-  q.stack = job.stack;
-  q.gpus = 64;
-  q.global_batch = 256;
-  q.shard = 8;
-  const TrainingPlan plan = plan_training(q, job.system);
-  REQUIRE_FALSE(plan.layouts.empty());
-  for (const PricedLayout& p : plan.layouts) CHECK(p.layout.shard == 8);
-}

@@ -47,27 +47,3 @@ TEST_CASE("Gradients sharded between microbatches are refused with pipeline stag
   q.zero = 1;
   CHECK(plan_training(q, h100).layouts.front().layout.pp == 4);
 }
-
-TEST_CASE("A plan that mostly waits for its pipeline says which batch waits less") {
-  const System rack = load_system("gb200-nvl72");
-  TrainingQuestion q = question("llama3.1-405b", 2016, 16, 1 << 20);  // only stages can take the factor 63 of 2,016
-  const PricedLayout best = plan_training(q, rack).layouts.front();
-  REQUIRE(2 * best.time.bubble > best.time.seconds);
-  CHECK_THAT(mostly_waits(q, rack, best), Catch::Contains("pipeline stages to fill and drain") && Catch::Contains("63 sequences a step"));
-  q.global_batch = 63;
-  const PricedLayout full = plan_training(q, rack).layouts.front();
-  CHECK(full.time.seconds < best.time.seconds * 63 / 16 / 3);
-  CHECK(mostly_waits(q, rack, full).empty());
-}
-
-TEST_CASE("A plan that mostly waits because of a named layout says so") {
-  const System h100 = load_system("dgx-h100");
-  TrainingQuestion q = question("llama3-70b", 64, 8);
-  q.tp = 1;
-  q.pp = 16;
-  q.vp = 1;
-  q.cp = 1;
-  const PricedLayout best = plan_training(q, h100).layouts.front();
-  REQUIRE(2 * best.time.bubble > best.time.seconds);
-  CHECK_THAT(mostly_waits(q, h100, best), Catch::Contains("another layout"));
-}

@@ -118,23 +118,6 @@ TEST_CASE("the first and the last stage have the layers given, those between sha
   CHECK((before == 48 && split.first(split.chunks) == 48));
 }
 
-TEST_CASE("layers that do not divide as given are refused with a division that does") {
-  CHECK(is_possible(gpt_of(61), in_stages(8, 1, {.first = 4, .last = 3})));
-  CHECK(why_impossible(gpt_of(61), in_stages(8, 1, {.first = 4, .last = 4})) ==
-        "61 layers of gpt do not divide into 8 stages with 4 on the first and 4 on the last; take 3 of the first and 4 of the last stage");
-  CHECK(has_words(why_impossible(gpt_of(61), in_stages(8, 1, {.loss = true})), "with the loss do not divide into 8 stages; take pp x vp 31"));
-  CHECK(has_words(why_impossible(gpt_of(8), in_stages(1, 1, {.last = 2})), "take pp above 1"));
-  Layout folded = in_stages(4, 1, {.last = 1});
-  folded.schedule = PipelineSchedule::zb_v;
-  CHECK(has_words(why_impossible(gpt_of(13), folded), "take 1f1b or interleaved"));
-  PlanRequest r = dense_job();
-  r.decoder_last_pipeline_num_layers = 7;
-  CHECK(has_words(refused_with(r), "do not divide into 4 stages"));
-  r.decoder_last_pipeline_num_layers = 5;
-  r.account_for_loss_in_pipeline_split = true;
-  CHECK(has_words(refused_with(r), "leave one of them out"));
-}
-
 TEST_CASE("a step with stages of unequal length takes its microbatches through the fullest one") {
   const Model m = gpt_of(10);  // 1, 4, 4, 1: the head is less than three layers
   const Layout l = in_stages(4, 1, {.first = 1, .last = 1});
@@ -267,19 +250,4 @@ TEST_CASE("a second, frozen model takes its forward passes and its weights in 16
   CHECK(fastest_of(r).memory_size.value() >= trained);
   r.frozen_model = {"qwen3-4b"};
   CHECK(part_of_memory(r, "frozen model") == Approx(2 * parameters_of(load_model("qwen3-4b")).total));
-}
-
-TEST_CASE("waiting for data and evaluation are added as they are given, and explained") {
-  PlanRequest r = dense_job();
-  const double before = fastest_of(r).step.value();
-  r.data_time = units::s(0.25);
-  r.evaluation_share = 0.1;
-  r.explain = true;
-  CHECK(fastest_of(r).step.value() == Approx(1.1 * (before + 0.25)).epsilon(1e-12));
-  CHECK(term_of_job(r, "input") == Approx(0.25));
-  const PlanAnswer a = answer(r);
-  int words = 0;
-  for (const ExplainedTerm& one : a.explanation->terms)
-    if (one.name == "input" || one.name == "evaluation") words += static_cast<int>(one.how.size());
-  CHECK(words == 2);
 }

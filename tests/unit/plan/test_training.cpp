@@ -270,31 +270,6 @@ TEST_CASE("A layout given in full is priced even where it does not fit") {
   CHECK_FALSE(fits(plan.layouts.front().memory, 80e9));
 }
 
-TEST_CASE("A layout that is named without recomputation is priced without, whether it fits or not") {
-  const System system = load_system("dgx-h100");
-  const double capacity = Processor::of(system).memory;
-  TrainingQuestion q = question("llama3-70b", 64, 64, 8192);
-  q.tp = 4;
-  q.pp = 2;
-  q.microbatch = 4;
-  q.zero = 1;
-  const TrainingPlan plan = plan_training(q, system);
-  CHECK_FALSE(plan.fits);
-  REQUIRE_FALSE(plan.layouts.empty());
-  for (const PricedLayout& p : plan.layouts) {
-    CHECK(p.layout.recompute == Recompute::none);
-    CHECK_FALSE(fits(p.memory, capacity));
-  }
-  TrainingQuestion stated = q;
-  stated.recompute = Recompute::none;
-  CHECK(plan_training(stated, system).layouts.front().time.seconds == plan.layouts.front().time.seconds);
-  stated.recompute = Recompute::full;  // what fits is what was asked for, not what is answered
-  const TrainingPlan recomputing = plan_training(stated, system);
-  CHECK(recomputing.fits);
-  CHECK(recomputing.layouts.front().time.seconds > 1.2 * plan.layouts.front().time.seconds);
-  for (const PricedLayout& p : recomputing.layouts) CHECK(fits(p.memory, capacity));
-}
-
 TEST_CASE("What names a layout are its tensor ranks, its stages and one size more; anything less is searched") {
   TrainingQuestion q = question("llama3-70b", 64, 64);
   CHECK_FALSE(names_one_layout(q));
@@ -320,72 +295,6 @@ TEST_CASE("What names a layout are its tensor ranks, its stages and one size mor
   q.pp.reset();
   const TrainingPlan searched = plan_training(q, load_system("dgx-h100"));  // may recompute
   CHECK(searched.fits);
-}
-
-TEST_CASE("Where a named layout leaves open what saves memory, it is as fast as the best of its ZeRO stages and recomputations") {
-  TrainingQuestion q = question("moe-1.8t", 1152, 2304);
-  q.tp = 2;
-  q.pp = 12;
-  q.cp = 1;
-  q.ep = 16;
-  const System system = load_system("gb200-nvl72", std::vector<std::string>{"domain=8", "nvlink.endpoints=8"});
-  const double found = plan_training(q, system).layouts.front().time.seconds;
-  for (const Recompute kind : {Recompute::none, Recompute::selective, Recompute::full})
-    for (const int zero : {0, 1, 3}) {  // 2 is refused with stages
-      q.recompute = kind;
-      q.zero = zero;
-      INFO("recompute " << recompute_names[static_cast<std::size_t>(kind)] << ", ZeRO " << zero);
-      const TrainingPlan plan = plan_training(q, system);
-      CHECK((!plan.fits || plan.layouts.front().time.seconds >= found));
-    }
-}
-
-TEST_CASE("A machine on which a named layout does not fit is no candidate of a comparison") {
-  TrainingQuestion q = question("llama3-70b", 64, 64, 8192);
-  q.tp = 4;
-  q.pp = 2;
-  q.microbatch = 4;
-  q.zero = 1;
-  CHECK_THROWS_AS(compared(q, load_system("dgx-h100"), Prices{}), RequestError);
-}
-
-TEST_CASE("Impossible jobs say what is wrong and what would be possible") {
-  const System system = load_system("dgx-h100");
-  const auto refused = [&](TrainingQuestion q, const char* what, const char* nearest) {
-    try {
-      (void)plan_training(q, system);
-      FAIL("was not refused: " << what);
-    } catch (const RequestError& error) {
-      CHECK_THAT(error.what(), Catch::Contains(what));
-      CHECK_THAT(error.what(), Catch::Contains(nearest));
-    }
-  };
-  TrainingQuestion q = question("llama3-70b", 64, 128);
-  q.tp = 7;
-  refused(q, "does not divide the 64 heads", "take 8");
-  q = question("llama3-70b", 64, 128);
-  // their product fits no integer
-  q.tp = 8;
-  q.dp = 2'000'000'000;
-  refused(q, "at least 2000000000 does not divide 64 GPUs", "take");
-  q = question("llama3-70b", 64, 16);
-  q.dp = 32;
-  q.microbatch = 1;
-  refused(q, "less than 32 data replicas", "at least 32");
-  q = question("mixtral-8x7b", 64, 128);
-  q.ep = 16;
-  refused(q, "more expert ranks than the 8 experts", "take 8");
-  q = question("llama3-70b", 64, 128);
-  q.ep = 2;
-  refused(q, "has no experts", "ep 1");
-  q = question("llama3-70b", 60, 60);
-  q.tp = 5;
-  q.pp = 1;
-  q.cp = 1;
-  refused(q, "does not divide the 64 heads", "take 4");
-  q = question("llama3-70b", 64, 128);
-  q.headroom = 1.5;
-  refused(q, "headroom", "0 to below 1");
 }
 
 TEST_CASE("Llama 3 405B on 16,384 H100s is searched in well under two seconds, a layout in under two microseconds") {

@@ -241,40 +241,6 @@ TEST_CASE("NCCL 2.31's kernels for any buffer end at the largest size that was m
   }
 }
 
-TEST_CASE("ways that cannot be gone are refused, saying what they need", "[predict]") {
-  refused(systems::full_mesh_box(), AllReduce{.bytes = KiB(1), .ranks = 8}, windows, "are NCCL's");
-  refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 16}, windows, "inside one NVLink domain");
-  refused(systems::hopper_box(), Broadcast{.bytes = KiB(1), .ranks = 8}, windows, "all_gather, reduce_scatter");
-  refused(systems::hopper_box(), ReduceScatter{.bytes = KiB(1), .ranks = 8, .dtype = DataType::int8}, windows, "nothing else");
-  refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 8}, windows, "one_shot or two_shot", Algorithm::tree);
-  refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 8}, {.gin = true}, "between nodes");
-  refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 4}, {.relay = true}, "full mesh");
-  refused(systems::full_mesh_box(), AllReduce{.bytes = KiB(1), .ranks = 8}, {.relay = true}, "fewer ranks than GPUs");
-  refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 16}, {.nic_block = 1e6}, "NICs alone");
-  // a switch turned off is not a switch that cannot reduce
-  refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 8}, {.nvls = false}, "nvls = off turns off", Algorithm::nvls);
-  refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 16}, {.nvls = false}, "nvls = off turns off", Algorithm::nvls_tree);
-  // a message relayed through GPUs that send messages of their own
-  const Operation all_send{.collective = Collective::send_recv, .bytes = MiB(64), .ranks = 8, .nodes = 1};
-  refused(systems::full_mesh_box(), all_send, {.relay = true}, "take fewer ranks");
-  refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 2, .nodes = 2}, {.nic_block = 1e6}, "its NIC tier set to 16");
-  const Ways engines{.copy_engine = true};
-  refused(systems::hopper_box(), AllReduce{.bytes = KiB(1), .ranks = 8}, engines, "do not reduce");
-  refused(systems::hopper_box(), Broadcast{.bytes = KiB(1), .ranks = 8}, engines, "broadcasts by kernels");
-  refused(systems::hopper_box(), AllGather{.bytes = KiB(1), .ranks = 16}, engines, "inside one NVLink domain");
-  refused(systems::full_mesh_box(), AllGather{.bytes = KiB(1), .ranks = 8}, engines, "NCCL alone");
-  refused(systems::hopper_box(), AllToAll{.bytes = KiB(1), .ranks = 8}, {.symmetric = true, .copy_engine = true}, "leave symmetric out");
-  refused(systems::hopper_box(), AllGather{.bytes = KiB(1), .ranks = 8}, engines, "no algorithm of NCCL's", Algorithm::ring);
-  System old = systems::hopper_box();
-  old.tuner = tuner_of_version(2, 12);
-  refused(old, AllReduce{.bytes = KiB(1), .ranks = 8}, windows, "2.27");
-  refused(old, AllGather{.bytes = KiB(1), .ranks = 8}, engines, "2.28");
-  System nearly = systems::hopper_box();  // of the tables that have windows
-  nearly.tuner = tuner_of_version(2, 26);
-  nearly.nccl_release = 26;
-  refused(nearly, AllReduce{.bytes = KiB(1), .ranks = 8}, windows, "2.27");
-}
-
 TEST_CASE("NCCL 2.31 reduces 128 KiB to 1 MiB of any buffer in two trips, whatever the ranks", "[predict]") {
   const System s = systems::rack();
   const Ways newer{.any_buffer = true};

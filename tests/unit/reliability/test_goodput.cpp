@@ -204,24 +204,6 @@ TEST_CASE("everything together: shares add up, spares help until they idle") {
   CHECK(failures_of(q).mttf == within(FailureRate::counted(419, 54, 16384, 8).mttf(2048) / 2, 1e-12));
 }
 
-TEST_CASE("impossible questions about failures are refused") {
-  using support::contains;
-  using support::message_of;
-  CHECK(contains(message_of([] { return goodput_of({0, 1, 0, 0}, 10); }), "above 0"));
-  CHECK(contains(message_of([] { return goodput_of({10, 1, 0, 0}, std::nan("")); }), "above 0"));
-  CHECK(contains(message_of([] { return goodput_of({10, 1, 20, 0}, 10); }), "less often"));
-  CHECK(contains(message_of([] { return FailureRate::counted(1, 0, 8, 8); }), "days"));
-  CHECK(contains(message_of([] { return FailureRate::of_mttf(0); }), "above 0"));
-  for (const double rate : {-1e-9, -std::numeric_limits<double>::infinity(), std::nan("")})
-    CHECK(contains(message_of([rate] { return FailureRate::per_thousand_node_days(rate); }), "0 or more"));
-  CHECK(contains(message_of([] { return spares_for(1, 1e9, 1e-3); }), "nodes fail faster than they are repaired"));
-  CHECK(contains(message_of([] { return failures_of({.nodes = 0}); }), "at least 1 node"));
-  CHECK(contains(message_of([] { return failures_of({.nodes = 8}); }), "no interval is best"));
-  CHECK(contains(message_of([] { return failures_of({.nodes = 8, .spares = -1}); }), "spares"));
-  CHECK(contains(message_of([] { return failures_of({.nodes = 8, .replaced = 2}); }), "from 0 to 1"));
-  CHECK(contains(message_of([] { return checkpoint_seconds(0, 1); }), "above 0"));
-}
-
 TEST_CASE("a job on racks that keep spare nodes waits while more racks are short than there are spare racks") {
   const double is_short = waiting_for_nodes(0.5 / day_seconds, day_seconds, 1);  // half a node lost a day, back after one, one spare: 1 / 13
   CHECK(is_short == Approx(1.0 / 13));

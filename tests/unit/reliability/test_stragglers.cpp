@@ -140,19 +140,3 @@ TEST_CASE("flapping links stall everybody") {
   // a link that fails once in 5 years: 100,000 of them fail every 26 minutes
   CHECK(60 / LinkFlaps{1e5, 1 / (5 * 8766.0), 0, 1}.failures_per_hour() == within(26.3, 0.001));
 }
-
-TEST_CASE("impossible questions about stragglers are refused") {
-  using support::contains;
-  using support::message_of;
-  CHECK(contains(message_of([] { return somebody_late(1.5, 2); }), "0 to 1"));
-  CHECK(contains(message_of([] { return expected_maximum({JitterShape::normal, 1, -1}, 2); }), "0 or more"));
-  CHECK(contains(message_of([] { return expected_maximum({JitterShape::normal, 1, 1}, 0); }), "ranks"));
-  CHECK(contains(message_of([] { return expected_maximum({JitterShape::lognormal, 0, 1}, 4); }), "mean above 0"));
-  CHECK(contains(message_of([] { return expected_maximum({JitterShape::normal, 1, std::nan("")}, 4); }), "0 or more"));
-  CHECK(contains(message_of([] { return jitter_of_percentiles(2, 1); }), "P99"));
-  CHECK(contains(message_of([] { return slow_factor({{0.6, 2}, {0.6, 3}}, 4); }), "more than 1"));
-  CHECK(contains(message_of([] { return slow_factor({{0.1, 0.5}}, 4); }), "1 or more"));
-  CHECK(contains(message_of([] { return lost_rail_factor(8, 8, LostRail::spread); }), "fewer"));
-  CHECK(contains(message_of([] { return MeasuredTimes{{}}; }), "no times"));
-  CHECK(contains(message_of([] { return MeasuredTimes{{1, -1}}; }), "above 0"));
-}

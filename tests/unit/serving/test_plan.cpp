@@ -126,23 +126,6 @@ TEST_CASE("limits that cannot be kept give the nearest; a model that does not fi
   CHECK(large.lacking > 100e9);
 }
 
-TEST_CASE("a question without an answer is refused") {
-  const System system = load_system("dgx-h100");
-  const auto of = [&](const ServingQuestion& q) { return support::message_of([&] { return plan_serving(q, system).evaluated; }); };
-  ServingQuestion q = asked("llama3-8b", 8);
-  q.gpus = 0;
-  CHECK(support::contains(of(q), "gpus"));
-  q = asked("llama3-8b", 8);
-  q.tp = 5;
-  CHECK(support::contains(of(q), "do not divide"));
-  q = asked("llama3-8b", 1);
-  q.disaggregated = true;
-  CHECK(support::contains(of(q), "at least 2 GPUs"));
-  q = asked("llama3-8b", 8);
-  q.isl = 0;
-  CHECK(support::contains(of(q), "isl"));
-}
-
 TEST_CASE("405B with 126 layers on 8 H100 and on 4 B200: the smaller machine answers more, at the same limits") {
   const auto plan = [](const char* machine, int gpus) {
     const System system = load_system(machine);

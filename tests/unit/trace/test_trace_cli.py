@@ -8,10 +8,9 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "support")]
 from emit import Job  # noqa: E402
-from trace_answers import COMMAND, MIB, found, near, rows  # noqa: E402
+from trace_answers import MIB, found, near, rows  # noqa: E402
 
 WORLD = {"0": ("default_pg", list(range(8)))}
-KERNEL = '{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", %s}]}'
 
 
 def sound_job(steps=5, **planted):
@@ -251,28 +250,6 @@ def test_kinds_of_groups_without_names(folder):
     job.write(folder)
     kinds = {group["name"]: group["kind"] for group in found(folder)["groups"]}
     assert kinds == {"1": "tensor", "2": "tensor", "10": "data", "11": "data", "12": "data", "13": "data", "30": "expert"}, kinds
-
-
-def test_text_names_the_machine_and_the_late_rank(folder):
-    sound_job(late={5: 1500}).write(folder)
-    text = COMMAND.works(str(folder))
-    for words in ("8 ranks traced", "Rank 5 comes last", "against dgx-h100", "Who waits for whom", "compute"):
-        assert words in text, text
-
-
-def test_what_is_no_trace_is_refused(folder):
-    for name, content, words in [("cut.json", '{"traceEvents": [{"ph": "X", "cat": "kernel"', "ends too early"),
-                                 ("empty.json", "", "is empty"), ("list.json", "[]", "no trace"), ("other.json", '{"a": 1}', "no trace"),
-                                 ("text.json", "hello", "not JSON"),
-                                 ("wrong.json", KERNEL % '"ts": "x", "dur": 1', "event's ts"),
-                                 ("below.json", KERNEL % '"ts": 1, "dur": -1', "event's dur"),
-                                 ("bracket.json", '{"traceEvents": [{"ph": [}]}]}', "bracket"),
-                                 ("deep.json", "[" * 100, "deep")]:
-        path = pathlib.Path(folder) / name
-        path.write_text(content)
-        COMMAND.refused(path, saying=[words, name])
-    COMMAND.refused(pathlib.Path(folder) / "none.json", saying=["no such file"])
-    COMMAND.refused(saying=["which traces?"])
 
 
 if __name__ == "__main__":
