@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Every public name, header, question and notebook has its place on the site."""
 import importlib.util
-import json
 import pathlib
 import re
 import sys
@@ -79,24 +78,6 @@ class Headers(unittest.TestCase):
             for name in line.split(": ")[1].split():
                 self.assertIn(name, made)
 
-
-class Notebooks(unittest.TestCase):
-    def faults(self, text, printed="", code=""):
-        outputs = [{"output_type": "stream", "name": "stdout", "text": printed}]
-        return runner.quoted_faults({"cells": [{"cell_type": "markdown", "source": text},
-                                               {"cell_type": "code", "source": code, "outputs": outputs}]})
-
-    def test_a_figure_of_the_text_is_one_that_a_cell_prints(self):
-        self.assertEqual(self.faults("It takes 2.08 ms, not 1,234.5, as `x = 9.9` [says](page-7.7).", "2.081 ms and 1234.5"), [])
-        self.assertEqual(self.faults("Half of 0.5 is 7.", code="half = 0.5"), [])
-        self.assertIn("the text says 2.10", self.faults("It takes 2.10 ms.", "2.081 ms")[0])
-        self.assertIn("the text says 2.10", self.faults("It takes 2.10 ms.", "2.1 ms")[0])
-
-    def test_none_stores_outputs(self):
-        for path in runner.notebooks().values():
-            stored = json.loads(path.read_text(encoding="utf-8"))
-            self.assertEqual([cell for cell in runner.code_cells(stored) if cell["outputs"] or cell["execution_count"]], [],
-                             f"python examples/notebooks/run.py --clear {path.stem}")
 
 if __name__ == "__main__":
     unittest.main()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fabricost as fc
-from fabricost._export import FORMATS, astra_sim, placement
+from fabricost._export import astra_sim, placement
 
 SMALL = {"sizes": "64KiB:16MiB:x1.5", "ranks": [2, 8]}
 
@@ -28,40 +28,6 @@ def run(*arguments, **kept):
 
 # --- every format
 
-def test_every_format_is_described_and_says_what_was_checked():
-    yaml = pytest.importorskip("yaml")
-    described = yaml.safe_load((pathlib.Path(fc._core.__file__).parent / "_export" / "formats.yaml").read_text())
-    assert set(FORMATS) <= {one["format"] for one in described}
-    assert all(one["checked"] and one["address"] and one["reader"] for one in described)
-
-
-def test_no_export_claims_a_measurement(folder):
-    pytest.importorskip("pyarrow")
-    pytest.importorskip("yaml")
-    fc.export("aiconfigurator", "dgx-h100", output=folder / "aic", sizes="1KiB,1MiB")
-    fc.export("xla", "dgx-h100", output=folder / "table", **SMALL)
-    fc.export("xla-matmul", "dgx-h100", output=folder / "products")
-    for path in folder.rglob("*"):
-        if path.is_file():
-            text = path.read_bytes().decode(errors="ignore").lower()
-            assert "predicted" in text and not re.search(r"(?<!not )measured|(?<!none was )collected", text), path
-
-
-def test_a_wrong_value_is_one_error_that_names_the_option(folder):
-    for options, words in (({"ranks": [9]}, "ranks: .*2 to 8 GPUs on dgx-h100"), ({"ranks": "2,x"}, "ranks: 'x' is not a number"),
-                           ({"sizes": "1MiBB"}, "sizes"), ({"types": "f64"}, 'types: .*f64'), ({"rank": 2}, "rank: .*ranks"),
-                           ({"key": 3}, "key: 3 is not a word")):
-        with pytest.raises(fc.RequestError, match=words):
-            fc.export("xla", "dgx-h100", output=folder / "x", **options)
-    with pytest.raises(fc.RequestError, match="format: .*xla"):
-        fc.export("xlaa", "dgx-h100", output=folder / "x")
-    with pytest.raises(fc.RequestError, match="there is no folder"):
-        fc.export("xla", "dgx-h100", output=folder / "no" / "x", **SMALL)
-    with pytest.raises(fc.RequestError, match="is a folder"):
-        fc.export("xla", "dgx-h100", output=folder, **SMALL)
-    assert not list(folder.iterdir())
-
-
 def test_the_command_writes_what_the_function_does(folder):
     done = run("export", "xla", "--system", "dgx-h100", "--ranks", "2,8", "--sizes", SMALL["sizes"], "-o", folder / "a")
     assert done.returncode == 0 and "predicted, not measured" in done.stdout and "XLA_FLAGS" in done.stdout, done.stderr
@@ -71,14 +37,6 @@ def test_the_command_writes_what_the_function_does(folder):
                         (["export", "xla", "--system", "dgx-h100", "--ranks", "0", "-o", folder / "c"], "--ranks")):
         done = run(*words)
         assert done.returncode == 2 and done.stdout == "" and said in done.stderr, done
-
-
-def test_the_compiled_command_says_how_to_call_the_package():
-    tool = os.environ.get("FABRICOST_TOOL")
-    if not tool:
-        pytest.skip("FABRICOST_TOOL names no compiled command")
-    done = subprocess.run([tool, "export", "xla", "--system", "dgx-h100", "-o", "t"], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 2 and "python3 -m fabricost export xla --system dgx-h100 -o t" in done.stderr
 
 
 # --- XLA

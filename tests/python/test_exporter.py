@@ -1,8 +1,5 @@
 """`fabricost exporter`: what NCCL Inspector wrote becomes metrics beside predictions, which a Prometheus scrapes."""
 import json
-import os
-import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -93,11 +90,6 @@ def test_sizes_of_gathers_are_of_all_ranks():
         exporter.call_of(json.loads(record(0, 1 << 20)))
 
 
-def test_a_text_file_s_size_follows_from_bandwidth_and_time():
-    call, = exporter.calls_of_text(inspector_text("c", 48 << 20, 2.5e-4))
-    assert call.bytes == pytest.approx(48 << 20, rel=1e-4) and call.seconds == pytest.approx(2.5e-4)
-
-
 def test_causes_of_nccl_s_messages_are_told_of_slow_communicators_only(inspector, tmp_path):
     log = tmp_path / "nccl.log"
     log.write_text("h:1:1 [0] NCCL INFO NCCL version 2.27.3+cuda12.9\nh:1:1 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 1\n"
@@ -135,13 +127,6 @@ def test_what_cannot_be_read_or_priced_is_counted(inspector, tmp_path):
     files = [key[0] for key in found["fabricost_unread"] if key[1] == "file"]
     assert unread["lines"][1] == 1 and "ranks" in unread["groups"][0] and unread["groups"][1] == 1
     assert len(files) == 2 and any("none: there is no such" in one for one in files)
-
-
-def test_wrong_options_are_one_error():
-    for words, said in ((["--system", "dgx-h100"], "--from"), (["--system", "dgx-h100", "--from", "x", "--listen", "9465"], "--listen"),
-                        (["--system", "dgx-h200x", "--from", "x"], "dgx-h200"), (["--system", "dgx-h100", "--from", "x", "--window", "0"], "--window")):
-        done = subprocess.run([sys.executable, "-m", "fabricost", "exporter", *words], capture_output=True, text=True, timeout=60)
-        assert done.returncode == 2 and done.stdout == "" and said in done.stderr, done
 
 
 def free_port():
@@ -184,32 +169,3 @@ def test_it_serves_until_a_signal_ends_it(served):
     assert second.returncode == 2 and "take another port" in second.stderr
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=20) == 0
-
-
-def test_prometheus_scrapes_it(served, tmp_path):
-    """PROMETHEUS names the program where it is not on PATH (Debian: apt-get install prometheus)."""
-    program = os.environ.get("PROMETHEUS") or shutil.which("prometheus")
-    if not program:
-        pytest.skip("there is no prometheus")
-    address, _ = served
-    own = f"127.0.0.1:{free_port()}"
-    (tmp_path / "p.yml").write_text(f"scrape_configs:\n- job_name: fabricost\n  scrape_interval: 1s\n  static_configs: [{{targets: ['{address}']}}]\n")
-    got(f"http://{address}/metrics")
-    process = subprocess.Popen([program, f"--config.file={tmp_path / 'p.yml'}", f"--storage.tsdb.path={tmp_path / 'data'}", f"--web.listen-address={own}"],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        query = "http://" + own + "/api/v1/query?query=fabricost_verdict%7Bverdict%3D%22slow%22%7D%3D%3D1"
-        found = json.loads(got(query, lambda text: json.loads(text)["data"]["result"]))["data"]["result"]
-        assert {one["metric"]["communicator"] for one in found} == {"TP Group 3"} and len(found) == len(PREDICTED)
-    finally:
-        process.kill()
-        process.wait()
-
-
-def test_the_dashboard_asks_for_metrics_that_are_served(inspector, tmp_path):
-    fc.export("grafana", output=tmp_path / "board.json")
-    board = json.loads((tmp_path / "board.json").read_text())
-    asked = {name for panel in board["panels"] for target in panel["targets"] for name in re.findall(r"fabricost_\w+", target["expr"])}
-    text = once("--system", "dgx-h100", "--from", inspector)
-    assert asked and asked <= set(re.findall(r"# TYPE (fabricost_\w+)", text))
-    assert all(panel["gridPos"]["w"] <= 24 and panel["targets"] for panel in board["panels"])

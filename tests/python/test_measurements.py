@@ -93,16 +93,6 @@ def test_calibrate_is_the_commands(samples, log, h100, command, tmp_path):
     assert fit.system.basis == "calibrated"
 
 
-def test_machines_fitted_together_are_the_commands(command, log, tmp_path):
-    wanted = json.loads(command("calibrate", "--from", log, "--json", "--system", "dgx-h100"))
-    fit = fc.calibrate(None, fc.read_log(log, system="dgx-h100"))
-    assert [s.name for s in fit.sets] == [s["name"] for s in wanted["sets"]]
-    with pytest.raises(fc.RequestError, match="several machines"):
-        _ = fit.system
-    fit.save(tmp_path)
-    assert sorted(p.stem for p in tmp_path.iterdir()) == sorted(s.name for s in fit.sets)
-
-
 def test_an_argument_that_is_none_is_told_its_neighbour(log):
     with pytest.raises(TypeError, match=r"calibrate\(\) has no nods; did you mean nodes\?"):
         fc.calibrate("dgx-h100", log, nods=1)
@@ -175,26 +165,3 @@ def test_topo_is_the_commands(command, tmp_path):
     table.write_text("no table")
     with pytest.raises(fc.SpecError):
         fc.topo(table)
-
-
-def test_bytes_that_are_no_text_are_shown_as_replacements(tmp_path, log, h100):
-    """A log in Latin-1, tables with such names: text everywhere, UnicodeDecodeError nowhere."""
-    lines = b"h\xf6st: NCCL INFO NCCL_NET_GDR_LEVEL set by environment to 0 \xff\xe9\n"
-    (tmp_path / "a.log").write_bytes(lines + log.read_bytes())
-    found = fc.diagnose(tmp_path / "a.log")
-    assert found.causes and all(isinstance(one, str) and one for c in found.causes for one in (c.evidence, c.remedy, repr(c)))
-    assert "gdr" in str(found) and found._repr_html_() and isinstance(found.verdict, str) and all(found.notes)
-    for name, content in [("type.csv", b"source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us\n"
-                                       b"m,dgx-h100,1,8,all_reduce,fl\xe9at,1,36\n"),
-                          ("head.csv", b"source,syst\xe9m,nodes\nm,x,1\n"), ("word.txt", b"caf\xe9\n")]:
-        (tmp_path / name).write_bytes(content)
-        for ask in (lambda: fc.read_log(tmp_path / name), lambda: fc.diagnose(tmp_path / name), lambda: fc.validate(tmp_path / name, h100)):
-            try:
-                ask()
-            except fc.Error as error:
-                assert name in str(error) or "sample" in str(error)
-                assert all(str(one) and one.message for one in getattr(error, "issues", ()))
-    (tmp_path / "t.txt").write_bytes(b"        GPU0    GPU1    N\xe9C0\nGPU0     X      NV18    SYS\nGPU1    NV18     X      SYS\n"
-                                     b"N\xe9C0    SYS     SYS      X\n")
-    with pytest.raises(fc.Error, match="t.txt"):
-        fc.topo(tmp_path / "t.txt")

@@ -61,29 +61,6 @@ def test_a_histogram_of_like_experts_is_uniform_and_a_skewed_one_slower():
         64, distribution=(3.0,) * 8, hidden=64, experts=8, top_k=2)
 
 
-@pytest.mark.parametrize("library, version, from_python, words", [
-    ("vllm", None, False, "vllm"), ("sglang", None, False, "sglang"), ("trtllm", None, False, "trtllm"),
-    ("vllm", "0.14.0", False, "vllm=0.14.0"), ("sglang", "0.5.14", False, "sglang=0.5.14"), ("vllm", None, True, "vllm,python")])
-def test_all_reduces_of_engines_are_the_commands(library, version, from_python, words):
-    for size in (16 * fc.KiB, fc.MiB, 64 * fc.MiB):
-        p = fc.predict_inference("dgx-h100", fc.AllReduce(bytes=size, ranks=8), library=library, version=version, from_python=from_python)
-        wanted = asked("predict", "all_reduce", "--system", "dgx-h100", "--ranks", 8, "--size", f"{size}B", "--library", words)
-        same(p.seconds, wanted["time_us"] / 1e6, (library, size))
-        assert (p.algorithm, p.protocol, p.basis) == (wanted["algorithm"], wanted["protocol"], wanted["basis"])
-
-
-@pytest.mark.parametrize("library", ["vllm", "trtllm"])
-def test_the_norm_after_an_all_reduce_is_the_commands(library):
-    for size in (16 * fc.KiB, fc.MiB, 64 * fc.MiB):
-        norm = fc.fused_norm("dgx-h100", fc.AllReduce(bytes=size, ranks=8), library=library)
-        wanted = asked("predict", "all_reduce", "--system", "dgx-h100", "--ranks", 8, "--size", f"{size}B", "--library", library,
-                       "--fused-norm")
-        for mine in ("apart", "fused", "saved"):
-            same(getattr(norm, f"{mine}_seconds"), wanted["norm"][f"{mine}_us"] / 1e6, (mine, size), 1e-9)
-        same(norm.all_reduce_seconds, wanted["time_us"] / 1e6)
-        assert norm.algorithm == wanted["algorithm"] and "norm" in repr(norm)
-
-
 def test_one_node_is_not_nodes():
     one, two = (fc.predict_moe("dgx-h100", fc.MoeDispatch(64, nodes=n, **V3)) for n in (1, 2))
     assert "8 ranks on 1 node," in repr(one) and "16 ranks on 2 nodes," in repr(two)

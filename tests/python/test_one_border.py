@@ -88,30 +88,6 @@ def test_yes_and_no_are_true_and_false():
         fc.predict("dgx-h100", op, nvls=1)
 
 
-def test_a_class_of_operations_is_no_operation_and_a_picture_takes_its_name():
-    with pytest.raises(TypeError, match="not the class .*AllReduce"):
-        fc.predict("dgx-h100", fc.AllReduce)
-    pytest.importorskip("matplotlib").use("Agg")
-    import fabricost.plot as plot
-    assert plot.busbw("dgx-h100", "all_reduce").get_title() == plot.busbw("dgx-h100", fc.AllReduce()).get_title()
-    with pytest.raises(fc.RequestError, match="did you mean all_reduce"):
-        plot.busbw("dgx-h100", "all_reduc")
-    for wrong in (fc.AllReduce, 5, None):
-        with pytest.raises(TypeError, match="operation: an Operation"):
-            plot.busbw("dgx-h100", wrong)
-
-
-def test_a_name_of_json_leads_to_the_one_here():
-    best = fc.plan("dgx-h100", "llama3-8b", **JOB)[0]
-    for json_name, name in (("step_s", "step_seconds"), ("memory_GiB", "memory_bytes"), ("tokens_per_s_per_gpu", "tokens_per_second_per_gpu")):
-        with pytest.raises(AttributeError, match=name):
-            getattr(best, json_name)
-    with pytest.raises(AttributeError, match="busbw_GBps.*bus_bytes_per_second"):
-        getattr(fc.predict("dgx-h100", fc.AllReduce(bytes=1e6)), "busbw_GBps")  # noqa: B009
-    with pytest.raises(AttributeError, match="TrainingPlan has no such_thing$"):
-        getattr(best, "such_thing")  # noqa: B009
-
-
 def test_every_interval_has_its_ends():
     best = fc.plan("dgx-h100", "llama3-8b", **JOB)[0]
     assert (best.low_seconds, best.high_seconds) == best.interval_seconds
@@ -136,16 +112,6 @@ def test_errors_are_fractions_and_nothing_is_called_percent_that_is_none():
         if isinstance(kind, type):
             percents = [one for one in vars(kind) if "percent" in one and one not in ("within_10_percent", "within_25_percent", "at_percentile_seconds")]
             assert not percents, (name, percents)
-
-
-def test_what_is_bytes_is_not_called_gib():
-    for name in fc.__all__:
-        for line in (getattr(fc, name).__doc__ or "").splitlines():
-            argument = line.split(":")[0].strip()
-            if argument.endswith("bytes") and ":" in line:
-                assert "GiB" not in line, (name, line)
-    best = fc.plan_serve("dgx-h100", "llama3-70b", gpus=2, precision="bf16", offload_weights_bytes=160 * fc.GiB)[0]
-    assert best.host_bytes > fc.GiB
 
 
 # --- progress

@@ -37,13 +37,6 @@ def test_two_machines_are_named_by_what_sets_them_apart():
     assert len({line.get_color() for line in curves(axes)}) == len({line.get_linestyle() for line in curves(axes)}) == 2
 
 
-def test_a_forced_algorithm_and_other_ranks_name_a_curve_too():
-    axes = plot.busbw(h100(), fc.AllReduce(ranks=8), SIZES)
-    plot.busbw(h100(), fc.AllReduce(ranks=4), SIZES, algorithm="ring", ax=axes)
-    assert axes.get_title() == "dgx-h100, all_reduce"
-    assert legend(axes)[:2] == ["8 ranks on 1 node (calibrated)", "4 ranks on 1 node, ring (calibrated)"]
-
-
 @pytest.mark.parametrize("show, column, unit", [("time", "seconds", 1), ("busbw", "bus_bytes_per_second", 1e9),
                                                 ("algbw", "algorithm_bytes_per_second", 1e9)])
 def test_time_and_both_bandwidths_are_those_of_predict(show, column, unit):
@@ -63,19 +56,6 @@ def test_the_interval_lies_about_its_curve(show):
     box = axes.collections[0].get_paths()[0].get_extents()
     y = curves(axes)[0].get_ydata()
     assert box.y0 < y.min() and y.max() < box.y1 and (show == "time" or axes.get_ylim()[0] == 0)
-
-
-def test_measured_points_of_two_machines_are_told_apart():
-    axes = None
-    for system in (h100(), b200()):
-        axes = plot.busbw(system, fc.AllReduce(), measured=(SIZES, fc.predict(system, fc.AllReduce(SIZES)).seconds), ax=axes)
-    assert [name for name in legend(axes) if name.startswith("measured")] == ["measured, dgx-h100", "measured, dgx-b200"]
-
-
-def test_the_default_ranks_of_a_rack_are_whole_domains():
-    axes = plot.scaling(fc.load_system("gb200-nvl72"), fc.AllReduce(fc.MiB))
-    ranks = axes.get_lines()[0].get_xdata()
-    assert 72 in ranks and all(n < 72 or n % 72 == 0 for n in ranks)
 
 
 def test_a_roofline_is_the_lower_of_arithmetic_and_memory():

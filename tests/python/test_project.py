@@ -75,16 +75,3 @@ def test_days_are_texts_or_dates():
     date = fc.project("dgx-h100", **run, deliveries={"dgx-h100": datetime.date(2027, 1, 15)})
     assert text[0] == date[0] and text[0].delivery == "2027-01-15" and text[0].ends <= "2027-03-31" and text.done_by == "2027-03-31"
     assert text[0].wait_seconds == 14 * 86400
-
-
-def test_a_design_space_is_a_page_to_mail(tmp_path):
-    pytest.importorskip("matplotlib", reason="pages have pictures: pip install 'fabricost[plot]'")
-    vary = {"nic_bandwidth": "25:100:x2GB/s per direction", "precision": ["bf16", "fp8"]}
-    found = fc.explore("dgx-h100", "llama3-8b", gpus=64, global_batch=128, vary=vary, objectives=["step", "W"])
-    page = found.to_html(tmp_path / "space.html").read_text(encoding="utf-8")
-    assert page.count("<img ") == 3 and "<script" not in page and "http-equiv=\"Content-Security-Policy\"" in page
-    assert f"{found['step_seconds'][found.front[0]]:.4g}" in page and "knee" in page and "worth" in page
-    hostile = found.to_html(title="<script>alert(1)</script>")
-    assert "<script" not in hostile
-    with pytest.raises(fc.RequestError, match="no folder"):
-        found.to_html(tmp_path / "none" / "space.html")

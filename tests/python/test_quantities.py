@@ -75,33 +75,6 @@ def test_what_explore_answers_can_be_given_back(name):
     assert first.to_arrow().schema.field(dotted(name)).metadata == {b"unit": unit.encode()}
 
 
-def test_columns_of_paths_and_options_are_in_si_units_and_their_texts_can_be_given_back():
-    first = fc.explore("dgx-h100", MODEL, vary={"tiers.nic.latency": "1us,2us"}, objectives="step", **JOB)
-    assert first["tiers.nic.latency"] == pytest.approx([1e-6, 2e-6]) and first.units["tiers.nic.latency"] == "s"
-    serving = fc.explore_serve("dgx-h100", MODEL, gpus=8, vary={"tpot_seconds": "30ms,40ms"})
-    again = fc.explore_serve("dgx-h100", MODEL, gpus=8, vary={"tpot_seconds": serving["tpot_seconds"]})
-    assert serving["tpot_seconds"] == pytest.approx([0.03, 0.04]) and again["tpot_seconds"] == pytest.approx([0.03, 0.04])
-    offloaded = fc.explore_serve("dgx-h100", MODEL, gpus=8, vary={"offload_weights_bytes": [0, 2 * fc.GiB]})
-    assert offloaded["offload_weights_bytes"] == pytest.approx([0, 2 * fc.GiB])
-
-
-def test_limits_are_numbers_in_si_units():
-    ask = dict(vary={"nic_bandwidth": [25e9, 50e9, 100e9]}, objectives="step", **JOB)
-    steps = fc.explore("dgx-h100", MODEL, **ask)["step"]
-    middle = float(np.median(steps))
-    by_number, by_text = (fc.explore("dgx-h100", MODEL, limits={"step": limit}, **ask)["meets"] for limit in (middle, f"{middle!r}s"))
-    assert by_number.tolist() == by_text.tolist() == (steps <= middle).tolist()
-    assert fc.explore("dgx-h100", MODEL, limits={"nic_bandwidth": 60e9}, **ask)["meets"].tolist() == [True, True, False]
-
-
-def test_a_quantity_of_another_library_is_converted():
-    pint = pytest.importorskip("pint")
-    units = pint.UnitRegistry()
-    found = fc.explore("dgx-h100", MODEL, vary={"nic_bandwidth": np.array([400.0, 800.0]) * units("Gbit/s"), "domain": [8]},
-                       objectives="step", **JOB)
-    assert found["nic_bandwidth"] == pytest.approx([50e9, 100e9])
-
-
 # --- every argument of every question whose name ends with a unit
 
 QUESTIONS = {

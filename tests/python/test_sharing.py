@@ -1,9 +1,7 @@
 """Collectives at once, and transfers outside of them: the command's times, links and sharers."""
 import copy
-import math
 import pickle
 
-import numpy as np
 import pytest
 
 import fabricost as fc
@@ -63,28 +61,3 @@ def test_storage_is_the_commands(question, words):
             same(getattr(row, mine + "_bytes_per_second"), way["rate_GBps"] * 1e9)
             same(getattr(row, mine + "_bottleneck"), way["bottleneck"])
         assert pickle.loads(pickle.dumps(row)) == row
-
-
-@pytest.mark.parametrize("system, question, words", [
-    ("dgx-h100", {}, []),
-    ("dgx-h100", dict(bytes=[64, 4096], warps=16, start_seconds=2e-6), ["--sizes", "64B,4KiB", "--warps", 16, "--start", "2 us"]),
-    ("dgx-h100", dict(bytes=np.array([64.0]), in_flight_bytes=math.inf), ["--sizes", "64B", "--in-flight", "unbounded"])])
-def test_loads_and_stores_are_the_commands(system, question, words):
-    a = fc.transfer_access(system, **question)
-    wanted = asked("transfer", "access", "--system", system, *words)
-    for mine, theirs in dict(store_until_bytes="store_until_bytes", load_until_bytes="load_until_bytes",
-                             in_flight_bytes="in_flight_bytes").items():
-        assert (getattr(a, mine) is None) == (wanted[theirs] is None), mine
-        if wanted[theirs] is not None:
-            same(getattr(a, mine), wanted[theirs], mine)
-    assert a.tier == wanted["tier"] and a.bytes == [s["bytes"] for s in wanted["sizes"]]
-    for i, theirs in enumerate(wanted["sizes"]):
-        same(a.store_seconds[i], theirs["store_us"] / 1e6), same(a.load_seconds[i], theirs["load_us"] / 1e6)
-        same(a.rdma_seconds[i], theirs["rdma_us"] / 1e6)
-
-
-def test_incast_is_the_commands():
-    m = fc.transfer_incast("dgx-h100", senders=8, bytes=fc.MiB, start_seconds=2e-6)
-    wanted = asked("transfer", "incast", "--system", "dgx-h100", "--senders", 8, "--size", "1MiB", "--start", "2 us")
-    same(m.seconds, wanted["time_us"] / 1e6), same(m.alone_seconds, wanted["alone_us"] / 1e6)
-    same(m.bytes_per_second, wanted["rate_GBps"] * 1e9)

@@ -48,15 +48,3 @@ def test_its_system_predicts_with_what_was_measured(points):
     assert copy.seconds == pytest.approx(2**28 / TO, rel=0.01)
     read = machine.to_pandas().set_index("what").loc["read"]
     assert read.measured == pytest.approx(READ, rel=0.01) and read.datasheet == 4800e9
-
-
-def test_another_stock_system_may_be_named_and_faults_have_their_place(points):
-    assert fc.calibrate_machine(points, system="dgx-h100").stock == "dgx-h100"
-    with pytest.raises(fc.RequestError, match="dgx-h900"):
-        fc.calibrate_machine(points, system="dgx-h900")
-    with pytest.raises(TypeError, match="system"):
-        fc.calibrate_machine(points, system=3)
-    points.with_suffix(".machine.yaml").write_text(MACHINE.replace("lanes: 8,", "lanes: many,"))
-    with pytest.raises(fc.SpecError, match="gpus\\[0\\].pcie.lanes") as fault:
-        fc.calibrate_machine(points)
-    assert fault.value.line == 6

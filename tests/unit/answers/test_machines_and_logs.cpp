@@ -22,6 +22,12 @@ const std::filesystem::path log_of_h100 = root / "data" / "measurements" / "dgx-
 
 }  // namespace
 
+TEST_CASE("a rule names fields, and its message has their own names") {
+  CHECK(message_of([] { (void)answer(TuneRequest{}); }) == "which machine? Add system = NAME; fabricost systems lists the names");
+  CHECK(message_of([] { (void)answer(DiagnoseRequest{}); }).starts_with("which log?"));
+  CHECK(message_of([] { (void)answer(TopoRequest{}); }).starts_with("which file?"));
+}
+
 TEST_CASE("what a field holds by default need not lie in its range, anything else must") {
   CHECK_NOTHROW(check_ranges(TuneRequest{}));  // ranks = 0: all of the nodes
   TuneRequest negative;
@@ -53,6 +59,21 @@ TEST_CASE("tune answers with what tune reports") {
   CHECK(found.groups == std::vector<TunedGroup>{{1, 8}});
 }
 
+TEST_CASE("topo says what differs only where it was asked to compare") {
+  TopoRequest request;
+  request.path = root / "tests" / "robustness" / "fuzz" / "corpus" / "topology_table" / "nvidia.txt";
+  const TopoAnswer alone = answer(request);
+  CHECK_FALSE(alone.compared_with.has_value());
+  CHECK_FALSE(alone.differences_found.has_value());
+  request.compare.name = "gb200-nvl72";
+  const TopoAnswer beside = answer(request);
+  CHECK(beside.compared_with == "gb200-nvl72");
+  REQUIRE(beside.differences_found.has_value());
+  CHECK(*beside.differences_found == beside.differences);
+  CHECK_FALSE(beside.differences.empty());
+  CHECK(beside.yaml == alone.yaml);
+}
+
 TEST_CASE("a log is compared with a machine as it was altered") {
   DiagnoseRequest request;
   request.log = log_of_h100;
@@ -66,4 +87,12 @@ TEST_CASE("a log is compared with a machine as it was altered") {
   CHECK(slower.sizes.back().predicted > 1.5 * stock.sizes.back().predicted);
   request.system = {"", std::make_shared<const System>(load_system("dgx-h100"))};
   CHECK(message_of([&] { (void)answer(request); }).starts_with("system: a machine that has a name"));
+}
+
+TEST_CASE("systems lists machines, then clusters") {
+  const std::vector<ListedSystem> systems = answer(SystemsRequest{});
+  CHECK(std::is_partitioned(systems.begin(), systems.end(), [](const ListedSystem& s) { return !s.cluster; }));
+  const auto rack = std::find_if(systems.begin(), systems.end(), [](const ListedSystem& s) { return s.name == "gb200-nvl72"; });
+  REQUIRE(rack != systems.end());
+  CHECK(rack->domain == 72);
 }

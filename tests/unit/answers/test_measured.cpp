@@ -30,6 +30,15 @@ const std::string training = sources / "tests" / "robustness" / "fuzz" / "corpus
 
 }  // namespace
 
+TEST_CASE("what is missing is asked for in the names of fields") {
+  CHECK(message_of([] { (void)answer(ShowRequest{}); }).starts_with("which machine?"));
+  CHECK(message_of([] { (void)answer(ValidateRequest{}); }).starts_with("which measurements?"));
+  CHECK(message_of([] { (void)answer(CalibrateRequest{}); }).starts_with("from which measurements?"));
+  ModelsRequest all;
+  all.sequence = 8192;
+  CHECK(message_of([&] { (void)answer(all); }) == "sequence is for one model: add model");
+}
+
 TEST_CASE("a machine is a name or a value, and prices the same points alike") {
   const auto named = std::get<ValidationAnswer>(answer(of_log()));
   ValidateFilesRequest given = of_log();
@@ -102,4 +111,22 @@ TEST_CASE("a fit knows its machine, its files and how far it is from its points"
   const System fitted = load_system(fit.system.extends, fit.system.set, fit.system.calibration);
   CHECK(fitted.constants.basis == Basis::calibrated);
   CHECK(validated(fit).total().points == fit.points);
+}
+
+TEST_CASE("models: all of them, or what follows from one") {
+  const auto all = std::get<std::vector<ListedModel>>(answer(ModelsRequest{}));
+  ModelsRequest one;
+  one.model.name = all.front().name;
+  const auto figures = std::get<ModelAnswer>(answer(one));
+  CHECK(figures.parameters.total == all.front().parameters);
+  CHECK(figures.sequence == 4096);
+}
+
+TEST_CASE("show: each tier with where its rate comes from") {
+  ShowRequest request;
+  request.system.name = "dgx-h100";
+  const ShowAnswer shown = answer(request);
+  REQUIRE(shown.tiers.size() > 3);
+  for (const ShownTier& tier : shown.tiers) CHECK_FALSE(tier.source.empty());
+  CHECK(shown.text.starts_with("dgx-h100"));
 }

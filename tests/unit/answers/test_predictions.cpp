@@ -60,23 +60,6 @@ TEST_CASE("A machine that is there loses rails as one by name does", "[answers]"
   }
 }
 
-TEST_CASE("Engines, launches and the norm that follows", "[answers]") {
-  PredictRequest r = all_reduce;
-  r.library = engine_named("vllm=0.14.0", "library");
-  r.fused_norm = true;
-  const PredictAnswer engine = answer(r);
-  CHECK(engine.ran.kernel != CollectiveKernel::library);
-  REQUIRE(engine.norm);
-  CHECK(engine.norm->all_reduce == engine.time());
-  CHECK(engine.norm->saved > Time{});
-  r.library = Inference{.library = InferenceLibrary::vllm};
-  r.version = "0.14.0";
-  CHECK(answer(r).seconds == engine.seconds);
-  r.fused_norm = false;
-  r.launch = LaunchMode::eager;
-  CHECK(answer(r).seconds > engine.seconds);
-}
-
 TEST_CASE("The story of a prediction is told with it", "[answers]") {
   const ExplainAnswer a = answer(ExplainRequest{all_reduce});
   CHECK(a.seconds == answer(all_reduce).seconds);
@@ -110,42 +93,6 @@ TEST_CASE("A sweep has a prediction for each size or each count", "[answers]") {
   CHECK(refusal_of(counts).starts_with("1 nodes: "));
   sizes.sizes.reset();
   CHECK(refusal_of(sizes).starts_with("which sizes? Add sizes"));
-}
-
-TEST_CASE("Crossovers are where what a curve runs changes", "[answers]") {
-  CrossoversRequest r;
-  r.system = {"dgx-b200"};
-  r.operation = Collective::all_reduce;
-  r.sizes = {units::KiB(1), units::GB(1)};
-  const CrossoversAnswer a = answer(r);
-  REQUIRE(a.rows.size() == 1);
-  CHECK(a.rows[0].ranks == 8);
-  REQUIRE(a.rows[0].runs.size() > 1);
-  CHECK(a.rows[0].runs[0].from == units::KiB(1));
-  const CrossoverAnswer& second = a.rows[0].runs[1];
-  PredictRequest there{.system = {"dgx-b200"}, .operation = Collective::all_reduce, .bytes = second.from};
-  CHECK(answer(there).algorithm.view() == second.algorithm);
-  there.bytes = second.from - units::B(1);
-  CHECK(answer(there).algorithm.view() == a.rows[0].runs[0].algorithm);
-}
-
-TEST_CASE("Collectives at once: typed words are the request's values", "[answers]") {
-  ShareRequest r{.system = {"aws-p4d"}, .nodes = 8, .layout = layout_from("tp=8,dp", "layout")};
-  CHECK(refusal_of(r).starts_with("which collectives?"));
-  r.collectives = {grouped_from("all_reduce 1GiB over dp by ring")};
-  const ShareAnswer typed = answer(r);
-  r.collectives = {GroupedRequest{.operation = AllReduce{.bytes = units::GiB(1)}, .over = {.axis = "dp"}, .algorithm = Algorithm::ring}};
-  const ShareAnswer said = answer(r);
-  REQUIRE(said.collectives.size() == 1);
-  CHECK(said.collectives[0].time == typed.collectives[0].time);
-  CHECK(said.collectives[0].name == "all_reduce 1 GiB over dp");
-  CHECK(said.collectives[0].slow_down == Approx(2));
-  REQUIRE(said.collectives[0].held_by());
-  CHECK(said.collectives[0].held_by()->sharers[0].groups == 2);
-  r.collectives[0].over = {.axis = "pp"};
-  CHECK(refusal_of(r) == "collectives \"all_reduce 1 GiB over pp\": \"pp\" is not an axis of the layout; did you mean dp or tp?");
-  r.layout = layout_from("tp=8,dp=3", "layout");
-  CHECK(refusal_of(r).starts_with("layout = tp=8,dp=3: its sizes multiply to "));
 }
 
 TEST_CASE("a release of NCCL that does not know the GPUs is refused, with the first that does") {

@@ -198,19 +198,6 @@ TEST_CASE("an exploration gives the rows of machines without a price, and says w
   CHECK(priced.points[1].objectives[1].second.has_value());
 }
 
-TEST_CASE("the sizes and fleets of goodput wait for spares as its headline does", "[answers]") {
-  GoodputRequest r;
-  r.gpus = 1024;
-  r.spares = 0;
-  r.fleet = "llama3";
-  const GoodputAnswer a = answer(r);
-  CHECK(a.waiting_share > 0);
-  for (const GoodputAtScale& one : a.by_scale)
-    if (one.gpus == 1024) CHECK(one.goodput == Approx(a.goodput));
-  for (const GoodputOfFleet& one : a.by_fleet)
-    if (one.fleet == "llama3") CHECK(one.goodput == Approx(a.goodput));
-}
-
 TEST_CASE("sequences of any length are planned without context ranks", "[answers]") {
   PlanRequest r;
   r.system.name = "dgx-h100";
@@ -277,30 +264,6 @@ TEST_CASE("a worker that only prefills takes as many prompts as an engine that a
   CHECK(*long_answers.prefill_use < 1);
 }
 
-TEST_CASE("machines that answer with one token are compared by the time to it", "[answers]") {
-  CompareRequest r;
-  r.systems = {{"dgx-h100"}, {"dgx-b200"}};
-  r.serve = true;
-  r.model = {"llama3-70b"};
-  r.gpus = 8;
-  r.osl = 1;
-  const CompareAnswer a = answer(r);
-  for (const ComparedAnswer& row : a.rows) {
-    INFO(row.system);
-    ServeRequest one;
-    one.system = {row.system};
-    one.model = {"llama3-70b"};
-    one.gpus = 8;
-    one.osl = 1;
-    const PlannedDeployment served = answer(one).layouts.front();
-    CHECK(row.time == served.ttft);
-    CHECK(row.interval == served.interval_ttft);
-    CHECK(row.terms == served.ttft_terms);
-    CHECK(row.share > 0);
-  }
-  CHECK(a.verdict.find("nan") == std::string::npos);
-}
-
 TEST_CASE("no kernel of a step is faster than the peak, with the stack's factor", "[answers]") {
   for (const char* machine : {"tpu-v5p-cube", "tpu-v7-cube", "tpu-v6e-pod", "dgx-h100", "dgx-b200"}) {
     const System system = load_system(machine);
@@ -331,25 +294,6 @@ TEST_CASE("kernels fitted on other processors of a generation are kin, and the i
   CHECK(planned_on("deepseek-v3-h800").kernels == "measured");  // the same processor as an H100
   const auto width = [](const PlanAnswer& a) { return a.layouts.front().interval.second.value() / a.layouts.front().step.value(); };
   CHECK(width(kin) > width(fitted));
-}
-
-TEST_CASE("a bill's network is the machine's own, with its tapers", "[answers]") {
-  CostRequest r;
-  r.system.name = "meta-24k-roce";
-  r.gpus = 24576;
-  const CostAnswer own = answer(r);
-  CHECK(own.network == ScaleOut::fat_tree);
-  CHECK(own.network_taper == 7);
-  r.overrides = {"spine.oversubscription=1"};
-  const CostAnswer full = answer(r);
-  CHECK(full.network_taper == 1);
-  CHECK(own.network_ports < full.network_ports);
-  CHECK(own.network_price < full.network_price);
-  // each NIC: a port and a cable below, one each up to the spine, a seventh of both to the core
-  CHECK(full.network_cables - own.network_cables == Approx(24576 * (1 - 1.0 / 7)));
-  CHECK(full.network_ports - own.network_ports == Approx(2 * 24576 * (1 - 1.0 / 7)));
-  r.network = ScaleOut::rail;
-  CHECK(answer(r).network == ScaleOut::rail);
 }
 
 TEST_CASE("what waits in host memory has room there", "[answers]") {

@@ -169,48 +169,6 @@ TEST_CASE("a machine described in a file is calibrated under its own name", "[ca
   }
 }
 
-TEST_CASE("a written calibration that was broken is refused where it is broken", "[calibrate]") {
-  const Folder folder;
-  const std::string good =
-      calibration_yaml(fitted("aws-p5", {.nodes = {1, 2}, .bytes = sizes(512, 1 << 29, 8)}, 70), "mine", "2026-01-31", "a test");
-  struct Broken {
-    std::string find, by, says;
-  };
-  const std::vector<Broken> table{
-      {"kind: scale_up", "kind: scaleup", "kind: \"scaleup\" is not known"},
-      {"generation: hopper", "generation: hoper", "generation: \"hoper\" is not known"},
-      {"library: nccl", "library: nckl", "library: \"nckl\" is not known"},
-      {"transport: efa-v2", "transport: EFA v2", "transport: \"EFA v2\" is no name"},
-      {"450 GB/s per direction", "450 GB/s", "does not say which direction"},
-      {"tree_step:", "treestep:", "tree_step: is missing"},
-      {"launch:", "lunch:", "unknown key"},
-      {"efficiency: 0.", "efficiency: 7.", "is outside"},
-      {"most_nodes: 2", "most_nodes: 0", "is outside"},
-      {"parts:\n", "parts: []\nrest:\n", "is not a list of sets"},
-      {"residuals:  # percent\n", "residuals: 5\n    rest:\n", "residuals: is not a map"},
-      {"name: mine", "name: My Cal", "is no name"},
-      {"name: mine", "nam: mine", "name: is missing"},
-  };
-  for (const Broken& broken : table) {
-    const std::string text = replaced(good, broken.find, broken.by);
-    INFO(broken.find << " -> " << broken.by);
-    const std::string file = folder.write("mine.yaml", text);
-    const Outcome outcome = outcome_of([&] { (void)load_system("aws-p5", {}, file); });
-    INFO(outcome.text.substr(0, 2000));
-    CHECK(outcome.kind == Outcome::Kind::spec_error);
-    CHECK(outcome.says(broken.says));
-    CHECK(outcome.says(file));
-    // a wrong value is shown in its line
-    if (outcome.kind == Outcome::Kind::spec_error && !outcome.says("is missing") && broken.says != "unknown key") {
-      const auto line =
-          1 +
-          std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find(broken.by.substr(0, broken.by.find('\n')))), '\n');
-      CHECK(outcome.says(file + ":" + std::to_string(line) + ":"));
-    }
-  }
-  CHECK_FALSE(outcome_of([&] { (void)load_system("aws-p5", {}, folder.write("mine.yaml", good)); }).refused());
-}
-
 TEST_CASE("what was measured is quoted safely", "[calibrate]") {
   const Calibration fit = fitted("dgx-h100", {.ranks = {8}, .bytes = {2048, 1 << 20}}, 80);
   const Folder folder;

@@ -131,15 +131,6 @@ TEST_CASE("owning is writing off, electricity and a site") {
   CHECK(usd(money_of(load_system("gb200-nvl72"), 72, units::h(8766 * 5.0), prices).servers) == within(3e6, 1e-9));
 }
 
-TEST_CASE("tokens cost what the time to make them costs") {
-  const System h100 = load_system("dgx-h100");
-  const Prices prices = load_prices();
-  const Money million = money_per_million_tokens(h100, 8, 2e6 / 3600, prices);  // two million an hour
-  CHECK(usd(million.rented) == within(8 * 3.92 / 2, 1e-12));
-  CHECK(million.energy.value() == within(10.2e3 * 0.82 * 1.2 * 1800, 1e-12));
-  CHECK(run_seconds(1e9, 1e6, 0.5) == within(2000, 1e-12));
-}
-
 TEST_CASE("Llama 3 405B's 30.84 M GPU-hours come out of its MFU, its failures and 15.6 T tokens") {
   // 41 % MFU at 8,192 tokens on 16,384 GPUs (Llama 3, table 4), counted as 6 N and causal attention there: 2.55e12 FLOPs a token
   const FailureFacts facts = load_failure_facts();
@@ -150,17 +141,6 @@ TEST_CASE("Llama 3 405B's 30.84 M GPU-hours come out of its MFU, its failures an
   const double per_token = 6 * 405e9 + 6.0 * 126 * 16384 * 8192;
   const double seconds = run_seconds(15.6e12, 16384 * 0.41 * 989e12 / per_token, f.share.kept);
   CHECK(16384 * seconds / 3600 / 1e6 == within(30.84, 0.07));
-}
-
-TEST_CASE("a user's prices lie over the shipped ones") {
-  const File file(
-      "extends: default\nname: mine\ndate: 2026-12-01\ngpu_hour: 1.99 USD/h\npue: 1.1\ngpus:\n  h100-sxm: {server: 30000 USD}\n");
-  const Prices mine = load_prices(file.path());
-  CHECK(in(mine.gpu_hour.value, units::USD_per_h).value() == within(1.99, 1e-12));
-  CHECK(mine.power.pue.value == 1.1);
-  CHECK(mine.power.load.value == 0.82);
-  CHECK(usd(mine.of("h100-sxm")->server.value) == 30000);
-  CHECK(!mine.electricity.provenance.source.empty());
 }
 
 TEST_CASE("every shipped price has a source") {

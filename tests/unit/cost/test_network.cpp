@@ -100,24 +100,6 @@ TEST_CASE("a torus needs no switches; of a TPU v4 cube in a rack a quarter of th
   CHECK_THROWS_WITH(network_size(lone, 64, {.kind = ScaleOut::torus}), Catch::Contains("at least 2 NICs"));
 }
 
-TEST_CASE("inside one domain no kind of network has anything") {
-  for (std::size_t k = 0; k < scale_out_names.size(); ++k) {
-    const NetworkSize net = joined(8, static_cast<ScaleOut>(k), 64);
-    CHECK(net.cables + net.ports + net.switches + net.nics == 0);
-  }
-}
-
-TEST_CASE("copper is cheaper than optics, so a fat tree of as many tiers costs less than rails") {
-  Prices prices = load_prices();
-  const System h100 = load_system("dgx-h100");
-  const double rails = network_price_of(h100, 16384, prices).value();
-  prices.power.network = ScaleOut::fat_tree;
-  const NetworkSize net = network_of(h100, 16384, prices.power);
-  const double by_hand = net.ports * 562.5 + 16384 * 200.0 + (net.cables - 16384) * 1280;
-  CHECK(network_price_of(h100, 16384, prices).value() == Approx(by_hand));
-  CHECK(rails == Approx(16384 * (3 * 562.5 + 2 * 1280)));
-}
-
 TEST_CASE("interest: equal payments over the lifetime, nothing at zero, close to the price x rate x years / 2 for small rates") {
   CHECK(paid_over_price(0, 5) == 1);
   CHECK(paid_over_price(0.08, 5) == Approx(5 * 0.08 / (1 - std::pow(1.08, -5))));

@@ -127,24 +127,3 @@ TEST_CASE("an all-reduce of 402.7 MB over 4 A100 takes what LLMCompass measured"
   WARN("402.7 MB over 4 A100: " << ms << " ms, published 2.891");
   CHECK(ms == Approx(2.891).epsilon(0.05));
 }
-
-TEST_CASE("shares and speed-ups name their reference") {
-  const ParallelCost cost{.communication = 35.8e-6, .work = 32.65e-6, .ranks = 8};
-  CHECK(cost.share() == Approx(0.523).epsilon(0.002));
-  CHECK(cost.speed_up() == Approx(3.8).epsilon(0.01));
-  CHECK(cost.efficiency() == Approx(1 - cost.share()));
-  CHECK(ParallelCost{0, 1, 8}.speed_up() == 8);
-}
-
-TEST_CASE("pricing a layer's messages takes nanoseconds", "[.speed]") {
-  const Model m = llama_70b();
-  const TensorCurve curve{systems::hopper_box(), 8};
-  const auto start = std::chrono::steady_clock::now();
-  double sum = 0;
-  for (int i = 0; i < 1000000; ++i) {
-    const TensorQuestion q = question(8, 1 + (i & 4095), (i & 1) != 0);
-    sum += curve.seconds(tensor_forward(m, q)) + curve.seconds(tensor_backward(m, q));
-  }
-  WARN("a layer forward and backward: " << static_cast<double>((std::chrono::steady_clock::now() - start) / 1ns) / 1e6 << " ns (" << sum
-                                        << ")");
-}

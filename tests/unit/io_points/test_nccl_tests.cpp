@@ -101,40 +101,6 @@ TEST_CASE("version 1 printed milliseconds, which its bandwidths give away") {
   CHECK(read.points[0].gpus_per_node == 1);
 }
 
-TEST_CASE("what launchers and collectors put before and between the cells does not matter") {
-  const std::string clean = started + devices(8, 8) + header + row_1m + row_1g;
-  const auto prefixed = [&](const std::string& prefix) {
-    std::string out = prefix;
-    for (const char c : clean) {
-      out += c;
-      if (c == '\n') out += prefix;
-    }
-    return out;
-  };
-  for (const std::string prefix :
-       {"[1,0]<stdout>:", "   [1,0]<stdout>:", "[prterun-host-77@1,0]<stdout>: ", "0: ", "node-7: ", "2024-05-01T12:00:00.123Z ",
-        "[2024-05-01 12:00:00] ", "May  1 12:00:00 host ", "\x1B[0m\x1B[32m", "> "}) {
-    INFO(prefix);
-    const Points read = points_in(prefixed(prefix), h100);
-    REQUIRE(read.points.size() == 4);
-    CHECK(read.points[0].seconds == Approx(27.37e-6));
-    CHECK(read.points[3].seconds == Approx(4016.4e-6));
-    CHECK(read.points[3].bytes == 1073741824);
-  }
-  // in the middle of a row, and glued to the size
-  CHECK(points_in(started + devices(8, 8) + header +
-                      "[1,0]<stdout>:     1048576        262144     float     sum      -1[1,0]<stdout>:    27.37   38.31   67.04      0"
-                      "[1,0]<stdout>:    26.93   38.94   68.14      0\n",
-                  h100)
-            .points.size() == 2);
-  CHECK(points_in(
-            started + devices(8, 8) + header +
-                "[STAT]:1048576        262144     float     sum      -1    27.37   38.31   67.04      0    26.93   38.94   68.14      0\n",
-            h100)
-            .points.at(0)
-            .bytes == 1048576);
-}
-
 TEST_CASE("lines of NCCL and line ends of Windows in between are passed over") {
   std::string text = started + devices(8, 8) +
                      "node0:61241:61300 [0] NCCL INFO Connected all rings\nnode0:1:2 [0] NCCL INFO NCCL version 2.21.5+cuda12.4\n" +
@@ -179,26 +145,6 @@ TEST_CASE("a header that lost its count and type is none: rows are read by what 
   for (std::size_t i = 0; i < read.points.size(); ++i) CHECK(read.points[i].seconds == whole.points[i].seconds);
 }
 
-TEST_CASE("cells without a time are no points") {
-  const Points read = points_in(
-      started + devices(8, 8) + header + row_1m +
-          "           0             0     float     sum      -1     0.34    0.00    0.00      0     0.34    0.00    0.00      0\n"
-          "        2048           512     float     sum      -1      N/A     N/A     N/A    N/A    16.43    0.12    0.22    N/A\n"
-          "        4096          1024     float     sum      -1       -1       -       -    N/A     0.00    0.00    0.00    N/A\n",
-      h100);
-  CHECK(read.points.size() == 3);
-  CHECK(skipped_rows(read, "bytes is 0") == 2);
-  CHECK(skipped_rows(read, "time is 0 or N/A") == 3);
-}
-
-TEST_CASE("CPU time is not the time of the operation") {
-  std::string text = started + devices(8, 8) + header + row_1m;
-  for (std::size_t at = 0; (at = text.find("   time", at)) != std::string::npos; at += 7) text.replace(at, 7, "cputime");
-  const Points read = points_in(text, h100);
-  CHECK(read.points.empty());
-  CHECK(skipped_rows(read, "CPU time") == 2);
-}
-
 TEST_CASE("extra columns of newer versions do not shift the others") {
   const Points read = points_in(started + devices(8, 8) +
                                     "#       size         count      type   redop    root     time   algbw   busbw  #wrong    i_min   "
@@ -225,12 +171,6 @@ TEST_CASE("several runs in one file keep their own operation and ranks") {
   CHECK(read.points[0].nodes == 1);
   CHECK(read.points[2].collective == Collective::all_gather);
   CHECK(read.points[2].nodes == 2);
-}
-
-TEST_CASE("an operation that is not modelled is counted") {
-  const Points read = points_in("# Collective test starting: gather_perf\n" + devices(8, 8) + header + row_1m, h100);
-  CHECK(read.points.empty());
-  CHECK(skipped_rows(read, "not modelled: gather") == 2);
 }
 
 TEST_CASE("without a name the numbers say which operation on how many ranks it was") {
@@ -260,10 +200,6 @@ TEST_CASE("without a name the numbers say which operation on how many ranks it w
   CHECK(points_in(header + rooted, h100).points.at(0).collective == Collective::broadcast);
 }
 
-TEST_CASE("a file name that contradicts the numbers is not believed") {
-  CHECK(points_in(header + row_1g, h100, "all_gather.txt").points.at(0).collective == Collective::all_reduce);
-}
-
 TEST_CASE("ranks by hand must not contradict the log, nodes by hand are believed") {
   const std::string text = started + devices(8, 8) + header + row_1g;
   CHECK(contains(refusal(text, {.system = "dgx-h100", .nodes = 0, .ranks = 4}), "lists 8 ranks, ranks says 4"));
@@ -271,15 +207,6 @@ TEST_CASE("ranks by hand must not contradict the log, nodes by hand are believed
   CHECK(points_in(text, {.system = "dgx-h100", .nodes = 2, .ranks = 8}).points.at(0).nodes == 2);
   // containers: a host name each
   CHECK(points_in(started + devices(8, 1) + header + row_1g, {.system = "dgx-h100", .nodes = 1}).points.at(0).nodes == 1);
-}
-
-TEST_CASE("a list of devices that was cut is a lower bound") {
-  // 8 of 32 ranks are listed, all on the first node; the bandwidths are those of 30 to 33
-  const std::string rows =
-      "     1048576        262144     float     sum      -1    27.37   38.31   74.23      0    26.93   38.94   75.45      0\n";
-  const Points read = points_in(started + devices(12, 4) + header + rows, {.system = "polaris-a100"});
-  CHECK(read.points.at(0).ranks() == 32);
-  CHECK(read.points.at(0).nodes == 8);
 }
 
 TEST_CASE("a log of unknown machine or size names the option that helps") {
@@ -309,10 +236,6 @@ TEST_CASE("groups of ranks that run at once share links and are not priced") {
   CHECK(skipped_rows(read, "several groups") == 2);
 }
 
-TEST_CASE("rccl-tests print the same table") {
-  CHECK(points_in("rccl-tests: Version develop:a7809b3\n" + header + row_1g, {.system = "mi300x-8"}).points.at(0).library == "rccl");
-}
-
 TEST_CASE("the JSON of nccl-tests is the same run with more digits") {
   const std::string json = R"({"version":2,"args":[".\/build\/all_reduce_perf","-b","1M"],"env":["A=b\"c"],"nccl_version":22703,
 "config":{"nthreads":1,"ngpus":1,"devices":[{"rank":0,"group":0,"hostname":"a","device":0},{"rank":1,"group":0,"hostname":"b","device":0}]},
@@ -329,20 +252,6 @@ TEST_CASE("the JSON of nccl-tests is the same run with more digits") {
   CHECK(read.points[1].in_place == true);
   CHECK(contains(refusal("{\"stream\": 1}\n", h100), "no \"results\" list"));
   CHECK_FALSE(refusal(json.substr(0, json.size() / 2), h100).empty());
-}
-
-TEST_CASE("a fault in JSON is shown with its place and its line") {
-  CHECK(contains(refusal("{\"results\": []}\n{}\n", h100), ":2:1: there is text after the end of the JSON"));
-  const std::string broken = refusal("{\"results\":\n  [{\"size\": 1k}]}\n", h100);
-  CHECK(contains(broken, ":2:13: \"1k\" is no value"));
-  CHECK(contains(broken, "[{\"size\": 1k}]"));
-}
-
-TEST_CASE("a file of another kind is refused with its first line and what was expected") {
-  CHECK(contains(refusal("just some text\n", h100), ":1:1: no measurement was recognised"));
-  CHECK(contains(refusal("just some text\n", h100), "nccl-tests"));
-  CHECK(contains(refusal("# OSU MPI-CUDA Bandwidth Test v5.9\n1 0.5\n", h100), "OSU"));
-  CHECK(contains(refusal("source,system,ranks,phase,implementation,dtype,tokens_per_rank\na,b,8,dispatch,x,half,1\n", h100), "MoE"));
 }
 
 TEST_CASE("the head of a log says how its calls were launched") {

@@ -108,19 +108,6 @@ TEST_CASE("matrices of p2pBandwidthLatencyTest give the pair values others read 
   }
 }
 
-TEST_CASE("matrices re-typed with dashes on their diagonal are read all the same", "[measurements]") {
-  const auto folder = measurements();
-  if (folder.empty()) return;
-  const Points read = points_of(folder / "multinode" / "p2p" / "p2pbw_05_rtx6kpro_microchip.txt");
-  REQUIRE(read.points.size() == 112);
-  for (const Point& p : read.points) {
-    const double value = printed(p, false, p.both_ways);
-    CHECK(value >= (p.both_ways ? 103 : 53.7) - 1e-9);
-    CHECK(value <= (p.both_ways ? 105 : 56.4) + 1e-9);
-  }
-  CHECK(std::count_if(read.points.begin(), read.points.end(), [](const Point& p) { return p.both_ways; }) == 56);
-}
-
 TEST_CASE("tests of nvbandwidth give the values others read in them", "[measurements]") {
   const auto folder = measurements();
   if (folder.empty()) return;
@@ -221,21 +208,4 @@ TEST_CASE("rows of perftest and OSU give the rates and times others read in them
       CHECK(printed(p, c.unit == "us", c.both) == Approx(c.value).margin(0.00051));
     }
   }
-}
-
-TEST_CASE("a latency of an exchange is no bandwidth", "[measurements]") {
-  // osu_alltoall printed 2,586,333.78 us; the collection's own conclusion took it for MB/s
-  const auto folder = measurements();
-  if (folder.empty()) return;
-  const Points read = read_points(folder / "multinode" / "p2p" / "osu_31_ucc_guide.txt", {.system = "dgx-h100", .nodes = 1, .ranks = 4});
-  REQUIRE(read.points.size() == 1);
-  CHECK(read.points[0].collective == Collective::all_to_all);
-  CHECK(read.points[0].bytes == 4 * 1048576);
-  CHECK(read.points[0].seconds == Approx(2.58633378));
-}
-
-TEST_CASE("a page of prose with a table about measurements is no measurement", "[measurements]") {
-  const auto folder = measurements();
-  if (folder.empty()) return;
-  CHECK_THROWS_AS(points_of(folder / "multinode" / "p2p" / "p2pbw_03b_rtx6kpro_latency.txt"), SpecError);
 }

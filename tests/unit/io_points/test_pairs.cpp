@@ -58,21 +58,6 @@ TEST_CASE("p2pBandwidthLatencyTest: one way, half of both ways, latency; diagona
   }
 }
 
-TEST_CASE("white space, line ends, colours and tags of launchers do not matter") {
-  std::string mangled;
-  for (const char c : p2p) mangled += c == '\n' ? std::string("\r\n") : c == ' ' ? std::string("  \t") : std::string(1, c);
-  std::string tagged = "[1,0]<stdout>:";
-  for (const char c : p2p) tagged += c == '\n' ? std::string("\n[1,0]<stdout>:") : std::string(1, c);
-  std::string named = "node1: ";
-  for (const char c : p2p) named += c == '\n' ? std::string("\nnode1: ") : std::string(1, c);
-  for (const std::string& text : {mangled, tagged, named, "\x1B[32m" + p2p + "\x1B[0m\n"}) {
-    const Points read = points_in(text, h100);
-    REQUIRE(read.points.size() == 6);
-    CHECK(rate(read.points[0]) == Approx(364.13));
-    CHECK(rate(read.points[3]) == Approx(352));
-  }
-}
-
 TEST_CASE("a sum of directions that differ cannot be halved") {
   const Points read =
       points_in("Bidirectional P2P=Enabled Bandwidth Matrix (GB/s)\n   D\\D     0      1 \n     0 900.0 50.0 \n     1 80.0 900.0 \n", h100);
@@ -85,12 +70,6 @@ TEST_CASE("pairs without peer access say that their copies are staged") {
   REQUIRE(read.points.size() == 6);
   CHECK(contains(read.points[0].notes, "no peer access"));
   CHECK_FALSE(contains(read.points[1].notes, "no peer access"));
-}
-
-TEST_CASE("a matrix cut in the middle of a number loses that number alone") {
-  const Points read = points_in(p2p.substr(0, p2p.find("375.18") + 4), h100);
-  CHECK(read.points.size() == 1);
-  CHECK(skipped_rows(read, "cut short") == 1);
 }
 
 TEST_CASE("nvbandwidth: direction and path are those of the test, bidirectional figures of the measured stream are not halved") {
@@ -160,13 +139,6 @@ TEST_CASE("perftest: MB/sec are 2^20 bytes, Gb/sec 10^9 bits, the average counts
   CHECK(rate(both.points[0]) == Approx(92.4 / 8));
   CHECK(contains(refusal("RDMA_Write BW Test\n" + std::string(" #bytes     #iterations    BW peak[kB/sec]    BW average[kB/sec]\n"), h100),
                  "unit nobody here knows"));
-}
-
-TEST_CASE("perftest: a rate that is not messages times size contradicts itself") {
-  const Points read =
-      points_in("                    RDMA_Write BW Test\n" + bw_header + " 65536      5000    92.57   92.40   0.352480\n", h100);
-  REQUIRE(read.points.size() == 1);
-  CHECK(read.points[0].contradicts_itself);
 }
 
 TEST_CASE("perftest: the typical latency counts, and a row cut before it is none") {
@@ -266,11 +238,6 @@ TEST_CASE("IMB: ranks are printed, averages count, half round trips are one way"
   CHECK(read.points[1].ranks() == 8);
   CHECK(skipped_rows(read, "Exchange") == 1);
   CHECK(contains(refusal(text, {.system = "dgx-h100", .ranks = 16}), "8 processes"));
-}
-
-TEST_CASE("a benchmark that does not say its machine asks for it") {
-  CHECK(contains(refusal(p2p), "file.txt:3:1: the log does not say which machine it ran on"));
-  CHECK(contains(refusal(p2p), "system = NAME"));
 }
 
 TEST_CASE("a log with tables of two tools gives the points of both") {

@@ -65,10 +65,6 @@ TEST_CASE("a row may say its ranks and how its calls were launched") {
                     Catch::Contains("unknown launch \"slowly\""));
 }
 
-TEST_CASE("a byte order mark is dropped") {
-  CHECK(points_in("\xEF\xBB\xBFoperation,system,bytes,time_us\nreduce,dgx-h100,8,1\n").points.size() == 1);
-}
-
 TEST_CASE("a malformed cell is a fault with its line and column") {
   struct Case {
     std::string row, message;
@@ -93,13 +89,6 @@ TEST_CASE("a malformed cell is a fault with its line and column") {
   }
 }
 
-TEST_CASE("a row with too few or too many cells or an open quote is a fault") {
-  CHECK(contains(first_fault(csv_header + "r,dgx-h100,1,8\n").message, "ends after 4 of 14 cells"));
-  CHECK(contains(first_fault(csv_header + "r,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,,,,\n").message, "has 15 cells, the header 14"));
-  CHECK(contains(first_fault(csv_header + "\"r,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,,,\n").message, "the quote is not closed"));
-  CHECK(contains(first_fault(csv_header + "\"r\"x,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,,,\n").message, "text after the closing quote"));
-}
-
 TEST_CASE("all faults of a file are reported together, twenty at most") {
   std::string rows;
   for (int i = 0; i < 100; ++i) rows += "r,dgx-h100,1,8,all_reduce,half,8,fast,0,nccl,,,,\n";
@@ -110,11 +99,6 @@ TEST_CASE("all faults of a file are reported together, twenty at most") {
   } catch (const SpecError& error) {
     CHECK(error.issues().size() == 20);
   }
-}
-
-TEST_CASE("a header without a necessary column, or with one twice, is refused") {
-  CHECK(contains(refusal("operation,system,bytes\nall_reduce,dgx-h100,8\n"), "column time_us is missing"));
-  CHECK(contains(refusal("operation,bytes,bytes,time_us\nall_reduce,8,8,1\n"), "column \"bytes\" is there twice"));
 }
 
 TEST_CASE("a well-formed row that cannot be priced is counted, not refused") {
@@ -137,12 +121,6 @@ TEST_CASE("a well-formed row that cannot be priced is counted, not refused") {
   CHECK(skipped_rows(read, "not modelled: gather") == 1);
   CHECK(skipped_rows(read, "not modelled: barrier") == 2);
   CHECK(skipped_rows(read, "bytes is 0") == 1);
-}
-
-TEST_CASE("a row without machine needs one to be named") {
-  const std::string text = "operation,bytes,time_us,nodes,gpus_per_node\nall_reduce,8,1,1,8\n";
-  CHECK(contains(refusal(text), "system = NAME"));
-  CHECK(points_in(text, {.system = "dgx-a100"}).points.front().system == "dgx-a100");
 }
 
 TEST_CASE("where the time is left out a bandwidth will do") {
@@ -182,17 +160,6 @@ TEST_CASE("calls that sources.csv says were event-timed waited for their launch,
   REQUIRE(read.points.size() == 2);
   CHECK(read.points[0].launch == CallLaunch{LaunchMode::eager});
   CHECK(read.points[1].launch == CallLaunch{});
-}
-
-TEST_CASE("a faulty sources.csv is a fault of that file") {
-  const Folder folder;
-  (void)folder.write("sources.csv", "id,gdr\na,perhaps\n");
-  try {
-    (void)read_points(folder.write("points.csv", csv_header + "a,dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,,,\n"));
-    FAIL("not refused");
-  } catch (const SpecError& error) {
-    CHECK(contains(error.what(), "sources.csv:2:3"));
-  }
 }
 
 TEST_CASE("only regular text files are read") {

@@ -175,26 +175,6 @@ TEST_CASE("a rate of small messages in flight is no time, of large ones it is") 
   CHECK(s.kept.size() == 1);
 }
 
-TEST_CASE("every point is either kept or set aside, in its order") {
-  std::vector<Point> points;
-  for (int i = 0; i < 60; ++i) points.push_back(at_busbw(i % 3 == 0 ? "dgx-a100" : "dgx-h100", 10.0 * (i + 1)));
-  const Screened s = screen(points);
-  CHECK(s.kept.size() + s.set_aside.size() == points.size());
-  for (std::size_t i = 1; i < s.kept.size(); ++i) CHECK(s.kept[i].seconds < s.kept[i - 1].seconds);
-}
-
-TEST_CASE("validate counts the untrustworthy in its errors and says how many there are") {
-  Points points;
-  points.points = {at_busbw("dgx-h100", 466), at_busbw("dgx-h100", 900)};
-  points.points[1].bytes *= 2;
-  points.points[1].seconds *= 2;
-  const ValidationReport report = validate(points);
-  CHECK(report.total.points == 2);
-  REQUIRE(report.untrustworthy.size() == 1);
-  CHECK(report.untrustworthy[0].rows == 1);
-  CHECK(report.untrustworthy[0].reason == name(Doubt::above_the_wires));
-}
-
 TEST_CASE("of the measurements that fits rest on at most one in a hundred is set aside", "[measurements]") {
   const auto folder = measurements();
   if (folder.empty()) return;

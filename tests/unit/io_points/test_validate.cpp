@@ -49,14 +49,6 @@ TEST_CASE("errors are those of predicted over measured, by hand") {
   CHECK(report.total.interval_coverage < 1);
 }
 
-TEST_CASE("repeats are one point unless asked for raw") {
-  Points points;
-  points.points = {measured("dgx-h100", 4096, 1e-5), measured("dgx-h100", 4096, 2e-5), measured("dgx-h100", 4096, 9e-5)};
-  CHECK(validate(points).total.points == 1);
-  CHECK(validate(points).points.front().point.seconds == 2e-5);
-  CHECK(validate(points, {.raw = true}).total.points == 3);
-}
-
 TEST_CASE("NCCL's channels hold its own messages between nodes, not those of MPI") {
   Points points;
   points.points = {measured("hgx-h100-ndr", 1 << 30, 0.03, 2, 1), measured("hgx-h100-ndr", 1 << 30, 0.03, 2, 1)};
@@ -103,13 +95,6 @@ TEST_CASE("what cannot be priced is counted with its reason, repeats included") 
   CHECK(rows == 7);
 }
 
-TEST_CASE("without points there are no errors and no division by zero") {
-  const ValidationReport report = validate({});
-  CHECK(report.total.points == 0);
-  CHECK(report.total.mape == 0);
-  CHECK(report.by_system.empty());
-}
-
 TEST_CASE("an algorithm or protocol a point names is forced") {
   Points points;
   points.points = {measured("dgx-h100", 64 << 20, 1e-3)};
@@ -120,14 +105,6 @@ TEST_CASE("an algorithm or protocol a point names is forced") {
   CHECK(report.points[0].prediction.ran == Candidate{Algorithm::ring, Protocol::ll});
   points.points[0].algorithm = Algorithm::collnet_chain;  // no network here reduces
   CHECK(validate(points).skipped.size() == 1);
-}
-
-TEST_CASE("the fastest pair is never slower than NCCL's") {
-  Points points;
-  for (double bytes = 1024; bytes < 1e9; bytes *= 4) points.points.push_back(measured("dgx-h100", bytes, 1e-3));
-  const ValidationReport picked = validate(points), fastest = validate(points, {.rule = Choice::Rule::fastest});
-  for (std::size_t i = 0; i < picked.points.size(); ++i)
-    CHECK(fastest.points[i].prediction.seconds <= picked.points[i].prediction.seconds * (1 + 1e-9));
 }
 
 TEST_CASE("GPUDirect and NICs that a point knows override the machine's") {
@@ -147,22 +124,6 @@ TEST_CASE("GPUDirect and NICs that a point knows override the machine's") {
   CHECK(time(2) == predicted("dgx-h100", 256e6, {"nic.endpoints=4"}, 4));
   CHECK(time(2) > time(0));
   CHECK(time(3) == time(0));
-}
-
-TEST_CASE("a rate of its NICs that a point knows overrides the machine's") {
-  Points points;
-  points.points = {measured("dgx-h100", 256e6, 1e-3, 4), measured("dgx-h100", 256e6, 1e-3, 4)};
-  points.points[1].nic_rate = units::Gbit_per_s(100);
-  const ValidationReport report = validate(points, {.raw = true});
-  REQUIRE(report.skipped.empty());
-  CHECK(report.points[1].prediction.seconds > 2 * report.points[0].prediction.seconds);
-}
-
-TEST_CASE("a calibration that is not there is nobody's row to skip") {
-  Points points;
-  points.points = {measured("dgx-h100", 1024, 1e-5)};
-  CHECK_THROWS_AS(validate(points, {.calibration = "no-such-calibration"}), Error);
-  CHECK(validate(points, {.calibration = "none"}).total.points == 1);
 }
 
 TEST_CASE("the log the project carries is read whole and predicted well") {
@@ -235,19 +196,6 @@ TEST_CASE("the interval of an exchange by an unknown release holds what both of 
   CHECK(unknown.low <= newer.seconds);
   CHECK(unknown.high >= older.seconds);
   CHECK(newer.high < older.seconds);
-}
-
-TEST_CASE("notes that name another release than the column are right") {
-  const std::string columns = "source,system,nodes,gpus_per_node,operation,bytes,time_us,library,library_version,notes\n";
-  const auto version = [&](const std::string& notes) {
-    return points_in(columns + "run,dgx-h100,1,8,all_to_all,1048576,15,nccl,2.23," + notes + "\n", {}, "points.csv")
-        .points.at(0)
-        .library_version.str();
-  };
-  CHECK(version("") == "2.23");
-  CHECK(version("version column says 2.29.2") == "2.29.2");
-  CHECK(version("graph; version column says 2.29.2; cold=yes") == "2.29.2");
-  CHECK(version("version column says nothing") == "2.23");
 }
 
 TEST_CASE("a measured send_recv has the channels of its communicator") {

@@ -90,16 +90,6 @@ TEST_CASE("points read back as they were measured; probes are skipped with their
   CHECK(at == points.points.size());
 }
 
-TEST_CASE("validate prices the collectives and transfers of a measured file and counts its probes") {
-  const Folder folder;
-  FakeDevice device({.gpus = 8});
-  const Measured measured = measured_on(device);
-  const Points points = read_points(folder.written("measured.csv", csv_of(measured.rows)));
-  const ValidationReport report = validate(points, {.raw = true});
-  CHECK(report.points.size() == points.points.size());
-  CHECK(report.skipped.size() == points.skipped.size());
-}
-
 TEST_CASE("every probe becomes the row that the page of the format says") {
   const Row copy = row_of({.kind = ProbeKind::peer_copy, .bytes = MiB, .pairs = {{2, 5}}});
   CHECK(copy.operation == "send_recv");
@@ -182,18 +172,6 @@ TEST_CASE("collectives on registered buffers say so and are not taken for ordina
   CHECK(support::contains(points.skipped.front().reason, "registered"));
 }
 
-TEST_CASE("a word that is neither a probe nor an operation is refused with its place") {
-  const Folder folder;
-  const std::string file = folder.written("bad.csv", std::string{csv_header} + "\nm,dgx-h100,1,1,memory_raed,,1024,5,,,,,,,,,\n");
-  try {
-    (void)read_points(file);
-    FAIL("it was read");
-  } catch (const SpecError& error) {
-    CHECK(support::contains(error.what(), "bad.csv:2:"));
-    CHECK(support::contains(error.what(), "memory_raed"));
-  }
-}
-
 TEST_CASE("the machine's file is YAML with what the machine said, and no key where it said nothing") {
   FakeDevice device({.gpus = 2, .lost_after = 8});
   Machine machine = device.describe();
@@ -235,13 +213,6 @@ TEST_CASE("the stock system is the one with that GPU, joined like it, with as ma
   CHECK(stock({.gpus = 8, .name = "AMD Instinct MI300X", .runtime = "HIP"}) == "mi300x-8");
   CHECK(stock({.gpus = 1, .name = "Moore Threads S4000"}).empty());
   CHECK(stock({.gpus = 1, .name = "NVIDIA L40"}).empty());  // not an L4
-}
-
-TEST_CASE("GPUs of two kinds are like no stock system") {
-  FakeDevice device({.gpus = 2});
-  Machine machine = device.describe();
-  machine.units[1].name = "NVIDIA L4";
-  CHECK(support::contains(stock_system(machine, 2).reason, "several kinds"));
 }
 
 TEST_CASE("points on disk outlive a crash, and go when the finished file is there") {

@@ -95,13 +95,6 @@ TEST_CASE("what the time does not allow is listed, and what tells most is measur
   CHECK(early(ProbeKind::collective));
 }
 
-TEST_CASE("a quick run of a whole node fits its two minutes with every planned size measured") {
-  FakeDevice device({.gpus = 8, .prepare = 0.15});
-  const Run out = run_on(device);
-  CHECK_FALSE(says(out.measured, "the time was spent"));
-  CHECK(out.virtual_seconds < 120);
-}
-
 TEST_CASE("one case that takes forever does not take the time of the others") {
   FakeDevice device({.gpus = 2, .pcie = 1e8});  // a host link 500 times too slow: seconds for each copy
   const Run out = run_on(device);
@@ -143,14 +136,6 @@ TEST_CASE("a machine lost midway keeps what it measured and says why the rest is
   CHECK_FALSE(says(out.measured, "the time was spent"));
 }
 
-TEST_CASE("a machine lost while a case is timed keeps the cases before it") {
-  FakeDevice device({.gpus = 1, .lost_in_run = 12});
-  const Run out = run_on(device);
-  CHECK_FALSE(out.measured.complete);
-  CHECK(out.measured.rows.size() == 12);
-  CHECK(out.measured.ended.find("fallen off the bus") != std::string::npos);
-}
-
 TEST_CASE("an interrupt keeps what was measured") {
   FakeDevice device({.gpus = 2});
   const Machine machine = device.describe();
@@ -173,15 +158,6 @@ TEST_CASE("a wrong result is never a point, and ends its case after the second")
   for (const NotMeasured& n : out.measured.not_measured) named += n.what == "memory_read, GPU 0" ? 1 : 0;
   CHECK(named == 2);
   for (const Row& row : out.measured.rows) CHECK(row.operation != "memory_read");
-}
-
-TEST_CASE("a case the machine cannot do is said once, and costs nothing else") {
-  FakeDevice device({.gpus = 1, .unsupported = ProbeKind::pointer_chase});
-  const Run out = run_on(device);
-  CHECK(out.measured.complete);
-  int named = 0;
-  for (const NotMeasured& n : out.measured.not_measured) named += n.what == "pointer_chase, GPU 0" ? 1 : 0;
-  CHECK(named == 1);
 }
 
 TEST_CASE("a single fault is noted and the next size is measured all the same") {
@@ -207,13 +183,6 @@ TEST_CASE("throttling and clocks are noted at the points they may explain, and o
     CHECK(row.note("throttled") == (i < 10 ? "" : "power cap"));
     CHECK(row.note("clock_mhz") == (i < 10 ? "1980" : "1400"));
   }
-}
-
-TEST_CASE("the same machine gives the same points twice") {
-  FakeDevice one({.gpus = 4}), other({.gpus = 4});
-  const Measured a = run_on(one).measured, b = run_on(other).measured;
-  REQUIRE(a.rows.size() == b.rows.size());
-  for (std::size_t i = 0; i < a.rows.size(); ++i) CHECK(csv_line(a.rows[i]) == csv_line(b.rows[i]));
 }
 
 TEST_CASE("points are handed on as they are measured, and progress never runs backwards") {

@@ -30,17 +30,6 @@ bool says(const Plan& plan, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("a node of eight GPUs is asked for every probe there is") {
-  for (const bool quick : {true, false}) {
-    const Plan all = plan_of({.gpus = 8}, {.quick = quick});
-    for (const ProbeType& probe : probe_table) {
-      INFO("probe " << probe.word);
-      CHECK(has(all, probe.kind));
-    }
-    CHECK(all.not_measured.empty());
-  }
-}
-
 TEST_CASE("every collective is measured over all GPUs, and the points that narrow the model most come before any curve") {
   const Plan all = plan_of({.gpus = 8});
   std::set<Collective> seen;
@@ -75,42 +64,12 @@ TEST_CASE("the full plan forces algorithms and protocols, turns in-switch reduct
     CHECK(titles.count(title) == 1);
 }
 
-TEST_CASE("sizes of a collective spread evenly over any number of ranks") {
-  for (const Step& s : plan_of({.gpus = 6}).steps)
-    if (s.what.kind == ProbeKind::collective)
-      for (const std::uint64_t size : s.sizes) CHECK(size % (16 * s.what.gpus.size()) == 0);
-}
-
-TEST_CASE("one GPU has memory, launches and its host, and the reason why nothing else") {
-  const Plan one = plan_of({.gpus = 1});
-  CHECK(has(one, ProbeKind::memory_copy));
-  CHECK(has(one, ProbeKind::kernel_launch));
-  CHECK(has(one, ProbeKind::host_to_device));
-  CHECK_FALSE(has(one, ProbeKind::collective));
-  CHECK_FALSE(has(one, ProbeKind::peer_copy));
-  CHECK(says(one, "collectives: one GPU"));
-  CHECK(says(one, "between GPUs: one GPU"));
-}
-
 TEST_CASE("without peer access copies stay and kernels go, with the GPUs named") {
   const Plan apart = plan_of({.gpus = 4, .peers = false});
   CHECK(has(apart, ProbeKind::peer_copy));
   CHECK_FALSE(has(apart, ProbeKind::peer_load));
   CHECK(says(apart, "no peer access between GPU 0 and GPU 1"));
   CHECK(has(apart, ProbeKind::collective));
-}
-
-TEST_CASE("a MIG instance has no peers and no collectives") {
-  const Plan slices = plan_of({.gpus = 2, .mig = true});
-  CHECK_FALSE(has(slices, ProbeKind::peer_copy));
-  CHECK_FALSE(has(slices, ProbeKind::collective));
-  CHECK(says(slices, "MIG instance"));
-}
-
-TEST_CASE("without NCCL collectives are left out with what the device said of it") {
-  const Plan none = plan_of({.gpus = 2, .library = ""});
-  CHECK_FALSE(has(none, ProbeKind::collective));
-  CHECK(says(none, "libnccl.so.2 cannot be opened"));
 }
 
 TEST_CASE("no case asks for more than a quarter of what memory is free") {
@@ -140,37 +99,6 @@ TEST_CASE("GPUs that were named are the ones measured") {
     for (const auto& [from, to] : s.what.pairs) CHECK((from == 2 || from == 5));
     if (s.what.gpus.empty() && s.what.pairs.empty()) CHECK((s.what.gpu == 2 || s.what.gpu == 5));
   }
-}
-
-TEST_CASE("two cases that differ in more than size have two titles") {
-  std::set<std::string> titles;
-  const std::vector<Case> cases{{.kind = ProbeKind::memory_copy},
-                                {.kind = ProbeKind::memory_copy, .gpu = 1},
-                                {.kind = ProbeKind::memory_copy, .cold = true},
-                                {.kind = ProbeKind::host_to_device},
-                                {.kind = ProbeKind::host_to_device, .pinned = false},
-                                {.kind = ProbeKind::host_to_device, .gpus = {0, 1}},
-                                {.kind = ProbeKind::host_to_device, .gpus = {0, 2}},
-                                {.kind = ProbeKind::host_read},
-                                {.kind = ProbeKind::host_read, .both_ways = true},
-                                {.kind = ProbeKind::peer_copy, .pairs = {{0, 1}}},
-                                {.kind = ProbeKind::peer_copy, .pairs = {{1, 0}}},
-                                {.kind = ProbeKind::peer_copy, .pairs = {{0, 1}}, .both_ways = true},
-                                {.kind = ProbeKind::peer_copy, .pairs = {{0, 1}, {1, 0}}},
-                                {.kind = ProbeKind::collective, .gpus = {0, 1}},
-                                {.kind = ProbeKind::collective, .gpus = {0, 2}},
-                                {.kind = ProbeKind::collective, .gpus = {0, 1}, .dtype = DataType::single},
-                                {.kind = ProbeKind::collective, .gpus = {0, 1}, .algorithm = Algorithm::ring},
-                                {.kind = ProbeKind::collective, .gpus = {0, 1}, .protocol = Protocol::ll},
-                                {.kind = ProbeKind::collective, .gpus = {0, 1}, .nvls = true},
-                                {.kind = ProbeKind::collective, .gpus = {0, 1}, .nvls = false},
-                                {.kind = ProbeKind::collective, .gpus = {0, 1}, .in_place = true},
-                                {.kind = ProbeKind::collective, .gpus = {0, 1}, .registered = Registration::own},
-                                {.kind = ProbeKind::collective, .gpus = {0, 1}, .registered = Registration::symmetric},
-                                {.kind = ProbeKind::compute, .gpus = {0, 1}},
-                                {.kind = ProbeKind::compute_overlap, .gpus = {0, 1}}};
-  for (const Case& one : cases) titles.insert(title_of(one));
-  CHECK(titles.size() == cases.size());
 }
 
 TEST_CASE("processes of MPI are asked for collectives alone, in a type they can add, and a ping-pong between two hosts") {

@@ -67,15 +67,6 @@ TEST_CASE("MosaicML's hardware count is four thirds of its model count", "[model
   CHECK(training_flops_per_token(m, 2048, FlopConvention::mosaic_recompute) == Approx(model * 4 / 3));
 }
 
-TEST_CASE("a convention without a term for a model says so", "[models][flops]") {
-  const auto refused = [](const char* name, FlopConvention convention) {
-    return support::message_of([&] { return training_flops(load_model(name), 4096, convention); });
-  };
-  CHECK(support::contains(refused("mixtral-8x7b", FlopConvention::megatron), "no term for experts"));
-  CHECK(support::contains(refused("deepseek-v3", FlopConvention::dgx_cloud), "no term for latent attention"));
-  CHECK(support::contains(refused("nemotron-h-56b", FlopConvention::dgx_cloud), "no term for mixing layers"));
-}
-
 TEST_CASE("a forward pass is a third of training, and the sum of its tokens one by one", "[models][flops]") {
   for (const std::string& name : model_names()) {
     const Model m = load_model(name);

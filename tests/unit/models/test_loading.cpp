@@ -119,16 +119,6 @@ TEST_CASE("no name means two models, and every name leads home", "[models]") {
   }
 }
 
-TEST_CASE("a name that does not exist says what was probably meant", "[models]") {
-  const auto said = [](const char* name) { return support::message_of([&] { return load_model(name); }); };
-  CHECK(support::contains(said("llama3-71b"), "no model named \"llama3-71b\"; did you mean llama3-70b"));
-  CHECK(support::contains(said("some/thing"), "fabricost models"));
-  CHECK(support::contains(said("./none.yaml"), "no file \"./none.yaml\""));
-  CHECK(support::contains(said(""), "no model named"));
-  CHECK(support::contains(said("../systems/dgx-h100"), "no file"));
-  CHECK(support::contains(said(std::string(5000, 'a').c_str()), "no model named"));
-}
-
 TEST_CASE("a user's file loads by its path and may start from a model or another file", "[models]") {
   const Folder folder;
   const Model mine = load_model(folder.write("mine.yaml", good));

@@ -240,14 +240,6 @@ TEST_CASE("MORI sends a copy to each rank, on GPUs of AMD inside one mesh") {
         std::string::npos);
 }
 
-TEST_CASE("experts that are all at home exchange nothing, and nothing has no infinite rate") {
-  const MoePrediction p = predict(h100(), deepseek(MoeKernel::nccl, MoePhase::dispatch, 128, 1));
-  CHECK(p.seconds == 0);
-  CHECK(p.algorithm_bandwidth() == 0);
-  CHECK(p.bus_bandwidth() == 0);
-  CHECK(p.bottleneck().name.empty());
-}
-
 TEST_CASE("skewed routing takes longer than uniform") {
   MoeQuestion q = deepseek(MoeKernel::deepep_normal, MoePhase::dispatch, 8192, 8);
   const double uniform = predict(h100(), q).seconds;

@@ -279,43 +279,6 @@ TEST_CASE("GPUs that a machine has not stay a trouble") {
   CHECK_THAT(found.tried.back().trouble, Contains("take at most"));
 }
 
-TEST_CASE("what is refused names the field and the way out") {
-  const auto refused = [](auto change) {
-    NeedRequest r = asked("nic.bandwidth");
-    r.within = "3%";
-    change(r);
-    return message_of([&] { static_cast<void>(answer(r)); });
-  };
-  CHECK_THAT(refused([](NeedRequest& r) { r.unknown = "nic.bandwith"; }), Contains("did you mean nic.bandwidth"));
-  CHECK_THAT(refused([](NeedRequest& r) { r.within = ""; }), Contains("enough for what"));
-  CHECK_THAT(refused([](NeedRequest& r) { r.mfu = 0.4; }), Contains("several goals"));
-  CHECK_THAT(refused([](NeedRequest& r) { r.within = "cheap"; }), Contains("write 3% or 0.03"));
-  CHECK_THAT(refused([](NeedRequest& r) { r.over = "25:400"; }), Contains("FIRST:LAST:xFACTOR"));
-  CHECK_THAT(refused([](NeedRequest& r) { r.over = "25:400:x1GB/s per direction"; }), Contains("never gets to its end"));
-  CHECK_THAT(refused([](NeedRequest& r) { r.over = "400:25:x2GB/s per direction"; }), Contains("ends before it starts"));
-  CHECK_THAT(refused([](NeedRequest& r) { r.over = "-1GB/s per direction"; }), Contains("not above zero"));
-  CHECK_THAT(refused([](NeedRequest& r) { r.over = "1:1e9:+1e-6GB/s per direction"; }), Contains("1,000 values"));
-  CHECK_THAT(refused([](NeedRequest& r) { r.over = "25km"; }), Contains("km"));
-  CHECK_THAT(refused([](NeedRequest& r) { r.unknown = "gpus"; }), Contains("gpus"));
-  CHECK_THAT(refused([](NeedRequest& r) { r.unknown = "batch", r.global_batch.reset(); }), Contains("infinitely"));
-  CHECK_THAT(refused([](NeedRequest& r) { r.within = "", r.share_of = "expert exchange"; }), Contains("expert exchange below 10%"));
-  CHECK_THAT(refused([](NeedRequest& r) { r.within = "", r.share_of = "exprt below 10%"; }), Contains("did you mean expert"));
-  CHECK_THAT(refused([](NeedRequest& r) { r.within = "", r.tokens = 1e12; }), Contains("in_seconds"));
-  CHECK_THAT(refused([](NeedRequest& r) { r.within = "", r.mfu = 0.4, r.goodput = true; }), Contains("goodput"));
-}
-
-TEST_CASE("values in other units are the same values") {
-  NeedRequest r = asked("nic.bandwidth");
-  r.within = "3%";
-  r.over = "25:100:x2GB/s per direction";
-  const NeedAnswer bytes = answer(r);
-  r.over = "200:800:x2Gbit/s per direction";
-  const NeedAnswer bits = answer(r);
-  REQUIRE(bytes.tried.size() == 3);
-  REQUIRE(bits.tried.size() == 3);
-  for (std::size_t i = 0; i < 3; ++i) CHECK(bytes.tried[i].value == Approx(bits.tried[i].value));
-}
-
 TEST_CASE("dials turn what hangs together and leave a machine that is sound") {
   for (const char* name : {"dgx-h100", "gb200-nvl72"})
     for (std::size_t d = 0; d < dial_names.size(); ++d) {

@@ -62,12 +62,6 @@ TEST_CASE("the slowest part sets the rate, the latency comes on top") {
   }
 }
 
-TEST_CASE("client Ethernet of 25 to 100 Gb/s: payload of the port, in proportion") {
-  CHECK(client_rate(load_link("ethernet-25")) == Approx(3.125e9 * 4096 / 4178));
-  CHECK(client_rate(load_link("ethernet-100")) == Approx(4 * client_rate(load_link("ethernet-25"))));
-  CHECK(client_rate(load_link("ethernet-50"), 2) == Approx(client_rate(load_link("ethernet-100"))));
-}
-
 TEST_CASE("weights: every node reads them all, its part, or its part and the rest from the others") {
   const System s = load_system("dgx-h100");
   const double weights = 810e9, client = client_rate(load_link("ethernet-100"));  // 405 B parameters of 2 bytes

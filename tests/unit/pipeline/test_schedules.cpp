@@ -312,27 +312,3 @@ TEST_CASE("one stage has no bubble and hands nothing over", "[pipeline]") {
     CHECK(run_pipeline(s, 1, 1, 5, {.forward = 1, .backward = 1, .weight = 1, .exchange = 0.1}).bubble() == Approx(0).margin(1e-12));
   }
 }
-
-TEST_CASE("a pipeline that cannot run is refused with the nearest that can", "[pipeline]") {
-  const StageTimes t{.forward = 1, .backward = 1, .weight = 1};
-  const auto said = [&](S s, int p, int v, int m, const StageTimes& times) {
-    return message_of([&] { return pipeline_cost(s, p, v, m, times); });
-  };
-  CHECK(contains(said(S::dualpipe, 5, 1, 10, t), "even number, as in 6"));
-  CHECK(contains(said(S::dualpipe, 4, 1, 6, t), "at least twice the stages: 8"));
-  CHECK(contains(said(S::none, 4, 1, 8, t), "need a schedule"));
-  CHECK(contains(said(S::one_f_one_b, 4, 2, 8, t), "only interleaved"));
-  CHECK(contains(said(S::zb_v, 4, 3, 8, t), "2 per stage"));
-  CHECK(contains(said(S::gpipe, 0, 1, 8, t), "at least 1"));
-  CHECK(contains(said(S::gpipe, 4, 1, 0, t), "at least 1"));
-  CHECK(contains(said(S::gpipe, 4, 1, 8, {.forward = -1}), "0 or more"));
-  CHECK(contains(said(S::gpipe, 4, 1, 8, {}), "no time at all"));
-  CHECK(contains(said(S::dualpipe, 4, 1, 8, {.forward = 1, .backward = 1, .weight = 1, .overlapped = 1.9}), "less than the longer"));
-  CHECK(contains(said(S::gpipe, 4, 1, 8, {.forward = 1, .held_for_weight = 2}), "from 0 to 1"));
-  CHECK(contains(message_of([] { return pipeline_order(S::zb_2p, 0, 4, 1, 8); }), "depends on the times"));
-  CHECK(contains(message_of([] { return pipeline_order(S::gpipe, 4, 4, 1, 8); }), "0 to 3"));
-  // orders that contradict each other: stage 1 wants the backward first
-  const PipelineOrders circle{{{WorkKind::forward, 0, 0}, {WorkKind::full_backward, 0, 0}},
-                              {{WorkKind::full_backward, 0, 0}, {WorkKind::forward, 0, 0}}};
-  CHECK(contains(message_of([&] { return execute_pipeline(S::gpipe, 2, 1, 1, t, circle); }), "waits for ever"));
-}

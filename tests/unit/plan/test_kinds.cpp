@@ -143,15 +143,3 @@ TEST_CASE("tables are spread over all GPUs, their rows exchanged twice, dense la
   CHECK(support::contains(refused([](PlanRequest& r) { r.gpus = 2; }), "take about"));
   CHECK(support::contains(refused([](PlanRequest& r) { r.global_batch = 65537; }), "does not divide"));
 }
-
-TEST_CASE("only decoders are served") {
-  for (const auto& [model, what] :
-       {std::pair{"bert-large", "an encoder"}, {"wan2.1-14b", "a diffusion transformer"}, {"dlrm-dcnv2", "a recommendation model"}}) {
-    ServeRequest r;
-    r.model.name = model;
-    r.system.name = "dgx-h100";
-    r.gpus = 8;
-    INFO(model);
-    CHECK(support::contains(support::message_of([&] { return answer(r); }), what));
-  }
-}

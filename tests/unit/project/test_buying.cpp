@@ -129,16 +129,6 @@ TEST_CASE("switches are whole, hold every port, and become no fewer with more GP
   CHECK(joined(h100, 8 * 2048, ScaleOut::rail).switches == 8 * (64 + 32));
 }
 
-TEST_CASE("a spare node opens no tier of switches") {
-  const System h100 = load_system("dgx-h100");
-  const NetworkSize full = joined(h100, 16384, ScaleOut::rail), spare = joined(h100, 16392, ScaleOut::rail, 8);
-  CHECK(spare.tiers == full.tiers);
-  CHECK(spare.ports <= 64 * spare.switches);
-  CHECK(spare.switches <= full.switches + 16);
-  CHECK(joined(h100, 16392, ScaleOut::rail).tiers == full.tiers + 1);             // a node that works does
-  CHECK(joined(h100, 8 * 2113, ScaleOut::rail, 8 * 65).tiers == full.tiers + 1);  // more than a port of each switch
-}
-
 TEST_CASE("a machine's default stack is the same whichever question it is asked with") {
   ProjectRequest project = bought<ProjectRequest>("tpu-v5p");
   project.gpus = 256;
@@ -193,23 +183,6 @@ TEST_CASE("a rack is whole, whichever question it is asked with, and spares are 
   CHECK(run.paid_gpus % 72 == 0);
   CHECK(*run.racks == run.paid_gpus / 72);
   CHECK(run.paid_gpus < 512 + run.idle_gpus + 16 + 72);
-}
-
-TEST_CASE("a part of a rack is rented by the node, whichever question it is asked with") {
-  CostRequest cost;
-  cost.system.name = "gb200-nvl72";
-  cost.gpus = 8;
-  CHECK(answer(cost).paid_gpus == 8);
-  CHECK(answer(cost).part_of_rack);
-  cost.price_kind = PriceKind::owned;
-  CHECK(answer(cost).paid_gpus == 72);
-  CHECK_FALSE(answer(cost).part_of_rack);
-  ProjectRequest project = bought<ProjectRequest>("gb200-nvl72");
-  project.gpus = 8;
-  project.spares = 1;
-  const ProjectedRun run = answer(project).rows.front();
-  CHECK(run.paid_gpus == 12);  // its nodes and the spare one
-  CHECK(run.idle_gpus == 0);
 }
 
 TEST_CASE("owning and renting cost the same where the answer says so") {

@@ -329,38 +329,6 @@ TEST_CASE("published runs lie inside the intervals of one question each") {
   }
 }
 
-TEST_CASE("a day is written in three ways, and nothing else is one") {
-  CHECK(day_text(*parse_day("2027-03-31")) == "2027-03-31");
-  CHECK(day_text(*parse_day("2027-02")) == "2027-02-28");
-  CHECK(day_text(*parse_day("2028-02")) == "2028-02-29");
-  CHECK(day_text(*parse_day("2027-Q1")) == "2027-03-31");
-  CHECK(day_text(*parse_day("2027-q4")) == "2027-12-31");
-  for (const char* text : {"", "2027", "2027-", "2027-13", "2027-00", "2027-02-30", "2027-2-3", "2027-Q5", "2027-Q0", "2027-03-31x", "soon",
-                           "20270331", "1999-01", "2200-01", "-027-01", "2027-+1", "2027-01--1", "2027-Q-"})
-    CHECK_FALSE(parse_day(text));
-  for (int day = 0; day < 20000; day += 13) {
-    const Day when = *parse_day("2026-11-20") + std::chrono::days{day};
-    CHECK(*parse_day(day_text(when)) == when);
-    CHECK(after(when, 86400.0 * day) == when + std::chrono::days{day});
-  }
-}
-
-TEST_CASE("a run that must end by a day is one that must end within the days left") {
-  ProjectRequest by = asked("dgx-h100", 0), within = by;
-  by.start = "2027-01-01";
-  by.done_by = "2027-01-31";
-  within.in = units::h(30 * 24);
-  const ProjectedRun one = answer(by).rows[0], other = answer(within).rows[0];
-  CHECK(one.gpus == other.gpus);
-  CHECK(one.time.value() == other.time.value());
-  CHECK(one.in_time == other.in_time);
-  CHECK(one.sure_in_time == other.sure_in_time);
-  CHECK(*one.ends <= "2027-01-31");
-  CHECK(*one.ends == day_text(after(*parse_day("2027-01-01"), one.time.value())));
-  CHECK(one.interval_ends->first <= *one.ends);
-  CHECK(*one.ends <= one.interval_ends->second);
-}
-
 TEST_CASE("a machine that comes later has less time, and one that comes too late says so") {
   ProjectRequest r = asked("dgx-h100,dgx-b200", 0);
   r.start = "2027-01-01";

@@ -81,24 +81,6 @@ assert all(len(line) <= 140 for line in text.splitlines()), text
 works("--model", "llama3-70b", "--system", "mi300x-8", "--gpus", 8)
 works("--model", "llama3-8b", "--system", "tpu-v5e-pod", "--gpus", 4)
 
-# requests that cannot be served
-refused(*SMALL, "--tpot", 30, saying=["--tpot", "30", "has no unit", "30 ms"])
-refused(*SMALL, "--ttft", "-1s", saying=["--ttft"])
-refused(*SMALL, "--tpot", "1us", saying=["keeps TPOT 1 us in no layout", "nearest", "--tpot"])
-refused("--model", "llama3-405b", "--system", "dgx-h100", "--gpus", 2, saying=["does not fit 2", "GPUs fit"])
-refused("--model", "llama3-405b", "--system", "dgx-h100", "--gpus", 8, "--precision", "bf16",
-        saying=["does not fit", "--precision fp8 fits"])
-refused(*SMALL, "--batch", 4, "--concurrency", 4, saying=["give one"])
-refused(*SMALL, "--precision", "fp7", saying=["fp7"])
-refused(*SMALL, "--stack", "nothing", saying=["nothing", "vllm"])
-refused(*SMALL, "--train", saying=["Give one of"])
-refused(*SMALL, "--zero", 3, saying=["--zero is of --train"])
-Command(TOOL, "plan", "--train").refused(*SMALL[:6], "--global-batch", 8, "--tpot", "30ms", saying=["--tpot is of --serve"])
-Command(TOOL, "plan", "--train").refused(*SMALL[:6], "--batch", 8, saying=["--batch is of --serve; --train has --global-batch"])
-assert all(len(line) <= 100 for line in Command(TOOL, "plan").works("--help").splitlines() if "erv" in line)
-refused(*SMALL[2:], saying=["--model"])
-refused(*SMALL, "--kv-precision", "fp4", saying=["bf16 or fp8"])
-
 # no CUDA graphs: a step is never quicker; graphs for prompts: never slower
 ONE = [*SMALL, "--tp", 8, "--pp", 1, "--batch", 1, "--json"]
 usual, eager, graph = (json.loads(works(*ONE, *more))["layouts"][0] for more in ([], ["--eager"], ["--graph"]))

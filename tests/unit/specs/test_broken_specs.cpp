@@ -21,14 +21,6 @@ Broken tier(std::string title, std::string_view by, std::vector<std::string> say
 
 }  // namespace
 
-TEST_CASE("the documents that the tables break are whole", "[specs]") {
-  const Folder folder;
-  CHECK_NOTHROW(load(Document::gpu, folder.write("gpu.yaml", good_gpu)));
-  CHECK_NOTHROW(load(Document::link, folder.write("link.yaml", good_link)));
-  CHECK_NOTHROW(load(Document::switches, folder.write("switch.yaml", good_switch)));
-  CHECK_NOTHROW(load(Document::system, folder.write("system.yaml", good_system)));
-}
-
 TEST_CASE("a rate without its direction is refused in the words of the design", "[specs]") {
   const Folder folder;
   const Marked document = marked(replaced(good_system, "    links: 18\n", "    links: 18\n    bandwidth: ^900 GB/s\n"));
@@ -150,22 +142,6 @@ TEST_CASE("broken sizes, times and other quantities are refused", "[specs]") {
            {"\"1:2\" is outside 1 to 1000", "downlinks over uplinks"}),
       tier("an oversubscription as 7/1", "    links: 18\n    oversubscription: ^7/1\n", {"\"7/1\" is no ratio", "write 2:1 or 2"}),
       sys("a rent for a machine", "gpus: 8\n", "gpus: 8\nprice: ^98 USD/h\n", {"price", "USD"}),
-  });
-}
-
-TEST_CASE("values with a source of their own are checked like others", "[specs]") {
-  check({
-      gpu("no value", "80 GB", "^{source: a datasheet}", {"memory.value", "is missing", "add `value:`"}),
-      gpu("a misspelt key", "80 GB", "{value: 80 GB, ^sorce: a datasheet}", {"memory.sorce", "unknown key", "did you mean \"source\"?"}),
-      gpu("a misspelt confidence", "80 GB", "{value: 80 GB, confidence: ^datashet}",
-          {"memory.confidence", "\"datashet\" is not known", "did you mean \"datasheet\"?"}),
-      gpu("a confidence in words of one's own", "80 GB", "{value: 80 GB, confidence: ^certain}",
-          {"\"certain\" is not known", "write one of datasheet, measured, vendor-code, derived, secondary, relative"}),
-      gpu("a map in a map", "80 GB", "^{value: {value: 80 GB}}", {"memory", "is not a value"}),
-      gpu("a broken number", "80 GB", "{value: ^80, source: a datasheet}", {"memory", "\"80\" has no unit"}),
-      gpu("a source that is a list", "80 GB", "{value: 80 GB, source: ^[a, b]}", {"memory.source", "is a list, not plain text"}),
-      gpu("a confidence for the file", "confidence: assumed", "confidence: ^sure", {"confidence", "\"sure\" is not known", "write one of"}),
-      gpu("an empty source", "source: a test", "source: ^\"\"", {"source", "is empty"}),
   });
 }
 

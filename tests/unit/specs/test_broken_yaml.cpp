@@ -25,20 +25,6 @@ std::string bytes(std::initializer_list<int> values) {
 
 }  // namespace
 
-TEST_CASE("documents that are not one map are refused", "[specs]") {
-  check({
-      yaml("nothing", "", {":1:1: ", "is empty", "write `key: value` lines"}),
-      yaml("only comments", "# nothing here\n\n", {"is empty"}),
-      yaml("only a marker", "---\n", {"is empty"}),
-      yaml("a list", "^- name: box\n- gpu: h100-sxm\n", {"is not a map of keys and values"}),
-      yaml("a scalar", "^dgx-h100\n", {"is not a map of keys and values"}),
-      yaml("two documents", good_system + "---\n^name: other\n", {"a second document (---)", "one file describes one thing"}),
-      yaml("two documents and an empty one", good_system + "---\n---\n^name: other\n", {"a second document (---)"}),
-      yaml("two documents behind two empty ones", "---\n---\n---\n^name: box\n", {"second document"}),
-      yaml("a map after a list", "- name: box\n^gpu: h100-sxm\n", {"second document"}),
-  });
-}
-
 TEST_CASE("what is not YAML is refused where it stops being so", "[specs]") {
   check({
       yaml("a tab", "name: box\n^\tgpu: h100-sxm\n", {"not valid YAML", "tab", "indent with spaces"}),
@@ -117,24 +103,6 @@ TEST_CASE("bytes that are no text are refused", "[specs]") {
       yaml("UTF-16", bytes({0xff, 0xfe, 'n', 0, 'a', 0}), {":1:1: ", "byte 0xff is not text"}),
       yaml("rubbish", bytes({0x7f, 'E', 'L', 'F', 2, 1, 1, 0, 0, 0}), {"byte 0x02 is not text"}),
   });
-}
-
-TEST_CASE("text files of other systems load", "[specs]") {
-  const Folder folder;
-  std::string dos;
-  for (const char c : good_system) dos += c == '\n' ? std::string{"\r\n"} : std::string(1, c);
-  CHECK_NOTHROW(load(Document::system, folder.write("dos.yaml", dos)));
-  CHECK_NOTHROW(load(Document::system, folder.write("bom.yaml", "\xEF\xBB\xBF" + good_system)));
-  CHECK_NOTHROW(load(Document::system, folder.write("unicode.yaml", replaced(good_system, "A box", "Größe 箱 😀"))));
-  CHECK_NOTHROW(load(Document::system, folder.write("no-end.yaml", good_system.substr(0, good_system.size() - 1))));
-  CHECK_NOTHROW(load(Document::system, folder.write("marker.yaml", "---\n" + good_system + "...\n")));
-  CHECK(fabricost::core::load_system(folder.write("quoted.yaml", replaced(good_system, "A box", "'it''s \"one\"'"))).title ==
-        "it's \"one\"");
-  // places are right behind a mark and with long line ends
-  const Outcome bom = outcome_of([&] { load(Document::system, folder.write("bom.yaml", "\xEF\xBB\xBFnam: box\n")); });
-  CHECK(bom.says("bom.yaml:1:1: nam: unknown key"));
-  const Outcome crlf = outcome_of([&] { load(Document::system, folder.write("crlf.yaml", replaced(dos, "gpus: 8", "gpus: x"))); });
-  CHECK(crlf.says("crlf.yaml:6:7: gpus: \"x\" is not a number"));
 }
 
 TEST_CASE("only regular files are read", "[specs]") {

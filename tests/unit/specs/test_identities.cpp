@@ -79,65 +79,6 @@ TEST_CASE("every PCI id and every name leads to a GPU that loads, and one with a
   CHECK_FALSE(is_blackwell_ultra(load_gpu("b200-sxm")));
 }
 
-TEST_CASE("no two clues of data/gpus ask for the same", "[specs]") {
-  const GpuIdentities known(data_directory());
-  for (std::size_t i = 0; i < known.clues().size(); ++i)
-    for (std::size_t j = 0; j < i; ++j) {
-      const GpuClue &a = known.clues()[i], &b = known.clues()[j];
-      INFO(a.gpu << " and " << b.gpu);
-      const bool links = a.links && b.links ? a.links->first <= b.links->second && b.links->first <= a.links->second : a.links == b.links;
-      CHECK_FALSE((a.vendor == b.vendor && a.arch == b.arch && links && a.gpus == b.gpus && a.sockets == b.sockets &&
-                   a.per_processor == b.per_processor && a.pcie == b.pcie && a.wiring == b.wiring));
-    }
-}
-
-TEST_CASE("architectures stand in the order they were made", "[specs]") {
-  CHECK(arch_number("sm_60") == 60);
-  CHECK(arch_number("sm_103") == 103);
-  CHECK(arch_number("gfx908") < arch_number("gfx90a"));
-  CHECK(arch_number("gfx90a") < arch_number("gfx942"));
-  for (const char* none : {"", "sm_", "sm90", "sm_90a", "gfx", "sm_99999", "hopper"}) CHECK(arch_number(none) == 0);
-}
-
-TEST_CASE("lanes tell a PCIe generation that some GPU's slot has", "[specs]") {
-  const GpuIdentities known(data_directory());
-  CHECK(known.slowest_slot() == 3);
-  for (const auto& [rate, generation] : {std::pair{2.5e9, 0}, {5e9, 0}, {8e9, 3}, {16e9, 4}, {32e9, 5}, {64e9, 6}, {128e9, 7}})
-    CHECK(known.slot_generation(rate) == generation);
-  CHECK(known.max_nvlinks() == 18);
-  const std::vector<int>& announced = known.announced_nvlinks();
-  CHECK(std::is_sorted(announced.begin(), announced.end()));
-  CHECK(std::set<int>(announced.begin(), announced.end()).size() == announced.size());
-  CHECK(std::find(announced.begin(), announced.end(), 36) != announced.end());
-}
-
-TEST_CASE("usual machines have the GPU they are usual for, or a relative of its name", "[specs]") {
-  const MachineIdentities machines = machine_identities(data_directory());
-  std::set<std::string> known;
-  for (const SystemName& one : system_names()) known.insert(one.name);
-  CHECK(machines.aliases.size() > 20);
-  for (const auto& [alias, name] : machines.aliases) {
-    INFO(alias);
-    CHECK(known.count(alias) == 0);
-    CHECK(load_system(alias).name == name);
-  }
-  for (const auto* of : {&machines.systems, &machines.clusters})
-    for (const auto& [gpu, name] : *of) {
-      INFO(name);
-      CHECK(load_system(name).gpu.name.substr(0, 4) == gpu.substr(0, 4));
-      CHECK(load_gpu(gpu).name == gpu);
-    }
-  for (auto at = machines.systems.begin(); at != machines.systems.end(); ++at) CHECK(machines.systems.count(at->first) == 1);
-  CHECK(machines.bridges.size() >= 3);
-  for (const auto& [gpu, name] : machines.bridges) {
-    INFO(name);
-    const System system = load_system(name);
-    CHECK(system.gpu.name.substr(0, 9) == gpu.substr(0, 9));
-    CHECK(system.domain == system.gpus_per_node);
-    CHECK(system.tier(TierRole::scale_up)->kind == TierKind::full_mesh);
-  }
-}
-
 TEST_CASE("a GPU of one's own is known by its file alone", "[specs]") {
   const Folder folder;
   const auto gpu = [&](const std::string& name, const std::string& identity) {

@@ -56,24 +56,12 @@ TEST_CASE("one GPU of eight at half its lanes is named") {
   CHECK(findings[0].evidence.starts_with("GPU 3:"));
 }
 
-TEST_CASE("a link that slowed down because it was idle is no fault") {
-  made_up::Machine one = made_up::one_h200();
-  one.gpus[0].generation = 1;  // as the driver reads it without load; copies reach what PCIe 5 carries
-  CHECK(causes(found(one)) == Causes{});
-}
-
 TEST_CASE("the clock of an idle GPU is no fault, nor is one that is idle when the measurement ends") {
   made_up::Machine one = made_up::one_h200();
   one.gpus[0].clock = 345e6;
   CHECK(causes(found(one)) == Causes{});
   one.gpus[0].throttled = "idle";
   CHECK(causes(found(one)) == Causes{});
-}
-
-TEST_CASE("a slice of a GPU is told from a slow one") {
-  const auto findings = found(made_up::slice());
-  REQUIRE(causes(findings) == Causes{"mig_slice"});
-  CHECK(findings[0].evidence.find("16 of 132 SMs") != std::string::npos);
 }
 
 TEST_CASE("missing peer access is a fault where the GPUs have NVLink, and usual where they meet over PCIe") {

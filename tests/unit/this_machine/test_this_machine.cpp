@@ -191,29 +191,3 @@ TEST_CASE("a PCIe box may have more GPUs than the stock one, NVLink joins as man
   node.gpus.assign(10, node.gpus.front());
   CHECK(Calibrated(node).system.gpus_per_node == 8);
 }
-
-TEST_CASE("a slice is as small as it was found") {
-  const made_up::Machine made = made_up::slice();
-  const Calibrated c(made);
-  const Gpu whole = load_gpu("h200-sxm");
-  CHECK(c.system.gpu.memory.value.value() == rate(made.memory));
-  CHECK(c.system.gpu.units == made.multiprocessors);
-  CHECK(c.system.gpu.fp16.value.value() == rate(whole.fp16.value.value() * 16 / 132));
-  CHECK(c.system.tier("hbm")->bandwidth.value.value() == rate(made.gpus.front().read));
-}
-
-TEST_CASE("the stock system is the one asked for, and the GPU the one that was found") {
-  made_up::Machine made = made_up::one_h200();
-  made.system.clear();
-  const Calibrated c(made, {.system = "dgx-h100"});
-  CHECK(c.machine.stock == "dgx-h100");
-  CHECK(c.system.gpu.name == "h200-sxm");
-  CHECK(c.figure("hbm", "read").datasheet == 4800e9);
-}
-
-TEST_CASE("a machine calibrated on top of a calibrated one is the same") {
-  const Calibrated first(made_up::one_h200());
-  const Calibrated second(made_up::one_h200(), {.system = first.path()});
-  CHECK(second.system.tier("hbm")->bandwidth.value.value() == first.system.tier("hbm")->bandwidth.value.value());
-  CHECK(second.system.gpus_per_node == 1);
-}

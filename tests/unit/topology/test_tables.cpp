@@ -107,51 +107,6 @@ TEST_CASE("a GPU with a link down behind switches is read and named", "[topology
   CHECK(contains(t.warnings[0], ":5:"));
 }
 
-TEST_CASE("counts no GPU has are refused with the GPU and the pair", "[topology]") {
-  const Issue mixed = topology_fault(gpu_table(8, [](int i, int j) { return i == 2 && j == 5 ? "NV6" : "NV12"; }));
-  CHECK(contains(mixed.message, "GPU2-GPU5"));
-  CHECK(contains(topology_fault(gpu_table(2, [](int, int) { return "NV25"; })).message, "no GPU has 25"));
-  CHECK(contains(topology_fault(gpu_table(2, [](int, int) { return nv(0); })).message, "no GPU has 0"));
-}
-
-TEST_CASE("a damaged cell is refused with its line, column and value", "[topology]") {
-  const Issue bad = topology_fault(replaced(hopper(), "GPU2\tNV18", "GPU2\tNVI8"));
-  CHECK(bad.line == 4);
-  CHECK(bad.column == 6);
-  CHECK(contains(bad.message, "NVI8"));
-  CHECK(contains(bad.remedy, "NV1 to NV18"));
-  const Issue asymmetric = topology_fault(replaced(hopper(), "GPU2\tNV18", "GPU2\tNV12"));
-  CHECK(contains(asymmetric.message, "GPU2-GPU0"));
-  CHECK(contains(asymmetric.message, "line 2"));
-  CHECK(
-      contains(topology_fault(replaced(hopper(), "GPU2\tNV18\tNV18\t X ", "GPU2\tNV18\t X \tNV18")).message, "X stands in GPU1's column"));
-  CHECK(contains(topology_fault(replaced(hopper(), "GPU2\tNV18\tNV18\t X ", "GPU2\tNV18\tNV18\tNV18")).message, "GPU2's own column"));
-  CHECK(contains(topology_fault(replaced(hopper(), "GPU2\tNV18", "GPU2")).message, "GPU2"));
-  CHECK(contains(topology_fault(replaced(hopper(), "GPU2", "GPV2")).message, "GP"));
-  CHECK(contains(topology_fault(replaced(hopper(), "\nGPU3\t", "\nGPU2\t")).message, "second row"));
-  CHECK(contains(topology_fault(replaced(hopper(), "\tGPU3\t", "\t")).message,
-                 "GPU3 has a row, but the header in line 1 names no such column"));
-}
-
-TEST_CASE("rows missing at the end are a warning that names the line", "[topology]") {
-  const std::string text = hopper();
-  const DescribedTopology t = topology_in(text.substr(0, text.find("GPU4\tNV18")));
-  CHECK(t.gpus.size() == 8);
-  CHECK(t.links_per_gpu() == 18);
-  REQUIRE(!t.warnings.empty());
-  CHECK(contains(t.warnings[0], ":5: the table ends here"));
-  CHECK(contains(t.warnings[0], "GPU4"));
-}
-
-TEST_CASE("an affinity cut off with the file's end makes no socket", "[topology]") {
-  const std::string text = "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tPHB\t0-31\nGPU1\tPHB\t X \t0-3";
-  const DescribedTopology t = topology_in(text);
-  CHECK(t.sockets == 1);
-  REQUIRE(t.warnings.size() == 1);
-  CHECK(contains(t.warnings[0], ":3:"));
-  CHECK(topology_in(text + "1").warnings.empty());  // a file need not end with a line end
-}
-
 TEST_CASE("names, partitions and legends in the same file are used", "[topology]") {
   const DescribedTopology t = topology_in(
       "GPU 0: NVIDIA H200 (UUID: GPU-1)\n  MIG 1g.18gb Device 0: (UUID: MIG-1)\nGPU 1: NVIDIA H200 (UUID: GPU-2)\n\n"
@@ -211,18 +166,4 @@ TEST_CASE("rocm-smi's tables are held to each other", "[topology]") {
   CHECK(contains(topology_fault(replaced(good, "GPU1 XGMI 0", "GPU1 XGMI")).message, "1 of 2 cells"));
   CHECK(contains(topology_fault(replaced(good, "GPU1 XGMI 0\n", "")).message, "ends after 1 of 2 rows"));
   CHECK(contains(topology_fault(replaced(good, "GPU1 1 0", "GPU1 one 0")).message, "number of hops"));
-}
-
-TEST_CASE("files that are no topology get one clear error", "[topology]") {
-  CHECK(contains(topology_fault("").message, "is empty"));
-  CHECK(contains(topology_fault("hello\nworld\n").message, "no topology"));
-  CHECK(contains(topology_fault(std::string("GPU0\0GPU1", 9)).message, "zero byte"));
-  CHECK(contains(topology_fault(std::string(9 << 20, '\n')).message, "larger than"));
-  CHECK(contains(topology_fault("GPU0 X PIX\nGPU1 PIX X\n").message, "no header"));
-  CHECK(contains(topology_fault("\tGPU0\tGPU1\tCPU Affinity\n").message, "without a row"));
-  std::string wide;
-  for (int i = 0; i < 1000; ++i) wide += fmt::format("GPU{} ", i);
-  CHECK(contains(topology_fault(wide + "\n").message, "more than 256"));
-  CHECK(contains(topology_fault(hopper() + "\n" + gpu_table(8, [](int, int) { return "NV12"; })).message, "second table"));
-  CHECK(topology_in(hopper() + "\n" + hopper()).gpus.size() == 8);
 }

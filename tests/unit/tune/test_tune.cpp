@@ -205,3 +205,30 @@ TEST_CASE("less known machines lose less surely", "[tune]") {
   const auto datasheet = sure(tune(load_system("dgx-b200", {}, "none")));
   CHECK(known > datasheet);
 }
+
+TEST_CASE("what cannot be tuned is refused with the reason", "[tune]") {
+  const auto refused = [](const System& system, const TuneOptions& options, std::string_view reason) {
+    const std::string message = support::message_of([&] { return tune(system, options); });
+    INFO(message);
+    CHECK(support::contains(message, reason));
+  };
+  TuneOptions options;
+  options.collective = Collective::all_to_all;
+  refused(systems::hopper_box(), options, "point to point");
+  options = {};
+  options.ranks = 9;
+  options.nodes = {1};
+  refused(systems::hopper_box(), options, "do not fit");
+  options.ranks = 1;
+  refused(systems::hopper_box(), options, "one rank");
+  System other = systems::hopper_box();
+  other.library = Library::oneccl;
+  refused(other, {}, "oneccl");
+}
+
+TEST_CASE("the same nodes asked for twice are answered once", "[tune]") {
+  const TuneReport once = tune(load_system("aws-p5"), {.nodes = {2}, .collective = {}});
+  const TuneReport twice = tune(load_system("aws-p5"), {.nodes = {2, 2}, .collective = {}});
+  CHECK(once.ranges.size() == twice.ranges.size());
+  CHECK(twice.shapes.size() == 1);
+}
