@@ -8,6 +8,9 @@
 #include <fabricost/answers/moe.hpp>
 #include <fabricost/answers/predict.hpp>
 #include <fabricost/explain/assumptions.hpp>
+#include <fabricost/experts/expert_exchange.hpp>
+#include <fabricost/experts/expert_traffic.hpp>
+#include <fabricost/experts/imbalance.hpp>
 #include <fabricost/explain/moe.hpp>
 
 #include <array>
@@ -155,6 +158,28 @@ void add_predicted(py::module_& module) {
 
 }  // namespace
 
+/// Of fabricost/evaluation: what publications print of experts beside times.
+static void add_published(py::module_& module) {
+  module.def(
+      "_expert_imbalance",
+      [](int experts, int top_k, double tokens) { return load_imbalance({experts, top_k}, {RoutingKind::uniform}, experts, tokens); },
+      "experts"_a, "top_k"_a, "tokens"_a);
+  module.def(
+      "_bandwidth_per_node",
+      [](const Machine& s, int experts, int top_k, double token, int ranks, double tokens) {
+        // as many groups as nodes, at most 4 of them for a token: tests/test_internode.py of deepseek-ai/DeepEP
+        const int nodes = std::max(1, ranks / s.domain);
+        const ExpertExchange x{.gate = {experts, top_k, nodes, std::min(4, nodes)},
+                               .routing = {},
+                               .placement = place_experts(ranks, s.domain),
+                               .copies = Copies::per_domain,
+                               .bytes_per_token = token};
+        const ExpertTraffic t = expert_traffic(x.gate, x.placement, x.copies, tokens, token);
+        return (x.placement.domains() > 1 ? t.counted_across : t.counted_inside) / ExpertCurve(s, x).seconds(tokens);
+      },
+      "system"_a, "experts"_a, "top_k"_a, "token_bytes"_a, "ranks"_a, "tokens"_a);
+}
+
 std::optional<MoeRequest> exchange_request(py::handle operation) {
   const auto as = [&]<MoePhase P>() -> std::optional<MoeRequest> {
     if (!operation || !py::isinstance<Exchange<P>>(operation)) return std::nullopt;
@@ -177,6 +202,7 @@ void add_moe(py::module_& module) {
   add_exchange<MoePhase::combine>(module, "What the experts made of them travels back and is added up.");
   add_exchange<MoePhase::prepare>(module, "What trtllm-NVLinkTwoSided exchanges before it dispatches.");
   add_predicted(module);
+  add_published(module);
   add_function<MoeCall>(module, "predict_moe", 2, &predict_exchange, "MoePrediction",
                         "Time of one dispatch, combine or prepare of experts, a MoePrediction: seconds = sum of its terms' seconds.",
                         R"(Copies of a token are expectations: P(a set of m experts is not touched) = C(E - m, k) / C(E, k).

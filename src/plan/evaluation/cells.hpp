@@ -90,12 +90,6 @@ class Cells {
     out.line = table_.line();
     return out;
   }
-  /// Reads the row's figure from the column `value`, or sets the reason why it has none.
-  void read_value(WorkloadRow& row) {
-    const auto value = figure("value");
-    row.measured = value.value_or(0);
-    if (!value || *value == 0) row.skipped = value ? "its value is 0" : "its value is a formula or a range";
-  }
 
  private:
   [[nodiscard]] int at(std::string_view column) const { return table_.column(column); }

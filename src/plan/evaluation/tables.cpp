@@ -9,6 +9,8 @@
 #include <fabricost/readings/job_files.hpp>
 #include <fabricost/plan/specs/serving.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -30,12 +32,11 @@ WorkloadTable workload_table(const std::filesystem::path& file) {
     return std::all_of(names.begin(), names.end(), [&](const char* name) { return columns.count(name) > 0; });
   };
   if (all({"id", "group", "measured_metric", "value", "global_batch"})) return WorkloadTable::training;
-  if (all({"id", "group", "schedule", "t_f_ms", "metric", "value"})) return WorkloadTable::pipeline;
-  if (all({"id", "group", "tokens_per_rank", "quantity", "value"})) return WorkloadTable::moe;
   if (all({"id", "group", "op", "gpu", "time_us"})) return WorkloadTable::ops;
-  if (all({"id", "group", "topic", "system", "quantity", "value"})) return WorkloadTable::reliability;
   if (all({"id", "group", "isl", "osl", "metric", "value"})) return WorkloadTable::inference;
   if (all({"phase", "implementation", "tokens_per_rank", "time_us"})) return WorkloadTable::moe_kernels;
+  for (const auto of : {"schedule", "tokens_per_rank", "topic"})  // pipelines, experts, reliability
+    if (all({"id", "group", of, "value"})) return WorkloadTable::in_python;
   return WorkloadTable::none;
 }
 
@@ -81,15 +82,12 @@ WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& file
         for (TrainingRow& job : jobs) rows.push_back(std::move(job.row));
         break;
       }
-      case WorkloadTable::pipeline: append(rows, predict_pipeline_rows(file)); break;
-      case WorkloadTable::moe: append(rows, predict_moe_rows(file)); break;
       case WorkloadTable::ops: {
         std::vector<OpsRow> ops = read_ops_rows(file);
         predict_ops_rows(ops, stack);
         for (OpsRow& op : ops) rows.push_back(std::move(op.row));
         break;
       }
-      case WorkloadTable::reliability: append(rows, predict_reliability_rows(file)); break;
       case WorkloadTable::inference: {
         const ServingTable table = load_serving_table();
         std::vector<InferenceRow> figures = read_inference_rows(file, table);
@@ -97,6 +95,9 @@ WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& file
         for (InferenceRow& figure : figures) rows.push_back(std::move(figure.row));
         break;
       }
+      case WorkloadTable::in_python:
+        throw RequestError(fmt::format("{}: pipelines, experts and reliability are compared by `python -m fabricost.evaluation {}`", file.string(),
+                                       file.string()));
       case WorkloadTable::moe_kernels:
       case WorkloadTable::none: throw RequestError(file.string() + ": is no table of published results");
     }

@@ -34,8 +34,9 @@ struct WorkloadRow {
   [[nodiscard]] double error() const { return skipped.empty() ? predicted / measured - 1 : 0; }
 };
 
-/// The kind of table of published results, by its columns; `none` for anything else (points, a log).
-enum class WorkloadTable : unsigned char { none, training, pipeline, moe, ops, reliability, inference, moe_kernels };
+/// The kind of table of published results, by its columns; `none` for anything else (points, a log), `in_python` for those that
+/// fabricost.evaluation compares.
+enum class WorkloadTable : unsigned char { none, training, ops, inference, moe_kernels, in_python };
 /// \throws SpecError for a file that cannot be read
 [[nodiscard]] WorkloadTable workload_table(const std::filesystem::path& file);
 
@@ -54,43 +55,6 @@ struct WorkloadReport {
 /// Reads and predicts tables. \throws SpecError; RequestError for a file that is not such a table
 /// \param stack whose own kernels price rows of kernels; null: none
 [[nodiscard]] WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& files, const Stack* stack = nullptr);
-
-/// Predicts every row of a pipeline CSV (columns `id group model layers hidden heads seq p v tp m microbatch
-/// schedule t_f_ms t_b_ms t_w_ms t_comm_ms metric value unit fully_specified notes`; others are ignored).
-///
-///   bubble_rate                  bubble / (work + bubble), pipeline_cost; zb_2p is searched
-///   samples_per_gpu_per_s        m b / (p step), step = (1 + stretch) work + bubble + 2 v m C: of data/workloads/pipeline.yaml
-///   activations_first_stage,
-///   params_grads_optimizer_...,
-///   activation_percent_of_...    Korthikanti 2022 (arXiv 2205.05198)
-///   normalised_throughput        GPipe on even stages over its first row: p m / (m + p - 1)
-///
-/// Stage times that a row lacks are taken from a profile of the same model, else of the model nearest in
-/// width, scaled by layers, FLOPs and tokens.
-/// \throws SpecError for another kind of file, an invalid column or cell
-[[nodiscard]] std::vector<WorkloadRow> predict_pipeline_rows(const std::filesystem::path& file);
-
-/// Predicts every row of a moe.csv: distinct nodes that a token touches and the fullest expert of random
-/// routing (experts/routing.hpp, experts/imbalance.hpp); the bandwidth of dispatch and combine kernels that send a
-/// token once per node, counted as DeepEP counts, from NCCL's exchange over the same NICs (nothing is fitted
-/// to kernels); low-latency kernels as fitted inside a node (experts/moe_kernels.hpp); bus bandwidth of
-/// NCCL's all_to_all; experts that a node can hold for one copy across. Other rows give a reason: shares and
-/// speed-ups without a shape, machines without a description. \param calibration as in load_system
-/// \throws SpecError with line and column for an invalid cell or missing columns; RequestError as load_system
-[[nodiscard]] std::vector<WorkloadRow> predict_moe_rows(const std::filesystem::path& file, std::string_view calibration = {});
-
-/// Predicts every row of a reliability CSV (columns id group source topic system gpus model quantity value
-/// unit fully_specified notes).
-///
-///   failure counts, MTTF, failures per node-day   rate of the fleet of the row's source x nodes x time (economics/reliability.hpp)
-///   goodput, effective training time of a run     goodput_of with the defaults of FailureFacts, best interval, background checkpoints
-///   size of a checkpoint                          14 bytes a parameter
-///   power of a GPU, node, rack                    data/gpus, data/systems; for a measured maximum: load x rated
-///
-/// Counts by cause come from the compared table itself: those rows check the reading and the arithmetic. The
-/// other rows, observations that do not follow from anything else, give a reason in `skipped`. \throws
-/// SpecError for a missing column or invalid cell
-[[nodiscard]] std::vector<WorkloadRow> predict_reliability_rows(const std::filesystem::path& file);
 
 /// One row of a training.csv (columns: docs/reading-logs.md), as a job on a machine.
 struct TrainingRow {

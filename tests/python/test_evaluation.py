@@ -1,0 +1,125 @@
+"""Tables of published figures beside the model: what is predicted, what gives a reason, what is refused where."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import fabricost as fc
+
+pytest.importorskip("pandas")
+pytest.importorskip("yaml")
+
+from fabricost import evaluation  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CORPUS = ROOT / "tests" / "robustness" / "fuzz" / "corpus" / "workload"
+HEADERS = {
+    "pipeline": "id,group,model,layers,hidden,heads,seq,p,v,tp,m,microbatch,schedule,t_f_ms,t_b_ms,t_w_ms,t_comm_ms,metric,value,unit",
+    "moe": "id,group,topic,experts,top_k,hidden,tokens_per_rank,gpu,gpus,gpus_per_node,interconnect,method,quantity,value,unit",
+    "reliability": "id,group,source,topic,system,gpus,model,quantity,value,unit,baseline,provenance,fully_specified,notes",
+}
+
+
+def rows_of(tmp_path, kind, *lines):
+    file = tmp_path / f"{kind}.csv"
+    file.write_text("\n".join((HEADERS[kind], *lines)) + "\n")
+    return evaluation.validate(file).rows
+
+
+def published(table):
+    file = ROOT.parent / "shared" / "measurements" / "workloads" / f"{table}.csv"
+    if not file.exists():
+        pytest.skip(f"{file.name}: the measurements are not beside this checkout")
+    return evaluation.validate(file)
+
+
+def test_published_pipelines_are_met():
+    report = published("pipeline")
+    priced = report.rows[report.rows.skipped == ""]
+    ape = 100 * (priced.predicted / priced.measured - 1).abs()
+    worst = ape.groupby(priced.group).max()
+    for group in ("zb_throughput", "zbv_throughput", "zb_same_memory", "zb_small_m"):
+        assert report.by_group[group]["points"] >= 12 and report.by_group[group]["mape"] <= 3 and worst[group] <= 6
+    assert worst["korthikanti_memory"] <= 0.001 and worst["korthikanti_memory_pct"] <= 1
+    bubbles = priced[priced.group == "zb_bubble_rate"]
+    longer = bubbles.predicted - bubbles.measured
+    assert longer.max() <= 3e-4 and longer.min() >= -4e-3 and (longer.abs() > 1e-4).sum() <= 8  # zb_2p: our order mostly waits less
+
+
+def test_published_experts_are_met():
+    priced = (report := published("moe")).rows[report.rows.skipped == ""]
+    median = (100 * (priced.predicted / priced.measured - 1).abs()).groupby([priced.group, priced.model]).median()
+    assert median["analytic_dedup", ""] < 1e-3 and median["analytic_imbalance", ""] < 2
+    assert median["deepep_readme", "normal kernel, top-4 groups"] < 10 and median["uccl_ep_published", "UCCL-EP normal"] < 10
+
+
+def test_published_failures_power_and_checkpoints_are_met():
+    report = published("reliability")
+    found = report.to_dict()
+    assert (len(report.rows), found["points"]) == (52, 13) and found["mape"] < 1.2
+    assert report.skipped["stands in data/workloads/reliability.yaml itself, so that nothing is predicted"] == 13
+    assert report.rows.set_index("id").predicted["R075"] == pytest.approx(8.364)
+
+
+def test_pipelines_that_say_too_little_give_the_reason(tmp_path):
+    rows = rows_of(tmp_path, "pipeline",
+                   "a,g,X,,,,,8,1,1,24,6,1F1B,,,,,bubble_rate,0.2,fraction", "b,g,X,,,,,,,,,,1F1B,,,,,bubble_rate,(p-1)/m,formula",
+                   "c,g,X,,,,,8,1,1,24,6,ZB-2p,1,1,1,0,bubble_rate,0,fraction", "d,g,X,,,,,8,1,1,24,6,1F1B,1,1,1,0,latency,0.1,s",
+                   "e,g,X,,,,,7,1,1,24,6,DualPipe,1,1,1,0,bubble_rate,0.1,fraction",
+                   "f,g,X,22,2304,24,1024,8,1,1,24,6,1F1B,18.522,18.086,9.337,0.601,bubble_rate,0.2431,fraction")
+    for said, reason in zip(rows.skipped, ("neither stage times nor a shape", "formula", "0 or empty", "latency is not predicted", "even number", "")):
+        assert reason in said
+    assert rows.predicted[5] == pytest.approx(0.2431, abs=1e-4)
+
+
+def test_experts_are_priced_on_machines_that_are_described(tmp_path):
+    rows = rows_of(tmp_path, "moe", 'A,g,dedup,,,,,,,,,,"expected distinct nodes, uniform top-8 of 256 on 8 nodes, no limit",5.29465,nodes',
+                   "B,g,expert load,256,8,,128,,,,,,mean of max expert load over mean load,2.624,x",
+                   "C,g,EP bandwidth,256,8,7168,4096,A6000,32,8,NVLink pairs,normal,dispatch bandwidth,40,GB/s",
+                   "D,g,EP bandwidth,256,8,7168,128,H800,32,8,CX7,low-latency kernel,dispatch bandwidth,40,GB/s")
+    assert rows.predicted[0] == pytest.approx(5.29465) and rows.predicted[1] == pytest.approx(2.624, rel=0.02)
+    assert rows.skipped[2].startswith("no machine is described for A6000")
+    assert 20 < rows.predicted[3] < 80  # of 50 GB/s NICs, bytes that stay in the node counted
+
+
+def test_rates_go_with_gpus_days_and_the_fleet_a_row_names(tmp_path):
+    rows = rows_of(tmp_path, "reliability",
+                   "a,g,Llama 3,failure count,H,32768,,Faulty GPU,296,interruptions in 54 days,,,yes,",
+                   "b,g,Llama 3,failure count,H,16384,,Faulty GPU,74,interruptions in 27 days,,,yes,",
+                   "c,g,arXiv 2410.21680,mttf,RSC,131072,,mean time to failure of a job,0.23,h,,,yes,projected",
+                   "d,g,somebody,power,,,,GB200 NVL72 rack per GPU,1.67,kW,,,yes,",
+                   "e,g,somebody,checkpoint,,,BLOOM 176B,bf16 weights,329,GB,,,yes,",
+                   "f,g,Llama 3,failure count,H,16384,,planned,47,interruptions in 54 days,,,yes,",
+                   "g,g,somebody,power,,,,a kettle,2,kW,,,yes,")
+    assert rows.predicted[:2].tolist() == pytest.approx([296, 74]) and rows.low[1] < 74 < rows.high[1]
+    assert rows.predicted[2:5].tolist() == pytest.approx([0.23, 120 / 72, 329], rel=0.03)
+    assert "reliability.yaml itself" in rows.skipped[5] and "without a specification" in rows.skipped[6]
+
+
+@pytest.mark.parametrize("kind, line, said", [
+    ("pipeline", "a,g,X,,,,,eight,1,1,24,6,1F1B,1,1,1,0,bubble_rate,0.1,fraction", 'p is "eight", not a number'),
+    ("pipeline", "a,g,X,,,,,2.5,1,1,24,6,1F1B,1,1,1,0,bubble_rate,0.1,fraction", 'p is "2.5", not a whole number from 0 to 1e+06'),
+    ("moe", "A,g,dedup,,,,,,,,,,q,-1,x", 'value is "-1", which is negative'),
+    ("reliability", "a,g,Llama 3,mttf,H,many,,q,1,h,,,yes,", 'gpus is "many"'),
+    ("reliability", "a,g,s", "3 cells, the header has 14"),
+])
+def test_broken_cells_are_refused_with_their_line(tmp_path, kind, line, said):
+    with pytest.raises(fc.SpecError, match=r"\.csv:2: ") as refused:
+        rows_of(tmp_path, kind, line)
+    assert said in str(refused.value)
+
+
+def test_the_program_prints_what_the_function_finds(tmp_path):
+    def run(*arguments):
+        return subprocess.run([sys.executable, "-m", "fabricost.evaluation", *map(str, arguments)], capture_output=True, text=True)
+
+    assert json.loads(run(CORPUS / "pipeline.csv", "--json").stdout) == json.loads(evaluation.validate(CORPUS / "pipeline.csv").to_json())
+    assert "published figures" in run(CORPUS / "pipeline.csv").stdout
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    refused = run(tmp_path / "other.csv")
+    assert refused.returncode == 2 and "no table of pipeline schedules" in refused.stderr
+    with pytest.raises(fc.RequestError, match="python -m fabricost.evaluation"):
+        fc.validate(CORPUS / "pipeline.csv")
