@@ -68,12 +68,10 @@ threads() {
     ctest --preset tsan -R '^unit.process$'
 }
 page() { # PROGRAM PAGE: all of docs/PAGE.md
-  cmake --build build -j "$jobs" --target "$1_page" &&
-    "$python" tests/docs/accuracy/check_page.py "build/bin/$1_page" "docs/$2.md" "${FABRICOST_MEASUREMENTS:-../shared/measurements}" ||
-    [ $? = 77 ]
+  PYTHONPATH=build/python "$python" tests/docs/accuracy/check_page.py "$1" "docs/$2.md" "${FABRICOST_MEASUREMENTS:-../shared/measurements}" || [ $? = 77 ]
 }
-accuracy() { page accuracy accuracy; }
-training() { page training training-accuracy; }
+accuracy() { cmake --build build -j "$jobs" --target accuracy_page && page build/bin/accuracy_page accuracy; }
+training() { cmake --build build -j "$jobs" --target fabricost_python && page examples/training_page.py training-accuracy; }
 consumer() { ctest --test-dir build -C long -R '^consumer\.whole_library$' --output-on-failure; }
 headers() {
   cmake --build build -j "$jobs" --target headers_alone &&

@@ -1,5 +1,6 @@
 """Tables of published figures beside the model: what is predicted, what gives a reason, what is refused where."""
 
+import csv
 import json
 import pathlib
 import subprocess
@@ -13,9 +14,14 @@ pytest.importorskip("pandas")
 pytest.importorskip("yaml")
 
 from fabricost import evaluation  # noqa: E402
+from fabricost.evaluation import training  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "tests" / "robustness" / "fuzz" / "corpus" / "workload"
+STEP = {"id": "X1", "group": "mosaic_made", "model": "llama3-8b", "gpu": "H100", "gpus": "8", "tp": "1", "pp": "1", "microbatch": "1", "global_batch": "16",
+        "seq": "4096", "precision": "BF16", "recompute": "none", "zero_stage": "1", "measured_metric": "step_time_s", "value": "2", "fully_specified": "yes",
+        **dict.fromkeys(["source", "layers", "hidden", "ffn", "heads", "kv_heads", "vocab", "params_b", "gpus_per_node", "interconnect", "vpp", "cp", "ep",
+                         "sequence_parallel", "memory_gib", "notes"], "")}
 HEADERS = {
     "pipeline": "id,group,model,layers,hidden,heads,seq,p,v,tp,m,microbatch,schedule,t_f_ms,t_b_ms,t_w_ms,t_comm_ms,metric,value,unit",
     "moe": "id,group,topic,experts,top_k,hidden,tokens_per_rank,gpu,gpus,gpus_per_node,interconnect,method,quantity,value,unit",
@@ -29,8 +35,22 @@ def rows_of(tmp_path, kind, *lines):
     return evaluation.validate(file).rows
 
 
-def published(table):
-    file = ROOT.parent / "shared" / "measurements" / "workloads" / f"{table}.csv"
+def steps_file(tmp_path, *changes):
+    """A table of rows that differ from a sound one in some cells."""
+    file = tmp_path / "training.csv"
+    with file.open("w", newline="") as opened:
+        writer = csv.DictWriter(opened, STEP)
+        writer.writeheader()
+        writer.writerows({**STEP, **change} for change in changes)
+    return file
+
+
+def step(tmp_path, **change):
+    return training.read(steps_file(tmp_path, change)).iloc[0]
+
+
+def published(table, folder="workloads"):
+    file = ROOT.parent / "shared" / "measurements" / folder / f"{table}.csv"
     if not file.exists():
         pytest.skip(f"{file.name}: the measurements are not beside this checkout")
     return evaluation.validate(file)
@@ -120,6 +140,86 @@ def test_the_program_prints_what_the_function_finds(tmp_path):
     assert "published figures" in run(CORPUS / "pipeline.csv").stdout
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     refused = run(tmp_path / "other.csv")
-    assert refused.returncode == 2 and "no table of pipeline schedules" in refused.stderr
+    assert refused.returncode == 2 and "no table of steps" in refused.stderr
     with pytest.raises(fc.RequestError, match="python -m fabricost.evaluation"):
         fc.validate(CORPUS / "pipeline.csv")
+
+
+def test_published_steps_are_predicted_as_well_as_the_page_says():
+    report = published("training")
+    judged = evaluation._data.data("workloads/training-groups.yaml")["judged"]
+    found = [report.by_group[group] for group in judged]
+    assert sum(one["median_ape"] for one in found) / len(found) <= 4 and sum(one["mape"] for one in found) / len(found) <= 6
+    assert report.layouts > 400 and len(report.unfit) <= 0.02 * report.layouts  # a published layout ran, so it fits
+    peaks = report.memory_by_group
+    assert peaks["simumax_b200"]["points"] == 22 and peaks["simumax_b200"]["median_ape"] <= 3
+    assert peaks["torchtitan_h100"]["median_ape"] <= 5 and peaks["bloom_jz_a100"]["median_ape"] <= 4 and peaks["kempner_h200_fsdp_tp"]["median_ape"] <= 8
+
+
+def test_steps_of_mlperf_and_of_other_makers_are_predicted():
+    report = published("mlperf", "second/workloads")
+    found = report.to_dict()
+    assert found["median_ape"] <= 4 and found["mape"] <= 6
+    assert report.memory_by_group["mlperf_405b_nvidia"]["points"] >= 10 and report.memory_by_group["mlperf_405b_nvidia"]["mape"] <= 4
+    assert report.memory_by_group["mlperf_lora_nvidia"]["points"] >= 10 and report.memory_by_group["mlperf_lora_nvidia"]["mape"] <= 4
+    rows = report.rows[(report.rows.skipped == "") & ~report.rows.group.str.endswith("nvidia")]
+    assert len(rows) >= 15 and ((rows.low <= rows.measured) & (rows.measured <= rows.high)).mean() >= 0.9
+
+
+@pytest.mark.parametrize("change, said", [
+    ({"gpu": "Trainium1"}, "Trainium1"), ({"tp": "3"}, "does not divide"), ({"global_batch": "4"}, "8 replicas"), ({"global_batch": ""}, "not stated"),
+    ({"model": "nobody-knows-this"}, "shape"), ({"precision": "INT8"}, "INT8"), ({"measured_metric": "time_to_train_min"}, "no time of a step"),
+    ({"value": ""}, "no figure"), ({"notes": "LoRA freezes base weights"}, "adapters"), ({"value": "OOM"}, "ran out of memory"),
+    ({"model": "mixtral-8x7b", "gpus": "64", "global_batch": "64", "ep": "16"}, "more expert ranks than experts"), ({"precision": "NVFP4"}, "fp4"),
+])
+def test_jobs_that_cannot_be_give_the_reason(tmp_path, change, said):
+    assert said in step(tmp_path, **change).skipped
+
+
+def test_figures_become_seconds_by_what_they_count(tmp_path):
+    tokens = 16 * 4096
+    flops = tokens * (6 * 7.504e9 + 12 * 32 * 4096 * 4096)  # Llama 3 8B: 7.50 G multiplied (8.03 G less the input table)
+    for metric, value, seconds in (("step_time_ms", 2500, 2.5), ("tokens_per_s", 10000, tokens / 1e4), ("tokens_per_s_per_gpu", 10000, tokens / 8e4),
+                                   ("tflops_per_gpu", 400, flops / (8 * 400e12)), ("mfu_pct", 40, flops / (8 * 0.4 * 989.5e12))):
+        assert step(tmp_path, measured_metric=metric, value=str(value)).measured == pytest.approx(seconds, rel=1e-3)
+
+
+def test_notes_and_a_row_s_own_shape_count(tmp_path):
+    assert step(tmp_path, model="llama3-70b", layers="12").shape.layers == 12
+    unknown = {"layers": "24", "hidden": "2048", "heads": "16", "vocab": "50000", "ffn": "8192"}
+    assert step(tmp_path, model="somebody's", **unknown).shape.gated and not step(tmp_path, model="GPT of ours", **unknown).shape.gated
+    for change, name, value in (({"recompute": "full", "notes": "full recompute of 5 of 32 layers"}, "recompute_num_layers", 5),
+                                ({"zero_stage": "3", "notes": "SHARD_GRAD_OP"}, "zero", 2), ({"zero_stage": "2", "pp": "2"}, "zero", 1),
+                                ({"recompute": "selective", "notes": "modules layernorm+moe_act; routing"}, "recompute_modules", ["layernorm", "moe_act"]),
+                                ({"recompute": "custom (offload)"}, "recompute", "full"), ({"recompute": "minimal_with_context"}, "recompute", "selective"),
+                                ({"precision": "FP8 rowwise"}, "precision", "fp8"), ({"notes": "CP uses all-gather of K"}, "cp_comm_type", "all_gather")):
+        assert step(tmp_path, **change).layout[name] == value
+
+
+@pytest.mark.parametrize("change, said", [({"gpus": "eight"}, 'gpus is "eight"'), ({"tp": "8.5"}, "not a whole number"), ({"value": "fast"}, 'value is "fast"'),
+                                          ({"recompute": "sometimes"}, "selective"), ({"zero_stage": "7"}, "0, 1, 2 or 3")])
+def test_broken_steps_are_refused_with_their_line(tmp_path, change, said):
+    with pytest.raises(fc.SpecError, match=r"\.csv:3: ") as refused:
+        training.read(steps_file(tmp_path, {}, change))
+    assert said in str(refused.value)
+
+
+def test_layouts_that_ran_and_are_said_not_to_fit_are_counted(tmp_path):
+    large = {"id": "L", "group": "nemo_made", "model": "llama3-70b", "zero_stage": "0"}
+    report = evaluation.validate(steps_file(tmp_path, {"zero_stage": "3", "memory_gib": "40"}, large, {**large, "id": "U", "recompute": ""}))
+    assert (report.layouts, report.unfit) == (2, ["L"]) and report.memory_by_group["mosaic_made"]["points"] == 1
+    assert (report.rows.low < report.rows.predicted).all() and (report.rows.predicted < report.rows.high).all()
+
+
+def test_a_fit_takes_sound_groups_and_writes_its_files(tmp_path):
+    sizes = [{"id": str(i), "group": "mosaic_fsdp_h100", "global_batch": str(batch), "value": str(0.08 * batch)} for i, batch in enumerate((16, 32, 64, 128))]
+    file = steps_file(tmp_path, *sizes, {"group": "unheard"}, {"group": "nemo_h100", "fully_specified": "no"})
+    found = evaluation.fit(file)
+    assert found.rows == 4 and list(found.generations) == ["hopper"]
+    found.save(tmp_path / "data")
+    assert "composer-fsdp:" in (tmp_path / "data" / "workloads" / "stacks.yaml").read_text()
+    assert "training.csv" in (tmp_path / "data" / "calibrations" / "compute-hopper.yaml").read_text()
+    fitted = training.price(training.read(file), found)
+    assert (100 * (fitted.predicted / fitted.measured - 1).abs())[:4].mean() == pytest.approx(100 * found.mean_error, rel=1e-6)
+    with pytest.raises(fc.RequestError, match="no row"):
+        evaluation.fit(file, leave_out=["mosaic_"])

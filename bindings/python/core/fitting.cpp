@@ -24,6 +24,9 @@ namespace py = pybind11;
 using namespace py::literals;
 
 namespace fabricost::python {
+
+void add_evaluation(py::module_& module);  // plan/evaluation.cpp: what else is done with these fits
+
 namespace {
 
 /// A fit with what Python makes of it.
@@ -40,7 +43,7 @@ void warn_of_impossible(const std::vector<SetAside>& points) {
   for (const auto& [doubt, count] : counts) warn(fmt::format("{} set aside: {}", counted(count, "sample"), name(doubt)));
 }
 
-using AnyFit = std::variant<Fit, KernelFitAnswer, TrainingFitAnswer, ServingFitAnswer, KernelStackAnswer>;
+using AnyFit = std::variant<Fit, KernelFitAnswer, ServingFitAnswer, KernelStackAnswer>;
 
 [[nodiscard]] AnyFit with_machine(FilesAnswer found) {
   return std::visit(
@@ -179,12 +182,12 @@ void add_fitting(py::module_& module) {
   add_fit(module);
   add_fits_of_tables(module);
   add_this_machine(module);
+  add_evaluation(module);
   add_question<CalibrateFilesRequest>(
       module, "calibrate", 2,
       R"(Fits the constants a machine is priced with to measurements of it: least squares on log(predicted / measured) with a robust
 loss and priors from machines like it, so that a few points are enough. A Fit; fit.system predicts with what was found. Engines'
-all-reduces (only="custom") and tables of expert exchange give a KernelFit, of training steps and kernels a TrainingFit, of serving runs
-a ServingFit, of kernels alone a KernelStack.
+all-reduces (only="custom") and tables of expert exchange give a KernelFit, of serving runs a ServingFit, of kernels a KernelStack.
 
 samples: as in validate. system: None fits all machines of the samples together.)",
       R"(Raises RequestError when no point is left to fit, SpecError for faulty files; warns (FabricostWarning) of all that speaks against

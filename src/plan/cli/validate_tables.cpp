@@ -13,24 +13,12 @@
 namespace fabricost::cli {
 namespace {
 
-/// "  layouts that ran: 541, said not to fit: 3 (T0263, T0719, T0720)"
-[[nodiscard]] std::string layouts_line(const WorkloadReport& report) {
-  if (report.layouts == 0) return "";
-  constexpr std::size_t max_named = 12;
-  const std::size_t named = std::min(max_named, report.unfit.size());
-  std::string out = fmt::format("  layouts that ran: {}, said not to fit: {}", report.layouts, report.unfit.size());
-  for (std::size_t i = 0; i < named; ++i) out += (i == 0 ? " (" : ", ") + report.unfit[i];
-  return out + (named < report.unfit.size() ? ", ...)" : named > 0 ? ")" : "") + "\n";
-}
-
 void text_of(Page& page, const WorkloadReport& report) {
   page.title("{}, fully specified", counted(report.total.points, "published figure"));
   if (report.total.points > 0) {
     ErrorTable errors{report.total};
     errors.groups("by group", report.by_group);
-    errors.groups("peak of memory", report.memory, true);
     page.table(errors.rows());
-    page.add(layouts_line(report));
     add_histogram(page, report.rows, [](const WorkloadRow& row) { return row.skipped.empty() && row.fully_specified; });
   }
   add_reasons(page, "Not counted", report.skipped);
@@ -50,13 +38,13 @@ void text_of(Page& page, const MoeKernelReport& report) {
 }
 
 [[nodiscard]] std::string csv_of(const WorkloadReport& report) {
-  std::string out = "id,group,model,metric,measured,predicted,low,high,error_percent,fully_specified,skipped,fits\n";
+  std::string out = "id,group,model,metric,measured,predicted,low,high,error_percent,fully_specified,skipped\n";
   for (const WorkloadRow& r : report.rows) {
     const bool priced = r.skipped.empty();
     out += fmt::format("{},{},{},{},{},", csv_quoted(r.id), csv_quoted(r.group), csv_quoted(r.model), csv_quoted(r.metric),
                        r.measured);
     out += priced ? fmt::format("{},{},{},{},", r.predicted, r.low, r.high, 100 * (r.predicted / r.measured - 1)) : ",,,,";
-    out += fmt::format("{},{},{}\n", r.fully_specified ? "yes" : "no", csv_quoted(r.skipped), !r.fits ? "" : *r.fits ? "yes" : "no");
+    out += fmt::format("{},{}\n", r.fully_specified ? "yes" : "no", csv_quoted(r.skipped));
   }
   return out;
 }

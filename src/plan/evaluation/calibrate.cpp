@@ -6,7 +6,7 @@
 #include <fabricost/plan/evaluation/validate.hpp>
 #include <fabricost/plan/specs/serving.hpp>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -26,32 +26,11 @@ void refuse_fields_of_points(const CalibrateRequest& r, std::string_view tables)
   if (!r.stack.empty()) throw fabricost::core::Refusal("<stack> is for tables of kernels alone; leave it out");
 }
 
-[[nodiscard]] bool is_steps_or_kernels(const std::string& file) {
-  const WorkloadTable table = workload_table(file);
-  return table == WorkloadTable::training || table == WorkloadTable::ops;
-}
 [[nodiscard]] bool is_served(const std::string& file) { return workload_table(file) == WorkloadTable::inference; }
 
 template <class Row>
 void append(std::vector<Row>& rows, std::vector<Row> more) {
   rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-}
-
-[[nodiscard]] TrainingFitAnswer fit_training(const std::vector<std::string>& files, const CalibrateRequest& r) {
-  std::vector<TrainingRow> rows;
-  std::vector<OpsRow> kernels;
-  std::vector<InferenceRow> served;
-  for (const std::string& file : files) {
-    if (workload_table(file) == WorkloadTable::training)
-      append(rows, read_training_rows(file));
-    else if (is_served(file))
-      append(served, read_inference_rows(file, load_serving_table()));
-    else
-      append(kernels, read_ops_rows(file));
-  }
-  TrainingFitAnswer out{calibrate_training(rows, kernels, {.leave_out = r.leave_out, .served = std::move(served)}), {}};
-  out.origin = fit_origin(out.made.rows, "rows", r.samples);
-  return out;
 }
 
 [[nodiscard]] ServingFitAnswer fit_serving(const std::vector<std::string>& files, const CalibrateRequest& r) {
@@ -124,16 +103,15 @@ FilesAnswer answer(const CalibrateFilesRequest& r) {
       for (const std::string& file : files) append(rows, read_moe_kernel_rows(file));
       return answer_of(calibrate_moe_kernels(rows, r.leave_out), r.samples);
     }
-    if (std::any_of(files.begin(), files.end(), is_steps_or_kernels)) {
-      const auto other = std::find_if_not(files.begin(), files.end(),
-                                          [](const std::string& file) { return is_steps_or_kernels(file) || is_served(file); });
-      if (other != files.end())
-        throw RequestError(*other +
-                           ": steps, kernels and serving runs are fitted together, nothing else with them; give it in a call of its own");
-      refuse_fields_of_points(r, "tables of training steps and kernels");
-      return fit_training(files, r);
-    }
-    if (is_served(files.front())) {
+    const auto kinds = [&](auto... wanted) {
+      return std::any_of(files.begin(), files.end(), [&](const std::string& file) { return ((workload_table(file) == wanted) || ...); });
+    };
+    if (kinds(WorkloadTable::in_python, WorkloadTable::ops))  // kernels alone have been answered
+      throw RequestError(fmt::format("steps, and what is fitted with them, by `python -m fabricost.evaluation --fit FOLDER {}`; kernels alone make a "
+                                     "stack, points and serving runs have calls of their own",
+                                     fmt::join(files, " ")));
+    if (kinds(WorkloadTable::inference)) {
+      if (!std::all_of(files.begin(), files.end(), is_served)) throw RequestError("serving runs are fitted alone: give other files in a call of their own");
       refuse_fields_of_points(r, "tables of serving runs");
       return fit_serving(files, r);
     }

@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <set>
 
@@ -31,11 +30,10 @@ WorkloadTable workload_table(const std::filesystem::path& file) {
   const auto all = [&](std::initializer_list<const char*> names) {
     return std::all_of(names.begin(), names.end(), [&](const char* name) { return columns.count(name) > 0; });
   };
-  if (all({"id", "group", "measured_metric", "value", "global_batch"})) return WorkloadTable::training;
   if (all({"id", "group", "op", "gpu", "time_us"})) return WorkloadTable::ops;
   if (all({"id", "group", "isl", "osl", "metric", "value"})) return WorkloadTable::inference;
   if (all({"phase", "implementation", "tokens_per_rank", "time_us"})) return WorkloadTable::moe_kernels;
-  for (const auto of : {"schedule", "tokens_per_rank", "topic"})  // pipelines, experts, reliability
+  for (const auto of : {"measured_metric", "schedule", "tokens_per_rank", "topic"})  // steps, pipelines, experts, reliability
     if (all({"id", "group", of, "value"})) return WorkloadTable::in_python;
   return WorkloadTable::none;
 }
@@ -55,9 +53,6 @@ WorkloadReport summarise(std::vector<WorkloadRow> rows) {
     }
     all.push_back({row.measured, row.predicted, row.low, row.high});
     groups[row.group].push_back(all.back());
-    if (!row.fits) continue;
-    ++out.layouts;
-    if (!*row.fits) out.unfit.push_back(row.id);
   }
   for (const auto& [reason, n] : skipped) out.skipped.push_back({reason, n});
   for (const auto& [name, members] : groups) out.by_group.push_back({name, summarise(members)});
@@ -65,23 +60,10 @@ WorkloadReport summarise(std::vector<WorkloadRow> rows) {
   return out;
 }
 
-namespace {
-void append(std::vector<WorkloadRow>& to, std::vector<WorkloadRow> more) {
-  to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-}
-}  // namespace
-
 WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& files, const Stack* stack) {
-  std::vector<WorkloadRow> rows, memory;
+  std::vector<WorkloadRow> rows;
   for (const std::filesystem::path& file : files) {
     switch (workload_table(file)) {
-      case WorkloadTable::training: {
-        std::vector<TrainingRow> jobs = read_training_rows(file);
-        predict_training_rows(jobs);
-        append(memory, predict_memory_rows(jobs));
-        for (TrainingRow& job : jobs) rows.push_back(std::move(job.row));
-        break;
-      }
       case WorkloadTable::ops: {
         std::vector<OpsRow> ops = read_ops_rows(file);
         predict_ops_rows(ops, stack);
@@ -96,15 +78,13 @@ WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& file
         break;
       }
       case WorkloadTable::in_python:
-        throw RequestError(fmt::format("{}: pipelines, experts and reliability are compared by `python -m fabricost.evaluation {}`", file.string(),
-                                       file.string()));
+        throw RequestError(fmt::format("{}: steps, pipelines, experts and reliability are compared by `python -m fabricost.evaluation {}`",
+                                       file.string(), file.string()));
       case WorkloadTable::moe_kernels:
       case WorkloadTable::none: throw RequestError(file.string() + ": is no table of published results");
     }
   }
-  WorkloadReport out = summarise(std::move(rows));
-  out.memory = summarise(std::move(memory)).by_group;
-  return out;
+  return summarise(std::move(rows));
 }
 
 }  // namespace fabricost::plan

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Is docs/accuracy.md what accuracy_page prints, docs/training-accuracy.md what training_page?
+"""Is docs/accuracy.md what accuracy_page prints, docs/training-accuracy.md what training_page.py?
 
     check_page.py PROGRAM PAGE MEASUREMENTS [OPTION...]
 
@@ -50,12 +50,13 @@ def main():
     if not measurements.is_dir():
         print(f"skipped: {measurements} is not there, so the page cannot be worked out again")
         sys.exit(77)
-    run = subprocess.run([program, str(measurements), *options], capture_output=True, encoding="utf-8", timeout=1800)
+    command = [*([sys.executable] if program.endswith(".py") else []), program]
+    run = subprocess.run([*command, str(measurements), *options], capture_output=True, encoding="utf-8", timeout=1800)
     if run.returncode != 0:
         sys.exit(f"{program} ended with {run.returncode}: {run.stderr.strip()}")
     kept = sections(page.read_text(encoding="utf-8").splitlines() if page.is_file() else [])
     fresh = sections(run.stdout.splitlines())
-    again = f"write it again with: build/bin/{pathlib.Path(program).name} ../shared/measurements > docs/{page.name}"
+    again = f"write it again with: {program} ../shared/measurements > docs/{page.name}"
     if list(fresh) != [heading for heading in kept if heading in fresh or not options]:
         sys.exit(f"{page}: its sections are not those that the program prints now\n{again}")
     for heading, lines in fresh.items():

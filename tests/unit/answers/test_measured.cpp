@@ -19,7 +19,7 @@ namespace {
 
 const std::filesystem::path sources = FABRICOST_SOURCE_DIR;
 const std::string measured_log = sources / "data" / "measurements" / "dgx-h100-all-reduce.txt";
-const std::string training = sources / "tests" / "robustness" / "fuzz" / "corpus" / "workload" / "training.csv";
+const std::string served = sources / "tests" / "robustness" / "fuzz" / "corpus" / "workload" / "inference.csv";
 
 [[nodiscard]] ValidateFilesRequest of_log() {
   ValidateFilesRequest out;
@@ -89,15 +89,15 @@ TEST_CASE("points in memory take what they do not say from the request") {
 
 TEST_CASE("the files' columns say which question is asked, and what it has no use for is refused") {
   ValidateFilesRequest tables;
-  tables.samples = {{training, {}}};
+  tables.samples = {{served, {}}};
   CHECK(std::holds_alternative<WorkloadsAnswer>(answer(tables)));
   tables.choice = Choice::Rule::nccl;
   CHECK(message_of([&] { (void)answer(tables); }) == "choice has no meaning for tables of workloads; leave it out");
   CalibrateFilesRequest fit;
-  fit.samples = {{training, {}}};
+  fit.samples = {{served, {}}};
   fit.system.name = "dgx-h100";
   CHECK(message_of([&] { (void)answer(fit); }) ==
-        "system is for points of collectives; leave it out of tables of training steps and kernels");
+        "system is for points of collectives; leave it out of tables of serving runs");
 }
 
 TEST_CASE("a fit knows its machine, its files and how far it is from its points") {

@@ -1,4 +1,4 @@
-"""validate and calibrate over published steps and kernels: exit status, streams, JSON, files.   test_training_cli.py FABRICOST SOURCE_DIR
+"""validate and calibrate over published kernels and serving runs: exit status, streams, JSON, files.   test_training_cli.py FABRICOST SOURCE_DIR
 
 What needs the measurements beside the source tree ($FABRICOST_MEASUREMENTS, else SOURCE_DIR/../shared/measurements) is skipped, and
 says so, without them.
@@ -17,19 +17,13 @@ TOOL, SOURCE = os.path.abspath(sys.argv[1]), sys.argv[2]
 VALIDATE, CALIBRATE = Command(TOOL, "validate"), Command(TOOL, "calibrate")
 SKIPPED = 77  # ctest shows this status as skipped
 MEASUREMENTS = os.environ.get("FABRICOST_MEASUREMENTS", os.path.join(SOURCE, "..", "shared", "measurements"))
-TRAINING = ("id,group,model,gpu,gpus,interconnect,tp,pp,microbatch,global_batch,seq,precision,recompute,measured_metric,value,"
-            "fully_specified,notes\n")
 OPS = "id,group,source,gpu,interconnect,op,model,hidden,ffn,heads,kv_heads,tp,ranks,ranks_per_node,tokens,bytes,time_us,notes\n"
 POINTS = "source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us\nx,dgx-h100,1,8,all_reduce,half,1048576,30\n"
 ERRORS = ["points", "median_ape", "mape", "p90_abs_log2", "within_10pct", "within_25pct", "interval_coverage"]
 
 
-def step(name, value, group="mosaic_fsdp_h100", gpu="H100", batch=64, specified="yes"):
-    return f"{name},{group},llama3-8b,{gpu},8,,1,1,1,{batch},4096,BF16,none,step_time_s,{value},{specified},\n"
-
-
-def kernel(name, time_us, tokens=1024, op="mlp_up_proj", gpu="A100-80G"):
-    return f"{name},vidur_gemm_a100,s,{gpu},,{op},m,4096,11008,32,32,1,,,{tokens},,{time_us},\n"
+def kernel(name, time_us, tokens=1024, op="mlp_up_proj", gpu="A100-80G", group="vidur_gemm_a100"):
+    return f"{name},{group},s,{gpu},,{op},m,4096,11008,32,32,1,,,{tokens},,{time_us},\n"
 
 
 def folder_for_constants(folder):
@@ -44,77 +38,46 @@ def files_below(folder):
 
 
 def validate_prints_errors_by_group(folder):
-    steps = written(folder, "training.csv", TRAINING + step("A", 4) + step("B", 5, group="other_group") + step("C", 6, gpu="abacus")
-                    + step("D", 4, specified="partial"))
-    answer = json.loads(VALIDATE.works(steps, "--json"))
-    assert list(answer) == ERRORS + ["skipped", "by_group", "layouts"], list(answer)
+    ops = written(folder, "ops.csv", OPS + kernel("A", 700) + kernel("B", 800, group="other_group") + kernel("C", 700, gpu="abacus"))
+    answer = json.loads(VALIDATE.works(ops, "--json"))
+    assert list(answer) == ERRORS + ["skipped", "by_group"], list(answer)
     assert answer["points"] == 2
-    assert list(answer["by_group"]) == ["mosaic_fsdp_h100", "other_group"]
+    assert list(answer["by_group"]) == ["other_group", "vidur_gemm_a100"]
     for group in answer["by_group"].values():
         assert list(group) == ERRORS and group["points"] == 1
-    assert sum(s["rows"] for s in answer["skipped"]) == 2
+    assert sum(s["rows"] for s in answer["skipped"]) == 1
     mean = sum(g["mape"] for g in answer["by_group"].values()) / 2
     assert math.isclose(mean, answer["mape"], rel_tol=1e-12)
-    text = VALIDATE.works(steps)
-    assert "mosaic_fsdp_h100" in text and "abacus" in text
+    text = VALIDATE.works(ops)
+    assert "vidur_gemm_a100" in text and "abacus" in text
 
 
 def rows_are_written_with_their_predictions(folder):
-    steps = written(folder, "training.csv", TRAINING + step("A", 4) + step("C", 6, gpu="abacus"))
+    ops = written(folder, "ops.csv", OPS + kernel("A", 700) + kernel("C", 700, gpu="abacus"))
     out = os.path.join(folder, "rows.csv")
-    answer = json.loads(VALIDATE.works(steps, "--out", out, "--json"))
+    answer = json.loads(VALIDATE.works(ops, "--out", out, "--json"))
     with open(out, newline="") as file:
         rows = {r["id"]: r for r in csv.DictReader(file)}
     assert set(rows) == {"A", "C"}
     a = rows["A"]
-    assert float(a["measured"]) == 4 and float(a["low"]) < float(a["predicted"]) < float(a["high"])
-    assert math.isclose(abs(float(a["predicted"]) / 4 - 1) * 100, answer["mape"], rel_tol=1e-9)
+    assert float(a["low"]) < float(a["predicted"]) < float(a["high"])
+    assert math.isclose(abs(float(a["predicted"]) / float(a["measured"]) - 1) * 100, answer["mape"], rel_tol=1e-9)
     assert rows["C"]["predicted"] == "" and "abacus" in rows["C"]["skipped"]
-    assert rows["A"]["fits"] in ("yes", "no") and rows["C"]["fits"] == ""
-    assert answer["layouts"] == {"stated": 1, "unfit": [] if rows["A"]["fits"] == "yes" else ["A"]}
-    assert "layouts that ran: 1, said not to fit: " in VALIDATE.works(steps)
-
-
-def steps_and_kernels_are_compared_together(folder):
-    steps = written(folder, "training.csv", TRAINING + step("A", 4))
-    ops = written(folder, "ops.csv", OPS + kernel("K", 700))
-    answer = json.loads(VALIDATE.works(steps, ops, "--json"))
-    assert list(answer["by_group"]) == ["mosaic_fsdp_h100", "vidur_gemm_a100"]
 
 
 def tables_and_points_are_not_mixed(folder):
-    steps = written(folder, "training.csv", TRAINING + step("A", 4))
+    ops = written(folder, "ops.csv", OPS + kernel("A", 700))
     points = written(folder, "points.csv", POINTS)
-    VALIDATE.refused(steps, points, saying=["two calls"])
-    VALIDATE.refused(points, steps, saying=["two calls"])
-    CALIBRATE.refused("--from", steps, points, saying=["points.csv", "call of its own"])
-    CALIBRATE.refused("--from", points, steps, saying=["points.csv", "call of its own"])
+    VALIDATE.refused(ops, points, saying=["two calls"])
+    VALIDATE.refused(points, ops, saying=["two calls"])
+    CALIBRATE.refused("--from", ops, points, saying=["python -m fabricost.evaluation --fit"])
 
 
 def malformed_rows_are_refused_with_their_place(folder):
-    bad = written(folder, "training.csv", TRAINING + step("A", 4) + step("B", "fast"))
-    for command in (VALIDATE, Command(TOOL, "calibrate", "--from")):
-        command.refused(bad, saying=["training.csv:3:", "value is \"fast\"", "write a number"])
     bad = written(folder, "ops.csv", OPS + kernel("K", "slow"))
-    VALIDATE.refused(bad, saying=["ops.csv:2:", "time_us is \"slow\""])
+    for command in (VALIDATE, Command(TOOL, "calibrate", "--from")):
+        command.refused(bad, saying=["ops.csv:2:", "time_us is \"slow\""])
     VALIDATE.refused(os.path.join(folder, "none.csv"), saying=["none.csv"])
-
-
-def calibrate_writes_a_file_for_each_generation_and_the_stacks(folder):
-    steps = TRAINING + "".join(step(f"A{i}", 0.08 * b, batch=b) for i, b in enumerate((16, 32, 64, 128)))
-    steps = written(folder, "training.csv", steps)
-    ops = written(folder, "ops.csv", OPS + "".join(kernel(f"K{i}", 0.7 * t, t) for i, t in enumerate((256, 512, 1024, 4096))))
-    out = folder_for_constants(os.path.join(folder, "out"))
-    answer = json.loads(CALIBRATE.works("--from", steps, ops, "-o", out, "--date", "2026-01-31", "--json"))
-    assert answer["rows"] == 8
-    files = files_below(out)
-    assert sorted(files) == ["compute-ampere.yaml", "compute-hopper.yaml", "stacks.yaml"]
-    assert sorted(answer["generations"]) == ["ampere", "hopper"]
-    text = open(files["compute-ampere.yaml"]).read()
-    assert "date: 2026-01-31" in text and "gemm_start:" in text and "ops.csv" in text
-    assert "composer-fsdp:" in open(files["stacks.yaml"]).read()
-    CALIBRATE.refused("--from", steps, "--leave-out", "mosaic_", saying=["no row"])
-    CALIBRATE.refused("--from", steps, "-o", os.path.join(folder, "nowhere"), saying=["folder"])
 
 
 def shipped_serving_is_what_the_documented_command_writes(folder):
@@ -133,9 +96,8 @@ def shipped_serving_is_what_the_documented_command_writes(folder):
 
 def main():
     failed, skipped = 0, False
-    for test in (validate_prints_errors_by_group, rows_are_written_with_their_predictions, steps_and_kernels_are_compared_together,
-                 tables_and_points_are_not_mixed, malformed_rows_are_refused_with_their_place,
-                 calibrate_writes_a_file_for_each_generation_and_the_stacks, shipped_serving_is_what_the_documented_command_writes):
+    for test in (validate_prints_errors_by_group, rows_are_written_with_their_predictions,
+                 tables_and_points_are_not_mixed, malformed_rows_are_refused_with_their_place, shipped_serving_is_what_the_documented_command_writes):
         with tempfile.TemporaryDirectory() as folder:
             try:
                 skipped |= test(folder) == SKIPPED

@@ -1,6 +1,4 @@
 // Machines that published rows mean, those that will come among them.
-#include "tables.hpp"
-
 #include "evaluation/published_machine.hpp"
 
 #include <fabricost/specs/load.hpp>
@@ -88,50 +86,4 @@ TEST_CASE("peaks are those of the GPU and precision, and processors know fp8 and
     CHECK(p.peak8 == Approx(fp8));
     CHECK(p.peak4 == Approx(fp4));
   }
-}
-
-TEST_CASE("recipes on Blackwell are priced with wide intervals, narrower precisions faster", "[machines]") {
-  const tables::Cells recipe{{"group", "nemo_blackwell"},
-                             {"model", "LLAMA3-70B"},
-                             {"gpu", "GB200"},
-                             {"gpus", "64"},
-                             {"gpus_per_node", "4"},
-                             {"tp", "2"},
-                             {"pp", "4"},
-                             {"vpp", "5"},
-                             {"global_batch", "128"},
-                             {"seq", "8192"},
-                             {"sequence_parallel", "yes"}};
-  const auto with = [&](const char* group, const char* precision) {
-    tables::Cells row = recipe;
-    row["group"] = group;
-    row["precision"] = precision;
-    return row;
-  };
-  std::vector<TrainingRow> rows = tables::read(
-      {with("nemo_blackwell", "BF16"), with("nemo_blackwell", "FP8-MX"), with("nemo_blackwell", "NVFP4"), with("dgxc_gb200", "FP8")});
-  predict_training_rows(rows);
-  for (const TrainingRow& r : rows) REQUIRE(r.row.skipped.empty());
-  CHECK(rows[0].stack == "nemo");
-  CHECK(rows[3].stack == "nemo-dgx-cloud");
-  CHECK(rows[1].row.predicted < rows[0].row.predicted);
-  CHECK(rows[2].row.predicted < rows[1].row.predicted);
-  // its program ran on Hopper, and on Blackwell under other names; fp4 is surer of nothing
-  CHECK(rows[0].row.high / rows[0].row.predicted > 1.2);
-  CHECK(rows[2].row.high / rows[2].row.predicted > rows[0].row.high / rows[0].row.predicted);
-  // a GPU without fp4 cannot run a recipe in it
-  tables::Cells hopper = with("nemo_h100", "NVFP4");
-  hopper["gpu"] = "H100";
-  std::vector<TrainingRow> none = tables::read({hopper});
-  predict_training_rows(none);
-  CHECK(none[0].row.skipped == "h100-sxm has no fp4");
-  // 64 GPUs of one rack: no rank leaves the domain, so the same job is slower on eight boxes of eight
-  std::vector<TrainingRow> boxes = tables::read({[&] {
-    tables::Cells row = with("nemo_blackwell", "BF16");
-    row["gpu"] = "B200";
-    row["gpus_per_node"] = "8";
-    return row;
-  }()});
-  predict_training_rows(boxes);
-  CHECK(boxes[0].row.predicted > rows[0].row.predicted);
 }

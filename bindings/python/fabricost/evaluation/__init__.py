@@ -5,21 +5,23 @@
 >>> from fabricost import evaluation
 >>> evaluation.validate("pipeline.csv").by_group["zb_throughput"]["median_ape"]  # doctest: +SKIP
 
-The columns of a table say of what kind it is: pipeline schedules, experts, reliability (their modules say what is predicted how).
+The columns of a table say of what kind it is: training steps, pipeline schedules, experts, reliability (their modules say what is predicted how).
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from typing import Any
 
 import fabricost as fc
 
-from . import experts, pipeline, reliability
+from . import experts, pipeline, reliability, training
 from ._table import Report, header_of, pd
 
-__all__ = ["Report", "validate"]
+__all__ = ["Report", "fit", "validate"]
 
-_KNOWN_BY = ((pipeline, {"id", "group", "schedule", "t_f_ms", "metric", "value"}), (experts, {"id", "group", "tokens_per_rank", "quantity", "value"}),
+_KNOWN_BY = ((training, set(training.COLUMNS)), (pipeline, {"id", "group", "schedule", "t_f_ms", "metric", "value"}), (experts, {"id", "group", "tokens_per_rank", "quantity", "value"}),
              (reliability, {"id", "group", "topic", "system", "quantity", "value"}))
 
 
@@ -27,7 +29,7 @@ def _predicted(file: str) -> Any:
     columns, rows = header_of(file)
     kind = next((kind for kind, known in _KNOWN_BY if known <= set(columns)), None)
     if kind is None:
-        raise fc.RequestError(f"{file}: is no table of pipeline schedules, experts or reliability; fc.validate compares points, steps, serving runs and kernels")
+        raise fc.RequestError(f"{file}: is no table of steps, pipeline schedules, experts or reliability; fc.validate compares points, serving runs and kernels")
     if missing := [column for column in kind.COLUMNS if column not in columns]:
         raise fc.SpecError(f"{file}: the column{'s' * (len(missing) > 1)} {', '.join(missing)} {'are' if len(missing) > 1 else 'is'} missing\n  "
                            f"such a table has at least {','.join(kind.COLUMNS)}")
@@ -37,3 +39,13 @@ def _predicted(file: str) -> Any:
 def validate(*tables: str) -> Report:
     """Predicts every row of tables of published figures. Raises SpecError with file and line for a cell that is wrong."""
     return Report(pd.concat([_predicted(str(table)) for table in tables], ignore_index=True))
+
+
+def fit(*tables: str, leave_out: Sequence[str] = ()) -> Any:
+    """Kernel efficiencies and factors of stacks from tables of steps, of kernels and of serving runs: a TrainingFit, whose save(folder) writes them as
+    they lie in data/. leave_out: groups, or beginnings of their names."""
+    columns = {str(table): set(header_of(str(table))[0]) for table in tables}
+    steps = [table for table, its in columns.items() if set(training.COLUMNS) <= its]
+    served = [table for table, its in columns.items() if {"isl", "osl", "metric"} <= its]
+    kernels = [table for table in columns if table not in steps and table not in served]
+    return training.fit(training.read(*steps), kernels, served, leave_out, origin=f"fabricost.evaluation, of {', '.join(os.path.basename(table) for table in columns)}")

@@ -106,14 +106,18 @@ def frame_of(rows: Sequence[Row], metric: str, predict: Callable[[Row], Any], mo
     return pd.DataFrame(out, columns=["id", "group", "model", "metric", "measured", "predicted", "low", "high", "fully_specified", "skipped"])
 
 
-def errors_of(rows: Any) -> dict[str, float]:
-    """Errors of predictions, as `fabricost validate --json` names them; 0 without rows."""
+def errors_of(rows: Any) -> dict[str, Any]:
+    """Errors of predictions, as `fabricost validate --json` names them; None without rows."""
     ratio = rows.predicted / rows.measured
     ape = 100 * (ratio - 1).abs()
     out = {"points": len(rows), "median_ape": ape.median(), "mape": ape.mean(), "p90_abs_log2": ratio.map(math.log2).abs().quantile(0.9),
            "within_10pct": (ape <= 10).mean(), "within_25pct": (ape <= 25).mean(),
            "interval_coverage": ((rows.low <= rows.measured) & (rows.measured <= rows.high)).mean()}
-    return out if len(rows) else dict.fromkeys(out, 0.0) | {"points": 0}
+    return out if len(rows) else {**dict.fromkeys(out), "points": 0}
+
+
+def _by_group(rows: Any) -> dict[str, dict[str, Any]]:
+    return {str(group): errors_of(its) for group, its in rows.groupby("group")}
 
 
 class Report:
@@ -124,14 +128,26 @@ class Report:
         why = rows.skipped.where(rows.skipped != "", rows.fully_specified.map({True: "", False: "not fully specified: priced, not counted"}))
         self.counted = rows[why == ""]
         self.skipped = why[why != ""].value_counts().sort_index()
-        self.by_group = {str(group): errors_of(its) for group, its in self.counted.groupby("group")}
+        self.by_group = _by_group(self.counted)
+        self.memory_by_group: dict[str, dict[str, Any]] = {}
+        self.layouts, self.unfit = 0, []
+        if "fits" in rows:
+            stated = self.counted[self.counted.fits.notna()]
+            self.layouts, self.unfit = len(stated), stated.id[stated.fits == False].tolist()  # noqa: E712  (an array)
+            peaks = stated[stated.memory_gib.notna()]
+            self.memory_by_group = _by_group(peaks.assign(measured=peaks.memory_gib, predicted=peaks.predicted_gib, low=0.0, high=0.0))
 
     def to_dict(self) -> dict[str, Any]:
-        return {**errors_of(self.counted), "skipped": [{"reason": reason, "rows": int(n)} for reason, n in self.skipped.items()], "by_group": self.by_group}
+        return {**errors_of(self.counted), "skipped": [{"reason": reason, "rows": int(n)} for reason, n in self.skipped.items()], "by_group": self.by_group,
+                **({"memory_by_group": self.memory_by_group} if self.memory_by_group else {}),
+                **({"layouts": {"stated": self.layouts, "unfit": self.unfit}} if self.layouts else {})}
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=2, default=float)
 
     def __str__(self) -> str:
-        table = pd.DataFrame({"all": errors_of(self.counted), **self.by_group}).T if len(self.counted) else "nothing to compare"
-        return f"{len(self.counted)} published figures, fully specified\n\n{table}\n\nNot counted\n{self.skipped.to_string(header=False)}"
+        errors = pd.DataFrame({"all": errors_of(self.counted), **self.by_group, **{f"{group}: peak of memory": its for group, its in self.memory_by_group.items()}}).T
+        text = f"{len(self.counted)} published figures, fully specified\n\n{errors.to_string(float_format='{:.4g}'.format)}\n"
+        if self.layouts:
+            text += f"\nlayouts that ran: {self.layouts}, said not to fit: {len(self.unfit)} {', '.join(self.unfit)}\n"
+        return text + ("\nNot counted\n" + self.skipped.to_string(header=False) if len(self.skipped) else "")

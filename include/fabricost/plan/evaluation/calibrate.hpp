@@ -1,7 +1,6 @@
 #pragma once
 /// \file calibrate.hpp
-/// `calibrate` for any files: points, or tables of training steps and kernels, of serving runs, of expert
-/// exchange. The columns tell which. Tables of kernels alone make a stack.
+/// `calibrate` for any files: points, or tables of kernels, which make a stack, of serving runs, of expert exchange. The columns tell which.
 
 #include <fabricost/answers/calibrate.hpp>
 #include <fabricost/plan/evaluation/calibrate_kernels.hpp>
@@ -54,7 +53,7 @@ struct StackFactor : FittedStack {
   }
 };
 
-/// Fitted constants of training steps and kernels.
+/// Fitted constants of training steps and kernels (fabricost.evaluation).
 struct TrainingFitAnswer {
   TrainingFit made;
   std::string origin;
@@ -112,7 +111,7 @@ struct ServingFitAnswer {
 /// A CalibrateRequest whose files may be tables.
 struct CalibrateFilesRequest : CalibrateRequest {};
 
-using FilesAnswer = std::variant<CalibrationAnswer, KernelFitAnswer, TrainingFitAnswer, ServingFitAnswer, KernelStackAnswer>;
+using FilesAnswer = std::variant<CalibrationAnswer, KernelFitAnswer, ServingFitAnswer, KernelStackAnswer>;
 
 /// Whether all files are tables of kernels.
 [[nodiscard]] bool are_kernels(const CalibrateRequest& request);

@@ -19,23 +19,14 @@ struct WorkloadsAnswer : Errors {
   [[nodiscard]] std::vector<SkippedRows> skipped_rows() const { return listed(report.skipped); }
   [[nodiscard]] ByName<int> skipped() const { return by_reason(report.skipped); }
   [[nodiscard]] ByName<Errors> by_group() const { return by_name(report.by_group); }
-  [[nodiscard]] ByName<Errors> memory_by_group() const { return by_name(report.memory); }
-  [[nodiscard]] int layouts() const { return report.layouts; }
-  [[nodiscard]] const std::vector<std::string>& unfit() const { return report.unfit; }
 
   static constexpr auto fields() {
     using A = WorkloadsAnswer;
-    constexpr bool left_out = true, beside = true;
     return tables(
         Errors::fields(),
         Table{gives(&A::total, "", "total", "Errors over all rows that are fully specified and could be priced."),
               gives(&A::skipped_rows, "skipped", "", ""), gives(&A::skipped, "", "skipped", "Rows that could not be priced, by reason."),
-              gives(&A::by_group, "by_group", "by_group", "Errors of each group of rows, by name."),
-              gives(&A::memory_by_group, "memory_by_group", "memory_by_group", "Errors of the peaks of memory that training rows state.", 1,
-                    left_out),
-              gives(&A::layouts, "layouts.stated", "layouts", "Layouts that are stated with their recomputation: they ran, so they fit.", 1,
-                    left_out),
-              gives(&A::unfit, "layouts.unfit", "unfit", "The ids of those that are said not to fit.", 1, !left_out, beside)});
+              gives(&A::by_group, "by_group", "by_group", "Errors of each group of rows, by name.")});
   }
 };
 

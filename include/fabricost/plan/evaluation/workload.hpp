@@ -26,9 +26,6 @@ struct WorkloadRow {
   bool fully_specified = false;
   std::string skipped;  ///< the reason why there is no prediction; empty when there is one
   int line = 0;
-  /// Whether the layout of a training row, which did run, is predicted to fit its GPUs; empty if its
-  /// recomputation is not stated.
-  std::optional<bool> fits{};
 
   /// predicted / measured - 1; 0 when skipped.
   [[nodiscard]] double error() const { return skipped.empty() ? predicted / measured - 1 : 0; }
@@ -36,7 +33,7 @@ struct WorkloadRow {
 
 /// The kind of table of published results, by its columns; `none` for anything else (points, a log), `in_python` for those that
 /// fabricost.evaluation compares.
-enum class WorkloadTable : unsigned char { none, training, ops, inference, moe_kernels, in_python };
+enum class WorkloadTable : unsigned char { none, ops, inference, moe_kernels, in_python };
 /// \throws SpecError for a file that cannot be read
 [[nodiscard]] WorkloadTable workload_table(const std::filesystem::path& file);
 
@@ -46,9 +43,6 @@ struct WorkloadReport {
   ErrorSummary total;
   std::vector<ErrorGroup> by_group;  ///< by name
   std::vector<Skipped> skipped;
-  std::vector<ErrorGroup> memory;  ///< of the memory peaks that training rows state, by group
-  int layouts = 0;                 ///< number of rows that state their layout with its recomputation: they ran, so they fit
-  std::vector<std::string> unfit;  ///< ids of those that are predicted not to fit
   std::vector<WorkloadRow> rows;
 };
 [[nodiscard]] WorkloadReport summarise(std::vector<WorkloadRow> rows);
@@ -56,26 +50,17 @@ struct WorkloadReport {
 /// \param stack whose own kernels price rows of kernels; null: none
 [[nodiscard]] WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& files, const Stack* stack = nullptr);
 
-/// One row of a training.csv (columns: docs/reading-logs.md), as a job on a machine.
+/// A published step as a job on a machine.
 struct TrainingRow {
   WorkloadRow row;
   Model model;
   Layout layout;
   std::string system;                  ///< of data/systems or data/clusters
   std::vector<std::string> overrides;  ///< NICs and GPU that the row states
-  std::string stack, source;           ///< the stack it ran with; where the row is published, as stated
+  std::string stack;                   ///< the stack it ran with
   int gpus = 0;
-  bool recompute_stated = false;  ///< otherwise the layout is priced without recomputation, like a given layout
-  double memory_rate = 0;         ///< bytes/s that the row states; 0: the datasheet's
-  double memory_gib = 0;          ///< peak that the row states; 0: none
-  bool out_of_memory = false;     ///< the layout is possible but ended out of memory: its value is "OOM"
+  double memory_rate = 0;  ///< bytes/s that the row states; 0: the datasheet's
 };
-
-/// Rows in the order of the file. Rows that cannot be priced give the reason in `row.skipped`. Figures are
-/// converted to seconds per step by each group's own convention: tokens/s, TFLOPS and MFU of 6 N and all
-/// scores (SC21: equation 3 with recomputation).
-/// \throws SpecError with line and column for malformed cells
-[[nodiscard]] std::vector<TrainingRow> read_training_rows(const std::filesystem::path& file);
 
 /// Changes to the shipped constants: called on every stack (or publisher of kernels) and on the constants of
 /// every GPU after loading.
@@ -86,20 +71,6 @@ struct KernelKnowledge {
 
 /// Fills `predicted` and its interval. Rows with an impossible job give the reason in `skipped`.
 void predict_training_rows(std::vector<TrainingRow>& rows, const KernelKnowledge& other = {});
-
-/// Memory peaks of the rows that state one and have a possible layout, beside the prediction for the worst
-/// stage, in GiB as the framework's allocator reports them: without context, communicators, fragmentation.
-[[nodiscard]] std::vector<WorkloadRow> predict_memory_rows(const std::vector<TrainingRow>& rows);
-
-/// A layout whose outcome is known, and the memory it is predicted to need.
-struct MemoryVerdict {
-  std::string id, group, model;
-  bool ran = true;  ///< false: it ended out of memory
-  double bytes = 0, capacity = 0;
-  [[nodiscard]] bool fits() const { return bytes <= capacity; }
-};
-/// Judges the rows that state their layout with its recomputation and are priced or ran out of memory.
-[[nodiscard]] std::vector<MemoryVerdict> judge_memory(const std::vector<TrainingRow>& rows);
 
 /// The loaded machine of a row, with its compiled collectives. Kept by callers that price many rows.
 struct TrainingMachine {
