@@ -13,8 +13,8 @@ import fabricost as fc
 pytest.importorskip("pandas")
 pytest.importorskip("yaml")
 
-from fabricost import evaluation  # noqa: E402
-from fabricost.evaluation import training  # noqa: E402
+from fabricost import evaluation
+from fabricost.evaluation import _table, training
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "tests" / "robustness" / "fuzz" / "corpus" / "workload"
@@ -223,3 +223,14 @@ def test_a_fit_takes_sound_groups_and_writes_its_files(tmp_path):
     assert (100 * (fitted.predicted / fitted.measured - 1).abs())[:4].mean() == pytest.approx(100 * found.mean_error, rel=1e-6)
     with pytest.raises(fc.RequestError, match="no row"):
         evaluation.fit(file, leave_out=["mosaic_"])
+
+
+@pytest.mark.parametrize("group, said, stack", [
+    ("nemo_h100", "", "nemo"), ("nemo_h100", "NeMo Megatron-Bridge performance summary, container 26.02 (github)", "nemo-eager"),
+    ("nemo_h100", "NeMo Megatron-Bridge performance summary, container 26.02.01 (github)", "nemo"), ("dgxc_gb200", "", "nemo-dgx-cloud"),
+    ("dgxc_h100", "Paxml/XLA FSDP+DP", "jax-fsdp"), ("mosaic_fsdp_a100-80g", "PURE", "composer-fsdp-pure"),
+    ("mlperf_gpt3_nvidia", "MLPerf Training v3.0", "nemo-mlperf-2023"), ("mlperf_405b_nvidia", "MLPerf Training v5.1, fp8_attention=1", "nemo-mlperf-fp8-attention"),
+    ("mlperf_lora_nvidia", "GB200 MLPerf Training v5.1 LoRA r=16, fp8_attention=1", "nemo-lora-2025-09"), ("somebody_else", "", "megatron-core"),
+])
+def test_a_row_runs_the_stack_that_speaks_most_closely_for_its_group(group, said, stack):
+    assert training.stack_of(_table.Row("", 1, {"group": group, "source": said})) == stack

@@ -76,14 +76,18 @@ using Steps = std::vector<TrainingRow>;
   return out;
 }
 
-[[nodiscard]] TrainingFitAnswer fitted_steps(const Steps& steps, const std::vector<std::string>& kernels, const std::vector<std::string>& served,
-                                       std::vector<std::string> leave_out, std::map<std::string, double> hold, bool factors,
-                                       const std::string& origin) {
+[[nodiscard]] TrainingFitAnswer fitted_steps(const Steps& steps, const std::vector<std::string>& tables, const std::vector<std::string>& kernels,
+                                             const std::vector<std::string>& served, std::vector<std::string> leave_out,
+                                             std::map<std::string, double> hold, bool factors) {
   const py::gil_scoped_release released;
   TrainingFitOptions options{.leave_out = std::move(leave_out), .hold = std::move(hold), .factors = factors};
   for (const std::string& file : served)
     for (InferenceRow& row : read_inference_rows(file, load_serving_table())) options.served.push_back(std::move(row));
-  TrainingFitAnswer out{calibrate_training(steps, kernels_of(kernels), options), origin};
+  TrainingFitAnswer out{calibrate_training(steps, kernels_of(kernels), options), {}};
+  std::vector<Sample> samples;
+  for (const auto* files : {&tables, &kernels, &served})
+    for (const std::string& file : *files) samples.push_back({file, {}});
+  out.origin = fit_origin(out.made.rows, "rows", samples);
   return out;
 }
 
@@ -130,11 +134,11 @@ using Steps = std::vector<TrainingRow>;
 }  // namespace
 
 void add_evaluation(py::module_& module) {
-  py::class_<TrainingRow>(module, "_Step");
+  py::class_<TrainingRow>(module, "_Step", "A published step as a job of a fit.");
   module.def("_step", &step_of, "plans"_a, "group"_a, "system"_a, "overrides"_a, "memory_rate"_a, "stack"_a, "chunks"_a, "seconds"_a);
   module.def("_predict_steps", &predicted_steps, "steps"_a, "fit"_a = nullptr);
   module.def("_memory_of_steps", &memory_of, "steps"_a);
-  module.def("_fit_steps", &fitted_steps, "steps"_a, "kernels"_a, "served"_a, "leave_out"_a, "hold"_a, "factors"_a, "origin"_a);
+  module.def("_fit_steps", &fitted_steps, "steps"_a, "tables"_a, "kernels"_a, "served"_a, "leave_out"_a, "hold"_a, "factors"_a);
   module.def("_fitted_constants", &constants_of, "fit"_a);
   module.def("_free_constants", &free_constants);
   module.def("_priced_kernels", &priced_kernels, "files"_a);

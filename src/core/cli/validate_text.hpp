@@ -18,9 +18,9 @@ inline constexpr const char* validate_footer = "Example: fabricost validate all_
 class ErrorTable {
  public:
   explicit ErrorTable(const ErrorSummary& all) { row("all", all); }
-  /// A grouping under its heading; none that has one member, unless `always`.
-  void groups(const char* heading, const std::vector<ErrorGroup>& groups, bool always = false) {
-    if (groups.empty() || (groups.size() < 2 && !always)) return;
+  /// A grouping under its heading; none that has one member.
+  void groups(const char* heading, const std::vector<ErrorGroup>& groups) {
+    if (groups.size() < 2) return;
     rows_.row({heading});
     for (const ErrorGroup& group : groups) row("  " + group.name, group.errors);
   }

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <span>
@@ -65,15 +64,6 @@ class Cells {
     const auto value = parse_number(text(column));
     if (value && *value < 0) fault(column, "which is negative", "write a number of at least 0");
     return value;
-  }
-  /// The index of a cell's text in `words`; 0 for an empty cell, a fault for another text.
-  int one_of(std::string_view column, std::initializer_list<std::string_view> words) {
-    const std::string& cell = text(column);
-    if (cell.empty()) return 0;
-    const auto found = std::find(words.begin(), words.end(), folded(cell));
-    if (found != words.end()) return static_cast<int>(found - words.begin());
-    fault(column, "which is not known", fmt::format("write one of {}, or leave the cell empty", fmt::join(words, ", ")));
-    return 0;
   }
   void fault(std::string_view column, std::string_view what, std::string remedy) {
     table_.fault(at(column), fmt::format("{} is \"{}\", {}", column, text(column).substr(0, 40), what), std::move(remedy));

@@ -1,7 +1,6 @@
 /// \file stacks.cpp
 /// Software stacks: data/stacks/*.yaml, and their factors from published runs (data/workloads/stacks.yaml).
 
-#include "specs/stacks.hpp"
 #include <fabricost/plan/specs/stacks.hpp>
 
 #include "specs/store.hpp"
@@ -101,25 +100,14 @@ std::vector<OwnKernel> read_kernels(const SpecNode& node, Faults& faults) {
   return out;
 }
 
-PublishedStack read_stack(const SpecNode& tree, Faults& faults) {
+Stack read_stack(const SpecNode& tree, Faults& faults) {
   MapReader in(tree, "", faults);
   in.take("extends");
   in.text("notes");
-  PublishedStack out;
-  Stack& s = out.stack;
+  static_cast<void>(in.texts("published"));  // which published rows ran it: fabricost.evaluation
+  Stack s;
   s.name = in.name("name", true);
   s.title = in.text("title");
-  for (const SpecNode* item : in.texts("published")) {
-    const auto point = item->text.find(':');
-    PublishedBy by{item->text.substr(0, point), {}};
-    for (std::size_t at = point; at != std::string::npos;) {  // "GROUP: word + word"
-      const std::size_t from = item->text.find_first_not_of(' ', at + 1);
-      at = item->text.find(" + ", from);
-      by.words.push_back(item->text.substr(from, at - from));
-      if (at != std::string::npos) at += 2;
-    }
-    out.published.push_back(std::move(by));
-  }
   s.attention = in.choice("attention", attention_kernel_names, s.attention);
   s.fp8_attention = in.flag("fp8_attention", s.fp8_attention);
   s.old_kernels = in.flag("old_kernels", s.old_kernels);
@@ -155,7 +143,7 @@ PublishedStack read_stack(const SpecNode& tree, Faults& faults) {
   s.spread = in.number("spread", s.spread, 0.01, 2);
   s.seen = read_seen(in, "seen", s.spread);
   in.finish();
-  return out;
+  return s;
 }
 
 /// Results of published runs for whole stacks (data/workloads/stacks.yaml).
@@ -195,54 +183,22 @@ std::vector<FittedStack> fitted_stacks(SpecStore& library) {
   return out;
 }
 
-PublishedStack load(SpecStore& library, std::string_view name_or_path, const std::vector<FittedStack>& fitted) {
+Stack load(SpecStore& library, std::string_view name_or_path, const std::vector<FittedStack>& fitted) {
   Faults faults;
   const SpecNode tree = library.resolve("stacks", name_or_path);
-  PublishedStack out = read_stack(tree, faults);
+  Stack out = read_stack(tree, faults);
   faults.raise();
-  const double own_scale = out.stack.scale;
-  take_fitted(out.stack, fitted);
-  if (tree.find("scale") != nullptr) out.stack.scale = own_scale;
+  const double own_scale = out.scale;
+  take_fitted(out, fitted);
+  if (tree.find("scale") != nullptr) out.scale = own_scale;
   return out;
 }
 
 }  // namespace
 
-std::vector<PublishedStack> shipped_stacks() {
-  SpecStore library;
-  std::vector<PublishedStack> out;
-  const std::vector<FittedStack> fitted = fitted_stacks(library);
-  for (const std::string& name : names_in("stacks")) out.push_back(load(library, name, fitted));
-  return out;
-}
-
-const PublishedStack& stack_of(const std::vector<PublishedStack>& stacks, std::string_view group, std::string_view text) {
-  const PublishedStack* best = nullptr;
-  std::size_t closeness = 0;
-  for (const PublishedStack& s : stacks) {
-    if (best == nullptr && s.stack.name == unfitted_stack) best = &s;
-    for (const PublishedBy& by : s.published) {
-      const auto held = [&](const std::string& word) { return text.find(word) != std::string_view::npos; };
-      if (!group.starts_with(by.group) || !std::all_of(by.words.begin(), by.words.end(), held)) continue;
-      constexpr std::size_t max_words = 8;  // a longer group's name outweighs any number of words
-      const std::size_t close = max_words * by.group.size() + std::min(by.words.size(), max_words - 1);
-      if (close > closeness) {
-        best = &s;
-        closeness = close;
-      }
-    }
-  }
-  if (best == nullptr) throw RequestError(fmt::format("data/stacks has no {}", unfitted_stack));
-  return *best;
-}
-
-}  // namespace fabricost::plan
-
-namespace fabricost::plan {
-
 Stack load_stack(std::string_view name_or_path) {
   SpecStore library;
-  return load(library, name_or_path, fitted_stacks(library)).stack;
+  return load(library, name_or_path, fitted_stacks(library));
 }
 
 TrainingGroups load_training_groups() {
@@ -280,8 +236,10 @@ std::vector<std::string> stack_names() { return names_in("stacks"); }
 
 std::vector<std::string> stacks_fitted_on(Generation generation) {
   std::vector<std::string> out;
-  for (const PublishedStack& one : shipped_stacks())
-    if (one.stack.seen.of(generation)) out.push_back(one.stack.name);
+  SpecStore library;
+  const std::vector<FittedStack> fitted = fitted_stacks(library);
+  for (const std::string& name : stack_names())
+    if (load(library, name, fitted).seen.of(generation)) out.push_back(name);
   return out;
 }
 

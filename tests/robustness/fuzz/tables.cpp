@@ -3,8 +3,6 @@
 #include "scratch.hpp"
 #include "targets.hpp"
 
-#include "specs/stacks.hpp"
-
 #include <fabricost/plan/evaluation/moe_kernel_rows.hpp>
 #include <fabricost/plan/evaluation/workload.hpp>
 #include <fabricost/plan/readings/iteration_times.hpp>
@@ -132,7 +130,7 @@ void training_groups(std::string_view bytes) {
   shipped_table("training-groups.yaml", bytes, [] { (void)load_training_groups(); });
 }
 void stack_table(std::string_view bytes) {
-  shipped_table("stacks.yaml", bytes, [] { (void)shipped_stacks(), (void)stack_names(), (void)load_stack("megatron-core"); });
+  shipped_table("stacks.yaml", bytes, [] { (void)stacks_fitted_on(Generation::hopper), (void)load_stack("megatron-core"); });
 }
 
 constexpr std::array<Target, 10> tables_list{{{"workload", workload},

@@ -1,6 +1,5 @@
 // Software stacks: data/stacks, the fit's factors, and which stack a published row ran.
 #include <fabricost/plan/specs/stacks.hpp>
-#include "specs/stacks.hpp"
 
 #include "tables.hpp"
 
@@ -61,31 +60,6 @@ TEST_CASE("a file's own scale stays, whatever was fitted", "[stacks]") {
   CHECK(load_stack(path.string()).scale == 1.5);
   CHECK(load_stack(path.string()).tensor_exposed == load_stack("nemo").tensor_exposed);
   std::filesystem::remove(path);
-}
-
-TEST_CASE("a row runs the stack that speaks most closely for its group", "[stacks]") {
-  const std::vector<PublishedStack> all = shipped_stacks();
-  const auto of = [&](const char* group, const char* text = "") { return stack_of(all, group, text).stack.name; };
-  CHECK(of("nemo_h100") == "nemo");
-  CHECK(of("nemo_h100", "Qwen3-30B-A3B H100 NeMo Megatron-Bridge performance summary, container 26.02 (github)") == "nemo-eager");
-  CHECK(of("nemo_h100", "Qwen3-30B-A3B H100 NeMo Megatron-Bridge performance summary, container 26.02.01 (github)") == "nemo");
-  CHECK(of("nemo_blackwell") == "nemo");
-  CHECK(of("dgxc_h100") == "nemo-dgx-cloud");
-  CHECK(of("dgxc_gb200") == "nemo-dgx-cloud");
-  CHECK(of("dgxc_h100", "Paxml/XLA FSDP+DP") == "jax-fsdp");
-  CHECK(of("mosaic_fsdp_a100-80g") == "composer-fsdp");
-  CHECK(of("mosaic_fsdp_a100-80g", "PURE") == "composer-fsdp-pure");
-  CHECK(of("megascale_175b", "baseline commit 285068c8") == "megatron-lm-2023");
-  CHECK(of("mlperf_gpt3_nvidia", "H100 MLPerf Training v3.0") == "nemo-mlperf-2023");
-  CHECK(of("mlperf_gpt3_nvidia", "H100 MLPerf Training v4.1") == "nemo-mlperf");
-  CHECK(of("mlperf_dsv3_nvidia", "GB200 MLPerf Training v6.0, fp8_attention=1") == "nemo-mlperf-2026");
-  CHECK(of("mlperf_405b_nvidia", "GB200 MLPerf Training v5.1, fp8_attention=1") == "nemo-mlperf-fp8-attention");
-  CHECK(of("mlperf_lora_nvidia", "GB200 MLPerf Training v5.1 LoRA r=16, fp8_attention=1") == "nemo-lora-2025-09");
-  CHECK(of("mlperf_lora_nvidia", "H200 MLPerf Training v5.1 LoRA r=16, fp8_attention=1") == "nemo-lora");
-  CHECK(of("mlperf_lora_nvidia", "B200 MLPerf Training v5.0 LoRA r=16, fp8_attention=0") == "nemo-lora");
-  CHECK(of("mlperf_lora_nvidia", "B200 MLPerf Training v5.0 LoRA r=16, fp8_attention=1") == "nemo-lora-fp8-attention");
-  CHECK(of("vtrain_multi_a100") == "megatron-deepspeed-fp16");
-  CHECK(of("somebody_else") == "megatron-core");
 }
 
 TEST_CASE("variants of one program have its factor, and a spread of their own", "[stacks]") {

@@ -10,7 +10,6 @@ The columns of a table say of what kind it is: training steps, pipeline schedule
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,4 +47,4 @@ def fit(*tables: str, leave_out: Sequence[str] = ()) -> Any:
     steps = [table for table, its in columns.items() if set(training.COLUMNS) <= its]
     served = [table for table, its in columns.items() if {"isl", "osl", "metric"} <= its]
     kernels = [table for table in columns if table not in steps and table not in served]
-    return training.fit(training.read(*steps), kernels, served, leave_out, origin=f"fabricost.evaluation, of {', '.join(os.path.basename(table) for table in columns)}")
+    return training.fit(training.read(*steps), kernels, served, leave_out, tables=steps)

@@ -69,12 +69,12 @@ def _predict(row: Row) -> float:
         system, size = _machine(row), 1e9  # large, so that it shows the rate
         inside = (system.domain - 1) / system.domain * size / fc.predict(system, fc.AllToAll(size, ranks=system.domain)).seconds
         nic = system.tiers["nic"]
-        return inside / (nic.endpoints * nic.bytes_per_second * system.domain / system.gpus_per_node / system.domain)
+        return float(inside / (nic.endpoints * nic.bytes_per_second / system.gpus_per_node))
     if "NCCL all-to-all busbw" in quantity:
         system, ranks = _machine(row), row.count("gpus")
         if ranks < 2:
             raise Skipped("number of GPUs not given")
-        return fc.predict(system, fc.AllToAll(64 * fc.MiB, ranks=ranks)).bus_bytes_per_second / 1e9
+        return float(fc.predict(system, fc.AllToAll(64 * fc.MiB, ranks=ranks)).bus_bytes_per_second / 1e9)
     kernel = "dispatch" in quantity or "combine" in quantity
     if kernel and ("low-latency" in row["method"] or "low latency" in topic or "low-latency" in topic):
         return _low_latency(row, quantity)

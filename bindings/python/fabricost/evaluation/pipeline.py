@@ -63,9 +63,9 @@ class Setting:
 
 
 def _setting(row: Row) -> Setting:
-    counts = [row.count(column) for column in ("layers", "hidden", "heads", "seq", "p", "microbatch")]
+    layers, hidden, heads, sequence, stages, microbatch = (row.count(column) for column in ("layers", "hidden", "heads", "seq", "p", "microbatch"))
     times = tuple(1e-3 * row.number(column, 1e7) for column in ("t_f_ms", "t_b_ms", "t_w_ms", "t_comm_ms"))
-    return Setting(row["model"], *counts, times)
+    return Setting(row["model"], layers, hidden, heads, sequence, stages, microbatch, times)
 
 
 class _Model:
@@ -73,7 +73,7 @@ class _Model:
         facts = data("workloads/pipeline.yaml")
         self.stretch, self.filling = facts["stretch"], facts["filling_tokens"]
         names = ("model", "layers", "hidden", "heads", "sequence", "stages", "microbatch")
-        self.profiles = [Setting(*(p[name] for name in names), tuple(1e-3 * p[f"{part}_ms"] for part in ("forward", "backward", "weight", "exchange")))
+        self.profiles = [Setting(**{name: p[name] for name in names}, times=tuple(1e-3 * p[f"{part}_ms"] for part in ("forward", "backward", "weight", "exchange")))
                          for p in facts["profiles"]]
         self.profiles += [s for s in map(_setting, rows) if s.complete and sum(s.times[:3]) > 0]
 
@@ -115,16 +115,18 @@ class _Model:
         raise Skipped(f"{metric} is not predicted from a schedule alone")
 
 
-def _run(row: Row, s: Setting, m: int, **times: float) -> Any:
+def _run(row: Row, s: Setting, m: int, **options: Any) -> Any:
     """Interleaved rows that do not state their chunks have one layer each (Qi 2023)."""
-    name = row["schedule"]
+    name: Any = row["schedule"]
     interleaved = name.lower() in ("1f1b-i", "interleaved", "interleaved-1f1b")
     chunks = row.count("v") if interleaved else 1
     if not chunks:
         if not s.layers or s.stage_layers != int(s.stage_layers):
             raise Skipped("v is not given")
         chunks = int(s.stage_layers)
-    return fc.pipeline(schedule=name, stages=s.stages, microbatches=m, held=s.held, **({"chunks": chunks} if interleaved else {}), **times)
+    if interleaved:
+        options["chunks"] = chunks
+    return fc.pipeline(schedule=name, stages=s.stages, microbatches=m, held=s.held, **options)
 
 
 def _activations(row: Row, s: Setting, sequence_parallel: bool, selective: bool, full: bool) -> float:

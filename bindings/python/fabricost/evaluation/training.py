@@ -18,7 +18,7 @@ from typing import Any
 import fabricost as fc
 
 from .. import _core
-from ._data import data, files
+from ._data import files
 from ._table import Row, Skipped, header_of, pd
 
 COLUMNS = ["id", "group", "measured_metric", "value", "global_batch"]
@@ -144,7 +144,7 @@ def _layout(row: Row, model: Any) -> dict[str, Any]:
     # take half the time of a reduction after each microbatch
     if zero == 2 and size["pp"] > 1:
         zero = 1
-    out = {**size, "gpus": gpus, "global_batch": batch, "sequence": sequence, "precision": precision, "zero": zero, "recompute": recompute,
+    out: dict[str, Any] = {**size, "gpus": gpus, "global_batch": batch, "sequence": sequence, "precision": precision, "zero": zero, "recompute": recompute,
            "sequence_parallel": row["sequence_parallel"].lower() == "yes", "placing": "data_inside", "expert_tp": 1}
     out["cp_comm_type"] = "a2a" if "CP uses a2a" in notes else "all_gather" if "CP uses all-gather" in notes else "p2p"
     if found := re.search(r"full recompute of (\d{1,4}) of", notes):
@@ -215,7 +215,7 @@ def _seconds(row: Row, system: str, layout: dict[str, Any], m: Any) -> float:
     tokens = layout["global_batch"] * layout["sequence"]
     plain = {"step_time_s": value, "step_time_ms": value * 1e-3, "tokens_per_s_per_gpu": tokens / (value * layout["gpus"]), "tokens_per_s": tokens / value}
     if metric in plain:
-        return plain[metric]
+        return float(plain[metric])
     if metric not in ("tflops_per_gpu", "model_tflops_per_gpu", "mfu_pct"):
         raise Skipped(f"{metric} is no time of a step")
     peak = _core._published_peak(system, {"fp8": 8, "fp4": 4}.get(layout["precision"], 16))
@@ -226,12 +226,12 @@ def _seconds(row: Row, system: str, layout: dict[str, Any], m: Any) -> float:
         flops = 96 * layout["global_batch"] * s * layers * h * h * (1 + s / (6 * h) + m.vocab / (16 * layers * h))
     else:
         flops = model_flops(m, tokens, s)
-    return flops / (value / 100 * peak * layout["gpus"]) if metric == "mfu_pct" else flops / (value * 1e12 * layout["gpus"])
+    return float(flops / ((value / 100 * peak if metric == "mfu_pct" else value * 1e12) * layout["gpus"]))
 
 
 def model_flops(m: Any, tokens: float, sequence: int) -> float:
     """6 N and all scores."""
-    return tokens * (6 * m.parameters.multiplied + 12 * m.layers * m.heads * (m.head_dim or m.nope_dim + m.rope_dim) * sequence)
+    return float(tokens * (6 * m.parameters.multiplied + 12 * m.layers * m.heads * (m.head_dim or m.nope_dim + m.rope_dim) * sequence))
 
 
 def read(*tables: str | os.PathLike[str]) -> Any:
@@ -279,12 +279,12 @@ def memory(rows: Any) -> Any:
 
 
 def fit(rows: Any, kernels: Sequence[str] = (), served: Sequence[str] = (), leave_out: Sequence[str] = (), hold: dict[str, float] | None = None,
-        factors: bool = True, origin: str = "") -> Any:
+        factors: bool = True, tables: Sequence[str] = ()) -> Any:
     """Kernel efficiencies of each GPU generation and factors of stacks, from the sound groups of data/workloads/training-groups.yaml that are fully
     specified, tables of kernels and of serving runs: a TrainingFit, whose save(folder) writes them as they lie in data/. `hold`: constants by name, in
-    SI units, that are not fitted; `factors` False: all factors are 1."""
+    SI units, that are not fitted; `factors` False: all factors are 1; `tables`: where the rows are from."""
     steps = rows.step[(rows.skipped == "") & rows.fully_specified].tolist()
-    return _core._fit_steps(steps, [*map(str, kernels)], [*map(str, served)], [*leave_out], hold or {}, factors, origin)
+    return _core._fit_steps(steps, [*tables], [*map(str, kernels)], [*map(str, served)], [*leave_out], hold or {}, factors)
 
 
 def predicted(rows: Sequence[Row]) -> Any:
