@@ -76,6 +76,7 @@ std::vector<PublishedSettings> read_settings(MapReader& of, const std::string& p
     set("poll", s.settings.poll, 1, 1e5);
     set("hold_steps", s.settings.hold_steps, 0, 1e5);
     set("hold_tokens", s.settings.hold_tokens, 0, 1e7);
+    set("together", s.settings.together, 0, 1e5);
     in.finish();
     out.push_back(std::move(s));
   }
@@ -99,6 +100,7 @@ ServingStack read_stack(const SpecNode& tree, const std::string& name, const std
   s.poll = in.number("poll", s.poll, 1, 1e5);
   s.hold_steps = in.number("hold_steps", s.hold_steps, 0, 1e5);
   s.hold_tokens = in.number("hold_tokens", s.hold_tokens, 0, 1e7);
+  s.together = in.number("together", s.together, 0, 1e5);
   settings = read_settings(in, path, faults);
   s.kernels.reduce.library = in.choice("library", inference_library_names, s.kernels.reduce.library);
   s.kernels.reduce.version = version_number(in.text("version"));
@@ -210,6 +212,7 @@ void ServerSettings::take(const ServerSettings& later) {
   set(poll, later.poll);
   set(hold_steps, later.hold_steps);
   set(hold_tokens, later.hold_tokens);
+  set(together, later.together);
 }
 
 ServingStack ServerSettings::on(ServingStack stack) const {
@@ -217,6 +220,7 @@ ServingStack ServerSettings::on(ServingStack stack) const {
   stack.poll = poll.value_or(stack.poll);
   stack.hold_steps = hold_steps.value_or(stack.hold_steps);
   stack.hold_tokens = hold_tokens.value_or(stack.hold_tokens);
+  stack.together = together.value_or(stack.together);
   return stack;
 }
 

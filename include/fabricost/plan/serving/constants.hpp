@@ -88,6 +88,7 @@ struct ServingStack {
   double poll = 1;                                               ///< decode steps between two checks for arrivals
   double hold_steps = 0;                                         ///< maximum decode steps for which prompts are held back to be batched
   double hold_tokens = 0;                                        ///< waiting prompt tokens that end the hold
+  double together = 0;  ///< most decode steps for which replicas of attention read no prompt until each of them has one
   double memory_share =
       prior::serving_stack::memory_share;  ///< fraction of the GPU's memory for weights and cache (vLLM's --gpu-memory-utilization)
   double cache_share = 1;  ///< fraction of the memory left by weights that the cache may use (TensorRT-LLM's free_gpu_memory_fraction)

@@ -77,6 +77,26 @@ FABRICOST_BODY double fullest_of(double mean, double replicas) {
   return out;
 }
 
+FABRICOST_BODY Readings readings_of(double begun, double replicas, double steps, double fit) {
+  constexpr int points = 16, halvings = 24;
+  // a replica has some left after a reading, by chance, and gets others: of steps t after it each has one with (1 - (1 - left) e^-bt)^replicas
+  double first = 0, second = 0;
+  const auto wait = [&](double left) {
+    first = second = 0;
+    for (int i = 0; i < points; ++i) {
+      const double at = (i + 0.5) / points * steps, not_yet = 1 - std::pow(1 - (1 - left) * std::exp(-begun * at), replicas);
+      first += not_yet * steps / points;
+      second += 2 * at * not_yet * steps / points;
+    }
+    first = std::max(1.0, first);
+    return begun * first - fit * (1 - (1 - left) * std::exp(-begun * steps / fit));  // what comes beyond what is read
+  };
+  double left = 0;
+  if (wait(0) > 0)
+    for (double low = 0, high = 1, i = 0; i < halvings; ++i) (wait(left = (low + high) / 2) > 0 ? low : high) = left;
+  return {first, left / (1 - left) / begun + second / (2 * first)};
+}
+
 FABRICOST_BODY Cycle cycle_of(const Engine& engine, const ServingStack& stack, const ServingLoad& load, double each,
                               const Prefill& prompt) {
   const double dp = engine.layout().attention_dp, pp = engine.layout().pp;
@@ -85,13 +105,24 @@ FABRICOST_BODY Cycle cycle_of(const Engine& engine, const ServingStack& stack, c
   // places decode, and wait or read prompts for the rest of their turns; what the chunk has no tokens for waits longer
   const double most_begun = stack.chunk / (load.isl + steps * rows);
   out.passes = std::max(1.0, load.isl / std::max(1.0, stack.chunk - std::min(each, most_begun * steps) * rows));
-  out.begun = std::min(each / (steps + stack.first_steps + out.passes - 1), most_begun);
+  const double joined = engine.model().mixture() ? dp : 1, turn = steps + stack.first_steps + out.passes - 1;
+  out.begun = std::min(each / turn, most_begun);
+  Readings readings;
+  if (joined > 1 && each > 1 && stack.together > 1) {
+    const double fit = std::max(1.0, (stack.chunk - each * rows) / load.isl);
+    double low = 0;
+    for (double high = out.begun, i = 0; i < 24; ++i) {
+      out.begun = (low + high) / 2;
+      readings = readings_of(out.begun, joined, stack.together, fit);
+      (out.begun * (turn + readings.held) < each ? low : high) = out.begun;
+    }
+    out.held = readings.held;
+  }
   out.sequences = std::min(each, out.begun * steps);
   out.step = decode_step(engine, stack, std::max(1.0, out.sequences) * dp, load.isl + load.osl / 2);
   // prompts come by chance: in `share` of the steps any replica has parts of some, `most` of them the fullest and `mean` all
   const double left = std::max(1.0, stack.chunk - out.sequences * rows), part = std::min(load.isl, left),
-               parts = out.begun * load.isl / part;
-  const double joined = engine.model().mixture() ? dp : 1, fit = left / part;
+               parts = readings.every * out.begun * load.isl / part, fit = left / part;
   const double share = std::max(1 - std::exp(-parts * joined), std::min(1.0, parts / fit));
   const double most = std::clamp(fullest_of(parts, joined) / share, 1.0, fit), mean = parts / share;
   const double before = out.sequences * rows / pp;
@@ -101,11 +132,11 @@ FABRICOST_BODY Cycle cycle_of(const Engine& engine, const ServingStack& stack, c
            prompt_factor(engine, stack) * prompt.forward.attention * many * part / load.isl;
   };
   const double fullest = read(most), experts = std::max(0.0, rows_time(engine, stack, before + mean * part).experts - alone.experts);
-  double added = experts + (mean < most ? balanced(fullest, read(mean)) : fullest);
+  double added = experts + fullest;
   if (stack.prefill_launch == Launch::eager && before + most * part > stack.captured)
     added = p_norm(out.step.seconds + added, stack.host_launch * prompt.forward.launches, 4) - out.step.seconds;
   added = std::max(added, prompt.least / pp * mean * part / load.isl);
-  out.beside = share * added;
+  out.beside = share * added / readings.every;
   out.own = std::max(added, fullest + experts) / most * load.isl / part;
   return out;
 }
@@ -139,7 +170,7 @@ FABRICOST_BODY ServingTime aggregated(const Engine& engine, const ServingStack& 
   out.prompt = prompt.alone;
   const double decoded = load.osl > 1 ? load.osl * step.per_token : 0, turn = each / cycle.begun * (step.seconds + cycle.beside);
   const double read = std::max(prompt.alone - (cycle.passes - 1) * step.seconds, cycle.own),
-               waits = (stack.first_steps + cycle.passes - 1) * step.seconds;
+               held_together = cycle.held * step.seconds, waits = (stack.first_steps + cycle.passes - 1) * step.seconds + held_together;
   const double others = std::max(0.0, turn - decoded - waits - cycle.own), bunched = stack.bunching * others;
   if (load.osl > 1) {
     out.host = step.host / stack.tokens_per_step();
@@ -150,7 +181,7 @@ FABRICOST_BODY ServingTime aggregated(const Engine& engine, const ServingStack& 
   double place = read + waits + out.queue + load.osl * out.tpot;  // s for which a request takes one
   const double held = held_seconds(stack, load.isl, step.seconds, out.running / (stack.first + place));
   place += held;
-  out.queue += held;
+  out.queue += held + held_together;
   const double whole = std::max(stack.first + place, load.concurrency / out.running * place);
   out.ttft = whole - load.osl * out.tpot;
   out.queue += whole - stack.first - place;

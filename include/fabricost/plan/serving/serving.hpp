@@ -19,7 +19,8 @@
 /// With weights or cache in host memory (HostMemory), a step takes at least the time of its fetches.
 ///
 /// With attention data parallelism a replica serves b / dp sequences and prefills their prompts alone: it is this b
-/// that waits, with experts for the replica with the most prompts of a step (fullest_of). All in seconds and tokens.
+/// that waits, with experts for the replica with the most prompts of a step (fullest_of), and, where replicas read prompts together, until
+/// they do (readings_of). All in seconds and tokens.
 
 #include <fabricost/plan/kernels/compute.hpp>
 #include <fabricost/plan/serving/decode.hpp>
@@ -102,17 +103,21 @@ struct RowsTime {
 
 /// Mean of the most that any of `replicas` has of what comes to each by chance, `mean` on average (Poisson).
 [[nodiscard]] double fullest_of(double mean, double replicas);
-/// What prompts add to a step of joined replicas: engines balance them over the replicas, but not wholly. \param fullest, mean of what each
-/// replica's own would add
-[[nodiscard]] constexpr double balanced(double fullest, double mean) {
-  return mean + prior::serving_stack::unbalanced * (fullest - mean);
-}
+
+/// Joined replicas that read prompts together: when each has one, or some steps after the last time (ServingStack::together).
+struct Readings {
+  double every = 1;  ///< mean steps from one to the next
+  double held = 0;   ///< mean steps for which a prompt waits for one
+};
+/// \param begun prompts a step of a replica \param fit prompts that a replica reads in a step
+[[nodiscard]] Readings readings_of(double begun, double replicas, double steps, double fit);
 
 /// A full engine, step by step.
 struct Cycle {
   double sequences = 1;  ///< that a replica decodes in a step
   double begun = 0;      ///< requests a step of a replica
   double passes = 1;     ///< steps that read a part of each prompt
+  double held = 0;       ///< steps for which a prompt waits for those of other replicas
   double beside = 0;     ///< s that prompts add to the mean step
   double own = 0;        ///< s that one prompt adds to the steps that read it
   DecodeStep step;

@@ -15,7 +15,7 @@ namespace fabricost::plan {
 
 /// Server settings of a published run that differ from its stack, according to its scripts; others stay.
 struct ServerSettings {
-  std::optional<double> chunk{}, poll{}, hold_steps{}, hold_tokens{};
+  std::optional<double> chunk{}, poll{}, hold_steps{}, hold_tokens{}, together{};
   /// Values of `later` take precedence.
   void take(const ServerSettings& later);
   [[nodiscard]] ServingStack on(ServingStack stack) const;

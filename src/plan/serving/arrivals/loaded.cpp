@@ -179,6 +179,7 @@ class Deployed {
                              : std::min(most_sequences, whole);
     out.chunk = q_.stack.chunk;
     out.poll = q_.stack.poll;
+    out.together = static_cast<int>(q_.stack.together);
     out.first = q_.stack.first;
     out.ahead = q_.stack.first_steps > 1 ? 1 : 0;
     if (load_.store.tier != PrefixTier::hbm && each > 0) {

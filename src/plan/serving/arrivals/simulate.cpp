@@ -93,6 +93,7 @@ class Service {
     double trail = 0;      ///< s after a step until its prompts have left a pipeline
     double begun = 0;      ///< of the step before: what had arrived then may begin now
     long long looked = 0;  ///< steps since the last look at arrivals
+    long long held = 0;    ///< steps since prompts were read last, or might have been
     [[nodiscard]] bool idle() const {
       return std::all_of(replicas.begin(), replicas.end(), [](const Replica& r) { return r.unanswered() == 0; });
     }
@@ -152,8 +153,9 @@ class Service {
                        std::none_of(engine.replicas.begin(), engine.replicas.end(), [](const Replica& r) { return r.busy(); });
     if (looks) engine.looked = 0;
     bool changes = false;
+    const bool reads = reads_prompts(engine);
     for (Replica& r : engine.replicas) {
-      const bool all_seen = compose(r, looks, engine.now, s_.ahead > 0 ? engine.begun : engine.now);
+      const bool all_seen = compose(r, looks && reads, reads, engine.now, s_.ahead > 0 ? engine.begun : engine.now);
       changes = changes || !all_seen || !r.reading.empty();
     }
     if (double back = never; waits(engine, back)) {
@@ -168,8 +170,20 @@ class Service {
     engine.begun = steps > 1 ? engine.now + seconds - seconds / static_cast<double>(steps) : engine.now;
     engine.now += seconds;
     engine.looked += steps - 1;
+    if (s_.together > 0) engine.held = (engine.held + steps - 1) % s_.together;
     out_.steps += steps;
     for (Replica& r : engine.replicas) finish(engine, r, steps, seconds);
+    return true;
+  }
+
+  /// Whether prompts are read in the next step: where replicas begin them together, when each has one, one has nothing else to do, or the time is up.
+  [[nodiscard]] bool reads_prompts(EngineState& engine) const {
+    if (s_.together < 1 || engine.replicas.size() < 2) return true;
+    const auto has = [](const Replica& r) { return !r.reading.empty() || !r.waiting.empty(); };
+    const auto rests = [](const Replica& r) { return r.running.empty(); };
+    const bool all = std::all_of(engine.replicas.begin(), engine.replicas.end(), has);
+    if (!all && ++engine.held < s_.together && std::none_of(engine.replicas.begin(), engine.replicas.end(), rests)) return false;
+    engine.held = 0;
     return true;
   }
 
@@ -187,7 +201,7 @@ class Service {
 
   /// Seconds of so many steps, between the first and the last of which contexts grow evenly; with parts of prompts, of one.
   [[nodiscard]] double seconds_of(EngineState& engine, double steps) {
-    double decode = 0, fullest = 0, added = 0, sequences = 0, tokens = 0, rows = 0;
+    double decode = 0, fullest = 0, sequences = 0, tokens = 0, rows = 0;
     for (const Replica& r : engine.replicas) {
       const auto n = static_cast<double>(r.running.size());
       if (n > 0) {
@@ -201,16 +215,14 @@ class Service {
       for (const Reading& one : r.reading)
         if (one.part > 0) parts_.push_back({one.part, one.past}), own += one.part;
       if (own <= 0) continue;
-      const double beside = times_.beside(n, parts_);
-      fullest = std::max(fullest, beside);
-      added += beside;
+      fullest = std::max(fullest, times_.beside(n, parts_));
       tokens += own;
       rows = std::max(rows, times_.rows_of(n) + own);
     }
     engine.trail = 0;
     if (tokens <= 0) return decode;
     const auto replicas = static_cast<double>(engine.replicas.size());
-    const double out = times_.mixed(decode, balanced(fullest, added / replicas), sequences / replicas, tokens / replicas, rows);
+    const double out = times_.mixed(decode, fullest, sequences / replicas, tokens / replicas, rows);
     engine.trail = times_.trail();
     return out;
   }
@@ -237,10 +249,11 @@ class Service {
   }
 
   /// Chooses the prompts of a step. \return false: a request waits that may begin in the next one
-  bool compose(Replica& r, bool looks, double now, double known) {
+  /// \param reads whether prompts are read in it
+  bool compose(Replica& r, bool looks, bool reads, double now, double known) {
     while (!r.running.empty() && used(r) + r.growth > s_.cache && r.running.size() + r.reading.size() > 1) preempt(r);
     double budget = std::max(1.0, s_.chunk - static_cast<double>(r.running.size()) * (1 + s_.drafts));
-    for (Reading& one : r.reading) budget -= one.part = one.ready > now ? 0 : std::min(one.left, budget);
+    for (Reading& one : r.reading) budget -= one.part = one.ready > now || !reads ? 0 : std::min(one.left, budget);
     while (looks && !r.waiting.empty() && budget > 0 && static_cast<double>(r.running.size() + r.reading.size()) < s_.sequences) {
       const int i = r.waiting.front();
       if (times_of(i).arrived > known && r.busy()) return false;

@@ -29,6 +29,7 @@ struct Scheduler {
   double sequences = std::numeric_limits<double>::infinity();  ///< most that a replica runs
   double chunk = 8192;                                         ///< most tokens of a step of a replica
   double poll = 1;                                             ///< steps between two looks at arrivals
+  int together = 0;                                            ///< steps for which replicas of an engine wait until each has a prompt; 0: none
   double first = 0;                                            ///< s of a first token beside its steps
   double behind = 0;         ///< tokens that the tier behind a replica's cache holds (prefix_store.hpp), of a common one behind all; 0: none
   bool common = false;       ///< one tier behind all replicas
