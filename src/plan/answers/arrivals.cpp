@@ -8,6 +8,8 @@
 #include <fabricost/plan/answers/arrivals.hpp>
 #include <fabricost/plan/serving/arrivals/loaded.hpp>
 
+#include <fabricost/text/quantity.hpp>
+
 #include <fmt/format.h>
 
 #include <cmath>
@@ -46,6 +48,25 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
   else
     throw RequestError(
         fmt::format("{}: \"{}\" is no part of a prompt; write a share as 60%, or a number of tokens as 600", option, text.substr(0, 40)));
+}
+
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, PrefixTiers& out) {
+  const auto refuse = [&](std::string_view part) {
+    throw RequestError(fmt::format("{}: \"{}\" is no tier of the prefix cache; write hbm, or any of host, ssd and remote in this order, each "
+                                   "with its room for a GPU if that is bounded, as host:64GiB,ssd",
+                                   option, part.substr(0, 40)));
+  };
+  out.stores.clear();
+  if (text == prefix_tier_names.front()) return;
+  for (std::size_t from = 0; from <= text.size();) {
+    const std::size_t end = std::min(text.find(',', from), text.size());
+    const std::string_view part = std::string_view{text}.substr(from, end - from), name = part.substr(0, part.find(':'));
+    const std::optional<PrefixTier> tier = parse_enum<PrefixTier>(name, prefix_tier_names);
+    if (!tier || *tier == PrefixTier::hbm || (!out.stores.empty() && out.stores.back().tier >= *tier)) refuse(part);
+    out.stores.push_back({.tier = *tier});
+    if (name.size() < part.size()) out.stores.back().bytes = parse_size(part.substr(name.size() + 1)).value();
+    from = end + 1;
+  }
 }
 
 std::string arriving_text(const LoadQuestion& load) {

@@ -115,20 +115,26 @@ constexpr double usual_turn_gap = 30;  // s
 constexpr double most_sessions = 100'000;
 
 /// Where prefixes lie. \throws Refusal
-void set_store(PrefixStore& out, const ServeRequest& r) {
-  out.tier = r.prefix_tier.value_or(PrefixTier::hbm);
-  out.bytes = numbers_in(r.prefix_cache);
-  out.drives = numbers_in(r.prefix_read_bandwidth).value_or(0);
-  const bool ssd = out.tier == PrefixTier::ssd;
-  if (out.bytes && out.tier == PrefixTier::hbm) throw Refusal("<prefix_cache_bytes> is of a tier behind the GPUs: add <prefix_tier=host>");
+void set_stores(std::vector<PrefixStore>& out, const ServeRequest& r) {
+  if (r.prefix_tier) out = r.prefix_tier->stores;
+  bool ssd = false;
+  for (PrefixStore& store : out) {
+    ssd = ssd || store.tier == PrefixTier::ssd;
+    store.drives = numbers_in(r.prefix_read_bandwidth).value_or(0);
+  }
+  if (r.prefix_cache) {
+    if (out.size() != 1) throw Refusal("<prefix_cache_bytes> is of one tier behind the GPUs: add <prefix_tier=host>, or write several as host:64GiB,ssd");
+    out.front().bytes = numbers_in(r.prefix_cache);
+  }
   if (ssd != r.prefix_read_bandwidth.has_value())
     throw Refusal(ssd ? "how fast are a node's drives? Add <prefix_read_bytes_per_second=5e10>"
                       : "<prefix_read_bytes_per_second> is of drives: add <prefix_tier=ssd>");
-  if (out.tier == PrefixTier::hbm) return;
+  if (out.empty()) return;
   const bool share = r.prefix && r.prefix->tokens == 0;
   if (!share && !r.turns && r.requests.empty())
     throw Refusal("<prefix_tier>: what do prompts repeat? Give a share as <prefix=60%>, <turns=10>, or <requests> with hash_ids");
-  if (share && out.bytes) throw Refusal("<prefix_cache_bytes>: <prefix> says already how much is found; give <turns> or <requests> instead");
+  if (share && (out.size() > 1 || out.front().bytes))
+    throw Refusal("<prefix_tier>: <prefix> says already how much is found; name one tier without its room, or give <turns> or <requests> instead");
 }
 
 /// "p99 TTFT 1.2 s, p99 TPOT 31 ms".
@@ -211,6 +217,7 @@ std::optional<LoadQuestion> load_question(ServeRequest& r) {
     refuse(r.prefix_tier.has_value(), "prefix_tier");
     refuse(r.prefix_cache.has_value(), "prefix_cache_bytes");
     refuse(r.prefix_read_bandwidth.has_value(), "prefix_read_bytes_per_second");
+    refuse(r.route.has_value(), "route");
     return std::nullopt;
   }
   if (r.concurrency) throw Refusal("<concurrency> is of clients that wait for answers; leave it out of requests that arrive");
@@ -221,7 +228,8 @@ std::optional<LoadQuestion> load_question(ServeRequest& r) {
   LoadQuestion out;
   out.percentile = r.percentile.value_or(out.percentile);
   out.goodput = r.goodput.value_or(0);
-  set_store(out.store, r);
+  set_stores(out.stores, r);
+  out.route = r.route.value_or(out.route);
   if (traced) {
     const auto refuse = [](bool given, std::string_view name) {
       if (given) throw Refusal(fmt::format("<{}> is in the trace of <requests> already; leave it out", name));

@@ -29,12 +29,15 @@ void add_layouts(Page& page, const ServingQuestion& q, const std::vector<PricedS
              });
 }
 
-/// "reloaded from host memory at 26.6 GB/s a GPU".
-[[nodiscard]] std::string store_text(const System& system, const PrefixStore& store, const PlannedDeployment& best) {
+/// "reloaded from the host's memory at 26.6 and drives at 6.25 GB/s a GPU".
+[[nodiscard]] std::string stores_text(const System& system, const std::vector<PrefixStore>& stores, const PlannedDeployment& best) {
   constexpr std::array<std::string_view, 4> names{"", "the host's memory", "drives", "the remote store"};
   const int gpus = best.disaggregated ? best.prefill_tp * best.prefill_pp : best.tp * best.pp;
-  return fmt::format("reloaded from {} at {} GB/s a GPU", names[static_cast<std::size_t>(store.tier)],
-                     figure(link_of(store, system, gpus).rate / gpus / 1e9, 3));
+  std::string out;
+  for (const PrefixStore& store : stores)
+    out += fmt::format("{}{} at {}", out.empty() ? "reloaded from " : &store == &stores.back() ? " and " : ", ",
+                       names[static_cast<std::size_t>(store.tier)], figure(link_of(store, system, gpus).rate / gpus / 1e9, 3));
+  return out + " GB/s a GPU";
 }
 
 /// Deployments under requests that arrive.
@@ -63,7 +66,7 @@ void add_loaded(Page& page, const ServingQuestion& q, const ServeAnswer& answer,
                                        q.ttft > 0 || q.tpot > 0 ? "the limits are kept" : "all are answered", figure(*a.rate_within))
                          : "",
            a.hit_rate > 0 ? fmt::format("; the cache has {:.0f} % of the prompts' tokens{}", 100 * a.hit_rate,
-                                        a.reloaded ? fmt::format(", {:.0f} % {}", 100 * *a.reloaded, store_text(answer.found->system, load.store, best))
+                                        a.reloaded ? fmt::format(", {:.0f} % {}", 100 * *a.reloaded, stores_text(answer.found->system, load.stores, best))
                                                    : "")
                           : "",
            a.preempted > 0 ? fmt::format("; {} sequences gave their place up, as the cache was full", a.preempted) : "");

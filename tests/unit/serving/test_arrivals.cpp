@@ -251,13 +251,13 @@ TEST_CASE("a prefix behind the cache comes back over its link, one after another
   StepTimes times = reader(1e-5);
   RequestLoad load;
   load.requests.assign(2, {.at = 0, .prompt = 1000, .answer = 1, .repeated = 800});
-  Scheduler scheduler{.behind = 1e9, .reload_start = 1e-3, .reload_token = 1e-6};
+  Scheduler scheduler{.behind = {{.tokens = 1e9, .start = 1e-3, .token = 1e-6}}};
   Simulated s = simulate(times, scheduler, 1, load);
   CHECK(s.requests[0].first == Approx(1.8e-3 + 200e-5));
   CHECK(s.requests[1].first == Approx(3.8e-3 + 200e-5));  // its prefix was back before the first prompt had been read
   CHECK(s.reloaded == Approx(0.8));
   CHECK(s.reload == Approx((1.8e-3 + 3.6e-3) / 2));
-  scheduler.reload_token = 1e-4;
+  scheduler.behind[0].token = 1e-4;
   s = simulate(times, scheduler, 1, load);
   CHECK(s.requests[0].first == Approx(1000e-5));
   CHECK(s.requests[1].first == Approx(2000e-5));
@@ -272,7 +272,7 @@ TEST_CASE("blocks that had to leave the cache are found in the tier behind it un
   for (const std::uint32_t first : {0, 0, 3, 0})
     load.requests.push_back({.at = static_cast<double>(load.requests.size()), .prompt = 300, .answer = 1, .first = first, .blocks = 3});
   const auto hits = [&](double cache, double behind) {
-    return simulate(times, {.cache = cache, .behind = behind, .reload_token = 1e-6}, 1, load).hit_rate;
+    return simulate(times, {.cache = cache, .behind = {{.tokens = behind, .token = 1e-6}}}, 1, load).hit_rate;
   };
   CHECK(hits(350, 0) == Approx(299.0 / 1200));
   CHECK(hits(350, 1000) == Approx((299.0 + 299) / 1200));
@@ -292,7 +292,7 @@ TEST_CASE("random sessions find what they said before, and more of either cache,
     for (const Arrival& one : load.requests) prompts += one.prompt;
     StepTimes times = engine();
     const auto run = [&](double cache, double behind, bool common) {
-      Scheduler scheduler{.cache = cache, .behind = behind, .common = common, .reload_start = 1e-3, .reload_token = 2e-6};
+      Scheduler scheduler{.cache = cache, .behind = {{.tokens = behind, .common = common, .start = 1e-3, .token = 2e-6}}};
       const Simulated s = simulate(times, scheduler, 2, load);
       const auto [waits, area] = both_of_little(s);
       CHECK(waits == Approx(area).epsilon(1e-9));

@@ -4,6 +4,7 @@
 
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/plan/serving/arrivals/prefix_store.hpp>
+#include <fabricost/plan/serving/arrivals/simulate.hpp>
 #include <fabricost/units.hpp>
 
 #include <filesystem>
@@ -29,6 +30,11 @@ struct RepeatedTokens {
   int tokens = 0;
   [[nodiscard]] friend bool operator==(const RepeatedTokens&, const RepeatedTokens&) = default;
 };
+/// Tiers behind the GPUs, each with its room for a GPU: "host:64GiB,ssd".
+struct PrefixTiers {
+  std::vector<PrefixStore> stores;
+  [[nodiscard]] friend bool operator==(const PrefixTiers&, const PrefixTiers&) = default;
+};
 /// Requests of a trace: a file, or the requests themselves.
 struct RequestTrace {
   std::filesystem::path file{};
@@ -40,8 +46,9 @@ struct RequestTrace {
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, RequestTrace& out);
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, RequestRate& out);
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, RepeatedTokens& out);
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, PrefixTiers& out);
 
-[[nodiscard]] constexpr auto words_of(PrefixTier) { return EnumWords{prefix_tier_names, "a tier of the prefix cache"}; }
+[[nodiscard]] constexpr auto words_of(RequestRoute) { return EnumWords{request_route_names, "a way to choose a replica"}; }
 
 /// What a question says of requests that arrive.
 struct ArrivingRequests {
@@ -51,9 +58,10 @@ struct ArrivingRequests {
   std::optional<RepeatedTokens> prefix;
   std::optional<int> turns;
   std::optional<Time> turn_gap;
-  std::optional<PrefixTier> prefix_tier;
+  std::optional<PrefixTiers> prefix_tier;
   std::optional<Bytes> prefix_cache;
   std::optional<Bandwidth> prefix_read_bandwidth;
+  std::optional<RequestRoute> route;
   std::optional<int> draft_tokens;
   std::optional<double> draft_accept;
 
@@ -79,12 +87,14 @@ struct ArrivingRequests {
         asks(&A::turns, "turns", "--turns", count, {1, 1000}, "N",
              "Sessions of so many turns: each prompt is the one before, its\nanswer, and <isl> new tokens"),
         asks(&A::turn_gap, "turn_gap_seconds", "--turn-gap", seconds, {0, 1e6}, "TIME", "Mean time between two turns of a session; default 30s"),
-        asks(&A::prefix_tier, "prefix_tier", "--prefix-tier", "TIER",
-             "Where prefixes lie that have left the GPUs: host, ssd or remote;\ndefault hbm, nowhere"),
+        asks(&A::prefix_tier, "prefix_tier", "--prefix-tier", "TIERS",
+             "Where prefixes lie that have left the GPUs: host, ssd, remote, or\nseveral with the room of each, as host:64GiB,ssd; default hbm, nowhere"),
         asks(&A::prefix_cache, "prefix_cache_bytes", "--prefix-cache", gibibytes, {0, 1e6 * gibibyte}, "GIB",
              "Room there, for each GPU; default the host's memory, else any"),
         asks(&A::prefix_read_bandwidth, "prefix_read_bytes_per_second", "--prefix-read-rate", one_way_rate, {1, 1e15}, "RATE",
              "Of ssd: read rate of a node's drives, as \"50 GB/s\""),
+        asks(&A::route, "route", "--route", "HOW",
+             "Replica that a request goes to: fewest (unanswered; default),\nround-robin, or prefix (least to read, with what its cache has)"),
         asks(&A::draft_tokens, "draft_tokens", "--draft-tokens", count, {1, 16}, "K",
              "Tokens drafted for each step, by one layer and the head; default the\nstack's"),
         asks(&A::draft_accept, "draft_accept", "--draft-accept", share, any_share, "P",

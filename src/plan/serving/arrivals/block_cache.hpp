@@ -1,7 +1,7 @@
 #pragma once
 /// \file block_cache.hpp
 /// Blocks of prompts that a replica's cache holds: those of running requests, and others until their room is needed. Copies of all of them lie
-/// in a tier behind it, if there is one, until others need their room there. In both the ones not used for longest go first. Private.
+/// in the tiers behind it until others need their room there. Everywhere the ones not used for longest go first. Private.
 
 #include <fabricost/namespaces.hpp>
 
@@ -47,12 +47,6 @@ class BlockCache {
   [[nodiscard]] std::size_t leading(const std::uint64_t* hashes, std::size_t count) const {
     std::size_t n = 0;
     while (n < count && resident(hashes[n])) ++n;
-    return n;
-  }
-  /// How many are there or in the tier behind it.
-  [[nodiscard]] std::size_t leading(const std::uint64_t* hashes, std::size_t count, const UsedBlocks& behind) const {
-    std::size_t n = 0;
-    while (n < count && (resident(hashes[n]) || behind.has(hashes[n]))) ++n;
     return n;
   }
   /// Blocks of those that no running request holds.

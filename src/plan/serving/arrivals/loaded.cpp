@@ -52,13 +52,18 @@ class Deployed {
       engines_ = static_cast<int>(std::lround(engines_ / share_));
       prefills_ = static_cast<int>(std::lround(prefills_ / share_));
     }
-    if (scheduler_.common) scheduler_.behind /= share_;
+    const auto share = [&](Scheduler& s) {
+      for (CacheTier& tier : s.behind)
+        if (tier.common) tier.tokens /= share_;
+    };
+    share(scheduler_);
     if (!p.apart) return;
     prefill_.emplace(with_host({q.model, p.prefill, q.format, machine, q.host}));
     prefill_times_.emplace(*prefill_, q.stack);
     prefill_scheduler_ = scheduler_of(*prefill_, system);
-    scheduler_.behind = 0;  // prefixes come back to where prompts are read
-    if (prefill_scheduler_.common) prefill_scheduler_.behind /= share_;
+    scheduler_.behind.clear();  // prefixes come back to where prompts are read
+    scheduler_.route = RequestRoute::fewest;
+    share(prefill_scheduler_);
     const int holders = std::min(p.engine.cache_gpus(), p.prefill.cache_gpus());
     link_ = kv_link(system, holders, q.gpus <= system.domain);
   }
@@ -182,14 +187,16 @@ class Deployed {
     out.together = static_cast<int>(q_.stack.together);
     out.first = q_.stack.first;
     out.ahead = q_.stack.first_steps > 1 ? 1 : 0;
-    if (load_.store.tier != PrefixTier::hbm && each > 0) {
+    out.route = load_.route;
+    for (const PrefixStore& store : load_.stores) {
       const int gpus = engine.layout().cache_gpus();
-      const KvLink link = link_of(load_.store, system, gpus);
-      out.behind = room_of(load_.store, system) / each;
-      out.common = load_.store.tier == PrefixTier::remote;
-      if (out.common) out.behind *= static_cast<double>(q_.gpus) / gpus;
-      out.reload_start = link.start;
-      out.reload_token = each * gpus / link.rate;
+      const KvLink link = link_of(store, system, gpus);
+      const bool common = store.tier == PrefixTier::remote;
+      if (each > 0)
+        out.behind.push_back({.tokens = room_of(store, system) / each * (common ? static_cast<double>(q_.gpus) / gpus : 1),
+                              .common = common,
+                              .start = link.start,
+                              .token = each * gpus / link.rate});
     }
     out.drafts = q_.stack.drafts;
     out.acceptance = q_.stack.acceptance;

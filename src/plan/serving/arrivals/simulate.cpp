@@ -50,8 +50,9 @@ struct Replica {
   std::vector<Reading> reading;
   std::vector<Running> running;
   BlockCache blocks;
-  UsedBlocks behind;   ///< of a tier of its own
-  double link = 0;     ///< s, when the link to the tier is free
+  double unread = 0;                ///< tokens of the prompts that wait
+  std::vector<UsedBlocks> behind{};  ///< of tiers of its own
+  std::vector<double> links{};       ///< s, when the link to each tier is free
   double own = 0;      ///< tokens that requests hold, without blocks
   double context = 0;  ///< tokens of all running sequences
   double growth = 0;   ///< of them in a step
@@ -65,7 +66,10 @@ class Service {
   Service(StepTimes& times, const Scheduler& scheduler, int engines, const RequestLoad& load, EngineRole role, int clients)
       : times_(times), s_(scheduler), load_(load), role_(role), clients_(clients), left_(load.requests.size()) {
     engines_.resize(static_cast<std::size_t>(engines));
-    for (EngineState& one : engines_) one.replicas.resize(static_cast<std::size_t>(scheduler.replicas));
+    const std::size_t tiers = scheduler.behind.size();
+    for (EngineState& one : engines_)
+      one.replicas.assign(static_cast<std::size_t>(scheduler.replicas), {.behind = std::vector<UsedBlocks>(tiers), .links = std::vector<double>(tiers)});
+    common_.resize(tiers);
     out_.requests.resize(load.requests.size());
     for (std::size_t i = 0; i < load.requests.size(); ++i) prepare(static_cast<int>(i));
   }
@@ -130,16 +134,43 @@ class Service {
   void arrive(int i, double at) {
     EngineState* engine = nullptr;
     Replica* replica = nullptr;
+    double least = never;
+    std::size_t place = 0, turn = arrived_++ % (engines_.size() * engines_.front().replicas.size());
     for (EngineState& one : engines_)
-      for (Replica& r : one.replicas)
-        if (replica == nullptr || r.unanswered() < replica->unanswered()) engine = &one, replica = &r;
+      for (Replica& r : one.replicas) {
+        const double cost = s_.route == RequestRoute::round_robin ? (place++ == turn ? 0 : 1)
+                            : s_.route == RequestRoute::fewest    ? static_cast<double>(r.unanswered())
+                                                                  : work_of(r, request(i));
+        if (cost < least) least = cost, engine = &one, replica = &r;
+      }
     if (engine->idle()) {
       engine->now = engine->begun = std::max(engine->now, at);
       engine->looked = 0;
     }
     times_of(i).arrived = at;
     times_of(i).started = -1;
-    replica->waiting.push_back(i);
+    queue(*replica, i, false);
+  }
+
+  /// Tokens that a replica has to read before a request's first, and holds.
+  [[nodiscard]] double work_of(const Replica& r, const Arrival& one) {
+    std::size_t known = r.blocks.leading(hashes(one), one.blocks);
+    while (known < one.blocks && tier_of(r, hashes(one)[known], false) < s_.behind.size()) ++known;
+    double out = one.prompt - std::min<double>(one.prompt, static_cast<double>(known) * load_.block) + r.unread + r.context;
+    for (const Reading& other : r.reading) out += other.left;
+    return out;
+  }
+
+  /// The nearest tier that has a block; their number: none. \param shared with those that all replicas share
+  [[nodiscard]] std::size_t tier_of(const Replica& r, std::uint64_t hash, bool shared) const {
+    std::size_t out = 0;
+    while (out < s_.behind.size() && !(s_.behind[out].common ? shared && common_[out].has(hash) : r.behind[out].has(hash))) ++out;
+    return out;
+  }
+
+  void queue(Replica& r, int i, bool first) {
+    r.unread += read_of(request(i), left(i));
+    first ? r.waiting.push_front(i) : r.waiting.push_back(i);
   }
 
   /// Runs an engine's steps that begin until then.
@@ -259,6 +290,7 @@ class Service {
       if (times_of(i).arrived > known && r.busy()) return false;
       if (!start(r, i, now)) break;
       r.waiting.pop_front();
+      r.unread = r.waiting.empty() ? 0 : r.unread - read_of(request(i), left(i));
       if (times_of(i).started < 0) times_of(i).started = now;
       if (role_ == EngineRole::decode) continue;
       Reading& one = r.reading.back();
@@ -271,54 +303,61 @@ class Service {
   [[nodiscard]] bool start(Replica& r, int i, double now) {
     const Arrival& one = request(i);
     const double tokens = read_of(one, left(i));
-    double found = std::min<double>(one.repeated, tokens - 1), own = tokens - std::min(load_.shared, one.repeated), more = own;
+    double found = s_.behind.empty() ? std::min<double>(one.repeated, tokens - 1) : 0, own = tokens - std::min(load_.shared, one.repeated), more = own;
     if (one.blocks > 0) {
       own = std::max(0.0, tokens - static_cast<double>(one.blocks) * load_.block);
       more = own + static_cast<double>(r.blocks.unheld(hashes(one), one.blocks)) * load_.block;
     }
     if (used(r) + more + 1 > s_.cache && r.busy()) return false;
-    double behind = s_.behind > 0 ? found : 0;  // a share of the prompt: all of it lies in the tier
-    found -= behind;
     if (one.blocks > 0) {
-      const auto tokens_of = [&](std::size_t blocks) { return std::min(static_cast<double>(blocks) * load_.block, tokens - 1); };
-      found = tokens_of(r.blocks.leading(hashes(one), one.blocks));
-      behind = tokens_of(r.blocks.leading(hashes(one), one.blocks, behind_of(r))) - found;
+      found = std::min(static_cast<double>(r.blocks.leading(hashes(one), one.blocks)) * load_.block, tokens - 1);
       r.blocks.hold(hashes(one), one.blocks);
     }
     r.own += own;
     if (one.blocks > 0) r.blocks.keep((s_.cache - r.own) / load_.block);
-    const double ready = reload(r, found, behind, now);
+    const double ready = reload(r, one, tokens, found, now);
     prompts_ += tokens;
-    found_ += found + behind;
-    reloaded_ += behind;
+    found_ += found;
     if (role_ == EngineRole::decode)
       run(r, i, own);
     else
-      r.reading.push_back({.request = i, .left = tokens - found - behind, .past = found + behind, .own = own, .ready = ready});
+      r.reading.push_back({.request = i, .left = tokens - found, .past = found, .own = own, .ready = ready});
     return true;
   }
 
-  [[nodiscard]] UsedBlocks& behind_of(Replica& r) { return s_.common ? common_ : r.behind; }
-
-  /// Brings tokens back from the tier, or none where they are read sooner. \return when they are there
-  [[nodiscard]] double reload(Replica& r, double found, double& tokens, double now) {
-    if (tokens <= 0) return 0;
-    const double back = std::max(now, r.link) + s_.reload_start + tokens * s_.reload_token;
-    parts_.assign(1, {tokens, found});
-    if (back - now > times_.beside(static_cast<double>(r.running.size()), parts_)) {
-      tokens = 0;
-      return 0;
+  /// Brings back from the tiers what follows the tokens found, as far as that is sooner than reading it. \return when it is there
+  [[nodiscard]] double reload(Replica& r, const Arrival& one, double tokens, double& found, double now) {
+    double ready = 0;
+    const auto brings = [&](std::size_t tier, double more) {
+      const CacheTier& from = s_.behind[tier];
+      const double back = std::max(now, r.links[tier]) + from.start + more * from.token;
+      parts_.assign(1, {more, found});
+      if (more <= 0 || back - now > times_.beside(static_cast<double>(r.running.size()), parts_)) return false;
+      ready = std::max(ready, r.links[tier] = back);
+      found += more;
+      reloaded_ += more;
+      return true;
+    };
+    if (s_.behind.empty()) return 0;
+    if (one.blocks == 0 && one.repeated > 0) static_cast<void>(brings(0, std::min<double>(one.repeated, tokens - 1)));  // a share of the prompt
+    const std::uint64_t* of = hashes(one);
+    for (auto n = static_cast<std::size_t>(std::ceil(found / load_.block)); n < one.blocks;) {
+      const std::size_t tier = tier_of(r, of[n], true);
+      if (tier == s_.behind.size()) break;
+      while (n < one.blocks && tier_of(r, of[n], true) == tier) ++n;
+      if (!brings(tier, std::min(static_cast<double>(n) * load_.block, tokens - 1) - found)) break;
     }
-    out_.reload += back - now;
-    return r.link = back;
+    if (ready > 0) out_.reload += ready - now;
+    return ready;
   }
 
-  /// Copies blocks to the tier.
+  /// Copies blocks to the tiers.
   void store(Replica& r, const std::uint64_t* hashes, std::size_t count) {
-    if (s_.behind <= 0) return;
-    UsedBlocks& behind = behind_of(r);
-    for (std::size_t i = count; i-- > 0;) behind.use(hashes[i]);
-    behind.keep(s_.behind / load_.block);
+    for (std::size_t t = 0; t < s_.behind.size(); ++t) {
+      UsedBlocks& tier = s_.behind[t].common ? common_[t] : r.behind[t];
+      for (std::size_t i = count; i-- > 0;) tier.use(hashes[i]);
+      tier.keep(s_.behind[t].tokens / load_.block);
+    }
   }
 
   void run(Replica& r, int i, double own) {
@@ -344,7 +383,7 @@ class Service {
     if (!r.reading.empty()) {
       const Reading one = r.reading.back();
       r.reading.pop_back();
-      r.waiting.push_front(one.request);
+      queue(r, one.request, true);
       return release(r, one.request, one.own);
     }
     const Running one = r.running.back();
@@ -353,7 +392,7 @@ class Service {
     const double grown = leave(r, one);
     l.answered += grown;
     l.steps -= static_cast<int>(r.count - one.began);
-    r.waiting.push_front(one.request);
+    queue(r, one.request, true);
     release(r, one.request, one.own + grown);
     find_next_end(r);
   }
@@ -442,7 +481,7 @@ class Service {
     if (clients_ == 0 || next_ >= static_cast<int>(load_.requests.size())) return;
     times_of(next_).arrived = engine.now;
     times_of(next_).started = -1;
-    r.waiting.push_back(next_++);
+    queue(r, next_++, false);
   }
 
   StepTimes& times_;
@@ -454,7 +493,8 @@ class Service {
   std::vector<Left> left_;
   std::vector<PromptPart> parts_;
   Simulated out_;
-  UsedBlocks common_;
+  std::vector<UsedBlocks> common_;  ///< of each tier, where replicas share it
+  std::size_t arrived_ = 0;
   double decoding_ = 0, running_ = 0, contexts_ = 0, prompts_ = 0, found_ = 0, reloaded_ = 0;
 };
 

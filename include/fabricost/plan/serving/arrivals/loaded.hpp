@@ -24,7 +24,8 @@ namespace fabricost::plan {
 struct LoadQuestion {
   std::optional<RequestLoad> trace{};  ///< else drawn
   DrawnLoad drawn{};
-  PrefixStore store{};
+  std::vector<PrefixStore> stores{};  ///< of prefixes, the nearest first
+  RequestRoute route = RequestRoute::fewest;
   double percentile = 99;
   double goodput = 0;  ///< least share of requests within both limits; 0: limits are of the percentile
   [[nodiscard]] double rate() const { return trace ? trace->rate : drawn.rate; }
@@ -35,7 +36,7 @@ struct LoadedServing {
   PricedServing deployment;
   LoadFigures figures;
   double hit_rate = 0;  ///< share of prompts' tokens found in the cache or behind it
-  double reloaded = 0;  ///< of them, the share that came back from the tier behind it
+  double reloaded = 0;  ///< of them, the share that came back from tiers behind it
   long long preempted = 0;
   std::optional<double> saturation{};   ///< requests per second
   std::optional<double> rate_within{};  ///< requests per second up to which limits are kept, of the first alone; none: of any of a trace

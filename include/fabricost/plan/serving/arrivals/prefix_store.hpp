@@ -6,8 +6,9 @@
 ///   ssd      drives of its nodes; the slowest part from them into the GPUs (network/storage.hpp)
 ///   remote   a store that all engines share; the NICs, as between prefill and decode workers (kv_cache.hpp)
 ///
-/// A block is copied there when it has been computed. It comes back, one transfer of a replica after another, before the rest of its prompt is
-/// read, beside the steps of others, and only where that is sooner than reading it anew.
+/// A block is copied to every tier when it has been computed, and found in the nearest that has it still. It comes back, one transfer of a
+/// replica and tier after another, before the rest of its prompt is read, beside the steps of others, and only where that is sooner than reading
+/// it anew.
 
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/plan/serving/kv_cache.hpp>
@@ -25,6 +26,7 @@ struct PrefixStore {
   PrefixTier tier = PrefixTier::hbm;
   std::optional<double> bytes{};  ///< of each GPU; none: of the host its memory, else any number
   double drives = 0;              ///< bytes per second that a node's drives are read at
+  [[nodiscard]] friend bool operator==(const PrefixStore&, const PrefixStore&) = default;
 };
 
 /// Bytes of each GPU; infinity: any number.

@@ -6,21 +6,37 @@
 ///              part (chunked prefill); a prompt starts when its tokens fit in the cache and a place is free
 ///   full       when the cache is full the sequence that started last gives its place up, and is read again later with what it had answered
 ///   repeated   tokens that the cache has are not read again; blocks of a trace and of a session stay after their request until others need
-///              the room, the ones not used for longest first; from a tier behind the cache they come back over its link first, one request of
+///              the room, the ones not used for longest first; from tiers behind the cache they come back over its link first, one request of
 ///              a replica after another, beside the steps of others, where that is sooner than reading them
 ///   ahead      a busy engine chooses the prompts of its next step while one runs, so that a request waits for the rest of a step and for
 ///              another one
 ///   drafts     a step gives 1 + A tokens, A the drafts that are accepted before the first that is not
-///   several    a request goes to the replica with the fewest unanswered ones; replicas of one engine with experts step together
+///   several    a request goes to one of the replicas (RequestRoute); those of one engine with experts step together, and may wait for each
+///              other's prompts
 
 #include <fabricost/plan/serving/arrivals/requests.hpp>
 #include <fabricost/plan/serving/arrivals/step_times.hpp>
 
+#include <array>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 #include <vector>
 
 namespace fabricost::plan {
+
+/// A tier behind the caches of replicas (prefix_store.hpp).
+struct CacheTier {
+  double tokens = 0;    ///< that it holds, of a replica or of all
+  bool common = false;  ///< one behind all replicas
+  double start = 0;     ///< s of a reload beside its tokens
+  double token = 0;     ///< s of a token
+};
+
+/// The replica that a request goes to: in turn, the one with the fewest unanswered, or the one with the fewest tokens to read for it, queued
+/// and in its running sequences, where prefixes that it has need not be read (Dynamo's router, kv_router, both of weight 1).
+enum class RequestRoute : unsigned char { round_robin, fewest, prefix };
+inline constexpr std::array<std::string_view, 3> request_route_names{"round-robin", "fewest", "prefix"};
 
 /// What an engine's scheduler knows.
 struct Scheduler {
@@ -31,10 +47,8 @@ struct Scheduler {
   double poll = 1;                                             ///< steps between two looks at arrivals
   int together = 0;                                            ///< steps for which replicas of an engine wait until each has a prompt; 0: none
   double first = 0;                                            ///< s of a first token beside its steps
-  double behind = 0;         ///< tokens that the tier behind a replica's cache holds (prefix_store.hpp), of a common one behind all; 0: none
-  bool common = false;       ///< one tier behind all replicas
-  double reload_start = 0;   ///< s of a reload beside its tokens
-  double reload_token = 0;   ///< s of a token
+  std::vector<CacheTier> behind{};                             ///< the nearest first
+  RequestRoute route = RequestRoute::fewest;
   int ahead = 0;                                               ///< a busy engine has chosen the prompts of its next step already: 1
   int drafts = 0;
   double acceptance = 0;
@@ -53,7 +67,7 @@ struct Simulated {
   double running = 0;            ///< mean sequences that an engine decodes, while it does
   double context = 0;            ///< their mean tokens
   double hit_rate = 0;           ///< share of prompts' tokens found in the cache or behind it
-  double reloaded = 0;           ///< of prompts' tokens, the share that came back from the tier behind it
+  double reloaded = 0;           ///< of prompts' tokens, the share that came back from tiers behind it
   double reload = 0;             ///< mean s that a request waits for them
   long long preempted = 0, steps = 0;
 };
