@@ -6,12 +6,14 @@
 
 #include <fabricost/fields/field.hpp>
 #include <fabricost/plan/answers/serve.hpp>
+#include <fabricost/plan/economics/compare.hpp>
 #include <fabricost/plan/economics/unmet.hpp>
 #include <fabricost/plan/explain/nearest_plan.hpp>
 #include <fabricost/plan/model/gate.hpp>
 #include <fabricost/plan/serving/arrivals/loaded.hpp>
 #include <fabricost/plan/serving/certainty.hpp>
 #include <fabricost/plan/serving/offload.hpp>
+#include <fabricost/plan/specs/prices.hpp>
 #include <fabricost/plan/specs/serving.hpp>
 
 #include <fmt/format.h>
@@ -30,7 +32,7 @@ namespace {
                         .model = q.model.name,
                         .stack = q.stack.name,
                         .precision = std::string{name(q.format.weights)},
-                        .gpus = q.gpus,
+                        .gpus = q.all_gpus(),
                         .tp = p.engine.tp,
                         .pp = p.engine.pp,
                         .ep = p.engine.ep,
@@ -41,7 +43,7 @@ namespace {
                         .decode_workers = p.apart ? p.replicas : 0,
                         .ttft = Time::from_value(t.ttft),
                         .tpot = Time::from_value(t.tpot),
-                        .tokens_per_second = p.tokens_per_s_per_gpu * q.gpus,
+                        .tokens_per_second = p.tokens_per_s_per_gpu * q.all_gpus(),
                         .tokens_per_second_per_gpu = p.tokens_per_s_per_gpu,
                         .tokens_per_second_per_user = p.tokens_per_s_per_user,
                         .memory = Bytes::from_value(p.memory),
@@ -49,7 +51,7 @@ namespace {
                         .weight = Bytes::from_value(p.weights),
                         .host = Bytes::from_value(p.on_host),
                         .concurrency = p.requests,
-                        .idle_gpus = q.gpus - p.used(),
+                        .idle_gpus = q.all_gpus() - p.used(),
                         .interval_ttft = with_units<std::pair<Time, Time>>(certain.ttft),
                         .interval_tpot = with_units<std::pair<Time, Time>>(certain.tpot),
                         .interval_tokens_per_second_per_gpu = certain.rate,
@@ -59,7 +61,16 @@ namespace {
                         .ttft_terms = first_token_terms(t)};
   if (p.apart)
     out.prefill_tp = p.prefill.tp, out.prefill_pp = p.prefill.pp, out.prefill_ep = p.prefill.ep, out.prefill_dp = p.prefill.attention_dp;
-  if (p.apart) out.prefill_use = t.prefill_use;
+  if (p.apart) {
+    out.prefill_use = t.prefill_use;
+    out.kv_sent = Bytes::from_value(kv_bytes(q.model, q.isl, q.format.kv_width));
+    out.kv_rate = Bandwidth::from_value(p.link.rate);
+  }
+  if (q.pool) {
+    out.prefill_system = q.pool->system->name;
+    out.prefill_gpus = q.pool->gpus;
+    out.dollars_per_million_tokens = compared(q, p, system, load_prices()).dollars;
+  }
   if (q.stack.drafts > 0) {
     out.tokens_per_step = q.stack.tokens_per_step();
     out.drafts_pay_until = drafts_pay_until(q, system, p);
@@ -137,6 +148,23 @@ void set_stores(std::vector<PrefixStore>& out, const ServeRequest& r) {
     throw Refusal("<prefix_tier>: <prefix> says already how much is found; name one tier without its room, or give <turns> or <requests> instead");
 }
 
+/// Machines of another kind that read the prompts, by the same stack. \throws Refusal
+void set_pool(ServingQuestion& q, const ServeRequest& r, const ServingTable& table) {
+  q.by_layer = r.kv_by_layer;
+  if (r.prefill_system) {
+    if (!r.prefill_gpus) throw Refusal("how many GPUs of <prefill_system> read the prompts? Give <prefill_gpus>", true);
+    const std::shared_ptr<const System> system = r.prefill_system.get();
+    q.disaggregated = true;
+    q.pool = {system, *r.prefill_gpus, table.stack(r.stack, system->gpu.generation), table.constants(system->gpu.generation)};
+    q.pool->stack.prefill_launch = q.stack.prefill_launch;
+    q.pool->stack.kernels.routing = q.stack.kernels.routing;
+    if (r.draft_tokens) q.pool->stack.prefill *= 1 + draft_cost(q.model);
+  } else if (r.prefill_gpus) {
+    throw Refusal("<prefill_gpus> are of a machine of another kind: add <prefill_system>");
+  }
+  if (q.by_layer && !q.disaggregated) throw Refusal("<kv_by_layer> is of prefill workers: add <disaggregated>");
+}
+
 /// "p99 TTFT 1.2 s, p99 TPOT 31 ms".
 [[nodiscard]] std::string unkept_text(const ServingQuestion& q, const System& system, const LoadQuestion& load,
                                       const LoadedServing& nearest) {
@@ -198,6 +226,7 @@ ServingQuestion serving_question(const ServeRequest& r, const Model& model, cons
                               q.model.name));
   set_engine(q, r, system);
   set_drafts(q, r);
+  set_pool(q, r, table);
   return q;
 }
 
@@ -326,7 +355,7 @@ ServeAnswer answer(const ServeRequest& asked) {
   out.model = q.model.name;
   out.system = found->system.name;
   out.stack = q.stack.name;
-  out.gpus = q.gpus;
+  out.gpus = q.all_gpus();
   out.ttft_limit = Time::from_value(found->plan.ttft);
   out.precision = std::string{name(q.format.weights)};
   out.kernels = q.stack.assumed_kernels ? "assumed" : "measured";

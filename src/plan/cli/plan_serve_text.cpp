@@ -143,8 +143,8 @@ void text_of(Page& page, const ServeAnswer& answer) {
   const ServingQuestion& q = a.question;
   page.width = 98;
   page.title(a.loaded ? loaded_verdict_of(q, a.loaded->load, answer.layouts.front()) : verdict_of(q, a.plan.layouts.front()));
-  page.say("{} in {} on {} {} GPUs, prompts of {:.0f} and answers of {:.0f} token{}, {}{}", q.model.name, name(q.format.weights), q.gpus,
-             a.system.name, q.isl, q.osl, q.osl > 1 ? "s" : "", q.stack.name,
+  page.say("{} in {} on {} {} GPUs{}, prompts of {:.0f} and answers of {:.0f} token{}, {}{}", q.model.name, name(q.format.weights), q.gpus,
+             a.system.name, q.pool ? fmt::format(" behind {} of {}", q.pool->gpus, q.pool->system->name) : "", q.isl, q.osl, q.osl > 1 ? "s" : "", q.stack.name,
            a.loaded ? ", " + arriving_text(a.loaded->load) : "");
   page.add("\n");
   if (a.loaded)
@@ -155,7 +155,7 @@ void text_of(Page& page, const ServeAnswer& answer) {
     page.line("Drafts give {:.3g} tokens a step; they pay {}.", *first.tokens_per_step,
               first.drafts_pay_until ? fmt::format("up to {:.0f} sequences of an engine", *first.drafts_pay_until) : "whatever the batch");
   const PricedServing& best = a.plan.layouts.front();
-  if (best.used() < q.gpus) page.line("{} of {} GPUs stay idle in the first", q.gpus - best.used(), q.gpus);
+  if (best.used() < q.all_gpus()) page.line("{} of {} GPUs stay idle in the first", q.all_gpus() - best.used(), q.all_gpus());
   if (q.osl > 1) {
     page.section(a.pareto.empty() ? "Time per output token of the first row" : "Time per output token of the last row");
     add_token(page, q, best);
@@ -171,9 +171,14 @@ void text_of(Page& page, const ServeAnswer& answer) {
   for (const StepTerm& term : first_token_terms(t))
     first += fmt::format("{}{} {}", first.empty() ? "" : ", ", term_words(term.name), short_time_text(term.seconds()));
   page.line("TTFT {}: {}", short_time_text(t.ttft), first);
-  if (best.apart)
+  if (best.apart) {
     page.line("Prefill workers compute {:.0f} % of the time{}", 100 * t.prefill_use,
               t.prefill_use > 0.99 ? ": more requests would only wait" : "");
+    page.line("The KV cache of a prompt, {}, is sent {}at {} GB/s",
+              size_text(Bytes::from_value(kv_bytes(q.model, q.isl, q.format.kv_width))), q.by_layer ? "layer by layer " : "", figure(best.link.rate / 1e9, 3));
+  }
+  if (const auto& dollars = answer.layouts.front().dollars_per_million_tokens)
+    page.line("Both machines together cost {:.3g} USD for a million tokens answered", *dollars);
   const ServingCertainty certain = certainty_of(q, best);
   const auto &ttft = certain.ttft, &tpot = certain.tpot;
   page.line("Nine in ten runs should show {}TTFT {} to {}: stack {}.",

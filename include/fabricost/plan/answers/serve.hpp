@@ -42,6 +42,9 @@ struct ServeRequest : ArrivingRequests {
   int top = 10;
   std::optional<int> tp, pp, ep, dp;
   std::optional<int> prefill_tp, prefill_pp, prefill_ep, prefill_dp;
+  Machine prefill_system;
+  std::optional<int> prefill_gpus;
+  bool kv_by_layer = false;
   std::optional<Launch> launch;
   std::optional<Routing> routing;
   std::optional<Bytes> offload_weights, offload_kv;
@@ -78,6 +81,11 @@ struct ServeRequest : ArrivingRequests {
         asks(&R::prefill_pp, "prefill_pp", "--prefill-pp", count, any_count, "N", "PP of a prefill worker"),
         asks(&R::prefill_ep, "prefill_ep", "--prefill-ep", count, any_count, "N", "EP of a prefill worker"),
         asks(&R::prefill_dp, "prefill_dp", "--prefill-dp", count, any_count, "N", "DP of a prefill worker"),
+        asks(&R::prefill_system, "prefill_system", "--prefill-system", "NAME",
+             "Machine of another kind that reads the prompts; <system> and <gpus>\nare then of the decode workers"),
+        asks(&R::prefill_gpus, "prefill_gpus", "--prefill-gpus", count, any_count, "N", "Number of its GPUs"),
+        asks(&R::kv_by_layer, "kv_by_layer", "--kv-by-layer", "",
+             "Each layer's KV cache is sent to the decode worker when it has\nbeen computed; default all when the prompt has been read"),
         asks(&R::launch, "launch", "", "HOW", "CUDA graphs: graph (prefill too) or eager (none); default decode alone"),
         asks(&R::routing, "routing", "--routing", "HOW",
              "Load of the experts: balanced, uniform, zipf:0.8, or the tokens each expert received; default the stack's"),
@@ -108,6 +116,11 @@ struct PlannedDeployment {
   bool disaggregated = false;
   int prefill_tp = 0, prefill_pp = 0, prefill_ep = 0, prefill_dp = 0;
   std::optional<double> prefill_use{};
+  std::string prefill_system{};
+  int prefill_gpus = 0;
+  std::optional<Bytes> kv_sent{};
+  std::optional<Bandwidth> kv_rate{};
+  std::optional<double> dollars_per_million_tokens{};
   std::optional<double> tokens_per_step{}, drafts_pay_until{};
   std::optional<ServedArrivals> arrivals{};
   std::vector<StepTerm> terms{}, ttft_terms{};
@@ -158,6 +171,13 @@ struct PlannedDeployment {
         gives(&A::prefill_dp, "prefill.dp", "prefill_dp", "Its attention replicas.", 1, left_out),
         gives(&A::prefill_use, "prefill.use", "prefill_use",
               "Share of the time in which prefill workers compute; at 1 more requests only wait. None: not apart.", 1, left_out),
+        gives(&A::prefill_system, "prefill.system", "prefill_system", "The machine that reads prompts, where it is of another kind.", 1, left_out),
+        gives(&A::prefill_gpus, "prefill.gpus", "prefill_gpus", "Its GPUs.", 1, left_out),
+        gives(&A::kv_sent, "prefill.kv_bytes", "kv_bytes_sent", "KV cache of a prompt, sent to its decode worker; None: not apart.", 1, left_out),
+        gives(&A::kv_rate, "prefill.kv_bytes_per_s", "kv_bytes_per_second", "The rate at which it is sent.", 1, left_out),
+        gives(&A::dollars_per_million_tokens, "dollars_per_million_tokens", "dollars_per_million_tokens",
+              "USD for a million answered tokens of both machines; None: prefill is not on one of another kind, or a price is not known.", 1,
+              left_out),
         gives(&A::tokens_per_step, "tokens_per_step", "tokens_per_step", "With drafts, tokens of a step; None: without.", 1, left_out),
         gives(&A::drafts_pay_until, "drafts_pay_until", "drafts_pay_until",
               "Sequences of an engine up to which tokens come faster with drafts than without; None: as many as fit, or no drafts.", 1,

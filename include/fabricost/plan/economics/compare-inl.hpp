@@ -38,6 +38,23 @@ FABRICOST_BODY void add_money(Compared& c, const System& system, double gpus, co
   c.megawatts = power_of(system, gpus + c.idle_gpus, prices.power).site.value() * 1e-6;
 }
 
+/// The money and energy of both machines of a deployment whose prompts are read on another kind.
+FABRICOST_BODY void add_money(Compared& c, const ServingQuestion& q, const System& system, const Prices& prices) {
+  if (!q.pool) return add_money(c, system, q.gpus, prices);
+  const double tokens = c.tokens_per_gpu * q.all_gpus();
+  Compared other = c;
+  c.tokens_per_gpu = tokens / q.gpus;
+  other.tokens_per_gpu = tokens / q.pool->gpus;
+  add_money(c, system, q.gpus, prices);
+  add_money(other, *q.pool->system, q.pool->gpus, prices);
+  c.tokens_per_gpu = tokens / q.all_gpus();
+  c.idle_gpus += other.idle_gpus;
+  c.dollars = c.dollars && other.dollars ? std::optional{*c.dollars + *other.dollars} : std::nullopt;
+  c.gpu_hour = (c.gpu_hour * q.gpus + other.gpu_hour * q.pool->gpus) / q.all_gpus();
+  c.joules = c.joules && other.joules ? std::optional{*c.joules + *other.joules} : std::nullopt;
+  c.megawatts += other.megawatts;
+}
+
 }  // namespace fabricost::plan::detail
 
 namespace fabricost::plan {
@@ -92,7 +109,7 @@ FABRICOST_BODY Compared compared(const ServingQuestion& question, const PricedSe
                            : std::clamp(t.interference / t.tpot, 0.0, 1.0);
   c.read = question.isl / question.osl;
   c.terms = one_token ? first_token_terms(best.time) : terms_of(question, best);
-  detail::add_money(c, system, question.gpus, prices);
+  detail::add_money(c, question, system, prices);
   return c;
 }
 

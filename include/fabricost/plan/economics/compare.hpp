@@ -61,6 +61,7 @@ struct Compared {
 
 namespace detail {
 void add_money(Compared& c, const System& system, double gpus, const Prices& prices);
+void add_money(Compared& c, const ServingQuestion& q, const System& system, const Prices& prices);
 }  // namespace detail
 
 /// The fastest layout of a training job on one machine; where that leaves GPUs of its domains idle, the one of the fastest that pays for

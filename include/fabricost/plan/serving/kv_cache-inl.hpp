@@ -26,4 +26,9 @@ FABRICOST_BODY KvLink kv_link(const System& system, int ranks, bool inside, cons
   return {c.start, c.nic_share * each * ranks};
 }
 
+FABRICOST_BODY KvLink kv_link(const System& from, int senders, const System& to, int takers) {
+  const KvLink a = kv_link(from, senders, false), b = kv_link(to, takers, false);
+  return {std::max(a.start, b.start), std::min(a.rate, b.rate)};
+}
+
 }  // namespace fabricost::plan

@@ -33,9 +33,11 @@ struct KvLink {
   double start = 0;  ///< s
   double rate = 0;   ///< bytes/s of all GPUs that hold a sequence's cache, on the side where they are fewer
 
-  /// Seconds until `bytes` have arrived. \param layers above 1: each layer's part is sent when computed, and
-  /// only the last is waited for
-  [[nodiscard]] double seconds(double bytes, int layers = 1) const { return start + bytes / layers / rate; }
+  /// Seconds from the end of a prompt until its `bytes` have arrived. \param layers above 1: each layer's part is sent when computed, and
+  /// only the last, or what the link has not sent yet, is waited for \param read s in which the prompt is read
+  [[nodiscard]] double seconds(double bytes, int layers = 1, double read = 0) const {
+    return start + std::max(bytes / layers / rate, bytes / rate - (layers - 1) * read / layers);
+  }
 };
 
 /// Measured fractions of the links' rates; sources: see above.
@@ -50,6 +52,8 @@ struct KvLinkConstants {
 /// \param inside both in one scale-up domain
 /// \throws RequestError when the machine has no such link
 [[nodiscard]] KvLink kv_link(const System& system, int ranks, bool inside, const KvLinkConstants& c = {});
+/// The link from `senders` GPUs of one machine to `takers` of another, by both machines' NICs.
+[[nodiscard]] KvLink kv_link(const System& from, int senders, const System& to, int takers);
 
 }  // namespace fabricost::plan
 

@@ -10,11 +10,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace fabricost::plan {
+
+/// Machines of another kind that read the prompts, with the same stack's constants for them.
+struct PrefillPool {
+  std::shared_ptr<const System> system;
+  int gpus = 0;
+  ServingStack stack;
+  ServingConstants constants;
+};
 
 /// The request: given fields of the deployment are fixed, the others are searched.
 struct ServingQuestion {
@@ -28,6 +37,8 @@ struct ServingQuestion {
   double usual_ttft = 0;       ///< s, limit of a search that is given no `ttft`, doubled until some deployment keeps it; 0: none
   double concurrency = 0;      ///< requests in flight at all engines; 0: as many as the limits allow
   bool disaggregated = false;  ///< prefill and decode on separate GPUs
+  std::optional<PrefillPool> pool{};  ///< of prefill workers; none: they are among `gpus`
+  bool by_layer = false;       ///< each layer's cache is sent when computed, not all when the prompt has been read
   HostMemory host{};           ///< maximum weights and cache of each GPU in host memory
   int top = 10;
   std::optional<int> tp{}, pp{}, ep{}, attention_dp{}, batch{};  ///< of engines, if disaggregated of decode workers
@@ -38,6 +49,12 @@ struct ServingQuestion {
   };
   Sizes prefill{};  ///< of prefill workers; none: as of decode workers
   [[nodiscard]] Sizes sizes() const { return {tp, pp, ep, attention_dp}; }
+  [[nodiscard]] int all_gpus() const { return gpus + (pool ? pool->gpus : 0); }
+  [[nodiscard]] const ServingStack& prefill_stack() const { return pool ? pool->stack : stack; }
+  /// Seconds from the end of a prompt until its cache has arrived. \param read s in which it is read
+  [[nodiscard]] double sent_seconds(const KvLink& link, double prompt, double read) const {
+    return link.seconds(kv_bytes(model, prompt, format.kv_width), by_layer ? model.layers : 1, read);
+  }
 };
 
 /// The limit on TTFT of a search without one: without any, the first token comes after half a minute for a last per cent of throughput. MLPerf
@@ -57,6 +74,7 @@ struct PricedServing {
   double weights = 0, cache = 0;  ///< bytes of a GPU's share
   double on_host = 0;             ///< the part of them in host memory
   double memory = 0;              ///< the rest: bytes on the fullest GPU
+  KvLink link{};                  ///< between prefill and decode workers
   [[nodiscard]] int used() const { return replicas * engine.gpus() + prefill_workers * prefill.gpus(); }
 };
 

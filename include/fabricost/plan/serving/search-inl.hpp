@@ -79,8 +79,10 @@ FABRICOST_BODY ServingPlan ServingSearch::run() {
           if (q_.ttft > 0 && first > q_.ttft) continue;
           const double request = first + (q_.osl > 1 ? q_.osl * step.per_token : 0);
           const double place = request * ground.of(decode.layout()).gpus / batches[std::min(next, batches.count - 1)];
-          const double each = place + std::max(least[at].per_prompt, request * least[at].per_request);
-          out = std::max(out, per_gpu(ground, ground.gpus / each) * (1 + 1e-9));
+          const double read = std::max(least[at].per_prompt, request * least[at].per_request);
+          const double rate =
+              grounds[at].apart ? std::min(ground.gpus / place, grounds[at].apart->gpus / read) : ground.gpus / (place + read);
+          out = std::max(out, per_gpu(ground, rate) * (1 + 1e-9));
         }
       }
       return out;
@@ -154,11 +156,11 @@ FABRICOST_BODY std::vector<PricedServing> ServingSearch::pareto() {
   return front.rows();
 }
 
-FABRICOST_BODY std::vector<int> ServingSearch::replica_counts() const {
+FABRICOST_BODY std::vector<int> ServingSearch::replica_counts(int gpus) const {
   const Model& m = q_.model;
   std::vector<int> out{1};
   // a rank holds whole experts, or some of the columns of all
-  const int max = m.mixture() ? std::min(q_.gpus, std::max(m.experts, m.expert_ffn)) : 1;
+  const int max = m.mixture() ? std::min(gpus, std::max(m.experts, m.expert_ffn)) : 1;
   for (int n = 2; n <= max; ++n)
     if (!odd_group(n)) out.push_back(n);
   return out;
@@ -178,21 +180,21 @@ FABRICOST_BODY std::vector<int> ServingSearch::expert_counts(const EngineLayout&
   return out;
 }
 
-FABRICOST_BODY std::vector<Engine> ServingSearch::all_engines(const ServingQuestion::Sizes& given, double context) {
+FABRICOST_BODY std::vector<Engine> ServingSearch::all_engines(const ServingQuestion::Sizes& given, double context, bool of_pool) {
   std::vector<Engine> out;
   std::string why;
+  const Ground ground = of_pool ? whole_pool() : whole();
   const auto up_to = [&](int max) {
     std::vector<int> all;
-    for (int n = 1; n <= std::min(q_.gpus, max); ++n) all.push_back(n);
+    for (int n = 1; n <= std::min(ground.gpus, max); ++n) all.push_back(n);
     return all;
   };
-  const Ground ground = whole();
   for (const int tp : either(given.tp, up_to(ground.domain)))
-    for (const int dp : either(given.attention_dp, replica_counts()))
+    for (const int dp : either(given.attention_dp, replica_counts(ground.gpus)))
       for (const int pp : either(given.pp, up_to(max_stages))) {
         EngineLayout l{tp, dp, pp, 1};
         if (dp > 1 && !given.attention_dp && odd_group(l.ranks())) continue;
-        if (l.gpus() > q_.gpus) break;
+        if (l.gpus() > ground.gpus) break;
         if (ground.held(ground.of(l)) < 1) continue;
         for (const int ep : given.ep ? std::vector{*given.ep} : expert_counts(l)) {
           l.ep = ep;
@@ -201,7 +203,7 @@ FABRICOST_BODY std::vector<Engine> ServingSearch::all_engines(const ServingQuest
             continue;
           }
           try {
-            Engine engine{q_.model, l, q_.format, machine_, q_.host};
+            Engine engine{q_.model, l, q_.format, of_pool ? *pool_ : machine_, of_pool ? HostMemory{} : q_.host};
             if (const double lacks = lacking(engine, dp, context); lacks > 0) {
               leave_out(l, lacks);
               continue;
@@ -213,7 +215,7 @@ FABRICOST_BODY std::vector<Engine> ServingSearch::all_engines(const ServingQuest
         }
       }
   if (out.empty() && !plan_.nearest_fit)
-    throw Refusal(why.empty() ? "an engine of the sizes given takes more than " + std::to_string(q_.gpus) + " GPUs; leave one of them out" : why);
+    throw Refusal(why.empty() ? "an engine of the sizes given takes more than " + std::to_string(ground.gpus) + " GPUs; leave one of them out" : why);
   return out;
 }
 
@@ -235,7 +237,7 @@ FABRICOST_BODY void ServingSearch::together(const Engine& e, bool idle, const st
   } else if (q_.concurrency > 0) {
     d.batches = Batches::only(std::max(1.0, std::ceil(q_.concurrency / replicas)));
   }
-  const Prefill prompt = prompt_of(e);
+  const Prefill prompt = prompt_of(e, q_.stack);
   d.price = [&](double batch) {
     ++plan_.evaluated;
     const Engine at = placed(e, std::min(batch, room), q_.isl + q_.osl);
@@ -254,16 +256,19 @@ FABRICOST_BODY void ServingSearch::together(const Engine& e, bool idle, const st
 FABRICOST_BODY std::vector<ServingSearch::PrefillGround> ServingSearch::prefill_grounds() {
   std::vector<PrefillWorker> all;
   const ServingPlan before = plan_;
-  for (const Engine& e : all_engines(q_.prefill.any() ? q_.prefill : q_.sizes(), q_.isl)) {
-    const Engine at = placed(e, e.layout().attention_dp, q_.isl);
-    all.push_back({at, fetching(prompt_of(e), at, q_.stack, q_.isl)});
+  const ServingQuestion::Sizes sizes = q_.prefill.any() ? q_.prefill : q_.pool ? ServingQuestion::Sizes{} : q_.sizes();
+  for (const Engine& e : all_engines(sizes, q_.isl, q_.pool.has_value())) {
+    const Engine at = q_.pool ? e : placed(e, e.layout().attention_dp, q_.isl);
+    all.push_back({at, fetching(prompt_of(e, q_.prefill_stack()), at, q_.prefill_stack(), q_.isl)});
   }
   if (!all.empty()) plan_ = before;  // those that do not fit are counted as decode workers
-  std::vector<PrefillGround> out{{.ground = whole(), .workers = {}}};
-  if (const Ground ground = whole(); !ground.inside() && ground.domain > 1 && system_.tier(TierRole::scale_up) != nullptr)
-    out.push_back({.ground = {.gpus = ground.domain, .domain = ground.domain, .copies = ground.gpus / ground.domain}, .workers = {}});
+  std::vector<PrefillGround> out{{.ground = whole()}};
+  if (q_.pool)
+    out.front().apart = whole_pool();
+  else if (const Ground ground = whole(); !ground.inside() && ground.domain > 1 && system_.tier(TierRole::scale_up) != nullptr)
+    out.push_back({.ground = {.gpus = ground.domain, .domain = ground.domain, .copies = ground.gpus / ground.domain}});
   for (PrefillGround& one : out) {
-    for (PrefillWorker& worker : all) worker.takes = one.ground.of(worker.engine.layout());
+    for (PrefillWorker& worker : all) worker.takes = one.apart.value_or(one.ground).of(worker.engine.layout());
     one.workers = undominated(all);
   }
   return out;
@@ -275,16 +280,22 @@ FABRICOST_BODY std::vector<ServingSearch::Beside> ServingSearch::beside(const En
     for (const PrefillWorker& worker : one.workers) {
       Beside pair{.worker = &worker,
                   .pairing = {.ground = one.ground,
+                              .apart = one.apart,
                               .prefill = worker.takes,
                               .decode = one.ground.of(decode.layout()),
                               .servers = worker.servers(),
                               .waits = {},
                               .ttft = q_.ttft}};
       if (!pair.pairing.possible()) continue;
-      const int holders = std::min(worker.engine.layout().cache_gpus(), decode.layout().cache_gpus());
-      const auto link = one.links.find(holders);
-      pair.link =
-          link != one.links.end() ? link->second : one.links.emplace(holders, kv_link(system_, holders, one.ground.inside())).first->second;
+      const int senders = worker.engine.layout().cache_gpus(), takers = decode.layout().cache_gpus();
+      if (q_.pool) {
+        pair.link = kv_link(*q_.pool->system, senders, system_, takers);
+      } else {
+        const int holders = std::min(senders, takers);
+        const auto link = one.links.find(holders);
+        pair.link = link != one.links.end() ? link->second
+                                            : one.links.emplace(holders, kv_link(system_, holders, one.ground.inside())).first->second;
+      }
       out.push_back(pair);
     }
   return out;
@@ -297,7 +308,7 @@ FABRICOST_BODY DecodeStep ServingSearch::step_of(const Engine& decode, double se
 
 FABRICOST_BODY Pairing ServingSearch::at_step(const Beside& pair, const DecodeStep& step) const {
   Pairing out = pair.pairing;
-  out.waits = apart_waits(pair.worker->prompt, q_.stack, step, pair.link.seconds(kv_bytes(q_.model, q_.isl, q_.format.kv_width)), q_.osl);
+  out.waits = apart_waits(pair.worker->prompt, q_.stack, step, q_.sent_seconds(pair.link, q_.isl, pair.worker->prompt.alone), q_.osl);
   return out;
 }
 
@@ -313,8 +324,9 @@ FABRICOST_BODY PricedServing ServingSearch::priced(const Engine& decode, const B
   out.prefill_workers = workers.prefill * ground.copies;
   out.batch = batch;
   out.requests = q_.concurrency > 0 ? std::min(q_.concurrency, batch * out.replicas) : batch * out.replicas;
-  out.time = disaggregated(pair.worker->engine, at, workers, q_.stack, {q_.isl, q_.osl, out.requests / ground.copies}, pair.link,
-                           pair.worker->prompt);
+  out.link = pair.link;
+  out.time = disaggregated(pair.worker->engine, at, workers, q_.stack, {q_.isl, q_.osl, out.requests / ground.copies},
+                           q_.sent_seconds(pair.link, q_.isl, pair.worker->prompt.alone), pair.worker->prompt);
   out.time.running = std::ceil(out.time.running);
   return finished(out, at, out.time.rate * ground.copies);
 }
@@ -359,7 +371,7 @@ FABRICOST_BODY void ServingSearch::apart_of_requests(const Engine& decode, const
   for (const Beside& pair : pairs) {
     const Ground& ground = pair.pairing.ground;
     const double requests = q_.concurrency / ground.copies;
-    const double last = std::min(std::ceil(requests), static_cast<double>(ground.held(pair.pairing.decode, pair.pairing.prefill)));
+    const double last = std::min(std::ceil(requests), static_cast<double>(pair.pairing.most_decodes()));
     for (int i = 0; batch_at(i) <= last; ++i) {
       const int decodes = static_cast<int>(batch_at(i)), prefills = pair.pairing.prefills(decodes);
       if (prefills < 1) break;
@@ -391,7 +403,7 @@ FABRICOST_BODY void ServingSearch::keep_nearest(const Engine& decode, const std:
       continue;
     }
     const double requests = q_.concurrency / pair.pairing.ground.copies;
-    for (int decodes = 1; decodes < 2 * requests && pair.pairing.prefills(decodes) > 0; decodes *= 2)
+    for (int decodes = 1; decodes < 2 * requests && decodes <= pair.pairing.most_decodes(); decodes *= 2)
       keep(pair, decodes, std::max(1.0, std::ceil(requests / decodes)));
   }
 }
@@ -422,7 +434,7 @@ FABRICOST_BODY double ServingSearch::lacking(const Engine& e, double sequences, 
 }
 
 FABRICOST_BODY PricedServing ServingSearch::finished(PricedServing out, const Engine& decode, double requests_per_s) const {
-  out.tokens_per_s_per_gpu = rounded(requests_per_s * q_.osl / q_.gpus);
+  out.tokens_per_s_per_gpu = rounded(requests_per_s * q_.osl / q_.all_gpus());
   out.tokens_per_s_per_user = rounded(1 / (q_.osl > 1 ? out.time.tpot : out.time.ttft));
   out.weights = decode.weights();
   out.cache = decode.cache(out.time.running, q_.isl + q_.osl);

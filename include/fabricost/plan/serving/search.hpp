@@ -45,7 +45,9 @@ class ServingFront {
 
 class ServingSearch {
  public:
-  ServingSearch(const ServingQuestion& q, const System& system) : q_(q), system_(system), machine_(system, q.constants, q.stack.kernels) {}
+  ServingSearch(const ServingQuestion& q, const System& system) : q_(q), system_(system), machine_(system, q.constants, q.stack.kernels) {
+    if (q.pool) pool_.emplace(*q.pool->system, q.pool->constants, q.pool->stack.kernels);
+  }
 
   [[nodiscard]] ServingPlan run();
 
@@ -72,17 +74,19 @@ class ServingSearch {
   /// Prefill workers on one ground, and its links by the GPUs that hold a sequence's cache.
   struct PrefillGround {
     Ground ground;
-    std::vector<PrefillWorker> workers;
+    std::optional<Ground> apart{};  ///< of the workers themselves
+    std::vector<PrefillWorker> workers{};
     std::map<int, KvLink> links{};
   };
 
   [[nodiscard]] Ground whole() const { return {.gpus = q_.gpus, .domain = std::max(1, system_.domain)}; }
-  /// Numbers of attention replicas.
-  [[nodiscard]] std::vector<int> replica_counts() const;
+  [[nodiscard]] Ground whole_pool() const { return {.gpus = q_.pool->gpus, .domain = std::max(1, q_.pool->system->domain)}; }
+  /// Numbers of attention replicas on so many GPUs.
+  [[nodiscard]] std::vector<int> replica_counts(int gpus) const;
   /// The numbers of expert ranks to try on the ranks of one stage.
   [[nodiscard]] std::vector<int> expert_counts(const EngineLayout& l) const;
   /// \param context tokens of a sequence of which every replica holds at least one
-  [[nodiscard]] std::vector<Engine> all_engines(const ServingQuestion::Sizes& given, double context);
+  [[nodiscard]] std::vector<Engine> all_engines(const ServingQuestion::Sizes& given, double context, bool of_pool = false);
 
   /// Groups of 17, 19, 22, ... ranks: not used in practice, and each needs its own table of loads.
   [[nodiscard]] static bool odd_group(int ranks);
@@ -108,7 +112,7 @@ class ServingSearch {
     return e.with(min_host(e, q_.stack, batch, context, q_.host));
   }
   /// A prompt on the engine without fetches from the host.
-  [[nodiscard]] Prefill prompt_of(const Engine& e) const { return prefill_prompt(e.with({}), q_.stack, q_.isl); }
+  [[nodiscard]] Prefill prompt_of(const Engine& e, const ServingStack& stack) const { return prefill_prompt(e.with({}), stack, q_.isl); }
 
   [[nodiscard]] PricedServing finished(PricedServing out, const Engine& decode, double requests_per_s) const;
   /// Largest ratio to a limit; at most 1: all limits are met.
@@ -146,12 +150,13 @@ class ServingSearch {
   /// Keeps the deployment of this decode worker nearest to the limits.
   void keep_nearest(const Engine& decode, const std::vector<Beside>& pairs);
   [[nodiscard]] double per_gpu(const Ground& ground, double requests_per_s) const {
-    return requests_per_s * ground.copies * q_.osl / q_.gpus;
+    return requests_per_s * ground.copies * q_.osl / q_.all_gpus();
   }
 
   const ServingQuestion& q_;
   const System& system_;
   ServingMachine machine_;
+  std::optional<ServingMachine> pool_{};  ///< of prefill workers, where they are of another kind
   ServingPlan plan_;
 };
 

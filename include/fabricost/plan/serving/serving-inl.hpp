@@ -202,7 +202,7 @@ FABRICOST_BODY ApartWaits apart_waits(const Prefill& prompt, const ServingStack&
 }
 
 FABRICOST_BODY ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers, const ServingStack& stack,
-                                         const ServingLoad& load, const KvLink& link, const Prefill& prompt) {
+                                         const ServingLoad& load, double transfer, const Prefill& prompt) {
   const double room = room_for(decode, stack, load.isl + load.osl);
   if (room < 1 || room_for(prefill, stack, load.isl) < 1)
     throw RequestError(decode.model().name + ": weights and one sequence do not fit a GPU's memory in this layout");
@@ -218,7 +218,7 @@ FABRICOST_BODY ServingTime disaggregated(const Engine& prefill, const Engine& de
     out.host = step.host / stack.tokens_per_step();
     out.tpot = step.per_token;
   }
-  out.transfer = link.seconds(kv_bytes(prefill.model(), load.isl, prefill.format().kv_width));
+  out.transfer = transfer;
   const double servers = static_cast<double>(workers.prefill) * prefill.layout().attention_dp * prefill.layout().pp;
   ApartWaits waits = apart_waits(prompt, stack, step, out.transfer, load.osl);
   waits.per_place = std::max(1.0, asked / out.running);
@@ -231,7 +231,8 @@ FABRICOST_BODY ServingTime disaggregated(const Engine& prefill, const Engine& de
 
 FABRICOST_BODY ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers, const ServingStack& stack,
                                          const ServingLoad& load, const KvLink& link) {
-  return disaggregated(prefill, decode, workers, stack, load, link, prefill_prompt(prefill, stack, load.isl));
+  return disaggregated(prefill, decode, workers, stack, load, link.seconds(kv_bytes(prefill.model(), load.isl, prefill.format().kv_width)),
+                       prefill_prompt(prefill, stack, load.isl));
 }
 
 FABRICOST_BODY double static_batch_seconds(const Engine& engine, const ServingStack& stack, double batch, double isl, double osl) {

@@ -164,11 +164,11 @@ struct ApartWaits {
 /// The waits of a prompt and of a decode step. \param transfer s of the cache to the decode worker
 [[nodiscard]] ApartWaits apart_waits(const Prefill& prompt, const ServingStack& stack, const DecodeStep& step, double transfer, double osl);
 
-/// Prompts on `prefill` workers, answers on `decode` workers, the cache sent over `link`. \param prompt from
+/// Prompts on `prefill` workers, answers on `decode` workers. \param transfer s of the cache between them \param prompt from
 /// `prefill_prompt`
 /// \throws RequestError when not even one sequence fits
 [[nodiscard]] ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers, const ServingStack& stack,
-                                        const ServingLoad& load, const KvLink& link, const Prefill& prompt);
+                                        const ServingLoad& load, double transfer, const Prefill& prompt);
 
 /// The same; prices the prompt itself. \throws RequestError when not even one sequence fits
 [[nodiscard]] ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers, const ServingStack& stack,

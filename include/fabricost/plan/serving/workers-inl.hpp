@@ -39,6 +39,7 @@ FABRICOST_BODY std::vector<PrefillWorker> undominated(const std::vector<PrefillW
 
 FABRICOST_BODY double Pairing::most(double batch) const {
   constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (apart) return ttft > 0 && waits.alone > ttft ? 0 : most_between(most_decodes(), most_decodes(), batch);  // none takes another's place
   const double request = waits.alone + waits.answer, gpus = ground.gpus;
   double crowd = infinity;  // requests per server within the limit
   if (ttft > 0) {
@@ -65,7 +66,7 @@ FABRICOST_BODY double Pairing::most_between(int low, int high, double batch) con
 
 FABRICOST_BODY int Pairing::max_decodes(double batch) const {
   // TTFT rises with decode workers, for which prefill workers give way
-  int last = ground.held(decode, prefill);
+  int last = most_decodes();
   if (last < 1 || prefills(1) < 1 || !keeps(1, batch)) return 0;
   for (int first = 1; first < last;) {
     const int middle = last - (last - first) / 2;

@@ -50,9 +50,10 @@ struct PrefillWorker {
 /// The workers that no other dominates.
 [[nodiscard]] std::vector<PrefillWorker> undominated(const std::vector<PrefillWorker>& all);
 
-/// Prefill workers beside decode workers of one batch on one ground.
+/// Prefill workers beside decode workers of one batch on one ground, or on other machines.
 struct Pairing {
   Ground ground;
+  std::optional<Ground> apart{};  ///< of prefill workers
   Footprint prefill, decode;
   double servers = 1;  ///< of one prefill worker
   ApartWaits waits;
@@ -63,9 +64,10 @@ struct Pairing {
     double rate = 0;  ///< requests per second
   };
   [[nodiscard]] int prefills(int decodes) const {
-    return ground.held(prefill, {decodes * decode.gpus, decodes * decode.places});
+    return apart ? apart->held(prefill) : ground.held(prefill, {decodes * decode.gpus, decodes * decode.places});
   }
-  [[nodiscard]] bool possible() const { return prefills(1) > 0; }
+  [[nodiscard]] int most_decodes() const { return apart ? ground.held(decode) : ground.held(decode, prefill); }
+  [[nodiscard]] bool possible() const { return most_decodes() > 0 && prefills(1) > 0; }
   /// An upper bound of the requests per second with decode workers of at most `batch` sequences each.
   [[nodiscard]] double most(double batch) const;
   /// The same in whole numbers of workers, with at least `smallest` sequences each; tighter, and dearer to work out.

@@ -34,7 +34,9 @@ constexpr double settled = 0.98;         ///< share of the arriving requests tha
 /// Engines of one deployment, ready to be simulated.
 class Deployed {
  public:
-  Deployed(const ServingQuestion& q, const LoadQuestion& load, const System& system, ServingMachine& machine, const PricedServing& p)
+  /// \param reads the machine of prefill workers
+  Deployed(const ServingQuestion& q, const LoadQuestion& load, const System& system, ServingMachine& machine, ServingMachine& reads,
+           const PricedServing& p)
       : q_(q),
         load_(load),
         p_(p),
@@ -58,14 +60,14 @@ class Deployed {
     };
     share(scheduler_);
     if (!p.apart) return;
-    prefill_.emplace(with_host({q.model, p.prefill, q.format, machine, q.host}));
-    prefill_times_.emplace(*prefill_, q.stack);
-    prefill_scheduler_ = scheduler_of(*prefill_, system);
+    const Engine prefill{q.model, p.prefill, q.format, reads, q.pool ? HostMemory{} : q.host};
+    prefill_.emplace(q.pool ? prefill : with_host(prefill));
+    prefill_times_.emplace(*prefill_, q.prefill_stack());
+    prefill_scheduler_ = scheduler_of(*prefill_, q.pool ? *q.pool->system : system);
     scheduler_.behind.clear();  // prefixes come back to where prompts are read
     scheduler_.route = RequestRoute::fewest;
     share(prefill_scheduler_);
-    const int holders = std::min(p.engine.cache_gpus(), p.prefill.cache_gpus());
-    link_ = kv_link(system, holders, q.gpus <= system.domain);
+    alone_ = prefill_prompt(*prefill_, q.prefill_stack(), q.isl).alone / q.isl;
   }
 
   /// Of all engines together. \param rate requests per second of all; of a trace, its own times this over its rate \param count drawn
@@ -149,14 +151,14 @@ class Deployed {
     if (prefill_) {
       t.transfer = std::min(transfer_of(q_.isl), t.ttft - t.queue - t.reload);
       const double servers = static_cast<double>(p_.prefill_workers) * p_.prefill.attention_dp * p_.prefill.pp;
-      t.prefill_use = std::min(1.0, f.rate * (1 - served.hit_rate) * prompt_of_many(prefill_prompt(*prefill_, q_.stack, q_.isl)) / servers);
+      t.prefill_use = std::min(1.0, f.rate * (1 - served.hit_rate) * prompt_of_many(prefill_prompt(*prefill_, q_.prefill_stack(), q_.isl)) / servers);
     }
     const double fixed = q_.stack.first + (prefill_ ? q_.stack.handover : 0);  // a step that runs already is in the queue
     t.prompt = std::max(0.0, t.ttft - t.queue - t.reload - t.transfer - fixed);
     t.rate = f.rate;
     out.batch = std::max(1.0, std::round(running));
     out.requests = f.in_flight;
-    out.tokens_per_s_per_gpu = f.tokens / q_.gpus;
+    out.tokens_per_s_per_gpu = f.tokens / q_.all_gpus();
     out.tokens_per_s_per_user = 1 / (t.tpot > 0 ? t.tpot : t.ttft);
     out.cache = engine_.cache(out.batch, context);
     out.on_host = engine_.host().weights + engine_.cache_on_host(out.batch, context, q_.stack.memory_share, q_.stack.cache_share);
@@ -203,7 +205,7 @@ class Deployed {
     return out;
   }
 
-  [[nodiscard]] double transfer_of(double prompt) const { return link_.seconds(kv_bytes(q_.model, prompt, q_.format.kv_width)); }
+  [[nodiscard]] double transfer_of(double prompt) const { return q_.sent_seconds(p_.link, prompt, prompt * alone_); }
 
   /// Prompts on some engines, answers on others.
   [[nodiscard]] Simulated apart(const RequestLoad& load) {
@@ -221,8 +223,9 @@ class Deployed {
     handed.requests.reserve(count);
     for (const std::size_t i : order) {
       const auto link = std::min_element(free.begin(), free.end());
-      const double sent = std::max(first.requests[i].first + q_.stack.handover, *link) + transfer_of(load.requests[i].prompt);
-      *link = sent;
+      const int prompt = load.requests[i].prompt;
+      const double read = first.requests[i].first + q_.stack.handover, sends = p_.link.seconds(kv_bytes(q_.model, prompt, q_.format.kv_width));
+      const double sent = *link = std::max(read + transfer_of(prompt), *link + sends);
       handed.requests.push_back(load.requests[i]);
       handed.requests.back().at = sent;
       handed.requests.back().blocks = 0;
@@ -257,7 +260,7 @@ class Deployed {
   Scheduler scheduler_, prefill_scheduler_{};
   std::optional<Engine> prefill_{};
   std::optional<StepTimes> prefill_times_{};
-  KvLink link_{};
+  double alone_ = 0;  ///< s of a token of a prompt on prefill workers without other load
   int engines_ = 1, prefills_ = 0;
   double share_ = 1;  ///< of all engines over those simulated
   std::optional<double> saturation_{};
@@ -301,6 +304,8 @@ LoadedPlan loaded(const ServingQuestion& question, const System& system, LoadQue
   any.ttft = any.tpot = any.usual_ttft = any.concurrency = 0;
   std::vector<PricedServing> front = serving_pareto(any, system);
   ServingMachine machine(system, question.constants, question.stack.kernels);
+  std::optional<ServingMachine> pool;
+  if (question.pool) pool.emplace(*question.pool->system, question.pool->constants, question.pool->stack.kernels);
   if (load.drawn.turns == 1) {
     load.drawn.isl = question.isl;
     load.drawn.osl = question.osl;
@@ -313,7 +318,7 @@ LoadedPlan loaded(const ServingQuestion& question, const System& system, LoadQue
     const auto same = [&](const PricedServing& other) { return layout_of(other) == layout_of(front[i]); };
     if (std::any_of(front.begin(), front.begin() + static_cast<std::ptrdiff_t>(i), same)) continue;
     try {
-      auto one = std::make_unique<Deployed>(question, load, system, machine, front[i]);
+      auto one = std::make_unique<Deployed>(question, load, system, machine, pool ? *pool : machine, front[i]);
       const auto [figures, served] = one->at(asked);
       LoadedServing row{
           .deployment = one->priced(figures, served), .figures = figures, .hit_rate = served.hit_rate, .reloaded = served.reloaded, .preempted = served.preempted};
