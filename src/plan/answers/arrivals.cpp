@@ -52,7 +52,7 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
 
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, PrefixTiers& out) {
   const auto refuse = [&](std::string_view part) {
-    throw RequestError(fmt::format("{}: \"{}\" is no tier of the prefix cache; write hbm, or any of host, ssd and remote in this order, each "
+    throw RequestError(fmt::format("{}: \"{}\" is no tier of the prefix cache; write hbm, or any of host, ssd, remote in this order, each "
                                    "with its room for a GPU if that is bounded, as host:64GiB,ssd",
                                    option, part.substr(0, 40)));
   };

@@ -66,6 +66,11 @@ namespace {
     out.kv_sent = Bytes::from_value(kv_bytes(q.model, q.isl, q.format.kv_width));
     out.kv_rate = Bandwidth::from_value(p.link.rate);
   }
+  if (const ServingKernels& kernels = q.stack.kernels; p.engine.ep > 1 && (kernels.copies > 0 || kernels.routing.kind != RoutingKind::balanced)) {
+    const ExpertBalance balance = expert_balance(q, system, p);
+    if (kernels.routing.kind != RoutingKind::balanced) out.expert_imbalance = balance.fullest;
+    if (kernels.copies > 0) out.expert_copies = Bytes::from_value(balance.copies), out.rebalance = Time::from_value(balance.anew);
+  }
   if (q.pool) {
     out.prefill_system = q.pool->system->name;
     out.prefill_gpus = q.pool->gpus;
@@ -104,6 +109,10 @@ void set_engine(ServingQuestion& q, const ServeRequest& r, const System& system)
   if (r.launch) (*r.launch == Launch::graph ? q.stack.prefill_launch : q.stack.decode_launch) = *r.launch;
   q.host = {.weights = numbers_in(r.offload_weights).value_or(0), .cache = numbers_in(r.offload_kv).value_or(0)};
   if (q.host.weights + q.host.cache > 0) q.host.rate = host_rate(system);
+  if (r.redundant_experts) {
+    if (!q.model.mixture()) throw Refusal(fmt::format("<redundant_experts>: {} has no experts to copy", q.model.name));
+    q.stack.kernels.copies = *r.redundant_experts;
+  }
   if (!r.routing) return;
   if (!q.model.mixture()) throw Refusal(fmt::format("<routing>: {} has no experts to choose from", q.model.name));
   q.stack.kernels.routing = *r.routing;
@@ -158,6 +167,7 @@ void set_pool(ServingQuestion& q, const ServeRequest& r, const ServingTable& tab
     q.pool = {system, *r.prefill_gpus, table.stack(r.stack, system->gpu.generation), table.constants(system->gpu.generation)};
     q.pool->stack.prefill_launch = q.stack.prefill_launch;
     q.pool->stack.kernels.routing = q.stack.kernels.routing;
+    q.pool->stack.kernels.copies = q.stack.kernels.copies;
     if (r.draft_tokens) q.pool->stack.prefill *= 1 + draft_cost(q.model);
   } else if (r.prefill_gpus) {
     throw Refusal("<prefill_gpus> are of a machine of another kind: add <prefill_system>");

@@ -177,6 +177,11 @@ void text_of(Page& page, const ServeAnswer& answer) {
     page.line("The KV cache of a prompt, {}, is sent {}at {} GB/s",
               size_text(Bytes::from_value(kv_bytes(q.model, q.isl, q.format.kv_width))), q.by_layer ? "layer by layer " : "", figure(best.link.rate / 1e9, 3));
   }
+  const PlannedDeployment& row = answer.layouts.front();
+  if (row.expert_imbalance) page.line("The fullest expert rank has {:.3g} times the rows of the mean", *row.expert_imbalance);
+  if (row.expert_copies)
+    page.line("Redundant experts take {} of each GPU; all of its experts are sent anew in {}", size_text(*row.expert_copies),
+              short_time_text(row.rebalance->value()));
   if (const auto& dollars = answer.layouts.front().dollars_per_million_tokens)
     page.line("Both machines together cost {:.3g} USD for a million tokens answered", *dollars);
   const ServingCertainty certain = certainty_of(q, best);

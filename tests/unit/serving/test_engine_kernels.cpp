@@ -9,6 +9,8 @@
 #include <fabricost/predict/predict.hpp>
 
 #include <chrono>
+#include <random>
+#include <numeric>
 #include <cmath>
 #include <memory>
 
@@ -164,6 +166,45 @@ TEST_CASE("uneven choices: the fullest rank works and waits longer, fewer weight
   const auto single = rig_of(all);
   CHECK(single->machine.touched_share(one, 100) == Approx(1.0 / 256));
   CHECK(single->machine.fullest(one, 8, 100) == Approx(8).epsilon(0.01));
+}
+
+TEST_CASE("copies of the busiest experts make ranks even: all choices stay, more copies never load the fullest more") {
+  const Model m = load_model("deepseek-v3");
+  std::mt19937_64 source(5);
+  for (const int ranks : {8, 32}) {
+    for (int i = 0; i < 4; ++i) {
+      std::vector<double> counts(256);
+      for (double& one : counts) one = std::exp(std::normal_distribution<double>(0, 0.3 * (i + 1))(source));
+      const Routing routing{.kind = RoutingKind::histogram, .histogram = counts};
+      Popularity p;
+      try {
+        p = popularity_of(gate_of(m), routing, ranks);
+      } catch (const RequestError&) {  // one expert has more than every token
+        continue;
+      }
+      double before = 8;
+      for (const int copies : {0, 32, 64, 256}) {
+        const Popularity even = with_copies(p, copies, ranks);
+        REQUIRE(even.shares.size() == 256 + static_cast<std::size_t>(copies));
+        CHECK(std::accumulate(even.shares.begin(), even.shares.end(), 0.0) == Approx(8));
+        double fullest = 0;
+        for (int r = 0; r < ranks; ++r) {
+          const auto first = even.shares.begin() + r * static_cast<std::ptrdiff_t>(even.shares.size()) / ranks;
+          fullest = std::max(fullest, std::accumulate(first, first + static_cast<std::ptrdiff_t>(even.shares.size()) / ranks, 0.0));
+        }
+        CHECK(fullest >= 8.0 / ranks * (1 - 1e-9));
+        CHECK(fullest <= before * 1.01);
+        before = fullest;
+        EngineRig rig("dgx-h200", ServingKernels{.gathers = false, .routing = routing, .copies = copies});
+        EngineRig without("dgx-h200", ServingKernels{.gathers = false, .routing = routing});
+        if (copies > 0) CHECK(rig.machine.fullest(m, ranks, 512) <= without.machine.fullest(m, ranks, 512) * 1.001);
+        const Engine engine(m, {.tp = 1, .attention_dp = ranks, .ep = ranks}, {WeightFormat::fp8, 1}, rig.machine),
+            fewer(m, {.tp = 1, .attention_dp = ranks, .ep = ranks}, {WeightFormat::fp8, 1}, without.machine);
+        CHECK(engine.weights() - fewer.weights() == Approx(engine.expert_bytes() * copies / (256.0 + copies)).margin(1));
+      }
+      CHECK(before < 1.02 * 8 / ranks);
+    }
+  }
 }
 
 TEST_CASE("layers priced with an engine's kernels stay a few microseconds each") {

@@ -192,3 +192,38 @@ TEST_CASE("prefill and decode workers may be given apart") {
   q.disaggregated = false;
   CHECK_THAT(support::message_of([&] { return plan_serving(q, system); }), Catch::Contains("disaggregated"));
 }
+
+TEST_CASE("prompts are read on machines of another kind: more GPUs of either never answer less, and both together at least as much") {
+  const System system = load_system("dgx-h200");
+  const auto reads = std::make_shared<const System>(load_system("dgx-h100"));
+  const auto best = [&](int gpus, const std::shared_ptr<const System>& other, int pool, bool by_layer = false) {
+    ServingQuestion q = asked("llama3-70b", gpus);
+    q.isl = 4096;
+    q.osl = 256;
+    q.ttft = 2;
+    q.tpot = 0.05;
+    q.disaggregated = true;
+    q.by_layer = by_layer;
+    if (pool > 0) q.pool = {other, pool, q.stack, q.constants};
+    const ServingPlan plan = plan_serving(q, system);
+    REQUIRE(!plan.layouts.empty());
+    return std::pair{plan.layouts.front(), plan.layouts.front().tokens_per_s_per_gpu * q.all_gpus()};
+  };
+  const auto [both, rate] = best(16, reads, 16);
+  CHECK(both.prefill_workers * both.prefill.gpus() <= 16);
+  CHECK(both.replicas * both.engine.gpus() <= 16);
+  // the slower machine limits: its NICs are as fast as the other's, its prompts read at its own rate
+  CHECK(both.time.transfer == Approx(kv_link(*reads, both.prefill.cache_gpus(), system, both.engine.cache_gpus())
+                                         .seconds(kv_bytes(load_model("llama3-70b"), 4096, 1))));
+  CHECK(best(16, reads, 32).second >= rate * (1 - 1e-9));
+  CHECK(best(32, reads, 16).second >= rate * (1 - 1e-9));
+  const auto [layered, quick] = best(16, reads, 16, true);
+  CHECK(quick >= rate * (1 - 1e-9));
+  CHECK(layered.time.transfer < both.time.transfer);
+  // on one machine any division of the GPUs may be taken
+  const auto same = std::make_shared<const System>(system);
+  CHECK(best(16, same, 16).second <= best(32, nullptr, 0).second * (1 + 1e-9));
+  ServingQuestion q = asked("llama3-70b", 8);
+  q.pool = {reads, 8, q.stack, q.constants};
+  CHECK_THAT(support::message_of([&] { return plan_serving(q, system); }), Catch::Contains("disaggregated"));
+}

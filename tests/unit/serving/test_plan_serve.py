@@ -193,5 +193,35 @@ refused(*SMALL, "--request-rate", 3, "--prefix-tier", "host", saying=["what do p
 refused(*SMALL, "--request-rate", 3, "--turns", 4, "--prefix-cache", 9, saying=["add --prefix-tier"])
 refused(*SMALL, "--request-rate", 3, "--turns", 4, "--prefix-tier", "ssd", saying=["--prefix-read-rate"])
 refused(*SMALL, "--request-rate", 3, "--turns", 4, "--prefix-tier", "tape", saying=["tape", "host, ssd, remote"])
+refused(*SMALL, "--request-rate", 3, "--turns", 4, "--prefix-tier", "ssd,host", saying=["host", "in this order"])
 refused(*SMALL, "--request-rate", 3, "--turn-gap", "3s", saying=["add --turns"])
+refused(*SMALL, "--route", "prefix", saying=["add --request-rate"])
+chained = json.loads(works(*CHAT, "--prefix-tier", "host:4GiB,remote", "--json"))["layouts"][0]["arrivals"]
+assert chained["hit_rate"] > shares[1] - 0.01, (chained, shares)
+text = " ".join(works(*CHAT, "--prefix-tier", "host:4GiB,remote").split())
+assert "reloaded from the host's memory at" in text and "and the remote store at" in text, text
+turn, routed = (json.loads(works(*CHAT, "--route", how, "--json"))["layouts"][0]["arrivals"]["hit_rate"] for how in ("round-robin", "prefix"))
+assert routed >= turn - 0.01, (turn, routed)
+
+# prompts on machines of another kind
+APART = ["--model", "llama3-70b", "--system", "dgx-h200", "--gpus", 8, "--isl", 4096, "--osl", 256, "--ttft", "2s", "--tpot", "50ms", "--top", 1]
+POOL = [*APART, "--prefill-system", "dgx-h100", "--prefill-gpus", 8]
+for more in [], ["--request-rate", "2/s"]:
+    layout = json.loads(works(*POOL, *more, "--json"))["layouts"][0]
+    assert layout["prefill"]["system"] == "dgx-h100" and layout["prefill"]["gpus"] == 8, layout
+    assert layout["dollars_per_million_tokens"] > 0 and layout["prefill"]["kv_bytes"] > 1e8, layout
+    assert "transfer" in {term["name"] for term in layout["ttft_terms"]}, layout
+text = " ".join(works(*POOL, "--kv-by-layer").split())
+assert "8 dgx-h200 GPUs behind 8 of dgx-h100" in text and "sent layer by layer at" in text and "Both machines together cost" in text, text
+refused(*APART, "--prefill-gpus", 8, saying=["add --prefill-system"])
+refused(*APART, "--prefill-system", "dgx-h100", saying=["--prefill-gpus"])
+refused(*APART, "--kv-by-layer", saying=["add --disaggregated"])
+
+# copies of the busiest experts
+EXPERTS = ["--model", "deepseek-v3", "--system", "dgx-h200", "--gpus", 32, "--isl", 2048, "--osl", 512, "--tp", 1, "--pp", 1, "--dp", 32, "--ep", 32,
+           "--batch", 1024, "--routing", "zipf:0.8", "--top", 1]
+alone, copied = (json.loads(works(*EXPERTS, *more, "--json"))["layouts"][0] for more in ([], ["--redundant-experts", 32]))
+assert copied["experts"]["imbalance"] < alone["experts"]["imbalance"] and copied["tpot_s"] < alone["tpot_s"], (alone, copied)
+assert copied["experts"]["copies_bytes"] > 1e9 and copied["experts"]["rebalance_s"] > 0, copied
+refused(*APART, "--redundant-experts", 4, saying=["llama3-70b", "no experts"])
 refused(*SMALL, "--turns", 3, saying=["add --request-rate"])

@@ -47,6 +47,7 @@ struct ServeRequest : ArrivingRequests {
   bool kv_by_layer = false;
   std::optional<Launch> launch;
   std::optional<Routing> routing;
+  std::optional<int> redundant_experts;
   std::optional<Bytes> offload_weights, offload_kv;
   std::string calibration;
   std::vector<std::string> overrides;
@@ -89,6 +90,8 @@ struct ServeRequest : ArrivingRequests {
         asks(&R::launch, "launch", "", "HOW", "CUDA graphs: graph (prefill too) or eager (none); default decode alone"),
         asks(&R::routing, "routing", "--routing", "HOW",
              "Load of the experts: balanced, uniform, zipf:0.8, or the tokens each expert received; default the stack's"),
+        asks(&R::redundant_experts, "redundant_experts", "--redundant-experts", count, {0, 8192}, "N",
+             "Copies of the busiest experts of each layer, beside one of each,\nspread over the ranks for equal loads (EPLB)"),
         asks(&R::offload_weights, "offload_weights_bytes", "--offload-weights", gibibytes, on_host, "GIB",
              "Most of a GPU's weights in host memory; 0: none"),
         asks(&R::offload_kv, "offload_kv_bytes", "--offload-kv", gibibytes, on_host, "GIB",
@@ -121,6 +124,9 @@ struct PlannedDeployment {
   std::optional<Bytes> kv_sent{};
   std::optional<Bandwidth> kv_rate{};
   std::optional<double> dollars_per_million_tokens{};
+  std::optional<double> expert_imbalance{};
+  std::optional<Bytes> expert_copies{};
+  std::optional<Time> rebalance{};
   std::optional<double> tokens_per_step{}, drafts_pay_until{};
   std::optional<ServedArrivals> arrivals{};
   std::vector<StepTerm> terms{}, ttft_terms{};
@@ -171,6 +177,12 @@ struct PlannedDeployment {
         gives(&A::prefill_dp, "prefill.dp", "prefill_dp", "Its attention replicas.", 1, left_out),
         gives(&A::prefill_use, "prefill.use", "prefill_use",
               "Share of the time in which prefill workers compute; at 1 more requests only wait. None: not apart.", 1, left_out),
+        gives(&A::expert_imbalance, "experts.imbalance", "expert_imbalance",
+              "Rows of the fullest expert rank over the mean in a decode step; None: choices are balanced.", 1, left_out),
+        gives(&A::expert_copies, "experts.copies_bytes", "expert_copies_bytes",
+              "Of a GPU's weights, those of redundant experts; None: there are none.", 1, left_out),
+        gives(&A::rebalance, "experts.rebalance_s", "rebalance_seconds",
+              "Until every GPU has been sent all of its experts anew, as loads change; None: no experts are redundant.", 1, left_out),
         gives(&A::prefill_system, "prefill.system", "prefill_system", "The machine that reads prompts, where it is of another kind.", 1, left_out),
         gives(&A::prefill_gpus, "prefill.gpus", "prefill_gpus", "Its GPUs.", 1, left_out),
         gives(&A::kv_sent, "prefill.kv_bytes", "kv_bytes_sent", "KV cache of a prompt, sent to its decode worker; None: not apart.", 1, left_out),

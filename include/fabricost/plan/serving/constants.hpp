@@ -56,6 +56,7 @@ struct ServingKernels {
   bool gathers = true;           ///< can gather all tokens and scatter their sums instead
   bool divides_experts = false;  ///< can distribute experts over some of the ranks and split each over the rest
   Routing routing{};
+  int copies = 0;  ///< of the busiest experts of a layer, beside one of each
 };
 
 /// The largest of each in the published runs that a stack was fitted to; 0: unknown.

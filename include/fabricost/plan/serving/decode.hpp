@@ -98,7 +98,7 @@ class Engine {
     expert_layers_ = model.expert_layers();
     const double wide = model.expert_hidden > 0 ? model.expert_hidden : h;
     const int groups = layout.ep;
-    held_experts_ = (model.experts + groups - 1) / groups * groups;  // copies of the busiest experts occupy the otherwise empty places
+    held_experts_ = machine.held_experts(model, groups);  // copies of the busiest experts occupy the otherwise empty places
     // a row is written to its expert's place, read, and read and written again when the choices are added up
     expert_ = {expert_layers_, mats * wide * model.expert_ffn, 4 * wide + 2 * mats * model.expert_ffn};
     shared_ = {expert_layers_, (model.shared_experts * mats * h * model.shared_ffn + (model.expert_hidden > 0 ? 2 * h * wide : 0)) / t,
@@ -147,6 +147,14 @@ class Engine {
   /// whole numbers on each attention replica; 0 when not even one fits.
   [[nodiscard]] double capacity(double context, double share, double free = 1) const;
 
+  /// Bytes of a GPU's experts, of all layers of its stage.
+  [[nodiscard]] double expert_bytes() const {
+    return weight_bytes(format_.weights) * held_experts_ * expert_.total() / layout_.ranks() / layout_.pp;
+  }
+  /// Rows of the fullest rank's experts over the mean, where each replica has so many.
+  [[nodiscard]] double fullest(double rows) const {
+    return expert_layers_ > 0 ? machine_->fullest(*model_, layout_.ep, rows * layout_.attention_dp / layout_.ep) : 1;
+  }
   /// Seconds of a prompt's matrix products at the peak, of all layers one after the other.
   [[nodiscard]] double min_prefill(double tokens) const;
 

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace fabricost::plan {
 
@@ -19,13 +20,19 @@ namespace fabricost::plan {
 /// supports_mnnvl), and work only inside a domain.
 [[nodiscard]] bool runs_on(MoeKernel kernel, const System& system, const ExpertPlacement& at);
 
+/// The popularity of experts with copies of the busiest beside them, in the order of the ranks that hold them (EPLB, deepseek-ai/EPLB on
+/// GitHub, without groups): each copy is of the expert whose copies get most each; the busiest first, each goes to the rank that has the least
+/// and a place. \param copies fill the places of all ranks
+[[nodiscard]] Popularity with_copies(const Popularity& of, int copies, int ranks);
+
 /// Seconds from a layer's tokens to its experts and back. Does not allocate. The system must outlive it.
 class ExpertRoundTrip {
  public:
   /// \param sent precision of the dispatch; the combine has 16 bits
   /// \throws RequestError for an invalid gate, ranks that do not divide, or GPUs the kernel cannot connect
+  /// \param skewed choices of the fullest rank over the mean; even: the choices are
   ExpertRoundTrip(const System& system, MoeKernel kernel, const Gate& gate, const ExpertPlacement& at, int hidden, Precision sent,
-                  const Routing& routing)
+                  const Imbalance& skewed)
       : constants_(&system.constants.moe), kernel_(kernel) {
     const Routing even{.kind = RoutingKind::uniform};  // also for balanced loads: the ranks of a token's experts are random
     const auto work = [&](MoePhase phase, Precision precision) {
@@ -36,10 +43,8 @@ class ExpertRoundTrip {
     };
     dispatch_ = work(MoePhase::dispatch, sent);
     combine_ = work(MoePhase::combine, Precision::bf16);
-    if (routing.skewed()) {
-      skewed_ = imbalance_of(gate, popularity_of(gate, routing, at.ranks), at.ranks);
-      uniform_ = imbalance_of(gate, popularity_of(gate, even, at.ranks), at.ranks);
-    }
+    skewed_ = skewed;
+    if (!skewed.even()) uniform_ = imbalance_of(gate, popularity_of(gate, even, at.ranks), at.ranks);
   }
 
   /// \param tokens of each rank

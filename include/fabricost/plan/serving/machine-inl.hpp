@@ -67,7 +67,7 @@ FABRICOST_BODY ServingMachine::ExchangeWays ServingMachine::find_ways(const Mode
                            : weights == WeightFormat::fp4 && is_trtllm(kernel) ? Precision::fp4
                                                                                        : Precision::fp8;
     try {
-      out.kernels.emplace_back(system(), kernel, gate, placed, m.hidden, sent, engine_.routing);
+      out.kernels.emplace_back(system(), kernel, gate, placed, m.hidden, sent, engine_.routing.skewed() ? loads(m, ep) : Imbalance{});
     } catch (const RequestError&) {  // this kernel cannot connect these GPUs
     }
   }
@@ -80,10 +80,26 @@ FABRICOST_BODY ServingMachine::ExchangeWays ServingMachine::find_ways(const Mode
   return out;
 }
 
-FABRICOST_BODY Gate ServingMachine::divided_gate(const Model& m, int ep) {
+FABRICOST_BODY Gate ServingMachine::divided_gate(const Model& m, int ep) const {
   Gate gate = gate_of(m);
-  if (gate.experts % ep != 0) gate = {(gate.experts + ep - 1) / ep * ep, gate.top_k};
+  const int held = held_experts(m, ep);
+  if (engine_.copies > 0 && gate.limited() && held % gate.groups == 0)
+    gate.experts = held;  // every group has as many copies
+  else if (held != gate.experts)
+    gate = {held, gate.top_k};
   return gate;
+}
+
+FABRICOST_BODY const Imbalance& ServingMachine::loads(const Model& m, int ep) {
+  static const Imbalance even;
+  if (ep < 2 || engine_.routing.kind == RoutingKind::balanced) return even;
+  if (engine_.copies < 1) return nccl_.load(divided_gate(m, ep), engine_.routing, ep);
+  const auto [at, fresh] = copied_.try_emplace({m.experts, m.top_k, ep});
+  if (fresh) {
+    const Popularity chosen = popularity_of(gate_of(m), engine_.routing, ep);
+    at->second = imbalance_of(divided_gate(m, ep), with_copies(chosen, held_experts(m, ep) - m.experts, ep), ep);
+  }
+  return at->second;
 }
 
 }  // namespace fabricost::plan

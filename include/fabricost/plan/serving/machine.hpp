@@ -70,10 +70,9 @@ class ServingMachine {
 
   /// Rows of the fullest of `ep` expert ranks over the mean, for `tokens` tokens each; 1 for balanced
   /// choices, and where every rank has a part of every expert.
-  [[nodiscard]] double fullest(const Model& m, int ep, double tokens) {
-    if (ep < 2 || engine_.routing.kind == RoutingKind::balanced) return 1;
-    return nccl_.load(divided_gate(m, ep), engine_.routing, ep)(tokens);
-  }
+  [[nodiscard]] double fullest(const Model& m, int ep, double tokens) { return loads(m, ep)(tokens); }
+  /// Experts of a layer that all ranks together hold, copies included.
+  [[nodiscard]] int held_experts(const Model& m, int ep) const { return (m.experts + engine_.copies + ep - 1) / ep * ep; }
   /// Share of a layer's experts that `tokens` tokens touch together.
   [[nodiscard]] double touched_share(const Model& m, double tokens);
 
@@ -93,8 +92,10 @@ class ServingMachine {
 
   [[nodiscard]] const ExchangeWays& ways_of(const Model& m, int ranks, int ep, WeightFormat weights, ServingPhase phase);
   [[nodiscard]] ExchangeWays find_ways(const Model& m, int ranks, int ep, WeightFormat weights, ServingPhase phase);
-  /// The gate with the number of experts rounded up to a multiple of the ranks, as copies of experts do.
-  [[nodiscard]] static Gate divided_gate(const Model& m, int ep);
+  /// The gate with as many experts as the ranks hold.
+  [[nodiscard]] Gate divided_gate(const Model& m, int ep) const;
+  /// Rows of the fullest rank over the mean, by the tokens of a rank.
+  [[nodiscard]] const Imbalance& loads(const Model& m, int ep);
 
   ServingKernels engine_;
   Processor gpu_;
@@ -103,6 +104,7 @@ class ServingMachine {
   std::map<WaysKey, std::unique_ptr<ExchangeWays>> ways_;
   std::array<std::pair<WaysKey, const ExchangeWays*>, 2> last_ways_{};
   std::map<std::pair<int, int>, std::unique_ptr<TouchedExperts>> touched_;
+  std::map<std::tuple<int, int, int>, Imbalance> copied_;  ///< with copies, by experts, choices and ranks
 };
 
 }  // namespace fabricost::plan

@@ -421,7 +421,7 @@ FABRICOST_BODY std::string ServingSearch::why_not(const EngineLayout& l) const {
   if (l.ep > 1 && l.ep < l.ranks() && !q_.stack.kernels.divides_experts)
     return (q_.stack.title.empty() ? q_.stack.name : q_.stack.title) + " has whole experts on each rank or a part of all of them on each: <ep> is 1 or <tp> x <dp>, " +
            std::to_string(l.ranks());
-  if (q_.stack.kernels.routing.kind == RoutingKind::histogram && q_.model.experts % l.ep != 0)
+  if (q_.stack.kernels.routing.kind == RoutingKind::histogram && q_.stack.kernels.copies == 0 && q_.model.experts % l.ep != 0)
     return q_.model.name + ": the loads given are of " + std::to_string(q_.model.experts) + " experts, which do not divide over " +
            std::to_string(l.ep) + " ranks";
   return {};

@@ -349,6 +349,15 @@ LoadedPlan loaded(const ServingQuestion& question, const System& system, LoadQue
   return {.load = std::move(load), .deployments = std::move(best), .simulated = static_cast<long long>(out.size())};
 }
 
+ExpertBalance expert_balance(const ServingQuestion& question, const System& system, const PricedServing& deployment) {
+  ServingMachine machine(system, question.constants, question.stack.kernels);
+  const Engine engine{question.model, deployment.engine, question.format, machine};
+  const double held = machine.held_experts(question.model, deployment.engine.ep), rows = 1 + question.stack.drafts;
+  return {.fullest = engine.fullest(rows * std::max(1.0, deployment.time.running / deployment.engine.attention_dp)),
+          .copies = engine.expert_bytes() * (held - question.model.experts) / held,
+          .anew = kv_link(system, 1, deployment.engine.ranks() <= system.domain).seconds(engine.expert_bytes())};
+}
+
 double draft_cost(const Model& model) {
   const double all = parameters_of(model).multiplied, head = static_cast<double>(model.hidden) * model.vocab;
   return ((all - head) / model.layers + head) / all;
