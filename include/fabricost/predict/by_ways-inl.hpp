@@ -115,7 +115,7 @@ FABRICOST_BODY void fill_nics_in_blocks(Line& line, const Fabric& f, Collective 
 }
 
 FABRICOST_BODY Fabric with_relays(Fabric f) {
-  f.inner_rate *= 1 + prior::ways::relay_share * idle_beside(f) / (f.local() - 1);
+  f.inner_rate = std::min(f.full_rate, f.inner_rate * (1 + prior::ways::relay_share * idle_beside(f) / (f.local() - 1)));
   return f;
 }
 

@@ -9,6 +9,7 @@ namespace fabricost::core::detail {
 
 FABRICOST_BODY const Label& tier_of(const Fabric& f, const Operation& op, Algorithm algorithm, TermKind kind, int level) {
   if (kind == TermKind::launch || kind == TermKind::kernels) return gpu_label;
+  if (level == 0 && kind == TermKind::wire && !f.inner_limit_tier.empty()) return f.inner_limit_tier;
   if (level == 0) return f.inner_tier.empty() ? gpu_label : f.inner_tier;
   const Label& tapered = exchanges_at_once(algorithm, op.collective) ? f.all_to_all_taper_tier : f.ring_taper_tier;
   if (kind == TermKind::wire && !tapered.empty()) return tapered;

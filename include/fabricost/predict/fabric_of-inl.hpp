@@ -186,6 +186,22 @@ FABRICOST_BODY double describe_nics(Fabric& f, const System& system, const First
   return reached < sent ? reached / sent : 1;
 }
 
+/// What leaves a GPU is read from its memory while what arrives is written to it: one way, a GPU's links and its share of the NICs carry
+/// together no more than half of what the memory moves, and the faster of the two yields. NCCL's planning rates stay those of the links,
+/// which are all that it looks at.
+FABRICOST_BODY void bound_by_memory(Fabric& f, double memory) {
+  if (!(memory > 0)) return;
+  const double most = memory / 2, inside = f.local() <= 1 ? 0 : f.over_pcie ? f.pcie_rate : f.inner_rate;
+  const double across = std::min(f.outer_rate / f.local(), std::max(most / 2, most - inside));
+  if (across < f.outer_rate / f.local()) {
+    f.nic_limit_tier = Label{"hbm"};
+    f.outer_rate = across * f.local();
+  }
+  if (inside > most - across) f.inner_limit_tier = Label{"hbm"};
+  for (double* const rate : {&f.inner_rate, &f.full_rate, &f.pcie_rate, &f.pcie_carried, &f.pcie_exchanged})
+    *rate = std::min(*rate, most - across);
+}
+
 /// Bytes per second beyond which a rate is in another unit: the reader of files refuses them, too.
 inline constexpr double max_link_rate = 1e15;
 
@@ -280,6 +296,7 @@ FABRICOST_BODY Fabric fabric_on(const System& system, const Operation& op, const
     const double reached = detail::describe_nics(f, system, first, pair);
     detail::describe_network(f, system, *nic, reached, f.nics / (devices_of(*nic) * system.nodes_per_domain()));
   }
+  if (!is_host_copy(op)) detail::bound_by_memory(f, system.gpu.hbm_bandwidth.value.value());
   const bool nic_is_sound = nic == nullptr || nic->bandwidth.value.value() <= detail::max_link_rate;  // a slot may hold it back
   if (!nic_is_sound || !detail::is_sound(f, scale_up, system.domain)) [[unlikely]]
     detail::refuse_unsound(system);

@@ -16,10 +16,12 @@ FABRICOST_BODY bool host_copies_measured(const System& system) {
 
 FABRICOST_BODY Line price_host_copy(const System& system, const Fabric& f, Path path) {
   const HostCopy copy = host_copy_of(*host_tier(system), system.constants.pcie.form, path);
+  const double memory = system.gpu.hbm_bandwidth.value.value();  // at its other end
+  const double rate = memory > 0 ? std::min(copy.rate, memory) : copy.rate;
   Line line;
   line.add_base_part(TermKind::launch, 0, 1, copy.start);
-  line.add_rate_part(TermKind::wire, 0, 1, 1 / copy.rate);
-  line.min = 1 / std::max(f.host_link_rate, copy.rate);
+  line.add_rate_part(TermKind::wire, 0, 1, 1 / rate);
+  line.min = 1 / std::max(memory > 0 ? std::min(f.host_link_rate, memory) : f.host_link_rate, rate);
   return line;
 }
 

@@ -27,6 +27,7 @@ struct Fabric : Connectivity {
   double ring_taper = 1;       ///< taper of the network for rings and trees: share of outer_rate they can use
   double all_to_all_taper = 1;  ///< the same for all-to-all, and what lost NICs leave it (predict/lost_nics.hpp)
   Label inner_tier;            ///< of the domain's links; empty when there are none
+  Label inner_limit_tier;      ///< the GPUs' memory, where it carries less than the domain's links; empty otherwise
   Label outer_tier;            ///< of the NICs
   Label nic_limit_tier;             ///< the tier between GPU and NIC that carries less than the NICs; empty if none does
   Label ring_taper_tier;       ///< the network tier that sets `ring_taper`; empty if none does

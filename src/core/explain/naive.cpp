@@ -146,7 +146,8 @@ Naive naive_basis(const System& system, const Operation& op, const Fabric& f) {
   if (f.local() > 1) {
     out.rate = f.full_rate;
     const Tier* tier = system.tier(TierRole::scale_up);
-    out.of = fmt::format("{}, one way", tier != nullptr ? tier->name.view() : std::string_view{"scale-up"});
+    out.of = !f.inner_limit_tier.empty() ? "half of hbm, which is read and written at once"
+                                         : fmt::format("{}, one way", tier != nullptr ? tier->name.view() : std::string_view{"scale-up"});
   }
   if (f.domains() > 1) {
     // a ring sends everything through a domain's NICs together; GPUs that send separately share them

@@ -2,6 +2,7 @@
 #include <fabricost/algorithms/schedule_of.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/price/lower_bound.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include "support/random_cases.hpp"
 
@@ -153,6 +154,55 @@ TEST_CASE("no time is shorter than the schedule's bytes over the wires it uses",
   }
   INFO(report.text());
   CHECK(report.failed() == 0);
+}
+
+/// Bytes of a GPU's memory that are read or written at least, over S.
+double memory_traffic(Collective op, double n) {
+  switch (op) {
+    case Collective::all_reduce:
+    case Collective::send_recv: return 2;  // all that a rank has, and all that it gets
+    case Collective::all_to_all: return 2 * (n - 1) / n;
+    default: return 1;
+  }
+}
+
+TEST_CASE("no collective moves more than the GPUs' memory does, whatever the machine's rates are set to", "[predict][property]") {
+  support::Report report{"faster than memory"};
+  for (int i = 0; i < support::draws(1500); ++i) {
+    support::Case c = support::random_case(i);
+    support::Random random{support::seed + static_cast<std::uint64_t>(i)};
+    const double memory = random.scaled(1e11, 2e13);
+    c.system.gpu.hbm_bandwidth.value = Bandwidth::from_value(memory);
+    for (Tier& t : c.system.tiers)
+      if (t.role == TierRole::scale_up || t.role == TierRole::nic || t.role == TierRole::host) support::scale_bandwidth(t, random.scaled(0.5, 100));
+    const double n = fabric_of(c.system, c.operation).ranks();
+    for (const Candidate pair : support::pairs_of(c)) {
+      const Curve curve = compile(c.system, c.operation, support::forced(pair));
+      for (const double bytes : support::random_sizes(i)) {
+        const double moved = bytes * memory_traffic(c.operation.collective, n);
+        report.expect(moved <= memory * curve.seconds(bytes) * (1 + 1e-12) && moved <= memory * curve.min_seconds(bytes) * (1 + 1e-12), c, pair,
+                      bytes, [&] { return std::to_string(moved / curve.seconds(bytes) / memory).append(" of what memory moves,"); });
+      }
+    }
+  }
+  INFO(report.text());
+  CHECK(report.failed() == 0);
+  CHECK(report.checked() > support::draws(300000));
+}
+
+TEST_CASE("a link set faster than memory says that memory is what limits", "[predict]") {
+  System s = systems::hopper_box();
+  s.gpu.hbm_bandwidth.value = units::GB_per_s(3350);
+  const AllReduce operation{.bytes = units::GiB(8), .ranks = 8};
+  CHECK(predict(s, operation).bottleneck().tier == "nvlink");
+  for (Tier& t : s.tiers)
+    if (t.role == TierRole::scale_up) support::scale_bandwidth(t, 20);
+  const Prediction p = predict(s, operation);
+  CHECK(p.bottleneck().tier == "hbm");
+  CHECK(p.bus_bandwidth() < units::GB_per_s(3350));
+  CHECK(predict(s, SendRecv{.bytes = units::GiB(8)}).bus_bandwidth() < units::GB_per_s(3350 / 2));
+  const System slow = load_system("dgx-h100", {"hbm.bandwidth=40 GB/s"});
+  CHECK(predict(slow, SendRecv{.bytes = units::GiB(8), .path = Path::gpu_host}).bus_bandwidth() <= 1.000001 * units::GB_per_s(40));
 }
 
 TEST_CASE("in-switch all_reduce may pass the link's rate, as measured", "[predict]") {
