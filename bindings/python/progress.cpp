@@ -8,7 +8,9 @@
 #include <fabricost/progress.hpp>
 
 #include <chrono>
+#include <cstdlib>
 #include <optional>
+#include <string_view>
 
 namespace py = pybind11;
 using namespace py::literals;
@@ -16,16 +18,44 @@ using namespace py::literals;
 namespace fabricost::python {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds silent{500}, redrawn{50};
+
 thread_local ProgressBar* current = nullptr;
 thread_local std::optional<ProgressTo> listening;
+thread_local Clock::time_point begun;
+thread_local bool unasked = false;  ///< it is shown where a person looks, once the search has lasted
+
+[[nodiscard]] py::object bar_of_tqdm() { return by_python("_extras", "module", "tqdm.auto").attr("tqdm")("desc"_a = "fabricost"); }
+
+/// Standard error is a terminal, or this is a notebook, and nobody switched bars off.
+[[nodiscard]] bool somebody_looks() {
+  if (const char* const set = std::getenv("FABRICOST_PROGRESS"); set != nullptr && std::string_view{set} == "0") return false;
+  const py::module_ sys = py::module_::import("sys");
+  return sys.attr("modules").contains("ipykernel") || (!sys.attr("stderr").is_none() && sys.attr("stderr").attr("isatty")().cast<bool>());
+}
+
+[[nodiscard]] bool lasts(Clock::time_point now) { return unasked && now - begun >= silent; }
+
+/// The bar of a search that lasts; null where nobody looks, or without tqdm. With the GIL held.
+[[nodiscard]] py::object unasked_bar() {
+  unasked = false;  // looked once
+  try {
+    return somebody_looks() ? bar_of_tqdm() : py::object{};
+  } catch (py::error_already_set&) {
+    return {};
+  }
+}
 
 }  // namespace
 
 ProgressBar* shown_bar() { return current; }
 
 ProgressBar::ProgressBar(bool wanted) {
-  if (!wanted || current != nullptr) return;
-  bar_ = by_python("_extras", "module", "tqdm.auto").attr("tqdm")("desc"_a = "fabricost");
+  if (current != nullptr) return;
+  if (wanted) bar_ = bar_of_tqdm();
+  unasked = !wanted;
+  begun = Clock::now();
   current = this;
   listening.emplace([](long long done, long long all) {
     if (current != nullptr) current->tell(done, all);
@@ -33,10 +63,10 @@ ProgressBar::ProgressBar(bool wanted) {
 }
 
 ProgressBar::~ProgressBar() {
-  if (!bar_) return;
+  if (current != this) return;
   listening.reset();
   current = nullptr;
-  try {
+  if (bar_) try {
     bar_.attr("close")();
   } catch (py::error_already_set& error) {
     error.discard_as_unraisable("fabricost's progress bar");
@@ -44,20 +74,22 @@ ProgressBar::~ProgressBar() {
 }
 
 void ProgressBar::tell(long long done, long long all) {
-  using Clock = std::chrono::steady_clock;
   static thread_local Clock::time_point last{};
   const auto now = Clock::now();
-  if (told_ && done < all && now - last < std::chrono::milliseconds(50)) return;
+  if (!bar_ && (done >= all || !lasts(now))) return;
+  if (told_ && done < all && now - last < redrawn) return;
   last = now;
-  told_ = true;
   const py::gil_scoped_acquire held;
+  if (!bar_ && !(bar_ = unasked_bar())) return;
+  told_ = true;
   bar_.attr("total") = all;
   bar_.attr("update")(done - shown_);
   shown_ = done;
 }
 
 void ProgressBar::advance(long long count) {
-  if (!told_) bar_.attr("update")(count);
+  if (!bar_ && lasts(Clock::now())) bar_ = unasked_bar();
+  if (bar_ && !told_) bar_.attr("update")(count);
 }
 
 }  // namespace fabricost::python

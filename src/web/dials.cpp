@@ -25,7 +25,7 @@ std::vector<DialAnswer> answer(const DialsRequest& request) {
     DialAnswer one{.name = std::string{name}, .unit = std::string{unknown.unit}, .value = *now / unknown.worth, .stops = {}};
     constexpr int octaves = 3;  // either way: a slider of 25 places
     const double least = one.value * std::exp2(-octaves), most = one.value * std::exp2(octaves);
-    std::vector<double> values = need::usual_values(unknown, system, std::nullopt);
+    std::vector<double> values = need::usual_values(unknown, system, std::nullopt, false);
     std::sort(values.begin(), values.end());
     for (const double value : values)
       if (value >= least && value <= most) one.stops.push_back({value, varied::override_of(unknown, value)});

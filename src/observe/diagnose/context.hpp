@@ -150,7 +150,7 @@ void conclude(Diagnosis& out, const Context& context);
 struct Part {
   Diagnosis answer;
   std::vector<Shown> curve;
-  std::string title, host;  ///< host: the one it ran on; empty: several, or not said
+  std::string title, file, place, host;  ///< file: of several; place: that or its first line; host: the one it ran on; empty: several, or not said
   std::string like;         ///< what has to be equal in tests that are compared with each other
   std::string said = {};    ///< the command or heading before it
 };

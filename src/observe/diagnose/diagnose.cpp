@@ -22,6 +22,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -242,6 +243,13 @@ void compare_with(const std::filesystem::path& good, const Context& c, const std
     out.verdict = fmt::format("slow: {} of bus bandwidth at {}, where the run that went well has {}", diagnosis::gigabytes(worst.here),
                               size_text(Bytes::from_value(worst.bytes)), diagnosis::gigabytes(worst.there));
   }
+  std::map<double, double> apart;
+  for (const diagnosis::Shown& one : here.curve)
+    for (const diagnosis::Shown& other : there.curve)
+      if (one.bytes == other.bytes && other.bus > 0) apart[one.bytes] = one.bus / other.bus;
+  const Collective collective = c.sizes.empty() ? Collective::all_reduce : c.sizes.front().collective;
+  if (std::string words = diagnosis::plain_factor(apart, collective, c.ranks()); !words.empty())
+    out.notes.insert(out.notes.begin(), "with the run that went well " + words);
   if (out.differences.empty()) out.notes.push_back("nothing differs from the run that went well");
 }
 
@@ -321,6 +329,13 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
   if (!c.system && !c.curve.empty()) out.notes.push_back("the log does not say its machine: name one of fabricost systems for a comparison");
   if (c.impossible.believed() && c.contradiction.empty()) out.normal = diagnosis::normal_in_words(c);
   diagnosis::conclude(out, c);
+  if (c.judged.compared && (c.judged.slow || c.judged.above || c.judged.faster)) {
+    std::map<double, double> apart;
+    for (const DiagnosedSize& one : c.sizes)
+      if (one.collective == c.judged.at->collective && one.ranks == c.judged.at->ranks) apart[one.bytes.value()] = 1 / one.ratio();
+    if (std::string words = diagnosis::plain_factor(apart, c.judged.at->collective, c.judged.at->ranks); !words.empty())
+      out.notes.insert(out.notes.begin(), "measured and predicted: " + words);
+  }
   if (!request.against.empty()) compare_with(request.against, c, file, out);
   make_plain(out);
   out.sizes = c.sizes;
@@ -340,6 +355,7 @@ Diagnosis diagnose_each(const diagnosis::Inputs& inputs, const std::vector<diagn
     parts.emplace_back().answer.verdict = std::string{"nothing to judge: "} + why;
     parts.back().answer.healthy = false;
     parts.back().title = test.title();
+    parts.back().place = test.place();
   };
   const diagnosis::Dumps nothing;
   bool any = false;
@@ -347,6 +363,9 @@ Diagnosis diagnose_each(const diagnosis::Inputs& inputs, const std::vector<diagn
       const diagnosis::PartOfLog part(inputs.file(), test);
       parts.push_back(diagnose_one(part.file(), &test == &tests.back() ? inputs.dumps() : nothing, rules, request));
       parts.back().title = test.title();
+      parts.back().file = test.file;
+      parts.back().place = test.place();
+      parts.back().answer.verdict += test.repeated();
       if (test.hosts.size() == 1) parts.back().host = *test.hosts.begin();
       parts.back().said = plain_text(test.said);
       parts.back().like = fmt::format("{} {} {}", test.operation, test.ranks, fmt::join(test.gpus, ","));
@@ -363,8 +382,9 @@ Diagnosis diagnose_each(const diagnosis::Inputs& inputs, const std::vector<diagn
 Diagnosis diagnose_inputs(const diagnosis::Inputs& inputs, const DiagnoseRequest& request, const diagnosis::Rules& rules) {
   try {
     const std::vector<diagnosis::Test> tests = diagnosis::different_tests(inputs.file());
-    Diagnosis out = tests.empty() ? diagnose_one(inputs.file(), inputs.dumps(), rules, request).answer
-                                  : diagnose_each(inputs, tests, rules, request);
+    Diagnosis out = tests.size() < 2 ? diagnose_one(inputs.file(), inputs.dumps(), rules, request).answer
+                                     : diagnose_each(inputs, tests, rules, request);
+    if (tests.size() == 1) out.verdict += tests.front().repeated();
     for (const std::string& one : inputs.left_out()) out.notes.push_back("left out: " + plain_text(one));
     return out;
   } catch (const SpecError& error) {

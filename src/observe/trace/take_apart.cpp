@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -83,6 +84,48 @@ using Does = std::tuple<Moves, std::string_view, double>;
   return even && std::fabs(median * static_cast<double>(steps) - whole) < uneven * whole ? steps : 0;
 }
 
+/// Of each rank, the first of those that are stages of one pipeline with it: they send to each other, or are in one of its groups.
+[[nodiscard]] std::vector<int> pipelines_of(const Job& job) {
+  std::vector<int> first(job.ranks.size());
+  std::iota(first.begin(), first.end(), 0);
+  std::map<int, int> places;
+  for (std::size_t i = 0; i < job.ranks.size(); ++i) places[job.ranks[i].rank] = static_cast<int>(i);
+  const auto root = [&](int at) {
+    while (first[static_cast<std::size_t>(at)] != at) at = first[static_cast<std::size_t>(at)];
+    return at;
+  };
+  const auto join = [&](int a, int b) {
+    a = root(a), b = root(b);
+    first[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
+  };
+  for (const Call& call : job.calls)
+    if (job.groups[call.group].kind == Kind::pipeline && call.moves == Moves::send_recv)
+      for (const Part& part : call.parts) join(call.parts.front().trace, part.trace);
+  for (const Group& group : job.groups) {
+    int before = -1;
+    if (group.kind == Kind::pipeline)
+      for (const int rank : group.said.ranks)
+        if (const auto at = places.find(rank); at != places.end()) {
+          if (before >= 0) join(before, at->second);
+          before = at->second;
+        }
+  }
+  for (std::size_t i = 0; i < first.size(); ++i) first[i] = root(static_cast<int>(i));
+  return first;
+}
+
+/// In any call, what a rank waits for the last stage of its own pipeline is the pipeline's bubble: after the last microbatch of a step, too,
+/// when all stages meet.
+void tell_bubbles(const std::vector<int>& pipelines, Call& call) {
+  std::map<int, std::int64_t> last;
+  const auto of = [&](const Part& part) { return pipelines[static_cast<std::size_t>(part.trace)]; };
+  for (const Part& part : call.parts) {
+    const auto at = last.try_emplace(of(part), part.from).first;
+    at->second = std::max(at->second, part.from);
+  }
+  for (Part& part : call.parts) part.bubble = std::min(call.wait_of(part), last.at(of(part)) - part.from);
+}
+
 }  // namespace
 
 DataType data_type_of(const TracedType& type) {
@@ -96,6 +139,7 @@ DataType data_type_of(const TracedType& type) {
 }
 
 void parts::take_apart(Job& job) {
+  job.pipelines = pipelines_of(job);
   for (Call& call : job.calls) {
     call.first_start = call.parts.front().from;
     for (const Part& part : call.parts) {
@@ -107,6 +151,7 @@ void parts::take_apart(Job& job) {
       }
     }
     if (call.parts.size() < 2 || call.timing == Timing::none) call.last = -1;
+    tell_bubbles(job.pipelines, call);
     for (Part& part : call.parts) {
       const std::vector<Span>& compute = job.ranks[static_cast<std::size_t>(part.trace)].compute;
       part.exposed = uncovered(compute, part.own.from, part.own.to);
@@ -132,11 +177,13 @@ void parts::take_apart(Job& job) {
       const std::int64_t from = std::max(done, part->own.from);  // of calls at once, the first counts
       const std::int64_t others = part->own.from + (call->last_start - part->from);
       const std::int64_t ready = call->parts.size() > 1 ? std::clamp(others, from, std::max(from, part->own.to)) : from;
-      const std::int64_t waiting = uncovered(trace.compute, from, ready), moving = uncovered(trace.compute, ready, part->own.to);
-      const Kind kind = job.groups[call->group].kind;
-      (kind == Kind::pipeline && call->moves == Moves::send_recv ? spent.bubble : spent.waiting) += waiting;
-      spent.exposed[static_cast<std::size_t>(kind)] += moving;
-      shown += waiting + moving;
+      const std::int64_t stages = std::clamp(part->own.from + part->bubble, from, ready);
+      const std::int64_t bubble = uncovered(trace.compute, from, stages), waiting = uncovered(trace.compute, stages, ready),
+                         moving = uncovered(trace.compute, ready, part->own.to);
+      spent.bubble += bubble;
+      spent.waiting += waiting;
+      spent.exposed[static_cast<std::size_t>(job.groups[call->group].kind)] += moving;
+      shown += bubble + waiting + moving;
       done = std::max(done, part->own.to);
     }
     unite(all);

@@ -50,6 +50,7 @@ struct Part {
   std::int64_t from = 0, to = 0;
   Span own{};            ///< the same on the rank's own clock
   std::int64_t exposed = 0;  ///< ns
+  std::int64_t bubble = 0;   ///< ns of its waiting that are for other stages of its own pipeline
 };
 
 struct Call {
@@ -84,7 +85,8 @@ struct Clock {
 /// Time of a rank's window by its use, ns; the parts sum to the window.
 struct Spent {
   std::int64_t window = 0, compute = 0, copies = 0, waiting = 0, idle = 0;
-  std::int64_t bubble = 0;  ///< waiting for the other stage of a pipeline
+  std::int64_t bubble = 0;  ///< waiting for other stages of the own pipeline
+  [[nodiscard]] std::int64_t busy() const { return window - waiting - bubble - idle; }
   std::array<std::int64_t, kind_names.size()> exposed{};  ///< communication that nothing covered, by kind of its group
 };
 
@@ -95,6 +97,7 @@ struct Job {
   std::vector<Group> groups;
   std::vector<Call> calls;   ///< by first start
   std::vector<Spent> spent;  ///< of each of `ranks`
+  std::vector<int> pipelines;  ///< of each of `ranks`: the first of those that are stages of one pipeline with it
   int steps = 0;             ///< that the program marked, else that its calls repeat; 0: none
   std::map<std::string, std::int64_t> skipped;
 };

@@ -159,6 +159,10 @@ void explored_text(Page& page, const ExploreAnswer& a) {
   const bool limited = std::any_of(a.objectives.begin(), a.objectives.end(), [](const ExploreObjective& o) { return o.limit.has_value(); });
   page.say("{} of {} can run{}{}.", run, a.points.size(), limited ? fmt::format(", {} are within the limits", meet) : "",
            a.front.empty() ? "" : fmt::format("; {} Pareto-optimal", a.front.size()));
+  std::string others;
+  for (std::size_t i = 1; i < a.objectives.size(); ++i)
+    if (a.objectives[i].counts) others += (others.empty() ? "" : ", ") + heading_of(a.objectives[i]).text;
+  page.say("Ranked by {}{}.", heading_of(a.objectives.front()).text, others.empty() ? "" : ", against " + others);
   if (run == 0) return page.say("Nothing can run: " + a.points.back().trouble);
   if (a.front.empty() && shown_points(a).empty()) return;
   page.add("\n");

@@ -127,6 +127,42 @@ def different_runs(folder):
     assert any("GB300" in note for note in named["notes"]) and "2 different runs" in named["verdict"], named
 
 
+def each_file_is_a_run_of_its_own(folder):
+    """Two logs of one machine: one verdict each, in the first line; only repetitions of one run are judged together, which is said."""
+    def logs(name, *shares):
+        place = os.path.join(folder, name)
+        os.mkdir(place)
+        return [written(place, f"{letter}.log", table(H100, [(size, share * bus) for size, bus in SOUND])) for letter, share in zip("ABC", shares)]
+
+    for share in (0.85, 0.7, 0.6, 0.55, 0.3):
+        two = logs(f"two{share}", 1.0, share)
+        alone = [json.loads(COMMAND.works(log, "--json")) for log in two]
+        both = json.loads(COMMAND.works(*two, "--json"))
+        assert "2 different runs" in both["verdict"] and "A.log" in both["verdict"] and "B.log" in both["verdict"], both["verdict"]
+        assert both["state"] == alone[1]["state"], (share, both["state"], alone[1]["state"])
+        for run, own in enumerate(alone, 1):
+            assert any(note.startswith(f"run {run} of 2") and own["verdict"] in note for note in both["notes"]), (own["verdict"], both["notes"])
+    same = json.loads(COMMAND.works(*logs("same", 1.0, 0.97, 1.02), "--json"))
+    assert same["state"] == "as_predicted" and "A.log and 2 other files repeat one run" in same["verdict"], same["verdict"]
+    # equal names in other folders are other files
+    apart = [logs(f"apart{share}", share)[0] for share in (1.0, 0.6)]
+    assert "2 different runs" in json.loads(COMMAND.works(*apart, "--json"))["verdict"]
+
+
+def plain_factors_are_named(folder):
+    """A run that moves half, an eighth, or algorithm for bus bandwidth of another: the usual mix-ups are named; other factors are not."""
+    def run(share):
+        return table(H100, [(size, share * bus) for size, bus in SOUND])
+
+    good = written(folder, "good.log", run(1))
+    for share, words in ((0.5, "one direction of a link and both"), (0.125, "bytes and bits"), (1 / 1.75, "bus and algorithm bandwidth"),
+                         (0.72, None), (0.3, None)):
+        notes = " ".join(answer(folder, run(share), "--against", good)["notes"])
+        assert (words is None and "plain factor" not in notes) or (words is not None and f"{share:.3g}" in notes and words in notes), (share, notes)
+    assert "plain factor" not in " ".join(answer(folder, run(1), "--against", good)["notes"])
+    assert any("measured and predicted: large" in note and "one direction" in note for note in answer(folder, run(0.5))["notes"])
+
+
 def nodes_one_by_one(folder):
     """A folder with a test of each node: the nodes are compared, and nobody forgot MPI."""
     def job(name, shares):
@@ -171,7 +207,7 @@ def streams_of_messages(folder):
 
 if __name__ == "__main__":
     for test in (half_of_the_adapters, one_node_lacks_an_adapter, one_node_without_gpu_direct, warnings_are_quoted,
-                 parts_of_the_library, different_runs,
+                 parts_of_the_library, different_runs, each_file_is_a_run_of_its_own, plain_factors_are_named,
                  nodes_one_by_one, streams_of_messages):
         with tempfile.TemporaryDirectory() as place:
             test(place)

@@ -246,6 +246,21 @@ TEST_CASE("serving: the rate of the answer is enough, and one value below it is 
   CHECK(answer(less).layouts.front().tokens_per_second < 40000);
 }
 
+TEST_CASE("serving needs parts of a node where the model fits on them, and whole nodes where it does not") {
+  NeedServeRequest r;
+  r.unknown = "gpus";
+  r.system.name = "dgx-h100";
+  r.ttft = units::s(1);
+  r.tpot = units::ms(60);
+  r.tokens_per_second = 500;
+  r.model.name = "llama3-8b";
+  CHECK(answer(r).value == 1.0);
+  r.model.name = "llama3-70b";
+  CHECK(*answer(r).value < 8);
+  r.model.name = "llama3-405b";
+  CHECK(*answer(r).value >= 8);
+}
+
 TEST_CASE("more GPUs never serve fewer tokens a second, since some may stay idle") {
   NeedServeRequest r;
   r.unknown = "gpus";

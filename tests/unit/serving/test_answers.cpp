@@ -113,6 +113,44 @@ TEST_CASE("under random arrivals a comparison and an exploration of machines ans
   }
 }
 
+TEST_CASE("a rate of requests is kept wherever a higher one is, and up to the one that the answer names, in random questions") {
+  std::mt19937_64 source(22);
+  const auto any = [&](double from, double to) { return from * std::pow(to / from, std::uniform_real_distribution<double>()(source)); };
+  int changed = 0;
+  for (int i = 0; i < 4; ++i) {
+    ServeRequest r = request("llama3-8b", i % 2 == 0 ? "dgx-h100" : "l40s-pcie", 1 << i % 3);
+    r.isl = static_cast<int>(any(200, 2000));
+    r.osl = static_cast<int>(any(20, 200));
+    r.ttft = units::ms(any(100, 1000));
+    r.tpot = units::ms(any(15, 60));
+    if (i % 3 == 2) r.goodput = 0.95;
+    const auto kept_to = [&](double rate) {
+      r.request_rate = RequestRate{rate};
+      try {
+        return answer(r).layouts.front().arrivals->rate_within.value();
+      } catch (const RequestError&) {
+        return 0.0;
+      }
+    };
+    double most = kept_to(0.05), last = 0;
+    if (most == 0) continue;
+    for (int step = 0; step < 2; ++step) most = std::max(most, kept_to(most));  // another layout may keep more
+    std::vector<double> rates{most};
+    for (int k = 0; k < 7; ++k) rates.push_back(most * any(0.97, 1.03));  // where percentiles are those of a draw
+    std::sort(rates.rbegin(), rates.rend());
+    for (const double rate : rates) {
+      const double now = kept_to(rate);
+      INFO(i << ": " << rate << " requests/s, kept up to " << now << ", a higher rate up to " << last);
+      CHECK((now >= rate || now == 0));
+      CHECK((last == 0 || now >= rate));
+      changed += last == 0 && now > 0 ? 1 : 0;
+      last = now;
+    }
+    CHECK(kept_to(most) >= most);
+  }
+  CHECK(changed >= 2);
+}
+
 TEST_CASE("more sequences, longer prompts and longer answers than any fitted run had are said, and widen the ranges") {
   const auto of = [](int isl, int osl, double concurrency) {
     ServeRequest r = request("llama3-8b", "dgx-h100", 1);

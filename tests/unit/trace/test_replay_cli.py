@@ -3,6 +3,7 @@ elsewhere; what is planted into emitted jobs is what leaving it out gives back."
 import json
 import os
 import pathlib
+import random
 import sys
 import tempfile
 
@@ -96,6 +97,61 @@ def test_terms_of_a_plan_and_of_its_timeline_are_the_same(folder):
     other = folder / "other.json"
     other.write_text(PLAN.works(*words[:3], "dgx-h200", *words[4:], "--json"))
     TRACE.works(folder / "run", "--system", "dgx-h100", "--against", other)
+
+
+def blamed(answer):
+    return [one for one in answer["findings"] if one.startswith("Rank ")]
+
+
+def test_the_bubble_of_a_planned_pipeline_is_named_and_no_rank_is_blamed_for_it(folder):
+    source = random.Random(7)
+    for number in range(6):
+        pp, sequences = source.choice((2, 4, 8)), source.choice((16, 32, 64))
+        words = f"--tp {source.choice((1, 2))} --pp {pp} --vp 1 --microbatch 1 --schedule {source.choice(('1f1b', 'gpipe'))}"
+        plan = planned("llama3-8b", "dgx-h100", 16, sequences, words, "--trace", folder / str(number))
+        answer = found(folder / str(number), "--system", "dgx-h100")
+        bubble = sum(one["time_s"] for one in answer["step"]["terms"] if one["name"] in ("bubble", "waiting"))
+        about = (words, sequences, answer["findings"], answer["step"], plan["step_s"])
+        assert bubble > 0.01 * plan["step_s"] and any("pipeline's bubble is" in one for one in answer["findings"]), about
+        assert not answer["waits"], about
+        # stages with the embedding or the logits work longer, for which no more than the difference is said
+        assert all(one["others_wait_s"] < 0.6 * bubble for one in answer["ranks"]), about
+
+
+def pipeline_job(folder, late=None, microbatches=8):
+    """Two stages of two ranks: forwards and backwards of a 1f1b, then an exchange of all."""
+    job = Job(4, {"pp0": ("PIPELINE_MODEL_PARALLEL_GROUP", [0, 2]), "pp1": ("PIPELINE_MODEL_PARALLEL_GROUP", [1, 3]),
+                  "tp0": ("TENSOR_MODEL_PARALLEL_GROUP", [0, 1]), "tp1": ("TENSOR_MODEL_PARALLEL_GROUP", [2, 3]),
+                  "all": ("default_pg", [0, 1, 2, 3])})
+
+    def work(stage, us):
+        for rank in (2 * stage, 2 * stage + 1):
+            length = us + (late or {}).get(rank, 0)
+            job._kernel(rank, "sm90_xmma_gemm_bf16", job.at[rank], length, 7, {})
+            job.at[rank] += length
+        job.collective(f"tp{stage}", "allreduce", 8 * MIB, 100.0)
+
+    for _ in range(microbatches):  # stages in turn, as with one microbatch at a time
+        work(0, 1000)
+        for group in ("pp0", "pp1"):
+            job.collective(group, "send", 8 * MIB, 60.0)
+        work(1, 1000)
+        for group in ("pp0", "pp1"):
+            job.collective(group, "send", 8 * MIB, 60.0)
+    job.collective("all", "allreduce", 8 * MIB, 120.0)
+    job.write(folder)
+
+
+def test_a_rank_that_is_late_in_a_pipeline_is_named_beside_its_bubble(folder):
+    pipeline_job(folder / "sound")
+    sound = found(folder / "sound")
+    assert not blamed(sound) and sound["findings"][0].startswith("The pipeline's bubble"), sound["findings"]
+    pipeline_job(folder / "rank", {1: 500})  # beside its tensor rank
+    late = found(folder / "rank")
+    assert any(one.startswith("Rank 1 ") for one in blamed(late)), late["findings"]
+    pipeline_job(folder / "stage", {2: 600, 3: 600})  # a whole stage
+    slow = found(folder / "stage")
+    assert blamed(slow) and all(one.startswith(("Rank 2 ", "Rank 3 ")) for one in blamed(slow)), slow["findings"]
 
 
 def late_job(folder, late):

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace fabricost::observe::detail {
 
@@ -27,9 +28,12 @@ void late_ranks(const TraceAnswer& a, std::vector<Found>& out) {
   constexpr int worth_saying = 100;  // one part of a rank's window in so many
   Time window{};
   for (const TracedRank& one : a.ranks) window = std::max(window, one.window);
+  std::set<std::string> pipelines;  // whose waits are the bubble
+  for (const TracedProcessGroup& one : a.groups)
+    if (one.kind == "pipeline") pipelines.insert(one.name);
   std::map<int, const TracedCollective*> longest;
   for (const TracedCollective& row : a.collectives) {
-    if (!row.last_rank) continue;
+    if (!row.last_rank || pipelines.contains(row.group)) continue;
     const TracedCollective*& at = longest[*row.last_rank];
     if (at == nullptr || row.wait > at->wait) at = &row;
   }
@@ -42,6 +46,16 @@ void late_ranks(const TraceAnswer& a, std::vector<Found>& out) {
                           time(row->second->wait), time(row->second->wire));
     out.emplace_back(one.others_wait.value(), text + ".");
   }
+}
+
+void bubble(const TraceAnswer& a, std::vector<Found>& out) {
+  constexpr int worth_saying = 100;
+  for (const StepTerm& term : a.terms)
+    if (term.name == "bubble" && term.time * worth_saying >= a.step)
+      out.emplace_back((term.time * a.steps).value(),
+                       fmt::format("The pipeline's bubble is {} of a step ({:.0f} %): its stages wait for each other, as in every pipeline; "
+                                   "more microbatches, or more chunks a stage, make it smaller.",
+                                   time(term.time), 100 * term.time / a.step));
 }
 
 void slow_rows(const TraceAnswer& a, std::vector<Found>& out) {
@@ -80,6 +94,7 @@ void slow_groups(const TraceAnswer& a, std::vector<Found>& out) {
 void say_findings(TraceAnswer& a) {
   std::vector<Found> found;
   late_ranks(a, found);
+  bubble(a, found);
   slow_rows(a, found);
   slow_groups(a, found);
   std::stable_sort(found.begin(), found.end(), [](const Found& x, const Found& y) { return x.first > y.first; });

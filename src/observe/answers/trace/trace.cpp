@@ -159,6 +159,27 @@ struct Waited {
   return out;
 }
 
+/// Stages wait for each other in every pipeline: that is its bubble, and no rank's fault. One that works longer than the others holds them up
+/// by the difference.
+void say_slow_stages(const timeline::Job& job, const std::map<int, TracedRank*>& by_rank) {
+  std::map<int, std::vector<std::size_t>> pipelines;
+  for (std::size_t i = 0; i < job.ranks.size(); ++i)
+    if (job.ranks[i].shows_compute) pipelines[job.pipelines[i]].push_back(i);
+  for (const auto& [first, stages] : pipelines) {
+    if (stages.size() < 2) continue;
+    const auto busy = [&](std::size_t i) { return job.spent[i].busy(); };
+    const std::size_t slowest = *std::max_element(stages.begin(), stages.end(), [&](auto a, auto b) { return busy(a) < busy(b); });
+    std::int64_t others = 0;
+    for (const std::size_t i : stages) others += i == slowest ? 0 : busy(i);
+    TracedRank& rank = *by_rank.at(job.ranks[slowest].rank);
+    rank.others_wait += time_of(busy(slowest) - others / (std::ssize(stages) - 1));
+    for (const timeline::Call& call : job.calls)
+      if (call.last == static_cast<int>(slowest) && job.groups[call.group].kind == timeline::Kind::pipeline &&
+          static_cast<double>(call.skew()) > job.clock_doubt)
+        ++rank.calls_last;
+  }
+}
+
 void say_waits(const timeline::Job& job, TraceAnswer& out) {
   std::map<std::pair<int, int>, TracedWait> waits;
   std::map<int, TracedRank*> by_rank;
@@ -166,15 +187,18 @@ void say_waits(const timeline::Job& job, TraceAnswer& out) {
   for (const timeline::Call& call : job.calls) {
     if (call.last < 0 || static_cast<double>(call.skew()) <= job.clock_doubt) continue;
     const int last = job.ranks[static_cast<std::size_t>(call.last)].rank;
-    ++by_rank.at(last)->calls_last;
+    bool any = false;
     for (const timeline::Part& part : call.parts) {
-      const std::int64_t one = call.wait_of(part);
+      const std::int64_t one = call.wait_of(part) - part.bubble;
       if (one == 0 || part.rank == last) continue;
+      any = true;
       TracedWait& wait = waits[{part.rank, last}];
       wait = {part.rank, last, wait.time + time_of(one), wait.calls + 1};
       by_rank.at(last)->others_wait += time_of(one) / static_cast<double>(std::max<std::size_t>(1, out.ranks.size() - 1));
     }
+    by_rank.at(last)->calls_last += any ? 1 : 0;
   }
+  say_slow_stages(job, by_rank);
   for (const auto& [pair, wait] : waits) out.waits.push_back(wait);
   std::stable_sort(out.waits.begin(), out.waits.end(), [](const TracedWait& a, const TracedWait& b) { return a.time > b.time; });
 }

@@ -8,9 +8,11 @@
 #include "readings/logs/log_text.hpp"
 #include "text/line_reader.hpp"
 
+#include <fabricost/collective.hpp>
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -118,6 +120,31 @@ Slowest slowest_size(const std::vector<Shown>& here, const std::vector<Shown>& t
       if (one.bytes == other.bytes && one.bus > 0 && other.bus > 0 && one.bus < out.share * other.bus)
         out = {one.bus / other.bus, one.bytes, one.bus, other.bus};
   return out;
+}
+
+std::string plain_factor(const std::map<double, double>& apart, Collective collective, int ranks) {
+  constexpr double large = 1.0 / 16, close = 1.05, steady = 1.1;
+  std::vector<double> factors;
+  for (const auto& [bytes, factor] : apart)
+    if (bytes >= large * apart.rbegin()->first && factor > 0) factors.push_back(factor);
+  if (factors.empty()) return "";
+  std::sort(factors.begin(), factors.end());
+  const double middle = factors[factors.size() / 2], off = std::max(middle, 1 / middle);
+  if (factors.back() > steady * middle || middle > steady * factors.front()) return "";
+  std::vector<std::string> words;
+  const auto match = [&](double factor, std::string what) {
+    if (factor > steady && std::max(off, factor) <= close * std::min(off, factor)) words.push_back(std::move(what));
+  };
+  match(2, "of one direction of a link and both, or of half the links or adapters");
+  match(8, "of bytes and bits");
+  if (ranks > 1) {
+    const double bus = bus_factor(collective, ranks);
+    match(std::max(bus, 1 / bus), fmt::format("of bus and algorithm bandwidth ({:.4g} with {} ranks)", bus, ranks));
+    if (ranks > 2 && ranks != 8) match(ranks, fmt::format("of all {} ranks' bytes and one rank's", ranks));
+  }
+  if (words.empty()) return "";
+  return fmt::format("large messages are a plain factor of {:.3g} apart, as that {}: see what was counted before looking for a fault", middle,
+                     fmt::join(words, ", or "));
 }
 
 std::vector<Difference> differences(const Shows& here, const Shows& there, const Numbers& thresholds) {

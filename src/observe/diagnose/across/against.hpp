@@ -5,6 +5,8 @@
 #include "diagnose/context.hpp"
 
 #include <filesystem>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace fabricost::observe::diagnosis {
@@ -25,5 +27,9 @@ struct Slowest {
   double share = 1, bytes = 0, here = 0, there = 0;
 };
 [[nodiscard]] Slowest slowest_size(const std::vector<Shown>& here, const std::vector<Shown>& there);
+
+/// Bandwidths that are nearly the same plain number apart at all large sizes were often counted otherwise: in bits, in both directions, by
+/// the algorithm. \param apart by size, one over the other \return a sentence; empty: no such number
+[[nodiscard]] std::string plain_factor(const std::map<double, double>& apart, Collective collective, int ranks);
 
 }  // namespace fabricost::observe::diagnosis

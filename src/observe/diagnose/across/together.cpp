@@ -90,7 +90,7 @@ double best_of(const Part& part) {
   return best;
 }
 
-/// A slow test beside one of the same ranks that runs as it should, where the headings say that something was varied and no line
+/// A slow test beside one of the same ranks in the same file that runs as it should, where the headings say that something was varied and no line
 /// says what else is wrong: the machine can do it, and the difference is what was varied.
 void as_varied(std::vector<Part>& parts) {
   for (Part& slow : parts) {
@@ -100,7 +100,7 @@ void as_varied(std::vector<Part>& parts) {
     });
     const auto sound = std::find_if(parts.begin(), parts.end(), [&](const Part& other) {
       return (other.answer.state == RunState::as_predicted || other.answer.state == RunState::slower_than_predicted) &&
-             other.like == slow.like && other.host == slow.host && !other.said.empty() && other.said != slow.said;
+             other.file == slow.file && other.like == slow.like && other.host == slow.host && !other.said.empty() && other.said != slow.said;
     });
     if (!unexplained || sound == parts.end()) continue;
     slow.answer.state = RunState::nothing_to_judge;
@@ -114,6 +114,17 @@ void as_varied(std::vector<Part>& parts) {
 }
 
 constexpr std::array<std::string_view, 5> state_words{"failed", "slow", "slower than predicted", "as predicted", "nothing to judge"};
+std::string_view words_of(RunState state) { return state_words[static_cast<std::size_t>(state)]; }
+
+/// "; a.log: as predicted": the other runs, where they are few enough to be named.
+std::string others_in_words(const std::vector<Part>& parts, const Part& named) {
+  constexpr std::size_t most = 3;
+  std::string out;
+  if (parts.size() > most) return out;
+  for (const Part& one : parts)
+    if (&one != &named) out += fmt::format("; {}: {}", one.place, words_of(one.answer.state));
+  return out;
+}
 
 }  // namespace
 
@@ -127,7 +138,7 @@ Diagnosis together(std::vector<Part> parts, const Rules& rules) {
   if (!nodes.empty() && severity(RunState::slow) < severity(out.state)) out.state = RunState::slow;
   out.system = worst.answer.system;
   out.basis = worst.answer.basis;
-  out.normal = worst.answer.normal;
+  if (!worst.answer.normal.empty()) out.normal = fmt::format("{}: {}", worst.place, worst.answer.normal);
   out.next = worst.answer.next;
   out.differences = worst.answer.differences;
   for (const Finding& one : nodes) add_cause(out.causes, one);
@@ -149,15 +160,15 @@ Diagnosis together(std::vector<Part> parts, const Rules& rules) {
   out.healthy = out.healthy && nodes.empty();
   const auto likelier = [](const Finding& a, const Finding& b) { return a.confidence > b.confidence; };
   std::stable_sort(out.causes.begin(), out.causes.end(), likelier);
-  const auto state = state_words[static_cast<std::size_t>(out.state)];
+  const auto state = words_of(out.state);
   if (!nodes.empty() && out.state == RunState::slow) {
     out.verdict = fmt::format("slow: of {} different runs, {}", parts.size(), nodes.front().evidence);
   } else if (like_it == parts.size()) {
-    out.verdict = fmt::format("{}: {} different runs, the first {}: {}", state, parts.size(), parts.front().title,
-                              without_state(parts.front().answer.verdict));
+    out.verdict = fmt::format("{}: {} different runs, the first {}: {}{}", state, parts.size(), parts.front().title,
+                              without_state(parts.front().answer.verdict), others_in_words(parts, parts.front()));
   } else {
-    out.verdict = fmt::format("{}: {} of {} different runs, {}: {}", state, like_it, parts.size(), worst.title,
-                              without_state(worst.answer.verdict));
+    out.verdict = fmt::format("{}: {} of {} different runs, {}: {}{}", state, like_it, parts.size(), worst.title,
+                              without_state(worst.answer.verdict), others_in_words(parts, worst));
   }
   for (std::size_t i = 0; i < parts.size(); ++i)
     out.notes.push_back(

@@ -21,6 +21,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <system_error>
 
 namespace fabricost::observe::diagnosis {
@@ -141,10 +142,12 @@ Inputs::Inputs(const std::vector<fs::path>& given) {
     condensed_ = several || only == "-" || may_be_condensed(only);
     make(several || inner.extension().empty() || inner.extension() == ".pickle" ? ".txt" : inner.extension().string());
     bool any = false;
+    std::map<fs::path, int> names;
+    for (const fs::path& log : logs) ++names[log.filename()];
     for (const fs::path& log : logs) {
-      const std::string name = folder       ? log.lexically_relative(given.front()).string()
-                               : log == "-" ? log.string()
-                                            : log.filename().string();
+      const std::string name = folder                                          ? log.lexically_relative(given.front()).string()
+                               : log == "-" || names.at(log.filename()) > 1 ? log.string()
+                                                                               : log.filename().string();
       try {
         take(log, name, several ? fmt::format("{}{}", file_mark, plain_text(name)) : std::string{});
         any = true;

@@ -69,6 +69,20 @@ bool times_differ(const Test& a, const Test& b) {
   return false;
 }
 
+/// Times at most sizes, and at the largest, that one run shows when it is started again. Without a common size they are parts of one.
+bool times_repeat(const Test& a, const Test& b) {
+  constexpr double most = 1.1, least_bytes = 1 << 20;
+  std::vector<double> factors, small;  // by size
+  for (const auto& [bytes, time] : a.times)
+    if (const auto other = b.times.find(bytes); other != b.times.end())
+      (bytes < least_bytes ? small : factors).push_back(std::max(time, other->second) / std::min(time, other->second));
+  if (factors.empty()) factors = std::move(small);  // latencies, which vary
+  if (factors.empty()) return true;
+  const double last = factors.back();
+  std::nth_element(factors.begin(), factors.begin() + std::ssize(factors) / 2, factors.end());
+  return std::max(last, factors[factors.size() / 2]) <= most;
+}
+
 /// "all_reduce" of "./build/all_reduce_perf -b 8"
 std::string operation_in(std::string_view line) {
   const auto end = line.find("_perf");
@@ -173,7 +187,7 @@ class Splitter {
     const bool operations = a.operation.empty() || b.operation.empty() || a.operation == b.operation;
     const bool ranks = a.ranks == 0 || b.ranks == 0 || a.ranks == b.ranks;
     return operations && ranks && !differs(a.gpus, b.gpus) && !(by_host && differs(a.hosts, b.hosts)) &&
-           !(a.ranks == b.ranks && times_differ(a, b));
+           !(a.ranks == b.ranks && times_differ(a, b)) && (a.file == b.file || times_repeat(a, b));
   }
 
   /// Those that are alike as one. Files without a test go to the test of their name's host, else stand for themselves.
@@ -195,11 +209,12 @@ class Splitter {
         out.push_back(std::move(one));
         continue;
       }
+      if (one.tables > 0 && one.file != like->file) like->repeats.push_back(one.file);
       like->tables += one.tables;
       if (like->operation.empty()) like->operation = one.operation;
       like->spans.push_back(one.spans.front());
     }
-    if (out.size() < 2) return {};
+    if (out.size() < 2) return out;
     Test others;
     for (Test& one : rest) {
       const auto own = std::find_if(out.begin(), out.end(), [&](const Test& test) {
@@ -234,9 +249,17 @@ std::string Test::title() const {
     out += fmt::format(", {} rank{}", ranks, ranks == 1 ? "" : "s");
     out += hosts.size() == 1 ? " on " + *hosts.begin() : fmt::format(" on {} nodes", hosts.size());
   }
-  return out + (file.empty() ? fmt::format(" (line {})", line)
-                : line > 1   ? fmt::format(" ({} line {})", file, line)
-                             : " (" + file + ")");
+  return fmt::format("{} ({})", out, place());
+}
+
+std::string Test::place() const {
+  return file.empty() ? fmt::format("line {}", line) : line > 1 ? fmt::format("{} line {}", file, line) : file;
+}
+
+std::string Test::repeated() const {
+  if (repeats.empty()) return "";
+  const std::string others = repeats.size() == 1 ? repeats.front() : fmt::format("{} other files", repeats.size());
+  return fmt::format("; {} and {} repeat one run and are judged by their medians", file, others);
 }
 
 std::vector<Test> different_tests(const std::filesystem::path& log) { return Splitter(log).read(); }

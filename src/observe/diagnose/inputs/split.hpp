@@ -1,7 +1,8 @@
 #pragma once
 /// \file split.hpp
 /// Several tests in one log, or in one folder: those that differ in their operation, GPUs, ranks or nodes, or whose times
-/// are no repeats of each other, are told apart, so that none is judged by another's table or lines. Private.
+/// are no repeats of each other, are told apart, so that none is judged by another's table or lines. Tables of two files
+/// are repetitions of one run only where their times agree. Private.
 
 #include <filesystem>
 #include <map>
@@ -23,11 +24,17 @@ struct Test {
   std::string said{};                        ///< the command or heading before its table; empty: none
   std::map<double, double> times{};          ///< of each size of its table
   std::vector<std::pair<int, int>> spans{};  ///< first and last line, counted over all files
+  std::vector<std::string> repeats{};        ///< further files with a table of the same run
   /// "all_reduce, 16 ranks on 2 nodes (line 12)"
   [[nodiscard]] std::string title() const;
+  /// "line 12", "a.log"
+  [[nodiscard]] std::string place() const;
+  /// "; a.log and b.log repeat one run and are judged by their medians"; empty: one file has it.
+  [[nodiscard]] std::string repeated() const;
 };
 
-/// The tests of a log (diagnose/inputs/inputs.hpp), in their order; empty if there are fewer than two different ones.
+/// The tests of a log (diagnose/inputs/inputs.hpp), in their order; lines that belong to none are left to a test of their own where there
+/// are two or more.
 /// \throws SpecError when the file is not readable as text
 [[nodiscard]] std::vector<Test> different_tests(const std::filesystem::path& log);
 

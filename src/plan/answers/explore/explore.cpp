@@ -4,6 +4,7 @@
 #include "answers/explore/objectives.hpp"
 #include "answers/explore/variants.hpp"
 #include "text/amounts.hpp"
+#include "text/short_text.hpp"
 #include "text/term_words.hpp"
 
 #include <fabricost/fields/field.hpp>
@@ -307,6 +308,20 @@ void drop_unknown_dollars(const ExploreOptions& o, const Priced& prices, Objecti
   return q;
 }
 
+[[nodiscard]] bool limited(const ExploreServeRequest& r) { return r.ttft || r.tpot; }
+/// What a service is run for: under random arrivals requests, else tokens from each GPU; without limits a user's speed is what they cost.
+[[nodiscard]] std::string_view usual_goals(const ExploreServeRequest& r) {
+  if (r.request_rate) return "req/s,$/token";
+  return limited(r) ? "tokens/s/gpu,$/token" : "tokens/s/gpu,tokens/s/user,$/token";
+}
+/// " within TTFT 1 s, TPOT 40 ms"
+[[nodiscard]] std::string limits_text(const ExploreServeRequest& r) {
+  std::vector<std::string> out;
+  if (r.ttft) out.push_back("TTFT " + short_time_text(r.ttft->value()));
+  if (r.tpot) out.push_back("TPOT " + short_time_text(r.tpot->value()));
+  return out.empty() ? "" : fmt::format(" within {}", fmt::join(out, ", "));
+}
+
 [[nodiscard]] std::string counted(long long points) { return fmt::format("{} point{}", points, points == 1 ? "" : "s"); }
 
 }  // namespace
@@ -318,7 +333,7 @@ ExploreAnswer answer(const ExploreRequest& request) {
   std::vector<Axis> axes = axes_of(r.vary, r.system, false, varied::options_of(fields_of<PlanRequest>()));
   need_one(r.gpus, varies(axes, {"gpus", "nodes"}), "on how many GPUs", "gpus");
   need_one(r.global_batch, varies(axes, {"batch"}), "how many sequences a step", "global_batch");
-  Objectives objectives = objectives_of(r, axes, false);
+  Objectives objectives = objectives_of(r, axes, false, "step,$/token");
   Read<ExploreRequest> all =
       read<PlanRequest>(variants_of(axes, r.system), r, [](const Machine& machine, const auto& overrides, const auto& one) {
         return with_library(machine.get(overrides, {.compute = true, .custom = one.symmetric, .moe = false}, one.calibration), one.library);
@@ -365,7 +380,7 @@ ExploreAnswer answer(const ExploreServeRequest& request) {
   need_one(r.gpus, varies(axes, {"gpus", "nodes"}), "on how many GPUs", "gpus");
   if (r.batch && varies(axes, {"batch"})) throw Refusal("<batch> is varied; leave it out");
   check_ranges(static_cast<const ServeRequest&>(r));
-  Objectives objectives = objectives_of(r, axes, true);
+  Objectives objectives = objectives_of(r, axes, true, usual_goals(r));
   Read<ExploreServeRequest> all =
       read<ServeRequest>(variants_of(axes, r.system), r, [](const Machine& machine, const auto& overrides, const auto& one) {
         return with_library(machine.get(overrides, {}, one.calibration), {});
@@ -405,7 +420,7 @@ ExploreAnswer answer(const ExploreServeRequest& request) {
   ExploreAnswer out = explored(r, space);
   out.model = models_text(axes, all.requests.front().model.value->name);
   out.job = "serve";
-  out.title = fmt::format("Serving {}: {}", out.model, counted(out.all_points));
+  out.title = fmt::format("Serving {}{}: {}", out.model, limits_text(r), counted(out.all_points));
   return out;
 }
 

@@ -95,11 +95,9 @@ const std::array<Known, known_objectives>& known() {
 
 }  // namespace
 
-Objectives objectives_of(const ExploreOptions& o, const std::vector<Axis>& axes, bool serving) {
+Objectives objectives_of(const ExploreOptions& o, const std::vector<Axis>& axes, bool serving, std::string_view usual) {
   Objectives out;
-  std::string given = o.objectives;
-  if (given.empty()) given = serving ? "tokens/s/user,$/token" : "step,$/token";
-  for (const std::string_view one : listed(given)) {
+  for (const std::string_view one : listed(o.objectives.empty() ? usual : std::string_view{o.objectives})) {
     Objective objective = objective_named(std::string{one}, axes, serving, "objectives");
     for (const Objective& other : out.all)
       if (other.name == objective.name) throw Refusal(fmt::format("<objectives>: {} is given twice", one));

@@ -44,7 +44,7 @@ struct Objectives {
   std::vector<Objective> all;
   std::size_t counted = 0;  ///< the first so many are objectives, the rest only limits
 };
-[[nodiscard]] Objectives objectives_of(const ExploreOptions& options, const std::vector<Axis>& axes, bool serving);
+[[nodiscard]] Objectives objectives_of(const ExploreOptions& options, const std::vector<Axis>& axes, bool serving, std::string_view usual);
 
 /// Goodput of a job by its GPUs and those of a node, at the failure rate of Llama 3's fleet; kept, from any thread.
 class Goodputs {

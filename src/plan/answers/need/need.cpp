@@ -3,6 +3,7 @@
 
 #include "answers/need/beyond.hpp"
 #include "answers/need/goal.hpp"
+#include "answers/need/runs.hpp"
 #include "answers/need/search.hpp"
 #include "answers/need/usual.hpp"
 #include "answers/varied/varied.hpp"
@@ -89,6 +90,7 @@ struct NeedQuestion {
   bool refine = false;         ///< they are a range of ours, not the user's
   bool most = false;
   bool any_count = false;  ///< some of so many GPUs may stay idle
+  bool least_alone = false;  ///< of larger values nothing is asked
   double without_bound = 0;
 };
 
@@ -131,22 +133,16 @@ template <class Plan, class Ask>
   const bool steps = (q.unknown.kind == Kind::option && !q.unknown.whole) || q.unknown.dial == Dial::domain ||
                      q.unknown.dial == Dial::nic_count || !q.unknown.values.empty();
   Search<Plan, Ask> search{q.unknown, q.goal, q.most, q.refine && !steps, q.any_count, ask};
-  const auto ask_for_all = [&] {  // all of them: it need not be monotone
-    tell_progress(0, static_cast<long long>(q.values.size()));
-    for (std::size_t i = 0; i < q.values.size(); ++i) {
-      static_cast<void>(search.at(q.values[i]));
-      tell_progress(static_cast<long long>(i + 1), static_cast<long long>(q.values.size()));
-    }
-  };
+  const auto ask_for_all = [&] { search.ask_at(q.values, true); };  // all of them: it need not be monotone
   if (q.goal.against == Against::least) ask_for_all();
   out.reason = take_reference(q, search, ask);
   if (!out.reason.empty()) {
     if (!search.all().empty()) refuse_what_no_value_changes(search);
     return out;
   }
-  ask_for_all();
-  refuse_what_no_value_changes(search);
+  if (!q.least_alone) ask_for_all();
   out.value = search.edge(q.values, End::predicted);
+  refuse_what_no_value_changes(search);
   out.fast_value = search.edge(q.values, End::fast);
   out.slow_value = search.edge(q.values, End::slow);
   describe_tried(out, search, q.goal);
@@ -212,8 +208,8 @@ void put(Request& r, const Varied& unknown, const Unturned& machine, double valu
 }
 
 template <class Request>
-[[nodiscard]] std::vector<double> candidates(const Request& r, Varied& unknown, const System& machine) {
-  std::vector<double> out = r.over.empty() ? usual_values(unknown, machine, r.gpus) : varied::values_of(r.over, unknown, "over").numbers;
+[[nodiscard]] std::vector<double> candidates(const Request& r, Varied& unknown, const System& machine, bool serving) {
+  std::vector<double> out = r.over.empty() ? usual_values(unknown, machine, r.gpus, serving) : varied::values_of(r.over, unknown, "over").numbers;
   if (unknown.words) throw Refusal(fmt::format("<unknown>: {} takes names, and names have no least; vary it in explore", unknown.name));
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
@@ -277,10 +273,10 @@ template <class Plan, class Request, class Answered>
 }
 
 /// The least value: steps common to both questions. \param prepare (request, machine) reads fields of one question only \param answered
-/// (request with a value put in, At<Plan>& out)
+/// (request with a value put in, At<Plan>& out) \param above no value up to this one can hold, and the least alone is wanted
 template <class Plan, class Request, class Prepare, class Answered>
 [[nodiscard]] NeedAnswer least_of(const Request& request, bool serving, KernelSets kernels, std::optional<Plan> NeedAnswer::*at,
-                                  const Prepare& prepare, const Answered& answered) {
+                                  const Prepare& prepare, const Answered& answered, std::optional<double> above = {}) {
   const std::vector<std::string> machines = request.system.name.empty() ? std::vector<std::string>{} : std::vector{request.system.name};
   NeedQuestion q{
       .unknown = varied::named(
@@ -302,7 +298,11 @@ template <class Plan, class Request, class Prepare, class Answered>
     if (!r.global_batch && q.unknown.kind != Kind::batch) throw Refusal("how many sequences a step? Give <global_batch>", true);
   q.any_count = serving && (q.unknown.kind == Kind::gpus || q.unknown.kind == Kind::nodes);
   if (q.goal.against == Against::unbounded) q.without_bound = without_bound(r, q.unknown, *machine);
-  q.values = candidates(r, q.unknown, *machine);
+  q.values = candidates(r, q.unknown, *machine, serving);
+  if (q.least_alone = above.has_value(); q.least_alone) {
+    const auto first = std::lower_bound(q.values.begin(), q.values.end(), *above);
+    if (first != q.values.begin() && first != q.values.end()) q.values.erase(q.values.begin(), first - 1);
+  }
   if (q.unknown.read_anew() && q.unknown.kind != Kind::option)
     static_cast<void>(unturned.with(q.unknown, q.values.front()));  // refuses what cannot stand there
   const auto ask = [&, unknown = q.unknown](double value) {
@@ -318,7 +318,9 @@ template <class Plan, class Request, class Prepare, class Answered>
 }  // namespace
 }  // namespace need
 
-NeedAnswer answer(const NeedRequest& request) {
+namespace {
+
+[[nodiscard]] NeedAnswer trained(const NeedRequest& request, std::optional<double> above) {
   const auto with_stack = [](NeedRequest& r, const System& machine) { r.stack = stack_on(r.stack, machine); };
   const auto train = [](const NeedRequest& r, const System& machine, need::At<PlannedLayout>& out) {
     const PlanAnswer plan = answer(static_cast<const PlanRequest&>(r));
@@ -342,8 +344,14 @@ NeedAnswer answer(const NeedRequest& request) {
     out.plan = best;
   };
   return need::least_of<PlannedLayout>(request, false, {.compute = true, .custom = request.symmetric, .moe = false}, &NeedAnswer::layout,
-                                       with_stack, train);
+                                       with_stack, train, above);
 }
+
+}  // namespace
+
+NeedAnswer answer(const NeedRequest& request) { return trained(request, {}); }
+
+NeedAnswer least_above(const NeedRequest& request, double above) { return trained(request, above); }
 
 NeedAnswer answer(const NeedServeRequest& request) {
   const auto serve = [](const NeedServeRequest& r, const System& machine, need::At<PlannedDeployment>& out) {

@@ -2,6 +2,7 @@
 /// \file runs.hpp
 /// Whole runs of one job on several machines, each on several numbers of GPUs. Private.
 
+#include <fabricost/plan/answers/design/need.hpp>
 #include <fabricost/plan/answers/design/project.hpp>
 
 #include <cstddef>
@@ -22,6 +23,9 @@ struct Runs {
 /// \param request its GPUs are not read \param batches name_better_batch of each run, which takes some more searches \throws as a project
 [[nodiscard]] Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const ProjectRequest&, const System&)>& sizes,
                            bool batches);
+
+/// The least value that is enough, of which nothing is asked beyond it, and little below `above`, up to which none is enough.
+[[nodiscard]] NeedAnswer least_above(const NeedRequest& request, double above);
 
 /// Names the best batch that is up to a quarter larger and gives a tenth more tokens per second, as the GPUs divide it better;
 /// nothing if there is none. \param asked the question of the run's layout

@@ -5,7 +5,11 @@
 #include "answers/need/goal.hpp"
 #include "answers/varied/varied.hpp"
 
+#include <fabricost/on_threads.hpp>
+#include <fabricost/progress.hpp>
+
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <exception>
 #include <map>
@@ -51,11 +55,26 @@ class Search {
     const At<Plan>& one = at(value);
     return one.trouble.empty() && goal_.holds(one.outcome, end);
   }
+  /// Asks at all of these values, several side by side. \param shown as progress
+  void ask_at(std::vector<double> values, bool shown = false) {
+    std::erase_if(values, [&](double value) { return all_.contains(value); });
+    std::vector<std::optional<At<Plan>>> answers(values.size());
+    std::atomic<long long> done{0};
+    core::on_threads(values.size(), core::processors(), [&](std::size_t i) {
+      answers[i] = ask_(values[i]);
+      if (shown) core::tell_progress(++done, std::ssize(values));
+    });
+    for (std::size_t i = 0; i < values.size(); ++i) all_.emplace(values[i], std::move(*answers[i]));
+  }
   /// The least of `values` that holds, or the largest, refined between it and the one before it that does not; none: nothing.
   [[nodiscard]] std::optional<double> edge(std::vector<double> values, End end) {
     if (most_) std::reverse(values.begin(), values.end());
-    for (std::size_t i = 0; i < values.size(); ++i)
+    const std::size_t together = core::processors();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (i % together == 0)
+        ask_at({values.begin() + static_cast<std::ptrdiff_t>(i), values.begin() + static_cast<std::ptrdiff_t>(std::min(i + together, values.size()))});
       if (holds(values[i], end)) return i > 0 && refine_ ? between(values[i - 1], values[i], end) : values[i];
+    }
     return std::nullopt;
   }
   /// Whether `a` is nearer to the wanted end than `b`.
@@ -81,6 +100,9 @@ class Search {
     const double unit = any_count_ || unknown_.kind == varied::Kind::option ? 1 : all_.begin()->first, toward = most_ ? 1 : -1;
     for (;;) {
       const double step = std::max(1.0, std::floor(std::fabs(fails - holding) / parts / unit)) * unit, from = holding;
+      std::vector<double> counts;
+      for (double at = from + toward * step; better(fails, at); at += toward * step) counts.push_back(at);
+      ask_at(std::move(counts));
       for (double at = from + toward * step; better(fails, at); at += toward * step)
         if (holds(at, end)) holding = at;
       if (better(fails, holding + toward * step)) fails = holding + toward * step;

@@ -23,7 +23,8 @@ namespace fabricost::plan::need {
 [[nodiscard]] std::vector<int> sizes_of_run(const System& machine, int batch, double least, double most);
 
 /// Counts as people buy them; a dial from a 64th to 64 times its value; the values that the machine's file lists for its own dials.
-/// \param gpus of the job, where they are known \throws Refusal where no usual values are known
-[[nodiscard]] std::vector<double> usual_values(varied::Varied& unknown, const System& machine, const std::optional<int>& gpus);
+/// \param gpus of the job, where they are known \param serving engines may share a node \throws Refusal where no usual values are known
+[[nodiscard]] std::vector<double> usual_values(varied::Varied& unknown, const System& machine, const std::optional<int>& gpus,
+                                               bool serving);
 
 }  // namespace fabricost::plan::need

@@ -21,6 +21,12 @@ constexpr int most_engines = 16;         ///< simulated; of more, each still get
 constexpr double most_sequences = 8192;  ///< of a replica, as in the search
 constexpr double settled = 0.98;         ///< share of the arriving requests that a service answers which does not fall behind
 
+/// As answers print it, so that a rate can be asked for as it was printed.
+[[nodiscard]] double in_four_digits(double rate) {
+  const double scale = std::pow(10, std::max(0.0, 3 - std::floor(std::log10(rate))));
+  return std::round(rate * scale) / scale;
+}
+
 /// Mean tokens that a request has in the cache for itself when it is answered.
 [[nodiscard]] double held_of(const LoadQuestion& load, const ServingQuestion& q) {
   double out = q.isl + q.osl;
@@ -126,10 +132,24 @@ class Deployed {
   }
 
   [[nodiscard]] bool keeps(const LoadFigures& f, double rate) {
-    if (!sustains(f, rate)) return false;
-    if (load_.goodput > 0) return f.within >= load_.goodput;
-    return (q_.ttft <= 0 || f.ttft.at <= q_.ttft) && (q_.tpot <= 0 || f.tpot.at <= q_.tpot);
+    const bool within = load_.goodput > 0 ? f.within >= load_.goodput
+                                          : (q_.ttft <= 0 || f.ttft.at <= q_.ttft) && (q_.tpot <= 0 || f.tpot.at <= q_.tpot);
+    return within && sustains(f, rate);
   }
+
+  /// Whether the limits are kept at a rate of drawn requests, and so at all lower ones. Percentiles near saturation are those of a draw:
+  /// what is kept is therefore told by rates that are the same whatever is asked, never by the asked one alone.
+  [[nodiscard]] bool keeps_up_to(double rate) {
+    while (rate > kept_ && rate < broken_ && narrow()) continue;
+    return rate <= kept_;
+  }
+  /// The highest of those rates that keeps the limits; 0: none does.
+  [[nodiscard]] double highest_kept() {
+    while (narrow()) continue;
+    return kept_;
+  }
+  /// What was seen at the highest rate that is known to be kept.
+  [[nodiscard]] const std::pair<LoadFigures, Simulated>& at_kept() const { return at_kept_; }
 
   /// The deployment with the times of its load, and the parts of the mean time of a token.
   [[nodiscard]] PricedServing priced(const LoadFigures& f, const Simulated& served) const {
@@ -167,6 +187,25 @@ class Deployed {
   }
 
  private:
+  /// Tries the next rate: from what a closed loop answers up or down until limits are kept at one rate and broken at another, then between.
+  /// \return false: they are close
+  [[nodiscard]] bool narrow() {
+    constexpr double closed_loop = 1.5, close = 1.01, least = 1e-4;
+    const double start = p_.tokens_per_s_per_gpu * q_.gpus / q_.osl;
+    if (!(start > 0) || broken_ <= close * kept_ || broken_ < least * start) return false;
+    const double rate = in_four_digits(std::isinf(broken_) ? (kept_ > 0 ? kept_ * closed_loop : start)
+                                       : kept_ > 0         ? std::sqrt(kept_ * broken_)
+                                                           : broken_ / closed_loop);
+    auto seen = at(rate);
+    if (keeps(seen.first, rate)) {
+      kept_ = rate;
+      at_kept_ = std::move(seen);
+    } else {
+      broken_ = rate;
+    }
+    return true;
+  }
+
   [[nodiscard]] Engine with_host(Engine engine) const {
     if (q_.host.weights + q_.host.cache <= 0) return engine;
     return engine.with(min_host(engine, q_.stack, p_.batch, q_.isl + q_.osl, q_.host));
@@ -264,10 +303,12 @@ class Deployed {
   int engines_ = 1, prefills_ = 0;
   double share_ = 1;  ///< of all engines over those simulated
   std::optional<double> saturation_{};
+  double kept_ = 0, broken_ = std::numeric_limits<double>::infinity();  ///< requests per second
+  std::pair<LoadFigures, Simulated> at_kept_{};
 };
 
-/// Finds the highest rate at which the limits are kept; none: they are kept where all requests of a trace come at once.
-void find_rate_within(Deployed& deployed, LoadedServing& of, double asked) {
+/// Finds how much faster a trace may be played while the limits are kept; no rate: they are kept where all its requests come at once.
+void find_speed_within(Deployed& deployed, LoadedServing& of, double asked) {
   double answered = of.keeps ? of.figures.rate : 0;
   const auto kept = [&](double rate) {
     const LoadFigures f = deployed.at(rate).first;
@@ -275,13 +316,12 @@ void find_rate_within(Deployed& deployed, LoadedServing& of, double asked) {
     if (out) answered = std::max(answered, f.rate);
     return out;
   };
-  const bool trace = !of.saturation;
-  if (trace && of.keeps && kept(std::numeric_limits<double>::infinity())) {
+  if (of.keeps && kept(std::numeric_limits<double>::infinity())) {
     of.at_once = answered;
     return;
   }
-  double low = of.keeps ? asked : 0, high = of.keeps ? std::max(of.saturation.value_or(2 * asked), 1.01 * asked) : asked;
-  while (of.keeps && trace && kept(high)) {
+  double low = of.keeps ? asked : 0, high = of.keeps ? 2 * asked : asked;
+  while (of.keeps && kept(high)) {
     low = high;
     high *= 2;
   }
@@ -289,7 +329,7 @@ void find_rate_within(Deployed& deployed, LoadedServing& of, double asked) {
     const double middle = (low + high) / 2;
     (kept(middle) ? low : high) = middle;
   }
-  of.rate_within = trace && low > 0 ? answered : low;
+  of.rate_within = low > 0 ? answered : low;
 }
 
 [[nodiscard]] auto layout_of(const PricedServing& p) {
@@ -319,10 +359,12 @@ LoadedPlan loaded(const ServingQuestion& question, const System& system, LoadQue
     if (std::any_of(front.begin(), front.begin() + static_cast<std::ptrdiff_t>(i), same)) continue;
     try {
       auto one = std::make_unique<Deployed>(question, load, system, machine, pool ? *pool : machine, front[i]);
-      const auto [figures, served] = one->at(asked);
+      auto [figures, served] = one->at(asked);
+      const bool kept = load.trace ? one->keeps(figures, asked) : one->keeps_up_to(asked);
+      if (!load.trace && kept && !one->keeps(figures, asked)) std::tie(figures, served) = one->at_kept();  // a higher rate's
       LoadedServing row{
           .deployment = one->priced(figures, served), .figures = figures, .hit_rate = served.hit_rate, .reloaded = served.reloaded, .preempted = served.preempted};
-      row.keeps = one->keeps(figures, asked);
+      row.keeps = kept;
       out.push_back(std::move(row));
       deployed.push_back(std::move(one));
     } catch (const RequestError& error) {  // a request is longer than this one's cache, or its parts cannot be joined
@@ -343,8 +385,11 @@ LoadedPlan loaded(const ServingQuestion& question, const System& system, LoadQue
   for (const std::size_t i : order) {
     best.push_back(out[i]);
     if (!load.trace) best.back().saturation = deployed[i]->saturation();
-    const bool bounded = !load.trace || question.ttft > 0 || question.tpot > 0;  // a trace ends, and with it every queue
-    if (i == order.front() && bounded) find_rate_within(*deployed[i], best.back(), asked);
+    if (i != order.front()) continue;
+    if (!load.trace)
+      best.back().rate_within = deployed[i]->highest_kept();
+    else if (question.ttft > 0 || question.tpot > 0)  // a trace ends, and with it every queue
+      find_speed_within(*deployed[i], best.back(), asked);
   }
   return {.load = std::move(load), .deployments = std::move(best), .simulated = static_cast<long long>(out.size())};
 }
