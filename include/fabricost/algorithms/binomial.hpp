@@ -21,11 +21,44 @@ struct Binomial : Defaults {
     return is_rooted(op) ? nullptr : "binomial exists for broadcast and reduce";
   }
 
-  static void add_phases(Schedule& out, const Connectivity& at);
+  static void add_phases(Schedule& out, const Connectivity& at) {
+    const bool adds = reduces(out.collective);
+    for (int level = 0; level < at.levels.count; ++level) {
+      const double steps = steps_among(at.levels.sizes[static_cast<std::size_t>(level)]);
+      if (steps > 0)
+        out.add({.level = level,
+                 .stage = level,
+                 .steps = steps,
+                 .bytes = steps,
+                 .message = 1,
+                 .forwards = adds ? 0 : steps,
+                 .reduces = adds ? steps : 0});
+    }
+  }
 
-  [[nodiscard]] static int steps(Collective, const Levels& levels);
+  [[nodiscard]] static int steps(Collective, const Levels& levels) {
+    int all = 0;
+    for (int level = 0; level < levels.count; ++level) all += steps_among(levels.sizes[static_cast<std::size_t>(level)]);
+    return all;
+  }
   /// Rank 0 is the root.
-  [[nodiscard]] static Message partner(Collective op, const Levels& levels, int step, int rank);
+  [[nodiscard]] static Message partner(Collective op, const Levels& levels, int step, int rank) {
+    const bool adds = reduces(op);
+    int left = adds ? step : steps(op, levels) - 1 - step;  // as if it went inwards, the own domain first
+    for (int level = 0, below = 1; level < levels.count; ++level) {
+      const int size = levels.sizes[static_cast<std::size_t>(level)], here = steps_among(size);
+      if (left < here) {
+        const int distance = 1 << (here - 1 - left), place = rank / below;
+        if (rank % below != 0) return {};  // another rank speaks for it
+        const int own = place % size;
+        if (adds) return own >= distance && own < 2 * distance ? Message{.to = rank - distance * below, .bytes = 1} : Message{};
+        return own < distance && own + distance < size ? Message{.to = rank + distance * below, .bytes = 1} : Message{};
+      }
+      left -= here;
+      below *= size;
+    }
+    return {};
+  }
 
  private:
   /// ceil(log2 size)
@@ -33,7 +66,3 @@ struct Binomial : Defaults {
 };
 
 }  // namespace fabricost::core::algorithms
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/algorithms/binomial-inl.hpp>
-#endif

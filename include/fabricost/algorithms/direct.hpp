@@ -12,7 +12,27 @@
 namespace fabricost::core::algorithms {
 
 /// Adds the bytes of a full exchange level by level: an endpoint of level i sends to the other endpoints of its group there.
-void add_exchange(Schedule& out, double steps_per_partner, bool staged);
+inline void add_exchange(Schedule& out, double steps_per_partner, bool staged) {
+  const double n = out.levels.ranks();
+  int furthest = 0;
+  for (int level = 0; level < out.levels.count; ++level)
+    if (out.levels.size(level) > 1) furthest = level;
+  for (int level = 0; level < out.levels.count; ++level) {
+    const double below = out.levels.below(level);
+    const double partners = below * (out.levels.size(level) - 1);
+    if (partners <= 0) continue;
+    // at the outer levels, traffic leaving a group includes traffic bound further out
+    const double leaving = n - below;
+    const bool outer = level > 0;
+    const double at_once = level == furthest ? 1 : 0;  // the furthest partner determines the wait
+    out.add({.level = level,
+             .stage = staged ? level : 0,
+             .steps = steps_per_partner > 0 ? steps_per_partner * partners : at_once,
+             .bytes = outer ? below * leaving / n : partners / n,
+             .message = 1 / n,
+             .reduces = out.collective == Collective::reduce_scatter ? partners : 0});
+  }
+}
 
 struct Pairwise : Defaults {
   static constexpr std::string_view name = "pairwise";
@@ -25,7 +45,15 @@ struct Pairwise : Defaults {
 
   /// The partner of step k is displaced on each level by the digit of k in mixed radix: the own group first.
   [[nodiscard]] static int steps(Collective, const Levels& levels) { return static_cast<int>(levels.ranks()) - 1; }
-  [[nodiscard]] static Message partner(Collective, const Levels& levels, int step, int rank);
+  [[nodiscard]] static Message partner(Collective, const Levels& levels, int step, int rank) {
+    int to = 0, below = 1, further = step + 1;
+    for (int level = 0; level < levels.count; ++level) {
+      const int size = levels.sizes[static_cast<std::size_t>(level)];
+      to += (rank / below + further / below) % size * below;
+      below *= size;
+    }
+    return {.to = to, .bytes = 1 / levels.ranks()};
+  }
   /// All steps together, counted by groups instead of pairs.
   template <class Network>
   static void traffic(Network& net, Collective, std::span<const int> ranks, double) {
@@ -51,7 +79,3 @@ struct Direct : Defaults {
 };
 
 }  // namespace fabricost::core::algorithms
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/algorithms/direct-inl.hpp>
-#endif

@@ -31,10 +31,43 @@ struct Hierarchical : Defaults {
     return ring_like(op) || op == Collective::all_to_all ? nullptr
                                                          : "hierarchical exists for all_reduce, all_gather, reduce_scatter and all_to_all";
   }
-  [[nodiscard]] static const char* why_not(const Case& p);
+  [[nodiscard]] static const char* why_not(const Case& p) {
+    if (p.collective != Collective::all_to_all) return not_for(p.collective);
+    if (p.at.domains() <= 1 || p.at.local() <= 1) return "an all_to_all in two levels needs several domains of several ranks";
+    if (p.at.neighbours_only) return "chips of a torus reach only their neighbours directly";
+    return p.simple ? nullptr : "an all_to_all in two levels runs Simple only";
+  }
   [[nodiscard]] static constexpr bool exchanges_at_once(Collective op, int level) { return op == Collective::all_to_all && level > 0; }
 
-  static void add_phases(Schedule& out, const Connectivity& at);
+  static void add_phases(Schedule& out, const Connectivity& at) {
+    const Levels& levels = at.levels;
+    const Collective collective = out.collective;
+    if (collective == Collective::all_to_all) {
+      for (int level = 0; level < levels.count; ++level) {
+        const double m = levels.size(level);
+        if (m > 1) out.add({.level = level, .stage = level, .steps = 1, .bytes = levels.below(level) * (m - 1) / m, .message = 1 / m});
+      }
+      return;
+    }
+    const bool down = collective == Collective::all_reduce || collective == Collective::reduce_scatter;
+    const bool up = collective == Collective::all_reduce || collective == Collective::all_gather;
+    int stage = 0;
+    const auto half = [&](int level, bool reducing) {
+      const double m = levels.size(level);
+      if (m <= 1) return;
+      out.add({.level = level,
+               .stage = stage++,
+               .steps = m - 1,
+               .bytes = (m - 1) / m,
+               .message = 1 / (m * levels.below(level)),
+               .forwards = reducing ? 0 : m - 1,
+               .reduces = reducing ? m - 1 : 0});
+    };
+    if (down)
+      for (int level = 0; level < levels.count; ++level) half(level, true);
+    if (up)
+      for (int level = levels.count - 1; level >= 0; --level) half(level, false);
+  }
 
   /// Inside every domain, then among ranks in equal places of all domains.
   template <class Network>
@@ -58,7 +91,3 @@ struct Hierarchical : Defaults {
 };
 
 }  // namespace fabricost::core::algorithms
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/algorithms/hierarchical-inl.hpp>
-#endif

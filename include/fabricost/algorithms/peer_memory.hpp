@@ -26,7 +26,14 @@ struct PeerMemory : Defaults {
   }
 
  protected:
-  static void add(Schedule& out, const Levels& levels, double steps, double share);
+  static void add(Schedule& out, const Levels& levels, double steps, double share) {
+    const double n = levels.ranks();
+    for (int level = 0; level < levels.count; ++level) {
+      const double below = levels.below(level);
+      const double leaving = level == 0 ? levels.size(0) - 1 : below * (n - below);  // messages that leave one endpoint
+      if (levels.size(level) > 1) out.add({.level = level, .steps = steps, .bytes = leaving * share, .message = share, .reduces = 1});
+    }
+  }
 };
 
 struct OneShot : PeerMemory {
@@ -39,7 +46,3 @@ struct TwoShot : PeerMemory {
 };
 
 }  // namespace fabricost::core::algorithms
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/algorithms/peer_memory-inl.hpp>
-#endif

@@ -7,10 +7,10 @@
 namespace fabricost::core {
 
 /// S over one level: 1 step, S.
-[[nodiscard]] Schedule send_recv_schedule(const Levels& levels, int level);
+[[nodiscard]] inline Schedule send_recv_schedule(const Levels& levels, int level) {
+  Schedule out{Algorithm::direct, Collective::send_recv, levels};
+  out.add({.level = level, .steps = 1, .bytes = 1, .message = 1});
+  return out;
+}
 
 }  // namespace fabricost::core
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/algorithms/point_to_point-inl.hpp>
-#endif

@@ -16,7 +16,7 @@
 
 namespace {
 
-using fabricost::core::NcclInfo;
+using fabricost::observe::NcclInfo;
 
 std::string condensed(const std::string& log) {
   std::string out;
@@ -52,11 +52,11 @@ std::string long_log() {
 TEST_CASE("a condensed log is a fraction of the log and says the same") {
   const std::string log = long_log(), shorter = condensed(log);
   CHECK(shorter.size() < log.size());
-  const std::vector<fabricost::core::Sign> signs{{"refused", {{{"GPU Direct RDMA Disabled"}, {}, false}}},
+  const std::vector<fabricost::observe::Sign> signs{{"refused", {{{"GPU Direct RDMA Disabled"}, {}, false}}},
                                                  {"twice", {{{"Duplicate GPU"}, {}, false}}}};
   const TemporaryLog whole_file(log), shorter_file(shorter);
-  const NcclInfo whole = fabricost::core::read_nccl_info(whole_file.path(), signs),
-                 less = fabricost::core::read_nccl_info(shorter_file.path(), signs);
+  const NcclInfo whole = fabricost::observe::read_nccl_info(whole_file.path(), signs),
+                 less = fabricost::observe::read_nccl_info(shorter_file.path(), signs);
   CHECK(less.messages == whole.messages);
   for (const char* sign : {"refused", "twice"}) {
     CHECK(less.seen(sign).times == whole.seen(sign).times);

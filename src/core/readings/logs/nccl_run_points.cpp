@@ -4,7 +4,6 @@
 /// for all_gather, reduce_scatter and all_to_all; size / (count x element size) is n for the latter three and
 /// 1 for the others. An ambiguous log is refused.
 
-#include "readings/logs/nccl_info.hpp"
 #include "readings/logs/nccl_runs.hpp"
 #include "readings/logs/unrecognised.hpp"
 #include "text/ascii.hpp"
@@ -187,13 +186,16 @@ double unit_of(const LogRun& run) {
   std::error_code error;
   constexpr std::uintmax_t worth_reading = 64U << 20U;  // messages are at the start of runs, not in gigabytes of output
   if (std::filesystem::file_size(file, error) > worth_reading || error) return std::nullopt;
-  int connections = 0, with = 0;
-  for (const auto& [network, use] : read_nccl_info(file).net) {
-    connections += use.times;
-    with += use.direct;
+  bool direct = false, staged = false;  // "Channel 00/0 : 8[0] -> 0[0] [receive] via NET/IB/0/GDRDMA"
+  LineReader lines(file);
+  for (std::string line; lines.next(line);) {
+    const auto via = line.find(" via NET/");
+    if (via == std::string::npos || line.starts_with("#source")) continue;
+    const bool rdma = line.find("GDRDMA", via) != std::string::npos;
+    direct = direct || rdma;
+    staged = staged || !rdma;
   }
-  if (connections == 0 || (with > 0 && with < connections)) return std::nullopt;
-  return with > 0;
+  return direct == staged ? std::nullopt : std::optional{direct};
 }
 
 }  // namespace

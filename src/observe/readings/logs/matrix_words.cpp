@@ -7,7 +7,7 @@
 
 #include <array>
 
-namespace fabricost::core {
+namespace fabricost::observe {
 
 std::string upper(std::string_view text) {
   std::string out{text};
@@ -32,4 +32,4 @@ bool is_gpu(std::string_view word) {
   return word.size() > 3 && word.size() <= 7 && upper(word.substr(0, 3)) == "GPU" && all_digits(word.substr(3));
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::observe

@@ -15,7 +15,7 @@
 #include <charconv>
 #include <string_view>
 
-namespace fabricost::core {
+namespace fabricost::observe {
 
 namespace {
 
@@ -422,4 +422,4 @@ class NcclInfoReader {
 
 NcclInfo read_nccl_info(const std::filesystem::path& file, std::span<const Sign> signs) { return NcclInfoReader(file, signs).read(); }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::observe

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace fabricost::core {
+namespace fabricost::observe {
 
 /// One cell of the matrix.
 struct Cell {
@@ -32,4 +32,4 @@ struct Cell {
 /// GPU0, gpu12.
 [[nodiscard]] bool is_gpu(std::string_view word);
 
-}  // namespace fabricost::core
+}  // namespace fabricost::observe

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <array>
 
-namespace fabricost::core {
+namespace fabricost::observe {
 
 namespace {
 
@@ -184,4 +184,4 @@ int NcclInfo::node_count() const {
   return std::max({nodes, listed > 1 ? listed : 0, seen > 1 ? seen : 0, alone ? 1 : 0});
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::observe

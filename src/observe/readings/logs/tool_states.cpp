@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace fabricost::core {
+namespace fabricost::observe {
 
 namespace {
 
@@ -129,4 +129,4 @@ std::string ToolStates::take(std::string_view line) {
   return written(key, std::string{value});
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::observe

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost::core {
+namespace fabricost::observe {
 
 /// The NVLinks of one GPU.
 struct NvlinkState {
@@ -45,4 +45,4 @@ class ToolStates {
   std::map<std::string, NvlinkState> nvlinks_;
 };
 
-}  // namespace fabricost::core
+}  // namespace fabricost::observe

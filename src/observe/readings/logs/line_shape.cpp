@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <array>
 
-namespace fabricost::core {
+namespace fabricost::observe {
 
 namespace {
 
@@ -156,4 +156,4 @@ bool is_status(std::string_view line, bool stamped) {
   return !has_any(lowered(std::string{line}), trouble);
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::observe

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace fabricost::core {
+namespace fabricost::observe {
 
 /// The line without its settings and its progress bar; empty for a legend, a setting, or an option of a help text.
 /// \param line without prefixes (unprefix)
@@ -18,4 +18,4 @@ namespace fabricost::core {
 /// NCCL's own messages are none: they are read one by one. \param stamped a time in brackets stood before the line
 [[nodiscard]] bool is_status(std::string_view line, bool stamped);
 
-}  // namespace fabricost::core
+}  // namespace fabricost::observe

@@ -25,7 +25,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace fabricost::core {
+namespace fabricost::observe {
 
 /// A line of the log for quotation: number from 1, trimmed text of at most 200 bytes.
 struct LogLine {
@@ -217,4 +217,4 @@ struct NcclInfo {
 /// \throws SpecError when the file is not readable as text
 [[nodiscard]] NcclInfo read_nccl_info(const std::filesystem::path& file, std::span<const Sign> signs = {});
 
-}  // namespace fabricost::core
+}  // namespace fabricost::observe
