@@ -129,7 +129,14 @@ inline constexpr auto algorithm_names = detail::of_every([](auto a) { return std
 [[nodiscard]] constexpr std::string_view name(Algorithm a) { return algorithm_names[static_cast<std::size_t>(a)]; }
 
 /// Names in any case, with dashes or underscores, and aliases (`sharp` and `collnet` are collnet_chain).
-[[nodiscard]] std::optional<Algorithm> parse_algorithm(std::string_view text);
+[[nodiscard]] inline std::optional<Algorithm> parse_algorithm(std::string_view text) {
+  constexpr auto aliases = detail::of_every([](auto one) { return std::string_view{one.alias}; });
+  std::string wanted = folded(text);
+  if (wanted == "collnet") wanted = algorithms::CollnetChain::alias;  // as logs of runs with NCCL_ALGO=COLLNET say it
+  for (std::size_t i = 0; i < aliases.size(); ++i)
+    if (!aliases[i].empty() && aliases[i] == wanted) return static_cast<Algorithm>(i);
+  return parse_enum<Algorithm>(text, algorithm_names);
+}
 
 namespace detail {
 inline constexpr auto one_partner = of_every([](auto a) { return algorithms::StepByStep<decltype(a)>; });
@@ -168,7 +175,3 @@ using core::algorithm_names;
 using core::nccl_name;
 using core::parse_algorithm;
 }  // namespace fabricost
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/algorithms/registry-inl.hpp>
-#endif

@@ -12,9 +12,16 @@
 namespace fabricost::core::detail {
 
 /// The next size to compare at, towards one where something changes.
-[[nodiscard]] double towards_size(double from, double at, double next);
+[[nodiscard]] inline double towards_size(double from, double at, double next) {
+  if (!(at < from)) return next;
+  const double before = std::nextafter(from, 0);
+  return std::min(next, at < before ? before : from);
+}
 /// The next size to compare at, towards a jump of this line.
-[[nodiscard]] double towards_jumps(const Line& line, double at, double next);
+[[nodiscard]] inline double towards_jumps(const Line& line, double at, double next) {
+  for (const Jump& jump : line.jumps) next = towards_size(jump.until, at, towards_size(jump.from, at, next));
+  return next;
+}
 
 /// \param pick the fastest line at a size \param nearer(at, next) a size between, where there is a jump
 /// \param visit(what, from, until) called for each stretch in turn, the first from 0, the last until infinity
@@ -41,7 +48,3 @@ void walk_fastest(Pick&& pick, Nearer&& nearer, Visit&& visit) {
 }
 
 }  // namespace fabricost::core::detail
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/choice/fastest_stretches-inl.hpp>
-#endif

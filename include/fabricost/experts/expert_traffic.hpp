@@ -25,7 +25,14 @@ inline constexpr std::array<std::string_view, 3> copies_names{"per_expert", "per
 /// Bytes of one token of `hidden` numbers on the wire, including block scales: 2 h in 16 bit; fp8 h + 4 h/128
 /// (one float per 128 numbers, DeepSeek-V3, arXiv 2412.19437, section 3.3); fp4 h/2 + h/16 (NVFP4: one byte
 /// per 16 numbers).
-[[nodiscard]] double token_bytes(int hidden, Precision p);
+[[nodiscard]] inline double token_bytes(int hidden, Precision p) {
+  const double h = hidden;
+  switch (p) {
+    case Precision::fp8: return h + 4 * h / 128;
+    case Precision::fp4: return bytes_in_4_bit * h;
+    default: return 2 * h;
+  }
+}
 
 /// Placement of one expert-parallel group: `ranks` of them, `per_domain` in each scale-up domain.
 struct ExpertPlacement {
@@ -37,7 +44,16 @@ struct ExpertPlacement {
 /// Places as many ranks of the group per domain as fit, on every `stride`-th GPU (an expert's tensor ranks in
 /// between).
 /// \throws RequestError when domains cannot hold equal parts, naming the nearest number of ranks that works
-[[nodiscard]] ExpertPlacement place_experts(int ranks, int domain, int stride = 1);
+[[nodiscard]] inline ExpertPlacement place_experts(int ranks, int domain, int stride = 1) {
+  if (ranks < 1 || domain < 1 || stride < 1) throw RequestError("expert ranks, domain and stride must be at least 1");
+  const int room = std::max(1, domain / stride);
+  if (ranks <= room) return {ranks, ranks};
+  const int domains = (ranks + room - 1) / room;
+  if (ranks % domains != 0)
+    throw RequestError(std::to_string(ranks) + " expert ranks do not spread evenly over " + std::to_string(domains) + " domains of " +
+                       std::to_string(room) + "; take " + std::to_string(ranks / domains * domains));
+  return {ranks, ranks / domains};
+}
 
 /// One rank's share of a dispatch (or combine).
 struct ExpertTraffic {
@@ -50,11 +66,16 @@ struct ExpertTraffic {
 /// Expected bytes for `tokens` tokens of `bytes_each` under balanced or uniform choices (skewed ones move the
 /// same on average). \throws RequestError when the ranks, or the domains if copies are made per domain, do
 /// not divide the experts
-[[nodiscard]] ExpertTraffic expert_traffic(const Gate& gate, const ExpertPlacement& at, Copies copies, double tokens,
-                                           double bytes_each);
+[[nodiscard]] inline ExpertTraffic expert_traffic(const Gate& gate, const ExpertPlacement& at, Copies copies, double tokens, double bytes_each) {
+  const double e = at.ranks, g = at.per_domain, N = at.domains();
+  const double touched = touched_sets(gate, at.ranks);
+  const double all = tokens * bytes_each;
+  if (copies == Copies::per_domain && at.domains() > 1) {
+    const double domains = touched_sets(gate, at.domains());
+    return {all * touched * (1 - 1 / g), all * domains * (1 - 1 / N), all * touched, all * domains};
+  }
+  const double sent = copies == Copies::per_expert ? gate.top_k : touched;
+  return {all * sent * (g - 1) / e, all * sent * (1 - g / e), all * sent, all * sent};
+}
 
 }  // namespace fabricost::core
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/experts/expert_traffic-inl.hpp>
-#endif

@@ -15,18 +15,29 @@
 namespace fabricost::core {
 
 /// GPUs of a cluster: nodes x GPUs per node; empty for a server, a rack or a cluster without `nodes`.
-[[nodiscard]] std::optional<long long> stated_gpus(const System& system);
+[[nodiscard]] inline std::optional<long long> stated_gpus(const System& system) {
+  const long long all = static_cast<long long>(system.nodes) * system.gpus_per_node;
+  const bool rack = system.domain != system.gpus_per_node && system.tier(TierRole::network) == nullptr;
+  return all > system.domain && !rack ? std::optional{all} : std::nullopt;
+}
 
 /// `gpus` and those that are rented out with them: whole nodes, or more of a domain where its seller parts with no less.
-[[nodiscard]] double with_rented_together(const System& system, double gpus);
+[[nodiscard]] inline double with_rented_together(const System& system, double gpus) {
+  const double unit = std::max(system.gpus_per_node, system.rented_by);
+  return std::min(std::ceil(gpus / unit) * unit, std::max(gpus, static_cast<double>(system.domain)));
+}
 /// Whether `gpus` leave a part of a domain of several nodes to other jobs. A slice of a torus is one job's own.
-[[nodiscard]] bool takes_part_of_domain(const System& system, double gpus);
+[[nodiscard]] inline bool takes_part_of_domain(const System& system, double gpus) {
+  return system.domain > system.gpus_per_node && !system.slice && gpus < system.domain;
+}
 
 /// \throws RequestError for more GPUs than the machine has
-void check_size(const System& system, double gpus);
+inline void check_size(const System& system, double gpus) {
+  const std::optional<long long> max = stated_gpus(system);
+  if (!max || gpus <= static_cast<double>(*max)) return;
+  throw RequestError(system.name + " has " + std::to_string(system.nodes) + " nodes of " + std::to_string(system.gpus_per_node) + ", " +
+                     std::to_string(*max) + " GPUs; " + std::to_string(static_cast<long long>(gpus)) + " are asked for: take at most " +
+                     std::to_string(*max) + ", or override its nodes");
+}
 
 }  // namespace fabricost::core
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/hardware/machine_size-inl.hpp>
-#endif

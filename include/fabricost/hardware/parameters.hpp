@@ -34,7 +34,17 @@ inline constexpr auto compute_prior = detail::prior_of<ComputeConstants>(compute
 inline constexpr auto custom_prior = detail::prior_of<CustomConstants>(custom_parameters);
 inline constexpr auto moe_prior = detail::prior_of<MoeConstants>(moe_parameters);
 
-[[nodiscard]] std::span<const Parameter> parameters_of(ConstantSet set);
+[[nodiscard]] inline std::span<const Parameter> parameters_of(ConstantSet set) {
+  switch (set) {
+    case ConstantSet::scale_up: return scale_up_parameters;
+    case ConstantSet::pcie: return pcie_parameters;
+    case ConstantSet::transport: return transport_parameters;
+    case ConstantSet::compute: return compute_parameters;
+    case ConstantSet::custom: return custom_parameters;
+    case ConstantSet::moe: return moe_parameters;
+  }
+  return {};
+}
 
 /// The source of a set's priors.
 [[nodiscard]] constexpr std::string_view prior_source(ConstantSet set) { return prior_sources[static_cast<std::size_t>(set)]; }
@@ -44,7 +54,3 @@ inline constexpr auto moe_prior = detail::prior_of<MoeConstants>(moe_parameters)
 namespace fabricost {
 using core::parameters_of;
 }  // namespace fabricost
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/hardware/parameters-inl.hpp>
-#endif

@@ -116,11 +116,20 @@ struct Topology {
     return *(after - 1);
   }
   /// Bytes per second, one way.
-  [[nodiscard]] double capacity(int link) const;
+  [[nodiscard]] double capacity(int link) const {
+    const LinkBlock& b = block_of(link);
+    if (b.kind != LinkKind::wire || shape == TierKind::torus) return b.capacity;
+    return b.capacity * wires[static_cast<std::size_t>((link - b.first) % wires_per_domain())].links;
+  }
   /// Number of link `at` of a block.
   [[nodiscard]] int link(int block, int at) const { return blocks[static_cast<std::size_t>(block)].first + at; }
   /// The wire between two endpoints of a domain, counted from the domain's first; -1 where there is none.
-  [[nodiscard]] int wire_between(int from, int to) const;
+  [[nodiscard]] int wire_between(int from, int to) const {
+    const auto begin = wires.begin() + first_wire[static_cast<std::size_t>(from)];
+    const auto end = wires.begin() + first_wire[static_cast<std::size_t>(from) + 1];
+    const auto at = std::lower_bound(begin, end, to, [](const Wire& w, int n) { return w.to < n; });
+    return at != end && at->to == to ? static_cast<int>(at - wires.begin()) : -1;
+  }
 };
 
 }  // namespace fabricost::core
@@ -129,7 +138,3 @@ namespace fabricost {
 using core::LinkKind;
 using core::Topology;
 }  // namespace fabricost
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/network/topology-inl.hpp>
-#endif

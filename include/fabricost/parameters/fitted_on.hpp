@@ -50,19 +50,36 @@ inline constexpr auto custom_names = [] {
 }
 
 /// Adds a point of `place` measured on a machine.
-void add_measured(std::vector<FittedOn>& all, std::string_view system, int domain, std::size_t place);
+inline void add_measured(std::vector<FittedOn>& all, std::string_view system, int domain, std::size_t place) {
+  for (FittedOn& one : all)
+    if (one.system == system) {
+      one.measured |= 1U << place;
+      return;
+    }
+  all.push_back({std::string{system}, domain, 1U << place});
+}
 
 /// The evidence of a set for a machine. \param all empty: not stated, the set counts for everything \param named
 /// whether the file applies to this machine under a name that is not in `all`: a file given by hand without
 /// `systems`
-[[nodiscard]] MeasuredOperations measured_operations_of(std::span<const FittedOn> all, std::string_view system, int domain, bool named = false);
+[[nodiscard]] inline MeasuredOperations measured_operations_of(std::span<const FittedOn> all, std::string_view system, int domain, bool named = false) {
+  if (all.empty()) return {};
+  MeasuredOperations out{0, 0, 0};
+  for (const FittedOn& one : all) {
+    out.anywhere |= one.measured;
+    if (one.domain == domain) out.alike |= one.measured;
+    if (one.system == system || (named && all.size() == 1)) out.here |= one.measured;
+  }
+  return out;
+}
 
 /// The same for constants fitted to measurements of one machine alone, whose priors are the constants from its relatives: operations
 /// measured on those count as measured somewhere. \param before of the constants that were the priors, and their basis
-[[nodiscard]] MeasuredOperations with_earlier_measurements(MeasuredOperations own, std::size_t machines, const MeasuredOperations& before, Basis basis_before);
+[[nodiscard]] inline MeasuredOperations with_earlier_measurements(MeasuredOperations own, std::size_t machines, const MeasuredOperations& before, Basis basis_before) {
+  if (machines != 1 || basis_before == Basis::datasheet) return own;
+  own.alike |= before.alike;
+  own.anywhere |= before.anywhere;
+  return own;
+}
 
 }  // namespace fabricost::core
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/parameters/fitted_on-inl.hpp>
-#endif

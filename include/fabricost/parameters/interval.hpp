@@ -20,15 +20,20 @@ inline constexpr double nine_in_ten = 1.645;
 inline constexpr double assumed_kernels_spread = prior::stack::kernels_spread;
 
 /// low and high: `predicted` divided and multiplied by exp(nine_in_ten x spread). \param spread standard deviation in log
-[[nodiscard]] std::pair<double, double> interval_around(double predicted, double spread);
+[[nodiscard]] inline std::pair<double, double> interval_around(double predicted, double spread) {
+  const double factor = std::exp(nine_in_ten * spread);
+  return {predicted / factor, predicted * factor};
+}
 
 /// The probability that a step is shorter than another. Errors are normal in the log; a share of them is common (data/priors/stack.yaml):
 /// Phi(log(longer) / sigma), sigma^2 = a^2 + b^2 - 2 share a b. \param longer predicted seconds of the other over its own \param
 /// half_width, other_half_width log of the interval's high end over the predicted seconds
-[[nodiscard]] double likely_shorter(double longer, double half_width, double other_half_width, bool one_gpu);
+[[nodiscard]] inline double likely_shorter(double longer, double half_width, double other_half_width, bool one_gpu) {
+  const double shared = one_gpu ? prior::stack::shared_gpu : prior::stack::shared_steps;
+  const double a = half_width / nine_in_ten, b = other_half_width / nine_in_ten;
+  const double spread = std::sqrt(std::max(0.0, a * a + b * b - 2 * shared * a * b));
+  if (!(spread > 0)) return longer > 1 ? 1 : longer < 1 ? 0 : 0.5;
+  return 0.5 * std::erfc(-std::log(longer) / (spread * std::sqrt(2.0)));
+}
 
 }  // namespace fabricost::core
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/parameters/interval-inl.hpp>
-#endif

@@ -23,7 +23,11 @@ namespace detail {
 
 /// The prior's constants scaled to the steps of `c`. Changes only `set`, without the constants common to all
 /// machines.
-void stretch_prior(ConstantSet set, Constants& c);
+inline void stretch_prior(ConstantSet set, Constants& c) {
+  const Constants prior;
+  for (const Parameter& p : parameters_of(set))
+    if (p.fitted != FitTreatment::form) p.of(c) = p.value(prior) * detail::stretch(p, c) / detail::stretch(p, prior);
+}
 
 /// Constants of `set` for the machine of `c`, whose scale_up constants are known, from relatives. A constant
 /// that no relative has measured keeps its scaled prior. \param knows whether a relative was measured for
@@ -45,7 +49,3 @@ void take_from_related(ConstantSet set, Constants& c, std::span<const Constants>
 }
 
 }  // namespace fabricost::core
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/parameters/related-inl.hpp>
-#endif

@@ -28,10 +28,15 @@ struct NicsLeft {
 
 /// \param whole NICs of the domain that its ranks use when none is lost \param left those of them that are left, at least 1
 /// \param per_device channels that NCCL opens on a device. \throws nothing
-[[nodiscard]] NicsLeft nics_left(double whole, double left, double gpus, double per_device);
+[[nodiscard]] inline NicsLeft nics_left(double whole, double left, double gpus, double per_device) {
+  if (left >= whole) return {left, 1};
+  if (const double each = std::floor(whole / gpus); each > 1) {  // NICs of a device
+    const double worst = each - std::ceil((whole - left) / gpus);
+    return {worst >= 1 ? std::min(left, worst * gpus) : left, 1};
+  }
+  const double channels = std::max(gpus, per_device * whole);
+  const double even = channels / left;
+  return {left, even / std::ceil(even - 1e-9)};
+}
 
 }  // namespace fabricost::core
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/predict/lost_nics-inl.hpp>
-#endif

@@ -34,7 +34,13 @@ struct Extrapolated {
 };
 
 /// The largest term; one without a name if nothing takes time.
-[[nodiscard]] const Term& largest(const Terms& terms);
+[[nodiscard]] inline const Term& largest(const Terms& terms) {
+  static constexpr Term none{};
+  const Term* out = &none;
+  for (const Term& term : terms)
+    if (term.time > out->time) out = &term;
+  return *out;
+}
 
 /// bytes / seconds; 0 if they take no time.
 [[nodiscard]] constexpr double over(double bytes, double seconds) { return seconds > 0 ? bytes / seconds : 0; }
@@ -87,7 +93,3 @@ using core::Prediction;
 using core::Term;
 using core::Terms;
 }  // namespace fabricost
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/predict/prediction-inl.hpp>
-#endif

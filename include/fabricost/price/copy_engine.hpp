@@ -34,10 +34,15 @@ struct CopyStart {
   return starts[generation >= Generation::blackwell ? 1 : 0][multicast ? 1 : 0][captured ? 1 : 0];
 }
 
-[[nodiscard]] Line price_copy_engine(const Fabric& f, bool multicast, bool captured);
+[[nodiscard]] inline Line price_copy_engine(const Fabric& f, bool multicast, bool captured) {
+  const double n = f.ranks(), others = (n - 1) / n;
+  const CopyStart own = copy_start(f.generation, multicast, captured);
+  Line line;
+  line.add_base_part(TermKind::launch, 0, 1, own.start);
+  line.add_base_part(TermKind::peers, 0, n, own.rank);
+  line.add_rate_part(TermKind::wire, 0, multicast ? 1 : others, 1 / (prior::ways::ce_share * f.full_rate));
+  line.min = others / f.full_rate;
+  return line;
+}
 
 }  // namespace fabricost::core
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/price/copy_engine-inl.hpp>
-#endif

@@ -67,14 +67,12 @@ struct Fabric : Connectivity {
 /// The library changes algorithm and protocol at fixed sizes, as RCCL does inside a node.
 [[nodiscard]] inline bool changes_by_size(const Fabric& f) { return f.ll_until > 0 && f.domains() <= 1; }
 /// RCCL's all_reduce of a whole mesh of eight GPUs: each sends an eighth to all, and its sum to all.
-[[nodiscard]] bool changes_to_two_shot(Collective op, const Fabric& f);
+[[nodiscard]] inline bool changes_to_two_shot(Collective op, const Fabric& f) {
+  return op == Collective::all_reduce && changes_by_size(f) && f.ring_until > 0;
+}
 
 }  // namespace fabricost::core
 
 namespace fabricost {
 using core::Fabric;
 }  // namespace fabricost
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/price/fabric-inl.hpp>
-#endif

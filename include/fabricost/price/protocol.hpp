@@ -17,7 +17,7 @@ enum class Protocol : unsigned char { ll, ll128, simple };
 inline constexpr std::array<std::string_view, 3> protocol_names{"ll", "ll128", "simple"};
 [[nodiscard]] constexpr std::string_view name(Protocol p) { return protocol_names[static_cast<std::size_t>(p)]; }
 
-[[nodiscard]] std::optional<Protocol> parse_protocol(std::string_view text);
+[[nodiscard]] inline std::optional<Protocol> parse_protocol(std::string_view text) { return parse_enum<Protocol>(text, protocol_names); }
 
 /// Whose kernel runs a collective: the communication library's, one of an inference engine (price/custom_reduce.hpp), one over
 /// symmetric windows (price/symmetric.hpp), or none, as copy engines move the bytes (price/copy_engine.hpp).
@@ -62,7 +62,3 @@ using core::Protocol;
 using core::parse_protocol;
 using core::protocol_names;
 }  // namespace fabricost
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/price/protocol-inl.hpp>
-#endif

@@ -17,10 +17,20 @@
 namespace fabricost::core {
 
 /// \param by_gpu posted by the GPU itself \param messages that are posted \param seen the receiver's side is waited for
-[[nodiscard]] Line price_put(const Fabric& f, bool by_gpu, double messages, bool seen);
+[[nodiscard]] inline Line price_put(const Fabric& f, bool by_gpu, double messages, bool seen) {
+  namespace k = prior::ways;
+  const double rate = f.outer_rate / std::max(1.0, f.local());
+  Line line;
+  line.wire_level = 1;
+  line.add_base_part(TermKind::launch, 1, 1, k::put_start - (seen ? 0 : k::put_local));
+  if (!by_gpu) {
+    line.add_base_part(TermKind::steps, 1, messages, k::put_post);
+    line.early_rate = k::proxy_extra / rate;
+    line.early = k::proxy_until;
+  }
+  line.add_rate_part(TermKind::wire, 1, 1, 1 / (k::put_share * rate));
+  line.min = 1 / rate;
+  return line;
+}
 
 }  // namespace fabricost::core
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/price/put-inl.hpp>
-#endif

@@ -1,3 +1,2 @@
 // The bodies of the headers of algorithms, compiled once.
-#include <fabricost/algorithms/registry-inl.hpp>
 #include <fabricost/algorithms/schedule_of-inl.hpp>

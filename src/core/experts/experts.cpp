@@ -5,4 +5,3 @@
 #include <fabricost/experts/moe_kernels-inl.hpp>
 #include <fabricost/experts/popularity-inl.hpp>
 #include <fabricost/experts/routing-inl.hpp>
-#include <fabricost/experts/expert_traffic-inl.hpp>

@@ -3,8 +3,6 @@
 #include <fabricost/hardware/constants-inl.hpp>
 #include <fabricost/hardware/dials-inl.hpp>
 #include <fabricost/hardware/host_rate-inl.hpp>
-#include <fabricost/hardware/machine_size-inl.hpp>
-#include <fabricost/hardware/parameters-inl.hpp>
 #include <fabricost/hardware/slice-inl.hpp>
 #include <fabricost/hardware/system-inl.hpp>
 #include <fabricost/hardware/tier-inl.hpp>

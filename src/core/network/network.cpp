@@ -1,7 +1,5 @@
 // The bodies of the headers of network, compiled once.
 #include <fabricost/network/at_once-inl.hpp>
-#include <fabricost/network/at_once_answer-inl.hpp>
-#include <fabricost/network/axes-inl.hpp>
 #include <fabricost/network/balance-inl.hpp>
 #include <fabricost/network/concurrent-inl.hpp>
 #include <fabricost/network/topology_of-inl.hpp>
@@ -11,7 +9,6 @@
 #include <fabricost/network/routes-inl.hpp>
 #include <fabricost/network/sharing-inl.hpp>
 #include <fabricost/network/storage-inl.hpp>
-#include <fabricost/network/topology-inl.hpp>
 #include <fabricost/network/traffic-inl.hpp>
 #include <fabricost/network/traffic_counter-inl.hpp>
 #include <fabricost/network/traffic_exchange-inl.hpp>

@@ -4,9 +4,5 @@
 #include <fabricost/predict/complete-inl.hpp>
 #include <fabricost/predict/curve-inl.hpp>
 #include <fabricost/predict/fabric_of-inl.hpp>
-#include <fabricost/predict/fused_norm-inl.hpp>
-#include <fabricost/predict/host_copy-inl.hpp>
-#include <fabricost/predict/lost_nics-inl.hpp>
 #include <fabricost/predict/predict-inl.hpp>
-#include <fabricost/predict/prediction-inl.hpp>
 #include <fabricost/predict/certainty-inl.hpp>
