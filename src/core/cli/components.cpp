@@ -12,15 +12,15 @@
 
 namespace fabricost::cli {
 
-/// In the order of help, by component. PLAN(cost) stands for add_cost of plan.
-#define FABRICOST_SUBCOMMANDS(CORE, PLAN, OBSERVE, PROBES)                                                                             \
-  CORE(systems) PLAN(models) CORE(show) CORE(predict) CORE(explain) CORE(sweep) CORE(share) CORE(transfer) CORE(validate)             \
-  CORE(calibrate) PROBES(measure) PLAN(plan) PLAN(compare) PLAN(need) PLAN(project) PLAN(explore) CORE(tune) OBSERVE(diagnose)        \
-  OBSERVE(trace) OBSERVE(topo) PLAN(pipeline) PLAN(goodput) PLAN(stragglers) PLAN(cost) CORE(report) CORE(export) CORE(exporter) \
-  CORE(completion) CORE(help)
+/// In the order of help, by component. PLAN(cost) stands for add_cost of plan, FIRST for those of core that answer before the rest is built.
+#define FABRICOST_SUBCOMMANDS(FIRST, CORE, PLAN, OBSERVE, PROBES)                                                                      \
+  FIRST(systems) PLAN(models) FIRST(show) FIRST(predict) FIRST(explain) CORE(sweep) CORE(share) CORE(transfer) FIRST(validate)         \
+  CORE(calibrate) PROBES(measure) PLAN(plan) PLAN(compare) PLAN(need) PLAN(project) PLAN(explore) CORE(tune) OBSERVE(diagnose)         \
+  OBSERVE(trace) OBSERVE(topo) PLAN(pipeline) PLAN(goodput) PLAN(stragglers) PLAN(cost) FIRST(report) FIRST(export) FIRST(exporter)    \
+  FIRST(completion) FIRST(help)
 
 #define FABRICOST_DECLARE(name) void add_##name(CLI::App& app, Runner& runner);
-FABRICOST_SUBCOMMANDS(FABRICOST_DECLARE, FABRICOST_DECLARE, FABRICOST_DECLARE, FABRICOST_DECLARE)
+FABRICOST_SUBCOMMANDS(FABRICOST_DECLARE, FABRICOST_DECLARE, FABRICOST_DECLARE, FABRICOST_DECLARE, FABRICOST_DECLARE)
 FABRICOST_DECLARE(validate_points)
 FABRICOST_DECLARE(validate_tables)
 #undef FABRICOST_DECLARE
@@ -34,6 +34,7 @@ void add_validate(CLI::App& app, Runner& runner) {
 #endif
 }
 
+#ifdef FABRICOST_WITH_CORE
 std::span<const CalibrateJob> calibrate_jobs() {
   static constexpr auto jobs = std::to_array<CalibrateJob>({
 #ifdef FABRICOST_WITH_PROBES
@@ -45,6 +46,7 @@ std::span<const CalibrateJob> calibrate_jobs() {
       calibrate_points});
   return jobs;
 }
+#endif
 
 std::span<const HelpTopics> help_topics() {
   static const std::array all{core_topics(),
@@ -56,7 +58,12 @@ std::span<const HelpTopics> help_topics() {
 }
 
 std::span<const Subcommand> subcommands() {
+#define FABRICOST_FIRST(name) Subcommand{#name, "core", add_##name},
+#ifdef FABRICOST_WITH_CORE
 #define FABRICOST_CORE(name) Subcommand{#name, "core", add_##name},
+#else
+#define FABRICOST_CORE(name) Subcommand{#name, "core", nullptr},
+#endif
 #ifdef FABRICOST_WITH_PLAN
 #define FABRICOST_PLAN(name) Subcommand{#name, "plan", add_##name},
 #else
@@ -72,7 +79,7 @@ std::span<const Subcommand> subcommands() {
 #else
 #define FABRICOST_PROBES(name) Subcommand{#name, "probes", nullptr},
 #endif
-  static constexpr std::array all{FABRICOST_SUBCOMMANDS(FABRICOST_CORE, FABRICOST_PLAN, FABRICOST_OBSERVE, FABRICOST_PROBES)};
+  static constexpr std::array all{FABRICOST_SUBCOMMANDS(FABRICOST_FIRST, FABRICOST_CORE, FABRICOST_PLAN, FABRICOST_OBSERVE, FABRICOST_PROBES)};
   return all;
 }
 
@@ -86,7 +93,7 @@ std::string left_out_text(std::string_view command) {
 
 std::string left_out_help() {
   std::string out;
-  for (const std::string_view component : {"plan", "observe", "probes"}) {
+  for (const std::string_view component : {"core", "plan", "observe", "probes"}) {
     std::string names;
     for (const Subcommand& one : subcommands())
       if (one.component == component && one.add == nullptr) names += fmt::format(" {}", one.name);

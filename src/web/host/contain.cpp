@@ -4,40 +4,11 @@
 ///
 ///     fabricost_contain DATA_DIRECTORY OUTPUT.cpp FOLDER...
 
-#include "specs/sources/contained.hpp"
+#include "web/host/contained_text.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <filesystem>
 #include <fstream>
-#include <string>
-#include <vector>
-
-namespace {
-
-namespace fs = std::filesystem;
-
-/// Writes bytes as string literals of one source line each, since compilers limit the length of a literal.
-std::string literals(const std::string& bytes) {
-  constexpr std::size_t per_line = 1000;
-  constexpr std::string_view digits = "01234567";
-  std::string out = bytes.empty() ? "  \"" : "";
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (i % per_line == 0) out += i == 0 ? "  \"" : "\"\n  \"";
-    const auto byte = static_cast<unsigned char>(bytes[i]);
-    const bool plain = byte >= 0x20 && byte < 0x7F && byte != '"' && byte != '\\' && byte != '?';
-    if (plain) {
-      out += bytes[i];
-    } else {
-      out += '\\';
-      for (const unsigned shift : {6U, 3U, 0U}) out += digits[(byte >> shift) & 7U];
-    }
-  }
-  return out + '"';
-}
-
-}  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 4) {
@@ -45,19 +16,12 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const fs::path data = argv[1];
-    std::vector<fs::path> files;
-    for (int i = 3; i < argc; ++i)
-      for (const auto& entry : fs::recursive_directory_iterator(data / argv[i]))
-        if (entry.path().extension() == ".yaml") files.push_back(entry.path());
-    std::sort(files.begin(), files.end());
-    std::vector<fabricost::core::NamedTree> trees;
-    for (const fs::path& file : files) trees.push_back({file.lexically_relative(data).generic_string(), fabricost::core::parse_spec(file)});
     std::ofstream out(argv[2], std::ios::binary);
-    out << "// written by fabricost_contain from " << files.size() << " files of data/\n"
-        << "#include \"web/contained_files.hpp\"\n\n"
-        << "namespace fabricost::web {\n\nnamespace {\nconstexpr char bytes[] =\n"
-        << literals(fabricost::core::contained_bytes(trees)) << ";\n}\n\nconst std::string_view contained_files{bytes, sizeof bytes - 1};\n\n}\n";
+    out << "// written by fabricost_contain from data/\n#include \"web/contained_files.hpp\"\n\n"
+        << "namespace fabricost::web {\n\nnamespace {\nconstexpr char bytes[] =\n";
+    for (const std::string& line : fabricost::web::contained_lines(argv[1], {argv + 3, argv + argc}))
+      out << "  " << nlohmann::json(line).dump() << "\n";  // what escapes a text in JSON escapes it in C++
+    out << "  \"\";\n}\n\nconst std::string_view contained_files{bytes, sizeof bytes - 1};\n\n}\n";
     out.flush();
     if (!out) throw std::runtime_error(std::string{argv[2]} + ": could not be written");
     return 0;

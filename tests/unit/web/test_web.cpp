@@ -1,6 +1,7 @@
 // The interface of the page: questions and answers as JSON, its descriptions of fields, and data/ inside a program.
 #include "specs/sources/contained.hpp"
 #include "web/answer.hpp"
+#include "web/host/contained_text.hpp"
 
 #include <fabricost/answers/predict.hpp>
 #include <fabricost/answers/sweep.hpp>
@@ -157,15 +158,11 @@ TEST_CASE("dials have places around where the machine stands, each with what set
 
 TEST_CASE("data inside a program gives what data on disk gives") {
   const std::filesystem::path data = data_directory();
-  std::vector<NamedTree> named;
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(data))
-    if (entry.path().extension() == ".yaml") files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  for (const auto& file : files) {
-    named.push_back({file.lexically_relative(data).generic_string(), parse_spec(file)});
-  }
-  const std::string bytes = contained_bytes(named);
+  std::vector<std::string> folders;
+  for (const auto& entry : std::filesystem::directory_iterator(data))
+    if (entry.is_directory()) folders.push_back(entry.path().filename().string());
+  std::string bytes;
+  for (const std::string& line : fabricost::web::contained_lines(data, folders)) bytes += line;
   const auto all = system_names();
   const std::string shown = ask("show", {{"system", "gb200-nvl72"}}).dump(), predicted = ask("sweep", curve).dump();
   const Json wrong = ask("show", {{"system", "gb20-nvl72"}});

@@ -3,109 +3,77 @@
 
 #include "specs/sources/contained.hpp"
 
-#include "specs/sources/packed_tree.hpp"
+#include "readings/plain_tree.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <map>
 
 namespace fabricost::core {
 
 namespace {
 
-struct Contained {
-  std::string_view name{}, tree{};
-};
-/// Sorted by name.
-std::vector<Contained>& contained() {
-  static std::vector<Contained> all;
+/// The content of each file, by its name in data/.
+std::map<std::string_view, std::string_view>& contained() {
+  static std::map<std::string_view, std::string_view> all;
   return all;
 }
 
 /// systems/dgx-h100.yaml of data/systems/dgx-h100.yaml; empty for a path elsewhere.
-std::string_view place_in_data(std::string_view path) {
-  return has_contained() && path.size() > contained_data.size() && path.starts_with(contained_data) && path[contained_data.size()] == '/'
-             ? path.substr(contained_data.size() + 1)
-             : std::string_view{};
+std::string name_in_data(const std::filesystem::path& path) {
+  const std::string text = path.lexically_normal().generic_string(), folder = std::string{contained_data} + "/";  // a file may name another by ../
+  return has_contained() && text.starts_with(folder) ? text.substr(folder.size()) : std::string{};
 }
 
-using Place = std::vector<Contained>::const_iterator;
-
-Place not_before(std::string_view name) {
-  return std::lower_bound(contained().begin(), contained().end(), name, [](const Contained& a, std::string_view b) { return a.name < b; });
-}
-/// Those whose names start so.
-std::pair<Place, Place> starting(std::string_view with) {
-  const Place first = not_before(with), end = contained().end();
-  return {first, std::find_if_not(first, end, [&](const Contained& one) { return one.name.starts_with(with); })};
-}
-/// The one of this name, or the end.
-Place named(std::string_view name) {
-  const Place found = not_before(name), end = contained().end();
-  return found != end && found->name == name ? found : end;
-}
-
-/// The files in the packed bytes; empty where the bytes are damaged.
-std::vector<Contained> read(std::string_view bytes) {
-  std::size_t at = 0;
-  const std::optional<std::size_t> count = number_at(bytes, at);
-  std::vector<Contained> out;
-  std::vector<std::size_t> sizes;
-  for (std::size_t i = 0; count && i < *count; ++i) {
-    const std::optional<std::size_t> name = number_at(bytes, at);
-    if (!name || *name > bytes.size() - at) return {};
-    out.push_back({bytes.substr(at, *name), {}});
-    at += *name;
-    const std::optional<std::size_t> size = number_at(bytes, at);
-    if (!size) return {};
-    sizes.push_back(*size);
-  }
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i].tree = bytes.substr(std::min(at, bytes.size()), sizes[i]);
-    at += out[i].tree.size();
+SpecNode node_of(const PlainTree& tree, PlainTree::Id id, const Mark& mark) {
+  SpecNode out;
+  out.mark = mark;
+  switch (tree[id].kind) {
+    case PlainTree::Kind::map:
+      out.kind = SpecNode::Kind::map;
+      for (const auto& [key, value] : tree.members(id)) out.entries.push_back({std::string{key}, mark, node_of(tree, value, mark)});
+      break;
+    case PlainTree::Kind::list:
+      out.kind = SpecNode::Kind::list;
+      for (const PlainTree::Id item : tree.items(id)) out.items.push_back(node_of(tree, item, mark));
+      break;
+    case PlainTree::Kind::text:
+      out.kind = SpecNode::Kind::scalar;
+      out.text = tree.text(id);
+      break;
+    default: break;
   }
   return out;
 }
 
 }  // namespace
 
-std::string contained_bytes(const std::vector<NamedTree>& files) {
-  std::vector<std::pair<std::string_view, const SpecNode*>> sorted;
-  for (const NamedTree& one : files) sorted.emplace_back(one.name, &one.root);
-  std::sort(sorted.begin(), sorted.end());
-  std::string out, trees;
-  append_number(out, sorted.size());
-  for (const auto& [name, root] : sorted) {
-    const std::string tree = packed_tree(*root);
-    append_number(out, name.size());
-    out += name;
-    append_number(out, tree.size());
-    trees += tree;
+void use_contained(std::string_view lines) {
+  contained().clear();
+  for (std::size_t end = lines.find('\n'); end != std::string_view::npos; end = lines.find('\n')) {
+    const std::string_view line = lines.substr(0, end);
+    const std::size_t blank = std::min(line.find(' '), line.size());
+    contained().emplace(line.substr(0, blank), line.substr(blank));
+    lines.remove_prefix(end + 1);
   }
-  return out + trees;
 }
-
-void use_contained(std::string_view bytes) { contained() = read(bytes); }
 
 bool has_contained() { return !contained().empty(); }
 
 bool is_contained(const std::filesystem::path& path) {
-  const std::string text = path.lexically_normal().generic_string();  // one file may name another by ../
-  const std::string_view place = place_in_data(text);
-  if (place.empty()) return has_contained() && text == contained_data;
-  if (named(place) != contained().end()) return true;
-  const auto [first, last] = starting(std::string{place} + "/");
-  return first != last;
+  const std::string name = name_in_data(path);
+  if (name.empty()) return has_contained() && path.lexically_normal() == contained_data;
+  const auto at = contained().lower_bound(name);  // the file, or those of the folder
+  if (at != contained().end() && at->first == name) return true;
+  const auto first = contained().lower_bound(name + "/");
+  return first != contained().end() && first->first.starts_with(name + "/");
 }
 
 std::vector<std::string> contained_names(const std::filesystem::path& folder) {
   constexpr std::string_view ending = ".yaml";
-  const std::string text = folder.string() + "/";
-  const std::string_view place = place_in_data(text);
+  const std::string inside = name_in_data(folder) + "/";
   std::vector<std::string> out;
-  if (place.empty()) return out;
-  const auto [first, last] = starting(place);
-  for (auto at = first; at != last; ++at) {
-    const std::string_view name = at->name.substr(place.size());
+  for (auto at = contained().lower_bound(inside); at != contained().end() && at->first.starts_with(inside); ++at) {
+    const std::string_view name = at->first.substr(inside.size());
     if (name.ends_with(ending) && name.find('/') == std::string_view::npos) out.emplace_back(name.substr(0, name.size() - ending.size()));
   }
   std::sort(out.begin(), out.end());  // as without their ending
@@ -113,9 +81,11 @@ std::vector<std::string> contained_names(const std::filesystem::path& folder) {
 }
 
 std::optional<SpecNode> contained_tree(const std::string& path, const std::shared_ptr<const SpecFile>& file) {
-  const std::string text = std::filesystem::path{path}.lexically_normal().generic_string();
-  const Place found = named(place_in_data(text));
-  return found == contained().end() ? std::nullopt : unpacked_tree(found->tree, file);
+  const auto found = contained().find(name_in_data(path));
+  if (found == contained().end()) return std::nullopt;
+  std::size_t next = 0;
+  const PlainTree tree = read_json_value(found->second, next, path);
+  return node_of(tree, tree.root, {file, 0, 0});
 }
 
 }  // namespace fabricost::core

@@ -1,8 +1,7 @@
 #pragma once
 /// \file contained.hpp
 /// The files of data/ that a program contains, for a place without a disk: the page. They are found by name as if they lay in the folder
-/// `contained_data`; their trees were parsed when the program was built, their texts are not kept. As bytes: the number of files, the name
-/// of each and the size of its tree, then the trees (packed_tree.hpp).
+/// `contained_data`. A line a file: its name, as in systems/dgx-h100.yaml, a blank, and its values as JSON with every scalar as text.
 
 #include "specs/tree.hpp"
 
@@ -20,22 +19,15 @@ namespace fabricost::core {
 /// The folder that data_directory() names while a program contains data/.
 inline constexpr std::string_view contained_data = "data";
 
-/// A file by its name, as in systems/dgx-h100.yaml.
-struct NamedTree {
-  std::string name;
-  SpecNode root;
-};
-[[nodiscard]] std::string contained_bytes(const std::vector<NamedTree>& files);
-
-/// Makes these bytes the content of data/; they must outlive the process. Empty or damaged: data/ is on disk. Call before the first load.
-void use_contained(std::string_view bytes);
+/// Makes these lines the content of data/; they must outlive the process. None: data/ is on disk. Call before the first load.
+void use_contained(std::string_view lines);
 [[nodiscard]] bool has_contained();
 
 /// A file, or a folder with files.
 [[nodiscard]] bool is_contained(const std::filesystem::path& path);
 /// Names of the YAML files in a folder, without ".yaml", sorted.
 [[nodiscard]] std::vector<std::string> contained_names(const std::filesystem::path& folder);
-/// Empty: there is no such file, or its tree is damaged.
+/// Empty: there is no such file. \throws SpecError for damaged lines
 [[nodiscard]] std::optional<SpecNode> contained_tree(const std::string& path, const std::shared_ptr<const SpecFile>& file);
 
 }  // namespace fabricost::core
