@@ -1,10 +1,11 @@
 // Would following tune have helped? Tested on runs that were not tuned.
+#include "tuned.hpp"
+
 #include "support/measurements.hpp"
 
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/readings/points.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/tune/tune.hpp>
 
 #include <catch.hpp>
 
@@ -38,22 +39,20 @@ std::map<Key, double> medians(const std::vector<Point>& points, Wanted&& wanted)
 class Tuned {
  public:
   explicit Tuned(const std::string& name) : system_(load_system(name)) {}
-  const SlowRange* at(Collective c, DataType dtype, int ranks, double bytes) {
+  const SlowChoice* at(Collective c, DataType dtype, int ranks, double bytes) {
     const auto [found, fresh] = reports_.try_emplace({dtype, ranks});
     if (fresh) {
-      TuneOptions options;
+      TuneRequest options;
       options.ranks = ranks;
       options.dtype = dtype;
-      found->second = tune(system_, options);
+      found->second = tuned::tune(system_, options);
     }
-    for (const SlowRange& r : found->second.ranges)
-      if (r.collective == c && r.first <= bytes && bytes <= r.last) return &r;
-    return nullptr;
+    return tuned::range_at(found->second, c, bytes);
   }
 
  private:
   System system_;
-  std::map<std::pair<DataType, int>, TuneReport> reports_;
+  std::map<std::pair<DataType, int>, TuneAnswer> reports_;
 };
 
 }  // namespace
@@ -67,14 +66,14 @@ TEST_CASE("wherever a message of twice the size takes more than twice the time, 
   for (const char* system : {"dgx-a100", "dgx-h100", "dgx-b200"}) {
     const auto times = medians(read_points(folder / (std::string(system) + ".nccl.csv")).points,
                                [](const Point& p) { return p.library_version != "2.27.5" && p.library_version != "2.28.9"; });
-    Tuned tuned{system};
+    Tuned advised{system};
     for (const auto& [key, time] : times) {
       const auto& [collective, dtype, ranks, bytes] = key;
       if (is_exchange(collective)) continue;
       const auto half = times.find({collective, dtype, ranks, bytes / 2});
       if (half == times.end() || time < 2.04 * half->second) continue;  // repeats differ by 2 % on average
       ++cliffs;
-      const SlowRange* range = tuned.at(collective, dtype, ranks, bytes);
+      const SlowChoice* range = advised.at(collective, dtype, ranks, bytes);
       INFO(system << " " << name(collective) << " " << name(dtype) << " " << ranks << " ranks, " << bytes / 1048576
                   << " MiB: " << half->second * 1e6 << " to " << time * 1e6 << " us");
       CHECK(range != nullptr);
@@ -82,7 +81,7 @@ TEST_CASE("wherever a message of twice the size takes more than twice the time, 
       ++found;
       recommended += range->sure ? 1 : 0;
       // its promise is at least the rate that the doubled message proves, within the noise
-      CHECK(range->better_seconds * bytes / range->bytes < 1.1 * 2 * half->second);
+      CHECK(range->better_time.value() * bytes / range->bytes.value() < 1.1 * 2 * half->second);
     }
   }
   CHECK(cliffs >= 8);
@@ -99,7 +98,7 @@ TEST_CASE("where an older NCCL's choice was faster on B200, tune names it and it
   const auto kept = [](const Point& p) { return p.library_version == "2.27.5" || p.library_version == "2.28.9"; };
   const auto older = medians(points, kept), newer = medians(points, [&](const Point&p) { return !kept(p); });
   const System system = load_system("dgx-b200");
-  Tuned tuned{"dgx-b200"};
+  Tuned advised{"dgx-b200"};
   int differ = 0, otherwise = 0;
   for (const auto& [key, time] : newer) {
     const auto& [collective, dtype, ranks, bytes] = key;
@@ -110,13 +109,13 @@ TEST_CASE("where an older NCCL's choice was faster on B200, tune names it and it
       continue;
     }
     ++differ;
-    const SlowRange* range = tuned.at(collective, dtype, ranks, bytes);
+    const SlowChoice* range = advised.at(collective, dtype, ranks, bytes);
     INFO(name(collective) << " " << name(dtype) << " " << ranks << " ranks " << bytes / 1048576 << " MiB: " << time * 1e6 << " us, older "
                           << older.at(key) * 1e6);
     REQUIRE(range != nullptr);
     CHECK(range->sure);
-    CHECK(range->better == Candidate{Algorithm::ring, Protocol::ll128});
-    const Choice advice{.algorithm = range->better.algorithm, .protocol = range->better.protocol};
+    CHECK(tuned::better(*range) == Candidate{Algorithm::ring, Protocol::ll128});
+    const Choice advice{.algorithm = tuned::better(*range).algorithm, .protocol = tuned::better(*range).protocol};
     CHECK(predict(system, op, advice).seconds == Approx(older.at(key)).epsilon(0.15));
   }
   CHECK(differ >= 12);

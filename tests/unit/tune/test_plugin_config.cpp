@@ -1,8 +1,8 @@
 // The export, read back by the rules of the plugin it is for.
 #include "plugin.hpp"
+#include "tuned.hpp"
 
 #include <fabricost/specs/load.hpp>
-#include <fabricost/tune/tune.hpp>
 
 #include <catch.hpp>
 
@@ -14,12 +14,12 @@ namespace {
 
 struct Asked {
   const char* system;
-  TuneOptions options;
+  TuneRequest options;
 };
 std::vector<Asked> questions() {
   const auto shape = [](std::vector<int> nodes, int ranks, DataType dtype = DataType::half) {
-    TuneOptions out;
-    out.nodes = std::move(nodes);
+    TuneRequest out;
+    out.nodes.values = std::move(nodes);
     out.ranks = ranks;
     out.dtype = dtype;
     return out;
@@ -37,9 +37,9 @@ std::string squeezed(std::string_view name) {
   return out;
 }
 
-const SlowRange* sure_range(const TuneReport& report, Collective c, double bytes, const TuneShape& shape) {
-  for (const SlowRange& r : report.ranges)
-    if (r.sure && r.collective == c && r.first <= bytes && bytes <= r.last && TuneShape{r.nodes, r.ranks} == shape) return &r;
+const SlowChoice* sure_range(const TuneAnswer& report, Collective c, double bytes, const TunedGroup& shape) {
+  for (const SlowChoice& r : report.ranges)
+    if (r.sure && tuned::collective(r) == c && r.smallest.value() <= bytes && bytes <= r.largest.value() && TunedGroup{r.nodes, r.ranks} == shape) return &r;
   return nullptr;
 }
 
@@ -49,7 +49,7 @@ TEST_CASE("the plugin understands every line of the export", "[tune]") {
   int lines = 0;
   for (const Asked& q : questions()) {
     INFO(q.system);
-    const plugin::Config config = plugin::read(plugin_config(tune(load_system(q.system), q.options)));
+    const plugin::Config config = plugin::read(tuned::tune(load_system(q.system), q.options).config);
     for (const std::string& fault : config.faults) FAIL_CHECK(fault);
     lines += static_cast<int>(config.lines.size());
   }
@@ -58,21 +58,21 @@ TEST_CASE("the plugin understands every line of the export", "[tune]") {
 
 TEST_CASE("the plugin picks at every size what is surely faster there, and nothing elsewhere", "[tune]") {
   for (const Asked& q : questions()) {
-    const TuneReport report = tune(load_system(q.system), q.options);
+    const TuneAnswer report = tuned::tune(load_system(q.system), q.options);
     const plugin::Config config = plugin::read(plugin_config(report));
     std::vector<double> sizes;
     for (double s = 256; s < 3e10; s *= 1.3) sizes.push_back(std::floor(s));
-    for (const SlowRange& r : report.ranges)
-      for (const double s : {r.first - 1, r.first, r.bytes, std::floor(0.5 * (r.first + r.last)), r.last, r.last + 1}) sizes.push_back(s);
-    for (const TuneShape& shape : report.shapes)
+    for (const SlowChoice& r : report.ranges)
+      for (const double s : {r.smallest.value() - 1, r.smallest.value(), r.bytes.value(), std::floor(0.5 * (r.smallest.value() + r.largest.value())), r.largest.value(), r.largest.value() + 1}) sizes.push_back(s);
+    for (const TunedGroup& shape : report.groups)
       for (const Collective c : tuned_collectives)
         for (const double s : sizes) {
           const auto line = plugin::match(config, squeezed(name(c)), static_cast<std::uint64_t>(s), shape.nodes, shape.ranks);
-          const SlowRange* range = sure_range(report, c, s, shape);
+          const SlowChoice* range = sure_range(report, c, s, shape);
           if (line.has_value() != (range != nullptr))
             FAIL_CHECK(q.system << " " << name(c) << " " << s << ": one has a line, the other not");
           if (!line || range == nullptr) continue;
-          if (line->algorithm != name(range->better.algorithm) || line->protocol != name(range->better.protocol))
+          if (line->algorithm != range->better_algorithm || line->protocol != range->better_protocol)
             FAIL_CHECK(q.system << " " << name(c) << " " << s << ": " << line->algorithm << " " << line->protocol);
         }
     // other groups of ranks of the same job are left alone
@@ -81,7 +81,7 @@ TEST_CASE("the plugin picks at every size what is surely faster there, and nothi
 }
 
 TEST_CASE("NCCL keeps its own channels under every line", "[tune]") {
-  const plugin::Config config = plugin::read(plugin_config(tune(load_system("dgx-b200"))));
+  const plugin::Config config = plugin::read(tuned::tune(load_system("dgx-b200")).config);
   REQUIRE_FALSE(config.lines.empty());
   for (const plugin::Line& line : config.lines) CHECK(plugin::channels_after(line, 32) == 32);
   // which the -1 of the plugin's README would not do
@@ -92,7 +92,7 @@ TEST_CASE("NCCL keeps its own channels under every line", "[tune]") {
 
 TEST_CASE("a line holds for the size nccl-tests prints, which NCCL passes to a tuner", "[tune]") {
   // 2 MiB from each of 8 B200: an all_gather of 16 MiB, where NCCL 2.29 falls to Simple and a line says LL128
-  const plugin::Config config = plugin::read(plugin_config(tune(load_system("dgx-b200"))));
+  const plugin::Config config = plugin::read(tuned::tune(load_system("dgx-b200")).config);
   const auto line = plugin::match(config, "allgather", 16 * 1048576, 1, 8);
   REQUIRE(line.has_value());
   CHECK(line->protocol == "ll128");
@@ -100,16 +100,16 @@ TEST_CASE("a line holds for the size nccl-tests prints, which NCCL passes to a t
 }
 
 TEST_CASE("nothing that is unsure is exported, and a file without lines says so", "[tune]") {
-  const TuneReport report = tune(load_system("vera-rubin-nvl72"));
+  const TuneAnswer report = tuned::tune(load_system("vera-rubin-nvl72"));
   REQUIRE_FALSE(report.ranges.empty());
-  for (const SlowRange& r : report.ranges) REQUIRE_FALSE(r.sure);
+  for (const SlowChoice& r : report.ranges) REQUIRE_FALSE(r.sure);
   const std::string text = plugin_config(report);
   CHECK(plugin::read(text).lines.empty());
   CHECK(text.find("No loss is sure") != std::string::npos);
 }
 
 TEST_CASE("a system's name cannot leave its comment", "[tune]") {
-  TuneReport report = tune(load_system("dgx-a100"));
+  TuneAnswer report = tuned::tune(load_system("dgx-a100"));
   report.system = "x\nallreduce,0,99999999999,ring,simple,1,-1,-1\n" + std::string(400, 'y');
   const std::string text = plugin_config(report);
   const plugin::Config config = plugin::read(text);
@@ -118,7 +118,7 @@ TEST_CASE("a system's name cannot leave its comment", "[tune]") {
 }
 
 TEST_CASE("the variables of the comments name the pair of the line below them", "[tune]") {
-  std::istringstream in(plugin_config(tune(load_system("dgx-b200"), {.nodes = {1}, .collective = {}})));
+  std::istringstream in(tuned::tune(load_system("dgx-b200"), {.nodes = {{1}}}).config);
   std::string before;
   int seen = 0;
   for (std::string row; std::getline(in, row); before = row) {

@@ -4,7 +4,7 @@
 /// "bus_bw", "nwrong"}, "in_place": {...}}]}. It has the rows of the table with more digits, the command
 /// line, and one device of each process (NVIDIA/nccl-tests, src/util.cu).
 
-#include "readings/plain_tree.hpp"
+#include "text/plain_tree.hpp"
 #include "readings/logs/nccl_runs.hpp"
 #include "text/csv.hpp"
 #include "text/line_reader.hpp"

@@ -3,7 +3,7 @@
 /// "bandwidth_description", "bandwidth_matrix": [["56.38", "N/A"], ...]}]}} (NVIDIA/nvbandwidth,
 /// json_output.cpp). A test that was waived or failed has no matrix.
 
-#include "readings/plain_tree.hpp"
+#include "text/plain_tree.hpp"
 #include "readings/logs/nvbandwidth.hpp"
 #include "text/csv.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "specs/sources/contained.hpp"
 
-#include "readings/plain_tree.hpp"
+#include "text/plain_tree.hpp"
 
 #include <algorithm>
 #include <map>

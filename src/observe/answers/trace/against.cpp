@@ -6,7 +6,7 @@
 ///   pipeline  hand_over          waiting   stragglers          copies   offload              the others by their names
 
 #include "answers/trace/step.hpp"
-#include "readings/plain_tree.hpp"
+#include "text/plain_tree.hpp"
 #include "text/line_reader.hpp"
 
 #include <fabricost/text/quantity.hpp>

@@ -4,7 +4,7 @@
 /// line of the program that called them. One file a rank, a pickle or JSON (torch/csrc/distributed/c10d/FlightRecorder.hpp, versions 1.0 to
 /// 2.10 of the format).
 
-#include "readings/plain_tree.hpp"
+#include "text/plain_tree.hpp"
 
 #include <cstdint>
 #include <functional>

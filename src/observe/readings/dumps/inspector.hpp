@@ -4,7 +4,7 @@
 /// things follow across ranks: whose sequence of collectives stops before the others', and who comes late, since the rank that comes last
 /// spends the least time inside.
 
-#include "readings/plain_tree.hpp"
+#include "text/plain_tree.hpp"
 
 #include <cstdint>
 #include <map>

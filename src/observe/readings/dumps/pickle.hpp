@@ -2,7 +2,7 @@
 /// \file pickle.hpp
 /// Pickles that hold plain values, without the instructions that run code. Private.
 
-#include "readings/plain_tree.hpp"
+#include "text/plain_tree.hpp"
 
 #include <string>
 #include <string_view>

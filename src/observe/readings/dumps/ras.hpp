@@ -4,7 +4,7 @@
 /// errors of single ranks. Its text is a table with details below "#0-0 (hash) MISMATCH" (src/ras/client_support.cc); its JSON (2.28 on) is
 /// written as the same lines here, so that one reader knows both.
 
-#include "readings/plain_tree.hpp"
+#include "text/plain_tree.hpp"
 #include "readings/logs/nccl_info.hpp"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 /// \file typed.cpp
 /// Values of plans as people write them: machines with a price or a day, slow ranks, the plan of a cost.
 
-#include "readings/plain_tree.hpp"
+#include "text/plain_tree.hpp"
 #include "specs/tree.hpp"
 #include "text/amounts.hpp"
 

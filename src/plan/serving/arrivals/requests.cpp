@@ -1,7 +1,7 @@
 /// \file requests.cpp
 /// Draws and reads requests.
 
-#include "readings/plain_tree.hpp"
+#include "text/plain_tree.hpp"
 #include "text/line_reader.hpp"
 
 #include <fabricost/plan/serving/arrivals/requests.hpp>

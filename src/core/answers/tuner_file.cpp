@@ -1,4 +1,4 @@
-/// \file plugin.cpp
+/// \file tuner_file.cpp
 /// The findings of `tune`, for NCCL's example tuner plugin (NVIDIA/nccl, plugins/tuner/example, once ext-tuner/example: README.md and
 /// plugin.c of 2.27 to 2.30).
 ///
@@ -11,25 +11,22 @@
 
 #include "text/short_text.hpp"
 
-#include <fabricost/tune/tune.hpp>
+#include <fabricost/algorithms/registry.hpp>
+#include <fabricost/answers/tune.hpp>
 
 #include <fmt/format.h>
 
 namespace fabricost::core {
 namespace {
 
-[[nodiscard]] std::string_view plugin_name(Collective c) {
-  switch (c) {
-    case Collective::all_reduce: return "allreduce";
-    case Collective::all_gather: return "allgather";
-    case Collective::reduce_scatter: return "reducescatter";
-    case Collective::broadcast: return "broadcast";
-    default: return "reduce";
-  }
+/// "allreduce" of all_reduce.
+[[nodiscard]] std::string plugin_name(std::string operation) {
+  std::erase(operation, '_');
+  return operation;
 }
 
 /// Spelling in NCCL_ALGO; case does not matter there, underscores do.
-[[nodiscard]] std::string environment_name(Algorithm a) { return folded(nccl_name(a)); }
+[[nodiscard]] std::string environment_name(const std::string& algorithm) { return folded(nccl_name(*parse_algorithm(algorithm))); }
 
 /// A name in a comment: no line break, and short enough for the plugin's buffer of 256 characters.
 [[nodiscard]] std::string one_line(std::string_view text) {
@@ -38,14 +35,12 @@ namespace {
   return out;
 }
 
-[[nodiscard]] std::string sizes_text(const SlowRange& r) { return fmt::format("{} to {}", rough_size(r.first), rough_size(r.last)); }
-
 }  // namespace
 
-std::string plugin_config(const TuneReport& report) {
+std::string plugin_config(const TuneAnswer& found) {
   std::string out;
-  out += fmt::format("# {}, {}: where NCCL's own choice of algorithm and protocol loses, by fabricost tune\n", one_line(report.system),
-                     name(report.dtype));
+  out += fmt::format("# {}, {}: where NCCL's own choice of algorithm and protocol loses, by fabricost tune\n", one_line(found.system),
+                     found.dtype);
   out +=
       "# Format: colltype,minbytes,maxbytes,algorithm,protocol,channels,nNodes,nRanks,numPipeOps,regBuff (-1: any)\n"
       "# For NCCL's example tuner plugin (NVIDIA/nccl, plugins/tuner/example), 2.27 or later: NCCL_TUNER_CONFIG_FILE=this file.\n"
@@ -53,17 +48,17 @@ std::string plugin_config(const TuneReport& report) {
       "# matches one channel. Channels are 0 here, with which NCCL keeps its own count; -1 would leave the plugin's one.\n"
       "# Without the plugin (NCCL 2.24 or later) the variables below force the same, but for every size of that operation.\n";
   int written = 0;
-  for (const SlowRange& r : report.ranges) {
+  for (const SlowChoice& r : found.ranges) {
     if (!r.sure) continue;
     ++written;
-    out += fmt::format("#\n# {}, {} ranks on {} node{}, {}: {} {} instead of {} {} saves {:.1f} us of {:.1f} ({:.0f} %) at {}\n",
-                       name(r.collective), r.ranks, r.nodes, r.nodes == 1 ? "" : "s", sizes_text(r), name(r.better.algorithm),
-                       name(r.better.protocol), name(r.now.algorithm), name(r.now.protocol), r.lost_seconds() * 1e6, r.now_seconds * 1e6,
-                       100 * r.lost_share(), rough_size(r.bytes));
-    out += fmt::format("# NCCL_ALGO={0}:{1} NCCL_PROTO={0}:{2}\n", plugin_name(r.collective), environment_name(r.better.algorithm),
-                       name(r.better.protocol));
-    out += fmt::format("{},{:.0f},{:.0f},{},{},0,{},{},-1,-1\n", plugin_name(r.collective), r.first, r.last, name(r.better.algorithm),
-                       name(r.better.protocol), r.nodes, r.ranks);
+    const std::string operation = plugin_name(r.operation);
+    const double from = r.smallest.value(), to = r.largest.value();
+    out += fmt::format("#\n# {}, {} ranks on {} node{}, {} to {}: {} {} instead of {} {} saves {:.1f} us of {:.1f} ({:.0f} %) at {}\n",
+                       r.operation, r.ranks, r.nodes, r.nodes == 1 ? "" : "s", rough_size(from), rough_size(to), r.better_algorithm,
+                       r.better_protocol, r.algorithm, r.protocol, r.lost.value() * 1e6, r.time.value() * 1e6, 100 * r.lost_share,
+                       rough_size(r.bytes.value()));
+    out += fmt::format("# NCCL_ALGO={0}:{1} NCCL_PROTO={0}:{2}\n", operation, environment_name(r.better_algorithm), r.better_protocol);
+    out += fmt::format("{},{:.0f},{:.0f},{},{},0,{},{},-1,-1\n", operation, from, to, r.better_algorithm, r.better_protocol, r.nodes, r.ranks);
   }
   if (written == 0) out += "#\n# No loss is sure: no line.\n";
   return out;

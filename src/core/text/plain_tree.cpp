@@ -1,7 +1,7 @@
 /// \file plain_tree.cpp
 /// Values by name, and JSON (RFC 8259) in memory, since other tools write a whole dump on one line.
 
-#include "readings/plain_tree.hpp"
+#include "text/plain_tree.hpp"
 
 #include "text/line_reader.hpp"
 #include "text/plain_text.hpp"
