@@ -8,7 +8,7 @@
 ///   add_phases   the data it moves, in closed form: serial steps and bytes, level by level
 ///   steps, partner   the receiver and data of each rank in every step, one partner at a time: links and their shares
 ///                    follow, and a test holds the phases to it
-///   traffic      instead of steps and partner, the same messages as sends of the TrafficCounter (network/traffic_counter.hpp); sent:
+///   traffic      instead of steps and partner, the same messages as sends of the TrafficCounter (network/traffic.hpp); sent:
 ///                bytes per byte of S that leave a rank, as the phases give them
 ///   check_partners   refuses a number of ranks whose partners are not modelled (optional)
 ///

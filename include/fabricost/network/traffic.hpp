@@ -9,79 +9,110 @@
 /// Volumes per rank equal those of the schedules (a test compares them). Exchanges are counted by groups
 /// instead of pairs: n ranks in d domains cost n x NICs + levels, so 16,384 ranks are quick.
 
-#include <fabricost/algorithms/schedule_of.hpp>
-#include <fabricost/network/traffic_exchange.hpp>
-#include <fabricost/network/traffic_in_network.hpp>
-#include <fabricost/network/traffic_rings.hpp>
+#include <fabricost/algorithms/registry.hpp>
+#include <fabricost/collective.hpp>
+#include <fabricost/error.hpp>
+#include <fabricost/network/routes.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace fabricost::core {
 
-/// Counts the bytes each rank sends to each partner over all steps. Partners are numbered in the order of
-/// `ranks`, or domain by domain for an algorithm that goes level by level over equal domains.
-template <class A>
-void TrafficCounter::step_by_step(Collective collective, std::span<const int> ranks) {
-  if constexpr (requires { A::check_partners(0); }) A::check_partners(static_cast<int>(ranks.size()));
-  Levels levels{static_cast<int>(ranks.size())};
-  Group order(ranks.begin(), ranks.end());
-  if constexpr (A::level_by_level) {
-    const Domains domains = by_domain(ranks);
-    if (domains.even()) {
-      levels = Levels{static_cast<int>(domains.max), static_cast<int>(domains.members.size())};
-      order.clear();
-      for (const Group& d : domains.members) order.insert(order.end(), d.begin(), d.end());
-    }
-  }
-  const int steps = A::steps(collective, levels);
-  std::vector<algorithms::Message> sent;  // of one rank
-  for (std::size_t from = 0; from < order.size(); ++from) {
-    sent.clear();
-    for (int step = 0; step < steps; ++step) {
-      const algorithms::Message message = A::partner(collective, levels, step, static_cast<int>(from));
-      if (message.to < 0) continue;
-      const auto known = std::find_if(sent.begin(), sent.end(), [&](const algorithms::Message& m) { return m.to == message.to; });
-      if (known == sent.end())
-        sent.push_back(message);
-      else
-        known->bytes += message.bytes;
-    }
-    for (const algorithms::Message& m : sent) send(order[from], order[static_cast<std::size_t>(m.to)], m.bytes);
-  }
-}
+/// Load of one link by a collective.
+struct LinkLoad {
+  int link = 0;
+  double bytes = 0;  ///< per byte of the collective's size
+  double flows = 0;  ///< messages at a time; the expected number where routes split
+};
 
-/// \return bytes that leave one rank
-template <class A>
-double TrafficCounter::count_by(Collective collective, std::span<const int> ranks) {
-  if (const char* why = A::not_for(collective)) throw RequestError(why);
-  const unsigned filled = filled_axes(ranks);
-  const auto phases = [&](const Levels& levels) {
-    if (filled == 0) return schedule_by<A>(collective, Connectivity{levels});
-    std::vector<int> dims;
-    unsigned open = 0;
-    for (std::size_t axis = 0; axis < t_.dims.size(); ++axis) {
-      if ((filled >> axis & 1U) == 0) continue;
-      open |= (t_.open_axes >> axis & 1U) << dims.size();
-      dims.push_back(t_.dims[axis]);
+struct Traffic {
+  std::vector<LinkLoad> loads;  ///< links touched, by number
+  double sent_by_rank = 0;      ///< bytes per byte of size that leave one rank
+};
+
+/// Sums traffic link by link; one per topology, reused for many collectives.
+class TrafficCounter {
+ public:
+  explicit TrafficCounter(const Topology& t, RouteOptions options = {})
+      : t_(t), options_(options), bytes_(static_cast<std::size_t>(t.links()), 0), flows_(static_cast<std::size_t>(t.links()), 0) {}
+
+  /// The links loaded by `collective` with `algorithm` over the GPUs `ranks`.
+  /// \throws RequestError for a pair of collective and algorithm that does not exist, a GPU that does not
+  /// exist or is named twice, or ranks it cannot run on
+  [[nodiscard]] Traffic count(Collective collective, Algorithm algorithm, std::span<const int> ranks);
+
+  // Sends used by algorithms/*.hpp to describe their traffic: traffic_rings-inl.hpp, traffic_exchange-inl.hpp, traffic_in_network-inl.hpp.
+
+  using Group = std::vector<int>;
+  struct Domains {
+    std::vector<Group> members;  ///< in the order in which ranks name them
+    std::size_t max = 0;
+    [[nodiscard]] bool even() const {
+      return std::all_of(members.begin(), members.end(), [&](const Group& d) { return d.size() == max; });
     }
-    return schedule_by<A>(collective, Connectivity{levels, dims, t_.wrap, static_cast<unsigned char>(open)});
   };
-  double sent = 0;
-  if constexpr (A::sent_per_rank == algorithms::SentPerRank::one_group) {
-    sent = phases(Levels{static_cast<int>(ranks.size())}).bytes(0);
-  } else {
-    const Domains domains = by_domain(ranks);
-    const Schedule s = phases(Levels{static_cast<int>(domains.max), static_cast<int>(domains.members.size())});
-    sent = s.bytes(0);
-    if (A::sent_per_rank == algorithms::SentPerRank::inside_and_out) sent += s.bytes(1) / static_cast<double>(domains.max);
+
+  [[nodiscard]] Domains by_domain(std::span<const int> ranks) const;
+  [[noreturn]] void refuse(const std::string& why) const { throw RequestError(t_.name + ": " + why); }
+  /// \throws RequestError when the domains have unequal numbers of ranks
+  void require_even(const Domains& domains, std::string_view what) const {
+    if (!domains.even()) refuse(std::string(what) + " needs as many ranks in every domain");
   }
-  if constexpr (requires { A::traffic(*this, collective, ranks, sent); })
-    A::traffic(*this, collective, ranks, sent);
-  else
-    step_by_step<A>(collective, ranks);
-  return sent;
-}
+
+  void send(int from, int to, double bytes);
+  void ring(std::span<const int> ranks, double bytes);
+  void inner_ring(const Group& members, double bytes);
+  void trees(const Domains& domains, Collective collective, bool switched_inside);
+  void exchange(std::span<const int> ranks, double each);
+  void in_switch(const Domains& domains, Collective collective, double bytes);
+  void aggregated(std::span<const int> heads, double up, double down);
+  void every_wire(std::span<const int> ranks, double bytes, std::string_view what);
+  [[nodiscard]] unsigned filled_axes(std::span<const int> ranks) const;
+  [[nodiscard]] std::size_t channels_of(const Domains& domains);
+  [[nodiscard]] Group ending_with(const Group& members, std::size_t channel, std::size_t max);
+
+ private:
+  [[nodiscard]] auto add(double bytes) {
+    return [this, bytes](int link, double part) {
+      const auto l = static_cast<std::size_t>(link);
+      if (flows_[l] == 0 && bytes_[l] == 0) touched_.push_back(link);
+      bytes_[l] += part * bytes;
+      flows_[l] += part;
+    };
+  }
+  void check(std::span<const int> ranks) const;
+  template <class A>
+  [[nodiscard]] double count_by(Collective collective, std::span<const int> ranks);
+  template <class A>
+  void step_by_step(Collective collective, std::span<const int> ranks);
+  void exchange_across(std::span<const int> ranks, const Domains& domains, double each);
+  void exchange_above(std::span<const int> ranks, double each, bool relayed);
+  [[nodiscard]] const std::vector<std::vector<int>>& rings_among(const Group& members);
+
+  const Topology& t_;
+  RouteOptions options_;
+  std::vector<double> bytes_, flows_;
+  std::vector<int> touched_;
+  std::map<Group, std::vector<std::vector<int>>> rings_;  // of a wired domain, by members
+};
 
 }  // namespace fabricost::core
 
+namespace fabricost {
+using core::LinkLoad;
+using core::Traffic;
+using core::TrafficCounter;
+}  // namespace fabricost
+
 #ifdef FABRICOST_HEADER_ONLY
 #include <fabricost/network/traffic-inl.hpp>
+#include <fabricost/network/traffic_exchange-inl.hpp>
+#include <fabricost/network/traffic_in_network-inl.hpp>
+#include <fabricost/network/traffic_rings-inl.hpp>
 #endif

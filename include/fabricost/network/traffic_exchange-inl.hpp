@@ -1,9 +1,9 @@
 #pragma once
 /// \file traffic_exchange-inl.hpp
-/// Bodies of traffic_exchange.hpp.
+/// All-to-all traffic counted by groups: with m of n ranks below a link, m (n - m) messages each way.
 
 #include <fabricost/compiled_once.hpp>
-#include <fabricost/network/traffic_exchange.hpp>
+#include <fabricost/network/traffic.hpp>
 
 namespace fabricost::core {
 

@@ -1,9 +1,11 @@
 #pragma once
 /// \file traffic_rings-inl.hpp
-/// Bodies of traffic_rings.hpp.
+/// Who sends to whom in rings and trees: chains through each domain, along its wires if it has any, with a
+/// separate channel for every NIC.
 
 #include <fabricost/compiled_once.hpp>
-#include <fabricost/network/traffic_rings.hpp>
+#include <fabricost/network/rings.hpp>
+#include <fabricost/network/traffic.hpp>
 
 namespace fabricost::core {
 

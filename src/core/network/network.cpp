@@ -10,7 +10,6 @@
 #include <fabricost/network/sharing-inl.hpp>
 #include <fabricost/network/storage-inl.hpp>
 #include <fabricost/network/traffic-inl.hpp>
-#include <fabricost/network/traffic_counter-inl.hpp>
 #include <fabricost/network/traffic_exchange-inl.hpp>
 #include <fabricost/network/traffic_in_network-inl.hpp>
 #include <fabricost/network/traffic_rings-inl.hpp>
