@@ -4,6 +4,7 @@
 #include "question.hpp"
 
 #include "core/operations.hpp"
+#include "specs/near_or_all.hpp"
 
 #include <fabricost/specs/load.hpp>
 #include <fabricost/text/ranges.hpp>
@@ -334,8 +335,7 @@ std::string detail::no_such(std::string_view function, std::string_view given, c
   if (function.starts_with('_')) function.remove_prefix(1);  // _explore stands behind explore
   std::vector<std::string> near = near_names(given, std::vector<std::string>(names.begin(), names.end()));
   if (near.empty()) near = near_by_words(given, names);
-  return near.empty() ? fmt::format("{}() has no {}; it takes {}", function, given, fmt::join(names, ", "))
-                      : fmt::format("{}() has no {}; did you mean {}?", function, given, fmt::join(near, " or "));
+  return fmt::format("{}() has no {}; {}", function, given, did_you_mean(near, fmt::format("it takes {}", fmt::join(names, ", "))));
 }
 
 void add_properties(py::handle type, std::span<const Field> fields, std::size_t shift, bool members) {

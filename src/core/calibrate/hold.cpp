@@ -2,6 +2,7 @@
 /// Reads which constants are not to be fitted.
 
 #include "calibrate/hold.hpp"
+#include "specs/near_or_all.hpp"
 #include "text/csv.hpp"
 
 #include <fabricost/error.hpp>
@@ -32,8 +33,8 @@ constexpr std::array sets{ConstantSet::scale_up, ConstantSet::pcie, ConstantSet:
     }
   if (!out.empty()) return out;
   const std::vector<std::string> near = near_names(name, known);
-  throw RequestError(near.empty() ? fmt::format("\"{}\": no constant of that name is fitted to points", term)
-                                  : fmt::format("\"{}\": no such constant; did you mean {}?", term, fmt::join(near, " or ")));
+  throw RequestError(fmt::format("\"{}\": {}{}", term, near.empty() ? "" : "no such constant; ",
+                                 did_you_mean(near, "no constant of that name is fitted to points")));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <unordered_map>
 
 namespace fabricost::core {
@@ -19,57 +20,21 @@ namespace {
 class CountedMedian {
  public:
   void add(double value) {
-    fresh_.push_back(value);
-    if (fresh_.size() >= 1024 && fresh_.size() >= counted_.size()) compact();
+    ++counts_[value];
+    ++total_;
   }
 
-  [[nodiscard]] double median() const {
-    std::vector<Counted> all = merged();
-    std::uint64_t total = 0;
-    for (const Counted& c : all) total += c.count;
-    const auto nth = [&](std::uint64_t n) {
-      for (const Counted& c : all) {
-        if (n < c.count) return c.value;
-        n -= c.count;
-      }
-      return all.back().value;
-    };
-    return total % 2 == 1 ? nth(total / 2) : 0.5 * (nth(total / 2 - 1) + nth(total / 2));
-  }
+  [[nodiscard]] double median() const { return total_ % 2 == 1 ? nth(total_ / 2) : 0.5 * (nth(total_ / 2 - 1) + nth(total_ / 2)); }
 
  private:
-  struct Counted {
-    double value = 0;
-    std::uint64_t count = 0;
-  };
-
-  [[nodiscard]] std::vector<Counted> merged() const {
-    std::vector<double> sorted = fresh_;
-    std::sort(sorted.begin(), sorted.end());
-    std::vector<Counted> out;
-    out.reserve(counted_.size() + sorted.size());
-    const auto put = [&out](double value, std::uint64_t count) {
-      if (!out.empty() && out.back().value == value)
-        out.back().count += count;
-      else
-        out.push_back({value, count});
-    };
-    auto old = counted_.begin();
-    for (const double value : sorted) {
-      for (; old != counted_.end() && old->value <= value; ++old) put(old->value, old->count);
-      put(value, 1);
-    }
-    for (; old != counted_.end(); ++old) put(old->value, old->count);
-    return out;
-  }
-  void compact() {
-    counted_ = merged();
-    counted_.shrink_to_fit();
-    fresh_.clear();
+  [[nodiscard]] double nth(std::uint64_t n) const {
+    auto at = counts_.begin();
+    for (; n >= at->second; ++at) n -= at->second;
+    return at->first;
   }
 
-  std::vector<Counted> counted_;  ///< by value
-  std::vector<double> fresh_;     ///< not yet merged into counted_
+  std::map<double, std::uint64_t> counts_;
+  std::uint64_t total_ = 0;
 };
 
 /// The fields in which repeats agree; texts by number.

@@ -4,6 +4,8 @@
 
 #include "specs/overrides.hpp"
 
+#include "specs/near_or_all.hpp"
+
 #include <fabricost/refusal.hpp>
 #include <fabricost/specs/load.hpp>
 
@@ -114,10 +116,9 @@ void apply_override(SpecNode& tree, const std::string& path, const std::string& 
       if (index < at->items.size()) next = &at->items[index];
       if (next == nullptr) {
         const auto names = tier_names(*at);
-        const auto near = near_names(segment, names);
+        const std::string near = nearest_or(segment, names, "");
         throw nowhere(path, value, fmt::format("no tier \"{}\"", segment.front() == '[' ? segment + "]" : segment),
-                      (near.empty() ? "" : fmt::format("did you mean \"{}\"? ", near.front())) +
-                          fmt::format("tiers here: {}", fmt::join(names, " ")));
+                      fmt::format("{}{}tiers here: {}", near, near.empty() ? "" : " ", fmt::join(names, " ")));
       }
     } else {
       next = at->find(segment);

@@ -2,6 +2,7 @@
 /// Reads the fields of a spec's map one by one and checks kind, range and known names. A fault has a place, a
 /// message and a remedy; an unread key is a fault, too.
 
+#include "specs/near_or_all.hpp"
 #include "specs/reader.hpp"
 
 #include "specs/overrides.hpp"
@@ -199,12 +200,9 @@ int MapReader::choice_index(std::string_view key, std::span<const std::string_vi
   if (given.empty()) return -1;
   for (std::size_t i = 0; i < names.size(); ++i)
     if (names[i] == given) return static_cast<int>(i);
-  std::string all;
-  for (const std::string_view n : names) all += (all.empty() ? "" : ", ") + std::string{n};
-  const std::vector<std::string> known(names.begin(), names.end());
-  const auto near = near_names(given, known);
+  const std::string near = nearest_or(given, std::vector<std::string>(names.begin(), names.end()), "");
   fault(*value, key, fmt::format("\"{}\" is not known", given),
-        (near.empty() ? "" : fmt::format("did you mean \"{}\"? ", near.front())) + "write one of " + all);
+        fmt::format("{}{}write one of {}", near, near.empty() ? "" : " ", fmt::join(names, ", ")));
   return -1;
 }
 
@@ -212,15 +210,8 @@ void MapReader::finish() {
   if (node_.kind != SpecNode::Kind::map) return;
   for (const SpecNode::Entry& entry : node_.entries) {
     if (std::find(known_.begin(), known_.end(), entry.key) != known_.end()) continue;
-    const auto near = near_names(entry.key, known_);
-    std::string remedy;
-    if (!near.empty()) {
-      remedy = "did you mean \"" + near.front() + "\"?";
-    } else {
-      remedy = "known here:";
-      for (const std::string& k : known_) remedy += " " + k;
-    }
-    faults_.add(issue_at(entry.mark, path_of(entry.key), "unknown key", remedy));
+    faults_.add(issue_at(entry.mark, path_of(entry.key), "unknown key",
+                         nearest_or(entry.key, known_, fmt::format("known here: {}", fmt::join(known_, " ")))));
   }
   text("source");
   choice_index("confidence", confidence_names, false);

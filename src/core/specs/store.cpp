@@ -5,6 +5,7 @@
 #include "specs/store.hpp"
 
 #include "specs/data_directory.hpp"
+#include "specs/near_or_all.hpp"
 #include "specs/parts/identities.hpp"
 #include "text/ascii.hpp"
 
@@ -148,10 +149,9 @@ std::string SpecStore::unknown(std::string_view folder, const std::string& wante
   }
   const std::string_view kind = folder == "switches" ? "switch" : folder.substr(0, folder.size() - 1);
   const std::string message = fmt::format("no {} named \"{}\"; ", kind, clipped(wanted));
-  const auto near = near_names(lowered(wanted), names);  // names are in lower case
-  if (!near.empty()) return message + fmt::format("did you mean {}?", fmt::join(near, " or "));
-  return message + (folder == "systems" ? "`fabricost systems` lists them, or give the path of a YAML file"
-                                        : fmt::format("known: {}", fmt::join(names, " ")));
+  return message + near_or(lowered(wanted), names,  // names are in lower case
+                           folder == "systems" ? "`fabricost systems` lists them, or give the path of a YAML file"
+                                               : fmt::format("known: {}", fmt::join(names, " ")));
 }
 
 SpecNode SpecStore::parse_once(const fs::path& file) {

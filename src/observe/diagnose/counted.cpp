@@ -3,6 +3,7 @@
 /// (right + n w) / (right + wrong + n), n `cases_of_a_weight` of comparison.yaml.
 
 #include "diagnose/counted.hpp"
+#include "specs/near_or_all.hpp"
 
 #include "text/csv.hpp"
 
@@ -35,10 +36,8 @@ void weigh_by_cases(Rules& rules, std::span<const SpecNode> trees, Faults& fault
       if (found == known.end()) {
         std::vector<std::string> names;
         for (const auto& [id, rows] : known) names.push_back(id);
-        const auto near = near_names(name, names);
-        in.fault(
-            list->items[i], "rule", fmt::format("\"{}\" is no rule", clipped(name)),
-            near.empty() ? "write the name of one, as the answer's `rule` says it" : fmt::format("did you mean \"{}\"?", near.front()));
+        in.fault(list->items[i], "rule", fmt::format("\"{}\" is no rule", clipped(name)),
+                 nearest_or(name, names, "write the name of one, as the answer's `rule` says it"));
         continue;
       }
       for (Row* row : found->second)

@@ -4,6 +4,7 @@
 
 #include "diagnose/counted.hpp"
 #include "diagnose/rules.hpp"
+#include "specs/near_or_all.hpp"
 
 #include "specs/reader.hpp"
 #include "specs/store.hpp"
@@ -303,10 +304,8 @@ class RuleReader {
         std::vector<std::string> known;
         for (const Sign& one : rules_.signs) known.push_back(one.name);
         for (const auto& [name, one] : signals_) known.push_back(name);
-        const auto near = near_names(word, known);
         in.fault(at, "when", fmt::format("\"{}\" is neither a sign nor a signal", clipped(term.name)),
-                 near.empty() ? "write one, \"not\" one, or several with \" or \" between them"
-                              : fmt::format("did you mean \"{}\"?", near.front()));
+                 nearest_or(word, known, "write one, \"not\" one, or several with \" or \" between them"));
       }
       out.push_back(std::move(term));
     }

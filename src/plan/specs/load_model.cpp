@@ -2,6 +2,7 @@
 /// Model files: the shape of a transformer, read strictly, and its common names.
 
 #include "specs/data_directory.hpp"
+#include "specs/near_or_all.hpp"
 #include "specs/parts/model_config.hpp"
 #include "specs/store.hpp"
 #include "text/ascii.hpp"
@@ -429,8 +430,7 @@ std::string unknown_model(const Names& names, const std::string& wanted) {
   if (near.empty()) near = near_names(wanted, names.all);
   if (near.empty()) near = like(names, wanted);
   return fmt::format("no model named \"{}\"; {}", clipped(wanted),
-                     near.empty() ? "`fabricost models` lists them, or give the path of a YAML file or of a config.json"
-                                  : fmt::format("did you mean {}?", fmt::join(near, " or ")));
+                     did_you_mean(near, "`fabricost models` lists them, or give the path of a YAML file or of a config.json"));
 }
 
 bool has_file(const std::string& name) {

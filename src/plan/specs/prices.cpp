@@ -3,6 +3,7 @@
 
 #include <fabricost/plan/economics/reliability.hpp>
 #include <fabricost/plan/specs/prices.hpp>
+#include "specs/near_or_all.hpp"
 #include "specs/reader.hpp"
 #include "specs/store.hpp"
 
@@ -94,9 +95,8 @@ void read_gpus(const SpecNode& node, Prices& into, Faults& faults) {
   for (const auto& [key, mark, value] : node.entries) {
     list.take(key);
     if (std::find(known.begin(), known.end(), key) == known.end()) {
-      const auto near = near_names(key, known);
       faults.add(issue_at(mark, "gpus." + key, fmt::format("\"{}\" is no GPU of data/gpus", key),
-                          near.empty() ? "write the name of a file there" : fmt::format("did you mean \"{}\"?", near.front())));
+                          nearest_or(key, known, "write the name of a file there")));
       continue;
     }
     GpuPrice price{.gpu = key};

@@ -4,6 +4,8 @@
 
 #include "measure/plan/planner.hpp"
 
+#include "specs/near_or_all.hpp"
+
 #include <fabricost/refusal.hpp>
 #include <fabricost/specs/load.hpp>
 
@@ -23,10 +25,8 @@ constexpr std::uint64_t memory_unsaid = 8 * GiB, l2_unsaid = 64 * MiB;
   std::vector<std::string> names(probe_groups.begin(), probe_groups.end());
   for (const ProbeType& one : probe_table) names.emplace_back(one.word);
   for (const std::string_view one : collective_names) names.emplace_back(one);
-  const auto near = near_names(text, names);
   throw Refusal(fmt::format("<only> {}: is nothing that is measured; {}", text,
-                            near.empty() ? fmt::format("one of: {}, a probe's word, or a collective", fmt::join(probe_groups, " "))
-                                         : fmt::format("did you mean {}?", fmt::join(near, " or "))));
+                            near_or(text, names, fmt::format("one of: {}, a probe's word, or a collective", fmt::join(probe_groups, " ")))));
 }
 
 }  // namespace
