@@ -4,8 +4,7 @@
 /// collectives it is shared with (network/at_once.hpp).
 
 #include <fabricost/answers/predict.hpp>
-#include <fabricost/network/at_once_answer.hpp>
-#include <fabricost/network/axes.hpp>
+#include <fabricost/network/at_once.hpp>
 #include <fabricost/shipped_numbers.hpp>
 
 #include <array>
@@ -57,6 +56,12 @@ void check(const GroupedRequest& one);
 [[nodiscard]] GroupedRequest grouped_from(const std::string& text);
 /// The same, as interfaces read it.
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, GroupedRequest& out);
+
+/// An axis of a layout. The stride is the product of the sizes inside of it.
+struct Axis {
+  std::string name;
+  int size = 1, stride = 1;  ///< size 0: the remaining GPUs
+};
 
 /// Axes from the innermost outwards, in the order of rank numbers. One may have size 0 and takes the
 /// remaining ranks. Empty: none.
@@ -164,6 +169,13 @@ struct SharedCollective {
                  gives(&A::by_itself, "by_itself_us", "by_itself_seconds", "All its groups without the other collectives, s.",
                        in_microseconds)};
   }
+};
+
+/// Turns of in-network reductions.
+struct SharpTurns {
+  std::string switches;  ///< whose limits apply; empty: nothing is reduced in the network, or no limits are known
+  int jobs = 0;          ///< groups that reduce in the network
+  int turns = 1;
 };
 
 struct ShareAnswer {

@@ -3,10 +3,56 @@
 /// Bodies of engine_kernels.hpp.
 
 #include <fabricost/choice/engine_kernels.hpp>
-#include <fabricost/choice/shipped_engines.inc>
 #include <fabricost/compiled_once.hpp>
 
+#include <algorithm>
 #include <bit>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace fabricost::core::detail {
+
+inline constexpr std::size_t max_engine_ranks = 8;
+using ByRanks = std::array<double, max_engine_ranks - 1>;  ///< from 2 ranks on; 0: not there
+
+/// Conditions on the version and the machine.
+struct HandOverCondition {
+  int from = 0, before = std::numeric_limits<int>::max();  ///< versions
+  Generation generation = Generation::other;               ///< other: any
+  bool ultra = false, in_switch = false, pcie = false;     ///< true: must hold
+};
+/// Sizes up to which each kernel runs, smaller sizes first.
+struct HandOver {
+  struct Kernel {
+    CollectiveKernel kernel = CollectiveKernel::library;
+    ByRanks below{}, to{};  ///< exclusive, inclusive
+  };
+  HandOverCondition when{};
+  Kernel kernels[4]{};
+};
+struct EngineTable {
+  std::string_view name;  ///< of its file
+  InferenceLibrary library = InferenceLibrary::none;
+  int pcie_ranks = 0;         ///< maximum ranks over PCIe
+  int across_nodes_from = 0;  ///< version from which kernels run across the nodes of a domain; the largest number: none
+  int most_ranks = 0;         ///< powers of two above 8 ranks have the sizes of 8
+  std::string_view experts;   ///< of MoeKernel, by its name; empty: none of its own
+  int rules = 0;
+  HandOver hand_over[12]{};  ///< the first whose condition holds
+};
+
+/// The version to compare with others: the newest known is later than any that is named.
+[[nodiscard]] constexpr int compared_version(const Inference& i) { return i.version == 0 ? std::numeric_limits<int>::max() - 1 : i.version; }
+FABRICOST_BODY bool holds(const HandOverCondition& c, const Inference& i, const Fabric& f, bool ultra) {
+  const int version = compared_version(i);
+  return version >= c.from && version < c.before && (c.generation == Generation::other || c.generation == f.generation) &&
+         (ultra || !c.ultra) && (f.in_switch || !c.in_switch) && (f.over_pcie || !c.pcie);
+}
+
+}  // namespace fabricost::core::detail
+
+#include <fabricost/choice/shipped_engines.inc>
 
 namespace fabricost::core {
 
@@ -49,20 +95,6 @@ FABRICOST_BODY CollectiveKernel ReducePieces::at(double bytes) const {
     if (bytes < p.until) return p.kernel;
   return CollectiveKernel::library;
 }
-
-}  // namespace fabricost::core
-
-namespace fabricost::core::detail {
-
-FABRICOST_BODY bool holds(const HandOverCondition& c, const Inference& i, const Fabric& f, bool ultra) {
-  const int version = compared_version(i);
-  return version >= c.from && version < c.before && (c.generation == Generation::other || c.generation == f.generation) &&
-         (ultra || !c.ultra) && (f.in_switch || !c.in_switch) && (f.over_pcie || !c.pcie);
-}
-
-}  // namespace fabricost::core::detail
-
-namespace fabricost::core {
 
 FABRICOST_BODY ReducePieces reduce_pieces(const Inference& i, const Fabric& f, bool ultra) {
   const auto n = static_cast<std::size_t>(f.ranks());

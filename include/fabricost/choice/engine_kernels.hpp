@@ -18,11 +18,7 @@
 #include <fabricost/price/fabric.hpp>
 #include <fabricost/price/protocol.hpp>
 
-#include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
-#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -62,43 +58,6 @@ struct ReducePieces {
   [[nodiscard]] const Piece* end() const { return items.data() + count; }
   [[nodiscard]] CollectiveKernel at(double bytes) const;
 };
-
-namespace detail {
-
-inline constexpr std::size_t max_engine_ranks = 8;
-using ByRanks = std::array<double, max_engine_ranks - 1>;  ///< from 2 ranks on; 0: not there
-
-/// Conditions on the version and the machine.
-struct HandOverCondition {
-  int from = 0, before = std::numeric_limits<int>::max();  ///< versions
-  Generation generation = Generation::other;               ///< other: any
-  bool ultra = false, in_switch = false, pcie = false;     ///< true: must hold
-};
-/// Sizes up to which each kernel runs, smaller sizes first.
-struct HandOver {
-  struct Kernel {
-    CollectiveKernel kernel = CollectiveKernel::library;
-    ByRanks below{}, to{};  ///< exclusive, inclusive
-  };
-  HandOverCondition when{};
-  Kernel kernels[4]{};
-};
-struct EngineTable {
-  std::string_view name;  ///< of its file
-  InferenceLibrary library = InferenceLibrary::none;
-  int pcie_ranks = 0;         ///< maximum ranks over PCIe
-  int across_nodes_from = 0;  ///< version from which kernels run across the nodes of a domain; the largest number: none
-  int most_ranks = 0;         ///< powers of two above 8 ranks have the sizes of 8
-  std::string_view experts;   ///< of MoeKernel, by its name; empty: none of its own
-  int rules = 0;
-  HandOver hand_over[12]{};  ///< the first whose condition holds
-};
-
-/// The version to compare with others: the newest known is later than any that is named.
-[[nodiscard]] constexpr int compared_version(const Inference& i) { return i.version == 0 ? std::numeric_limits<int>::max() - 1 : i.version; }
-[[nodiscard]] bool holds(const HandOverCondition& c, const Inference& i, const Fabric& f, bool ultra);
-
-}  // namespace detail
 
 /// The kernel for experts of an engine of data/engines; empty: it has none of its own.
 [[nodiscard]] std::string_view experts_of_engine(std::string_view engine);

@@ -7,6 +7,9 @@
 
 namespace fabricost::core::detail {
 
+/// The operation to predict for a group: its ranks, spread evenly over the domains (or the nodes of one domain) they lie on. Domains that
+/// are not equally full are priced as predict prices such a number of nodes, as many ranks on each.
+/// \throws RequestError when neither the domains nor the nodes have as many of them as each other
 FABRICOST_BODY Operation placed(const System& system, const Topology& t, Operation op, const std::vector<int>& group) {
   std::map<int, int> nodes, domains;
   for (const int gpu : group) {
@@ -29,6 +32,7 @@ FABRICOST_BODY Operation placed(const System& system, const Topology& t, Operati
   return op;
 }
 
+/// When they end, at once and one after the other.
 FABRICOST_BODY void add_ends(ConcurrentGroups& all, const ConcurrentFlows& flows) {
   std::vector<AloneTime> alone;
   std::vector<int> everything;

@@ -57,17 +57,6 @@ struct ConcurrentGroups {
   double in_turn = 0;  ///< one collective after the other
 };
 
-namespace detail {
-
-/// The operation to predict for a group: its ranks, spread evenly over the domains (or the nodes of one domain) they lie on. Domains that
-/// are not equally full are priced as predict prices such a number of nodes, as many ranks on each.
-/// \throws RequestError when neither the domains nor the nodes have as many of them as each other
-[[nodiscard]] Operation placed(const System& system, const Topology& t, Operation op, const std::vector<int>& group);
-/// When they end, at once and one after the other.
-void add_ends(ConcurrentGroups& all, const ConcurrentFlows& flows);
-
-}  // namespace detail
-
 /// All groups of all `collectives` at once on `nodes` nodes of a machine (0: all it has).
 /// \throws RequestError for more nodes than a cluster has; as topology_of, strided_groups, predict and
 /// contention, with the collective's name

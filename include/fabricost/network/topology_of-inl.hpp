@@ -7,8 +7,10 @@
 
 namespace fabricost::core::detail {
 
+inline constexpr long long max_links = 1LL << 24;  ///< a machine of 100,000 GPUs has a million
+
 FABRICOST_BODY int add_block(Topology& t, LinkKind kind, const Label& tier, double capacity, double lanes, long long count,
-                             int level) {
+                             int level = 0) {
   if (count + t.links() > max_links)
     throw RequestError(t.name + ": tier " + tier.c_str() + " brings it to " + std::to_string(count + t.links()) +
                        " links, more than can be laid out; ask for fewer nodes");
@@ -17,6 +19,7 @@ FABRICOST_BODY int add_block(Topology& t, LinkKind kind, const Label& tier, doub
   return static_cast<int>(t.blocks.size()) - 1;
 }
 
+/// The wires of one domain in both directions, sorted by (from, to).
 FABRICOST_BODY std::vector<Wire> wires_of(const Tier& tier, int joined) {
   std::vector<Wire> out;
   const int n = tier.endpoints;

@@ -23,18 +23,6 @@
 
 namespace fabricost::core {
 
-namespace detail {
-
-inline constexpr long long max_links = 1LL << 24;  ///< a machine of 100,000 GPUs has a million
-
-int add_block(Topology& t, LinkKind kind, const Label& tier, double capacity, double lanes, long long count,
-              int level = 0);
-
-/// The wires of one domain in both directions, sorted by (from, to).
-[[nodiscard]] std::vector<Wire> wires_of(const Tier& tier, int joined);
-
-}  // namespace detail
-
 /// The links of `nodes` nodes of a machine (0: all it has).
 /// \throws RequestError for a count below zero, a scale-up tier that does not fit the domain, or a machine of more than 2^24 links
 [[nodiscard]] Topology topology_of(const System& system, int nodes = 0);

@@ -4,12 +4,15 @@
 #include <fabricost/answers/share.hpp>
 #include <fabricost/fields/field.hpp>
 #include <fabricost/hardware/slice.hpp>
+#include <fabricost/network/topology_of.hpp>
+#include <fabricost/network/traffic.hpp>
 #include <fabricost/predict/by_ways.hpp>
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 namespace fabricost::core {
 namespace {
@@ -54,6 +57,72 @@ constexpr int max_gpus = 1'000'000;  ///< the network is computed link by link
                                                over)
                                  : unknown_text(over, "an axis of the layout", names)));
   }
+  return out;
+}
+
+/// Resolves all sizes and strides. \param shown the layout as it was written, for the message
+/// \throws Refusal for a repeated name, a second axis without a size, or sizes that do not multiply to the
+/// GPUs
+[[nodiscard]] std::vector<Axis> sized_axes(std::vector<Axis> axes, int gpus, const std::string& shown) {
+  const Axis* open = nullptr;
+  long long product = 1;
+  for (std::size_t i = 0; i < axes.size() && product <= gpus; ++i) {
+    for (std::size_t j = 0; j < i; ++j)
+      if (axes[j].name == axes[i].name) throw Refusal(shown + ": " + axes[i].name + " is there twice");
+    if (axes[i].size == 0) {
+      if (open != nullptr)
+        throw Refusal(shown + ": " + open->name + " and " + axes[i].name + " have no size; only one axis can take what is left");
+      open = &axes[i];
+    } else {
+      product *= axes[i].size;
+    }
+  }
+  if (axes.empty()) return axes;
+  if (product > gpus || gpus % product != 0 || (open == nullptr && product != gpus))
+    throw Refusal(shown + ": its sizes multiply to " + (product > gpus ? "more than " : "") +
+                  std::to_string(std::min<long long>(product, gpus)) + ", there are " + std::to_string(gpus) +
+                  " GPUs; leave one axis without a size to take what is left");
+  int stride = 1;
+  for (Axis& axis : axes) {
+    if (axis.size == 0) axis.size = static_cast<int>(gpus / product);
+    axis.stride = stride;
+    stride *= axis.size;
+  }
+  return axes;
+}
+
+/// The link that limits the most slowed-down group of a collective; null if it moves nothing.
+[[nodiscard]] const ContendedLink* held_by(const ConcurrentGroups& all, const GroupedOutcome& one) {
+  const int at = all.contention.outcomes[static_cast<std::size_t>(one.worst)].bottleneck;
+  return at < 0 ? nullptr : &all.contention.links[static_cast<std::size_t>(at)];
+}
+
+/// Groups of each collective that cross a link, in the order of the collectives.
+[[nodiscard]] std::vector<int> groups_on(const ConcurrentGroups& all, const ContendedLink& link) {
+  std::vector<int> out(all.outcomes.size(), 0);
+  for (const int f : link.sharers) ++out[static_cast<std::size_t>(all.of[static_cast<std::size_t>(f)])];
+  return out;
+}
+
+/// The turns that in-network reductions take, since a fabric has a limited number of trees (network/balance.hpp).
+/// \throws RequestError as topology_of and TrafficCounter::count
+[[nodiscard]] SharpTurns sharp_turns_of(const System& system, int nodes, const ConcurrentGroups& all, const RouteOptions& routes) {
+  SharpTurns out;
+  std::map<int, int> jobs_of_nic;
+  const Topology t = topology_of(system, nodes);
+  TrafficCounter counter{t, routes};
+  int per_port = 0;
+  for (const ConcurrentCollective& one : all.flat) {
+    if (one.algorithm != Algorithm::collnet_chain && one.algorithm != Algorithm::collnet_direct) continue;
+    ++out.jobs;
+    for (const LinkLoad& l : counter.count(one.collective, one.algorithm, one.ranks).loads)
+      if (t.block_of(l.link).kind == LinkKind::nic_out) per_port = std::max(per_port, ++jobs_of_nic[l.link]);
+  }
+  if (out.jobs == 0) return out;
+  for (const Tier& tier : system.tiers)
+    for (const SharpLimits& limits : sharp_limits)
+      if (tier.role == TierRole::network && tier.switch_name == limits.switches) out.switches = limits.switches;
+  if (!out.switches.empty()) out.turns = sharp_turns(out.switches, out.jobs, per_port);
   return out;
 }
 

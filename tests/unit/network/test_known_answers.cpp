@@ -4,6 +4,7 @@
 #include "machines.hpp"
 #include "support/slow_build.hpp"
 
+#include <fabricost/network/rings.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/predict.hpp>
 

@@ -3,6 +3,8 @@
 #include "support/message_of.hpp"
 #include "machines.hpp"
 
+#include <fabricost/algorithms/schedule_of.hpp>
+
 #include <map>
 
 using namespace fabricost::core;
