@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The command of core alone: it answers as the whole one does, and names the component of what it leaves out.
+"""The command of core alone, and that of the first answers: they answer as the whole one does, and name the component of what they leave out.
 
-    test_core.py CORE_FABRICOST FABRICOST"""
+    test_core.py CORE_FABRICOST FIRST_FABRICOST FABRICOST"""
 import subprocess
 import sys
 import unittest
 
-CORE, WHOLE = sys.argv[1:3]
+CORE, FIRST, WHOLE = sys.argv[1:4]
 ANSWERED = [["predict", "all_reduce", "--system", "dgx-h100", "--size", "256MiB"],
             ["explain", "all_gather", "--system", "dgx-b200", "--size", "1GiB", "--json"],
             ["predict", "moe_dispatch", "--system", "dgx-h100", "--nodes", "4", "--tokens", "128", "--hidden", "7168", "--experts", "256", "--top-k", "8"],
@@ -26,6 +26,14 @@ class Core(unittest.TestCase):
                 core, whole = run(CORE, words), run(WHOLE, words)
                 self.assertEqual((core.returncode, core.stdout, core.stderr), (whole.returncode, whole.stdout, whole.stderr))
                 self.assertEqual(core.returncode, 0, core.stderr)
+
+    def test_answers_first_what_needs_no_fit(self):
+        for words in ANSWERED[:3]:
+            with self.subTest(words=words):
+                self.assertEqual(run(FIRST, words).stdout, run(WHOLE, words).stdout)
+        refused = run(FIRST, ["calibrate", "--list"])
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("of the component core", refused.stderr)
 
     def test_names_the_component_of_a_command_it_leaves_out(self):
         for command, component in LEFT_OUT.items():

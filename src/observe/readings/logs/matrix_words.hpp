@@ -24,6 +24,7 @@ struct Cell {
   friend bool operator==(const Cell&, const Cell&) = default;
 };
 
+using core::upper;  // of one letter
 [[nodiscard]] std::string upper(std::string_view text);
 
 /// Empty if the word is not a cell.

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace fabricost::core {
+namespace fabricost::observe {
 
 /// The number at the start of a text; `none` if there is none.
 template <class Number>
@@ -38,4 +38,4 @@ template <class Number>
   return line.substr(first);
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::observe
