@@ -224,7 +224,7 @@ def memory(d):
 def choices(d):
     rows = counted(d.steps)
     rows = rows[rows.group.isin(d.fitted)]
-    job = pd.DataFrame([(r.model, r.shape.layers, r.shape.hidden, r.gpus, r.layout["global_batch"], r.layout["sequence"], r.layout["precision"])
+    job = pd.DataFrame([(r.model, r.model_shape.layers, r.model_shape.hidden, r.gpus, r.layout["global_batch"], r.layout["sequence"], r.layout["precision"])
                         for r in rows.itertuples()], index=rows.index).astype(str).agg(" ".join, axis=1)
     lines = []
     for group in d.fitted:
@@ -253,7 +253,7 @@ def named_figures(d):
             how = "full recomputation" if r.layout["recompute"] == "full" else "selective, sequence parallel"
             lines.append((f"Korthikanti 2022, {r.model} on {r.gpus} A100, {how}: step", f"{r.measured:.2f} s", f"{r.predicted:.2f} s", f"{off:+.1f} %"))
         if r.group == "llama3_405b_meta":
-            flops = 100 * training.model_flops(r.shape, tokens, r.layout["sequence"]) / (r.gpus * H100_PEAK)
+            flops = 100 * training.model_flops(r.model_shape, tokens, r.layout["sequence"]) / (r.gpus * H100_PEAK)
             published, ours = flops / r.measured, flops / r.predicted
             lines.append((f"Llama 3 405B on {r.gpus} H100, sequence {r.layout['sequence']}: MFU", f"{published:.1f} %", f"{ours:.1f} %", f"{ours - published:+.1f} points"))
         if r.group == "deepseek_v3_h800" and r.metric == "step_time_s":

@@ -185,9 +185,9 @@ def test_figures_become_seconds_by_what_they_count(tmp_path):
 
 
 def test_notes_and_a_row_s_own_shape_count(tmp_path):
-    assert step(tmp_path, model="llama3-70b", layers="12").shape.layers == 12
+    assert step(tmp_path, model="llama3-70b", layers="12").model_shape.layers == 12
     unknown = {"layers": "24", "hidden": "2048", "heads": "16", "vocab": "50000", "ffn": "8192"}
-    assert step(tmp_path, model="somebody's", **unknown).shape.gated and not step(tmp_path, model="GPT of ours", **unknown).shape.gated
+    assert step(tmp_path, model="somebody's", **unknown).model_shape.gated and not step(tmp_path, model="GPT of ours", **unknown).model_shape.gated
     for change, name, value in (({"recompute": "full", "notes": "full recompute of 5 of 32 layers"}, "recompute_num_layers", 5),
                                 ({"zero_stage": "3", "notes": "SHARD_GRAD_OP"}, "zero", 2), ({"zero_stage": "2", "pp": "2"}, "zero", 1),
                                 ({"recompute": "selective", "notes": "modules layernorm+moe_act; routing"}, "recompute_modules", ["layernorm", "moe_act"]),
@@ -197,11 +197,16 @@ def test_notes_and_a_row_s_own_shape_count(tmp_path):
 
 
 @pytest.mark.parametrize("change, said", [({"gpus": "eight"}, 'gpus is "eight"'), ({"tp": "8.5"}, "not a whole number"), ({"value": "fast"}, 'value is "fast"'),
-                                          ({"recompute": "sometimes"}, "selective"), ({"zero_stage": "7"}, "0, 1, 2 or 3")])
+                                          ({"recompute": "sometimes"}, "selective"), ({"zero_stage": "7"}, "0, 1, 2 or 3"), ({"sequence_parallel": "perhaps"}, "yes or no")])
 def test_broken_steps_are_refused_with_their_line(tmp_path, change, said):
     with pytest.raises(fc.SpecError, match=r"\.csv:3: ") as refused:
         training.read(steps_file(tmp_path, {}, change))
     assert said in str(refused.value)
+
+
+def test_a_table_without_rows_is_a_table(tmp_path):
+    report = evaluation.validate(steps_file(tmp_path))
+    assert len(report.rows) == 0 and report.to_dict()["points"] == 0
 
 
 def test_layouts_that_ran_and_are_said_not_to_fit_are_counted(tmp_path):

@@ -22,6 +22,8 @@ from ._data import files
 from ._table import Row, Skipped, header_of, pd
 
 COLUMNS = ["id", "group", "measured_metric", "value", "global_batch"]
+_READ = ["id", "group", "source", "model", "metric", "fully_specified", "gpus", "skipped", "step", "recompute_stated", "measured", "memory_gib", "model_shape",
+         "layout", "stack"]
 _UNGATED = ("mpt", "nemotron", "bloom", "megatron", "mt-nlg")
 
 
@@ -144,8 +146,10 @@ def _layout(row: Row, model: Any) -> dict[str, Any]:
     # take half the time of a reduction after each microbatch
     if zero == 2 and size["pp"] > 1:
         zero = 1
+    if row["sequence_parallel"].lower() not in ("", "no", "yes"):
+        row.refuse("sequence_parallel", "which is not known", "write yes or no, or leave the cell empty")
     out: dict[str, Any] = {**size, "gpus": gpus, "global_batch": batch, "sequence": sequence, "precision": precision, "zero": zero, "recompute": recompute,
-           "sequence_parallel": row["sequence_parallel"].lower() == "yes", "placing": "data_inside", "expert_tp": 1}
+                           "sequence_parallel": row["sequence_parallel"].lower() == "yes", "placing": "data_inside", "expert_tp": 1}
     out["cp_comm_type"] = "a2a" if "CP uses a2a" in notes else "all_gather" if "CP uses all-gather" in notes else "p2p"
     if found := re.search(r"full recompute of (\d{1,4}) of", notes):
         out["recompute_num_layers"] = int(found[1])
@@ -240,7 +244,7 @@ def read(*tables: str | os.PathLike[str]) -> Any:
 
 
 def steps_of(rows: Iterable[Row]) -> Any:
-    """The rows as a pandas.DataFrame: figures in seconds per step (`measured`), the model's `shape`, the named `layout`, its `step` for price and fit;
+    """The rows as a pandas.DataFrame: figures in seconds per step (`measured`), `model_shape`, the named `layout`, its `step` for price and fit;
     `skipped` says why a row has none."""
     out = []
     for row in rows:
@@ -252,7 +256,7 @@ def steps_of(rows: Iterable[Row]) -> Any:
             shape = _model(row)
             system, overrides, memory_rate = _machine(row["gpu"], row["interconnect"], row.count("gpus_per_node"))
             layout = _layout(row, shape)
-            one |= {"shape": shape, "layout": layout, "stack": stack_of(row)}
+            one |= {"model_shape": shape, "layout": layout, "stack": stack_of(row)}
             one["measured"] = math.nan if oom else _seconds(row, system, layout, shape)
             plans = fc.plan(_load(system, overrides), shape, **layout, stack=one["stack"], top=1)
             chunks = row.count("vpp") if "schedule" in layout else 0
@@ -261,7 +265,7 @@ def steps_of(rows: Iterable[Row]) -> Any:
         except (Skipped, fc.RequestError) as reason:
             one["skipped"] = str(reason)
         out.append(one)
-    return pd.DataFrame(out)
+    return pd.DataFrame(out, columns=_READ)
 
 
 def price(rows: Any, fit: Any = None) -> Any:
@@ -292,5 +296,5 @@ def predicted(rows: Sequence[Row]) -> Any:
     steps = price(steps_of(rows))
     its = memory(steps)
     its = its[its.skipped == ""]
-    return steps.drop(columns="memory_gib").join(pd.DataFrame(
+    return steps[["id", "group", "model", "metric", "measured", "predicted", "low", "high", "fully_specified", "skipped"]].join(pd.DataFrame(
         {"fits": its.total <= its.capacity, "memory_gib": its.memory_gib, "predicted_gib": its.allocated / fc.GiB}))
