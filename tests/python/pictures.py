@@ -119,7 +119,7 @@ PICTURES = {
         fc.need("nic.bandwidth", "dgx-h100", "llama3-405b", gpus=4096, global_batch=2048, sequence=8192, within="3%")),
     "need-batch": lambda: plot.need(fc.need("batch", "dgx-h100", "llama3-405b", gpus=4096, sequence=8192, mfu=0.4)),
     "need-machine": lambda: plot.need(fc.need_machine(
-        ("dgx-h100", "dgx-b200", "gb200-nvl72"), "llama3-8b", global_batch=512, tokens=1e12, in_seconds=60 * 86400, by="fewest_gpus")),
+        ("dgx-h100", "dgx-b200", "gb200-nvl72"), "llama3-70b", gpus=1024, global_batch=1024, tokens=1e12, in_seconds=60 * 86400, by="soonest")),
     "project": lambda: plot.runs(fc.project(
         ("dgx-h100", "dgx-b200", "gb200-nvl72"), "llama3-8b", global_batch=512, sequence=8192, tokens=1e12, in_seconds=60 * 86400)),
     "residuals-two-fits": lambda: two(

@@ -2,9 +2,11 @@
 
 import base64
 import os
+import pathlib
 import re
 import subprocess
 import sys
+from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
@@ -12,7 +14,52 @@ import pytest
 pytest.importorskip("matplotlib", reason="a report has pictures, which need matplotlib")
 
 import fabricost as fc
-from test_html import LOG, Page, number
+
+
+LOG = pathlib.Path(__file__).parents[2] / "data" / "measurements" / "dgx-h100-all-reduce.txt"
+VOID = {"meta", "br", "img", "link", "hr", "input"}
+
+
+class Page(HTMLParser):
+    """The content of a page: tags that nest, cells of tables by row, text, attributes."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.rows, self.text, self.tags, self.attributes = [], [], [], [], []
+        self.feed(text)
+        self.close()
+        assert not self.open, f"not closed: {self.open}"
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value) for name, value in attributes]
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-1:]}"
+        self.open.pop()
+
+    def handle_data(self, data):
+        self.text.append(data)
+        if self.open and self.open[-1] in ("td", "th"):
+            self.rows[-1][-1] += data
+
+    def words(self):
+        return " ".join(self.text)
+
+
+SCALES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "%": 0.01, "B": 1.0}
+
+
+def number(cell):
+    """A cell's figure in SI units."""
+    value, unit = re.fullmatch(r"([0-9.,]+) ?(\S*)", cell).groups()
+    return float(value.replace(",", "")) * (SCALES[unit] if unit else 1.0)
 
 
 def command(*arguments, folder=None):

@@ -27,9 +27,6 @@ using namespace fabricost::plan;
 
 namespace {
 
-Machine altered(const char* name, const std::vector<std::string>& overrides) {
-  return {{}, std::make_shared<const System>(load_system(name, overrides))};
-}
 double seconds(const System& s, Collective op, int nodes, int ranks) {
   return predict(s, {.collective = op, .bytes = Bytes::from_value(1 << 30), .ranks = ranks, .nodes = nodes}).seconds;
 }

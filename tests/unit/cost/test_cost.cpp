@@ -34,16 +34,6 @@ class File {
   std::filesystem::path path_;
 };
 
-std::string refusal(const std::string& text) {
-  const File file(text);
-  try {
-    static_cast<void>(load_prices(file.path()));
-  } catch (const SpecError& e) {
-    return e.what();
-  }
-  return "";
-}
-
 }  // namespace
 
 TEST_CASE("one per cent of 16,384 GPUs at 3 dollars is 11,796 dollars a day") {

@@ -35,9 +35,6 @@ std::filesystem::path file_with(const std::string& rows) {
   std::ofstream(path) << header << rows;
   return path;
 }
-std::string fault_of(const std::string& rows) {
-  return spec_fault([&] { (void)read_moe_kernel_rows(file_with(rows)); });
-}
 MoeKernelReport report_of(const std::string& rows) {
   std::vector<MoeKernelRow> read = merge_repeats(read_moe_kernel_rows(file_with(rows)));
   predict_moe_kernel_rows(read);

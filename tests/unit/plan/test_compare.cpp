@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <regex>
 
 using namespace fabricost::plan;
 using namespace fabricost::test;
@@ -34,34 +33,6 @@ Compared made(const char* name, double tokens, double seconds, double low, doubl
   c.high = high;
   c.rate = {tokens * seconds / high, tokens * seconds / low};
   return c;
-}
-
-struct Rectangle {
-  double x, y, width, height;
-  std::string what;
-  [[nodiscard]] bool meets(const Rectangle& o) const {
-    return x + 0.5 < o.x + o.width && o.x + 0.5 < x + width && y + 0.5 < o.y + o.height && o.y + 0.5 < y + height;
-  }
-};
-double number(const std::smatch& m, std::size_t i) { return std::stod(m[i].str()); }
-
-std::vector<Rectangle> boxes_of(const std::string& svg) {
-  std::vector<Rectangle> out;
-  const std::regex shape(R"re(<rect x="([-0-9.]+)" y="([-0-9.]+)" width="([-0-9.]+)" height="([-0-9.]+)" rx="[^"]*" fill="([^"]*)")re");
-  for (std::sregex_iterator i(svg.begin(), svg.end(), shape), end; i != end; ++i)
-    out.push_back({number(*i, 1), number(*i, 2), number(*i, 3), number(*i, 4), (*i)[5].str()});
-  return out;
-}
-std::vector<Rectangle> texts_of(const std::string& svg) {
-  std::vector<Rectangle> out;
-  const std::regex shape(R"re(<text x="([-0-9.]+)" y="([-0-9.]+)" font-size="([0-9.]+)" text-anchor="(\w+)"[^>]*>([^<]*)<)re");
-  for (std::sregex_iterator i(svg.begin(), svg.end(), shape), end; i != end; ++i) {
-    const double size = number(*i, 3), wide = picture_text_width((*i)[5].str(), size);
-    const std::string anchor = (*i)[4].str();
-    const double left = number(*i, 1) - (anchor == "end" ? wide : anchor == "middle" ? wide / 2 : 0);
-    out.push_back({left, number(*i, 2) - 0.75 * size, wide, 0.95 * size, (*i)[5].str()});
-  }
-  return out;
 }
 
 }  // namespace

@@ -34,15 +34,6 @@ double per_token(const Model& m, double sequence, bool causal, double routed_row
   return 6 * (n.multiplied - (1 - routed_rows) * routed) + 6 * scores;
 }
 
-std::string refusal(const TrainingQuestion& q, const System& system) {
-  try {
-    (void)plan_training(q, system);
-  } catch (const RequestError& error) {
-    return error.what();
-  }
-  return "";
-}
-
 }  // namespace
 
 TEST_CASE("MFU counts all scores, its causal sister the half the mask leaves, over the same step") {

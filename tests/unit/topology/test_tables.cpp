@@ -9,11 +9,6 @@ using namespace fabricost::test;
 
 namespace {
 
-const char* nv(int links) {
-  static thread_local std::string text;
-  text = "NV" + std::to_string(links);
-  return text.c_str();
-}
 std::string hopper() {
   return gpu_table(8, [](int, int) { return "NV18"; });
 }
