@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every public name, header, question and notebook has its place on the site."""
+"""Every public name, header and question has its place on the site."""
 import importlib.util
 import pathlib
 import re
@@ -10,11 +10,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "docs/site"), str(ROOT / "tests/docs")]
 
 import languages  # noqa: E402
-import notebooks  # noqa: E402
 import reference_cpp  # noqa: E402
 import reference_python  # noqa: E402
-
-runner = notebooks.runner()
 
 
 class Groups(unittest.TestCase):

@@ -1,6 +1,5 @@
 """Arrays in any field: the result of each element alone, in the shape NumPy's broadcasting has."""
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -191,22 +190,6 @@ def test_threads_predict_at_once(h100):
     for thread in threads:
         thread.join()
     assert all((one == wanted).all() for one in got)
-
-
-def of_each(call, times):
-    """Processor time of one call, s."""
-    start = time.process_time()
-    for _ in range(times):
-        call()
-    return (time.process_time() - start) / times
-
-
-@pytest.fixture(scope="module")
-def read():
-    """The time to read a number from an object of the package, s: 0.10 us on the core where the README's figures hold. Times below are
-    multiples of it, so that a slow or shared machine is no reason to fail; the least of several tries is the least disturbed."""
-    system = fc.load_system("dgx-h100")
-    return lambda: min(of_each(lambda: system.nodes, 20_000) for _ in range(5))
 
 
 def shuffled(rows):

@@ -1,6 +1,5 @@
 """Models and stacks: the command's numbers, records that copy and compare, faults named."""
 import copy
-import pathlib
 import pickle
 
 import pytest
@@ -52,13 +51,3 @@ def test_records_copy_compare_and_pickle(thing):
         assert other == thing and hash(other) == hash(thing) and type(other) is type(thing)
     assert thing != 3 and thing is not None and "object at" not in repr(thing)
     assert fc.load_model("llama3-8b") != fc.load_model("llama3-70b")
-
-
-def test_a_file_of_ones_own_and_its_faults(tmp_path):
-    path = tmp_path / "mine.yaml"
-    path.write_text("schema: 1\nname: mine\nlayers: minus\n")
-    for given in (path, str(path)):
-        with pytest.raises(fc.SpecError) as caught:
-            fc.load_model(given)
-        assert any(issue.line == 3 and issue.file == str(path) for issue in caught.value.issues), str(caught.value)
-    assert isinstance(fc.load_model(pathlib.Path("llama3-8b")), fc.Model)

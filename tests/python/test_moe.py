@@ -59,11 +59,3 @@ def test_a_histogram_of_like_experts_is_uniform_and_a_skewed_one_slower():
     assert time(np.arange(1, 257)[::-1]) > 1.05 * time("uniform")
     assert eval(repr(fc.MoeDispatch(64, distribution=[3] * 8, hidden=64, experts=8, top_k=2)), vars(fc)) == fc.MoeDispatch(
         64, distribution=(3.0,) * 8, hidden=64, experts=8, top_k=2)
-
-
-def test_one_node_is_not_nodes():
-    one, two = (fc.predict_moe("dgx-h100", fc.MoeDispatch(64, nodes=n, **V3)) for n in (1, 2))
-    assert "8 ranks on 1 node," in repr(one) and "16 ranks on 2 nodes," in repr(two)
-    assert "8 ranks on 1 node," in repr(fc.predict(fc.load_system("dgx-h100"), fc.AllReduce(fc.MiB)))
-    with pytest.raises(fc.RequestError, match="do not fit on 1 node of 8"):
-        fc.predict_moe("dgx-h100", fc.MoeDispatch(64, nodes=1, ranks=16, **V3))

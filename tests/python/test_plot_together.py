@@ -50,14 +50,6 @@ def test_time_and_both_bandwidths_are_those_of_predict(show, column, unit):
     assert ranks.get_lines()[0].get_ydata() == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("show", ["time", "busbw", "algbw"])
-def test_the_interval_lies_about_its_curve(show):
-    axes = plot.busbw(h100(), fc.AllReduce(), SIZES, show=show)
-    box = axes.collections[0].get_paths()[0].get_extents()
-    y = curves(axes)[0].get_ydata()
-    assert box.y0 < y.min() and y.max() < box.y1 and (show == "time" or axes.get_ylim()[0] == 0)
-
-
 def test_a_roofline_is_the_lower_of_arithmetic_and_memory():
     system = h100()
     axes = plot.roofline(system, tiers=["hbm"], dtypes=["bf16"], points={"kernel": 100.0})

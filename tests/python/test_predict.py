@@ -188,14 +188,3 @@ def test_an_exchange_of_experts_is_predicted_and_explained(h100):
     op = fc.MoeDispatch(512, hidden=7168, experts=256, top_k=8)
     assert fc.predict(h100, op) == fc.predict_moe("dgx-h100", op)
     assert fc.explain("dgx-h100", op) == fc.explain(h100, fc.predict(h100, op))
-
-
-def test_crossovers_are_the_commands(h100, command):
-    wanted = json.loads(command("sweep", "all_reduce", "--system", "dgx-h100", "--ranks", "4,8", "--crossovers", "--json"))
-    found = fc.crossovers(h100, fc.AllReduce(), ranks=[4, 8])
-    assert [(row.nodes, row.ranks) for row in found] == [(row["nodes"], row["ranks"]) for row in wanted]
-    for mine, theirs in zip(found, wanted):
-        for which in ("runs", "fastest"):
-            assert [(c.from_bytes, c.algorithm, c.protocol) for c in getattr(mine, which)] == [
-                (c["from_bytes"], c["algorithm"], c["protocol"]) for c in theirs[which]]
-    assert pickle.loads(pickle.dumps(found[0])) == found[0]

@@ -44,18 +44,6 @@ class Explain(Contract):
                 self.assertEqual(f"{predicted['time_us']:.3f}", rows[-1][1])
                 self.assertIn(f"= {predicted['time_us']:.3f}", " ".join(text.split("The arithmetic")[1].split()))
 
-    def test_every_section_is_there_and_fits_100_columns(self):
-        for case in self.CASES:
-            with self.subTest(case=case):
-                text = self.fine("explain", *case)
-                for heading in ("Question", "Answer", "What moves", "Why ", "The arithmetic", "The terms", "What binds",
-                                "Naive bandwidth arithmetic",
-                                "What would change the answer", "Where the numbers come from", "How sure"):
-                    self.assertRegex(text, rf"(?m)^{heading}")
-                self.assertNotRegex(text, r"\bnan\b|\binf\b|e\+\d")
-                for line in text.splitlines():
-                    self.assertLessEqual(len(line), 100, line)
-
     def test_a_calculator_agrees(self):
         for case in self.CASES:
             with self.subTest(case=case):

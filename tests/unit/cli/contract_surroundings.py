@@ -28,14 +28,6 @@ class Surroundings(Contract):
             for line in text.splitlines():
                 self.assertLessEqual(len(line), 80, line)
 
-    def test_the_short_help_fits_a_screen(self):
-        commands = re.findall(r"(?m)^  (\w+)  ", self.fine("--help").split("Commands:")[1])
-        questions = [[], ["plan", "--train"], ["plan", "--serve"], ["plan", "--rl"], *([command] for command in commands)]
-        for question in questions:
-            lines = self.fine(*question, "-h").splitlines()
-            self.assertLessEqual(len(lines), 24, question)
-            self.assertLessEqual(max(map(len, lines)), 80, question)
-
     def test_help_explains_commands_topics_and_causes(self):
         self.assertEqual(self.fine("help", "predict"), self.fine("predict", "--help"))
         for topic in ("units", "layout", "gdr_off"):

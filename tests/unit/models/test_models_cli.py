@@ -12,11 +12,6 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from support.command import Command, written
 
 
-def read(path):
-    with open(path, encoding="utf-8") as file:
-        return file.read()
-
-
 class Models(unittest.TestCase):
     def test_the_list_has_every_model_once_with_its_counts(self):
         models = json.loads(TOOL.works("--json"))
