@@ -187,7 +187,8 @@ TEST_CASE("replicas that read prompts together hold them until each has one, or 
   for (const double each : {4.0, 16.0})
     for (const double chunk : {1200.0, 8192.0}) {
       const int replicas = 8, clients = static_cast<int>(each) * replicas;
-      const RequestLoad load = drawn_load({.rate = at_once, .isl = 1000, .osl = 400, .variation = 0.5, .count = 40 * clients, .seed = source()});
+      RequestLoad load = drawn_load({.rate = at_once, .isl = 1000, .osl = 400, .variation = 0.5, .count = 40 * clients, .seed = source()});
+      for (Arrival& one : load.requests) one.prompt = 1000;
       Scheduler scheduler{.replicas = replicas, .chunk = chunk};
       const auto held = [&](int together) {
         scheduler.together = together;

@@ -51,12 +51,15 @@ TEST_CASE("transfers between nodes are within 7 % of Mooncake's printed ones") {
     CHECK(1e3 * link.seconds(kv_bytes(model, tokens, 2)) == Approx(ms).epsilon(0.07));
 }
 
-TEST_CASE("a transfer inside a domain is quicker, layer by layer only the last is waited for") {
+TEST_CASE("a transfer inside a domain is quicker, layer by layer only the last is waited for, or what the link has not sent") {
   const System system = load_system("gb200-nvl72");
   const double bytes = kv_bytes(load_model("deepseek-v3"), 8192, 1);
   const KvLink near = kv_link(system, 8, true), far = kv_link(system, 8, false);
   CHECK(near.seconds(bytes) < far.seconds(bytes));
-  CHECK(far.seconds(bytes, 61) - far.start == Approx((far.seconds(bytes) - far.start) / 61));
+  const double all = far.seconds(bytes) - far.start;
+  CHECK(far.seconds(bytes, 61, 10 * all) - far.start == Approx(all / 61));
+  CHECK(far.seconds(bytes, 61, all / 2) - far.start == Approx(all - all / 2 * 60 / 61));  // a prompt read sooner than its cache is sent
+  CHECK(far.seconds(bytes, 1, 10 * all) - far.start == Approx(all));
   CHECK(kv_link(system, 16, false).rate == Approx(2 * far.rate));
 }
 

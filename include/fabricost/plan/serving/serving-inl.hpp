@@ -171,8 +171,7 @@ FABRICOST_BODY ServingTime aggregated(const Engine& engine, const ServingStack& 
   const double decoded = load.osl > 1 ? load.osl * step.per_token : 0, turn = each / cycle.begun * (step.seconds + cycle.beside);
   const double read = std::max(prompt.alone - (cycle.passes - 1) * step.seconds, cycle.own),
                held_together = cycle.held * step.seconds, waits = (stack.first_steps + cycle.passes - 1) * step.seconds + held_together;
-  const double others = std::max(0.0, turn - decoded - waits - cycle.own);
-  const double bunched = std::max(0.0, stack.bunching * others - held_together);  // a bunch that arrives meanwhile is read with it
+  const double others = std::max(0.0, turn - decoded - waits - cycle.own), bunched = stack.bunching * others;
   if (load.osl > 1) {
     out.host = step.host / stack.tokens_per_step();
     out.interference = std::min((others - bunched) / load.osl, cycle.beside / stack.tokens_per_step());

@@ -50,9 +50,9 @@ struct Replica {
   std::vector<Reading> reading;
   std::vector<Running> running;
   BlockCache blocks;
-  double unread = 0;                ///< tokens of the prompts that wait
-  std::vector<UsedBlocks> behind{};  ///< of tiers of its own
-  std::vector<double> links{};       ///< s, when the link to each tier is free
+  std::vector<UsedBlocks> behind;  ///< of tiers of its own
+  std::vector<double> links;       ///< s, when the link to each tier is free
+  double unread = 0;   ///< tokens of the prompts that wait
   double own = 0;      ///< tokens that requests hold, without blocks
   double context = 0;  ///< tokens of all running sequences
   double growth = 0;   ///< of them in a step
@@ -66,10 +66,11 @@ class Service {
   Service(StepTimes& times, const Scheduler& scheduler, int engines, const RequestLoad& load, EngineRole role, int clients)
       : times_(times), s_(scheduler), load_(load), role_(role), clients_(clients), left_(load.requests.size()) {
     engines_.resize(static_cast<std::size_t>(engines));
-    const std::size_t tiers = scheduler.behind.size();
-    for (EngineState& one : engines_)
-      one.replicas.assign(static_cast<std::size_t>(scheduler.replicas), {.behind = std::vector<UsedBlocks>(tiers), .links = std::vector<double>(tiers)});
-    common_.resize(tiers);
+    Replica empty;
+    empty.behind.resize(scheduler.behind.size());
+    empty.links.resize(scheduler.behind.size());
+    for (EngineState& one : engines_) one.replicas.assign(static_cast<std::size_t>(scheduler.replicas), empty);
+    common_.resize(scheduler.behind.size());
     out_.requests.resize(load.requests.size());
     for (std::size_t i = 0; i < load.requests.size(); ++i) prepare(static_cast<int>(i));
   }
