@@ -84,7 +84,7 @@ std::vector<NextQuestion> questions_for(const std::vector<Finding>& causes, cons
     double gain = 0;
     std::pair rank{std::lround(hundredths * least), 0L};
     std::vector<std::vector<std::size_t>> after;
-    for (const Question& q : c.rules.questions) {
+    for (const Question& q : c.rules->questions) {
       if (asked.contains(&q) || !all_hold(q.when, c)) continue;
       auto with = outcomes;
       std::map<std::vector<std::size_t>, double> parts;
@@ -116,7 +116,7 @@ std::vector<NextQuestion> questions_for(const std::vector<Finding>& causes, cons
 
 /// The first finding of the rows of one role, over all files.
 std::optional<Finding> first_of(const Context& c, Role role) {
-  for (const RuleFile& file : c.rules.files)
+  for (const RuleFile& file : c.rules->files)
     for (Clue& clue : clues_of(file, c, {&role, 1})) return std::move(clue.finding);
   return std::nullopt;
 }
@@ -126,6 +126,7 @@ struct Spoken {
   std::vector<Finding> failures, faults, defences;
   std::vector<RuleSeen> rules;
   bool accused = false, proven = false;
+  bool happened = false;  ///< a fault is an event, not only a setting or the name of a device
   int last_failure = 0;  ///< the last line of a failure
   bool placed = true;    ///< every failure has a line
 };
@@ -135,7 +136,7 @@ Spoken spoken(const Context& c) {
   // a whole table at its prediction was measured, whatever was said after it
   const bool whole = c.judged.compared && !c.judged.slow && !c.judged.slow_small && !c.info.averages.empty();
   Spoken out;
-  for (const RuleFile& file : c.rules.files)
+  for (const RuleFile& file : c.rules->files)
     for (Clue& clue : clues_of(file, c, roles)) {
       // a table that goes on after the line was measured all the same
       if (clue.role == Role::failure && clue.last_line > 0 && (clue.last_line < c.last_row || whole)) clue.role = Role::hint;
@@ -149,6 +150,7 @@ Spoken spoken(const Context& c) {
         out.defences.push_back(std::move(clue.finding));
       } else if (clue.role == Role::proof || c.in_doubt()) {
         out.proven = out.proven || clue.role == Role::proof;
+        out.happened = out.happened || clue.event;
         out.faults.push_back(std::move(clue.finding));
       }
     }
@@ -177,7 +179,7 @@ bool nothing_measured(const Context& c) {
 }
 
 void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
-  auto& [failures, faults, defences, rules, accused, proven, last_failure, placed] = all;
+  auto& [failures, faults, defences, rules, accused, proven, happened, last_failure, placed] = all;
   merge(faults, c);
   if (const auto wrong = first_of(c, Role::expectation)) {
     // a user whose run exceeds the expectation does not ask why another quoted run was slow
@@ -196,10 +198,14 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
   }
   if (!faults.empty() && !defences.empty() && !proven && defences.front().confidence >= faults.front().confidence) faults.clear();
   if (faults.empty() && defences.empty())
-    if (auto unexplained = first_of(c, Role::last_resort)) faults.push_back(std::move(*unexplained));
+    if (auto unexplained = first_of(c, Role::last_resort)) {
+      faults.push_back(std::move(*unexplained));
+      happened = true;
+    }
   const bool fine = faults.empty(), judged = c.judged.compared || !defences.empty();
+  const bool only_named = !fine && !happened && nothing_measured(c);
   const RunState sound = c.judged.above ? RunState::slower_than_predicted : RunState::as_predicted;
-  out.state = !fine ? RunState::slow : judged ? sound : RunState::nothing_to_judge;
+  out.state = only_named ? RunState::nothing_to_judge : !fine ? RunState::slow : judged ? sound : RunState::nothing_to_judge;
   out.healthy = fine && (judged || !c.curve.empty() || !c.info.averages.empty());
   out.causes = fine ? std::move(defences) : std::move(faults);
   if (fine && out.causes.size() > 1) out.causes.resize(1);
@@ -217,7 +223,8 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
   else if (c.judged.slow)
     out.verdict = "slow: " + compared;
   else if (nothing_measured(c))
-    out.verdict = fmt::format("nothing was measured, but likely {}: {}", likely(out.causes.front()), out.causes.front().evidence);
+    out.verdict = fmt::format("nothing was measured, but {}likely {}: {}", only_named ? "were it slow, " : "",
+                              likely(out.causes.front()), out.causes.front().evidence);
   else
     out.verdict = fmt::format("slow, likely {}: {}", likely(out.causes.front()),
                               c.curve.empty() && c.sizes.empty() ? out.causes.front().evidence : compared);
@@ -242,7 +249,7 @@ std::set<std::string> explained_signs(const Diagnosis& out, const Context& c) {
   for (const RuleSeen& seen : out.rules)
     if (std::any_of(out.causes.begin(), out.causes.end(), [&](const Finding& f) { return f.cause == seen.cause; }))
       rules.insert(seen.rule);
-  for (const RuleFile& file : c.rules.files)
+  for (const RuleFile& file : c.rules->files)
     for (const std::vector<Row>& group : file.groups)
       for (const Row& row : group) {
         if (!rules.contains(row.id) || row.what == not_understood) continue;
@@ -291,7 +298,7 @@ void explain_by_parts(Diagnosis& out, const Context& c, Spoken& all) {
   const bool ended = !all.failures.empty();
   constexpr Role role = Role::unexplained;
   std::set<std::string> survived;
-  for (const RuleFile& file : c.rules.files)
+  for (const RuleFile& file : c.rules->files)
     for (Clue& clue : clues_of(file, c, {&role, 1})) {
       if (clue.last_line <= c.last_row && c.last_row > 0) continue;
       if (ended || clue.last_line > c.info.seen("communicator_made").last)
@@ -337,6 +344,11 @@ void conclude_all(Diagnosis& out, const Context& c) {
 }
 
 }  // namespace
+
+bool says_a_failure(const Context& c) {
+  const auto known = first_of(c, Role::failure);
+  return known && known->what != not_understood;
+}
 
 void conclude(Diagnosis& out, const Context& c) {
   conclude_all(out, c);

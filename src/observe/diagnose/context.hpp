@@ -67,7 +67,7 @@ struct NodeRate {
 };
 
 struct Context {
-  Rules rules;
+  const Rules* rules = nullptr;
   NcclInfo info;
   std::vector<Quoted> quoted;
   std::vector<Shown> curve;  ///< of the table with the most sizes, by size
@@ -104,7 +104,7 @@ struct Context {
   [[nodiscard]] double best_bus() const;
   [[nodiscard]] double largest() const { return curve.empty() ? 0 : curve.back().bytes; }
   /// The thresholds of one signal or topic.
-  [[nodiscard]] const Numbers& numbers(std::string_view of) const { return rules.numbers.find(of)->second; }
+  [[nodiscard]] const Numbers& numbers(std::string_view of) const { return rules->numbers.find(of)->second; }
 };
 
 /// Whether the usual machine of a GPU, by a driver's name for it, has switches that multicast; no for a known GPU without a usual machine
@@ -145,6 +145,8 @@ struct Machine {
 [[nodiscard]] bool all_hold(const std::vector<Condition>& conditions, const Context& context);
 /// Evaluates every rule, orders the findings and words the verdict.
 void conclude(Diagnosis& out, const Context& context);
+/// Whether a rule names a failure that the log tells.
+[[nodiscard]] bool says_a_failure(const Context& context);
 
 /// One test of several in a log: its answer, and its table.
 struct Part {

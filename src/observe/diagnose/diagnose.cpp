@@ -178,8 +178,8 @@ bool names_the_field(const std::filesystem::path& file) {
   for (std::string line; lines.number() < most_lines && lines.next(line);)
     for (const char* word : {"NCCL", "nccl", "CUDA", "torch", "GPU", "RDMA", "mlx5", "InfiniBand", "all_reduce", "allreduce", "busbw",
                              "libcuda", "RVS", "p2p", "slurm", "srun", "salloc", "MPI", "nvidia", "amdgpu", "SHARP", "sharp", "NVSHMEM",
-                             "nvshmem", "gloo", "ibv_", "UCX", "libfabric", "vllm", "sglang", "Megatron", "HSA_", "CCL_", "PMIx", "NIXL",
-                             "Mooncake"})
+                             "nvshmem", "gloo", "ibv_", "UCX", "libfabric", "vllm", "vLLM", "sglang", "Megatron", "HSA_", "CCL_", "PMIx",
+                             "NIXL", "Mooncake", "NVRM", "rocm", "ROCm", "num_tokens", "gpu_worker", "pid="})
       if (!line.starts_with("#source") && line.find(word) != std::string::npos) return true;
   return false;
 }
@@ -231,7 +231,7 @@ void make_plain(Diagnosis& out) {
 void compare_with(const std::filesystem::path& good, const Context& c, const std::filesystem::path& file, Diagnosis& out) {
   const diagnosis::Inputs inputs({good});
   std::string test;
-  diagnosis::Shows there{read_nccl_info(inputs.file(), c.rules.signs), read_rank_reports(inputs.file()),
+  diagnosis::Shows there{read_nccl_info(inputs.file(), c.rules->signs), read_rank_reports(inputs.file()),
                          diagnosis::curve_of(first_runs(inputs.file()), test), inputs.file()};
   const diagnosis::Shows here{c.info, c.reports, c.test == test ? c.curve : std::vector<diagnosis::Shown>{}, file};
   const diagnosis::Numbers& thresholds = c.numbers("against");
@@ -261,9 +261,9 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
   c.dumps = &dumps;
   if (!request.expected.empty()) c.expected = diagnosis::parse_expectation(request.expected);
   if (request.system) c.system = request.system.load();
-  c.rules = rules;
+  c.rules = &rules;
   const diagnosis::Numbers& judgement = c.numbers("judgement");
-  c.info = read_nccl_info(file, c.rules.signs);
+  c.info = read_nccl_info(file, c.rules->signs);
   c.quoted = diagnosis::quoted_figures(file);
   const std::vector<LogRun> runs = first_runs(file);
   c.curve = diagnosis::curve_of(runs, c.test);
@@ -316,7 +316,8 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
   c.impossible.without = diagnosis::rows_without_time(runs);
   const bool words = is_notes(file) && (c.info.says_words || about_communication(c.quoted) || names_the_field(file));
   const bool dumped = !dumps.flights.empty() || !dumps.inspected.empty() || c.reports.ras.seen;
-  if (!table && !c.info.says_anything && !words && !dumped && c.steps.empty()) refuse(file);
+  const bool failed = is_notes(file) && diagnosis::says_a_failure(c);
+  if (!table && !c.info.says_anything && !words && !dumped && !failed && c.steps.empty()) refuse(file);
 
   if (!c.sizes.empty() && c.sizes.front().collective == Collective::all_to_all)
     std::erase_if(c.curve,
@@ -405,10 +406,6 @@ std::string contradiction(const std::filesystem::path& log, const System& system
 Diagnosis diagnose(const std::vector<std::filesystem::path>& files, const DiagnoseRequest& request) {
   const diagnosis::Inputs inputs(files);
   return diagnose_inputs(inputs, request, diagnosis::load_rules());
-}
-
-Diagnosis diagnose(const std::vector<std::filesystem::path>& files, const DiagnoseRequest& request, const diagnosis::Rules& rules) {
-  return diagnose_inputs(diagnosis::Inputs(files), request, rules);
 }
 
 }  // namespace fabricost::observe

@@ -14,14 +14,8 @@ struct System;
 
 namespace fabricost::observe {
 
-namespace diagnosis {
-struct Rules;
-}  // namespace diagnosis
-
 /// A diagnosis of these files, whatever logs the request names. \throws as answer
 [[nodiscard]] Diagnosis diagnose(const std::vector<std::filesystem::path>& files, const DiagnoseRequest& request = {});
-/// The same with rules that were read before, for logs that are looked at again and again.
-[[nodiscard]] Diagnosis diagnose(const std::vector<std::filesystem::path>& files, const DiagnoseRequest& request, const diagnosis::Rules& rules);
 /// The same while they are written.
 [[nodiscard]] Diagnosis diagnose_while_it_runs(const std::vector<std::filesystem::path>& files, const DiagnoseRequest& request = {});
 

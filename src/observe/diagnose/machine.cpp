@@ -7,9 +7,9 @@
 #include "diagnose/context.hpp"
 #include "diagnose/diagnose.hpp"
 #include "specs/parts/identities.hpp"
+#include "specs/read_once.hpp"
 #include "text/line_reader.hpp"
 
-#include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/validation/set_aside.hpp>
 
@@ -33,6 +33,10 @@ struct Board {
   std::string bridged;                ///< its cards on a bridge; empty: none
 };
 
+const MachineIdentities& usual_machines() {
+  return read_once([](const std::filesystem::path& data) { return machine_identities(data); });
+}
+
 class Boards {
  public:
   std::optional<Board> of(std::string_view text) const {
@@ -45,24 +49,25 @@ class Boards {
     if (const auto bridge = machines_.bridges.find(gpu); bridge != machines_.bridges.end()) out.bridged = bridge->second;
     return out;
   }
-  /// "8x B200", "8xH100" in a line that is not NCCL's.
-  std::optional<Board> in_words(const std::filesystem::path& file) const {
-    LineReader lines(file);
-    std::string line;
-    while (lines.next(line) && lines.number() < 200) {
-      if (line.starts_with("#source") || line.find("NCCL INFO") != std::string::npos) continue;
-      const auto at = line.find("8x");
-      if (at == std::string::npos || (at > 0 && line[at - 1] >= '0' && line[at - 1] <= '9')) continue;
-      const std::string_view rest = std::string_view{line}.substr(at + 2, 12);
-      if (auto board = of(rest.substr(0, rest.find_first_of(",;:", 1)))) return board;
-    }
-    return std::nullopt;
-  }
 
  private:
   std::shared_ptr<const GpuIdentities> gpus_ = GpuIdentities::shipped();
-  MachineIdentities machines_ = machine_identities(data_directory());
+  const MachineIdentities& machines_ = usual_machines();
 };
+
+/// "8x B200", "8xH100" in a line that is not NCCL's.
+std::optional<Board> board_in_words(const std::filesystem::path& file) {
+  LineReader lines(file);
+  std::string line;
+  while (lines.next(line) && lines.number() < 200) {
+    if (line.starts_with("#source") || line.find("NCCL INFO") != std::string::npos) continue;
+    const auto at = line.find("8x");
+    if (at == std::string::npos || (at > 0 && line[at - 1] >= '0' && line[at - 1] <= '9')) continue;
+    const std::string_view rest = std::string_view{line}.substr(at + 2, 12);
+    if (auto board = Boards{}.of(rest.substr(0, rest.find_first_of(",;:", 1)))) return board;
+  }
+  return std::nullopt;
+}
 
 /// The cluster among those whose NICs are Amazon's.
 std::optional<Machine> on_amazon(const Board& board) {
@@ -121,7 +126,7 @@ std::string adapters_contradict(const NcclInfo& info, const System& system) {
 std::optional<bool> usually_multicasts(std::string_view gpu) {
   const std::string name = GpuIdentities::shipped()->gpu_named(gpu);
   if (name.empty()) return std::nullopt;
-  const MachineIdentities machines = machine_identities(data_directory());
+  const MachineIdentities& machines = usual_machines();
   for (const auto* usual : {&machines.systems, &machines.clusters})
     if (const auto at = usual->find(name); at != usual->end()) {
       const System system = load_system(at->second, {}, "none", KernelSets::none());
@@ -153,8 +158,7 @@ std::optional<Machine> guessed_machine(const NcclInfo& info, const std::filesyst
     hosts.insert(one.host);
   }
   if (names.size() > 1) return std::nullopt;
-  const Boards boards;
-  const std::optional<Board> board = names.empty() ? boards.in_words(file) : boards.of(*names.begin());
+  const std::optional<Board> board = names.empty() ? board_in_words(file) : Boards{}.of(*names.begin());
   if (!board) return std::nullopt;
   const int nodes = info.node_count();
   if (nodes <= 1) {

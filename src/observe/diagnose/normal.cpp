@@ -20,7 +20,7 @@ constexpr double least_bytes = 64 << 20;  ///< of the public runs' figures
 /// The public runs of this test on machines like this one; nullptr: none are known.
 const PublicRuns* public_runs_like(const Context& c, const DiagnosedSize& at) {
   const int nodes = std::max(1, at.nodes);
-  for (const PublicRuns& one : c.rules.public_runs) {
+  for (const PublicRuns& one : c.rules->public_runs) {
     if (!c.system->gpu.name.starts_with(one.gpu) || one.operation != name(at.collective)) continue;
     if (one.nodes != nodes || one.gpus * nodes != at.ranks) continue;
     if (one.network > 0 && std::round(std::log2(nics_rate(*c.system) / one.network)) != 0) continue;

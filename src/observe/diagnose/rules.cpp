@@ -6,11 +6,13 @@
 #include "diagnose/rules.hpp"
 #include "specs/near_or_all.hpp"
 
+#include "specs/read_once.hpp"
 #include "specs/reader.hpp"
 #include "specs/store.hpp"
 #include "text/ascii.hpp"
 #include "text/csv.hpp"
 
+#include <fabricost/on_threads.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
@@ -48,7 +50,9 @@ std::vector<std::string> one_or_more(MapReader& in, std::string_view key) {
 class RuleReader {
  public:
   Rules read() {
-    for (const std::string& name : names_in("diagnosis")) trees_.push_back(store_.resolve("diagnosis", name));
+    const std::vector<std::string> names = names_in("diagnosis");
+    trees_.resize(names.size());
+    on_threads(names.size(), processors(), [&](std::size_t i) { trees_[i] = SpecStore{}.resolve("diagnosis", names[i]); });
     for (const Signal* one : all_signals()) signals_[std::string{one->name}] = one;
     for (const SpecNode& tree : trees_) read_names(tree);
     for (const auto& [name, signal] : signals_) {
@@ -283,6 +287,7 @@ class RuleReader {
     if (in.has("evidence")) row.evidence = in.text("evidence");
     if (in.has("remedy")) row.remedy = in.text("remedy");
     if (in.has("what")) row.what = in.text("what");
+    row.event = in.flag("event", row.event);
     for (const char* key : {"evidence", "remedy", "reason", "what", "source"}) (void)in.text(key);
   }
 
@@ -369,7 +374,7 @@ class RuleReader {
 
   void read_settings(const SpecNode& node, RuleFile& file) {
     MapReader in(node, "settings", faults_);
-    Row shared;
+    Row shared{.event = false};
     shared.evidence = in.text("evidence", true);
     shared.remedy = in.text("remedy", true);
     const SpecNode* rows = in.take("variables", true);
@@ -398,6 +403,8 @@ class RuleReader {
 
 }  // namespace
 
-Rules load_rules() { return RuleReader{}.read(); }
+const Rules& load_rules() {
+  return read_once([](const std::filesystem::path&) { return RuleReader{}.read(); });
+}
 
 }  // namespace fabricost::observe::diagnosis

@@ -110,6 +110,7 @@ struct Row {
   std::vector<Condition> when{};
   std::string evidence{}, remedy{};  ///< with {facts}
   std::string what{};                ///< what failed, in a few words
+  bool event = true;                 ///< false: a setting or the name of a device, which is no fault of a run that nothing measured
 };
 
 /// Values of a variable that match; an empty test matches all.
@@ -164,13 +165,14 @@ struct Rules {
   std::map<std::string, Numbers, std::less<>> numbers;  ///< of each signal, wherever it is used
 };
 
-/// Reads data/diagnosis. \throws SpecError with every fault of its files
-[[nodiscard]] Rules load_rules();
+/// Reads data/diagnosis, once per data folder and process. \throws SpecError with every fault of its files
+[[nodiscard]] const Rules& load_rules();
 
 struct Clue {
   Finding finding;
   Role role = Role::hint;
   int last_line = 0;  ///< where its signs were last seen; 0: not from a sign
+  bool event = true;
 };
 /// The findings of the rows with these roles; settings first.
 [[nodiscard]] std::vector<Clue> clues_of(const RuleFile& file, const Context& context, std::span<const Role> roles);

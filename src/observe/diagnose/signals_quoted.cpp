@@ -96,10 +96,10 @@ std::optional<Facts> setting_that_helps(const Context& c, const Numbers& n) {
   for (const Quoted& with : c.quoted) {
     if (with.settings.empty() || speed(with) <= 0 || with.perftest) continue;
     for (const auto& [name, value] : with.settings) {
-      const auto known = std::find_if(c.rules.helps.begin(), c.rules.helps.end(), [&, &name = name, &value = value](const Help& one) {
+      const auto known = std::find_if(c.rules->helps.begin(), c.rules->helps.end(), [&, &name = name, &value = value](const Help& one) {
         return one.variable == name && one.value.fits(value);
       });
-      if (known == c.rules.helps.end()) continue;
+      if (known == c.rules->helps.end()) continue;
       const Quoted* worst = nullptr;
       for (const Quoted& without : c.quoted) {
         const bool other_value =

@@ -1,4 +1,5 @@
 """diagnose --follow reads logs while they are written, and ends when a verdict stands. All jobs are followed at once."""
+import contextlib
 import json
 import os
 import pathlib
@@ -23,6 +24,14 @@ class Followed:
         self.process = subprocess.Popen([TOOL, "diagnose", str(place), "--follow", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         text=True)
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        """A test that fails leaves no follower behind."""
+        self.process.kill()
+        self.process.wait(timeout=60)
+
     def runs(self):
         return self.process.poll() is None
 
@@ -45,28 +54,27 @@ def jobs(folder):
     for log in (grows, rotates, goes_on):
         log.write_text("NCCL version 2.27.3\n" + steps)
     ends.write_text(table(H100, SOUND)[:-200])
-    every = {place: Followed(place) for place in (grows, rotates, some, ends, goes_on)}
-    time.sleep(2.5)
-    assert all(one.runs() for place, one in every.items() if place != ends), "nothing has happened yet"
+    with contextlib.ExitStack() as stack:
+        every = {place: stack.enter_context(Followed(place)) for place in (grows, rotates, some, ends, goes_on)}
+        time.sleep(2.5)
+        assert all(one.runs() for place, one in every.items() if place != ends), "nothing has happened yet"
 
-    append(grows, STEP.format(21) + ERROR[:30])  # a line that is being written
-    rotates.rename(folder / "rotates.log.1")
-    rotates.write_text(steps)
-    append(ends, table(H100, SOUND)[-200:])
-    time.sleep(1.5)
-    assert every[grows].runs(), "half a line is no event"
-    append(grows, ERROR[30:])
-    append(rotates, ERROR)
-    (some / "rank1.log").write_text(steps + ERROR)
-    for place in (grows, rotates, some):
-        answer = every[place].answer()
-        assert answer["state"] == "failed" and answer["causes"][0]["cause"] == "program_error", (place, answer)
-        assert "illegal memory access" in answer["causes"][0]["evidence"], answer
-    sound = every[ends].answer()
-    assert sound["state"] == "as_predicted" and sound["sizes"][-1]["ranks"] == 8, sound
-    assert every[goes_on].runs(), "a run that goes on has no verdict"
-    every[goes_on].process.terminate()
-    every[goes_on].process.communicate(timeout=60)
+        append(grows, STEP.format(21) + ERROR[:30])  # a line that is being written
+        rotates.rename(folder / "rotates.log.1")
+        rotates.write_text(steps)
+        append(ends, table(H100, SOUND)[-200:])
+        time.sleep(1.5)
+        assert every[grows].runs(), "half a line is no event"
+        append(grows, ERROR[30:])
+        append(rotates, ERROR)
+        (some / "rank1.log").write_text(steps + ERROR)
+        for place in (grows, rotates, some):
+            answer = every[place].answer()
+            assert answer["state"] == "failed" and answer["causes"][0]["cause"] == "program_error", (place, answer)
+            assert "illegal memory access" in answer["causes"][0]["evidence"], answer
+        sound = every[ends].answer()
+        assert sound["state"] == "as_predicted" and sound["sizes"][-1]["ranks"] == 8, sound
+        assert every[goes_on].runs(), "a run that goes on has no verdict"
 
 
 def long_logs_are_followed_in_bounded_memory(folder):
@@ -74,10 +82,10 @@ def long_logs_are_followed_in_bounded_memory(folder):
     with open(log, "w", encoding="utf-8") as file:
         for i in range(400000):
             file.write(STEP.format(i))
-    one = Followed(log)
-    time.sleep(1)
-    append(log, ERROR)
-    assert one.answer()["state"] == "failed"
+    with Followed(log) as one:
+        time.sleep(1)
+        append(log, ERROR)
+        assert one.answer()["state"] == "failed"
 
 
 def what_is_not_there_is_refused(folder):

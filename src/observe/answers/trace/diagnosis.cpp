@@ -77,7 +77,7 @@ Diagnosis diagnosis_of_traces(const DiagnoseRequest& request) {
   Diagnosis out;
   out.notes = trace.notes;
   for (std::string& note : out.notes) note = with_fields(note, as_member);
-  const diagnosis::Rules rules = diagnosis::load_rules();
+  const diagnosis::Rules& rules = diagnosis::load_rules();
   const diagnosis::Row* const late = rule_with(rules, "inspector_late");
   for (const std::string& finding : trace.findings)
     if (finding.starts_with("Rank ") || finding.find(" takes ") != std::string::npos) out.causes.push_back(cause_of(finding, late));

@@ -142,6 +142,7 @@ class Follower {
   Follower(const std::vector<fs::path>& given, const DiagnoseRequest& request) : given_(given), request_(request) {}
 
   Diagnosis run() {
+    (void)diagnosis::load_rules();  // a look takes faults of reading for a log that has just begun
     for (std::optional<std::string> before;;) {
       const bool grew = take();
       std::optional<Diagnosis> seen = look();
@@ -201,7 +202,7 @@ class Follower {
         const fs::path here = copies_.place() / std::to_string(i);
         if (fs::exists(here, error)) copies.push_back(fs::is_directory(given_[i], error) ? here : here / given_[i].filename());
       }
-      if (!copies.empty()) out = diagnose(copies, request_, rules_);
+      if (!copies.empty()) out = diagnose(copies, request_);
     } catch (const SpecError&) {  // empty so far, or cut in the middle of a record
     }
     for (const auto& [log, one] : logs_) one->hide();
@@ -210,7 +211,6 @@ class Follower {
 
   std::vector<fs::path> given_;
   const DiagnoseRequest& request_;
-  const diagnosis::Rules rules_ = diagnosis::load_rules();  // read once: a look takes faults of reading for a log that has just begun
   Copies copies_;
   std::map<fs::path, std::unique_ptr<Growing>> logs_;
   std::map<fs::path, fs::file_time_type> whole_;
