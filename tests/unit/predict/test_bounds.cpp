@@ -201,7 +201,7 @@ TEST_CASE("a link set faster than memory says that memory is what limits", "[pre
   CHECK(p.bottleneck().tier == "hbm");
   CHECK(p.bus_bandwidth() < units::GB_per_s(3350));
   CHECK(predict(s, SendRecv{.bytes = units::GiB(8)}).bus_bandwidth() < units::GB_per_s(3350 / 2));
-  const System slow = load_system("dgx-h100", {"hbm.bandwidth=40 GB/s"});
+  const System slow = load_system("dgx-h100", std::vector<std::string>{"hbm.bandwidth=40 GB/s"});
   CHECK(predict(slow, SendRecv{.bytes = units::GiB(8), .path = Path::gpu_host}).bus_bandwidth() <= 1.000001 * units::GB_per_s(40));
 }
 
