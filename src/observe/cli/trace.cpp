@@ -99,7 +99,7 @@ void add_groups(Page& page, const TraceAnswer& a) {
 [[nodiscard]] std::string verdict_of(const TraceAnswer& a) {
   const auto with = [&](auto&& is) { return std::count_if(a.collectives.begin(), a.collectives.end(), is); };
   const auto slow = with([](const TracedCollective& row) { return row.verdict == "slow"; });
-  const auto judged = slow + with([](const TracedCollective& row) { return row.verdict == "sound" || row.verdict == "better than predicted"; });
+  const auto judged = slow + with([](const TracedCollective& row) { return row.verdict == "sound" || row.verdict == "better"; });
   int ranks = 0;
   for (const TracedCollective& row : a.collectives) ranks = std::max(ranks, row.ranks);
   if (slow > 0) return fmt::format("Slow: {} of {} kinds of collectives take longer than predicted", slow, judged);

@@ -65,6 +65,13 @@ def test_inspector_sizes_of_gathers_are_one_ranks_part_and_groups_are_those_of_p
     assert len(gathers) == 4 and all(row["bytes"] == 16 * MIB and row["ranks"] == 2 for row in gathers), gathers
 
 
+def test_inspector_is_read_without_a_machine(folder):
+    inspected_job(folder)
+    answer = found(folder)
+    assert answer["system"] is None and not any(group["tiers"] for group in answer["groups"]), answer["groups"]
+    assert len(rows(answer, "all_gather")) == 4, answer["collectives"]
+
+
 def test_inspector_verbose_records_say_when(folder):
     for rank in range(2):
         start = 5_000_000 + 400 * rank

@@ -112,7 +112,9 @@ def test_random_jobs_have_no_collective_on_a_wrong_group_and_none_below_the_mach
     for seed in range(20):
         made = random.Random(seed)
         world = made.choice([8, 16])
-        groups = {"0": ("default_pg", list(range(world))), "1": ("tp", list(range(world // 2))), "2": ("tp", list(range(world // 2, world)))}
+        halves = made.choice([(range(world // 2), range(world // 2, world)), (range(0, world, 2), range(1, world, 2)),
+                              ([0, world - 1], [1, 2, 5])])
+        groups = {"0": ("default_pg", list(range(world))), "1": ("tp", list(halves[0])), "2": ("tp", list(halves[1]))}
         job, meant = Job(world, groups, seed=seed), {}
         for _ in range(made.randrange(3, 8)):
             job.compute(made.uniform(50, 3000))

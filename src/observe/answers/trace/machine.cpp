@@ -90,7 +90,7 @@ int TraceMachine::nodes_of(const timeline::Group& group) const {
 std::vector<std::string> TraceMachine::tiers_of(const timeline::Group& group) const {
   std::vector<std::string> out;
   const int nodes = nodes_of(group);
-  if (nodes == 0 || group.said.size < 2) return out;
+  if (system_ == nullptr || nodes == 0 || group.said.size < 2) return out;
   std::set<int> domains;
   for (const int rank : group.said.ranks) domains.insert(rank / std::max(system_->domain, system_->gpus_per_node));
   const auto add = [&](TierRole role) {

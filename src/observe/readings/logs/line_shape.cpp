@@ -36,9 +36,12 @@ bool is_plain(std::string_view value) {
   return std::find(switches.begin(), switches.end(), folded) != switches.end() || (is_digit(value.front()) && value.find_first_of(" /:") == std::string_view::npos);
 }
 
-/// The end of a value that begins at `from`: of a quotation, of brackets, or of a word.
+/// The end of a value that begins at `from`: of a quotation, of brackets, or of a word. No value is longer than so much: a line may open
+/// brackets or quotations as often as it is long.
 std::size_t value_end(std::string_view line, std::size_t from) {
+  constexpr std::size_t longest_value = std::size_t{1} << 14U;
   if (from >= line.size()) return from;
+  line = line.substr(0, from + longest_value);
   if (line[from] == '"' || line[from] == '\'') {
     const auto close = line.find(line[from], from + 1);
     return close == std::string_view::npos ? line.size() : close + 1;
@@ -72,10 +75,10 @@ int blank_settings(std::string& line) {
     if (first == end || !(is_letter(line[first]) || line[first] == '_')) continue;
     if (colon && (first == 0 || line[first - 1] != line[end])) continue;
     while (colon && from < line.size() && line[from] == ' ') ++from;
-    std::size_t stop = value_end(line, from);
+    const bool opens = from < line.size() && (line[from] == '{' || line[from] == '[' || line[from] == '(');  // look inside
+    const std::size_t stop = opens ? from : value_end(line, from);
     const std::string_view name = std::string_view{line}.substr(first, end - first), value = std::string_view{line}.substr(from, stop - from);
-    if (names_message(name) && !is_plain(value)) continue;
-    if (!value.empty() && (value.front() == '{' || value.front() == '[' || value.front() == '(')) stop = from;  // look inside
+    if (names_message(name) && (opens || !is_plain(value))) continue;
     const auto begin = line.begin() + static_cast<std::ptrdiff_t>(first), end_of_value = line.begin() + static_cast<std::ptrdiff_t>(stop);
     count += std::max(1, static_cast<int>(std::count(begin, end_of_value, '=')));  // "args=Arguments(a=1, b=2)" is three
     std::fill(begin, end_of_value, ' ');

@@ -25,21 +25,14 @@ struct CommNode {
 };
 
 [[nodiscard]] bool read_node(std::string_view raw, CommNode& out) {
-  JsonMembers m(raw);
-  while (m.next()) {
-    if (m.key == "name") out.name = unquoted(m.value);
-    if (m.key == "attrs") out.attributes = m.value;
-    if (m.key == "input_shapes") out.shapes = m.value;
-    if (m.key == "input_types") out.types = m.value;
-    if (m.key == "inputs") out.inputs = m.value;
-  }
+  const bool whole = read_members(raw, {{"name", &out.name},
+                                        {"attrs", &out.attributes},
+                                        {"input_shapes", &out.shapes},
+                                        {"input_types", &out.types},
+                                        {"inputs", &out.inputs}});
   if (!out.inputs.empty() && out.inputs.front() == '{')
-    for (JsonMembers parts(std::exchange(out.inputs, {})); parts.next();) {
-      if (parts.key == "values") out.inputs = parts.value;
-      if (parts.key == "shapes") out.shapes = parts.value;
-      if (parts.key == "types") out.types = parts.value;
-    }
-  return !m.broken();
+    read_members(std::exchange(out.inputs, {}), {{"values", &out.inputs}, {"shapes", &out.shapes}, {"types", &out.types}});
+  return whole;
 }
 
 /// "float" of "GenericList[Tensor(float)]".
@@ -87,24 +80,16 @@ class ExecutionReader {
   }
 
   void from_attributes(std::string_view attributes) {
-    std::string_view operation, type, group, words, size, first, stride;
-    Elements elements;
+    std::map<std::string_view, std::string_view> said_of;
     for (JsonMembers all(attributes); all.next();) {
       std::string_view name, value;
-      for (JsonMembers one(all.value); one.next();) {
-        if (one.key == "name") name = unquoted(one.value);
-        if (one.key == "value") value = one.value;
-      }
-      if (name == "collective_name") operation = unquoted(value);
-      if (name == "dtype") type = unquoted(value);
-      if (name == "in_msg_nelems") elements.in = json_whole(value, -1);
-      if (name == "out_msg_nelems") elements.out = json_whole(value, -1);
-      if (name == "pg_name") group = value;
-      if (name == "pg_desc") words = value;
-      if (name == "pg_size") size = value;
-      if (name == "global_rank_start") first = value;
-      if (name == "global_rank_stride") stride = value;
+      read_members(all.value, {{"name", &name}, {"value", &value}});
+      said_of[name] = value;
     }
+    const std::string_view operation = said_of["collective_name"], type = said_of["dtype"], group = said_of["pg_name"],
+                           words = said_of["pg_desc"], size = said_of["pg_size"], first = said_of["global_rank_start"],
+                           stride = said_of["global_rank_stride"];
+    const Elements elements{json_whole(said_of["in_msg_nelems"], -1), json_whole(said_of["out_msg_nelems"], -1)};
     TracedGroup said{.name = shown_text(group), .words = shown_text(words), .ranks = {}, .size = std::max(0, count_in(size))};
     const int from = count_in(first), by = count_in(stride);
     if (from >= 0 && by > 0)
@@ -144,15 +129,9 @@ class ExecutionReader {
     std::string text{unquoted(values.value)};
     std::erase(text, '\\');
     for (JsonMembers groups(text); groups.next();) {
-      TracedGroup group;
-      bool cut = false;
-      for (JsonMembers one(groups.value); one.next();) {
-        if (one.key == "pg_name") group.name = shown_text(one.value);
-        if (one.key == "group_size") group.size = std::max(0, count_in(one.value));
-        if (one.key == "ranks") group.ranks = ranks_in(one.value, cut);
-      }
+      TracedGroup group = listed_group(groups.value);
       trace_.world = std::max(trace_.world, group.size);
-      if (!cut) listed_[group.name] = std::move(group);
+      listed_[group.name] = std::move(group);
     }
   }
 

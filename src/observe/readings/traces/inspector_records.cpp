@@ -41,41 +41,28 @@ void read_times(std::string_view raw, Span& kernel) {
   }
 }
 
-/// \param prefix "coll_" or "p2p_"
-void read_call(std::string_view raw, std::string_view prefix, InspectorRecord& out) {
-  for (JsonMembers m(raw); m.next();) {
-    if (m.key == "event_trace_ts") read_times(m.value, out.kernel);
-    if (m.key == prefix.substr(0, prefix.size() - 1)) out.what = unquoted(m.value);
-    if (!m.key.starts_with(prefix)) continue;
-    const std::string_view key = m.key.substr(prefix.size());
-    if (key == "sn") out.sequence = m.value;
-    if (key == "msg_size_bytes") out.bytes = m.value;
-    if (key == "exec_time_us") out.time = m.value;
-    if (key == "peer") out.peer = m.value;
-  }
-}
-
 [[nodiscard]] bool read_record(std::string_view raw, InspectorRecord& out) {
-  JsonMembers m(raw);
-  while (m.next()) {
-    if (m.key == "header")
-      for (JsonMembers one(m.value); one.next();) {
-        if (one.key == "id") out.id = unquoted(one.value);
-        if (one.key == "comm_name") out.communicator = one.value;
-        if (one.key == "rank") out.rank = one.value;
-        if (one.key == "n_ranks") out.ranks = one.value;
-        if (one.key == "nnodes") out.nodes = one.value;
-      }
-    if (m.key == "metadata")
-      for (JsonMembers one(m.value); one.next();) {
-        if (one.key == "dump_timestamp_us") out.written = one.value;
-        if (one.key == "hostname") out.host = one.value;
-        if (one.key == "pid") out.process = one.value;
-      }
-    if (m.key == "coll_perf") read_call(m.value, "coll_", out);
-    if (m.key == "p2p_perf") read_call(m.value, "p2p_", out);
-  }
-  return !m.broken();
+  std::string_view header, metadata, collective, pair, times;
+  const bool whole =
+      read_members(raw, {{"header", &header}, {"metadata", &metadata}, {"coll_perf", &collective}, {"p2p_perf", &pair}});
+  if (!header.empty())
+    read_members(header, {{"id", &out.id}, {"comm_name", &out.communicator}, {"rank", &out.rank}, {"n_ranks", &out.ranks}, {"nnodes", &out.nodes}});
+  if (!metadata.empty()) read_members(metadata, {{"dump_timestamp_us", &out.written}, {"hostname", &out.host}, {"pid", &out.process}});
+  if (!collective.empty())
+    read_members(collective, {{"coll", &out.what},
+                              {"coll_sn", &out.sequence},
+                              {"coll_msg_size_bytes", &out.bytes},
+                              {"coll_exec_time_us", &out.time},
+                              {"event_trace_ts", &times}});
+  if (!pair.empty())
+    read_members(pair, {{"p2p", &out.what},
+                        {"p2p_sn", &out.sequence},
+                        {"p2p_msg_size_bytes", &out.bytes},
+                        {"p2p_exec_time_us", &out.time},
+                        {"p2p_peer", &out.peer},
+                        {"event_trace_ts", &times}});
+  if (!times.empty()) read_times(times, out.kernel);
+  return whole;
 }
 
 class InspectorReader {

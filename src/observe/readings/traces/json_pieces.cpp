@@ -263,6 +263,14 @@ bool JsonMembers::next() {
   return true;
 }
 
+bool read_members(std::string_view raw, std::initializer_list<std::pair<std::string_view, std::string_view*>> wanted) {
+  JsonMembers m(raw);
+  while (m.next())
+    for (const auto& [key, into] : wanted)
+      if (m.key == key) *into = unquoted(m.value);
+  return !m.broken();
+}
+
 std::string_view unquoted(std::string_view value) {
   return value.size() >= 2 && value.front() == '"' && value.back() == '"' ? value.substr(1, value.size() - 2) : value;
 }

@@ -10,8 +10,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fabricost::observe {
@@ -72,6 +74,9 @@ class JsonMembers {
   std::size_t at_ = 0;
   bool map_ = false, broken_ = false, first_ = true;
 };
+
+/// Takes the values of these members of a map, texts without their quotes. \return false: it is neither map nor list
+bool read_members(std::string_view raw, std::initializer_list<std::pair<std::string_view, std::string_view*>> wanted);
 
 /// The text of a value without its quotes; a value that is no text as it is. Escapes stay.
 [[nodiscard]] std::string_view unquoted(std::string_view value);

@@ -86,15 +86,7 @@ class Reader {
       if (m.key == "nccl_version") trace_.library = shown_text(m.value);
       if (m.key != "pg_config") continue;
       for (JsonMembers groups(m.value); groups.next();) {
-        TracedGroup group;
-        bool cut = false;
-        for (JsonMembers one(groups.value); one.next();) {
-          if (one.key == "pg_name") group.name = shown_text(one.value);
-          if (one.key == "pg_desc") group.words = shown_text(one.value);
-          if (one.key == "pg_size") group.size = std::max(0, count_in(one.value));
-          if (one.key == "ranks") group.ranks = ranks_in(one.value, cut);
-        }
-        if (cut) group.ranks.clear();
+        TracedGroup group = listed_group(groups.value);
         if (!group.name.empty()) configured_[group.name] = std::move(group);
       }
     }

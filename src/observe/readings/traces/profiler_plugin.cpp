@@ -29,32 +29,26 @@ struct PluginCall {
 };
 
 [[nodiscard]] bool read_event(std::string_view raw, PluginEvent& out) {
-  JsonMembers m(raw);
-  while (m.next()) {
-    if (m.key == "name") out.name = unquoted(m.value);
-    if (m.key == "cat") out.category = unquoted(m.value);
-    if (m.key == "ph") out.phase = unquoted(m.value);
-    if (m.key == "id") out.id = m.value;
-    if (m.key == "ts") out.at = m.value;
-    if (m.key == "pid") out.process = m.value;
-    if (m.key == "args") out.args = m.value;
-  }
-  return !m.broken();
+  return read_members(raw, {{"name", &out.name},
+                            {"cat", &out.category},
+                            {"ph", &out.phase},
+                            {"id", &out.id},
+                            {"ts", &out.at},
+                            {"pid", &out.process},
+                            {"args", &out.args}});
 }
 
 [[nodiscard]] PluginCall read_arguments(std::string_view raw) {
   PluginCall out;
   if (raw.empty()) return out;
-  for (JsonMembers m(raw); m.next();) {
-    if (m.key == "CommHash") out.communicator = m.value;
-    if (m.key == "Rank") out.rank = m.value;
-    if (m.key == "SeqNum") out.sequence = m.value;
-    if (m.key == "Count") out.count = m.value;
-    if (m.key == "Datatype") out.type = unquoted(m.value);
-    if (m.key == "Peer") out.peer = m.value;
-    if (m.key == "StartGpuClk") out.gpu_start = m.value;
-    if (m.key == "StopGpuClk") out.gpu_stop = m.value;
-  }
+  read_members(raw, {{"CommHash", &out.communicator},
+                     {"Rank", &out.rank},
+                     {"SeqNum", &out.sequence},
+                     {"Count", &out.count},
+                     {"Datatype", &out.type},
+                     {"Peer", &out.peer},
+                     {"StartGpuClk", &out.gpu_start},
+                     {"StopGpuClk", &out.gpu_stop}});
   return out;
 }
 

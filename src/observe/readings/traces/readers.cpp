@@ -93,6 +93,15 @@ std::vector<int> ranks_in(std::string_view text, bool& cut) {
   return out;
 }
 
+TracedGroup listed_group(std::string_view raw) {
+  std::string_view name, words, size, ranks;
+  read_members(raw, {{"pg_name", &name}, {"pg_desc", &words}, {"pg_size", &size}, {"group_size", &size}, {"ranks", &ranks}});
+  bool cut = false;
+  TracedGroup out{.name = shown_text(name), .words = shown_text(words), .ranks = ranks_in(ranks, cut), .size = std::max(0, count_in(size))};
+  if (cut) out.ranks.clear();
+  return out;
+}
+
 std::int64_t elements_in(std::string_view dims) {
   double total = 0, product = 1;
   std::int64_t number = -1;

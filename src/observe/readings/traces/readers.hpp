@@ -51,6 +51,8 @@ struct TraceKind {
 
 /// The numbers of "[0, 1, 2]" or of the same as text. \param cut set where it was shortened with "..."
 [[nodiscard]] std::vector<int> ranks_in(std::string_view text, bool& cut);
+/// A process group as PyTorch lists it; without ranks where they were shortened.
+[[nodiscard]] TracedGroup listed_group(std::string_view raw);
 /// Elements of all tensors in "[[8, 1024], [16]]", also nested; -1: none is said.
 [[nodiscard]] std::int64_t elements_in(std::string_view dims);
 /// JSON by its first byte that is not blank.
