@@ -126,7 +126,7 @@ struct Spoken {
   std::vector<Finding> failures, faults, defences;
   std::vector<RuleSeen> rules;
   bool accused = false, proven = false;
-  bool happened = false;  ///< a fault is an event, not only a setting or the name of a device
+  bool happened = false;  ///< a fault is an event, not only the name of a device or a usual setting
   int last_failure = 0;  ///< the last line of a failure
   bool placed = true;    ///< every failure has a line
 };

@@ -374,7 +374,7 @@ class RuleReader {
 
   void read_settings(const SpecNode& node, RuleFile& file) {
     MapReader in(node, "settings", faults_);
-    Row shared{.event = false};
+    Row shared;
     shared.evidence = in.text("evidence", true);
     shared.remedy = in.text("remedy", true);
     const SpecNode* rows = in.take("variables", true);

@@ -110,7 +110,7 @@ struct Row {
   std::vector<Condition> when{};
   std::string evidence{}, remedy{};  ///< with {facts}
   std::string what{};                ///< what failed, in a few words
-  bool event = true;                 ///< false: a setting or the name of a device, which is no fault of a run that nothing measured
+  bool event = true;                 ///< false: the name of a device or a usual setting, which is no fault of a run that nothing measured
 };
 
 /// Values of a variable that match; an empty test matches all.
