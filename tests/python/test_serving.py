@@ -152,3 +152,15 @@ def test_requests_that_arrive_are_answered_within_percentiles():
         fc.plan_serve("dgx-h100", "llama3-70b", requests={**trace, "timestamp": [5, 4, 9, 15]}, **ask)
     with pytest.raises(fc.RequestError, match="requests/s are more than they answer"):
         fc.plan_serve("dgx-h100", "llama3-70b", request_rate=1000, **ask)
+
+
+def test_pools_tiers_and_routes_are_asked_for_as_in_the_command():
+    apart = fc.plan_serve("dgx-h200", "llama3-70b", gpus=8, isl=4096, osl=256, prefill_system=fc.System("dgx-h100"), prefill_gpus=8,
+                          ttft_seconds=2, tpot_seconds=0.05)[0]
+    assert (apart.prefill_system, apart.prefill_gpus, apart.disaggregated) == ("dgx-h100", 8, True)
+    assert apart.dollars_per_million_tokens > 0 and apart.kv_bytes_sent > 1e8
+    chat = dict(gpus=2, isl=300, osl=150, request_rate=2, turns=8, turn_gap_seconds=120, top=1)
+    chained = fc.plan_serve("dgx-h100", "llama3-70b", prefix_tier="host:4GiB,remote", route="prefix", **chat)[0].arrivals
+    assert chained.hit_rate > 0.5 and chained.reloaded > 0
+    with pytest.raises(fc.RequestError, match="host, ssd, remote in this order"):
+        fc.plan_serve("dgx-h100", "llama3-70b", prefix_tier="remote,host", **chat)

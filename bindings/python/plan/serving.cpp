@@ -24,6 +24,11 @@ static void from_object(py::handle given, std::string_view name, const Range& ra
       name, Amount::number, range, out);
 }
 
+/// The command's notation.
+static void from_object(py::handle given, std::string_view name, const Range& range, PrefixTiers& out) {
+  from_text(std::string{python::text_of(given, name)}, name, Amount::number, range, out);
+}
+
 /// A path, or a table with the columns of a trace.
 static void from_object(py::handle given, std::string_view name, const Range&, RequestTrace& out) {
   if (python::is_path(given)) {
@@ -61,6 +66,7 @@ void add_serving(py::module_& module) {
   using P = ServeAnswer;
   add_argument_type<RequestRate>("float | str");
   add_argument_type<RepeatedTokens>("float | str");
+  add_argument_type<PrefixTiers>("str");
   add_argument_type<RequestTrace>("Any");
   add_answer<RequestTimes>(module, "RequestTimes", "Times of requests: their mean and percentiles.")
       .def("__repr__", [](const RequestTimes& t) {
