@@ -49,7 +49,7 @@ std::span<const CalibrateJob> calibrate_jobs() {
 #endif
 
 std::span<const HelpTopics> help_topics() {
-  static const std::array all{core_topics(),
+  static const std::array all{core_topics(), word_topics(),
 #ifdef FABRICOST_WITH_OBSERVE
                               cause_topics(),
 #endif

@@ -252,14 +252,90 @@ constexpr auto topics = std::to_array<Topic>({
      "message on stderr and nothing on stdout; 70 an error in fabricost. NO_COLOR turns bold headings off; COLUMNS sets the width of tables "
      "where the output is no terminal (default 80)."},
 });
-constexpr auto topic_names = [] {
-  std::array<std::string_view, topics.size()> out;
-  for (std::size_t i = 0; i < topics.size(); ++i) out[i] = topics[i].name;
+/// Words of tables and verdicts that are not plain English. A blank is written as a dash.
+constexpr auto words = std::to_array<Topic>({
+    {"algbw", "Bytes over time, whatever the operation. See busbw."},
+    {"busbw",
+     "algbw times the operation's factor (an all-reduce of n ranks: 2(n-1)/n), which makes it the rate of a link, as nccl-tests prints it."},
+    {"launch", "From the call until its kernel runs on all GPUs; no bytes move yet. It is what the smallest message takes."},
+    {"serial-steps", "Latency of the hops that follow one another: a ring of n ranks has 2(n-1) of them in an all-reduce."},
+    {"protocol-floor", "The time below which a protocol's transfer does not fall, however few the bytes."},
+    {"latency-growth", "What more bytes add before bandwidth counts: threads and channels that small messages leave idle."},
+    {"wire", "The bytes over the links, at the rate that large messages reach."},
+    {"local-copies", "Copies inside the GPU before the first and after the last step."},
+    {"sends-to-peers", "What a GPU and its processor do for every peer that they send to, as in an all-to-all."},
+    {"kernels", "In a collective the transfer where NCCL's channels carry less than the links; in a step the launches of kernels."},
+    {"bottleneck", "The term that takes most of the time, and the tier it is spent on."},
+    {"calibrated", "This machine was measured, and the constants were fitted to it. See accuracy."},
+    {"sibling", "A machine built like this one was measured, or other operations on this one. See accuracy."},
+    {"datasheet", "Neither this machine nor one like it was measured: rates of the datasheet, and a wide range. See accuracy."},
+    {"extrapolated", "The size, the ranks or the nodes lie beyond what was measured; the range is wider for it."},
+    {"interval", "The range that nine of ten measurements should fall into. See accuracy."},
+    {"ring", "Each rank sends to the next, around: the fewest bytes on each link, and the most steps."},
+    {"tree", "Up to a root and down again, two trees with half of the data each: few steps between nodes."},
+    {"nvls",
+     "The NVLink switches add and multiply: each GPU sends its data once. nvls_tree does so in each node and takes trees between them."},
+    {"ll",
+     "NCCL's protocol for small messages: a flag in every 8 bytes, low latency, half of the bandwidth. ll128: flags in 8 of 128 bytes."},
+    {"ll128",
+     "NCCL's protocol with flags in 8 of every 128 bytes: low latency at nearly the full rate, where the links keep 128 bytes together."},
+    {"simple", "NCCL's protocol for large messages: whole chunks, then a flag. Full bandwidth, most latency."},
+    {"tier", "One level of the machine: l2, hbm, nvlink, xgmi, pcie, nic, leaf, spine, core."},
+    {"domain", "GPUs that the scale-up links join: 8 in a DGX, 72 in an NVL72."},
+    {"rank", "One GPU that takes part. node: what nccl-tests counts as one, a server or a tray."},
+    {"tp", "GPUs that share the matrices of a layer (tensor parallel). See layout."},
+    {"pp", "Stages of layers, one after another (pipeline parallel). See layout."},
+    {"vp", "Chunks of layers of each pipeline stage: more of them, a smaller bubble and more hand-overs. See layout."},
+    {"cp", "GPUs that share a sequence (context parallel). See layout."},
+    {"ep", "GPUs that share the experts (expert parallel). See layout."},
+    {"dp", "Replicas that share the batch (data parallel). See layout."},
+    {"zero", "What data ranks split: 0 nothing, 1 the optimizer's states, 2 gradients too, 3 weights too. See layout."},
+    {"mb", "Sequences of a microbatch, which passes through the pipeline as one."},
+    {"recompute", "Activations that are dropped in the forward pass and computed again in the backward pass: none, selective or full."},
+    {"schedule", "The order of a pipeline's work: gpipe, 1f1b, interleaved (vp chunks), zero_bubble, dualpipe."},
+    {"mfu",
+     "Model FLOP utilisation: the model's operations over what the GPUs could do in the time. causal: without the masked half of the scores."},
+    {"exposed", "Communication that no computation hides, as a share of the time."},
+    {"pruned", "Layouts that cannot be better than those found, and were not priced in full."},
+    {"bubble", "Time that the stages of a pipeline wait for each other, in every step; no rank is at fault."},
+    {"waiting", "Time in a collective before its last rank has come."},
+    {"idle", "Time in which a GPU neither computes nor communicates."},
+    {"straggler", "A rank or node that others wait for."},
+    {"slow_or_waiting", "Longer than predicted, but not all ranks were traced: the time may be waiting for one of them."},
+    {"sound", "As predicted: within the range that nine of ten measurements fall into."},
+    {"upper", "Seen on some of its ranks alone: the time contains waiting and is an upper bound. exact: seen on all."},
+    {"engine", "An inference server's copy of the model: vLLM, SGLang, TensorRT-LLM. 2 x tp 4: two of them, on four GPUs each."},
+    {"prefill", "Reading prompts, before the first token. disaggregated: on GPUs of their own. decode: writing the answer."},
+    {"ttft", "Time to the first token, from the request's arrival."},
+    {"tpot", "Time per output token after the first. tokens/s/user is 1 / TPOT."},
+    {"within", "Share of the requests that keep all limits asked for."},
+    {"saturates", "Requests per second that are answered where more arrive: beyond it queues grow for ever."},
+    {"kv", "The cache of keys and values that a running request holds, in GiB of a GPU."},
+    {"hand-over", "Activations from one stage of a pipeline to the next, or a prompt's cache from prefill to decode."},
+    {"prompts-of-others", "Time that an answer waits because prompts of other requests are read in the same step."},
+    {"knee", "The point where the Pareto front bends: better in one thing costs much of another on both sides."},
+    {"pareto", "No other point is as good in everything and better in one thing. front: all such points."},
+    {"oversubscription", "The rate that enters a network tier over the rate that leaves it: 2 halves what crosses it."},
+    {"rail", "The NICs of equal number in all nodes, and the switches they share."},
+    {"spares", "Nodes that stand by and take over when one fails."},
+});
+
+template <const auto& all>
+constexpr auto names_of = [] {
+  std::array<std::string_view, all.size()> out;
+  for (std::size_t i = 0; i < all.size(); ++i) out[i] = all[i].name;
   return out;
 }();
+template <const auto& all>
+[[nodiscard]] std::string text_of(std::string_view name) {
+  const auto is = [&](const Topic& one) { return one.name == name; };
+  return fmt::format("{}\n\n{}", name, wrapped("  ", std::find_if(all.begin(), all.end(), is)->text, help_width));
+}
 
-[[nodiscard]] std::string topic_text(std::string_view name) {
-  return fmt::format("{}\n\n{}", name, wrapped("  ", std::find_if(topics.begin(), topics.end(), [&](const Topic& t) { return t.name == name; })->text, help_width));
+/// A word as it is listed: in small letters, with a dash for a blank.
+[[nodiscard]] std::string listed_word(std::string word) {
+  for (char& c : word) c = c == ' ' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return word;
 }
 
 }  // namespace
@@ -270,22 +346,24 @@ std::string help_text(const CLI::App& app, bool whole) {
   return app.get_parent() == nullptr ? app_help(app, whole) : command_help(app, whole);
 }
 
-HelpTopics core_topics() { return {"TOPICS", topic_names, topic_text}; }
+HelpTopics core_topics() { return {"TOPICS", names_of<topics>, text_of<topics>}; }
+HelpTopics word_topics() { return {"WORDS", names_of<words>, text_of<words>}; }
 
 void add_help(CLI::App& app, Runner& runner) {
   const auto topic = std::make_shared<std::string>();
-  CLI::App& sub = *app.add_subcommand("help", "Help on a command, a topic, or a cause that diagnose names");
-  sub.add_option("TOPIC", *topic, "A command, a topic or a cause; without one, all of them")->option_text(" ");
+  CLI::App& sub = *app.add_subcommand("help", "Help on a command, a topic, a word of the answers, or a cause that diagnose names");
+  sub.add_option("TOPIC", *topic, "A command, a topic, a word or a cause; without one, all of them")->option_text(" ");
   sub.footer("Example: fabricost help predict\n         fabricost help units\n         fabricost help gdr_off");
   runner.add(sub, [topic, &app](const Terminal&) {
     std::vector<std::string> known;
     for (const CLI::App* one : app.get_subcommands({})) known.push_back(one->get_name());
     if (std::find(known.begin(), known.end(), *topic) != known.end()) return command_help(*app.get_subcommand(*topic), true);
     for (const HelpTopics& of : help_topics()) {
-      if (std::find(of.names.begin(), of.names.end(), *topic) != of.names.end()) return of.text(*topic);
+      for (const std::string& word : {*topic, listed_word(*topic)})
+        if (std::find(of.names.begin(), of.names.end(), word) != of.names.end()) return of.text(word);
       for (const std::string_view name : of.names) known.emplace_back(name);
     }
-    if (!topic->empty()) throw RequestError(unknown_text(*topic, "a command, a topic or a cause", known));
+    if (!topic->empty()) throw RequestError(unknown_text(*topic, "a command, a topic, a word or a cause", known));
     std::string out = app_help(app, false);
     for (const HelpTopics& of : help_topics()) out += "\n" + wrapped(fmt::format("{:<9}", of.title), joined(of.names, " "), help_width);
     return out;

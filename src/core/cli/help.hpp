@@ -27,6 +27,7 @@ struct HelpTopics {
 /// Those of this build (components.cpp): core's own, the causes of diagnose.
 [[nodiscard]] std::span<const HelpTopics> help_topics();
 [[nodiscard]] HelpTopics core_topics();
+[[nodiscard]] HelpTopics word_topics();
 [[nodiscard]] HelpTopics cause_topics();
 
 }  // namespace fabricost::cli

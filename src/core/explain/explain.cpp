@@ -64,6 +64,15 @@ std::string certainty_text(double low, double high, double min, Basis basis, con
   return out;
 }
 
+std::string board_text(const Prediction& p) {
+  const Fabric& f = p.made_from.fabric;
+  const bool unknown = f.over_pcie && f.domains() <= 1 && pcie_reach(f) > 0 && !(f.pcie_carried > 0) && p.basis != Basis::calibrated;
+  if (!unknown || is_host_copy(p.operation) || p.ran.kernel != CollectiveKernel::library) return {};
+  return fmt::format(" What a board carries differs: of the boards that were measured, more than two GPUs reach 0.2 to 0.7 of a link's rate, "
+                     "which supports no narrower range. A log of this one does (fabricost calibrate), or its rate in the machine's file ({}).",
+                     carried_keys[pcie_reach(f)]);
+}
+
 std::string left_open_text(const Prediction& p) {
   const Line& line = p.made_from.line;
   const double bytes = p.operation.bytes.value(), seconds = line(bytes), other = line.alternative_seconds(bytes, seconds);
@@ -240,7 +249,7 @@ std::string explain(const Prediction& p) {
   const double share = p.seconds > 0 ? 100 * max.time.value() / p.seconds : 0;
   out += fmt::format("\n  bottleneck: {} ({}, {:.0f} % of the time)\n", max.tier.view(), max.name.view(), share);
   if (const std::string host = detail::launch_text(p); !host.empty()) out += wrapped("  ", host + ".");
-  return out + wrapped("  ", detail::certainty_text(p.low, p.high, p.min, p.basis, p.extrapolated) + detail::left_open_text(p));
+  return out + wrapped("  ", detail::certainty_text(p.low, p.high, p.min, p.basis, p.extrapolated) + detail::board_text(p) + detail::left_open_text(p));
 }
 
 namespace detail {
@@ -266,7 +275,7 @@ namespace {
     out += "\nWhat would change the answer\n" + explain_changes(context);
     out += "\nWhere the numbers come from\n" + explain_constants(context);
   }
-  out += "\nHow sure\n" + wrapped("  ", certainty_text(p.low, p.high, p.min, p.basis, p.extrapolated) + left_open_text(p));
+  out += "\nHow sure\n" + wrapped("  ", certainty_text(p.low, p.high, p.min, p.basis, p.extrapolated) + board_text(p) + left_open_text(p));
   if (system == nullptr) return out;
   const std::vector<std::string> of_nodes = assumptions(*system, p.nodes);  // printed with the request
   for (const std::string& one : assumptions(*system, p))

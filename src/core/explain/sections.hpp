@@ -89,6 +89,8 @@ struct Naive {
 /// The interval, the basis and what is extrapolated, as sentences. \param min seconds the bytes need at the
 /// links' full rate
 [[nodiscard]] std::string certainty_text(double low, double high, double min, Basis basis, const Extrapolated& extrapolated);
+/// Why the range of PCIe boards that were not measured is wide; empty for other predictions.
+[[nodiscard]] std::string board_text(const Prediction& p);
 /// "450 GB/s one way (datasheet: ...); 650 ns a hop (...)"
 [[nodiscard]] std::string tier_source(const Tier& tier);
 

@@ -86,7 +86,7 @@ struct Clock {
 struct Spent {
   std::int64_t window = 0, compute = 0, copies = 0, waiting = 0, idle = 0;
   std::int64_t bubble = 0;  ///< waiting for other stages of the own pipeline
-  [[nodiscard]] std::int64_t busy() const { return window - waiting - bubble - idle; }
+  [[nodiscard]] std::int64_t busy() const { return compute + copies; }  ///< its own work, whoever else is late
   std::array<std::int64_t, kind_names.size()> exposed{};  ///< communication that nothing covered, by kind of its group
 };
 

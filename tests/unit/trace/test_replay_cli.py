@@ -131,13 +131,23 @@ def pipeline_job(folder, late=None, microbatches=8):
             job.at[rank] += length
         job.collective(f"tp{stage}", "allreduce", 8 * MIB, 100.0)
 
-    for _ in range(microbatches):  # stages in turn, as with one microbatch at a time
+    def hand_over(forward):
+        for group, ranks in (("pp0", (0, 2)), ("pp1", (1, 3))):
+            sender, receiver = ranks if forward else ranks[::-1]
+            end = max(job.at[sender], job.at[receiver]) + 60
+            for rank, other, what in ((sender, receiver, "send"), (receiver, sender, "recv")):
+                own = {"Collective name": what, "In msg nelems": 8 * MIB, "Out msg nelems": 8 * MIB, "Group size": 2, "dtype": "BFloat16",
+                       "Process Group Name": group, "Process Group Description": job.groups[group][0],
+                       "Process Group Ranks": str(list(ranks)), ("Dst Rank" if what == "send" else "Src Rank"): other}
+                job._host(rank, own, 0)
+                job._kernel(rank, "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", job.at[rank], end - job.at[rank], 20, own)
+                job.at[rank] = end
+
+    for _ in range(microbatches):  # one microbatch at a time
         work(0, 1000)
-        for group in ("pp0", "pp1"):
-            job.collective(group, "send", 8 * MIB, 60.0)
+        hand_over(True)
         work(1, 1000)
-        for group in ("pp0", "pp1"):
-            job.collective(group, "send", 8 * MIB, 60.0)
+        hand_over(False)
     job.collective("all", "allreduce", 8 * MIB, 120.0)
     job.write(folder)
 
@@ -145,7 +155,7 @@ def pipeline_job(folder, late=None, microbatches=8):
 def test_a_rank_that_is_late_in_a_pipeline_is_named_beside_its_bubble(folder):
     pipeline_job(folder / "sound")
     sound = found(folder / "sound")
-    assert not blamed(sound) and sound["findings"][0].startswith("The pipeline's bubble"), sound["findings"]
+    assert not blamed(sound) and any(one.startswith("The pipeline's bubble") for one in sound["findings"]), sound["findings"]
     pipeline_job(folder / "rank", {1: 500})  # beside its tensor rank
     late = found(folder / "rank")
     assert any(one.startswith("Rank 1 ") for one in blamed(late)), late["findings"]

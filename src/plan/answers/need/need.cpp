@@ -145,6 +145,8 @@ template <class Plan, class Ask>
   refuse_what_no_value_changes(search);
   out.fast_value = search.edge(q.values, End::fast);
   out.slow_value = search.edge(q.values, End::slow);
+  if (q.least_alone && out.value)  // what one more of it gives
+    if (const auto next = std::upper_bound(q.values.begin(), q.values.end(), *out.value); next != q.values.end()) static_cast<void>(search.at(*next));
   describe_tried(out, search, q.goal);
   for (const NeedTried& one : out.tried)  // refining may have come across a better one
     if (one.holds && search.better(one.value, *out.value)) out.value = one.value;
@@ -299,7 +301,12 @@ template <class Plan, class Request, class Prepare, class Answered>
   q.any_count = serving && (q.unknown.kind == Kind::gpus || q.unknown.kind == Kind::nodes);
   if (q.goal.against == Against::unbounded) q.without_bound = without_bound(r, q.unknown, *machine);
   q.values = candidates(r, q.unknown, *machine, serving);
-  if (q.least_alone = above.has_value(); q.least_alone) {
+  const bool simulated = [&] {
+    if constexpr (requires { r.request_rate; }) return r.request_rate.has_value() && !q.most;
+    return false;
+  }();
+  q.least_alone = simulated || above.has_value();
+  if (above) {
     const auto first = std::lower_bound(q.values.begin(), q.values.end(), *above);
     if (first != q.values.begin() && first != q.values.end()) q.values.erase(q.values.begin(), first - 1);
   }
