@@ -82,7 +82,7 @@ def test_examples_are_within_the_terminal():
 # what a reader knows without us
 PLAIN = set("""step s tokens/s/GPU % GiB nodes node ranks size time term share us ms tokens algorithm GPUs gradients weights products attention
 experts copies network machine layout req/s batch GPU /user p99 nine in ten none full running end to compute tensor context expert data optimizer
-accumulation elementwise head framework host memory queue transfer stages frozen model input evaluation reload library module""".split())
+accumulation elementwise head framework host memory queue transfer runs stages frozen model input evaluation reload library module""".split())
 
 
 def words_of(command):
