@@ -114,8 +114,8 @@ def test_the_bubble_of_a_planned_pipeline_is_named_and_no_rank_is_blamed_for_it(
         about = (words, sequences, answer["findings"], answer["step"], plan["step_s"])
         assert bubble > 0.01 * plan["step_s"] and any("pipeline's bubble is" in one for one in answer["findings"]), about
         assert not answer["waits"], about
-        # stages with the embedding or the logits work longer, for which no more than the difference is said
-        assert all(one["others_wait_s"] < 0.6 * bubble for one in answer["ranks"]), about
+        # a stage with the logits works longer, and is named by that alone: the pp - 1 others wait so long for it, and the mean is over pp ranks
+        assert all(one["others_wait_s"] * (pp - 1) <= bubble * pp for one in answer["ranks"]), about
 
 
 def pipeline_job(folder, late=None, microbatches=8):
