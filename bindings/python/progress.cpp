@@ -26,13 +26,17 @@ thread_local std::optional<ProgressTo> listening;
 thread_local Clock::time_point begun;
 thread_local bool unasked = false;  ///< it is shown where a person looks, once the search has lasted
 
-[[nodiscard]] py::object bar_of_tqdm() { return by_python("_extras", "module", "tqdm.auto").attr("tqdm")("desc"_a = "fabricost"); }
+/// \param leave what is drawn last stays
+[[nodiscard]] py::object bar_of_tqdm(bool leave) {
+  return by_python("_extras", "module", "tqdm.auto").attr("tqdm")("desc"_a = "fabricost", "leave"_a = leave);
+}
 
-/// Standard error is a terminal, or this is a notebook, and nobody switched bars off.
+/// Standard error is a terminal, or this is a notebook that can draw bars, and nobody switched them off.
 [[nodiscard]] bool somebody_looks() {
   if (const char* const set = std::getenv("FABRICOST_PROGRESS"); set != nullptr && std::string_view{set} == "0") return false;
   const py::module_ sys = py::module_::import("sys");
-  return sys.attr("modules").contains("ipykernel") || (!sys.attr("stderr").is_none() && sys.attr("stderr").attr("isatty")().cast<bool>());
+  if (sys.attr("modules").contains("ipykernel")) return !py::module_::import("importlib.util").attr("find_spec")("ipywidgets").is_none();
+  return !sys.attr("stderr").is_none() && sys.attr("stderr").attr("isatty")().cast<bool>();
 }
 
 [[nodiscard]] bool lasts(Clock::time_point now) { return unasked && now - begun >= silent; }
@@ -41,7 +45,7 @@ thread_local bool unasked = false;  ///< it is shown where a person looks, once 
 [[nodiscard]] py::object unasked_bar() {
   unasked = false;  // looked once
   try {
-    return somebody_looks() ? bar_of_tqdm() : py::object{};
+    return somebody_looks() ? bar_of_tqdm(false) : py::object{};
   } catch (py::error_already_set&) {
     return {};
   }
@@ -53,7 +57,7 @@ ProgressBar* shown_bar() { return current; }
 
 ProgressBar::ProgressBar(bool wanted) {
   if (current != nullptr) return;
-  if (wanted) bar_ = bar_of_tqdm();
+  if (wanted) bar_ = bar_of_tqdm(true);
   unasked = !wanted;
   begun = Clock::now();
   current = this;

@@ -15,6 +15,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ def _microseconds(torch: Any, call: Callable[[], object]) -> float:
         call()
         end.record()
     torch.cuda.synchronize()
-    return round(1e3 * statistics.median(start.elapsed_time(end) for start, end in events), 3)
+    return float(round(1e3 * statistics.median(start.elapsed_time(end) for start, end in events), 3))
 
 
 def _fits(torch: Any, size: float) -> bool:
@@ -97,7 +98,7 @@ def _products(torch: Any) -> Iterator[Row]:
                 continue
             a = torch.randn(rows, inner, device="cuda", dtype=torch.bfloat16)
             b = torch.randn(columns, inner, device="cuda", dtype=torch.bfloat16)
-            yield {"op": f"matmul M={rows} K={inner} N={columns} bf16", "time_us": _microseconds(torch, lambda a=a, b=b: a @ b.t())}
+            yield {"op": f"matmul M={rows} K={inner} N={columns} bf16", "time_us": _microseconds(torch, partial(torch.nn.functional.linear, a, b))}
     if torch.version.cuda and torch.cuda.get_device_capability() < (8, 9):
         yield {"left_out": "this GPU has no products in fp8"}
         return
@@ -107,7 +108,7 @@ def _products(torch: Any) -> Iterator[Row]:
             a = torch.randn(rows, inner, device="cuda").to(torch.float8_e4m3fn)
             b = torch.randn(columns, inner, device="cuda").to(torch.float8_e4m3fn)
             yield {"op": f"matmul M={rows} K={inner} N={columns} fp8", "notes": "scaled by tensor, result in bf16",
-                   "time_us": _microseconds(torch, lambda a=a, b=b: torch._scaled_mm(a, b.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16))}
+                   "time_us": _microseconds(torch, partial(torch._scaled_mm, a, b.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16))}
 
 
 def _experts(torch: Any) -> Iterator[Row]:
@@ -138,11 +139,11 @@ def _attention(torch: Any) -> Iterator[Row]:
         q, k, v = (torch.randn(batch, heads, length, width, device="cuda", dtype=torch.bfloat16, requires_grad=True) for _ in range(3))
         shape = {"heads": heads, "kv_heads": heads, "notes": f"batch {batch}, sequence {length}, head {width}, causal"}
         with torch.no_grad():
-            yield {"op": "attention forward", **shape, "time_us": _microseconds(torch, lambda q=q, k=k, v=v: attention(q, k, v, is_causal=True))}
+            yield {"op": "attention forward", **shape, "time_us": _microseconds(torch, partial(attention, q, k, v, is_causal=True))}
         result = attention(q, k, v, is_causal=True)
         slope = torch.randn_like(result)
         yield {"op": "attention backward", **shape, "time_us": _microseconds(
-            torch, lambda o=result, q=q, k=k, v=v, g=slope: torch.autograd.grad(o, (q, k, v), g, retain_graph=True))}
+            torch, partial(torch.autograd.grad, result, (q, k, v), slope, retain_graph=True))}
 
 
 def _optimizer(torch: Any) -> Iterator[Row]:
@@ -163,7 +164,7 @@ def _memory(torch: Any) -> Iterator[Row]:
             continue
         a = torch.empty(size, dtype=torch.uint8, device="cuda")
         b = torch.empty_like(a)
-        yield {"op": "hbm_copy", "bytes": size, "time_us": _microseconds(torch, lambda a=a, b=b: b.copy_(a))}
+        yield {"op": "hbm_copy", "bytes": size, "time_us": _microseconds(torch, partial(b.copy_, a))}
         yield {"op": "hbm_write", "bytes": size, "time_us": _microseconds(torch, a.zero_)}
 
 

@@ -27,10 +27,8 @@ FABRICOST_BODY Certainty certainty_of_custom(const Constants& c, const Fabric& f
   return out;
 }
 
-/// What a pair reaches of its link is nearly the same on all boards, with and without peer to peer: as sure as a rate that is stated.
 FABRICOST_BODY double unknown_board(const IntervalWidths& w, const Fabric& f) {
-  const std::size_t reach = pcie_reach(f);
-  return reach == 0 ? w.pcie_carried : reach == 2 ? w.pcie_sockets : w.pcie_datasheet;
+  return pcie_reach(f) == 2 ? w.pcie_sockets : w.pcie_datasheet;
 }
 
 FABRICOST_BODY Certainty certainty_of(const Constants& c, const Fabric& f, Collective op, Candidate ran, const Line& line, double bytes) {

@@ -66,9 +66,9 @@ std::string certainty_text(double low, double high, double min, Basis basis, con
 
 std::string board_text(const Prediction& p) {
   const Fabric& f = p.made_from.fabric;
-  const bool unknown = f.over_pcie && f.domains() <= 1 && pcie_reach(f) > 0 && !(f.pcie_carried > 0) && p.basis != Basis::calibrated;
+  const bool unknown = f.over_pcie && f.domains() <= 1 && !(f.pcie_carried > 0) && p.basis != Basis::calibrated;
   if (!unknown || is_host_copy(p.operation) || p.ran.kernel != CollectiveKernel::library) return {};
-  return fmt::format(" What a board carries differs: of the boards that were measured, more than two GPUs reach 0.2 to 0.7 of a link's rate, "
+  return fmt::format(" What a board carries differs: the boards that were measured reach 0.1 to 0.7 of a link's rate, "
                      "which supports no narrower range. A log of this one does (fabricost calibrate), or its rate in the machine's file ({}).",
                      carried_keys[pcie_reach(f)]);
 }
