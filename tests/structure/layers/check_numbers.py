@@ -22,6 +22,8 @@ FOLDERS = {
         "1.25e8": "byte/s in a Gbit/s",
         "1.25e5": "byte/s in a Mbit/s",
         "1.25e11": "byte/s in a Tbit/s",
+        "1.1": "runs that differ by less repeat each other",
+        "1.05": "what a mix-up of units, directions or bandwidths is told within",
     },
     "src/observe/diagnose/quoted.cpp": {
         "0.02": "printed rates are rounded: rows of a table are told by time x rate = size",
