@@ -116,9 +116,14 @@ enum class QuoteFault : unsigned char { none, open, digits };
   return c == 'n' || c == 't' || c == 'r' || c == 'b' || c == 'f' ? ' ' : c == 'u' ? '?' : c;
 }
 
-/// Reads from the opening quote at `at`, which then stands behind the closing one, or where the fault is. Control characters become blanks,
-/// \u a question mark: names and numbers here are ASCII.
-[[nodiscard]] inline QuoteFault read_quoted(std::string_view text, std::size_t& at, std::string& out) {
+/// The character that a letter after a backslash of JSON stands for; a question mark for \u.
+[[nodiscard]] constexpr char meant_escape(char c) {
+  return c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c == 'b' ? '\b' : c == 'f' ? '\f' : c == 'u' ? '?' : c;
+}
+
+/// Reads from the opening quote at `at`, which then stands behind the closing one, or where the fault is. Control characters become blanks
+/// unless they are kept, \u a question mark: names and numbers here are ASCII.
+[[nodiscard]] inline QuoteFault read_quoted(std::string_view text, std::size_t& at, std::string& out, bool keeps_control = false) {
   out.clear();
   for (++at;; ++at) {
     if (at >= text.size()) return QuoteFault::open;
@@ -126,7 +131,7 @@ enum class QuoteFault : unsigned char { none, open, digits };
     if (c == '"') break;
     if (c == '\\') {
       if (++at >= text.size()) return QuoteFault::open;
-      c = shown_escape(text[at]);
+      c = keeps_control ? meant_escape(text[at]) : shown_escape(text[at]);
       if (text[at] == 'u') {
         if (text.size() - at < 5) return QuoteFault::digits;
         at += 4;

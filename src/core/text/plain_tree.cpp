@@ -112,7 +112,7 @@ class JsonParser {
   std::string quoted() {
     std::string out;
     const std::size_t from = at_;
-    const QuoteFault fault = read_quoted(text_, at_, out);
+    const QuoteFault fault = read_quoted(text_, at_, out, limits_.keeps_control);
     if (fault == QuoteFault::digits) fail("\\u needs four digits");
     if (fault == QuoteFault::open) {
       at_ = std::min(text_.find('\n', from), text_.size());

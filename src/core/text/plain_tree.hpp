@@ -66,6 +66,7 @@ struct PlainLimits {
   std::size_t nodes = std::size_t{1} << 21U;
   std::size_t depth = 64;
   const char* writer = "a tool";  ///< which writes no such thing
+  bool keeps_control = false;     ///< ends of lines and tabs in texts stay what they are; else they are shown as blanks
 };
 
 /// Several documents may follow each other, as in lines of JSON: `next` is where the next one starts. A comma missing between the members

@@ -6,22 +6,14 @@
 
 #include <fabricost/specs/data_directory.hpp>
 
-#include <algorithm>
-
 namespace {
 
 using namespace fabricost::core;
 
-/// Ends of lines are blanks in what is read of JSON.
-std::string in_one_line(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
-}
-
 /// The first place where two trees differ; empty: none.
 std::string difference(const SpecNode& a, const SpecNode& b, const std::string& path = "root") {
   if (a.kind != b.kind) return path + ": kind";
-  if (in_one_line(a.text) != b.text) return path + ": \"" + a.text + "\" and \"" + b.text + '"';
+  if (a.text != b.text) return path + ": \"" + a.text + "\" and \"" + b.text + '"';
   if (a.items.size() != b.items.size() || a.entries.size() != b.entries.size()) return path + ": size";
   for (std::size_t i = 0; i < a.items.size(); ++i)
     if (std::string inside = difference(a.items[i], b.items[i], path + '[' + std::to_string(i) + ']'); !inside.empty()) return inside;

@@ -84,7 +84,7 @@ std::optional<SpecNode> contained_tree(const std::string& path, const std::share
   const auto found = contained().find(name_in_data(path));
   if (found == contained().end()) return std::nullopt;
   std::size_t next = 0;
-  const PlainTree tree = read_json_value(found->second, next, path);
+  const PlainTree tree = read_json_value(found->second, next, path, {.keeps_control = true});
   return node_of(tree, tree.root, {file, 0, 0});
 }
 
