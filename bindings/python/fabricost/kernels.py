@@ -53,19 +53,11 @@ def measure_kernels(kinds: Sequence[str] = KINDS, *, gpu: str | None = None, say
     measures: dict[str, Callable[[Any], Iterator[Row]]] = {
         "gemm": _products, "experts": _experts, "attention": _attention, "optimizer": _optimizer, "memory": _memory}
     for kind in kinds:
-        cases = measures[kind](torch)
-        while True:
-            try:
-                row = next(cases)
-            except StopIteration:
-                break
-            except (RuntimeError, AttributeError, NotImplementedError) as error:  # out of memory, or unknown to this GPU or PyTorch
-                say(f"{kind}: {str(error).splitlines()[0]}")
-                break
-            if "left_out" in row:
-                say(f"{kind}: {row['left_out']}")
-                continue
-            rows.append({"id": f"K{len(rows) + 1}", "group": "own", "source": source, "gpu": name, **row})
+        try:
+            for row in measures[kind](torch):
+                rows.append({"id": f"K{len(rows) + 1}", "group": "own", "source": source, "gpu": name, **row})
+        except (RuntimeError, AttributeError) as error:  # out of memory, or unknown to this GPU or PyTorch
+            say(f"{kind}: {str(error).splitlines()[0]}")
         torch.cuda.empty_cache()
     return rows
 
@@ -100,8 +92,7 @@ def _products(torch: Any) -> Iterator[Row]:
             b = torch.randn(columns, inner, device="cuda", dtype=torch.bfloat16)
             yield {"op": f"matmul M={rows} K={inner} N={columns} bf16", "time_us": _microseconds(torch, partial(torch.nn.functional.linear, a, b))}
     if torch.version.cuda and torch.cuda.get_device_capability() < (8, 9):
-        yield {"left_out": "this GPU has no products in fp8"}
-        return
+        raise NotImplementedError("this GPU has no products in fp8")
     one = torch.ones((), device="cuda")
     for columns, inner in _PRODUCTS:
         for rows in _ROWS[1:]:
