@@ -14,6 +14,9 @@
 
 #include <pybind11/stl.h>
 
+#include <map>
+#include <string>
+
 namespace py = pybind11;
 using namespace py::literals;
 
@@ -58,10 +61,13 @@ using Steps = std::vector<TrainingRow>;
 /// Bytes of each step's worst stage, as the framework's allocator counts them and in all, and of its GPU.
 [[nodiscard]] std::vector<std::tuple<double, double, double>> memory_of(const Steps& steps) {
   TrainingMachines machines;
+  std::map<std::string, MemoryStack> stacks;
   std::vector<std::tuple<double, double, double>> out;
   for (const TrainingRow& step : steps) {
+    const auto [stack, fresh] = stacks.try_emplace(step.stack);
+    if (fresh) stack->second = load_stack(step.stack).memory;
     const TrainingMachine& machine = machines.on(step.system, step.overrides, step.gpus);
-    const MemoryStack whole = memory_on(load_stack(step.stack).memory, machine.system.gpu.generation);
+    const MemoryStack whole = memory_on(stack->second, machine.system.gpu.generation);
     MemoryStack allocator = whole;
     allocator.context = allocator.communicator = allocator.fragmentation = 0;
     out.emplace_back(worst_stage(step.model, step.layout, allocator).total(), worst_stage(step.model, step.layout, whole).total(), machine.gpu.memory);
@@ -81,8 +87,9 @@ using Steps = std::vector<TrainingRow>;
                                              std::map<std::string, double> hold, bool factors) {
   const py::gil_scoped_release released;
   TrainingFitOptions options{.leave_out = std::move(leave_out), .hold = std::move(hold), .factors = factors};
+  const ServingTable table = load_serving_table();
   for (const std::string& file : served)
-    for (InferenceRow& row : read_inference_rows(file, load_serving_table())) options.served.push_back(std::move(row));
+    for (InferenceRow& row : read_inference_rows(file, table)) options.served.push_back(std::move(row));
   TrainingFitAnswer out{calibrate_training(steps, kernels_of(kernels), options), {}};
   std::vector<Sample> samples;
   for (const auto* files : {&tables, &kernels, &served})
