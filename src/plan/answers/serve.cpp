@@ -2,6 +2,7 @@
 /// Searches deployments of a served model.
 
 #include "answers/search_time.hpp"
+#include "specs/read_once.hpp"
 #include "text/short_text.hpp"
 
 #include <fabricost/fields/field.hpp>
@@ -69,12 +70,16 @@ namespace {
   if (const ServingKernels& kernels = q.stack.kernels; p.engine.ep > 1 && (kernels.copies > 0 || kernels.routing.kind != RoutingKind::balanced)) {
     const ExpertBalance balance = expert_balance(q, system, p);
     if (kernels.routing.kind != RoutingKind::balanced) out.expert_imbalance = balance.fullest;
-    if (kernels.copies > 0) out.expert_copies = Bytes::from_value(balance.copies), out.rebalance = Time::from_value(balance.anew);
+    if (kernels.copies > 0) {
+      out.expert_copies = Bytes::from_value(balance.copies);
+      out.rebalance = Time::from_value(balance.anew);
+    }
   }
   if (q.pool) {
     out.prefill_system = q.pool->system->name;
     out.prefill_gpus = q.pool->gpus;
-    out.dollars_per_million_tokens = compared(q, p, system, load_prices()).dollars;
+    const Prices& listed = core::read_once([](const std::filesystem::path&) { return load_prices(); });
+    out.dollars_per_million_tokens = compared(q, p, system, listed).dollars;
   }
   if (q.stack.drafts > 0) {
     out.tokens_per_step = q.stack.tokens_per_step();

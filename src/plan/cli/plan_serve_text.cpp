@@ -182,8 +182,8 @@ void text_of(Page& page, const ServeAnswer& answer) {
   if (row.expert_copies)
     page.line("Redundant experts take {} of each GPU; all of its experts are sent anew in {}", size_text(*row.expert_copies),
               short_time_text(row.rebalance->value()));
-  if (const auto& dollars = answer.layouts.front().dollars_per_million_tokens)
-    page.line("Both machines together cost {:.3g} USD for a million tokens answered", *dollars);
+  if (row.dollars_per_million_tokens)
+    page.line("Both machines together cost {:.3g} USD for a million tokens answered", *row.dollars_per_million_tokens);
   const ServingCertainty certain = certainty_of(q, best);
   const auto &ttft = certain.ttft, &tpot = certain.tpot;
   page.line("Nine in ten runs should show {}TTFT {} to {}: stack {}.",
