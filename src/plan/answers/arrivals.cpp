@@ -9,6 +9,7 @@
 #include <fabricost/plan/serving/arrivals/loaded.hpp>
 
 #include <fabricost/text/quantity.hpp>
+#include <fabricost/text/ranges.hpp>
 
 #include <fmt/format.h>
 
@@ -58,14 +59,12 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
   };
   out.stores.clear();
   if (text == prefix_tier_names.front()) return;
-  for (std::size_t from = 0; from <= text.size();) {
-    const std::size_t end = std::min(text.find(',', from), text.size());
-    const std::string_view part = std::string_view{text}.substr(from, end - from), name = part.substr(0, part.find(':'));
+  for (const std::string_view part : core::listed(text)) {
+    const std::string_view name = part.substr(0, part.find(':'));
     const std::optional<PrefixTier> tier = parse_enum<PrefixTier>(name, prefix_tier_names);
     if (!tier || *tier == PrefixTier::hbm || (!out.stores.empty() && out.stores.back().tier >= *tier)) refuse(part);
     out.stores.push_back({.tier = *tier});
     if (name.size() < part.size()) out.stores.back().bytes = parse_size(part.substr(name.size() + 1)).value();
-    from = end + 1;
   }
 }
 
