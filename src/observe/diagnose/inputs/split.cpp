@@ -10,6 +10,7 @@
 #include "readings/logs/nccl_info.hpp"
 #include "text/line_reader.hpp"
 #include "text/plain_text.hpp"
+#include "text/quantile.hpp"
 
 #include <fabricost/collective.hpp>
 
@@ -79,8 +80,7 @@ bool times_repeat(const Test& a, const Test& b) {
   if (factors.empty()) factors = std::move(small);  // latencies, which vary
   if (factors.empty()) return true;
   const double last = factors.back();
-  std::nth_element(factors.begin(), factors.begin() + std::ssize(factors) / 2, factors.end());
-  return std::max(last, factors[factors.size() / 2]) <= most;
+  return std::max(last, core::upper_median(factors)) <= most;
 }
 
 /// "all_reduce" of "./build/all_reduce_perf -b 8"
