@@ -27,6 +27,11 @@ void refuse_fields_of_points(const CalibrateRequest& r, std::string_view tables)
 }
 
 [[nodiscard]] bool is_served(const std::string& file) { return workload_table(file) == WorkloadTable::inference; }
+/// Steps, or kernels, which are fitted with them.
+[[nodiscard]] bool is_of_steps(const std::string& file) {
+  const WorkloadTable table = workload_table(file);
+  return table == WorkloadTable::in_python || table == WorkloadTable::ops;
+}
 
 template <class Row>
 void append(std::vector<Row>& rows, std::vector<Row> more) {
@@ -103,14 +108,11 @@ FilesAnswer answer(const CalibrateFilesRequest& r) {
       for (const std::string& file : files) append(rows, read_moe_kernel_rows(file));
       return answer_of(calibrate_moe_kernels(rows, r.leave_out), r.samples);
     }
-    const auto kinds = [&](auto... wanted) {
-      return std::any_of(files.begin(), files.end(), [&](const std::string& file) { return ((workload_table(file) == wanted) || ...); });
-    };
-    if (kinds(WorkloadTable::in_python, WorkloadTable::ops))  // kernels alone have been answered
+    if (std::any_of(files.begin(), files.end(), is_of_steps))  // kernels alone have been answered
       throw RequestError(fmt::format("steps, and what is fitted with them, by `python -m fabricost.evaluation --fit FOLDER {}`; kernels alone make a "
                                      "stack, points and serving runs have calls of their own",
                                      fmt::join(files, " ")));
-    if (kinds(WorkloadTable::inference)) {
+    if (std::any_of(files.begin(), files.end(), is_served)) {
       if (!std::all_of(files.begin(), files.end(), is_served)) throw RequestError("serving runs are fitted alone: give other files in a call of their own");
       refuse_fields_of_points(r, "tables of serving runs");
       return fit_serving(files, r);
