@@ -28,4 +28,4 @@ trap 'rm -rf "$folder"' EXIT
 "$fabricost" measure "$@" -o "$folder/$name.csv"
 "$fabricost" calibrate --from "$folder/$name.csv" -o "$folder/$name.system.yaml"
 mv "$folder/$name.csv" "$folder/$name.machine.yaml" "$folder/$name.system.yaml" "$root/data/measurements/"
-echo "kept: $kept.csv, .machine.yaml and .system.yaml; fabricost show $kept.system.yaml"
+echo "kept: $kept.csv, .machine.yaml and .system.yaml; fabricost machine $kept.system.yaml"

@@ -55,10 +55,10 @@ thread_local bool unasked = false;  ///< it is shown where a person looks, once 
 
 ProgressBar* shown_bar() { return current; }
 
-ProgressBar::ProgressBar(bool wanted) {
+ProgressBar::ProgressBar(std::optional<bool> wanted) {
   if (current != nullptr) return;
-  if (wanted) bar_ = bar_of_tqdm(true);
-  unasked = !wanted;
+  if (wanted.value_or(false)) bar_ = bar_of_tqdm(true);
+  unasked = !wanted;  // neither yes nor no
   begun = Clock::now();
   current = this;
   listening.emplace([](long long done, long long all) {

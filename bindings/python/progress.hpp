@@ -1,28 +1,30 @@
 #pragma once
 /// \file progress.hpp
-/// progress=True of searches: a bar on the terminal.
+/// progress=True of searches: a bar on the terminal. None, the default: after half a second, where somebody looks.
 
 #include <fabricost/fields/fields.hpp>
 
 #include <pybind11/pybind11.h>
 
+#include <optional>
+
 namespace fabricost::python {
 
-/// A request whose search shows a bar where it is asked to.
+/// A request whose search shows a bar.
 template <class Request>
 struct WithProgress : Request {
-  bool progress = false;
+  std::optional<bool> progress{};
 
   static constexpr auto fields() {
-    return tables(Request::fields(), Table{asks(&WithProgress::progress, "progress", "", "", "A bar on the terminal while it searches")});
+    return tables(Request::fields(), Table{asks(&WithProgress::progress, "progress", "", "", "A bar on the terminal while it searches; default where the search\nlasts and somebody looks")});
   }
 };
 
-/// A bar of tqdm for the searches of this thread during its lifetime; nothing where it is not wanted. With the GIL held.
+/// A bar of tqdm for the searches of this thread during its lifetime. With the GIL held.
 class ProgressBar {
  public:
-  /// \throws ImportError without tqdm
-  explicit ProgressBar(bool wanted);
+  /// \param wanted none: where the search lasts and somebody looks \throws ImportError without tqdm where it is wanted
+  explicit ProgressBar(std::optional<bool> wanted);
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;

@@ -168,11 +168,11 @@ void add_function(pybind11::module_& module, const char* function, std::size_t b
 
 /// Whether the search of a request shows a bar; other requests have none.
 template <class Request>
-[[nodiscard]] bool shows_progress(const Request& request) {
+[[nodiscard]] std::optional<bool> shows_progress(const Request& request) {
   if constexpr (requires { request.progress; })
     return request.progress;
   else
-    return false;
+    return std::nullopt;
 }
 
 /// Adds module.function(...), which answers the request.

@@ -160,9 +160,9 @@ int main() {
   print_question<TraceRequest>("trace");
   print_question<TuneRequest>("tune");
   print_question<TopoRequest>("topo");
-  print_question<PlanRequest>("plan --train");
-  print_question<ServeRequest>("plan --serve");
-  print_question<RlRequest>("plan --rl");
+  print_question<PlanRequest>("plan train");
+  print_question<ServeRequest>("plan serve");
+  print_question<RlRequest>("plan rl");
   print_question<NeedRequest>("need --train");
   print_question<NeedServeRequest>("need --serve");
   print_question<NeedMachineRequest>("need machine");

@@ -27,7 +27,7 @@ struct SetField {
 [[nodiscard]] std::string shell_quoted(const std::string& text);
 [[nodiscard]] std::string literal(std::string_view text);
 
-/// \param command of the question, as "fabricost plan --train" \param python its function; empty: Python has it another way
+/// \param command of the question, as "fabricost plan train" \param python its function; empty: Python has it another way
 /// \param record of C++
 [[nodiscard]] Json code_of(const std::vector<SetField>& fields, std::string_view command, std::string_view python, std::string_view record);
 

@@ -62,7 +62,7 @@ struct PictureAnswer {
 
   static constexpr auto fields() { return Table{gives(&PictureAnswer::svg, "svg", "svg", "The machine's tiers, as an SVG.")}; }
 };
-/// The picture that `fabricost show` draws. \throws SpecError, RequestError as load_system
+/// The picture that `fabricost machine` draws. \throws SpecError, RequestError as load_system
 [[nodiscard]] PictureAnswer answer(const PictureRequest& request);
 
 }  // namespace fabricost::web

@@ -263,7 +263,7 @@ does not fit the machine.
            "time keeps each tier.")
       .def(
           "show", [](const Machine& s) { return show(s); },
-          "show(self)\n--\n\nThe machine tier by tier as text: one-way rates (GB/s), latencies, bisection, sources, as `fabricost show` "
+          "show(self)\n--\n\nThe machine tier by tier as text: one-way rates (GB/s), latencies, bisection, sources, as `fabricost machine` "
           "prints it.")
       .def("__repr__", [](const Machine& s) {
         return fmt::format("{}: {}, tiers {}", s.name, counted(s.gpus(), "GPU"), fmt::join(Tiers{s.tiers}.names(), " "));
@@ -355,7 +355,7 @@ True
   });
   add_answer<ShowAnswer>(module, "Shown", "A machine, tier by tier, with where every number comes from. Made by show.")
       .def("__repr__", [](const ShowAnswer& s) { return s.text; });
-  add_question<ShowRequest>(module, "show", 1, "One machine, tier by tier, a Shown; its repr() is the text of `fabricost show`.",
+  add_question<ShowRequest>(module, "show", 1, "One machine, tier by tier, a Shown; its repr() is the text of `fabricost machine`.",
                         R"(>>> import fabricost as fc
 >>> fc.show("dgx-h100").tiers[2].aggregate_bytes_per_second / fc.GB
 3600.0

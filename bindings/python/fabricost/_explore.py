@@ -130,7 +130,7 @@ class Exploration:
 @worded
 def explore(system: Any = None, model: Any = None, *, vary: Mapping[str, Any], objectives: str | Iterable[str] = (),
             limits: Mapping[str, Any] | None = None, prices: Mapping[str, float] | None = None,
-            out: str | os.PathLike[str] | None = None, client: Any = None, part: int = 1000, progress: bool = False,
+            out: str | os.PathLike[str] | None = None, client: Any = None, part: int = 1000, progress: bool | None = None,
             overwrite: bool = False, **job: Any) -> Exploration:
     """Trains a model on every combination of the varied values, each with a full search over layouts, an Exploration.
 
@@ -143,7 +143,7 @@ def explore(system: Any = None, model: Any = None, *, vary: Mapping[str, Any], o
     limits: name to the most it may be (of tokens, goodput and mfu the least), as in {"step": "8s"}; numbers are in SI units.
     prices: your own, USD for a GPU-hour by a machine's or GPU's name.
     out: a folder of Parquet files that is written as points are found; the same call continues a run that was stopped. client: a
-        dask.distributed Client whose workers compute the parts. part: points of a file. progress: a bar on the terminal.
+        dask.distributed Client whose workers compute the parts. part: points of a file. progress: a bar on the terminal; default where it lasts and somebody looks.
     job: arguments of plan (gpus, global_batch, sequence, precision, stack, tp, ...), price_kind, and threads.
 
     Raises RequestError for a name that cannot be varied, be an objective or be limited; a point that cannot run says why in its `trouble`.
@@ -160,7 +160,7 @@ def explore(system: Any = None, model: Any = None, *, vary: Mapping[str, Any], o
 @worded
 def explore_serve(system: Any = None, model: Any = None, *, vary: Mapping[str, Any], objectives: str | Iterable[str] = (),
                   limits: Mapping[str, Any] | None = None, prices: Mapping[str, float] | None = None,
-                  out: str | os.PathLike[str] | None = None, client: Any = None, part: int = 1000, progress: bool = False,
+                  out: str | os.PathLike[str] | None = None, client: Any = None, part: int = 1000, progress: bool | None = None,
                   overwrite: bool = False, **job: Any) -> Exploration:
     """Serves a model on every combination of the varied values, each with a full search over deployments, an Exploration.
 
@@ -231,7 +231,7 @@ class _Asked:
     def part(self, first: int, count: int, **more: Any) -> Any:
         return getattr(_core, self.function)(**{**self.given, "first": first, "count": count, **more})
 
-    def here(self, progress: bool) -> Exploration:
+    def here(self, progress: bool | None) -> Exploration:
         done = self.part(0, _POINTS, progress=progress)
         if done.all_points <= _POINTS:
             return Exploration(done.columns(), done, list(done.front), done.knee)
@@ -250,10 +250,10 @@ class _Asked:
             out[name] = pa.array(values).dictionary_encode() if words else pa.array(values, from_pandas=True)
         return out
 
-    def folder(self, out: str | os.PathLike[str], client: Any, part: int, progress: bool, overwrite: bool) -> Exploration:
+    def folder(self, out: str | os.PathLike[str], client: Any, part: int, progress: bool | None, overwrite: bool) -> Exploration:
         points = self.part(0, 1).all_points
         self.given.pop("threads", None)
-        swept = _sweep.sweep({"number": np.arange(points)}, pathlib.Path(out), of=self, client=client, part=part, progress=progress,
+        swept = _sweep.sweep({"number": np.arange(points)}, pathlib.Path(out), of=self, client=client, part=part, progress=bool(progress),
                              overwrite=overwrite)
         table = swept.to_table().drop_columns(["number"])
         columns = {}

@@ -82,7 +82,7 @@ struct ShowAnswer {
                  gives(&A::calibration, "calibration", "calibration", "Name of the calibration it is priced with inside a domain."),
                  gives(&A::basis, "basis", "basis", "What that rests on: calibrated, sibling or datasheet."),
                  gives(&A::tiers, "tiers", "tiers", "From the inside out, memories first, a list of ShownTier."),
-                 gives(&A::text, "", "text", "The same with sources, as `fabricost show` prints it.")};
+                 gives(&A::text, "", "text", "The same with sources, as `fabricost machine` prints it.")};
   }
 };
 

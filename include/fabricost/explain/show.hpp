@@ -10,7 +10,7 @@
 
 namespace fabricost::core {
 
-/// The text that `fabricost show` prints: rates in GB/s, one way and per endpoint.
+/// The text that `fabricost machine` prints: rates in GB/s, one way and per endpoint.
 [[nodiscard]] std::string show(const System& system);
 
 /// One-way rate of tier i over that of the next one outward; 0 for the last, or if unknown.

@@ -67,10 +67,10 @@ namespace field {
 
 // Fields that several requests have, by the names of their members.
 template <class R>
-inline constexpr auto ask_system = asks(&R::system, "system", "--system,-s", "NAME", "A name (see fabricost systems) or a YAML file", true);
+inline constexpr auto ask_system = asks(&R::system, "system", "--system,-s", "NAME", "A name (see fabricost machine) or a YAML file", true);
 template <class R>
 inline constexpr auto ask_machine = asks(&R::system, "system", "--system,-s", "NAME",
-                                         "The machine: a name of fabricost systems, or a YAML file", true);
+                                         "The machine: a name from fabricost machine, or a YAML file", true);
 template <class R>
 inline constexpr auto ask_gpus = asks(&R::gpus, "gpus", "--gpus,-g", Amount::count, any_count, "N", "Number of GPUs", true);
 template <class R>

@@ -49,7 +49,7 @@ struct SwitchSpec {
 [[nodiscard]] SwitchSpec load_switch(std::string_view name_or_path);
 [[nodiscard]] Transport load_transport(std::string_view name_or_path);
 
-/// One entry of `fabricost systems`.
+/// One entry of `fabricost machine`.
 struct SystemName {
   std::string name;
   bool cluster = false;

@@ -12,7 +12,7 @@ namespace {
 }  // namespace
 
 ShowAnswer answer(const ShowRequest& request) {
-  if (!request.system) throw Refusal("which machine? fabricost systems lists the names", true);
+  if (!request.system) throw Refusal("which machine? fabricost machine lists the names", true);
   const System system = request.system.load(request.overrides, {}, request.calibration);
   const Provenance& memory = system.gpu.memory.provenance;
   ShowAnswer out{.name = system.name,

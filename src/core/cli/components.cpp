@@ -14,10 +14,10 @@ namespace fabricost::cli {
 
 /// In the order of help, by component. PLAN(cost) stands for add_cost of plan, FIRST for those of core that answer before the rest is built.
 #define FABRICOST_SUBCOMMANDS(FIRST, CORE, PLAN, OBSERVE, PROBES)                                                                      \
-  FIRST(systems) PLAN(models) FIRST(show) FIRST(predict) FIRST(explain) CORE(sweep) CORE(share) CORE(transfer) FIRST(validate)         \
-  CORE(calibrate) PROBES(measure) PLAN(plan) PLAN(compare) PLAN(need) PLAN(project) PLAN(explore) CORE(tune) OBSERVE(diagnose)         \
-  OBSERVE(trace) OBSERVE(topo) PLAN(pipeline) PLAN(goodput) PLAN(stragglers) PLAN(cost) FIRST(report) FIRST(export) FIRST(exporter)    \
-  FIRST(completion) FIRST(help)
+  FIRST(predict) FIRST(explain) CORE(sweep) CORE(share) CORE(transfer) FIRST(machine) PLAN(model) PROBES(measure) CORE(calibrate)        \
+  FIRST(validate) PLAN(plan) PLAN(compare) PLAN(need) PLAN(project) PLAN(explore) CORE(tune) OBSERVE(diagnose) OBSERVE(trace)            \
+  OBSERVE(topo) PLAN(pipeline) PLAN(goodput) PLAN(stragglers) PLAN(cost) FIRST(report) FIRST(export) FIRST(exporter) FIRST(completion)   \
+  FIRST(help)
 
 #define FABRICOST_DECLARE(name) void add_##name(CLI::App& app, Runner& runner);
 FABRICOST_SUBCOMMANDS(FABRICOST_DECLARE, FABRICOST_DECLARE, FABRICOST_DECLARE, FABRICOST_DECLARE, FABRICOST_DECLARE)

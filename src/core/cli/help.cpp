@@ -28,16 +28,16 @@ struct Named {
 };
 
 /// Commands by question; the others are MORE.
-constexpr auto command_groups = std::to_array<Named>({{"ASK", "predict explain plan compare need explore cost"},
+constexpr auto command_groups = std::to_array<Named>({{"ASK", "predict plan compare cost"},
                                                  {"CHECK", "diagnose trace tune"},
-                                                 {"MACHINE", "systems models show measure calibrate"}});
+                                                 {"MACHINE", "machine model measure calibrate"}});
 
-/// The options that a command needs, and its common ones. Where an option selects one of several questions it is part of the name.
+/// The options that a command needs, and its common ones; of a command with several questions those of each, and of none selected.
 struct Common {
   std::string_view command, needed, common;
 };
 constexpr auto common_options = std::to_array<Common>({
-    {"predict", "OP --system --size", "--nodes --ranks --dtype --launch --library --upgrade --algorithm --protocol --calibration --json"},
+    {"predict", "OP --system --size", "--nodes --ranks --dtype --explain --launch --library --upgrade --algorithm --protocol --calibration --json"},
     {"explain", "OP --system --size", "--nodes --ranks --dtype --launch --library --upgrade --algorithm --protocol --calibration --json"},
     {"sweep", "OP --system --sizes", "--nodes --ranks --size --dtype --crossovers --algorithm --protocol --calibration --csv --json"},
     {"share", "--system --of", "--nodes --layout --balancing --minimal --calibration --json"},
@@ -45,11 +45,11 @@ constexpr auto common_options = std::to_array<Common>({
     {"validate", "FILES", "--system --nodes --ranks --launch --library --raw --calibration --out --json"},
     {"calibrate", "--from --system", "--only --leave-out --hold --list --launch --library --out --json"},
     {"measure", "", "--quick --budget --only --gpus --sizes --system --out --json"},
-    {"plan --train", "--train --system --model --gpus --global-batch",
-     "--sequence --precision --stack --stack-scale --tp --pp --recompute --top --explain"},
-    {"plan --serve", "--serve --system --model --gpus", "--isl --osl --ttft --tpot --concurrency --request-rate --precision --stack --top --json"},
-    {"plan --rl", "--rl --system --model --gpus --prompts --osl --max-osl", "--samples --isl --colocated --overlap --stack --rollout-stack --json"},
-    {"plan", "--train --serve --rl --system --model --gpus", "--global-batch --sequence --isl --osl --ttft --tpot --stack"},
+    {"plan train", "--system --model --gpus --global-batch",
+     "--sequence --precision --stack --tp --pp --recompute --top --explain --find --vary --json"},
+    {"plan serve", "--system --model --gpus", "--isl --osl --ttft --tpot --concurrency --request-rate --precision --stack --top --find --vary --json"},
+    {"plan rl", "--system --model --gpus --prompts --osl --max-osl", "--samples --isl --colocated --overlap --stack --rollout-stack --json"},
+    {"plan", "--train --serve --rl --system --model --gpus", "--global-batch --sequence --isl --osl --ttft --tpot --find --vary"},
     {"compare", "SYSTEMS --train --serve --model --gpus", "--global-batch --sequence --isl --osl --ttft --tpot --precision --price"},
     {"need", "UNKNOWN --train --serve --system --model", "--gpus --global-batch --over --within --step --mfu --tokens-per-second --json"},
     {"explore", "--train --serve --system --model --vary", "--gpus --global-batch --objective --limit --ttft --tpot --csv --json"},
@@ -109,7 +109,7 @@ constexpr auto option_groups = std::to_array<Named>({
 [[nodiscard]] const Common* common_of(const CLI::App& app) {
   for (const Common& one : common_options) {
     const std::vector<std::string> words = words_in(one.command);
-    const CLI::Option* question = words.size() > 1 ? app.get_option_no_throw(words[1]) : nullptr;
+    const CLI::Option* question = words.size() > 1 ? app.get_option_no_throw("--" + words[1]) : nullptr;
     if (words.front() == app.get_name() && (words.size() == 1 || (question != nullptr && question->count() > 0))) return &one;
   }
   return nullptr;
@@ -146,8 +146,23 @@ constexpr auto option_groups = std::to_array<Named>({
   return out.empty() ? out : fmt::format("\n{}:\n{}", title, out);
 }
 
-[[nodiscard]] std::string usage_of(const CLI::App& app) {
-  std::string out = "Usage: fabricost " + app.get_name();
+/// The selected question of a command with several, as in "train"; empty: none is selected, or there is one.
+[[nodiscard]] std::string question_of(const Common* common) {
+  const std::vector<std::string> words = words_in(common != nullptr ? common->command : "");
+  return words.size() > 1 ? words[1] : "";
+}
+
+/// "plan train"; "plan train|serve|rl" where none is selected.
+[[nodiscard]] std::string name_of(const CLI::App& app, const Common* common) {
+  if (const std::string question = question_of(common); !question.empty()) return app.get_name() + " " + question;
+  std::vector<std::string> questions;
+  for (const Common& one : common_options)
+    if (words_in(one.command).front() == app.get_name() && !question_of(&one).empty()) questions.push_back(question_of(&one));
+  return app.get_name() + (questions.empty() ? "" : " " + joined(questions, "|"));
+}
+
+[[nodiscard]] std::string usage_of(const CLI::App& app, const Common* common) {
+  std::string out = "Usage: fabricost " + name_of(app, common);
   for (const CLI::Option* option : app.get_options([](const CLI::Option* o) { return o->get_positional(); }))
     out += " " + option->get_name(true, false);
   return out + " [OPTIONS]\n";
@@ -171,19 +186,27 @@ constexpr auto option_groups = std::to_array<Named>({
   return out.empty() ? out : "\n" + out;
 }
 
+/// Whether the option belongs to the question; those that no question claims belong to all.
+[[nodiscard]] bool is_of(const CLI::Option& option, const std::string& question) {
+  const std::vector<std::string_view>& claimed = Runner::questions_of(option);
+  return question.empty() || claimed.empty() || std::find(claimed.begin(), claimed.end(), question) != claimed.end();
+}
+
 [[nodiscard]] std::string command_help(const CLI::App& app, bool whole) {
   const Common* const common = common_of(app);
-  std::string out = wrapped("", app.get_description(), help_width) + (whole || common == nullptr ? "\n" : "") + usage_of(app);
+  const std::string question = question_of(common);
+  std::string out = wrapped("", app.get_description(), help_width) + (whole || common == nullptr ? "\n" : "") + usage_of(app, common);
   const std::vector<const CLI::Option*> needed = options_of(app, common != nullptr ? common->needed : ""),
                                         often = options_of(app, common != nullptr ? common->common : "");
   out += group_text("Needed", needed, whole) + group_text(common != nullptr ? "Common" : "Options", often, whole);
   if (!whole && common != nullptr)
-    return out + examples(app, false, words_in(common->command).back().starts_with("--") ? words_in(common->command).back() : "") +
-           fmt::format("All {} options: fabricost {} --help\n", app.get_options().size() - 2, app.get_name());
+    return out + examples(app, false, question) +
+           fmt::format("All {} options: fabricost {} --help\n", app.get_options([&](const CLI::Option* o) { return is_of(*o, question); }).size() - 2,
+                       question.empty() ? app.get_name() : name_of(app, common));
   std::vector<const CLI::Option*> shown = needed;
   shown.insert(shown.end(), often.begin(), often.end());
   const auto others = [&](std::vector<const CLI::Option*> all) {
-    std::erase_if(all, [&](const CLI::Option* o) { return std::find(shown.begin(), shown.end(), o) != shown.end(); });
+    std::erase_if(all, [&](const CLI::Option* o) { return !is_of(*o, question) || std::find(shown.begin(), shown.end(), o) != shown.end(); });
     shown.insert(shown.end(), all.begin(), all.end());
     return all;
   };
@@ -195,7 +218,7 @@ constexpr auto option_groups = std::to_array<Named>({
     for (const auto& [group, options] : own) out += group_text(group, options, true);
   }
   const std::vector<const CLI::Option*> rest = others(app.get_options({}));
-  return out + group_text(common != nullptr ? "More" : "Options", rest, true) + examples(app, true);
+  return out + group_text(common != nullptr ? "More" : "Options", rest, true) + examples(app, true, question);
 }
 
 /// Commands by question, MORE by name alone; or all with their descriptions.
@@ -239,9 +262,9 @@ constexpr auto topics = std::to_array<Topic>({
      "tp: GPUs that share the matrices of a layer (tensor parallel). pp: stages of layers (pipeline). vp: chunks of layers per stage. cp: GPUs "
      "that share a sequence (context). ep: GPUs that share the experts. dp: replicas; zero says what they shard: 1 optimizer states, 2 "
      "gradients too, 3 weights too. GPUs = tp x pp x cp x dp. What is not given is searched."},
-    {"machine",
-     "A machine is a name of fabricost systems or a YAML file, which may extend a named one. --set changes one value, as in --set "
-     "tiers.nic.bandwidth=\"25 GB/s per direction\"; fabricost show NAME prints what there is. fabricost topo reads nvidia-smi topo -m; "
+    {"machines",
+     "A machine is a name from fabricost machine or a YAML file, which may extend a named one. --set changes one value, as in --set "
+     "tiers.nic.bandwidth=\"25 GB/s per direction\"; fabricost machine NAME prints what there is. fabricost topo reads nvidia-smi topo -m; "
      "fabricost measure measures a machine of your own."},
     {"metrics",
      "algbw: bytes / time. busbw: algbw times the factor of the operation, which makes it the rate of a link, as nccl-tests prints it. MFU: the "

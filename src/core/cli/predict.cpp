@@ -9,6 +9,7 @@
 #include <fabricost/explain/moe.hpp>
 
 #include <cmath>
+#include <concepts>
 
 namespace fabricost::cli {
 namespace {
@@ -88,7 +89,7 @@ void add_operation(CLI::App& app, Runner& runner, const char* name, const char* 
     if (worded<MoePhase>(operation)) {
       if (const std::string_view option = given_beyond<PredictRequest, MoeTyped>(o.typed); !option.empty())
         throw RequestError(fmt::format("{} does not go with expert exchange; it takes --implementation and --tokens", option));
-      if (!o.typed.given("--system,-s")) throw RequestError("which machine? Add --system NAME; fabricost systems lists the names");
+      if (!o.typed.given("--system,-s")) throw RequestError("which machine? Add --system NAME; fabricost machine lists the names");
       return output_of<MoeTyped>(o.typed, o.json, terminal, moe_text, nothing_beside);
     }
     if (const std::string_view option = given_beyond<MoeTyped, PredictRequest>(o.typed); !option.empty()) {
@@ -100,6 +101,7 @@ void add_operation(CLI::App& app, Runner& runner, const char* name, const char* 
   };
   add_command<Request>(app, runner, name, words, footer, job, json_words, [](CLI::App& sub, GivenOptions& o) {
     add_options(sub, o.typed, fields_of<MoeTyped>(), "MoE dispatch and combine");
+    if constexpr (!std::same_as<Request, ExplainRequest>) sub.add_flag("--explain")->description("Also why, as fabricost explain");  // command_words.hpp asks it
   });
 }
 

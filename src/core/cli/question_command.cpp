@@ -87,7 +87,12 @@ void OptionRows::add_to(CLI::App& sub, Typed& typed, std::size_t questions, cons
     const std::string option{row.option}, words = common(row) ? row.words.front().second : whose(row.words);
     const bool by_place = option.front() != '-';
     if (sub.get_option_no_throw(std::string{long_name(option)}) != nullptr) continue;
-    const std::string names = option.starts_with("SYSTEM") ? "-s,--system," + option : option;  // as every other command spells machines
+    std::string names = option.starts_with("SYSTEM") ? "-s,--system," + option : option;  // as every other command spells machines
+    const auto has = [&](std::string_view name) {
+      return std::any_of(rows_.begin(), rows_.end(), [&](const Row& one) { return long_name(one.option) == name; });
+    };
+    for (const auto& [name, alike] : {std::pair{"--ranks", "--gpus"}, {"--output", "--out"}})
+      if (long_name(option) == name && !has(alike)) names += fmt::format(",{}", alike);
     CLI::Option* added = row.flag   ? sub.add_flag(names, typed.flags[row.option], words)
                          : row.list ? sub.add_option(names, typed.lists[row.option], words)
                                     : sub.add_option(names, typed.texts[row.option], words);

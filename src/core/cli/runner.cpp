@@ -27,6 +27,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -51,10 +52,10 @@ class UsageError : public Error {
 struct OtherWord {
   std::string_view theirs, ours;
 };
-constexpr OtherWord other_commands[] = {{"train", "plan --train"}, {"training", "plan --train"},
-                                        {"serve", "plan --serve"}, {"inference", "plan --serve"},
-                                        {"rl", "plan --rl"},       {"list", "systems"},
-                                        {"machines", "systems"},   {"clusters", "systems"},
+constexpr OtherWord other_commands[] = {{"train", "plan train"}, {"training", "plan train"},
+                                        {"serve", "plan serve"}, {"inference", "plan serve"},
+                                        {"rl", "plan rl"},       {"list", "machine"},
+                                        {"machines", "machine"},   {"clusters", "machine"},
                                         {"simulate", "predict"},   {"estimate", "predict"},
                                         {"check", "diagnose"},     {"analyze", "diagnose"},
                                         {"fit", "calibrate"},      {"price", "cost"},
@@ -243,6 +244,11 @@ bool Runner::is_output(const CLI::Option& option) {
   return std::find(output_options().begin(), output_options().end(), &option) != output_options().end();
 }
 
+std::vector<std::string_view>& Runner::questions_of(const CLI::Option& option) {
+  static std::map<const CLI::Option*, std::vector<std::string_view>> all;
+  return all[&option];
+}
+
 void Runner::check_extras() const {
   const std::vector<CLI::App*> chosen = app_->get_subcommands();
   if (chosen.empty()) {
@@ -281,9 +287,10 @@ void Runner::check_extras() const {
     if (extra != "--") throw UsageError(extra_text(extra, known));
 }
 
-std::string Runner::printed(int argc, char** argv) {
+std::string Runner::printed(std::vector<std::string> words) {
   try {
-    app_->parse(argc, argv);
+    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    app_->parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
     return help_text(*app_, false);
   } catch (const CLI::CallForAllHelp&) {
@@ -316,14 +323,14 @@ std::string Runner::printed(int argc, char** argv) {
   throw std::logic_error("a command without work");
 }
 
-int Runner::run(int argc, char** argv) {
+int Runner::run(const std::vector<std::string>& words) {
   constexpr int internal_fault = 70;  // EX_SOFTWARE of sysexits.h
   const auto refuse = [&](std::string_view text) {
     complain(fmt::format("{}: {}", full_name(*app_), text));
     return 2;
   };
   try {
-    if (!write_all(stdout, plain_text(printed(argc, argv), colour_wanted()))) {
+    if (!write_all(stdout, plain_text(printed(words), colour_wanted()))) {
       complain(fmt::format("fabricost: cannot write the output: {}", std::strerror(errno)));
       return 2;
     }

@@ -54,15 +54,17 @@ class Runner {
   /// another option names; the writer refuses whatever else the command has read (text/write_file.hpp).
   static void output(const CLI::Option& option);
   [[nodiscard]] static bool is_output(const CLI::Option& option);
-  /// \return the exit status
-  [[nodiscard]] int run(int argc, char** argv);
+  /// The questions that an option belongs to, of a command that answers several; empty: all. \code questions_of(option) = {"train"} \endcode
+  [[nodiscard]] static std::vector<std::string_view>& questions_of(const CLI::Option& option);
+  /// \param words those after "fabricost" \return the exit status
+  [[nodiscard]] int run(const std::vector<std::string>& words);
 
  private:
   struct Entry {
     CLI::App* subcommand;
     Job job;
   };
-  [[nodiscard]] std::string printed(int argc, char** argv);
+  [[nodiscard]] std::string printed(std::vector<std::string> words);
   void check_extras() const;
 
   std::unique_ptr<CLI::App> app_;

@@ -22,7 +22,7 @@ std::shared_ptr<const System> Machine::get(const std::vector<std::string>& more_
 }
 
 void need_machine(const Machine& machine) {
-  if (!machine) throw Refusal("which machine? Add <system=NAME>; fabricost systems lists the names", true);
+  if (!machine) throw Refusal("which machine? Add <system=NAME>; fabricost machine lists the names", true);
 }
 
 std::optional<Routing> routing_named(std::string_view text, std::string_view named) {

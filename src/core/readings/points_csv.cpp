@@ -277,7 +277,7 @@ std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const Poi
     describe(point, runs);
     if (point.system.empty()) point.system = otherwise.system;
     if (point.system.empty()) {
-      table.fault(at.system, "the row does not say which machine it was measured on", "add <system=NAME> (`fabricost systems` lists them)");
+      table.fault(at.system, "the row does not say which machine it was measured on", "add <system=NAME> (`fabricost machine` lists them)");
       table.finish();  // every further row would say the same
     }
     if (point.nodes == 0) point.nodes = otherwise.nodes;

@@ -91,7 +91,7 @@ void refuse_without_effect(const SpecNode& node, const Tier& tier, const std::st
       whose = "a tier of kind torus or ring";
     if (whose != nullptr)
       faults.add(issue_at(entry.value.mark, path + "." + entry.key, fmt::format("changes nothing of tier \"{}\"", tier.name.view()),
-                          fmt::format("{} belongs to {}; `fabricost show` prints the tiers", key, whose)));
+                          fmt::format("{} belongs to {}; `fabricost machine` prints the tiers", key, whose)));
   }
 }
 

@@ -124,7 +124,7 @@ void apply_override(SpecNode& tree, const std::string& path, const std::string& 
       next = at->find(segment);
       if (next == nullptr || next->kind == SpecNode::Kind::scalar)
         throw nowhere(path, value, fmt::format("\"{}\" leads nowhere", segment),
-                      "name a key of the file, or TIER.KEY; `fabricost show` prints the tiers");
+                      "name a key of the file, or TIER.KEY; `fabricost machine` prints the tiers");
     }
     at = next;
   }

@@ -150,7 +150,7 @@ std::string SpecStore::unknown(std::string_view folder, const std::string& wante
   const std::string_view kind = folder == "switches" ? "switch" : folder.substr(0, folder.size() - 1);
   const std::string message = fmt::format("no {} named \"{}\"; ", kind, clipped(wanted));
   return message + near_or(lowered(wanted), names,  // names are in lower case
-                           folder == "systems" ? "`fabricost systems` lists them, or give the path of a YAML file"
+                           folder == "systems" ? "`fabricost machine` lists them, or give the path of a YAML file"
                                                : fmt::format("known: {}", fmt::join(names, " ")));
 }
 

@@ -61,7 +61,7 @@ using Key = std::tuple<std::uint32_t, Moves, double, std::string_view>;
 Points points_of(const std::vector<std::filesystem::path>& files, const PointDefaults& otherwise) {
   if (otherwise.system.empty())
     throw fault_of_file(files.front().string(), "a trace does not say which machine it is of",
-                        "add <system=NAME> (`fabricost systems` lists them)");
+                        "add <system=NAME> (`fabricost machine` lists them)");
   const int gpus_per_node = NodeSizes().of(otherwise.system);
   Points out;
   if (gpus_per_node == 0) return out.skip("traces of a machine that is not known"), out;

@@ -34,8 +34,8 @@ template <class E>
 void check(const CompareRequest& r) {
   if (r.train && r.serve) throw Refusal("<train=True> and <serve=True> are two questions; give one of them");
   if (!r.train && !r.serve) throw Refusal("compare for what? Give <train=True> or <serve=True>");
-  if (!r.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
-  if (r.systems.empty()) throw Refusal("which machines? Name two or more (fabricost systems lists them)", true);
+  if (!r.model) throw Refusal("which model? Name it with <model> (fabricost model lists them)", true);
+  if (r.systems.empty()) throw Refusal("which machines? Name two or more (fabricost machine lists them)", true);
   if (!r.gpus) throw Refusal("on how many GPUs? Give <gpus>", true);
   const auto refuse = [&r](bool given, std::string_view name) {
     if (given) throw Refusal(fmt::format("<{}> is not of a job to {}; leave it out", name, r.train ? "train" : "serve"));

@@ -370,7 +370,7 @@ void check_sites(const PlanRequest& r, const Model& m) {
 }
 
 void need_job(const PlanRequest& r) {
-  if (!r.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
+  if (!r.model) throw Refusal("which model? Name it with <model> (fabricost model lists them)", true);
   if (!r.gpus) throw Refusal("on how many GPUs? Give <gpus>", true);
   if (!r.global_batch) throw Refusal("how many sequences a step? Give <global_batch>", true);
   check_ranges(r);
@@ -473,7 +473,7 @@ PlanExplanation explanation_of(const FoundPlan& found, const ExplainedStep& step
 }
 
 PlanAnswer answer(const PlanRequest& request) {
-  if (request.model && !request.system) throw Refusal("on which machine? Name it with <system> (fabricost systems lists them)", true);
+  if (request.model && !request.system) throw Refusal("on which machine? Name it with <system> (fabricost machine lists them)", true);
   const auto found = std::make_shared<FoundPlan>();
   need_job(request);
   const KernelSets kernels{.compute = true, .custom = request.symmetric, .moe = false};

@@ -34,7 +34,7 @@ using Ends = std::pair<double, double>;
 constexpr double waiting_with_spares = 1e-3;
 
 void check(const ProjectRequest& r) {
-  if (!r.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
+  if (!r.model) throw Refusal("which model? Name it with <model> (fabricost model lists them)", true);
   if (!r.tokens) throw Refusal("how many tokens? Give <tokens=15e12>", true);
   if (r.in && !r.done_by.empty()) throw Refusal("one end is enough: <in_seconds> or <done_by>");
   if (!r.gpus && !r.in && r.done_by.empty())
@@ -391,7 +391,7 @@ std::vector<Machine> machines_of(const Machines& given) {
       from = end + 1;
     }
   }
-  if (out.empty()) throw Refusal("on which machines? Name them with <systems> (fabricost systems lists them)", true);
+  if (out.empty()) throw Refusal("on which machines? Name them with <systems> (fabricost machine lists them)", true);
   return out;
 }
 

@@ -99,8 +99,8 @@ namespace {
 }  // namespace
 
 RlAnswer answer(const RlRequest& r) {
-  if (!r.system) throw Refusal("on which machine? Name it with <system> (fabricost systems lists them)", true);
-  if (!r.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
+  if (!r.system) throw Refusal("on which machine? Name it with <system> (fabricost machine lists them)", true);
+  if (!r.model) throw Refusal("which model? Name it with <model> (fabricost model lists them)", true);
   if (!r.gpus) throw Refusal("on how many GPUs? Give <gpus>", true);
   if (!r.prompts) throw Refusal("how many prompts an iteration? Give <prompts>", true);
   if (!r.osl) throw Refusal("how long is an answer on average? Give <osl>", true);

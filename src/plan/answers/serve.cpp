@@ -342,8 +342,8 @@ std::vector<PlannedDeployment> planned(const ServingQuestion& question, const Sy
 
 ServeAnswer answer(const ServeRequest& asked) {
   ServeRequest request = asked;
-  if (!request.system) throw Refusal("on which machine? Name it with <system> (fabricost systems lists them)", true);
-  if (!request.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
+  if (!request.system) throw Refusal("on which machine? Name it with <system> (fabricost machine lists them)", true);
+  if (!request.model) throw Refusal("which model? Name it with <model> (fabricost model lists them)", true);
   if (!request.gpus) throw Refusal("on how many GPUs? Give <gpus>", true);
   check_ranges(request);
   const auto found = std::make_shared<FoundDeployments>();

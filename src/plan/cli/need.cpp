@@ -81,7 +81,7 @@ void add_tried(Page& page, const NeedAnswer& a) {
   const auto middle = std::find_if(a.tried.begin(), a.tried.end(), [&](const NeedTried& one) { return a.value && one.value == *a.value; });
   const auto from = middle - a.tried.begin() > around ? middle - around : a.tried.begin();
   const auto until = a.tried.end() - middle > around ? middle + around + 1 : a.tried.end();
-  TextTable rows{">" + a.unknown + (a.unit.empty() ? "" : ", " + a.unit), ">" + a.measured, "enough", "takes most besides computing"};
+  TextTable rows{">" + a.unknown + (a.unit.empty() ? "" : ", " + a.unit), ">" + a.measured, "enough", "most besides computing"};
   const auto end = a.value ? until : a.tried.end();
   const std::ptrdiff_t skipped = a.value ? 0 : std::ssize(a.tried) - 2 * around;
   for (auto one = a.value ? from : a.tried.begin(); one != end;) {
@@ -93,7 +93,7 @@ void add_tried(Page& page, const NeedAnswer& a) {
     while (!one->trouble.empty() && last + 1 != end && without_digits((last + 1)->trouble) == without_digits(one->trouble)) ++last;
     rows.row(last == one ? min_text(one->value) : fmt::format("{} to {}", min_text(one->value), min_text(last->value)),
              one->measure ? figure(*one->measure) : "", one->holds ? "yes" : "no",
-             one->trouble.empty() ? one->binds : shortened(one->trouble, 70));
+             one->binds.empty() ? shortened(one->trouble, 70) : one->binds);
     one = last + 1;
   }
   page.table(rows);

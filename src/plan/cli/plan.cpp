@@ -1,5 +1,5 @@
 /// \file plan.cpp
-/// fabricost plan: --train, --serve and --rl, three questions that share options.
+/// fabricost plan train, serve and rl: three questions that share options.
 
 #include "cli/question_command.hpp"
 #include "cli/plan_text.hpp"
@@ -14,12 +14,14 @@
 #include <concepts>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 namespace fabricost::cli {
 namespace {
 
 struct PlanOptions : GivenOptions {
   std::string threads;
+  std::string find, vary;  ///< for the help; command_words.hpp asks need and explore
   OutputPath trace;
   bool train = false, serve = false, rl = false, graph = false, eager = false;
 };
@@ -58,8 +60,8 @@ void refuse_others(const PlanOptions& o, std::string_view mine, std::string_view
 
 [[nodiscard]] std::string run(const PlanOptions& o, const Terminal& terminal) {
   const int questions = static_cast<int>(o.train) + static_cast<int>(o.serve) + static_cast<int>(o.rl);
-  if (questions > 1) throw RequestError("plan for what? Give one of --train, --serve and --rl");
-  if (questions < 1) throw RequestError("plan for what? Say --train, --serve or --rl");
+  if (questions > 1) throw RequestError("plan for what? Give one of train, serve and rl");
+  if (questions < 1) throw RequestError("plan for what? Say plan train, plan serve or plan rl");
   if (o.train) {
     refuse_others<PlanRequest, ServeRequest, RlRequest>(o, "--train", "--serve", "--rl");
     if (!o.threads.empty() && whole_of(o.threads, "--threads", any_count) > 1)
@@ -76,6 +78,11 @@ void refuse_others(const PlanOptions& o, std::string_view mine, std::string_view
   auto request = request_of<ServeRequest>(o.typed);
   if (o.graph || o.eager) request.launch = o.graph ? Launch::graph : Launch::eager;
   return answered(o, request, terminal);
+}
+
+void claim(CLI::App& sub, Fields fields, std::string_view question) {
+  for (const Field& field : fields)
+    if (!field.option.empty()) Runner::questions_of(*sub.get_option(std::string{long_name(field.option)})).emplace_back(question);
 }
 
 }  // namespace
@@ -101,10 +108,19 @@ void add_plan(CLI::App& app, Runner& runner) {
   sub.add_flag("--graph", o->graph, "Prefill in CUDA graphs too; default decode alone")->group(group);
   sub.add_flag("--eager", o->eager, "No CUDA graphs: the host launches every kernel")->group(group);
   add_options(sub, o->typed, fields_of<RlRequest>(), "Reinforcement learning");
+  sub.add_option("--find", o->find, "How much is enough: gpus, batch, ... (fabricost need)")->option_text("UNKNOWN");
+  sub.add_option("--vary", o->vary, "Vary the machine: domain=8,16 (fabricost explore)")->option_text("NAME=VALUES...");
+  claim(sub, fields_of<PlanRequest>(), "train");
+  claim(sub, fields_of<ServeRequest>(), "serve");
+  claim(sub, fields_of<RlRequest>(), "rl");
+  for (const auto& [option, question] : {std::pair{"--train", "train"}, {"--threads", "train"}, {"--trace", "train"}, {"--serve", "serve"},
+                                         {"--graph", "serve"}, {"--eager", "serve"}, {"--rl", "rl"}, {"--find", "train"},
+                                         {"--find", "serve"}, {"--vary", "train"}, {"--vary", "serve"}})
+    Runner::questions_of(*sub.get_option(option)).emplace_back(question);
   sub.footer(
-      "Example: fabricost plan --train --model llama3-405b --system dgx-h100 --gpus 1024 --global-batch 512\n"
-      "         fabricost plan --serve --model llama3-405b --system dgx-h100 --gpus 8 --ttft 1s --tpot 30ms\n"
-      "         fabricost plan --rl -m qwen3-32b -s dgx-h100 -g 64 --prompts 64 --osl 4096 --max-osl 16384");
+      "Example: fabricost plan train --model llama3-405b --system dgx-h100 --gpus 1024 --global-batch 512\n"
+      "         fabricost plan serve --model llama3-405b --system dgx-h100 --gpus 8 --ttft 1s --tpot 30ms\n"
+      "         fabricost plan rl -m qwen3-32b -s dgx-h100 -g 64 --prompts 64 --osl 4096 --max-osl 16384");
   runner.add(sub, [o](const Terminal& terminal) { return run(*o, terminal); });
 }
 

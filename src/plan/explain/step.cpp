@@ -316,8 +316,7 @@ std::string against_usual(const TrainingQuestion& question, const System& system
 std::string factor_text(const Stack& stack) {
   if (stack.scale == 1) return {};
   return fmt::format(
-      "The factor {:.4g} of stack {} is in the times of kernels and launches, none of which it makes faster than the peak and the memory "
-      "allow; exchanges cost what predict says.",
+      "Times of kernels and launches contain the factor {:.4g} of stack {} (no kernel beats the GPU's peak); exchanges cost what predict says.",
       stack.scale, stack.name);
 }
 

@@ -430,7 +430,7 @@ std::string unknown_model(const Names& names, const std::string& wanted) {
   if (near.empty()) near = near_names(wanted, names.all);
   if (near.empty()) near = like(names, wanted);
   return fmt::format("no model named \"{}\"; {}", clipped(wanted),
-                     did_you_mean(near, "`fabricost models` lists them, or give the path of a YAML file or of a config.json"));
+                     did_you_mean(near, "`fabricost model` lists them, or give the path of a YAML file or of a config.json"));
 }
 
 bool has_file(const std::string& name) {

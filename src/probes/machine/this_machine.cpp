@@ -112,7 +112,7 @@ std::string stock_of(const MeasuredMachine& machine, const std::string& given) {
   const std::string& named = given.empty() ? machine.system : given;
   if (named.empty())
     throw Refusal(
-        fmt::format("{}: no shipped system is known to be like {}; name the nearest with <system> (`fabricost systems` lists "
+        fmt::format("{}: no shipped system is known to be like {}; name the nearest with <system> (`fabricost machine` lists "
                     "them), or describe yours in a file (`fabricost topo`)",
                     machine.file, commonest(machine.gpus)));
   return is_path(named) ? std::filesystem::absolute(named).string() : named;

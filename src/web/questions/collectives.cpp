@@ -16,10 +16,10 @@ constexpr auto as_rows = [](const auto& found) -> Json { return as_fields(found.
 }
 
 std::vector<Question> collective_questions() {
-  return {question<SystemsRequest>("systems", "fabricost systems", "systems", "SystemsRequest"),
-          question<ShowRequest>("show", "fabricost show", "show", "ShowRequest"),
+  return {question<SystemsRequest>("systems", "fabricost machine", "systems", "SystemsRequest"),
+          question<ShowRequest>("show", "fabricost machine", "show", "ShowRequest"),
           question<DialsRequest>("dials", "", "", ""),
-          question<PictureRequest>("picture", "fabricost show --svg", "", ""),
+          question<PictureRequest>("picture", "fabricost machine --svg", "", ""),
           question<PredictRequest>("predict", "fabricost predict", "predict", "PredictRequest"),
           question<ExplainRequest>("explain", "fabricost explain", "explain", "ExplainRequest"),
           question<SweepRequest, as_rows>("sweep", "fabricost sweep", "predict", "SweepRequest"),

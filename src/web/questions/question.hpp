@@ -20,7 +20,7 @@
 namespace fabricost::web {
 
 struct Question {
-  std::string_view name, command;  ///< "plan", "fabricost plan --train"
+  std::string_view name, command;  ///< "plan", "fabricost plan train"
   std::string_view python, record;  ///< Python's function and C++'s request; empty: they have it another way
   std::span<const Field> (*fields)();
   std::shared_ptr<void> (*request)();  ///< one of which nothing is set

@@ -14,10 +14,10 @@
 namespace fabricost::web {
 
 std::vector<Question> workload_questions() {
-  return {question<ModelsRequest>("models", "fabricost models", "models", "ModelsRequest"),
-          question<PlanRequest>("plan", "fabricost plan --train", "plan", "PlanRequest"),
-          question<ServeRequest>("serve", "fabricost plan --serve", "plan_serve", "ServeRequest"),
-          question<RlRequest>("rl", "fabricost plan --rl", "plan_rl", "RlRequest"),
+  return {question<ModelsRequest>("models", "fabricost model", "models", "ModelsRequest"),
+          question<PlanRequest>("plan", "fabricost plan train", "plan", "PlanRequest"),
+          question<ServeRequest>("serve", "fabricost plan serve", "plan_serve", "ServeRequest"),
+          question<RlRequest>("rl", "fabricost plan rl", "plan_rl", "RlRequest"),
           question<CompareRequest>("compare", "fabricost compare", "compare", "CompareRequest"),
           question<NeedRequest>("need", "fabricost need --train", "need", "NeedRequest"),
           question<NeedServeRequest>("need_serve", "fabricost need --serve", "need_serve", "NeedServeRequest"),

@@ -23,7 +23,7 @@ const std::filesystem::path log_of_h100 = root / "data" / "measurements" / "dgx-
 }  // namespace
 
 TEST_CASE("a rule names fields, and its message has their own names") {
-  CHECK(message_of([] { (void)answer(TuneRequest{}); }) == "which machine? Add system = NAME; fabricost systems lists the names");
+  CHECK(message_of([] { (void)answer(TuneRequest{}); }) == "which machine? Add system = NAME; fabricost machine lists the names");
   CHECK(message_of([] { (void)answer(DiagnoseRequest{}); }).starts_with("which log?"));
   CHECK(message_of([] { (void)answer(TopoRequest{}); }).starts_with("which file?"));
 }

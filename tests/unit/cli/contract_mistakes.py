@@ -12,7 +12,7 @@ class Mistakes(Contract):
         for wrong, says in (("--lora-modules zzz", "zzz"), ("--tp 3 --pp 1 --dp 1", "3"), ("--recompute-modules zzz", "zzz")):
             for line in (f"need gpus --train {asked} --in 60d --tokens 1B --over 8,16 {wrong}",
                          f"explore --train {asked} -g 8 --vary sequence=2048,4096 {wrong}", f"project {asked} --tokens 1B --gpus 8 {wrong}",
-                         f"plan --train {asked} -g 8 {wrong}"):
+                         f"plan train {asked} -g 8 {wrong}"):
                 with self.subTest(line=line):
                     self.refused(*line.split(), says=says)
         # what does not fit is an answer

@@ -22,7 +22,7 @@ class Surroundings(Contract):
         self.assertRegex(self.fine("--version"), r"^fabricost \d+\.\d+\.\d+\n$")
         overview = self.fine("--help")
         commands = re.findall(r"(?m)^  (\w+)  ", overview.split("Commands:")[1])
-        self.assertGreaterEqual(set(commands), {"systems", "show", "predict", "explain", "sweep", "completion"})
+        self.assertGreaterEqual(set(commands), {"machine", "predict", "explain", "sweep", "completion"})
         for text in [overview, *(self.fine(command, "--help") for command in commands)]:
             self.assertIn("Example: ", text)
             for line in text.splitlines():
@@ -93,7 +93,7 @@ class Surroundings(Contract):
         asked = ('ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _fabricost; echo "${COMPREPLY[@]}"; }\n'
                  "ask fabricost pre\nask fabricost predict --syst\n"
                  "ask fabricost predict --system dgx-h1\nask fabricost predict --system = dgx-h1\n"
-                 "ask fabricost predict all_r\nask fabricost show gb200-nvl7\nask fabricost completion z\n")
+                 "ask fabricost predict all_r\nask fabricost machine gb200-nvl7\nask fabricost completion z\n")
         try:
             done = subprocess.run(["bash", "--norc", "-c", script + asked], capture_output=True, text=True, timeout=60)
         except FileNotFoundError:

@@ -8,7 +8,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <array>
 #include <functional>
 #include <new>
 #include <stdexcept>
@@ -22,9 +21,7 @@ int status_of(const std::function<std::string()>& work) {
   fabricost::cli::Runner runner;
   CLI::App& sub = *runner.app().add_subcommand("ask", "a question");
   runner.add(sub, [&](const fabricost::cli::Terminal&) { return work(); });
-  std::array<std::string, 2> words{"fabricost", "ask"};
-  std::array<char*, 3> argv{words[0].data(), words[1].data(), nullptr};
-  return runner.run(2, argv.data());
+  return runner.run({"ask"});
 }
 
 }  // namespace

@@ -29,8 +29,8 @@ SERVES = [f"{DENSE} -g 8 {SERVED}", f"{EXPERTS} -g 8 {SERVED}", f"{DENSE} -g 16 
           f"{DENSE} -g 8 {SERVED} --tp 8 --batch 4", f"-m qwen3-30b-a3b -s dgx-h100 -g 16 {SERVED} --disaggregated"]
 RUN = "--tokens 1T --in 2000d"
 QUESTIONS = {
-    "plan": [f"plan --train {one}" for one in TRAINED] + [f"plan --serve {one}" for one in SERVES] +
-            [f"plan --rl -m {m} -s dgx-h100 -g 64 --prompts 64 --osl 1024 --max-osl 2048" for m in ("llama3-8b", "qwen3-30b-a3b")],
+    "plan": [f"plan train {one}" for one in TRAINED] + [f"plan serve {one}" for one in SERVES] +
+            [f"plan rl -m {m} -s dgx-h100 -g 64 --prompts 64 --osl 1024 --max-osl 2048" for m in ("llama3-8b", "qwen3-30b-a3b")],
     "explore": [f"explore --train {one} --vary headroom=0.05,0.1" for one in TRAINED] +
                [f"explore --serve {one} --vary hbm.bandwidth=3000,4000GB/s"
                 for one in [*SERVES, "-m llama3-70b -s dgx-h100 -g 8 --isl 32768 --osl 512"]],

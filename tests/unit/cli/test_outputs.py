@@ -64,13 +64,13 @@ class Outputs(unittest.TestCase):
 
     def traced(self):
         """A folder of traces, of a plan's step."""
-        self.fine("plan --train -m llama3-8b -s dgx-h100 -g 16 -b 32 --tp 2 --pp 2 --dp 4 --microbatch 1 --trace traces")
+        self.fine("plan train -m llama3-8b -s dgx-h100 -g 16 -b 32 --tp 2 --pp 2 --dp 4 --microbatch 1 --trace traces")
         return sorted((self.folder / "traces").iterdir())[0].relative_to(self.folder).as_posix()
 
     def test_no_output_replaces_a_file_that_was_read(self):
         one = self.traced()
         self.file("t.json", (self.folder / one).read_text(encoding="utf-8"))
-        plan = self.fine("plan --train -m llama3-8b -s dgx-h100 -g 16 -b 32 --tp 2 --pp 2 --dp 4 --microbatch 1 --json")
+        plan = self.fine("plan train -m llama3-8b -s dgx-h100 -g 16 -b 32 --tp 2 --pp 2 --dp 4 --microbatch 1 --json")
         self.file("plan.json", plan)
         (self.folder / "link.yaml").symlink_to("base.yaml")
         for line in (

@@ -1,4 +1,4 @@
-"""fabricost plan --train: its JSON fields, kept values, refusals and the remedies they name."""
+"""fabricost plan train: its JSON fields, kept values, refusals and the remedies they name."""
 import json
 import os
 import sys

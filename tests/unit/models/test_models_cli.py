@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""fabricost models: the list, one model as JSON, a file of one's own.
+"""fabricost model: the list, one model as JSON, a file of one's own.
 
     test_models_cli.py COMMAND"""
 import json

@@ -1,4 +1,4 @@
-"""fabricost plan --serve as people and scripts see it: exit status, streams, the JSON's fields, limits.
+"""fabricost plan serve as people and scripts see it: exit status, streams, the JSON's fields, limits.
 
     test_plan_serve.py FABRICOST
 """

@@ -167,7 +167,7 @@ TEST_CASE("names that are nowhere are refused with those near to them", "[specs]
   };
   for (const Case& c :
        {Case{Document::system, "dgx-h10", "no system named \"dgx-h10\"; did you mean dgx-h100"},
-        Case{Document::system, "xyzxyzxyzxyz", "`fabricost systems` lists them"}, Case{Document::system, "", "no system named \"\""},
+        Case{Document::system, "xyzxyzxyzxyz", "`fabricost machine` lists them"}, Case{Document::system, "", "no system named \"\""},
         Case{Document::gpu, "h100", "did you mean h100-"},
         Case{Document::link, "nvlink-9", "no link named \"nvlink-9\"; did you mean nvlink-"},
         Case{Document::switches, "nvswitch-9", "no switch named \"nvswitch-9\"; did you mean nvswitch-"},

@@ -60,6 +60,6 @@ def exported(name: str, system: Any, output: str | os.PathLike[str], given: dict
         made = chosen.make(**values)
     else:
         if system is None:
-            raise _core.RequestError(f"{spelled('system')}: which machine? `fabricost systems` lists them")
+            raise _core.RequestError(f"{spelled('system')}: which machine? `fabricost machine` lists them")
         made = chosen.make(system if isinstance(system, _core.System) else _core.load_system(system), **values)
     return Exported(write(Path(output), made.files, chosen.folder), list(made.notes))

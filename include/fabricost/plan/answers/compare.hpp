@@ -41,7 +41,7 @@ struct CompareRequest : ArrivingRequests {
     using enum Amount;
     constexpr Range wait{0, 1e9, true}, wait_of_token{0, 10, true};
     return tables(Table{
-        asks(&R::systems, "systems", "SYSTEMS", " ", "Two or more machines: names of fabricost systems, or YAML files", true),
+        asks(&R::systems, "systems", "SYSTEMS", " ", "Two or more machines: names from fabricost machine, or YAML files", true),
         field::ask_model<R>,
         asks(&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "Number of GPUs of each", true),
         asks(&R::train, "train", "--train", "", "Compare training"),

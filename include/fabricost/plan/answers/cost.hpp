@@ -28,7 +28,7 @@ struct PlannedRate {
   std::string source;    ///< in words
   double idle_gpus = 0;  ///< that the layout leaves
 };
-/// The fastest layout of a file that `fabricost plan --train --json` wrote. \throws RequestError naming the file for other content
+/// The fastest layout of a file that `fabricost plan train --json` wrote. \throws RequestError naming the file for other content
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, PlannedRate& out);
 
 namespace field {

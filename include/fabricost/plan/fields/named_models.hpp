@@ -46,7 +46,7 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
 namespace field {
 
 template <class R>
-inline constexpr auto ask_model = asks(&R::model, "model", "--model,-m", "NAME", "The model: a name of fabricost models, or a YAML file",
+inline constexpr auto ask_model = asks(&R::model, "model", "--model,-m", "NAME", "The model: a name from fabricost model, or a YAML file",
                                        true);
 
 }  // namespace field

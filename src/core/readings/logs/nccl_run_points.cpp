@@ -260,7 +260,7 @@ class RunsToPoints::RunPoints {
       throw fault("the table does not say which operation it timed, and its numbers fit more than one",
                   "keep the line \"# Collective test starting: ...\", or put the name into the file's, as in all_gather.txt");
     system_ = !otherwise_.system.empty() ? otherwise_.system : described_.system;
-    if (system_.empty()) throw fault("the log does not say which machine it ran on", "add <system=NAME> (`fabricost systems` lists them)");
+    if (system_.empty()) throw fault("the log does not say which machine it ran on", "add <system=NAME> (`fabricost machine` lists them)");
     const int ranks = ranks_of(*operation, evidence, listed);
     if (ranks < 2) {
       reason_ = "one rank: nothing moves";

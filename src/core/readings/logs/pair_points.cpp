@@ -25,7 +25,7 @@ PointMaker::PointMaker(const std::filesystem::path& file, const PointDefaults& o
 void PointMaker::require_system(int line) const {
   if (system_.empty())
     throw SpecError({fault_in_line(name_, line, 1, "", "the log does not say which machine it ran on",
-                                   "add <system=NAME> (`fabricost systems` lists them)")});
+                                   "add <system=NAME> (`fabricost machine` lists them)")});
 }
 
 void PointMaker::emit(Point&& point) {

@@ -88,7 +88,7 @@ std::vector<Variant> variants_of(const std::vector<Axis>& axes, const Machine& g
   };
   const bool varied = has([](Kind kind) { return kind == Kind::system; }) != read.end();
   if (varied && given) throw Refusal("<system> is varied; leave it out");
-  if (!varied && !given) throw Refusal("on which machine? Name it with <system> (fabricost systems lists them)", true);
+  if (!varied && !given) throw Refusal("on which machine? Name it with <system> (fabricost machine lists them)", true);
   const auto of_file = has([](Kind kind) { return kind != Kind::option; });
   if (!varied && of_file != read.end() && given.name.empty())
     throw Refusal(fmt::format("<vary>: {} needs a machine by name, this one is made already", of_file->shown.name));

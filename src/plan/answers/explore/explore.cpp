@@ -376,7 +376,7 @@ ExploreAnswer answer(const ExploreServeRequest& request) {
   using namespace explore;
   ExploreServeRequest r = request;
   std::vector<Axis> axes = axes_of(r.vary, r.system, true, varied::options_of(fields_of<ServeRequest>()));
-  if (!r.model && !varies(axes, {"model"})) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
+  if (!r.model && !varies(axes, {"model"})) throw Refusal("which model? Name it with <model> (fabricost model lists them)", true);
   need_one(r.gpus, varies(axes, {"gpus", "nodes"}), "on how many GPUs", "gpus");
   if (r.batch && varies(axes, {"batch"})) throw Refusal("<batch> is varied; leave it out");
   check_ranges(static_cast<const ServeRequest&>(r));

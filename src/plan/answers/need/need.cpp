@@ -50,6 +50,8 @@ void describe_tried(NeedAnswer& out, S& search, const Goal& goal) {
     if (one.trouble.empty()) {
       row.measure = goal.of(one.outcome, End::predicted);
       row.binds = binds_words(one.outcome);
+    } else if (one.unmet) {
+      row.binds = *one.unmet == Unmet::memory ? "does not fit into memory" : "answers too few, or too late";
     }
     out.tried.push_back(std::move(row));
   }
@@ -241,8 +243,8 @@ void refuse_given(const Request& r, const Varied& unknown) {
 /// Machine and model are read once. \param kernels that the forward question needs
 template <class Request>
 [[nodiscard]] Unturned loaded(Request& r, KernelSets kernels) {
-  if (!r.system) throw Refusal("on which machine? Name it with <system> (fabricost systems lists them)", true);
-  if (!r.model) throw Refusal("which model? Name it with <model> (fabricost models lists them)", true);
+  if (!r.system) throw Refusal("on which machine? Name it with <system> (fabricost machine lists them)", true);
+  if (!r.model) throw Refusal("which model? Name it with <model> (fabricost model lists them)", true);
   Unturned out{r.system, kernels, r.system.get(r.overrides, kernels, r.calibration)};
   if (!r.system.value) {  // else it contains its own, and no others are taken
     out.origin.overrides.insert(out.origin.overrides.end(), r.overrides.begin(), r.overrides.end());
@@ -266,6 +268,7 @@ template <class Plan, class Request, class Answered>
     answered(one, out);
   } catch (const UnmetError& error) {
     out.trouble = error.what();
+    out.unmet = error.why();
   } catch (const RequestError& error) {
     out.trouble = error.what();
     out.refused = std::current_exception();

@@ -6,6 +6,7 @@
 #include "answers/varied/varied.hpp"
 
 #include <fabricost/on_threads.hpp>
+#include <fabricost/plan/economics/unmet.hpp>
 #include <fabricost/progress.hpp>
 
 #include <algorithm>
@@ -26,6 +27,7 @@ struct At {
   Outcome outcome;
   Plan plan{};
   std::string trouble{};  ///< why nothing can run; then the rest is empty
+  std::optional<Unmet> unmet{};  ///< the same in a word; none: the question was refused
   std::exception_ptr refused{};  ///< the same, where the question was refused and not unmet: memory and limits are an answer
   double value = 0;
 };

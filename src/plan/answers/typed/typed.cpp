@@ -55,7 +55,7 @@ void from_text(const std::string& file, std::string_view, const Amount&, const R
   constexpr std::size_t max = 16 << 20;
   const std::string text = read_text_file(file, max);
   const auto refuse = [&](std::string_view what) -> RequestError {
-    return RequestError(fmt::format("{}: {}; write it with fabricost plan --train ... --json", file, what));
+    return RequestError(fmt::format("{}: {}; write it with fabricost plan train ... --json", file, what));
   };
   PlainTree json;
   try {

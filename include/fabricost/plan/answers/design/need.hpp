@@ -104,7 +104,7 @@ struct NeedTried {
     return Table{gives(&A::value, "value", "value", "Of the unknown, in the answer's unit."),
                  gives(&A::holds, "holds", "holds", "Whether it meets the goal as predicted."),
                  gives(&A::measure, "measure", "measure", "What the goal is about, in the goal's unit; None: nothing can run.", 1, true),
-                 gives(&A::binds, "binds", "binds", "What takes most besides computing, in words.", 1, true),
+                 gives(&A::binds, "binds", "binds", "What takes most besides computing, in words; where nothing can run, whether memory or the limits forbid it.", 1, true),
                  gives(&A::trouble, "trouble", "trouble", "Why nothing can run; empty: something can.", 1, true)};
   }
 };

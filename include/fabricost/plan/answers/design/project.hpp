@@ -72,7 +72,7 @@ struct ProjectRequest : PlanRequest {
     using R = ProjectRequest;
     using enum Amount;
     return tables(
-        Table{asks(&R::systems, "systems", "--system,-s", "NAMES", "The machines: names of fabricost systems, or YAML files; repeatable",
+        Table{asks(&R::systems, "systems", "--system,-s", "NAMES", "The machines: names from fabricost machine, or YAML files; repeatable",
                    true),
               asks(&R::tokens, "tokens", "--tokens", large_count, {1, 1e18}, "N", "Tokens to train on, as in 15T", true),
               asks(&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "Number of GPUs; default the least that end in time"),

@@ -1,5 +1,5 @@
-/// \file models.cpp
-/// fabricost models: the named models; for one of them its shape, parameters, FLOPs and cache.
+/// \file model.cpp
+/// fabricost model: the named models; for one of them its shape, parameters, FLOPs and cache.
 
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
@@ -101,7 +101,7 @@ void text_of(Page& page, const ModelAnswer& a) {
     page.item("  feed-forward  ", ffn_text(m));
   }
   if (m.vision)
-    page.item("  vision        ", fmt::format("{}, an encoder of images (--image and --images of plan --train)", m.vision->name));
+    page.item("  vision        ", fmt::format("{}, an encoder of images (--image and --images of plan train)", m.vision->name));
   if (!m.partial.empty()) page.item("  partial       ", m.partial);
   page.section("Parameters");
   add_parameters(page, m, a.parameters);
@@ -149,8 +149,8 @@ void text_of(Page& page, const std::vector<ListedModel>& models) {
 
 }  // namespace
 
-void add_models(CLI::App& app, Runner& runner) {
-  add_question<ModelsRequest>(app, runner, "models", "List built-in models, or describe one", "Example: fabricost models llama3-405b",
+void add_model(CLI::App& app, Runner& runner) {
+  add_question<ModelsRequest>(app, runner, "model", "List built-in models, or describe one", "Example: fabricost model llama3-405b",
                           [](Page& page, const auto& answer) { std::visit([&](const auto& one) { text_of(page, one); }, answer); });
 }
 
