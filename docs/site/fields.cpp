@@ -2,11 +2,11 @@
 #include <fabricost/answers/constants.hpp>
 #include <fabricost/answers/moe.hpp>
 #include <fabricost/answers/predict.hpp>
-#include <fabricost/answers/share.hpp>
+#include <fabricost/plan/answers/share.hpp>
 #include <fabricost/answers/show.hpp>
 #include <fabricost/answers/sweep.hpp>
 #include <fabricost/answers/systems.hpp>
-#include <fabricost/answers/transfer.hpp>
+#include <fabricost/plan/answers/transfer.hpp>
 #include <fabricost/answers/tune.hpp>
 #include <fabricost/fields/field.hpp>
 #include <fabricost/observe/diagnose/diagnose.hpp>

@@ -90,7 +90,7 @@ def public(text):
     if not re.search(r"(?m)^namespace fabricost(::core(::\w+)?)? \{", text):
         return None
     block = re.search(r"(?m)^namespace fabricost \{\n((?:(?:using|namespace) .*\n)+)\}", text)
-    return set(re.findall(r"core::(\w+);", block[1])) if block else set()
+    return set(re.findall(r"(?:core|plan)::(\w+);", block[1])) if block else set()
 
 
 def for_users(text):

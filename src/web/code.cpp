@@ -3,7 +3,7 @@
 
 #include "web/code.hpp"
 
-#include <fabricost/answers/share.hpp>
+#include <fabricost/plan/answers/share.hpp>
 #include <fabricost/fields/samples.hpp>
 #include <fabricost/plan/answers/design/project.hpp>
 #include <fabricost/plan/answers/stragglers.hpp>

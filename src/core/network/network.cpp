@@ -1,16 +1,9 @@
 // The bodies of the headers of network, compiled once.
-#include <fabricost/network/at_once-inl.hpp>
-#include <fabricost/network/balance-inl.hpp>
-#include <fabricost/network/concurrent-inl.hpp>
 #include <fabricost/network/topology_of-inl.hpp>
 #include <fabricost/network/link_names-inl.hpp>
-#include <fabricost/network/load_store-inl.hpp>
 #include <fabricost/network/rings-inl.hpp>
 #include <fabricost/network/routes-inl.hpp>
-#include <fabricost/network/sharing-inl.hpp>
-#include <fabricost/network/storage-inl.hpp>
 #include <fabricost/network/traffic-inl.hpp>
 #include <fabricost/network/traffic_exchange-inl.hpp>
 #include <fabricost/network/traffic_in_network-inl.hpp>
 #include <fabricost/network/traffic_rings-inl.hpp>
-#include <fabricost/network/until_end-inl.hpp>

@@ -5,8 +5,8 @@
 
 #include <fabricost/observe/diagnose/diagnose.hpp>
 #include <fabricost/answers/moe.hpp>
-#include <fabricost/answers/share.hpp>
-#include <fabricost/answers/transfer.hpp>
+#include <fabricost/plan/answers/share.hpp>
+#include <fabricost/plan/answers/transfer.hpp>
 #include <fabricost/answers/tune.hpp>
 #include <fabricost/answers/validate.hpp>
 

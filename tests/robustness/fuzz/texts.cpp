@@ -8,7 +8,7 @@
 #include "text/short_text.hpp"
 #include "text/parse_quantity.hpp"
 
-#include <fabricost/answers/share.hpp>
+#include <fabricost/plan/answers/share.hpp>
 #include <fabricost/text/quantity.hpp>
 #include <fabricost/validation/leave_out.hpp>
 
@@ -20,7 +20,7 @@ namespace fuzz {
 
 namespace {
 
-using namespace fabricost::core;
+using namespace fabricost::plan;
 
 void size(std::string_view bytes) {
   tolerate([&] {

@@ -5,9 +5,9 @@
 
 #include <fabricost/answers/calibrate.hpp>
 #include <fabricost/answers/moe.hpp>
-#include <fabricost/answers/share.hpp>
+#include <fabricost/plan/answers/share.hpp>
 #include <fabricost/answers/sweep.hpp>
-#include <fabricost/answers/transfer.hpp>
+#include <fabricost/plan/answers/transfer.hpp>
 #include <fabricost/answers/tune.hpp>
 #include <fabricost/observe/diagnose/diagnose.hpp>
 #include <fabricost/observe/answers/trace.hpp>

@@ -5,7 +5,7 @@
 
 #include <fabricost/plan/answers/pipeline.hpp>
 #include <fabricost/plan/answers/stragglers.hpp>
-#include <fabricost/answers/transfer.hpp>
+#include <fabricost/plan/answers/transfer.hpp>
 
 #include <cmath>
 #include <string>

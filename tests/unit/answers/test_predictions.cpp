@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-#include <fabricost/answers/share.hpp>
+#include <fabricost/plan/answers/share.hpp>
 #include <fabricost/answers/sweep.hpp>
 #include <fabricost/specs/load.hpp>
 

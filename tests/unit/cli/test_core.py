@@ -10,9 +10,8 @@ CORE, FIRST, WHOLE = sys.argv[1:4]
 ANSWERED = [["predict", "all_reduce", "--system", "dgx-h100", "--size", "256MiB"],
             ["explain", "all_gather", "--system", "dgx-b200", "--size", "1GiB", "--json"],
             ["predict", "moe_dispatch", "--system", "dgx-h100", "--nodes", "4", "--tokens", "128", "--hidden", "7168", "--experts", "256", "--top-k", "8"],
-            ["share", "--system", "dgx-h100", "--nodes", "4", "--layout", "tp=8,dp=4", "--of", "all_reduce 1GiB over dp"],
             ["systems"], ["show", "dgx-h100"], ["calibrate", "--list"]]
-LEFT_OUT = {"plan": "plan", "models": "plan", "need": "plan", "diagnose": "observe", "trace": "observe", "topo": "observe", "measure": "probes"}
+LEFT_OUT = {"plan": "plan", "models": "plan", "need": "plan", "share": "plan", "transfer": "plan", "diagnose": "observe", "trace": "observe", "topo": "observe", "measure": "probes"}
 
 
 def run(tool, words):

@@ -5,7 +5,7 @@
 #include "support/systems.hpp"
 
 #include <fabricost/experts/expert_exchange.hpp>
-#include <fabricost/network/concurrent.hpp>
+#include <fabricost/plan/network/concurrent.hpp>
 #include <fabricost/network/topology_of.hpp>
 
 #include <numeric>

@@ -6,7 +6,7 @@
 #include <fabricost/explain/assumptions.hpp>
 #include <fabricost/explain/explain.hpp>
 #include <fabricost/explain/moe.hpp>
-#include <fabricost/explain/transfer.hpp>
+#include <fabricost/plan/explain/transfer.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 #include <random>
 #include <regex>
 
-using namespace fabricost::core;
+using namespace fabricost::plan;
 
 namespace {
 

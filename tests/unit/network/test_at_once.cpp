@@ -1,11 +1,11 @@
 // The groups of a layout at once: every answer is checked to be a fair sharing of the links, and each group's price against predict.
-#include <fabricost/network/at_once.hpp>
+#include <fabricost/plan/network/at_once.hpp>
 
 #include "catch.hpp"
 #include "support/message_of.hpp"
 #include "machines.hpp"
 
-using namespace fabricost::core;
+using namespace fabricost::plan;
 
 namespace {
 

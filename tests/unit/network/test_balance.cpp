@@ -1,12 +1,12 @@
 // Hashing, incast and SHARP: against counting every assignment, and against published limits.
-#include <fabricost/network/balance.hpp>
+#include <fabricost/plan/network/balance.hpp>
 
 #include "catch.hpp"
 #include "support/message_of.hpp"
 
 #include <random>
 
-using namespace fabricost::core;
+using namespace fabricost::plan;
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Collectives at the same time: hand cases with the link named, properties, and the time 2,048 rings take.
-#include <fabricost/network/until_end.hpp>
+#include <fabricost/plan/network/until_end.hpp>
 
 #include "catch.hpp"
 #include "clock.hpp"

@@ -2,7 +2,7 @@
 #include "machines.hpp"
 
 #include <fabricost/explain/explain.hpp>
-#include <fabricost/network/load_store.hpp>
+#include <fabricost/plan/network/load_store.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
@@ -13,7 +13,7 @@
 
 #include <set>
 
-using namespace fabricost::core;
+using namespace fabricost::plan;
 
 namespace {
 

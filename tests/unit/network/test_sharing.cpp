@@ -1,5 +1,5 @@
 // Max-min fairness: hand cases, the certificate that defines it, a second algorithm, and properties that do and do not follow from it.
-#include <fabricost/network/sharing.hpp>
+#include <fabricost/plan/network/sharing.hpp>
 
 #include "catch.hpp"
 #include "support/message_of.hpp"
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-using namespace fabricost::core;
+using namespace fabricost::plan;
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Storage into GPUs, weight loading, and loads and stores against RDMA: closed forms, and figures people measured.
-#include <fabricost/network/load_store.hpp>
-#include <fabricost/network/storage.hpp>
+#include <fabricost/plan/network/load_store.hpp>
+#include <fabricost/plan/network/storage.hpp>
 
 #include "catch.hpp"
 #include "support/message_of.hpp"
@@ -9,7 +9,7 @@
 
 #include <cstdio>
 
-using namespace fabricost::core;
+using namespace fabricost::plan;
 
 namespace {
 constexpr double gibi = 1024.0 * 1024 * 1024;

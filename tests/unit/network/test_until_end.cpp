@@ -1,6 +1,6 @@
 // Collectives until each ends: hand cases, and properties of random layouts of all machines: never shorter than alone, never longer than one
 // after the other where the groups of each advance alike. FABRICOST_QUESTIONS sets how many are asked (default 600; a release is asked 100,000).
-#include <fabricost/network/at_once.hpp>
+#include <fabricost/plan/network/at_once.hpp>
 
 #include "catch.hpp"
 #include "machines.hpp"
@@ -12,7 +12,7 @@
 
 #include <cstdio>
 
-using namespace fabricost::core;
+using namespace fabricost::plan;
 
 namespace {
 

@@ -2,7 +2,7 @@
 /// Rates of the links that prefixes come back over.
 
 #include <fabricost/hardware/host_rate.hpp>
-#include <fabricost/network/storage.hpp>
+#include <fabricost/plan/network/storage.hpp>
 #include <fabricost/plan/serving/arrivals/prefix_store.hpp>
 
 #include <algorithm>

@@ -19,7 +19,7 @@
 #include <span>
 #include <vector>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 /// One flow: the links it crosses and how much of its rate each carries.
 struct Flow {
@@ -41,14 +41,14 @@ struct Sharing {
 /// \throws RequestError for a capacity or weight that is not above zero, a link that does not exist, or a flow that nothing bounds
 [[nodiscard]] Sharing share_max_min(std::span<const double> capacities, std::span<const Flow> flows);
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan
 
 namespace fabricost {
-using core::Flow;
-using core::share_max_min;
-using core::Sharing;
+using plan::Flow;
+using plan::share_max_min;
+using plan::Sharing;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/network/sharing-inl.hpp>
+#include <fabricost/plan/network/sharing-inl.hpp>
 #endif

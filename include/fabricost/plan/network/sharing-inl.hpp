@@ -3,7 +3,7 @@
 /// Bodies of sharing.hpp.
 
 #include <fabricost/compiled_once.hpp>
-#include <fabricost/network/sharing.hpp>
+#include <fabricost/plan/network/sharing.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@
 #include <string>
 #include <utility>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 FABRICOST_BODY std::vector<int> Sharing::sharers(std::span<const Flow> flows, int link) {
   std::vector<int> out;
@@ -26,9 +26,9 @@ FABRICOST_BODY std::vector<int> Sharing::sharers(std::span<const Flow> flows, in
   return out;
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan
 
-namespace fabricost::core::detail {
+namespace fabricost::plan::detail {
 
 FABRICOST_BODY void check_flows(std::span<const double> capacities, std::span<const Flow> flows) {
   for (std::size_t l = 0; l < capacities.size(); ++l)
@@ -136,13 +136,13 @@ class Filling {
   std::vector<bool> frozen_;
 };
 
-}  // namespace fabricost::core::detail
+}  // namespace fabricost::plan::detail
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 FABRICOST_BODY Sharing share_max_min(std::span<const double> capacities, std::span<const Flow> flows) {
   detail::check_flows(capacities, flows);
   return detail::Filling{capacities, flows}.run();
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan

@@ -4,7 +4,7 @@
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
-#include <fabricost/answers/share.hpp>
+#include <fabricost/plan/answers/share.hpp>
 
 namespace fabricost::cli {
 namespace {

@@ -3,9 +3,9 @@
 /// Bodies of at_once.hpp.
 
 #include <fabricost/compiled_once.hpp>
-#include <fabricost/network/at_once.hpp>
+#include <fabricost/plan/network/at_once.hpp>
 
-namespace fabricost::core::detail {
+namespace fabricost::plan::detail {
 
 /// The operation to predict for a group: its ranks, spread evenly over the domains (or the nodes of one domain) they lie on. Domains that
 /// are not equally full are priced as predict prices such a number of nodes, as many ranks on each.
@@ -58,9 +58,9 @@ FABRICOST_BODY void add_ends(ConcurrentGroups& all, const ConcurrentFlows& flows
   }
 }
 
-}  // namespace fabricost::core::detail
+}  // namespace fabricost::plan::detail
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 FABRICOST_BODY ConcurrentGroups at_once(const System& system, int nodes, std::span<const GroupedCollective> collectives,
                               const ConcurrentOptions& options) {
@@ -108,4 +108,4 @@ FABRICOST_BODY ConcurrentGroups at_once(const System& system, int nodes, std::sp
   return out;
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan

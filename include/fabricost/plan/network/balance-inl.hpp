@@ -3,9 +3,9 @@
 /// Bodies of balance.hpp.
 
 #include <fabricost/compiled_once.hpp>
-#include <fabricost/network/balance.hpp>
+#include <fabricost/plan/network/balance.hpp>
 
-namespace fabricost::core::detail {
+namespace fabricost::plan::detail {
 
 FABRICOST_BODY void check_balls(double flows, double paths) {
   if (!(flows >= 0) || std::isinf(flows)) throw RequestError("the number of flows must be zero or more");
@@ -41,9 +41,9 @@ FABRICOST_BODY double none_above_poisson(double mean, double paths, double k) {
   return std::pow(std::min(1.0, sum), paths);
 }
 
-}  // namespace fabricost::core::detail
+}  // namespace fabricost::plan::detail
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 FABRICOST_BODY double max_load_asymptote(double flows, double paths) {
   detail::check_balls(flows, paths);
@@ -91,4 +91,4 @@ FABRICOST_BODY int sharp_turns(std::string_view switches, int jobs, int per_port
   throw RequestError("no SHARP limits known for \"" + std::string{switches} + "\"; known: quantum, quantum-2");
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan

@@ -16,10 +16,10 @@
 /// Only rates are shared: the latency part of a collective is not slowed down (until_end.hpp). The slow-down holds while all run; that one
 /// which ends frees its links for the others is until_end.hpp's part.
 
-#include <fabricost/network/balance.hpp>
+#include <fabricost/plan/network/balance.hpp>
 #include <fabricost/network/topology_of.hpp>
 #include <fabricost/network/link_names.hpp>
-#include <fabricost/network/sharing.hpp>
+#include <fabricost/plan/network/sharing.hpp>
 #include <fabricost/network/traffic.hpp>
 
 #include <map>
@@ -28,7 +28,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 /// One of the collectives that run at once.
 struct ConcurrentCollective {
@@ -103,16 +103,16 @@ class ConcurrentFlows {
 [[nodiscard]] Contention contention(const Topology& machine, std::span<const ConcurrentCollective> collectives,
                                     const ConcurrentOptions& options = {});
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan
 
 namespace fabricost {
-using core::ConcurrentCollective;
-using core::ConcurrentOptions;
-using core::ConcurrentOutcome;
-using core::Contention;
-using core::contention;
+using plan::ConcurrentCollective;
+using plan::ConcurrentOptions;
+using plan::ConcurrentOutcome;
+using plan::Contention;
+using plan::contention;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/network/concurrent-inl.hpp>
+#include <fabricost/plan/network/concurrent-inl.hpp>
 #endif

@@ -1,22 +1,22 @@
 /// \file transfer.cpp
 /// Transfers explained line by line: the parts of the path, their rates, and the sum.
 
-#include "explain/sections.hpp"
 #include "text/text_table.hpp"
 
-#include <fabricost/explain/transfer.hpp>
+#include <fabricost/plan/explain/transfer.hpp>
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 
 #include <cmath>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 namespace {
 
+[[nodiscard]] std::string micro(double seconds) { return fmt::format("{:.3f}", seconds * 1e6); }
 [[nodiscard]] std::string gigabytes(double rate) { return fmt::format("{:.6g} GB/s", rate / 1e9); }
 [[nodiscard]] std::string line_text(const TransferLine& line) {
-  return fmt::format("{} us + s / {}", detail::micro(line.start), gigabytes(line.rate));
+  return fmt::format("{} us + s / {}", micro(line.start), gigabytes(line.rate));
 }
 [[nodiscard]] std::string crossing(double bytes, double from) {
   if (std::isfinite(from)) return fmt::format("faster than RDMA from {:.6g} B on", from);
@@ -58,9 +58,9 @@ std::string explain(const AccessLines& lines) {
 
 std::string explain(const Incast& met) {
   TextTable table{"", "", "", ">"};
-  table.row({"one alone", line_text(met.one), "=", detail::micro(met.alone) + " us"});
-  table.row({"all at once", line_text({met.one.start, met.rate}), "=", detail::micro(met.seconds) + " us"});
+  table.row({"one alone", line_text(met.one), "=", micro(met.alone) + " us"});
+  table.row({"all at once", line_text({met.one.start, met.rate}), "=", micro(met.seconds) + " us"});
   return "The arithmetic, s bytes of each\n" + table.text(2);
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan

@@ -4,8 +4,8 @@
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
-#include <fabricost/answers/transfer.hpp>
-#include <fabricost/explain/transfer.hpp>
+#include <fabricost/plan/answers/transfer.hpp>
+#include <fabricost/plan/explain/transfer.hpp>
 
 #include <array>
 #include <cmath>

@@ -3,9 +3,9 @@
 /// Bodies of load_store.hpp.
 
 #include <fabricost/compiled_once.hpp>
-#include <fabricost/network/load_store.hpp>
+#include <fabricost/plan/network/load_store.hpp>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 FABRICOST_BODY TransferLine load_store_line(const System& system, const LoadStore& access) {
   check_parts(system, {});
@@ -75,4 +75,4 @@ FABRICOST_BODY Incast incast(const System& system, int senders, double bytes, do
   return out;
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan

@@ -3,9 +3,9 @@
 /// Bodies of storage.hpp.
 
 #include <fabricost/compiled_once.hpp>
-#include <fabricost/network/storage.hpp>
+#include <fabricost/plan/network/storage.hpp>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 FABRICOST_BODY double client_rate(const Link& link, int ports) {
   if (ports < 1) throw RequestError("a client needs at least one port");
@@ -18,17 +18,17 @@ FABRICOST_BODY void check_client(const Link& link, const std::string& asked) {
     throw RequestError(asked + ": no network reaches a store by " + link.family + "; take one of Ethernet, as ethernet-100, or InfiniBand");
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan
 
-namespace fabricost::core::detail {
+namespace fabricost::plan::detail {
 
 FABRICOST_BODY void check_at_least(double value, double min, const char* what) {
   if (!(value >= min) || std::isinf(value)) throw RequestError(std::string{what} + " must be a number, at least " + (min == 0 ? "0" : "1"));
 }
 
-}  // namespace fabricost::core::detail
+}  // namespace fabricost::plan::detail
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 FABRICOST_BODY TransferTime storage_time(const System& system, const StorageRead& read) {
   check_parts(system, {});
@@ -106,4 +106,4 @@ FABRICOST_BODY LoadingWays loading_ways(const System& system, WeightLoading load
   return out;
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan

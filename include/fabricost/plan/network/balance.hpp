@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 /// The way in which a network spreads flows over equal links.
 enum class Balancing : unsigned char {
@@ -69,14 +69,14 @@ inline constexpr std::array<SharpLimits, 2> sharp_limits{{{"quantum", 63, true},
 /// or more jobs than the subnet has trees
 [[nodiscard]] int sharp_turns(std::string_view switches, int jobs, int per_port);
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan
 
 namespace fabricost {
-using core::Balancing;
-using core::expected_max_load;
-using core::incast_rate;
+using plan::Balancing;
+using plan::expected_max_load;
+using plan::incast_rate;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/network/balance-inl.hpp>
+#include <fabricost/plan/network/balance-inl.hpp>
 #endif

@@ -4,7 +4,7 @@
 /// collectives it is shared with (network/at_once.hpp).
 
 #include <fabricost/answers/predict.hpp>
-#include <fabricost/network/at_once.hpp>
+#include <fabricost/plan/network/at_once.hpp>
 #include <fabricost/shipped_numbers.hpp>
 
 #include <array>
@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 inline constexpr std::array<std::string_view, 2> balancing_names{"even", "hashed"};
 [[nodiscard]] constexpr auto words_of(Balancing) { return EnumWords{balancing_names, "a way to spread flows"}; }
@@ -211,9 +211,9 @@ struct ShareAnswer {
 /// \throws Refusal, RequestError as at_once; SpecError, RequestError as load_system
 [[nodiscard]] ShareAnswer answer(const ShareRequest& request);
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan
 
 namespace fabricost {
-using core::ShareAnswer;
-using core::ShareRequest;
+using plan::ShareAnswer;
+using plan::ShareRequest;
 }  // namespace fabricost

@@ -4,8 +4,8 @@
 #include "bindings.hpp"
 #include "question.hpp"
 
-#include <fabricost/answers/transfer.hpp>
-#include <fabricost/explain/transfer.hpp>
+#include <fabricost/plan/answers/transfer.hpp>
+#include <fabricost/plan/explain/transfer.hpp>
 
 namespace py = pybind11;
 

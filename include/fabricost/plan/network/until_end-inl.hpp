@@ -3,14 +3,14 @@
 /// Bodies of until_end.hpp.
 
 #include <fabricost/compiled_once.hpp>
-#include <fabricost/network/until_end.hpp>
+#include <fabricost/plan/network/until_end.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <utility>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 FABRICOST_BODY AloneTime alone_time_of(const Prediction& alone) {
   double wire = 0;
@@ -53,4 +53,4 @@ FABRICOST_BODY std::vector<double> until_end(const ConcurrentFlows& flows, std::
   return end;
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan

@@ -3,11 +3,11 @@
 /// Bodies of concurrent.hpp.
 
 #include <fabricost/compiled_once.hpp>
-#include <fabricost/network/concurrent.hpp>
+#include <fabricost/plan/network/concurrent.hpp>
 
 #include <numeric>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 FABRICOST_BODY std::vector<std::vector<int>> strided_groups(int count, int size, int stride) {
   if (count < 1 || size < 1 || stride < 1 || static_cast<long long>(size) * stride > count || count % (size * stride) != 0)
@@ -22,9 +22,9 @@ FABRICOST_BODY std::vector<std::vector<int>> strided_groups(int count, int size,
   return out;
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan
 
-namespace fabricost::core::detail {
+namespace fabricost::plan::detail {
 
 /// Capacities after hashing: a bundle of p links crossed by f flows carries at most f x (one link) / E[max].
 FABRICOST_BODY std::vector<double> capacities_of(const Topology& t, const std::vector<Traffic>& traffic, Balancing balancing) {
@@ -50,9 +50,9 @@ FABRICOST_BODY std::vector<double> capacities_of(const Topology& t, const std::v
   return out;
 }
 
-}  // namespace fabricost::core::detail
+}  // namespace fabricost::plan::detail
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 FABRICOST_BODY ConcurrentFlows::ConcurrentFlows(const Topology& machine, std::span<const ConcurrentCollective> collectives,
                                                 const ConcurrentOptions& options)
@@ -141,4 +141,4 @@ FABRICOST_BODY Contention contention(const Topology& machine, std::span<const Co
   return ConcurrentFlows{machine, collectives, options}.contention();
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan

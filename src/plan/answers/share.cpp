@@ -1,7 +1,7 @@
 /// \file share.cpp
 /// Places collectives on a layout and computes how they share links until they end.
 
-#include <fabricost/answers/share.hpp>
+#include <fabricost/plan/answers/share.hpp>
 #include <fabricost/fields/field.hpp>
 #include <fabricost/hardware/slice.hpp>
 #include <fabricost/network/topology_of.hpp>
@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <map>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 namespace {
 
 constexpr int max_gpus = 1'000'000;  ///< the network is computed link by link
@@ -203,4 +203,4 @@ ShareAnswer answer(const ShareRequest& r) {
   return out;
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan

@@ -3,7 +3,7 @@
 
 #include "text/amounts.hpp"
 
-#include <fabricost/answers/share.hpp>
+#include <fabricost/plan/answers/share.hpp>
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 #include <charconv>
 #include <sstream>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 namespace {
 
 constexpr std::string_view form = "OP SIZE [over AXIS|COUNT] [every STRIDE] [by ALGORITHM] [under PROTOCOL] [in TYPE] [weight W]";
@@ -109,4 +109,4 @@ GroupedRequest grouped_from(const std::string& text) {
   return out;
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan

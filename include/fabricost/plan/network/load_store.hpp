@@ -15,7 +15,7 @@
 
 #include <fabricost/hardware/check.hpp>
 #include <fabricost/hardware/system.hpp>
-#include <fabricost/network/balance.hpp>
+#include <fabricost/plan/network/balance.hpp>
 #include <fabricost/refusal.hpp>
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 #include <limits>
 #include <string>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 /// 32 lanes of a warp with four 16-byte accesses in flight. Assumed: no published value; depends on the
 /// kernel.
@@ -81,16 +81,16 @@ struct Incast {
 /// \throws RequestError as rdma_line, and for less than one sender
 [[nodiscard]] Incast incast(const System& system, int senders, double bytes, double start = 0);
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan
 
 namespace fabricost {
-using core::access_lines;
-using core::Incast;
-using core::incast;
-using core::LoadStore;
-using core::TransferLine;
+using plan::access_lines;
+using plan::Incast;
+using plan::incast;
+using plan::LoadStore;
+using plan::TransferLine;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/network/load_store-inl.hpp>
+#include <fabricost/plan/network/load_store-inl.hpp>
 #endif

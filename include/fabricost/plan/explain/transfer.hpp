@@ -3,12 +3,12 @@
 /// Transfers other than collectives as text that can be checked with a calculator.
 
 #include <fabricost/compiled_part.hpp>
-#include <fabricost/network/load_store.hpp>
-#include <fabricost/network/storage.hpp>
+#include <fabricost/plan/network/load_store.hpp>
+#include <fabricost/plan/network/storage.hpp>
 
 #include <string>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 /// The parts of the path from storage with their rates, the slowest of them, and the sum; one line each.
 [[nodiscard]] std::string explain(const TransferTime& time);
@@ -19,4 +19,4 @@ namespace fabricost::core {
 /// One sender's line and the share of its rate that is left.
 [[nodiscard]] std::string explain(const Incast& met);
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan

@@ -27,7 +27,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 /// Reading into the GPUs of one node.
 struct StorageRead {
@@ -115,16 +115,16 @@ struct LoadingWays {
 /// \param load its bytes, sharing and node.direct are set here \throws RequestError as weight_loading_time
 [[nodiscard]] LoadingWays loading_ways(const System& system, WeightLoading load, const LoadedBytes& asked);
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan
 
 namespace fabricost {
-using core::storage_time;
-using core::StorageRead;
-using core::TransferTime;
-using core::weight_loading_time;
-using core::WeightLoading;
+using plan::storage_time;
+using plan::StorageRead;
+using plan::TransferTime;
+using plan::weight_loading_time;
+using plan::WeightLoading;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/network/storage-inl.hpp>
+#include <fabricost/plan/network/storage-inl.hpp>
 #endif

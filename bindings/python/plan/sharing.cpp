@@ -5,11 +5,11 @@
 #include "core/operations.hpp"
 #include "question.hpp"
 
-#include <fabricost/answers/share.hpp>
+#include <fabricost/plan/answers/share.hpp>
 
 namespace py = pybind11;
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 static void from_object(py::handle given, std::string_view name, const Range&, Over& out) {
   if (PyUnicode_Check(given.ptr()) == 0)
@@ -48,7 +48,7 @@ static void from_object(py::handle given, std::string_view name, const Range& ra
   if (out.empty()) throw RequestError("collectives: which? As in [fc.Grouped(fc.AllReduce(bytes=2**30), over=\"dp\")]");
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan
 
 namespace fabricost::python {
 

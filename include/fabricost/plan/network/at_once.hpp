@@ -14,8 +14,8 @@
 #include <fabricost/choice/choice.hpp>
 #include <fabricost/hardware/machine_size.hpp>
 #include <fabricost/hardware/slice.hpp>
-#include <fabricost/network/concurrent.hpp>
-#include <fabricost/network/until_end.hpp>
+#include <fabricost/plan/network/concurrent.hpp>
+#include <fabricost/plan/network/until_end.hpp>
 #include <fabricost/predict/predict.hpp>
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 /// One collective that every group of the machine runs.
 struct GroupedCollective {
@@ -63,15 +63,15 @@ struct ConcurrentGroups {
 [[nodiscard]] ConcurrentGroups at_once(const System& system, int nodes, std::span<const GroupedCollective> collectives,
                              const ConcurrentOptions& options = {});
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan
 
 namespace fabricost {
-using core::ConcurrentGroups;
-using core::GroupedCollective;
-using core::GroupedOutcome;
-using core::at_once;
+using plan::ConcurrentGroups;
+using plan::GroupedCollective;
+using plan::GroupedOutcome;
+using plan::at_once;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/network/at_once-inl.hpp>
+#include <fabricost/plan/network/at_once-inl.hpp>
 #endif

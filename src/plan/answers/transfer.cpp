@@ -1,7 +1,7 @@
 /// \file transfer.cpp
 /// Times of transfers outside of collectives.
 
-#include <fabricost/answers/transfer.hpp>
+#include <fabricost/plan/answers/transfer.hpp>
 #include <fabricost/fields/field.hpp>
 #include <fabricost/specs/load.hpp>
 
@@ -9,7 +9,7 @@
 
 #include <cmath>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 namespace {
 
 constexpr double unbounded = std::numeric_limits<double>::infinity();
@@ -129,4 +129,4 @@ IncastAnswer answer(const IncastRequest& r) {
   return out;
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan

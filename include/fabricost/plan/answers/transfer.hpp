@@ -8,15 +8,15 @@
 
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/fields/named.hpp>
-#include <fabricost/network/load_store.hpp>
-#include <fabricost/network/storage.hpp>
+#include <fabricost/plan/network/load_store.hpp>
+#include <fabricost/plan/network/storage.hpp>
 
 #include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 inline constexpr Range any_bytes{0, 1e18}, some_rate{1, 1e15}, start_time{0, 1e6};
 
@@ -226,13 +226,13 @@ struct IncastAnswer {
 [[nodiscard]] AccessAnswer answer(const AccessRequest& request);
 [[nodiscard]] IncastAnswer answer(const IncastRequest& request);
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan
 
 namespace fabricost {
-using core::AccessAnswer;
-using core::AccessRequest;
-using core::IncastAnswer;
-using core::IncastRequest;
-using core::StorageAnswer;
-using core::StorageRequest;
+using plan::AccessAnswer;
+using plan::AccessRequest;
+using plan::IncastAnswer;
+using plan::IncastRequest;
+using plan::StorageAnswer;
+using plan::StorageRequest;
 }  // namespace fabricost

@@ -9,14 +9,14 @@
 /// than the 1 / s of it. So single collectives at once never take longer than one after the other, and neither do collectives of many groups
 /// as long as the groups of each advance alike. Groups that lie unevenly on the nodes may: a link that an early group needs alone may wait.
 
-#include <fabricost/network/concurrent.hpp>
+#include <fabricost/plan/network/concurrent.hpp>
 #include <fabricost/predict/prediction.hpp>
 #include <fabricost/price/terms.hpp>
 
 #include <span>
 #include <vector>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 /// What a collective takes without the others: the part that nobody slows down, and the part on the wire.
 struct AloneTime {
@@ -31,8 +31,8 @@ struct AloneTime {
 /// Seconds until each has ended, 0 for those that do not run. \param alone of each of the flows \param running those that start together
 [[nodiscard]] std::vector<double> until_end(const ConcurrentFlows& flows, std::span<const AloneTime> alone, std::vector<int> running);
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/network/until_end-inl.hpp>
+#include <fabricost/plan/network/until_end-inl.hpp>
 #endif
