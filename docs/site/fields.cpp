@@ -7,7 +7,7 @@
 #include <fabricost/answers/sweep.hpp>
 #include <fabricost/answers/systems.hpp>
 #include <fabricost/plan/answers/transfer.hpp>
-#include <fabricost/answers/tune.hpp>
+#include <fabricost/plan/answers/tune.hpp>
 #include <fabricost/fields/field.hpp>
 #include <fabricost/observe/diagnose/diagnose.hpp>
 #include <fabricost/observe/answers/topo.hpp>

@@ -15,7 +15,7 @@ namespace fabricost::cli {
 /// In the order of help, by component. PLAN(cost) stands for add_cost of plan, FIRST for those of core that answer before the rest is built.
 #define FABRICOST_SUBCOMMANDS(FIRST, CORE, PLAN, OBSERVE, PROBES)                                                                      \
   FIRST(predict) FIRST(explain) CORE(sweep) PLAN(share) PLAN(transfer) FIRST(machine) PLAN(model) PROBES(measure) CORE(calibrate)        \
-  FIRST(validate) PLAN(plan) PLAN(compare) PLAN(need) PLAN(project) PLAN(explore) CORE(tune) OBSERVE(diagnose) OBSERVE(trace)            \
+  FIRST(validate) PLAN(plan) PLAN(compare) PLAN(need) PLAN(project) PLAN(explore) PLAN(tune) OBSERVE(diagnose) OBSERVE(trace)            \
   OBSERVE(topo) PLAN(pipeline) PLAN(goodput) PLAN(stragglers) PLAN(cost) FIRST(report) FIRST(export) FIRST(exporter) FIRST(completion)   \
   FIRST(help)
 

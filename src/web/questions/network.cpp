@@ -7,7 +7,7 @@
 #include <fabricost/answers/moe.hpp>
 #include <fabricost/plan/answers/share.hpp>
 #include <fabricost/plan/answers/transfer.hpp>
-#include <fabricost/answers/tune.hpp>
+#include <fabricost/plan/answers/tune.hpp>
 #include <fabricost/answers/validate.hpp>
 
 namespace fabricost::web {

@@ -8,7 +8,7 @@
 #include <fabricost/plan/answers/share.hpp>
 #include <fabricost/answers/sweep.hpp>
 #include <fabricost/plan/answers/transfer.hpp>
-#include <fabricost/answers/tune.hpp>
+#include <fabricost/plan/answers/tune.hpp>
 #include <fabricost/observe/diagnose/diagnose.hpp>
 #include <fabricost/observe/answers/trace.hpp>
 #include <fabricost/plan/answers/compare.hpp>

@@ -2,7 +2,7 @@
 #include <fabricost/observe/diagnose/diagnose.hpp>
 #include <fabricost/answers/systems.hpp>
 #include <fabricost/observe/answers/topo.hpp>
-#include <fabricost/answers/tune.hpp>
+#include <fabricost/plan/answers/tune.hpp>
 
 #include "support/message_of.hpp"
 

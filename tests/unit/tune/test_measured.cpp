@@ -15,7 +15,7 @@
 #include <map>
 #include <tuple>
 
-using namespace fabricost::core;
+using namespace fabricost::plan;
 
 namespace {
 

@@ -14,7 +14,7 @@
 #include <cmath>
 #include <random>
 
-using namespace fabricost::core;
+using namespace fabricost::plan;
 
 namespace {
 

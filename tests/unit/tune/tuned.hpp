@@ -1,7 +1,7 @@
 #pragma once
 // The advice of tune for a machine in memory, and what its rows name.
 #include <fabricost/algorithms/registry.hpp>
-#include <fabricost/answers/tune.hpp>
+#include <fabricost/plan/answers/tune.hpp>
 #include <fabricost/price/protocol.hpp>
 
 #include <memory>

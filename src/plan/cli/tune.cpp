@@ -5,7 +5,7 @@
 #include "cli/subcommands.hpp"
 #include "text/short_text.hpp"
 
-#include <fabricost/answers/tune.hpp>
+#include <fabricost/plan/answers/tune.hpp>
 
 #include <algorithm>
 #include <map>

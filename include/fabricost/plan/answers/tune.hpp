@@ -29,7 +29,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 /// The operations NCCL keeps a table for; all_to_all and send_recv are sent point to point.
 inline constexpr std::array<Collective, 5> tuned_collectives{Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter,
@@ -169,9 +169,9 @@ struct TuneAnswer {
 /// environment variables that force the same, and how the plugin must be built.
 [[nodiscard]] std::string plugin_config(const TuneAnswer& found);
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan
 
 namespace fabricost {
-using core::TuneAnswer;
-using core::TuneRequest;
+using plan::TuneAnswer;
+using plan::TuneRequest;
 }  // namespace fabricost

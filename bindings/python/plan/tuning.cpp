@@ -4,7 +4,7 @@
 #include "bindings.hpp"
 #include "question.hpp"
 
-#include <fabricost/answers/tune.hpp>
+#include <fabricost/plan/answers/tune.hpp>
 #include <fabricost/explain/assumptions.hpp>
 
 namespace py = pybind11;

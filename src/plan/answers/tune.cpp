@@ -3,7 +3,7 @@
 /// point, with changes of the result bisected to the byte.
 
 #include <fabricost/answers/predict.hpp>
-#include <fabricost/answers/tune.hpp>
+#include <fabricost/plan/answers/tune.hpp>
 #include <fabricost/choice/forced.hpp>
 #include <fabricost/fields/field.hpp>
 #include <fabricost/predict/curve.hpp>
@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 namespace {
 
 constexpr double worth_listing = 0.05;  ///< of log time: see answers/tune.hpp
@@ -283,4 +283,4 @@ TuneAnswer answer(const TuneRequest& request) {
   return out;
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan

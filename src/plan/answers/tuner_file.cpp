@@ -12,11 +12,11 @@
 #include "text/short_text.hpp"
 
 #include <fabricost/algorithms/registry.hpp>
-#include <fabricost/answers/tune.hpp>
+#include <fabricost/plan/answers/tune.hpp>
 
 #include <fmt/format.h>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 namespace {
 
 /// "allreduce" of all_reduce.
@@ -64,4 +64,4 @@ std::string plugin_config(const TuneAnswer& found) {
   return out;
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan
