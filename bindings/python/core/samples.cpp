@@ -251,7 +251,7 @@ void add_samples(py::module_& module) {
   add("read_log", R"(read_log(path, *, system=None, nodes=0, ranks=0)
 --
 
-Measured times of a point CSV or of what nccl-tests, rccl-tests, nvbandwidth, p2pBandwidthLatencyTest, OSU, IMB or perftest printed
+Measured times of a point CSV or of what nccl-tests, rccl-tests, nvbandwidth, p2pBandwidthLatencyTest, OSU or perftest printed
 (recognised by content), as a structured array with the fields
 
     bytes                    size as nccl-tests counts it, byte

@@ -7,7 +7,30 @@
 
 namespace fabricost::core::detail {
 
-FABRICOST_BODY const std::vector<double>& FewOthersByPolynomials::operator()(std::span<const double> chances) {
+/// P(fewer than k of the experts outside each set rang), by polynomials in the number that rang, below degree k. O(E k + n k^2).
+class FewOthers {
+ public:
+  FewOthers(std::span<const int> set_of, int sets, int k)
+      : set_of_(set_of),
+        degree_(static_cast<std::size_t>(k)),
+        group_(static_cast<std::size_t>(sets) * degree_),
+        before_(group_.size() + degree_),
+        after_(degree_),
+        sum_(degree_),
+        few_(static_cast<std::size_t>(sets)) {}
+
+  /// \param chances that each expert rang
+  [[nodiscard]] const std::vector<double>& operator()(std::span<const double> chances);
+
+ private:
+  void times(const double* a, const double* b, double* to) const;
+
+  std::span<const int> set_of_;
+  std::size_t degree_;
+  std::vector<double> group_, before_, after_, sum_, few_;
+};
+
+FABRICOST_BODY const std::vector<double>& FewOthers::operator()(std::span<const double> chances) {
   std::fill(group_.begin(), group_.end(), 0.0);
   for (std::size_t s = 0; s < few_.size(); ++s) group_[s * degree_] = 1;
   for (std::size_t i = 0; i < chances.size(); ++i) {  // times (q + p z), below degree k
@@ -36,7 +59,7 @@ FABRICOST_BODY const std::vector<double>& FewOthersByPolynomials::operator()(std
   return few_;
 }
 
-FABRICOST_BODY void FewOthersByPolynomials::times(const double* a, const double* b, double* to) const {
+FABRICOST_BODY void FewOthers::times(const double* a, const double* b, double* to) const {
   for (std::size_t d = degree_; d-- > 0;) {
     double x = 0;
     for (std::size_t j = 0; j <= d; ++j) x += a[j] * b[d - j];
@@ -52,16 +75,42 @@ FABRICOST_BODY std::vector<double> touch_chances(std::span<const double> weights
   const auto alive = std::count_if(weights.begin(), weights.end(), [](double w) { return w > 0; });
   if (alive < k)
     throw RequestError("tokens choose " + std::to_string(k) + " experts, but only " + std::to_string(alive) + " are ever chosen");
-  constexpr double max_products = 4e6;  // of polynomials at one node of the quadrature
-  const double products = static_cast<double>(k) * (static_cast<double>(weights.size()) + 2.0 * sets * k);
-  if (products > max_products) return detail::integrated(weights, set_of, sets, k, detail::FewOthersByFourier{set_of, sets, k});
-  return detail::integrated(weights, set_of, sets, k, detail::FewOthersByPolynomials{set_of, sets, k});
+  constexpr double max_products = 8e6;  // of polynomials at one node of the quadrature
+  if (static_cast<double>(k) * (static_cast<double>(weights.size()) + 2.0 * sets * k) > max_products)
+    throw RequestError("tokens that choose " + std::to_string(k) + " of " + std::to_string(weights.size()) +
+                       " experts unevenly are not priced: too many ways to count; take uniform routing");
+  detail::FewOthers few_others{set_of, sets, k};
+  std::vector<double> of_set(static_cast<std::size_t>(sets), 0), out(of_set.size(), 0), chances(weights.size());
+  double total = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    of_set[static_cast<std::size_t>(set_of[i])] += weights[i];
+    total += weights[i];
+  }
+  const double step = std::min(0.1, 1.25 / std::sqrt(static_cast<double>(k)));  // the k-th clock rings within 1 / sqrt(k) of its time
+  double t = 1e-7 / total;
+  for (std::size_t s = 0; s < of_set.size(); ++s) out[s] = of_set[s] * t * std::exp(-step / 2);  // the part before the first node
+  const int most_nodes = static_cast<int>(200 / step);
+  for (int node = 0; node < most_nodes; ++node, t *= std::exp(step)) {
+    for (std::size_t i = 0; i < weights.size(); ++i) chances[i] = 1 - std::exp(-weights[i] * t);
+    const std::vector<double>& few = few_others(chances);
+    double largest = 0;
+    for (std::size_t s = of_set.size(); s-- > 0;) {
+      const double rings = of_set[s] * t;
+      const double add = step * rings * std::exp(-rings) * few[s];
+      out[s] += add;
+      if (out[s] > 0) largest = std::max(largest, add / out[s]);
+    }
+    if (t * total > k && largest < 1e-9) break;
+  }
+  for (double& p : out) p = std::min(1.0, p);
+  return out;
 }
 
 }  // namespace fabricost::core
 
 namespace fabricost::core::detail {
 
+/// Experts in a different order for every seed (a 64-bit linear congruential generator, Knuth's constants).
 FABRICOST_BODY std::vector<int> shuffled(int count, std::uint64_t seed) {
   std::vector<int> out(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) out[static_cast<std::size_t>(i)] = i;

@@ -11,7 +11,6 @@
 /// exact up to the quadrature (1e-5). A limit on groups with skewed choices is approximated by its ratio
 /// under uniform choices: within 10 % of simulated tokens for exponents up to 1.5 (tests/unit/experts).
 
-#include <fabricost/experts/few_others.hpp>
 #include <fabricost/experts/routing.hpp>
 
 #include <algorithm>
@@ -21,68 +20,9 @@
 
 namespace fabricost::core {
 
-namespace detail {
-
-/// P(fewer than k of the experts outside each set rang), by polynomials in the number that rang, below degree
-/// k. O(E k + n k^2).
-class FewOthersByPolynomials {
- public:
-  FewOthersByPolynomials(std::span<const int> set_of, int sets, int k)
-      : set_of_(set_of),
-        degree_(static_cast<std::size_t>(k)),
-        group_(static_cast<std::size_t>(sets) * degree_),
-        before_(group_.size() + degree_),
-        after_(degree_),
-        sum_(degree_),
-        few_(static_cast<std::size_t>(sets)) {}
-
-  /// \param chances that each expert rang
-  [[nodiscard]] const std::vector<double>& operator()(std::span<const double> chances);
-
- private:
-  void times(const double* a, const double* b, double* to) const;
-
-  std::span<const int> set_of_;
-  std::size_t degree_;
-  std::vector<double> group_, before_, after_, sum_, few_;
-};
-
-/// The quadrature of touch_chances; Few counts the others.
-template <class Few>
-[[nodiscard]] std::vector<double> integrated(std::span<const double> weights, std::span<const int> set_of, int sets, int k,
-                                             Few few_others) {
-  std::vector<double> of_set(static_cast<std::size_t>(sets), 0), out(of_set.size(), 0), chances(weights.size());
-  double total = 0;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    of_set[static_cast<std::size_t>(set_of[i])] += weights[i];
-    total += weights[i];
-  }
-  const double step = std::min(0.1, 1.25 / std::sqrt(static_cast<double>(k)));  // the k-th clock rings within 1 / sqrt(k) of its time
-  double t = 1e-7 / total;
-  for (std::size_t s = 0; s < of_set.size(); ++s) out[s] = of_set[s] * t * std::exp(-step / 2);  // the part before the first node
-  const int most_nodes = static_cast<int>(200 / step);
-  for (int node = 0; node < most_nodes; ++node, t *= std::exp(step)) {
-    for (std::size_t i = 0; i < weights.size(); ++i) chances[i] = 1 - std::exp(-weights[i] * t);
-    const std::vector<double>& few = few_others(chances);
-    double largest = 0;
-    for (std::size_t s = of_set.size(); s-- > 0;) {
-      const double rings = of_set[s] * t;
-      const double add = step * rings * std::exp(-rings) * few[s];
-      out[s] += add;
-      if (out[s] > 0) largest = std::max(largest, add / out[s]);
-    }
-    if (t * total > k && largest < 1e-9) break;
-  }
-  for (double& p : out) p = std::min(1.0, p);
-  return out;
-}
-
-}  // namespace detail
-
-/// P(one token touches each set), choices drawn in proportion to `weights` without replacement: takes about a
-/// millisecond for 8 of 256 experts, under a second for any gate. \param set_of for each expert, 0 to sets -
-/// 1
-/// \throws RequestError when fewer than k experts have a weight
+/// P(one token touches each set), choices drawn in proportion to `weights` without replacement: about a millisecond for 8 of 256 experts.
+/// \param set_of for each expert, 0 to sets - 1
+/// \throws RequestError when fewer than k experts have a weight, or for choices that take more than seconds to count (64 of 2048)
 [[nodiscard]] std::vector<double> touch_chances(std::span<const double> weights, std::span<const int> set_of, int sets, int k);
 
 /// The popularity of a layer's experts, in expert order. `shares[i]` = P(one token chooses expert i), which
@@ -93,13 +33,8 @@ struct Popularity {
 };
 
 namespace detail {
-
-/// Experts in a different order for every seed (a 64-bit linear congruential generator, Knuth's constants).
-[[nodiscard]] std::vector<int> shuffled(int count, std::uint64_t seed);
-
 /// Largest sum of `shares` over equal runs.
 [[nodiscard]] double heaviest_run(std::span<const double> shares, int runs);
-
 }  // namespace detail
 
 /// Weights and shares of every expert. Experts are ordered randomly by Zipf popularity: of 15 orders, the one

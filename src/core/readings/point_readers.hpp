@@ -62,7 +62,6 @@ void read_nvbandwidth(const std::filesystem::path& file, PointMaker& points);
 void read_nvbandwidth_json(const std::filesystem::path& file, PointMaker& points);
 void read_p2p_bandwidth_latency(const std::filesystem::path& file, PointMaker& points);
 void read_osu(const std::filesystem::path& file, PointMaker& points);
-void read_imb(const std::filesystem::path& file, PointMaker& points);
 void read_perftest(const std::filesystem::path& file, PointMaker& points);
 
 }  // namespace fabricost::core

@@ -51,11 +51,10 @@ struct TextTool {
   std::string_view library;
   void (*read)(const std::filesystem::path&, PointMaker&);
 };
-constexpr std::array<TextTool, 5> text_tools{
+constexpr std::array<TextTool, 4> text_tools{
     {{{"nvbandwidth Version", "memcpy CE ", "memcpy SM "}, "nvbandwidth", read_nvbandwidth},
      {{"D\\D", "P2P=Enabled", "P2P=Disabled"}, "p2pBandwidthLatencyTest", read_p2p_bandwidth_latency},
      {{"# OSU ", "# Size ", ""}, "osu", read_osu},
-     {{"# Benchmarking ", "", ""}, "imb", read_imb},
      {{"#iterations", "BW average[", "t_typical["}, "perftest", read_perftest}}};
 /// Lines searched for these words.
 constexpr int lines_that_tell = 20000;

@@ -152,7 +152,7 @@ void traces(std::string_view bytes) {
 
 std::vector<RankTrace> read_kineto(const std::filesystem::path& file) { return {fabricost::observe::read_kineto(file, Keep::kernels)}; }
 
-constexpr std::array<Target, 22> logs_list{{{"points_csv", points_csv},
+constexpr std::array<Target, 21> logs_list{{{"points_csv", points_csv},
                                             {"any_points", any_points},
                                             {"nccl_tests", collectives<read_nccl_tests>},
                                             {"nccl_tests_json", collectives<read_nccl_tests_json>},
@@ -160,7 +160,6 @@ constexpr std::array<Target, 22> logs_list{{{"points_csv", points_csv},
                                             {"nvbandwidth_json", pairs<read_nvbandwidth_json>},
                                             {"p2p_bandwidth_latency", pairs<read_p2p_bandwidth_latency>},
                                             {"osu", pairs<read_osu>},
-                                            {"imb", pairs<read_imb>},
                                             {"perftest", pairs<read_perftest>},
                                             {"nccl_info", nccl_info},
                                             {"signs", signs},

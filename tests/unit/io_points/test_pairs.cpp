@@ -220,26 +220,6 @@ TEST_CASE("OSU's collectives: sizes of one rank's message become sizes of nccl-t
   CHECK(skipped_rows(other, "not modelled") == 1);
 }
 
-TEST_CASE("IMB: ranks are printed, averages count, half round trips are one way") {
-  const std::string text =
-      "#---------------------------------------------------\n# Benchmarking PingPong \n# #processes = 2 \n"
-      "#---------------------------------------------------\n       #bytes #repetitions      t[usec]   Mbytes/sec\n"
-      "            0         1000         1.10         0.00\n         4096         1000         3.00      1365.33\n"
-      "# Benchmarking Allgather \n# #processes = 8 \n       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n"
-      "         1024         1000         9.00        11.00        10.00\n"
-      "# Benchmarking Exchange \n# #processes = 8 \n       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec\n"
-      "         1024         1000         9.00        11.00        10.00        99.00\n";
-  const Points read = points_in(text, h100);
-  REQUIRE(read.points.size() == 2);
-  CHECK(read.points[0].seconds == Approx(3e-6));
-  CHECK(read.points[0].path == Path::nic);
-  CHECK(read.points[1].collective == Collective::all_gather);
-  CHECK(read.points[1].bytes == 8 * 1024);
-  CHECK(read.points[1].ranks() == 8);
-  CHECK(skipped_rows(read, "Exchange") == 1);
-  CHECK(contains(refusal(text, {.system = "dgx-h100", .ranks = 16}), "8 processes"));
-}
-
 TEST_CASE("a log with tables of two tools gives the points of both") {
   const Points read = points_in(p2p +
                                     "# Collective test starting: all_reduce_perf\n#       size         count      type   redop    root     "

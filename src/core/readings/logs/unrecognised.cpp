@@ -46,7 +46,7 @@ SpecError nothing_recognised(const std::filesystem::path& file) {
                      looks.empty() ? "no measurement was recognised in this file"
                                    : fmt::format("this is output of {}, without a table of measurements", looks),
                      "expected a point CSV (header source,system,nodes,...), nccl-tests (rows below \"# size count type ... time "
-                     "algbw busbw\"), nvbandwidth, p2pBandwidthLatencyTest, OSU, IMB or perftest")});
+                     "algbw busbw\"), nvbandwidth, p2pBandwidthLatencyTest, OSU or perftest")});
 }
 
 }  // namespace fabricost::core
