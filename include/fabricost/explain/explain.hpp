@@ -25,6 +25,9 @@ namespace fabricost::core {
 [[nodiscard]] std::string explain(const System& system, const Prediction& prediction, std::span<const std::string> notes = {});
 /// The same for predict(system, operation, choice). \throws as predict
 [[nodiscard]] std::string explain(const System& system, const Operation& operation, const Choice& choice = {});
+/// Adds to every explanation who shares the links of its path, one line for each kind of link: component plan, which counts what a
+/// collective puts on each link, joins itself where it is linked.
+void use_sharing_text(std::string (*text)(const System& system, const Prediction& prediction));
 /// The parts of an explanation that need no system: request, schedule, arithmetic, terms, uncertainty.
 [[nodiscard]] std::string explain_alone(const Prediction& prediction);
 /// The norm after an all-reduce: separate and fused, with numbers.

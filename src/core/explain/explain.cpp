@@ -16,6 +16,14 @@
 
 namespace fabricost::core {
 
+namespace {
+[[nodiscard]] auto& sharing_text() {
+  static std::string (*text)(const System& system, const Prediction& prediction) = [](const System&, const Prediction&) { return std::string{}; };
+  return text;
+}
+}  // namespace
+void use_sharing_text(std::string (*text)(const System& system, const Prediction& prediction)) { sharing_text() = text; }
+
 std::string pair_text(Candidate candidate) { return fmt::format("{} {}", name(candidate.algorithm), name(candidate.protocol)); }
 
 namespace detail {
@@ -270,7 +278,7 @@ namespace {
   out += "\nWhat binds\n" + explain_binding(context);
   if (const std::string host = launch_text(p); !host.empty()) out += wrapped("  ", host + ".");
   if (system != nullptr) {
-    out += explain_sharing(context);
+    if (!context.host) out += sharing_text()(*system, p);
     out += "\nNaive bandwidth arithmetic\n" + explain_naive(context);
     out += "\nWhat would change the answer\n" + explain_changes(context);
     out += "\nWhere the numbers come from\n" + explain_constants(context);

@@ -72,10 +72,6 @@ struct Naive {
 /// The host's time for launching beside that of the GPUs, and which of the two binds; empty if not requested.
 [[nodiscard]] std::string launch_text(const Prediction& prediction);
 [[nodiscard]] std::string explain_binding(const ExplainContext& context);
-/// Links of the path that several GPUs share, one line per kind; empty if there are none, or if the
-/// algorithm's routes are not known.
-[[nodiscard]] std::string explain_sharing(const ExplainContext& context);
-
 /// Terms with their tiers and shares, and their sum. \param seconds the sum as stored in the prediction
 [[nodiscard]] std::string terms_table(const Terms& terms, double seconds);
 /// Microseconds with three decimals.

@@ -4,8 +4,8 @@
 #include <fabricost/plan/answers/share.hpp>
 #include <fabricost/fields/field.hpp>
 #include <fabricost/hardware/slice.hpp>
-#include <fabricost/network/topology_of.hpp>
-#include <fabricost/network/traffic.hpp>
+#include <fabricost/plan/network/topology_of.hpp>
+#include <fabricost/plan/network/traffic.hpp>
 #include <fabricost/predict/by_ways.hpp>
 #include <fabricost/text/quantity.hpp>
 

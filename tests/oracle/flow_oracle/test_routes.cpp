@@ -2,9 +2,9 @@
 // route one by one. Senders and receivers are written twice, once there and once here; the routes are shared.
 #include "cases.hpp"
 
-#include <fabricost/network/topology_of.hpp>
-#include <fabricost/network/link_names.hpp>
-#include <fabricost/network/traffic.hpp>
+#include <fabricost/plan/network/topology_of.hpp>
+#include <fabricost/plan/network/link_names.hpp>
+#include <fabricost/plan/network/traffic.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include "catch.hpp"
@@ -22,7 +22,7 @@ const std::vector<Where> places{{"dgx-h100", 1, 8},      {"dgx-h100", 4, 8},    
                                 {"l40s-pcie", 1, 8},     {"gb200-nvl72", 16, 4},   {"frontier", 8, 8}, {"superpod-gb200", 20, 2},
                                 {"meta-24k-roce", 8, 8}, {"tpu-v5p-cube", 16, 4}};
 
-std::vector<int> gpus_of(const fabricost::core::Topology& t, const Where& w) {
+std::vector<int> gpus_of(const fabricost::plan::Topology& t, const Where& w) {
   std::vector<int> out;
   for (int node = 0; node < w.nodes; ++node)
     for (int i = 0; i < w.per_node; ++i) out.push_back(node * t.gpus_per_node + i);
@@ -30,18 +30,18 @@ std::vector<int> gpus_of(const fabricost::core::Topology& t, const Where& w) {
 }
 
 /// The sends of a program over these GPUs, added up on the links of their routes.
-void loads_agree(const fabricost::core::Topology& t, const std::vector<int>& gpus, Collective collective, Algorithm algorithm,
+void loads_agree(const fabricost::plan::Topology& t, const std::vector<int>& gpus, Collective collective, Algorithm algorithm,
                  const Program& program) {
   std::map<int, double> wanted;
   for (const auto& [pair, bytes] : program.between())
-    for (const fabricost::core::LinkUse& use :
-         fabricost::core::route(t, gpus[static_cast<std::size_t>(pair.first)], gpus[static_cast<std::size_t>(pair.second)]))
+    for (const fabricost::plan::LinkUse& use :
+         fabricost::plan::route(t, gpus[static_cast<std::size_t>(pair.first)], gpus[static_cast<std::size_t>(pair.second)]))
       wanted[use.link] += use.share * bytes;
-  const fabricost::core::Traffic traffic = fabricost::core::TrafficCounter{t}.count(collective, algorithm, gpus);
+  const fabricost::plan::Traffic traffic = fabricost::plan::TrafficCounter{t}.count(collective, algorithm, gpus);
   INFO(name(algorithm) << " " << name(collective) << " on " << t.name << ", " << gpus.size() << " GPUs");
   CHECK(traffic.loads.size() == wanted.size());
-  for (const fabricost::core::LinkLoad& l : traffic.loads) {
-    INFO(fabricost::core::name_of(t, l.link));
+  for (const fabricost::plan::LinkLoad& l : traffic.loads) {
+    INFO(fabricost::plan::name_of(t, l.link));
     REQUIRE(l.bytes == Approx(wanted[l.link]));
   }
 }
@@ -50,8 +50,8 @@ void loads_agree(const fabricost::core::Topology& t, const std::vector<int>& gpu
 
 TEST_CASE("one partner a step: links carry what the sends put on their routes", "[flow][routes]") {
   for (const Where& w : places) {
-    const fabricost::core::System system = fabricost::core::load_system(w.machine);
-    const fabricost::core::Topology t = fabricost::core::topology_of(system, w.nodes);
+    const fabricost::plan::System system = fabricost::plan::load_system(w.machine);
+    const fabricost::plan::Topology t = fabricost::plan::topology_of(system, w.nodes);
     const std::vector<int> gpus = gpus_of(t, w);
     const int n = static_cast<int>(gpus.size());
     int g = 0;
@@ -87,7 +87,7 @@ TEST_CASE("one partner a step: links carry what the sends put on their routes", 
 
 TEST_CASE("a part that switches add goes up every tier once, whatever is below", "[flow][routes]") {
   // 4 scalable units of 32 nodes: leaves (one a rail) and spines; of 40 nodes 32 are below one leaf, 8 below the next
-  const fabricost::core::Topology t = fabricost::core::topology_of(fabricost::core::load_system("superpod-h100"), 40);
+  const fabricost::plan::Topology t = fabricost::plan::topology_of(fabricost::plan::load_system("superpod-h100"), 40);
   std::vector<int> gpus(320);
   std::iota(gpus.begin(), gpus.end(), 0);
   for (const Algorithm a : {Algorithm::collnet_direct, Algorithm::collnet_chain})
@@ -96,13 +96,13 @@ TEST_CASE("a part that switches add goes up every tier once, whatever is below",
       INFO(name(a) << " " << name(c));
       double nic_out = 0, nic_in = 0, inside = 0;
       std::map<int, double> up, down;
-      for (const fabricost::core::LinkLoad& l : fabricost::core::TrafficCounter{t}.count(c, a, gpus).loads) {
-        const fabricost::core::LinkBlock& b = t.block_of(l.link);
-        if (b.kind == fabricost::core::LinkKind::nic_out) nic_out += l.bytes;
-        if (b.kind == fabricost::core::LinkKind::nic_in) nic_in += l.bytes;
-        if (b.kind == fabricost::core::LinkKind::gpu_out) inside += l.bytes;
-        if (b.kind == fabricost::core::LinkKind::tier_up) up[l.link] = l.bytes;
-        if (b.kind == fabricost::core::LinkKind::tier_down) down[l.link] = l.bytes;
+      for (const fabricost::plan::LinkLoad& l : fabricost::plan::TrafficCounter{t}.count(c, a, gpus).loads) {
+        const fabricost::plan::LinkBlock& b = t.block_of(l.link);
+        if (b.kind == fabricost::plan::LinkKind::nic_out) nic_out += l.bytes;
+        if (b.kind == fabricost::plan::LinkKind::nic_in) nic_in += l.bytes;
+        if (b.kind == fabricost::plan::LinkKind::gpu_out) inside += l.bytes;
+        if (b.kind == fabricost::plan::LinkKind::tier_up) up[l.link] = l.bytes;
+        if (b.kind == fabricost::plan::LinkKind::tier_down) down[l.link] = l.bytes;
       }
       const double sent = c == Collective::all_gather ? 1.0 / 40 : 1, got = c == Collective::reduce_scatter ? 1.0 / 40 : 1;
       CHECK(nic_out == Approx(40 * sent));  // a domain all of S
@@ -114,7 +114,7 @@ TEST_CASE("a part that switches add goes up every tier once, whatever is below",
       for (const auto& [link, bytes] : down) CHECK(bytes == Approx(got / 8));
     }
   // below one leaf nothing goes up
-  for (const fabricost::core::LinkLoad& l :
-       fabricost::core::TrafficCounter{t}.count(Collective::all_reduce, Algorithm::collnet_direct, std::span{gpus}.first(256)).loads)
-    CHECK(t.block_of(l.link).kind != fabricost::core::LinkKind::tier_up);
+  for (const fabricost::plan::LinkLoad& l :
+       fabricost::plan::TrafficCounter{t}.count(Collective::all_reduce, Algorithm::collnet_direct, std::span{gpus}.first(256)).loads)
+    CHECK(t.block_of(l.link).kind != fabricost::plan::LinkKind::tier_up);
 }

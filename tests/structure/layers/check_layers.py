@@ -19,7 +19,6 @@ COMPONENTS = {
         "price": "protocols, the fabric in plain numbers, one header per fitted form, the general price from phases, terms",
         "choice": "what can run, NCCL's tuner, the engines' own all-reduces, the fastest",
         "predict": "system to fabric, curve, prediction, how sure it is",
-        "network": "links, routes, what a collective puts on each link",
         "experts": "routing, popularity, the fullest rank, exchange of tokens and the kernels of it",
         "parameters": "the one table that names, reads, writes and bounds constants",
         "text": "quantities, tables, CSV, lines",
@@ -34,7 +33,7 @@ COMPONENTS = {
         "cli": "the command, and core's subcommands",
     },
     "plan": {
-        "network": "collectives at once, storage and loads on the links of core's network",
+        "network": "links, routes, what a collective puts on each link, collectives at once, storage and loads",
         "readings": "times of iterations",
         "pipeline": "pipeline schedules: bubbles, orders, the search for them",
         "model": "model shapes, layouts, stages, FLOPs",

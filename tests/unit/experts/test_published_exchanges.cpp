@@ -6,7 +6,7 @@
 
 #include <fabricost/experts/expert_exchange.hpp>
 #include <fabricost/plan/network/concurrent.hpp>
-#include <fabricost/network/topology_of.hpp>
+#include <fabricost/plan/network/topology_of.hpp>
 
 #include <numeric>
 

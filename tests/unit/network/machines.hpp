@@ -2,9 +2,9 @@
 /// \file machines.hpp
 /// Shipped machines laid out link by link, with helpers for tests.
 
-#include <fabricost/network/topology_of.hpp>
-#include <fabricost/network/link_names.hpp>
-#include <fabricost/network/traffic.hpp>
+#include <fabricost/plan/network/topology_of.hpp>
+#include <fabricost/plan/network/link_names.hpp>
+#include <fabricost/plan/network/traffic.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <numeric>
@@ -13,7 +13,7 @@
 
 namespace machines {
 
-using namespace fabricost::core;
+using namespace fabricost::plan;
 
 inline Topology laid_out(const std::string& name, int nodes = 0, std::vector<std::string> set = {}) {
   return topology_of(load_system(name, set), nodes);

@@ -4,14 +4,14 @@
 #include "machines.hpp"
 #include "support/slow_build.hpp"
 
-#include <fabricost/network/rings.hpp>
+#include <fabricost/plan/network/rings.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/predict.hpp>
 
 #include <cstdio>
 #include <set>
 
-using namespace fabricost::core;
+using namespace fabricost::plan;
 using machines::alone;
 using machines::first;
 using machines::laid_out;

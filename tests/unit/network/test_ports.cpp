@@ -2,14 +2,14 @@
 // smaller than the machine.
 #include <fabricost/answers/predict.hpp>
 #include <fabricost/hardware/dials.hpp>
-#include <fabricost/network/topology_of.hpp>
+#include <fabricost/plan/network/topology_of.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include "catch.hpp"
 
-using namespace fabricost::core;
+using namespace fabricost::plan;
 
 namespace {
 

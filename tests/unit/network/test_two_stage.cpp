@@ -7,7 +7,7 @@
 
 #include <map>
 
-using namespace fabricost::core;
+using namespace fabricost::plan;
 using machines::carried;
 using machines::first;
 

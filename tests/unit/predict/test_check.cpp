@@ -3,7 +3,7 @@
 #include <fabricost/fabricost.hpp>
 #include <fabricost/hardware/check.hpp>
 #include <fabricost/plan/kernels/compute.hpp>
-#include <fabricost/network/topology_of.hpp>
+#include <fabricost/plan/network/topology_of.hpp>
 #include <fabricost/plan/network/load_store.hpp>
 #include <fabricost/plan/serving/kv_cache.hpp>
 

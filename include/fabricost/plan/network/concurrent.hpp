@@ -17,10 +17,10 @@
 /// which ends frees its links for the others is until_end.hpp's part.
 
 #include <fabricost/plan/network/balance.hpp>
-#include <fabricost/network/topology_of.hpp>
-#include <fabricost/network/link_names.hpp>
+#include <fabricost/plan/network/topology_of.hpp>
+#include <fabricost/plan/network/link_names.hpp>
 #include <fabricost/plan/network/sharing.hpp>
-#include <fabricost/network/traffic.hpp>
+#include <fabricost/plan/network/traffic.hpp>
 
 #include <map>
 #include <span>

@@ -13,7 +13,7 @@
 /// in this way; bursts, start-up and lost packets are not modelled.
 
 #include <fabricost/error.hpp>
-#include <fabricost/network/routes.hpp>
+#include <fabricost/plan/network/routes.hpp>
 
 #include <limits>
 #include <span>

@@ -4,9 +4,9 @@
 
 #include <fabricost/algorithms/schedule_of.hpp>
 #include <fabricost/compiled_once.hpp>
-#include <fabricost/network/traffic.hpp>
+#include <fabricost/plan/network/traffic.hpp>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 FABRICOST_BODY void TrafficCounter::send(int from, int to, double bytes) { for_route(t_, from, to, 1, options_, add(bytes)); }
 
@@ -123,4 +123,4 @@ FABRICOST_BODY Traffic TrafficCounter::count(Collective collective, Algorithm al
   return out;
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan

@@ -3,9 +3,9 @@
 /// Bodies of routes.hpp.
 
 #include <fabricost/compiled_once.hpp>
-#include <fabricost/network/routes.hpp>
+#include <fabricost/plan/network/routes.hpp>
 
-namespace fabricost::core::detail {
+namespace fabricost::plan::detail {
 
 FABRICOST_BODY std::vector<int> min_wires(const Topology& t, int from, int to) {
   std::vector<int> came(static_cast<std::size_t>(t.domain), -1), open{from};
@@ -37,9 +37,9 @@ FABRICOST_BODY int exit_gpu(const Topology& t, int from, int to, const RouteOpti
   return t.node_of(from) * t.gpus_per_node + to % t.gpus_per_node;
 }
 
-}  // namespace fabricost::core::detail
+}  // namespace fabricost::plan::detail
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 FABRICOST_BODY std::vector<LinkUse> route(const Topology& t, int from, int to, const RouteOptions& options) {
   std::vector<LinkUse> out;
@@ -47,4 +47,4 @@ FABRICOST_BODY std::vector<LinkUse> route(const Topology& t, int from, int to, c
   return out;
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan

@@ -3,14 +3,14 @@
 /// Bodies of rings.hpp.
 
 #include <fabricost/compiled_once.hpp>
-#include <fabricost/network/rings.hpp>
+#include <fabricost/plan/network/rings.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 namespace detail {
 
@@ -109,4 +109,4 @@ FABRICOST_BODY std::vector<std::vector<int>> disjoint_rings(const Topology& t, c
   return rings;
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan

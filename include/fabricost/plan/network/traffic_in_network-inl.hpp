@@ -14,12 +14,12 @@
 /// groups of a dragonfly with minimal routes the first group is the root.
 
 #include <fabricost/compiled_once.hpp>
-#include <fabricost/network/traffic.hpp>
+#include <fabricost/plan/network/traffic.hpp>
 
 #include <bit>
 #include <utility>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 /// On a two-stage trunk a group of m of n ranks reduces others' parts, (n-m)/n S, before they go up; its
 /// own parts come down reduced, m/n S. Distributing results is the reverse.
@@ -112,4 +112,4 @@ FABRICOST_BODY void TrafficCounter::every_wire(std::span<const int> ranks, doubl
       if ((filled >> (way / 2) & 1U) != 0) sink(t_.link(t_.wire, rank * ways + way), 1);
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan

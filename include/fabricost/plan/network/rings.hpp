@@ -10,11 +10,11 @@
 /// complete graph has one ring per neighbour, except with 4 and 6 endpoints (Tillson, J. Combinatorial Theory
 /// B 29, 1980).
 
-#include <fabricost/network/topology.hpp>
+#include <fabricost/plan/network/topology.hpp>
 
 #include <vector>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 /// Link-disjoint directed rings through all of `endpoints`, each as the order in which it visits them. As
 /// many as the search finds, which is the maximum for the meshes that are built. Empty if there is none.
@@ -23,8 +23,8 @@ namespace fabricost::core {
 /// The same for some endpoints of a wired domain, given by their numbers in it.
 [[nodiscard]] std::vector<std::vector<int>> disjoint_rings(const Topology& t, const std::vector<int>& members);
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/network/rings-inl.hpp>
+#include <fabricost/plan/network/rings-inl.hpp>
 #endif

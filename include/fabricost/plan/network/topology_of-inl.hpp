@@ -3,9 +3,9 @@
 /// Bodies of topology_of.hpp.
 
 #include <fabricost/compiled_once.hpp>
-#include <fabricost/network/topology_of.hpp>
+#include <fabricost/plan/network/topology_of.hpp>
 
-namespace fabricost::core::detail {
+namespace fabricost::plan::detail {
 
 inline constexpr long long max_links = 1LL << 24;  ///< a machine of 100,000 GPUs has a million
 
@@ -152,9 +152,9 @@ FABRICOST_BODY void add_network(Topology& t, const System& system, const Tier& n
                         static_cast<long long>(top.children) * top.children, static_cast<int>(t.levels.size()) - 1);
 }
 
-}  // namespace fabricost::core::detail
+}  // namespace fabricost::plan::detail
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 FABRICOST_BODY Topology topology_of(const System& system, int nodes) {
   if (nodes < 0) throw RequestError(system.name + ": " + std::to_string(nodes) + " nodes asked for; a count must not be negative");
@@ -178,4 +178,4 @@ FABRICOST_BODY Topology topology_of(const System& system, int nodes) {
   return t;
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan

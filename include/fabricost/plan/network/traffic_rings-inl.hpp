@@ -4,10 +4,10 @@
 /// separate channel for every NIC.
 
 #include <fabricost/compiled_once.hpp>
-#include <fabricost/network/rings.hpp>
-#include <fabricost/network/traffic.hpp>
+#include <fabricost/plan/network/rings.hpp>
+#include <fabricost/plan/network/traffic.hpp>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 /// Link-disjoint rings of a wired domain, endpoints by their number in it; empty for other domains.
 FABRICOST_BODY const std::vector<std::vector<int>>& TrafficCounter::rings_among(const Group& members) {
@@ -106,4 +106,4 @@ FABRICOST_BODY void TrafficCounter::trees(const Domains& domains, Collective col
   }
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan

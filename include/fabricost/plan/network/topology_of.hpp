@@ -13,7 +13,7 @@
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/check.hpp>
 #include <fabricost/hardware/system.hpp>
-#include <fabricost/network/topology.hpp>
+#include <fabricost/plan/network/topology.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -21,18 +21,18 @@
 #include <string>
 #include <vector>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 /// The links of `nodes` nodes of a machine (0: all it has).
 /// \throws RequestError for a count below zero, a scale-up tier that does not fit the domain, or a machine of more than 2^24 links
 [[nodiscard]] Topology topology_of(const System& system, int nodes = 0);
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan
 
 namespace fabricost {
-using core::topology_of;
+using plan::topology_of;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/network/topology_of-inl.hpp>
+#include <fabricost/plan/network/topology_of-inl.hpp>
 #endif

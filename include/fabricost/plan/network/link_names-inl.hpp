@@ -3,17 +3,17 @@
 /// Bodies of link_names.hpp.
 
 #include <fabricost/compiled_once.hpp>
-#include <fabricost/network/link_names.hpp>
+#include <fabricost/plan/network/link_names.hpp>
 
-namespace fabricost::core::detail {
+namespace fabricost::plan::detail {
 
 FABRICOST_BODY std::string numbers(int first, int count) {
   return count <= 1 ? std::to_string(first) : std::to_string(first) + (count == 2 ? " and " : " to ") + std::to_string(first + count - 1);
 }
 
-}  // namespace fabricost::core::detail
+}  // namespace fabricost::plan::detail
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 FABRICOST_BODY std::string name_of(const Topology& t, int link) {
   const LinkBlock& b = t.block_of(link);
@@ -85,4 +85,4 @@ FABRICOST_BODY std::string name_of(const Topology& t, int link) {
   return tier;
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan

@@ -2,12 +2,12 @@
 /// Which link of the path is shared and by whom: a NIC of several GPUs, a port to the processor, the up-link
 /// of a tapered tier. The links and loads are those of network/traffic.hpp, for the algorithm that runs.
 
-#include "explain/sections.hpp"
 #include "text/text_table.hpp"
 
-#include <fabricost/network/topology_of.hpp>
-#include <fabricost/network/link_names.hpp>
-#include <fabricost/network/traffic.hpp>
+#include <fabricost/explain/explain.hpp>
+#include <fabricost/plan/network/topology_of.hpp>
+#include <fabricost/plan/network/link_names.hpp>
+#include <fabricost/plan/network/traffic.hpp>
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
@@ -15,19 +15,18 @@
 #include <algorithm>
 #include <array>
 
-namespace fabricost::core::detail {
+namespace fabricost::plan::detail {
 namespace {
 
 constexpr int max_gpus = 32768;  ///< for more, laying out every message takes too long
 
 /// GPUs that take part: the first ones of each node. Empty if they do not divide, or are too many.
-[[nodiscard]] std::vector<int> gpus_of(const ExplainContext& context) {
-  const Fabric& f = context.fabric();
+[[nodiscard]] std::vector<int> gpus_of(const System& system, const Fabric& f) {
   const int ranks = static_cast<int>(f.ranks()), nodes = std::max(1, f.nodes);
   std::vector<int> out;
-  if (ranks < 2 || ranks > max_gpus || nodes > max_gpus || ranks % nodes != 0 || ranks / nodes > context.system->gpus_per_node) return out;
+  if (ranks < 2 || ranks > max_gpus || nodes > max_gpus || ranks % nodes != 0 || ranks / nodes > system.gpus_per_node) return out;
   for (int node = 0; node < nodes; ++node)
-    for (int i = 0; i < ranks / nodes; ++i) out.push_back(node * context.system->gpus_per_node + i);
+    for (int i = 0; i < ranks / nodes; ++i) out.push_back(node * system.gpus_per_node + i);
   return out;
 }
 
@@ -67,16 +66,18 @@ constexpr int max_gpus = 32768;  ///< for more, laying out every message takes t
   return last - first + 1 == count && count <= 64 ? fmt::format("GPUs {} to {}", first, last) : fmt::format("{} GPUs", count);
 }
 
-}  // namespace
-
-std::string explain_sharing(const ExplainContext& context) {
-  const std::vector<int> gpus = context.host ? std::vector<int>{} : gpus_of(context);
+/// Links of the path that several GPUs share, one line per kind; empty if there are none, or if the algorithm's routes are not known.
+[[nodiscard]] std::string sharing_text(const System& system, const Prediction& prediction) {
+  const Fabric& fabric = prediction.made_from.fabric;
+  const Operation& operation = prediction.operation;
+  const double bytes = operation.bytes.value();
+  const std::vector<int> gpus = gpus_of(system, fabric);
   if (gpus.empty()) return "";
   Topology t;
   Traffic traffic;
   try {
-    t = topology_of(*context.system, std::max(1, context.fabric().nodes));
-    traffic = TrafficCounter{t}.count(context.operation().collective, context.prediction.ran.algorithm, gpus);
+    t = topology_of(system, std::max(1, fabric.nodes));
+    traffic = TrafficCounter{t}.count(operation.collective, prediction.ran.algorithm, gpus);
   } catch (const RequestError&) {
     return "";  // an algorithm without routes, or ranks it cannot run on: nothing to report
   }
@@ -95,7 +96,7 @@ std::string explain_sharing(const ExplainContext& context) {
                              : narrow(t, b)                                                 ? 3
                                                                                             : busiest.size();
     if (sort == busiest.size()) continue;
-    const double seconds = l.bytes * context.bytes() / t.capacity(l.link);
+    const double seconds = l.bytes * bytes / t.capacity(l.link);
     if (busiest[sort].link < 0 || seconds > busiest[sort].seconds * (1 + 1e-9)) busiest[sort] = {l.link, seconds, l.bytes};
   }
   std::string out;
@@ -104,12 +105,22 @@ std::string explain_sharing(const ExplainContext& context) {
     const std::vector<int> users = users_of(t, one.link, gpus);
     if (users.size() < 2) continue;
     out +=
-        wrapped("  ", fmt::format("Shared: {}, {}, by {}. {} puts {:.6g} S = {} on it, {} at that rate.", name_of(t, one.link),
-                                  rate_text(Bandwidth::from_value(t.capacity(one.link))), gpus_text(users), pair_text(context.prediction.ran),
-                                  one.bytes, size_text(Bytes::from_value(std::round(one.bytes * context.bytes()))),
+        wrapped("  ", fmt::format("Shared: {}, {}, by {}. {} {} puts {:.6g} S = {} on it, {} at that rate.", name_of(t, one.link),
+                                  rate_text(Bandwidth::from_value(t.capacity(one.link))), gpus_text(users), name(prediction.ran.algorithm), name(prediction.ran.protocol),
+                                  one.bytes, size_text(Bytes::from_value(std::round(one.bytes * bytes))),
                                   time_text(Time::from_value(one.seconds))));
   }
   return out;
 }
 
-}  // namespace fabricost::core::detail
+}  // namespace
+}  // namespace fabricost::plan::detail
+
+/// The linker is told to look for this name (src/plan/CMakeLists.txt), so that a static library keeps this file.
+extern "C" {
+extern const bool fabricost_plan_joined;
+const bool fabricost_plan_joined = [] {
+  fabricost::core::use_sharing_text(&fabricost::plan::detail::sharing_text);
+  return true;
+}();
+}

@@ -27,7 +27,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 enum class LinkKind : unsigned char {
   gpu_out,
@@ -132,9 +132,9 @@ struct Topology {
   }
 };
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan
 
 namespace fabricost {
-using core::LinkKind;
-using core::Topology;
+using plan::LinkKind;
+using plan::Topology;
 }  // namespace fabricost

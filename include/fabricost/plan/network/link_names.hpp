@@ -2,13 +2,13 @@
 /// \file link_names.hpp
 /// Names of links as shown in answers.
 
-#include <fabricost/network/topology.hpp>
+#include <fabricost/plan/network/topology.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <string>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 namespace detail {
 [[nodiscard]] std::string numbers(int first, int count);
@@ -17,8 +17,8 @@ namespace detail {
 /// A link in words: "nic 3 of node 1 (out)", "spine up-link of nodes 0 to 191 (7:1)".
 [[nodiscard]] std::string name_of(const Topology& t, int link);
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan
 
 #ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/network/link_names-inl.hpp>
+#include <fabricost/plan/network/link_names-inl.hpp>
 #endif

@@ -16,7 +16,7 @@
 /// ISCA 2008: two global hops, not one).
 
 #include <fabricost/error.hpp>
-#include <fabricost/network/topology.hpp>
+#include <fabricost/plan/network/topology.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 struct RouteOptions {
   bool relay_on_rails = true;  ///< PXN; NCCL_PXN_DISABLE=1 turns it off
@@ -204,13 +204,13 @@ void for_route(const Topology& t, int from, int to, double part, const RouteOpti
 /// The links a message crosses, in order, each with the share of it. \throws as for_route
 [[nodiscard]] std::vector<LinkUse> route(const Topology& t, int from, int to, const RouteOptions& options = {});
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan
 
 namespace fabricost {
-using core::LinkUse;
-using core::route;
+using plan::LinkUse;
+using plan::route;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/network/routes-inl.hpp>
+#include <fabricost/plan/network/routes-inl.hpp>
 #endif

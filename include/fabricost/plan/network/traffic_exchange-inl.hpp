@@ -3,9 +3,9 @@
 /// All-to-all traffic counted by groups: with m of n ranks below a link, m (n - m) messages each way.
 
 #include <fabricost/compiled_once.hpp>
-#include <fabricost/network/traffic.hpp>
+#include <fabricost/plan/network/traffic.hpp>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 /// Every pair of ranks exchanges `each` bytes in both directions.
 FABRICOST_BODY void TrafficCounter::exchange(std::span<const int> ranks, double each) {
@@ -123,4 +123,4 @@ FABRICOST_BODY void TrafficCounter::exchange_above(std::span<const int> ranks, d
   }
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan

@@ -12,7 +12,7 @@
 #include <fabricost/algorithms/registry.hpp>
 #include <fabricost/collective.hpp>
 #include <fabricost/error.hpp>
-#include <fabricost/network/routes.hpp>
+#include <fabricost/plan/network/routes.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 /// Load of one link by a collective.
 struct LinkLoad {
@@ -102,17 +102,17 @@ class TrafficCounter {
   std::map<Group, std::vector<std::vector<int>>> rings_;  // of a wired domain, by members
 };
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan
 
 namespace fabricost {
-using core::LinkLoad;
-using core::Traffic;
-using core::TrafficCounter;
+using plan::LinkLoad;
+using plan::Traffic;
+using plan::TrafficCounter;
 }  // namespace fabricost
 
 #ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/network/traffic-inl.hpp>
-#include <fabricost/network/traffic_exchange-inl.hpp>
-#include <fabricost/network/traffic_in_network-inl.hpp>
-#include <fabricost/network/traffic_rings-inl.hpp>
+#include <fabricost/plan/network/traffic-inl.hpp>
+#include <fabricost/plan/network/traffic_exchange-inl.hpp>
+#include <fabricost/plan/network/traffic_in_network-inl.hpp>
+#include <fabricost/plan/network/traffic_rings-inl.hpp>
 #endif
