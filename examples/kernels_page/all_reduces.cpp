@@ -74,7 +74,7 @@ std::string boards(const std::filesystem::path& folder) {
 std::string left_out(const std::filesystem::path& folder) {
   std::string out =
       "| left out | versions, one by one | own kernels of those | the whole generation | own kernels |\n|---|---|---|---|---|\n";
-  std::map<std::string, KernelCalibration> whole;
+  std::map<std::string, Calibration> whole;
   std::map<std::string, Points> tables;
   for (const char* system : over_nvlink) {
     tables[system] = table_of(folder, system);
@@ -82,10 +82,10 @@ std::string left_out(const std::filesystem::path& folder) {
   }
   Average versions, own_versions, generations, own_generations;
   for (const char* system : over_nvlink) {
-    std::vector<KernelCalibration> others;
+    std::vector<Calibration> others;
     for (const auto& [name, fit] : whole)
       if (name != system) others.push_back(fit);
-    const auto predicted = [&](const Points& points, const std::vector<KernelCalibration>& fits) {
+    const auto predicted = [&](const Points& points, const std::vector<Calibration>& fits) {
       return validate(points, {.adjust = [&](System& s) { use_fits(ConstantSet::custom, s, fits); }});
     };
     const Points& all = tables[system];
@@ -93,7 +93,7 @@ std::string left_out(const std::filesystem::path& folder) {
     for (const Point& p : all.points) sources.insert(p.source.str());
     std::vector<ComparedPoint> compared;
     for (const std::string& source : sources) {
-      std::vector<KernelCalibration> fits = others;
+      std::vector<Calibration> fits = others;
       fits.push_back(calibrate_custom(only(all, [&](const Point& p) { return p.source.str() != source; })));
       for (ComparedPoint& p :
            predicted(only(all, [&of_source = source](const Point& p) { return in_graph(p) && p.source.str() == of_source; }), fits).points)

@@ -27,7 +27,7 @@ Rows only(const Rows& all, const auto& keep) {
     if (keep(r)) out.push_back(r);
   return out;
 }
-MoeKernelReport predicted(Rows rows, const std::vector<KernelCalibration>& fits) {
+MoeKernelReport predicted(Rows rows, const std::vector<Calibration>& fits) {
   predict_moe_kernel_rows(rows, {}, [&](System& s) {
     if (!fits.empty()) use_fits(ConstantSet::moe, s, fits);
   });
@@ -57,7 +57,7 @@ std::string generations(const Rows& all) {
   std::string out = "| left out | from | deepep-normal | deepep-low-latency | all |\n|---|---|---|---|---|\n";
   Average average;
   for (const auto& [left, from] : {std::pair{"dgx-h100", "dgx-b200"}, {"dgx-b200", "dgx-h100"}}) {
-    const std::vector<KernelCalibration> fit{
+    const std::vector<Calibration> fit{
         calibrate_moe_kernels(only(all, [system = from](const MoeKernelRow& r) { return r.system == system; }))};
     const auto of = [&, system = left](const char* kernel) {
       return predicted(only(all, [&](const MoeKernelRow& r) { return r.system == system && r.implementation.starts_with(kernel); }), fit)
@@ -74,7 +74,7 @@ std::string more_ranks(const Rows& all) {
   std::string out = "| fitted on | predicted | median / mean | to 128 tokens | beyond |\n|---|---|---|---|---|\n";
   const Rows rack = only(all, [](const MoeKernelRow& r) { return r.system == "gb200-nvl72"; });
   for (const auto& [max, ranks] : {std::pair{4, 8}, {4, 16}, {8, 16}}) {
-    const std::vector<KernelCalibration> fit{
+    const std::vector<Calibration> fit{
         calibrate_moe_kernels(only(rack, [&, limit = max](const MoeKernelRow& r) { return r.question.ranks <= limit; }))};
     const auto of = [&, n = ranks](double min, double limit) {
       return predicted(only(rack,

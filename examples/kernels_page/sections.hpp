@@ -2,7 +2,7 @@
 /// \file sections.hpp
 /// The sections of docs/kernels-accuracy.md, each a text of Markdown, and how their tables write errors.
 
-#include <fabricost/calibrate/kernels.hpp>
+#include <fabricost/plan/evaluation/calibrate_custom.hpp>
 #include <fabricost/parameters/related.hpp>
 #include <fabricost/validation/validate.hpp>
 
@@ -41,12 +41,12 @@ struct Average {
 
 /// Constants for a machine whose generation was fitted in none of `fits`, or not for all kernels: its own fit, then relatives.
 inline void use_fits(fabricost::core::ConstantSet set, fabricost::core::System& system,
-                     std::span<const fabricost::core::KernelCalibration> fits) {
+                     std::span<const fabricost::core::Calibration> fits) {
   using namespace fabricost::core;
   std::vector<Constants> related;
   std::vector<const CalibratedSet*> of;
   const CalibratedSet* own = nullptr;
-  for (const KernelCalibration& fit : fits)
+  for (const Calibration& fit : fits)
     for (const CalibratedSet& one : fit.sets) {
       if (one.generation == system.gpu.generation) own = &one;
       of.push_back(&one);

@@ -4,7 +4,6 @@
 
 #include <fabricost/answers/validate.hpp>
 #include <fabricost/calibrate/calibrate.hpp>
-#include <fabricost/calibrate/kernels.hpp>
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/fields/named.hpp>
 #include <fabricost/fields/samples.hpp>
@@ -15,7 +14,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace fabricost::core {
@@ -204,16 +202,14 @@ struct CalibrationAnswer : FitAnswer {
   }
 };
 
-/// Constants of kernels that do not belong to a communication library.
-struct KernelFitAnswer : FitAnswer {
-  KernelCalibration made;
-  [[nodiscard]] std::vector<FittedFile> files(std::string_view date) const;
-};
-[[nodiscard]] KernelFitAnswer answer_of(KernelCalibration fit, const std::vector<Sample>& samples);
 [[nodiscard]] FitAnswer answer_of(const Calibration& fit);
+[[nodiscard]] std::vector<FittedFile> files_of(const std::vector<CalibratedSet>& sets, std::string_view date, std::string_view origin);
 
-/// \throws Refusal without samples; RequestError as calibrate; SpecError as read_points
-[[nodiscard]] std::variant<CalibrationAnswer, KernelFitAnswer> answer(const CalibrateRequest& request);
+/// The measurements that it names. \throws Refusal without samples; SpecError, RequestError as read_points
+[[nodiscard]] Points measured_points(const CalibrateRequest& request);
+
+/// \throws as measured_points and calibrate; Refusal for a set that is of kernels
+[[nodiscard]] CalibrationAnswer answer(const CalibrateRequest& request);
 
 /// Compares the fitted points, without those set aside, with predictions from the fitted constants.
 [[nodiscard]] ValidationAnswer validated(const CalibrationAnswer& fit);

@@ -74,6 +74,9 @@ struct CalibratedSet {
   bool only_fitted = false;  ///< the file contains only the constants in `fitted`; the others stay as shipped
 };
 
+/// Whether a set is of kernels, one for each GPU generation, and not of a communication library.
+[[nodiscard]] constexpr bool is_of_kernels(ConstantSet set) { return set > ConstantSet::transport; }
+
 struct Calibration {
   std::string system;  ///< the fitted machine, as its description names it; empty when several were fitted together
   std::vector<CalibratedSet> sets;

@@ -77,7 +77,7 @@ std::string fitted_on_yaml(const CalibratedSet& set, const std::string& margin) 
 /// The keys of one set, each line indented by `margin`.
 std::string set_yaml(const CalibratedSet& set, const std::string& margin) {
   std::string out = fmt::format("kind: {}\n", name(set.set));
-  const bool kernels = set.set == ConstantSet::compute || set.set == ConstantSet::moe || set.set == ConstantSet::custom;
+  const bool kernels = is_of_kernels(set.set);
   if (!kernels && set.library != Library::other) out += fmt::format("{}library: {}\n", margin, name(set.library));
   if (kernels || set.set == ConstantSet::scale_up) out += fmt::format("{}generation: {}\n", margin, name(set.generation));
   if (set.set == ConstantSet::transport) out += fmt::format("{}transport: {}\n", margin, yaml_word(set.transport.family().view()));

@@ -20,14 +20,6 @@ namespace {
   return fine;
 }
 
-/// Writes a file if one machine was fitted, a folder otherwise.
-template <class Fit>
-void write(const CalibrateTyped& typed, const Fit& fit, const std::string& date) {
-  if constexpr (std::same_as<Fit, CalibrationAnswer>)
-    if (typed.system) return write_output(typed.out, fit.yaml(calibration_name(typed.out.path), date), "--out");
-  write_fitted_files(typed, fit.files(date));
-}
-
 [[nodiscard]] std::string list_of(const CalibrateTyped& typed, bool json, const Terminal& terminal) {
   if (!typed.samples.empty() || !typed.out.empty()) throw Refusal("<list> fits nothing; leave <samples> and <out> out");
   return shown(answer(ConstantsRequest{typed.system, typed.only, typed.calibration}), json, terminal,
@@ -59,16 +51,15 @@ void write_fitted_files(const CalibrateTyped& typed, const std::vector<FittedFil
 std::optional<std::string> calibrate_points(const CalibrateTyped& typed, bool json, const Terminal& terminal) {
   check_samples(typed);
   const std::string date = typed.date.empty() ? today() : typed.date;
-  return std::visit(
-      [&](const auto& fit) {
-        std::string out = shown(fit, json, terminal, [](Page& page, const auto& a) { text_of(page, a.made); });
-        if (!typed.out.empty()) write(typed, fit, date);
-        if constexpr (std::same_as<std::remove_cvref_t<decltype(fit)>, CalibrationAnswer>)
-          for (const std::string& warning : fit.warnings)
-            if (!json) out.insert(0, wrapped("warning: ", warning));
-        return out;
-      },
-      answer(static_cast<const CalibrateRequest&>(typed)));
+  const CalibrationAnswer fit = answer(static_cast<const CalibrateRequest&>(typed));
+  std::string out = shown(fit, json, terminal, [](Page& page, const CalibrationAnswer& a) { text_of(page, a.made); });
+  if (!typed.out.empty() && typed.system)
+    write_output(typed.out, fit.yaml(calibration_name(typed.out.path), date), "--out");
+  else if (!typed.out.empty())
+    write_fitted_files(typed, fit.files(date));
+  for (const std::string& warning : fit.warnings)
+    if (!json) out.insert(0, wrapped("warning: ", warning));
+  return out;
 }
 
 void add_calibrate(CLI::App& app, Runner& runner) {

@@ -23,6 +23,8 @@ namespace {
   return figure(value);
 }
 
+}  // namespace
+
 void add_residuals(Page& page, const char* heading, const std::vector<ClassResidual>& classes) {
   page.table({heading, ">points", ">median %", ">mean %", ">nine in ten within"}, classes, [](const ClassResidual& c) {
     const auto error = [&](double percent) { return c.points > 0 ? fmt::format("{:.2f}", percent) : "-"; };
@@ -33,16 +35,6 @@ void add_residuals(Page& page, const char* heading, const std::vector<ClassResid
 void add_skipped(Page& page, const std::vector<Skipped>& skipped) {
   if (!skipped.empty()) page.section("not fitted");
   for (const Skipped& s : skipped) page.line("{:6}  {}", s.rows, s.reason);
-}
-
-}  // namespace
-
-std::string value_text(const FittedConstant& c, double value) {
-  return c.measure == Measure::time ? figure(1e6 * value) + " us" : figure(value);
-}
-
-std::string narrowed_text(const FittedConstant& c) {
-  return !c.determined ? "not determined" : c.shared ? "all generations" : "";
 }
 
 void text_of(Page& page, const Calibration& fit) {
@@ -81,20 +73,6 @@ void text_of(Page& page, const Calibration& fit) {
     }
     if (fit.set_aside.size() > max_listed) page.line("and {} more", fit.set_aside.size() - max_listed);
   }
-}
-
-void text_of(Page& page, const KernelCalibration& fit) {
-  page.add(fmt::format(
-      "{} constants fitted to {} times of kernels, {} of them narrowed; median error {:.2f} -> {:.2f} %, mean {:.2f} -> {:.2f} %\n",
-      fit.constants, fit.points, fit.determined, fit.median_before, fit.median_ape, fit.mean_before, fit.mape));
-  for (const CalibratedSet& set : fit.sets) {
-    page.section("{}: {} times, {}", set.name, set.points, fmt::join(set.systems, ", "));
-    page.table({"constant", ">fitted", ">+- %", ">before", ""}, set.fitted, [](const FittedConstant& c) {
-      return cells(c.key, value_text(c, c.value), figure(100 * c.deviation, 2), value_text(c, c.prior), narrowed_text(c));
-    });
-    add_residuals(page, "kernel", set.classes);
-  }
-  add_skipped(page, fit.skipped);
 }
 
 void text_of(Page& page, const ConstantsAnswer& a) {

@@ -11,12 +11,9 @@
 
 namespace fabricost::cli {
 
-/// "12.3 us", or a plain number.
-[[nodiscard]] std::string value_text(const FittedConstant& c, double value);
-[[nodiscard]] std::string narrowed_text(const FittedConstant& c);
-
 void text_of(Page& page, const Calibration& fit);
-void text_of(Page& page, const KernelCalibration& fit);
+void add_residuals(Page& page, const char* heading, const std::vector<ClassResidual>& classes);
+void add_skipped(Page& page, const std::vector<Skipped>& skipped);
 void text_of(Page& page, const ConstantsAnswer& constants);
 
 }  // namespace fabricost::cli

@@ -1,5 +1,5 @@
 /// \file calibrate_tables.cpp
-/// fabricost calibrate, from tables of kernels, of serving runs, of expert exchange.
+/// fabricost calibrate, from tables of kernels, of serving runs, of expert exchange, and of engines' all-reduces.
 
 #include "cli/calibrate.hpp"
 #include "cli/calibrate_text.hpp"
@@ -12,6 +12,29 @@
 namespace fabricost::cli {
 
 namespace {
+
+/// "12.3 us", or a plain number.
+[[nodiscard]] std::string value_text(const FittedConstant& c, double value) {
+  return c.measure == Measure::time ? figure(1e6 * value) + " us" : figure(value);
+}
+
+[[nodiscard]] std::string narrowed_text(const FittedConstant& c) {
+  return !c.determined ? "not determined" : c.shared ? "all generations" : "";
+}
+
+void kernels_text(Page& page, const Calibration& fit) {
+  page.add(fmt::format(
+      "{} constants fitted to {} times of kernels, {} of them narrowed; median error {:.2f} -> {:.2f} %, mean {:.2f} -> {:.2f} %\n",
+      fit.constants, fit.points, fit.determined, fit.median_before, fit.median_after, fit.mean_before, fit.mean_after));
+  for (const CalibratedSet& set : fit.sets) {
+    page.section("{}: {} times, {}", set.name, set.points, fmt::join(set.systems, ", "));
+    page.table({"constant", ">fitted", ">+- %", ">before", ""}, set.fitted, [](const FittedConstant& c) {
+      return cells(c.key, value_text(c, c.value), figure(100 * c.deviation, 2), value_text(c, c.prior), narrowed_text(c));
+    });
+    add_residuals(page, "kernel", set.classes);
+  }
+  add_skipped(page, fit.skipped);
+}
 
 void text_of(Page& page, const ServingFit& fit) {
   page.add(fmt::format("{} figures, {} constants, {} steps: median error {:.1f} % of TPOT and batches, {:.1f} % of TTFT\n", fit.rows,
@@ -42,7 +65,7 @@ void write_stack(const CalibrateTyped& typed, const KernelStackAnswer& fit, cons
 
 std::optional<std::string> calibrate_tables(const CalibrateTyped& typed, bool json, const Terminal& terminal) {
   CalibrateFilesRequest request{typed};
-  if (!are_tables(request)) return std::nullopt;
+  if (!are_tables(request) && typed.only != ConstantSet::custom) return std::nullopt;
   if (!are_kernels(request)) check_samples(typed);
   const std::string date = typed.date.empty() ? today() : typed.date;
   return std::visit(
@@ -51,7 +74,12 @@ std::optional<std::string> calibrate_tables(const CalibrateTyped& typed, bool js
           if (!typed.out.empty()) write_stack(typed, fit, date);
           return shown(fit, json, terminal, [](Page& page, const auto& a) { text_of(page, a); });
         } else {
-          std::string out = shown(fit, json, terminal, [](Page& page, const auto& a) { text_of(page, a.made); });
+          std::string out = shown(fit, json, terminal, [](Page& page, const auto& a) {
+            if constexpr (std::same_as<std::remove_cvref_t<decltype(a)>, KernelFitAnswer>)
+              kernels_text(page, a.made);
+            else
+              text_of(page, a.made);
+          });
           if (!typed.out.empty()) write_fitted_files(typed, fit.files(date));
           if constexpr (std::same_as<std::remove_cvref_t<decltype(fit)>, ServingFitAnswer>)
             if (!json && typed.out.empty()) out += fit.files(date).front().second;

@@ -2,6 +2,7 @@
 /// Detects the kind of measurements in files, and runs their fit.
 
 #include <fabricost/plan/evaluation/calibrate.hpp>
+#include <fabricost/plan/evaluation/calibrate_custom.hpp>
 #include <fabricost/plan/evaluation/moe_kernel_rows.hpp>
 #include <fabricost/plan/evaluation/validate.hpp>
 #include <fabricost/plan/specs/serving.hpp>
@@ -44,6 +45,12 @@ void append(std::vector<Row>& rows, std::vector<Row> more) {
   for (const std::string& file : files) append(rows, read_inference_rows(file, table));
   ServingFitAnswer out{calibrate_serving(rows, r.leave_out), {}};
   out.origin = fit_origin(out.made.rows, "figures", r.samples);
+  return out;
+}
+
+[[nodiscard]] KernelFitAnswer kernels_of(Calibration fit, const std::vector<Sample>& samples) {
+  KernelFitAnswer out{answer_of(fit), std::move(fit)};
+  out.origin = fit_origin(out.points, "merged points", samples);
   return out;
 }
 
@@ -106,7 +113,7 @@ FilesAnswer answer(const CalibrateFilesRequest& r) {
       refuse_fields_of_points(r, "tables of MoE dispatch and combine");
       std::vector<MoeKernelRow> rows;
       for (const std::string& file : files) append(rows, read_moe_kernel_rows(file));
-      return answer_of(calibrate_moe_kernels(rows, r.leave_out), r.samples);
+      return kernels_of(calibrate_moe_kernels(rows, r.leave_out), r.samples);
     }
     if (std::any_of(files.begin(), files.end(), is_of_steps))  // kernels alone have been answered
       throw RequestError(fmt::format("steps, and what is fitted with them, by `python -m fabricost.evaluation --fit FOLDER {}`; kernels alone make a "
@@ -118,9 +125,12 @@ FilesAnswer answer(const CalibrateFilesRequest& r) {
       return fit_serving(files, r);
     }
   }
-  return std::visit(
-      [](auto found) -> FilesAnswer { return found; },
-      answer(static_cast<const CalibrateRequest&>(r)));
+  if (r.only == ConstantSet::custom) {
+    if (!r.calibration.empty()) throw Refusal("<only=custom> always starts from what is shipped; leave <calibration> out");
+    if (!r.hold.empty()) throw Refusal("<hold> goes with scale_up, pcie and transport");
+    return kernels_of(calibrate_custom(measured_points(r), r.leave_out), r.samples);
+  }
+  return answer(static_cast<const CalibrateRequest&>(r));
 }
 
 }  // namespace fabricost::plan

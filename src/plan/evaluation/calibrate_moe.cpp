@@ -1,7 +1,7 @@
 /// \file calibrate_moe.cpp
 /// Fits the constants of expert-exchange kernels by GPU generation.
 
-#include "calibrate/kernel_sets.hpp"
+#include "evaluation/kernel_sets.hpp"
 #include "evaluation/rows.hpp"
 #include "validation/machines.hpp"
 
@@ -38,9 +38,9 @@ constexpr std::array<std::string_view, 5> class_names{"deepep_normal", "deepep_l
 
 }  // namespace
 
-KernelCalibration calibrate_moe_kernels(const std::vector<MoeKernelRow>& all, const std::vector<std::string>& leave_out) {
+Calibration calibrate_moe_kernels(const std::vector<MoeKernelRow>& all, const std::vector<std::string>& leave_out) {
   std::map<std::string, std::optional<System>> systems;
-  calibrating::KernelSamples samples(ConstantSet::moe);
+  KernelSamples samples(ConstantSet::moe);
   std::vector<Skipped> skipped;
   for (const MoeKernelRow& row : merge_repeats(all)) {
     std::string why = row.skipped;
@@ -69,7 +69,7 @@ KernelCalibration calibrate_moe_kernels(const std::vector<MoeKernelRow>& all, co
   }
   if (samples.empty())
     throw RequestError("no row of the files can be fitted: times of DeepEP, TensorRT-LLM or MORI kernels on known machines are needed");
-  KernelCalibration out = samples.fitted(class_names);
+  Calibration out = samples.fitted(class_names);
   out.skipped = std::move(skipped);
   return out;
 }

@@ -2,7 +2,7 @@
 #include "support/measurements.hpp"
 
 #include <fabricost/algorithms/schedule_of.hpp>
-#include <fabricost/calibrate/kernels.hpp>
+#include <fabricost/plan/evaluation/calibrate_custom.hpp>
 #include <fabricost/predict/fused_norm.hpp>
 #include <fabricost/parameters/related.hpp>
 #include <fabricost/predict/fabric_of.hpp>
@@ -16,7 +16,7 @@
 #include <cmath>
 #include <map>
 
-using namespace fabricost::core;
+using namespace fabricost::plan;
 
 namespace {
 
@@ -421,7 +421,7 @@ TEST_CASE("the shipped constants of engines' kernels are what calibrate writes",
   Points points;
   for (const char* system : {"dgx-a100", "dgx-h100", "dgx-b200", "l40s-pcie", "b60-pcie"})
     points.append(read_points(folder / (std::string(system) + ".custom_allreduce.csv")));
-  const KernelCalibration fit = calibrate_custom(points);
+  const Calibration fit = calibrate_custom(points);
   REQUIRE(fit.sets.size() == 5);
   for (const CalibratedSet& set : fit.sets) {
     const System machine = load_system(set.systems.front());

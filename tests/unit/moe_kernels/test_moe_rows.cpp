@@ -50,7 +50,7 @@ std::vector<MoeKernelRow> measured(const std::filesystem::path& folder, std::ini
 }
 
 /// Median error of `rows` in percent with the constants of `fit` for every generation it has; others with those of `otherwise`.
-double median_with(const KernelCalibration& fit, std::vector<MoeKernelRow> rows, Generation otherwise) {
+double median_with(const Calibration& fit, std::vector<MoeKernelRow> rows, Generation otherwise) {
   predict_moe_kernel_rows(rows, {}, [&](System& s) {
     for (const CalibratedSet& set : fit.sets)
       if (set.generation == s.gpu.generation || (set.generation == otherwise)) s.constants.moe = set.constants.moe;
@@ -119,14 +119,14 @@ TEST_CASE("the fit finds the constants that made the times") {
       row.seconds = predict(system, row.question).seconds;
       rows.push_back(row);
     }
-  const KernelCalibration fit = calibrate_moe_kernels(rows);
+  const Calibration fit = calibrate_moe_kernels(rows);
   REQUIRE(fit.sets.size() == 1);
   const DomainKernelConstants& found = fit.sets[0].constants.moe.one_sided_combine;
   CHECK(found.share == Approx(0.55).epsilon(0.02));
   CHECK(found.step == Approx(1.2e-6).epsilon(0.1));
   CHECK(found.copy == Approx(0.25e-6).epsilon(0.05));
   CHECK(found.start == Approx(12e-6).epsilon(0.05));
-  CHECK(fit.median_ape < 1);
+  CHECK(fit.median_after < 1);
 }
 
 TEST_CASE("kernels on H100, B200 and NVL72 are predicted within a median of 6 %", "[measurements]") {
@@ -155,7 +155,7 @@ TEST_CASE("DeepEP on one generation follows from the other, latencies stretched 
   const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
   for (const auto& [left, from] : {std::pair{"dgx-h100", "dgx-b200"}, {"dgx-b200", "dgx-h100"}}) {
-    const KernelCalibration fit = calibrate_moe_kernels(measured(folder, {from}));
+    const Calibration fit = calibrate_moe_kernels(measured(folder, {from}));
     REQUIRE(fit.sets.size() == 1);
     const std::array related{fit.sets[0].constants};
     std::vector<MoeKernelRow> rows = merge_repeats(measured(folder, {left}));
@@ -210,7 +210,7 @@ TEST_CASE("kernels on machines the constants never saw fall into their interval 
 TEST_CASE("the shipped constants are what calibrate writes", "[measurements]") {
   const auto folder = fabricost::test::measurements();
   if (folder.empty()) return;
-  const KernelCalibration fit = calibrate_moe_kernels(measured(folder, {"dgx-h100", "dgx-b200", "gb200-nvl72"}));
+  const Calibration fit = calibrate_moe_kernels(measured(folder, {"dgx-h100", "dgx-b200", "gb200-nvl72"}));
   REQUIRE(fit.sets.size() == 2);
   for (const CalibratedSet& set : fit.sets) {
     const System machine = load_system(set.generation == Generation::hopper ? "dgx-h100" : "dgx-b200");

@@ -108,6 +108,12 @@ struct ServingFitAnswer {
   }
 };
 
+/// Constants of kernels that do not belong to a communication library.
+struct KernelFitAnswer : FitAnswer {
+  Calibration made;
+  [[nodiscard]] std::vector<FittedFile> files(std::string_view date) const { return files_of(made.sets, date, origin); }
+};
+
 /// A CalibrateRequest whose files may be tables.
 struct CalibrateFilesRequest : CalibrateRequest {};
 

@@ -3,7 +3,7 @@
 /// Measured times of dispatch and combine kernels: the MoE CSV, predictions of its rows, and the fit of the
 /// kernels' constants.
 
-#include <fabricost/calibrate/kernels.hpp>
+#include <fabricost/plan/evaluation/calibrate_custom.hpp>
 #include <fabricost/experts/moe_kernels.hpp>
 #include <fabricost/validation/validate.hpp>
 
@@ -55,7 +55,7 @@ struct MoeKernelReport {
 /// Fits the moe constants of every GPU generation in the rows, starting from the prior. \param leave_out
 /// sources, or prefixes of their names
 /// \throws RequestError when no row is left to fit
-[[nodiscard]] KernelCalibration calibrate_moe_kernels(const std::vector<MoeKernelRow>& rows,
+[[nodiscard]] Calibration calibrate_moe_kernels(const std::vector<MoeKernelRow>& rows,
                                                       const std::vector<std::string>& leave_out = {});
 
 }  // namespace fabricost::plan

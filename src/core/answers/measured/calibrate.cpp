@@ -21,8 +21,8 @@
 namespace fabricost::core {
 namespace {
 
-/// \param collectives each constant is reported with the one it is most strongly correlated with
-[[nodiscard]] FittedSet set_of(const CalibratedSet& set, bool collectives) {
+/// Of collectives each constant is reported with the one it is most strongly correlated with.
+[[nodiscard]] FittedSet set_of(const CalibratedSet& set) {
   FittedSet out{.name = set.name,
                 .kind = std::string{name(set.set)},
                 .systems = set.systems,
@@ -41,19 +41,13 @@ namespace {
                              .file_before = c.prior,
                              .relative_error = c.deviation,
                              .determined = c.determined});
-    if (collectives) {
+    if (!is_of_kernels(set.set)) {
       out.constants.back().partner = c.partner;
       out.constants.back().correlation = c.correlation;
     }
   }
   for (const ClassResidual& c : set.classes)
     out.residuals.emplace_back(std::string{c.key}, ResidualAnswer{c.points, c.median_ape / 100, c.mape / 100, c.width});
-  return out;
-}
-
-[[nodiscard]] std::vector<FittedFile> files_of(const std::vector<CalibratedSet>& sets, std::string_view date, std::string_view origin) {
-  std::vector<FittedFile> out;
-  for (const CalibratedSet& set : sets) out.emplace_back(set.name + ".yaml", calibration_yaml(set, date, origin));
   return out;
 }
 
@@ -77,6 +71,11 @@ void refuse_sets_of_tables(const CalibrateRequest& r) {
   };
   if (r.only == ConstantSet::compute) throw refuse("tables of training steps and kernels");
   if (r.only == ConstantSet::moe) throw refuse("tables of MoE dispatch and combine");
+}
+
+[[nodiscard]] PointDefaults defaults_of(const CalibrateRequest& r) {
+  const bool unnamed = r.system.value != nullptr && r.system.name.empty();
+  return stated(unnamed ? r.system.value->name : r.system.name, r.nodes, r.ranks, r.launch, r.library);
 }
 
 /// Logs of another machine than the named one; runs of the fit that take more than twice as long as predicted before, and as the others
@@ -141,8 +140,13 @@ std::vector<std::string> CalibrationAnswer::set_aside() const {
   return out;
 }
 
+std::vector<FittedFile> files_of(const std::vector<CalibratedSet>& sets, std::string_view date, std::string_view origin) {
+  std::vector<FittedFile> out;
+  for (const CalibratedSet& set : sets) out.emplace_back(set.name + ".yaml", calibration_yaml(set, date, origin));
+  return out;
+}
+
 std::vector<FittedFile> CalibrationAnswer::files(std::string_view date) const { return files_of(made.sets, date, origin); }
-std::vector<FittedFile> KernelFitAnswer::files(std::string_view date) const { return files_of(made.sets, date, origin); }
 
 std::string CalibrationAnswer::yaml(std::string_view name, std::string_view date) const {
   return calibration_yaml(made, name, date, origin);
@@ -169,40 +173,23 @@ FitAnswer answer_of(const Calibration& fit) {
                 .mean_before = fit.mean_before,
                 .mean_after = fit.mean_after,
                 .left = fit.skipped};
-  for (const CalibratedSet& set : fit.sets) out.sets.push_back(set_of(set, true));
+  for (const CalibratedSet& set : fit.sets) out.sets.push_back(set_of(set));
   return out;
 }
 
-KernelFitAnswer answer_of(KernelCalibration fit, const std::vector<Sample>& samples) {
-  KernelFitAnswer out{{.points = fit.points,
-                       .constant_count = fit.constants,
-                       .determined = fit.determined,
-                       .converged = fit.converged,
-                       .median_before = fit.median_before,
-                       .median_after = fit.median_ape,
-                       .mean_before = fit.mean_before,
-                       .mean_after = fit.mape,
-                       .left = fit.skipped,
-                       .origin = fit_origin(fit.points, "merged points", samples)},
-                      {}};
-  for (const CalibratedSet& set : fit.sets) out.sets.push_back(set_of(set, false));
-  out.made = std::move(fit);
-  return out;
-}
-
-std::variant<CalibrationAnswer, KernelFitAnswer> answer(const CalibrateRequest& r) {
+Points measured_points(const CalibrateRequest& r) {
   if (!r.stack.empty()) throw Refusal("<stack> is for tables of kernels alone; leave it out");
   if (r.samples.empty()) throw Refusal("from which measurements? Name them: <samples>", true);
   check_ranges(r);
   refuse_sets_of_tables(r);
+  return read(r.samples, defaults_of(r), false);
+}
+
+CalibrationAnswer answer(const CalibrateRequest& r) {
+  if (r.only == ConstantSet::custom) throw Refusal("<only=custom> is of the component plan, which fits the kernels of inference engines");
   const bool unnamed = r.system.value != nullptr && r.system.name.empty();
-  const std::string system = unnamed ? r.system.value->name : r.system.name;
-  const PointDefaults otherwise = stated(system, r.nodes, r.ranks, r.launch, r.library);
-  if (r.only == ConstantSet::custom) {
-    if (!r.calibration.empty()) throw Refusal("<only=custom> always starts from what is shipped; leave <calibration> out");
-    if (!r.hold.empty()) throw Refusal("<hold> goes with scale_up, pcie and transport");
-    return answer_of(calibrate_custom(read(r.samples, otherwise, false), r.leave_out), r.samples);
-  }
+  const PointDefaults otherwise = defaults_of(r);
+  const std::string system = otherwise.system;
   CalibrateOptions how{.system = system,
                        .calibration = r.calibration.empty() ? r.system.calibration : r.calibration,
                        .overrides = r.system.overrides,
@@ -210,7 +197,7 @@ std::variant<CalibrationAnswer, KernelFitAnswer> answer(const CalibrateRequest& 
                        .leave_out = r.leave_out,
                        .hold = r.hold};
   if (unnamed) how.adjust = [&](System& each) { each = *r.system.value; };
-  Points points = read(r.samples, otherwise, false);
+  Points points = measured_points(r);
   const std::vector<std::string> warnings = warnings_of(r, otherwise, points);
   Calibration fit = calibrate(points, how);
   CalibrationAnswer out{answer_of(fit), std::move(fit), std::move(points), {}};

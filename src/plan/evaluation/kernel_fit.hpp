@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
 /// One measured time, and the function that prices it.
 struct KernelSample {
@@ -34,7 +34,7 @@ struct KernelUnknown {
   bool determined = true;  ///< false: the data left it at the prior
 };
 
-struct KernelFit {
+struct FittedKernels {
   std::vector<Constants> generations;
   std::vector<KernelUnknown> unknowns;
   std::vector<double> residuals;  ///< log(predicted / measured), by sample
@@ -115,12 +115,12 @@ class KernelProblem {
 }  // namespace detail
 
 /// \param prior constants of every generation of the samples; those that no sample depends on keep their value
-[[nodiscard]] inline KernelFit fit_kernels(ConstantSet set, const std::vector<Constants>& prior, const std::vector<KernelSample>& samples) {
+[[nodiscard]] inline FittedKernels fit_kernels(ConstantSet set, const std::vector<Constants>& prior, const std::vector<KernelSample>& samples) {
   detail::KernelProblem problem(set, prior, samples);
   const auto count = static_cast<Eigen::Index>(problem.unknowns.size());
   const Eigen::VectorXd weight = Eigen::VectorXd::Ones(static_cast<Eigen::Index>(samples.size()));
   const LeastSquares found = minimise(problem, Eigen::VectorXd::Zero(count), weight);
-  KernelFit out;
+  FittedKernels out;
   out.generations = problem.constants(found.unknowns);
   out.unknowns = problem.unknowns;
   for (Eigen::Index k = 0; k < count; ++k) {
@@ -136,4 +136,4 @@ class KernelProblem {
   return out;
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan

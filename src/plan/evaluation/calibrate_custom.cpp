@@ -1,7 +1,7 @@
-/// \file custom.cpp
+/// \file calibrate_custom.cpp
 /// Fitting the all-reduce kernels of inference engines, by GPU generation.
 
-#include "calibrate/kernel_sets.hpp"
+#include "evaluation/kernel_sets.hpp"
 #include "validation/machines.hpp"
 
 #include <fabricost/predict/compile.hpp>
@@ -12,12 +12,12 @@
 #include <algorithm>
 #include <array>
 
-namespace fabricost::core {
+namespace fabricost::plan {
 
-KernelCalibration calibrate_custom(const Points& points, const std::vector<std::string>& leave_out) {
+Calibration calibrate_custom(const Points& points, const std::vector<std::string>& leave_out) {
   constexpr std::array<std::string_view, 3> classes{"custom_one_shot", "custom_two_shot", "host_launch"};
   constexpr double small = 64 * kibibyte;
-  calibrating::KernelSamples samples(ConstantSet::custom);
+  KernelSamples samples(ConstantSet::custom);
   std::vector<Skipped> skipped = points.skipped;
   PointMachines machines({});
   std::vector<Point> known;
@@ -73,9 +73,9 @@ KernelCalibration calibrate_custom(const Points& points, const std::vector<std::
   }
   if (samples.empty())
     throw RequestError("no point of the files can be fitted: all-reduces of vllm, sglang or trtllm on known machines are needed");
-  KernelCalibration out = samples.fitted(classes);
+  Calibration out = samples.fitted(classes);
   out.skipped = std::move(skipped);
   return out;
 }
 
-}  // namespace fabricost::core
+}  // namespace fabricost::plan

@@ -2,15 +2,15 @@
 /// \file kernel_sets.hpp
 /// Turns samples of kernels on machines into fitted sets of constants with their residuals.
 
-#include <fabricost/calibrate/kernel_fit.hpp>
-#include <fabricost/calibrate/kernels.hpp>
+#include "evaluation/kernel_fit.hpp"
+#include <fabricost/plan/evaluation/calibrate_custom.hpp>
 
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace fabricost::core::calibrating {
+namespace fabricost::plan {
 
 /// The parts of a sample that only the report needs.
 struct SampleOf {
@@ -35,7 +35,7 @@ class KernelSamples {
   }
   [[nodiscard]] bool empty() const { return samples_.empty(); }
   /// \param classes names of interval widths
-  [[nodiscard]] KernelCalibration fitted(std::span<const std::string_view> classes) const;
+  [[nodiscard]] Calibration fitted(std::span<const std::string_view> classes) const;
 
  private:
   ConstantSet set_;
@@ -45,4 +45,4 @@ class KernelSamples {
   std::vector<SampleOf> of_;
 };
 
-}  // namespace fabricost::core::calibrating
+}  // namespace fabricost::plan

@@ -1,7 +1,7 @@
 /// \file kernel_sets.cpp
 /// Fits kernels by GPU generation and summarises the residuals.
 
-#include "calibrate/kernel_sets.hpp"
+#include "evaluation/kernel_sets.hpp"
 
 #include "text/quantile.hpp"
 
@@ -14,7 +14,7 @@
 #include <cmath>
 #include <set>
 
-namespace fabricost::core::calibrating {
+namespace fabricost::plan {
 
 namespace {
 
@@ -51,11 +51,11 @@ std::size_t KernelSamples::generation(const System& system) {
   return index;
 }
 
-KernelCalibration KernelSamples::fitted(std::span<const std::string_view> classes) const {
+Calibration KernelSamples::fitted(std::span<const std::string_view> classes) const {
   std::vector<double> before;
   for (const KernelSample& s : samples_) before.push_back(std::log(s.seconds(prior_[s.generation]) / s.measured));
-  const KernelFit fit = fit_kernels(set_, prior_, samples_);
-  KernelCalibration out;
+  const FittedKernels fit = fit_kernels(set_, prior_, samples_);
+  Calibration out;
   out.points = static_cast<int>(samples_.size());
   out.constants = static_cast<int>(fit.unknowns.size());
   for (const KernelUnknown& x : fit.unknowns) out.determined += x.determined ? 1 : 0;
@@ -64,8 +64,8 @@ KernelCalibration KernelSamples::fitted(std::span<const std::string_view> classe
   const Ape first = ape_of(before), last = ape_of(fit.residuals);
   out.median_before = first.median;
   out.mean_before = first.mean;
-  out.median_ape = last.median;
-  out.mape = last.mean;
+  out.median_after = last.median;
+  out.mean_after = last.mean;
   for (std::size_t g = 0; g < generations_.size(); ++g) {
     CalibratedSet set;
     set.set = set_;
@@ -117,4 +117,4 @@ KernelCalibration KernelSamples::fitted(std::span<const std::string_view> classe
   return out;
 }
 
-}  // namespace fabricost::core::calibrating
+}  // namespace fabricost::plan
