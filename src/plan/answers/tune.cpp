@@ -53,11 +53,11 @@ constexpr int per_octave = 16;
 constexpr std::string_view never_compared_text = "between nodes LL and LL128 were never measured side by side";
 
 /// The result at one size.
-struct Found {
+struct Comparison {
   Candidate now;
   std::optional<Candidate> better{};
   bool sure = false;
-  friend bool operator==(const Found&, const Found&) = default;
+  friend bool operator==(const Comparison&, const Comparison&) = default;
 };
 
 struct PricedChoice {
@@ -99,8 +99,8 @@ class Question {
 
   /// The fastest of the surely faster pairs, else of all faster ones; but `keep` while nothing is better by
   /// the listed threshold.
-  [[nodiscard]] Found at(double bytes, std::optional<Candidate> keep) const {
-    Found out{curve_.ran_at(bytes)};
+  [[nodiscard]] Comparison at(double bytes, std::optional<Candidate> keep) const {
+    Comparison out{curve_.ran_at(bytes)};
     const PricedChoice now = priced(out.now, curve_.line(bytes), bytes);
     const Fabric& f = curve_.fabric();
     const bool can_be_sure = doubt_.empty() && is_measured(out.now.algorithm, op_.collective, f);
@@ -124,7 +124,7 @@ class Question {
   }
 
   /// The range from `first` to `last` with this result, evaluated where most time is lost.
-  [[nodiscard]] SlowChoice range(const Found& found, double first, double last, const std::vector<double>& sizes) const {
+  [[nodiscard]] SlowChoice range(const Comparison& found, double first, double last, const std::vector<double>& sizes) const {
     const Candidate faster = *found.better;
     SlowChoice out{.operation = std::string{name(op_.collective)},
                    .nodes = nodes(),
@@ -216,7 +216,7 @@ class Question {
 void add_ranges(const Question& question, std::vector<SlowChoice>& out) {
   const std::vector<double> sizes = question.sizes();
   double first = sizes.front();
-  Found found = question.at(first, std::nullopt);
+  Comparison found = question.at(first, std::nullopt);
   const auto still = [&](double bytes) { return question.at(bytes, found.better) == found; };
   const auto close = [&](double last) {
     if (found.better) out.push_back(question.range(found, first, last, sizes));
