@@ -6,7 +6,7 @@
 
 #include "diagnose/context.hpp"
 #include "diagnose/diagnose.hpp"
-#include "specs/parts/identities.hpp"
+#include "specs/parts/gpu_index.hpp"
 #include "specs/read_once.hpp"
 #include "text/line_reader.hpp"
 

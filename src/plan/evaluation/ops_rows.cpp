@@ -3,7 +3,7 @@
 
 #include "evaluation/cells.hpp"
 #include "specs/data_directory.hpp"
-#include "specs/parts/identities.hpp"
+#include "specs/parts/gpu_index.hpp"
 
 #include <fabricost/plan/evaluation/ops.hpp>
 #include <fabricost/plan/specs/stacks.hpp>

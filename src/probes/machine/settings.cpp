@@ -4,7 +4,7 @@
 #include "machine/settings.hpp"
 
 #include "machine/figures.hpp"
-#include "specs/parts/identities.hpp"
+#include "specs/parts/gpu_index.hpp"
 #include "text/yaml_text.hpp"
 
 #include <fabricost/shipped_numbers.hpp>

@@ -6,7 +6,7 @@
 #include "machine/figures.hpp"
 #include "machine/findings.hpp"
 #include "machine/settings.hpp"
-#include "specs/parts/identities.hpp"
+#include "specs/parts/gpu_index.hpp"
 #include "specs/store.hpp"
 #include "validation/machines.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "measure/stock.hpp"
 
-#include "specs/parts/identities.hpp"
+#include "specs/parts/gpu_index.hpp"
 
 #include <fabricost/specs/load.hpp>
 

@@ -4,7 +4,7 @@
 
 #include "answers/trace/machine.hpp"
 
-#include "specs/parts/identities.hpp"
+#include "specs/parts/gpu_index.hpp"
 
 #include <fabricost/answers/moe.hpp>
 #include <fabricost/hardware/slice.hpp>

@@ -3,7 +3,7 @@
 
 #include "readings/topology/shape.hpp"
 #include "readings/topology/topology_text.hpp"
-#include "specs/parts/identities.hpp"
+#include "specs/parts/gpu_index.hpp"
 
 #include <fmt/format.h>
 

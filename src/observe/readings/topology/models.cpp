@@ -5,7 +5,7 @@
 
 #include "readings/topology/models.hpp"
 
-#include "specs/parts/identities.hpp"
+#include "specs/parts/gpu_index.hpp"
 
 #include <fmt/format.h>
 

@@ -12,7 +12,7 @@
 #include "readings/topology/topology_text.hpp"
 
 #include "readings/logs/log_text.hpp"
-#include "specs/parts/identities.hpp"
+#include "specs/parts/gpu_index.hpp"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 
 #include "readings/topology/models.hpp"
 #include "readings/topology/shape.hpp"
-#include "specs/parts/identities.hpp"
+#include "specs/parts/gpu_index.hpp"
 #include "specs/parts/transports.hpp"
 #include "text/ascii.hpp"
 #include "text/yaml_text.hpp"

@@ -1,9 +1,9 @@
 // Which GPU has a name, a PCI id or an architecture, and which machine is usual for it: the identities of data/.
 
-#include "specs/parts/identities.hpp"
+#include "specs/parts/gpu_index.hpp"
 
-#include "files.hpp"
 #include "support/message_of.hpp"
+#include "unit/specs/files.hpp"
 
 #include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
