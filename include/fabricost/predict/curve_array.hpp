@@ -1,9 +1,8 @@
 #pragma once
 /// \file curve_array.hpp
-/// A compiled Curve at many sizes, in any order. Sizes are processed in blocks. A block inside one piece of
-/// the curve, the usual case for sorted sizes, uses that piece's line (price/line_array.hpp); others are
-/// sorted by line first. A curve with overlapping terms is read from its table (curve_table.hpp); only sizes
-/// outside the table are computed.
+/// A compiled Curve at many sizes, in any order, block by block. A block inside one piece of the curve, the usual case for sorted sizes, uses
+/// that piece's line (price/line_array.hpp); others pick the sizes of each piece. A curve with overlapping terms is read from its table
+/// (curve_table.hpp); only sizes outside the table are computed.
 
 #include <fabricost/predict/curve.hpp>
 #include <fabricost/price/line_array.hpp>
@@ -45,12 +44,6 @@ FABRICOST_CLONES inline Extent extent_of(const double* bytes, int groups) {
   return out;
 }
 
-/// Adds 1 to the pieces of the sizes from `threshold` on.
-FABRICOST_CLONES inline void count_threshold(double threshold, const double* bytes, double* __restrict pieces, int groups) {
-  for (; groups > 0; --groups, bytes += group_size, pieces += group_size)
-    for (std::size_t i = 0; i < group_size; ++i) pieces[i] += bytes[i] >= threshold ? 1.0 : 0.0;
-}
-
 /// Copies the sizes at some places of a block and fills the last group with the last size. \return number of
 /// sizes including that
 [[nodiscard]] inline std::size_t gather(const double* bytes, const std::uint16_t* place, std::size_t count, Block& into) {
@@ -68,45 +61,8 @@ inline void evaluate_at(const Line& line, const double* bytes, const std::uint16
   for (std::size_t i = 0; i < count; ++i) seconds[place[i]] = times[i];
 }
 
-/// Seconds of a block whose sizes lie in several pieces: sorted by line, evaluated together, scattered back.
-inline void evaluate_mixed(const Curve& curve, const double* bytes, double* seconds, int groups) {
-  const auto size = static_cast<std::size_t>(groups * group_size);
-  Block pieces, sorted, times;
-  std::memset(pieces.data(), 0, size * sizeof(double));
-  for (int piece = 1; piece < curve.pieces(); ++piece) count_threshold(curve.threshold_bytes(piece), bytes, pieces.data(), groups);
-  std::array<std::uint8_t, block_size> line;
-  std::array<int, Curve::max_lines> count{}, at{};
-  for (std::size_t i = 0; i < size; ++i) {
-    line[i] = static_cast<std::uint8_t>(curve.line_of(static_cast<int>(pieces[i])));
-    ++count[line[i]];
-  }
-  std::array<std::uint16_t, block_size> place;
-  int filled = 0;
-  for (std::size_t k = 0; k < count.size(); ++k) {
-    at[k] = filled;
-    filled += count[k];
-  }
-  for (std::size_t i = 0; i < size; ++i) {
-    const auto to = static_cast<std::size_t>(at[line[i]]++);
-    sorted[to] = bytes[i];
-    place[to] = static_cast<std::uint16_t>(i);
-  }
-  // whole groups only: sizes of a group that belong to the next line are computed needlessly, or twice
-  for (std::size_t k = 0; k < count.size(); ++k) {
-    if (count[k] == 0) continue;
-    const int first = at[k] - count[k], own_groups = (count[k] + group_size - 1) / group_size;
-    const int start = std::min(first, (groups - own_groups) * group_size);
-    Block own;
-    evaluate_groups(curve.line_at(static_cast<int>(k)), sorted.data() + start, own.data(), own_groups);
-    std::memcpy(times.data() + first, own.data() + (first - start), static_cast<std::size_t>(count[k]) * sizeof(double));
-  }
-  for (std::size_t i = 0; i < size; ++i) seconds[place[i]] = times[i];
-}
-
-inline constexpr int few_pieces = 4;  ///< up to this many pieces are picked one by one faster than by sorting
-
-/// evaluate_mixed for sizes in pieces `first` to `last`: picks the sizes of each, evaluates and scatters.
-inline void evaluate_few_pieces(const Curve& curve, int first, int last, const double* bytes, double* seconds, int groups) {
+/// Seconds of a block whose sizes lie in the pieces `first` to `last`: picks the sizes of each, evaluates and scatters.
+inline void evaluate_pieces(const Curve& curve, int first, int last, const double* bytes, double* seconds, int groups) {
   const auto size = static_cast<std::size_t>(groups * group_size);
   std::array<std::uint16_t, block_size + 1> place;  // the place of a size outside the piece is written, then overwritten
   for (int piece = first; piece <= last; ++piece) {
@@ -124,10 +80,8 @@ inline void evaluate_few_pieces(const Curve& curve, int first, int last, const d
 inline void evaluate_lines(const Curve& curve, int first, int last, const double* bytes, double* seconds, int groups) {
   if (first == last)
     evaluate_groups(curve.line_at(curve.line_of(first)), bytes, seconds, groups);
-  else if (last - first < few_pieces)
-    evaluate_few_pieces(curve, first, last, bytes, seconds, groups);
   else
-    evaluate_mixed(curve, bytes, seconds, groups);
+    evaluate_pieces(curve, first, last, bytes, seconds, groups);
 }
 
 /// Seconds of one block by the table of the curve, and by its lines outside the table.
