@@ -27,8 +27,9 @@ namespace {
 
 
 /// Signs that the log reader computes, or that signals depend on.
-constexpr std::array<std::string_view, 11> needed_signs{"communicator_made", "engine_waits",     "error_line",    "fatal_line",
-                                                        "link_downgraded",   "p2p_unsupported",  "protection_error", "retries_exceeded",
+constexpr std::array<std::string_view, 12> needed_signs{"communicator_made", "engine_waits",     "error_line",    "fatal_line",
+                                                        "link_downgraded",   "no_event",         "p2p_unsupported",
+                                                        "protection_error",  "retries_exceeded",
                                                         "served",            "starting",         "verbs_missing"};
 
 /// A failure's evidence is its line, unless its row says more.

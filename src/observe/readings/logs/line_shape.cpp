@@ -144,6 +144,18 @@ std::string event_text(std::string_view line) {
   return out;
 }
 
+bool HelpText::take(std::string_view line) {
+  const std::size_t indent = line.find_first_not_of(" \t");
+  if (indent == std::string_view::npos) return false;
+  const std::string_view text = trimmed(line.substr(indent), " \t\r");
+  const bool option = is_help(text) || (has(text, "(type: ") && has(text, "default: "));
+  if (option)
+    option_ = indent;
+  else if (indent <= option_)  // npos is larger than any
+    option_ = std::string_view::npos;
+  return option || option_ != std::string_view::npos;
+}
+
 bool is_status(std::string_view line, bool stamped) {
   const std::string_view head = line.substr(0, 100);
   if (has(head, "NCCL ") || has(head, "kernel") || has(head, "NVRM")) return false;

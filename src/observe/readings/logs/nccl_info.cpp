@@ -5,6 +5,7 @@
 #include "readings/logs/nccl_info.hpp"
 
 #include "readings/logs/line_fields.hpp"
+#include "readings/logs/line_shape.hpp"
 #include "readings/logs/log_text.hpp"
 #include "readings/logs/matrix_words.hpp"
 #include "text/ascii.hpp"
@@ -52,6 +53,7 @@ class NcclInfoReader {
         continue;
       }
       stamped_ = std::string_view{line}.substr(0, 40).find("[20") != std::string_view::npos;
+      described_ = help_.take(line);
       unprefix(line);
       take(line);
       if (const std::string state = states_.take(line); !state.empty()) {  // with its headings it may be another sign
@@ -139,13 +141,19 @@ class NcclInfoReader {
     std::set<std::string> carried;
     const bool warns = line.front() != '#' && has(line, "NCCL WARN");
     EventLine told(line, stamped_);
+    bool no_event = described_;
+    of_line_.clear();
     wanted_.match(line, [&](const Sign& sign) {
-      const bool event = sign.fact || told.told_by(sign);
-      const Seen& seen = info_.signs[sign.name];
-      const bool quoted_in_part = line.size() > longest_quote && (seen.times == 0 || (event && seen.events == 0));
-      see(sign.name, line, quoted_in_part ? place_in_line(sign, line) : 0, event);
-      if (warns) carried.insert(sign.name);
+      of_line_.push_back(&sign);
+      no_event = no_event || sign.name == "no_event";
     });
+    for (const Sign* sign : of_line_) {
+      const bool event = sign->fact || (!no_event && told.told_by(*sign));
+      const Seen& seen = info_.signs[sign->name];
+      const bool quoted_in_part = line.size() > longest_quote && (seen.times == 0 || (event && seen.events == 0));
+      see(sign->name, line, quoted_in_part ? place_in_line(*sign, line) : 0, event);
+      if (warns) carried.insert(sign->name);
+    }
     if (warns) info_.warn(line, lines_.times(), std::move(carried), [&] { return quote(line); });
   }
 
@@ -411,6 +419,9 @@ class NcclInfoReader {
   std::string file_;  ///< of several read as one
   int before_ = 0;    ///< lines before it
   bool stamped_ = false;  ///< a time in brackets stood before the line
+  HelpText help_;
+  bool described_ = false;  ///< the line belongs to a help text
+  std::vector<const Sign*> of_line_;
   SignMatcher wanted_;
   ToolStates states_;
   NcclInfo info_;
