@@ -250,16 +250,22 @@ PyClass<Class> add_answer(pybind11::module_& module, const char* name, const cha
   return type;
 }
 
-/// The answer as a record and a sequence of its rows.
+/// The answer as a record and a sequence of its rows, which are also a list under their name in JSON: `plans.layouts`.
 template <HasFields Answer, class Row>
 PyClass<Answer> add_answer_of_rows(pybind11::module_& module, const char* name, const char* words, std::vector<Row> Answer::*rows) {
   Members members = members_of<Answer, Answer>();
-  if (std::none_of(members.begin(), members.end(), [&](const Member& one) { return one.offset == offset_of(rows); })) {
+  const auto is_rows = [&](const Member& one) { return one.offset == offset_of(rows); };
+  if (std::none_of(members.begin(), members.end(), is_rows)) {
     members.push_back(field("", rows, ""));
     members.back().key = "rows";
   }
+  const Member listed = *std::find_if(members.begin(), members.end(), is_rows);
   auto type = add_answer<Answer>(module, name, words, std::move(members));
   add_sequence(type, rows);
+  if (*listed.name == '\0')
+    add_property(
+        type, listed.key, "All of them, as a list.",
+        [rows](const void* self) { return pybind11::object(pybind11::cast(static_cast<const Answer*>(self)->*rows)); }, type_text<std::vector<Row>>());
   return type;
 }
 
