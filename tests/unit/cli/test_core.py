@@ -11,7 +11,7 @@ ANSWERED = [["predict", "all_reduce", "--system", "dgx-h100", "--size", "256MiB"
             ["explain", "all_gather", "--system", "dgx-b200", "--size", "1GiB", "--json"],
             ["predict", "moe_dispatch", "--system", "dgx-h100", "--nodes", "4", "--tokens", "128", "--hidden", "7168", "--experts", "256", "--top-k", "8"],
             ["systems"], ["show", "dgx-h100"], ["calibrate", "--list"]]
-LEFT_OUT = {"plan": "plan", "models": "plan", "need": "plan", "share": "plan", "transfer": "plan", "diagnose": "observe", "trace": "observe", "topo": "observe", "measure": "probes"}
+LEFT_OUT = {"plan": "plan", "model": "plan", "need": "plan", "share": "plan", "transfer": "plan", "diagnose": "observe", "trace": "observe", "topo": "observe", "measure": "probes"}
 
 
 def run(tool, words):

@@ -15,12 +15,10 @@
 
 using namespace fabricost::observe;
 
-using namespace specs;
-
 namespace {
 
 /// The message with which the index over a data directory refuses it; empty: it accepts it.
-std::string stated_of(const Folder& data) {
+std::string stated_of(const specs::Folder& data) {
   try {
     (void)GpuIdentities(data.path("."));
   } catch (const Error& error) {
@@ -80,7 +78,7 @@ TEST_CASE("every PCI id and every name leads to a GPU that loads, and one with a
 }
 
 TEST_CASE("a GPU of one's own is known by its file alone", "[specs]") {
-  const Folder folder;
+  const specs::Folder folder;
   const auto gpu = [&](const std::string& name, const std::string& identity) {
     folder.write("gpus/" + name + ".yaml", "name: " + name + "\nvendor: nvidia\nidentity: " + identity + "\n");
   };
