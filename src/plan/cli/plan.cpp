@@ -2,15 +2,19 @@
 /// fabricost plan train, serve and rl: three questions that share options.
 
 #include "cli/question_command.hpp"
+#include "cli/launch_flags.hpp"
 #include "cli/plan_text.hpp"
 #include "cli/subcommands.hpp"
+#include "text/text_table.hpp"
 
+#include <fabricost/fields/json.hpp>
 #include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/plan/answers/rl.hpp>
 #include <fabricost/plan/answers/serve.hpp>
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <filesystem>
 #include <memory>
@@ -21,6 +25,7 @@ namespace {
 
 struct PlanOptions : GivenOptions {
   std::string threads;
+  std::string launch;  ///< program whose flags are printed
   std::string find, vary;  ///< for the help; command_words.hpp asks need and explore
   OutputPath trace;
   bool train = false, serve = false, rl = false, graph = false, eager = false;
@@ -35,12 +40,41 @@ void write_timeline(const PlanAnswer& found, const std::string& folder) {
     write_output({(std::filesystem::path(folder) / file.name).string()}, file.text, "--trace");
 }
 
+/// Adds the command that starts the best layout: a section of the text, or "launch" in JSON.
+template <class Request, class Answer>
+void add_launch(std::string& out, const PlanOptions& o, const Request& request, const Answer& found, const Terminal& terminal) {
+  using core::json_parts::Json;
+  const Json answered = core::json_parts::object_of(fields_of<Answer>(), &found);
+  const plan::ValueOf value_of = [&](const std::string& name) -> Json {
+    for (const Json& of : {answered.at("layouts").front(), answered})
+      if (of.contains(name)) return of.at(name);
+    const auto fields = fields_of<Request>();
+    const auto field = std::find_if(fields.begin(), fields.end(), [&](const Field& one) { return one.name == name; });
+    return field == fields.end() ? Json() : core::json_parts::json_value(*field->type, field->in(&request));
+  };
+  const std::string command = plan::launch_command(o.launch, o.train ? "train" : "serve", value_of);
+  if (o.json) {
+    Json json = Json::parse(out);
+    json["launch"] = command;
+    out = core::printed(json);
+    return;
+  }
+  Page page(terminal);
+  page.section("Start it");
+  std::string lines = wrapped("  ", command, terminal.columns - 2);  // to be copied: a shell goes on behind a backslash
+  for (std::size_t end = lines.find('\n'); end + 1 < lines.size(); end = lines.find('\n', end + 3)) lines.replace(end, 1, " \\\n  ");
+  out += page.text() + lines;
+}
+
 template <class Request>
 [[nodiscard]] std::string answered(const PlanOptions& o, const Request& request, const Terminal& terminal) {
   const auto found = spelled_answer(request);
   if constexpr (std::same_as<Request, PlanRequest>)
     if (!o.trace.empty()) write_timeline(found, o.trace.path);
-  return shown(found, o.json, terminal, [](Page& page, const auto& a) { text_of(page, a); });
+  std::string out = shown(found, o.json, terminal, [](Page& page, const auto& a) { text_of(page, a); });
+  if constexpr (!std::same_as<Request, RlRequest>)
+    if (!o.launch.empty()) add_launch(out, o, request, found, terminal);
+  return out;
 }
 
 /// \throws RequestError for an option of other questions that Request does not have
@@ -69,6 +103,7 @@ void refuse_others(const PlanOptions& o, std::string_view mine, std::string_view
     return answered(o, request_of<PlanRequest>(o.typed), terminal);
   }
   if (!o.trace.empty()) throw RequestError(fmt::format("--trace is of --train; leave it out of {}", o.rl ? "--rl" : "--serve"));
+  if (o.rl && !o.launch.empty()) throw RequestError("--launch-flags is of --train and --serve; leave it out of --rl");
   if (o.rl) {
     refuse_others<RlRequest, PlanRequest, ServeRequest>(o, "--rl", "--train", "--serve");
     return answered(o, request_of<RlRequest>(o.typed), terminal);
@@ -97,6 +132,8 @@ void add_plan(CLI::App& app, Runner& runner) {
   sub.add_option("--threads", o->threads, "Number of threads: 1")->option_text("N");
   Runner::output(*sub.add_option("--trace", o->trace.path, "Write the fastest layout's step into this folder as traces\n(fabricost trace reads them)")
                       ->option_text("FOLDER"));
+  sub.add_option("--launch-flags", o->launch, "Also the command that starts it in vllm, sglang, trtllm, megatron\nor torchtitan")
+      ->option_text("PROGRAM");
   sub.add_flag("--json", o->json, "Print JSON");
   const char* const group = "Serving";
   add_options(sub, o->typed, fields_of<ServeRequest>(), group);
@@ -113,7 +150,7 @@ void add_plan(CLI::App& app, Runner& runner) {
   claim(sub, fields_of<PlanRequest>(), "train");
   claim(sub, fields_of<ServeRequest>(), "serve");
   claim(sub, fields_of<RlRequest>(), "rl");
-  for (const auto& [option, question] : {std::pair{"--train", "train"}, {"--threads", "train"}, {"--trace", "train"}, {"--serve", "serve"},
+  for (const auto& [option, question] : {std::pair{"--train", "train"}, {"--threads", "train"}, {"--trace", "train"}, {"--launch-flags", "train"}, {"--launch-flags", "serve"}, {"--serve", "serve"},
                                          {"--graph", "serve"}, {"--eager", "serve"}, {"--rl", "rl"}, {"--find", "train"},
                                          {"--find", "serve"}, {"--vary", "train"}, {"--vary", "serve"}})
     Runner::questions_of(*sub.get_option(option)).emplace_back(question);
