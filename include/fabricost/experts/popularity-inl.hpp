@@ -75,7 +75,7 @@ FABRICOST_BODY std::vector<double> touch_chances(std::span<const double> weights
   const auto alive = std::count_if(weights.begin(), weights.end(), [](double w) { return w > 0; });
   if (alive < k)
     throw RequestError("tokens choose " + std::to_string(k) + " experts, but only " + std::to_string(alive) + " are ever chosen");
-  constexpr double max_products = 8e6;  // of polynomials at one node of the quadrature
+  constexpr double max_products = 8.1e6;  // of polynomials at one node of the quadrature
   if (static_cast<double>(k) * (static_cast<double>(weights.size()) + 2.0 * sets * k) > max_products)
     throw RequestError("tokens that choose " + std::to_string(k) + " of " + std::to_string(weights.size()) +
                        " experts unevenly are not priced: too many ways to count; take uniform routing");

@@ -60,7 +60,7 @@ void add_loaded(Page& page, const ServingQuestion& q, const ServeAnswer& answer,
              });
   const PlannedDeployment& best = answer.layouts.front();
   const ServedArrivals& a = *best.arrivals;
-  page.say("Of the first: {} requests in flight, {} in the queue of TTFT, half have TTFT {} and TPOT {}{}{}{}.", figure(a.in_flight),
+  page.say("Of the first: {} requests in flight; the queue takes {} of TTFT; half have at most TTFT {} and TPOT {}{}{}{}.", figure(a.in_flight),
            short_time_text(a.queue.value()), short_time_text(a.ttft.p50.value()), short_time_text(a.tpot.p50.value()),
            a.rate_within ? fmt::format("; {} up to {} requests/s",
                                        q.ttft > 0 || q.tpot > 0 ? "the limits are kept" : "all are answered", figure(*a.rate_within))
@@ -169,7 +169,7 @@ void text_of(Page& page, const ServeAnswer& answer) {
   const ServingTime& t = best.time;
   std::string first;
   for (const StepTerm& term : first_token_terms(t))
-    first += fmt::format("{}{} {}", first.empty() ? "" : ", ", term_words(term.name), short_time_text(term.seconds()));
+    if (term.seconds() > 0) first += fmt::format("{}{} {}", first.empty() ? "" : ", ", term_words(term.name), short_time_text(term.seconds()));
   page.line("TTFT {}: {}", short_time_text(t.ttft), first);
   if (best.apart) {
     page.line("Prefill workers compute {:.0f} % of the time{}", 100 * t.prefill_use,

@@ -57,7 +57,7 @@ FOLDERS = {
         "0.1": "of a quadrature: its widest step, and",
         "1.25": "over the root of k, its step where the k-th of many clocks rings",
         "30.0": "-log(1 - share) where the share is 1",
-        "8e6": "products of polynomials at one of its nodes, beyond which a choice of experts is refused",
+        "8.1e6": "products of polynomials at one of its nodes, beyond which a choice of experts is refused",
     },
     "include/fabricost/plan/kernels": {},
     "include/fabricost/parameters": {"1.645": "standard deviations that hold nine in ten of a normal distribution"},
