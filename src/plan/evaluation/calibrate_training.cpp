@@ -75,7 +75,7 @@ class Jobs {
   std::map<std::string, Stack> loaded_;
 };
 
-/// One unknown of the fit: a constant of one generation, or of all (-1), or a factor of stacks.
+/// One unknown of the fit: a constant of one generation, or of all (-1), or a factor of stacks, or what those of programs share (-1).
 struct TrainingUnknown {
   const Parameter* parameter = nullptr;  ///< null: a factor
   int of = -1;
@@ -102,10 +102,15 @@ class StepFit {
       else
         for (int g = 0; g < static_cast<int>(jobs.generations.size()); ++g) unknowns.push_back({&p, g, p.spread, held});
     }
-    for (int f = 0; f < static_cast<int>(jobs.factors.size()); ++f) {
-      const bool measured = std::find(unscaled.begin(), unscaled.end(), jobs.factors[static_cast<std::size_t>(f)]) != unscaled.end();
-      unknowns.push_back({nullptr, f, spread_of_stacks, !options.factors || measured});
-    }
+    std::vector<std::set<int>> programs(jobs.generations.size());
+    const auto is_unscaled = [&](int f) { return std::find(unscaled.begin(), unscaled.end(), jobs.factors[static_cast<std::size_t>(f)]) != unscaled.end(); };
+    for (const Job& job : jobs.all)
+      if (job.step != nullptr && !is_unscaled(job.factor)) programs[static_cast<std::size_t>(job.generation)].insert(job.factor);
+    shares_.assign(jobs.factors.size(), false);
+    for (const std::set<int>& of : programs)  // the factor of a generation's only program says as much of the generation
+      for (const int f : of) shares_[static_cast<std::size_t>(f)] = shares_[static_cast<std::size_t>(f)] || of.size() > 1;
+    unknowns.push_back({nullptr, -1, spread_of_stacks, !options.factors});
+    for (int f = 0; f < static_cast<int>(jobs.factors.size()); ++f) unknowns.push_back({nullptr, f, spread_of_stacks, !options.factors || is_unscaled(f)});
   }
 
   /// Sets the constants of all generations and the factors of stacks to u.
@@ -117,7 +122,8 @@ class StepFit {
       if (x.held) continue;
       const double factor = std::exp(x.spread * u[static_cast<Eigen::Index>(k)]);
       if (x.parameter == nullptr) {
-        scales[static_cast<std::size_t>(x.of)] = factor;
+        for (std::size_t f = 0; f < scales.size(); ++f)
+          if (x.of < 0 ? shares(f) : x.of == static_cast<int>(f)) scales[f] *= factor;
         continue;
       }
       for (std::size_t g = 0; g < constants.size(); ++g)
@@ -159,7 +165,8 @@ class StepFit {
       set(moved);
       for (Eigen::Index i = 0; i < own; ++i) {
         const Job& job = jobs_.all[static_cast<std::size_t>(i)];
-        const bool moves = x.parameter == nullptr ? x.of == job.factor : x.of < 0 || x.of == job.generation;
+        const bool moves = x.of < 0 ? x.parameter != nullptr || shares(static_cast<std::size_t>(job.factor))
+                                    : x.of == (x.parameter == nullptr ? job.factor : job.generation);
         if (moves) j(i, k) = (residual(job) - here[i]) / step;
       }
       if (!with_served || x.parameter == nullptr) continue;
@@ -171,6 +178,8 @@ class StepFit {
     return j;
   }
 
+  /// Whether a factor is that of a program, which has in common with others that it takes longer than its kernels.
+  [[nodiscard]] bool shares(std::size_t factor) const { return shares_[factor]; }
   /// The priors of a generation.
   [[nodiscard]] const Constants& start(std::size_t generation) const { return starts_[generation]; }
 
@@ -210,6 +219,7 @@ class StepFit {
   detail::ServingModel& served_;
   std::vector<double> watts_;      ///< of each generation
   std::vector<Constants> starts_;  ///< likewise
+  std::vector<bool> shares_;       ///< of each factor
 };
 
 /// Constants on which the rows have no information, least known first: a constant may be known once another one is held.
@@ -356,6 +366,14 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
     }
     out.generations.push_back(std::move(set));
   }
+  const auto common = count - static_cast<Eigen::Index>(jobs.factors.size()) - 1;
+  if (options.factors)
+    out.stacks.push_back({.name = unseen_program,
+                          .factor = unseen_program,
+                          .scale = std::exp(spread_of_stacks * found.unknowns[common]),
+                          .deviation = spread_of_stacks * std::sqrt(found.covariance(common, common))});
+  for (const std::string& name : groups.unscaled)
+    if (std::find(jobs.stacks.begin(), jobs.stacks.end(), name) == jobs.stacks.end()) out.stacks.push_back({.name = name, .factor = name});
   for (std::size_t s = 0; s < jobs.stacks.size(); ++s) {
     std::sort(by_stack[s].begin(), by_stack[s].end());
     const std::size_t f = factor[s];
@@ -365,7 +383,8 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
                       .rows = static_cast<int>(by_stack[s].size()),
                       .seen = {.experts = experts[s] != 0, .fp4 = fp4[s] != 0}};
     const auto at = count - static_cast<Eigen::Index>(jobs.factors.size() - f);
-    stack.deviation = spread_of_stacks * std::sqrt(found.covariance(at, at));
+    const double with_common = model.shares(f) ? found.covariance(common, common) + 2 * found.covariance(at, common) : 0;
+    stack.deviation = spread_of_stacks * std::sqrt(found.covariance(at, at) + with_common);
     // nine of ten rows are within nine_in_ten times this; with few rows that is uncertain, so the spread of
     // an unseen stack counts as five rows
     const double own = quantile(by_stack[s], 0.9) / nine_in_ten;

@@ -228,7 +228,9 @@ TrainingGroups load_training_groups() {
 Stack published_kernels(std::string_view group) {
   SpecStore library;
   Stack out{.name = std::string{group}};
-  take_fitted(out, fitted_stacks(library));
+  std::vector<FittedStack> fitted = fitted_stacks(library);
+  std::erase_if(fitted, [](const FittedStack& one) { return one.name == unseen_program; });  // of programs alone
+  take_fitted(out, fitted);
   return out;
 }
 

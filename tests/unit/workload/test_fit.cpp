@@ -88,7 +88,7 @@ TEST_CASE("a fit of steps and kernels finds the constants they were made with", 
   CHECK(found.memory == Approx(truth.memory).epsilon(0.05));
   // arithmetic of kernels is known up to their publisher's clocks, of steps up to their stack
   for (const FittedStack& s : fit.stacks)
-    CHECK(s.scale / found.gemm == Approx((s.name == "made_kernels" ? 1 : 1.1) / truth.gemm).epsilon(0.05));
+    if (s.rows > 0) CHECK(s.scale / found.gemm == Approx((s.name == "made_kernels" ? 1 : 1.1) / truth.gemm).epsilon(0.05));
 }
 
 TEST_CASE("a fit says what it left out, and that nothing is left", "[fit]") {

@@ -12,6 +12,8 @@ FABRICOST_BODY void take_fitted(Stack& stack, const std::vector<FittedStack>& al
   for (const FittedStack& one : all)
     if (one.name == stack.name) stack.spread = one.spread, stack.seen = one.seen;
   const StepsSeen own = stack.seen;
+  for (const FittedStack& one : all)
+    if (one.name == unseen_program) stack.scale = one.scale;
   for (const FittedStack& one : all) {
     if (one.factor != program) continue;
     stack.scale = one.scale;

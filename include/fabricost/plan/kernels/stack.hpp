@@ -104,6 +104,9 @@ struct Stack {
 /// The name that its factor was fitted under.
 [[nodiscard]] inline const std::string& fitted_name(const Stack& stack) { return stack.factor_of.empty() ? stack.name : stack.factor_of; }
 
+/// The name under which a fit says what the factors of programs have in common: the factor of a program that it saw no step of.
+inline constexpr const char* unseen_program = "unseen";
+
 /// What a fit found of a stack, whose factor others of the same program (`factor`) have too.
 struct FittedStack {
   std::string name, factor{};
@@ -115,7 +118,8 @@ struct FittedStack {
 };
 
 /// Gives a stack what was fitted: the factor of its program, the spread of its own steps, and on generations that only variants of the
-/// program ran the larger of both spreads. One without steps of its own keeps the spread of unseen software, or its file's.
+/// program ran the larger of both spreads. One without steps of its own keeps the spread of unseen software, or its file's, and of a program
+/// without any has the factor that the others have in common.
 void take_fitted(Stack& stack, const std::vector<FittedStack>& all);
 
 /// The properties of a step, besides its stack, that its spread depends on.
