@@ -70,7 +70,10 @@ threads() {
 page() { # PROGRAM PAGE: all of docs/PAGE.md
   PYTHONPATH=build/python "$python" tests/docs/accuracy/check_page.py "$1" "docs/$2.md" "${FABRICOST_MEASUREMENTS:-../shared/measurements}" || [ $? = 77 ]
 }
-accuracy() { cmake --build build -j "$jobs" --target accuracy_page && page build/bin/accuracy_page accuracy; }
+accuracy() {
+  cmake --build build -j "$jobs" --target accuracy_page && page build/bin/accuracy_page accuracy &&
+    ctest --test-dir build -C long -R '^accuracy\.from_sources_measured$' --output-on-failure
+}
 training() { cmake --build build -j "$jobs" --target fabricost_python && page examples/training_page.py training-accuracy; }
 consumer() { ctest --test-dir build -C long -R '^consumer\.whole_library$' --output-on-failure; }
 headers() {
@@ -96,7 +99,7 @@ all=(
   "tidy 300 clang-tidy"
   "headers 260 every public header compiled alone"
   "consumer 150 the library compiled in a project of its own"
-  "accuracy 150 the errors of collectives by fits that have not seen them"
+  "accuracy 190 the errors of collectives by fits that have not seen them, and the copies of the sources"
   "training 130 the errors of training steps by fits that have not seen them"
   "sanitizers_1 325 address and undefined behaviour sanitizers: the first third of the test programs"
   "sanitizers_2 350 address and undefined behaviour sanitizers: the second third of them"

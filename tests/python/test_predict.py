@@ -13,55 +13,6 @@ def near(got, wanted):
     return math.isclose(got, wanted, rel_tol=1e-12, abs_tol=0)
 
 
-@pytest.fixture
-def same(command):
-    def check(prediction, *arguments):
-        wanted = json.loads(command("predict", *arguments, "--json"))
-        assert near(prediction.seconds, wanted["time_us"] / 1e6)
-        assert near(prediction.algorithm_bytes_per_second, wanted["algbw_GBps"] * 1e9)
-        assert near(prediction.bus_bytes_per_second, wanted["busbw_GBps"] * 1e9)
-        assert all(near(a, b / 1e6) for a, b in zip(prediction.interval_seconds, wanted["interval_us"]))
-        assert prediction.interval_seconds == (prediction.low_seconds, prediction.high_seconds)
-        for name in ("ranks", "nodes", "algorithm", "protocol", "basis", "extrapolated"):
-            assert getattr(prediction, name) == wanted[name]
-        assert prediction.bottleneck.tier == wanted["bottleneck"]
-        assert [(t.name, t.tier) for t in prediction.terms] == [(t["name"], t["tier"]) for t in wanted["terms"]]
-        assert all(near(a.seconds, b["time_us"] / 1e6) for a, b in zip(prediction.terms, wanted["terms"]))
-
-    return check
-
-
-@pytest.mark.parametrize("name", COLLECTIVES)
-@pytest.mark.parametrize("ranks", [8, 64])
-def test_predicts_what_the_command_predicts(h100, same, name, ranks):
-    for size in (8, 256 * fc.MiB):
-        same(fc.predict(h100, COLLECTIVES[name](bytes=size, ranks=ranks)), name, "--system", "dgx-h100", "--ranks", ranks,
-             "--size", f"{size}B")
-
-
-def test_send_recv_takes_the_path_named(h100, same):
-    for path in ("gpu-gpu", "gpu-host"):
-        same(fc.predict(h100, fc.SendRecv(fc.MiB, path=path)), "send_recv", "--system", "dgx-h100", "--size", "1MiB", "--path", path)
-    between = fc.predict(h100, fc.SendRecv(fc.MiB, path="nic"))
-    assert (between.ranks, between.nodes, between.bottleneck.tier) == (2, 2, "gpu")  # two channels of NCCL carry less than the NIC
-
-
-def test_algorithm_protocol_choice_dtype_and_nodes_reach_the_model(h100, same):
-    same(fc.predict(h100, fc.AllReduce(fc.MiB, nodes=2, dtype="fp8"), algorithm="ring", protocol="ll128"),
-         "all_reduce", "--system", "dgx-h100", "--nodes", 2, "--dtype", "fp8", "--size", "1MiB", "--algorithm", "ring",
-         "--protocol", "ll128")
-    same(fc.predict(h100, fc.AllReduce(fc.MiB), choice="fastest"), "all_reduce", "--system", "dgx-h100", "--size", "1MiB",
-         "--choice", "fastest")
-    enums = fc.predict(h100, fc.AllReduce(fc.MiB, dtype=fc.DataType.fp8), algorithm=fc.Algorithm.ring, protocol=fc.Protocol.ll)
-    assert enums == fc.predict(h100, fc.AllReduce(fc.MiB, dtype="fp8"), algorithm="Ring", protocol="LL")
-
-
-def test_overrides_and_calibration_reach_the_loader(same):
-    override = "tiers.nvlink.bandwidth=400 GB/s per direction"
-    same(fc.predict(fc.load_system("dgx-h100", [override], "none"), fc.AllReduce(fc.GiB)),
-         "all_reduce", "--system", "dgx-h100", "--size", "1GiB", "--set", override, "--calibration", "none")
-
-
 @pytest.mark.parametrize("lost", [1, 3])
 def test_a_machine_without_rails_is_the_commands(h100, command, lost):
     asked = command("predict", "all_reduce", "--system", "dgx-h100", "--nodes", 4, "--size", "1GiB", "--lost-rails", lost, "--json")

@@ -207,7 +207,7 @@ void add_need(CLI::App& app, Runner& runner) {
   sub.footer(
       "Example: fabricost need nic.bandwidth --train -m llama3-70b -s dgx-h100 -g 512 -b 512 --within 10%\n"
       "         fabricost need nodes --serve -m llama3-70b -s dgx-h100 --tokens-per-second 1e5\n"
-      "         fabricost need machine --train -m llama3-70b -s dgx-h100 -b 1024 --tokens 1T --in 30d");
+      "         fabricost need machine --train -m llama3-70b -s dgx-h100 -b 1024 --tokens 1T --in 30d --megawatts 2");
   runner.add(sub, [o](const Terminal& terminal) { return run(*o, terminal); });
 }
 

@@ -98,7 +98,7 @@ TEST_CASE("faster links never take longer where the library does the same", "[ph
   std::vector<Operation> operations;
   for (const Collective op : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::broadcast,
                               Collective::all_to_all, Collective::send_recv})
-    for (double bytes = 1024; bytes < 20e9; bytes *= 4) operations.push_back({.collective = op, .bytes = Bytes::from_value(bytes)});
+    for (double bytes = 1024; bytes < 20e9; bytes *= 16) operations.push_back({.collective = op, .bytes = Bytes::from_value(bytes)});
   int same = 0;
   const int answered = of_answers(operations, [&](const System& system, const Operation& op) {
     for (const std::optional<Protocol> protocol :
@@ -117,8 +117,8 @@ TEST_CASE("faster links never take longer where the library does the same", "[ph
       }
     }
   });
-  CHECK(answered > 3000);
-  CHECK(same > 5000);
+  CHECK(answered > 1500);
+  CHECK(same > 2500);
 }
 
 TEST_CASE("a message to one GPU gains from a link that is faster than any measured one", "[physics]") {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes every mutant of some headers into one copy of them, each behind a number that is chosen when the program runs.
+"""Writes every mutant of some files into one copy of them, each behind a number that is chosen when the program runs.
 
-    instrument.py INCLUDE GENERATED OUTPUT FOLDER...     FOLDER: of INCLUDE/fabricost, price, algorithms, choice
+    instrument.py SOURCE GENERATED OUTPUT FOLDER...     FOLDER: of SOURCE, as include/fabricost/price or src/observe/diagnose
 
 GENERATED is where a configured build keeps the headers that are made of data.
 
@@ -10,7 +10,7 @@ numbers), && and || swapped, == and !=, std::min and std::max, a minus sign or a
 has `a + b`, the copy reads `FABRICOST_ARITHMETIC(17, +, -)(a FABRICOST_COMMA b)` in effect: a call that does what it did unless mutant 17
 is the one that lives. So one build holds all of them, and asking whether the tests notice one costs a run, not a build.
 
-OUTPUT gets the headers, `mutants.hpp` that they include, and `mutants.csv`: number, file, line, column, from, to, the line's text.
+OUTPUT gets the files, include/mutants.hpp that they include, and `mutants.csv`: number, file, line, column, from, to, the line's text.
 """
 
 import csv
@@ -101,12 +101,13 @@ constexpr bool opposite(A&& a) { return living<First>() == 1 ? static_cast<bool>
 """
 
 
-def clang_arguments(include, generated):
+def clang_arguments(source, generated):
     resource = subprocess.run(["g++", "-print-file-name=include"], capture_output=True, text=True, check=True).stdout.strip()
     shown = subprocess.run(["g++", "-E", "-x", "c++", "-v", "/dev/null"], capture_output=True, text=True, check=True).stderr
     found = shown.split("search starts here:")[-1].split("End of search")[0].split("\n")
     system = [line.strip() for line in found if line.strip().startswith("/")]
-    flags = ["-x", "c++", "-std=c++20", f"-I{include}", f"-I{generated}", "-isystem", "/usr/include/eigen3"]
+    flags = ["-x", "c++", "-std=c++20", f"-I{source}/include", f"-I{generated}", "-isystem", "/usr/include/eigen3"]
+    flags += [f"-I{source}/src"] + [f"-I{source}/src/{one}" for one in sorted(os.listdir(os.path.join(source, "src")))]
     for folder in [*system, resource]:
         flags += ["-isystem", folder]
     return flags
@@ -129,13 +130,13 @@ def operator_between(left, right, text):
 
 
 class Mutator:
-    def __init__(self, include, generated, output):
-        self.include, self.output, self.count, self.rows = include, output, 0, []
+    def __init__(self, source, generated, output):
+        self.source, self.output, self.count, self.rows = source, output, 0, []
         self.index = cindex.Index.create()
-        self.flags = clang_arguments(include, generated)
+        self.flags = clang_arguments(source, generated)
 
-    def header(self, name):
-        path = os.path.join(self.include, name)
+    def file(self, name):
+        path = os.path.join(self.source, name)
         with open(path, encoding="utf-8") as file:
             text = file.read()
         raw = text.encode()
@@ -145,11 +146,12 @@ class Mutator:
         if faults:
             raise SystemExit(f"{path}: clang cannot read it: {faults[0]}")
         # (offset, order, text, bytes replaced): what opens later stands further in; what closes later stands further out
-        self.edits, self.path, self.name, self.text = [], path, name, text
+        self.edits, self.path, self.name, self.text = [], path, name.removeprefix("include/"), text
         self.walk(unit.cursor, False, 0)
         for offset, _, new, gone in sorted(self.edits, key=lambda e: (e[0], e[1]), reverse=True):
             text = text[:offset] + new + text[offset + gone:]
-        text = text.replace("#pragma once\n", "#pragma once\n#include <mutants.hpp>\n", 1)
+        first = "#pragma once\n" if "#pragma once\n" in text else ""
+        text = text.replace(first, first + "#include <mutants.hpp>\n", 1)
         target = os.path.join(self.output, name)
         os.makedirs(os.path.dirname(target), exist_ok=True)
         with open(target, "w", encoding="utf-8") as file:
@@ -235,12 +237,13 @@ class Mutator:
 
 
 def main():
-    include, generated, output, *folders = sys.argv[1:]
-    mutator = Mutator(os.path.abspath(include), os.path.abspath(generated), os.path.abspath(output))
+    source, generated, output, *folders = sys.argv[1:]
+    mutator = Mutator(os.path.abspath(source), os.path.abspath(generated), os.path.abspath(output))
     for folder in folders:
-        for name in sorted(os.listdir(os.path.join(include, "fabricost", folder))):
-            mutator.header(f"fabricost/{folder}/{name}")
-    with open(os.path.join(output, "mutants.hpp"), "w", encoding="utf-8") as file:
+        for name in sorted(os.listdir(os.path.join(source, folder))):
+            if name.endswith((".hpp", ".cpp")):
+                mutator.file(f"{folder}/{name}")
+    with open(os.path.join(output, "include", "mutants.hpp"), "w", encoding="utf-8") as file:
         file.write(HEADER.replace("MOST", str(mutator.count)))
     with open(os.path.join(output, "mutants.csv"), "w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Changes one operator of the model at a time and asks whether the tests notice.
 
-    run.py BUILD [--sample N] [--seed S] [--jobs J] [--files price/ring.hpp ...] [--again]
+    run.py BUILD [--sample N] [--seed S] [--jobs J] [--files price/ring.hpp ...] [--of core|plan|observe] [--again]
 
 BUILD is a folder for the instrumented copy (a first build takes some ten minutes on two cores); the interpreter needs libclang.
 Every mutant of price/, algorithms/ and
-choice/ that some test case comes past is run against those test cases, the quickest first, until one fails. Prints the share that was
+choice/ (or, with --of, of training and serving, or of what finds causes) that some test case comes past is run against those test cases, the quickest first, until one fails. Prints the share that was
 noticed, and each survivor; exit status 1 below 85 %, or when a survivor is not in survivors.csv with the reason why no test can or need
 notice it. A survivor is named by file, text of its line, and change, so that the list lives through edits elsewhere.
 """
@@ -22,9 +22,15 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
-FOLDERS = ["price", "algorithms", "choice"]
-PROGRAMS = ["test_algorithms", "test_price", "test_choice", "test_simulator", "test_predict", "test_flow_oracle", "test_custom_allreduce",
-            "test_calibrate", "test_tune", "test_moe_kernels", "test_network"]
+# folders, and the programs that are asked
+PARTS = {
+    "core": (["include/fabricost/price", "include/fabricost/algorithms", "include/fabricost/choice"],
+             ["test_algorithms", "test_price", "test_choice", "test_simulator", "test_predict", "test_flow_oracle", "test_custom_allreduce",
+              "test_calibrate", "test_tune", "test_moe_kernels", "test_network"]),
+    "plan": (["include/fabricost/plan/training", "include/fabricost/plan/serving"],
+             ["test_plan", "test_serving", "test_workload", "test_memory", "test_physics"]),
+    "observe": (["src/observe/diagnose"], ["test_diagnose"]),
+}
 LEAST = 0.85  # of the mutants that tests come past
 
 
@@ -32,29 +38,31 @@ def say(*words):
     print(*words, flush=True)
 
 
-def instrumented(build, compiler):
-    """The project with mutants in its headers, built in BUILD/tree/build; what did not change keeps its time stamp."""
+def instrumented(build, compiler, folders, programs):
+    """The project with mutants in these folders, built in BUILD/tree/build; what did not change keeps its time stamp."""
     tree = os.path.join(build, "tree")
     os.makedirs(tree, exist_ok=True)
-    for name in ["src", "tests", "examples", "cmake", "data", "docs", "CMakeLists.txt", "README.md"]:
+    for name in ["tests", "examples", "cmake", "data", "docs", "CMakeLists.txt", "README.md"]:
         link = os.path.join(tree, name)
         if not os.path.islink(link):
             os.symlink(os.path.join(ROOT, name), link)
     shared = os.path.join(build, "shared")
     if not os.path.islink(shared) and os.path.isdir(os.path.join(ROOT, "..", "shared")):
         os.symlink(os.path.realpath(os.path.join(ROOT, "..", "shared")), shared)
-    include, fresh, out = (os.path.join(*parts) for parts in [(tree, "include"), (build, "include.new"), (tree, "build")])
-    if not os.path.isdir(include):
-        shutil.copytree(os.path.join(ROOT, "include"), include)
+    fresh, out = os.path.join(build, "new"), os.path.join(tree, "build")
+    for name in ("include", "src"):
+        if not os.path.isdir(os.path.join(tree, name)):
+            shutil.copytree(os.path.join(ROOT, name), os.path.join(tree, name))
     subprocess.run(["cmake", "-S", tree, "-B", out, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O1",
                     f"-DCMAKE_CXX_COMPILER={compiler}", "-DFABRICOST_BUILD_TOOL=OFF", "-DFABRICOST_BUILD_EXAMPLES=OFF",
                     "-DFABRICOST_INSTALL=OFF"], check=True, stdout=subprocess.DEVNULL)
     shutil.rmtree(fresh, ignore_errors=True)
-    shutil.copytree(os.path.join(ROOT, "include"), fresh)
-    subprocess.run([sys.executable, os.path.join(HERE, "instrument.py"), os.path.join(ROOT, "include"), os.path.join(out, "include"), fresh,
-                    *FOLDERS], check=True)
-    update(fresh, include)
-    subprocess.run(["cmake", "--build", out, "--target", *PROGRAMS], check=True)
+    for name in ("include", "src"):
+        shutil.copytree(os.path.join(ROOT, name), os.path.join(fresh, name))
+    subprocess.run([sys.executable, os.path.join(HERE, "instrument.py"), ROOT, os.path.join(out, "include"), fresh, *folders], check=True)
+    for name in ("include", "src"):
+        update(os.path.join(fresh, name), os.path.join(tree, name))
+    subprocess.run(["cmake", "--build", out, "--target", *programs], check=True)
     return out
 
 
@@ -89,11 +97,11 @@ def runs(program, case, environment, limit):
     return done.returncode == 0
 
 
-def survey(out, build):
+def survey(out, build, programs):
     """Every test case: (seconds, program, name, mutants it comes past)."""
     cases = []
     seen = os.path.join(build, "reached.txt")
-    for program in PROGRAMS:
+    for program in programs:
         path = find(out, program)
         names = subprocess.run([path, "--list-test-names-only"], capture_output=True, text=True, check=False).stdout.splitlines()
         for name in filter(None, names):
@@ -133,20 +141,22 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--files", nargs="*", default=[], help="only mutants of these headers")
+    parser.add_argument("--of", choices=PARTS, default="core")
     parser.add_argument("--again", action="store_true", help="try only what survived the last run of the same mutants and is not explained")
     parser.add_argument("--compiler", default="g++")
     asked = parser.parse_args()
     build = os.path.abspath(asked.build)
-    out = instrumented(build, asked.compiler)
-    with open(os.path.join(build, "tree", "include", "mutants.csv"), encoding="utf-8", newline="") as file:
+    folders, programs = PARTS[asked.of]
+    out = instrumented(build, asked.compiler, folders, programs)
+    with open(os.path.join(build, "new", "mutants.csv"), encoding="utf-8", newline="") as file:
         mutants = [row for row in csv.DictReader(file) if not asked.files or any(row["file"].endswith(f) for f in asked.files)]
     with open(os.path.join(HERE, "survivors.csv"), encoding="utf-8", newline="") as file:
         known = {key(row): row["why"] for row in csv.DictReader(file)}
-    gone = [row for row in known if not asked.files and row not in map(key, mutants)]
+    gone = [row for row in known if not asked.files and asked.of == "core" and row not in map(key, mutants)]
     if gone:
         raise SystemExit("survivors.csv explains what is no longer there: " + "; ".join(" ".join(row) for row in gone))
     say(f"{len(mutants)} mutants; which test case comes past which?")
-    cases = survey(out, build)
+    cases = survey(out, build, programs)
     say(f"{len(cases)} test cases, {sum(c[0] for c in cases):.0f} s")
     if asked.sample and asked.sample < len(mutants):
         mutants = random.Random(asked.seed).sample(mutants, asked.sample)

@@ -24,13 +24,13 @@ TRAINED = [f"{DENSE} -g 16 {STEP}", f"{DENSE} -g 16 {STEP} {HELD}", f"{DENSE} -g
            f"{EXPERTS} -g 16 {STEP}", f"{EXPERTS} -g 16 {STEP} --tp 2 --pp 1 --ep 8 --dp 8 --microbatch 1",
            f"{DENSE} -g 16 {STEP} {HELD} --lora-rank 16", f"{DENSE} -g 16 -b 16 -l 32768 --cp 4 --tp 2 --pp 1",
            f"{DENSE} -g 16 {STEP} {HELD} --recompute selective", f"{DENSE} -g 16 {STEP} {HELD} --recompute full",
-           f"{DENSE} -g 16 {STEP} {HELD} --precision fp8", "-m deepseek-v3 -s dgx-h100 -g 512 -b 512 --precision fp8"]
+           f"{DENSE} -g 16 {STEP} {HELD} --precision fp8", "-m deepseek-v3 -s dgx-h100 -g 512 -b 512 --precision fp8 --tp 1 --pp 16 --ep 32 --zero 1 --cp 1"]
 SERVES = [f"{DENSE} -g 8 {SERVED}", f"{EXPERTS} -g 8 {SERVED}", f"{DENSE} -g 16 {SERVED} --disaggregated",
           f"{DENSE} -g 8 {SERVED} --tp 8 --batch 4", f"-m qwen3-30b-a3b -s dgx-h100 -g 16 {SERVED} --disaggregated"]
 RUN = "--tokens 1T --in 2000d"
 QUESTIONS = {
     "plan": [f"plan train {one}" for one in TRAINED] + [f"plan serve {one}" for one in SERVES] +
-            [f"plan rl -m {m} -s dgx-h100 -g 64 --prompts 64 --osl 1024 --max-osl 2048" for m in ("llama3-8b", "qwen3-30b-a3b")],
+            [f"plan rl -m {m} -s dgx-h100 -g 16 --prompts 16 --osl 512 --max-osl 1024" for m in ("llama3-8b", "qwen3-30b-a3b")],
     "explore": [f"explore --train {one} --vary headroom=0.05,0.1" for one in TRAINED] +
                [f"explore --serve {one} --vary hbm.bandwidth=3000,4000GB/s"
                 for one in [*SERVES, "-m llama3-70b -s dgx-h100 -g 8 --isl 32768 --osl 512"]],
@@ -71,11 +71,13 @@ def run(*arguments):
 
 @functools.cache
 def answer(question, *option):
-    """The answer, without the time that a search took; None: refused."""
+    """The answer in JSON, without the time that a search took; None: refused."""
     status, text = run(*question.split(), *option, "--json")
-    if status != 0:
-        return None
-    return json.dumps(without_clock(json.loads(text)), sort_keys=True) + run(*question.split(), *option)[1].split("evaluated")[0]
+    return json.dumps(without_clock(json.loads(text)), sort_keys=True) if status == 0 else None
+
+
+def text(question, *option):
+    return run(*question.split(), *option)[1].split("evaluated")[0]
 
 
 def without_clock(value):
@@ -102,12 +104,12 @@ def effect(command, option, kind):
     for question in QUESTIONS[command]:
         if f" {option} " in f"{question} ":
             continue
-        base = answer(question)
         for value in values:
-            found = answer(question, option, *([] if value is None else [value]))
+            words = [option] if value is None else [option, value]
+            found = answer(question, *words)
             if found is None:
                 continue
-            if found != base:
+            if found != answer(question) or text(question, *words) != text(question):
                 return "changed"
             taken = True
     return "ignored" if taken else "refused"

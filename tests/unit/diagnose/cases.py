@@ -10,6 +10,11 @@ import tempfile
 
 import yaml
 
+try:  # reads the rules once for all cases; without the package each is a process
+    import fabricost
+except ImportError:
+    fabricost = None
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDS = 5
 # Cases name the classes of slow runs; causes of failures are finer than their "other".
@@ -38,6 +43,12 @@ class Case:
                 file = os.path.join(folder, "run.log")
                 with open(file, "w", encoding="utf-8") as out:
                     out.write(self.log + "\n")
+            if fabricost and not data:
+                words = {option.removeprefix("--"): value for option, value in zip(self.options[::2], self.options[1::2])}
+                try:
+                    return fabricost.diagnose(file, **words).to_dict()
+                except fabricost.RequestError:
+                    return None
             done = subprocess.run([tool, "diagnose", file, "--json", *self.options], capture_output=True, text=True, timeout=120,
                                   check=False, env=environment)
         return json.loads(done.stdout) if done.returncode == 0 else None

@@ -70,13 +70,13 @@ std::optional<Forward> forward(TrainingQuestion q, const System& system) {
   }
 }
 
-TEST_CASE("the least and the most are what asking forwards at every value finds, in 500 random questions") {
+TEST_CASE("the least and the most are what asking forwards at every value finds, in random questions") {
   std::mt19937_64 random{28};
   const auto one_of = [&](const auto& all) { return all[random() % all.size()]; };
   const std::vector<std::string> unknowns{
       "gpus", "nodes", "batch", "domain", "nic.bandwidth", "nic.count", "scale_up.bandwidth", "hbm.bandwidth", "hbm.size", "arithmetic"};
   int satisfied = 0, not_monotone = 0;
-  for (int i = 0; i < support::draws(500); ++i) {
+  for (int i = 0; i < support::draws(150); ++i) {
     const std::string unknown = one_of(unknowns), system = random() % 2 == 0 ? "dgx-h100" : "gb200-nvl72";
     NeedRequest r = asked(unknown, system);
     const System& own = machine(system);
@@ -145,8 +145,8 @@ TEST_CASE("the least and the most are what asking forwards at every value finds,
       if (wanted) REQUIRE((!one.holds || (r.most ? one.value <= *wanted : one.value >= *wanted)));
     if (!wanted) REQUIRE_FALSE(found.reason.empty());
   }
-  CHECK(satisfied > support::draws(100));
-  CHECK(satisfied < support::draws(450));
+  CHECK(satisfied > support::draws(30));
+  CHECK(satisfied < support::draws(135));
   CHECK(not_monotone > 0);  // what bisection alone would get wrong
 }
 

@@ -126,7 +126,7 @@ Tried try_all(const TrainingQuestion& q, const System& system) {
 }  // namespace
 
 TEST_CASE("The search finds what pricing every layout finds, dense and with experts") {
-  for (const char* name : {"llama3-8b", "gpt3-20b", "mixtral-8x7b"}) {
+  for (const char* name : {"llama3-8b", "mixtral-8x7b"}) {
     CAPTURE(name);
     const System system = load_system("dgx-h100");
     TrainingQuestion q = question(name, 32, 96, 4096);
@@ -142,7 +142,7 @@ TEST_CASE("The search finds what pricing every layout finds, dense and with expe
 }
 
 TEST_CASE("No number of chunks named by hand is faster than the search's best, where it divides the layers or not") {
-  for (const auto& [name, gpus, batch] : {std::tuple{"deepseek-v3", 256, 1920}, {"llama3-70b", 64, 256}, {"llama3-8b", 24, 96}}) {
+  for (const auto& [name, gpus, batch] : {std::tuple{"deepseek-v3", 256, 1920}, {"llama3-8b", 24, 96}}) {
     const System system = load_system("gb200-nvl72");
     TrainingQuestion q = question(name, gpus, batch);
     q.precision = Precision::fp8;
@@ -167,8 +167,7 @@ TEST_CASE("No number of chunks named by hand is faster than the search's best, w
 }
 
 TEST_CASE("Where memory is short, leaving branches out by their states loses no layout that fits") {
-  for (const auto& [name, gigabytes] :
-       {std::pair{"llama3-8b", 24.0}, {"llama3-8b", 40.0}, {"mixtral-8x7b", 40.0}, {"mixtral-8x7b", 64.0}}) {
+  for (const auto& [name, gigabytes] : {std::pair{"llama3-8b", 24.0}, {"mixtral-8x7b", 40.0}}) {
     CAPTURE(name, gigabytes);
     System system = load_system("dgx-h100");
     system.gpu.memory.value = units::GB(gigabytes);

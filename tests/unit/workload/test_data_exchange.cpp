@@ -91,7 +91,7 @@ System with(const System& s, TierRole role, double factor) {
 
 TEST_CASE("gradients and weights never travel faster than their bytes over the links their ranks have", "[data]") {
   int sharded_experts = 0;
-  for (int i = 0; i < support::draws(2000); ++i) {
+  for (int i = 0; i < support::draws(800); ++i) {
     const jobs::Job job = open_job(i, i % 2 == 0);
     const System& s = jobs::machine(job.system);
     support::Random random{support::seed + static_cast<std::uint64_t>(i)};
@@ -100,12 +100,12 @@ TEST_CASE("gradients and weights never travel faster than their bytes over the l
     REQUIRE(priced(job, machine).data >= min_data(job, machine) * (1 - 1e-9));
     sharded_experts += job.layout.zero == 3 && job.layout.ep > 1 && job.layout.gpus() > machine.domain;
   }
-  CHECK(sharded_experts > support::draws(50));
+  CHECK(sharded_experts > support::draws(20));
 }
 
 TEST_CASE("a faster tier shortens the exchange of gradients and weights that cross it", "[data]") {
   int outside = 0, inside = 0;
-  for (int i = 0; i < support::draws(1000); ++i) {
+  for (int i = 0; i < support::draws(400); ++i) {
     const jobs::Job job = open_job(i, i % 2 == 0);
     const System& s = jobs::machine(job.system);
     if (job.layout.dp * job.layout.cp < 2) continue;
@@ -115,8 +115,8 @@ TEST_CASE("a faster tier shortens the exchange of gradients and weights that cro
     CHECK(faster < slow);
     ++(role == TierRole::nic ? outside : inside);
   }
-  CHECK(outside > support::draws(100));
-  CHECK(inside > support::draws(100));
+  CHECK(outside > support::draws(40));
+  CHECK(inside > support::draws(40));
 }
 
 TEST_CASE("weights sharded over 2,048 GPUs with experts inside nodes wait for the NICs", "[data]") {
@@ -180,7 +180,7 @@ TEST_CASE("experts are exchanged between the ranks that hold the same ones, as p
 }
 
 TEST_CASE("what is exposed of sharded weights is never more than their exchange, and never hides more than the work is long", "[data]") {
-  for (int i = 0; i < support::draws(1000); ++i) {
+  for (int i = 0; i < support::draws(400); ++i) {
     jobs::Job job = open_job(i, i % 2 == 0);
     job.layout.zero = 3;
     const System s = with(jobs::machine(job.system), TierRole::nic, 0.1);
