@@ -16,107 +16,19 @@ COMMAND = Command(TOOL, "plan", "--serve")
 works, refused = COMMAND.works, COMMAND.refused
 SMALL = ["--model", "llama3-70b", "--system", "dgx-h100", "--gpus", 8, "--isl", 2048, "--osl", 256]
 
-# the contract's fields
-answer = json.loads(works(*SMALL, "--ttft", "1s", "--tpot", "30ms", "--json"))
-assert set(answer) >= {"layouts", "evaluated", "pruned", "seconds"}, sorted(answer)
-assert answer["evaluated"] > 0 and answer["seconds"] < 1
-for layout in answer["layouts"]:
-    for field in ["tp", "pp", "ep", "dp", "batch", "prefill_workers", "decode_workers", "ttft_s", "tpot_s", "tokens_per_s_per_gpu",
-                  "tokens_per_s_per_user", "memory_GiB", "kv_GiB", "terms"]:
-        assert field in layout, (field, sorted(layout))
-    assert layout["ttft_s"] <= 1 and layout["tpot_s"] <= 0.03
-    assert abs(sum(term["time_s"] for term in layout["terms"]) - layout["tpot_s"]) < 1e-9 * layout["tpot_s"] + 1e-15
-    assert abs(sum(term["time_s"] for term in layout["ttft_terms"]) - layout["ttft_s"]) < 1e-9
-    assert abs(layout["tokens_per_s_per_user"] * layout["tpot_s"] - 1) < 1e-9
-    low, high = layout["interval_tpot_s"]
-    assert low < layout["tpot_s"] < high
-rates = [layout["tokens_per_s_per_gpu"] for layout in answer["layouts"]]
-assert rates == sorted(rates, reverse=True)
-
-# one batch, one layout, one concurrency
-fixed = json.loads(works(*SMALL, "--tp", 4, "--pp", 1, "--batch", 16, "--json"))["layouts"]
-assert [(p["tp"], p["batch"], p["replicas"]) for p in fixed] == [(4, 16, 2)], fixed
-crowd = json.loads(works(*SMALL, "--tp", 4, "--pp", 1, "--concurrency", 32, "--json"))["layouts"]
-assert crowd[0]["batch"] == 16 and abs(crowd[0]["tpot_s"] - fixed[0]["tpot_s"]) < 1e-12
-
-# apart, with experts, and the front
-apart = json.loads(works("--model", "deepseek-v3", "--system", "gb200-nvl72", "--gpus", 72, "--precision", "fp4", "--tpot", "25ms",
-                         "--disaggregated", "--top", 3, "--json"))["layouts"]
-assert len(apart) == 3
-for layout in apart:
-    engine = layout["tp"] * layout["pp"] * layout["dp"]
-    worker = layout["prefill"]["tp"] * layout["prefill"]["pp"] * layout["prefill"]["dp"]
-    assert layout["prefill_workers"] > 0 and layout["decode_workers"] > 0
-    assert engine * layout["decode_workers"] + worker * layout["prefill_workers"] <= 72, layout
-# the front: no row beaten in both rates, the text shows the same rows
-for more in [[], ["--tpot", "30ms"], ["--concurrency", 64], ["--disaggregated"], ["--disaggregated", "--ttft", "1s", "--tpot", "30ms"]]:
-    answer = json.loads(works(*SMALL, *more, "--pareto", "--json"))
-    front = [(p["tokens_per_s_per_gpu"], p["tokens_per_s_per_user"]) for p in answer["pareto"]]
-    assert len(front) > (4 if "--concurrency" not in more else 0), front
-    for one in front:
-        assert not any(other != one and other[0] >= one[0] and other[1] >= one[1] for other in front), (one, front)
-    assert front == sorted(set(front)), front
-    assert front[-1][0] == answer["layouts"][0]["tokens_per_s_per_gpu"], (front[-1], answer["layouts"][0])
-    shown = works(*SMALL, *more, "--pareto").split("\n\n")[1].splitlines()[1:]
-    assert len([line for line in shown if " x tp " in line]) == len(front), shown
-
-# answers of one token have no time per further token
-lone = json.loads(works(*SMALL[:6], "--isl", 1024, "--osl", 1, "--json"))["layouts"][0]
-assert lone["tpot_s"] == 0 and lone["terms"] == [] and abs(lone["tokens_per_s_per_user"] * lone["ttft_s"] - 1) < 1e-9, lone
-text = works(*SMALL[:6], "--isl", 1024, "--osl", 1)
-assert "TPOT  " in text.splitlines()[3] and "prompts_of_others" not in text and "Nine in ten runs should show TTFT" in text, text
 refused(*SMALL[:6], "--osl", 1, "--tpot", "30ms", saying=["--tpot", "--osl 1"])
-# a few tokens: no step takes longer than its own time and one chunk of others' prompts
-few = json.loads(works(*SMALL[:6], "--isl", 1024, "--osl", 2, "--json"))["layouts"][0]
-assert few["tpot_s"] < 2, few
-
-# GPUs no layout divides
-five = json.loads(works("--model", "llama3-70b", "--system", "dgx-h100", "--gpus", 5, "--precision", "bf16", "--json"))["layouts"][0]
-assert five["replicas"] * five["tp"] * five["pp"] <= 5, five
-
-text = works(*SMALL, "--ttft", "1s", "--tpot", "30ms")
-for piece in ["tokens/s/GPU", "TTFT", "TPOT", "prompts_of_others", "Nine in ten runs"]:
-    assert piece in text, (piece, text)
-assert all(len(line) <= 140 for line in text.splitlines()), text
-works("--model", "llama3-70b", "--system", "mi300x-8", "--gpus", 8)
-works("--model", "llama3-8b", "--system", "tpu-v5e-pod", "--gpus", 4)
-
-# no CUDA graphs: a step is never quicker; graphs for prompts: never slower
-ONE = [*SMALL, "--tp", 8, "--pp", 1, "--batch", 1, "--json"]
-usual, eager, graph = (json.loads(works(*ONE, *more))["layouts"][0] for more in ([], ["--eager"], ["--graph"]))
-assert eager["tpot_s"] > 1.5 * usual["tpot_s"], (eager["tpot_s"], usual["tpot_s"])
-assert graph["ttft_s"] < usual["ttft_s"] and graph["tpot_s"] == usual["tpot_s"]
 refused(*SMALL, "--graph", "--eager", saying=["give one"])
-
-# a model larger than its GPUs, with weights in the host's memory; PCIe against a chip-to-chip link
-BIG = ["--model", "llama3-405b", "--gpus", 2, "--precision", "fp8", "--tp", 2, "--pp", 1, "--batch", 1, "--isl", 512, "--osl", 64]
-refused(*BIG, "--system", "dgx-h100", saying=["does not fit"])
-pcie, c2c = (json.loads(works(*BIG, "--system", system, "--offload-weights", 160, "--json"))["layouts"][0]
-             for system in ["dgx-h100", "gb200-nvl72"])
-for layout in (pcie, c2c):  # no more than has to lie there
-    assert 10 < layout["host_GiB"] < 160, layout
-    assert abs(layout["memory_GiB"] + layout["host_GiB"] - layout["weights_GiB"] - layout["kv_GiB"]) < 1e-6, layout
-assert pcie["host_GiB"] > 100 > c2c["host_GiB"] and pcie["memory_GiB"] < 0.9 * 81559 / 1024 + 1e-6
-for layout in (pcie, c2c):
-    terms = {term["name"]: term["time_s"] for term in layout["terms"]}
-    assert terms["host_memory"] > 0.5 * layout["tpot_s"] and abs(sum(terms.values()) - layout["tpot_s"]) < 1e-9
-assert pcie["tpot_s"] > 2.5 * c2c["tpot_s"]
-FULL = [*SMALL, "--tp", 4, "--pp", 1, "--batch", 700]
-refused(*FULL, saying=["does not fit"])
-assert json.loads(works(*FULL, "--offload-kv", 40, "--json"))["layouts"][0]["host_GiB"] > 1
-assert "host's memory" in works(*FULL, "--offload-kv", 40)
-without = json.loads(works(*SMALL, "--json"))["layouts"][0]
+refused(*SMALL, "--tp", 4, "--pp", 1, "--batch", 700, saying=["does not fit"])
 for option in ["--offload-weights", "--offload-kv"]:
-    assert "0: none" in next(line for line in Command(TOOL, "plan").works("--help").splitlines() if option in line)
-    for amount in [0, 1, 10, 400]:  # a limit: never fewer tokens than without
-        more = json.loads(works(*SMALL, option, amount, "--json"))["layouts"][0]
-        assert more["tokens_per_s_per_gpu"] >= without["tokens_per_s_per_gpu"], (option, amount, more, without)
-        assert amount > 0 or more == without, (more, without)
     for wrong in ["-3", "much", "1e9"]:
         refused(*SMALL, option, wrong, saying=[option, wrong, "GiB"])
-LINKLESS = ["--model", "llama3-8b", "--gpus", 1, "--offload-weights", 1]
-refused(*LINKLESS, "--system", "cloudmatrix384", saying=["no link to the host"])
-assert json.loads(works(*LINKLESS, "--system", "l40s-pcie", "--json"))["layouts"]
+refused("--model", "llama3-8b", "--gpus", 1, "--offload-weights", 1, "--system", "cloudmatrix384", saying=["no link to the host"])
+# the front: the text shows the rows of the JSON, none beaten in both rates
+for more in [[], ["--concurrency", 64], ["--disaggregated", "--ttft", "1s", "--tpot", "30ms"]]:
+    front = [(p["tokens_per_s_per_gpu"], p["tokens_per_s_per_user"]) for p in json.loads(works(*SMALL, *more, "--pareto", "--json"))["pareto"]]
+    assert front == sorted(set(front)) and not any(a != b and b[0] >= a[0] and b[1] >= a[1] for a in front for b in front), front
+    shown = works(*SMALL, *more, "--pareto").split("\n\n")[1].splitlines()[1:]
+    assert len([line for line in shown if " x tp " in line]) == len(front), shown
 
 # expert loads
 MIXTURE = ["--model", "deepseek-v3", "--system", "dgx-h200", "--gpus", 8, "--tp", 1, "--dp", 8, "--ep", 8, "--pp", 1, "--batch", 256]
