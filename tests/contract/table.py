@@ -25,7 +25,7 @@ LINKS = {"data": ROOT / "data", "files": HERE / "files", "corpus": ROOT / "tests
 TOLERANCE = 1e-6
 DECISIONS = {"algorithm", "protocol", "bottleneck", "verdict", "cause", "binding", "value", "after"}
 LONGEST = 100
-CELLS = 6  # in a row, so that a change shows as a short line
+CELLS = 12  # in a row, so that a change shows as a line that can be read
 NOTHING = ("0", "false", "null", "empty")
 LONG_NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d+(?:e[-+]?\d+)?|(?<![\w.])-?\d+e[-+]?\d+")
 

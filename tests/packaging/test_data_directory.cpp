@@ -6,11 +6,6 @@
 #include <fabricost/specs/load.hpp>
 #include <fabricost/version.hpp>
 
-#include <cstdlib>
-#include <fstream>
-#include <random>
-#include <string>
-
 namespace fs = std::filesystem;
 using fabricost::core::data_beside;
 

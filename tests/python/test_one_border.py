@@ -26,7 +26,7 @@ def test_an_array_is_refused_where_its_number_is_and_answered_alike():
     draw = random.Random(5)
     names = fc.system_names()
     refused = answered = 0
-    for _ in range(600):
+    for _ in range(300):
         system = draw.choice(names)
         kind = draw.choice(OPERATIONS)
         fields = {"dtype": draw.choice(["half", "fp8", "float", "int8"])}
@@ -43,7 +43,7 @@ def test_an_array_is_refused_where_its_number_is_and_answered_alike():
         else:
             answered += 1
             assert many == pytest.approx(one, rel=1e-9), (system, kind, fields, how)
-    assert refused > 50 and answered > 200
+    assert refused > 25 and answered > 100
 
 
 def test_a_type_that_nccl_does_not_add_is_refused_in_arrays():
