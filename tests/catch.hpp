@@ -1,7 +1,33 @@
 #pragma once
 /// \file catch.hpp
-/// Includes Catch2 under one name: versions 2 (one header) and 3 (many) keep their headers in different
-/// places.
+/// What every test needs: Catch2 under one name (versions 2, one header, and 3, many, keep their headers in different places), and those of
+/// the standard library's headers that more than a few tests use.
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>

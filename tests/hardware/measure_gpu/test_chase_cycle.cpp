@@ -6,9 +6,6 @@
 #include "measure/gpu/probes/chase_cycle.hpp"
 #include "measure/gpu/probes/work_shape.hpp"
 
-#include <cstdlib>
-#include <vector>
-
 using namespace fabricost::probes::measure::gpu;
 
 TEST_CASE("a chase's ring is one cycle through all lines") {

@@ -5,12 +5,6 @@
 
 #include "measure/gpu/probes/collective_layout.hpp"
 
-#include <cmath>
-#include <cstring>
-#include <random>
-#include <set>
-#include <vector>
-
 using namespace fabricost::core;
 using namespace fabricost::probes::measure;
 using namespace fabricost::probes::measure::gpu;

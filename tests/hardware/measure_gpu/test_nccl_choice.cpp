@@ -1,14 +1,10 @@
 /// \file test_nccl_choice.cpp
 /// Forced choices become the environment of one communicator; choices unknown to NCCL are refused by name.
 
-
 #include "catch.hpp"
 
 #include "measure/gpu/nccl_choice.hpp"
 #include "measure/gpu/scoped_environment.hpp"
-
-#include <cstdlib>
-#include <string>
 
 using namespace fabricost::probes;
 using namespace fabricost::probes::measure;

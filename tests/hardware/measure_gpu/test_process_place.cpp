@@ -6,9 +6,6 @@
 #include "measure/gpu/management.hpp"
 #include "measure/gpu/processes/process_place.hpp"
 
-#include <map>
-#include <stdexcept>
-
 using namespace fabricost::probes::measure::gpu;
 
 namespace {

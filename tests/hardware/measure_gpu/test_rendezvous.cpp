@@ -12,10 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstring>
-#include <functional>
 #include <thread>
-#include <vector>
 
 using namespace fabricost::probes::measure::gpu;
 

@@ -8,11 +8,6 @@
 #include "measure/mpi/host/library.hpp"
 #include "measure/mpi/host/memory.hpp"
 
-#include <map>
-#include <set>
-#include <string>
-#include <vector>
-
 using namespace fabricost::probes;
 using namespace fabricost::probes::measure::mpi;
 

@@ -3,8 +3,6 @@
 #include "catch.hpp"
 #include "support/levels.hpp"
 
-#include <vector>
-
 using namespace fabricost::core;
 
 namespace {

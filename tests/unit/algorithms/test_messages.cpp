@@ -3,10 +3,6 @@
 
 #include "catch.hpp"
 
-#include <array>
-#include <cstdlib>
-#include <vector>
-
 using namespace fabricost::core;
 
 namespace {

@@ -5,9 +5,6 @@
 #include "catch.hpp"
 #include "support/levels.hpp"
 
-#include <algorithm>
-#include <vector>
-
 using namespace fabricost::core;
 using support::close;
 

@@ -4,9 +4,6 @@
 
 #include "catch.hpp"
 
-#include <set>
-#include <string>
-
 using namespace fabricost::core;
 
 static_assert(name(Algorithm::ring) == "ring" && name(Algorithm::recursive_doubling) == "recursive_doubling");

@@ -22,14 +22,7 @@
 #include <fabricost/plan/answers/serve.hpp>
 #include <fabricost/plan/answers/stragglers.hpp>
 
-#include <algorithm>
-#include <array>
-#include <memory>
-#include <set>
 #include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace {
 

@@ -11,16 +11,6 @@
 #include <fabricost/plan/specs/stacks.hpp>
 #include <fabricost/plan/training/explained.hpp>
 
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
-
 using namespace fabricost::plan;
 
 namespace {

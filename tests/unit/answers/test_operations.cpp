@@ -7,9 +7,6 @@
 #include <fabricost/plan/answers/stragglers.hpp>
 #include <fabricost/plan/answers/transfer.hpp>
 
-#include <cmath>
-#include <string>
-
 using namespace fabricost::plan;
 
 namespace {

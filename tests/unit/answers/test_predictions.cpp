@@ -7,9 +7,6 @@
 #include <fabricost/answers/sweep.hpp>
 #include <fabricost/specs/load.hpp>
 
-#include <memory>
-#include <string>
-
 using namespace fabricost::plan;
 
 namespace {

@@ -9,10 +9,6 @@
 #include <fabricost/plan/kernels/optimizer.hpp>
 #include <fabricost/plan/specs/stacks.hpp>
 
-#include <string>
-#include <tuple>
-#include <vector>
-
 using namespace fabricost::plan;
 
 namespace {

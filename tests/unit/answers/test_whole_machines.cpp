@@ -15,14 +15,6 @@
 #include <fabricost/specs/load.hpp>
 #include <fabricost/plan/specs/stacks.hpp>
 
-#include <array>
-#include <cmath>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 using namespace fabricost::plan;
 
 namespace {

@@ -8,9 +8,6 @@
 
 #include "catch.hpp"
 
-#include <functional>
-#include <limits>
-
 using namespace fabricost::core;
 using namespace synthetic;
 using support::contains;

@@ -7,8 +7,6 @@
 
 #include "catch.hpp"
 
-#include <numeric>
-
 using namespace fabricost::core;
 using namespace synthetic;
 

@@ -5,9 +5,6 @@
 
 #include "catch.hpp"
 
-#include <cmath>
-#include <vector>
-
 using namespace fabricost::core;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;

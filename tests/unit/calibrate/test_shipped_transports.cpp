@@ -11,10 +11,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cmath>
-#include <fstream>
-#include <set>
-
 using namespace fabricost::core;
 using support::contains;
 

@@ -5,9 +5,6 @@
 
 #include "catch.hpp"
 
-#include <functional>
-#include <set>
-
 using namespace fabricost::plan;
 using namespace synthetic;
 

@@ -5,10 +5,6 @@
 #include "catch.hpp"
 #include "support/fabrics.hpp"
 
-#include <map>
-#include <set>
-#include <string>
-
 using namespace fabricost::core;
 
 namespace {

@@ -11,13 +11,7 @@
 #include "support/measurements.hpp"
 #include "support/systems.hpp"
 
-#include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <map>
 #include <regex>
-#include <string>
-#include <vector>
 
 using namespace fabricost::core;
 using namespace fabricost::test;

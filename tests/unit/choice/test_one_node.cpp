@@ -5,9 +5,6 @@
 #include "support/message_of.hpp"
 #include "support/systems.hpp"
 
-#include <string>
-#include <vector>
-
 using namespace fabricost::core;
 using namespace fabricost::test;
 

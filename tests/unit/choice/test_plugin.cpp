@@ -7,9 +7,6 @@
 #include "catch.hpp"
 #include "support/systems.hpp"
 
-#include <cmath>
-#include <random>
-
 using namespace fabricost::core;
 using namespace fabricost::test;
 

@@ -4,8 +4,6 @@
 #include <fabricost/fabricost.hpp>
 #include <fabricost/specs/load.hpp>
 
-#include <vector>
-
 using namespace fabricost::core;
 
 namespace {

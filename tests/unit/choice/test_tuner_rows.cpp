@@ -9,10 +9,7 @@
 #include "support/fabrics.hpp"
 #include "support/systems.hpp"
 
-#include <algorithm>
-#include <functional>
 #include <iterator>
-#include <optional>
 
 using namespace fabricost::core;
 

@@ -10,8 +10,6 @@
 
 #include <functional>
 #include <new>
-#include <stdexcept>
-#include <string>
 
 using namespace fabricost::core;
 

@@ -7,8 +7,6 @@
 #include <fabricost/text/quantity.hpp>
 
 #include <clocale>
-#include <string>
-#include <vector>
 
 using namespace fabricost::core;
 using namespace fabricost::core::units;

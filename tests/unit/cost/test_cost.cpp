@@ -9,10 +9,6 @@
 #include <fabricost/specs/load.hpp>
 #include <fabricost/plan/specs/prices.hpp>
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-
 using namespace fabricost::plan;
 
 namespace {

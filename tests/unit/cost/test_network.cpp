@@ -5,9 +5,6 @@
 #include <fabricost/specs/load.hpp>
 #include <fabricost/plan/specs/prices.hpp>
 
-#include <cmath>
-#include <string>
-
 using namespace fabricost::plan;
 
 namespace {

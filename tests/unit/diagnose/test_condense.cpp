@@ -10,10 +10,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <string>
-#include <vector>
-
 namespace {
 
 using fabricost::observe::NcclInfo;

@@ -4,9 +4,6 @@
 #include "catch.hpp"
 #include "diagnose/rules.hpp"
 
-#include <algorithm>
-#include <set>
-
 using namespace fabricost::observe;
 using namespace fabricost::observe::diagnosis;
 

@@ -6,7 +6,6 @@
 
 #include <fabricost/experts/imbalance.hpp>
 
-
 using namespace fabricost::core;
 
 TEST_CASE("the fullest expert under uniform routing is what a Monte Carlo published beside moe.csv gives") {

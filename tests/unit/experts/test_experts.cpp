@@ -9,8 +9,6 @@
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
 
-#include <chrono>
-
 using namespace fabricost::core;
 using namespace std::chrono_literals;
 

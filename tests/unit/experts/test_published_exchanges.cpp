@@ -8,8 +8,6 @@
 #include <fabricost/plan/network/concurrent.hpp>
 #include <fabricost/plan/network/topology_of.hpp>
 
-#include <numeric>
-
 using namespace fabricost::plan;
 
 TEST_CASE("an all_to_all beside an all-reduce is slowed down between what fair sends and fair collectives say, as Lina measured") {

@@ -6,11 +6,6 @@
 
 #include <fabricost/experts/imbalance.hpp>
 
-#include <chrono>
-#include <cmath>
-#include <numeric>
-#include <random>
-
 using namespace fabricost::plan;
 
 TEST_CASE("a token of 8 among 256 touches the published number of nodes") {

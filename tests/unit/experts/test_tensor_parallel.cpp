@@ -8,9 +8,6 @@
 #include <fabricost/specs/load.hpp>
 #include <fabricost/plan/training/tensor_parallel.hpp>
 
-#include <chrono>
-#include <cmath>
-
 using namespace fabricost::plan;
 using namespace std::chrono_literals;
 

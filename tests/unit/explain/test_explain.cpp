@@ -12,9 +12,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <map>
-#include <random>
 #include <regex>
 
 using namespace fabricost::plan;

@@ -10,10 +10,6 @@
 
 #include <fmt/format.h>
 
-#include <sstream>
-#include <string>
-#include <vector>
-
 using namespace fabricost::observe;
 using namespace fabricost::core::units;
 

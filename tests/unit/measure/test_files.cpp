@@ -13,8 +13,6 @@
 
 #include <yaml-cpp/yaml.h>
 
-#include <fstream>
-
 #include <unistd.h>
 
 using namespace fake;

@@ -4,8 +4,6 @@
 
 #include "catch.hpp"
 
-#include <map>
-
 using namespace fake;
 
 namespace {

@@ -8,8 +8,6 @@
 
 #include "catch.hpp"
 
-#include <set>
-
 using namespace fake;
 
 namespace {

@@ -5,10 +5,6 @@
 
 #include "catch.hpp"
 
-#include <fstream>
-#include <set>
-#include <sstream>
-
 using namespace fabricost::probes::measure;
 
 namespace {

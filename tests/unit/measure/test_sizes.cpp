@@ -5,8 +5,6 @@
 
 #include "catch.hpp"
 
-#include <cmath>
-
 using namespace fake;
 using namespace fabricost::probes::measure;
 

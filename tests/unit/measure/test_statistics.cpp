@@ -3,8 +3,6 @@
 
 #include "catch.hpp"
 
-#include <random>
-
 using namespace fabricost::probes::measure;
 
 TEST_CASE("the median and the quartiles of a handful of batches are those of the definition") {

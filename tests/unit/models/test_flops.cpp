@@ -6,8 +6,6 @@
 #include <fabricost/plan/model/flops.hpp>
 #include <fabricost/plan/specs/load_model.hpp>
 
-#include <random>
-
 using namespace fabricost::plan;
 
 namespace {

@@ -7,8 +7,6 @@
 #include <fabricost/plan/specs/load_model.hpp>
 
 #include <cctype>
-#include <map>
-#include <random>
 
 using namespace fabricost::plan;
 using specs::Folder;

@@ -3,9 +3,6 @@
 
 #include <fabricost/plan/specs/load_model.hpp>
 
-#include <algorithm>
-#include <cmath>
-
 using namespace fabricost::plan;
 
 namespace {

@@ -7,9 +7,6 @@
 #include <fabricost/plan/model/flops.hpp>
 #include <fabricost/plan/specs/load_model.hpp>
 
-#include <map>
-#include <sstream>
-
 using namespace fabricost::plan;
 
 namespace {

@@ -6,10 +6,6 @@
 
 #include "catch.hpp"
 
-#include <algorithm>
-#include <random>
-#include <set>
-
 using namespace fabricost::observe;
 
 namespace {

@@ -7,10 +7,6 @@
 
 #include "catch.hpp"
 
-#include <array>
-#include <cmath>
-#include <fstream>
-
 using namespace fabricost::plan;
 
 namespace {

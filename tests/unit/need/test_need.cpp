@@ -14,14 +14,6 @@
 
 #include "support/message_of.hpp"
 
-#include <cmath>
-#include <memory>
-#include <optional>
-#include <random>
-#include <string>
-#include <tuple>
-#include <vector>
-
 using namespace fabricost::plan;
 using Catch::Contains;
 using support::message_of;

@@ -3,9 +3,6 @@
 
 #include <fabricost/plan/answers/design/need.hpp>
 
-#include <string>
-#include <utility>
-
 using namespace fabricost::plan;
 
 TEST_CASE("need answers at each value what plan answers for the machine with that dial") {

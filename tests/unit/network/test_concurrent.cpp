@@ -9,9 +9,6 @@
 
 #include <fabricost/predict/predict.hpp>
 
-#include <cstdio>
-#include <random>
-
 using namespace fabricost::plan;
 using machines::first;
 using machines::laid_out;

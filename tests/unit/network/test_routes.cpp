@@ -3,9 +3,6 @@
 #include "support/message_of.hpp"
 #include "machines.hpp"
 
-#include <map>
-#include <random>
-
 using namespace fabricost::plan;
 using machines::laid_out;
 using machines::way;

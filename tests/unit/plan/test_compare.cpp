@@ -9,10 +9,6 @@
 #include <fabricost/specs/load.hpp>
 #include <fabricost/plan/specs/prices.hpp>
 
-#include <algorithm>
-#include <cmath>
-#include <map>
-
 using namespace fabricost::plan;
 using namespace fabricost::test;
 

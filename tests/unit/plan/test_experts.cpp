@@ -9,8 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 using namespace fabricost::plan;
 using namespace fabricost::test;
 

@@ -8,9 +8,6 @@
 #include <fabricost/plan/explain/step.hpp>
 #include <fabricost/specs/load.hpp>
 
-#include <map>
-#include <string>
-
 using namespace fabricost::plan;
 using namespace fabricost::test;
 

@@ -12,11 +12,6 @@
 #include "support/number_of.hpp"
 #include "support/random_cases.hpp"
 
-#include <cmath>
-#include <cstdio>
-#include <limits>
-#include <vector>
-
 using namespace fabricost::observe;
 using fabricost::test::question;
 

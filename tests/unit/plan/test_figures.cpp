@@ -10,11 +10,6 @@
 #include <fabricost/plan/training/figures.hpp>
 #include <fabricost/plan/training/idle_gpus.hpp>
 
-#include <algorithm>
-#include <cmath>
-#include <string>
-#include <vector>
-
 using namespace fabricost::plan;
 using namespace fabricost::test;
 

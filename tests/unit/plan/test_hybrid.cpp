@@ -6,9 +6,6 @@
 #include <fabricost/plan/specs/stacks.hpp>
 #include <fabricost/plan/training/plan.hpp>
 
-#include <cmath>
-#include <vector>
-
 using namespace fabricost::plan;
 
 namespace {

@@ -6,8 +6,6 @@
 #include <fabricost/specs/load.hpp>
 #include <fabricost/plan/training/sensitivity.hpp>
 
-#include <string>
-
 using namespace fabricost::plan;
 using namespace fabricost::test;
 

@@ -11,11 +11,6 @@
 #include <fabricost/plan/specs/stacks.hpp>
 #include <fabricost/plan/training/step.hpp>
 
-#include <limits>
-#include <memory>
-#include <string>
-#include <vector>
-
 using namespace fabricost::plan;
 
 namespace {

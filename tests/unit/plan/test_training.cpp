@@ -7,15 +7,8 @@
 #include <fabricost/plan/economics/compare.hpp>
 #include <fabricost/specs/load.hpp>
 
-#include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <iostream>
-#include <limits>
-#include <map>
-#include <numeric>
-#include <tuple>
-#include <utility>
 
 using namespace fabricost::plan;
 using namespace fabricost::test;

@@ -12,11 +12,6 @@
 #include "support/slow_build.hpp"
 #include "support/systems.hpp"
 
-#include <cstring>
-#include <functional>
-#include <limits>
-#include <vector>
-
 using namespace fabricost::plan;
 
 namespace {

@@ -9,9 +9,6 @@
 #include "support/slow_build.hpp"
 
 #include <concepts>
-#include <limits>
-#include <random>
-#include <stdexcept>
 
 using namespace fabricost::core;
 

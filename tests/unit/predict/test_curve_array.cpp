@@ -6,11 +6,6 @@
 
 #include "catch.hpp"
 
-#include <algorithm>
-#include <limits>
-#include <random>
-#include <set>
-
 using namespace fabricost::core;
 
 namespace {

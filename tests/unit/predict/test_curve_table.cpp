@@ -5,8 +5,6 @@
 
 #include "catch.hpp"
 
-#include <random>
-
 using namespace fabricost::core;
 
 namespace {

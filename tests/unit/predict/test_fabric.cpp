@@ -5,8 +5,6 @@
 #include "support/message_of.hpp"
 #include "support/systems.hpp"
 
-#include <limits>
-
 using namespace fabricost::core;
 
 namespace {

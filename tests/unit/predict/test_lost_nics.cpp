@@ -6,12 +6,6 @@
 
 #include "catch.hpp"
 
-#include <algorithm>
-#include <numeric>
-#include <sstream>
-#include <string>
-#include <vector>
-
 using namespace fabricost::core;
 
 namespace {

@@ -6,8 +6,6 @@
 #include "support/systems.hpp"
 
 #include <atomic>
-#include <cstdlib>
-#include <memory>
 #include <new>
 
 namespace {

@@ -6,8 +6,6 @@
 #include "catch.hpp"
 #include "support/slow_build.hpp"
 
-#include <set>
-
 using namespace fabricost::observe;
 
 namespace {

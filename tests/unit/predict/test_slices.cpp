@@ -8,10 +8,6 @@
 #include <fabricost/plan/specs/load_model.hpp>
 #include <fabricost/plan/training/plan.hpp>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
 #include "catch.hpp"
 
 using namespace fabricost::plan;

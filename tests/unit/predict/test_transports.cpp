@@ -9,13 +9,6 @@
 
 #include "catch.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <filesystem>
-#include <map>
-#include <string>
-#include <vector>
-
 using namespace fabricost::core;
 
 namespace {

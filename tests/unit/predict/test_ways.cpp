@@ -5,10 +5,6 @@
 #include <fabricost/fabricost.hpp>
 #include <fabricost/predict/curve_array.hpp>
 
-#include <algorithm>
-#include <cmath>
-#include <vector>
-
 using namespace fabricost::core;
 using namespace fabricost::core::units;
 

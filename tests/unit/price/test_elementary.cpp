@@ -5,9 +5,6 @@
 
 #include "catch.hpp"
 
-#include <cmath>
-#include <random>
-
 using namespace fabricost::plan;
 
 namespace {

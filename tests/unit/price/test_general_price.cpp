@@ -4,10 +4,6 @@
 
 #include "catch.hpp"
 
-#include <algorithm>
-#include <map>
-#include <utility>
-
 using namespace fabricost::core;
 
 namespace {

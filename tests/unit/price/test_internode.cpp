@@ -4,10 +4,6 @@
 #include "catch.hpp"
 #include "support/fabrics.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <vector>
-
 using namespace fabricost::core;
 
 namespace {

@@ -3,9 +3,6 @@
 
 #include "catch.hpp"
 
-#include <array>
-#include <stdexcept>
-
 using namespace fabricost::plan;
 
 TEST_CASE("a line keeps two ramps and none that adds nothing", "[price]") {

@@ -4,9 +4,6 @@
 #include "catch.hpp"
 #include "support/fitted.hpp"
 
-#include <cmath>
-#include <vector>
-
 using namespace fabricost::core;
 
 namespace {

@@ -4,8 +4,6 @@
 #include "catch.hpp"
 #include "support/fitted.hpp"
 
-#include <cmath>
-
 using namespace fabricost::core;
 
 namespace {

@@ -4,8 +4,6 @@
 #include "catch.hpp"
 #include "support/fabrics.hpp"
 
-#include <cmath>
-
 using namespace fabricost::plan;
 
 namespace {

@@ -2,11 +2,6 @@
 
 #include "catch.hpp"
 
-#include <cstdint>
-#include <cstdio>
-#include <random>
-#include <utility>
-
 using namespace fabricost::core;
 
 TEST_CASE("the contributions of any price sum to it", "[price]") {

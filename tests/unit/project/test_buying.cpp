@@ -7,12 +7,6 @@
 #include <fabricost/plan/economics/network.hpp>
 #include <fabricost/specs/load.hpp>
 
-#include <algorithm>
-#include <cmath>
-#include <optional>
-#include <string>
-#include <vector>
-
 using namespace fabricost::plan;
 
 namespace {

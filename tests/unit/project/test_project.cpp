@@ -9,13 +9,6 @@
 #include "support/message_of.hpp"
 #include "support/slow_build.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <optional>
-#include <random>
-#include <string>
-#include <vector>
-
 using namespace fabricost::plan;
 using Catch::Contains;
 using support::message_of;

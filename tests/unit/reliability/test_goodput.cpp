@@ -6,10 +6,7 @@
 
 #include <fabricost/plan/economics/reliability.hpp>
 
-#include <functional>
-#include <limits>
 #include <queue>
-#include <random>
 
 using namespace fabricost::plan;
 

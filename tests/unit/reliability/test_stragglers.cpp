@@ -6,8 +6,6 @@
 
 #include <fabricost/plan/economics/stragglers.hpp>
 
-#include <random>
-
 using namespace fabricost::plan;
 
 namespace {

@@ -3,10 +3,6 @@
 
 #include <fabricost/plan/answers/rl.hpp>
 
-#include <cmath>
-#include <random>
-#include <vector>
-
 using namespace fabricost::plan;
 
 namespace {

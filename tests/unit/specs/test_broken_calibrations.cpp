@@ -5,8 +5,6 @@
 
 #include "catch.hpp"
 
-#include <cstdlib>
-
 using namespace fabricost::core;
 using namespace specs;
 

@@ -3,9 +3,6 @@
 
 #include <fabricost/specs/load.hpp>
 
-#include <filesystem>
-#include <map>
-
 using namespace fabricost::core;
 using units::GB_per_s;
 using units::TB_per_s;

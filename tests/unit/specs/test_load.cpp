@@ -6,12 +6,7 @@
 #include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
 
-#include <cmath>
 #include <regex>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
 using namespace fabricost::observe;
 using namespace specs;

@@ -13,8 +13,6 @@
 
 #include "specs/store.hpp"
 
-#include <algorithm>
-
 using namespace fabricost::observe;
 using namespace specs;
 

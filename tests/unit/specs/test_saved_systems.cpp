@@ -5,8 +5,6 @@
 
 #include <fabricost/specs/saved_system.hpp>
 
-#include <random>
-
 using namespace fabricost::core;
 using namespace specs;
 

@@ -10,9 +10,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <fstream>
-
 using namespace fabricost::probes;
 
 namespace {

@@ -6,11 +6,6 @@
 
 #include <fabricost/error.hpp>
 
-#include <filesystem>
-#include <fstream>
-#include <string>
-#include <vector>
-
 using namespace fabricost::observe;
 
 namespace {

@@ -3,8 +3,6 @@
 
 #include <fabricost/fixed_list.hpp>
 
-#include <stdexcept>
-
 using fabricost::core::FixedList;
 
 TEST_CASE("a fixed list refuses what it cannot hold, and keeps what it has") {
