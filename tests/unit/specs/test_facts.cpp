@@ -9,9 +9,6 @@ using units::TB_per_s;
 
 namespace {
 
-double rate(std::string_view system, std::string_view tier) {
-  return in(load_system(system).tier(tier)->bandwidth.value, GB_per_s).value();
-}
 double link_rate(std::string_view name) { return in(load_link(name).bandwidth.value, GB_per_s).value(); }
 
 }  // namespace
