@@ -195,7 +195,8 @@ class Mutator:
             sign = self.text[cursor.extent.start.offset]
             operand = self.text[children[0].extent.start.offset:children[0].extent.end.offset]
             counts_down = self.text[cursor.extent.start.offset:].startswith("--")
-            if sign in "-!" and not counts_down and not operand[:1].isdigit():
+            rewritten = self.text[cursor.extent.start.offset:].startswith("!=")  # C++20 makes a != b of !(a == b)
+            if sign in "-!" and not counts_down and not rewritten and not operand[:1].isdigit():
                 first = self.number(cursor, cursor.extent.start.offset, sign, ["" if sign == "-" else "(dropped)"])
                 name = "negative" if sign == "-" else "opposite"
                 self.edits.append((cursor.extent.start.offset, depth, f"::fabricost_mutants::{name}<{first}>(", 1))
