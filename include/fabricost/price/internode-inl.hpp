@@ -295,7 +295,12 @@ FABRICOST_BODY Line price_internode_exchange(const Schedule& schedule, const Fab
   line.unmeasured_end = tiny_messages(t, n, (n - g) * t.exchange_peer);
   const double inside = (schedule.bytes(0) + 1 / n) / (detail::inner_ring_rate(fabric, c) * fabric.inner_exchanges);
   const double across = schedule.bytes(1) / (t.exchange_share * path * fabric.outer_rate * fabric.all_to_all_taper);
-  const double together = norm(inside, across, 2);
+  double together = norm(inside, across, 2);
+  // a GPU that meets its neighbours over PCIe sends to them and to the NICs over one link
+  if (fabric.over_pcie) {
+    const double link = (fabric.peer_to_peer ? c.pcie.simple_share[0] : 1) * fabric.pcie_rate;
+    together = std::max(together, (schedule.bytes(0) + schedule.bytes(1) / g) / link);
+  }
   line.wire_level = across >= inside ? 1 : 0;
   line.add_rate_part(TermKind::wire, 0, 1, together * inside * inside / (inside * inside + across * across));
   line.add_rate_part(TermKind::wire, 1, 1, together * across * across / (inside * inside + across * across));
