@@ -297,11 +297,14 @@ def constants(d):
         if common:
             shared.add(name)
     of_kernels = len({(name, "" if name in shared else generation) for generation, name, *_ in found})
-    programs = len({factor for _, factor, *_ in stacks})
+    rows_of = {}
+    for _, factor, rows, *_ in stacks:
+        rows_of[factor] = rows_of.get(factor, 0) + rows
+    programs = len({factor for _, factor, _, _, deviation, *_ in stacks if factor == "unseen" or (deviation > 0 and rows_of[factor] >= 5)})
     head = f"""## Constants
 
 {d.fit.constants} constants by least squares on log(predicted / published) of {d.fit.rows} steps, kernels and figures of serving runs: {of_kernels} of kernels on {len(generations)} GPU
-families, {programs} factors, one for each program, which its variants share, and publisher of kernels, and {d.fit.constants - of_kernels - programs} of serving engines
+families, {programs} factors, one for each program of five steps and more, which its variants share, and publisher of kernels, and `unseen`, that of all others, and {d.fit.constants - of_kernels - programs} of serving engines
 (`data/workloads/serving.yaml`). Deviations are standard errors; of what the rows say nothing (-), the prior holds. What they
 mean is in `include/fabricost/hardware/compute_constants.hpp`; those not here are held.
 

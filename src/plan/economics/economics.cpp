@@ -4,7 +4,6 @@
 #include <fabricost/plan/economics/cost-inl.hpp>
 #include <fabricost/plan/economics/days-inl.hpp>
 #include <fabricost/plan/economics/network-inl.hpp>
-#include <fabricost/plan/economics/paid-inl.hpp>
 #include <fabricost/plan/economics/power-inl.hpp>
 #include <fabricost/plan/economics/reliability-inl.hpp>
 #include <fabricost/plan/economics/stragglers-inl.hpp>

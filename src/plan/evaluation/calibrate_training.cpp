@@ -24,6 +24,7 @@ namespace {
 constexpr double training_scale_of_loss = 0.06;  // steps repeat within a few per cent; larger deviations are specific to a row
 constexpr double spread_of_stacks = 0.15;
 constexpr double max_weight_of_group = 40;
+constexpr int fewest_steps_of_program = 5;  // as many as its spread of unseen software counts for; with fewer, its factor is the common one
 
 /// A row prepared for repeated pricing: a step or a single kernel.
 struct Job {
@@ -103,14 +104,20 @@ class StepFit {
         for (int g = 0; g < static_cast<int>(jobs.generations.size()); ++g) unknowns.push_back({&p, g, p.spread, held});
     }
     std::vector<std::set<int>> programs(jobs.generations.size());
+    std::vector<int> rows(jobs.factors.size());
     const auto is_unscaled = [&](int f) { return std::find(unscaled.begin(), unscaled.end(), jobs.factors[static_cast<std::size_t>(f)]) != unscaled.end(); };
-    for (const Job& job : jobs.all)
+    for (const Job& job : jobs.all) {
+      ++rows[static_cast<std::size_t>(job.factor)];
       if (job.step != nullptr && !is_unscaled(job.factor)) programs[static_cast<std::size_t>(job.generation)].insert(job.factor);
+    }
     shares_.assign(jobs.factors.size(), false);
     for (const std::set<int>& of : programs)  // the factor of a generation's only program says as much of the generation
       for (const int f : of) shares_[static_cast<std::size_t>(f)] = shares_[static_cast<std::size_t>(f)] || of.size() > 1;
     unknowns.push_back({nullptr, -1, spread_of_stacks, !options.factors});
-    for (int f = 0; f < static_cast<int>(jobs.factors.size()); ++f) unknowns.push_back({nullptr, f, spread_of_stacks, !options.factors || is_unscaled(f)});
+    for (int f = 0; f < static_cast<int>(jobs.factors.size()); ++f) {
+      const bool few = rows[static_cast<std::size_t>(f)] < fewest_steps_of_program && !options.every_group;
+      unknowns.push_back({nullptr, f, spread_of_stacks, !options.factors || few || is_unscaled(f)});
+    }
   }
 
   /// Sets the constants of all generations and the factors of stacks to u.
@@ -318,7 +325,7 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
 
   TrainingFit out;
   out.rows = static_cast<int>(jobs.all.size() + static_cast<std::size_t>(served.rows()));
-  out.constants = static_cast<int>(count + served.size()) - static_cast<int>(unsaid.size());
+  out.constants = static_cast<int>(served.size() + std::count_if(model.unknowns.begin(), model.unknowns.end(), [](const TrainingUnknown& x) { return !x.held; }));
   out.steps = found.steps;
   if (served.rows() > 0) out.served = served.fit(found.unknowns.tail(served.size()));
   for (const auto& [reason, n] : served.skipped) skipped[reason] += n;
@@ -383,8 +390,9 @@ TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::
                       .rows = static_cast<int>(by_stack[s].size()),
                       .seen = {.experts = experts[s] != 0, .fp4 = fp4[s] != 0}};
     const auto at = count - static_cast<Eigen::Index>(jobs.factors.size() - f);
+    const double own_part = model.unknowns[static_cast<std::size_t>(at)].held ? 0 : found.covariance(at, at);
     const double with_common = model.shares(f) ? found.covariance(common, common) + 2 * found.covariance(at, common) : 0;
-    stack.deviation = spread_of_stacks * std::sqrt(found.covariance(at, at) + with_common);
+    stack.deviation = spread_of_stacks * std::sqrt(own_part + with_common);
     // nine of ten rows are within nine_in_ten times this; with few rows that is uncertain, so the spread of
     // an unseen stack counts as five rows
     const double own = quantile(by_stack[s], 0.9) / nine_in_ten;

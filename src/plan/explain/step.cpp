@@ -10,7 +10,7 @@
 #include <fabricost/hardware/host_rate.hpp>
 #include <fabricost/text/quantity.hpp>
 #include <fabricost/plan/training/idle_gpus.hpp>
-#include <fabricost/plan/training/sensitivity.hpp>
+#include <fabricost/plan/training/plan.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

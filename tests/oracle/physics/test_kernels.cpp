@@ -4,7 +4,7 @@
 #include "dice.hpp"
 
 #include <fabricost/plan/economics/terms.hpp>
-#include <fabricost/plan/kernels/optimizer.hpp>
+#include <fabricost/plan/kernels/compute.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/plan/specs/load_model.hpp>
 #include <fabricost/plan/specs/stacks.hpp>

@@ -5,11 +5,11 @@
 #include "support/measurements.hpp"
 
 #include <fabricost/plan/answers/plan.hpp>
-#include <fabricost/plan/kernels/optimizer.hpp>
+#include <fabricost/plan/kernels/compute.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/plan/specs/load_model.hpp>
 #include <fabricost/plan/specs/stacks.hpp>
-#include <fabricost/plan/training/explained.hpp>
+#include <fabricost/plan/training/plan.hpp>
 
 using namespace fabricost::plan;
 

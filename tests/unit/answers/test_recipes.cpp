@@ -6,7 +6,7 @@
 
 #include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/plan/explain/step.hpp>
-#include <fabricost/plan/kernels/optimizer.hpp>
+#include <fabricost/plan/kernels/compute.hpp>
 #include <fabricost/plan/specs/stacks.hpp>
 
 using namespace fabricost::plan;

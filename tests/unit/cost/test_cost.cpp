@@ -32,14 +32,6 @@ class File {
 
 }  // namespace
 
-TEST_CASE("one per cent of 16,384 GPUs at 3 dollars is 11,796 dollars a day") {
-  const DollarRate rent = units::USD_per_h(3);
-  CHECK(usd(cost_of_share(0.01, 16384, units::h(24), rent)) == within(11796.48, 1e-12));
-  CHECK(usd(cost_of_share(0.05, 16384, units::h(720), rent)) == within(1769472, 1e-12));
-  const Time back = payback(units::USD(10e6), 0.05 * 16384.0 * rent);
-  CHECK(in(back, units::h).value() / 720 == within(5.65, 0.001));
-}
-
 TEST_CASE("a rent is GPUs times time times price, whoever names the price") {
   const System h100 = load_system("dgx-h100");
   Prices prices = load_prices();

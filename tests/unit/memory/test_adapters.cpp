@@ -3,7 +3,7 @@
 #include "stacks.hpp"
 #include "support/random_layouts.hpp"
 
-#include <fabricost/plan/memory/bound.hpp>
+#include <fabricost/plan/memory/memory.hpp>
 
 #include <catch.hpp>
 

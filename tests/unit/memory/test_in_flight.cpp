@@ -1,4 +1,4 @@
-#include <fabricost/plan/memory/in_flight.hpp>
+#include <fabricost/plan/memory/memory.hpp>
 
 #include <catch.hpp>
 

@@ -4,7 +4,7 @@
 #include <fabricost/plan/memory/memory.hpp>
 #include <fabricost/plan/model/flops.hpp>
 #include <fabricost/plan/specs/load_model.hpp>
-#include <fabricost/plan/training/step_work.hpp>
+#include <fabricost/plan/training/figures.hpp>
 
 #include <catch.hpp>
 

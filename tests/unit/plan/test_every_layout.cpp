@@ -3,7 +3,7 @@
 #include "questions.hpp"
 
 #include <fabricost/specs/load.hpp>
-#include <fabricost/plan/training/explained.hpp>
+#include <fabricost/plan/training/plan.hpp>
 
 #include <catch.hpp>
 

@@ -5,7 +5,7 @@
 #include <fabricost/plan/answers/design/project.hpp>
 #include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/plan/training/plain.hpp>
+#include <fabricost/plan/training/search_space.hpp>
 
 #include "catch.hpp"
 #include "questions.hpp"

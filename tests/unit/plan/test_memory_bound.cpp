@@ -3,7 +3,7 @@
 
 #include <catch.hpp>
 
-#include <fabricost/plan/memory/bound.hpp>
+#include <fabricost/plan/memory/memory.hpp>
 
 #include <limits>
 

@@ -4,7 +4,7 @@
 #include "catch.hpp"
 
 #include <fabricost/specs/load.hpp>
-#include <fabricost/plan/training/sensitivity.hpp>
+#include <fabricost/plan/training/plan.hpp>
 
 using namespace fabricost::plan;
 using namespace fabricost::test;

@@ -75,7 +75,7 @@ struct CostRequest {
   std::string prices = "default";
   std::vector<std::string> overrides;
   double spare_gpus = 0;  ///< of the GPUs: they stand by (economics/network.hpp)
-  double paid_gpus = 0;   ///< known already; 0: they follow (economics/paid.hpp)
+  double paid_gpus = 0;   ///< known already; 0: they follow (economics/cost.hpp)
 
   static constexpr auto fields() {
     using R = CostRequest;

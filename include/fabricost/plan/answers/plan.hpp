@@ -7,7 +7,7 @@
 ///   headroom   share of the memory that stays free: 0.05, and 0 for a given layout
 ///   idle       fewer GPUs than given where that is faster; figures a GPU are of those given. Not for a layout given with its dp
 ///   batch      the one given; with batch_within any within that share of it, where it trains more tokens a second
-///   first      the plainest layout within 1 % of the fastest (training/plain.hpp)
+///   first      the plainest layout within 1 % of the fastest (training/search_space.hpp)
 
 #include <fabricost/plan/answers/pipeline.hpp>
 #include <fabricost/answers/predict.hpp>
@@ -15,7 +15,7 @@
 #include <fabricost/plan/explain/step.hpp>
 #include <fabricost/plan/fields/named_models.hpp>
 #include <fabricost/plan/economics/terms.hpp>
-#include <fabricost/plan/training/sensitivity.hpp>
+#include <fabricost/plan/training/plan.hpp>
 
 #include <memory>
 #include <optional>
@@ -499,7 +499,7 @@ struct TimelineFile {
 /// The step of the fastest layout as traces (Kineto, JSON) of one rank of each stage. \throws RequestError without layouts
 [[nodiscard]] std::vector<TimelineFile> timeline_of(const FoundPlan& found);
 
-/// Repeats the search with 10 % more of each part of the machine (training/sensitivity.hpp).
+/// Repeats the search with 10 % more of each part of the machine (training/plan.hpp).
 [[nodiscard]] std::vector<PlanChange> changes_of(const FoundPlan& found);
 /// The fastest layout explained term by term.
 [[nodiscard]] PlanExplanation explanation_of(const FoundPlan& found, const ExplainedStep& step);

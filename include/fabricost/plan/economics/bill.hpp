@@ -6,7 +6,6 @@
 ///   payback             price of an upgrade / cost of the share per second
 
 #include <fabricost/plan/economics/cost.hpp>
-#include <fabricost/plan/economics/paid.hpp>
 #include <fabricost/plan/economics/reliability.hpp>
 
 #include <optional>

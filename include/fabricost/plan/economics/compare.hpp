@@ -9,7 +9,6 @@
 /// processors and are assumed for the other's. Costs are of the same kind for all machines, or left out.
 
 #include <fabricost/plan/economics/cost.hpp>
-#include <fabricost/plan/economics/paid.hpp>
 #include <fabricost/plan/economics/terms.hpp>
 #include <fabricost/plan/serving/certainty.hpp>
 #include <fabricost/plan/serving/plan.hpp>

@@ -103,14 +103,25 @@ FABRICOST_BODY double run_seconds(double tokens, double tokens_per_second, doubl
   return tokens / (tokens_per_second * goodput);
 }
 
-FABRICOST_BODY Dollars cost_of_share(double share, double gpus, Time time, DollarRate rent) {
-  if (!(share >= 0 && share <= 1)) throw RequestError("a share of the time is from 0 to 1");
-  return share * gpus * rent * time;
+FABRICOST_BODY bool rents_part(const System& system, double gpus, const Prices& prices) {
+  return is_rack(system, prices.power) && takes_part_of_domain(system, gpus) && !is_owned(system, prices);
 }
 
-FABRICOST_BODY Time payback(Dollars price, DollarRate saved) {
-  if (!(saved > DollarRate{})) throw RequestError("nothing is saved, so nothing is paid back");
-  return price / saved;
+FABRICOST_BODY double paid_gpus(const System& system, double gpus, const Prices& prices, double idle, double standing_by) {
+  const auto whole = [](double many, double unit) { return std::ceil(many / unit) * unit; };
+  double out = 0;
+  if (const System own = slice_for(system, static_cast<long long>(std::ceil(gpus))); own.slice) {
+    const bool racks = system.pod > 0 && is_rack(system, prices.power);
+    out = whole(gpus, own.domain) + whole(standing_by, racks ? system.domain : system.gpus_per_node);
+  } else if (rents_part(system, gpus + standing_by, prices)) {
+    out = with_rented_together(system, gpus + standing_by);
+  } else if (is_rack(system, prices.power)) {
+    out = whole(gpus + std::max(idle, standing_by), system.domain);
+  } else {
+    out = whole(gpus + (takes_part_of_domain(system, gpus) ? 0 : idle), system.gpus_per_node) + standing_by;
+  }
+  const auto stated = stated_gpus(system);
+  return stated && static_cast<double>(*stated) >= gpus ? std::min(out, static_cast<double>(*stated)) : out;
 }
 
 }  // namespace fabricost::plan

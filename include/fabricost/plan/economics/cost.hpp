@@ -14,12 +14,15 @@
 /// fraction p: 1 % of 16,384 GPUs at 3 USD per hour is 163.84 x 3 x 24 = 11,796 USD per day. Prices have a
 /// source and date (data/prices); the user's own take precedence.
 
+#include <fabricost/hardware/machine_size.hpp>
+#include <fabricost/hardware/slice.hpp>
 #include <fabricost/plan/economics/days.hpp>
 #include <fabricost/plan/economics/power.hpp>
 #include <fabricost/plan/economics/reliability.hpp>
-#include <fabricost/hardware/machine_size.hpp>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -132,12 +135,21 @@ struct Money {
 /// \throws RequestError unless all are above 0
 [[nodiscard]] double run_seconds(double tokens, double tokens_per_second, double goodput = 1);
 
-/// Cost of a share of the time of `gpus` rented GPUs: share x GPUs x time x rent. \throws RequestError for a
-/// share outside [0, 1]
-[[nodiscard]] Dollars cost_of_share(double share, double gpus, Time time, DollarRate rent);
+// The GPUs that a job pays for, wherever money, power or racks are counted: what is sold whole is paid for whole.
+//
+//   server          whole servers
+//   rack            whole racks where it is bought, or where the job is no smaller; a smaller job rents nodes of it, or as many GPUs as
+//                   the seller rents out together (System::rented_by)
+//   slice           whole slices of a torus (hardware/slice.hpp); spares are more of the described tori, where these are racks
+//   larger domain   whole nodes: it is several racks, which others may have
+//
+// GPUs that a layout leaves idle (training/idle_gpus.hpp) are paid with them. Spare nodes of a rack are of its idle ones first.
 
-/// Time after which the savings equal the price. \throws RequestError when nothing is saved
-[[nodiscard]] Time payback(Dollars price, DollarRate saved);
+/// Whether a job rents a part of a rack: it is smaller, and nothing says that the rack is bought.
+[[nodiscard]] bool rents_part(const System& system, double gpus, const Prices& prices);
+
+/// GPUs that `gpus` pay for, themselves included. \param idle of the layout's domains \param standing_by in whole spare nodes
+[[nodiscard]] double paid_gpus(const System& system, double gpus, const Prices& prices, double idle = 0, double standing_by = 0);
 
 }  // namespace fabricost::plan
 

@@ -32,9 +32,9 @@ struct TrainingFit {
 };
 
 /// Least squares on log(predicted / measured) of a step, soft-L1 beyond 6 %, with priors: the compute
-/// constants (hardware/parameters.hpp) of every generation in the rows, and a factor per program of stacks and per
-/// publisher of kernels with a spread of 15 % around 1. A group counts as at most 40 rows. \throws
-/// RequestError when no row is left to fit
+/// constants (hardware/parameters.hpp) of every generation in the rows, a factor per publisher of kernels with a spread of 15 % around 1, one
+/// that all programs of stacks share, and one per program of five steps or more, with the same spread around that. A group counts as at most
+/// 40 rows. \throws RequestError when no row is left to fit
 [[nodiscard]] TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const std::vector<OpsRow>& kernels,
                                              const TrainingFitOptions& options = {});
 [[nodiscard]] inline TrainingFit calibrate_training(const std::vector<TrainingRow>& rows, const TrainingFitOptions& options = {}) {

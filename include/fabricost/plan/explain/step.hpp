@@ -5,7 +5,7 @@
 
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/plan/economics/terms.hpp>
-#include <fabricost/plan/training/explained.hpp>
+#include <fabricost/plan/training/plan.hpp>
 
 #include <optional>
 #include <string>

@@ -7,6 +7,19 @@
 
 namespace fabricost::plan {
 
+FABRICOST_BODY PipelineSchedule schedule_of(const Layout& layout) {
+  if (layout.pp == 1) return PipelineSchedule::none;
+  const bool plain = layout.schedule == PipelineSchedule::none || layout.schedule == PipelineSchedule::one_f_one_b ||
+                     layout.schedule == PipelineSchedule::interleaved;
+  if (!plain) return layout.schedule;
+  return layout.vp > 1 ? PipelineSchedule::interleaved : PipelineSchedule::one_f_one_b;
+}
+
+FABRICOST_BODY double microbatches_in_flight(const Layout& layout, int stage) {
+  if (layout.pp <= 1) return 1;
+  return peak_activations(schedule_of(layout), stage, layout.pp, layout.vp, layout.microbatches());
+}
+
 FABRICOST_BODY int communicators_of(const Layout& layout) {
   const long long experts = static_cast<long long>(layout.ep) * layout.expert_tp;
   const bool replicated = layout.ep > 1 && static_cast<long long>(layout.tp) * layout.cp * layout.dp > experts;
@@ -205,6 +218,19 @@ FABRICOST_BODY double lacking(const MemoryUse& use, double capacity, double host
 
 FABRICOST_BODY bool fits(const MemoryUse& use, double capacity, double margin, double host) {
   return lacking(use, capacity * (1 - margin), host) <= 0;
+}
+
+FABRICOST_BODY double min_memory(const Model& model, const ParameterCount& count, const Layout& layout, const MemoryStack& stack) {
+  StageContent everything{.layers = model.layers, .embedding = true, .head = true};
+  everything.dense_layers = dense_layers_before(model, model.layers);
+  everything.expert_layers = expert_layers_before(model, model.layers);
+  const bool single = has_single_blocks(model);
+  everything.mixing_layers = single ? model.layers - everything.dense_layers - everything.expert_layers : model.layers;
+  everything.predictions = model.predict_layers;
+  const RankParameters own = rank_parameters(stage_parameters(count, model, everything), model, layout, model.layers);
+  const StateBytes states = state_bytes(own, trained_parameters(own, model, layout, everything), layout, stack);
+  const double bytes = states.weights + states.gradients + states.optimizer;
+  return bytes / layout.pp * (1 + stack.fragmentation) + runtime_memory(layout, stack);
 }
 
 }  // namespace fabricost::plan

@@ -21,16 +21,26 @@
 /// the reference's weights as they are, so that one copy serves both.
 
 #include <fabricost/plan/memory/activations.hpp>
-#include <fabricost/plan/memory/in_flight.hpp>
 #include <fabricost/plan/memory/states.hpp>
-#include <fabricost/plan/model/heavy_stages.hpp>
+#include <fabricost/plan/model/layout.hpp>
 #include <fabricost/plan/model/stage_parameters.hpp>
+#include <fabricost/plan/model/stages.hpp>
+#include <fabricost/plan/pipeline/pipeline.hpp>
 
 #include <algorithm>
 #include <limits>
 #include <span>
 
 namespace fabricost::plan {
+
+// Maximum number of microbatches whose activations a stage holds at the same time, by schedule, in units of
+// all layers of the stage (peak_activations of pipeline.hpp). Activations that wait for their weight
+// gradient count in full, an upper bound.
+
+/// The schedule that a layout runs: `none` and `1f1b` with chunks are interleaved; a single stage runs none.
+[[nodiscard]] PipelineSchedule schedule_of(const Layout& layout);
+
+[[nodiscard]] double microbatches_in_flight(const Layout& layout, int stage);
 
 /// Bytes on one GPU of one stage.
 struct MemoryUse {
@@ -84,6 +94,22 @@ struct MemoryUse {
 /// Whether `use` fits a GPU of `capacity` bytes with the fraction `margin` (0 to 1) free, and `host` bytes beside it.
 [[nodiscard]] bool fits(const MemoryUse& use, double capacity, double margin = 0,
                         double host = std::numeric_limits<double>::infinity());
+
+// A lower bound on the memory of all layouts with the same ranks, from their states alone, before schedule,
+// chunks, microbatch and recomputation are known.
+//
+// With N the parameters of a tensor, expert and pipeline rank if stages were equal (sum over stages / p):
+//
+//     bound = (1 + fragmentation) (weights + gradients + optimizer of N, states.hpp) + CUDA context + communicators
+//
+// It holds for every assignment of stages: a stage's states are linear in its parameters, so the mean over
+// stages is the value of the mean stage, the worst stage is at least the mean, and everything else that a
+// layout keeps (activations, buffers, the second copy of DualPipe, a tied table's copy) only adds. The bound
+// falls as t, e, p, S and `zero` grow, except for a group's communicator, which exists from two ranks on.
+
+/// Bytes; at most worst_stage's result, up to rounding (1e-12 of it). Uses tp, pp, cp, ep, expert_tp, dp,
+/// zero, shard and precision of the layout. \param count parameters_of(model)
+[[nodiscard]] double min_memory(const Model& model, const ParameterCount& count, const Layout& layout, const MemoryStack& stack);
 
 }  // namespace fabricost::plan
 

@@ -6,7 +6,6 @@
 
 #include <fabricost/plan/pipeline/fill.hpp>
 #include <fabricost/plan/pipeline/orders.hpp>
-#include <fabricost/plan/pipeline/pairs.hpp>
 #include <fabricost/plan/pipeline/search.hpp>
 
 namespace fabricost::plan {

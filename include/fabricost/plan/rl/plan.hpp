@@ -11,7 +11,7 @@
 #include <fabricost/refusal.hpp>
 #include <fabricost/plan/rl/question.hpp>
 #include <fabricost/plan/serving/plan.hpp>
-#include <fabricost/plan/training/forward.hpp>
+#include <fabricost/plan/training/figures.hpp>
 #include <fabricost/plan/training/plan.hpp>
 
 #include <algorithm>

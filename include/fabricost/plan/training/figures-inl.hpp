@@ -12,6 +12,21 @@
 
 namespace fabricost::plan {
 
+FABRICOST_BODY StepWork step_work(const Model& model, double sequence, double batch, double capacity, double document, bool frozen) {
+  const double kept = capacity > 0 ? std::min(1.0, capacity) : 1;
+  const double passes = frozen ? 2 : 3;  // forward and gradients of inputs and, trained, of weights
+  const int mixed = model.expert_layers() + (model.mixture() ? model.predict_layers : 0);
+  const double routed = 2 * passes * mixed * model.top_k * parameters_of(model).expert * sequence;
+  const double attended = document > 0 ? std::min(document, sequence) : sequence;
+  const double unlearned = frozen ? 2 * parameters_of(model).multiplied * sequence : 0;
+  const auto count = [&](Scores scores) {
+    const double all = sequence / attended * training_flops(model, attended, FlopConvention::matmul, scores);
+    const double predicting = sequence / attended * passes * prediction_flops(model, attended, scores);
+    return batch * (all + predicting - unlearned - (1 - kept) * routed);
+  };
+  return {count(Scores::full), count(Scores::causal), model.mixture()};
+}
+
 FABRICOST_BODY StepWork step_work(const TrainingQuestion& q, int batch) {
   return step_work(q.model, q.sequence, batch > 0 ? batch : q.global_batch, q.stack.capacity, q.document.value_or(0), q.adapters.on());
 }
@@ -54,6 +69,15 @@ FABRICOST_BODY TrainingFigures figures_of(const TrainingQuestion& q, const Syste
   std::tie(out.low, out.high) =
       step_interval(priced.time, parts, stack, costs, q.precision, step_work(q, priced.layout.global_batch), working);
   return out;
+}
+
+FABRICOST_BODY double forward_seconds(const TrainingQuestion& q, const System& system, const PricedLayout& priced) {
+  GroupCosts costs{system, {.ways = q.ways}};
+  const LayerTimes layers = layer_times(q.model, priced.layout, q.stack, Processor::of(system), costs);
+  const LayerTime all = all_layers(q.model, layers);
+  const StepTime& t = priced.time;
+  const double once = t.data + t.accumulation + t.optimizer + t.offload;
+  return (t.seconds - once) * (all.forward + layers.head / 3) / (all.sum() + layers.head);
 }
 
 }  // namespace fabricost::plan

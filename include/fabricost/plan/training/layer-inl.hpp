@@ -8,6 +8,17 @@
 
 namespace fabricost::plan {
 
+FABRICOST_BODY double expert_load(const Model& model, const Layout& layout, const Stack& stack, GroupCosts& costs) {
+  const bool even = !model.mixture() || stack.routing == RoutingKind::balanced || layout.ep == 1;
+  const double load = even ? 1 : costs.load(gate_of(model), routing_of(stack), layout.ep)(layout.tokens() / layout.tp);
+  return stack.capacity > 0 ? std::min(load, stack.capacity) : load;
+}
+
+FABRICOST_BODY MemoryStack with_load(MemoryStack memory, double load) {
+  memory.routed_load *= load;
+  return memory;
+}
+
 FABRICOST_BODY void LayerTime::add(const LayerTime& o, double n) {
   forward += n * o.forward;
   backward += n * o.backward;

@@ -21,19 +21,64 @@
 ///
 /// T = b s / c tokens, t tensor ranks; with sequence parallel, norms and residuals run on T / t.
 
+#include <fabricost/experts/expert_traffic.hpp>
+#include <fabricost/fixed_list.hpp>
 #include <fabricost/plan/kernels/compute.hpp>
 #include <fabricost/plan/kernels/groups.hpp>
 #include <fabricost/plan/kernels/stack.hpp>
 #include <fabricost/plan/model/layout.hpp>
+#include <fabricost/plan/model/model.hpp>
 #include <fabricost/plan/model/stages.hpp>
-#include <fabricost/plan/training/exchanges.hpp>
-#include <fabricost/plan/training/expert_load.hpp>
 #include <fabricost/plan/training/tensor_parallel.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
+#include <string_view>
 
 namespace fabricost::plan {
+
+// Rows of the fullest expert rank: all ranks wait for them, that rank keeps them for the backward, and a capacity caps them.
+
+/// The routing of tokens.
+[[nodiscard]] inline Routing routing_of(const Stack& stack) { return {stack.routing, stack.zipf_exponent, {}}; }
+/// Rows of the fullest expert rank over the mean, which all ranks wait for and which it keeps for the backward. Choices above a
+/// capacity are dropped before the exchange; free places stay empty (Megatron-Core pads only with moe_pad_expert_input_to_capacity).
+[[nodiscard]] double expert_load(const Model& model, const Layout& layout, const Stack& stack, GroupCosts& costs);
+/// The memory of a stack whose fullest expert rank has `load` times the mean rows.
+[[nodiscard]] MemoryStack with_load(MemoryStack memory, double load);
+
+// The collectives of a training step, as they are priced and as an explanation lists them. A group is the ranks that exchange one
+// kind of data: tensor ranks inside a layer, context ranks its keys and values, expert ranks its tokens, data ranks gradients and weights.
+
+enum class StepGroup : unsigned char { tensor, context, expert, stages, data, rows, expert_data };
+inline constexpr std::array<std::string_view, 7> step_group_names{"tensor", "context", "expert", "stages", "data", "rows", "expert data"};
+
+/// A collective of one layer.
+struct LayerExchange {
+  StepGroup group = StepGroup::tensor;
+  Collective collective = Collective::all_reduce;
+  Placement at;
+  double bytes = 0;                  ///< as nccl-tests counts them (operation.hpp); of tokens to experts: bytes that a rank sends
+  double seconds = 0;                ///< of one
+  double forward = 0, backward = 0;  ///< how many a layer's forward and backward need
+  double exposed = 1;                ///< share that nothing hides
+  double feed = 0;                   ///< part of `forward`: those of the feed-forward block
+  LinkTime least{};                  ///< of one, at the links' full rate
+};
+using LayerExchanges = FixedList<LayerExchange, 12>;
+
+/// A collective that exchanges gradients or weights.
+struct DataExchange {
+  StepGroup group = StepGroup::data;
+  Collective collective = Collective::all_reduce;
+  Placement at;
+  double bytes = 0, seconds = 0;
+  double each = 0, last = 0;  ///< how many in every microbatch but the last, and in the last
+  LinkTime least{};           ///< of one, at the links' full rate
+};
+using DataExchanges = FixedList<DataExchange, 6>;
 
 /// Seconds of one layer's forward, input gradient and weight gradient, and of both directions by cause.
 struct LayerTime {

@@ -133,4 +133,77 @@ FABRICOST_BODY TrainingPlan plan_training(const TrainingQuestion& asked, const S
                      std::to_string(nearest_divisor(question.global_batch, max)) + " GPUs, or another batch");
 }
 
+FABRICOST_BODY std::optional<PricedLayout> usual_layout(const TrainingQuestion& question, const System& system) {
+  const Model& model = question.model;
+  TrainingQuestion q = question;
+  q.headroom = headroom_of(question);
+  q.top = 1;
+  q.zero = q.zero.value_or(1);
+  q.microbatch = q.microbatch.value_or(1);
+  q.cp = q.cp.value_or(1);
+  const int node = std::min(system.gpus_per_node > 1 ? system.gpus_per_node : 8, system.domain);
+  const auto fitting = [&](int tp, int pp, int ep, bool all_again) -> std::optional<PricedLayout> {
+    q.tp = question.tp.value_or(tp);
+    q.pp = question.pp.value_or(pp);
+    if (model.mixture()) q.ep = question.ep.value_or(ep);
+    for (const Recompute again : {Recompute::none, Recompute::selective, Recompute::full}) {
+      if (question.recompute.value_or(again) != again || (again == Recompute::full && !all_again)) continue;
+      q.recompute = again;
+      try {
+        TrainingPlan plan = plan_training(q, system);
+        if (plan.fits && !plan.layouts.empty()) return plan.layouts.front();
+      } catch (const RequestError&) {
+        return std::nullopt;  // these ranks do not divide the job
+      }
+    }
+    return std::nullopt;
+  };
+  int most_experts = 1;
+  for (const int ep : divisors(std::max(1, model.experts), std::max(8, system.domain))) most_experts = std::max(most_experts, ep);
+  for (const bool all_again : {question.recompute == Recompute::full, true})  // more stages rather than the whole forward again
+    for (const int pp : divisors(question.gpus, model.layers)) {
+      if (model.mixture()) {
+        if (auto found = fitting(1, pp, most_experts, all_again)) return found;
+        continue;
+      }
+      for (const int tp : divisors(node, node))
+        if (pp == 1 || tp == node)
+          if (auto found = fitting(tp, pp, 1, all_again)) return found;
+    }
+  return std::nullopt;
+}
+
+FABRICOST_BODY std::vector<StepSensitivity> sensitivity_of(const TrainingQuestion& question, const System& system) {
+  std::vector<StepSensitivity> out;
+  TrainingQuestion one = question;
+  one.top = 1;
+  one.plain_within = 0;
+  one.batch_within = 0;
+  const TrainingPlan before = plan_training(one, system);
+  if (before.layouts.empty()) return out;
+  for_each_change(system, [&](const std::string& change, const System& other) {
+    const TrainingPlan plan = plan_training(one, other);
+    if (plan.layouts.empty()) return;
+    const double now = plan.layouts.front().time.seconds;
+    out.push_back({change, now, before.layouts.front().time.seconds / now - 1});
+  });
+  std::stable_sort(out.begin(), out.end(), [](const StepSensitivity& a, const StepSensitivity& b) { return a.gain > b.gain; });
+  return out;
+}
+
+FABRICOST_BODY std::vector<PricedLayout> pareto_of(TrainingQuestion question, const System& system) {
+  std::vector<PricedLayout> out;
+  question.top = 1;
+  question.plain_within = 0;
+  const TrainingPlan fastest = plan_training(question, system);
+  if (fastest.layouts.empty()) return out;
+  question.gpus = fastest.layouts.front().layout.gpus();
+  question.global_batch = fastest.layouts.front().layout.global_batch;
+  question.prune = false;
+  question.top = 10000000;
+  for (const PricedLayout& p : plan_training(question, system).layouts)  // fastest first
+    if (out.empty() || p.memory.total() < out.back().memory.total()) out.push_back(p);
+  return out;
+}
+
 }  // namespace fabricost::plan

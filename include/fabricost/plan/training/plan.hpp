@@ -2,8 +2,10 @@
 /// \file plan.hpp
 /// The layout that trains a model fastest on a machine. Request: question.hpp; search: search.hpp.
 
+#include <fabricost/hardware/dials.hpp>
 #include <fabricost/hardware/slice.hpp>
 #include <fabricost/plan/training/figures.hpp>
+#include <fabricost/plan/training/parts.hpp>
 #include <fabricost/plan/training/search.hpp>
 
 #include <algorithm>
@@ -13,6 +15,8 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace fabricost::plan {
 
@@ -23,6 +27,60 @@ namespace fabricost::plan {
 /// the nearest possible one; for a stack's factor that makes the step shorter than its products take at the
 /// peak
 [[nodiscard]] TrainingPlan plan_training(const TrainingQuestion& asked, const System& system);
+
+// The layout that practitioners would take.
+
+/// The layout by the rule that practitioners state (Narayanan et al., arXiv 2104.04473, takeaways 1 and 2, for dense models: tensor ranks
+/// up to the GPUs of a node until the model fits, then the fewest stages; Megatron-Core's guide to mixtures of experts: experts spread over
+/// the NVLink domain and no tensor ranks), with one sequence a microbatch and a distributed optimizer; nothing where none fits.
+[[nodiscard]] std::optional<PricedLayout> usual_layout(const TrainingQuestion& question, const System& system);
+
+// Further results of a training plan: the gain from 10 % more of each part of the machine, and the layouts
+// that trade time for memory.
+
+/// The effect of one change of the machine.
+struct StepSensitivity {
+  std::string change;  ///< "nvlink bandwidth + 10 %"
+  double seconds = 0;  ///< of the then fastest layout
+  double gain = 0;     ///< the fastest step before over that after, less 1
+};
+
+/// Visits the machine with 10 % more of each tier's bandwidth, of memory and arithmetic, and with a domain twice as large, each with the
+/// words for it. Changes that the machine cannot take are left out, as are visits that throw a RequestError.
+template <class Visit>
+void for_each_change(const System& system, Visit&& visit) {
+  const auto try_change = [&](const std::string& change, auto&& apply) {
+    System other = system;
+    try {
+      apply(other);
+      visit(change, static_cast<const System&>(other));
+    } catch (const RequestError&) {
+      return;  // the change makes the request invalid for the machine
+    }
+  };
+  for (std::size_t i = 0; i < system.tiers.size(); ++i) {
+    const Tier& tier = system.tiers[i];
+    // a network tier acts only through its oversubscription: uplink over downlink rate
+    if (tier.role == TierRole::memory || (tier.role == TierRole::network && tier.oversubscription <= 1)) continue;
+    try_change(std::string{tier.name.view()} + " bandwidth + 10 %", [i](System& s) {
+      Tier& changed = s.tiers[i];
+      changed.bandwidth.value *= 1.1;
+      if (changed.role == TierRole::network) changed.oversubscription = std::max(1.0, changed.oversubscription / 1.1);
+    });
+  }
+  for (const auto& [words, dial] :
+       {std::pair{"hbm bandwidth", Dial::hbm_bandwidth}, std::pair{"hbm size", Dial::hbm_size}, std::pair{"arithmetic", Dial::arithmetic}})
+    try_change(std::string{words} + " + 10 %", [dial = dial](System& s) { s = with_dial(s, dial, 1.1 * value_of(s, dial)); });
+  try_change("domain x 2", [](System& s) { s = with_dial(s, Dial::domain, 2.0 * s.domain); });
+}
+
+/// The search repeated on each of these machines, the most helpful first: the fastest layout against the fastest, however plain, of the batch
+/// given. Changes after which no layout fits are omitted. \throws as plan_training
+[[nodiscard]] std::vector<StepSensitivity> sensitivity_of(const TrainingQuestion& question, const System& system);
+
+/// Layouts that no other beats in both time and memory, fastest first, on as many GPUs and with the batch of the fastest one; prices all that
+/// fit. \throws as plan_training
+[[nodiscard]] std::vector<PricedLayout> pareto_of(TrainingQuestion question, const System& system);
 
 }  // namespace fabricost::plan
 

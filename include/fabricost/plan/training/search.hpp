@@ -20,20 +20,18 @@
 /// its group. Of the layouts near the fastest, the plainest comes first (plain.hpp).
 ///
 /// Memory is checked from coarse to fine, and a layout is rejected at the first check that fails: the minimal
-/// states of its ranks (memory/bound.hpp) reject a number of stages with all its schedules, the most sharded
+/// states of its ranks (memory/memory.hpp) reject a number of stages with all its schedules, the most sharded
 /// layout rejects the less sharded ones, and the rest is checked stage by stage. The contents of the stages
 /// are computed once per pipeline, not per layout.
 
 #include <fabricost/hardware/machine_size.hpp>
 #include <fabricost/in_order.hpp>
-#include <fabricost/plan/memory/bound.hpp>
+#include <fabricost/plan/memory/memory.hpp>
 #include <fabricost/plan/memory/min_change.hpp>
 #include <fabricost/plan/model/dimension.hpp>
 #include <fabricost/plan/training/idle_gpus.hpp>
-#include <fabricost/plan/training/plain.hpp>
-#include <fabricost/plan/training/question.hpp>
-#include <fabricost/plan/training/search_parts.hpp>
 #include <fabricost/plan/training/search_space.hpp>
+#include <fabricost/plan/training/question.hpp>
 
 #include <algorithm>
 #include <array>

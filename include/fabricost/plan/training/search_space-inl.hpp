@@ -5,6 +5,54 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/training/search_space.hpp>
 
+#include <algorithm>
+
+namespace fabricost::plan::detail {
+
+FABRICOST_BODY LayerTimes between(const LayerTimes& none, const LayerTimes& all, double s) {
+  LayerTimes out = all;
+  for (LayerTime LayerTimes::*const part : {&LayerTimes::dense, &LayerTimes::mixed, &LayerTimes::mixing}) {
+    out.*part = {};
+    (out.*part).add(none.*part, 1 - s);
+    (out.*part).add(all.*part, s);
+  }
+  return out;
+}
+
+FABRICOST_BODY bool are_twins(const Layout& a, Layout b, int domain) {
+  if (a.pp != b.pp || a.tp != b.tp || a.cp != b.cp || a.dp != b.dp) return false;  // nearly all end here
+  const int idle = idle_gpus(b, domain);
+  b.context = a.context;
+  b.placing = a.placing;
+  b.vp = a.vp;
+  b.recompute_layers = a.recompute_layers;
+  b.offload_optimizer = a.offload_optimizer;
+  return a == b && idle_gpus(a, domain) == idle;
+}
+
+}  // namespace fabricost::plan::detail
+
+namespace fabricost::plan {
+
+FABRICOST_BODY bool is_faster(const PricedLayout& a, const PricedLayout& b) {
+  const auto order = [](const PricedLayout& p) {
+    const Layout& l = p.layout;
+    return in_order(seconds_a_sequence(p), p.time.seconds, p.memory.total(), l.tp, l.pp, l.vp, l.cp, l.ep, l.expert_tp, l.dp, l.zero, l.shard, l.microbatch,
+                    l.recompute, l.recompute_layers, l.recompute_modules.bits, l.schedule, l.placing, l.context, l.sequence_parallel,
+                    l.offload_layers, l.offload_optimizer);
+  };
+  return order(a) < order(b);
+}
+
+FABRICOST_BODY std::array<int, 5> burden_of(const TrainingQuestion& q, const Layout& l) {
+  const bool on_host = l.offload_optimizer > 0 || l.offload_layers > 0;
+  const bool other_job = l.gpus() != q.gpus || l.global_batch != q.global_batch;
+  const int recomputation = l.recompute == Recompute::none ? 0 : l.recompute == Recompute::selective ? 1 : 2;
+  return {on_host ? 1 : 0, other_job ? 1 : 0, recomputation, std::max(0, l.zero - 1), l.vp > 1 ? 1 : 0};
+}
+
+}  // namespace fabricost::plan
+
 namespace fabricost::plan::detail {
 
 FABRICOST_BODY std::vector<int> context_sizes(const TrainingQuestion& q, int ranks, bool each) {

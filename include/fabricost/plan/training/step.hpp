@@ -19,7 +19,7 @@
 ///              a 2-D mesh, set_requires_all_reduce(False) until the last microbatch; docs.pytorch.org,
 ///              distributed.fsdp.fully_shard)
 ///   accumulation  adding a microbatch's gradients to the previous ones: memory traffic per microbatch after the first and local parameter
-///   optimizer  the update of the rank's parameters, once per step (kernels/optimizer.hpp); its kernel's rate is measured by itself, so
+///   optimizer  the update of the rank's parameters, once per step (kernels/compute.hpp); its kernel's rate is measured by itself, so
 ///              that the stack's factor is not on it
 ///   offload    copies of activations to host memory behind the forward of their layer and back behind its backward, what
 ///              they take longer; the optimizer's share in host memory: gradients out and weights back, or its memory traffic
@@ -38,9 +38,9 @@
 /// microbatch on a rank.
 
 #include <fabricost/hardware/host_rate.hpp>
-#include <fabricost/plan/kernels/optimizer.hpp>
+#include <fabricost/plan/kernels/compute.hpp>
 #include <fabricost/plan/memory/activations.hpp>
-#include <fabricost/plan/memory/in_flight.hpp>
+#include <fabricost/plan/memory/memory.hpp>
 #include <fabricost/plan/model/stage_parameters.hpp>
 #include <fabricost/plan/pipeline/pipeline.hpp>
 #include <fabricost/plan/training/idle_gpus.hpp>

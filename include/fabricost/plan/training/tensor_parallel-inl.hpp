@@ -21,16 +21,6 @@ FABRICOST_BODY double TensorMessages::bytes(Collective collective) const {
   return out;
 }
 
-FABRICOST_BODY double TensorMessages::wire_bytes(int ranks) const {
-  double out = 0;
-  for (const TensorMessage& m : *this) out += m.count * m.bytes * bus_factor(m.collective, ranks);
-  return out;
-}
-
-FABRICOST_BODY TensorQuestion tensor_question(const Layout& l) {
-  return {l.tp, l.expert_tp, l.tokens(), 2, l.sequence_parallel, l.recompute};
-}
-
 }  // namespace fabricost::plan
 
 namespace fabricost::plan::detail {
@@ -102,20 +92,6 @@ FABRICOST_BODY TensorMessages expert_tensor_backward(const Model& m, const Tenso
   const double again = q.recompute == Recompute::full ? 1 : 0;
   out.add("expert_down_gradient", Collective::all_gather, 1 + again, bytes);
   out.add("expert_up_gradient", Collective::reduce_scatter, 1 + again, bytes);
-  return out;
-}
-
-FABRICOST_BODY double TensorCurve::seconds(Collective collective, double bytes) const {
-  if (ranks_ == 1 || bytes <= 0) return 0;
-  const auto& curve = collective == Collective::all_gather       ? all_gather_
-                      : collective == Collective::reduce_scatter ? reduce_scatter_
-                                                                 : all_reduce_;
-  return curve ? curve->seconds(bytes) : 0.5 * all_reduce_->seconds(bytes);  // half an all-reduce where only that is forced
-}
-
-FABRICOST_BODY double TensorCurve::seconds(const TensorMessages& messages) const {
-  double out = 0;
-  for (const TensorMessage& m : messages) out += m.count * seconds(m.collective, m.bytes);
   return out;
 }
 

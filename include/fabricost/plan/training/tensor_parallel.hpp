@@ -1,6 +1,6 @@
 #pragma once
 /// \file tensor_parallel.hpp
-/// The messages of tensor parallelism, per layer and per microbatch, and their cost.
+/// The messages of tensor parallelism, per layer and per microbatch.
 ///
 /// A block is a column-parallel product followed by a row-parallel one (attention and its output; the two of
 /// the feed-forward). Only the second leaves partial sums, so a layer has two all-reduces forward, after the
@@ -14,16 +14,13 @@
 /// 2205.05198, section 4.2.2). Full recompute repeats the forward's. Whole experts need no messages here: each rank sends the tokens
 /// that it holds. Without sequence parallelism it takes its share of them and gathers the others' results. Experts split over t_e ranks
 /// gather the k copies of every token and keep them (Megatron-Core, moe/token_dispatcher.py), and shared experts are one more block.
-///
-/// Prices are those of the library's collectives without overlap; the step decides what is hidden.
 
+#include <fabricost/collective.hpp>
 #include <fabricost/plan/model/layout.hpp>
 #include <fabricost/plan/model/model.hpp>
-#include <fabricost/predict/curve.hpp>
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <string_view>
 
 namespace fabricost::plan {
@@ -51,8 +48,6 @@ class TensorMessages {
   [[nodiscard]] double count(Collective collective) const;
   /// The size of its messages: the largest one.
   [[nodiscard]] double bytes(Collective collective) const;
-  /// Bytes one rank sends on a ring: sum of count x S x bus_factor.
-  [[nodiscard]] double wire_bytes(int ranks) const;
 
  private:
   int count_ = 0;
@@ -75,7 +70,6 @@ struct TensorQuestion {
   bool sequence_parallel = false;
   Recompute recompute = Recompute::none;
 };
-[[nodiscard]] TensorQuestion tensor_question(const Layout& l);
 
 namespace detail {
 
@@ -100,47 +94,6 @@ void add_block(TensorMessages& out, const TensorQuestion& q, std::string_view al
 [[nodiscard]] TensorMessages expert_tensor_forward(const Model& m, const TensorQuestion& q);
 /// The same backward: the reversed pair, and the forward again if recomputed. The gathered rows are kept.
 [[nodiscard]] TensorMessages expert_tensor_backward(const Model& m, const TensorQuestion& q);
-
-/// The three collectives of one tensor-parallel group, compiled once; a message is then priced in nanoseconds.
-class TensorCurve {
- public:
-  /// \param ranks of the group, neighbours on the machine
-  /// \throws RequestError when they do not fit the machine
-  TensorCurve(const System& system, int ranks, DataType dtype = DataType::bfloat16, const Choice& choice = {}) : ranks_(ranks) {
-    if (ranks < 1) throw RequestError("tensor ranks: " + std::to_string(ranks) + " must be at least 1");
-    if (ranks == 1) return;
-    all_reduce_ = compile(system, AllReduce{.ranks = ranks, .dtype = dtype}, choice);
-    if (choice.algorithm) return;  // a kernel that only all-reduces
-    all_gather_ = compile(system, AllGather{.ranks = ranks, .dtype = dtype}, choice);
-    reduce_scatter_ = compile(system, ReduceScatter{.ranks = ranks, .dtype = dtype}, choice);
-  }
-
-  [[nodiscard]] int ranks() const { return ranks_; }
-  /// The time of one collective; 0 over one rank.
-  [[nodiscard]] Time operator()(Collective collective, Bytes size) const { return Time::from_value(seconds(collective, size.value())); }
-  /// The sum over all messages, one after the other.
-  [[nodiscard]] Time operator()(const TensorMessages& messages) const { return Time::from_value(seconds(messages)); }
-  /// The same in plain numbers of bytes and seconds, for inner loops.
-  [[nodiscard]] double seconds(Collective collective, double bytes) const;
-  [[nodiscard]] double seconds(const TensorMessages& messages) const;
-
- private:
-  int ranks_ = 1;
-  std::optional<Curve> all_reduce_, all_gather_, reduce_scatter_;
-};
-
-/// Effect of communication on work shared by n ranks: its share of the time, and the speed-up over one rank.
-struct ParallelCost {
-  double communication = 0;  ///< seconds, not hidden
-  double work = 0;           ///< seconds on one of `ranks` ranks
-  int ranks = 1;
-  /// communication / (communication + work)
-  [[nodiscard]] double share() const { return communication + work > 0 ? communication / (communication + work) : 0; }
-  /// T1 / Tn with T1 = ranks x work
-  [[nodiscard]] double speed_up() const { return communication + work > 0 ? ranks * work / (communication + work) : ranks; }
-  /// speed_up / ranks = T1 / (n Tn): relative to ranks that need no communication
-  [[nodiscard]] double efficiency() const { return speed_up() / ranks; }
-};
 
 }  // namespace fabricost::plan
 
