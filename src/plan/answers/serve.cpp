@@ -128,12 +128,8 @@ void set_engine(ServingQuestion& q, const ServeRequest& r, const System& system)
 void set_drafts(ServingQuestion& q, const ServeRequest& r) {
   if (r.draft_accept && !r.draft_tokens && q.stack.drafts == 0) throw Refusal("<draft_accept> is of drafts: add <draft_tokens=2>");
   q.stack.acceptance = r.draft_accept.value_or(q.stack.acceptance);
-  if (!r.draft_tokens) return;
-  q.stack.drafts = *r.draft_tokens;
-  const double each = draft_cost(q.model), step = 1 + q.stack.drafts * each;
-  // prompts are read by the module once
-  q.stack.stretch *= step;
-  q.stack.prefill *= (1 + each) / step;
+  q.stack.drafts = r.draft_tokens.value_or(q.stack.drafts);
+  if (q.stack.drafts > 0) q.stack.draft(q.stack.drafts, draft_cost(q.model));
 }
 
 constexpr double usual_turn_gap = 30;  // s
@@ -173,7 +169,7 @@ void set_pool(ServingQuestion& q, const ServeRequest& r, const ServingTable& tab
     q.pool->stack.prefill_launch = q.stack.prefill_launch;
     q.pool->stack.kernels.routing = q.stack.kernels.routing;
     q.pool->stack.kernels.copies = q.stack.kernels.copies;
-    if (r.draft_tokens) q.pool->stack.prefill *= 1 + draft_cost(q.model);
+    if (q.stack.drafts > 0) q.pool->stack.prefill *= 1 + draft_cost(q.model);
   } else if (r.prefill_gpus) {
     throw Refusal("<prefill_gpus> are of a machine of another kind: add <prefill_system>");
   }

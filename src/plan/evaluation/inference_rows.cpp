@@ -7,6 +7,7 @@
 #include <fabricost/plan/evaluation/inference.hpp>
 #include <fabricost/parameters/interval.hpp>
 #include <fabricost/plan/model/flops.hpp>
+#include <fabricost/plan/serving/arrivals/loaded.hpp>
 #include <fabricost/plan/serving/offload.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/plan/specs/load_model.hpp>
@@ -100,8 +101,11 @@ ServerSettings settings_of(const InferenceRow& r, Cells& cells, const ServingTab
   const auto known = table.settings.find(r.stack);
   if (r.apart || known == table.settings.end()) return out;
   const double isl = cells.count("isl"), osl = cells.count("osl"), c = r.load.concurrency;
+  const std::string &backend = cells.text("backend"), &notes = cells.text("notes");
+  const bool replicas = r.engine.attention_dp > 1;
   for (const PublishedSettings& p : known->second) {
     const bool fits = (p.system.empty() || p.system == r.system) && r.model->name.starts_with(p.model) &&
+                      backend.starts_with(p.version) && has(notes, p.run) && p.replicas.value_or(replicas) == replicas &&
                       (p.tp_most == 0 || r.engine.tp <= p.tp_most) && (p.isl == 0 || p.isl == isl) && (p.osl == 0 || p.osl == osl) &&
                       c >= p.from && (p.until == 0 || c < p.until);
     if (!fits) continue;
@@ -254,6 +258,7 @@ namespace {
 double InferenceJob::operator()(const ServingStack& given) const {
   const InferenceRow& r = *row_;
   ServingStack stack = roomy(r.settings.on(given), engine_, r.load.isl + r.load.osl);
+  if (stack.drafts > 0) stack.draft(stack.drafts, draft_cost(*r.model));
   if (prefill_) stack = roomy(stack, *prefill_, r.load.isl);
   using Q = InferenceQuantity;
   const auto served = [&] {

@@ -63,6 +63,9 @@ std::vector<PublishedSettings> read_settings(MapReader& of, const std::string& p
     PublishedSettings s;
     s.system = in.text("system");
     s.model = in.text("model");
+    s.version = in.text("version");
+    s.run = in.text("run");
+    if (in.has("replicas")) s.replicas = in.flag("replicas", false);
     s.tp_most = in.count("tp_most", 0, 0, 1 << 16);
     s.isl = in.number("isl", 0, 0, 1e7);
     s.osl = in.number("osl", 0, 0, 1e7);
@@ -77,6 +80,8 @@ std::vector<PublishedSettings> read_settings(MapReader& of, const std::string& p
     set("hold_steps", s.settings.hold_steps, 0, 1e5);
     set("hold_tokens", s.settings.hold_tokens, 0, 1e7);
     set("together", s.settings.together, 0, 1e5);
+    set("drafts", s.settings.drafts, 0, 16);
+    set("acceptance", s.settings.acceptance, 0, 1);
     in.finish();
     out.push_back(std::move(s));
   }
@@ -213,6 +218,8 @@ void ServerSettings::take(const ServerSettings& later) {
   set(hold_steps, later.hold_steps);
   set(hold_tokens, later.hold_tokens);
   set(together, later.together);
+  set(drafts, later.drafts);
+  set(acceptance, later.acceptance);
 }
 
 ServingStack ServerSettings::on(ServingStack stack) const {
@@ -221,6 +228,8 @@ ServingStack ServerSettings::on(ServingStack stack) const {
   stack.hold_steps = hold_steps.value_or(stack.hold_steps);
   stack.hold_tokens = hold_tokens.value_or(stack.hold_tokens);
   stack.together = together.value_or(stack.together);
+  stack.drafts = static_cast<int>(drafts.value_or(stack.drafts));
+  stack.acceptance = acceptance.value_or(stack.acceptance);
   return stack;
 }
 

@@ -81,7 +81,7 @@ TEST_CASE("ranks counted twice are counted once") {
 
 TEST_CASE("versions pick the stack that describes them") {
   const ServingTable table = load_serving_table();
-  CHECK(table.published("trtllm 1.2.0rc6.post3").drafts == 1);
+  CHECK(table.published("trtllm 1.2.0rc6.post3").drafts == 3);
   CHECK(table.published("trtllm 1.2.0rc6.post2").name == "trtllm");
   CHECK(table.published("trtllm 0.5.1-rc0.pre3").name == "trtllm");
   CHECK(table.published("trtllm 0.5").name == "trtllm-2023");
@@ -108,8 +108,10 @@ TEST_CASE("published runs are priced as their servers were set, what is stated l
   CHECK(!set("trtllm", llama, "16", "1024,1024", 8).hold_steps);
   CHECK(!set("trtllm", llama, "16", "1024,8192", 4).hold_steps);
   CHECK(set("trtllm", deepseek, "16", "8192,1024").chunk == 8192.0);
+  CHECK(!set("trtllm 1.1.0rc2.post2", deepseek, "16", "8192,1024").drafts);  // drafted on another day, as its notes say
   ServingStack stack;
-  const ServingStack with = ServerSettings{.chunk = 1000, .hold_steps = 3}.on(stack);
+  const ServingStack with = ServerSettings{.chunk = 1000, .hold_steps = 3, .drafts = 2}.on(stack);
+  CHECK(with.drafts == 2);
   CHECK(with.chunk == 1000);
   CHECK(with.hold_steps == 3);
   CHECK(with.poll == stack.poll);

@@ -107,6 +107,13 @@ struct ServingStack {
 
   /// Tokens per step and sequence: 1 + A + A^2 ... of d drafts, each accepted only if all before it are.
   [[nodiscard]] double tokens_per_step() const;
+  /// Drafts `tokens` a step, each of which takes `each` of a pass longer; the module reads prompts once.
+  void draft(int tokens, double each) {
+    drafts = tokens;
+    const double step = 1 + tokens * each;
+    stretch *= step;
+    prefill *= (1 + each) / step;
+  }
 };
 
 }  // namespace fabricost::plan

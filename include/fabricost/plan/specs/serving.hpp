@@ -15,7 +15,7 @@ namespace fabricost::plan {
 
 /// Server settings of a published run that differ from its stack, according to its scripts; others stay.
 struct ServerSettings {
-  std::optional<double> chunk{}, poll{}, hold_steps{}, hold_tokens{}, together{};
+  std::optional<double> chunk{}, poll{}, hold_steps{}, hold_tokens{}, together{}, drafts{}, acceptance{};
   /// Values of `later` take precedence.
   void take(const ServerSettings& later);
   [[nodiscard]] ServingStack on(ServingStack stack) const;
@@ -23,6 +23,8 @@ struct ServerSettings {
 /// The runs of a stack with these settings: those of one engine that match in everything stated.
 struct PublishedSettings {
   std::string system, model;     ///< a machine of data/systems; the prefix of a model's name
+  std::string version, run;      ///< the beginning of the `backend` column; words of its notes, as the day of the run
+  std::optional<bool> replicas;  ///< with replicas of attention, or without
   int tp_most = 0;               ///< tensor ranks; 0: any
   double isl = 0, osl = 0;       ///< nominal lengths; 0: any
   double from = 0, until = 0;    ///< concurrent requests, `until` excluded; 0: any
