@@ -296,12 +296,14 @@ FABRICOST_BODY Line price_internode_exchange(const Schedule& schedule, const Fab
   const double inside = (schedule.bytes(0) + 1 / n) / (detail::inner_ring_rate(fabric, c) * fabric.inner_exchanges);
   const double across = schedule.bytes(1) / (t.exchange_share * path * fabric.outer_rate * fabric.all_to_all_taper);
   double together = norm(inside, across, 2);
-  // a GPU that meets its neighbours over PCIe sends to them and to the NICs over one link
-  if (fabric.over_pcie) {
+  bool network_binds = across >= inside;
+  if (fabric.over_pcie) {  // a GPU sends to its neighbours and to the NICs over one link
     const double link = (fabric.peer_to_peer ? c.pcie.simple_share[0] : 1) * fabric.pcie_rate;
-    together = std::max(together, (schedule.bytes(0) + schedule.bytes(1) / g) / link);
+    const double shared = (schedule.bytes(0) + schedule.bytes(1) / g) / link;
+    network_binds = network_binds && together >= shared;
+    together = std::max(together, shared);
   }
-  line.wire_level = across >= inside ? 1 : 0;
+  line.wire_level = network_binds ? 1 : 0;
   line.add_rate_part(TermKind::wire, 0, 1, together * inside * inside / (inside * inside + across * across));
   line.add_rate_part(TermKind::wire, 1, 1, together * across * across / (inside * inside + across * across));
   return line;

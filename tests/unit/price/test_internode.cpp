@@ -47,6 +47,18 @@ TEST_CASE("the host bridge takes its share of both ways at once, little of one w
   }
 }
 
+TEST_CASE("a GPU on PCIe sends to its neighbours and to the NICs over one link", "[price]") {
+  const Constants c = constants();
+  Fabric f = cluster(8, 2, 63e9, 1e12);
+  f.over_pcie = f.peer_to_peer = true;
+  f.pcie_rate = f.pcie_carried = 63e9;
+  const Line line = priced(Algorithm::direct, Collective::all_to_all, f, c);
+  CHECK(line.rate == Approx(15.0 / 16 / (c.pcie.simple_share[0] * 63e9)));  // one part in 16 is the GPU's own
+  CHECK(line.wire_level == 0);
+  f.outer_rate = 8e9;  // 1 GB/s for each GPU binds instead
+  CHECK(priced(Algorithm::direct, Collective::all_to_all, f, c).wire_level == 1);
+}
+
 TEST_CASE("the tier with the lower rate is named as the one that binds", "[price]") {
   const Constants c = constants();
   Fabric network = cluster(8, 4, 4000e9, 10e9);
