@@ -50,6 +50,14 @@ def settings_help_legends_and_progress_are_no_events(folder):
         assert answer(folder, line + "\n")["state"] == "failed", line
 
 
+def descriptions_of_options_and_harmless_noise_are_no_events(folder):
+    for text in ("  -t, --timeout N  seconds\n        until CUDA error: an illegal memory access was encountered\n",
+                 "[   12.3] pci 0000:5e:00.0: Adding to iommu group 42\n",
+                 "n1:1:1 [0] NCCL INFO Attribute coll of node net not found\n"):
+        assert answer(folder, "NCCL\n" + text)["state"] == "nothing_to_judge", text
+    assert answer(folder, "  -t, --timeout N  seconds\n" + EVENTS.splitlines()[0] + "\n")["state"] == "failed"
+
+
 def random_settings_are_no_events(folder):
     made = random.Random(7)
     words = ["watchdog", "timeout", "error", "fatal", "nccl", "abort", "fabric_manager", "stuck", "p2p", "straggler", "ECC", "oom", "imex"]
@@ -127,7 +135,8 @@ def known_versions_need_their_machine(folder):
 
 
 if __name__ == "__main__":
-    for test in (settings_help_legends_and_progress_are_no_events, random_settings_are_no_events, two_tables_are_two_runs,
+    for test in (settings_help_legends_and_progress_are_no_events, descriptions_of_options_and_harmless_noise_are_no_events,
+                 random_settings_are_no_events, two_tables_are_two_runs,
                  a_server_that_starts_does_not_hang, what_a_run_goes_on_after_did_not_end_it, the_number_is_compared_with_public_runs,
                  one_line_is_enough, one_host_with_a_gpu_for_every_rank_needs_no_network, known_versions_need_their_machine):
         with tempfile.TemporaryDirectory() as place:

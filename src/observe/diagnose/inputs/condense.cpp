@@ -20,15 +20,32 @@ namespace fabricost::observe::diagnosis {
 
 namespace {
 
-constexpr std::uint32_t kept_of_form = 4, kept_of_every = 65536;
+constexpr std::uint32_t kept_of_form = 4, kept_of_every = 16384;
 constexpr std::size_t max_forms = std::size_t{1} << 18U, max_whole = std::size_t{1} << 20U;
 
-struct Hash {
-  std::uint64_t value = 0xCBF29CE484222325ULL;
-  void add(unsigned char c) { value = (value ^ c) * 0x100000001B3ULL; }
+/// Eight letters a step: one multiplication a letter is what a gigabyte of logs would take longest for.
+class Hash {
+ public:
+  explicit Hash(std::uint64_t seed) : value_(seed ^ 0xCBF29CE484222325ULL) {}
+  void add(unsigned char c) {
+    word_ = word_ << 8U | c;
+    if ((++length_ & 7U) == 0) mix();
+  }
   void add(std::string_view text) {
     for (const char c : text) add(static_cast<unsigned char>(c));
   }
+  [[nodiscard]] std::uint64_t end() {
+    mix();
+    return value_ ^ length_;
+  }
+
+ private:
+  void mix() {
+    value_ = (value_ ^ word_) * 0x9E3779B97F4A7C15ULL;
+    value_ ^= value_ >> 32U;
+    word_ = 0;
+  }
+  std::uint64_t value_, word_ = 0, length_ = 0;
 };
 
 constexpr auto sign_of_number = [] {
@@ -48,8 +65,9 @@ bool lists_settings(std::string_view line) {
   int equals = 0, quoted = 0;
   for (std::size_t at = line.find('='); at != std::string_view::npos && equals < least_settings; at = line.find('=', at + 1)) ++equals;
   if (equals == least_settings) return true;
-  for (std::size_t at = line.find(':', 1); at != std::string_view::npos && quoted < least_settings; at = line.find(':', at + 1))
-    quoted += is_quote(line[at - 1]) ? 1 : 0;
+  for (const char quote : {'\'', '"'})
+    for (std::size_t at = line.find(quote); at < line.size() - 1 && quoted < least_settings; at = line.find(quote, at + 1))
+      quoted += line[at + 1] == ':' ? 1 : 0;
   return quoted == least_settings;
 }
 
@@ -62,14 +80,12 @@ constexpr auto ends_word = [] {
 /// The forms of the settings of a line, and of the texts between them.
 template <class Take>
 void forms_of_settings(std::string_view line, std::uint64_t seed, const Take& take) {
-  Hash between;
-  between.value ^= seed;
-  const std::uint64_t none = between.value;
+  std::uint64_t between = 0;  // 0: no word yet
   std::size_t text = 0;  // where it begins
   bool value = false;    // of the name before
   const auto end_text = [&](std::size_t end) {
-    if (between.value != none) take(between.value, line.substr(text, end - text));
-    between.value = none;
+    if (between != 0) take(between, line.substr(text, end - text));
+    between = 0;
   };
   for (std::size_t i = 0; i < line.size();) {
     if (ends_word[static_cast<unsigned char>(line[i])]) {
@@ -77,8 +93,7 @@ void forms_of_settings(std::string_view line, std::uint64_t seed, const Take& ta
       continue;
     }
     const std::size_t first = i;
-    Hash word;
-    word.value ^= seed;
+    Hash word(seed);
     while (i < line.size() && line[i] != '=' && !ends_word[static_cast<unsigned char>(line[i])]) {
       if ((sign_of_number[static_cast<unsigned char>(line[i])] & 1U) == 0) {
         word.add(static_cast<unsigned char>(line[i++]));
@@ -91,11 +106,11 @@ void forms_of_settings(std::string_view line, std::uint64_t seed, const Take& ta
     if (equal || colon) {
       end_text(first);
       i += equal ? 1 : 0;
-      take(word.value, line.substr(first, i - first));
+      take(word.end(), line.substr(first, i - first));
       while (equal && i < line.size() && !ends_word[static_cast<unsigned char>(line[i])]) ++i;
     } else if (!value) {
-      if (between.value == none) text = first;
-      between.value = (between.value ^ word.value) * 0x9E3779B97F4A7C15ULL;
+      if (between == 0) text = first;
+      between = ((between ^ word.end()) * 0x9E3779B97F4A7C15ULL) | 1U;
     }
     value = colon;
   }
@@ -104,8 +119,7 @@ void forms_of_settings(std::string_view line, std::uint64_t seed, const Take& ta
 
 /// \param settings values of NAME=VALUE count for nothing
 std::uint64_t form_of(std::string_view line, std::uint64_t seed, bool settings) {
-  Hash hash;
-  hash.value ^= seed;
+  Hash hash(seed);
   const auto* const text = reinterpret_cast<const unsigned char*>(line.data());
   for (std::size_t i = 0; i < line.size();) {
     const unsigned char c = text[i];
@@ -126,7 +140,7 @@ std::uint64_t form_of(std::string_view line, std::uint64_t seed, bool settings) 
       break;
     }
   }
-  return hash.value;
+  return hash.end();
 }
 
 /// "HOST:PID:TID [0] NCCL": the host; empty for anything else.
@@ -167,19 +181,17 @@ bool Condenser::keeps(Form& form, std::string_view line, std::uint64_t host) {
     case Kind::repeated: return form.kept < kept_of_form;
     case Kind::every: {
       if (form.kept >= kept_of_every || whole_.size() >= max_whole) return false;
-      Hash whole;
-      whole.value ^= file_ * 0x9E3779B97F4A7C15ULL;
+      Hash whole(file_ * 0x9E3779B97F4A7C15ULL);
       whole.add(line);
-      return whole_.insert(whole.value).second;
+      return whole_.insert(whole.end()).second;
     }
     case Kind::network: {  // the adapters and channels of each host, whichever of its ranks names them first
       if (channels_.size() >= max_whole) return false;
-      Hash channel;
-      channel.value ^= host;
+      Hash channel(host);
       const auto from = line.find("Channel "), via = line.rfind(" via ");
       if (from != std::string_view::npos) channel.add(line.substr(from + 8, line.find(' ', from + 8) - from - 8));
       if (via != std::string_view::npos) channel.add(line.substr(via));
-      return channels_.insert(channel.value).second;
+      return channels_.insert(channel.end()).second;
     }
   }
   return true;
@@ -197,10 +209,9 @@ void Condenser::line(std::string_view line) {
   } else {
     rank = unprefix(said);
   }
-  Hash who;
-  who.add(host_of(said));
-  const std::uint64_t host = who.value;
-  who.value ^= (file_ << 32U | static_cast<std::uint32_t>(rank)) * 0x9E3779B97F4A7C15ULL;
+  Hash hash(0);
+  hash.add(host_of(said));
+  const std::uint64_t host = hash.end(), who = host ^ (file_ << 32U | static_cast<std::uint32_t>(rank)) * 0x9E3779B97F4A7C15ULL;
   in_line_.clear();
   bool room = true, wanted = bytes_ <= verbatim_;
   const auto take = [&](std::uint64_t place, std::string_view text) {
@@ -213,9 +224,9 @@ void Condenser::line(std::string_view line) {
     in_line_.push_back(form);
   };
   if (lists_settings(said))
-    forms_of_settings(said, who.value, take);
+    forms_of_settings(said, who, take);
   else
-    take(form_of(said, who.value, false), said);
+    take(form_of(said, who, false), said);
   if (!room || wanted) {
     for (Form* const form : in_line_) ++form->kept;
     put(line, number_, 1);
@@ -228,7 +239,12 @@ void Condenser::line(std::string_view line) {
 }
 
 Condenser::Form* Condenser::form_at(std::uint64_t place, std::string_view text) {
-  if (const auto at = forms_.find(place); at != forms_.end()) return &at->second;
+  auto& [known, found] = recent_[place % recent_.size()];
+  if (found != nullptr && known == place) return found;
+  if (const auto at = forms_.find(place); at != forms_.end()) {
+    known = place;
+    return found = &at->second;
+  }
   if (forms_.size() >= max_forms) return nullptr;
   Form& form = forms_.emplace(place, Form{}).first->second;
   constexpr std::array<std::string_view, 14> counted{"per iteration (", "completed step: ",
@@ -253,6 +269,7 @@ std::vector<const Condenser::Form*> Condenser::dropped() const {
 
 void Condenser::finish() {
   for (const Form* form : dropped()) put(form->last, form->number, form->dropped);
+  recent_.fill({});
   forms_.clear();
 }
 

@@ -5,6 +5,7 @@
 /// stay right and every line keeps its number. Lines whose numbers are the message are kept: ranks that join, watchdogs, settings,
 /// tables. Private.
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -58,6 +59,7 @@ class Condenser {
   std::uint64_t written_ = 0;  ///< number that a reader has come to
   std::uint64_t file_ = 0, bytes_ = 0;
   std::unordered_map<std::uint64_t, Form> forms_;
+  std::array<std::pair<std::uint64_t, Form*>, 4096> recent_{};  ///< of forms_, by the last bits of the place
   std::unordered_set<std::uint64_t> whole_, channels_;  ///< lines kept for their numbers
   std::vector<Form*> in_line_;
   std::string text_, whole_line_;
