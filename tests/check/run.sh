@@ -146,7 +146,7 @@ steps=()
 failed=0
 if [ "${1:-}" = --plan ]; then
   today=$(day_of "${2:-today}") || exit 2
-  left=${FABRICOST_CHECK_SECONDS:-600}
+  left=${FABRICOST_CHECK_SECONDS:-720}
   echo "long checks of $(LC_ALL=C date -u -d "@$((today * 86400))" '+%A, %Y-%m-%d'), $left s given:"
   for name in $(in_turn "$today"); do
     needs=$(about "$name")

@@ -11,7 +11,7 @@ from command import Command
 tool = Command(sys.argv[1])
 TRAIN = ["--model", "llama3-8b", "--system", "dgx-h100", "--gpus", "16", "--global-batch", "64"]
 SERVE = ["--serve", "--model", "llama3-8b", "--system", "dgx-h100", "--gpus", "8"]
-ARRIVE = ["--tp", "8", "--batch", "8", "--isl", "256", "--osl", "64", "--request-rate", "2/s", "--draft-tokens", "2", "--turns", "2"]
+ARRIVE = ["--isl", "256", "--osl", "64", "--request-rate", "2/s", "--draft-tokens", "2", "--turns", "2"]
 RL = ["--rl", "--model", "qwen3-8b", "--system", "dgx-h100", "--gpus", "16", "--prompts", "64", "--osl", "2048", "--max-osl", "8192"]
 REDUCE = ["all_reduce", "--system", "dgx-h100", "--size", "64MiB"]
 EXCHANGE = ["moe_dispatch", "--system", "dgx-h100", "--tokens", "128", "--hidden", "7168", "--experts", "256", "--top-k", "8"]
@@ -24,10 +24,10 @@ CASES = {
     "explain": [REDUCE, EXCHANGE],
     "sweep": [[*REDUCE, "--nodes", "1:4:x2"]],
     "transfer": [["storage", "--system", "dgx-h100", "--size", "16GiB", "--client", "ethernet-100"], ["access", "--system", "dgx-h100"]],
-    "plan": [["--train", *TRAIN], SERVE, RL, [*SERVE, *ARRIVE], ["--train", *TRAIN, "--sites", "2", "--site-rate", "100 Gbit/s"]],
+    "plan": [["--train", *TRAIN], SERVE, RL, [*SERVE, *ARRIVE, "--tp", "8", "--batch", "8"], ["--train", *TRAIN, "--sites", "2", "--site-rate", "100 Gbit/s"]],
     "compare": [["dgx-h100", "dgx-h200", "--train", *TRAIN[:2], *TRAIN[4:]],
                 ["dgx-h100", "dgx-h200", "--serve", *TRAIN[:2], "--gpus", "8"],
-                ["dgx-h100", "dgx-h200", "--serve", *TRAIN[:2], "--gpus", "8", *ARRIVE]],
+                ["dgx-h100", "dgx-h200", "--serve", *TRAIN[:2], "--gpus", "1", *ARRIVE]],
     "project": [["--system", "dgx-h100", "--model", "llama3-8b", "--gpus", "64", "--global-batch", "512", "--tokens", "1T"]],
     "pipeline": [[*STAGES, "--schedule", "1f1b"], [*STAGES, "--schedule", "interleaved"], [*STAGES, "--schedule", "zb_h1"]],
     "goodput": [["--gpus", "1024"], ["--gpus", "1024", "--flaps-per-link-year", "1", "--flap-stall", "10s"],

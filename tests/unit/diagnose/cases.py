@@ -47,7 +47,7 @@ class Case:
                 words = {option.removeprefix("--"): value for option, value in zip(self.options[::2], self.options[1::2])}
                 try:
                     return fabricost.diagnose(file, **words).to_dict()
-                except fabricost.RequestError:
+                except fabricost.Error:
                     return None
             done = subprocess.run([tool, "diagnose", file, "--json", *self.options], capture_output=True, text=True, timeout=120,
                                   check=False, env=environment)
