@@ -23,7 +23,6 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

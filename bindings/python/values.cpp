@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
 
 namespace py = pybind11;
 

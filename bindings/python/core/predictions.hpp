@@ -15,7 +15,6 @@
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
-#include <map>
 #include <utility>
 #include <vector>
 

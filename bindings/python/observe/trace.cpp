@@ -9,7 +9,6 @@
 
 #include <pybind11/numpy.h>
 
-#include <functional>
 #include <limits>
 
 namespace py = pybind11;

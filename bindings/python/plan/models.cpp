@@ -18,8 +18,6 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl/filesystem.h>
 
-#include <filesystem>
-#include <limits>
 
 namespace py = pybind11;
 using namespace py::literals;

@@ -8,7 +8,7 @@
 ///   add_phases   the data it moves, in closed form: serial steps and bytes, level by level
 ///   steps, partner   the receiver and data of each rank in every step, one partner at a time: links and their shares
 ///                    follow, and a test holds the phases to it
-///   traffic      instead of steps and partner, the same messages as sends of the TrafficCounter (network/traffic.hpp); sent:
+///   traffic      instead of steps and partner, the same messages as sends of the TrafficCounter (plan/network/traffic.hpp); sent:
 ///                bytes per byte of S that leave a rank, as the phases give them
 ///   check_partners   refuses a number of ranks whose partners are not modelled (optional)
 ///
@@ -56,7 +56,7 @@ struct Defaults {
 };
 
 /// all_reduce and its two halves.
-[[nodiscard]] constexpr bool ring_like(Collective op) { return op == Collective::all_reduce || gathers_or_scatters(op); }
+[[nodiscard]] constexpr bool is_all_reduce_or_half(Collective op) { return op == Collective::all_reduce || gathers_or_scatters(op); }
 
 /// All_reduce along two binary trees, half of S each up and down: bytes that leave the fullest of N domains, as a multiple of S. A domain
 /// is inside one tree, with its parent and up to two children there, and a leaf of the other.

@@ -34,7 +34,15 @@ inline void add_exchange(Schedule& out, double steps_per_partner, bool staged) {
   }
 }
 
-struct Pairwise : Defaults {
+/// Messages of S/n between all pairs, counted by groups instead of pairs.
+struct AllPairs : Defaults {
+  template <class Network>
+  static void traffic(Network& net, Collective, std::span<const int> ranks, double) {
+    net.exchange(ranks, 1 / static_cast<double>(ranks.size()));
+  }
+};
+
+struct Pairwise : AllPairs {
   static constexpr std::string_view name = "pairwise";
 
   [[nodiscard]] static constexpr const char* not_for(Collective op) {
@@ -54,15 +62,10 @@ struct Pairwise : Defaults {
     }
     return {.to = to, .bytes = 1 / levels.ranks()};
   }
-  /// All steps together, counted by groups instead of pairs.
-  template <class Network>
-  static void traffic(Network& net, Collective, std::span<const int> ranks, double) {
-    net.exchange(ranks, 1 / static_cast<double>(ranks.size()));
-  }
 };
 
 /// all_to_all, all_gather and reduce_scatter: the same bytes between the same pairs.
-struct Direct : Defaults {
+struct Direct : AllPairs {
   static constexpr std::string_view name = "direct";
 
   [[nodiscard]] static constexpr const char* not_for(Collective op) {
@@ -71,11 +74,6 @@ struct Direct : Defaults {
   [[nodiscard]] static constexpr bool exchanges_at_once(Collective, int /*level*/) { return true; }
 
   static void add_phases(Schedule& out, const Connectivity&) { add_exchange(out, 0, false); }
-
-  template <class Network>
-  static void traffic(Network& net, Collective, std::span<const int> ranks, double) {
-    net.exchange(ranks, 1 / static_cast<double>(ranks.size()));
-  }
 };
 
 }  // namespace fabricost::core::algorithms

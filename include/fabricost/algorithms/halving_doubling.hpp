@@ -57,7 +57,7 @@ struct Halving {
 template <bool near_first>
 struct HalvingDoublingOrder : Defaults {
   [[nodiscard]] static constexpr const char* not_for(Collective op) {
-    return ring_like(op) ? nullptr : "halving and doubling exist for all_reduce, all_gather and reduce_scatter";
+    return is_all_reduce_or_half(op) ? nullptr : "halving and doubling exist for all_reduce, all_gather and reduce_scatter";
   }
 
   static void add_phases(Schedule& out, const Connectivity& at) {
@@ -97,7 +97,7 @@ struct HalvingDoublingOrder : Defaults {
   /// \throws RequestError where ranks are folded, whose partners are not modelled
   static void check_partners(int ranks) {
     if (!std::has_single_bit(static_cast<unsigned>(ranks)))
-      throw RequestError("halving_doubling over " + std::to_string(ranks) + " ranks has no routes here; take a power of two");
+      throw RequestError("halving and doubling over " + std::to_string(ranks) + " ranks has no routes here; take a power of two");
   }
   [[nodiscard]] static int steps(Collective op, const Levels& levels) {
     return static_cast<int>(detail::log2_ceil(levels.ranks())) * (op == Collective::all_reduce ? 2 : 1);

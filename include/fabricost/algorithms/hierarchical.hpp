@@ -28,7 +28,7 @@ struct Hierarchical : Defaults {
   static constexpr SentPerRank sent_per_rank = SentPerRank::inside_and_out;
 
   [[nodiscard]] static constexpr const char* not_for(Collective op) {
-    return ring_like(op) || op == Collective::all_to_all ? nullptr
+    return is_all_reduce_or_half(op) || op == Collective::all_to_all ? nullptr
                                                          : "hierarchical exists for all_reduce, all_gather, reduce_scatter and all_to_all";
   }
   [[nodiscard]] static const char* why_not(const Case& p) {

@@ -19,7 +19,7 @@ struct Nvls : Defaults {
   static constexpr bool all_links = true;
 
   [[nodiscard]] static constexpr const char* not_for(Collective op) {
-    return ring_like(op) ? nullptr : "in-switch reduction exists for all_reduce, all_gather and reduce_scatter";
+    return is_all_reduce_or_half(op) ? nullptr : "in-switch reduction exists for all_reduce, all_gather and reduce_scatter";
   }
   [[nodiscard]] static const char* why_not(const Case& p) {
     if (const char* why = not_for(p.collective)) return why;
@@ -89,7 +89,7 @@ struct Collnet : Defaults {
   static constexpr SentPerRank sent_per_rank = SentPerRank::inside_and_out;
 
   [[nodiscard]] static constexpr const char* not_for(Collective op) {
-    return ring_like(op) && !(gathers_or_scatters(op) && chain) ? nullptr : "CollNet does not offer this operation";
+    return is_all_reduce_or_half(op) && !(gathers_or_scatters(op) && chain) ? nullptr : "CollNet does not offer this operation";
   }
   [[nodiscard]] static const char* why_not(const Case& p) {
     if (const char* why = not_for(p.collective)) return why;

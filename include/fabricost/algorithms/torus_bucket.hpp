@@ -68,7 +68,7 @@ struct TorusBucket : Defaults {
   static constexpr bool reaches_neighbours = true, all_links = true;
 
   [[nodiscard]] static constexpr const char* not_for(Collective op) {
-    return ring_like(op) || op == Collective::all_to_all ? nullptr : "the bucket algorithm exists for collectives over all chips";
+    return is_all_reduce_or_half(op) || op == Collective::all_to_all ? nullptr : "the bucket algorithm exists for collectives over all chips";
   }
   [[nodiscard]] static const char* why_not(const Case& p) {
     if (p.at.torus_axes < 2) return "these ranks fill no two or three axes of a torus";

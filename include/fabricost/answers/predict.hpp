@@ -38,7 +38,7 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
 /// from Python.
 /// \param named the option or argument, for the message \throws RequestError
 [[nodiscard]] Inference engine_named(std::string_view text, std::string_view named);
-/// The same, as interfaces read it.
+/// engine_named for a field's option. \throws RequestError
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Inference& out);
 
 /// Whether NCCL is named, or a release of it, not an engine.
@@ -124,7 +124,7 @@ inline constexpr auto ask_pxn = asks(&R::pxn, "pxn", "--no-pxn", "", "PXN off: m
 /// The machine as a question's library finds it: with that release of NCCL. \throws Refusal where it runs another library
 [[nodiscard]] std::shared_ptr<const System> with_library(std::shared_ptr<const System> system, const std::optional<Inference>& library);
 
-/// Algorithm, protocol, library, launch and ways as a choice. \throws Refusal where fields contradict each other
+/// The fields of a request that make a Choice.
 struct ChoiceRequest {
   Choice::Rule rule = Choice::Rule::nccl;
   std::optional<Algorithm> algorithm{};
@@ -260,7 +260,7 @@ struct FusedNormAnswer {
   }
 };
 
-/// The same question with another NCCL.
+/// A prediction with the release in `upgrade`.
 struct UpgradeAnswer {
   std::string library{}, algorithm{}, protocol{};
   Time time{}, saved{}, low{}, high{};

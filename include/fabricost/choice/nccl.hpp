@@ -25,7 +25,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstdint>
 
 namespace fabricost::core {
@@ -144,9 +143,9 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
   const std::size_t column = N <= 1 ? 0 : N <= 2 ? 1 : 2;
   const std::size_t amd = f.cpu == Cpu::amd ? 1 : 0;
   const bool all_reduce = op == Collective::all_reduce;
-  const double steps = all_reduce ? 2 * (n - 1) : is_rooted(op) ? n : n - 1;
-  const double ratio = n / steps;
   const bool rooted = is_rooted(op);
+  const double steps = all_reduce ? 2 * (n - 1) : rooted ? n : n - 1;
+  const double ratio = n / steps;
   const double waits = rooted ? 1 + k.rooted_steps * (steps - 1) : steps;  // steps that its latency counts
   const double ll_share = k.ll_share[all_reduce || op == Collective::reduce ? 1 : 0];
   const Channels& inside = f.channels;
@@ -183,7 +182,7 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
                 bus * 0.5, k.tree_correction[p]);
     }
   }
-  const bool gather_or_scatter = op == Collective::all_gather || op == Collective::reduce_scatter;
+  const bool gather_or_scatter = gathers_or_scatters(op);
   const bool in_switch = f.in_switch && !byte_wide && !lacks(f, nccl_from(N <= 1 ? Algorithm::nvls : Algorithm::nvls_tree));
   if (gather_or_scatter && in_switch && g > server_ranks && g <= k.nvls_heads && N <= 1) {
     const Channels nvls = in_switch_channels(f.planned_per_gpu, static_cast<int>(g), f.generation, k);

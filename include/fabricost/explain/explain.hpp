@@ -33,10 +33,10 @@ void use_sharing_text(std::string (*text)(const System& system, const Prediction
 /// The norm after an all-reduce: separate and fused, with numbers.
 [[nodiscard]] std::string explain(const FusedNorm& norm);
 
-/// Time that a change of the machine or the request saves, in seconds (negative: it costs).
+/// The predicted time after one change of the machine or the request.
 struct Sensitivity {
   std::string change;  ///< e.g. "10 % more nvlink bandwidth"
-  double seconds = 0;  ///< time after the change
+  double seconds = 0;  ///< s
 };
 /// 10 % more bandwidth and 10 % less latency of each tier that can affect a prediction, 10 % less launch
 /// time, half the ranks.

@@ -26,9 +26,9 @@ struct System {
   Gpu gpu;
   int gpus_per_node = 1;
   int domain = 1;
-  int pod = 0;    ///< the most GPUs whose own links join where jobs get slices of a torus (slice.hpp); 0: none but the domain
+  int pod = 0;    ///< most GPUs of one slice, where jobs get slices of a torus (slice.hpp); 0: jobs get no slices
   bool slice = false;  ///< the domain is such a slice, which a job has for itself
-  int rented_by = 0;   ///< GPUs that its seller rents out together, of a domain; 0: a node's
+  int rented_by = 0;   ///< fewest GPUs of a domain that the seller rents out; 0: one node's
   int nodes = 1;  ///< of the whole machine as described; predictions may use other counts
   Cpu cpu = Cpu::any;
   Library library = Library::other;

@@ -6,10 +6,8 @@
 
 #include <fabricost/hardware/kinds.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
-#include <optional>
 #include <string_view>
 
 namespace fabricost::core {
@@ -94,7 +92,7 @@ namespace fabricost::core {
 /// Whether the version's kernels take other times than those behind the constants of data/calibrations.
 [[nodiscard]] constexpr bool has_own_kernels(const TunerTables& t) { return t.channel_start > 0; }
 
-/// Row of the tables by generation: Volta, Ampere, Hopper, Blackwell.
+/// Row of the tables by generation: Volta, Ampere, Hopper, Blackwell. GPUs of other makers take Ampere's.
 [[nodiscard]] constexpr std::size_t tuner_generation(Generation g) {
   if (!is_nvidia(g)) return 1;
   return g >= Generation::blackwell ? 3 : g >= Generation::hopper ? 2 : g >= Generation::ampere ? 1 : 0;

@@ -27,7 +27,7 @@ struct FittedOn {
 
 /// Engines' all-reduce kernels as a file names them; in place of the library's own, a call from Python.
 inline constexpr auto custom_names = [] {
-  auto out = reduce_kernel_names;
+  auto out = collective_kernel_names;
   out[0] = "host_launch";
   return out;
 }();

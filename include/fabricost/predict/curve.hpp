@@ -48,7 +48,7 @@ class Curve {
     return i;
   }
   /// Index of the line of piece i; pieces share lines.
-  [[nodiscard]] int line_of(int i) const { return index_[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] int line_index(int i) const { return index_[static_cast<std::size_t>(i)]; }
   [[nodiscard]] const CurveTable& table() const { return table_; }
   [[nodiscard]] const Line& line_at(int line) const { return lines_[static_cast<std::size_t>(line)]; }
 
@@ -87,7 +87,7 @@ class Curve {
     if (std::none_of(lines_.begin(), lines_.begin() + count_, overlaps)) return;
     table_.fill([this](double min, double max) {
       const int at = piece_at(min);
-      return at + 1 == pieces_ || until_[static_cast<std::size_t>(at)] >= max ? &line_at(line_of(at)) : nullptr;
+      return at + 1 == pieces_ || until_[static_cast<std::size_t>(at)] >= max ? &line_at(line_index(at)) : nullptr;
     });
   }
 

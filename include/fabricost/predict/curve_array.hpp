@@ -72,14 +72,14 @@ inline void evaluate_pieces(const Curve& curve, int first, int last, const doubl
       place[count] = static_cast<std::uint16_t>(i);
       count += static_cast<std::size_t>(bytes[i] >= from) & static_cast<std::size_t>(bytes[i] < until);
     }
-    if (count > 0) evaluate_at(curve.line_at(curve.line_of(piece)), bytes, place.data(), count, seconds);
+    if (count > 0) evaluate_at(curve.line_at(curve.line_index(piece)), bytes, place.data(), count, seconds);
   }
 }
 
 /// Seconds of one block by the lines of the curve. \param first, last pieces of its extreme sizes
 inline void evaluate_lines(const Curve& curve, int first, int last, const double* bytes, double* seconds, int groups) {
   if (first == last)
-    evaluate_groups(curve.line_at(curve.line_of(first)), bytes, seconds, groups);
+    evaluate_groups(curve.line_at(curve.line_index(first)), bytes, seconds, groups);
   else
     evaluate_pieces(curve, first, last, bytes, seconds, groups);
 }
@@ -109,7 +109,7 @@ inline void evaluate_table(const Curve& curve, const double* bytes, double* seco
   const Extent extent = extent_of(bytes, groups);
   if (!(extent.min >= 0 && extent.max < 1e18)) return false;
   const int first = curve.piece_at(extent.min), last = curve.piece_at(extent.max);
-  const bool plain = first == last && curve.line_at(curve.line_of(first)).overlap == 1;
+  const bool plain = first == last && curve.line_at(curve.line_index(first)).overlap == 1;
   if (plain || curve.table().empty())
     evaluate_lines(curve, first, last, bytes, seconds, groups);
   else

@@ -13,7 +13,6 @@
 #include <fabricost/price/line.hpp>
 #include <fabricost/price/protocol.hpp>
 
-#include <array>
 
 namespace fabricost::core {
 

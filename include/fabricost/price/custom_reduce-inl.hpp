@@ -71,8 +71,4 @@ FABRICOST_BODY HostCall host_call(double t, double bytes, double memory_rate, co
   return {t, c.host_launch, c.host_extra, memory_rate > 0 ? 2 * bytes / (c.host_copy * memory_rate) : 0, c.form.host_overlap};
 }
 
-FABRICOST_BODY double launched_from_host(double t, double bytes, double memory_rate, const CustomConstants& c) {
-  return host_call(t, bytes, memory_rate, c).seconds();
-}
-
 }  // namespace fabricost::core

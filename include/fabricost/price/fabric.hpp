@@ -25,7 +25,7 @@ struct Fabric : Connectivity {
   double outer_latency_shift = 0;    ///< difference to the fitted latency, per network step
   double nics = 1;             ///< used by one domain
   double ring_taper = 1;       ///< taper of the network for rings and trees: share of outer_rate they can use
-  double all_to_all_taper = 1;  ///< the same for all-to-all, and what lost NICs leave it (predict/lost_nics.hpp)
+  double all_to_all_taper = 1;  ///< share of outer_rate that an all-to-all can use: the network's taper and lost NICs (predict/lost_nics.hpp)
   Label inner_tier;            ///< of the domain's links; empty when there are none
   Label inner_limit_tier;      ///< the GPUs' memory, where it carries less than the domain's links; empty otherwise
   Label outer_tier;            ///< of the NICs
@@ -37,7 +37,7 @@ struct Fabric : Connectivity {
   double host_link_rate = 0;  ///< one way GPU to host, after packet overhead; 0 when unknown
   double pcie_rate = 0;        ///< of a PCIe scale-up tier: its x16 one-way rate
   double pcie_carried = 0;     ///< what its board carries of it for these ranks, where the system says so; 0: not known
-  double pcie_exchanged = 0;   ///< the same of an exchange
+  double pcie_exchanged = 0;   ///< what the board carries of pcie_rate in an exchange; 0: not known
   bool over_pcie = false;      ///< GPUs of a domain meet over PCIe
   // placed where they fit into padding
   Tuner tuner = newest_tuner;    ///< the version of the library's tables
@@ -47,7 +47,7 @@ struct Fabric : Connectivity {
   TunerPlugin plugin = TunerPlugin::none;  ///< asked before the library's own tuner
   double per_socket = 4;       ///< over PCIe: GPUs that share a socket
   double ll_until = 0;         ///< bytes up to which RCCL runs LL inside a node
-  double ll128_until = 0;      ///< the same of LL128
+  double ll128_until = 0;      ///< bytes up to which RCCL runs LL128 inside a node
   double ring_until = 0;       ///< bytes up to which its all_reduce of eight is a ring, before it takes two steps; 0: it never does
   bool peer_to_peer = false;   ///< over PCIe: GPUs reach each other without staging in host memory
   bool switched = false;       ///< the domain has switches

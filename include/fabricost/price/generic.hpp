@@ -35,7 +35,7 @@ struct LevelCost {
 
 [[nodiscard]] Line price_generic(const Schedule& schedule, const Fabric& fabric, const Constants& c, Protocol protocol);
 
-/// SHARP: a domain's GPUs combine, the network's switches combine the domains' sums, and both ways of both stream through each other:
+/// SHARP: a domain's GPUs combine, the network's switches combine the domains' sums, and the domain's and the network's transfers, up and down, overlap:
 ///
 ///   t = c0 + norm_q( f + steps , S norm_p( b/B , 1/(eff path W) ) )
 ///

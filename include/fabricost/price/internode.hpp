@@ -61,9 +61,8 @@ namespace detail {
 
 /// The rate of one GPU's send to another domain as its part of the NICs lets it.
 [[nodiscard]] double send_link_rate(const Fabric& fabric, const TransportConstants& t, double path);
-/// The rate of that send as the channels carry it that NCCL gives a peer. Those are two for each NIC, and one where twice the ranks are more than four
-/// times the channels of all, which are two for each NIC as well: on more than four nodes of a NIC for each GPU (NVIDIA/nccl,
-/// src/graph/paths.cc: ncclTopoGetNchannels).
+/// Bytes per second that one send's channels carry. NCCL gives a peer two channels for each of the GPU's NICs, and one for each beyond
+/// send_channels_nodes nodes per NIC of a GPU (NVIDIA/nccl, src/graph/paths.cc: ncclTopoGetNchannels).
 [[nodiscard]] double send_kernel_rate(const Fabric& fabric, const TransportConstants& t);
 
 struct Crossing {

@@ -98,7 +98,7 @@ struct Jump {
     if (bytes < from) return 0;
     return bytes < until ? held * (from - bytes) : seconds + rate * bytes;
   }
-  /// The same where the volume falls as the library's rule says.
+  /// Seconds added at a size if the library's rule held there, without the held stretch.
   [[nodiscard]] double by_rule(double bytes) const { return bytes < (until > from ? rule : from) ? 0 : seconds + rate * bytes; }
 };
 
@@ -142,7 +142,7 @@ struct Line {
 
   /// Seconds for S bytes, S >= 0.
   [[nodiscard]] double operator()(double bytes) const { return with_volume(bytes, volume(bytes)); }
-  /// The same with another second argument of the norm.
+  /// Seconds for S bytes if the volume took `moved` seconds.
   [[nodiscard]] double with_volume(double bytes, double moved) const {
     double outer = base;
     double hidden = latency;

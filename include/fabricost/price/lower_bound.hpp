@@ -7,7 +7,7 @@
 ///
 ///   ring, pairwise, direct, halving, hierarchical   the bytes of their schedules: all_reduce 2 (n-1)/n, all_gather (n-1)/n, ...
 ///   trees between N domains                         all_reduce 1 of two, 1.5 of three, 2 of more: bytes out of the fullest domain
-///   nvls                                            1 + 1/n inside (the switch adds and multiplies), busbw 2(n-1)/(n+1) of the rate
+///   nvls                                            1 + 1/n inside (the switch adds and multicasts), busbw 2(n-1)/(n+1) of the rate
 ///   send_recv between domains                       one rank sends: the NICs of its own, not of the domain
 ///
 /// Rates are those of fabric.hpp: of links that lead to participating ranks, of NICs as limited by their

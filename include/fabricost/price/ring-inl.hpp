@@ -34,7 +34,7 @@ FABRICOST_BODY Line price_ring(const Schedule& schedule, const Fabric& fabric, c
   const bool rooted = is_rooted(schedule.collective);
   const bool no_copies = rooted && n <= 2;  // one rank sends, the other receives, and none passes on what it keeps
   const double waits = fabric.back_to_back && rooted ? std::min(1.0, k) : k;
-  const bool gathers = schedule.collective == Collective::all_gather || schedule.collective == Collective::reduce_scatter;
+  const bool gathers = gathers_or_scatters(schedule.collective);
   const double slower = gathers ? version.gather_share : 1;
 
   Line line;

@@ -269,7 +269,7 @@ PredictAnswer answer_of(const System& system, const Prediction& prediction) {
 
 namespace {
 
-/// The same with another NCCL: its tables, its costs inside a domain, and its defaults.
+/// The request predicted with the release in `upgrade`: its tables, costs inside a domain and defaults.
 [[nodiscard]] UpgradeAnswer upgraded(const LoadedRequest& a, const PredictRequest& r, Time now) {
   PredictRequest with = r;
   with.library = r.upgrade;

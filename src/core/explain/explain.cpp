@@ -225,7 +225,7 @@ std::vector<std::string> assumptions(const System& system, const Prediction& p) 
     out.push_back("copy engines start and copy as NCCL's own estimate for Hopper and Blackwell says: no public run shows it");
   if (p.made_from.choice.ways.registered) {
     double copies = 0;
-    for (const Term& term : p.terms) copies += term.name == "local copies" ? term.time.value() : 0;
+    for (const Term& term : p.terms) copies += term.name == name(TermKind::copy) ? term.time.value() : 0;
     out.push_back(
         fmt::format("registered buffers are priced as others, for want of a public pair with figures; the copies they may save "
                     "take {} here",
@@ -237,7 +237,7 @@ std::vector<std::string> assumptions(const System& system, const Prediction& p) 
   const bool known = p.ran.protocol == Protocol::simple &&
                      (p.ran.algorithm == Algorithm::ring || !has_fitted_form(p.ran.algorithm, p.operation.collective, fabric));
   if (fabric.domains() < 2 || known) return out;
-  const bool at_nics = std::any_of(p.terms.begin(), p.terms.end(), [&](const Term& t) { return t.name == "wire" && t.tier == nic->name; });
+  const bool at_nics = std::any_of(p.terms.begin(), p.terms.end(), [&](const Term& t) { return t.name == name(TermKind::wire) && t.tier == nic->name; });
   out.push_back(
       fmt::format("GPUDirect RDMA is off, which leaves {:.0f} % of the NICs' rate{}; what it adds to the steps of {} was not measured, and "
                   "they are priced as with it",

@@ -44,7 +44,7 @@ struct Causes {
   return rides && f.domains() > 1 && f.library == Library::nccl && net_devices(f) > devices_with_channels(f);
 }
 
-/// The same for an inference engine's own kernel.
+/// wire_reason for an inference engine's own kernel.
 [[nodiscard]] std::string engine_wire_reason(const ExplainContext& context, double naive, double wire) {
   const CollectiveKernel kernel = context.prediction.ran.kernel;
   std::string out;

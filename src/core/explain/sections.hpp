@@ -80,7 +80,7 @@ struct Naive {
 [[nodiscard]] std::string ran_text(Candidate ran);
 /// "Nine in ten measurements should fall between ... and ... "
 [[nodiscard]] std::string range_text(double low, double high);
-/// What measured sizes leave open at this one (Line::otherwise); empty: nothing.
+/// What measured sizes leave open at this one (Line::alternative_seconds); empty: nothing.
 [[nodiscard]] std::string left_open_text(const Prediction& p);
 /// The interval, the basis and what is extrapolated, as sentences. \param min seconds the bytes need at the
 /// links' full rate

@@ -16,7 +16,6 @@
 
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <vector>
 

@@ -24,7 +24,6 @@
 #include <exception>
 #include <map>
 #include <optional>
-#include <set>
 
 namespace fabricost::observe {
 

@@ -13,7 +13,6 @@
 #include <fabricost/error.hpp>
 
 #include <algorithm>
-#include <set>
 #include <tuple>
 
 namespace fabricost::observe::timeline {

@@ -60,9 +60,11 @@ namespace {
                         .disaggregated = p.apart,
                         .terms = terms_of(q, p),
                         .ttft_terms = first_token_terms(t)};
-  if (p.apart)
-    out.prefill_tp = p.prefill.tp, out.prefill_pp = p.prefill.pp, out.prefill_ep = p.prefill.ep, out.prefill_dp = p.prefill.attention_dp;
   if (p.apart) {
+    out.prefill_tp = p.prefill.tp;
+    out.prefill_pp = p.prefill.pp;
+    out.prefill_ep = p.prefill.ep;
+    out.prefill_dp = p.prefill.attention_dp;
     out.prefill_use = t.prefill_use;
     out.kv_sent = Bytes::from_value(kv_bytes(q.model, q.isl, q.format.kv_width));
     out.kv_rate = Bandwidth::from_value(p.link.rate);

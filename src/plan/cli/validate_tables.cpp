@@ -8,7 +8,6 @@
 
 #include <fabricost/plan/evaluation/validate.hpp>
 
-#include <algorithm>
 
 namespace fabricost::cli {
 namespace {

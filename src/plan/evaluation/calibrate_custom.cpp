@@ -57,7 +57,7 @@ Calibration calibrate_custom(const Points& points, const std::vector<std::string
                           .seconds =
                               [kernel, fabric, bytes, memory, from_host, by_library, by_others](const Constants& c) {
                                 const double t = by_library ? by_others : price_custom(kernel, fabric, c.custom)(bytes);
-                                return from_host ? launched_from_host(t, bytes, memory, c.custom) : t;
+                                return from_host ? host_call(t, bytes, memory, c.custom).seconds() : t;
                               },
                           .measured = point.seconds};
       const bool one_shot = candidate_of(kernel).algorithm == Algorithm::one_shot;

@@ -18,8 +18,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
-#include <set>
 #include <tuple>
 
 namespace fabricost::plan {

@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <memory>
 #include <regex>
 #include <set>
 #include <tuple>

@@ -1,15 +1,13 @@
 /// \file failures.cpp
-/// Reads data/workloads/reliability.yaml, and measured times per iteration.
+/// Reads data/workloads/reliability.yaml.
 
 #include "specs/reader.hpp"
 #include "specs/store.hpp"
-#include "text/csv.hpp"
 
 #include <fabricost/plan/specs/failures.hpp>
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
 namespace fabricost::plan {

@@ -234,7 +234,7 @@ std::vector<double> sizes_of(const Curve& curve) {
   std::vector<double> out;
   for (double octave = 9; octave < 36; octave += 1.0 / 16) out.push_back(std::round(std::exp2(octave)));
   for (int i = 0; i < curve.pieces(); ++i) {
-    const Line& line = curve.line_at(curve.line_of(i));
+    const Line& line = curve.line_at(curve.line_index(i));
     std::vector<double> edges{line.unmeasured_end.from, line.unmeasured_end.at, line.unmeasured_end.until, line.early};
     for (const Jump& jump : line.jumps)
       for (const double edge : {jump.from, jump.until, jump.rule}) edges.push_back(edge);

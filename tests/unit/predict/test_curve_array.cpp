@@ -48,7 +48,7 @@ TEST_CASE("a curve at many sizes is the curve at each", "[predict][property]") {
     for (const Choice& choice : choices) {
       const Curve curve = compile(c.system, c.operation, choice);
       for (int line = 0; line < curve.pieces(); ++line)
-        for (const Ramp& r : curve.line_at(curve.line_of(line)).ramps) shapes.insert(static_cast<int>(r.shape));
+        for (const Ramp& r : curve.line_at(curve.line_index(line)).ramps) shapes.insert(static_cast<int>(r.shape));
       std::vector<double> sizes = mixed_sizes(curve, i, i % 3 == 0 ? 1500 : 130);
       expect_same(report, c, curve, sizes, 1);
       std::sort(sizes.begin(), sizes.end());

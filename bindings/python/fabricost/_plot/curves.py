@@ -35,11 +35,6 @@ def where(ranks: int, nodes: int) -> str:
     return f"{ranks:,} rank{'' if ranks == 1 else 's'} on {nodes:,} node{'' if nodes == 1 else 's'}"
 
 
-def asked_text(system: System, p: Prediction) -> str:
-    """System, operation and ranks: the first part of every title."""
-    return f"{system.name}, {p.operation.collective}, {where(p.ranks, p.nodes)}"
-
-
 def _sizes(sizes: Any) -> np.ndarray:
     out = np.unique(numbers(default_sizes() if sizes is None else sizes, "sizes", "byte").astype(float))
     if out.size < 2 or not (out[0] > 0 and np.isfinite(out[-1])):

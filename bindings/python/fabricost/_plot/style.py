@@ -27,7 +27,6 @@ BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILLION, PURPLE, GREY = (
 COLOURS = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, YELLOW, BLACK)
 MARKERS = "osD^vPX*"
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (7, 2)), (0, (3, 1, 1, 1)))
-HATCHES = ("", "///", "\\\\\\", "xxx", "...", "+++", "ooo", "---", "||", "**")
 
 # One colour per kind of tier, everywhere; an unlisted one gets the next free colour.
 TIER_COLOURS = {

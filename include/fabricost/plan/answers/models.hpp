@@ -50,7 +50,7 @@ struct ListedModel {
   }
 };
 
-/// A Mixer's fields.
+/// A Mixer, as answers list it.
 struct MixerFields : Mixer {
   static constexpr auto fields() {
     return Table{gives(&Mixer::layers, "layers", "layers", "How many of the model's layers."),
@@ -63,7 +63,7 @@ struct MixerFields : Mixer {
   }
 };
 
-/// A ParameterCount's fields.
+/// A ParameterCount, as answers list it.
 struct ParameterFields : ParameterCount {
   static constexpr auto fields() {
     using P = ParameterCount;

@@ -10,7 +10,6 @@
 #include <fabricost/plan/answers/serve.hpp>
 #include <fabricost/plan/rl/plan.hpp>
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>

@@ -13,11 +13,9 @@
 #include <fabricost/plan/fields/named_models.hpp>
 #include <fabricost/plan/serving/plan.hpp>
 
-#include <array>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

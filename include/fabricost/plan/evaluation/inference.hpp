@@ -7,11 +7,8 @@
 #include <fabricost/plan/specs/serving.hpp>
 
 #include <filesystem>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace fabricost::plan {

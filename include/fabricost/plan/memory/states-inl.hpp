@@ -45,8 +45,4 @@ FABRICOST_BODY StateBytes state_bytes(const RankParameters& own, const RankParam
   return out;
 }
 
-FABRICOST_BODY StateBytes state_bytes(const RankParameters& own, const Layout& layout, const MemoryStack& stack) {
-  return state_bytes(own, own, layout, stack);
-}
-
 }  // namespace fabricost::plan

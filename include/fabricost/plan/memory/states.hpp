@@ -36,7 +36,6 @@ struct StateBytes {
 /// States of a rank with the parameters `own`, of which `trained` are trained: the same, or adapters beside frozen `own`.
 [[nodiscard]] StateBytes state_bytes(const RankParameters& own, const RankParameters& trained, const Layout& layout,
                                      const MemoryStack& stack);
-[[nodiscard]] StateBytes state_bytes(const RankParameters& own, const Layout& layout, const MemoryStack& stack);
 
 }  // namespace fabricost::plan
 

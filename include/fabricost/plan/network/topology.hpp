@@ -22,7 +22,6 @@
 #include <fabricost/label.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <string>
 #include <vector>

@@ -35,7 +35,6 @@
 #include <fabricost/plan/pipeline/schedule.hpp>
 
 #include <algorithm>
-#include <initializer_list>
 
 namespace fabricost::plan {
 

@@ -9,7 +9,6 @@
 #include <fabricost/namespaces.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
 #include <vector>

@@ -5,7 +5,6 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/plan/serving/certainty.hpp>
 
-#include <algorithm>
 #include <cmath>
 
 namespace fabricost::plan {

@@ -13,7 +13,7 @@ FABRICOST_BODY double ServingMachine::all_reduce_seconds(int ranks, double bytes
   const Curve& curve = reduce_.curve(Collective::all_reduce, place(ranks, 1, system().domain));
   const double seconds = curve.seconds(bytes);
   if (launch == Launch::graph || curve.ran_at(bytes).kernel == CollectiveKernel::library) return seconds;
-  return launched_from_host(seconds, bytes, gpu_.memory_rate, system().constants.custom);
+  return host_call(seconds, bytes, gpu_.memory_rate, system().constants.custom).seconds();
 }
 
 FABRICOST_BODY double ServingMachine::exchange_seconds(const Model& m, int ranks, int ep, double tokens, WeightFormat weights,

@@ -59,7 +59,7 @@ class ServingMachine {
   [[nodiscard]] double peak(WeightFormat f) const { return gpu_.peak(multiplied_in(f)); }
 
   /// All-reduce of `bytes` over `ranks` neighbouring GPUs, by the engine's kernel or NCCL. An engine's kernel
-  /// called from Python copies its buffer first (launched_from_host). \throws RequestError when the machine
+  /// called from Python copies its buffer first (host_call). \throws RequestError when the machine
   /// cannot join the ranks
   [[nodiscard]] double all_reduce_seconds(int ranks, double bytes, Launch launch = Launch::graph);
 

@@ -19,7 +19,6 @@
 
 #include <fabricost/plan/training/question.hpp>
 
-#include <optional>
 
 namespace fabricost::plan {
 

@@ -5,7 +5,6 @@
 #include "answers/trace/machine.hpp"
 #include "trace/replay.hpp"
 
-#include <set>
 
 namespace fabricost::observe::detail {
 

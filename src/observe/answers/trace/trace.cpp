@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <set>
 
 namespace fabricost::observe {
 

@@ -10,7 +10,6 @@
 
 #include <bit>
 #include <charconv>
-#include <cstring>
 #include <unordered_map>
 
 namespace fabricost::observe {

@@ -6,7 +6,6 @@
 #include "readings/logs/log_text.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace fabricost::observe {
 

@@ -8,7 +8,6 @@
 #include "readings/logs/matrix_words.hpp"
 #include "text/ascii.hpp"
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

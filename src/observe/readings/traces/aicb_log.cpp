@@ -7,7 +7,6 @@
 #include "readings/traces/table_rows.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 namespace fabricost::observe {

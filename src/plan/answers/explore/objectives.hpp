@@ -6,12 +6,10 @@
 
 #include <fabricost/plan/economics/compare.hpp>
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>

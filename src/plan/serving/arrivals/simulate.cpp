@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <random>
 #include <utility>
 
 namespace fabricost::plan {
