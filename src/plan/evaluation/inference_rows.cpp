@@ -103,7 +103,8 @@ ServerSettings settings_of(const InferenceRow& r, Cells& cells, const ServingTab
   const bool replicas = r.engine.attention_dp > 1;
   for (const PublishedSettings& p : known->second) {
     const bool fits = (p.system.empty() || p.system == r.system) && r.model->name.starts_with(p.model) &&
-                      backend.starts_with(p.version) && has(notes, p.run) && p.replicas.value_or(replicas) == replicas &&
+                      backend.starts_with(p.version) && has(notes, p.run) && p.weights.value_or(r.format.weights) == r.format.weights &&
+                      p.replicas.value_or(replicas) == replicas &&
                       (p.tp_most == 0 || r.engine.tp <= p.tp_most) && (p.isl == 0 || p.isl == isl) && (p.osl == 0 || p.osl == osl) &&
                       c >= p.from && (p.until == 0 || c < p.until);
     if (!fits) continue;
@@ -206,6 +207,8 @@ std::vector<InferenceRow> read_inference_rows(const std::filesystem::path& file,
     else if (served) {
       silicon(r, cells);
       r.settings = settings_of(r, cells, table);
+      if (r.settings.length) r.load.isl = *r.settings.length * cells.count("isl"), r.load.osl = *r.settings.length * cells.count("osl");
+      r.format.kv_width = r.settings.kv.value_or(r.format.kv_width);
     } else
       other(r, cells);
     r.unit = unit_of(cells.text("unit"));

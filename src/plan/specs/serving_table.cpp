@@ -65,6 +65,7 @@ std::vector<PublishedSettings> read_settings(MapReader& of, const std::string& p
     s.model = in.text("model");
     s.version = in.text("version");
     s.run = in.text("run");
+    if (in.has("weights")) s.weights = in.choice("weights", weight_format_names, WeightFormat::bf16);
     if (in.has("replicas")) s.replicas = in.flag("replicas", false);
     s.tp_most = in.count("tp_most", 0, 0, 1 << 16);
     s.isl = in.number("isl", 0, 0, 1e7);
@@ -82,6 +83,9 @@ std::vector<PublishedSettings> read_settings(MapReader& of, const std::string& p
     set("together", s.settings.together, 0, 1e5);
     set("drafts", s.settings.drafts, 0, 16);
     set("acceptance", s.settings.acceptance, 0, 1);
+    set("memory_share", s.settings.memory_share, 0.01, 1);
+    set("kv", s.settings.kv, 0.5, 4);
+    set("length", s.settings.length, 0.01, 1);
     in.finish();
     out.push_back(std::move(s));
   }
@@ -220,6 +224,9 @@ void ServerSettings::take(const ServerSettings& later) {
   set(together, later.together);
   set(drafts, later.drafts);
   set(acceptance, later.acceptance);
+  set(memory_share, later.memory_share);
+  set(kv, later.kv);
+  set(length, later.length);
 }
 
 ServingStack ServerSettings::on(ServingStack stack) const {
@@ -230,6 +237,7 @@ ServingStack ServerSettings::on(ServingStack stack) const {
   stack.together = together.value_or(stack.together);
   stack.drafts = static_cast<int>(drafts.value_or(stack.drafts));
   stack.acceptance = acceptance.value_or(stack.acceptance);
+  stack.memory_share = memory_share.value_or(stack.memory_share);
   return stack;
 }
 

@@ -109,6 +109,8 @@ TEST_CASE("published runs are priced as their servers were set, what is stated l
   CHECK(!set("trtllm", llama, "16", "1024,8192", 4).hold_steps);
   CHECK(set("trtllm", deepseek, "16", "8192,1024").chunk == 8192.0);
   CHECK(!set("trtllm 1.1.0rc2.post2", deepseek, "16", "8192,1024").drafts);  // drafted on another day, as its notes say
+  CHECK(set("sglang 0.5.6", "meta-llama/Llama-3.1-8B-Instruct", "16", "1000,100").length == 1.0);  // of another client
+  CHECK(set("vllm 0.12.0", "Qwen/Qwen3-32B", "16", "1024,128").kv == 2.0);
   ServingStack stack;
   const ServingStack with = ServerSettings{.chunk = 1000, .hold_steps = 3, .drafts = 2}.on(stack);
   CHECK(with.drafts == 2);

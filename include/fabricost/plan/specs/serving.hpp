@@ -15,7 +15,9 @@ namespace fabricost::plan {
 
 /// Server settings of a published run that differ from its stack, according to its scripts; others stay.
 struct ServerSettings {
-  std::optional<double> chunk{}, poll{}, hold_steps{}, hold_tokens{}, together{}, drafts{}, acceptance{};
+  std::optional<double> chunk{}, poll{}, hold_steps{}, hold_tokens{}, together{}, drafts{}, acceptance{}, memory_share{};
+  std::optional<double> kv{};      ///< bytes of a cached value
+  std::optional<double> length{};  ///< mean length of prompts and answers over the nominal one
   /// Values of `later` take precedence.
   void take(const ServerSettings& later);
   [[nodiscard]] ServingStack on(ServingStack stack) const;
@@ -24,6 +26,7 @@ struct ServerSettings {
 struct PublishedSettings {
   std::string system, model;     ///< a machine of data/systems; the prefix of a model's name
   std::string version, run;      ///< the beginning of the `backend` column; words of its notes, as the day of the run
+  std::optional<WeightFormat> weights;
   std::optional<bool> replicas;  ///< with replicas of attention, or without
   int tp_most = 0;               ///< tensor ranks; 0: any
   double isl = 0, osl = 0;       ///< nominal lengths; 0: any
