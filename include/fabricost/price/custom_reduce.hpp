@@ -43,6 +43,18 @@ namespace detail {
 /// \param kernel not CollectiveKernel::library
 [[nodiscard]] Line price_custom(CollectiveKernel kernel, const Fabric& f, const CustomConstants& c);
 
+/// A call from Python around a kernel: norm_overlap( launch , kernel + extra + copy ), all in seconds.
+struct HostCall {
+  double kernel = 0;   ///< as replayed by a CUDA graph
+  double launch = 0;   ///< on the host, overlapped with the GPU's work
+  double extra = 0;    ///< additional kernel time
+  double copy = 0;     ///< one copy of the buffer
+  double overlap = 0;  ///< order of that norm; 0: no call
+  [[nodiscard]] double seconds() const { return norm(launch, kernel + extra + copy, overlap); }
+};
+/// The call around a kernel of t seconds on S bytes. \param memory_rate bytes/s; 0: unknown, no copy
+[[nodiscard]] HostCall host_call(double t, double bytes, double memory_rate, const CustomConstants& c);
+
 }  // namespace fabricost::core
 
 #ifdef FABRICOST_HEADER_ONLY

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <random>
 #include <utility>
 
 namespace fabricost::plan {
