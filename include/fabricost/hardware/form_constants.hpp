@@ -69,8 +69,6 @@ struct TransportForm {
   double ll128_inner_hops;         ///< an LL128 step inside a server among others, in LL hops
   double ll128_share;              ///< what LL128 leaves of the NICs' rate: 120 of 128 bytes are data
   double ll128_overlap;            ///< order of the norm between steps and volume of an LL128 ring
-  double tree_efficiency;          ///< rate of a tree over the NICs, relative to a ring's
-  double tree_crowded;             ///< fraction of it that remains beyond two domains: 1/1.85
   double tree_near;                ///< domains up to which a tree's network steps all take the same
   double tree_far;                 ///< fraction of a step that each doubling of domains beyond adds
   double tree_rate_overlap;        ///< order of the norm of the rates inside and between domains

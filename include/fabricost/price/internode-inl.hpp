@@ -47,11 +47,11 @@ FABRICOST_BODY double chain_factor(double chain, const ScaleUpForm& form) {
   return chain >= whole_server ? form.tree_chain : form.tree_chain * std::pow(std::max(chain, 1.0) / whole_server, form.tree_chain_power);
 }
 
-FABRICOST_BODY double tree_share(const Fabric& fabric, const TransportForm& form, bool crowds) {
-  if (!crowds || fabric.domains() <= 2) return form.tree_efficiency;
-  const int neighbours = fabric.domains() == 3 ? 2 : 3;
-  if (net_devices(fabric) > devices_with_channels(fabric)) return form.tree_efficiency / neighbours;
-  return form.tree_efficiency * (neighbours < 3 ? std::sqrt(form.tree_crowded) : form.tree_crowded);
+FABRICOST_BODY double tree_share(const Fabric& fabric, bool crowds) {
+  if (!crowds || fabric.domains() <= 2) return 1;
+  const bool three = fabric.domains() == 3;
+  if (net_devices(fabric) > devices_with_channels(fabric)) return three ? 1 / 2.0 : 1 / 3.0;
+  return three ? 1 / 1.5 : 1 / 2.0;
 }
 
 /// An LL128 step inside a domain of g, in LL hops. One domain alone takes one, a server between others ll128_inner_hops: the excess
@@ -172,7 +172,7 @@ FABRICOST_BODY Line price_tree(const Schedule& schedule, const Fabric& fabric, c
   const double far = detail::far_step(fabric.domains(), t.form);
   const double passes = std::max(1.0, schedule.bytes(0));  // multiples of S through a GPU
   const double inner = detail::inner_ring_rate(fabric, c) / passes;
-  const double share_of_ring = detail::tree_share(fabric, t.form, schedule.collective == Collective::all_reduce);
+  const double share_of_ring = detail::tree_share(fabric, schedule.collective == Collective::all_reduce);
   double outer = 1e30;
   if (network > 0) {
     outer = share_of_ring * t.efficiency * nic_path_share(fabric, t, schedule.collective) * detail::channels_rate(fabric);
@@ -242,7 +242,7 @@ FABRICOST_BODY Line price_nvls_tree(const Schedule& schedule, const Fabric& fabr
   const double network = schedule.steps() - schedule.steps(0);
   const double kernels = nvls_tree_kernels(fabric);
   const double inner = std::min(g > 1 ? in_switch_rate(c.scale_up, fabric) * g / (2 * (g - 1)) : 1e30, kernels);
-  const double outer = detail::at_full_rate(detail::tree_share(fabric, t.form, true) * t.efficiency *
+  const double outer = detail::at_full_rate(detail::tree_share(fabric, true) * t.efficiency *
                                                 nic_path_share(fabric, t, schedule.collective) * detail::channels_rate(fabric),
                                             schedule, fabric);
   const int level = outer <= inner ? 1 : 0;

@@ -5,7 +5,7 @@
 /// N domains of g ranks, n = N g, V = S/n, u = V/devices and U = S/devices in kB (a device: all NICs of one GPU); k = kI + kN steps, kN of
 /// them between domains: under Simple the N borders of each round, under LL and LL128 N - 1 of them (crossing); j = 2(g-1), d = 2 log2 N;
 /// E = eff path W with W the summed NIC rate of a domain; Br = min(B, E); Br of a ring = min(B g/(g-1), E), as one hop of g leaves the
-/// domain; At = softmin(B/2, 0.92 E w), w by tree_share. Rings and trees use the NICs that their channels ride: 16 devices at most on
+/// domain; At = softmin(B/2, E w), w by tree_share. Rings and trees use the NICs that their channels ride: 16 devices at most on
 /// Hopper and later, so W of a rack is theirs (devices_with_channels). r = (g/8)^.74 in a rack, else 1; i = 1 + 2.17 min(1, 7/(g-1)). A tree's d
 /// is times 1 + .04 log2(N/8) beyond 8 domains. The numbers written out are those of
 /// TransportForm and ScaleUpForm (hardware/form_constants.hpp), the same for all
@@ -19,7 +19,7 @@
 ///   tree LL128   c0 + i h j + d L2 (.5 + U/(U+400)) + S / (.77 At)
 ///   tree Simple  c0 + f + .18 hs j + d LS (.26 + U/(U+2000)) + S / At
 ///   tree Simple of 8 GPUs a node and fewer: S at most at T n/(2(n-1)) a network device, T the busbw that the tuner gives a channel
-///   NVLSTree     r (floor + d LV (.07 + .93 U/(U+2000))) + S / min(BN g/(2(g-1)), H K n/(2(n-1)), .92 E w)
+///   NVLSTree     r (floor + d LV (.07 + .93 U/(U+2000))) + S / min(BN g/(2(g-1)), H K n/(2(n-1)), E w)
 ///                (H heads of K each: the busbw that NCCL's tuner gives its kernels between two domains, where each byte leaves once and
 ///                NICs of 400 Gbit/s a GPU do not bind. H100s: 462 GB/s; p5 and Nebius reach 468 to 487)
 ///                (d was measured: 2 and 20 racks of one cluster take 1.2 and 5.2 ms beside the wire, 4.3 = log2 20 times as much)
@@ -57,7 +57,7 @@ namespace detail {
 /// Share of their rate that trees keep. Both ways of two trees bring a domain S of two, 1.5 S of three, nearly 2 S of more, which the
 /// channels of both trees share where they ride the same devices. With a device for each channel, one of the tree in which the domain is no
 /// leaf carries its share for up to two children and the parent.
-[[nodiscard]] double tree_share(const Fabric& fabric, const TransportForm& form, bool crowds);
+[[nodiscard]] double tree_share(const Fabric& fabric, bool crowds);
 
 /// The rate of one GPU's send to another domain as its part of the NICs lets it.
 [[nodiscard]] double send_link_rate(const Fabric& fabric, const TransportConstants& t, double path);

@@ -87,7 +87,7 @@ TEST_CASE("between servers the fitted forms hold", "[price]") {
       const double W = 50e3 * g;  // bytes per microsecond, one NIC a GPU
       const double E = t.efficiency * W;
       const double inner = g > 1 ? gen.B * 1e3 : 1e24;
-      const double kN = N - 1, kI = n - 1 - kN, j = 2.0 * (g - 1), d = 2 * std::log2(N), w = N == 2 ? 1 : 1 / 1.85;
+      const double kN = N - 1, kI = n - 1 - kN, j = 2.0 * (g - 1), d = 2 * std::log2(N), w = N == 2 ? 1 : 0.5;
       const double inside = g > 1 ? inner * g / (g - 1) : inner, Br = std::min(inside, E);  // one hop of g leaves the domain
       const double of_128 = std::min(inside, 120.0 / 128 * E);                              // LL128 carries 120 of 128 bytes
       for (const double S : sizes()) {
@@ -107,7 +107,7 @@ TEST_CASE("between servers the fitted forms hold", "[price]") {
                                         k * V / Br));
         }
         const Operation question{.collective = Collective::all_reduce, .ranks = n, .nodes = N};
-        const double slow = inner / (g > 1 ? 2 : 1), wide = 0.92 * E * w;
+        const double slow = inner / (g > 1 ? 2 : 1), wide = E * w;
         const double At = std::pow(std::pow(slow, -6) + std::pow(wide, -6), -1.0 / 6);
         const double ht = us * system.constants.scale_up.tree_hop, far = N == 16 ? 1.04 : 1;  // a doubling beyond 8 nodes
         compare(system, question, {Algorithm::tree, Protocol::ll}, S,
@@ -121,7 +121,7 @@ TEST_CASE("between servers the fitted forms hold", "[price]") {
         if (g == 8)
           compare(system, question, {Algorithm::nvls_tree, Protocol::simple}, S,
                   us * t.nvls_floor + d * us * t.nvls_step * (0.07 + 0.93 * U / (U + 2000)) +
-                      S / std::min({gen.BN / std::hypot(1.0, gen.lN / 128) * 1e3 * g / (2.0 * (g - 1)), 0.92 * E * w,
+                      S / std::min({gen.BN / std::hypot(1.0, gen.lN / 128) * 1e3 * g / (2.0 * (g - 1)), E * w,
                                     8 * 57.7e3 * n / (2.0 * (n - 1))}));  // 8 heads of 57.7 GB/s
         const double across = S * g * (1 - 1.0 / N) / (t.exchange_share * W);
         const double inside = S * g / n / inner;

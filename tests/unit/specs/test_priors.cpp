@@ -63,17 +63,17 @@ TEST_CASE("a calibration says otherwise of a form, and keeps what it does not na
   const Folder folder;
   const std::string mine =
       "name: mine\ntitle: Mine\nsource: a test\nconfidence: measured\nkind: transport\nmeasured: {most_nodes: 4}\n"
-      "constants: {tree_step: 4.4 us, form: {tree_efficiency: 0.5}}\n";
+      "constants: {tree_step: 4.4 us, form: {ll128_share: 0.5}}\n";
   const System as_shipped = load_system("dgx-a100-hdr"), other = load_system("dgx-a100-hdr", {}, folder.write("mine.yaml", mine));
-  CHECK(other.constants.transport.form.tree_efficiency == 0.5);
-  CHECK(other.constants.transport.form.tree_crowded == as_shipped.constants.transport.form.tree_crowded);
+  CHECK(other.constants.transport.form.ll128_share == 0.5);
+  CHECK(other.constants.transport.form.tree_ll128_share == as_shipped.constants.transport.form.tree_ll128_share);
   CHECK(other.constants.transport.tree_step == Approx(4.4e-6));
   Choice tree;
   tree.algorithm = Algorithm::tree;
-  tree.protocol = Protocol::simple;
+  tree.protocol = Protocol::ll128;
   const AllReduce large{.bytes = units::GiB(4), .nodes = 2};
   System halved = as_shipped;
-  halved.constants.transport.form.tree_efficiency = 0.5;
+  halved.constants.transport.form.tree_ll128_share *= 0.5;
   CHECK(predict(halved, large, tree).seconds > 1.1 * predict(as_shipped, large, tree).seconds);
 }
 
@@ -82,10 +82,10 @@ TEST_CASE("a written calibration has a form's constant only where it is the mach
   set.set = ConstantSet::transport;
   set.name = "transport-mine";
   CHECK(calibration_yaml(set, "2026-01-31", "a test").find("form:") == std::string::npos);
-  set.constants.transport.form.tree_crowded = 0.6;
+  set.constants.transport.form.ll128_share = 0.6;
   const std::string written = calibration_yaml(set, "2026-01-31", "a test");
-  CHECK(written.find("  form:\n    tree_crowded: 0.6\n") != std::string::npos);
-  CHECK(written.find("tree_efficiency") == std::string::npos);
+  CHECK(written.find("  form:\n    ll128_share: 0.6\n") != std::string::npos);
+  CHECK(written.find("tree_ll128_share") == std::string::npos);
 }
 
 TEST_CASE("every constant has one row, found again where it lives", "[specs]") {
