@@ -49,9 +49,9 @@ FABRICOST_BODY double chain_factor(double chain, const ScaleUpForm& form) {
 
 FABRICOST_BODY double tree_share(const Fabric& fabric, bool crowds) {
   if (!crowds || fabric.domains() <= 2) return 1;
-  const bool three = fabric.domains() == 3;
-  if (net_devices(fabric) > devices_with_channels(fabric)) return three ? 1 / 2.0 : 1 / 3.0;
-  return three ? 1 / 1.5 : 1 / 2.0;
+  const bool racks = net_devices(fabric) > devices_with_channels(fabric);
+  const int half_sends = 3 + (fabric.domains() > 3 ? 1 : 0) + (racks ? (fabric.domains() > 3 ? 2 : 1) : 0);  // of the busiest NIC per byte
+  return 2.0 / half_sends;
 }
 
 /// An LL128 step inside a domain of g, in LL hops. One domain alone takes one, a server between others ll128_inner_hops: the excess
