@@ -24,7 +24,7 @@ TRAINED = [f"{DENSE} -g 16 {STEP}", f"{DENSE} -g 16 {STEP} {HELD}", f"{DENSE} -g
            f"{EXPERTS} -g 16 {STEP}", f"{EXPERTS} -g 16 {STEP} --tp 2 --pp 1 --ep 8 --dp 8 --microbatch 1",
            f"{DENSE} -g 16 {STEP} {HELD} --lora-rank 16", f"{DENSE} -g 16 -b 16 -l 32768 --cp 4 --tp 2 --pp 1",
            f"{DENSE} -g 16 {STEP} {HELD} --recompute selective", f"{DENSE} -g 16 {STEP} {HELD} --recompute full",
-           f"{DENSE} -g 16 {STEP} {HELD} --precision fp8", "-m deepseek-v3 -s dgx-h100 -g 512 -b 512 --precision fp8 --tp 1 --pp 16 --ep 32 --zero 1 --cp 1"]
+           f"{DENSE} -g 16 {STEP} {HELD} --precision fp8", "-m deepseek-v3 -s dgx-h100 -g 512 -b 512 --precision fp8 --pp 16 --ep 32 --zero 1 --cp 1"]
 SERVES = [f"{DENSE} -g 8 {SERVED}", f"{EXPERTS} -g 8 {SERVED}", f"{DENSE} -g 16 {SERVED} --disaggregated",
           f"{DENSE} -g 8 {SERVED} --tp 8 --batch 4", f"-m qwen3-30b-a3b -s dgx-h100 -g 16 {SERVED} --disaggregated"]
 RUN = "--tokens 1T --in 2000d"

@@ -246,7 +246,7 @@ TEST_CASE("random closed loops answer what the simulated scheduler answers, also
         saturated_off.push_back(std::fabs(static_cast<double>(answered) / (end / 2) / formula - 1));
     INFO(of.model << " " << stack.name << " " << isl << "/" << osl << " x " << clients);
     CHECK(closed ==
-          Approx(formula).epsilon(0.08));  // the worst have short prompts, which graphs hold where others run and the host launches alone
+          Approx(formula).epsilon(0.09));  // the worst have short prompts, which graphs hold where others run and the host launches alone
   }
   for (std::vector<double>* off : {&closed_off, &saturated_off}) {
     std::sort(off->begin(), off->end());

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import shared, style
-from .._core import Operation, Prediction, RequestError, SendRecv, System, predict
+from .._core import Operation, RequestError, SendRecv, System, predict
 from .._given import numbers
 
 GB = 10**9
