@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -19,33 +21,29 @@ using Words = std::vector<std::string>;
   return std::find(all.begin(), all.end(), word) != all.end();
 }
 
-/// "--size" of "--size=1KiB".
-[[nodiscard]] std::string_view option_of(std::string_view word) { return word.substr(0, word.find('=')); }
-
+/// The first word that is one of the options, with its value behind it or behind an equals sign.
 [[nodiscard]] Words::iterator found(Words& words, std::initializer_list<std::string_view> options) {
-  return std::find_if(words.begin(), words.end(), [&](const std::string& word) { return is_one_of(option_of(word), options); });
+  return std::find_if(words.begin(), words.end(), [&](const std::string& word) { return is_one_of(std::string_view{word}.substr(0, word.find('=')), options); });
 }
 
-/// Takes an option and its value out. \return the value; empty: none
-[[nodiscard]] std::string taken(Words& words, std::initializer_list<std::string_view> options) {
+/// An option as it stands in the words: from its word to behind its value.
+struct Option {
+  Words::iterator begin, end;
+  std::string_view value;
+};
+/// Nothing where the option or its value is missing.
+[[nodiscard]] std::optional<Option> option_in(Words& words, std::initializer_list<std::string_view> options) {
   const auto at = found(words, options);
   if (at == words.end()) return {};
-  const std::size_t equals = at->find('=');
-  const auto value = equals == std::string::npos ? at + 1 : at;
-  if (value == words.end()) return {};
-  std::string out = value->substr(equals == std::string::npos ? 0 : equals + 1);
-  words.erase(at, value + 1);
-  return out;
+  if (const std::size_t equals = at->find('='); equals != std::string::npos) return Option{at, at + 1, std::string_view{*at}.substr(equals + 1)};
+  if (at + 1 == words.end()) return {};
+  return Option{at, at + 2, *(at + 1)};
 }
 
 /// Whether the option has a range or a list as its value.
 [[nodiscard]] bool has_several(Words& words, std::initializer_list<std::string_view> options) {
-  const auto at = found(words, options);
-  if (at == words.end()) return false;
-  const bool inside = at->find('=') != std::string::npos;
-  if (!inside && at + 1 == words.end()) return false;
-  const std::string_view value = inside ? std::string_view{*at}.substr(at->find('=') + 1) : std::string_view{*(at + 1)};
-  return value.find_first_of(":,") != std::string_view::npos;
+  const auto option = option_in(words, options);
+  return option && option->value.find_first_of(":,") != std::string_view::npos;
 }
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> earlier_names{
@@ -58,14 +56,16 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> earlier_n
   } else if (has_several(words, {"--size"})) {
     words.front() = "sweep";
     found(words, {"--size"})->replace(0, std::string_view{"--size"}.size(), "--sizes");
-  } else if (has_several(words, {"--nodes", "-n", "--ranks", "-r"})) {
+  } else if (has_several(words, {"--nodes", "-n", "--ranks", "--gpus"})) {
     words.front() = "sweep";
   }
   return words;
 }
 
 [[nodiscard]] Words plan_words(Words words) {
-  if (std::string unknown = taken(words, {"--find"}); !unknown.empty()) {
+  if (const auto find = option_in(words, {"--find"}); find && !find->value.empty()) {
+    std::string unknown{find->value};
+    words.erase(find->begin, find->end);
     words.front() = "need";
     words.insert(words.begin() + 1, std::move(unknown));
   } else if (found(words, {"--vary"}) != words.end()) {
@@ -89,9 +89,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> earlier_n
 
 Words as_commands(Words words) {
   if (words.empty()) return words;
+  auto named = std::find_if(words.begin(), words.end(), [](const std::string& word) { return !word.starts_with("-"); });
+  if (named != words.end() && *named == "help") ++named;
   for (const auto& [earlier, now] : earlier_names)
-    for (std::size_t i = 0; i < words.size() && i < (words.front() == "help" ? 2 : 1); ++i)
-      if (words[i] == earlier) words[i] = now;
+    if (named != words.end() && *named == earlier) *named = now;
   const std::string command = words.front();
   const std::string_view second = words.size() > 1 ? std::string_view{words[1]} : std::string_view{};
   if (is_one_of(command, {"plan", "compare", "need", "explore"}) && is_one_of(second, {"train", "serve", "rl"})) words[1].insert(0, "--");

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -179,16 +180,14 @@ constexpr auto option_groups = std::to_array<Named>({
     if (line.find(question) == std::string::npos || (!all && !out.empty())) continue;
     const std::size_t begin = line.find("fabricost");
     const std::string first = begin == std::string::npos ? "" : out.empty() ? "Example: " : "         ";
-    std::string broken = wrapped(first, line.substr(std::min(begin, line.size())), help_width - 2);
-    for (std::size_t brk = broken.find('\n'); brk + 1 < broken.size(); brk = broken.find('\n', brk + 3)) broken.replace(brk, 1, " \\\n  ");
-    out += broken;
+    out += wrapped_command(first, line.substr(std::min(begin, line.size())), help_width);
   }
   return out.empty() ? out : "\n" + out;
 }
 
 /// Whether the option belongs to the question; those that no question claims belong to all.
 [[nodiscard]] bool is_of(const CLI::Option& option, const std::string& question) {
-  const std::vector<std::string_view>& claimed = Runner::questions_of(option);
+  const std::span<const std::string_view> claimed = Runner::questions_of(option);
   return question.empty() || claimed.empty() || std::find(claimed.begin(), claimed.end(), question) != claimed.end();
 }
 

@@ -9,8 +9,6 @@
 #include <fabricost/answers/systems.hpp>
 #include <fabricost/pictures/picture.hpp>
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -119,7 +117,6 @@ void add_machine(CLI::App& app, Runner& runner) {
         return output_of<ShowTyped>(
             o.typed, o.json, terminal, [](Page& page, const ShowAnswer& a) { page.add_headed(a.text); }, nothing_beside);
       });
-  for (const char* before : {"show", "systems"}) app.get_subcommand("machine")->alias(before);
 }
 
 }  // namespace fabricost::cli

@@ -61,8 +61,7 @@ constexpr OtherWord other_commands[] = {{"train", "plan train"}, {"training", "p
                                         {"fit", "calibrate"},      {"price", "cost"},
                                         {"buy", "compare"},        {"benchmark", "measure"},
                                         {"bench", "measure"},      {"topology", "topo"}};
-constexpr OtherWord other_options[] = {{"--gpus", "--ranks"},
-                                       {"--num-gpus", "--ranks"},
+constexpr OtherWord other_options[] = {{"--num-gpus", "--ranks"},
                                        {"--ngpus", "--ranks"},
                                        {"-g", "--ranks"},
                                        {"--ranks", "--gpus"},
@@ -130,6 +129,11 @@ void complain(const std::string& text) {
 
 std::vector<const CLI::Option*>& output_options() {
   static std::vector<const CLI::Option*> all;
+  return all;
+}
+
+std::map<const CLI::Option*, std::vector<std::string_view>>& claims() {
+  static std::map<const CLI::Option*, std::vector<std::string_view>> all;
   return all;
 }
 
@@ -244,9 +248,11 @@ bool Runner::is_output(const CLI::Option& option) {
   return std::find(output_options().begin(), output_options().end(), &option) != output_options().end();
 }
 
-std::vector<std::string_view>& Runner::questions_of(const CLI::Option& option) {
-  static std::map<const CLI::Option*, std::vector<std::string_view>> all;
-  return all[&option];
+void Runner::claim(const CLI::Option& option, std::string_view question) { claims()[&option].push_back(question); }
+
+std::span<const std::string_view> Runner::questions_of(const CLI::Option& option) {
+  const auto at = claims().find(&option);
+  return at == claims().end() ? std::span<const std::string_view>{} : at->second;
 }
 
 void Runner::check_extras() const {

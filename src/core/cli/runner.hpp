@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,8 +55,9 @@ class Runner {
   /// another option names; the writer refuses whatever else the command has read (text/write_file.hpp).
   static void output(const CLI::Option& option);
   [[nodiscard]] static bool is_output(const CLI::Option& option);
-  /// The questions that an option belongs to, of a command that answers several; empty: all. \code questions_of(option) = {"train"} \endcode
-  [[nodiscard]] static std::vector<std::string_view>& questions_of(const CLI::Option& option);
+  /// Of a command that answers several questions: the option belongs to this one. An option that none claims belongs to all.
+  static void claim(const CLI::Option& option, std::string_view question);
+  [[nodiscard]] static std::span<const std::string_view> questions_of(const CLI::Option& option);
   /// \param words those after "fabricost" \return the exit status
   [[nodiscard]] int run(const std::vector<std::string>& words);
 

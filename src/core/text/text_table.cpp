@@ -164,4 +164,10 @@ std::string wrapped(std::string_view first, std::string_view text, std::size_t w
   return out + "\n";
 }
 
+std::string wrapped_command(std::string_view first, std::string_view command, std::size_t width) {
+  std::string out = wrapped(first, command, width - 2);
+  for (std::size_t end = out.find('\n'); end + 1 < out.size(); end = out.find('\n', end + 3)) out.replace(end, 1, " \\\n  ");
+  return out;
+}
+
 }  // namespace fabricost::core

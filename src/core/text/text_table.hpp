@@ -59,5 +59,7 @@ class TextTable {
 
 /// `text` broken between words into lines of at most `width`, the first after `first`, the others indented.
 [[nodiscard]] std::string wrapped(std::string_view first, std::string_view text, std::size_t width = 80);
+/// The same of a command line, to be copied: a line that goes on ends in a backslash.
+[[nodiscard]] std::string wrapped_command(std::string_view first, std::string_view command, std::size_t width);
 
 }  // namespace fabricost::core

@@ -28,7 +28,6 @@ using Json = nlohmann::ordered_json;
   if (const std::size_t product = formula.find('*'); product != std::string_view::npos)
     return number_of(formula.substr(0, product), value_of) * number_of(formula.substr(product + 1), value_of);
   const Json value = value_of(std::string{formula});
-  if (value.is_boolean()) return value.get<bool>() ? 2 : 1;
   return value.is_number() ? static_cast<long long>(value.get<double>()) : 1;
 }
 
@@ -65,7 +64,7 @@ std::string launch_command(std::string_view program, std::string_view question, 
     if (const long long number = number_of(formula.text, value_of); number > 1) out += fmt::format(" {} {}", flag, number);
   });
   each(switches, [&](const std::string& flag, const SpecNode& field) {
-    if (number_of(field.text, value_of) > 1) out += " " + flag;
+    if (const Json value = value_of(field.text); value.is_boolean() ? value.get<bool>() : number_of(field.text, value_of) > 1) out += " " + flag;
   });
   each(choices, [&](const std::string& field, const SpecNode& words) {
     const Json is = value_of(field);

@@ -17,8 +17,8 @@
 #include <algorithm>
 #include <concepts>
 #include <filesystem>
+#include <initializer_list>
 #include <memory>
-#include <utility>
 
 namespace fabricost::cli {
 namespace {
@@ -26,7 +26,6 @@ namespace {
 struct PlanOptions : GivenOptions {
   std::string threads;
   std::string launch;  ///< program whose flags are printed
-  std::string find, vary;  ///< for the help; command_words.hpp asks need and explore
   OutputPath trace;
   bool train = false, serve = false, rl = false, graph = false, eager = false;
 };
@@ -40,30 +39,28 @@ void write_timeline(const PlanAnswer& found, const std::string& folder) {
     write_output({(std::filesystem::path(folder) / file.name).string()}, file.text, "--trace");
 }
 
-/// Adds the command that starts the best layout: a section of the text, or "launch" in JSON.
+/// Adds the command that starts the best layout: a section of the text; as JSON, "launch".
 template <class Request, class Answer>
 void add_launch(std::string& out, const PlanOptions& o, const Request& request, const Answer& found, const Terminal& terminal) {
   using core::json_parts::Json;
-  const Json answered = core::json_parts::object_of(fields_of<Answer>(), &found);
+  Json json = core::json_of(found);
   const plan::ValueOf value_of = [&](const std::string& name) -> Json {
-    for (const Json& of : {answered.at("layouts").front(), answered})
-      if (of.contains(name)) return of.at(name);
+    for (const Json* of : {&json.at("layouts").front(), &json})
+      if (of->contains(name)) return of->at(name);
     const auto fields = fields_of<Request>();
     const auto field = std::find_if(fields.begin(), fields.end(), [&](const Field& one) { return one.name == name; });
     return field == fields.end() ? Json() : core::json_parts::json_value(*field->type, field->in(&request));
   };
   const std::string command = plan::launch_command(o.launch, o.train ? "train" : "serve", value_of);
   if (o.json) {
-    Json json = Json::parse(out);
     json["launch"] = command;
     out = core::printed(json);
     return;
   }
   Page page(terminal);
   page.section("Start it");
-  std::string lines = wrapped("  ", command, terminal.columns - 2);  // to be copied: a shell goes on behind a backslash
-  for (std::size_t end = lines.find('\n'); end + 1 < lines.size(); end = lines.find('\n', end + 3)) lines.replace(end, 1, " \\\n  ");
-  out += page.text() + lines;
+  page.add(wrapped_command("  ", command, terminal.columns));
+  out += page.text();
 }
 
 template <class Request>
@@ -115,9 +112,11 @@ void refuse_others(const PlanOptions& o, std::string_view mine, std::string_view
   return answered(o, request, terminal);
 }
 
-void claim(CLI::App& sub, Fields fields, std::string_view question) {
+/// \param more options of the question that are no fields
+void claim(CLI::App& sub, Fields fields, std::string_view question, std::initializer_list<const char*> more) {
   for (const Field& field : fields)
-    if (!field.option.empty()) Runner::questions_of(*sub.get_option(std::string{long_name(field.option)})).emplace_back(question);
+    if (!field.option.empty()) Runner::claim(*sub.get_option(std::string{long_name(field.option)}), question);
+  for (const char* option : more) Runner::claim(*sub.get_option(option), question);
 }
 
 }  // namespace
@@ -145,15 +144,11 @@ void add_plan(CLI::App& app, Runner& runner) {
   sub.add_flag("--graph", o->graph, "Prefill in CUDA graphs too; default decode alone")->group(group);
   sub.add_flag("--eager", o->eager, "No CUDA graphs: the host launches every kernel")->group(group);
   add_options(sub, o->typed, fields_of<RlRequest>(), "Reinforcement learning");
-  sub.add_option("--find", o->find, "How much is enough: gpus, batch, ... (fabricost need)")->option_text("UNKNOWN");
-  sub.add_option("--vary", o->vary, "Vary the machine: domain=8,16 (fabricost explore)")->option_text("NAME=VALUES...");
-  claim(sub, fields_of<PlanRequest>(), "train");
-  claim(sub, fields_of<ServeRequest>(), "serve");
-  claim(sub, fields_of<RlRequest>(), "rl");
-  for (const auto& [option, question] : {std::pair{"--train", "train"}, {"--threads", "train"}, {"--trace", "train"}, {"--launch-flags", "train"}, {"--launch-flags", "serve"}, {"--serve", "serve"},
-                                         {"--graph", "serve"}, {"--eager", "serve"}, {"--rl", "rl"}, {"--find", "train"},
-                                         {"--find", "serve"}, {"--vary", "train"}, {"--vary", "serve"}})
-    Runner::questions_of(*sub.get_option(option)).emplace_back(question);
+  sub.add_option("--find")->description("How much is enough: gpus, batch, ... (fabricost need)")->option_text("UNKNOWN");  // command_words.hpp
+  sub.add_option("--vary")->description("Vary the machine: domain=8,16 (fabricost explore)")->option_text("NAME=VALUES...");
+  claim(sub, fields_of<PlanRequest>(), "train", {"--train", "--threads", "--trace", "--launch-flags", "--find", "--vary"});
+  claim(sub, fields_of<ServeRequest>(), "serve", {"--serve", "--graph", "--eager", "--launch-flags", "--find", "--vary"});
+  claim(sub, fields_of<RlRequest>(), "rl", {"--rl"});
   sub.footer(
       "Example: fabricost plan train --model llama3-405b --system dgx-h100 --gpus 1024 --global-batch 512\n"
       "         fabricost plan serve --model llama3-405b --system dgx-h100 --gpus 8 --ttft 1s --tpot 30ms\n"

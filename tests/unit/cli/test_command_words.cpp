@@ -40,6 +40,7 @@ TEST_CASE("predict explains, and sweeps where it is given several values") {
   CHECK(rewritten("predict all_reduce --size 1KiB:1GiB:x2") == "sweep all_reduce --sizes 1KiB:1GiB:x2");
   CHECK(rewritten("predict all_reduce --size=1KiB,1MiB -s m") == "sweep all_reduce --sizes=1KiB,1MiB -s m");
   CHECK(rewritten("predict all_reduce --size 1KiB -n 1:8:x2") == "sweep all_reduce --size 1KiB -n 1:8:x2");
+  CHECK(rewritten("predict all_reduce --size 1KiB --gpus 2:8:x2") == "sweep all_reduce --size 1KiB --gpus 2:8:x2");
   CHECK(rewritten("predict all_reduce --size 1KiB -s a:b") == "predict all_reduce --size 1KiB -s a:b");
 }
 
@@ -54,6 +55,7 @@ TEST_CASE("earlier names of commands stay") {
   CHECK(rewritten("show dgx-h100") == "machine dgx-h100");
   CHECK(rewritten("systems --json") == "machine --json");
   CHECK(rewritten("help models") == "help model");
+  CHECK(rewritten("--json systems") == "--json machine");
   CHECK(rewritten("diagnose show") == "diagnose show");
   CHECK(rewritten("").empty());
 }
