@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-
 namespace py = pybind11;
 
 namespace fabricost::python {

@@ -18,7 +18,6 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl/filesystem.h>
 
-
 namespace py = pybind11;
 using namespace py::literals;
 

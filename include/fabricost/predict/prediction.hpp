@@ -13,7 +13,6 @@
 #include <fabricost/price/line.hpp>
 #include <fabricost/price/protocol.hpp>
 
-
 namespace fabricost::core {
 
 /// One contribution to the time.

@@ -12,7 +12,6 @@
 /// On the machine it comes from, every time comes out as it was. Method: dependencies inferred from order, as Daydream (Zhu 2020), dPRO
 /// (Hu 2022) and Lumos (Liang 2025, arXiv 2504.09307) do, without their edits of the graph.
 
-
 #include "trace/replay.hpp"
 
 #include "text/quantile.hpp"

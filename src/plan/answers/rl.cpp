@@ -8,7 +8,6 @@
 #include <fabricost/plan/economics/unmet.hpp>
 #include <fabricost/plan/specs/rl.hpp>
 
-
 namespace fabricost::plan {
 namespace {
 

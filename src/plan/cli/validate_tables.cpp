@@ -8,7 +8,6 @@
 
 #include <fabricost/plan/evaluation/validate.hpp>
 
-
 namespace fabricost::cli {
 namespace {
 

@@ -24,7 +24,6 @@ namespace fabricost::plan {
 
 namespace {
 
-
 struct NamedQuantity {
   std::string_view metric;
   InferenceQuantity quantity;

@@ -44,7 +44,6 @@ FABRICOST_BODY std::pair<double, double> interval_of(double seconds, const Stack
   return interval_around(seconds, spread_on(stack, system, precision, experts));
 }
 
-
 FABRICOST_BODY double p_norm(double a, double b, double q) {
   if (q == 2) return std::sqrt(a * a + b * b);
   if (q == 4) {
@@ -56,7 +55,6 @@ FABRICOST_BODY double p_norm(double a, double b, double q) {
 }
 
 FABRICOST_BODY bool odd_size(double n, const ComputeForm& form) { return std::fmod(n, form.tile) != 0; }
-
 
 FABRICOST_BODY double element_seconds(const Processor& gpu, double bytes) {
   return gpu.constants.elementwise / gpu.sustained * stream_seconds(gpu, bytes);

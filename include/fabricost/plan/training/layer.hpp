@@ -95,7 +95,6 @@ struct LayerTime {
 /// Context ranks that can exchange tokens for heads: the most that divide both.
 [[nodiscard]] inline int ranks_of_heads(const Model& model, const Layout& layout) { return std::gcd(layout.cp, model.heads / layout.tp); }
 
-
 struct LayerModel {
   const Model& m;
   const Layout& l;

@@ -19,7 +19,6 @@
 
 #include <fabricost/plan/training/question.hpp>
 
-
 namespace fabricost::plan {
 
 struct SitesQuestion {

@@ -109,7 +109,6 @@ struct LayerTimes {
 /// The time that the slowest of a job's nodes (scale-up domains) takes beyond their mean, as a share of a step.
 [[nodiscard]] double waiting_for_slowest(const Processor& gpu, double nodes);
 
-
 struct StepModel {
   const Model& m;
   const Layout& l;

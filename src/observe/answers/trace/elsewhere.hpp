@@ -5,7 +5,6 @@
 #include "answers/trace/machine.hpp"
 #include "trace/replay.hpp"
 
-
 namespace fabricost::observe::detail {
 
 /// The place in its interval at which every kernel and call is taken.
