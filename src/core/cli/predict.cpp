@@ -8,6 +8,7 @@
 #include <fabricost/answers/predict.hpp>
 #include <fabricost/explain/moe.hpp>
 
+#include <CLI/CLI.hpp>
 #include <cmath>
 #include <concepts>
 

@@ -333,8 +333,8 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
     std::map<double, double> apart;
     for (const DiagnosedSize& one : c.sizes)
       if (one.collective == c.judged.at->collective && one.ranks == c.judged.at->ranks) apart[one.bytes.value()] = 1 / one.ratio();
-    if (std::string words = diagnosis::plain_factor(apart, c.judged.at->collective, c.judged.at->ranks); !words.empty())
-      out.notes.insert(out.notes.begin(), "measured and predicted: " + words);
+    if (const std::string factor = diagnosis::plain_factor(apart, c.judged.at->collective, c.judged.at->ranks); !factor.empty())
+      out.notes.insert(out.notes.begin(), "measured and predicted: " + factor);
   }
   if (!request.against.empty()) compare_with(request.against, c, file, out);
   make_plain(out);
