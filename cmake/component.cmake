@@ -1,6 +1,6 @@
 # A component of the library, from the folders beside the CMakeLists that calls this:
 #   fabricost_component(NAME ON TARGET... [MODEL FOLDER...] [SMALL FOLDER...] [FAST FOLDER or FILE...] [LATER FOLDER or FILE...] [USES PACKAGE...])
-# MODEL: bodies of the model's headers, a file a folder. SMALL: what runs once per question. FAST: what fits and prices many questions; apart,
+# MODEL: bodies of the model's headers. SMALL: what runs once per question. FAST: what fits and prices many questions; apart,
 # so that either's files can be compiled together. LATER: as FAST, and not needed for the first answers of ./quickstart, which
 # fabricost_NAME_first has the rest for. ON: what it builds on. USES: what it links and does not show.
 include_guard()
@@ -23,7 +23,6 @@ endfunction()
 
 # The model's bodies: nobody replaces a function of them, so that it may be inlined where it is called, as clang does.
 function(fabricost_model_part target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
   fabricost_compiled_for(${target} model)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(${target} PRIVATE -fno-semantic-interposition)
@@ -80,8 +79,14 @@ function(fabricost_component name)
     list(APPEND parts $<TARGET_OBJECTS:${target}_fast>)
   endif()
   if(arg_MODEL)
-    list(TRANSFORM arg_MODEL REPLACE "(.+)" "\\1/\\1.cpp")
-    add_library(${target}_model OBJECT ${arg_MODEL})
+    fabricost_sources(model ${arg_MODEL})
+    add_library(${target}_model OBJECT ${model})
+    set_target_properties(${target}_model PROPERTIES UNITY_BUILD_MODE GROUP)
+    foreach(source IN LISTS model)  # what calls each other is compiled together
+      cmake_path(GET source PARENT_PATH folder)
+      cmake_path(GET folder FILENAME group)
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+    endforeach()
     target_link_libraries(${target}_model PRIVATE ${arg_ON})
     fabricost_part(${target}_model)
     fabricost_model_part(${target}_model)

@@ -17,7 +17,7 @@ ANYWHERE = {"0", "0.5", "1", "2", "100"}
 
 # Folder or file below the source directory -> literals allowed there beside those, each with its reason. A folder counts with all below it,
 # but for files that have a row of their own.
-FOLDERS = {
+FOLDERS = {  # plan/NAME: headers and sources
     "src/observe/diagnose": {
         "1.25e8": "byte/s in a Gbit/s",
         "1.25e5": "byte/s in a Mbit/s",
@@ -50,8 +50,8 @@ FOLDERS = {
         "1125899906842624.0": "1 PiB",
     },
     "include/fabricost/hardware": {},
-    "include/fabricost/plan/network": {},
-    "include/fabricost/plan/memory": {},
+    "plan/network": {},
+    "plan/memory": {},
     "include/fabricost/experts": {
         "0.98": "loads within 2 % of the first of a class of ranks are of that class",
         "0.1": "of a quadrature: its widest step, and",
@@ -59,14 +59,14 @@ FOLDERS = {
         "30.0": "-log(1 - share) where the share is 1",
         "8.1e6": "products of polynomials at one of its nodes, beyond which a choice of experts is refused",
     },
-    "include/fabricost/plan/kernels": {},
+    "plan/kernels": {},
     "include/fabricost/parameters": {"1.645": "standard deviations that hold nine in ten of a normal distribution"},
-    "include/fabricost/plan/training": {
+    "plan/training": {
         "1.1": "sensitivity asks for 10 % more, as its words say",
         "0.01": "per cent by which a plainer layout may be slower: less than steps of one recipe differ from run to run",
     },
-    "include/fabricost/plan/training/step-inl.hpp": {"128.0": "Megatron-LM pads a vocabulary to so many times the tensor ranks"},
-    "include/fabricost/plan/economics": {
+    "src/plan/training/step.cpp": {"128.0": "Megatron-LM pads a vocabulary to so many times the tensor ranks"},
+    "plan/economics": {
         "0.01": "one per cent, the gain that is asked for",
         "0.57721566490153286": "Euler's constant",
         "2.3263478740408408": "standard deviations below which 99 % of a normal distribution lie",
@@ -112,8 +112,8 @@ def check(root, folders):
     for folder, allowed in folders.items():
         fine = {value(literal): literal for literal in allowed}
         needed = set()
-        place = root / folder
-        files = [place] if place.is_file() else sorted(p for p in place.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+        places = [root / "include/fabricost" / folder, root / "src" / folder] if folder.startswith("plan/") else [root / folder]
+        files = [p for place in places for p in ([place] if place.is_file() else sorted(place.rglob("*"))) if p.suffix in SUFFIXES and p.is_file()]
         if not files:
             faults.append(f"{folder}: no sources found")
         for path in files:

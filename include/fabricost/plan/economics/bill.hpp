@@ -62,7 +62,3 @@ struct BreakEven {
 [[nodiscard]] BreakEven break_even_of(const Money& hour, const Prices& prices);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/economics/bill-inl.hpp>
-#endif

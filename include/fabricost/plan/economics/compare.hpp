@@ -165,7 +165,3 @@ struct Verdict {
 [[nodiscard]] Verdict verdict_of(std::span<const Compared> all);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/economics/compare-inl.hpp>
-#endif

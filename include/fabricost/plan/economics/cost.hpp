@@ -152,7 +152,3 @@ struct Money {
 [[nodiscard]] double paid_gpus(const System& system, double gpus, const Prices& prices, double idle = 0, double standing_by = 0);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/economics/cost-inl.hpp>
-#endif

@@ -26,7 +26,3 @@ using Day = std::chrono::sys_days;
 [[nodiscard]] Day after(Day start, double seconds);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/economics/days-inl.hpp>
-#endif

@@ -71,7 +71,3 @@ struct NetworkSize {
 [[nodiscard]] NetworkSize network_size(const System& system, double gpus, int radix = 64);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/economics/network-inl.hpp>
-#endif

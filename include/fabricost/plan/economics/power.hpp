@@ -63,7 +63,3 @@ struct Power {
 [[nodiscard]] Power power_of(const System& system, double gpus, const PowerUse& use = {});
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/economics/power-inl.hpp>
-#endif

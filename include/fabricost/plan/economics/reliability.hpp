@@ -146,7 +146,3 @@ inline constexpr double checkpoint_bytes_per_parameter = prior::memory::checkpoi
 [[nodiscard]] double checkpoint_seconds(double parameters, double bytes_per_second);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/economics/reliability-inl.hpp>
-#endif

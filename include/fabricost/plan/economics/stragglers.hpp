@@ -153,7 +153,3 @@ struct LinkFlaps {
 };
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/economics/stragglers-inl.hpp>
-#endif

@@ -44,7 +44,3 @@ struct StepTerm {
 [[nodiscard]] std::vector<StepTerm> terms_of(const ServingQuestion& q, const PricedServing& p);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/economics/terms-inl.hpp>
-#endif

@@ -173,7 +173,3 @@ struct HeadWidth {
 [[nodiscard]] double update_seconds(const Processor& gpu, const Stack& stack, double parameters);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/kernels/compute-inl.hpp>
-#endif

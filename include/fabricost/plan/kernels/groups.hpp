@@ -100,7 +100,3 @@ class GroupCosts {
 };
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/kernels/groups-inl.hpp>
-#endif

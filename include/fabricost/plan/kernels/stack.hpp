@@ -136,7 +136,3 @@ struct StepKind {
 [[nodiscard]] double spread_of(const Stack& stack, const StepKind& step);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/kernels/stack-inl.hpp>
-#endif

@@ -87,7 +87,3 @@ struct KeptActivations {
                                                const Layout& layout, const MemoryStack& stack);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/memory/activations-inl.hpp>
-#endif

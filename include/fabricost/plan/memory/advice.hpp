@@ -58,7 +58,3 @@ std::string gib(double bytes);
                                                      const std::function<bool(const Layout&)>& runs = {});
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/memory/advice-inl.hpp>
-#endif

@@ -112,7 +112,3 @@ struct MemoryUse {
 [[nodiscard]] double min_memory(const Model& model, const ParameterCount& count, const Layout& layout, const MemoryStack& stack);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/memory/memory-inl.hpp>
-#endif

@@ -90,7 +90,3 @@ struct MemoryStack {
 [[nodiscard]] MemoryStack memory_on(MemoryStack stack, Generation generation);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/memory/stack-inl.hpp>
-#endif

@@ -38,7 +38,3 @@ struct StateBytes {
                                      const MemoryStack& stack);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/memory/states-inl.hpp>
-#endif

@@ -18,7 +18,3 @@ namespace fabricost::plan {
 [[nodiscard]] std::vector<int> either(const std::optional<int>& given, std::vector<int> all);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/model/dimension-inl.hpp>
-#endif

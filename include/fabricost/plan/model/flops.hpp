@@ -58,7 +58,3 @@ inline constexpr std::array<std::string_view, 8> flop_convention_names{
                                               Scores scores = Scores::full);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/model/flops-inl.hpp>
-#endif

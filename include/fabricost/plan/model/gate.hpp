@@ -11,7 +11,3 @@ namespace fabricost::plan {
 [[nodiscard]] Gate gate_of(const Model& m);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/model/gate-inl.hpp>
-#endif

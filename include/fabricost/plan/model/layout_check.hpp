@@ -46,7 +46,3 @@ enum class LayoutFault : unsigned char {
 [[nodiscard]] std::string why_impossible(const Model& m, const Layout& l, int gpus = 0);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/model/layout_check-inl.hpp>
-#endif

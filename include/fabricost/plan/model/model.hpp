@@ -213,7 +213,3 @@ struct ParameterCount {
 void check(const Model& m);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/model/model-inl.hpp>
-#endif

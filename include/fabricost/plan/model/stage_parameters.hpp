@@ -63,7 +63,3 @@ struct RankParameters {
 [[nodiscard]] double expert_shard_ranks(const Layout& layout);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/model/stage_parameters-inl.hpp>
-#endif

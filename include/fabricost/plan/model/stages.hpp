@@ -120,7 +120,3 @@ struct HeavyStage {
 [[nodiscard]] std::vector<HeavyStage> heavy_stages(const Model& model, const Layout& layout);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/model/stages-inl.hpp>
-#endif

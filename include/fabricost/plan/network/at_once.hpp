@@ -71,7 +71,3 @@ using plan::GroupedCollective;
 using plan::GroupedOutcome;
 using plan::at_once;
 }  // namespace fabricost
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/network/at_once-inl.hpp>
-#endif

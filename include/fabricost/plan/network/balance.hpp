@@ -76,7 +76,3 @@ using plan::Balancing;
 using plan::expected_max_load;
 using plan::incast_rate;
 }  // namespace fabricost
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/network/balance-inl.hpp>
-#endif

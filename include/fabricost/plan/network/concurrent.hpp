@@ -112,7 +112,3 @@ using plan::ConcurrentOutcome;
 using plan::Contention;
 using plan::contention;
 }  // namespace fabricost
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/network/concurrent-inl.hpp>
-#endif

@@ -18,7 +18,3 @@ namespace detail {
 [[nodiscard]] std::string name_of(const Topology& t, int link);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/network/link_names-inl.hpp>
-#endif

@@ -90,7 +90,3 @@ using plan::incast;
 using plan::LoadStore;
 using plan::TransferLine;
 }  // namespace fabricost
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/network/load_store-inl.hpp>
-#endif

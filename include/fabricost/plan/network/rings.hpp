@@ -24,7 +24,3 @@ namespace fabricost::plan {
 [[nodiscard]] std::vector<std::vector<int>> disjoint_rings(const Topology& t, const std::vector<int>& members);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/network/rings-inl.hpp>
-#endif

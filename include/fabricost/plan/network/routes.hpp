@@ -210,7 +210,3 @@ namespace fabricost {
 using plan::LinkUse;
 using plan::route;
 }  // namespace fabricost
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/network/routes-inl.hpp>
-#endif

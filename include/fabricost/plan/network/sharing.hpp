@@ -48,7 +48,3 @@ using plan::Flow;
 using plan::share_max_min;
 using plan::Sharing;
 }  // namespace fabricost
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/network/sharing-inl.hpp>
-#endif

@@ -124,7 +124,3 @@ using plan::TransferTime;
 using plan::weight_loading_time;
 using plan::WeightLoading;
 }  // namespace fabricost
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/network/storage-inl.hpp>
-#endif

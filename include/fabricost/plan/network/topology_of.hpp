@@ -32,7 +32,3 @@ namespace fabricost::plan {
 namespace fabricost {
 using plan::topology_of;
 }  // namespace fabricost
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/network/topology_of-inl.hpp>
-#endif

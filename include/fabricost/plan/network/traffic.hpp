@@ -109,10 +109,3 @@ using plan::LinkLoad;
 using plan::Traffic;
 using plan::TrafficCounter;
 }  // namespace fabricost
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/network/traffic-inl.hpp>
-#include <fabricost/plan/network/traffic_exchange-inl.hpp>
-#include <fabricost/plan/network/traffic_in_network-inl.hpp>
-#include <fabricost/plan/network/traffic_rings-inl.hpp>
-#endif

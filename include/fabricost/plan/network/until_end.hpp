@@ -32,7 +32,3 @@ struct AloneTime {
 [[nodiscard]] std::vector<double> until_end(const ConcurrentFlows& flows, std::span<const AloneTime> alone, std::vector<int> running);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/network/until_end-inl.hpp>
-#endif

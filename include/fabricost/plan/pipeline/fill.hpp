@@ -69,7 +69,3 @@ struct PairsRamp {
 
 }  // namespace detail
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/pipeline/fill-inl.hpp>
-#endif

@@ -59,7 +59,3 @@ class OrderOf {
 [[nodiscard]] std::vector<Work> pipeline_order(PipelineSchedule schedule, int stage, int stages, int chunks, int microbatches);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/pipeline/orders-inl.hpp>
-#endif

@@ -216,7 +216,3 @@ namespace detail {
                                          const StageTimes& times);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/pipeline/pipeline-inl.hpp>
-#endif

@@ -24,7 +24,3 @@ namespace fabricost::plan {
                                              const StageTimes& times);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/pipeline/run-inl.hpp>
-#endif

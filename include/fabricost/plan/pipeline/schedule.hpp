@@ -99,7 +99,3 @@ struct StageTimes {
 void check_pipeline(PipelineSchedule schedule, int stages, int chunks, int microbatches, const StageTimes& t);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/pipeline/schedule-inl.hpp>
-#endif

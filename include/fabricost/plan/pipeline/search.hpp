@@ -63,7 +63,3 @@ class DepthSearch {
 
 }  // namespace detail
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/pipeline/search-inl.hpp>
-#endif

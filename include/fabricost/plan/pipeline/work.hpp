@@ -155,7 +155,3 @@ void by_turns(std::size_t stages, Visit visit) {
                                            const StageTimes& times, const PipelineOrders& orders);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/pipeline/work-inl.hpp>
-#endif

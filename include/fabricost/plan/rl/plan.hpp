@@ -78,7 +78,3 @@ class RlSearch {
 [[nodiscard]] RlPlan plan_rl(const RlQuestion& question, const System& system);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/rl/plan-inl.hpp>
-#endif

@@ -98,7 +98,3 @@ struct RlPlan {
 [[nodiscard]] TrainingQuestion update_on(const RlQuestion& q, int gpus);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/rl/question-inl.hpp>
-#endif

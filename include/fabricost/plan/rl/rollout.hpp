@@ -151,7 +151,3 @@ template <class Step>
                                        const AnswerLengths& lengths, int engines, double running, bool drains);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/rl/rollout-inl.hpp>
-#endif

@@ -29,7 +29,3 @@ struct ServingCertainty {
 [[nodiscard]] ServingCertainty certainty_of(const ServingQuestion& question, const PricedServing& deployment);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/serving/certainty-inl.hpp>
-#endif

@@ -117,7 +117,3 @@ struct ServingStack {
 };
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/serving/constants-inl.hpp>
-#endif

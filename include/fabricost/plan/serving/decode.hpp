@@ -205,7 +205,3 @@ class Engine {
 };
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/serving/decode-inl.hpp>
-#endif

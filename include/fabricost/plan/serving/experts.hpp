@@ -78,7 +78,3 @@ class TouchedExperts {
 };
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/serving/experts-inl.hpp>
-#endif

@@ -56,7 +56,3 @@ struct KvLinkConstants {
 [[nodiscard]] KvLink kv_link(const System& from, int senders, const System& to, int takers);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/serving/kv_cache-inl.hpp>
-#endif

@@ -108,7 +108,3 @@ class ServingMachine {
 };
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/serving/machine-inl.hpp>
-#endif

@@ -36,7 +36,3 @@ struct Offload {
                                              const Offload& at, double rate);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/serving/offload-inl.hpp>
-#endif

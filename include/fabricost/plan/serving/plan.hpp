@@ -29,7 +29,3 @@ namespace fabricost::plan {
 [[nodiscard]] std::vector<PricedServing> serving_pareto(const ServingQuestion& question, const System& system);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/serving/plan-inl.hpp>
-#endif

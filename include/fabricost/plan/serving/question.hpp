@@ -114,7 +114,3 @@ namespace detail {
 }  // namespace detail
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/serving/question-inl.hpp>
-#endif

@@ -161,7 +161,3 @@ class ServingSearch {
 };
 
 }  // namespace fabricost::plan::detail
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/serving/search-inl.hpp>
-#endif

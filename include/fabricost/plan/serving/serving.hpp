@@ -182,7 +182,3 @@ struct ApartWaits {
 [[nodiscard]] double static_batch_seconds(const Engine& engine, const ServingStack& stack, double batch, double isl, double osl);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/serving/serving-inl.hpp>
-#endif

@@ -90,7 +90,3 @@ struct Pairing {
 };
 
 }  // namespace fabricost::plan::detail
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/serving/workers-inl.hpp>
-#endif

@@ -93,7 +93,3 @@ struct TrainingFigures : TrainingRates {
 [[nodiscard]] double forward_seconds(const TrainingQuestion& q, const System& system, const PricedLayout& priced);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/training/figures-inl.hpp>
-#endif

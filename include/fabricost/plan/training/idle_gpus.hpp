@@ -45,7 +45,3 @@ template <class Layouts, class Paid>
 }
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/training/idle_gpus-inl.hpp>
-#endif

@@ -242,7 +242,3 @@ struct LayerModel {
                                    GroupCosts& costs, LayerParts parts);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/training/layer-inl.hpp>
-#endif

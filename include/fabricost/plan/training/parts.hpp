@@ -41,7 +41,3 @@ struct StepParts {
 [[nodiscard]] double network_width(const StepTime& time, const StepParts& parts, GroupCosts& costs);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/training/parts-inl.hpp>
-#endif

@@ -83,7 +83,3 @@ void for_each_change(const System& system, Visit&& visit) {
 [[nodiscard]] std::vector<PricedLayout> pareto_of(TrainingQuestion question, const System& system);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/training/plan-inl.hpp>
-#endif

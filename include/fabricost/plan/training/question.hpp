@@ -119,7 +119,3 @@ namespace detail {
 }  // namespace detail
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/training/question-inl.hpp>
-#endif

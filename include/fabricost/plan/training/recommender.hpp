@@ -66,7 +66,3 @@ namespace fabricost::plan {
                                         GroupCosts& costs);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/training/recommender-inl.hpp>
-#endif

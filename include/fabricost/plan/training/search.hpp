@@ -223,7 +223,3 @@ class TrainingSearch {
 }  // namespace detail
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/training/search-inl.hpp>
-#endif

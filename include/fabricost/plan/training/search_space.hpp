@@ -116,7 +116,3 @@ struct Again {
 [[nodiscard]] bool offloads_states(const TrainingQuestion& q, const System& system);
 
 }  // namespace fabricost::plan::detail
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/training/search_space-inl.hpp>
-#endif

@@ -53,7 +53,3 @@ struct SitesTime {
 [[nodiscard]] SitesTime sites_time(const SitesQuestion& q, const TrainingQuestion& of_site, const System& system, const PricedLayout& priced);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/training/sites-inl.hpp>
-#endif

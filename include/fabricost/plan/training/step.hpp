@@ -211,7 +211,3 @@ struct StepModel {
                                  GroupCosts& costs);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/training/step-inl.hpp>
-#endif

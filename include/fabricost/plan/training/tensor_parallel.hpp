@@ -96,7 +96,3 @@ void add_block(TensorMessages& out, const TensorQuestion& q, std::string_view al
 [[nodiscard]] TensorMessages expert_tensor_backward(const Model& m, const TensorQuestion& q);
 
 }  // namespace fabricost::plan
-
-#ifdef FABRICOST_HEADER_ONLY
-#include <fabricost/plan/training/tensor_parallel-inl.hpp>
-#endif

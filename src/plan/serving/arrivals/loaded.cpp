@@ -127,13 +127,11 @@ class Deployed {
   }
 
   /// Whether requests are answered as they come: in what was simulated, or, where that ends before a burst is answered, in the long run.
-  [[nodiscard]] bool sustains(const LoadFigures& f, double rate) {
-    return load_.trace || f.rate >= settled * rate || saturation() >= rate;
-  }
+  [[nodiscard]] bool sustains(const LoadFigures& f, double rate) { return load_.trace || f.rate >= settled * rate || saturation() >= rate; }
 
   [[nodiscard]] bool keeps(const LoadFigures& f, double rate) {
-    const bool within = load_.goodput > 0 ? f.within >= load_.goodput
-                                          : (q_.ttft <= 0 || f.ttft.at <= q_.ttft) && (q_.tpot <= 0 || f.tpot.at <= q_.tpot);
+    const bool within =
+        load_.goodput > 0 ? f.within >= load_.goodput : (q_.ttft <= 0 || f.ttft.at <= q_.ttft) && (q_.tpot <= 0 || f.tpot.at <= q_.tpot);
     return within && sustains(f, rate);
   }
 
@@ -171,7 +169,8 @@ class Deployed {
     if (prefill_) {
       t.transfer = std::min(transfer_of(q_.isl), t.ttft - t.queue - t.reload);
       const double servers = static_cast<double>(p_.prefill_workers) * p_.prefill.attention_dp * p_.prefill.pp;
-      t.prefill_use = std::min(1.0, f.rate * (1 - served.hit_rate) * prompt_of_many(prefill_prompt(*prefill_, q_.prefill_stack(), q_.isl)) / servers);
+      t.prefill_use =
+          std::min(1.0, f.rate * (1 - served.hit_rate) * prompt_of_many(prefill_prompt(*prefill_, q_.prefill_stack(), q_.isl)) / servers);
     }
     const double fixed = q_.stack.first + (prefill_ ? q_.stack.handover : 0);  // a step that runs already is in the queue
     t.prompt = std::max(0.0, t.ttft - t.queue - t.reload - t.transfer - fixed);
@@ -263,7 +262,8 @@ class Deployed {
     for (const std::size_t i : order) {
       const auto link = std::min_element(free.begin(), free.end());
       const int prompt = load.requests[i].prompt;
-      const double read = first.requests[i].first + q_.stack.handover, sends = p_.link.seconds(kv_bytes(q_.model, prompt, q_.format.kv_width));
+      const double read = first.requests[i].first + q_.stack.handover,
+                   sends = p_.link.seconds(kv_bytes(q_.model, prompt, q_.format.kv_width));
       const double sent = *link = std::max(read + transfer_of(prompt), *link + sends);
       handed.requests.push_back(load.requests[i]);
       handed.requests.back().at = sent;
@@ -362,8 +362,11 @@ LoadedPlan loaded(const ServingQuestion& question, const System& system, LoadQue
       auto [figures, served] = one->at(asked);
       const bool kept = load.trace ? one->keeps(figures, asked) : one->keeps_up_to(asked);
       if (!load.trace && kept && !one->keeps(figures, asked)) std::tie(figures, served) = one->at_kept();  // a higher rate's
-      LoadedServing row{
-          .deployment = one->priced(figures, served), .figures = figures, .hit_rate = served.hit_rate, .reloaded = served.reloaded, .preempted = served.preempted};
+      LoadedServing row{.deployment = one->priced(figures, served),
+                        .figures = figures,
+                        .hit_rate = served.hit_rate,
+                        .reloaded = served.reloaded,
+                        .preempted = served.preempted};
       row.keeps = kept;
       out.push_back(std::move(row));
       deployed.push_back(std::move(one));

@@ -1,8 +1,8 @@
 /// \file requests.cpp
 /// Draws and reads requests.
 
-#include "text/plain_tree.hpp"
 #include "text/line_reader.hpp"
+#include "text/plain_tree.hpp"
 
 #include <fabricost/plan/serving/arrivals/requests.hpp>
 
@@ -120,7 +120,8 @@ namespace {
       one.written = static_cast<std::uint32_t>(history / out.block) - one.blocks;
       out.requests.push_back(one);
     }
-    for (int block = 0; block < history / out.block; ++block) out.hashes.push_back((static_cast<std::uint64_t>(s) << 32U) + static_cast<std::uint64_t>(block));
+    for (int block = 0; block < history / out.block; ++block)
+      out.hashes.push_back((static_cast<std::uint64_t>(s) << 32U) + static_cast<std::uint64_t>(block));
   }
   std::stable_sort(out.requests.begin(), out.requests.end(), [](const Arrival& a, const Arrival& b) { return a.at < b.at; });
   const double last = begun;  // afterwards no session begins

@@ -52,10 +52,10 @@ struct Replica {
   BlockCache blocks;
   std::vector<UsedBlocks> behind;  ///< of tiers of its own
   std::vector<double> links;       ///< s, when the link to each tier is free
-  double unread = 0;   ///< tokens of the prompts that wait
-  double own = 0;      ///< tokens that requests hold, without blocks
-  double context = 0;  ///< tokens of all running sequences
-  double growth = 0;   ///< of them in a step
+  double unread = 0;               ///< tokens of the prompts that wait
+  double own = 0;                  ///< tokens that requests hold, without blocks
+  double context = 0;              ///< tokens of all running sequences
+  double growth = 0;               ///< of them in a step
   long long count = 0, next_end = 0;
   [[nodiscard]] std::size_t unanswered() const { return waiting.size() + reading.size() + running.size(); }
   [[nodiscard]] bool busy() const { return !reading.empty() || !running.empty(); }
@@ -208,7 +208,8 @@ class Service {
     return true;
   }
 
-  /// Whether prompts are read in the next step: where replicas begin them together, when each has one, one has nothing else to do, or the time is up.
+  /// Whether prompts are read in the next step: where replicas begin them together, when each has one, one has nothing else to do, or the
+  /// time is up.
   [[nodiscard]] bool reads_prompts(EngineState& engine) const {
     if (s_.together < 1 || engine.replicas.size() < 2) return true;
     const auto has = [](const Replica& r) { return !r.reading.empty() || !r.waiting.empty(); };
@@ -304,7 +305,8 @@ class Service {
   [[nodiscard]] bool start(Replica& r, int i, double now) {
     const Arrival& one = request(i);
     const double tokens = read_of(one, left(i));
-    double found = s_.behind.empty() ? std::min<double>(one.repeated, tokens - 1) : 0, own = tokens - std::min(load_.shared, one.repeated), more = own;
+    double found = s_.behind.empty() ? std::min<double>(one.repeated, tokens - 1) : 0, own = tokens - std::min(load_.shared, one.repeated),
+           more = own;
     if (one.blocks > 0) {
       own = std::max(0.0, tokens - static_cast<double>(one.blocks) * load_.block);
       more = own + static_cast<double>(r.blocks.unheld(hashes(one), one.blocks)) * load_.block;
@@ -340,7 +342,8 @@ class Service {
       return true;
     };
     if (s_.behind.empty()) return 0;
-    if (one.blocks == 0 && one.repeated > 0) static_cast<void>(brings(0, std::min<double>(one.repeated, tokens - 1)));  // a share of the prompt
+    if (one.blocks == 0 && one.repeated > 0)
+      static_cast<void>(brings(0, std::min<double>(one.repeated, tokens - 1)));  // a share of the prompt
     const std::uint64_t* of = hashes(one);
     for (auto n = static_cast<std::size_t>(std::ceil(found / load_.block)); n < one.blocks;) {
       const std::size_t tier = tier_of(r, of[n], true);

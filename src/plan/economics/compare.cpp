@@ -1,0 +1,173 @@
+#include <fabricost/plan/economics/compare.hpp>
+
+namespace fabricost::plan::detail {
+
+void add_dollars(Compared& c, const System& system, const Money& money, const Prices& prices) {
+  c.dollars.reset();
+  c.price_kind.reset();
+  c.gpu_hour = 0;
+  if (!money.paid_known()) return;
+  const Rent rent = rent_of(system, prices);
+  c.dollars = money.paid().value();
+  c.price_kind = money.rent_known ? rent.kind : PriceKind::owned;
+  c.gpu_hour = in(rent.value, units::USD_per_h).value();
+}
+
+/// GPUs of the domains that a layout takes, beyond the job's.
+double idle_of(const PricedLayout& one, const System& system, double gpus) {
+  return std::max(0.0, one.layout.gpus() + idle_gpus(one.layout, system.domain) - gpus);
+}
+
+/// GPUs that a job pays for beside its own: those that its groups leave idle, and the rest of what is sold whole.
+double idle_in_bill(const Compared& c, const System& system, double gpus, const Prices& prices) {
+  return paid_gpus(system, gpus, prices, c.training ? idle_of(*c.training, system, gpus) : 0) - gpus;
+}
+
+void add_money(Compared& c, const System& system, double gpus, const Prices& prices) {
+  c.idle_gpus = static_cast<int>(idle_in_bill(c, system, gpus, prices));
+  c.part_of_domain = rents_part(system, gpus, prices);
+  const Money money = money_per_million_tokens(system, gpus + c.idle_gpus, c.tokens_per_gpu * gpus, prices);
+  add_dollars(c, system, money, prices);
+  if (!money.power_known) return;
+  c.joules = money.energy.value();
+  c.megawatts = power_of(system, gpus + c.idle_gpus, prices.power).site.value() * 1e-6;
+}
+
+/// The money and energy of both machines of a deployment whose prompts are read on another kind.
+void add_money(Compared& c, const ServingQuestion& q, const System& system, const Prices& prices) {
+  if (!q.pool) return add_money(c, system, q.gpus, prices);
+  const double tokens = c.tokens_per_gpu * q.all_gpus();
+  Compared other = c;
+  c.tokens_per_gpu = tokens / q.gpus;
+  other.tokens_per_gpu = tokens / q.pool->gpus;
+  add_money(c, system, q.gpus, prices);
+  add_money(other, *q.pool->system, q.pool->gpus, prices);
+  c.tokens_per_gpu = tokens / q.all_gpus();
+  c.idle_gpus += other.idle_gpus;
+  c.dollars = c.dollars && other.dollars ? std::optional{*c.dollars + *other.dollars} : std::nullopt;
+  c.gpu_hour = (c.gpu_hour * q.gpus + other.gpu_hour * q.pool->gpus) / q.all_gpus();
+  c.joules = c.joules && other.joules ? std::optional{*c.joules + *other.joules} : std::nullopt;
+  c.megawatts += other.megawatts;
+}
+
+}  // namespace fabricost::plan::detail
+
+namespace fabricost::plan {
+
+Compared compared(TrainingQuestion question, const System& system, const Prices& prices) {
+  if (system.pod > 0) return compared(std::move(question), slice_for(system, question.gpus), prices);
+  question.top = 1;
+  TrainingPlan plan = plan_training(question, system);
+  const bool whole = !rents_part(system, question.gpus, prices);  // otherwise all layouts pay for the same nodes
+  if (whole && plan.fits && !plan.layouts.empty() && detail::idle_of(plan.layouts.front(), system, question.gpus) > 0) {
+    question.top = near_fastest;
+    plan = plan_training(question, system);
+    std::swap(plan.layouts.front(), plan.layouts[cheapest_of(plan.layouts, [&](const PricedLayout& one) {
+      return seconds_a_sequence(one) * paid_gpus(system, question.gpus, prices, detail::idle_of(one, system, question.gpus));
+    })]);
+  }
+  if (plan.layouts.empty() || !plan.fits) {  // `nearest` is set in this case
+    const auto gibi = [](double bytes) { return std::to_string(static_cast<long long>(std::ceil(bytes / gibibyte))); };
+    throw RequestError("does not fit in any layout: the nearest needs " + gibi(plan.nearest->memory.total()) + " GiB a GPU of " +
+                       gibi(Processor::of(system).memory * (1 - headroom_of(question))) + "; take more GPUs");
+  }
+  Compared c{.system = system.name, .gpu = system.gpu.name};
+  c.precision = precision_names[static_cast<std::size_t>(question.precision)];
+  c.training = plan.layouts.front();
+  const StepTime& t = c.training->time;
+  c.seconds = t.seconds;
+  const TrainingFigures f = figures_of(question, system, *c.training);
+  c.low = f.low;
+  c.high = f.high;
+  c.kernels = kernels_known(system);
+  c.tokens_per_gpu = f.tokens_per_gpu;
+  c.rate = {c.tokens_per_gpu * c.seconds / c.high, c.tokens_per_gpu * c.seconds / c.low};
+  c.terms = terms_of(t);
+  detail::add_money(c, system, question.gpus, prices);
+  return c;
+}
+
+Compared compared(const ServingQuestion& question, const PricedServing& best, const System& system, const Prices& prices) {
+  Compared c{.system = system.name, .gpu = system.gpu.name};
+  c.serving = best;
+  c.precision = name(question.format.weights);
+  const bool one_token = question.osl < 2;  // nothing follows the first
+  c.seconds = one_token ? best.time.ttft : best.time.tpot;
+  const ServingCertainty certain = certainty_of(question, best);
+  std::tie(c.low, c.high) = one_token ? certain.ttft : certain.tpot;
+  c.rate = certain.rate;
+  if (question.stack.assumed_kernels) c.kernels = "assumed";
+  c.tokens_per_gpu = best.tokens_per_s_per_gpu;
+  const ServingTime& t = best.time;
+  c.prompts = one_token    ? 1
+              : best.apart ? static_cast<double>(best.prefill_workers * best.prefill.gpus()) / best.used()
+                           : std::clamp(t.interference / t.tpot, 0.0, 1.0);
+  c.read = question.isl / question.osl;
+  c.terms = one_token ? first_token_terms(best.time) : terms_of(question, best);
+  detail::add_money(c, question, system, prices);
+  return c;
+}
+
+Compared compared(ServingQuestion question, const System& system, const Prices& prices) {
+  question.top = 1;
+  const ServingPlan plan = plan_serving(question, system);
+  if (plan.layouts.empty()) throw RequestError("fits in no deployment that keeps the limits");
+  return compared(question, plan.layouts.front(), system, prices);
+}
+
+Prices priced_as(Prices prices, PriceKind kind, const OwnMachinePrices& own, std::size_t i) {
+  prices.kind = kind;
+  if (i < own.gpu_hours.size() && own.gpu_hours[i] > 0)
+    prices.gpu_hour = {units::USD_per_h(own.gpu_hours[i]), {"as given", Confidence::assumed}};
+  return prices;
+}
+
+PricedBy price_alike(std::vector<Compared>& all, std::span<const System> systems, double gpus, const Prices& prices,
+                     const OwnMachinePrices& own) {
+  const auto able = [&](std::size_t i) { return all[i].trouble.empty(); };
+  const PricedBy by = common_kind(systems, able, prices, own);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!by.kind) {
+      all[i].dollars.reset();
+      all[i].price_kind.reset();
+      all[i].gpu_hour = 0;
+    } else if (able(i)) {
+      const Prices as = priced_as(prices, *by.kind, own, i);
+      detail::add_money(all[i], systems[i].pod > 0 ? slice_for(systems[i], static_cast<int>(gpus)) : systems[i], gpus, as);
+      const bool rented = all[i].price_kind == PriceKind::stated && by.kind != PriceKind::owned;  // an own rent, never what owning costs
+      if (all[i].price_kind != by.kind && !rented) {
+        all[i].dollars.reset();
+        all[i].price_kind.reset();
+        all[i].gpu_hour = 0;
+      }
+    }
+  }
+  return by;
+}
+
+Verdict verdict_of(std::span<const Compared> all) {
+  std::vector<const Compared*> able;
+  for (const Compared& c : all)
+    if (c.trouble.empty()) able.push_back(&c);
+  if (able.empty()) throw RequestError("no machine can do the job");
+  std::string measured, assumed;
+  for (const Compared* c : able) {
+    std::string& names = c->assumed_kernels() ? assumed : measured;
+    names += (names.empty() ? "" : ", ") + c->system;
+  }
+  if (!measured.empty() && !assumed.empty())
+    return {.why = "what kernels reach was measured on processors like those of " + measured + " and on none like those of " + assumed +
+                   ", where NVIDIA's shares of the peak are assumed: the figures differ in kind"};
+  std::stable_sort(able.begin(), able.end(), [](const Compared* a, const Compared* b) { return a->worth() > b->worth(); });
+  if (able.size() == 1) return {.best = able[0]};
+  const Compared &best = *able[0], &next = *able[1];
+  const double faster = best.worth() / next.worth();
+  const auto half_width = [](const Compared& c) { return std::log(c.rate.second / c.rate.first) / 2; };
+  return {.best = &best,
+          .next = &next,
+          .faster = faster,
+          .sure = best.rate.first > next.rate.second,
+          .probability = likely_shorter(faster, half_width(best), half_width(next), best.gpu == next.gpu)};
+}
+
+}  // namespace fabricost::plan

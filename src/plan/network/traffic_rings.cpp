@@ -1,0 +1,106 @@
+/// Who sends to whom in rings and trees: chains through each domain, along its wires if it has any, with a
+/// separate channel for every NIC.
+
+#include <fabricost/plan/network/rings.hpp>
+#include <fabricost/plan/network/traffic.hpp>
+
+namespace fabricost::plan {
+
+/// Link-disjoint rings of a wired domain, endpoints by their number in it; empty for other domains.
+const std::vector<std::vector<int>>& TrafficCounter::rings_among(const Group& members) {
+  Group places;
+  for (const int gpu : members) places.push_back(gpu % t_.domain);
+  const auto at = rings_.find(places);
+  if (at != rings_.end()) return at->second;
+  const bool wired = t_.shape == TierKind::mesh_graph || t_.shape == TierKind::full_mesh;
+  return rings_[places] = wired && places.size() > 1 && places.size() <= 32 ? disjoint_rings(t_, places) : std::vector<std::vector<int>>{};
+}
+
+/// One domain: `bytes` from each rank to the next, over all of its rings.
+void TrafficCounter::inner_ring(const Group& members, double bytes) {
+  const std::size_t n = members.size();
+  if (n < 2) return;
+  const int base = t_.domain_of(members[0]) * t_.domain;
+  const auto& rings = rings_among(members);
+  for (const auto& order : rings)
+    for (std::size_t i = 0; i < n; ++i) send(base + order[i], base + order[(i + 1) % n], bytes / static_cast<double>(rings.size()));
+  if (!rings.empty()) return;
+  const bool both_ways = t_.shape == TierKind::torus || t_.shape == TierKind::ring;
+  for (std::size_t i = 0; i < n; ++i) {
+    send(members[i], members[(i + 1) % n], both_ways ? bytes / 2 : bytes);
+    if (both_ways) send(members[(i + 1) % n], members[i], bytes / 2);
+  }
+}
+
+/// Channels between domains: one per rank of a domain, each with its own NIC, times the rings of a wired
+/// domain.
+std::size_t TrafficCounter::channels_of(const Domains& domains) {
+  std::size_t variants = 1;
+  for (const Group& d : domains.members) variants = std::max(variants, rings_among(d).size());
+  return domains.max * variants;
+}
+
+/// The ranks of a domain in the order of a channel, its own rank last; along wires where there are any.
+TrafficCounter::Group TrafficCounter::ending_with(const Group& members, std::size_t channel, std::size_t max) {
+  const std::size_t g = members.size(), last = channel % g;
+  const auto& rings = rings_among(members);
+  Group order;
+  order.reserve(g);
+  if (rings.empty()) {
+    for (std::size_t i = 1; i <= g; ++i) order.push_back(members[(last + i) % g]);
+    return order;
+  }
+  const int base = t_.domain_of(members[0]) * t_.domain;
+  const auto& cycle = rings[channel / max % rings.size()];
+  const auto cut = static_cast<std::size_t>(std::find(cycle.begin(), cycle.end(), members[last] - base) - cycle.begin());
+  for (std::size_t i = 1; i <= g; ++i) order.push_back(base + cycle[(cut + i) % g]);
+  return order;
+}
+
+void TrafficCounter::ring(std::span<const int> ranks, double bytes) {
+  const Domains domains = by_domain(ranks);
+  if (domains.members.size() == 1) return inner_ring(domains.members[0], bytes);
+  const std::size_t channels = channels_of(domains);
+  Group order;
+  for (std::size_t c = 0; c < channels; ++c) {
+    order.clear();
+    for (const Group& d : domains.members) {
+      const Group part = ending_with(d, c, domains.max);
+      order.insert(order.end(), part.begin(), part.end());
+    }
+    for (std::size_t i = 0; i < order.size(); ++i) send(order[i], order[(i + 1) % order.size()], bytes / static_cast<double>(channels));
+  }
+}
+
+/// `switched_inside`: the domain reduces in its switches (nvls_tree); each rank sends and receives an even
+/// share.
+void TrafficCounter::trees(const Domains& domains, Collective collective, bool switched_inside) {
+  const bool up = collective != Collective::broadcast, down = collective != Collective::reduce;
+  const auto both = [&](int child, int parent, double bytes) {
+    if (up) send(child, parent, bytes);
+    if (down) send(parent, child, bytes);
+  };
+  const std::size_t channels = channels_of(domains);
+  const double part = 1 / static_cast<double>(channels);
+  const std::size_t N = domains.members.size();
+  Group heads(N);  // heads of the chains, which meet in the trees
+  for (std::size_t c = 0; c < channels; ++c) {
+    for (std::size_t d = 0; d < N; ++d) {
+      const Group chain = ending_with(domains.members[d], c, domains.max);
+      heads[d] = chain.back();
+      for (std::size_t i = 1; i < chain.size() && !switched_inside; ++i) both(chain[i - 1], chain[i], part);
+    }
+    for (int which = 0; which < 2 && N > 1; ++which) {
+      // the second tree is the first mirrored, or shifted by one where mirroring would leave a domain interior twice
+      const auto node = [&](std::size_t r) { return which == 0 ? r : N % 2 == 0 ? N - 1 - r : (r + 1) % N; };
+      for (std::size_t r = 1; r < N; ++r) {
+        const std::size_t low = r & (~r + 1);
+        std::size_t parent = (r ^ low) | (low << 1);
+        if (parent >= N) parent = r ^ low;
+        both(heads[node(r)], heads[node(parent)], part / 2);
+      }
+    }
+  }
+}
+
+}  // namespace fabricost::plan

@@ -1,0 +1,198 @@
+#include <fabricost/plan/rl/plan.hpp>
+
+namespace fabricost::plan::detail {
+
+RlPlan RlSearch::run() {
+  if (q_.colocated.value_or(q_.overlap == RlOverlap::none && !q_.train_gpus)) colocated();
+  if (!q_.colocated.value_or(false))
+    for (const int gpus : splits()) apart(gpus);
+  if (plan_.ways.empty()) plan_.why = why_.empty() ? "no split of " + std::to_string(q_.gpus) + " GPUs holds both" : why_;
+  std::stable_sort(plan_.ways.begin(), plan_.ways.end(), [](const PricedRl& a, const PricedRl& b) {
+    return std::tuple{a.time.seconds, a.train_gpus, a.offloads} < std::tuple{b.time.seconds, b.train_gpus, b.offloads};
+  });
+  if (static_cast<int>(plan_.ways.size()) > q_.top) plan_.ways.resize(static_cast<std::size_t>(q_.top));
+  return std::move(plan_);
+}
+
+std::vector<int> RlSearch::splits() const {
+  if (q_.train_gpus) return {*q_.train_gpus};
+  constexpr int parts = 16;
+  const int node = q_.gpus > system_.gpus_per_node ? system_.gpus_per_node : 1;
+  const int step = std::max(1, (q_.gpus + parts * node - 1) / (parts * node)) * node;
+  std::vector<int> out;
+  for (int gpus = step; gpus < q_.gpus; gpus += step) out.push_back(gpus);
+  return out;
+}
+
+std::optional<RlSearch::Trainer> RlSearch::trainer(int gpus) {
+  TrainingQuestion q = update_on(q_, gpus);
+  q.top = 1;
+  try {
+    TrainingPlan plan = plan_training(q, system_);
+    for (const Recompute more : {Recompute::selective, Recompute::full})  // a named layout is priced without it
+      if (!plan.fits && !q_.training.recompute) q.recompute = more, plan = plan_training(q, system_);
+    if (plan.layouts.empty() || !plan.fits) {
+      why_ = q.model.name + ": no layout of " + std::to_string(gpus) + " GPUs has the memory to train it";
+      return {};
+    }
+    Trainer out;
+    out.layout = plan.layouts.front();
+    out.update = out.layout.time.seconds;
+    out.forward = forward_seconds(q, system_, out.layout);
+    const TrainingFigures f = figures_of(q, system_, out.layout);
+    out.low = f.low / out.update;
+    out.high = f.high / out.update;
+    return out;
+  } catch (const RequestError& error) {
+    why_ = error.what();
+    return {};
+  }
+}
+
+std::vector<EngineLayout> RlSearch::engines(const ServingQuestion& q) {
+  std::vector<EngineLayout> out;
+  try {
+    for (const PricedServing& p : serving_pareto(q, system_)) {
+      const auto same = [&](const EngineLayout& l) {
+        return std::tuple{l.tp, l.pp, l.ep, l.attention_dp} == std::tuple{p.engine.tp, p.engine.pp, p.engine.ep, p.engine.attention_dp};
+      };
+      if (q.gpus >= p.engine.gpus() && std::none_of(out.begin(), out.end(), same)) out.push_back(p.engine);
+    }
+    if (out.empty()) why_ = q.model.name + ": no engine on " + std::to_string(q.gpus) + " GPUs has the memory to serve it";
+  } catch (const RequestError& error) {
+    why_ = error.what();
+  }
+  return out;
+}
+
+void RlSearch::generate(PricedRl& way, RolloutTime& best, double taken) {
+  ServingQuestion q = q_.rollout;
+  q.gpus = way.rollout_gpus;
+  q.stack.memory_share -= taken / machine_.memory();
+  if (q.stack.memory_share <= 0) return;
+  const double max_batch = q.batch ? *q.batch : max_sequences;
+  for (const EngineLayout& layout : engines(q)) {
+    const Engine engine{q.model, layout, q.format, machine_, q.host};
+    const int count = way.rollout_gpus / layout.gpus();
+    const double running = running_of(engine, q.stack, q_.load, q_.lengths, q_.load.sequences() / count,
+                                      q.batch ? max_batch : max_batch * layout.attention_dp);
+    if (running < 1) {
+      const auto longest = static_cast<long long>(q_.lengths.max());
+      why_ = q.model.name + ": an answer of " + std::to_string(longest) + " tokens does not fit the memory of an engine";
+      continue;
+    }
+    ++plan_.evaluated;
+    const RolloutTime t = rollout_time(engine, q.stack, q_.load, q_.lengths, count, running, q_.overlap != RlOverlap::continuous);
+    if (best.seconds > 0 && t.seconds >= best.seconds) continue;
+    best = t;
+    way.engine = layout;
+    way.engines = count;
+    way.running = t.running;
+    way.token = t.token;
+  }
+}
+
+double RlSearch::reward(int gpus) {
+  double out = q_.reward_seconds;
+  if (!q_.reward) return out;
+  ServingQuestion q = *q_.reward;
+  q.gpus = gpus;
+  q.top = 1;
+  const ServingPlan plan = plan_serving(q, system_);
+  if (plan.layouts.empty()) throw RequestError(q.model.name + ": does not fit " + std::to_string(gpus) + " GPUs");
+  return out + q_.load.sequences() / (plan.layouts.front().tokens_per_s_per_gpu * gpus);  // answers of one token
+}
+
+void RlSearch::finish(PricedRl way, const Trainer& trainer, const RolloutTime& rollout) {
+  RlTime& t = way.time;
+  t.prompts = rollout.prompts;
+  t.generation = rollout.steady;
+  t.tail = rollout.tail;
+  const double models = q_.critic ? 2 : 1;
+  try {
+    t.reward = reward(way.train_gpus);
+  } catch (const RequestError& error) {  // the reward model needs more of them
+    why_ = error.what();
+    return;
+  }
+  t.log_probs = (q_.log_probs + q_.reference + q_.critic) * trainer.forward * q_.updates / q_.epochs;
+  t.training = models * q_.updates * trainer.update;
+  const int domain = system_.domain;
+  const double weights = bytes();
+  t.sync = costs_.seconds(Collective::all_gather, place(way.train_gpus, 1, domain), weights) + weights / q_.load_rate;
+  if (!way.colocated) t.sync += costs_.seconds(Collective::broadcast, place(std::max(2, way.rollout_gpus), 1, domain), weights);
+  const double generates = q_.scale * t.rollout(), trains = q_.scale * t.trainer() + t.reward;
+  t.framework = (q_.scale - 1) * (t.rollout() + t.trainer());
+  if (!way.colocated && q_.overlap != RlOverlap::none) t.hidden = std::min(generates, trains);
+  t.seconds = generates + trains + t.sync + t.reload - t.hidden;
+  if (!way.colocated) {
+    way.rollout_idle = (trains - t.hidden) / t.seconds;  // as differences of equal terms: exactly none where nobody waits
+    way.train_idle = (generates - t.hidden) / t.seconds;
+  }
+  set_interval(way, trainer);
+  way.training = trainer.layout;
+  plan_.ways.push_back(std::move(way));
+}
+
+void RlSearch::set_interval(PricedRl& way, const Trainer& trainer) const {
+  const RlTime& t = way.time;
+  const auto [slow, fast] = interval_around(1, q_.rollout.stack.spread_tpot);
+  const auto [little, much] = interval_around(1, q_.spread);
+  const bool both = t.hidden <= 0, by_rollout = t.rollout() >= t.trainer();
+  const double generated = both || by_rollout ? q_.scale * t.rollout() : 0, trained = both || !by_rollout ? q_.scale * t.trainer() : 0;
+  const auto apart = [&](double rollout, double training, double framework) {
+    return std::hypot(generated * (1 - rollout), trained * (1 - training), (generated + trained) * (1 - framework));
+  };
+  way.low = std::max(0.0, t.seconds - apart(slow, trainer.low, little));
+  way.high = t.seconds + apart(fast, trainer.high, much);
+}
+
+void RlSearch::colocated() {
+  const std::optional<Trainer> trained = trainer(q_.gpus);
+  if (!trained) return;
+  const MemoryUse& use = trained->layout.memory;
+  const double states = use.weights + use.optimizer;
+  for (const bool offloads : {false, true}) {
+    PricedRl way;
+    way.colocated = true;
+    way.offloads = offloads;
+    way.train_gpus = way.rollout_gpus = q_.gpus;
+    if (offloads) {
+      try {
+        way.time.reload = 2 * states / host_rate(system_);
+      } catch (const RequestError&) {  // no link to the host
+        continue;
+      }
+    }
+    RolloutTime rollout;
+    generate(way, rollout, offloads ? 0 : states);
+    if (rollout.seconds > 0) finish(std::move(way), *trained, rollout);
+  }
+}
+
+void RlSearch::apart(int gpus) {
+  PricedRl way;
+  way.train_gpus = gpus;
+  way.rollout_gpus = q_.gpus - gpus;
+  RolloutTime rollout;
+  generate(way, rollout, 0);
+  if (rollout.seconds <= 0) return;
+  if (const std::optional<Trainer> trained = trainer(gpus)) finish(std::move(way), *trained, rollout);
+}
+
+}  // namespace fabricost::plan::detail
+
+namespace fabricost::plan {
+
+RlPlan plan_rl(const RlQuestion& question, const System& system) {
+  if (question.gpus < 1) throw Refusal("<gpus> must be at least 1");
+  if (question.train_gpus && (*question.train_gpus < 1 || *question.train_gpus >= question.gpus))
+    throw Refusal("<train_gpus> of <gpus> train, the others generate: take at least 1 and fewer than all");
+  if (question.colocated.value_or(false) && (question.overlap != RlOverlap::none || question.train_gpus))
+    throw Refusal("<colocated> takes all GPUs for one after the other; leave <overlap> and <train_gpus> out");
+  if (question.colocated && !*question.colocated && question.gpus < 2) throw Refusal("apart needs at least 2 <gpus>");
+  if (system.pod > 0) return detail::RlSearch{question, slice_for(system, question.gpus)}.run();
+  return detail::RlSearch{question, system}.run();
+}
+
+}  // namespace fabricost::plan

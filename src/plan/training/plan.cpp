@@ -1,0 +1,207 @@
+#include <fabricost/plan/memory/advice.hpp>
+#include <fabricost/plan/training/plan.hpp>
+#include <fabricost/plan/training/recommender.hpp>
+
+namespace fabricost::plan::detail {
+
+/// The least time of a layout's work at the peak.
+double min_seconds_of(const TrainingQuestion& q, const System& system, const Layout& layout) {
+  return step_work(q, layout.global_batch).min_seconds(layout.gpus(), Processor::of(system).peak(q.precision));
+}
+
+/// The least factor of the stack, in thousandths, with which no step is shorter than its work: exchanges do not follow the factor, so that
+/// each layout that is too fast is priced again.
+double least_factor(TrainingQuestion q, const System& system, PricedLayout fastest) {
+  GroupCosts costs(system, {.ways = q.ways});
+  const Processor gpu = Processor::of(system);
+  constexpr int whole = 1000, most_layouts = 8;
+  for (int i = 0; i < most_layouts; ++i) {
+    const double min = min_seconds_of(q, system, fastest.layout);
+    int low = static_cast<int>(std::floor(whole * q.stack.scale)), high = whole;
+    while (low < high) {
+      const int middle = (low + high) / 2;
+      q.stack.scale = static_cast<double>(middle) / whole;
+      if (step_time(q.model, fastest.layout, q.stack, gpu, costs).seconds < min)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    q.stack.scale = static_cast<double>(low) / whole;
+    const TrainingPlan plan = TrainingSearch{q, system}.run();
+    if (plan.layouts.empty() || plan.layouts.front().time.seconds >= min_seconds_of(q, system, plan.layouts.front().layout)) break;
+    fastest = plan.layouts.front();
+  }
+  return q.stack.scale;
+}
+
+/// \throws RequestError for a step shorter than its work at peak rate (step_work.hpp), which an invalid
+/// factor of the stack causes
+void check_rate(const TrainingQuestion& q, const System& system, const PricedLayout& priced) {
+  const double seconds = priced.time.seconds, min = min_seconds_of(q, system, priced.layout);
+  if (!(seconds < min)) return;
+  const auto text = [](double x) {
+    std::array<char, 32> out{};
+    return std::string(out.data(), static_cast<std::size_t>(std::snprintf(out.data(), out.size(), "%.4g", x)));
+  };
+  throw Refusal("a step of " + text(seconds) + " s is shorter than its matrix products and scores take at the peak of " +
+                std::to_string(priced.layout.gpus()) + " " + system.gpu.name + "s, " + text(min) + " s" +
+                (q.stack.scale < 1
+                     ? (q.stack.scale_given ? ": the stack's factor (<stack_scale>) of " + text(q.stack.scale) + " is too small; take"
+                                            : ": the factor that was fitted for the stack, " + text(q.stack.scale) +
+                                                  ", is too small for so many scores; give <stack_scale>") +
+                           " at least " + text(least_factor(q, system, priced))
+                     : "; look at the peak and the compute constants of " + system.name));
+}
+
+/// Whether only one layout of all GPUs is possible, which does not fit.
+bool is_single(TrainingQuestion q, const System& system) {
+  q.fewer = false;
+  const TrainingPlan plan = TrainingSearch{q, system}.run();
+  return plan.unfit == 1 && plan.bounded == 0;
+}
+
+/// The layout of a recommendation model: all GPUs are replicas of its dense layers. \throws Refusal for a batch that they do not divide
+Layout recommender_layout(const TrainingQuestion& q) {
+  Layout out;
+  q.set_common(out);
+  out.schedule = PipelineSchedule::none;
+  out.dp = q.gpus;
+  if (q.global_batch % q.gpus != 0)
+    throw Refusal("<global_batch> of " + std::to_string(q.global_batch) + " samples does not divide over " + std::to_string(q.gpus) +
+                  " GPUs; take " + std::to_string((q.global_batch / q.gpus + 1) * q.gpus));
+  out.microbatch = q.global_batch / q.gpus;
+  return out;
+}
+
+/// Its one layout. \throws RequestError where it does not fit
+TrainingPlan plan_recommender(const TrainingQuestion& q, const System& system) {
+  PricedLayout only{recommender_layout(q), {}, {}};
+  GroupCosts costs(system, {.ways = q.ways});
+  const Processor gpu = Processor::of(system);
+  only.time = recommender_step(q.model, only.layout, q.stack, gpu, costs);
+  only.memory = worst_stage(q.model, only.layout, q.stack.memory);
+  const double room = gpu.memory * (1 - headroom_of(q));
+  if (only.memory.total() > room)
+    throw RequestError(q.model.name + " on " + std::to_string(q.gpus) + " GPUs needs " + memory_detail::gib(only.memory.total()) + " of " +
+                       memory_detail::gib(room) + " GiB a GPU; its tables are spread over all of them: take about " +
+                       std::to_string(static_cast<long long>(
+                           std::ceil(q.gpus * only.memory.states() / (room - only.memory.total() + only.memory.states())))) +
+                       " GPUs");
+  TrainingPlan out;
+  out.layouts = {only};
+  out.evaluated = 1;
+  return out;
+}
+
+}  // namespace fabricost::plan::detail
+
+namespace fabricost::plan {
+
+TrainingPlan plan_training(const TrainingQuestion& asked, const System& system) {
+  if (system.pod > 0) return plan_training(asked, slice_for(system, asked.gpus));
+  TrainingQuestion question = as_named(asked);
+  question.stack.memory = memory_on(question.stack.memory, system.gpu.generation);
+  check(question, system);
+  if (question.model.recommends()) return detail::plan_recommender(question, system);
+  TrainingPlan plan = detail::TrainingSearch{question, system}.run();
+  if (plan.layouts.empty() && plan.nearest &&
+      (detail::is_single(question, system) || names_one_layout(question))) {  // named: priced even if it does not fit
+    const std::optional<PricedLayout> nearest = plan.nearest;
+    plan = detail::TrainingSearch{question, system, true}.run();
+    plan.nearest = nearest;
+    plan.fits = plan.layouts.empty();
+  }
+  if (!plan.layouts.empty()) detail::check_rate(question, system, plan.layouts.front());
+  if (!plan.layouts.empty() || plan.nearest) return plan;
+  if (question.ep.value_or(1) > 1 && !question.model.mixture())
+    throw RequestError(question.model.name + " has no experts; leave <ep> out, it is ep 1");
+  if (question.tp && question.pp && question.cp && question.dp) {
+    const long long all = 1LL * *question.tp * *question.pp * *question.cp * *question.dp;
+    if (all != question.gpus)
+      throw RequestError("tp " + std::to_string(*question.tp) + " x pp " + std::to_string(*question.pp) + " x cp " +
+                         std::to_string(*question.cp) + " x dp " + std::to_string(*question.dp) + " are " + std::to_string(all) +
+                         " GPUs, not " + std::to_string(question.gpus) + "; leave one of them out, or take that many GPUs");
+  }
+  const std::string why = why_impossible(question.model, detail::stated(question), question.gpus);
+  if (!why.empty()) throw RequestError(why);
+  // the given fields have no fault: mostly replicas outnumber sequences or do not divide the batch
+  const int max = std::min(question.gpus, question.global_batch);
+  throw RequestError("no layout of " + std::to_string(question.gpus) + " GPUs divides a batch of " + std::to_string(question.global_batch) +
+                     " sequences and the layers and heads of " + question.model.name + "; take " +
+                     std::to_string(nearest_divisor(question.global_batch, max)) + " GPUs, or another batch");
+}
+
+std::optional<PricedLayout> usual_layout(const TrainingQuestion& question, const System& system) {
+  const Model& model = question.model;
+  TrainingQuestion q = question;
+  q.headroom = headroom_of(question);
+  q.top = 1;
+  q.zero = q.zero.value_or(1);
+  q.microbatch = q.microbatch.value_or(1);
+  q.cp = q.cp.value_or(1);
+  const int node = std::min(system.gpus_per_node > 1 ? system.gpus_per_node : 8, system.domain);
+  const auto fitting = [&](int tp, int pp, int ep, bool all_again) -> std::optional<PricedLayout> {
+    q.tp = question.tp.value_or(tp);
+    q.pp = question.pp.value_or(pp);
+    if (model.mixture()) q.ep = question.ep.value_or(ep);
+    for (const Recompute again : {Recompute::none, Recompute::selective, Recompute::full}) {
+      if (question.recompute.value_or(again) != again || (again == Recompute::full && !all_again)) continue;
+      q.recompute = again;
+      try {
+        TrainingPlan plan = plan_training(q, system);
+        if (plan.fits && !plan.layouts.empty()) return plan.layouts.front();
+      } catch (const RequestError&) {
+        return std::nullopt;  // these ranks do not divide the job
+      }
+    }
+    return std::nullopt;
+  };
+  int most_experts = 1;
+  for (const int ep : divisors(std::max(1, model.experts), std::max(8, system.domain))) most_experts = std::max(most_experts, ep);
+  for (const bool all_again : {question.recompute == Recompute::full, true})  // more stages rather than the whole forward again
+    for (const int pp : divisors(question.gpus, model.layers)) {
+      if (model.mixture()) {
+        if (auto found = fitting(1, pp, most_experts, all_again)) return found;
+        continue;
+      }
+      for (const int tp : divisors(node, node))
+        if (pp == 1 || tp == node)
+          if (auto found = fitting(tp, pp, 1, all_again)) return found;
+    }
+  return std::nullopt;
+}
+
+std::vector<StepSensitivity> sensitivity_of(const TrainingQuestion& question, const System& system) {
+  std::vector<StepSensitivity> out;
+  TrainingQuestion one = question;
+  one.top = 1;
+  one.plain_within = 0;
+  one.batch_within = 0;
+  const TrainingPlan before = plan_training(one, system);
+  if (before.layouts.empty()) return out;
+  for_each_change(system, [&](const std::string& change, const System& other) {
+    const TrainingPlan plan = plan_training(one, other);
+    if (plan.layouts.empty()) return;
+    const double now = plan.layouts.front().time.seconds;
+    out.push_back({change, now, before.layouts.front().time.seconds / now - 1});
+  });
+  std::stable_sort(out.begin(), out.end(), [](const StepSensitivity& a, const StepSensitivity& b) { return a.gain > b.gain; });
+  return out;
+}
+
+std::vector<PricedLayout> pareto_of(TrainingQuestion question, const System& system) {
+  std::vector<PricedLayout> out;
+  question.top = 1;
+  question.plain_within = 0;
+  const TrainingPlan fastest = plan_training(question, system);
+  if (fastest.layouts.empty()) return out;
+  question.gpus = fastest.layouts.front().layout.gpus();
+  question.global_batch = fastest.layouts.front().layout.global_batch;
+  question.prune = false;
+  question.top = 10000000;
+  for (const PricedLayout& p : plan_training(question, system).layouts)  // fastest first
+    if (out.empty() || p.memory.total() < out.back().memory.total()) out.push_back(p);
+  return out;
+}
+
+}  // namespace fabricost::plan

@@ -1,0 +1,122 @@
+#include <fabricost/plan/training/search_space.hpp>
+
+#include <algorithm>
+
+namespace fabricost::plan::detail {
+
+LayerTimes between(const LayerTimes& none, const LayerTimes& all, double s) {
+  LayerTimes out = all;
+  for (LayerTime LayerTimes::*const part : {&LayerTimes::dense, &LayerTimes::mixed, &LayerTimes::mixing}) {
+    out.*part = {};
+    (out.*part).add(none.*part, 1 - s);
+    (out.*part).add(all.*part, s);
+  }
+  return out;
+}
+
+bool are_twins(const Layout& a, Layout b, int domain) {
+  if (a.pp != b.pp || a.tp != b.tp || a.cp != b.cp || a.dp != b.dp) return false;  // nearly all end here
+  const int idle = idle_gpus(b, domain);
+  b.context = a.context;
+  b.placing = a.placing;
+  b.vp = a.vp;
+  b.recompute_layers = a.recompute_layers;
+  b.offload_optimizer = a.offload_optimizer;
+  return a == b && idle_gpus(a, domain) == idle;
+}
+
+}  // namespace fabricost::plan::detail
+
+namespace fabricost::plan {
+
+bool is_faster(const PricedLayout& a, const PricedLayout& b) {
+  const auto order = [](const PricedLayout& p) {
+    const Layout& l = p.layout;
+    return in_order(seconds_a_sequence(p), p.time.seconds, p.memory.total(), l.tp, l.pp, l.vp, l.cp, l.ep, l.expert_tp, l.dp, l.zero,
+                    l.shard, l.microbatch, l.recompute, l.recompute_layers, l.recompute_modules.bits, l.schedule, l.placing, l.context,
+                    l.sequence_parallel, l.offload_layers, l.offload_optimizer);
+  };
+  return order(a) < order(b);
+}
+
+std::array<int, 5> burden_of(const TrainingQuestion& q, const Layout& l) {
+  const bool on_host = l.offload_optimizer > 0 || l.offload_layers > 0;
+  const bool other_job = l.gpus() != q.gpus || l.global_batch != q.global_batch;
+  const int recomputation = l.recompute == Recompute::none ? 0 : l.recompute == Recompute::selective ? 1 : 2;
+  return {on_host ? 1 : 0, other_job ? 1 : 0, recomputation, std::max(0, l.zero - 1), l.vp > 1 ? 1 : 0};
+}
+
+}  // namespace fabricost::plan
+
+namespace fabricost::plan::detail {
+
+std::vector<int> context_sizes(const TrainingQuestion& q, int ranks, bool each) {
+  std::vector<int> out;
+  const int most = std::max(64, q.sequence / 8192);  // at a million tokens up to 128
+  for (const int c : each ? up_to(std::min(ranks, most)) : divisors(ranks, most))
+    if (c == 1 || (q.sequence % (2 * c) == 0 && q.sequence / c >= 1024)) out.push_back(c);
+  return out;
+}
+
+std::vector<ContextParallel> contexts(const TrainingQuestion& q, const Layout& l) {
+  if (l.cp == 1) return {ContextParallel::ring};
+  if (q.context) return {*q.context};
+  const ContextParallel usual = has_windows(q) ? ContextParallel::all_gather : ContextParallel::ring;
+  if (names_one_layout(q) || ranks_of_heads(q.model, l) == 1) return {usual};
+  return {usual, ContextParallel::ulysses};
+}
+
+std::vector<int> expert_widths(const TrainingQuestion& q, int ep, int tp) {
+  return ep > 1 && tp > 1 && !q.model.biases ? std::vector<int>{1, tp} : std::vector<int>{1};
+}
+
+std::vector<StageContent> longest_of(const LongStages& stages) {
+  std::vector<StageContent> out;
+  for (const StageContent& one : stages)
+    if (std::none_of(out.begin(), out.end(), [&](const StageContent& known) {
+          return known.dense_layers >= one.dense_layers && known.mixing_layers >= one.mixing_layers &&
+                 known.expert_layers >= one.expert_layers;
+        }))
+      out.push_back(one);
+  return out;
+}
+
+std::vector<Again> recomputations(const TrainingQuestion& q) {
+  std::vector<Again> out;
+  if (offloads_layers(q)) return {Again{}};
+  for (const Recompute kind : {Recompute::none, Recompute::selective, Recompute::full})
+    if ((!q.recompute || *q.recompute == kind) && !(kind == Recompute::full && q.overlaps_tokens)) {
+      const bool idle = kind == Recompute::selective && q.recompute_modules.empty() && !selective_drops(q.model, q.stack.memory);
+      if (q.recompute || !idle) out.push_back({kind, q.recompute_modules});
+    }
+  const bool as_the_stack = q.recompute && (*q.recompute != Recompute::selective || names_one_layout(q));
+  if (as_the_stack || !q.recompute_modules.empty()) return out;
+  using enum RecomputeModule;
+  const auto add = [&](std::initializer_list<RecomputeModule> modules) {
+    Again again{Recompute::selective, {}};
+    for (const RecomputeModule one : modules) again.modules.add(one);
+    if (q.model.latent()) again.modules.add(mla_up_proj);
+    if (q.overlaps_tokens && again.modules.has(moe)) return;
+    if (q.delayed_scales && (again.modules.has(moe_act) || again.modules.has(layernorm))) return;
+    out.push_back(again);
+  };
+  if (!q.model.mixture()) {
+    add({mlp});  // Transformer Engine runs the norms of dense layers inside their products, where nothing repeats them
+    return out;
+  }
+  add({moe_act});
+  add({moe});
+  add({layernorm});
+  add({layernorm, moe_act});
+  return out;
+}
+
+bool recomputes_fewest(const TrainingQuestion& q) {
+  return !q.recompute && !q.recompute_layers && !names_one_layout(q) && !q.stack.offloads_inputs;
+}
+
+bool offloads_states(const TrainingQuestion& q, const System& system) {
+  return !q.offload_optimizer && !names_one_layout(q) && stated_host_room(system) > 0;
+}
+
+}  // namespace fabricost::plan::detail
