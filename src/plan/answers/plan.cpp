@@ -6,6 +6,7 @@
 
 #include <fabricost/fields/field.hpp>
 #include <fabricost/hardware/dials.hpp>
+#include <fabricost/hardware/slice.hpp>
 #include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/plan/economics/unmet.hpp>
 #include <fabricost/plan/explain/memory.hpp>
@@ -404,8 +405,8 @@ TrainingQuestion training_question(const PlanRequest& r, const System& system) {
   q.schedule = r.schedule;
   q.context = r.cp_comm_type;
   if (q.vp && *q.vp > 1 && (q.schedule == PipelineSchedule::one_f_one_b || q.schedule == PipelineSchedule::none))
-    throw Refusal(fmt::format("<vp> {}: {} runs one chunk of layers a stage; leave <schedule> out, or take interleaved", *q.vp,
-                              name(*q.schedule)));
+    throw Refusal(
+        fmt::format("<vp> {}: {} runs one chunk of layers a stage; leave <schedule> out, or take interleaved", *q.vp, name(*q.schedule)));
   if (q.vp && *q.vp > 1 && !q.schedule) q.schedule = PipelineSchedule::interleaved;
   q.recompute = r.recompute;
   q.sequence_parallel = r.sequence_parallel;
@@ -461,8 +462,7 @@ std::vector<PlannedLayout> planned(const TrainingQuestion& question, const Syste
 
 std::vector<PlanChange> changes_of(const FoundPlan& found) {
   std::vector<PlanChange> out;
-  for (const StepSensitivity& s : sensitivity_of(found.question, found.system))
-    out.push_back({s.change, units::s(s.seconds), s.gain});
+  for (const StepSensitivity& s : sensitivity_of(found.question, found.system)) out.push_back({s.change, units::s(s.seconds), s.gain});
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include "answers/search_time.hpp"
 
 #include <fabricost/fields/field.hpp>
+#include <fabricost/hardware/slice.hpp>
 #include <fabricost/plan/answers/rl.hpp>
 #include <fabricost/plan/economics/unmet.hpp>
 #include <fabricost/plan/specs/rl.hpp>

@@ -4,13 +4,15 @@
 #include "explain/sections.hpp"
 #include "text/text_table.hpp"
 
+#include <fabricost/hardware/host_rate.hpp>
 #include <fabricost/plan/economics/terms.hpp>
 #include <fabricost/plan/explain/memory.hpp>
 #include <fabricost/plan/explain/step.hpp>
-#include <fabricost/hardware/host_rate.hpp>
-#include <fabricost/text/quantity.hpp>
+#include <fabricost/plan/training/figures.hpp>
 #include <fabricost/plan/training/idle_gpus.hpp>
+#include <fabricost/plan/training/parts.hpp>
 #include <fabricost/plan/training/plan.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -69,8 +71,7 @@ class StepWords {
           "Each microbatch after the first, {:.0f} of them, adds its gradients to those in memory: {:.3g} B of memory traffic a "
           "parameter at {:.3g} TB/s.",
           parts_.microbatches - 1, stack_.accumulation_bytes, 1e-12 * gpu_.memory_rate)};
-    if (term == "optimizer")
-      return {optimizer()};
+    if (term == "optimizer") return {optimizer()};
     if (term == "stragglers") return {stragglers()};
     if (term == "offload") return offload();
     if (term == "tables") return {tables()};
@@ -139,9 +140,10 @@ class StepWords {
     const std::string kernel = stack_.update_cycles > 0 && gpu_.cycles > 0
                                    ? fmt::format(", with {:.3g} cycles of a processor a parameter beside them", stack_.update_cycles)
                                    : "";
-    return fmt::format("{:.3g} B of memory traffic a parameter that the rank updates, once a step: gradient, weight and states are read, "
-                       "weight and states written, at {:.3g} TB/s{}: {:.3g} ps a parameter, {:.3g} TB/s. No stack's factor makes it faster.",
-                       bytes, 1e-12 * gpu_.constants.memory * gpu_.memory_rate, kernel, 1e12 * seconds, 1e-12 * bytes / seconds);
+    return fmt::format(
+        "{:.3g} B of memory traffic a parameter that the rank updates, once a step: gradient, weight and states are read, "
+        "weight and states written, at {:.3g} TB/s{}: {:.3g} ps a parameter, {:.3g} TB/s. No stack's factor makes it faster.",
+        bytes, 1e-12 * gpu_.constants.memory * gpu_.memory_rate, kernel, 1e12 * seconds, 1e-12 * bytes / seconds);
   }
 
   [[nodiscard]] std::string bubble() const {
@@ -244,8 +246,7 @@ struct Move {
 /// "tp 8 pp 16 cp 1 dp 8"
 [[nodiscard]] std::string ranks_text(const Layout& l, bool mixture) {
   return fmt::format("tp {} pp {}{} cp {}{} dp {} zero {} microbatch {}, {}", l.tp, l.pp, l.vp > 1 ? fmt::format(" vp {}", l.vp) : "", l.cp,
-                     mixture ? fmt::format(" ep {}", l.ep) : "", l.dp, l.zero, l.microbatch,
-                     recompute_text(l));
+                     mixture ? fmt::format(" ep {}", l.ep) : "", l.dp, l.zero, l.microbatch, recompute_text(l));
 }
 
 [[nodiscard]] std::string against_text(const TrainingQuestion& q, const PricedLayout& priced, const PricedLayout& usual) {
@@ -282,13 +283,14 @@ struct Move {
       seen.empty() ? "rests on no published steps of its own (docs/training.md, Software stacks, says which do; stack_scale "
                      "corrects it by one of your own steps)"
                    : fmt::format("was fitted on {}{}", fmt::join(seen, ", "),
-                                 !q.stack.seen.of(system.gpu.generation)   ? fmt::format(", not on {}", name(system.gpu.generation))
-                                 : system.constants.compute_kin ? fmt::format(", though not on {}", system.gpu.name)
-                                                                : "") +
+                                 !q.stack.seen.of(system.gpu.generation) ? fmt::format(", not on {}", name(system.gpu.generation))
+                                 : system.constants.compute_kin          ? fmt::format(", though not on {}", system.gpu.name)
+                                                                         : "") +
                          (q.model.mixture() && !q.stack.seen.experts ? ", on no model with experts" : "");
-  return fmt::format("Nine steps in ten should take {:.4g} to {:.4g} s: stack {} {}; the standard deviation is {} in all, with that of its exchanges{}.", f.low, f.high,
-                     q.stack.name, fitted, percent(std::log(f.high / priced.time.seconds) / nine_in_ten),
-                     kernels_assumed(system) ? ", with kernel efficiencies of this generation assumed" : "");
+  return fmt::format(
+      "Nine steps in ten should take {:.4g} to {:.4g} s: stack {} {}; the standard deviation is {} in all, with that of its exchanges{}.",
+      f.low, f.high, q.stack.name, fitted, percent(std::log(f.high / priced.time.seconds) / nine_in_ten),
+      kernels_assumed(system) ? ", with kernel efficiencies of this generation assumed" : "");
 }
 
 }  // namespace
@@ -299,8 +301,7 @@ ExplainedStep explain_step(const TrainingQuestion& question, const System& syste
   ExplainedStep out;
   out.seconds = priced.time.seconds;
   for (const StepTerm& term : terms_of(priced.time))
-    if (std::fabs(term.seconds()) > 0)
-      out.terms.push_back({term, words.how(term.name), helps_text(term, moves)});
+    if (std::fabs(term.seconds()) > 0) out.terms.push_back({term, words.how(term.name), helps_text(term, moves)});
   std::stable_sort(out.terms.begin(), out.terms.end(), [](const ExplainedTerm& a, const ExplainedTerm& b) { return a.time > b.time; });
   out.against_usual = against_usual(question, system, priced, out.usual);
   out.interval = interval_text(question, system, priced);
@@ -316,7 +317,8 @@ std::string against_usual(const TrainingQuestion& question, const System& system
 std::string factor_text(const Stack& stack) {
   if (stack.scale == 1) return {};
   return fmt::format(
-      "Times of kernels and launches contain the factor {:.4g} of stack {} (no kernel beats the GPU's peak); exchanges cost what predict says.",
+      "Times of kernels and launches contain the factor {:.4g} of stack {} (no kernel beats the GPU's peak); exchanges cost what predict "
+      "says.",
       stack.scale, stack.name);
 }
 

@@ -1,4 +1,4 @@
-#include <fabricost/plan/network/rings.hpp>
+#include "network/rings.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 /// Who sends to whom in rings and trees: chains through each domain, along its wires if it has any, with a
 /// separate channel for every NIC.
 
-#include <fabricost/plan/network/rings.hpp>
 #include <fabricost/plan/network/traffic.hpp>
+#include "network/rings.hpp"
 
 namespace fabricost::plan {
 

@@ -1,9 +1,36 @@
-#include <fabricost/plan/pipeline/fill.hpp>
+/// \file fill.cpp
+/// The V schedules with controllable memory (Qi 2024, arXiv 2405.15362); weight gradients fill idle gaps.
+///
+/// Forwards and backwards follow a pattern that repeats for every microbatch, six slots after the previous
+/// one. With i the stage, the slots of its first microbatch are
+///
+///             forward 0   forward 1     backward 1        backward 0
+///     v_min   i           2p - i - 1    2p + a + i        4p + a - i - 1     a = 2 where 3 divides p, else 0
+///     v_half  2i          3p - i - 2    3p + b + 2i - 1   6p + b - i - 2     b = 3 for even p, else 0
+///
+/// (slots and intervals as in github.com/sail-sg/zero-bubble-pipeline-parallelism, zbv_greedy.py), so an
+/// activation lives a third (v_min) or half (v_half) as long as in 1F1B. Starting each piece as early as
+/// possible closes the gaps at both ends. Nothing depends on a W: Ws fill gaps, and run when a stage has no
+/// memory left. Three rules are tried, a W enters a gap when all, half or any of it fits, and the shortest
+/// run is kept. (The authors reorder the ends of the pattern; bubbles at F = B = W equal the paper's.)
 
-namespace fabricost::plan::detail {
+#include "pipeline/orders.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+
+namespace fabricost::plan {
+namespace {
+
+struct SlottedWork {
+  std::int64_t slot = 0;
+  Work work;
+};
 
 /// One stage's forwards and backwards by the slots of its pattern, without Ws.
-std::vector<SlottedWork> v_pattern(PipelineSchedule schedule, int stage, int stages, int microbatches) {
+[[nodiscard]] std::vector<SlottedWork> v_pattern(PipelineSchedule schedule, int stage, int stages, int microbatches) {
   const int p = stages, i = stage;
   const int a = p % 3 == 0 ? 2 : 0, b = p % 2 == 0 ? 3 : 0;
   const std::array<int, 4> slots = schedule == PipelineSchedule::v_min
@@ -18,37 +45,11 @@ std::vector<SlottedWork> v_pattern(PipelineSchedule schedule, int stage, int sta
   return all;
 }
 
-std::vector<Work> v_pattern_order(PipelineSchedule schedule, int stage, int stages, int microbatches) {
-  std::vector<Work> order;
-  for (const SlottedWork& one : v_pattern(schedule, stage, stages, microbatches)) order.push_back(one.work);
-  return order;
-}
-
-int v_pattern_memory(PipelineSchedule schedule, int stages, int microbatches) {
-  int max = 0;
-  const int enough = std::min(microbatches, 2 * stages + 2);  // from there on the pattern repeats
-  for (int i = 0; i < stages; ++i) {
-    int held = 0, due = 0;
-    std::int64_t slot = 0;
-    for (const auto& one : v_pattern(schedule, i, stages, enough)) {
-      const auto weights = static_cast<int>(std::min<std::int64_t>(due, one.slot - slot));
-      due -= weights;
-      held -= weights;
-      slot = one.slot + 1;
-      if (one.work.kind == WorkKind::forward)
-        max = std::max(max, ++held);
-      else
-        ++due;
-    }
-  }
-  return max;
-}
-
 /// Runs forwards and backwards in the given order and inserts Ws. Empty when a stage cannot go on within
 /// `room`.
 /// \param room maximum microbatch-stages a stage may hold \param fits share of a W that must fit into a gap
-std::optional<PipelineRun> filled_run(PipelineSchedule schedule, int stages, int microbatches, const StageTimes& times,
-                                      const PipelineOrders& pattern, double room, double fits) {
+[[nodiscard]] std::optional<PipelineRun> filled_run(PipelineSchedule schedule, int stages, int microbatches, const StageTimes& times,
+                                                    const PipelineOrders& pattern, double room, double fits) {
   PipelineClock clock(schedule, stages, chunks_of(schedule, 1), microbatches, times);
   const auto count = static_cast<std::size_t>(stages);
   struct Stage {
@@ -99,6 +100,34 @@ std::optional<PipelineRun> filled_run(PipelineSchedule schedule, int stages, int
   return measured_run(clock, std::move(bars), microbatches * times.work());
 }
 
+}  // namespace
+
+std::vector<Work> v_pattern_order(PipelineSchedule schedule, int stage, int stages, int microbatches) {
+  std::vector<Work> order;
+  for (const SlottedWork& one : v_pattern(schedule, stage, stages, microbatches)) order.push_back(one.work);
+  return order;
+}
+
+int v_pattern_memory(PipelineSchedule schedule, int stages, int microbatches) {
+  int max = 0;
+  const int enough = std::min(microbatches, 2 * stages + 2);  // from there on the pattern repeats
+  for (int i = 0; i < stages; ++i) {
+    int held = 0, due = 0;
+    std::int64_t slot = 0;
+    for (const auto& one : v_pattern(schedule, i, stages, enough)) {
+      const auto weights = static_cast<int>(std::min<std::int64_t>(due, one.slot - slot));
+      due -= weights;
+      held -= weights;
+      slot = one.slot + 1;
+      if (one.work.kind == WorkKind::forward)
+        max = std::max(max, ++held);
+      else
+        ++due;
+    }
+  }
+  return max;
+}
+
 std::optional<PipelineRun> best_filled_run(PipelineSchedule schedule, int stages, int microbatches, const StageTimes& times,
                                            const PipelineOrders& pattern, double room) {
   std::optional<PipelineRun> best;
@@ -109,8 +138,32 @@ std::optional<PipelineRun> best_filled_run(PipelineSchedule schedule, int stages
   return best;
 }
 
+// DualPipe (DeepSeek-AI 2024, arXiv 2412.19437) and its folded form, DualPipeV, derived from the paper's
+// description: microbatches enter a path of L places from both ends (DualPipeV: go down and come back up), a
+// forward of one direction and a backward of the other run as one, and a stage holds at most p + 1
+// microbatches (of whole chunks; p + 1/2 folded).
+//
+//   pattern    one pair a slot, one place a slot: at place q microbatch k has its forward in slot q + 2 k and its backward in slot
+//              2 L - 1 - q + 2 k. A forward and a backward fall into the same slot when they are of different directions: those are pairs
+//   ramp       before the first gradient arrives every other slot of a stage is idle until the far direction comes by. With i places
+//              between the stage and the middle of the way, i forwards of the near direction fit in there (`early`), and the
+//              backwards they were paired with run alone; or the first pairs run apart, the backward first, since gradients are
+//              awaited elsewhere (`apart`)
+//   weights    a backward that is in no pair leaves its W, which runs where the stage waits or needs the memory (above)
+//
+// Eight ramps are tried: with and without early forwards, and 0, i, 2 i pairs apart or L / 2 on every stage;
+// the shortest is kept. Without hand-overs and overlap its bubble is the paper's, (p/2 - 1) (F&B + B - 3 W).
+
+namespace {
+
+/// The order of work while the pipeline fills.
+struct PairsRamp {
+  bool early = false;  ///< forwards of the near direction in the idle slots before the first gradient
+  int apart = 0;       ///< pairs that run separately, in places between the stage and the middle; below 0: L / 2 on every stage
+};
+
 /// One stage's list.
-std::vector<Work> pairs_order(PipelineSchedule schedule, int stage, int stages, int microbatches, PairsRamp ramp) {
+[[nodiscard]] std::vector<Work> pairs_order(PipelineSchedule schedule, int stage, int stages, int microbatches, PairsRamp ramp) {
   const PipelineWay way(schedule, stages, 2);
   const int half = way.length() / 2, down = way.position({stage, 0}), up = way.position({stage, 1});
   const int near_chunk = down < up ? 0 : 1, to_middle = half - 1 - std::min(down, up);
@@ -153,6 +206,8 @@ std::vector<Work> pairs_order(PipelineSchedule schedule, int stage, int stages, 
   return list;
 }
 
+}  // namespace
+
 std::optional<PipelineRun> best_paired_run(PipelineSchedule schedule, int stages, int microbatches, const StageTimes& times, double room) {
   std::optional<PipelineRun> best;
   for (const bool early : {true, false})
@@ -165,4 +220,4 @@ std::optional<PipelineRun> best_paired_run(PipelineSchedule schedule, int stages
   return best;
 }
 
-}  // namespace fabricost::plan::detail
+}  // namespace fabricost::plan

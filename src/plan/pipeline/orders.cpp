@@ -1,20 +1,64 @@
-#include <fabricost/plan/pipeline/orders.hpp>
+/// \file orders.cpp
+/// The orders that do not depend on times, per stage (i from 0): GPipe, 1F1B, interleaved, ZB-H1, ZB-H2,
+/// handcrafted ZB-V.
+///
+///   1f1b, zb_h1   p - i - 1 forwards, then forward and backward in turn; zb_h1 runs each W i microbatches after its B
+///   zb_h2         2 (p - i) - 2 forwards first, W 2 i microbatches after its B
+///   interleaved   microbatches in groups of p; 2 (p - i - 1) + (v - 1) p forwards first (Narayanan 2021)
+///   zb_v          Qi 2023; the counts of its phases as in PyTorch's ScheduleZBVZeroBubble
+///
+/// The interleaved order is Megatron-LM's, extended to microbatch counts that the stages do not divide.
 
-namespace fabricost::plan::detail {
+#include "pipeline/orders.hpp"
 
-void OrderOf::add(WorkKind kind, int chunk) {
-  int& n = count(kind, chunk);
-  // microbatches that the step does not have leave holes in the pattern
-  if (n < limit_) list_.push_back({kind, chunk, n});
-  ++n;
-  if (kind == WorkKind::backward) waiting_.push_back(chunk);
-}
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
 
-void OrderOf::add_backward_and_weight(int chunk) {
-  add(WorkKind::backward, chunk);
-  waiting_.pop_back();
-  add(WorkKind::weight, chunk);
-}
+namespace fabricost::plan {
+namespace {
+
+/// Builds one stage's list, counting microbatches by kind and chunk.
+class OrderOf {
+ public:
+  explicit OrderOf(int limit) : limit_(limit) {}
+
+  void add(WorkKind kind, int chunk) {
+    int& n = count(kind, chunk);
+    // microbatches that the step does not have leave holes in the pattern
+    if (n < limit_) list_.push_back({kind, chunk, n});
+    ++n;
+    if (kind == WorkKind::backward) waiting_.push_back(chunk);
+  }
+  /// B and W together.
+  void add_backward_and_weight(int chunk) {
+    add(WorkKind::backward, chunk);
+    waiting_.pop_back();
+    add(WorkKind::weight, chunk);
+  }
+  /// The W that has waited longest.
+  void add_oldest_weight() {
+    if (at_ >= waiting_.size()) return;
+    add(WorkKind::weight, waiting_[at_++]);
+  }
+  void add_all_weights() {
+    while (at_ < waiting_.size()) add_oldest_weight();
+  }
+  /// Microbatches done so far; full backwards count as backwards.
+  [[nodiscard]] int& count(WorkKind kind, int chunk) {
+    const WorkKind counted = kind == WorkKind::full_backward ? WorkKind::backward : kind;
+    return counts_[static_cast<std::size_t>(chunk)][static_cast<std::size_t>(counted)];
+  }
+  [[nodiscard]] std::vector<Work> take() { return std::move(list_); }
+
+ private:
+  int limit_;
+  std::array<std::array<int, 3>, 2> counts_{};  ///< forward, backward, weight by chunk
+  std::vector<int> waiting_;                    ///< chunks of the Bs whose W is pending
+  std::size_t at_ = 0;
+  std::vector<Work> list_;
+};
 
 /// \param warm_up forwards before the first 1F1B pair \param delay microbatches from a B to its W; below 0:
 /// fused
@@ -88,9 +132,7 @@ std::vector<Work> zb_v_order(int stage, int stages, int microbatches) {
   return order.take();
 }
 
-}  // namespace fabricost::plan::detail
-
-namespace fabricost::plan {
+}  // namespace
 
 std::vector<Work> pipeline_order(PipelineSchedule schedule, int stage, int stages, int chunks, int microbatches) {
   check_pipeline(schedule, stages, chunks, microbatches, {.forward = 1});
@@ -99,12 +141,12 @@ std::vector<Work> pipeline_order(PipelineSchedule schedule, int stage, int stage
   const int left = stages - stage - 1;
   switch (schedule) {
     case PipelineSchedule::none:
-    case PipelineSchedule::one_f_one_b: return detail::one_f_one_b_order(left, -1, microbatches);
-    case PipelineSchedule::gpipe: return detail::one_f_one_b_order(microbatches, -1, microbatches);
-    case PipelineSchedule::interleaved: return detail::interleaved_order(stage, stages, chunks, microbatches);
-    case PipelineSchedule::zb_h1: return detail::one_f_one_b_order(left, stage, microbatches);
-    case PipelineSchedule::zb_h2: return detail::one_f_one_b_order(2 * left, 2 * stage, microbatches);
-    case PipelineSchedule::zb_v: return detail::zb_v_order(stage, stages, microbatches);
+    case PipelineSchedule::one_f_one_b: return one_f_one_b_order(left, -1, microbatches);
+    case PipelineSchedule::gpipe: return one_f_one_b_order(microbatches, -1, microbatches);
+    case PipelineSchedule::interleaved: return interleaved_order(stage, stages, chunks, microbatches);
+    case PipelineSchedule::zb_h1: return one_f_one_b_order(left, stage, microbatches);
+    case PipelineSchedule::zb_h2: return one_f_one_b_order(2 * left, 2 * stage, microbatches);
+    case PipelineSchedule::zb_v: return zb_v_order(stage, stages, microbatches);
     default: break;
   }
   throw RequestError("the order of schedule " + std::string(name(schedule)) + " depends on the times; ask pipeline_orders with them");

@@ -1,4 +1,4 @@
-#include <fabricost/plan/pipeline/run.hpp>
+#include "pipeline/orders.hpp"
 
 namespace fabricost::plan {
 
@@ -7,7 +7,7 @@ double pipeline_room(PipelineSchedule schedule, int stages, int microbatches) {
     case PipelineSchedule::zb_1p: return stages;
     case PipelineSchedule::zb_2p: return 2.0 * stages;
     case PipelineSchedule::v_half:
-    case PipelineSchedule::v_min: return detail::v_pattern_memory(schedule, stages, microbatches) / 2.0;
+    case PipelineSchedule::v_min: return v_pattern_memory(schedule, stages, microbatches) / 2.0;
     case PipelineSchedule::dualpipe: return stages + 1;
     case PipelineSchedule::dualpipe_v: return stages + 0.5;
     default: return 0;
@@ -24,12 +24,12 @@ PipelineRun run_pipeline(PipelineSchedule schedule, int stages, int chunks, int 
   const double room = pipeline_room(schedule, stages, microbatches);
   std::optional<PipelineRun> run;
   if (runs_both_ways(schedule)) {
-    run = detail::best_paired_run(schedule, stages, microbatches, times, room);
+    run = best_paired_run(schedule, stages, microbatches, times, room);
   } else if (layout_of(schedule) == PipelineLayout::loop) {
-    run = detail::DepthSearch(schedule, stages, microbatches, times, room).run();
+    run = best_depths_run(schedule, stages, microbatches, times, room);
   } else {
-    for (int i = 0; i < stages; ++i) orders.push_back(detail::v_pattern_order(schedule, i, stages, microbatches));
-    run = detail::best_filled_run(schedule, stages, microbatches, times, orders, room);
+    for (int i = 0; i < stages; ++i) orders.push_back(v_pattern_order(schedule, i, stages, microbatches));
+    run = best_filled_run(schedule, stages, microbatches, times, orders, room);
   }
   if (!run) throw RequestError("schedule " + std::string(name(schedule)) + ": no order runs in a memory of " + std::to_string(room));
   return *std::move(run);

@@ -1,11 +1,15 @@
-#include <fabricost/plan/pipeline/work.hpp>
+#include "pipeline/orders.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
 
 namespace fabricost::plan {
 
 double waiting(const std::vector<Bar>& bars) {
   double out = 0;
   for (std::size_t i = 1; i < bars.size(); ++i)
-    if (const double gap = bars[i].start - bars[i - 1].end; gap > detail::pipeline_rounding * bars[i].start) out += gap;
+    if (const double gap = bars[i].start - bars[i - 1].end; gap > pipeline_rounding * bars[i].start) out += gap;
   return out;
 }
 
@@ -108,7 +112,7 @@ PipelineRun execute_pipeline(PipelineSchedule schedule, int stages, int chunks, 
   std::vector<double> free_at(count, 0);
   std::vector<std::vector<Bar>> bars(count);
   for (std::size_t s = 0; s < count; ++s) bars[s].reserve(orders.at(s).size());
-  detail::by_turns(count, [&](std::size_t s) {
+  by_turns(count, [&](std::size_t s) {
     const int stage = static_cast<int>(s);
     const std::size_t before = next[s];
     while (next[s] < orders[s].size()) {

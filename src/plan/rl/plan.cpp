@@ -1,6 +1,68 @@
 #include <fabricost/plan/rl/plan.hpp>
 
-namespace fabricost::plan::detail {
+#include <fabricost/hardware/host_rate.hpp>
+#include <fabricost/hardware/slice.hpp>
+#include <fabricost/parameters/interval.hpp>
+#include <fabricost/plan/serving/plan.hpp>
+#include <fabricost/plan/training/figures.hpp>
+#include <fabricost/plan/training/plan.hpp>
+#include <fabricost/refusal.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fabricost::plan {
+namespace {
+
+class RlSearch {
+ public:
+  RlSearch(const RlQuestion& q, const System& system)
+      : q_(q), system_(system), machine_(system, q.rollout.constants, q.rollout.stack.kernels), costs_(system, {.ways = q.training.ways}) {}
+
+  [[nodiscard]] RlPlan run();
+
+ private:
+  /// Training on so many GPUs.
+  struct Trainer {
+    PricedLayout layout;
+    double update = 0, forward = 0;  ///< s of one update, and of its forward passes alone
+    double low = 1, high = 1;        ///< of the interval, over the prediction
+  };
+
+  [[nodiscard]] std::vector<int> splits() const;
+
+  [[nodiscard]] std::optional<Trainer> trainer(int gpus);
+
+  [[nodiscard]] double bytes() const { return weight_bytes(q_.rollout.format.weights) * parameters_of(q_.training.model).total; }
+
+  /// Engines to try on so many GPUs, each layout once.
+  [[nodiscard]] std::vector<EngineLayout> engines(const ServingQuestion& q);
+
+  /// The fastest generation on so many GPUs. \param taken bytes of each GPU that stay with the trainer
+  void generate(PricedRl& way, RolloutTime& best, double taken);
+
+  /// Seconds to judge all answers, on `gpus` GPUs.
+  [[nodiscard]] double reward(int gpus);
+
+  void finish(PricedRl way, const Trainer& trainer, const RolloutTime& rollout);
+  /// Errors of generation and training are independent, the framework's is of both; of two at the same time, the longer counts.
+  void set_interval(PricedRl& way, const Trainer& trainer) const;
+
+  void colocated();
+
+  void apart(int gpus);
+
+  const RlQuestion& q_;
+  const System& system_;
+  ServingMachine machine_;
+  GroupCosts costs_;
+  RlPlan plan_;
+  std::string why_;
+};
 
 RlPlan RlSearch::run() {
   if (q_.colocated.value_or(q_.overlap == RlOverlap::none && !q_.train_gpus)) colocated();
@@ -180,9 +242,7 @@ void RlSearch::apart(int gpus) {
   if (const std::optional<Trainer> trained = trainer(gpus)) finish(std::move(way), *trained, rollout);
 }
 
-}  // namespace fabricost::plan::detail
-
-namespace fabricost::plan {
+}  // namespace
 
 RlPlan plan_rl(const RlQuestion& question, const System& system) {
   if (question.gpus < 1) throw Refusal("<gpus> must be at least 1");
@@ -191,8 +251,8 @@ RlPlan plan_rl(const RlQuestion& question, const System& system) {
   if (question.colocated.value_or(false) && (question.overlap != RlOverlap::none || question.train_gpus))
     throw Refusal("<colocated> takes all GPUs for one after the other; leave <overlap> and <train_gpus> out");
   if (question.colocated && !*question.colocated && question.gpus < 2) throw Refusal("apart needs at least 2 <gpus>");
-  if (system.pod > 0) return detail::RlSearch{question, slice_for(system, question.gpus)}.run();
-  return detail::RlSearch{question, system}.run();
+  if (system.pod > 0) return RlSearch{question, slice_for(system, question.gpus)}.run();
+  return RlSearch{question, system}.run();
 }
 
 }  // namespace fabricost::plan

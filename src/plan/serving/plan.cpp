@@ -1,5 +1,7 @@
 #include <fabricost/plan/serving/plan.hpp>
 
+#include "serving/search.hpp"
+
 namespace fabricost::plan {
 
 namespace detail {

@@ -1,5 +1,5 @@
+#include "serving/search.hpp"
 #include <fabricost/plan/model/dimension.hpp>
-#include <fabricost/plan/serving/search.hpp>
 
 namespace fabricost::plan::detail {
 

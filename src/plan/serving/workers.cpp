@@ -1,5 +1,5 @@
+#include "serving/workers.hpp"
 #include <fabricost/plan/serving/question.hpp>
-#include <fabricost/plan/serving/workers.hpp>
 
 #include <algorithm>
 #include <limits>

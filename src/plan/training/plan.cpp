@@ -1,6 +1,18 @@
-#include <fabricost/plan/memory/advice.hpp>
 #include <fabricost/plan/training/plan.hpp>
+
+#include <fabricost/hardware/slice.hpp>
+#include <fabricost/plan/memory/advice.hpp>
+#include <fabricost/plan/training/figures.hpp>
+#include <fabricost/plan/training/parts.hpp>
 #include <fabricost/plan/training/recommender.hpp>
+
+#include "training/search.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <string>
 
 namespace fabricost::plan::detail {
 

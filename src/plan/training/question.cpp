@@ -1,6 +1,18 @@
 #include <fabricost/plan/training/question.hpp>
 
+#include <fabricost/in_order.hpp>
+
 namespace fabricost::plan {
+
+bool is_faster(const PricedLayout& a, const PricedLayout& b) {
+  const auto order = [](const PricedLayout& p) {
+    const Layout& l = p.layout;
+    return in_order(seconds_a_sequence(p), p.time.seconds, p.memory.total(), l.tp, l.pp, l.vp, l.cp, l.ep, l.expert_tp, l.dp, l.zero,
+                    l.shard, l.microbatch, l.recompute, l.recompute_layers, l.recompute_modules.bits, l.schedule, l.placing, l.context,
+                    l.sequence_parallel, l.offload_layers, l.offload_optimizer);
+  };
+  return order(a) < order(b);
+}
 
 void TrainingQuestion::set_common(Layout& l) const {
   l.sequence = sequence;

@@ -1,4 +1,4 @@
-#include <fabricost/plan/training/search.hpp>
+#include "training/search.hpp"
 
 namespace fabricost::plan::detail {
 

@@ -1,4 +1,4 @@
-#include <fabricost/plan/training/search_space.hpp>
+#include "training/search_space.hpp"
 
 #include <algorithm>
 
@@ -28,16 +28,6 @@ bool are_twins(const Layout& a, Layout b, int domain) {
 }  // namespace fabricost::plan::detail
 
 namespace fabricost::plan {
-
-bool is_faster(const PricedLayout& a, const PricedLayout& b) {
-  const auto order = [](const PricedLayout& p) {
-    const Layout& l = p.layout;
-    return in_order(seconds_a_sequence(p), p.time.seconds, p.memory.total(), l.tp, l.pp, l.vp, l.cp, l.ep, l.expert_tp, l.dp, l.zero,
-                    l.shard, l.microbatch, l.recompute, l.recompute_layers, l.recompute_modules.bits, l.schedule, l.placing, l.context,
-                    l.sequence_parallel, l.offload_layers, l.offload_optimizer);
-  };
-  return order(a) < order(b);
-}
 
 std::array<int, 5> burden_of(const TrainingQuestion& q, const Layout& l) {
   const bool on_host = l.offload_optimizer > 0 || l.offload_layers > 0;

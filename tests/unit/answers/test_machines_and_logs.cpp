@@ -1,7 +1,8 @@
 // Questions asked from C++ as the command and Python ask them: machines, machines read from files, logs.
-#include <fabricost/observe/diagnose/diagnose.hpp>
 #include <fabricost/answers/systems.hpp>
+#include <fabricost/fields/field.hpp>
 #include <fabricost/observe/answers/topo.hpp>
+#include <fabricost/observe/diagnose/diagnose.hpp>
 #include <fabricost/plan/answers/tune.hpp>
 
 #include "support/message_of.hpp"

@@ -6,10 +6,11 @@
 
 #include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/plan/kernels/compute.hpp>
-#include <fabricost/specs/load.hpp>
 #include <fabricost/plan/specs/load_model.hpp>
 #include <fabricost/plan/specs/stacks.hpp>
+#include <fabricost/plan/training/parts.hpp>
 #include <fabricost/plan/training/plan.hpp>
+#include <fabricost/specs/load.hpp>
 
 using namespace fabricost::plan;
 
@@ -52,7 +53,8 @@ Model llama(const std::string& name, int layers) {
 }
 
 /// One GPU's step; bf16 weights, gradients and moments are the stack's own.
-PlannedLayout step(const std::string& system, const Model& model, int sequence, int microbatch, Recompute recompute, const std::string& stack) {
+PlannedLayout step(const std::string& system, const Model& model, int sequence, int microbatch, Recompute recompute,
+                   const std::string& stack) {
   PlanRequest r;
   r.system = {system};
   r.model = {model.name, std::make_shared<const Model>(model)};
@@ -97,8 +99,8 @@ TEST_CASE("PyTorch's steps on one GPU and their peaks are predicted, eager and c
     const double measured = number(row, "step_s"), peak = number(row, "peak_GiB");
     std::printf("%s %d x %d, %s tokens x %s, %s, %s: %.1f ms of %.1f (%+.1f %%), %.1f GiB of %.1f (%+.1f %%)\n", row.at("system").c_str(),
                 model.layers, model.hidden, row.at("sequence").c_str(), row.at("microbatch").c_str(), row.at("mode").c_str(),
-                row.at("recompute").c_str(), 1e3 * p.step.value(), 1e3 * measured, 100 * (p.step.value() / measured - 1), allocated(p), peak,
-                100 * (allocated(p) / peak - 1));
+                row.at("recompute").c_str(), 1e3 * p.step.value(), 1e3 * measured, 100 * (p.step.value() / measured - 1), allocated(p),
+                peak, 100 * (allocated(p) / peak - 1));
     if (!compiled) eager.push_back(off(p.step.value(), measured));
     CHECK(off(p.step.value(), measured) < 0.1);
     CHECK(off(allocated(p), peak) < 0.1);
@@ -202,7 +204,8 @@ TEST_CASE("products, attention, update and the rest of a step are each as its tr
   const FoundPlan& found = *a.found;
   GroupCosts costs(found.system, {});
   const StepKernels k =
-      parts_of_step(found.question.model, found.plan.layouts.front().layout, found.question.stack, Processor::of(found.system), costs).kernels;
+      parts_of_step(found.question.model, found.plan.layouts.front().layout, found.question.stack, Processor::of(found.system), costs)
+          .kernels;
   const Processor gpu = Processor::of(found.system);
   const double head = 3 * product_seconds(gpu, Precision::bf16, 8192, 128256, 8192);
   CHECK(off(1e3 * (k.products + head), products) < 0.1);

@@ -4,9 +4,9 @@
 #include "machines.hpp"
 #include "support/slow_build.hpp"
 
-#include <fabricost/plan/network/rings.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/predict.hpp>
+#include "network/rings.hpp"
 
 #include <cstdio>
 #include <set>

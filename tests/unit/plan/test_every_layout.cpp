@@ -2,8 +2,9 @@
 #include "every_layout.hpp"
 #include "questions.hpp"
 
-#include <fabricost/specs/load.hpp>
+#include <fabricost/plan/training/parts.hpp>
 #include <fabricost/plan/training/plan.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <catch.hpp>
 

@@ -6,6 +6,7 @@
 
 #include <fabricost/plan/economics/terms.hpp>
 #include <fabricost/plan/explain/step.hpp>
+#include <fabricost/plan/training/parts.hpp>
 #include <fabricost/specs/load.hpp>
 
 using namespace fabricost::plan;

@@ -5,7 +5,7 @@
 #include <fabricost/plan/answers/design/project.hpp>
 #include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/plan/training/search_space.hpp>
+#include "training/search_space.hpp"
 
 #include "catch.hpp"
 #include "questions.hpp"
@@ -58,7 +58,8 @@ TEST_CASE("the search over fewer GPUs finds the best of searches on every smalle
       CAPTURE(model, q.gpus);
       q.fewer = false;
       try {
-        if (const TrainingPlan plan = plan_training(q, system); !plan.layouts.empty()) best = std::min(best, plan.layouts.front().time.seconds);
+        if (const TrainingPlan plan = plan_training(q, system); !plan.layouts.empty())
+          best = std::min(best, plan.layouts.front().time.seconds);
       } catch (const RequestError&) {  // so many GPUs divide nothing
       }
       if (std::isinf(best) || (q.gpus % 5 != 0 && q.gpus + 4 < most)) continue;
@@ -88,8 +89,7 @@ TEST_CASE("more GPUs never make a step longer: random jobs") {
   for (const SystemName& one : system_names())
     if (System system = load_system(one.name); system.pod == 0) machines.push_back(std::move(system));
   std::vector<Model> models;
-  for (const char* one : {"llama3-8b", "llama3-70b", "gpt3-20b", "mixtral-8x7b", "llama3.1-405b", "deepseek-v2-lite"})
-    try {
+  for (const char* one : {"llama3-8b", "llama3-70b", "gpt3-20b", "mixtral-8x7b", "llama3.1-405b", "deepseek-v2-lite"}) try {
       models.push_back(load_model(one));
     } catch (const RequestError&) {  // no such model
     }
@@ -120,10 +120,10 @@ TEST_CASE("more GPUs never make a step longer: random jobs") {
     double exact = std::numeric_limits<double>::infinity(), plain = exact;
     for (const int gpus : sizes) {
       q.gpus = gpus;
-      INFO(system.name << " " << q.model.name << " " << gpus << " GPUs, batch " << q.global_batch << " of " << q.sequence << " tokens, stack "
-                       << q.stack.name << ", tp " << q.tp.value_or(0) << " pp " << q.pp.value_or(0) << " zero " << q.zero.value_or(-1)
-                       << " recompute " << (q.recompute ? static_cast<int>(*q.recompute) : -1) << " microbatch " << q.microbatch.value_or(0)
-                       << ", question " << i);
+      INFO(system.name << " " << q.model.name << " " << gpus << " GPUs, batch " << q.global_batch << " of " << q.sequence
+                       << " tokens, stack " << q.stack.name << ", tp " << q.tp.value_or(0) << " pp " << q.pp.value_or(0) << " zero "
+                       << q.zero.value_or(-1) << " recompute " << (q.recompute ? static_cast<int>(*q.recompute) : -1) << " microbatch "
+                       << q.microbatch.value_or(0) << ", question " << i);
       double step = std::numeric_limits<double>::infinity(), fastest = step;
       try {
         q.plain_within = plainer_within;
@@ -151,7 +151,8 @@ TEST_CASE("more GPUs never make a step longer: random jobs") {
 
 TEST_CASE("a wider range of batches never trains fewer tokens a second: random jobs") {
   const std::vector<System> machines{load_system("dgx-h100"), load_system("dgx-b200"), load_system("gb200-nvl72"), load_system("dgx-a100")};
-  const std::vector<Model> models{load_model("llama3-8b"), load_model("llama3-70b"), load_model("mixtral-8x7b"), load_model("qwen3-30b-a3b")};
+  const std::vector<Model> models{load_model("llama3-8b"), load_model("llama3-70b"), load_model("mixtral-8x7b"),
+                                  load_model("qwen3-30b-a3b")};
   const Stack stack = load_stack("nemo");
   long long plans = 0, shorter = 0;
   for (long long i = first_question(); plans < questions() / 2; ++i) {
@@ -173,7 +174,8 @@ TEST_CASE("a wider range of batches never trains fewer tokens a second: random j
       ++plans;
       if (!plan.fits || plan.layouts.empty()) continue;
       const double now = fabricost::plan::seconds_a_sequence(plan.layouts.front());
-      INFO(system.name << " " << q.model.name << " " << q.gpus << " GPUs, batch " << q.global_batch << " within " << within << ", question " << i);
+      INFO(system.name << " " << q.model.name << " " << q.gpus << " GPUs, batch " << q.global_batch << " within " << within << ", question "
+                       << i);
       REQUIRE(now <= least * (1 + 1e-12));
       shorter += now < least && !std::isinf(least);
       least = now;

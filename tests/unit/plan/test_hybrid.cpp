@@ -1,10 +1,11 @@
 // Training of models whose layers mix through a state, of single blocks, and of long sequences over context ranks.
 #include "catch.hpp"
 
-#include <fabricost/specs/load.hpp>
 #include <fabricost/plan/specs/load_model.hpp>
 #include <fabricost/plan/specs/stacks.hpp>
+#include <fabricost/plan/training/figures.hpp>
 #include <fabricost/plan/training/plan.hpp>
+#include <fabricost/specs/load.hpp>
 
 using namespace fabricost::plan;
 

@@ -3,10 +3,11 @@
 
 #include <fabricost/fabricost.hpp>
 #include <fabricost/hardware/dials.hpp>
+#include <fabricost/plan/specs/load_model.hpp>
+#include <fabricost/plan/training/figures.hpp>
+#include <fabricost/plan/training/plan.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/plan/specs/load_model.hpp>
-#include <fabricost/plan/training/plan.hpp>
 
 #include "catch.hpp"
 

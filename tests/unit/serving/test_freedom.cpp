@@ -4,6 +4,7 @@
 
 #include "rig.hpp"
 
+#include <fabricost/hardware/host_rate.hpp>
 #include <fabricost/plan/serving/plan.hpp>
 #include <fabricost/plan/specs/serving.hpp>
 

@@ -2,6 +2,7 @@
 /// Throughput against interactivity by brute force, and the order of deployments.
 
 #include "rig.hpp"
+#include "serving/batches.hpp"
 
 #include <fabricost/plan/serving/plan.hpp>
 

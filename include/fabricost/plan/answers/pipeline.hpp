@@ -9,7 +9,7 @@
 
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/plan/pipeline/pipeline.hpp>
-#include <fabricost/plan/pipeline/work.hpp>
+#include <fabricost/plan/pipeline/run.hpp>
 
 #include <optional>
 #include <string>
@@ -36,24 +36,25 @@ struct PipelineRequest {
     using enum Amount;
     constexpr Range stage_time{0, 1e6};
     constexpr bool needed = true;
-    return Table{
-        asks(&R::schedule, "schedule", "--schedule", "NAME",
-             "One of: gpipe 1f1b interleaved zb_h1 zb_h2 zb_1p zb_2p\nzb_v v_half v_min dualpipe dualpipe_v", needed),
-        asks(&R::stages, "stages", "--stages,-p", count, any_count, "P", "Pipeline stages", needed),
-        asks(&R::microbatches, "microbatches", "--microbatches,-m", count, any_count, "M", "Microbatches of a step", needed),
-        asks(&R::chunks, "chunks", "--chunks,-v", count, any_count, "V", "Chunks of a stage when interleaved; default 2"),
-        asks(&R::forward, "forward_seconds", "--forward", seconds, stage_time, "TIME",
-             "Forward time of a microbatch in one stage, as in 18.5ms", needed),
-        asks(&R::backward, "backward_seconds", "--backward", seconds, stage_time, "TIME",
-             "Backward time, gradient of the input alone; default as forward"),
-        asks(&R::weight, "weight_seconds", "--weight", seconds, stage_time, "TIME", "Backward time, gradient of the weights; default as forward"),
-        asks(&R::exchange, "exchange_seconds", "--exchange", seconds, stage_time, "TIME", "Transfer to the next stage, one way; default 0ms"),
-        asks(&R::head, "head_seconds", "--head", seconds, stage_time, "TIME",
-             "Extra time of the last stage, forward and both backwards\ntogether; default 0ms"),
-        asks(&R::overlapped, "overlapped_seconds", "--overlapped", seconds, stage_time, "TIME",
-             "dualpipe: time of a forward and a full backward run as one;\ndefault their sum"),
-        asks(&R::held, "held", "--held", share, any_share, "SHARE",
-             "Share of activations kept for the weight gradient;\ndefault 0.94 (fused attention)")};
+    return Table{asks(&R::schedule, "schedule", "--schedule", "NAME",
+                      "One of: gpipe 1f1b interleaved zb_h1 zb_h2 zb_1p zb_2p\nzb_v v_half v_min dualpipe dualpipe_v", needed),
+                 asks(&R::stages, "stages", "--stages,-p", count, any_count, "P", "Pipeline stages", needed),
+                 asks(&R::microbatches, "microbatches", "--microbatches,-m", count, any_count, "M", "Microbatches of a step", needed),
+                 asks(&R::chunks, "chunks", "--chunks,-v", count, any_count, "V", "Chunks of a stage when interleaved; default 2"),
+                 asks(&R::forward, "forward_seconds", "--forward", seconds, stage_time, "TIME",
+                      "Forward time of a microbatch in one stage, as in 18.5ms", needed),
+                 asks(&R::backward, "backward_seconds", "--backward", seconds, stage_time, "TIME",
+                      "Backward time, gradient of the input alone; default as forward"),
+                 asks(&R::weight, "weight_seconds", "--weight", seconds, stage_time, "TIME",
+                      "Backward time, gradient of the weights; default as forward"),
+                 asks(&R::exchange, "exchange_seconds", "--exchange", seconds, stage_time, "TIME",
+                      "Transfer to the next stage, one way; default 0ms"),
+                 asks(&R::head, "head_seconds", "--head", seconds, stage_time, "TIME",
+                      "Extra time of the last stage, forward and both backwards\ntogether; default 0ms"),
+                 asks(&R::overlapped, "overlapped_seconds", "--overlapped", seconds, stage_time, "TIME",
+                      "dualpipe: time of a forward and a full backward run as one;\ndefault their sum"),
+                 asks(&R::held, "held", "--held", share, any_share, "SHARE",
+                      "Share of activations kept for the weight gradient;\ndefault 0.94 (fused attention)")};
   }
 };
 
@@ -108,8 +109,7 @@ struct PipelineAnswer {
         gives(&A::chunks, "chunks", "chunks", "Chunks of layers a stage holds."),
         gives(&A::microbatches, "microbatches", "microbatches", "Microbatches of a step."),
         gives(&A::step, "step_s", "step_seconds", "The longest stage, first to last piece, s."),
-        gives(&A::work, "work_s", "work_seconds",
-              "microbatches x (forward + backward + weight), less what pairs that run as one save, s."),
+        gives(&A::work, "work_s", "work_seconds", "microbatches x (forward + backward + weight), less what pairs that run as one save, s."),
         gives(&A::bubble, "bubble_s", "bubble_seconds", "step_seconds - work_seconds."),
         gives(&A::bubble_over_total, "bubble_over_total", "bubble_over_total",
               "bubble / (work + bubble), as the zero-bubble papers have it."),

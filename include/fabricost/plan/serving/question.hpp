@@ -17,6 +17,8 @@
 
 namespace fabricost::plan {
 
+inline constexpr double max_sequences = 8192;  ///< per attention replica (assumed: above the settings of engines)
+
 /// Machines of another kind that read the prompts, with the same stack's constants for them.
 struct PrefillPool {
   std::shared_ptr<const System> system;

@@ -1,21 +1,13 @@
 #pragma once
 /// \file plan.hpp
-/// The layout that trains a model fastest on a machine. Request: question.hpp; search: search.hpp.
+/// The layout that trains a model fastest on a machine. Request: question.hpp; search: src/plan/training/search.hpp.
 
 #include <fabricost/hardware/dials.hpp>
-#include <fabricost/hardware/slice.hpp>
-#include <fabricost/plan/training/figures.hpp>
-#include <fabricost/plan/training/parts.hpp>
-#include <fabricost/plan/training/search.hpp>
+#include <fabricost/plan/training/question.hpp>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace fabricost::plan {
@@ -74,12 +66,12 @@ void for_each_change(const System& system, Visit&& visit) {
   try_change("domain x 2", [](System& s) { s = with_dial(s, Dial::domain, 2.0 * s.domain); });
 }
 
-/// The search repeated on each of these machines, the most helpful first: the fastest layout against the fastest, however plain, of the batch
-/// given. Changes after which no layout fits are omitted. \throws as plan_training
+/// The search repeated on each of these machines, the most helpful first: the fastest layout against the fastest, however plain, of the
+/// batch given. Changes after which no layout fits are omitted. \throws as plan_training
 [[nodiscard]] std::vector<StepSensitivity> sensitivity_of(const TrainingQuestion& question, const System& system);
 
-/// Layouts that no other beats in both time and memory, fastest first, on as many GPUs and with the batch of the fastest one; prices all that
-/// fit. \throws as plan_training
+/// Layouts that no other beats in both time and memory, fastest first, on as many GPUs and with the batch of the fastest one; prices all
+/// that fit. \throws as plan_training
 [[nodiscard]] std::vector<PricedLayout> pareto_of(TrainingQuestion question, const System& system);
 
 }  // namespace fabricost::plan

@@ -6,8 +6,8 @@
 #include <fabricost/hardware/machine_size.hpp>
 #include <fabricost/plan/memory/memory.hpp>
 #include <fabricost/plan/model/layout_check.hpp>
-#include <fabricost/refusal.hpp>
 #include <fabricost/plan/training/step.hpp>
+#include <fabricost/refusal.hpp>
 #include <fabricost/shipped_numbers.hpp>
 
 #include <algorithm>
@@ -39,16 +39,17 @@ struct TrainingQuestion {
   int top = 10;                      ///< layouts to return
   bool prune = true;                 ///< false: price every layout of all GPUs that fits
   bool fewer = true;                 ///< some of the GPUs may stay idle where that is faster (may_leave_idle)
-  double batch_within = 0;           ///< share by which the batch may differ from the one given, where its layout trains more tokens a second
-  double plain_within = plainer_within;  ///< share of the fastest step within which a plainer layout is preferred (plain.hpp); 0: the fastest
-  int shard = 0;                     ///< replicas that share the states; 0: all of them (fewer: HSDP)
+  double batch_within = 0;  ///< share by which the batch may differ from the one given, where its layout trains more tokens a second
+  double plain_within =
+      plainer_within;  ///< share of the fastest step within which a plainer layout is preferred (plain.hpp); 0: the fastest
+  int shard = 0;       ///< replicas that share the states; 0: all of them (fewer: HSDP)
   std::optional<int> tp{}, pp{}, vp{}, cp{}, ep{}, dp{}, expert_tp{}, zero{}, microbatch{};
   std::optional<ContextParallel> context{};
   std::optional<PipelineSchedule> schedule{};
   std::optional<Recompute> recompute{};
   std::optional<bool> sequence_parallel{};
   std::optional<Placing> placing{};
-  Ways ways{};  ///< to communicate, where collectives of the step can go them
+  Ways ways{};                                 ///< to communicate, where collectives of the step can go them
   SetOf<RecomputeModule> recompute_modules{};  ///< of selective recomputation; none: the stack's own
   std::optional<int> recompute_layers{};       ///< of full recomputation
   std::optional<int> offload_layers{};
@@ -98,6 +99,12 @@ struct PricedLayout {
   StepTime time;
   MemoryUse memory;  ///< of the worst stage
 };
+
+/// Seconds of a step over its sequences, by which steps of different batches compare.
+[[nodiscard]] inline double seconds_a_sequence(const PricedLayout& p) { return p.time.seconds / p.layout.global_batch; }
+
+/// Ties in time are broken by memory, then by every field: the order does not depend on a library's sort.
+[[nodiscard]] bool is_faster(const PricedLayout& a, const PricedLayout& b);
 
 struct TrainingPlan {
   std::vector<PricedLayout> layouts;      ///< the proposed one (plain.hpp), then fastest first

@@ -5,6 +5,7 @@
 /// stages wait in for each other and for the slowest node, and the optimizer. Launches that kernels do not hide are idle time.
 
 #include "answers/timeline/rank_events.hpp"
+#include "pipeline/orders.hpp"
 
 #include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/plan/pipeline/run.hpp>

@@ -3,6 +3,9 @@
 
 #include <fabricost/in_order.hpp>
 #include <fabricost/plan/serving/arrivals/loaded.hpp>
+#include <fabricost/plan/serving/offload.hpp>
+
+#include "serving/batches.hpp"
 
 #include <algorithm>
 #include <cmath>

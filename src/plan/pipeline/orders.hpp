@@ -1,59 +1,14 @@
 #pragma once
-/// \file work.hpp
-/// A schedule as one list of work per stage, and its execution in order: a piece of work starts when its
-/// stage is free and its input has arrived; a hand-over takes C and blocks neither stage. This rule
-/// reproduces the published tables (Qi 2023, arXiv 2401.10241: bubbles of 1F1B, ZB-H1, ZB-H2).
+/// \file orders.hpp
+/// Lists of work of a pipeline's stages: fixed ones, patterns whose gaps are filled, and searched ones; and how long they take.
 
-#include <fabricost/plan/pipeline/schedule.hpp>
+#include <fabricost/plan/pipeline/run.hpp>
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace fabricost::plan {
-
-enum class WorkKind : unsigned char { forward, backward, weight, full_backward };
-inline constexpr std::array<std::string_view, 4> work_kind_names{"forward", "backward", "weight", "full_backward"};
-[[nodiscard]] constexpr std::string_view name(WorkKind k) { return work_kind_names[static_cast<std::size_t>(k)]; }
-
-/// One piece of a stage's work.
-struct Work {
-  WorkKind kind = WorkKind::forward;
-  int chunk = 0, microbatch = 0;
-  bool with_next = false;  ///< runs as one with the next in the list (dualpipe: a forward and a backward)
-};
-using PipelineOrders = std::vector<std::vector<Work>>;  ///< by stage
-
-namespace detail {
-/// Of sums of times that long, what only rounding makes.
-inline constexpr double pipeline_rounding = 1e-10;
-}  // namespace detail
-
-/// One piece of work in time, seconds from the start of the step.
-struct Bar {
-  Work work;
-  double start = 0, end = 0;
-};
-
-/// Waiting between a stage's first and last piece, s; two pieces that run as one (Work::with_next) start and end
-/// together.
-[[nodiscard]] double waiting(const std::vector<Bar>& bars);
-
-/// The result of executing a schedule.
-struct PipelineRun {
-  std::vector<std::vector<Bar>> bars;    ///< by stage, in order
-  std::vector<double> peak_activations;  ///< by stage, in microbatch-stages: one microbatch's activations in 1/stages of the layers
-  double makespan = 0;                   ///< from the first start to the last end, s
-  double longest_stage = 0;              ///< longest time from a stage's first start to its last end: the time of a step
-                                         ///< when steps follow one another
-  double work = 0;                       ///< microbatches (F + B + W), s, less what pairs that run as one save in the longest stage
-  /// What the longest stage takes beyond its work, s; 0 where the two differ by the rounding of their sums alone.
-  [[nodiscard]] double bubble() const {
-    const double waited = longest_stage - work;
-    return std::fabs(waited) > detail::pipeline_rounding * work ? waited : 0;
-  }
-};
 
 /// A place in the pipeline.
 struct PipelinePlace {
@@ -138,7 +93,6 @@ class PipelineClock {
 /// Sums up bars: peaks, spans, work. \param bars by stage \param work microbatches (F + B + W)
 [[nodiscard]] PipelineRun measured_run(const PipelineClock& clock, std::vector<std::vector<Bar>> bars, double work);
 
-namespace detail {
 /// Visits the stages by turns down, as forwards go, and up, as backwards do, until nothing moved on a way.
 /// \param visit runs what a stage can run now; true where that was something
 template <class Visit>
@@ -148,10 +102,39 @@ void by_turns(std::size_t stages, Visit visit) {
     for (std::size_t i = 0; i < stages; ++i) moved = visit(down ? i : stages - 1 - i) || moved;
   }
 }
-}  // namespace detail
 
 /// Executes the lists. \throws RequestError for a deadlock between them, and as check_pipeline
-[[nodiscard]] PipelineRun execute_pipeline(PipelineSchedule schedule, int stages, int chunks, int microbatches,
-                                           const StageTimes& times, const PipelineOrders& orders);
+[[nodiscard]] PipelineRun execute_pipeline(PipelineSchedule schedule, int stages, int chunks, int microbatches, const StageTimes& times,
+                                           const PipelineOrders& orders);
+
+/// True if the order follows from the counts alone.
+[[nodiscard]] constexpr bool has_fixed_order(PipelineSchedule s) {
+  return s != PipelineSchedule::zb_1p && s != PipelineSchedule::zb_2p && s != PipelineSchedule::v_half && s != PipelineSchedule::v_min &&
+         !runs_both_ways(s);
+}
+
+/// The work of one stage, in order. \throws RequestError as check_pipeline, for a stage that does not exist,
+/// and for a schedule whose order depends on the times (use pipeline_orders)
+[[nodiscard]] std::vector<Work> pipeline_order(PipelineSchedule schedule, int stage, int stages, int chunks, int microbatches);
+
+/// One stage's forwards and backwards of a V schedule, without Ws.
+[[nodiscard]] std::vector<Work> v_pattern_order(PipelineSchedule schedule, int stage, int stages, int microbatches);
+
+/// Peak activations (in chunks) of one stage when Ws take the free slots of the pattern, oldest first: the
+/// memory the schedule promises.
+[[nodiscard]] int v_pattern_memory(PipelineSchedule schedule, int stages, int microbatches);
+
+/// A pattern with its gaps filled by Ws, the shortest of three rules; empty when it does not run in that room.
+/// \param room microbatch-stages a stage may hold
+[[nodiscard]] std::optional<PipelineRun> best_filled_run(PipelineSchedule schedule, int stages, int microbatches, const StageTimes& times,
+                                                         const PipelineOrders& pattern, double room);
+
+/// The shortest run of dualpipe or dualpipe_v found; empty when no order runs in that room.
+[[nodiscard]] std::optional<PipelineRun> best_paired_run(PipelineSchedule schedule, int stages, int microbatches, const StageTimes& times,
+                                                         double room);
+
+/// The shortest zero-bubble run found; empty when no order runs in that room.
+[[nodiscard]] std::optional<PipelineRun> best_depths_run(PipelineSchedule schedule, int stages, int microbatches, const StageTimes& times,
+                                                         double room);
 
 }  // namespace fabricost::plan

@@ -4,10 +4,10 @@
 /// and the Pareto front. What it leaves out is never the best: batches.hpp, workers.hpp.
 
 #include <fabricost/in_order.hpp>
-#include <fabricost/plan/serving/batches.hpp>
 #include <fabricost/plan/serving/offload.hpp>
 #include <fabricost/plan/serving/question.hpp>
-#include <fabricost/plan/serving/workers.hpp>
+#include "serving/batches.hpp"
+#include "serving/workers.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,6 @@
 
 namespace fabricost::plan::detail {
 
-inline constexpr double max_sequences = 8192;  ///< per attention replica (assumed: above the settings of engines)
 inline constexpr int max_stages = 16;      ///< of an engine, where they are searched
 inline constexpr double front_step = 1.1;  ///< ratio of neighbours on a front in one of the two rates; more rows add no information
 

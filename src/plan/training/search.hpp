@@ -30,8 +30,8 @@
 #include <fabricost/plan/memory/min_change.hpp>
 #include <fabricost/plan/model/dimension.hpp>
 #include <fabricost/plan/training/idle_gpus.hpp>
-#include <fabricost/plan/training/search_space.hpp>
 #include <fabricost/plan/training/question.hpp>
+#include "training/search_space.hpp"
 
 #include <algorithm>
 #include <array>
@@ -89,8 +89,8 @@ class TrainingSearch {
   /// The least ratio of a step to the sum of its parts: a layout may take more domains than its GPUs fill.
   [[nodiscard]] double factor(int gpus) const { return 1 + waiting_for_slowest(gpu_, double(gpus) / domain_); }
 
-  /// Whether a layout of this pipeline can be among the best. Its fullest stage's layers and the bubble around them may take longer than those;
-  /// where the layers alone do, every layout of fewer replicas does.
+  /// Whether a layout of this pipeline can be among the best. Its fullest stage's layers and the bubble around them may take longer than
+  /// those; where the layers alone do, every layout of fewer replicas does.
   enum class Hope : unsigned char { yes, none, none_with_fewer };
   [[nodiscard]] Hope hope_of(const Layout& l, const Pipeline& pipeline, const LayerTimes& layers) const;
 
@@ -198,11 +198,11 @@ class TrainingSearch {
   Processor gpu_;
   GroupCosts costs_;
   int domain_;
-  bool has_host_;  ///< a link to the host
+  bool has_host_;                    ///< a link to the host
   std::optional<long long> stated_;  ///< GPUs of the machine
   ParameterCount count_;
-  MemoryStack memory_;   ///< of the stack, in the group that is priced
-  LayerActivations activations_;  ///< of a layer, in that group
+  MemoryStack memory_;                                         ///< of the stack, in the group that is priced
+  LayerActivations activations_;                               ///< of a layer, in that group
   double capacity_ = std::numeric_limits<double>::infinity();  ///< bytes of a GPU that may be used
   double host_ = capacity_;                                    ///< and of its share of the host's memory
   std::vector<Pipeline> pipelines_;
@@ -215,7 +215,7 @@ class TrainingSearch {
   struct TooLarge {
     int pp = 0, dp = 0;
     bool value = false;
-  } too_large_;  ///< the last answer by the states alone, in the group that is priced
+  } too_large_;                                       ///< the last answer by the states alone, in the group that is priced
   std::map<std::pair<int, int>, LayerTimes> inside_;  ///< of the group that is priced, by domain and recomputed layers
   TrainingPlan plan_;
 };

@@ -1,6 +1,6 @@
 #pragma once
 /// \file search_space.hpp
-/// What a search over training layouts tries, beside numbers of ranks and stages.
+/// What a search over training layouts tries, beside numbers of ranks and stages: pipelines, shardings, groups of layouts.
 
 #include <fabricost/in_order.hpp>
 #include <fabricost/plan/memory/activations.hpp>
@@ -15,18 +15,6 @@
 #include <initializer_list>
 #include <span>
 #include <vector>
-
-namespace fabricost::plan {
-
-// Parts of the search over training layouts: pipelines, shardings, groups of layouts, and the order of priced layouts.
-
-/// Seconds of a step over its sequences, by which steps of different batches compare.
-[[nodiscard]] inline double seconds_a_sequence(const PricedLayout& p) { return p.time.seconds / p.layout.global_batch; }
-
-/// Ties in time are broken by memory, then by every field: the order does not depend on a library's sort.
-[[nodiscard]] bool is_faster(const PricedLayout& a, const PricedLayout& b);
-
-}  // namespace fabricost::plan
 
 namespace fabricost::plan::detail {
 
