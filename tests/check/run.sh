@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The long checks, one step after another: what `./quickstart check` does once everything is installed.
-#   tests/check/run.sh [STEP...]        all of them, or those named (sanitizers, fuzz and page are all their parts)
+#   tests/check/run.sh [STEP...]        all of them, or those named (sanitizers, fuzz, page and alone are all their parts)
 #   tests/check/run.sh --plan [DATE]    says which of them a run of that day (default today) takes when time is short, and when the others come
 # With FABRICOST_CHECK_SECONDS set, time is short: the steps of the day's turn come first and then those of the days after it, as many as
 # fit, so that within seven days each has been first once. A step that no longer fits is named, with the day on which it comes first; one
@@ -85,6 +85,12 @@ page_files() { # PART: each file of the page through emscripten's front end
 }
 page_1() { page_files 1; }
 page_2() { page_files 2; }
+alone() { # PART
+  cmake -S . -B build-alone -G Ninja -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DFABRICOST_WARNINGS_AS_ERRORS=ON -DFABRICOST_BUILD_TESTS=OFF \
+    -DFABRICOST_BUILD_PYTHON=ON -DPython3_EXECUTABLE="$python" >/dev/null && "$python" tests/check/alone.py build-alone "$1" 2
+}
+alone_1() { alone 1; }
+alone_2() { alone 2; }
 tidy() { cmake --preset tidy >/dev/null && cmake --build --preset tidy -j "$jobs"; }
 
 # name, seconds it takes on two cores, what it is; the first step that needs the sanitizers' build makes what they share, besides
@@ -98,6 +104,8 @@ all=(
   "page_2 130 the other files of the page"
   "tidy 300 clang-tidy"
   "headers 260 every public header compiled alone"
+  "alone_1 170 every second source compiled by itself, warnings as errors"
+  "alone_2 170 the other sources"
   "consumer 150 the library compiled in a project of its own"
   "accuracy 190 the errors of collectives by fits that have not seen them, and the copies of the sources"
   "training 130 the errors of training steps by fits that have not seen them"
@@ -111,7 +119,7 @@ all=(
   "fuzz_2 145 the other fuzz targets"
 )
 # The checks that a day runs first when time is short, day after day; coverage needs all the sanitizers' tests, so only a full run has it.
-turns=("sanitizers_1 random_calls" "box accuracy training" "sanitizers_2 page_1" "tidy headers consumer"
+turns=("sanitizers_1 alone_1" "box accuracy training alone_2 random_calls" "sanitizers_2 page_1" "tidy headers consumer"
   "sanitizers_3 threads dask" "sanitizers_5 fuzz_1 fuzz_2" "sanitizers_4 page_2")
 
 day_of() { # DATE: the number of a day
