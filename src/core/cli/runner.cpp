@@ -12,6 +12,7 @@
 
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/refusal.hpp>
+#include <fabricost/specs/data_directory.hpp>
 #include <fabricost/version.hpp>
 
 #include <fmt/format.h>
@@ -88,12 +89,23 @@ constexpr OtherWord other_options[] = {{"--num-gpus", "--ranks"},
   return {};
 }
 
-/// Why a word that belongs to no option is refused: values follow their option.
+/// Why a word that belongs to no option is refused, with the option that takes it: values follow their option.
 [[nodiscard]] std::string extra_text(const std::string& extra, const std::vector<std::string>& known) {
   const auto has = [&](std::string_view name) { return std::find(known.begin(), known.end(), name) != known.end(); };
-  const bool number = !extra.empty() && extra.front() >= '0' && extra.front() <= '9';
-  return fmt::format("\"{}\" is one word too many ({})", extra,
-                     number && has("--size") ? fmt::format("write --size {}", extra) : "quote values that contain blanks");
+  const auto ships = [&](std::string_view folder) {
+    std::error_code none;
+    return extra.find('/') == std::string::npos && std::filesystem::exists(data_directory() / folder / (extra + ".yaml"), none);
+  };
+  std::string what = "quote values that contain blanks";
+  if (!extra.empty() && extra.front() >= '0' && extra.front() <= '9' && has("--size"))
+    what = "write --size " + extra;
+  else if (has("--system") && ships("systems"))
+    what = "write --system " + extra;
+  else if (has("--model") && ships("models"))
+    what = "write --model " + extra;
+  else if (has("--size") && parse_collective(extra))
+    what = "the operation comes first, the machine after --system";
+  return fmt::format("\"{}\" is one word too many ({})", extra, what);
 }
 
 [[nodiscard]] bool colour_wanted() {
