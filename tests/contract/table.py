@@ -8,7 +8,7 @@ exactly, numbers to TOLERANCE. A cell added by hand, with any path, stays when t
 - of what is named as in DECISIONS the first three,
 - of the numbers that are no whole numbers, hence computed, the first and, with less than three of those above, the last; numbers at the top
   of the answer come before those in its records; where there are none, the first three whole numbers, or else the first word,
-- and, of the command, every field (the last name of a path) that no other question has; Python reads the same fields.
+- and every field (the last name of a path) that no other question has.
 
 Of a list, and of a map under a name with `by_`, the first and the last entry can be chosen.
 """
@@ -92,11 +92,11 @@ def headline(answer):
     return list(dict.fromkeys(decisions + (computed[:1] + ([] if decisions[2:] else computed[-1:]) or whole[:3] or short[:1])))
 
 
-def paths_of(answers, rows, fields):
-    """{question: paths to keep}: those in the table, headlines of new questions, and, where asked, fields that no question has in it."""
+def paths_of(answers, rows):
+    """{question: paths to keep}: those in the table, headlines of new questions, and fields that no question has in it."""
     paths = {question: list(rows.get(question) or headline(answer)) for question, answer in answers.items()}
     seen = {field_of(path) for of in [*rows.values(), *paths.values()] for path in of}
-    for left_out in (NOTHING, ()) if fields else ():  # a value that says something shows a field best
+    for left_out in (NOTHING, ()):  # a value that says something shows a field best
         for question, answer in answers.items():
             for path, text in leaves(answer, ends=True):
                 if field_of(path) not in seen and text not in left_out and len(text) <= LONGEST:
@@ -124,13 +124,13 @@ def write(path, rows):
     path.write_text("".join(out), encoding="utf-8")
 
 
-def compare(table, answers, questions, written, fields=True):
+def compare(table, answers, questions, written):
     """What differs of {question: answer} from the table, as lines; `questions` are all that the table may have, in its order. Writes the
     table instead when told to."""
     rows = read(table)
     now = {question: dict(leaves(answer)) for question, answer in answers.items()}
     if written:
-        paths = paths_of(answers, rows, fields)
+        paths = paths_of(answers, rows)
         for question, values in now.items():
             kept = dict.fromkeys(path for path in values if path in paths[question])
             rows[question] = {path: values[path] for path in kept}
