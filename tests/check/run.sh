@@ -80,6 +80,9 @@ headers() {
   cmake --build build -j "$jobs" --target headers_alone &&
     ctest --test-dir build -C long -R '^structure.headers_alone$' --output-on-failure
 }
+others() { # what repeats under another compiler, checker or command what every run asks
+  ctest --test-dir build -C long -j "$jobs" --output-on-failure -R '^(python\.checkers|gpu_probes\.compile|consumer\.fetch_content|cli\.options_of_(plan|explore|need))$'
+}
 page_files() { # PART: each file of the page through emscripten's front end
   cmake --build build -j "$jobs" --target fabricost_contain && tests/web/compiles.sh build/src/core/fabricost_contain "$1" 2 || [ $? = 77 ]
 }
@@ -100,6 +103,7 @@ all=(
   "dask 30 a sweep on a cluster of processes, one of them killed"
   "box 190 Open MPI on networks of namespaces, beside what is predicted; jobs of 64 processes that hang there"
   "threads 150 thread sanitizer"
+  "others 150 pyright and stubtest, kernels by the CUDA compiler, the library fetched as an archive, every option of plan, explore and need"
   "page_1 130 every second file of the page through the front end of emscripten"
   "page_2 130 the other files of the page"
   "tidy 300 clang-tidy"
@@ -119,7 +123,7 @@ all=(
   "fuzz_2 145 the other fuzz targets"
 )
 # The checks that a day runs first when time is short, day after day; coverage needs all the sanitizers' tests, so only a full run has it.
-turns=("sanitizers_1 alone_1" "box accuracy training alone_2 random_calls" "sanitizers_2 page_1" "tidy headers consumer"
+turns=("sanitizers_1 alone_1" "box accuracy training alone_2 random_calls" "sanitizers_2 page_1" "tidy headers consumer others"
   "sanitizers_3 threads dask" "sanitizers_5 fuzz_1 fuzz_2" "sanitizers_4 page_2")
 
 day_of() { # DATE: the number of a day

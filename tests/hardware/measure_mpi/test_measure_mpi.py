@@ -148,7 +148,7 @@ class Command(unittest.TestCase):
 
     def test_sizes_that_are_asked_for_are_the_ones_measured(self):
         with tempfile.TemporaryDirectory() as folder:
-            status, _, err, _, out = self.measure(2, folder, "--budget", "5", "--only", "all_reduce", "send_recv", "--sizes", "4KiB,64KiB")
+            status, _, err, _, out = self.measure(2, folder, "--budget", "3", "--only", "all_reduce", "send_recv", "--sizes", "4KiB,64KiB")
             self.assertEqual(status, 0, err)
             found = {(r["operation"], r["bytes"]) for r in self.rows(out)}
             self.assertEqual(found, {(op, size) for op in ("all_reduce", "send_recv") for size in ("4096", "65536")})
@@ -159,7 +159,7 @@ class Command(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             forced = {"OMPI_MCA_coll_tuned_use_dynamic_rules": 1, "OMPI_MCA_coll_tuned_allreduce_algorithm": "rabenseifner",
                       "OMPI_MCA_coll_tuned_bcast_algorithm": "binomial"}
-            status, _, err, _, out = self.measure(4, folder, "--budget", "5", "--only", "all_reduce", "broadcast", "all_gather", "--sizes",
+            status, _, err, _, out = self.measure(4, folder, "--budget", "3", "--only", "all_reduce", "broadcast", "all_gather", "--sizes",
                                                   "64KiB", **forced)
             self.assertEqual(status, 0, err)
             cells = {r["operation"]: r["algorithm"] for r in self.rows(out)}
@@ -171,7 +171,7 @@ class Command(unittest.TestCase):
 
     def test_one_process_is_refused_with_the_way_to_start_several(self):
         with tempfile.TemporaryDirectory() as folder:
-            status, said, err, _, out = self.measure(1, folder, "--budget", "5")
+            status, said, err, _, out = self.measure(1, folder, "--budget", "3")
             self.assertEqual(status, 2, err)
             self.assertEqual(said, "")
             self.assertIn("mpirun -n 4 fabricost measure --mpi", err)

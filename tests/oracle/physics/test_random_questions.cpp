@@ -195,7 +195,7 @@ TEST_CASE("no training step beats its arithmetic at the peak, and none needs mor
   Ledger ledger("training layouts");
   std::vector<Stack> stacks;
   for (const std::string& name : stack_names()) stacks.push_back(load_stack(name));
-  for (long long i = 0, n = questions() / 200; i < n; ++i) {
+  for (long long i = 0, n = questions() / 500; i < n; ++i) {
     support::Random random = dice(3, i);
     const System& system = random.of(machines());
     TrainingQuestion q;
@@ -246,7 +246,7 @@ TEST_CASE("no training step beats its arithmetic at the peak, and none needs mor
 TEST_CASE("no deployment decodes faster than it reads its weights, nor holds more than there is", "[physics]") {
   Ledger ledger("deployments");
   const ServingTable table = load_serving_table();
-  for (long long i = 0, n = questions() / 200; i < n; ++i) {
+  for (long long i = 0, n = questions() / 500; i < n; ++i) {
     support::Random random = dice(4, i);
     const System& system = random.of(machines());
     ServingQuestion q;

@@ -14,7 +14,7 @@ TEST_CASE("eight threads load and predict what one does", "[process]") {
   constexpr int threads = 8;
   std::vector<std::string> names;
   for (const SystemName& one : system_names()) names.push_back(one.name);
-  const std::size_t step = std::max<std::size_t>(1, names.size() / 24);
+  const std::size_t step = std::max<std::size_t>(1, names.size() / 8);
   std::vector<std::string> alone;
   for (std::size_t i = 0; i < names.size(); i += step) alone.push_back(told(names[i]));
   std::vector<std::atomic<int>> different(threads);

@@ -121,23 +121,9 @@ def check(root):
                 faults.append(f"{name}: includes the umbrella header")
             elif folder[1] == "algorithms" and folder_of(target)[1] == "hardware":
                 faults.append(f"{name}: includes {target}; algorithms know no hardware")
-    faults += misnamed(root) + borrowed(root)
+    faults += borrowed(root)
     return faults + [f"{source}: uses {'/'.join(target)}, which stands after it" for source, target in uses(root)
                      if PLACE.get(target, (9, 0)) > PLACE.get(place_of(source), (-1, 0))]
-
-
-FILE_LINE = re.compile(r"^/// \\file (\S+)[ \t]*$", re.MULTILINE)
-
-
-def misnamed(root):
-    """Faults of the `\\file` lines: each says the name its file has."""
-    root = pathlib.Path(root)
-    faults = []
-    for source in sorted(p for top in ("include", "src", "bindings", "tests") for p in (root / top).rglob("*.[ch]pp")):
-        said = FILE_LINE.search(source.read_text(encoding="utf-8"))
-        if said and said.group(1) != source.name:
-            faults.append(f"{source.relative_to(root)}: calls itself {said.group(1)}")
-    return faults
 
 
 def borrowed(root):

@@ -143,16 +143,6 @@ TEST_CASE("what a stack casts each time it keeps nowhere, whatever the recipe of
   }
 }
 
-TEST_CASE("modules that predict further tokens cost their layers and heads") {
-  PlanRequest r = experts();
-  r.mtp_num_layers = 0;
-  const double none = answer(r).layouts.front().step.value();
-  r.mtp_num_layers = 1;
-  const double one = answer(r).layouts.front().step.value();
-  CHECK(one > none);
-  CHECK(one < 1.25 * none);
-}
-
 TEST_CASE("modules that predict further tokens take memory and count as FLOPs of the model") {
   PlanRequest r = experts();
   r.pp = 1;

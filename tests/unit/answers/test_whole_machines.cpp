@@ -201,18 +201,6 @@ TEST_CASE("sequences of any length are planned without context ranks", "[answers
   CHECK(odd.layouts.front().step.value() <= 1.05 * answer(r).layouts.front().step.value());
 }
 
-TEST_CASE("training on a TPU is priced with a stack that runs there", "[answers]") {
-  PlanRequest r;
-  r.system.name = "tpu-v5p-cube";
-  r.model.name = "llama3-8b";
-  r.gpus = 64;
-  r.global_batch = 1024;
-  CHECK(answer(r).stack == "maxtext-tpu");
-  const double unnamed = answer(r).layouts.front().step.value();
-  r.stack.name = "maxtext-tpu";
-  CHECK(answer(r).layouts.front().step.value() == unnamed);
-}
-
 TEST_CASE("a machine's default stack has published steps, and a named stack is taken as it is", "[answers]") {
   PlanRequest r;
   r.model.name = "llama3-8b";

@@ -86,25 +86,6 @@ TEST_CASE("machines of one generation share their set, machines of others do not
   }
 }
 
-TEST_CASE("the order of points does not matter and repeats count once", "[calibrate]") {
-  for (const char* called : {"dgx-b200", "l40s-pcie"}) {
-    INFO(called);
-    Random random{support::seed + 1};
-    const Points in_order = points_of(another(called, random), called, {.bytes = sizes(512, 1 << 29, 4)}, random);
-    const Calibration fit = calibrate(in_order, {.system = called});
-    Points shuffled = in_order;
-    for (std::size_t i = shuffled.points.size(); i > 1; --i)
-      std::swap(shuffled.points[i - 1], shuffled.points[static_cast<std::size_t>(random.below(static_cast<int>(i)))]);
-    CHECK(apart(fit, calibrate(shuffled, {.system = called})) < 1e-3);
-    Points twice = in_order;
-    twice.append(Points{in_order});
-    const Calibration again = calibrate(twice, {.system = called});
-    CHECK(apart(fit, again) == 0);
-    CHECK(again.points == fit.points);
-    CHECK(constant(again.sets[0], "launch").deviation == constant(fit.sets[0], "launch").deviation);
-  }
-}
-
 TEST_CASE("times all longer by a factor move the common factors", "[calibrate]") {
   for (const double factor : {0.75, 1.3}) {
     INFO("factor " << factor);
@@ -151,30 +132,6 @@ TEST_CASE("one point of any kind on any machine moves its prediction towards it"
   }
 }
 
-TEST_CASE("a joint fit leaves what the data cannot show at the prior and says so", "[calibrate]") {
-  Random random{support::seed + 3};
-  const Grid grid{.ops = {Collective::all_gather, Collective::all_reduce}, .ranks = {2, 4}, .bytes = sizes(512, 1 << 29)};
-  const Calibration fit = calibrate(points_of(load_system("dgx-h100"), "dgx-h100", grid, random));
-  const Constants prior;
-  int unseen = 0;
-  for (const FittedConstant& c : fit.sets[0].fitted) {
-    if (!c.key.starts_with("nvls.") && !c.key.starts_with("all_to_all.") && c.key != "simple.reduce_scatter_rate") continue;
-    INFO(c.key);
-    ++unseen;
-    CHECK_FALSE(c.determined);
-    CHECK(c.value == Approx(c.prior).epsilon(1e-3));
-    CHECK(c.deviation == Approx(c.prior_deviation).epsilon(1e-3));
-  }
-  CHECK(unseen == 16);
-  CHECK(fit.determined < fit.constants);
-  // nor does the mean of several generations take them from there
-  System blind = load_system("dgx-b200", {}, "none");
-  blind.constants.scale_up.nvls.floor = 1e-3;
-  apply_mean(fit, blind);
-  CHECK(blind.constants.scale_up.nvls.floor == 1e-3);
-  CHECK(blind.constants.scale_up.launch == Approx(fit.sets[0].constants.scale_up.launch));
-}
-
 TEST_CASE("intervals hold nine in ten of fresh measurements with the same noise", "[calibrate]") {
   int inside = 0, all = 0;
   for (int i = 0; i < 10; ++i) {
@@ -202,17 +159,6 @@ TEST_CASE("intervals hold nine in ten of fresh measurements with the same noise"
   INFO(inside << " of " << all);
   CHECK(inside > 0.87 * all);
   CHECK(inside < 0.95 * all);
-}
-
-TEST_CASE("more noise makes wider intervals", "[calibrate]") {
-  const System truth = load_system("dgx-h100");
-  double before = 0;
-  for (const double spread : {0.01, 0.04, 0.16}) {
-    Random random{support::seed + 4};
-    const Calibration fit = calibrate(points_of(truth, "dgx-h100", {}, random, spread), {.system = "dgx-h100"});
-    CHECK(fit.sets[0].constants.interval.ring_ll > 1.5 * before);
-    before = fit.sets[0].constants.interval.ring_ll;
-  }
 }
 
 TEST_CASE("a calibration is for the machine by any of its names", "[calibrate]") {
@@ -279,21 +225,4 @@ TEST_CASE("points that cannot be fitted are counted with their reason", "[calibr
   CHECK(skipped(calibrate(stranger), "no-such-box") == 1);
   CHECK(skipped(calibrate(stranger, {.system = "dgx-h100"}), "of no-such-box, not of dgx-h100") == 1);
   CHECK(skipped(calibrate(with(&Point::algorithm, Algorithm::pat)), "pat") == 1);
-}
-
-TEST_CASE("one point is enough, and a machine without NICs can be fitted", "[calibrate]") {
-  const Calibration fit = calibrate(points({one_point("dgx-b200", Collective::all_gather, 2, 2048, 9)}), {.system = "dgx-b200"});
-  CHECK(fit.points == 1);
-  CHECK(fit.median_after < fit.median_before);
-  CHECK(fit.sets[0].smallest == units::B(512));  // what was measured of this generation before still counts
-  CHECK(fit.sets[0].largest == units::MiB(512));
-  const Calibration blind =
-      calibrate(points({one_point("dgx-b200", Collective::all_gather, 2, 2048, 9)}), {.system = "dgx-b200", .calibration = "none"});
-  CHECK(blind.sets[0].smallest == units::KiB(2));
-  CHECK(blind.sets[0].largest == units::KiB(2));
-  CHECK(fit.sets[0].fewest_ranks == 2);
-  System lonely = load_system("dgx-b200");
-  std::erase_if(lonely.tiers, [](const Tier& t) { return t.role == TierRole::nic || t.role == TierRole::network; });
-  apply_calibration(fit, lonely);
-  CHECK(lonely.constants.basis == Basis::calibrated);
 }

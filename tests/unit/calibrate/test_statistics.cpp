@@ -135,28 +135,6 @@ TEST_CASE("standard errors shrink with the square root of the number of points",
   CHECK(compared >= 10);
 }
 
-TEST_CASE("every point twice moves nothing beyond its error and narrows the errors", "[calibrate]") {
-  Random random{support::seed + 21};
-  System truth = systems::blackwell_box();
-  const Block block = block_of(ConstantSet::scale_up, truth.constants, 0.3, 0.1);
-  truth.constants = drawn(block, random);
-  std::vector<Series> series;
-  measure(series, 0, truth, {}, random);
-  const std::vector<FittedMachine> machines{{.constants = block.prior, .block = {0, FittedMachine::none, FittedMachine::none}}};
-  const Fit once = fit_constants({block}, machines, series, {.starts = 1});
-  std::vector<Series> doubled = series;
-  doubled.insert(doubled.end(), series.begin(), series.end());
-  const Fit twice = fit_constants({block}, machines, doubled, {.starts = 1});
-  CHECK(twice.noise == Approx(once.noise).epsilon(0.05));
-  for (std::size_t k = 0; k < once.unknowns.size(); ++k) {
-    if (once.unknowns[k].parameter->key.starts_with("all_to_all.")) continue;  // what binds, channels or links, depends on the fit itself
-    INFO(once.unknowns[k].parameter->key);
-    CHECK(std::fabs(once.unknowns[k].change - twice.unknowns[k].change) < once.unknowns[k].deviation);
-    CHECK(twice.unknowns[k].deviation < 1.05 * once.unknowns[k].deviation);
-    CHECK(twice.unknowns[k].deviation > 0.65 * once.unknowns[k].deviation);
-  }
-}
-
 TEST_CASE("tenfold times in three of a hundred points move constants by less than their errors", "[calibrate]") {
   int moved = 0, all = 0;
   for (int i = 0; i < 8; ++i) {

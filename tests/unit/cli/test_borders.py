@@ -72,18 +72,6 @@ def bytes_that_are_no_text_become_characters(folder):
     cut.stderr.decode("utf-8")
 
 
-def a_file_that_is_read_is_not_written_over(folder):
-    points = written(folder, "mine.csv", HEAD + "a,dgx-h100,1,8,all_reduce,half,1048576,30,0,nccl,2.2,,,\n")
-    link = os.path.join(folder, "link.csv")
-    os.symlink(points, link)
-    for target in (points, link, os.path.join(folder, ".", "mine.csv")):
-        refused("validate", points, "-o", target, saying=["is also read", "another file"])
-    refused("calibrate", "--system", "dgx-h100", "--from", points, "-o", points, saying=["is also read"])
-    with open(points, encoding="utf-8") as file:
-        assert file.read().startswith("source,system")
-    works("validate", points, "-o", os.path.join(folder, "new.csv"))
-
-
 def an_empty_value_is_not_none(folder):
     points = written(folder, "empty.csv", HEAD + "a,dgx-h100,1,8,all_reduce,half,1048576,30,0,nccl,2.2,,,\n")
     refused("validate", points, "-o", "", saying=["--out", "empty"])
@@ -123,7 +111,7 @@ def cells_are_no_formulas(folder):
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as made:
         for check in (nothing_acts_on_the_terminal, bytes_that_are_no_text_become_characters,
-                      a_file_that_is_read_is_not_written_over, an_empty_value_is_not_none, a_file_keeps_who_may_read_it,
+                      an_empty_value_is_not_none, a_file_keeps_who_may_read_it,
                       cells_are_no_formulas):
             check(made)
             print("fine:", check.__name__.replace("_", " "))

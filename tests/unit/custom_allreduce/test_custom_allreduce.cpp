@@ -73,15 +73,6 @@ TEST_CASE("an algorithm that only engines have runs as the engine's kernel when 
   CHECK(asked("dgx-h100", 8, 4 * KiB_, two_shot).ran.kernel == CollectiveKernel::push_two_shot);
 }
 
-TEST_CASE("versions read as numbers that order them") {
-  CHECK(version_number("0.5.14") == 5014);
-  CHECK(version_number("0.5.9") < version_number("0.5.14"));
-  CHECK(version_number("1.3.0rc10") == 1003000);
-  CHECK(version_number("0.24") == 24000);
-  CHECK(version_number("") == 0);
-  CHECK(version_number("nightly") == 0);
-}
-
 TEST_CASE("engines hand over where their sources say") {
   using K = CollectiveKernel;
   using L = InferenceLibrary;

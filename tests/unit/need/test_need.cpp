@@ -68,7 +68,7 @@ TEST_CASE("the least and the most are what asking forwards at every value finds,
   const std::vector<std::string> unknowns{
       "gpus", "nodes", "batch", "domain", "nic.bandwidth", "nic.count", "scale_up.bandwidth", "hbm.bandwidth", "hbm.size", "arithmetic"};
   int satisfied = 0, not_monotone = 0;
-  for (int i = 0; i < support::draws(150); ++i) {
+  for (int i = 0; i < support::draws(60); ++i) {
     const std::string unknown = one_of(unknowns), system = random() % 2 == 0 ? "dgx-h100" : "gb200-nvl72";
     NeedRequest r = asked(unknown, system);
     const System& own = machine(system);
@@ -137,8 +137,8 @@ TEST_CASE("the least and the most are what asking forwards at every value finds,
       if (wanted) REQUIRE((!one.holds || (r.most ? one.value <= *wanted : one.value >= *wanted)));
     if (!wanted) REQUIRE_FALSE(found.reason.empty());
   }
-  CHECK(satisfied > support::draws(30));
-  CHECK(satisfied < support::draws(135));
+  CHECK(satisfied > support::draws(12));
+  CHECK(satisfied < support::draws(54));
   CHECK(not_monotone > 0);  // what bisection alone would get wrong
 }
 
@@ -179,18 +179,6 @@ TEST_CASE("the most of a count is refined between what holds and what does not")
   CHECK(*found.next_larger - *found.value <= 0.01 * *found.value + 256);
   for (const NeedTried& one : found.tried)
     if (one.value > *found.value) CHECK_FALSE(one.holds);
-}
-
-TEST_CASE("a tighter goal never needs less, a looser one never more") {
-  double before = 0;
-  for (const char* within : {"30%", "10%", "5%", "3%", "1%"}) {
-    NeedRequest r = asked("nic.bandwidth");
-    r.within = within;
-    const NeedAnswer found = answer(r);
-    REQUIRE(found.satisfied);
-    CHECK(*found.value >= before);
-    before = *found.value;
-  }
 }
 
 TEST_CASE("a run's GPUs: tokens over tokens per second, and failures need more") {

@@ -38,20 +38,6 @@ struct Rank {
 
 }  // namespace
 
-TEST_CASE("Hybrids are trained, no faster than their products at the peak") {
-  const System system = load_system("superpod-b200");
-  for (const char* name : hybrids) {
-    const TrainingQuestion q = job(name, 64, 512, 8192);
-    const TrainingPlan plan = plan_training(q, system);
-    INFO(name);
-    REQUIRE(!plan.layouts.empty());
-    const TrainingFigures f = figures_of(q, system, plan.layouts.front());
-    CHECK(f.mfu < 1);
-    CHECK(f.mfu > 0.05);
-    CHECK(plan.layouts.front().time.seconds > step_work(q).min_seconds(q.gpus, Processor::of(system).peak(q.precision)));
-  }
-}
-
 TEST_CASE("Kernels of all layers do at least the products of the parameters they have") {
   const Rank rank;
   const double peak = Processor::of(rank.system).peak(Precision::bf16), tokens = rank.layout.tokens();

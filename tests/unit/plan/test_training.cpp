@@ -139,7 +139,10 @@ TEST_CASE("No number of chunks named by hand is faster than the search's best, w
     const System system = load_system("gb200-nvl72");
     TrainingQuestion q = question(name, gpus, batch);
     q.precision = Precision::fp8;
-    const double found = plan_training(q, system).layouts.front().time.seconds;
+    const PricedLayout best = plan_training(q, system).layouts.front();
+    const double found = best.time.seconds;
+    q.tp = best.layout.tp;
+    q.cp = best.layout.cp;
     int named = 0;
     for (const int pp : {2, 3, 4, 8})
       for (int vp = 2; vp * pp <= q.model.layers + 2; ++vp) {

@@ -7,6 +7,8 @@
 #include <fabricost/plan/economics/network.hpp>
 #include <fabricost/specs/load.hpp>
 
+#include "unit/project/narrow.hpp"
+
 using namespace fabricost::plan;
 
 namespace {
@@ -30,7 +32,7 @@ NetworkSize joined(const System& system, double gpus, ScaleOut kind, double spar
 }  // namespace
 
 TEST_CASE("a tighter limit never makes the cheapest machine cheaper, and what it finds keeps the looser one") {
-  auto q = bought<NeedMachineRequest>("dgx-h100,dgx-b200,gb200-nvl72");
+  auto q = narrow(bought<NeedMachineRequest>("dgx-h100,dgx-b200,gb200-nvl72"));
   q.megawatts = 0.5;
   double looser = 0;
   for (const double days : {20.0, 15.0}) {
@@ -49,14 +51,14 @@ TEST_CASE("a tighter limit never makes the cheapest machine cheaper, and what it
 
 TEST_CASE("the best machine is that of brute force over numbers of GPUs") {
   for (const BestMachine by : {BestMachine::cheapest, BestMachine::soonest}) {
-    auto q = bought<NeedMachineRequest>("dgx-h100,gb200-nvl72");
+    auto q = narrow(bought<NeedMachineRequest>("dgx-h100,gb200-nvl72"));
     q.in = units::s(20 * day);
     q.megawatts = 0.6;
     q.by = by;
     const NeedMachineAnswer found = answer(q);
     REQUIRE(found.satisfied);
     for (int gpus = 64; gpus <= 320; gpus += 64) {
-      auto one = bought<ProjectRequest>("dgx-h100,gb200-nvl72");
+      auto one = narrow(bought<ProjectRequest>("dgx-h100,gb200-nvl72"));
       one.gpus = gpus;
       one.in = q.in;
       for (const ProjectedRun& r : answer(one).rows) {
@@ -146,33 +148,6 @@ TEST_CASE("a machine's default stack is the same whichever question it is asked 
   explore.global_batch = 512;
   explore.vary = {"gpus=256"};
   CHECK(answer(explore).points.at(0).interval.first.value() == Approx(planned.layouts.front().interval.first.value()));
-}
-
-TEST_CASE("a rack is whole, whichever question it is asked with, and spares are of its idle nodes first") {
-  CostRequest cost;
-  cost.system.name = "gb200-nvl72";
-  cost.gpus = 80;
-  const CostAnswer bill = answer(cost);
-  CHECK(bill.paid_gpus == 144);
-  CHECK(*bill.racks == 2);
-  CompareRequest compare;
-  compare.systems = {{.name = "gb200-nvl72", .value = nullptr}};
-  compare.serve = true;
-  compare.model.name = "llama3-8b";
-  compare.gpus = 80;
-  const ComparedAnswer served = answer(compare).rows.front();
-  CHECK(served.power->value() == Approx(bill.site_power->value()));
-  compare.serve = false;
-  compare.train = true;
-  compare.global_batch = 80;
-  CHECK(answer(compare).rows.front().power->value() == Approx(bill.site_power->value()));
-  ProjectRequest project = bought<ProjectRequest>("gb200-nvl72");
-  project.gpus = 512;
-  project.spares = 4;
-  const ProjectedRun run = answer(project).rows.front();
-  CHECK(run.paid_gpus % 72 == 0);
-  CHECK(*run.racks == run.paid_gpus / 72);
-  CHECK(run.paid_gpus < 512 + run.idle_gpus + 16 + 72);
 }
 
 TEST_CASE("owning and renting cost the same where the answer says so") {

@@ -7,6 +7,7 @@
 #include <fabricost/plan/economics/days.hpp>
 
 #include "support/message_of.hpp"
+#include "unit/project/narrow.hpp"
 #include "support/slow_build.hpp"
 
 using namespace fabricost::plan;
@@ -111,7 +112,7 @@ TEST_CASE("racks that keep spare nodes run on the others and are paid for whole,
 TEST_CASE("GPUs are the least that end in time, as need finds them, with spares and turns counted") {
   {
     const double use = 0.5;
-    ProjectRequest q = asked("dgx-h100,dgx-b200", 0);
+    ProjectRequest q = narrow(asked("dgx-h100,dgx-b200", 0));
     // a limit that no count misses by minutes: the next count that divides the batch may be half as many again
     q.in = units::h(21 * 24);
     q.use = use;
@@ -121,7 +122,7 @@ TEST_CASE("GPUs are the least that end in time, as need finds them, with spares 
       CHECK(r.gpus_found);
       CHECK(*r.in_time);
       CHECK(r.time.value() <= q.in->value());
-      NeedRequest n;
+      NeedRequest n = narrow(NeedRequest{});
       n.unknown = "gpus";
       n.system.name = r.system;
       n.model = q.model;
@@ -207,12 +208,12 @@ TEST_CASE("a machine that cannot do the job says why beside those that can; alon
 
 TEST_CASE("need machine picks what brute force over the runs picks, under random limits") {
   const auto names = "dgx-h100,dgx-h200,dgx-b200,gb200-nvl72";
-  const ProjectAnswer all = answer(asked(names));
+  const ProjectAnswer all = answer(narrow(asked(names)));
   std::mt19937 random{20261123};
   const auto any = [&](double from, double to) { return from * std::pow(to / from, std::uniform_real_distribution{0.0, 1.0}(random)); };
   int satisfied = 0;
   for (int i = 0; i < support::draws(15); ++i) {
-    auto q = asked<NeedMachineRequest>(names);
+    auto q = narrow(asked<NeedMachineRequest>(names));
     q.by = static_cast<BestMachine>(random() % 4);
     const auto of = [&](auto&& value) {
       double low = 1e300, high = 0;
@@ -353,7 +354,7 @@ TEST_CASE("a machine that comes later has less time, and one that comes too late
 }
 
 TEST_CASE("need machine: delivery and the last day are limits like money") {
-  auto r = asked<NeedMachineRequest>("dgx-b200,vera-rubin-nvl72", 0);
+  auto r = narrow(asked<NeedMachineRequest>("dgx-b200,vera-rubin-nvl72", 0));
   r.start = "2026-11-20";
   r.done_by = "2027-06";
   r.tokens = 15e12;

@@ -155,32 +155,6 @@ TEST_CASE("70B on 8 H100: cache on the host leaves the best as it is where the l
   }
 }
 
-TEST_CASE("more time, more memory and more GPUs of a machine never answer less") {
-  Asker asker;
-  for (int i = 0; i < 24; ++i) {
-    const System system = load_system(asker.one_of<std::string>({"dgx-h100", "dgx-b200", "dgx-a100"}));
-    ServingQuestion q = asker.question(system, 8);
-    System asked = system;
-    // each value allows what the one before it did, and more
-    const auto never_less = [&](const char* what, std::initializer_list<double> values, const auto& allow) {
-      double before = 0;
-      for (const double value : values) {
-        allow(value);
-        const double now = best(q, asked);
-        INFO(i << " " << q.model.name << " " << system.name << " " << what << " " << value << ": " << now << " after " << before);
-        CHECK(now >= as_much * before);
-        before = now;
-      }
-    };
-    never_less("tpot", {0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.3, 0.0}, [&](double limit) { q.tpot = limit; });
-    never_less("ttft", {0.05, 0.2, 0.5, 1.0, 3.0, 10.0, 60.0, 0.0}, [&](double limit) { q.ttft = limit; });
-    never_less("memory", {16.0, 23.5, 40.0, 51.0, 80.0, 96.5, 141.0, 180.0, 288.0},
-               [&](double memory) { asked.gpu.memory.value = units::GiB(memory); });
-    asked = system;
-    never_less("gpus", {1, 2, 3, 4, 5, 6, 7, 8}, [&](double gpus) { q.gpus = static_cast<int>(gpus); });
-  }
-}
-
 TEST_CASE("GPUs that no layout divides stay idle rather than the model unserved") {
   const System system = load_system("dgx-h100");
   ServingQuestion q;

@@ -1,4 +1,4 @@
-"""fabricost tune as people and scripts see it: exit status, streams, width, the JSON's fields, the file of -o.
+"""The file that fabricost tune writes with -o: the ranges that are sure, replaced whole or left.
 
     test_tune_cli.py FABRICOST
 """
@@ -13,31 +13,6 @@ from command import Command
 TOOL = sys.argv[1]
 COMMAND = Command(TOOL, "tune")
 works, refused = COMMAND.works, COMMAND.refused
-OPERATIONS = ["all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce"]
-
-
-def for_scripts():
-    report = json.loads(works("--system", "aws-p5", "--nodes", "2,4", "--dtype", "float", "--json"))
-    assert report["system"] == "aws-p5" and report["library"] == "nccl" and report["dtype"] == "float"
-    assert report["shapes"] == [{"nodes": 2, "ranks": 16}, {"nodes": 4, "ranks": 32}]
-    assert report["ranges"] and isinstance(report["unmeasured"], list) and isinstance(report["doubts"], list)
-    for one in report["ranges"]:
-        assert one["operation"] in OPERATIONS
-        assert one["first_bytes"] <= one["bytes"] <= one["last_bytes"]
-        assert set(one["runs"]) == set(one["faster"]) == {"algorithm", "protocol"}
-        assert abs(one["time_us"] - one["faster_us"] - one["lost_us"]) < 1e-6 * one["time_us"]
-        assert abs(one["lost_percent"] - 100 * one["lost_us"] / one["time_us"]) < 1e-6
-        low, high = one["lost_percent_interval"]
-        assert low < one["lost_percent"] < high
-        assert not one["sure"] or low > 0
-        assert one["basis"] in ("calibrated", "sibling", "datasheet")
-    only = json.loads(works("-s", "aws-p5", "-n", "2", "--op", "AllReduce", "--json"))
-    assert {one["operation"] for one in only["ranges"]} == {"all_reduce"}
-    # its figures are predict's
-    one = only["ranges"][0]
-    done = Command(TOOL).run("predict", "all_reduce", "--system", "aws-p5", "--nodes", "2", "--size", one["bytes"], "--algorithm",
-                             one["faster"]["algorithm"], "--protocol", one["faster"]["protocol"], "--json")
-    assert abs(json.loads(done.stdout)["time_us"] / one["faster_us"] - 1) < 1e-9, (done.stdout, one)
 
 
 def the_file(folder):
@@ -65,6 +40,5 @@ def the_file(folder):
 
 
 with tempfile.TemporaryDirectory() as temporary:
-    for_scripts()
     the_file(temporary)
 print("ok")

@@ -119,30 +119,6 @@ TEST_CASE("a faster tier shortens the exchange of gradients and weights that cro
   CHECK(inside > support::draws(40));
 }
 
-TEST_CASE("weights sharded over 2,048 GPUs with experts inside nodes wait for the NICs", "[data]") {
-  const Layout layout{.ep = 8, .dp = 2048, .zero = 3, .microbatch = 1, .global_batch = 2048, .recompute = Recompute::full};
-  const Model& m = jobs::model("moe-1.8t");
-  const ParameterCount n = parameters_of(m);
-  const Stack stack = load_stack("megatron-core");
-  const double experts = m.expert_layers() * m.experts * n.expert / 8;
-  double before = 0;
-  for (const double rate : {400e9, 100e9, 50e9}) {
-    System s = jobs::machine("dgx-h100");
-    for (Tier& tier : s.tiers)
-      if (tier.role == TierRole::nic) {
-        support::scale_bandwidth(tier, rate / tier.bandwidth.value.value());
-        tier.on_gpu = true;  // no slot holds the NICs back
-      }
-    GroupCosts costs(s);
-    const double data = step_time(m, layout, stack, Processor::of(s), costs).data;
-    INFO(rate << " bytes/s");
-    // one GPU of a node in each group: two all-gathers and a reduce-scatter of all its experts through its own NIC, 0.54 of it in the open
-    CHECK(data > 0.54 * (2 * 2 + stack.gradient_bytes) * experts * 255 / 256 / std::min(rate, 450e9));
-    CHECK(data > before * 1.2);
-    before = data;
-  }
-}
-
 TEST_CASE("experts are exchanged between the ranks that hold the same ones, as predict() prices them", "[data]") {
   const System& s = jobs::machine("dgx-h100");
   const Model& m = jobs::model("mixtral-8x7b");

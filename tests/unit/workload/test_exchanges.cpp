@@ -121,20 +121,3 @@ TEST_CASE("no step, and no fast end of its interval, is shorter than its exchang
   }
   CHECK(bound > support::draws(100));
 }
-
-TEST_CASE("sharded weights cross the NICs within no fewer seconds than their bytes take", "[exchanges]") {
-  // 64 tokens a sequence: two all-gathers of 16 bits and a reduce-scatter of 32 of 70.6 B parameters, through eight NICs of 50 GB/s a node
-  const Model& m = jobs::model("llama3-70b");
-  const Layout layout{.dp = 256, .zero = 3, .microbatch = 1, .global_batch = 256, .sequence = 64, .recompute = Recompute::full};
-  Stack stack;
-  stack.scale = 0.7;
-  stack.gradient_bytes = 4;
-  GroupCosts& costs = costs_on("dgx-h100");
-  const jobs::Job job{"dgx-h100", "llama3-70b", layout, stack};
-  const double least = (2 * 2 + 4) * parameters_of(m).total * 31 / 32 / (8 * 50e9);
-  const StepTime t = time_of(job, costs);
-  const StepWork work = step_work(m, layout.sequence, layout.global_batch, 0);
-  CHECK(least == Approx(1.367).epsilon(0.001));
-  CHECK(t.seconds > least);
-  CHECK(step_interval(t, parts_of(job, costs), stack, costs, Precision::bf16, work, 256).first > least * (1 - 1e-6));
-}
