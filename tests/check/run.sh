@@ -3,7 +3,7 @@
 #   tests/check/run.sh [STEP...]        all of them, or those named (sanitizers, fuzz, page and alone are all their parts)
 #   tests/check/run.sh --plan [DATE]    says which of them a run of that day (default today) takes when time is short, and when the others come
 # With FABRICOST_CHECK_SECONDS set, time is short: the steps of the day's turn come first and then those of the days after it, as many as
-# fit, so that within seven days each has been first once. A step that no longer fits is named, with the day on which it comes first; one
+# fit, so that within eight days each has been first once. A step that no longer fits is named, with the day on which it comes first; one
 # that outlasts the time is stopped and counts as not finished; neither is a failure. Closes with a line for every step and exit status 1
 # when one failed.
 set -uo pipefail
@@ -17,7 +17,7 @@ sanitized=build-sanitized
 random_calls() {
   PYTHONPATH="$PWD/build/python" FABRICOST_RANDOM_CALLS=100000 "$python" -m pytest -q tests/python/test_arguments.py
 }
-box() { ctest --test-dir build -C long -R '^fabric_in_a_box(\.hangs)?$' --output-on-failure; }
+box() { ctest --test-dir build -C long -R '^(fabric_in_a_box(\.hangs)?|measure\.mpi)$' --output-on-failure; }
 dask() { PYTHONPATH="$PWD/build/python" "$python" tests/python/check_dask.py; }
 # One build, by clang, several files at a time (a third of the time) and without optimisation but for what fits and searches (another third),
 # serves the sanitizers, the coverage and the fuzz targets. When time is short it counts no lines. Every test runs in it but those that build
@@ -47,7 +47,7 @@ sanitizers_4() { # examples, commands of the contract, broken files
   done
   cmake --build --preset sanitized -j "$jobs" --target "${targets[@]}" &&
     ctest --preset sanitized -j "$jobs" -R "^($exercised)\$" &&
-    ctest --preset sanitized -R '^(cli\.measure|measure\.mpi)$' --repeat until-pass:2  # they keep to times, which these builds stretch
+    ctest --preset sanitized -C long -R '^(cli\.measure|measure\.mpi)$' --repeat until-pass:2  # they keep to times, which these builds stretch
 }
 sanitizers_5() { # all other tests of the command
   configured &&
@@ -80,8 +80,13 @@ headers() {
   cmake --build build -j "$jobs" --target headers_alone &&
     ctest --test-dir build -C long -R '^structure.headers_alone$' --output-on-failure
 }
-others() { # what repeats under another compiler, checker or command what every run asks
-  ctest --test-dir build -C long -j "$jobs" --output-on-failure -R '^(python\.checkers|gpu_probes\.compile|consumer\.fetch_content|cli\.options_of_(plan|explore|need))$'
+# What repeats under another compiler, checker or command what every run asks, and what is timed.
+long() { ctest --test-dir build -C long -j "$jobs" --output-on-failure -R "^($1)\$"; }
+others_1() { long 'python\.checkers|compile_fail\.(gcc|clang)|gpu_probes\.compile|consumer\.fetch_content'; }
+others_2() {
+  cmake -S . -B build -DFABRICOST_BUILD_BENCHMARKS=ON >/dev/null &&
+    cmake --build build -j "$jobs" --target fabricost_benchmark fabricost_ratios &&
+    long 'benchmark\..*|cli\.options_of_(plan|explore|need)'
 }
 page_files() { # PART: each file of the page through emscripten's front end
   cmake --build build -j "$jobs" --target fabricost_contain && tests/web/compiles.sh build/src/core/fabricost_contain "$1" 2 || [ $? = 77 ]
@@ -101,9 +106,10 @@ shared=225
 all=(
   "random_calls 20 100,000 random calls of the Python package"
   "dask 30 a sweep on a cluster of processes, one of them killed"
-  "box 190 Open MPI on networks of namespaces, beside what is predicted; jobs of 64 processes that hang there"
+  "box 250 the MPI probe; Open MPI on networks of namespaces, beside what is predicted; jobs of 64 processes that hang there"
   "threads 150 thread sanitizer"
-  "others 150 pyright and stubtest, kernels by the CUDA compiler, the library fetched as an archive, every option of plan, explore and need"
+  "others_1 130 pyright and stubtest, programs that must not compile by the other compiler, kernels by the CUDA compiler, the library as an archive"
+  "others_2 130 claims of performance, every option of plan, explore and need"
   "page_1 130 every second file of the page through the front end of emscripten"
   "page_2 130 the other files of the page"
   "tidy 300 clang-tidy"
@@ -123,7 +129,7 @@ all=(
   "fuzz_2 145 the other fuzz targets"
 )
 # The checks that a day runs first when time is short, day after day; coverage needs all the sanitizers' tests, so only a full run has it.
-turns=("sanitizers_1 alone_1" "box accuracy training alone_2 random_calls" "sanitizers_2 page_1" "tidy headers consumer others"
+turns=("alone_1 alone_2" "sanitizers_1 random_calls others_1" "box accuracy training others_2" "sanitizers_2 page_1" "tidy headers consumer"
   "sanitizers_3 threads dask" "sanitizers_5 fuzz_1 fuzz_2" "sanitizers_4 page_2")
 
 day_of() { # DATE: the number of a day

@@ -3,7 +3,6 @@
 import json
 import os
 import pathlib
-import signal
 import subprocess
 
 import pytest
@@ -49,28 +48,9 @@ def test_a_plan_measures_nothing():
     assert any("one GPU" in one.reason for one in plan.not_measured)
 
 
-def test_a_lost_gpu_keeps_what_was_measured(monkeypatch):
-    monkeypatch.setenv("FABRICOST_FAKE", "gpus=2,lost_after=9")
-    found = fc.measure(quick=True)
-    assert not found.complete and "fallen off the bus" in found.ended and len(found.points) == 9
-
-
-def test_an_interrupt_keeps_what_was_measured(monkeypatch):
-    monkeypatch.setenv("FABRICOST_FAKE", "gpus=2,interrupt_after=7")
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    found = fc.measure(quick=True)
-    assert not found.complete and found.ended == "interrupted" and len(found.points) == 8
-
-
 def test_refusals_name_arguments():
     for wrong, says in [({"mpi": True, "gpus": [0]}, "gpus: mpi measures processes"), ({"gpus": [7]}, "gpus 7: there are GPUs 0 to 1"),
                         ({"only": ["memmory"]}, "only memmory: .*memory"), ({"budget_seconds": 0.5}, "budget_seconds"),
                         ({"sizes": [0]}, "sizes"), ({"system": "dgx-h10"}, "dgx-h100")]:
         with pytest.raises((fc.RequestError, ValueError), match=says):
             fc.measure(**wrong)
-
-
-def test_without_a_plugin_the_message_says_what_to_build(monkeypatch, tmp_path):
-    monkeypatch.setenv("FABRICOST_PROBES", str(tmp_path))
-    with pytest.raises(fc.RequestError, match="libfabricost_probe_cuda.so"):
-        fc.measure(quick=True)
