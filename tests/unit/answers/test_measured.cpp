@@ -99,34 +99,3 @@ TEST_CASE("the files' columns say which question is asked, and what it has no us
   CHECK(message_of([&] { (void)answer(fit); }) ==
         "system is for points of collectives; leave it out of tables of serving runs");
 }
-
-TEST_CASE("a fit knows its machine, its files and how far it is from its points") {
-  CalibrateFilesRequest request;
-  request.samples = of_log().samples;
-  request.system.name = "dgx-h100";
-  const auto fit = std::get<CalibrationAnswer>(answer(request));
-  CHECK(fit.determined > 0);
-  CHECK(fit.constants().size() == static_cast<std::size_t>(fit.constant_count));
-  CHECK(fit.files("2026-01-31").size() == fit.sets.size());
-  const System fitted = load_system(fit.system.extends, fit.system.set, fit.system.calibration);
-  CHECK(fitted.constants.basis == Basis::calibrated);
-  CHECK(validated(fit).total().points == fit.points);
-}
-
-TEST_CASE("models: all of them, or what follows from one") {
-  const auto all = std::get<std::vector<ListedModel>>(answer(ModelsRequest{}));
-  ModelsRequest one;
-  one.model.name = all.front().name;
-  const auto figures = std::get<ModelAnswer>(answer(one));
-  CHECK(figures.parameters.total == all.front().parameters);
-  CHECK(figures.sequence == 4096);
-}
-
-TEST_CASE("show: each tier with where its rate comes from") {
-  ShowRequest request;
-  request.system.name = "dgx-h100";
-  const ShowAnswer shown = answer(request);
-  REQUIRE(shown.tiers.size() > 3);
-  for (const ShownTier& tier : shown.tiers) CHECK_FALSE(tier.source.empty());
-  CHECK(shown.text.starts_with("dgx-h100"));
-}

@@ -26,20 +26,6 @@ const PredictRequest all_reduce{.system = {"dgx-h100"}, .operation = Collective:
 
 }  // namespace
 
-TEST_CASE("A prediction is the model's, of a machine by name and of one that is there", "[answers]") {
-  const auto system = std::make_shared<const System>(load_system("dgx-h100"));
-  const Prediction model = predict(*system, AllReduce{.bytes = units::KiB(64)});
-  PredictRequest by_value = all_reduce;
-  by_value.system = {{}, system};
-  const PredictAnswer named = answer(all_reduce), there = answer(by_value);
-  CHECK(named.seconds == model.seconds);
-  CHECK(there.seconds == model.seconds);
-  CHECK(named.system == "dgx-h100");
-  CHECK(named.collective() == "all_reduce");
-  CHECK(numbers_in(named.interval()) == std::pair{model.low, model.high});
-  CHECK(!named.norm);
-}
-
 TEST_CASE("A machine that is there loses rails as one by name does", "[answers]") {
   for (const char* name : {"dgx-h100", "aws-p5", "gb200-nvl72", "azure-nd-h100-v5", "frontier", "mi300x-8"}) {
     PredictRequest by_name{.system = {name}, .operation = Collective::all_reduce, .nodes = 4, .bytes = units::MB(256), .lost_rails = 1};
@@ -55,18 +41,6 @@ TEST_CASE("A machine that is there loses rails as one by name does", "[answers]"
     by_name.lost_rails = 0;
     CHECK(answer(by_value).seconds >= answer(by_name).seconds);
   }
-}
-
-TEST_CASE("The story of a prediction is told with it", "[answers]") {
-  const ExplainAnswer a = answer(ExplainRequest{all_reduce});
-  CHECK(a.seconds == answer(all_reduce).seconds);
-  CHECK(a.text.find("The arithmetic") != std::string::npos);
-  CHECK(a.naive > Time{});
-  REQUIRE(!a.changes.empty());
-  ExplainRequest lost{all_reduce};
-  lost.nodes = 2;
-  lost.lost_rails = 1;
-  CHECK(answer(lost).text.find("1 NIC of every node is down") != std::string::npos);
 }
 
 TEST_CASE("A sweep has a prediction for each size or each count", "[answers]") {
