@@ -140,9 +140,9 @@ TEST_CASE("a first process that is not there is named with its address") {
 
 TEST_CASE("two processes with the same rank are refused") {
   const int port = free_port();
-  std::thread one([port] { static_cast<void>(fault_of([port] { Rendezvous others(place(1, 3, port), std::chrono::seconds(5)); })); });
-  std::thread two([port] { static_cast<void>(fault_of([port] { Rendezvous others(place(1, 3, port), std::chrono::seconds(5)); })); });
-  const std::string why = fault_of([port] { Rendezvous others(place(0, 3, port), std::chrono::seconds(5)); });
+  std::thread one([port] { static_cast<void>(fault_of([port] { Rendezvous others(place(1, 3, port), std::chrono::seconds(2)); })); });
+  std::thread two([port] { static_cast<void>(fault_of([port] { Rendezvous others(place(1, 3, port), std::chrono::seconds(2)); })); });
+  const std::string why = fault_of([port] { Rendezvous others(place(0, 3, port), std::chrono::seconds(2)); });
   one.join();
   two.join();
   CHECK(why.find("rank 1") != std::string::npos);

@@ -2,6 +2,7 @@
 /// predict, explain, sweep, crossovers and share asked in C++: what the model says, by name and by value, and rules that name fields.
 
 #include "catch.hpp"
+#include "support/message_of.hpp"
 
 #include <fabricost/plan/answers/share.hpp>
 #include <fabricost/answers/sweep.hpp>
@@ -11,15 +12,9 @@ using namespace fabricost::plan;
 
 namespace {
 
-/// The message with which a request is refused; empty where it is answered.
 template <class Request>
 std::string refusal_of(const Request& request) {
-  try {
-    (void)answer(request);
-  } catch (const RequestError& refusal) {
-    return refusal.what();
-  }
-  return {};
+  return support::message_of([&] { return answer(request); });
 }
 
 const PredictRequest all_reduce{.system = {"dgx-h100"}, .operation = Collective::all_reduce, .bytes = units::KiB(64)};

@@ -3,6 +3,7 @@
 /// refused where it says nothing.
 
 #include "catch.hpp"
+#include "support/message_of.hpp"
 
 #include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/plan/explain/step.hpp>
@@ -48,14 +49,8 @@ double term(const PlanRequest& r, const std::string& name) {
   return 0;
 }
 double memory(const PlanRequest& r) { return answer(r).layouts.front().memory_size.value(); }
-/// The message with which a request is refused; empty where it is answered.
 std::string refusal(const PlanRequest& r) {
-  try {
-    (void)answer(r);
-  } catch (const RequestError& e) {
-    return e.what();
-  }
-  return {};
+  return support::message_of([&] { return answer(r); });
 }
 
 }  // namespace

@@ -2,11 +2,11 @@
 /// \file files.hpp
 /// Files that exist for the duration of a test.
 
+#include "support/folder.hpp"
+
 #include <fabricost/error.hpp>
 #include <fabricost/readings/points.hpp>
 
-#include <unistd.h>
-#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -15,29 +15,7 @@ namespace fabricost::test {
 
 using namespace observe;
 
-/// A temporary folder, removed at the end.
-class Folder {
- public:
-  Folder() {
-    static std::atomic<int> next{0};
-    path_ = std::filesystem::temp_directory_path() / ("fabricost-points-" + std::to_string(getpid()) + "-" + std::to_string(next++));
-    std::filesystem::create_directories(path_);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::filesystem::path write(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ / name, std::ios::binary) << text;
-    return path_ / name;
-  }
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+using support::Folder;
 
 /// A log that does not name its machine.
 inline const PointDefaults h100{.system = "dgx-h100"};

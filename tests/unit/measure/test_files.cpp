@@ -3,6 +3,7 @@
 #include "measure/files/machine_file.hpp"
 #include "measure/files/partial_file.hpp"
 #include "measure/stock.hpp"
+#include "support/folder.hpp"
 #include "support/message_of.hpp"
 
 #include <fabricost/probes/machine/this_machine.hpp>
@@ -16,26 +17,9 @@
 #include <unistd.h>
 
 using namespace fake;
+using support::Folder;
 
 namespace {
-
-/// A folder that goes with the test.
-class Folder {
- public:
-  Folder() {
-    path_ = std::filesystem::temp_directory_path() / ("fabricost-measure-" + std::to_string(getpid()));
-    std::filesystem::create_directories(path_);
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  [[nodiscard]] std::filesystem::path operator/(const char* name) const { return path_ / name; }
-  [[nodiscard]] std::string written(const char* name, const std::string& text) const {
-    std::ofstream(path_ / name) << text;
-    return (path_ / name).string();
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 Measured measured_on(FakeDevice& device) {
   const Machine machine = device.describe();
@@ -63,7 +47,7 @@ TEST_CASE("points read back as they were measured; probes are skipped with their
   const Folder folder;
   FakeDevice device({.gpus = 8});
   const Measured measured = measured_on(device);
-  const Points points = read_points(folder.written("measured.csv", csv_of(measured.rows)));
+  const Points points = read_points(folder.write("measured.csv", csv_of(measured.rows)));
   std::size_t skipped = 0, at = 0;
   for (const Skipped& s : points.skipped) {
     skipped += static_cast<std::size_t>(s.rows);
@@ -163,7 +147,7 @@ TEST_CASE("collectives on registered buffers say so and are not taken for ordina
   CHECK(rows[1].note("registered") == "yes");
   CHECK(rows[2].note("registered") == "symmetric");
   rows[2].notes.insert(rows[2].notes.begin(), {"spread", "0.01"});
-  const Points points = read_points(folder.written("registered.csv", csv_of(rows)));
+  const Points points = read_points(folder.write("registered.csv", csv_of(rows)));
   CHECK(points.points.size() == 1);
   REQUIRE(points.skipped.size() == 1);
   CHECK(points.skipped.front().rows == 2);
@@ -237,7 +221,7 @@ TEST_CASE("points on disk outlive a crash, and go when the finished file is ther
 TEST_CASE("points on disk are never written where a link or another's file lies") {
   const Folder folder;
   const std::filesystem::path target = folder / "measured.csv";
-  const std::string victim = folder.written("victim.txt", "keep");
+  const std::string victim = folder.write("victim.txt", "keep");
   const std::string first = target.string() + "." + std::to_string(getpid()) + ".partial";
   std::filesystem::create_symlink(victim, first);
   std::filesystem::create_symlink(folder / "nowhere", target.string() + "." + std::to_string(getpid()) + "-1.partial");

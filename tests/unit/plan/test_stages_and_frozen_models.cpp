@@ -3,6 +3,7 @@
 /// each against its closed form or a property, and refused where no program runs it.
 
 #include "catch.hpp"
+#include "support/message_of.hpp"
 #include "unit/workload/jobs.hpp"
 
 #include <fabricost/plan/answers/plan.hpp>
@@ -85,12 +86,7 @@ double part_of_memory(const PlanRequest& r, const std::string& name) {
   return 0;
 }
 std::string refused_with(const PlanRequest& r) {
-  try {
-    (void)answer(r);
-  } catch (const RequestError& e) {
-    return e.what();
-  }
-  return {};
+  return support::message_of([&] { return answer(r); });
 }
 bool has_words(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
 

@@ -2,12 +2,11 @@
 /// \file files.hpp
 /// Spec files written for one test, and the result of loading them.
 
+#include "support/folder.hpp"
+
 #include <fabricost/error.hpp>
 #include <fabricost/specs/load.hpp>
 
-#include <unistd.h>
-
-#include <atomic>
 #include <ctime>
 #include <exception>
 #include <filesystem>
@@ -22,32 +21,7 @@ namespace specs {
 
 namespace fs = std::filesystem;
 
-/// A temporary folder, removed when the test ends.
-class Folder {
- public:
-  Folder() {
-    static std::atomic<int> count{0};
-    path_ = fs::temp_directory_path() / ("fabricost-specs-" + std::to_string(getpid()) + "-" + std::to_string(count++));
-    fs::create_directories(path_);
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  [[nodiscard]] fs::path path(std::string_view name) const { return path_ / name; }
-  std::string write(std::string_view name, std::string_view text) const {
-    fs::create_directories(path(name).parent_path());
-    std::ofstream out(path(name), std::ios::binary);
-    out.write(text.data(), static_cast<std::streamsize>(text.size()));
-    return path(name).string();
-  }
-
- private:
-  fs::path path_;
-};
+using support::Folder;
 
 enum class Document { gpu, link, switches, system };
 

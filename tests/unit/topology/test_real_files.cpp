@@ -90,7 +90,7 @@ TEST_CASE("a system made of a real topology file loads and predicts", "[topology
     INFO(file);
     const DescribedTopology t = read_topology(folder / "multinode" / "topo" / file);
     const GuessedSystem guessed = system_from(t);
-    const System system = load_system(made.write(guessed.name + ".yaml", guessed.yaml).string());
+    const System system = load_system(made.write(guessed.name + ".yaml", guessed.yaml));
     CHECK(system.name == guessed.name);
     CHECK(system.gpus_per_node == want.gpus);
     CHECK(system.provenance.confidence == Confidence::assumed);
