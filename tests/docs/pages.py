@@ -24,12 +24,11 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests/unit/cli"), str(ROOT / "docs/site")]
+sys.path.insert(0, str(ROOT / "docs/site"))
 import fields  # noqa: E402
-import page as cli_page  # noqa: E402
 
-CAT = re.compile(cli_page.BLOCK.pattern.replace(r"\$ fabricost (.*)", r"\$ cat (\S+)"))
-NOT_OURS = {"share-and-transfer.md", "training.md"}  # held by cli.pages_are_fresh
+BLOCK = re.compile(r"(?m)^    \$ fabricost (.*)\n((?:(?:    .*)?\n)*?)(?=\n*(?:\S|    \$ |\Z))")
+CAT = re.compile(BLOCK.pattern.replace(r"\$ fabricost (.*)", r"\$ cat (\S+)"))
 HELD = re.compile(r"(?m)^    \$ fabricost |^ *>>> |^<!-- fields: ")
 FIELDS = re.compile(r"(?m)^<!-- fields: (.*) -->\n(?:.*\n)*?<!-- end of fields -->$")
 SEARCHED = re.compile(r"; \d+\.\d+ s$", re.M)  # how long a search took is another time each time
@@ -45,14 +44,18 @@ def lay_out(text, folder, data=ROOT / "data"):
         (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def indented(text):
+    return "".join(f"    {line}".rstrip() + "\n" for line in text.splitlines())
+
+
 def fresh(tool, text, folder):
     """The page with the outputs its commands print now."""
     def block(match):
         done = subprocess.run([tool, *shlex.split(match[1])], capture_output=True, text=True, timeout=120, cwd=folder,
                               env={**os.environ, "FABRICOST_DATA": "data", "COLUMNS": "100"})  # so that faults in it have the same path everywhere
         assert done.returncode in (0, 2), (match[1], done.returncode, done.stderr)
-        return f"    $ fabricost {match[1]}\n{cli_page.indented(done.stdout if done.returncode == 0 else done.stderr)}"
-    return cli_page.BLOCK.sub(block, text)
+        return f"    $ fabricost {match[1]}\n{indented(done.stdout if done.returncode == 0 else done.stderr)}"
+    return BLOCK.sub(block, text)
 
 
 def with_tables(text, known):
@@ -92,7 +95,7 @@ def main(arguments):
     tool, *pages = [a for a in arguments if a != "--write"]
     tool = str(pathlib.Path(tool).resolve())
     paths = [pathlib.Path(p).resolve() for p in pages] or [
-        p for p in sorted((ROOT / "docs").rglob("*.md")) if p.name not in NOT_OURS and HELD.search(p.read_text(encoding="utf-8"))]
+        p for p in sorted((ROOT / "docs").rglob("*.md")) if HELD.search(p.read_text(encoding="utf-8"))]
     known = fields.tables(pathlib.Path(tool).parent / "bin/fields_page")
     faults = commands = 0
     for path in paths:
@@ -101,7 +104,7 @@ def main(arguments):
             text = path.read_text(encoding="utf-8")
             lay_out(text, folder)
             now = with_tables(fresh(tool, text, folder), known)
-            commands += len(cli_page.BLOCK.findall(text))
+            commands += len(BLOCK.findall(text))
             if write:
                 path.write_text(now, encoding="utf-8")
             elif SEARCHED.sub("", now) != SEARCHED.sub("", text):

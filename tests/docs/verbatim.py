@@ -86,7 +86,7 @@ class Page:
                 if line := readme.missing(quoted, done.stdout):
                     self.fault(f"fabricost {command} does not print\n  {line}")
         else:
-            blocks = pages.cli_page.BLOCK.findall(self.text)
+            blocks = pages.BLOCK.findall(self.text)
             now = pages.fresh(tool, self.text, self.folder)
             if pages.SEARCHED.sub("", now) != pages.SEARCHED.sub("", self.text):
                 self.fault("prints otherwise\n" + pages.first_difference(self.text, now))
