@@ -32,7 +32,7 @@ sanitized_programs() { # PART OF: the test programs of one of so many parts of t
   targets=("${folders[@]/#/test_}")
   configured &&
     cmake --build --preset sanitized -j "$jobs" --target "${targets[@]}" &&
-    ctest --preset sanitized -j "$jobs" -R "^unit\.($(IFS='|' && echo "${folders[*]}"))(\.measurements)?\$" -E '^unit\.calibrate\.measurements$'
+    ctest --preset sanitized -C long -j "$jobs" -R "^unit\.($(IFS='|' && echo "${folders[*]}"))(\.measurements)?\$" -E '^unit\.calibrate\.measurements$'
 }
 sanitizers_1() { sanitized_programs 1 3; }
 sanitizers_2() { sanitized_programs 2 3; }

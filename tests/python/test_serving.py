@@ -31,10 +31,6 @@ def test_what_keeps_no_limit_or_does_not_fit_says_what_comes_nearest():
     assert caught.value.reason == "request" and pickle.loads(pickle.dumps(caught.value)).reason == "request"
 
 
-@pytest.mark.parametrize("question, words, remedy", [
-    (dict(gpus=2), ["--gpus", 2], "GPUs fit"),
-    (dict(gpus=8, precision="bf16"), ["--gpus", 8, "--precision", "bf16"], 'precision="fp8" fits'),
-])
 def test_loads_of_experts_may_be_an_array(tmp_path):
     loads = np.linspace(2, 1, 256)
     file = tmp_path / "loads.txt"
