@@ -18,6 +18,7 @@ KernelKnowledge knowledge_of(const TrainingFit& fit) {
   const auto stack = [&fit](Stack& s) {
     s.scale = 1;
     s.spread = Stack{}.spread;
+    s.seen = {};
     take_fitted(s, fit.stacks);
   };
   const auto constants = [&fit](Generation generation, ComputeConstants& c) {
