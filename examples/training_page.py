@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from fabricost import _core
-from fabricost.evaluation import training
+from fabricost import _core, evaluation
+from fabricost.evaluation import kernels as kernel_rows, training
 from fabricost.evaluation._data import data
+from fabricost.evaluation._fit import CONSTANTS
 
 H100_PEAK = 989.5e12  # dense bf16, by which the Llama 3 report divides (arXiv 2407.21783, table 4)
 NOT_COUNTED = "not fully specified: priced, not counted"
@@ -79,6 +81,12 @@ def submitter_of(source):
     return parts[1].split(",")[0] if source.startswith("MLPerf Training ") and len(parts) > 1 and "," in parts[1] else ""
 
 
+def free_constants():
+    """Those of compute that a fit finds: name, value at which the effect is gone, whether of time."""
+    free = CONSTANTS[(CONSTANTS.set == "compute") & (CONSTANTS.fitted != "held")]
+    return list(zip(free.key, free.gone, free.of_time))
+
+
 class Published:
     """Published rows with the predictions of the shipped constants, and of fits that did not see them."""
 
@@ -91,15 +99,14 @@ class Published:
         later = pd.concat([mlperf, newer])
         steps = pd.concat([training.read(workloads / "training.csv"), later[later.group.isin(self.groups["fitted"])],
                            training.read(own / "torch-steps.csv")], ignore_index=True)
-        kernels, served = [workloads / "ops.csv", own / "torch-kernels.csv"], [workloads / "inference.csv"]
+        kernels = [workloads / "ops.csv", own / "torch-kernels.csv"]
 
         def fit(rows, **options):
-            return training.fit(rows, kernels, served, **options)
+            return evaluation.fit(rows, *kernels, workloads / "inference.csv", **options)
 
         self.steps, self.newer = training.price(steps), newer
         self.adapters = training.price(mlperf[mlperf.group == "mlperf_lora_nvidia"])
-        self.kernels = pd.DataFrame(_core._priced_kernels([str(file) for file in kernels]),
-                                    columns=["group", "kind", "fully_specified", "measured", "predicted", "low", "high", "skipped"])
+        self.kernels = kernel_rows.read(*map(str, kernels))
         self.fit = fit(steps)
         self.left_out = self.held_out = steps[:0].assign(predicted=0.0, low=0.0, high=0.0)
         if not refits:
@@ -116,7 +123,7 @@ class Published:
             left = [later_priced(steps[steps.group == group], steps, leave_out=[group]) for group in self.fitted]
             submitters = {name: later_priced(steps[who == name], steps[all_of != name]) for name in sorted(set(who) - {""})}
             apart = later_priced(steps[held], steps[~held])
-            worth = [(name, value, of_time, later_priced(steps, steps, hold={name: value})) for name, value, of_time in _core._free_constants()]
+            worth = [(name, value, of_time, later_priced(steps, steps, hold={name: value})) for name, value, of_time in free_constants()]
             worth.append(("", 1, False, later_priced(steps, steps, factors=False)))
             self.mlperf, self.left_out, self.held_out = others.result(), pd.concat([one.result() for one in left]), apart.result()
             self.submitters = {name: one.result() for name, one in submitters.items()}
@@ -288,19 +295,19 @@ def in_units(value, of_time, digits):
 
 
 def constants(d):
-    found, stacks = _core._fitted_constants(d.fit)
-    generations = list(dict.fromkeys(generation for generation, *_ in found))
-    cells, shared = {}, set()
-    for generation, name, of_time, value, deviation, determined, common in found:
-        text = in_units(value, of_time, 4)
-        cells[name, generation] = f"{text} +- {100 * deviation:.2g} %" if determined else f"({text})"
-        if common:
-            shared.add(name)
-    of_kernels = len({(name, "" if name in shared else generation) for generation, name, *_ in found})
-    rows_of = {}
-    for _, factor, rows, *_ in stacks:
-        rows_of[factor] = rows_of.get(factor, 0) + rows
-    programs = len({factor for _, factor, _, _, deviation, *_ in stacks if factor == "unseen" or (deviation > 0 and rows_of[factor] >= 5)})
+    generations = list(d.fit.generations)
+    of_time = dict(zip(CONSTANTS.key, CONSTANTS.of_time))
+    cells, shared, each = {}, set(), set()
+    for generation, found in d.fit.generations.items():
+        for name, c in found.constants.items():
+            text = in_units(c.value, of_time[name], 4)
+            cells[name, generation] = f"{text} +- {100 * c.relative_error:.2g} %" if c.determined else f"({text})"
+            each.add((name, "" if c.shared else generation))
+            shared |= {name} if c.shared else set()
+    of_kernels, rows_of = len(each), Counter()
+    for s in d.fit.stacks:
+        rows_of[s.factor] += s.rows
+    programs = len({s.factor for s in d.fit.stacks if s.name == "unseen" or (s.relative_error > 0 and rows_of[s.factor] >= 5)})
     head = f"""## Constants
 
 {d.fit.constants} constants by least squares on log(predicted / published) of {d.fit.rows} steps, kernels and figures of serving runs: {of_kernels} of kernels on {len(generations)} GPU
@@ -310,9 +317,9 @@ mean is in `include/fabricost/hardware/compute_constants.hpp`; those not here ar
 
 """
     lines = [(name + (" (one for all)" if name in shared else ""), *(cells.get((name, generation), "-") for generation in generations))
-             for name, *_ in _core._free_constants() if any(key[0] == name for key in cells)]
-    factors = [(name, rows, f"{scale:.3f}", f"{100 * deviation:.2g}", f"{100 * spread:.2g}", ", ".join(sorted(on)))
-               for name, _, rows, scale, deviation, spread, on in sorted(stacks)]
+             for name, *_ in free_constants() if any(key[0] == name for key in cells)]
+    factors = [(s.name, s.rows, f"{s.scale:.3f}", f"{100 * s.relative_error:.2g}", f"{100 * s.spread:.2g}", ", ".join(sorted(s.generations)))
+               for s in sorted(d.fit.stacks, key=lambda s: s.name)]
     return (head + table(["constant", *generations], lines) + "\n" + table(["stack or publisher", "rows", "factor", "+- %", "what is left, sd %", "on"], factors)
             + "\nA stack's factor is on the times of its kernels and launches, not on exchanges; variants of one program (`factor_of`) have one, and a spread each. A publisher's is on\n"
             "the arithmetic of products alone: the same product on an A100 takes a fifth longer in one publication than in another, and neither\nsays at which clock.\n\n")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes docs/accuracy-sources.md: how far predictions are from what others published, from the runs that src/plan/evaluation/sources.yaml names.
+"""Makes docs/accuracy-sources.md: how far predictions are from what others published, from the runs that examples/accuracy_page/sources.yaml names.
 
     python3 examples/accuracy_page/from_sources.py --folder COPIES [--fetch] [--only WORD] [--out PAGE]
 
@@ -130,7 +130,7 @@ def page(sources, runs, read, figures):
     return f"""# Accuracy on published runs
 
 Written by `python3 examples/accuracy_page/from_sources.py --folder ../shared/measurements --out docs/accuracy-sources.md`; with a
-network anybody makes it, by `--fetch` ([how](how-to/accuracy-from-sources.md)). `src/plan/evaluation/sources.yaml` names {len(runs)} runs;
+network anybody makes it, by `--fetch` ([how](how-to/accuracy-from-sources.md)). `examples/accuracy_page/sources.yaml` names {len(runs)} runs;
 {used} were read here, with the points they had. Error is 100 |predicted / measured - 1|; repeats are merged by their median first; an
 interval should hold nine in ten points. The interval score is the mean width of the intervals in log time, and 20 times the distance
 of points outside: less is better.
@@ -173,7 +173,7 @@ def arguments(given):
     parser.add_argument("--only", default="", help="sources whose URL contains this")
     parser.add_argument("--out", help="the page; default: stdout")
     parser.add_argument("--record", metavar="ID", help="print what sources.yaml has to say of this run's copy, and no page")
-    parser.add_argument("--sources", default=str(SOURCES), help="default: src/plan/evaluation/sources.yaml")
+    parser.add_argument("--sources", default=str(SOURCES), help="default: examples/accuracy_page/sources.yaml")
     parser.add_argument("--base", help="fetch from http://localhost:PORT instead, for tests")
     return parser.parse_args(given)
 

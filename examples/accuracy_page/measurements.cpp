@@ -58,7 +58,7 @@ Measurements read_measurements(const std::string& folder) {
   out.rtx_pro = merged({second / "rtx-pro-6000-pcie.nccl.csv"});
   for (Point p : merged({second / "xla" / "collectives.csv"}).points) {
     if (p.system != "gb200-nvl72" || p.collective == Collective::send_recv) continue;  // those are of many pairs at once, not said which
-    p.library_version = SharedText{"2.28"};  // none is named, but LL runs to 512 KiB a peer, as up to 2.28 (src/plan/evaluation/sources.yaml)
+    p.library_version = SharedText{"2.28"};  // none is named, but LL runs to 512 KiB a peer, as up to 2.28 (examples/accuracy_page/sources.yaml)
     out.gb200_xla.points.push_back(std::move(p));
   }
   out.unclear = merged({at / "multinode" / "points_unclear.csv"});

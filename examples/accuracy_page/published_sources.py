@@ -1,4 +1,4 @@
-"""src/plan/evaluation/sources.yaml: which public runs there are, where their copies lie, and whether they are what was measured.
+"""examples/accuracy_page/sources.yaml: which public runs there are, where their copies lie, and whether they are what was measured.
 
 A run is known by the points our readers take from it, not by the bytes of its file: its checksum is that of one line a point, so
 that prose and white space around a table do not matter and a changed number does. A copy may be the original file, a part of it,
@@ -21,7 +21,7 @@ from published_fetch import LARGEST, Fault, fetch
 from published_formats import FORMATS, point_csv
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SOURCES = ROOT / "src/plan/evaluation/sources.yaml"
+SOURCES = ROOT / "examples/accuracy_page/sources.yaml"
 SIDECAR = {"id": "id", "system": "system", "nodes": "nodes", "gpus_per_node": "gpus_per_node", "nics_per_node": "nics_per_node",
            "nic_gbps": "nic_gbps", "gdr": "gdr", "sharp": "sharp", "algorithm": "algorithm_forced", "protocol": "protocol_forced",
            "health": "health"}

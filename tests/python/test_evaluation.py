@@ -14,7 +14,8 @@ pytest.importorskip("pandas")
 pytest.importorskip("yaml")
 
 from fabricost import evaluation
-from fabricost.evaluation import _table, training
+from fabricost import _core
+from fabricost.evaluation import _fit, _table, machines, serving, training
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "tests" / "robustness" / "fuzz" / "corpus" / "workload"
@@ -25,6 +26,9 @@ STEP = {"id": "X1", "group": "mosaic_made", "model": "llama3-8b", "gpu": "H100",
 HEADERS = {
     "pipeline": "id,group,model,layers,hidden,heads,seq,p,v,tp,m,microbatch,schedule,t_f_ms,t_b_ms,t_w_ms,t_comm_ms,metric,value,unit",
     "moe": "id,group,topic,experts,top_k,hidden,tokens_per_rank,gpu,gpus,gpus_per_node,interconnect,method,quantity,value,unit",
+    "inference": "id,group,source,model,system,gpu,gpus,interconnect,backend,mode,phase,tp,pp,attn_dp,moe_tp,moe_ep,batch,concurrency,isl,osl,prefill_workers,"
+    "prefill_tp,prefill_pp,prefill_attn_dp,prefill_moe_tp,prefill_moe_ep,prefill_batch,decode_workers,decode_tp,decode_pp,decode_attn_dp,decode_moe_tp,"
+    "decode_moe_ep,decode_batch,precision_gemm,precision_moe,metric,value,unit,metric2,value2,unit2,provenance,fully_specified,notes",
     "reliability": "id,group,source,topic,system,gpus,model,quantity,value,unit,baseline,provenance,fully_specified,notes",
 }
 
@@ -239,3 +243,148 @@ def test_a_fit_takes_sound_groups_and_writes_its_files(tmp_path):
 ])
 def test_a_row_runs_the_stack_that_speaks_most_closely_for_its_group(group, said, stack):
     assert training.stack_of(_table.Row("", 1, {"group": group, "source": said})) == stack
+
+
+def served(cells, values="ttft_ms,200,ms,tpot_ms,10,ms", gpu="B200 SXM", model="deepseek-ai/DeepSeek-R1"):
+    """A run of one engine; cells from gpus to osl."""
+    return f"r,silicon_agg,s,{model},b200,{gpu},{cells}{',' * 14},fp8,fp8,{values},file,yes,"
+
+
+def run(cells, *others, figure="ttft"):
+    values = dict(zip(HEADERS["inference"].split(","), served(cells, *others).split(",")))
+    return serving._run_of(_table.Row("", 1, values), figure, "")
+
+
+def test_a_served_run_is_two_figures_in_groups_of_their_own(tmp_path):
+    rows = rows_of(tmp_path, "inference", served("8,8/node,sglang 0.5.9,agg,both,8,1,1,8,1,64,64,1024,1024"))
+    assert rows.group.tolist() == ["silicon_agg:ttft_ms", "silicon_agg:tpot_ms"] and rows.measured.tolist() == [200, 10]
+    assert ((rows.low < rows.predicted) & (rows.predicted < rows.high)).all()
+    its = run("8,8/node,sglang 0.5.9,agg,both,8,1,1,8,1,64,64,1024,1024")
+    assert (its["system"], its["stack"], its["engine"], its["concurrency"]) == ("dgx-b200", "sglang", (8, 1, 1, 1), 64)
+    assert its["isl"] == pytest.approx(0.9 * 1024)  # lengths are drawn from 0.8 to 1 of the nominal
+
+
+@pytest.mark.parametrize("cells, engine, concurrency", [
+    ("64,8/node,trtllm,agg,both,64,1,1,8,8,32,32,1024,1024", (8, 1, 1, 8), 32), ("64,8/node,trtllm,agg,both,1,1,64,8,8,4,256,1024,1024", (1, 8, 1, 8), 256),
+    ("16,8/node,vllm,agg,both,4,1,4,1,16,16,64,1024,1024", (4, 1, 1, 4), 64), ("8,8/node,vllm,agg,both,1,1,8,1,8,16,128,1024,1024", (1, 8, 1, 8), 128),
+])
+def test_ranks_counted_twice_are_counted_once(cells, engine, concurrency):
+    its = run(cells)
+    assert (its["engine"], its["concurrency"]) == (engine, concurrency)
+
+
+@pytest.mark.parametrize("backend, stack", [("trtllm 1.2.0rc6.post2", "trtllm"), ("trtllm 0.5.1-rc0.pre3", "trtllm"), ("trtllm 0.5", "trtllm-2023"), ("vllm 0.18.0", "vllm"),
+                                            ("something else", "vllm")])
+def test_versions_pick_the_stack_that_describes_them(backend, stack):
+    assert serving.stack_of(backend) == stack
+    assert serving.stacks()[serving.stack_of("trtllm 1.2.0rc6.post3")]["drafts"] == 3 and serving.stacks()[serving.stack_of("sglang+DeepEP")]["overlaps"]
+
+
+def test_published_runs_are_priced_as_their_servers_were_set():
+    deepseek, llama = "deepseek-ai/DeepSeek-R1", "meta-llama/Llama-3.1-70B"
+
+    def settings(backend, model, c, lengths, tp=8):
+        return run(f"{tp},8/node,{backend},agg,both,{tp},1,1,{tp},1,{c},{c},{lengths}", "ttft_ms,200,ms,tpot_ms,10,ms", "B200 SXM", model)
+
+    assert [settings("sglang 0.5.9", deepseek, c, "1024,1024")["settings"]["poll"] for c in (8, 16)] == [10, 30]
+    assert settings("sglang 0.5.9", deepseek, 16, "1024,1024")["settings"]["chunk"] == 16384 and "poll" not in settings("sglang 0.5.9", llama, 16, "1024,1024")["settings"]
+    held = [settings("trtllm", llama, 16, lengths, tp)["settings"].get("hold_steps") for lengths, tp in (("1024,1024", 4), ("1024,1024", 8), ("1024,8192", 4))]
+    assert held == [20, None, None] and settings("trtllm", deepseek, 16, "8192,1024")["settings"]["chunk"] == 8192
+    assert "drafts" not in settings("trtllm 1.1.0rc2.post2", deepseek, 16, "8192,1024")["settings"]  # drafted on another day, as its notes say
+    assert settings("sglang 0.5.6", "meta-llama/Llama-3.1-8B-Instruct", 16, "1000,100")["isl"] == 1000  # of another client
+    assert settings("vllm 0.12.0", "Qwen/Qwen3-32B", 16, "1024,128")["kv"] == 2
+
+
+@pytest.mark.parametrize("change, said", [
+    ({"gpu": "Q9000"}, 'no machine known with a GPU "Q9000"'), ({"model": "someone/unheard-of"}, "no model known as"),
+    ({"cells": "72,NVL72,vllm,agg,both,72,1,1,72,1,64,64,1024,1024", "gpu": "GB200"}, "128 heads do not divide over 72"),
+    ({"cells": "0,8/node,vllm,agg,both,2,1,0,0,0,64,64,1024,1024"}, "counts no GPUs"), ({"cells": "1,8/node,vllm,agg,both,1,1,1,1,1,64,64,1024,1024"}, "do not fit"),
+    ({"values": "two_batch_overlap_gain_decode,0.2,fraction,,,"}, "a share, a gain"),
+])
+def test_serving_rows_that_cannot_be_priced_say_why(tmp_path, change, said):
+    assert said in rows_of(tmp_path, "inference", served(**{"cells": "8,8/node,vllm,agg,both,8,1,1,8,1,64,64,1024,1024", **change})).skipped[0]
+
+
+@pytest.mark.parametrize("cells, values, said", [
+    ("8,8/node,vllm,agg,both,eight,1,1,8,1,64,64,1024,1024", "", 'tp is "eight", not a number'), ("8,8/node,vllm,agg,both,8,1,1,8,1,64,64,10.5,1024", "", 'isl is "10.5"'),
+    ("8,8/node,vllm,agg,both,8,1,1,8,1,64,64,1024,1024", "ttft_ms,-3,ms,tpot_ms,10,ms", "negative"),
+])
+def test_broken_serving_rows_are_refused_with_their_line(tmp_path, cells, values, said):
+    with pytest.raises(fc.SpecError, match=r"\.csv:2: ") as refused:
+        rows_of(tmp_path, "inference", served(cells, *filter(None, [values])))
+    assert said in str(refused.value)
+
+
+def test_published_serving_runs_are_predicted_within_what_is_asked():
+    report = published("inference")
+    by = report.by_group
+    for gpu in ("b200_sxm", "h100_sxm", "h200_sxm", "gb200"):
+        assert by[f"silicon_agg_{gpu}:tpot_ms"]["median_ape"] <= 15
+    for group in ("silicon_agg_b200_sxm", "silicon_agg_h100_sxm", "silicon_agg_h200_sxm", "silicon_disagg_b200_sxm"):
+        assert by[f"{group}:ttft_ms"]["median_ape"] <= 20
+    ape = 100 * (report.counted.predicted / report.counted.measured - 1).abs()
+    first = ape[report.counted.metric == "ttft_ms"]
+    assert len(first) > 1800 and first.median() <= 17
+    assert by["kv_bytes_per_token"]["mape"] == pytest.approx(0, abs=1e-9) and ape[report.counted.group == "mooncake_vllm_pd"].max() <= 7
+    assert by["deepseek_profile"]["median_ape"] <= 25 and report.to_dict()["interval_coverage"] > 0.85  # never fitted: wide expert parallelism of others
+
+
+def test_a_gpu_is_known_by_its_name_wherever_it_stands_in_the_cell():
+    for gpu, system in (("A100-80G", "dgx-a100"), ("H100 (96GB HBM2e 2.4TB/s, 500W)", "dgx-h100"), ("H800", "deepseek-v3-h800"), ("DGX-B200", "dgx-b200"),
+                        ("GB200 NVL72", "gb200-nvl72"), ("DGX-GB300", "gb300-nvl72"), ("H20", "hgx-h20")):
+        assert machines.machine_of(gpu)[0] == system
+    for none in ("GH200", "B2000", "", "A10"):
+        with pytest.raises(_table.Skipped):
+            machines.machine_of(none)
+
+
+@pytest.mark.parametrize("gpu, wires, of_node, domain, ports, rate", [
+    ("GB200", "NVLink5 1800GB/s NVL72 + 4x400G NDR IB per tray", 4, 72, 4, 50e9), ("GB200", "72 x 1800 GB/s NVLink, 4 x 400Gb/s", 4, 72, 4, 50e9), ("GB200", "NVL72", 72, 72, 4, 50e9),
+    ("GB300", "NVLink5 1800GB/s NVL72 + 4x800G XDR IB per tray", 4, 72, 4, 100e9), ("B300", "B300 p6-b300: NVLink5 8/node + 16x400G EFA per node", 8, 8, 16, 50e9),
+    ("H100", "p5 H100: NVLink4 8/node + 32x100G EFA per node", 8, 8, 32, 12.5e9), ("A100-80G", "NVLink3 600GB/s + 8x200G HDR IB (Selene)", 8, 8, 8, 25e9),
+    ("H200", "4 H200 per node NVLink; InfiniBand NDR between nodes", 4, 4, 4, 50e9),
+])
+def test_published_wires_say_domain_and_ports(gpu, wires, of_node, domain, ports, rate):
+    system = machines.load(*machines.machine_of(gpu, wires, of_node)[:2])
+    nic = system.tiers["nic"]
+    assert (system.domain, nic.endpoints) == (domain, ports) and nic.bytes_per_second == pytest.approx(rate)
+
+
+def test_what_a_part_is_held_to_is_read_from_its_name():
+    system, overrides, memory_rate = machines.machine_of("H100 (96GB HBM2e 2.4TB/s, 500W)", "8x400G RoCE", 8)
+    assert memory_rate == 2.4e12 and {"gpu.power=500 W", "gpu.memory=97871 MiB", "tiers.nic.transport=roce"} <= set(overrides)
+    assert machines.machine_of("A100-40G")[1] == ("gpu=a100-sxm-40",) and machines.published_peak("gb200-nvl72", 4) == 10000e12
+
+
+def test_a_fit_finds_the_constants_that_steps_were_made_with(tmp_path):
+    changes = [{"id": f"{model} {seq} {micro} {tp}", "group": "made", "model": model, "seq": str(seq), "microbatch": str(micro), "tp": str(tp), "global_batch": "64", "zero_stage": "3"}
+               for model in ("llama3-8b", "llama2-13b", "mpt-7b") for seq in (1024, 4096, 32768) for micro in (1, 2, 4) for tp in (1, 2, 8)]
+    steps = training.read(steps_file(tmp_path, *changes))
+    truth = _core._compute_prior()
+    for key, value in (("gemm", 0.72), ("attention", 0.38), ("layer_floor", 700e-6), ("memory", 0.9)):
+        truth[_fit.AT[key]] = value
+    steps["measured"] = [one[0] for one in _core._predict_steps(steps.step.tolist(), {"hopper": truth.tolist()}, [("megatron-core", "megatron-core", 1.1, 0.15, ["hopper"], False, False)])]
+    found = evaluation.fit(steps, every_group=True)
+    constants = found.generations["hopper"].constants
+    assert found.rows == 81 and found.mean_error < 0.01
+    assert constants["attention"].value == pytest.approx(0.38, rel=0.08) and constants["layer_floor"].value == pytest.approx(700e-6, rel=0.08)
+    scale = {s.name: s.scale for s in found.stacks}["megatron-core"]
+    assert scale / constants["gemm"].value == pytest.approx(1.1 / 0.72, rel=0.05)  # arithmetic is known up to the stack
+
+
+def test_a_fit_of_serving_runs_finds_what_they_were_made_with(tmp_path):
+    file = tmp_path / "inference.csv"
+    file.write_text("\n".join((HEADERS["inference"], *(
+        served(f"8,8/node,vllm,agg,both,8,1,1,8,1,{c},{c},{lengths}", gpu="H100 SXM", model=model)
+        for model in ("meta-llama/Llama-3.1-70B", "Qwen/Qwen3-32B") for c in (1, 4, 16, 64, 256) for lengths in ("1024,1024", "8192,1024", "1024,8192")))) + "\n")
+    questions = _core._Questions()
+    runs = serving.fitted([str(file)], questions)
+    made = [row.copy() for row in runs.described]
+    for row in made:
+        row[_fit.AT["kv"]], row[_fit.AT["step"]], row[_fit.AT["bunching"]] = 0.5, 0.8e-3, 0.12
+    runs["measured"] = questions.price(runs["at"], made) * runs.per
+    found = _fit.fit(training.read(), evaluation.kernels.read(), runs, questions)
+    assert found.serving.iloc[0].constants[_fit.AT["bunching"]] == pytest.approx(0.12, rel=0.2)
+    kv, prior = found.serving_gpus["hopper"][_fit.AT["kv"]], _core._compute_prior()[_fit.AT["kv"]]
+    assert abs(kv - 0.5) < 0.7 * (prior - 0.5)  # these rows read little cache
+    assert "vllm:" in found.files()["workloads/serving.yaml"]

@@ -25,7 +25,7 @@ using namespace py::literals;
 
 namespace fabricost::python {
 
-void add_evaluation(py::module_& module);  // plan/evaluation.cpp: what else is done with these fits
+void add_evaluation(py::module_& module);  // plan/evaluation.cpp: questions that fabricost.evaluation fits constants to
 
 namespace {
 
@@ -43,7 +43,7 @@ void warn_of_impossible(const std::vector<SetAside>& points) {
   for (const auto& [doubt, count] : counts) warn(fmt::format("{} set aside: {}", counted(count, "sample"), name(doubt)));
 }
 
-using AnyFit = std::variant<Fit, KernelFitAnswer, ServingFitAnswer, KernelStackAnswer>;
+using AnyFit = std::variant<Fit, KernelFitAnswer, KernelStackAnswer>;
 
 [[nodiscard]] AnyFit with_machine(FilesAnswer found) {
   return std::visit(
@@ -134,10 +134,6 @@ void add_fit(py::module_& module) {
 void add_fits_of_tables(py::module_& module) {
   add_files(add_report<KernelFitAnswer>(module, "KernelFit",
                                         "Constants of kernels that are no library's: engines' all-reduces, expert exchange."));
-  add_answer<GenerationFit::Constant>(module, "GenerationConstant", "What kernels reach, as it was fitted.");
-  add_answer<GenerationFit>(module, "GenerationFit", "What kernels reach on a GPU generation.");
-  add_answer<StackFactor>(module, "StackFactor", "What a software stack adds to a step.");
-  add_files(add_report<TrainingFitAnswer>(module, "TrainingFit", "Constants fitted to training steps and kernels."));
   add_answer<KernelFit>(module, "KernelRoofline", "What kernels of one kind and precision reach on a GPU.");
   auto stack = add_files(add_report<KernelStackAnswer>(module, "KernelStack", "A training stack that holds one's own kernels."));
   stack.def("__repr__", [](const KernelStackAnswer& s) {
@@ -145,7 +141,6 @@ void add_fits_of_tables(py::module_& module) {
   });
   stack.def("to_yaml", [](const KernelStackAnswer& fit) { return fit.yaml(fit.name, today()); },
             "to_yaml(self)\n--\n\nThe stack's file, for stack= of plan and --stack of the command.");
-  add_files(add_report<ServingFitAnswer>(module, "ServingFit", "Constants fitted to serving runs."));
 }
 
 void add_this_machine(py::module_& module) {
@@ -187,7 +182,7 @@ void add_fitting(py::module_& module) {
       module, "calibrate", 2,
       R"(Fits the constants a machine is priced with to measurements of it: least squares on log(predicted / measured) with a robust
 loss and priors from machines like it, so that a few points are enough. A Fit; fit.system predicts with what was found. Engines'
-all-reduces (only="custom") and tables of expert exchange give a KernelFit, of serving runs a ServingFit, of kernels a KernelStack.
+all-reduces (only="custom") and tables of expert exchange give a KernelFit, of kernels a KernelStack.
 
 samples: as in validate. system: None fits all machines of the samples together.)",
       R"(Raises RequestError when no point is left to fit, SpecError for faulty files; warns (FabricostWarning) of all that speaks against

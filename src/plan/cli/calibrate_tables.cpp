@@ -1,5 +1,5 @@
 /// \file calibrate_tables.cpp
-/// fabricost calibrate, from tables of kernels, of serving runs, of expert exchange, and of engines' all-reduces.
+/// fabricost calibrate, from tables of kernels, of expert exchange, and of engines' all-reduces.
 
 #include "cli/calibrate.hpp"
 #include "cli/calibrate_text.hpp"
@@ -36,11 +36,6 @@ void kernels_text(Page& page, const Calibration& fit) {
   add_skipped(page, fit.skipped);
 }
 
-void text_of(Page& page, const ServingFit& fit) {
-  page.add(fmt::format("{} figures, {} constants, {} steps: median error {:.1f} % of TPOT and batches, {:.1f} % of TTFT\n", fit.rows,
-                       fit.constants, fit.steps, fit.median_tpot, fit.median_ttft));
-}
-
 void text_of(Page& page, const KernelStackAnswer& fit) {
   page.title("{} times of kernels, a stack in the recipe of {}", fit.rows(), fit.recipe);
   page.line("error of rows left out in fifths: median {:.2f} %, mean {:.2f} %", 100 * fit.median_error(), 100 * fit.mean_error());
@@ -74,15 +69,8 @@ std::optional<std::string> calibrate_tables(const CalibrateTyped& typed, bool js
           if (!typed.out.empty()) write_stack(typed, fit, date);
           return shown(fit, json, terminal, [](Page& page, const auto& a) { text_of(page, a); });
         } else {
-          std::string out = shown(fit, json, terminal, [](Page& page, const auto& a) {
-            if constexpr (std::same_as<std::remove_cvref_t<decltype(a)>, KernelFitAnswer>)
-              kernels_text(page, a.made);
-            else
-              text_of(page, a.made);
-          });
+          std::string out = shown(fit, json, terminal, [](Page& page, const auto& a) { kernels_text(page, a.made); });
           if (!typed.out.empty()) write_fitted_files(typed, fit.files(date));
-          if constexpr (std::same_as<std::remove_cvref_t<decltype(fit)>, ServingFitAnswer>)
-            if (!json && typed.out.empty()) out += fit.files(date).front().second;
           return out;
         }
       },

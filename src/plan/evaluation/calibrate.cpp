@@ -5,7 +5,6 @@
 #include <fabricost/plan/evaluation/calibrate_custom.hpp>
 #include <fabricost/plan/evaluation/moe_kernel_rows.hpp>
 #include <fabricost/plan/evaluation/validate.hpp>
-#include <fabricost/plan/specs/serving.hpp>
 
 #include <fmt/ranges.h>
 
@@ -27,25 +26,9 @@ void refuse_fields_of_points(const CalibrateRequest& r, std::string_view tables)
   if (!r.stack.empty()) throw fabricost::core::Refusal("<stack> is for tables of kernels alone; leave it out");
 }
 
-[[nodiscard]] bool is_served(const std::string& file) { return workload_table(file) == WorkloadTable::inference; }
-/// Steps, or kernels, which are fitted with them.
-[[nodiscard]] bool is_of_steps(const std::string& file) {
-  const WorkloadTable table = workload_table(file);
-  return table == WorkloadTable::in_python || table == WorkloadTable::ops;
-}
-
 template <class Row>
 void append(std::vector<Row>& rows, std::vector<Row> more) {
   rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-}
-
-[[nodiscard]] ServingFitAnswer fit_serving(const std::vector<std::string>& files, const CalibrateRequest& r) {
-  const ServingTable table = load_serving_table();
-  std::vector<InferenceRow> rows;
-  for (const std::string& file : files) append(rows, read_inference_rows(file, table));
-  ServingFitAnswer out{calibrate_serving(rows, r.leave_out), {}};
-  out.origin = fit_origin(out.made.rows, "figures", r.samples);
-  return out;
 }
 
 [[nodiscard]] KernelFitAnswer kernels_of(Calibration fit, const std::vector<Sample>& samples) {
@@ -55,36 +38,6 @@ void append(std::vector<Row>& rows, std::vector<Row> more) {
 }
 
 }  // namespace
-
-ByName<GenerationFit> TrainingFitAnswer::generations() const {
-  ByName<GenerationFit> out;
-  for (const CalibratedSet& set : made.generations) {
-    GenerationFit one{set.points, set.median_ape / 100, set.mape / 100};
-    for (const FittedConstant& c : set.fitted)
-      one.constants.emplace_back(std::string{c.key}, GenerationFit::Constant{c.value, c.deviation, c.determined});
-    out.emplace_back(std::string{name(set.generation)}, std::move(one));
-  }
-  return out;
-}
-
-ByName<StackFactor> TrainingFitAnswer::stacks() const {
-  ByName<StackFactor> out;
-  for (const FittedStack& stack : made.stacks) out.emplace_back(stack.name, StackFactor{stack});
-  return out;
-}
-
-std::vector<FittedFile> TrainingFitAnswer::files(std::string_view date) const {
-  std::vector<FittedFile> out;
-  for (const CalibratedSet& set : made.generations)
-    out.emplace_back("calibrations/" + set.name + ".yaml", calibration_yaml(set, date, origin));
-  out.emplace_back("workloads/stacks.yaml", stacks_yaml(made, date, origin));
-  if (made.served) out.emplace_back("workloads/serving.yaml", serving_yaml(made.served->table, date, origin));
-  return out;
-}
-
-std::vector<FittedFile> ServingFitAnswer::files(std::string_view date) const {
-  return {{"workloads/serving.yaml", serving_yaml(made.table, date, origin)}};
-}
 
 bool are_tables(const CalibrateRequest& r) {
   return std::any_of(r.samples.begin(), r.samples.end(),
@@ -115,15 +68,10 @@ FilesAnswer answer(const CalibrateFilesRequest& r) {
       for (const std::string& file : files) append(rows, read_moe_kernel_rows(file));
       return kernels_of(calibrate_moe_kernels(rows, r.leave_out), r.samples);
     }
-    if (std::any_of(files.begin(), files.end(), is_of_steps))  // kernels alone have been answered
-      throw RequestError(fmt::format("steps, and what is fitted with them, by `python -m fabricost.evaluation --fit FOLDER {}`; kernels alone make a "
-                                     "stack, points and serving runs have calls of their own",
+    if (std::any_of(files.begin(), files.end(), [](const std::string& file) { return workload_table(file) != WorkloadTable::none; }))
+      throw RequestError(fmt::format("steps, serving runs, and kernels fitted with them, by `python -m fabricost.evaluation --fit FOLDER {}`; kernels alone "
+                                     "make a stack, points have a call of their own",
                                      fmt::join(files, " ")));
-    if (std::any_of(files.begin(), files.end(), is_served)) {
-      if (!std::all_of(files.begin(), files.end(), is_served)) throw RequestError("serving runs are fitted alone: give other files in a call of their own");
-      refuse_fields_of_points(r, "tables of serving runs");
-      return fit_serving(files, r);
-    }
   }
   if (r.only == ConstantSet::custom) {
     if (!r.calibration.empty()) throw Refusal("<only=custom> always starts from what is shipped; leave <calibration> out");

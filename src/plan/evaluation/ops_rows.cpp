@@ -5,6 +5,7 @@
 #include "specs/data_directory.hpp"
 #include "specs/parts/gpu_index.hpp"
 
+#include <fabricost/hardware/slice.hpp>
 #include <fabricost/plan/evaluation/ops.hpp>
 #include <fabricost/plan/specs/stacks.hpp>
 #include <fabricost/predict/predict.hpp>
@@ -267,6 +268,15 @@ void call_of(OpsRow& op, const std::string& name, Cells& cells) {
 }
 
 }  // namespace
+
+std::unique_ptr<TrainingMachine> load_training_machine(const std::string& system, const std::vector<std::string>& overrides, int gpus) {
+  auto out = std::make_unique<TrainingMachine>();
+  out->system = load_system(system, overrides);
+  if (gpus > 0) out->system = slice_for(std::move(out->system), gpus);
+  out->gpu = Processor::of(out->system);
+  out->costs = std::make_unique<GroupCosts>(out->system);
+  return out;
+}
 
 std::vector<OpsRow> read_ops_rows(const std::filesystem::path& file) {
   CsvTable table(file);

@@ -3,11 +3,9 @@
 
 #include "text/csv.hpp"
 
-#include <fabricost/plan/evaluation/inference.hpp>
 #include <fabricost/plan/evaluation/ops.hpp>
 #include <fabricost/plan/evaluation/workload.hpp>
 #include <fabricost/readings/job_files.hpp>
-#include <fabricost/plan/specs/serving.hpp>
 
 #include <fmt/format.h>
 
@@ -31,9 +29,8 @@ WorkloadTable workload_table(const std::filesystem::path& file) {
     return std::all_of(names.begin(), names.end(), [&](const char* name) { return columns.count(name) > 0; });
   };
   if (all({"id", "group", "op", "gpu", "time_us"})) return WorkloadTable::ops;
-  if (all({"id", "group", "isl", "osl", "metric", "value"})) return WorkloadTable::inference;
   if (all({"phase", "implementation", "tokens_per_rank", "time_us"})) return WorkloadTable::moe_kernels;
-  for (const auto of : {"measured_metric", "schedule", "tokens_per_rank", "topic"})  // steps, pipelines, experts, reliability
+  for (const auto of : {"measured_metric", "schedule", "tokens_per_rank", "topic", "isl"})  // steps, pipelines, experts, reliability, serving runs
     if (all({"id", "group", of, "value"})) return WorkloadTable::in_python;
   return WorkloadTable::none;
 }
@@ -70,15 +67,8 @@ WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& file
         for (OpsRow& op : ops) rows.push_back(std::move(op.row));
         break;
       }
-      case WorkloadTable::inference: {
-        const ServingTable table = load_serving_table();
-        std::vector<InferenceRow> figures = read_inference_rows(file, table);
-        predict_inference_rows(figures, table);
-        for (InferenceRow& figure : figures) rows.push_back(std::move(figure.row));
-        break;
-      }
       case WorkloadTable::in_python:
-        throw RequestError(fmt::format("{}: steps, pipelines, experts and reliability are compared by `python -m fabricost.evaluation {}`",
+        throw RequestError(fmt::format("{}: steps, serving runs, pipelines, experts and reliability are compared by `python -m fabricost.evaluation {}`",
                                        file.string(), file.string()));
       case WorkloadTable::moe_kernels:
       case WorkloadTable::none: throw RequestError(file.string() + ": is no table of published results");

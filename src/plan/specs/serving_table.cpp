@@ -48,59 +48,13 @@ void read_kernels(MapReader& in, std::string_view key, std::vector<MoeKernel>& i
   }
 }
 
-/// Settings of a stack's published runs, if they are known and differ.
-std::vector<PublishedSettings> read_settings(MapReader& of, const std::string& path, Faults& faults) {
-  std::vector<PublishedSettings> out;
-  const SpecNode* list = of.take("settings");
-  if (list == nullptr) return out;
-  if (list->kind != SpecNode::Kind::list) {
-    of.fault(*list, "settings", "is no list", "write - {system: NAME, chunk: TOKENS}");
-    return out;
-  }
-  for (std::size_t i = 0; i < list->items.size(); ++i) {
-    MapReader in(list->items[i], fmt::format("{}.settings[{}]", path, i), faults);
-    in.text("notes");
-    PublishedSettings s;
-    s.system = in.text("system");
-    s.model = in.text("model");
-    s.version = in.text("version");
-    s.run = in.text("run");
-    if (in.has("weights")) s.weights = in.choice("weights", weight_format_names, WeightFormat::bf16);
-    if (in.has("replicas")) s.replicas = in.flag("replicas", false);
-    s.tp_most = in.count("tp_most", 0, 0, 1 << 16);
-    s.isl = in.number("isl", 0, 0, 1e7);
-    s.osl = in.number("osl", 0, 0, 1e7);
-    s.from = in.number("from", 0, 0, 1e7);
-    s.until = in.number("until", 0, 0, 1e7);
-    s.chunk_is_prompt = in.flag("chunk_is_prompt", false);
-    const auto set = [&](std::string_view key, std::optional<double>& into, double min, double max) {
-      if (in.has(key)) into = in.number(key, min, min, max);
-    };
-    set("chunk", s.settings.chunk, 1, 1e7);
-    set("poll", s.settings.poll, 1, 1e5);
-    set("hold_steps", s.settings.hold_steps, 0, 1e5);
-    set("hold_tokens", s.settings.hold_tokens, 0, 1e7);
-    set("together", s.settings.together, 0, 1e5);
-    set("drafts", s.settings.drafts, 0, 16);
-    set("acceptance", s.settings.acceptance, 0, 1);
-    set("memory_share", s.settings.memory_share, 0.01, 1);
-    set("kv", s.settings.kv, 0.5, 4);
-    set("length", s.settings.length, 0.01, 1);
-    in.finish();
-    out.push_back(std::move(s));
-  }
-  return out;
-}
-
-ServingStack read_stack(const SpecNode& tree, const std::string& name, const std::string& path, Faults& faults,
-                        std::vector<PublishedSettings>& settings) {
+ServingStack read_stack(const SpecNode& tree, const std::string& name, const std::string& path, Faults& faults) {
   MapReader in(tree, path, faults);
   in.text("notes");
   ServingStack s;
   s.name = name;
   s.title = in.text("title");
-  for (const SpecNode* item : in.texts("published")) s.published.push_back(item->text);
-  s.length = in.number("length", s.length, 0.01, 1);
+  for (const char* told : {"published", "length", "settings"}) (void)in.take(told);  // of published runs: fabricost.evaluation
   s.chunk = in.number("chunk", s.chunk, 1, 1e7);
   s.memory_share = in.fraction("memory_share", s.memory_share);
   s.cache_share = in.fraction("cache_share", s.cache_share);
@@ -110,7 +64,6 @@ ServingStack read_stack(const SpecNode& tree, const std::string& name, const std
   s.hold_steps = in.number("hold_steps", s.hold_steps, 0, 1e5);
   s.hold_tokens = in.number("hold_tokens", s.hold_tokens, 0, 1e7);
   s.together = in.number("together", s.together, 0, 1e5);
-  settings = read_settings(in, path, faults);
   s.kernels.reduce.library = in.choice("library", inference_library_names, s.kernels.reduce.library);
   s.kernels.reduce.version = version_number(in.text("version"));
   read_kernels(in, "experts_prefill", s.kernels.experts_prefill);
@@ -173,7 +126,7 @@ ServingTable load_serving_table() {
   const SpecNode described = library.resolve("workloads", "serving-stacks");
   MapReader stacks = opened(described);
   each_entry(stacks, "stacks", faults, [&](const std::string& name, const SpecNode& value, const std::string& path, MapReader&) {
-    out.stacks.push_back(read_stack(value, name, path, faults, out.settings[name]));
+    out.stacks.push_back(read_stack(value, name, path, faults));
   });
   stacks.finish();
   const SpecNode fitted = library.resolve("workloads", "serving");
@@ -211,34 +164,6 @@ ServingTable load_serving_table() {
   in.finish();
   faults.raise();
   return out;
-}
-
-void ServerSettings::take(const ServerSettings& later) {
-  const auto set = [](std::optional<double>& into, const std::optional<double>& from) {
-    if (from) into = from;
-  };
-  set(chunk, later.chunk);
-  set(poll, later.poll);
-  set(hold_steps, later.hold_steps);
-  set(hold_tokens, later.hold_tokens);
-  set(together, later.together);
-  set(drafts, later.drafts);
-  set(acceptance, later.acceptance);
-  set(memory_share, later.memory_share);
-  set(kv, later.kv);
-  set(length, later.length);
-}
-
-ServingStack ServerSettings::on(ServingStack stack) const {
-  stack.chunk = chunk.value_or(stack.chunk);
-  stack.poll = poll.value_or(stack.poll);
-  stack.hold_steps = hold_steps.value_or(stack.hold_steps);
-  stack.hold_tokens = hold_tokens.value_or(stack.hold_tokens);
-  stack.together = together.value_or(stack.together);
-  stack.drafts = static_cast<int>(drafts.value_or(stack.drafts));
-  stack.acceptance = acceptance.value_or(stack.acceptance);
-  stack.memory_share = memory_share.value_or(stack.memory_share);
-  return stack;
 }
 
 ServingConstants ServingTable::constants(Generation g) const {
@@ -292,43 +217,6 @@ ServingStack ServingTable::stack_of_engine(std::string_view name, Generation g) 
   for (const ServingStack* one : known) out.measured = larger(out.measured, one->measured);
   out.spread_tpot = std::max(1.3 * out.spread_tpot, described->spread_tpot);  // as far as runs of its own were off, where they are known
   out.spread_ttft = std::max(1.3 * out.spread_ttft, described->spread_ttft);
-  return out;
-}
-
-const ServingStack& ServingTable::published(std::string_view told) const {
-  const std::string backend = told.find_first_of(" +") == std::string_view::npos ? std::string{told} + " (no version)" : std::string{told};
-  const ServingStack* best = nullptr;
-  std::size_t closeness = 0;
-  for (const ServingStack& s : stacks) {
-    if (best == nullptr && s.name == ServingStack{}.name) best = &s;
-    for (const std::string& beginning : s.published)
-      if (backend.starts_with(beginning) && beginning.size() > closeness) best = &s, closeness = beginning.size();
-  }
-  if (best == nullptr) throw RequestError(fmt::format("serving-stacks.yaml describes no {}", ServingStack{}.name));
-  return *best;
-}
-
-std::string serving_yaml(const ServingTable& table, std::string_view date, std::string_view origin) {
-  std::string out = fmt::format(
-      "name: serving\ntitle: What kernels of inference reach on each GPU generation, and what serving frameworks add\n"
-      "source: \"{}\"\nconfidence: measured\ndate: {}\ngpus:\n",
-      origin, date);
-  const auto cells = [](const auto& set, const auto& parameters) {
-    std::vector<std::string> all;
-    for (const auto& p : parameters)
-      all.push_back(p.time ? fmt::format("{}: {}", p.key, short_time_text(set.*p.member))
-                           : fmt::format("{}: {:.4g}", p.key, set.*p.member));
-    return fmt::format("{}", fmt::join(all, ", "));
-  };
-  for (const auto& [g, set] : table.gpus) out += fmt::format("  {}: {{{}}}\n", name(g), cells(set, serving_gpu_parameters));
-  out += "stacks:\n";
-  for (const auto& [stack, generations] : table.fitted) {
-    out += fmt::format("  {}:\n", stack);
-    for (const auto& [g, set] : generations)
-      out += fmt::format("    {}: {{{}, sequences: {:.4g}, prompt: {:.6g}, answer: {:.6g}, rows: {}}}\n", name(g),
-                         cells(set.stack, serving_stack_parameters), set.stack.measured.sequences, set.stack.measured.prompt,
-                         set.stack.measured.answer, set.rows);
-  }
   return out;
 }
 

@@ -24,7 +24,7 @@ def folder(tmp_path):
 
 def test_sources_yaml_is_what_its_schema_says():
     jsonschema = pytest.importorskip("jsonschema", reason="pip install jsonschema")
-    schema = json.loads((ROOT / "src/plan/evaluation/sources.schema.json").read_text(encoding="utf-8"))
+    schema = json.loads((ROOT / "examples/accuracy_page/sources.schema.json").read_text(encoding="utf-8"))
     sources, runs = published_sources.load()
     check = jsonschema.Draft202012Validator(schema)
     assert not [e.message for e in check.iter_errors({"sources": sources})]

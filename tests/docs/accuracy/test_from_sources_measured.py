@@ -1,4 +1,4 @@
-"""The runs of src/plan/evaluation/sources.yaml, from the copies beside the source tree ($FABRICOST_MEASUREMENTS, else
+"""The runs of examples/accuracy_page/sources.yaml, from the copies beside the source tree ($FABRICOST_MEASUREMENTS, else
 ../shared/measurements): each is what it was, each is in a figure or left out with a reason, and the figures are those of the
 point files. Skipped, with the reason, without copies."""
 import collections

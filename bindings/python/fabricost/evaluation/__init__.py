@@ -5,7 +5,8 @@
 >>> from fabricost import evaluation
 >>> evaluation.validate("pipeline.csv").by_group["zb_throughput"]["median_ape"]  # doctest: +SKIP
 
-The columns of a table say of what kind it is: training steps, pipeline schedules, experts, reliability (their modules say what is predicted how).
+The columns of a table say of what kind it is: training steps, serving runs, pipeline schedules, experts, reliability (their modules say what is
+predicted how).
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from typing import Any
 
 import fabricost as fc
 
-from . import experts, pipeline, reliability, training
+from .. import _core
+from . import _fit, experts, kernels, pipeline, reliability, serving, training
+from ._fit import Fit
 from ._table import Report, header_of, pd
 
-__all__ = ["Report", "fit", "validate"]
+__all__ = ["Fit", "Report", "fit", "validate"]
 
-_KNOWN_BY = ((training, set(training.COLUMNS)), (pipeline, {"id", "group", "schedule", "t_f_ms", "metric", "value"}), (experts, {"id", "group", "tokens_per_rank", "quantity", "value"}),
+_KNOWN_BY = ((training, set(training.COLUMNS)), (serving, set(serving.COLUMNS)), (pipeline, {"id", "group", "schedule", "t_f_ms", "metric", "value"}), (experts, {"id", "group", "tokens_per_rank", "quantity", "value"}),
              (reliability, {"id", "group", "topic", "system", "quantity", "value"}))
 
 
@@ -28,7 +31,7 @@ def _predicted(file: str) -> Any:
     columns, rows = header_of(file)
     kind = next((kind for kind, known in _KNOWN_BY if known <= set(columns)), None)
     if kind is None:
-        raise fc.RequestError(f"{file}: is no table of steps, pipeline schedules, experts or reliability; fc.validate compares points, serving runs and kernels")
+        raise fc.RequestError(f"{file}: is no table of steps, serving runs, pipeline schedules, experts or reliability; fc.validate compares points and kernels")
     if missing := [column for column in kind.COLUMNS if column not in columns]:
         raise fc.SpecError(f"{file}: the column{'s' * (len(missing) > 1)} {', '.join(missing)} {'are' if len(missing) > 1 else 'is'} missing\n  "
                            f"such a table has at least {','.join(kind.COLUMNS)}")
@@ -40,11 +43,14 @@ def validate(*tables: str) -> Report:
     return Report(pd.concat([_predicted(str(table)) for table in tables], ignore_index=True))
 
 
-def fit(*tables: str, leave_out: Sequence[str] = ()) -> Any:
-    """Kernel efficiencies and factors of stacks from tables of steps, of kernels and of serving runs: a TrainingFit, whose save(folder) writes them as
-    they lie in data/. leave_out: groups, or beginnings of their names."""
-    columns = {str(table): set(header_of(str(table))[0]) for table in tables}
+def fit(*tables: str | Any, leave_out: Sequence[str] = (), **options: Any) -> Fit:
+    """Kernel efficiencies, factors of stacks and constants of serving frameworks from tables (or frames of training.read) of steps, of kernels and of
+    serving runs, those of data/workloads/training-groups.yaml that are sound and fully specified. leave_out: groups, or beginnings of their names; hold:
+    constants by name, in SI units, that are not fitted; factors False: all factors are 1; every_group: also those not known to be sound."""
+    questions = _core._Questions()
+    frames = [table for table in tables if isinstance(table, pd.DataFrame)]
+    columns = {str(table): set(header_of(str(table))[0]) for table in tables if not isinstance(table, pd.DataFrame)}
     steps = [table for table, its in columns.items() if set(training.COLUMNS) <= its]
-    served = [table for table, its in columns.items() if {"isl", "osl", "metric"} <= its]
-    kernels = [table for table in columns if table not in steps and table not in served]
-    return training.fit(training.read(*steps), kernels, served, leave_out, tables=steps)
+    served = [table for table, its in columns.items() if set(serving.COLUMNS) <= its]
+    return _fit.fit(pd.concat([*frames, training.read(*steps)], ignore_index=True), kernels.read(*(table for table in columns if table not in (*steps, *served))),
+                    serving.fitted(served, questions), questions, leave_out, tables=list(columns), **options)

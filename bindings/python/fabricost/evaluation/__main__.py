@@ -12,7 +12,7 @@ from . import fit, validate
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m fabricost.evaluation", description="Tables of published figures beside predictions")
-    parser.add_argument("tables", metavar="TABLE", nargs="+", help="CSV files of steps, pipeline schedules, experts or reliability")
+    parser.add_argument("tables", metavar="TABLE", nargs="+", help="CSV files of steps, serving runs, pipeline schedules, experts or reliability")
     parser.add_argument("--json", action="store_true", help="errors as JSON")
     parser.add_argument("-o", "--out", metavar="FILE", help="write every row with its prediction as CSV")
     parser.add_argument("--fit", metavar="FOLDER", help="fit kernels and stacks to tables of steps, kernels and serving runs; write them as they lie in data/")

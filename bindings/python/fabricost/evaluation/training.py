@@ -19,11 +19,13 @@ import fabricost as fc
 
 from .. import _core
 from ._data import files
+from ._fit import Fit
 from ._table import Row, Skipped, header_of, pd
+from .machines import load, machine_of, published_peak
 
 COLUMNS = ["id", "group", "measured_metric", "value", "global_batch"]
 _READ = ["id", "group", "source", "model", "metric", "fully_specified", "gpus", "skipped", "step", "recompute_stated", "measured", "memory_gib", "model_shape",
-         "layout", "stack"]
+         "layout", "stack", "system"]
 _UNGATED = ("mpt", "nemotron", "bloom", "megatron", "mt-nlg")
 
 
@@ -198,19 +200,6 @@ def stack_of(row: Row) -> str:
     return max(fit, key=lambda one: one[0])[1] if fit else "megatron-core"
 
 
-@cache
-def _load(system: str, overrides: tuple[str, ...]) -> Any:
-    return fc.load_system(system, list(overrides))
-
-
-@cache
-def _machine(gpu: str, wires: str, gpus_per_node: int) -> tuple[str, tuple[str, ...], float]:
-    system, overrides, memory_rate = _core._published_machine(gpu, wires, gpus_per_node)
-    if not system:
-        raise Skipped(f'no machine known with a GPU "{gpu[:40]}"')
-    return system, tuple(overrides), memory_rate
-
-
 def _seconds(row: Row, system: str, layout: dict[str, Any], m: Any) -> float:
     """The row's figure in seconds per step."""
     value, metric = row.number("value"), row["measured_metric"]
@@ -222,7 +211,7 @@ def _seconds(row: Row, system: str, layout: dict[str, Any], m: Any) -> float:
         return float(plain[metric])
     if metric not in ("tflops_per_gpu", "model_tflops_per_gpu", "mfu_pct"):
         raise Skipped(f"{metric} is no time of a step")
-    peak = _core._published_peak(system, {"fp8": 8, "fp4": 4}.get(layout["precision"], 16))
+    peak = published_peak(system, {"fp8": 8, "fp4": 4}.get(layout["precision"], 16))
     if metric == "mfu_pct" and not peak:
         raise Skipped("no peak is known that its MFU divides by")
     s, h, layers = layout["sequence"], m.hidden, m.layers
@@ -254,13 +243,13 @@ def steps_of(rows: Iterable[Row]) -> Any:
                 "recompute_stated": bool(cell) and not _of_maxtext(cell), "measured": math.nan, "memory_gib": row.number("memory_gib") or math.nan}
         try:
             shape = _model(row)
-            system, overrides, memory_rate = _machine(row["gpu"], row["interconnect"], row.count("gpus_per_node"))
+            system, overrides, memory_rate = machine_of(row["gpu"], row["interconnect"], row.count("gpus_per_node"))
             layout = _layout(row, shape)
-            one |= {"model_shape": shape, "layout": layout, "stack": stack_of(row)}
+            one |= {"model_shape": shape, "layout": layout, "stack": stack_of(row), "system": system}
             one["measured"] = math.nan if oom else _seconds(row, system, layout, shape)
-            plans = fc.plan(_load(system, overrides), shape, **layout, stack=one["stack"], top=1)
+            plans = fc.plan(load(system, overrides), shape, **layout, stack=one["stack"], top=1)
             chunks = row.count("vpp") if "schedule" in layout else 0
-            one["step"] = _core._step(plans, row["group"], system, list(overrides), memory_rate, one["stack"], chunks, one["measured"])
+            one["step"] = _core._step(plans, system, list(overrides), memory_rate, one["stack"], chunks)
             one["skipped"] = "ran out of memory" if oom else ""
         except (Skipped, fc.RequestError) as reason:
             one["skipped"] = str(reason)
@@ -268,10 +257,11 @@ def steps_of(rows: Iterable[Row]) -> Any:
     return pd.DataFrame(out, columns=_READ)
 
 
-def price(rows: Any, fit: Any = None) -> Any:
+def price(rows: Any, fit: Fit | None = None) -> Any:
     """The rows with `predicted`, `low` and `high`: with the shipped constants, or those of a fit."""
     priced = rows.skipped == ""
-    found = pd.DataFrame(_core._predict_steps(rows.step[priced].tolist(), fit), columns=["predicted", "low", "high"], index=rows.index[priced], dtype=float)
+    found = pd.DataFrame(_core._predict_steps(rows.step[priced].tolist(), *(fit.known if fit else ())), columns=["predicted", "low", "high"], index=rows.index[priced],
+                         dtype=float)
     return rows.drop(columns=["predicted", "low", "high"], errors="ignore").join(found)
 
 
@@ -280,15 +270,6 @@ def memory(rows: Any) -> Any:
     allocator counts them (`allocated`), in all (`total`), and of the GPU (`capacity`)."""
     its = rows[rows.recompute_stated & rows.step.notna() & rows.skipped.isin(["", "ran out of memory"])]
     return its.join(pd.DataFrame(_core._memory_of_steps(its.step.tolist()), columns=["allocated", "total", "capacity"], index=its.index, dtype=float))
-
-
-def fit(rows: Any, kernels: Sequence[str] = (), served: Sequence[str] = (), leave_out: Sequence[str] = (), hold: dict[str, float] | None = None,
-        factors: bool = True, tables: Sequence[str] = ()) -> Any:
-    """Kernel efficiencies of each GPU generation and factors of stacks, from the sound groups of data/workloads/training-groups.yaml that are fully
-    specified, tables of kernels and of serving runs: a TrainingFit, whose save(folder) writes them as they lie in data/. `hold`: constants by name, in
-    SI units, that are not fitted; `factors` False: all factors are 1; `tables`: where the rows are from."""
-    steps = rows.step[(rows.skipped == "") & rows.fully_specified].tolist()
-    return _core._fit_steps(steps, [*tables], [*map(str, kernels)], [*map(str, served)], [*leave_out], hold or {}, factors)
 
 
 def predicted(rows: Sequence[Row]) -> Any:

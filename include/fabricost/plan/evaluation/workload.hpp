@@ -7,7 +7,6 @@
 #include <fabricost/validation/validate.hpp>
 
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -19,7 +18,7 @@ namespace fabricost::plan {
 /// One published figure and its prediction.
 struct WorkloadRow {
   std::string id, group, model, metric;
-  double measured = 0, predicted = 0;  ///< in the same unit; training figures are compared as seconds per step
+  double measured = 0, predicted = 0;  ///< in the same unit
   double low = 0, high = 0;            ///< 5-95 % interval of `predicted`; both 0: no interval
   bool fully_specified = false;
   std::string skipped;  ///< the reason why there is no prediction; empty when there is one
@@ -31,7 +30,7 @@ struct WorkloadRow {
 
 /// The kind of table of published results, by its columns; `none` for anything else (points, a log), `in_python` for those that
 /// fabricost.evaluation compares.
-enum class WorkloadTable : unsigned char { none, ops, inference, moe_kernels, in_python };
+enum class WorkloadTable : unsigned char { none, ops, moe_kernels, in_python };
 /// \throws SpecError for a file that cannot be read
 [[nodiscard]] WorkloadTable workload_table(const std::filesystem::path& file);
 
@@ -48,29 +47,7 @@ struct WorkloadReport {
 /// \param stack whose own kernels price rows of kernels; null: none
 [[nodiscard]] WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& files, const Stack* stack = nullptr);
 
-/// A published step as a job on a machine.
-struct TrainingRow {
-  WorkloadRow row;
-  Model model;
-  Layout layout;
-  std::string system;                  ///< of data/systems or data/clusters
-  std::vector<std::string> overrides;  ///< NICs and GPU that the row states
-  std::string stack;                   ///< the stack it ran with
-  int gpus = 0;
-  double memory_rate = 0;  ///< bytes/s that the row states; 0: the datasheet's
-};
-
-/// Changes to the shipped constants: called on every stack (or publisher of kernels) and on the constants of
-/// every GPU after loading.
-struct KernelKnowledge {
-  std::function<void(Stack&)> stack{};
-  std::function<void(Generation, ComputeConstants&)> constants{};
-};
-
-/// Fills `predicted` and its interval. Rows with an impossible job give the reason in `skipped`.
-void predict_training_rows(std::vector<TrainingRow>& rows, const KernelKnowledge& other = {});
-
-/// The loaded machine of a row, with its compiled collectives. Kept by callers that price many rows.
+/// A loaded machine with its compiled collectives. Kept by callers that price many rows.
 struct TrainingMachine {
   System system;
   Processor gpu;
@@ -98,7 +75,5 @@ class TrainingMachines {
  private:
   std::map<std::string, std::unique_ptr<TrainingMachine>> known_;
 };
-/// The machine's processor with the limits that the row states.
-[[nodiscard]] Processor processor_of(const TrainingRow& row, const TrainingMachine& machine);
 
 }  // namespace fabricost::plan

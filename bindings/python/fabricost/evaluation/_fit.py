@@ -1,0 +1,421 @@
+"""Constants of compute, factors of stacks and constants of serving frameworks, fitted to questions: least squares on log(predicted / measured)."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import os
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import fabricost as fc
+
+from .. import _core
+from ._data import data
+from ._table import pd
+
+NINE_IN_TEN = 1.645  # standard deviations on either side that hold nine tenths of a normal distribution
+CONSTANTS = pd.DataFrame(_core._constant_columns(), columns=["set", "key", "least", "most", "spread", "fitted", "gone", "of_time"])
+AT = {key: at for at, key in enumerate(CONSTANTS.key)}  # its column, by name
+OF = {of: CONSTANTS[CONSTANTS.set == of] for of in ("compute", "serving_gpu", "serving_stack")}
+
+_STEP_LOSS, _SERVING_LOSS = 0.06, 0.1  # steps repeat within a few per cent, serving runs within some 5 %; larger deviations are specific to a row
+_STACKS_SPREAD = 0.15
+_MOST_OF_GROUP = 40  # rows that a group counts as at most
+_FEWEST_OF_PROGRAM = 5  # rows as many as its spread of unseen software counts for; with fewer, its factor is the common one
+_TTFT_WEIGHT = 1.3
+_OWN_SHARE = 0.5  # generations scatter half as widely around each other as around the prior
+
+
+@dataclass
+class Minimum:
+    unknowns: Any
+    covariance: Any
+
+
+def minimise(residuals: Callable[[Any], Any], jacobian: Callable[[Any, Any], Any], start: Any, weight: Any, most_steps: int = 200) -> Minimum:
+    """Levenberg-Marquardt for sum w rho(r^2) + |u|^2, rho soft L1, as calibrate does it (include/fabricost/calibrate/least_squares.hpp)."""
+    u, r = start, residuals(start)
+
+    def cost_of(u: Any, r: Any) -> float:
+        return float(u @ u + weight @ (2 * (np.sqrt(1 + r * r) - 1)))
+
+    cost, damping, converged = cost_of(u, r), 1e-2, False
+    for _ in range(most_steps):
+        if converged:
+            break
+        j, w = jacobian(u, r), weight / np.sqrt(1 + r * r)
+        normal = j.T @ (w[:, None] * j) + np.eye(len(u))
+        gradient = j.T @ (w * r) + u
+        for _ in range(12):
+            there = u - np.linalg.solve(normal + damping * np.diag(np.diag(normal)), gradient)
+            moved = residuals(there)
+            new = cost_of(there, moved)
+            if math.isfinite(new) and new < cost:
+                converged = cost - new < 1e-6 * (1 + new)  # a millionth is far below the uncertainty of any constant
+                u, r, cost, damping = there, moved, new, max(1e-9, damping / 4)
+                break
+            damping *= 4
+        else:
+            converged = True  # no step decreases the cost
+    seen = weight > 0
+    sizes = np.sort(np.abs(r[seen]))
+    spread = 1.4826 * sizes[len(sizes) // 2] if len(sizes) else 0.0
+    noise = (20 + seen.sum() * spread * spread) / (20 + seen.sum())  # few points do not determine it: one scale until there are about twenty
+    j, w = jacobian(u, r), weight / np.sqrt(1 + r * r) / noise
+    return Minimum(u, np.linalg.inv(j.T @ (w[:, None] * j) + np.eye(len(u))))
+
+
+@dataclass
+class Unknown:
+    """log(constant / prior) over the spread of its prior, of the rows that have that constant in common."""
+
+    column: int
+    rows: Any  # True of those
+    spread: float
+    of: str = ""  # a generation, or the program or publisher whose factor it is; empty: of all
+    held: bool = False  # at its prior
+
+
+class Priced:
+    """Rows as functions of unknowns."""
+
+    def __init__(self, questions: Any, at: Any, per: Any, measured: Any, scale: Any, base: Any, unknowns: list[Unknown]) -> None:
+        self.questions, self.at, self.per, self.measured, self.scale, self.base, self.unknowns = questions, at, per, measured, scale, base, unknowns
+        self.active = np.ones(len(at), bool)
+        self.by_column: dict[int, list[int]] = {}
+        for i, x in enumerate(unknowns):
+            self.by_column.setdefault(x.column, []).append(i)
+
+    def constant(self, column: int, u: Any, rows: Any) -> Any:
+        out = self.base[rows, column]
+        for i in self.by_column.get(column, ()):
+            if not (x := self.unknowns[i]).held:
+                its = x.rows[rows]
+                out[its] = np.clip(out[its] * math.exp(x.spread * u[i]), CONSTANTS.least[column], CONSTANTS.most[column])
+        return out
+
+    def constants(self, u: Any, rows: Any) -> Any:
+        out = self.base[rows]
+        for column in self.by_column:
+            out[:, column] = self.constant(column, u, rows)
+        return out
+
+    def ratios(self, constants: Any, rows: Any) -> Any:
+        """Predicted over measured."""
+        return self.questions.price(self.at[rows], constants) * self.per[rows] / self.measured[rows]
+
+    def residuals(self, u: Any) -> Any:
+        rows, out = np.flatnonzero(self.active), np.zeros(len(self.at))
+        out[rows] = np.log(self.ratios(self.constants(u, rows), rows)) / self.scale[rows]
+        return out
+
+    def jacobian(self, u: Any, here: Any) -> Any:
+        step, out = 1e-3, np.zeros((len(self.at), len(u)))
+        every = self.constants(u, np.arange(len(self.at)))
+        for i, x in enumerate(self.unknowns):
+            rows = np.flatnonzero(self.active & x.rows)
+            if x.held or not len(rows):
+                continue
+            moved = u.copy()
+            moved[i] += step
+            constants = every[rows]
+            constants[:, x.column] = self.constant(x.column, moved, rows)
+            out[rows, i] = (np.log(self.ratios(constants, rows)) / self.scale[rows] - here[rows]) / step
+        return out
+
+
+def _starts(generations: list[str], watts: dict[str, float], hold: dict[str, float]) -> dict[str, Any]:
+    """Priors of compute of each generation. They are a mean over generations, of GPUs that have the mean watts for a TFLOP/s: one with fewer starts as
+    much lower as GPUs of one generation with fewer reach less."""
+    out = {}
+    known = [math.log(watts[g]) for g in generations if watts[g] > 0]
+    for g in generations:
+        row = out[g] = _core._compute_prior()
+        row[AT["gemm_watts"]] = watts[g]
+        if watts[g] > 0 and len(known) > 1:
+            more = (watts[g] / math.exp(sum(known) / len(known))) ** row[AT["form.power"]]
+            for key in ("gemm", "attention"):
+                row[AT[key]] = min(1.0, row[AT[key]] * more)
+            row[AT["elementwise"]] /= more
+        for key, value in hold.items():
+            row[AT[key]] = value
+    return out
+
+
+@cache
+def _narrowed_to() -> float:
+    """Of its prior's deviation: below, a constant is determined."""
+    return float(data("policies/fits.yaml")["numbers"]["narrowed_to"]["value"])
+
+
+def _unsaid(unknowns: list[Unknown], covariance: Any) -> list[int]:
+    """Constants of compute on which the rows have no information, least known first: a constant may be known once another one is held."""
+    information, left, out = np.linalg.inv(covariance), covariance.copy(), []
+    of_compute = [i for i, x in enumerate(unknowns) if CONSTANTS.set[x.column] == "compute"]
+    while True:
+        open_ = [i for i in of_compute if i not in out and left[i, i] >= _narrowed_to()**2]
+        if not open_:
+            return out
+        least = max(open_, key=lambda i: (left[i, i], i))
+        out.append(least)
+        information[least, :] = information[:, least] = 0
+        information[least, least] = 1
+        left = np.linalg.inv(information)
+
+
+def _spread(sizes: Any, prior: float) -> float:
+    """Nine of ten rows are within NINE_IN_TEN times this; with few rows that is uncertain, so the spread of unseen ones counts as five rows."""
+    own, n = (np.quantile(sizes, 0.9) / NINE_IN_TEN if len(sizes) else 0.0), len(sizes)
+    return math.sqrt((n * own * own + 5 * prior * prior) / (n + 5))
+
+
+@dataclass
+class Constant:
+    """What kernels of a generation reach, as it was fitted: in SI units, with its standard error over the value. not determined: the data left it
+    where it was."""
+
+    value: float
+    relative_error: float
+    determined: bool
+    shared: bool
+
+
+@dataclass
+class Generation:
+    rows: int
+    median_error: float
+    mean_error: float
+    systems: list[str]
+    compute: list[float]
+    constants: dict[str, Constant]
+
+
+@dataclass
+class Stack:
+    """A software stack, or a publisher of kernels: the factor of its program, and what is left of its own rows."""
+
+    name: str
+    factor: str
+    scale: float = 1.0
+    relative_error: float = 0.0
+    spread: float = _STACKS_SPREAD
+    rows: int = 0
+    generations: list[str] = field(default_factory=list)
+    experts: bool = False
+    fp4: bool = False
+
+
+@dataclass
+class Fit:
+    """Constants fitted to training steps, kernels and serving runs. Errors are shares, of steps and kernels; save(folder) writes the constants as they
+    lie in data/."""
+
+    rows: int
+    constants: int
+    median_error: float
+    mean_error: float
+    generations: dict[str, Generation]
+    stacks: list[Stack]
+    skipped: dict[str, int]
+    origin: str
+    serving: Any = None  # constants of frameworks by stack and generation
+    serving_gpus: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def known(self) -> tuple[Any, Any]:
+        """What steps are priced with."""
+        return ({name: g.compute for name, g in self.generations.items()},
+                [(s.name, s.factor, s.scale, s.spread, s.generations, s.experts, s.fp4) for s in self.stacks])
+
+    def files(self) -> dict[str, str]:
+        """calibrations/compute-GENERATION.yaml, workloads/stacks.yaml and serving.yaml, by their paths in data/."""
+        out = {f"calibrations/compute-{name}.yaml": _core._compute_yaml(
+            name, g.systems, g.compute, g.rows, 100 * g.median_error, 100 * g.mean_error,
+            [(key, c.relative_error, c.determined, c.shared) for key, c in g.constants.items()], self.origin) for name, g in self.generations.items()}
+        head = f'source: "{self.origin}"\nconfidence: measured\ndate: {datetime.date.today()}\n'
+        if self.stacks:
+            out["workloads/stacks.yaml"] = (
+                f"name: stacks\ntitle: What published runs say of each software stack as a whole\n{head}notes: scale multiplies the times of kernels and launches; spread is "
+                "the standard deviation, in log, of what is left; generations are those it was fitted on, experts is set where some of its rows are of models with experts\n"
+                "stacks:\n" + "".join(
+                    f"  {s.name}: {{{'' if s.factor == s.name else f'factor_of: {s.factor}, '}scale: {s.scale:.4g}, spread: {s.spread:.3g}, rows: {s.rows}, "
+                    f"generations: [{', '.join(s.generations)}]{', experts: true' * s.experts}{', fp4: true' * s.fp4}}}\n" for s in sorted(self.stacks, key=lambda s: s.name)))
+        if self.serving is not None:
+            gpus = "".join(f"  {g}: {{{_cells('serving_gpu', row)}}}\n" for g, row in self.serving_gpus.items())
+            stacks = ""
+            for name, its in self.serving.sort_values("stack").groupby("stack"):
+                stacks += f"  {name}:\n" + "".join(f"    {r.generation}: {{{_cells('serving_stack', r.constants)}, sequences: {r.sequences:.4g}, prompt: {r.prompt:.6g}, "
+                                                   f"answer: {r.answer:.6g}, rows: {r.rows}}}\n" for r in its.sort_values("order").itertuples())
+            out["workloads/serving.yaml"] = (f"name: serving\ntitle: What kernels of inference reach on each GPU generation, and what serving frameworks add\n{head}gpus:\n{gpus}"
+                                             f"stacks:\n{stacks}")
+        return out
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        for name, text in self.files().items():
+            path = Path(folder) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+
+def _cells(of: str, row: Any) -> str:
+    def text(value: float, of_time: bool) -> str:
+        if not of_time:
+            return f"{value:.4g}"
+        return f"{value:.4g} s" if value >= 1 else f"{1e3 * value:.4g} ms" if value >= 1e-3 else f"{1e6 * value:.4g} us"
+
+    return ", ".join(f"{c.key}: {text(row[at], c.of_time)}" for at, c in zip(OF[of].index, OF[of].itertuples()))
+
+
+def fit(steps: Any, kernels: Any, served: Any, questions: Any, leave_out: Sequence[str] = (), hold: dict[str, float] | None = None, factors: bool = True,
+        every_group: bool = False, tables: Sequence[str] = ()) -> Fit:
+    """`steps` as steps_of, `kernels` as kernels_of, `served` as runs_of makes them. every_group: also those that training-groups.yaml sets aside."""
+    groups, hold, skipped = data("workloads/training-groups.yaml"), hold or {}, Counter[str]()
+
+    def is_wanted(row: Any, known: Sequence[str] | None, aside: dict[str, str], whole: bool) -> bool:
+        if why := (row.skipped or ("left out as asked" if row.group.startswith(tuple(leave_out)) else "") or ("" if whole else "not fully specified")
+                   or ("" if every_group or known is None or row.group in known else next(
+                       (reason for start, reason in aside.items() if row.group.startswith(start)), "group not known to be sound"))):
+            skipped[why] += 1
+        return not why
+
+    rows: list[dict[str, Any]] = []
+    for row in steps.itertuples():
+        if is_wanted(row, groups["judged"] + groups["fitted"], groups["set_aside"], row.fully_specified):
+            generation, watts, stack, factor, experts, fp4 = questions.add_step(row.step)
+            rows.append({"group": row.group, "measured": row.measured, "generation": generation, "watts": watts, "stack": stack, "factor": factor, "step": True,
+                         "experts": experts, "fp4": fp4, "system": row.system, "at": len(questions) - 1})
+    for row in kernels.itertuples():
+        if row.kind in ("all_reduce", "send_recv"):
+            skipped[row.skipped or "a collective: fit it with the points of its machine"] += 1
+        elif is_wanted(row, groups["kernels"], {}, True):
+            generation, watts = questions.add_kernel(row.kernel)
+            rows.append({"group": row.group, "measured": row.measured, "generation": generation, "watts": watts, "stack": row.group, "factor": row.group, "step": False,
+                         "experts": False, "fp4": False, "system": row.system, "at": len(questions) - 1})
+    jobs = pd.DataFrame(rows, columns=["group", "measured", "generation", "watts", "stack", "factor", "step", "experts", "fp4", "system", "at"])
+    runs = served[[is_wanted(row, None, {}, row.fully_specified) for row in served.itertuples()]]
+    if not len(jobs) and not len(runs):
+        raise fc.RequestError("no row of the files can be fitted: fully specified steps, kernels of a known group, or serving runs are needed")
+    return _fitted(jobs, runs, groups["unscaled"], questions, hold, factors, every_group, skipped, tables)
+
+
+def _fitted(jobs: Any, runs: Any, unscaled: list[str], questions: Any, hold: dict[str, float], factors: bool, every_group: bool, skipped: Counter[str],
+            tables: Sequence[str]) -> Fit:
+    n, m = len(jobs), len(runs)
+    generations, programs = list(dict.fromkeys(jobs.generation)), list(dict.fromkeys(jobs.factor))
+    watts = {g: min((-count, w) for w, count in its.watts.value_counts().items())[1] for g, its in jobs.groupby("generation")}
+    starts = _starts(generations, watts, hold)
+    of = np.array([*jobs.generation, *runs.generation], dtype=object)
+    factor = np.array([*jobs.factor, *[""] * m], dtype=object)
+    its_stack = np.array([*[""] * n, *runs["stack"]], dtype=object)
+    is_run = np.arange(n + m) >= n
+    compute = OF["compute"].index
+    base = np.array([*(starts[g] for g in jobs.generation), *runs.described]).reshape(n + m, len(CONSTANTS))
+    for at in range(n, n + m):
+        if of[at] in starts:
+            base[at, compute] = starts[of[at]][compute]
+
+    unknowns: list[Unknown] = []
+    for at, c in zip(compute, OF["compute"].itertuples()):
+        if c.fitted == "shared" and generations:
+            unknowns.append(Unknown(at, np.isin(of, generations), c.spread, held=c.key in hold))
+        elif c.fitted == "own":
+            unknowns += [Unknown(at, of == g, c.spread, g, c.key in hold) for g in generations]
+    # the factor of a generation's only program says as much of the generation
+    scaled = jobs[jobs.step & ~jobs.factor.isin(unscaled)].groupby("generation").factor.unique()
+    shares = {name for names in scaled for name in names if len(names) > 1}
+    common = len(unknowns)
+    if n:
+        unknowns.append(Unknown(AT["scale"], np.isin(factor, list(shares)), _STACKS_SPREAD, held=not factors))
+        for name in programs:
+            few = (jobs.factor == name).sum() < _FEWEST_OF_PROGRAM and not every_group
+            unknowns.append(Unknown(AT["scale"], factor == name, _STACKS_SPREAD, name, not factors or few or name in unscaled))
+    of_steps = len(unknowns)
+    pairs = list(dict.fromkeys(zip(runs["stack"], runs.generation)))
+    if m:  # the part common to all GPUs is learnt from all of them; a GPU with few measurements, or none, leans on it
+        for at, c in zip(OF["serving_gpu"].index, OF["serving_gpu"].itertuples()):
+            if c.fitted != "held":
+                unknowns.append(Unknown(at, is_run, c.spread))
+                unknowns += [Unknown(at, is_run & (of == g), _OWN_SHARE * c.spread, g) for g in dict.fromkeys(runs.generation) if c.fitted == "own"]
+        for at, c in zip(OF["serving_stack"].index, OF["serving_stack"].itertuples()):
+            if c.fitted != "held":
+                unknowns += [Unknown(at, its_stack == name, c.spread) for name in dict.fromkeys(runs["stack"])]
+                unknowns += [Unknown(at, (its_stack == name) & (of == g), _OWN_SHARE * c.spread, g) for name, g in pairs if c.fitted == "own"]
+
+    in_group = jobs.group.map(jobs.group.value_counts()), runs.group.map(runs.group.value_counts())
+    weight = np.concatenate([np.sqrt(np.minimum(1.0, _MOST_OF_GROUP / in_group[0].to_numpy(float))),
+                             np.where(runs.figure == "ttft", _TTFT_WEIGHT, 1.0) * np.minimum(1.0, np.sqrt(_MOST_OF_GROUP / in_group[1].to_numpy(float)))])
+    model = Priced(questions, np.array([*jobs["at"], *runs["at"]], dtype=np.int64), np.array([*[1.0] * n, *runs.per]), np.array([*jobs.measured, *runs.measured], dtype=float),
+                   np.where(is_run, _SERVING_LOSS, _STEP_LOSS), base, unknowns)
+    # steps and kernels first: together with serving runs from the start, floors of layers end in a valley that other steps contradict
+    found = Minimum(np.zeros(len(unknowns)), None)
+    if n:
+        model.active = ~is_run
+        found = minimise(model.residuals, model.jacobian, found.unknowns, np.where(is_run, 0.0, weight))
+        model.active = np.ones(n + m, bool)
+    if m:
+        found = minimise(model.residuals, model.jacobian, found.unknowns, weight, 200 if n else 60)
+    if n and (unsaid := _unsaid(unknowns, found.covariance)):
+        for i in unsaid:
+            unknowns[i].held, found.unknowns[i] = True, 0.0
+        found = minimise(model.residuals, model.jacobian, found.unknowns, weight)
+
+    every = np.arange(n + m)
+    constants = model.constants(found.unknowns, every)
+    ratio = model.ratios(constants, every)
+    off, size = np.abs(ratio - 1), np.abs(np.log(ratio))
+    out = Fit(n + m, (len(unknowns) - of_steps) + sum(not x.held for x in unknowns[:of_steps]), float(np.median(off[:n])) if n else math.nan,
+              float(off[:n].mean()) if n else math.nan, {}, [], dict(skipped),
+              f"fabricost calibrate, least squares on log(predicted/measured) of {n + m} rows of {', '.join(os.path.basename(table) for table in tables)}")
+    for g in generations:
+        mine = np.flatnonzero(of[:n] == g)
+        fitted = {}
+        for i, x in enumerate(unknowns[:common]):
+            if not x.held and x.of in ("", g):
+                narrowed = math.sqrt(found.covariance[i, i])
+                fitted[CONSTANTS.key[x.column]] = Constant(float(constants[mine[0], x.column]), x.spread * narrowed, narrowed < _narrowed_to(), not x.of)
+        out.generations[g] = Generation(len(mine), float(np.median(off[mine])), float(off[mine].mean()), sorted(set(jobs.system[mine])),
+                                        constants[mine[0], compute].tolist(), fitted)
+    if n:
+        out.stacks = _stacks_of(jobs, size[:n], constants[:n, AT["scale"]], unknowns, common, programs, shares, found, unscaled, factors, generations)
+    if m:
+        _add_serving(out, runs.assign(size=size[n:], order=runs.generation.map(_core._generations().index)), constants[n:])
+    return out
+
+
+def _stacks_of(jobs: Any, size: Any, scale: Any, unknowns: list[Unknown], common: int, programs: list[str], shares: set[str], found: Minimum, unscaled: list[str],
+               factors: bool, generations: list[str]) -> list[Stack]:
+    cov, out = found.covariance, []
+    if factors:  # what the factors of programs have in common: that of a program without steps
+        out.append(Stack("unseen", "unseen", math.exp(_STACKS_SPREAD * found.unknowns[common]), _STACKS_SPREAD * math.sqrt(cov[common, common])))
+    names = list(dict.fromkeys(jobs["stack"]))
+    out += [Stack(name, name) for name in unscaled if name not in names]
+    for name in names:
+        its = np.flatnonzero(jobs["stack"] == name)
+        first = jobs.iloc[its[-1]]
+        i = common + 1 + programs.index(first.factor)
+        variance = (0 if unknowns[i].held else cov[i, i]) + (cov[common, common] + 2 * cov[i, common] if first.factor in shares else 0)
+        seen = set(jobs.generation.iloc[its])
+        out.append(Stack(name, first.factor, float(scale[its[0]]), _STACKS_SPREAD * math.sqrt(variance), _spread(size[its], _STACKS_SPREAD), len(its),
+                         [g for g in generations if g in seen], bool(jobs.experts.iloc[its].any()), bool(jobs.fp4.iloc[its].any())))
+    return out
+
+
+def _add_serving(out: Fit, runs: Any, constants: Any) -> None:
+    prior, found = _core._compute_prior(), []
+    for (name, generation), its in runs.groupby(["stack", "generation"]):
+        at = np.flatnonzero((runs["stack"] == name) & (runs.generation == generation))
+        row = constants[at[0]].copy()
+        for key, of in (("spread_tpot", its.figure != "ttft"), ("spread_ttft", its.figure == "ttft")):
+            row[AT[key]] = _spread(its["size"][of].to_numpy(), prior[AT[key]])
+        found.append({"stack": name, "generation": generation, "order": its.order.iloc[0], "constants": row, "rows": len(its),
+                      **{load: its[load].max() for load in ("sequences", "prompt", "answer")}})
+    out.serving = pd.DataFrame(found)
+    at = {g: np.flatnonzero(runs.generation == g)[0] for g in runs.sort_values("order").generation.unique()}
+    out.serving_gpus = {g: constants[i] for g, i in at.items()}

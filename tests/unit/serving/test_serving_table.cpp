@@ -1,0 +1,43 @@
+/// \file test_serving_table.cpp
+/// Serving stacks on GPUs that no run of theirs was measured on.
+
+#include <fabricost/error.hpp>
+#include <fabricost/parameters/interval.hpp>
+#include <fabricost/plan/specs/serving.hpp>
+
+#include <catch.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace fabricost::plan;
+
+TEST_CASE("a stack without measurements takes after its engine's other versions") {
+  ServingTable table = load_serving_table();
+  ServingStack fresh = *std::find_if(table.stacks.begin(), table.stacks.end(), [](const ServingStack& s) { return s.name == "trtllm"; });
+  fresh.name = "trtllm-9";
+  table.stacks.push_back(fresh);
+  const double first = table.stack("trtllm-9", Generation::blackwell).first;
+  double min = 1e9, max = 0;
+  for (const auto& [name, generations] : table.fitted)
+    if (name.starts_with("trtllm"))
+      for (const auto& [g, set] : generations) min = std::min(min, set.stack.first), max = std::max(max, set.stack.first);
+  CHECK(first > min);
+  CHECK(first < max);
+  CHECK_THROWS_AS(table.stack("nothing", Generation::hopper), RequestError);
+}
+
+TEST_CASE("a generation without measurements gets the mean of those with them, and wider intervals") {
+  const ServingTable table = load_serving_table();
+  const ServingConstants seen = table.constants(Generation::hopper), unseen = table.constants(Generation::cdna3);
+  CHECK(unseen.kv > 0.9 * seen.kv);
+  CHECK(unseen.kv < 1.1 * seen.kv);
+  double widest = 0;
+  for (const Generation g : {Generation::hopper, Generation::blackwell}) widest = std::max(widest, table.stack("vllm", g).spread_tpot);
+  const ServingStack cdna = table.stack("vllm", Generation::cdna3), ampere = table.stack("vllm", Generation::ampere);
+  CHECK(cdna.spread_tpot > 0.99 * table.stack("vllm", Generation::blackwell).spread_tpot);
+  // without the effect of its assumed kernels
+  CHECK(std::sqrt(cdna.spread_tpot * cdna.spread_tpot - assumed_kernels_spread * assumed_kernels_spread) < 1.4 * widest);
+  CHECK(cdna.assumed_kernels);
+  CHECK_FALSE(ampere.assumed_kernels);
+}
