@@ -13,6 +13,7 @@
 #include <array>
 #include <cstring>
 #include <iterator>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -27,34 +28,57 @@ constexpr std::size_t max_forms = std::size_t{1} << 18U, max_whole = std::size_t
 class Hash {
  public:
   explicit Hash(std::uint64_t seed) : value_(seed ^ 0xCBF29CE484222325ULL) {}
-  void add(unsigned char c) {
-    word_ = word_ << 8U | c;
-    if ((++length_ & 7U) == 0) mix();
+  void add(const char* from, const char* end) {
+    length_ = length_ * 31 + static_cast<std::uint64_t>(end - from);
+    std::uint64_t word = 0;
+    for (; end - from > 8; from += 8) {
+      std::memcpy(&word, from, 8);
+      mix(word);
+    }
+    word = 0;
+    if (const auto left = static_cast<std::size_t>(end - from); left >= 4) {  // the two halves overlap
+      std::uint32_t first = 0, last = 0;
+      std::memcpy(&first, from, 4);
+      std::memcpy(&last, end - 4, 4);
+      word = std::uint64_t{first} << 32U | last;
+    } else {
+      for (; from != end; ++from) word = word << 8U | static_cast<unsigned char>(*from);
+    }
+    mix(word);
   }
-  void add(std::string_view text) {
-    for (const char c : text) add(static_cast<unsigned char>(c));
-  }
-  [[nodiscard]] std::uint64_t end() {
-    mix();
-    return value_ ^ length_;
-  }
+  void add(std::string_view text) { add(text.data(), text.data() + text.size()); }
+  void add_number() { mix(0x30); }
+  [[nodiscard]] std::uint64_t end() const { return value_ ^ length_; }
 
  private:
-  void mix() {
-    value_ = (value_ ^ word_) * 0x9E3779B97F4A7C15ULL;
+  void mix(std::uint64_t word) {
+    value_ = (value_ ^ word) * 0x9E3779B97F4A7C15ULL;
     value_ ^= value_ >> 32U;
-    word_ = 0;
   }
-  std::uint64_t value_, word_ = 0, length_ = 0;
+  std::uint64_t value_, length_ = 0;
 };
 
-constexpr auto sign_of_number = [] {
-  std::array<unsigned char, 256> out{};  // 1: begins a number, 2: continues one
-  for (unsigned c = '0'; c <= '9'; ++c) out[c] = 3;
-  for (unsigned c = 'a'; c <= 'f'; ++c) out[c] = out[c - 'a' + 'A'] = 2;
-  out['x'] = out['.'] = 2;
+enum Letter : unsigned char { begins_number = 1, in_number = 2, ends_word = 4, equal_sign = 8, blank = 16 };
+constexpr auto letters = [] {
+  std::array<unsigned char, 256> out{};
+  for (unsigned c = '0'; c <= '9'; ++c) out[c] = begins_number | in_number;
+  for (unsigned c = 'a'; c <= 'f'; ++c) out[c] = out[c - 'a' + 'A'] = in_number;
+  out['x'] = out['.'] = in_number;
+  for (const unsigned char c : std::string_view{" \t,;)"}) out[c] = ends_word;
+  out[' '] = ends_word | blank;
+  out['='] = equal_sign;
   return out;
 }();
+bool is(char c, unsigned any) { return (letters[static_cast<unsigned char>(c)] & any) != 0; }
+/// The first letter that is one of `any`.
+const char* find_letter(const char* at, const char* end, unsigned any) {
+  while (at != end && !is(*at, any)) ++at;
+  return at;
+}
+const char* past_number(const char* at, const char* end) {
+  while (at != end && is(*at, in_number)) ++at;
+  return at;
+}
 
 constexpr int least_settings = 4;
 
@@ -65,81 +89,74 @@ bool lists_settings(std::string_view line) {
   int equals = 0, quoted = 0;
   for (std::size_t at = line.find('='); at != std::string_view::npos && equals < least_settings; at = line.find('=', at + 1)) ++equals;
   if (equals == least_settings) return true;
-  for (const char quote : {'\'', '"'})
-    for (std::size_t at = line.find(quote); at < line.size() - 1 && quoted < least_settings; at = line.find(quote, at + 1))
-      quoted += line[at + 1] == ':' ? 1 : 0;
+  for (std::size_t at = line.find(':', 1); at != std::string_view::npos && quoted < least_settings; at = line.find(':', at + 1))
+    quoted += is_quote(line[at - 1]) ? 1 : 0;
   return quoted == least_settings;
 }
-
-constexpr auto ends_word = [] {
-  std::array<bool, 256> out{};
-  for (const unsigned char c : std::string_view{" \t,;)"}) out[c] = true;
-  return out;
-}();
 
 /// The forms of the settings of a line, and of the texts between them.
 template <class Take>
 void forms_of_settings(std::string_view line, std::uint64_t seed, const Take& take) {
   std::uint64_t between = 0;  // 0: no word yet
-  std::size_t text = 0;  // where it begins
-  bool value = false;    // of the name before
-  const auto end_text = [&](std::size_t end) {
-    if (between != 0) take(between, line.substr(text, end - text));
+  const char *const end = line.data() + line.size(), *text = nullptr;  // where it begins
+  bool value = false;  // of the name before
+  const auto end_text = [&](const char* to) {
+    if (between != 0) take(between, std::string_view{text, static_cast<std::size_t>(to - text)});
     between = 0;
   };
-  for (std::size_t i = 0; i < line.size();) {
-    if (ends_word[static_cast<unsigned char>(line[i])]) {
-      ++i;
+  for (const char* at = line.data(); at != end;) {
+    if (is(*at, ends_word)) {
+      ++at;
       continue;
     }
-    const std::size_t first = i;
+    const char* const first = at;
     Hash word(seed);
-    while (i < line.size() && line[i] != '=' && !ends_word[static_cast<unsigned char>(line[i])]) {
-      if ((sign_of_number[static_cast<unsigned char>(line[i])] & 1U) == 0) {
-        word.add(static_cast<unsigned char>(line[i++]));
-        continue;
-      }
-      while (i < line.size() && sign_of_number[static_cast<unsigned char>(line[i])] != 0) ++i;
-      word.add('0');
+    for (;;) {
+      const char* const letter = at;
+      at = find_letter(at, end, begins_number | ends_word | equal_sign);
+      word.add(letter, at);
+      if (at == end || !is(*at, begins_number)) break;
+      at = past_number(at, end);
+      word.add_number();
     }
-    const bool equal = i < line.size() && line[i] == '=', colon = !equal && i >= first + 2 && line[i - 1] == ':' && is_quote(line[i - 2]);
+    const bool equal = at != end && *at == '=', colon = !equal && at - first >= 2 && at[-1] == ':' && is_quote(at[-2]);
     if (equal || colon) {
       end_text(first);
-      i += equal ? 1 : 0;
-      take(word.end(), line.substr(first, i - first));
-      while (equal && i < line.size() && !ends_word[static_cast<unsigned char>(line[i])]) ++i;
+      at += equal ? 1 : 0;
+      take(word.end(), std::string_view{first, static_cast<std::size_t>(at - first)});
+      if (equal) at = find_letter(at, end, ends_word);
     } else if (!value) {
       if (between == 0) text = first;
       between = ((between ^ word.end()) * 0x9E3779B97F4A7C15ULL) | 1U;
     }
     value = colon;
   }
-  end_text(line.size());
+  end_text(end);
 }
 
 /// \param settings values of NAME=VALUE count for nothing
 std::uint64_t form_of(std::string_view line, std::uint64_t seed, bool settings) {
   Hash hash(seed);
-  const auto* const text = reinterpret_cast<const unsigned char*>(line.data());
-  for (std::size_t i = 0; i < line.size();) {
-    const unsigned char c = text[i];
-    if (settings && c == '=') {
-      hash.add('=');
-      i = std::min(line.find_first_of(" ,;)", i), line.size());
-      continue;
+  const unsigned stops = begins_number | blank | (settings ? unsigned{equal_sign} : 0U);
+  const char* const end = line.data() + line.size();
+  const char* from = line.data();
+  for (const char* at = from; (at = find_letter(at, end, stops)) != end;) {
+    if (*at == ' ') {
+      ++at;
+      if (end - at <= 4 || std::memcmp(at, "via ", 4) != 0) continue;
+      break;  // numbers of devices count
     }
-    if ((sign_of_number[c] & 1U) != 0) {
-      while (i < line.size() && sign_of_number[text[i]] != 0) ++i;
-      hash.add('0');
-      continue;
+    hash.add(from, at);
+    if (*at == '=') {
+      at = std::find_if(at, end, [](char c) { return is(c, ends_word) && c != '\t'; });
+      hash.add("=");
+    } else {
+      at = past_number(at, end);
+      hash.add_number();
     }
-    hash.add(c);
-    ++i;
-    if (c == ' ' && line.size() - i > 4 && std::memcmp(text + i, "via ", 4) == 0) {
-      hash.add(line.substr(i));
-      break;
-    }
+    from = at;
   }
+  hash.add(from, end);
   return hash.end();
 }
 
@@ -176,11 +193,11 @@ void Condenser::put(std::string_view line, std::uint64_t number, std::uint64_t t
   write_(text_);
 }
 
-bool Condenser::keeps(Form& form, std::string_view line, std::uint64_t host) {
-  switch (form.kind) {
-    case Kind::repeated: return form.kept < kept_of_form;
+bool Condenser::keeps(const Slot& slot, std::string_view line, std::uint64_t host) {
+  switch (slot.kind) {
+    case Kind::repeated: return slot.kept < kept_of_form;
     case Kind::every: {
-      if (form.kept >= kept_of_every || whole_.size() >= max_whole) return false;
+      if (slot.kept >= kept_of_every || whole_.size() >= max_whole) return false;
       Hash whole(file_ * 0x9E3779B97F4A7C15ULL);
       whole.add(line);
       return whole_.insert(whole.end()).second;
@@ -215,62 +232,74 @@ void Condenser::line(std::string_view line) {
   in_line_.clear();
   bool room = true, wanted = bytes_ <= verbatim_;
   const auto take = [&](std::uint64_t place, std::string_view text) {
-    Form* const form = form_at(place, text);
-    if (form == nullptr) {
+    const Slot* const slot = form_at(place, text);
+    if (slot == nullptr) {
       room = false;
       return;
     }
-    wanted = keeps(*form, said, host) || wanted;
-    in_line_.push_back(form);
+    wanted = keeps(*slot, said, host) || wanted;
+    in_line_.push_back(place);
   };
   if (lists_settings(said))
     forms_of_settings(said, who, take);
   else
     take(form_of(said, who, false), said);
   if (!room || wanted) {
-    for (Form* const form : in_line_) ++form->kept;
+    for (const std::uint64_t place : in_line_)
+      if (Slot& slot = slot_at(place); slot.kept < std::numeric_limits<std::uint16_t>::max()) ++slot.kept;
     put(line, number_, 1);
     return;
   }
-  Form& form = *in_line_.front();
+  const Slot& slot = slot_at(in_line_.front());
+  if (slot.kind == Kind::every) return;  // an equal line was kept
+  Form& form = forms_[slot.form];
   ++form.dropped;
   form.number = number_;
   form.last.assign(line);
 }
 
-Condenser::Form* Condenser::form_at(std::uint64_t place, std::string_view text) {
-  auto& [known, found] = recent_[place % recent_.size()];
-  if (found != nullptr && known == place) return found;
-  if (const auto at = forms_.find(place); at != forms_.end()) {
-    known = place;
-    return found = &at->second;
+Condenser::Slot& Condenser::slot_at(std::uint64_t place) {
+  const std::size_t last = slots_.size() - 1;
+  std::size_t at = (place ^ place >> 32U) & last;
+  while (slots_[at].form != Slot::no_form && slots_[at].place != place) at = (at + 1) & last;
+  return slots_[at];
+}
+
+const Condenser::Slot* Condenser::form_at(std::uint64_t place, std::string_view text) {
+  if (slots_.size() <= 2 * forms_.size()) {
+    const std::vector<Slot> before = std::exchange(slots_, std::vector<Slot>(std::max<std::size_t>(1024, 2 * slots_.size())));
+    for (const Slot& one : before)
+      if (one.form != Slot::no_form) slot_at(one.place) = one;
   }
+  Slot& slot = slot_at(place);
+  if (slot.form != Slot::no_form) return &slot;
   if (forms_.size() >= max_forms) return nullptr;
-  Form& form = forms_.emplace(place, Form{}).first->second;
+  slot = {place, static_cast<std::uint32_t>(forms_.size()), 0, Kind::repeated};
+  forms_.emplace_back();
   constexpr std::array<std::string_view, 14> counted{"per iteration (", "completed step: ",
                                                      "Init START", "Init COMPLETE", "SeqNum=",     " last enqueued",
                                                      "WORLD_SIZE", "world_size",    "world size",  " set by env",
                                                      "LnkCap",     "LnkSta",        "flight reco", " device "};
   if (contains_text(text, " via NET/"))
-    form.kind = Kind::network;
+    slot.kind = Kind::network;
   else if (text.empty() || text.front() == '#' || is_table_row(text) || (text.front() >= '0' && text.front() <= '9') ||
            std::any_of(counted.begin(), counted.end(), [&](std::string_view part) { return contains_text(text, part); }))
-    form.kind = Kind::every;
-  return &form;
+    slot.kind = Kind::every;
+  return &slot;
 }
 
 std::vector<const Condenser::Form*> Condenser::dropped() const {
   std::vector<const Form*> out;
-  for (const auto& [place, form] : forms_)
-    if (form.dropped > 0 && form.kind != Kind::every) out.push_back(&form);  // of the others an equal line was kept
+  for (const Form& form : forms_)
+    if (form.dropped > 0) out.push_back(&form);
   std::sort(out.begin(), out.end(), [](const Form* a, const Form* b) { return a->number < b->number; });
   return out;
 }
 
 void Condenser::finish() {
   for (const Form* form : dropped()) put(form->last, form->number, form->dropped);
-  recent_.fill({});
   forms_.clear();
+  slots_.clear();
 }
 
 std::string Condenser::kept_back() const {

@@ -5,12 +5,10 @@
 /// stay right and every line keeps its number. Lines whose numbers are the message are kept: ranks that join, watchdogs, settings,
 /// tables. Private.
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -39,29 +37,38 @@ class Condenser {
  private:
   /// The treatment of lines of one form.
   enum class Kind : unsigned char { repeated, every, network };
+  /// Of a form whose lines are left out.
   struct Form {
-    Kind kind = Kind::repeated;
-    std::uint32_t kept = 0;
     std::uint64_t dropped = 0;
     std::uint64_t number = 0;  ///< of the last one dropped
     std::string last{};
   };
+  /// Of a hash table, searched onwards from the place: most lines only ask whether enough of their forms were kept.
+  struct Slot {
+    static constexpr std::uint32_t no_form = ~std::uint32_t{0};
+    std::uint64_t place = 0;
+    std::uint32_t form = no_form;  ///< in forms_
+    std::uint16_t kept = 0;
+    Kind kind = Kind::repeated;
+  };
 
   void put(std::string_view line, std::uint64_t number, std::uint64_t times);
   [[nodiscard]] std::vector<const Form*> dropped() const;
-  [[nodiscard]] bool keeps(Form& form, std::string_view line, std::uint64_t host);
+  [[nodiscard]] bool keeps(const Slot& slot, std::string_view line, std::uint64_t host);
+  /// Of that place, or the empty one for it.
+  [[nodiscard]] Slot& slot_at(std::uint64_t place);
   /// \param text what has the form \return nullptr if there is no room for another one
-  [[nodiscard]] Form* form_at(std::uint64_t place, std::string_view text);
+  [[nodiscard]] const Slot* form_at(std::uint64_t place, std::string_view text);
 
   Write write_;
   std::uint64_t verbatim_;
   std::uint64_t number_ = 0;   ///< of the last line taken
   std::uint64_t written_ = 0;  ///< number that a reader has come to
   std::uint64_t file_ = 0, bytes_ = 0;
-  std::unordered_map<std::uint64_t, Form> forms_;
-  std::array<std::pair<std::uint64_t, Form*>, 4096> recent_{};  ///< of forms_, by the last bits of the place
+  std::vector<Form> forms_;
+  std::vector<Slot> slots_;  ///< a power of two, at least twice as many as forms
   std::unordered_set<std::uint64_t> whole_, channels_;  ///< lines kept for their numbers
-  std::vector<Form*> in_line_;
+  std::vector<std::uint64_t> in_line_;                  ///< places
   std::string text_, whole_line_;
 };
 

@@ -216,6 +216,7 @@ void Inputs::take_lines(ByteSource& source, std::string& head, const std::string
   std::string buffer = std::move(head);
   std::size_t size = buffer.size(), begin = 0, checked = 0;
   int number = 0;
+  bool zeros = false;  // searched in whole blocks, since a search in each line takes longer
   const auto fault = [&](std::string message, std::string remedy) {
     throw SpecError({fault_in_line(name, number + 1, 1, "", std::move(message), std::move(remedy))});
   };
@@ -225,6 +226,7 @@ void Inputs::take_lines(ByteSource& source, std::string& head, const std::string
   if (start.starts_with("\xEF\xBB\xBF")) begin = 3;
   for (;;) {
     read_ += size - checked;
+    zeros = zeros || std::memchr(buffer.data() + checked, '\0', size - checked) != nullptr;
     if (read_ > max_read) throw fault_of_file(name_, "holds more than 16 GiB", "name the logs of some ranks");
     while (begin < size) {
       const char* const from = buffer.data() + begin;
@@ -234,7 +236,7 @@ void Inputs::take_lines(ByteSource& source, std::string& head, const std::string
       if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
       if (text.size() > LineReader::longest_line) text.remove_prefix(LineReader::last_state(text));
       if (text.size() > LineReader::longest_line) fault("the line is longer than 1 MiB", "this is neither a table nor a log");
-      if (std::memchr(text.data(), '\0', text.size()) != nullptr)
+      if (zeros && std::memchr(text.data(), '\0', text.size()) != nullptr)
         fault("there is a zero byte: the file is not text", "unpack or export it first");
       line(text);
       ++number;
