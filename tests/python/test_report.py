@@ -218,11 +218,11 @@ def test_a_page_never_replaces_what_it_was_made_from(tmp_path, monkeypatch):
     (tmp_path / "base.yaml").write_text("name: base\nextends: dgx-h100\n")
     (tmp_path / "child.yaml").write_text("name: child\nextends: base.yaml\n")
     fc.calibrate("dgx-h100", LOG).save(tmp_path / "fit.yaml")
-    (tmp_path / "fit.yaml").rename(tmp_path / "cal.yaml")  # what a process wrote it may write again
+    (tmp_path / "cal.yaml").write_bytes((tmp_path / "fit.yaml").read_bytes())  # what a process wrote it may write again
     before = {name: (tmp_path / name).read_bytes() for name in ("m.log", "base.yaml", "child.yaml", "cal.yaml")}
     for output in before:
         status, _, errors = in_process("child.yaml", "all_reduce", "--log", "m.log", "--calibration", "cal.yaml", "-o", output)
-        assert status == 2 and "is also read" in errors, errors
+        assert status == 2 and "is also read" in errors, (output, errors)
         assert {name: (tmp_path / name).read_bytes() for name in before} == before
 
 
