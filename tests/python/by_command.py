@@ -29,11 +29,3 @@ def same(got, wanted, what="", tolerance=1e-12):
         assert got == wanted, f"{what}: {got!r} is not {wanted!r}"
     else:
         assert math.isclose(got, wanted, rel_tol=tolerance, abs_tol=1e-15), f"{what}: {got!r} is not {wanted!r}"
-
-
-def same_terms(got, wanted, unit=1.0):
-    """Lists of terms: names in order, and seconds."""
-    assert [t.name for t in got] == [t["name"] for t in wanted]
-    for mine, theirs in zip(got, wanted):
-        seconds = theirs["time_s"] if "time_s" in theirs else theirs["time_us"] / 1e6
-        same(mine.seconds, seconds * unit, mine.name, 1e-9)

@@ -30,14 +30,6 @@ inline MemoryStack megatron_2022() {
   return s;
 }
 
-/// SimuMax: Megatron core with Transformer Engine, fused cross-entropy. The 4 bytes of a matrix's gradient
-/// before accumulation are derived from its own published peaks.
-inline MemoryStack simumax() {
-  MemoryStack s = as_allocated();
-  s.weight_gradient = 4;
-  return s;
-}
-
 /// A transformer of GPT's shape: separate keys for every head, an MLP of four times the width without a gate.
 inline Model gpt(int layers, int hidden, int heads, int vocab = 51200) {
   Model m;
