@@ -52,5 +52,6 @@ def fit(*tables: str | Any, leave_out: Sequence[str] = (), **options: Any) -> Fi
     columns = {str(table): set(header_of(str(table))[0]) for table in tables if not isinstance(table, pd.DataFrame)}
     steps = [table for table, its in columns.items() if set(training.COLUMNS) <= its]
     served = [table for table, its in columns.items() if set(serving.COLUMNS) <= its]
-    return _fit.fit(pd.concat([*frames, training.read(*steps)], ignore_index=True), kernels.read(*(table for table in columns if table not in (*steps, *served))),
-                    serving.fitted(served, questions), questions, leave_out, tables=list(columns), **options)
+    timed = [table for table in columns if table not in (*steps, *served)]
+    return _fit.fit(pd.concat([*frames, training.read(*steps)], ignore_index=True), kernels.read(*timed), serving.fitted(served, questions), questions, leave_out,
+                    tables=[*steps, *timed, *served], **options)

@@ -299,7 +299,7 @@ def fit(steps: Any, kernels: Any, served: Any, questions: Any, leave_out: Sequen
             rows.append({"group": row.group, "measured": row.measured, "generation": generation, "watts": watts, "stack": row.group, "factor": row.group, "step": False,
                          "experts": False, "fp4": False, "system": row.system, "at": len(questions) - 1})
     jobs = pd.DataFrame(rows, columns=["group", "measured", "generation", "watts", "stack", "factor", "step", "experts", "fp4", "system", "at"])
-    runs = served[[is_wanted(row, None, {}, row.fully_specified) for row in served.itertuples()]]
+    runs = served[np.array([is_wanted(row, None, {}, row.fully_specified) for row in served.itertuples()], bool)]
     if not len(jobs) and not len(runs):
         raise fc.RequestError("no row of the files can be fitted: fully specified steps, kernels of a known group, or serving runs are needed")
     return _fitted(jobs, runs, groups["unscaled"], questions, hold, factors, every_group, skipped, tables)
