@@ -201,30 +201,6 @@ Stack load_stack(std::string_view name_or_path) {
   return load(library, name_or_path, fitted_stacks(library));
 }
 
-TrainingGroups load_training_groups() {
-  SpecStore library;
-  Faults faults;
-  const SpecNode tree = library.resolve("workloads", "training-groups");
-  MapReader in(tree, "", faults);
-  for (const char* told : {"name", "title", "notes"}) in.text(told);
-  TrainingGroups out;
-  for (const SpecNode* item : in.texts("judged")) out.judged.push_back(item->text);
-  for (const SpecNode* item : in.texts("fitted")) out.fitted.push_back(item->text);
-  for (const SpecNode* item : in.texts("kernels")) out.kernels.push_back(item->text);
-  for (const SpecNode* item : in.texts("unscaled")) out.unscaled.push_back(item->text);
-  if (const SpecNode* list = in.take("set_aside", true)) {
-    MapReader aside(*list, "set_aside", faults);
-    for (const auto& [key, mark, value] : list->entries) {
-      aside.take(key);
-      out.set_aside.emplace_back(key, value.text);
-    }
-    aside.finish();
-  }
-  in.finish();
-  faults.raise();
-  return out;
-}
-
 Stack published_kernels(std::string_view group) {
   SpecStore library;
   Stack out{.name = std::string{group}};

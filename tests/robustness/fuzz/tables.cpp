@@ -126,14 +126,11 @@ void rl_facts(std::string_view bytes) {
     require(facts.load_rate > 0 && facts.framework > 0 && facts.length_spread >= 0, "facts of reinforcement learning are usable");
   });
 }
-void training_groups(std::string_view bytes) {
-  shipped_table("training-groups.yaml", bytes, [] { (void)load_training_groups(); });
-}
 void stack_table(std::string_view bytes) {
   shipped_table("stacks.yaml", bytes, [] { (void)stacks_fitted_on(Generation::hopper), (void)load_stack("megatron-core"); });
 }
 
-constexpr std::array<Target, 10> tables_list{{{"workload", workload},
+constexpr std::array<Target, 9> tables_list{{{"workload", workload},
                                              {"moe_kernels", moe_kernels},
                                              {"iteration_times", iteration_times},
                                              {"requests", requests},
@@ -141,7 +138,6 @@ constexpr std::array<Target, 10> tables_list{{{"workload", workload},
                                              {"serving_stacks", serving_stacks},
                                              {"failure_facts", failure_facts},
                                              {"rl_facts", rl_facts},
-                                             {"training_groups", training_groups},
                                              {"stack_table", stack_table}}};
 
 }  // namespace

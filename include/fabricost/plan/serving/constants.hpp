@@ -69,7 +69,6 @@ struct MeasuredLoads {
 struct ServingStack {
   std::string name = "vllm";
   std::string title{};
-  std::vector<std::string> published{};  ///< prefixes of the `backend` column (engine and version) that this stack describes
 
   double stretch = prior::serving_stack::stretch;          ///< factor on the kernels of every pass
   double prefill = prior::serving_stack::prefill;          ///< further factor on the kernels of a prefill
@@ -98,7 +97,6 @@ struct ServingStack {
   bool overlaps = false;  ///< two half batches alternate: one computes while the other's tokens travel to experts and back
   ServingKernels kernels{};
   Launch decode_launch = Launch::graph, prefill_launch = Launch::eager;
-  double length = 1;  ///< mean length of the prompts and answers in its published runs over the nominal one
 
   double spread_tpot = prior::serving_stack::spread_tpot,
          spread_ttft = prior::serving_stack::spread_ttft;  ///< standard deviation, in log, around the model
