@@ -157,10 +157,11 @@ def _narrowed_to() -> float:
 
 def _unsaid(unknowns: list[Unknown], covariance: Any) -> list[int]:
     """Constants of compute on which the rows have no information, least known first: a constant may be known once another one is held."""
-    information, left, out = np.linalg.inv(covariance), covariance.copy(), []
+    information, left = np.linalg.inv(covariance), covariance.copy()
+    out: list[int] = []
     of_compute = [i for i, x in enumerate(unknowns) if CONSTANTS.set[x.column] == "compute"]
     while True:
-        open_ = [i for i in of_compute if i not in out and left[i, i] >= _narrowed_to()**2]
+        open_ = [i for i in of_compute if i not in out and left[i, i] >= _narrowed_to() ** 2]
         if not open_:
             return out
         least = max(open_, key=lambda i: (left[i, i], i))
@@ -417,5 +418,4 @@ def _add_serving(out: Fit, runs: Any, constants: Any) -> None:
         found.append({"stack": name, "generation": generation, "order": its.order.iloc[0], "constants": row, "rows": len(its),
                       **{load: its[load].max() for load in ("sequences", "prompt", "answer")}})
     out.serving = pd.DataFrame(found)
-    at = {g: np.flatnonzero(runs.generation == g)[0] for g in runs.sort_values("order").generation.unique()}
-    out.serving_gpus = {g: constants[i] for g, i in at.items()}
+    out.serving_gpus = {g: constants[np.flatnonzero(runs.generation == g)[0]] for g in runs.sort_values("order").generation.unique()}

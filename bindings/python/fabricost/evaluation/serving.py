@@ -213,7 +213,7 @@ def fitted(tables: Sequence[str], questions: Any) -> Any:
 
 def predicted(rows: Sequence[Row]) -> Any:
     """Every figure with its prediction; those that are formulas have no interval."""
-    questions = _core._Questions()
+    questions: Any = _core._Questions()
     its = runs_of(rows, questions)
     its["predicted"], its["low"], its["high"] = its.formula, 0.0, 0.0
     priced = its.index[(its["at"] >= 0) & (its.skipped == "")]
