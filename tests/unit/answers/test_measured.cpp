@@ -19,7 +19,7 @@ namespace {
 
 const std::filesystem::path sources = FABRICOST_SOURCE_DIR;
 const std::string measured_log = sources / "data" / "measurements" / "dgx-h100-all-reduce.txt";
-const std::string served = sources / "tests" / "robustness" / "fuzz" / "corpus" / "workload" / "inference.csv";
+const std::string kernels = sources / "tests" / "robustness" / "fuzz" / "corpus" / "workload" / "ops.csv";
 
 [[nodiscard]] ValidateFilesRequest of_log() {
   ValidateFilesRequest out;
@@ -89,13 +89,13 @@ TEST_CASE("points in memory take what they do not say from the request") {
 
 TEST_CASE("the files' columns say which question is asked, and what it has no use for is refused") {
   ValidateFilesRequest tables;
-  tables.samples = {{served, {}}};
+  tables.samples = {{kernels, {}}};
   CHECK(std::holds_alternative<WorkloadsAnswer>(answer(tables)));
   tables.choice = Choice::Rule::nccl;
   CHECK(message_of([&] { (void)answer(tables); }) == "choice has no meaning for tables of workloads; leave it out");
   CalibrateFilesRequest fit;
-  fit.samples = {{served, {}}};
+  fit.samples = {{kernels, {}}};
   fit.system.name = "dgx-h100";
   CHECK(message_of([&] { (void)answer(fit); }) ==
-        "system is for points of collectives; leave it out of tables of serving runs");
+        "system is for points of collectives; leave it out of tables of kernels");
 }

@@ -46,24 +46,6 @@ for wrong in ["zipf:", "zipf:-1", "zipf:many", "zopf"]:
 refused(*SMALL, "--routing", "uniform", saying=["no experts"])
 refused(*SMALL, "--capacity", 1.25, saying=["--capacity is of --train"])
 
-# validate and calibrate know the table
-validate = Command(TOOL, "validate")
-calibrate = Command(TOOL, "calibrate")
-HEADER = ("id,group,model,gpu,gpus,backend,tp,pp,attn_dp,moe_tp,moe_ep,batch,concurrency,isl,osl,precision_gemm,"
-          "metric,value,unit,metric2,value2,unit2,fully_specified\n")
-ROW = "a,mine,llama3-70b,H100 SXM,4,vllm,4,1,1,4,1,{c},{c},1024,1024,fp8,ttft_ms,{ttft},ms,tpot_ms,{tpot},ms,yes\n"
-with tempfile.TemporaryDirectory() as folder:
-    good = written(folder, "inference.csv", HEADER + "".join(ROW.format(c=c, ttft=80 + 3 * c, tpot=8 + c / 8) for c in [1, 4, 16, 64]))
-    groups = json.loads(validate.works(good, "--json"))["by_group"]
-    assert set(groups) == {"mine:ttft_ms", "mine:tpot_ms"} and groups["mine:tpot_ms"]["points"] == 4, groups
-    bad = written(folder, "bad.csv", HEADER + ROW.format(c="many", ttft=1, tpot=1))
-    validate.refused(bad, saying=["bad.csv:2:", "\"many\""])
-    os.mkdir(os.path.join(folder, "workloads"))
-    calibrate.works("--from", good, "-o", folder)
-    with open(os.path.join(folder, "workloads", "serving.yaml"), encoding="utf-8") as file:
-        assert "hopper" in file.read()
-print("ok")
-
 # drafts need a module of the model that writes them
 refused("--model", "llama3-70b", "--system", "dgx-b200", "--gpus", 8, "--stack", "trtllm-mtp", saying=["--stack trtllm-mtp", "llama3-70b"])
 works("--model", "deepseek-v3", "--system", "dgx-b200", "--gpus", 8, "--stack", "trtllm-mtp", "--tp", 8, "--batch", 4)
