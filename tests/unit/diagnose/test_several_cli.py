@@ -116,6 +116,9 @@ def different_runs(folder):
     # the same test twice is one run, and so is one whose head is lost
     for repeat in (one + one, one + "\n".join(one.split("\n")[-8:])):
         assert "different runs" not in answer(folder, repeat)["verdict"]
+    # the heading says what was changed, and no repeat is that far off
+    changed = "+ NCCL_ALGO=Ring\n" + table(H100, [(size, 0.75 * bus) for size, bus in SOUND])
+    assert "1 of 2 different runs" in answer(folder, one + changed)["verdict"]
     # a second test that ends before its first row
     crash = "# Collective test starting: all_gather_perf\n" + "\n".join(table(A100, gather, nodes=2).split("\n")[1:19]) + "\n" + (
         "node1:1009:1009 [1] init.cc:9 NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 5000\n")

@@ -186,7 +186,7 @@ class Splitter {
     const bool operations = a.operation.empty() || b.operation.empty() || a.operation == b.operation;
     const bool ranks = a.ranks == 0 || b.ranks == 0 || a.ranks == b.ranks;
     return operations && ranks && !differs(a.gpus, b.gpus) && !(by_host && differs(a.hosts, b.hosts)) &&
-           !(a.ranks == b.ranks && times_differ(a, b)) && (a.file == b.file || times_repeat(a, b));
+           !(a.ranks == b.ranks && times_differ(a, b)) && ((a.file == b.file && a.said == b.said) || times_repeat(a, b));
   }
 
   /// Those that are alike as one. Files without a test go to the test of their name's host, else stand for themselves.
