@@ -5,6 +5,9 @@
 /// line that speaks of an error which no rule explains is a failure that is not understood.
 
 #include "diagnose/context.hpp"
+#include "text/quantile.hpp"
+
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 
@@ -240,7 +243,17 @@ void note_silence(Diagnosis& out, const Context& c) {
   if (c.info.messages > 0 && c.info.net.empty() && c.nodes() > 1)
     out.notes.push_back("no \"via NET/...\" line: which adapters carry the channels is not said");
   if (c.info.messages > 0 && c.info.channels == 0) out.notes.push_back("the number of channels is not said");
-  if (c.curve.empty() && c.sizes.empty()) out.notes.push_back("no table of nccl-tests: nothing was measured that could be compared");
+  if (!c.curve.empty() || !c.sizes.empty()) return;
+  if (c.steps.empty()) {
+    out.notes.push_back("no table of nccl-tests: nothing was measured that could be compared");
+    return;
+  }
+  std::vector<double> seconds;
+  for (const StepTime& one : c.steps) seconds.push_back(one.seconds);
+  std::sort(seconds.begin(), seconds.end());
+  const auto at = [&](double share) { return time_text(Time::from_value(quantile(seconds, share))); };
+  out.notes.push_back(fmt::format("{} times of steps or samples: {} at the median, {} to {}; no table of nccl-tests to compare", seconds.size(),
+                                  at(0.5), at(0), at(1)));
 }
 
 /// The signs of the rules behind the named causes. A rule for errors that are not understood explains no line.

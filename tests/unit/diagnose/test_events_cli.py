@@ -117,6 +117,14 @@ def one_line_is_enough(folder):
         assert words in json.dumps(found["causes"][0]), (line, found["causes"][0])
 
 
+def times_of_steps_are_told(folder):
+    for line in (" iteration {0:8d}/ 100 | consumed samples: 64 | elapsed time per iteration (ms): 1200.0 | lm loss: 2.0E+00 |\n",
+                 "[20260101 10:00:00][rank-7/8][INFO ] iteration {0}/ 50 | elapsed time per iteration (ms): 1200.0/1205.1 | hip mem usage: 1GB |\n",
+                 "completed step: {0}, seconds: 1.200, TFLOP/s/device: 410.3, Tokens/s/device: 3276.8, loss: 8.1\n"):
+        notes = answer(folder, "".join(line.format(i) for i in range(12)))["notes"]
+        assert any(note.startswith("12 times of steps or samples: 1.20 s at the median") for note in notes), (line, notes)
+
+
 def one_host_with_a_gpu_for_every_rank_needs_no_network(folder):
     start = "a:1:2 [0] NCCL INFO NET/IB : No device found.\na:1:2 [0] NCCL INFO Using network Socket\n"
     line = "{}:1:2 [{}] NCCL INFO comm 0x5 rank {} nranks 4 cudaDev {} busId {}000 commId 0x1 - Init COMPLETE\n"
@@ -138,7 +146,7 @@ if __name__ == "__main__":
     for test in (settings_help_legends_and_progress_are_no_events, descriptions_of_options_and_harmless_noise_are_no_events,
                  random_settings_are_no_events, two_tables_are_two_runs,
                  a_server_that_starts_does_not_hang, what_a_run_goes_on_after_did_not_end_it, the_number_is_compared_with_public_runs,
-                 one_line_is_enough, one_host_with_a_gpu_for_every_rank_needs_no_network, known_versions_need_their_machine):
+                 one_line_is_enough, times_of_steps_are_told, one_host_with_a_gpu_for_every_rank_needs_no_network, known_versions_need_their_machine):
         with tempfile.TemporaryDirectory() as place:
             test(place)
     print("ok")
