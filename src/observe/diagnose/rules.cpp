@@ -2,7 +2,6 @@
 /// Reads data/diagnosis. A name that is neither sign nor signal, an unused or missing threshold, and a {fact} that no condition of its row
 /// provides are faults of the file, reported when it is read.
 
-#include "diagnose/counted.hpp"
 #include "diagnose/rules.hpp"
 #include "specs/near_or_all.hpp"
 
@@ -19,6 +18,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 namespace fabricost::observe::diagnosis {
@@ -44,6 +44,39 @@ std::vector<std::string> one_or_more(MapReader& in, std::string_view key) {
   std::vector<std::string> out;
   for (const SpecNode* one : in.texts(key)) out.push_back(one->text);
   return out;
+}
+
+/// A rule's weight is the share of labelled cases in which it was right, where the weight as written counts like some cases more:
+/// (right + n w) / (right + wrong + n), n `cases_of_a_weight` of comparison.yaml. Counts of a rule that is not there are a fault of their file.
+void weigh_by_cases(Rules& rules, std::span<const SpecNode> trees, Faults& faults) {
+  std::map<std::string, std::vector<Row*>, std::less<>> known;  // settings of one variable and cause share a name
+  for (RuleFile& file : rules.files) {
+    for (auto& group : file.groups)
+      for (Row& row : group) known[row.id].push_back(&row);
+    for (SettingRow& one : file.settings) known[one.row.id].push_back(&one.row);
+  }
+  const Numbers& judgement = rules.numbers.find("judgement")->second;
+  const double written = judgement.get("cases_of_a_weight", 0);  // where it is missing, that is a fault already
+  for (const SpecNode& tree : trees) {
+    const SpecNode* list = tree.find("counted");
+    for (std::size_t i = 0; list != nullptr && i < list->items.size(); ++i) {
+      MapReader in(list->items[i], fmt::format("counted[{}]", i), faults);
+      const std::string name = in.text("rule", true);
+      constexpr int most = 1000000;
+      const double right = in.count("right", 0, 0, most), wrong = in.count("wrong", 0, 0, most);
+      in.finish();
+      const auto found = known.find(name);
+      if (found == known.end()) {
+        std::vector<std::string> names;
+        for (const auto& [id, rows] : known) names.push_back(id);
+        in.fault(list->items[i], "rule", fmt::format("\"{}\" is no rule", clipped(name)),
+                 nearest_or(name, names, "write the name of one, as the answer's `rule` says it"));
+        continue;
+      }
+      for (Row* row : found->second)
+        if (right + wrong + written > 0) row->weight = (right + written * row->weight) / (right + wrong + written);
+    }
+  }
 }
 
 /// In two passes over all files: the named signs and signals, then the rules that use them.
@@ -188,7 +221,7 @@ class RuleReader {
     if (const SpecNode* set = in.take("settings")) read_settings(*set, file);
     if (const SpecNode* questions = in.take("questions")) read_questions(*questions);
     if (const SpecNode* runs = in.take("public_runs")) read_public_runs(*runs);
-    (void)in.take("counted");  // counted.cpp reads it when all rules are known
+    (void)in.take("counted");  // weigh_by_cases reads it when all rules are known
     if (const SpecNode* helps = in.take("helps")) {
       for (std::size_t i = 0; i < helps->items.size(); ++i) {
         MapReader row(helps->items[i], fmt::format("helps[{}]", i), faults_);

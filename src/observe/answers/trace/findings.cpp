@@ -1,7 +1,7 @@
 /// \file findings.cpp
 /// Ranks that others wait for, operations slower than predicted or than the same in sibling groups, coalesced calls.
 
-#include "answers/trace/findings.hpp"
+#include "answers/trace/step.hpp"
 
 #include <fabricost/text/quantity.hpp>
 

@@ -1,6 +1,6 @@
 #pragma once
 /// \file step.hpp
-/// A traced step by the use of its time, replayed, and compared with a plan's.
+/// A traced step by the use of its time, replayed, compared with a plan's, and what is notable in it as sentences.
 
 #include "answers/trace/machine.hpp"
 #include "trace/timeline.hpp"
@@ -21,5 +21,8 @@ void say_replay(const TraceRequest& request, const timeline::Job& job, TraceMach
 
 /// Compares with a plan's step. \param file as `plan --json` printed it \throws SpecError where it is no plan
 void say_against(const std::string& file, TraceAnswer& answer);
+
+/// Adds findings and notes, from all other fields of the answer.
+void say_findings(TraceAnswer& answer);
 
 }  // namespace fabricost::observe::detail

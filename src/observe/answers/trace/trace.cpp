@@ -4,7 +4,6 @@
 #include <fabricost/fields/field.hpp>
 #include <fabricost/observe/answers/trace.hpp>
 
-#include "answers/trace/findings.hpp"
 #include "answers/trace/found.hpp"
 #include "answers/trace/machine.hpp"
 #include "answers/trace/step.hpp"
