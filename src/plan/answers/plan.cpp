@@ -3,6 +3,7 @@
 
 #include "answers/recipe.hpp"
 #include "answers/search_time.hpp"
+#include "answers/searched.hpp"
 
 #include <fabricost/fields/field.hpp>
 #include <fabricost/hardware/dials.hpp>
@@ -472,7 +473,7 @@ PlanExplanation explanation_of(const FoundPlan& found, const ExplainedStep& step
   return out;
 }
 
-PlanAnswer answer(const PlanRequest& request) {
+PlanAnswer searched(const PlanRequest& request) {
   if (request.model && !request.system) throw Refusal("on which machine? Name it with <system> (fabricost machine lists them)", true);
   const auto found = std::make_shared<FoundPlan>();
   need_job(request);
@@ -505,7 +506,7 @@ PlanAnswer answer(const PlanRequest& request) {
   out.precision = out.layouts.front().precision;
   out.headroom = headroom_of(q);
   out.fits = plan.fits;
-  out.advice = plan.fits ? mostly_waits(q, found->system, plan.layouts.front()) : does_not_fit(q, found->system, plan.layouts.front());
+  if (!plan.fits) out.advice = does_not_fit(q, found->system, plan.layouts.front());
   out.kernels = kernels_known(found->system);
   if (request.sites) out.sites = planned_sites(request, *found);
   if (request.network_share < 1) {
@@ -524,6 +525,12 @@ PlanAnswer answer(const PlanRequest& request) {
     out.pareto = planned(q, found->system, found->pareto);
   }
   out.found = found;
+  return out;
+}
+
+PlanAnswer answer(const PlanRequest& request) {
+  PlanAnswer out = searched(request);
+  if (out.fits) out.advice = mostly_waits(out.found->question, out.found->system, out.found->plan.layouts.front());
   return out;
 }
 

@@ -2,6 +2,7 @@
 /// Asks plan, goodput, cost and need about one run, each with the results of the others.
 
 #include "answers/need/runs.hpp"
+#include "answers/searched.hpp"
 #include "answers/typed/own_machines.hpp"
 #include "text/amounts.hpp"
 
@@ -321,11 +322,11 @@ void add_money(ProjectedRun& out, const System& system, Time occupied, const Pri
   asked.calibration.clear();
   asked.gpus = out.gpus;
   asked.top = 1;
-  PlanAnswer plan = answer(asked);
+  PlanAnswer plan = searched(asked);
   if (!plan.fits) throw UnmetError(Unmet::memory, plan.advice);
   if (plan.layouts.front().idle_gpus > 0) {  // the one of the fastest that pays for the fewest GPU-seconds
     asked.top = near_fastest;
-    plan = answer(asked);
+    plan = searched(asked);
   }
   const auto paid = [&](const PlannedLayout& one) { return paid_gpus(*machine.value, out.gpus, prices, one.idle_gpus); };
   const PlannedLayout& best =

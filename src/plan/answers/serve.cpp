@@ -2,7 +2,6 @@
 /// Searches deployments of a served model.
 
 #include "answers/search_time.hpp"
-#include "specs/read_once.hpp"
 #include "text/short_text.hpp"
 
 #include <fabricost/fields/field.hpp>
@@ -80,8 +79,7 @@ namespace {
   if (q.pool) {
     out.prefill_system = q.pool->system->name;
     out.prefill_gpus = q.pool->gpus;
-    const Prices& listed = core::read_once([](const std::filesystem::path&) { return load_prices(); });
-    out.dollars_per_million_tokens = compared(q, p, system, listed).dollars;
+    out.dollars_per_million_tokens = compared(q, p, system, load_prices()).dollars;
   }
   if (q.stack.drafts > 0) {
     out.tokens_per_step = q.stack.tokens_per_step();

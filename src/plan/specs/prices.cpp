@@ -4,6 +4,7 @@
 #include <fabricost/plan/economics/reliability.hpp>
 #include <fabricost/plan/specs/prices.hpp>
 #include "specs/near_or_all.hpp"
+#include "specs/read_once.hpp"
 #include "specs/reader.hpp"
 #include "specs/store.hpp"
 
@@ -115,7 +116,9 @@ void read_gpus(const SpecNode& node, Prices& into, Faults& faults) {
 
 }  // namespace
 
-Prices load_prices(std::string_view name_or_path) {
+namespace {
+
+[[nodiscard]] Prices read_prices(std::string_view name_or_path) {
   SpecStore store;
   Faults faults;
   const SpecNode tree = store.resolve("prices", name_or_path);
@@ -141,6 +144,13 @@ Prices load_prices(std::string_view name_or_path) {
   in.finish();
   faults.raise();
   return out;
+}
+
+}  // namespace
+
+Prices load_prices(std::string_view name_or_path) {
+  if (name_or_path == "default") return core::read_once([](const std::filesystem::path&) { return read_prices("default"); });
+  return read_prices(name_or_path);
 }
 
 }  // namespace fabricost::plan

@@ -2,6 +2,7 @@
 /// A larger batch that a run's GPUs divide better.
 
 #include "answers/need/runs.hpp"
+#include "answers/searched.hpp"
 
 #include <set>
 
@@ -22,7 +23,7 @@ void name_better_batch(ProjectedRun& run, PlanRequest asked) {
     if (static_cast<double>(next) > larger * batch || !tried.insert(static_cast<int>(next)).second) continue;
     try {
       asked.global_batch = static_cast<int>(next);
-      const PlanAnswer plan = answer(asked);
+      const PlanAnswer plan = searched(asked);
       if (!plan.fits || plan.layouts.front().tokens_per_second < best) continue;
       best = plan.layouts.front().tokens_per_second;
       run.better_batch = *asked.global_batch;

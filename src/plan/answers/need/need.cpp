@@ -6,6 +6,7 @@
 #include "answers/need/runs.hpp"
 #include "answers/need/search.hpp"
 #include "answers/need/usual.hpp"
+#include "answers/searched.hpp"
 #include "answers/varied/varied.hpp"
 #include "text/term_words.hpp"
 
@@ -333,7 +334,7 @@ namespace {
 [[nodiscard]] NeedAnswer trained(const NeedRequest& request, std::optional<double> above) {
   const auto with_stack = [](NeedRequest& r, const System& machine) { r.stack = stack_on(r.stack, machine); };
   const auto train = [](const NeedRequest& r, const System& machine, need::At<PlannedLayout>& out) {
-    const PlanAnswer plan = answer(static_cast<const PlanRequest&>(r));
+    const PlanAnswer plan = searched(r);
     const PlannedLayout& best = plan.layouts.front();
     if (!best.fits) throw UnmetError(Unmet::memory, plan.advice);
     out.outcome = {.seconds = best.step.value(),

@@ -61,6 +61,30 @@ struct Replica {
   [[nodiscard]] bool busy() const { return !reading.empty() || !running.empty(); }
 };
 
+/// Steps in which a request with sampled drafts answers so many tokens. A search simulates the same requests under many rates and layouts:
+/// what was drawn for a request is kept.
+[[nodiscard]] int drafted_steps(int request, int tokens, int drafts, double acceptance) {
+  struct Drawn {
+    int tokens = -1, steps = 0;
+  };
+  thread_local int of_drafts = 0;
+  thread_local double of_acceptance = 0;
+  thread_local std::vector<Drawn> known;
+  if (of_drafts != drafts || of_acceptance != acceptance) known.clear(), of_drafts = drafts, of_acceptance = acceptance;
+  if (known.size() <= static_cast<std::size_t>(request)) known.resize(static_cast<std::size_t>(request) + 1);
+  Drawn& out = known[static_cast<std::size_t>(request)];
+  if (out.tokens == tokens) return out.steps;
+  out = {tokens, 0};
+  std::minstd_rand source((static_cast<std::uint32_t>(request) + 1) * 2654435761U);  // neighbours draw unlike numbers
+  for (int rest = tokens; rest > 0; ++out.steps) {
+    const double u = static_cast<double>(source()) / std::minstd_rand::max();
+    int given = 1;
+    for (double kept = acceptance; given <= drafts && u < kept; kept *= acceptance) ++given;
+    rest -= given;
+  }
+  return out.steps;
+}
+
 class Service {
  public:
   Service(StepTimes& times, const Scheduler& scheduler, int engines, const RequestLoad& load, EngineRole role, int clients)
@@ -117,17 +141,7 @@ class Service {
       throw RequestError(fmt::format("a request of {} and {} tokens does not fit the cache of a replica, {:.0f} tokens", one.prompt,
                                      one.answer, s_.cache));
     const int tokens = one.answer - 1;
-    int steps = tokens;
-    if (s_.drafts > 0 && s_.acceptance > 0) {
-      std::minstd_rand source((static_cast<std::uint32_t>(i) + 1) * 2654435761U);  // neighbours draw unlike numbers
-      steps = 0;
-      for (int rest = tokens; rest > 0; ++steps) {
-        const double u = static_cast<double>(source()) / std::minstd_rand::max();
-        int given = 1;
-        for (double kept = s_.acceptance; given <= s_.drafts && u < kept; kept *= s_.acceptance) ++given;
-        rest -= given;
-      }
-    }
+    const int steps = s_.drafts > 0 && s_.acceptance > 0 ? drafted_steps(i, tokens, s_.drafts, s_.acceptance) : tokens;
     left(i).steps = role_ == EngineRole::prefill ? 0 : steps;
     left(i).each = steps > 0 ? static_cast<double>(tokens) / steps : 1;
   }

@@ -31,23 +31,28 @@ class LazyCurve {
  public:
   LazyCurve(std::function<double(double)> of, double exact, double points) : of_(std::move(of)), exact_(exact), points_(points) {}
   [[nodiscard]] double operator()(double x) {
-    if (x <= exact_) return at(static_cast<std::size_t>(std::max(1.0, x)), std::max(1.0, std::floor(x)));
-    const double low = std::floor(std::log2(x / exact_) * points_), from = exact_ * std::exp2(low / points_),
-                 to = exact_ * std::exp2((low + 1) / points_);
+    if (x <= exact_) return at(static_cast<std::size_t>(std::max(1.0, x)), [&] { return std::max(1.0, std::floor(x)); }).value;
+    const double low = std::floor(std::log2(x / exact_) * points_);
     const auto i = static_cast<std::size_t>(exact_ + low);
-    const double a = at(i, from);
-    return a + (x - from) / (to - from) * (at(i + 1, to) - a);
+    const Point from = at(i, [&] { return exact_ * std::exp2(low / points_); });
+    const Point to = at(i + 1, [&] { return exact_ * std::exp2((low + 1) / points_); });
+    return from.value + (x - from.x) / (to.x - from.x) * (to.value - from.value);
   }
 
  private:
-  double at(std::size_t i, double x) {
-    if (i >= values_.size()) values_.resize(i + 1, -1);
-    if (values_[i] < 0) values_[i] = of_(x);
-    return values_[i];
+  struct Point {
+    double x = 0, value = -1;
+  };
+  template <class X>
+  Point at(std::size_t i, const X& x) {
+    if (i >= known_.size()) known_.resize(i + 1);
+    Point& out = known_[i];
+    if (out.value < 0) out.x = x(), out.value = of_(out.x);
+    return out;
   }
   std::function<double(double)> of_;
   double exact_, points_;
-  std::vector<double> values_{};
+  std::vector<Point> known_{};
 };
 
 class StepTimes {
