@@ -106,4 +106,21 @@ Words as_commands(Words words) {
   return words;
 }
 
+std::string& typed_line() {
+  static std::string line;
+  return line;
+}
+
+std::string line_of(const Words& words) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
+  std::string out = "fabricost";
+  for (const std::string& word : words) {
+    const bool quoted = word.empty() || word.find_first_not_of(plain) != std::string::npos;
+    std::string text;
+    for (const char c : word) text += quoted && c == '\'' ? std::string{"'\\''"} : std::string{c};
+    out += quoted ? " '" + text + "'" : " " + text;
+  }
+  return out;
+}
+
 }  // namespace fabricost::cli

@@ -18,4 +18,9 @@ namespace fabricost::cli {
 ///   show, systems; models                machine; model: names before 0.1
 [[nodiscard]] std::vector<std::string> as_commands(std::vector<std::string> words);
 
+/// The command line as it was typed, which JSON repeats as its question; main sets it.
+[[nodiscard]] std::string& typed_line();
+/// "fabricost predict all_reduce --size '1 GiB'": words of a shell.
+[[nodiscard]] std::string line_of(const std::vector<std::string>& words);
+
 }  // namespace fabricost::cli

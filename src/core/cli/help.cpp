@@ -198,8 +198,9 @@ constexpr auto option_groups = std::to_array<Named>({
   const std::vector<const CLI::Option*> needed = options_of(app, common != nullptr ? common->needed : ""),
                                         often = options_of(app, common != nullptr ? common->common : "");
   out += group_text("Needed", needed, whole) + group_text(common != nullptr ? "Common" : "Options", often, whole);
+  const std::string example = examples(app, whole || common == nullptr, question);
   if (!whole && common != nullptr)
-    return out + examples(app, false, question) +
+    return out + std::string{example.empty() ? "" : example.substr(1)} +  // without an empty line: -h is one screen
            fmt::format("All {} options: fabricost {} --help\n", app.get_options([&](const CLI::Option* o) { return is_of(*o, question); }).size() - 2,
                        question.empty() ? app.get_name() : name_of(app, common));
   std::vector<const CLI::Option*> shown = needed;
@@ -217,7 +218,7 @@ constexpr auto option_groups = std::to_array<Named>({
     for (const auto& [group, options] : own) out += group_text(group, options, true);
   }
   const std::vector<const CLI::Option*> rest = others(app.get_options({}));
-  return out + group_text(common != nullptr ? "More" : "Options", rest, true) + examples(app, true, question);
+  return out + group_text(common != nullptr ? "More" : "Options", rest, true) + example;
 }
 
 /// Commands by question, MORE by name alone; or all with their descriptions.
@@ -392,6 +393,7 @@ void add_help(CLI::App& app, Runner& runner) {
         if (std::find(of.names.begin(), of.names.end(), word) != of.names.end()) return of.text(word);
       for (const std::string_view name : of.names) known.emplace_back(name);
     }
+    if (*topic == "more") return app_help(app, true);
     if (!topic->empty()) throw RequestError(unknown_text(*topic, "a command, a topic, a word or a cause", known));
     std::string out = app_help(app, false);
     for (const HelpTopics& of : help_topics()) out += "\n" + wrapped(fmt::format("{:<9}", of.title), joined(of.names, " "), help_width);

@@ -1,6 +1,7 @@
 /// \file question_command.cpp
 /// Options of fields, and the printed answers.
 
+#include "cli/command_words.hpp"
 #include "cli/question_command.hpp"
 #include "text/write_file.hpp"
 
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 
 namespace fabricost::cli {
 
@@ -149,7 +151,30 @@ RequestError spelled(const Refusal& refusal, Fields fields) {
       with_fields(refusal.text(), [&](std::string_view name, std::string_view value) { return as_option(fields, name, value); }));
 }
 
-std::string json_text(const ValueType& type, const void* value) { return printed(json_parts::json_value(type, value)); }
+namespace {
+
+/// Raised by a change after which a program that read the JSON before no longer can.
+constexpr int json_schema = 1;
+
+/// Counts of bytes are integers, in all objects.
+void count_bytes(nlohmann::ordered_json& json) {
+  for (auto& [key, value] : json.items()) {
+    const double number = value.is_number_float() ? value.get<double>() : 0.5;
+    if (key.ends_with("bytes") && number == std::floor(number) && std::fabs(number) < 9e15) value = static_cast<long long>(number);
+    if (value.is_structured()) count_bytes(value);
+  }
+}
+
+}  // namespace
+
+std::string json_text(const ValueType& type, const void* value) {
+  nlohmann::ordered_json answer = json_parts::json_value(type, value);
+  count_bytes(answer);
+  if (!answer.is_object()) return printed(answer);
+  nlohmann::ordered_json out{{"schema", json_schema}, {"question", typed_line()}};
+  out.update(answer);
+  return printed(out);
+}
 
 void add_command(CLI::App& app, Runner& runner, const char* name, const char* words, const char* footer, Fields fields,
                  std::function<std::string(const GivenOptions&, const Terminal&)> job, const char* json_words,

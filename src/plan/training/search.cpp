@@ -231,6 +231,7 @@ void TrainingSearch::price_smaller(const LayerGroup& group) {
   start(group);
   std::vector<Job> jobs;
   int stages = 0;  // of the jobs
+  double within = -1, least = 0;  // GPUs under that limit, which seldom moves
   for (const Pipeline& pipeline : pipelines_) {
     Layout l = group.layout;
     l.pp = pipeline.pp;
@@ -238,7 +239,8 @@ void TrainingSearch::price_smaller(const LayerGroup& group) {
     l.schedule = pipeline.schedule;
     l.zero = q_.zero.value_or(0);
     if (pipeline.pp != stages) {
-      jobs = smaller_jobs(l, least_gpus(group));
+      if (const double now = limit(); now != within) within = now, least = least_gpus(group);
+      jobs = smaller_jobs(l, least);
       stages = pipeline.pp;
     }
     for (std::size_t i = 0; i < jobs.size(); ++i) {

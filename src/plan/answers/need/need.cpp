@@ -94,6 +94,7 @@ struct NeedQuestion {
   bool most = false;
   bool any_count = false;  ///< some of so many GPUs may stay idle
   bool least_alone = false;  ///< of larger values nothing is asked
+  bool edge_alone = false;   ///< of the values tried only the edge is wanted
   double without_bound = 0;
 };
 
@@ -135,7 +136,7 @@ template <class Plan, class Ask>
   out.limit = q.goal.limit;
   const bool steps = (q.unknown.kind == Kind::option && !q.unknown.whole) || q.unknown.dial == Dial::domain ||
                      q.unknown.dial == Dial::nic_count || !q.unknown.values.empty();
-  Search<Plan, Ask> search{q.unknown, q.goal, q.most, q.refine && !steps, q.any_count, ask};
+  Search<Plan, Ask> search{q.unknown, q.goal, q.most, q.refine && !steps, q.any_count, q.edge_alone, ask};
   const auto ask_for_all = [&] { search.ask_at(q.values, true); };  // all of them: it need not be monotone
   if (q.goal.against == Against::least) ask_for_all();
   out.reason = take_reference(q, search, ask);
@@ -310,6 +311,7 @@ template <class Plan, class Request, class Prepare, class Answered>
     return false;
   }();
   q.least_alone = simulated || above.has_value();
+  q.edge_alone = above.has_value();
   if (above) {
     const auto first = std::lower_bound(q.values.begin(), q.values.end(), *above);
     if (first != q.values.begin() && first != q.values.end()) q.values.erase(q.values.begin(), first - 1);

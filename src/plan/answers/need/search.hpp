@@ -43,9 +43,9 @@ template <class Plan, class Ask>
 class Search {
  public:
   /// \param most the largest value is wanted, not the least \param refine between values of the grid \param any_count counts between those
-  /// of the grid are worth asking for: some of so many may stay idle
-  Search(const varied::Varied& unknown, const Goal& goal, bool most, bool refine, bool any_count, Ask ask)
-      : unknown_(unknown), goal_(goal), most_(most), refine_(refine), any_count_(any_count), ask_(std::move(ask)) {}
+  /// of the grid are worth asking for: some of so many may stay idle \param edge_alone of what is tried only the edge is wanted
+  Search(const varied::Varied& unknown, const Goal& goal, bool most, bool refine, bool any_count, bool edge_alone, Ask ask)
+      : unknown_(unknown), goal_(goal), most_(most), refine_(refine), any_count_(any_count), edge_alone_(edge_alone), ask_(std::move(ask)) {}
 
   const At<Plan>& at(double value) {
     const auto found = all_.find(value);
@@ -71,19 +71,25 @@ class Search {
   /// The least of `values` that holds, or the largest, refined between it and the one before it that does not; none: nothing.
   [[nodiscard]] std::optional<double> edge(std::vector<double> values, End end) {
     if (most_) std::reverse(values.begin(), values.end());
-    const std::size_t together = core::processors();
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (i % together == 0)
-        ask_at({values.begin() + static_cast<std::ptrdiff_t>(i), values.begin() + static_cast<std::ptrdiff_t>(std::min(i + together, values.size()))});
-      if (holds(values[i], end)) return i > 0 && refine_ ? between(values[i - 1], values[i], end) : values[i];
-    }
-    return std::nullopt;
+    const auto first = first_that_holds(values, end);
+    if (!first || !refine_ || *first == values.front()) return first;
+    return between(*std::prev(std::find(values.begin(), values.end(), *first)), *first, end);
   }
   /// Whether `a` is nearer to the wanted end than `b`.
   [[nodiscard]] bool better(double a, double b) const { return most_ ? a > b : a < b; }
   [[nodiscard]] const std::map<double, At<Plan>>& all() const { return all_; }
 
  private:
+  /// Asks at a few values side by side until one of them holds.
+  [[nodiscard]] std::optional<double> first_that_holds(const std::vector<double>& values, End end) {
+    const std::size_t together = core::processors();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (i % together == 0)
+        ask_at({values.begin() + static_cast<std::ptrdiff_t>(i), values.begin() + static_cast<std::ptrdiff_t>(std::min(i + together, values.size()))});
+      if (holds(values[i], end)) return values[i];
+    }
+    return std::nullopt;
+  }
   double between(double fails, double holding, End end) {
     if (unknown_.whole) return between_whole(fails, holding, end);
     while (std::max(fails, holding) / std::min(fails, holding) > 1.01) {
@@ -104,9 +110,10 @@ class Search {
       const double step = std::max(1.0, std::floor(std::fabs(fails - holding) / parts / unit)) * unit, from = holding;
       std::vector<double> counts;
       for (double at = from + toward * step; better(fails, at); at += toward * step) counts.push_back(at);
-      ask_at(std::move(counts));
-      for (double at = from + toward * step; better(fails, at); at += toward * step)
-        if (holds(at, end)) holding = at;
+      if (!edge_alone_) ask_at(counts);
+      std::reverse(counts.begin(), counts.end());  // the first that holds from here is the best of them
+      const auto best = first_that_holds(counts, end);
+      if (best) holding = *best;
       if (better(fails, holding + toward * step)) fails = holding + toward * step;
       if (step <= unit || step <= 0.01 * holding) return holding;
     }
@@ -114,7 +121,7 @@ class Search {
 
   const varied::Varied& unknown_;
   const Goal& goal_;
-  bool most_, refine_, any_count_;
+  bool most_, refine_, any_count_, edge_alone_;
   Ask ask_;
   std::map<double, At<Plan>> all_;
 };
