@@ -175,7 +175,7 @@ function(fabricost_plugins data out)
   list(LENGTH files count)
   math(EXPR count "${count} + 1")
   fabricost_write(${out}/hardware/shipped_plugin_names.inc "/// \\file shipped_plugin_names.inc
-/// A part of hardware/tuner_plugin.hpp. Files of data/plugins: cmake/shipped_numbers.cmake wrote this when the library was configured.
+/// A part of hardware/transport.hpp. Files of data/plugins: cmake/shipped_numbers.cmake wrote this when the library was configured.
 
 namespace fabricost::core {
 

@@ -313,7 +313,7 @@ def constants(d):
 {d.fit.constants} constants by least squares on log(predicted / published) of {d.fit.rows} steps, kernels and figures of serving runs: {of_kernels} of kernels on {len(generations)} GPU
 families, {programs} factors, one for each program of five steps and more, which its variants share, and publisher of kernels, and `unseen`, that of all others, and {d.fit.constants - of_kernels - programs} of serving engines
 (`data/workloads/serving.yaml`). Deviations are standard errors; of what the rows say nothing (-), the prior holds. What they
-mean is in `include/fabricost/hardware/compute_constants.hpp`; those not here are held.
+mean is in `include/fabricost/hardware/constant_sets.hpp`; those not here are held.
 
 """
     lines = [(name + (" (one for all)" if name in shared else ""), *(cells.get((name, generation), "-") for generation in generations))

@@ -14,7 +14,7 @@
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/system.hpp>
-#include <fabricost/interrupt.hpp>
+#include <fabricost/progress.hpp>
 #include <fabricost/plan/kernels/stack.hpp>
 #include <fabricost/plan/model/model.hpp>
 #include <fabricost/plan/specs/stacks.hpp>

@@ -24,7 +24,6 @@ namespace fabricost::python {
   X(samples)               \
   X(validation)            \
   X(fitting)               \
-  X(constants)             \
   X(measuring)             \
   X(diagnosis)             \
   X(trace)                 \

@@ -6,7 +6,7 @@
 #include "fields.hpp"
 
 #include <fabricost/hardware/system.hpp>
-#include <fabricost/specs/saved_system.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <pybind11/pybind11.h>
 

@@ -3,7 +3,6 @@
 
 #include "bindings.hpp"
 #include "question.hpp"
-#include "refused.hpp"
 
 #include "text/amounts.hpp"
 

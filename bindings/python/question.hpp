@@ -4,14 +4,14 @@
 /// the fields of its request, and a record from the fields of its answer.
 
 #include "arguments.hpp"
-#include "machine.hpp"
 #include "core/samples.hpp"
+#include "machine.hpp"
 #include "progress.hpp"
 #include "record.hpp"
-#include "routing.hpp"
 
 #include <fabricost/answers/predict.hpp>
-#include <fabricost/fields/spelled.hpp>
+#include <fabricost/fields/field.hpp>
+#include <fabricost/fields/named.hpp>
 #include <fabricost/plan/economics/unmet.hpp>
 #include <fabricost/plan/fields/named_models.hpp>
 
@@ -293,5 +293,18 @@ template <HasFields Row>
 [[nodiscard]] pybind11::array record_array(const std::vector<Row>& rows) {
   return record_array(fields_of<Row>(), rows_of(rows));
 }
+
+/// "balanced", "uniform", "zipf:1.2", or a list or an array of the tokens each expert received. \throws TypeError, RequestError naming the
+/// argument
+[[nodiscard]] inline Routing routing_from(pybind11::handle given, std::string_view argument) {
+  if (PyUnicode_Check(given.ptr()) == 0) return {.kind = RoutingKind::histogram, .histogram = reals(given, argument, 0, 1e18)};
+  const std::string written = text(given, argument);
+  if (const auto found = routing_named(written, argument)) return *found;
+  const std::vector<std::string> known{"balanced", "uniform", "zipf:EXPONENT", "a list of tokens by expert"};
+  throw RequestError(fmt::format("{}: {}", argument, unknown_text(written, "a routing", known)));
+}
+
+/// Words their errors as those of all other calls, and those of classes that nobody makes by hand. Once all of the module is defined.
+void reword_refused_calls(pybind11::module_& module);
 
 }  // namespace fabricost::python

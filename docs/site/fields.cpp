@@ -3,9 +3,8 @@
 #include <fabricost/answers/moe.hpp>
 #include <fabricost/answers/predict.hpp>
 #include <fabricost/plan/answers/share.hpp>
-#include <fabricost/answers/show.hpp>
+#include <fabricost/answers/machine.hpp>
 #include <fabricost/answers/sweep.hpp>
-#include <fabricost/answers/systems.hpp>
 #include <fabricost/plan/answers/transfer.hpp>
 #include <fabricost/plan/answers/tune.hpp>
 #include <fabricost/fields/field.hpp>
@@ -28,7 +27,7 @@
 #include <fabricost/plan/evaluation/calibrate_kernels.hpp>
 #include <fabricost/plan/evaluation/validate.hpp>
 #include <fabricost/probes/answers/this_machine.hpp>
-#include <fabricost/refusal.hpp>
+#include <fabricost/error.hpp>
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <fabricost/error.hpp>
 #include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/validation/leave_out.hpp>
+#include <fabricost/validation/set_aside.hpp>
 
 #include <filesystem>
 #include <fstream>

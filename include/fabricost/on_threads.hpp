@@ -41,7 +41,7 @@ void on_threads(std::size_t count, std::size_t threads, const Visit& visit) {
   {
     std::vector<std::jthread> others;
     for (std::size_t i = 1; i < std::min(threads, count); ++i) others.emplace_back(work);
-    work();  // this thread is the one that can be interrupted (interrupt.hpp)
+    work();  // this thread is the one that can be interrupted (progress.hpp)
   }
   if (failed) std::rethrow_exception(failed);
 }

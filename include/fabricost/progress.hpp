@@ -1,6 +1,6 @@
 #pragma once
 /// \file progress.hpp
-/// How far a long search is: it tells the listener of its thread, if there is one.
+/// How far a long search is, and a way to cancel it: the search tells the listener of its thread, and calls its check, now and then.
 
 #include <fabricost/namespaces.hpp>
 
@@ -8,6 +8,7 @@ namespace fabricost::core {
 
 namespace detail {
 inline thread_local void (*progress_listener)(long long done, long long all) = nullptr;
+inline thread_local void (*interrupt_check)() = nullptr;
 }  // namespace detail
 
 /// Called by searches on their thread after every piece of their work. \param all pieces there are
@@ -28,6 +29,25 @@ class ProgressTo {
 
  private:
   void (*before_)(long long done, long long all);
+};
+
+/// Called by searches on their thread, some thousand times a second. An exception from the check ends the
+/// search.
+inline void ask_to_go_on() {
+  if (detail::interrupt_check != nullptr) [[unlikely]]
+    detail::interrupt_check();
+}
+
+/// During its lifetime, searches of this thread call `check`.
+class InterruptWith {
+ public:
+  explicit InterruptWith(void (*check)()) : before_(detail::interrupt_check) { detail::interrupt_check = check; }
+  ~InterruptWith() { detail::interrupt_check = before_; }
+  InterruptWith(const InterruptWith&) = delete;
+  InterruptWith& operator=(const InterruptWith&) = delete;
+
+ private:
+  void (*before_)();
 };
 
 }  // namespace fabricost::core

@@ -4,7 +4,7 @@
 #include "web/code.hpp"
 
 #include <fabricost/plan/answers/share.hpp>
-#include <fabricost/fields/samples.hpp>
+#include <fabricost/fields/named.hpp>
 #include <fabricost/plan/answers/design/project.hpp>
 #include <fabricost/plan/answers/stragglers.hpp>
 

@@ -3,7 +3,7 @@
 
 #include "web/describe.hpp"
 
-#include <fabricost/fields/samples.hpp>
+#include <fabricost/fields/named.hpp>
 #include <fabricost/plan/answers/arrivals.hpp>
 #include <fabricost/plan/answers/design/project.hpp>
 #include <fabricost/plan/fields/named_models.hpp>

@@ -5,7 +5,7 @@
 #include "answers/trace/diagnosis.hpp"
 #include "readings/dumps/unpackers.hpp"
 #include "readings/traces/readers.hpp"
-#include "specs/sources/yaml.hpp"
+#include "specs/tree.hpp"
 #include "text/line_reader.hpp"
 #include "text/plain_text.hpp"
 

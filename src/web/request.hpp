@@ -2,8 +2,7 @@
 /// \file request.hpp
 /// A request from the JSON that a page sends: fields by name, each as people write it ("256MiB", "1:64:x2") or as JSON (true, 8, a list).
 
-#include "answers/typed/as_typed.hpp"
-#include "answers/typed/from_text.hpp"
+#include "answers/typed.hpp"
 
 #include <fabricost/fields/field.hpp>
 #include <fabricost/fields/named.hpp>

@@ -1,18 +1,18 @@
 /// \file fitting.cpp
-/// fc.calibrate: fits a machine's constants to measurements, with the certainty of each; fits of tables;
+/// fc.calibrate: fits a machine's constants to measurements, with the certainty of each; fits of tables; fc.constants: all that are fitted;
 /// fc.calibrate_machine: this machine from the output of `fabricost measure`.
 
 #include "arguments.hpp"
 #include "bindings.hpp"
 #include "core/operations.hpp"
-#include "question.hpp"
 #include "machine.hpp"
+#include "question.hpp"
+#include "text/write_file.hpp"
 
-#include <fabricost/probes/answers/this_machine.hpp>
-#include <fabricost/plan/evaluation/calibrate.hpp>
+#include <fabricost/answers/constants.hpp>
 #include <fabricost/explain/assumptions.hpp>
-#include <text/write_file.hpp>
-#include <text/write_fitted.hpp>
+#include <fabricost/plan/evaluation/calibrate.hpp>
+#include <fabricost/probes/answers/this_machine.hpp>
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>
@@ -171,6 +171,27 @@ void add_this_machine(py::module_& module) {
       });
 }
 
+void add_constants(py::module_& module) {
+  using A = ConstantsAnswer;
+  add_answer<ListedConstant>(module, "ListedConstant", "One constant: its value, and how a fit treats it.")
+      .def("__repr__", [](const ListedConstant& c) { return fmt::format("{} {}: {:.4g}, {}", c.set, c.name, c.value, c.fit); });
+  add_answer<ListedSet>(module, "ListedSet", "A set of constants, and where its values are from.").def("__repr__", [](const ListedSet& s) {
+    return fmt::format("{}: {} ({})", s.name, s.calibration, s.basis);
+  });
+  add_answer_of_rows<A>(module, "Constants", "The constants of the model: a row each. Made by constants.", &A::constants)
+      .def("__repr__", [](const A& a) {
+        return fmt::format("<Constants of {}: {}>", a.system.empty() ? "no machine" : a.system,
+                           counted(static_cast<double>(a.constants.size()), "constant"));
+      });
+  add_question<ConstantsRequest>(module, "constants", 1,
+                             R"(Every constant of the model: its value on a machine, its value where nothing was measured, and how a fit
+treats it: Constants.)",
+                             R"(>>> import fabricost as fc
+>>> [c.fit for c in fc.constants("dgx-h100", only="scale_up") if c.name in ("ll.hop", "ll.reduce")]
+['own', 'held']
+)");
+}
+
 }  // namespace
 
 void add_fitting(py::module_& module) {
@@ -209,6 +230,7 @@ samples: tables with the columns of ops.csv. stack: whose recipe the kernels run
       R"(This very machine from what `fabricost measure` wrote: a stock system with the measured rates, latencies and collectives, and what
 sets the two apart, a ThisMachine.)",
       "Raises SpecError with file, line, column and remedy for faulty files, RequestError when no stock system is known.");
+  add_constants(module);
 }
 
 }  // namespace fabricost::python

@@ -104,53 +104,17 @@ void throw_bad_count(const char* field, std::int64_t value, const std::vector<py
                   value < 0 ? "negative; 0 leaves it to the machine" : fmt::format("too many; at most {:.0f}", any_count.max)));
 }
 
-std::size_t Groups::group_of(std::uint64_t shape) {
-  const std::size_t mask = table_.size() - 1;
-  std::size_t slot = (shape * 0x9e3779b97f4a7c15U >> 32U) & mask;  // Fibonacci hashing: Knuth, TAOCP 3, 6.4
-  for (; table_[slot] != none; slot = (slot + 1) & mask)
-    if (shapes_[table_[slot]] == shape) return table_[slot];
-  const std::size_t group = shapes_.size();
-  table_[slot] = static_cast<std::uint32_t>(group);
-  shapes_.push_back(shape);
-  count_.push_back(0);
-  if (2 * shapes_.size() > table_.size()) grow();
-  return group;
-}
-
-void Groups::grow() {
-  table_.assign(2 * table_.size(), none);
-  const std::size_t mask = table_.size() - 1;
-  for (std::size_t group = 0; group < shapes_.size(); ++group) {
-    std::size_t slot = (shapes_[group] * 0x9e3779b97f4a7c15U >> 32U) & mask;
-    while (table_[slot] != none) slot = (slot + 1) & mask;
-    table_[slot] = static_cast<std::uint32_t>(group);
-  }
-}
-
 void Groups::flush() {
-  from_.assign(count_.size(), 0);
-  for (std::size_t group = 1; group < count_.size(); ++group) from_[group] = from_[group - 1] + count_[group - 1];
-  sorted_.resize(sizes_.size());
-  at_.resize(sizes_.size());
-  for (std::size_t i = 0; i < sizes_.size(); ++i) {
-    const std::uint32_t to = from_[group_[i]]++;
-    sorted_[to] = sizes_[i];
-    at_[to] = static_cast<std::uint32_t>(i);
-  }
-  for (std::size_t group = 0; group < count_.size(); ++group) {
-    const std::size_t count = count_[group], from = from_[group] - count;
+  for (const Group& group : groups_)
     run_({.first = first_,
-          .at = std::span{at_}.subspan(from, count),
-          .count = static_cast<std::int64_t>(count),
-          .bytes = reinterpret_cast<const char*>(sorted_.data() + from),
+          .at = group.at,
+          .count = static_cast<std::int64_t>(group.sizes.size()),
+          .bytes = reinterpret_cast<const char*>(group.sizes.data()),
           .stride = sizeof(double)},
-         static_cast<int>(shapes_[group] >> 32U), static_cast<int>(shapes_[group] & 0xffffffffU));
-  }
-  sizes_.clear();
-  group_.clear();
-  shapes_.clear();
-  count_.clear();
-  table_.assign(table_.size(), none);
+         group.ranks, group.nodes);
+  groups_.clear();
+  places_.clear();
+  added_ = 0;
 }
 
 }  // namespace fabricost::python

@@ -12,6 +12,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -55,13 +56,16 @@ class Groups {
   explicit Groups(Run run) : run_(std::move(run)) {}
 
   void add(std::int64_t place, double bytes, int ranks, int nodes) {
-    if (sizes_.empty()) first_ = place;
-    const std::uint64_t shape = std::uint64_t{static_cast<std::uint32_t>(ranks)} << 32U | static_cast<std::uint32_t>(nodes);
-    if (shapes_.empty() || shape != shapes_[last_]) last_ = group_of(shape);
-    sizes_.push_back(bytes);
-    group_.push_back(static_cast<std::uint32_t>(last_));
-    ++count_[last_];
-    if (sizes_.size() == max) flush();
+    if (added_ == 0) first_ = place;
+    if (groups_.empty() || groups_[last_].ranks != ranks || groups_[last_].nodes != nodes) {
+      const std::uint64_t shape = std::uint64_t{static_cast<std::uint32_t>(ranks)} << 32U | static_cast<std::uint32_t>(nodes);
+      const auto [known, fresh] = places_.try_emplace(shape, groups_.size());
+      if (fresh) groups_.push_back({ranks, nodes, {}, {}});
+      last_ = known->second;
+    }
+    groups_[last_].sizes.push_back(bytes);
+    groups_[last_].at.push_back(static_cast<std::uint32_t>(added_));
+    if (++added_ == max) flush();
   }
   /// Runs the added elements group by group, in the order of first occurrence; the indices of elements must
   /// be consecutive.
@@ -69,18 +73,17 @@ class Groups {
 
  private:
   static constexpr std::size_t max = std::size_t{1} << 20U;
-  [[nodiscard]] std::size_t group_of(std::uint64_t shape);
-  void grow();
+  struct Group {
+    int ranks, nodes;
+    std::vector<double> sizes;
+    std::vector<std::uint32_t> at;  ///< offsets from `first_`
+  };
 
   Run run_;
   std::int64_t first_ = 0;
-  std::vector<double> sizes_, sorted_;
-  std::vector<std::uint32_t> group_, at_;
-  std::vector<std::uint64_t> shapes_;                            ///< of each group: ranks and nodes
-  std::vector<std::uint32_t> count_, from_;                      ///< of each group
-  std::vector<std::uint32_t> table_ = {none, none, none, none};  ///< open addressing: groups by their shape
-  std::size_t last_ = 0;
-  static constexpr std::uint32_t none = 0xffffffff;
+  std::size_t added_ = 0, last_ = 0;
+  std::vector<Group> groups_;
+  std::unordered_map<std::uint64_t, std::size_t> places_;  ///< in groups_, by ranks and nodes
 };
 
 /// Calls run(stretch, operation) for stretches of elements that differ only in size. If ranks or nodes vary

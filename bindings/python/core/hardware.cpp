@@ -10,16 +10,14 @@
 #include <specs/parts/dials.hpp>
 #include <text/write_file.hpp>
 
-#include <fabricost/answers/show.hpp>
-#include <fabricost/answers/systems.hpp>
+#include <fabricost/answers/machine.hpp>
 #include <fabricost/explain/assumptions.hpp>
-#include <fabricost/explain/show.hpp>
+#include <fabricost/explain/explain.hpp>
 #include <fabricost/hardware/dials.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/pictures/picture.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/data_directory.hpp>
-#include <fabricost/specs/declared_dials.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/text/quantity.hpp>
 #include <fabricost/version.hpp>

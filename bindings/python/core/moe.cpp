@@ -2,7 +2,7 @@
 /// Dispatch and combine of experts with the kernels that inference engines run.
 
 #include "bindings.hpp"
-#include "exchanges.hpp"
+#include "core/operations.hpp"
 #include "question.hpp"
 
 #include <fabricost/answers/moe.hpp>
@@ -11,7 +11,7 @@
 #include <fabricost/experts/expert_exchange.hpp>
 #include <fabricost/experts/expert_traffic.hpp>
 #include <fabricost/experts/imbalance.hpp>
-#include <fabricost/explain/moe.hpp>
+#include <fabricost/explain/explain.hpp>
 
 #include <array>
 

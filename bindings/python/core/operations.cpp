@@ -5,7 +5,6 @@
 
 #include "bindings.hpp"
 #include "core/predictions.hpp"
-#include "exchanges.hpp"
 #include "question.hpp"
 
 #include <fabricost/algorithms/registry.hpp>

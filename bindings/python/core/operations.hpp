@@ -1,9 +1,10 @@
 #pragma once
 /// \file operations.hpp
-/// fc.Operation: the request of operation.hpp, whose numbers may be arrays.
+/// fc.Operation: the request of operation.hpp, whose numbers may be arrays; and what else is accepted as an operation.
 
 #include "text.hpp"
 
+#include <fabricost/answers/moe.hpp>
 #include <fabricost/answers/predict.hpp>
 #include <fabricost/operation.hpp>
 
@@ -11,6 +12,7 @@
 #include <pybind11/pybind11.h>
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -65,11 +67,15 @@ void put_operation(const OperationRequest& request, Request& out) {
   if (op.collective == Collective::send_recv) out.path = op.path;
 }
 
-}  // namespace fabricost::python
-
-namespace fabricost::python {
 /// \throws TypeError for an object that is not a request
 void from_object(pybind11::handle given, std::string_view name, const Range&, GivenOperation& out);
+
+/// The request of a MoeDispatch, MoeCombine or MoePrepare, without its machine; empty for any other object.
+[[nodiscard]] std::optional<MoeRequest> exchange_request(pybind11::handle operation);
+
+/// The answer on a machine. \throws as answer(MoeRequest)
+[[nodiscard]] MoeAnswer exchange_answer(MoeRequest request, const fabricost::core::Machine& machine);
+
 }  // namespace fabricost::python
 
 namespace fabricost::core {

@@ -5,7 +5,7 @@
 #include "text.hpp"
 
 #include <fabricost/fields/fields.hpp>
-#include <fabricost/fields/samples.hpp>
+#include <fabricost/fields/named.hpp>
 #include <fabricost/readings/points.hpp>
 
 #include <pybind11/numpy.h>

@@ -1,11 +1,17 @@
 #pragma once
 /// \file schedule_of.hpp
-/// The schedule of any algorithm by name.
+/// The schedule of any algorithm by name, and of one sender with one receiver.
 
-#include <fabricost/algorithms/point_to_point.hpp>
 #include <fabricost/algorithms/registry.hpp>
 
 namespace fabricost::core {
+
+/// S over one level: 1 step, S.
+[[nodiscard]] inline Schedule send_recv_schedule(const Levels& levels, int level) {
+  Schedule out{Algorithm::direct, Collective::send_recv, levels};
+  out.add({.level = level, .steps = 1, .bytes = 1, .message = 1});
+  return out;
+}
 
 /// Schedule of algorithm A; empty for one rank. (A function of its own, to build the schedule in place.)
 template <class A>

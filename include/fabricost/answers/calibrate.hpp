@@ -6,8 +6,7 @@
 #include <fabricost/calibrate/calibrate.hpp>
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/fields/named.hpp>
-#include <fabricost/fields/samples.hpp>
-#include <fabricost/specs/saved_system.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <array>
 #include <optional>

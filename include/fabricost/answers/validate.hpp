@@ -5,7 +5,6 @@
 #include <fabricost/answers/predict.hpp>
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/fields/named.hpp>
-#include <fabricost/fields/samples.hpp>
 #include <fabricost/validation/validate.hpp>
 
 #include <optional>

@@ -24,7 +24,7 @@ struct CalibrateOptions {
   std::vector<std::string> overrides{};     ///< applied to every machine, as in load_system
   std::function<void(System&)> adjust{};    ///< called on every machine after loading, for knowledge that is not in files
   std::optional<ConstantSet> only{};        ///< fit only these constants, from the points that determine them
-  std::vector<std::string> leave_out{};     ///< points to exclude, as in validation/leave_out.hpp: "SOURCE", "SOURCE:FROM:TO"
+  std::vector<std::string> leave_out{};     ///< points to exclude, as in validation/set_aside.hpp: "SOURCE", "SOURCE:FROM:TO"
   std::vector<std::string> hold{};          ///< constants not to be fitted: "NAME", "SET:NAME", with "=VALUE" at that value
   std::function<void(Constants&)> prior{};  ///< prior of machines fitted together, on top of the defaults of Constants
   int starts = 0;  ///< minimisations from scattered starting points; 0: three when many machines are fitted together, else one

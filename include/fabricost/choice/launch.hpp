@@ -19,7 +19,7 @@
 /// so that all machines of AMD have RCCL's. Between domains a process per GPU adds nothing: every run that the constants of transports were
 /// fitted to and that says how it was launched had one.
 
-#include <fabricost/hardware/form_constants.hpp>
+#include <fabricost/hardware/constant_sets.hpp>
 #include <fabricost/price/fabric.hpp>
 
 #include <algorithm>

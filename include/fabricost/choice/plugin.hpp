@@ -7,8 +7,8 @@
 #include <fabricost/choice/candidates.hpp>
 #include <fabricost/elementary.hpp>
 #include <fabricost/fixed_list.hpp>
+#include <fabricost/hardware/transport.hpp>
 #include <fabricost/hardware/tuner.hpp>
-#include <fabricost/hardware/tuner_plugin.hpp>
 
 #include <array>
 #include <cmath>

@@ -13,7 +13,7 @@
 /// b and T Dr b are its printed volumes.
 
 #include <fabricost/experts/routing.hpp>
-#include <fabricost/hardware/precision.hpp>
+#include <fabricost/hardware/kinds.hpp>
 
 namespace fabricost::core {
 

@@ -7,7 +7,7 @@
 #include <fabricost/hardware/slice.hpp>
 #include <fabricost/experts/moe_kernels.hpp>
 #include <fabricost/predict/fabric_of.hpp>
-#include <fabricost/refusal.hpp>
+#include <fabricost/error.hpp>
 
 namespace fabricost::core {
 

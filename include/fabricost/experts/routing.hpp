@@ -9,7 +9,7 @@
 ///   P(a set of m experts is not touched) = C(E - m, k) / C(E, k)                 n sets of E/n: n (1 - C(E - E/n, k) / C(E, k)) touched
 ///   group limit: M of G groups first, then k of the E M/G experts in them        (DeepSeek-V3, arXiv 2412.19437, section 2.1.2)
 ///
-/// Skewed choices (Zipf, a histogram): popularity.hpp.
+/// Skewed choices (Zipf, a histogram): imbalance.hpp.
 
 #include <fabricost/error.hpp>
 

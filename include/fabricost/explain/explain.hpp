@@ -1,17 +1,20 @@
 #pragma once
 /// \file explain.hpp
-/// Predictions as text that can be checked with a calculator.
+/// Predictions and machines as text that can be checked with a calculator.
 
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/predict/fused_norm.hpp>
 #include <fabricost/predict/predict.hpp>
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace fabricost::core {
+
+struct MoePrediction;
 
 /// "all_reduce of 256 MiB (half), 16 ranks on 2 nodes, dgx-h100". \param sized include the size
 [[nodiscard]] std::string title_of(const Prediction& prediction, std::string_view system, bool sized = true);
@@ -45,11 +48,22 @@ struct Sensitivity {
 /// The naive estimate: ring volume over the slowest tier's one-way datasheet rate, no latency.
 [[nodiscard]] Time naive_time(const System& system, const Operation& operation);
 
+/// The full explanation of dispatch or combine of experts: the bytes that move, the arithmetic with numbers, the terms, the limit, the
+/// source of the constants. Time, terms and arithmetic come from the prediction itself. \param system it was
+/// made for
+[[nodiscard]] std::string explain(const System& system, const MoePrediction& prediction);
+
+/// The text that `fabricost machine` prints: rates in GB/s, one way and per endpoint.
+[[nodiscard]] std::string show(const System& system);
+
+/// One-way rate of tier i over that of the next one outward; 0 for the last, or if unknown.
+[[nodiscard]] double ratio_to_next(const System& system, std::size_t i);
+
 }  // namespace fabricost::core
 
 namespace fabricost {
+using core::Sensitivity;
 using core::explain;
 using core::naive_time;
 using core::sensitivities;
-using core::Sensitivity;
 }  // namespace fabricost

@@ -5,7 +5,10 @@
 ///
 /// fields_of<CostRequest>() is a span of Field. An interface reads, writes and prints a value through the ValueType of its field, so that no interface
 /// is compiled once a question.
+///
+/// Texts of an answer that name fields of the request (AnswerField::names_fields), in the words of an interface: --mfu, mfu=, mfu.
 
+#include <fabricost/error.hpp>
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/fixed_list.hpp>
 
@@ -426,6 +429,16 @@ template <HasFields Request>
 void check_ranges(const Request& request) {
   static const std::vector<const Field*> numbers = numbers_among(fields_of<Request>());  // every prediction is checked
   check_ranges(numbers, &request, &one_of<Request>());
+}
+
+/// How an interface writes a field, as with_fields takes it.
+using Spelling = std::function<std::string(std::string_view name, std::string_view value)>;
+
+/// Replaces the fields that texts of a value, or of any part of it, name in angle brackets.
+void spell_fields(const ValueType& type, void* value, const Spelling& spelled);
+template <class T>
+void spell_fields(T& value, const Spelling& spelled) {
+  spell_fields(value_type<T>, &value, spelled);
 }
 
 }  // namespace fabricost::core

@@ -15,7 +15,7 @@
 
 #include <fabricost/collective.hpp>
 #include <fabricost/compiled_part.hpp>
-#include <fabricost/refusal.hpp>
+#include <fabricost/error.hpp>
 #include <fabricost/units.hpp>
 
 #include <array>

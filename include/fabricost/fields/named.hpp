@@ -1,13 +1,14 @@
 #pragma once
 /// \file named.hpp
-/// Things that a request names: a machine, a data type. Each is a name of the catalogue, a file, or the value itself.
+/// Things that a request names: a machine, a data type, measured times. Each is a name of the catalogue, a file, or the value itself.
 
-#include <fabricost/fields/fields.hpp>
 #include <fabricost/choice/choice.hpp>
 #include <fabricost/collective.hpp>
 #include <fabricost/experts/routing.hpp>
-#include <fabricost/hardware/precision.hpp>
+#include <fabricost/fields/fields.hpp>
+#include <fabricost/hardware/kinds.hpp>
 #include <fabricost/hardware/system.hpp>
+#include <fabricost/readings/points.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <array>
@@ -122,9 +123,25 @@ inline constexpr auto give_kernels = gives(&A::kernels, "kernels", "",
 
 }  // namespace field
 
+struct Sample {
+  std::string file;           ///< empty: `points` are used
+  std::vector<Point> points;  ///< given in memory
+};
+
+/// A file.
+void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Sample& out);
+
+/// Reads all points. `otherwise` gives machine, nodes or ranks where a point does not. \param merged replaces
+/// repeats in files by their median; points in memory are kept \throws SpecError, RequestError as read_points
+[[nodiscard]] Points read(const std::vector<Sample>& samples, const PointDefaults& otherwise, bool merged);
+
+/// "a.log, b.csv", or "samples given in memory".
+[[nodiscard]] std::string files_text(const std::vector<Sample>& samples);
+
 }  // namespace fabricost::core
 
 namespace fabricost {
 using core::Counts;
 using core::Machine;
+using core::Sample;
 }  // namespace fabricost

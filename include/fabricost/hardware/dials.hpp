@@ -3,8 +3,8 @@
 /// Numbers of a machine that change together: with a faster NIC its slot and the links to it; with a larger domain the
 /// endpoints of its switches, its power and price, and the nodes and NICs where the domain is a node.
 
+#include <fabricost/error.hpp>
 #include <fabricost/hardware/system.hpp>
-#include <fabricost/refusal.hpp>
 
 #include <algorithm>
 #include <array>

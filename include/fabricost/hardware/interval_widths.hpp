@@ -4,7 +4,7 @@
 /// those common to all machines. Values before a fit, each with its source, are in
 /// data/priors/intervals.yaml.
 
-#include <fabricost/hardware/parameter.hpp>
+#include <fabricost/hardware/parameters.hpp>
 
 #include <array>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
 /// \file kinds.hpp
-/// Enumerations that describe hardware: generations, tier shapes and roles, libraries.
+/// Enumerations that describe hardware: generations, tier shapes and roles, libraries, number formats.
 
 #include <fabricost/namespaces.hpp>
 
@@ -80,6 +80,14 @@ enum class Cpu : unsigned char { intel, amd, arm, power, any };
 inline constexpr std::array<std::string_view, 5> cpu_names{"intel", "amd", "arm", "power", "any"};
 [[nodiscard]] constexpr std::string_view name(Cpu c) { return cpu_names[static_cast<std::size_t>(c)]; }
 
+/// Number format of matrix products; weights are 16 bit with fp32 masters by default.
+enum class Precision : unsigned char { bf16, fp16, fp8, fp4 };
+inline constexpr std::array<std::string_view, 4> precision_names{"bf16", "fp16", "fp8", "fp4"};
+/// Bytes of a 4-bit number with its share of a block scale: one byte per 16 numbers (NVFP4).
+inline constexpr double bytes_in_4_bit = 0.5 + 1.0 / 16;
+/// Bytes of a number read by a product.
+[[nodiscard]] constexpr double bytes_of(Precision p) { return p == Precision::fp8 ? 1 : p == Precision::fp4 ? bytes_in_4_bit : 2; }
+
 }  // namespace fabricost::core
 
 namespace fabricost {
@@ -87,6 +95,8 @@ using core::Cpu;
 using core::Generation;
 using core::Library;
 using core::NicPath;
+using core::Precision;
 using core::TierKind;
 using core::TierRole;
+using core::precision_names;
 }  // namespace fabricost

@@ -7,18 +7,51 @@
 
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/constants.hpp>
-#include <fabricost/hardware/gpu.hpp>
+#include <fabricost/hardware/kinds.hpp>
+#include <fabricost/hardware/provenance.hpp>
 #include <fabricost/hardware/tier.hpp>
 #include <fabricost/hardware/tuner.hpp>
+#include <fabricost/units.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace fabricost::core {
+
+/// One accelerator: its memories, its compute rates (dense) and its links outward.
+struct Gpu {
+  std::string name;
+  std::string title;
+  std::string vendor;
+  Generation generation = Generation::other;
+  Sourced<Bytes> memory;
+  Sourced<Bandwidth> hbm_bandwidth;  ///< shared by reads and writes
+  Sourced<Time> hbm_latency;         ///< zero when unknown
+  Sourced<Bytes> l2_size;            ///< zero when there is none
+  Sourced<Bandwidth> l2_bandwidth;
+  Sourced<Time> l2_latency;
+  Sourced<FlopRate> fp32, tf32, fp16, bf16, fp8, int8, fp4;  ///< dense; zero when not offered or unknown
+  bool dataflow = false;  ///< a compiler fixes when each core computes and sends what: no kernel is launched
+  int units = 0;                                            ///< SMs or compute units
+  double clock_hz = 0;
+  Sourced<Watts> power;
+  double arithmetic_factor = 1;  ///< peaks over those of the chip that was described: more units at the clock it has, not more on its power
+  Sourced<DollarRate> price;
+  std::string scale_up_link;  ///< empty when it has none
+  int scale_up_links = 0;
+  bool scale_up_bridge = false;  ///< the links need a bridge between cards, sold separately
+  std::string host_link;
+  std::string c2c_link;
+  std::string arch;  ///< as compilers name it: sm_90, gfx942; empty: unknown
+};
+
+/// Compute capability 10.3, for which engines select other kernels.
+[[nodiscard]] inline bool is_blackwell_ultra(const Gpu& gpu) { return gpu.arch == "sm_103"; }
 
 struct System {
   std::string name;
@@ -98,9 +131,38 @@ struct NicWay {
 /// Rate across the worst even cut, one direction: Tier::bisection, or half of a network tier's injected rate.
 [[nodiscard]] Bandwidth bisection_of(const System& system, const Tier& tier);
 
+/// GPUs of a cluster, which states `nodes` beyond one scale-up domain: nodes x GPUs per node; empty for a server or a rack, which may be
+/// requested in any number, and for a cluster without `nodes`. A rack with a smaller domain by override (gb200-nvl72 with domains of 8) has
+/// the nodes of the original domain, without a network between them.
+[[nodiscard]] inline std::optional<long long> stated_gpus(const System& system) {
+  const long long all = static_cast<long long>(system.nodes) * system.gpus_per_node;
+  const bool rack = system.domain != system.gpus_per_node && system.tier(TierRole::network) == nullptr;
+  return all > system.domain && !rack ? std::optional{all} : std::nullopt;
+}
+
+/// `gpus` and those that are rented out with them: whole nodes, or more of a domain where its seller parts with no less.
+[[nodiscard]] inline double with_rented_together(const System& system, double gpus) {
+  const double unit = std::max(system.gpus_per_node, system.rented_by);
+  return std::min(std::ceil(gpus / unit) * unit, std::max(gpus, static_cast<double>(system.domain)));
+}
+/// Whether `gpus` leave a part of a domain of several nodes to other jobs. A slice of a torus is one job's own.
+[[nodiscard]] inline bool takes_part_of_domain(const System& system, double gpus) {
+  return system.domain > system.gpus_per_node && !system.slice && gpus < system.domain;
+}
+
+/// \throws RequestError for more GPUs than the machine has
+inline void check_size(const System& system, double gpus) {
+  const std::optional<long long> max = stated_gpus(system);
+  if (!max || gpus <= static_cast<double>(*max)) return;
+  throw RequestError(system.name + " has " + std::to_string(system.nodes) + " nodes of " + std::to_string(system.gpus_per_node) + ", " +
+                     std::to_string(*max) + " GPUs; " + std::to_string(static_cast<long long>(gpus)) + " are asked for: take at most " +
+                     std::to_string(*max) + ", or override its nodes");
+}
+
 }  // namespace fabricost::core
 
 namespace fabricost {
+using core::Gpu;
 using core::NicWay;
 using core::System;
 using core::host_tier;

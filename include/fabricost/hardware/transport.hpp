@@ -3,14 +3,17 @@
 /// The way of messages from a GPU to the network. Each transport is one file of data/transports; prices,
 /// choices and fits use these properties.
 
-#include <fabricost/hardware/tuner_plugin.hpp>
 #include <fabricost/label.hpp>
 
 #include <array>
 #include <cstddef>
 #include <string_view>
 
+#include <fabricost/hardware/shipped_plugin_names.inc>
+
 namespace fabricost::core {
+
+[[nodiscard]] constexpr std::string_view name(TunerPlugin plugin) { return tuner_plugin_names[static_cast<std::size_t>(plugin)]; }
 
 /// Networks of one kind share constants where a transport has no measurements: virtual machines over a
 /// cloud's Ethernet, or RDMA by the card over a lossless fabric.

@@ -14,13 +14,13 @@
 
 #include <fabricost/choice/choice.hpp>
 #include <fabricost/choice/fastest_stretches.hpp>
+#include <fabricost/error.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/operation.hpp>
 #include <fabricost/price/copy_engine.hpp>
 #include <fabricost/price/price.hpp>
 #include <fabricost/price/put.hpp>
 #include <fabricost/price/symmetric.hpp>
-#include <fabricost/refusal.hpp>
 
 #include <array>
 #include <cmath>

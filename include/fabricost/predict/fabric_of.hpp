@@ -2,6 +2,7 @@
 /// \file fabric_of.hpp
 /// The part of a System that a group of ranks uses, as plain numbers.
 
+#include <fabricost/error.hpp>
 #include <fabricost/hardware/check.hpp>
 #include <fabricost/hardware/slice.hpp>
 #include <fabricost/hardware/system.hpp>
@@ -9,7 +10,6 @@
 #include <fabricost/predict/lost_nics.hpp>
 #include <fabricost/price/fabric.hpp>
 #include <fabricost/price/pcie.hpp>
-#include <fabricost/refusal.hpp>
 
 #include <algorithm>
 #include <array>

@@ -7,7 +7,7 @@
 ///   Simple  b + norm_qS( e - b + fS + mS min(1, V/64 KiB) ,
 ///                        [(n-1 + xS p0/p) V + yS (n-1) min(V, 16 MiB / n)] / min(BS, n p Bk / ceil(n p/32)) )
 ///
-/// Other letters: hardware/collective_constants.hpp.
+/// Other letters: hardware/constant_sets.hpp.
 ///
 ///   p   channels of a peer: p0 = 32/n and a power of two; twice as many while each has more than 16 MiB. They are dealt in turn, so
 ///       with n no power of two some channels have one message more than others, and all wait for those: 18 ranks at 1 channel a

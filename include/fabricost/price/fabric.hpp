@@ -8,7 +8,7 @@
 
 #include <fabricost/algorithms/connectivity.hpp>
 #include <fabricost/hardware/kinds.hpp>
-#include <fabricost/hardware/tuner_plugin.hpp>
+#include <fabricost/hardware/transport.hpp>
 #include <fabricost/label.hpp>
 #include <fabricost/price/channels.hpp>
 

@@ -4,7 +4,7 @@
 ///
 ///   c0 + fN + hN H + rN n (1 - exp(-S/sN)) + w S norm_2(1, lN/C) / A + w xN R (C - C1) / A
 ///
-/// Other letters: hardware/collective_constants.hpp; hN = switch_head, rN = switch_rank, sN = switch_rank_size of ScaleUpForm.
+/// Other letters: hardware/constant_sets.hpp; hN = switch_head, rN = switch_rank, sN = switch_rank_size of ScaleUpForm.
 ///
 ///   H = min(n, 32)     heads: ranks that gather a part each; R C: bytes of one round, R = H x NVLS channels (16 Hopper, 32 Blackwell)
 ///   C                  the chunk: 16 KiB; 32 from 2 rounds of 32 KiB on, 64 from 8 rounds of 64 KiB, 128 from 64 rounds of 128 KiB;

@@ -8,8 +8,8 @@
 /// domain; At = softmin(B/2, E w), w by tree_share. Rings and trees use the NICs that their channels ride: 16 devices at most on
 /// Hopper and later, so W of a rack is theirs (devices_with_channels). r = (g/8)^.74 in a rack, else 1; i = 1 + 2.17 min(1, 7/(g-1)). A tree's d
 /// is times 1 + .04 log2(N/8) beyond 8 domains. The numbers written out are those of
-/// TransportForm and ScaleUpForm (hardware/form_constants.hpp), the same for all
-/// transports; their values and sources are in data/priors. Other letters: hardware/collective_constants.hpp; ht = tree_hop,
+/// TransportForm and ScaleUpForm (hardware/constant_sets.hpp), the same for all
+/// transports; their values and sources are in data/priors. Other letters: hardware/constant_sets.hpp; ht = tree_hop,
 /// rv = ll_rendezvous, tiny = exchange_tiny, path = nic_path_share, eff = efficiency.
 ///
 ///   ring LL      c0 + h kI + kN (RL + 0.52 L1 u^2/(u^2 + 1.7)) + k V / (bll Br)

@@ -18,7 +18,7 @@
 /// the GPU idle. TensorRT-LLM's latency grows with the ranks a token is sent to, which top-k limits, and
 /// hardly with the group size: from 8 ranks to 16 it rises by 0.5 to 1.3 us, from 4 to 8 by 2 to 8 (top 8).
 
-#include <fabricost/hardware/moe_constants.hpp>
+#include <fabricost/hardware/constant_sets.hpp>
 #include <fabricost/price/line.hpp>
 
 #include <array>

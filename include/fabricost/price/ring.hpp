@@ -4,7 +4,7 @@
 ///
 /// V = S/n, k steps, c = clamp(S/T, 1, C) channels in use of the C that NCCL opens, w = V/c bytes per channel and step:
 ///
-/// Other letters: hardware/collective_constants.hpp; c0 = launch, B = rate_share of Simple x B1; W, V in bytes; ka, kr: steps that forward,
+/// Other letters: hardware/constant_sets.hpp; c0 = launch, B = rate_share of Simple x B1; W, V in bytes; ka, kr: steps that forward,
 /// that reduce; d: 1 for reductions of 8-bit types, else 0; mu: mrs2, mar or 1 by operation; rho = 1 - (1 - rl) kr / k; zr: rack_hop_power.
 ///
 ///   LL      c0 + h k + F^2 (m0 + mag ka + (mrs + i8L d) kr) + mc (1 - 1/c) + (k+1) W / bL

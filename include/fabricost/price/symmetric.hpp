@@ -17,7 +17,7 @@
 /// Which kernel reduces larger buffers of any kind is not known: from 128 KiB to 1 MiB 4 and 8 ranks take nearly the same time, as two
 /// trips do and a ring's 6 and 14 steps do not.
 
-#include <fabricost/hardware/custom_constants.hpp>
+#include <fabricost/hardware/constant_sets.hpp>
 #include <fabricost/price/custom_reduce.hpp>
 #include <fabricost/price/fabric.hpp>
 #include <fabricost/price/line.hpp>

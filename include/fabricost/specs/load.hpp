@@ -1,6 +1,6 @@
 #pragma once
 /// \file load.hpp
-/// Reading hardware specs. The format is docs/spec-format.md; the files are in data/.
+/// Reading hardware specs, and saving a machine as it was requested. The format is docs/spec-format.md; the files are in data/.
 ///
 /// All functions throw SpecError with every fault of the files involved (file, line, column, value, remedy), and RequestError,
 /// naming the near ones, for a name that does not exist.
@@ -9,6 +9,7 @@
 #include <fabricost/hardware/link.hpp>
 #include <fabricost/hardware/system.hpp>
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,13 +64,41 @@ struct SystemName {
 /// Those of `names` that look like `wanted`, nearest first, at most three.
 [[nodiscard]] std::vector<std::string> near_names(std::string_view wanted, std::span<const std::string> names);
 
+/// A dial that a machine's file declares: values of it that are turned together, by name (docs/spec-format.md).
+struct DeclaredDial {
+  std::string name, title, unit;
+  std::vector<std::string> values;  ///< those it can take; empty: any number
+};
+
+/// The dials of a system's file and of those it extends, in the order of the file. They are turned by overrides, as in `dial.domain=72`,
+/// and replace the general dial of the same name. \throws SpecError, RequestError as load_system
+[[nodiscard]] std::vector<DeclaredDial> declared_dials(std::string_view name_or_path);
+
+/// The arguments of load_system. A file with `set` or `calibration` beside `extends` is loaded with them
+/// (docs/spec-format.md).
+struct SavedSystem {
+  std::string extends;           ///< name or path; a relative path counts from the folder of the file
+  std::vector<std::string> set;  ///< overrides
+  std::string calibration;       ///< as in load_system; a file's text is kept in the file itself
+};
+
+/// The text of such a file. \param title for readers
+[[nodiscard]] std::string saved_system_yaml(const SavedSystem& system, std::string_view title);
+
+/// The contents of a file with `set` or `calibration`; empty for other files, and for names.
+/// \throws SpecError when such a file contains anything else, or cannot be read
+[[nodiscard]] std::optional<SavedSystem> read_saved_system(std::string_view name_or_path);
+
 }  // namespace fabricost::core
 
 namespace fabricost {
+using core::SavedSystem;
 using core::load_gpu;
 using core::load_link;
 using core::load_switch;
 using core::load_system;
 using core::load_transport;
+using core::read_saved_system;
+using core::saved_system_yaml;
 using core::system_names;
 }  // namespace fabricost

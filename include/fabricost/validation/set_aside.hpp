@@ -1,13 +1,15 @@
 #pragma once
 /// \file set_aside.hpp
-/// Measured points that should not be fitted: contradictory or physically impossible numbers, one measurement
-/// under two machines' names, warm-up, rates of streams taken as times. They are listed with their reason,
-/// never dropped silently; `validate` counts them all the same.
+/// Measured points that should not be fitted: contradictory or physically impossible numbers, one measurement under two machines' names,
+/// warm-up, rates of streams taken as times. They are listed with their reason, never dropped silently; `validate` counts them all the
+/// same. Points are left out by hand, too, as in `calibrate --leave-out` and data/measurements/left-out.csv.
 
+#include <fabricost/compiled_part.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/readings/points.hpp>
 
 #include <array>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,9 +75,26 @@ inline constexpr double slowest_run = 100;
 /// under both.
 [[nodiscard]] Screened screen(std::vector<Point> points);
 
+/// Points of one source, or of several with a common prefix: "SOURCE", "SOURCE:FROM" or "SOURCE:FROM:TO" with
+/// sizes as 512MiB, both included. A `*` in SOURCE stands for any letters.
+class LeaveOut {
+ public:
+  explicit LeaveOut(std::string_view term);
+  [[nodiscard]] bool holds(const Point& point) const;
+  [[nodiscard]] const std::string& term() const { return term_; }
+
+ private:
+  std::string term_, source_;
+  double from_ = 0, to_ = std::numeric_limits<double>::infinity();  ///< bytes
+};
+
+/// Whether any of them holds the point.
+[[nodiscard]] bool left_out(const std::vector<LeaveOut>& all, const Point& point);
+[[nodiscard]] std::vector<LeaveOut> leave_outs(const std::vector<std::string>& terms);
+
 }  // namespace fabricost::core
 
 namespace fabricost {
-using core::screen;
 using core::SetAside;
+using core::screen;
 }  // namespace fabricost

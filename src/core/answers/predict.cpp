@@ -5,7 +5,7 @@
 #include <fabricost/answers/predict.hpp>
 #include <fabricost/choice/releases.hpp>
 #include <fabricost/fields/field.hpp>
-#include <fabricost/hardware/machine_size.hpp>
+#include <fabricost/hardware/system.hpp>
 #include <fabricost/predict/complete.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/lost_nics.hpp>

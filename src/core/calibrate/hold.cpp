@@ -1,7 +1,7 @@
 /// \file hold.cpp
 /// Reads which constants are not to be fitted.
 
-#include "calibrate/hold.hpp"
+#include "calibrate/preparation.hpp"
 #include "specs/near_or_all.hpp"
 #include "text/csv.hpp"
 

@@ -3,13 +3,13 @@
 
 #include "calibrate/preparation.hpp"
 
+#include <fabricost/error.hpp>
 #include <fabricost/predict/complete.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/predict.hpp>
-#include <fabricost/refusal.hpp>
 #include <fabricost/shipped_numbers.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/validation/leave_out.hpp>
+#include <fabricost/validation/set_aside.hpp>
 
 #include <fmt/format.h>
 

@@ -1,18 +1,30 @@
 #pragma once
 /// \file preparation.hpp
-/// Measured points sorted into machines, sets of constants and series, ready to be fitted.
+/// Measured points sorted into machines, sets of constants and series, ready to be fitted; constants that somebody asks not to be fitted.
 
-#include "calibrate/hold.hpp"
 #include "validation/machines.hpp"
 
 #include <fabricost/calibrate/calibrate.hpp>
 #include <fabricost/calibrate/fit.hpp>
+#include <fabricost/hardware/parameters.hpp>
 
 #include <cmath>
 #include <map>
+#include <optional>
+#include <string>
 #include <tuple>
+#include <vector>
 
 namespace fabricost::core::calibrating {
+
+struct Held {
+  const Parameter* parameter;
+  std::optional<double> value;  ///< that it stays at; none: its own
+};
+
+/// \param terms "NAME", "SET:NAME", with "=VALUE" in seconds, bytes or as a plain number; a name without a set means every set that has it
+/// \throws RequestError for an unknown name, a value out of the bounds of its kind, a set that points do not show
+[[nodiscard]] std::vector<Held> held_constants(const std::vector<std::string>& terms);
 
 /// Error in percent of a ratio, from its log.
 [[nodiscard]] inline double error_of(double log_ratio) { return 100 * std::fabs(std::expm1(log_ratio)); }

@@ -1,10 +1,12 @@
 #pragma once
 /// \file calibrate.hpp
-/// What fabricost calibrate was asked, and the kinds of files that other components calibrate from.
+/// What fabricost calibrate was asked, the kinds of files that other components calibrate from, and fits as text.
 
+#include "cli/page.hpp"
 #include "cli/question_command.hpp"
 
 #include <fabricost/answers/calibrate.hpp>
+#include <fabricost/answers/constants.hpp>
 
 #include <optional>
 #include <span>
@@ -46,5 +48,10 @@ void check_samples(const CalibrateTyped& typed);
 
 /// Writes the files of a fit of several machines. \param files names and texts
 void write_fitted_files(const CalibrateTyped& typed, const std::vector<FittedFile>& files);
+
+void text_of(Page& page, const Calibration& fit);
+void add_residuals(Page& page, const char* heading, const std::vector<ClassResidual>& classes);
+void add_skipped(Page& page, const std::vector<Skipped>& skipped);
+void text_of(Page& page, const ConstantsAnswer& constants);
 
 }  // namespace fabricost::cli

@@ -2,7 +2,6 @@
 /// fabricost completion: a shell script that completes commands, options and names. Commands and options are
 /// read from the CLI11 application, so the script is always complete.
 
-#include "cli/joined.hpp"
 #include "cli/runner.hpp"
 #include "cli/subcommands.hpp"
 

@@ -4,9 +4,8 @@
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
+#include <fabricost/answers/machine.hpp>
 #include <fabricost/answers/predict.hpp>
-#include <fabricost/answers/show.hpp>
-#include <fabricost/answers/systems.hpp>
 #include <fabricost/pictures/picture.hpp>
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 /// The text that a command prints for people: headings, tables, sentences broken at a margin; and amounts as they stand in it.
 
 #include "cli/runner.hpp"
-#include "text/short_text.hpp"
+#include "text/amounts.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/explain/assumptions.hpp>
@@ -92,6 +92,11 @@ class Page {
 [[nodiscard]] inline std::string per_second_text(double bytes) { return rate_text(Bandwidth::from_value(bytes)); }
 
 /// A sentence on the assumed kernel efficiencies of GPU generations without measurements.
-[[nodiscard]] std::string assumed_kernels_text(const System& system);
+[[nodiscard]] inline std::string assumed_kernels_text(const System& system) {
+  return fmt::format(
+      "Assumed: kernels on {} ({}) were not measured. They are taken to reach the shares of the peak that NVIDIA's reach, which "
+      "widens the range.",
+      system.gpu.name, name(system.gpu.generation));
+}
 
 }  // namespace fabricost::cli

@@ -6,7 +6,7 @@
 
 #include <fabricost/answers/moe.hpp>
 #include <fabricost/answers/predict.hpp>
-#include <fabricost/explain/moe.hpp>
+#include <fabricost/explain/explain.hpp>
 
 #include <CLI/CLI.hpp>
 #include <cmath>

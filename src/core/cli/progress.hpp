@@ -4,7 +4,6 @@
 
 #include <fabricost/namespaces.hpp>
 
-#include <fabricost/interrupt.hpp>
 #include <fabricost/progress.hpp>
 
 #include <chrono>

@@ -2,13 +2,11 @@
 /// \file question_command.hpp
 /// The command-line interface of any question, made at run time from its fields: options, values parsed from what was typed, answers as JSON.
 
-#include "answers/typed/as_typed.hpp"
-#include "answers/typed/from_text.hpp"
+#include "answers/typed.hpp"
 #include "cli/page.hpp"
 #include "cli/runner.hpp"
 
 #include <fabricost/fields/field.hpp>
-#include <fabricost/fields/spelled.hpp>
 
 #include <fmt/format.h>
 

@@ -10,8 +10,8 @@
 #include "specs/overrides.hpp"
 #include "text/plain_text.hpp"
 
+#include <fabricost/error.hpp>
 #include <fabricost/fields/fields.hpp>
-#include <fabricost/refusal.hpp>
 #include <fabricost/specs/data_directory.hpp>
 #include <fabricost/version.hpp>
 

@@ -4,7 +4,7 @@
 
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
-#include "text/short_text.hpp"
+#include "text/amounts.hpp"
 
 #include <fabricost/answers/sweep.hpp>
 

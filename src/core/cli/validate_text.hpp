@@ -3,7 +3,7 @@
 /// Errors of predictions as text, for points and for tables of published results.
 
 #include "cli/page.hpp"
-#include "text/error_histogram.hpp"
+#include "text/text_table.hpp"
 
 #include <fabricost/validation/validate.hpp>
 

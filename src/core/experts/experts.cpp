@@ -2,5 +2,4 @@
 #include <fabricost/experts/expert_exchange-inl.hpp>
 #include <fabricost/experts/imbalance-inl.hpp>
 #include <fabricost/experts/moe_kernels-inl.hpp>
-#include <fabricost/experts/popularity-inl.hpp>
 #include <fabricost/experts/routing-inl.hpp>

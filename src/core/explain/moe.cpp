@@ -4,7 +4,8 @@
 #include "explain/sections.hpp"
 #include "text/text_table.hpp"
 
-#include <fabricost/explain/moe.hpp>
+#include <fabricost/experts/moe_kernels.hpp>
+#include <fabricost/explain/explain.hpp>
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>

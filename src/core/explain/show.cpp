@@ -1,7 +1,7 @@
 /// \file show.cpp
 /// A machine as text, tier by tier: rates, latencies, oversubscription, sources.
 
-#include <fabricost/explain/show.hpp>
+#include <fabricost/explain/explain.hpp>
 
 #include "text/text_table.hpp"
 

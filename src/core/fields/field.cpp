@@ -2,7 +2,6 @@
 /// Values of fields: texts spelled, values compared, ranges checked.
 
 #include <fabricost/fields/field.hpp>
-#include <fabricost/fields/spelled.hpp>
 
 #include <string>
 

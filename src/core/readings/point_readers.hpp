@@ -3,9 +3,12 @@
 /// The readers behind read_points, one per format, and the table that describes how runs were made. Private
 /// to the sources.
 
+#include <fabricost/error.hpp>
+#include <fabricost/namespaces.hpp>
 #include <fabricost/readings/points.hpp>
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -63,5 +66,26 @@ void read_nvbandwidth_json(const std::filesystem::path& file, PointMaker& points
 void read_p2p_bandwidth_latency(const std::filesystem::path& file, PointMaker& points);
 void read_osu(const std::filesystem::path& file, PointMaker& points);
 void read_perftest(const std::filesystem::path& file, PointMaker& points);
+
+/// The error for a file in which no reader found a measurement. Names the tool or matrix that the file seems to come from, and the formats
+/// that can be read. \throws SpecError when the file cannot be read
+[[nodiscard]] SpecError nothing_recognised(const std::filesystem::path& file);
+
+/// GPUs of a node by the machine's name. Looks each machine up once. 0 for one that is not known: who prices its points says so.
+class NodeSizes {
+ public:
+  [[nodiscard]] int of(const std::string& system) {
+    const auto [at, added] = sizes_.try_emplace(system, 0);
+    if (!added) return at->second;
+    try {
+      at->second = gpus_per_node_of(system);
+    } catch (const Error&) {  // stays 0
+    }
+    return at->second;
+  }
+
+ private:
+  std::map<std::string, int, std::less<>> sizes_;
+};
 
 }  // namespace fabricost::core

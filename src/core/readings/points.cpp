@@ -1,15 +1,19 @@
 /// \file points.cpp
-/// Selects the reader of a file by its content.
+/// Selects the reader of a file by its content, and guesses the kind of one that no reader accepted.
 
 #include <fabricost/readings/points.hpp>
 
 #include "readings/logs/pair_points.hpp"
-#include "readings/logs/unrecognised.hpp"
 #include "readings/point_readers.hpp"
 #include "text/csv.hpp"
+#include "text/line_reader.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <string_view>
 
 namespace fabricost::core {
 
@@ -172,6 +176,57 @@ Points read_points(const std::filesystem::path& file, const PointDefaults& other
   Points out;
   out.skipped = read_points(file, otherwise, [&out](Point&& point) { out.points.push_back(std::move(point)); });
   return out;
+}
+
+namespace {
+
+[[nodiscard]] JobFiles& joined() {
+  static JobFiles readers{.is_trace = [](const std::filesystem::path&) { return false; },
+                          .points_of = [](const std::vector<std::filesystem::path>&, const PointDefaults&) { return Points{}; },
+                          .contradiction = [](const std::filesystem::path&, const System&) { return std::string{}; },
+                          .usual_system = [](const std::filesystem::path&) { return std::string{}; }};
+  return readers;
+}
+
+}  // namespace
+
+const JobFiles& job_files() { return joined(); }
+
+void use_job_files(const JobFiles& readers) { joined() = readers; }
+
+namespace {
+
+/// The tool that a log without a table resembles, for the message.
+std::string resembles(const std::filesystem::path& file) {
+  static constexpr std::array<std::array<std::string_view, 2>, 8> marks{{{"nvbandwidth", "nvbandwidth"},
+                                                                         {"P2P (Peer-to-Peer)", "p2pBandwidthLatencyTest"},
+                                                                         {"# OSU MPI", "the OSU benchmarks"},
+                                                                         {" BW Test", "perftest"},
+                                                                         {" Latency Test", "perftest"},
+                                                                         {"Intel(R) MPI Benchmarks", "the Intel MPI benchmarks"},
+                                                                         {"Legend:", "a topology matrix"},
+                                                                         {"NCCL INFO", "NCCL's own messages"}}};
+  LineReader reader(file);
+  std::string line;
+  while (reader.next(line) && reader.number() < 2000)
+    for (const auto& [mark, what] : marks)
+      if (line.find(mark) != std::string::npos) return std::string{what};
+  return "";
+}
+
+}  // namespace
+
+SpecError nothing_recognised(const std::filesystem::path& file) {
+  const std::string looks = resembles(file);
+  LineReader reader(file);
+  std::string line;
+  while (reader.next(line) && line.find_first_not_of(" \t") == std::string::npos) {}
+  return SpecError(
+      {fault_in_line(file.string(), std::max(1, reader.number()), 1, line,
+                     looks.empty() ? "no measurement was recognised in this file"
+                                   : fmt::format("this is output of {}, without a table of measurements", looks),
+                     "expected a point CSV (header source,system,nodes,...), nccl-tests (rows below \"# size count type ... time "
+                     "algbw busbw\"), nvbandwidth, p2pBandwidthLatencyTest, OSU or perftest")});
 }
 
 }  // namespace fabricost::core

@@ -3,7 +3,6 @@
 /// error with its place; a well-formed row that is incomplete or not modelled is counted as skipped.
 
 #include "readings/logs/nccl_runs.hpp"
-#include "readings/node_sizes.hpp"
 #include "readings/point_readers.hpp"
 #include "readings/probe_table.hpp"
 #include "specs/data_directory.hpp"

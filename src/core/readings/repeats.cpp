@@ -2,7 +2,7 @@
 /// Merges repeats of a measurement by their median. Equal times of repeats are kept once with a count:
 /// printed times have few digits, so memory is bounded independently of the length of a log.
 
-#include "readings/node_sizes.hpp"
+#include "readings/point_readers.hpp"
 
 #include <fabricost/choice/engine_kernels.hpp>
 #include <fabricost/readings/points.hpp>

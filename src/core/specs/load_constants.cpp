@@ -2,7 +2,7 @@
 /// Reads calibration files onto constants that hold the prior, and selects those for a system: of its GPU
 /// generation and its transport, then one given by hand, which replaces only the sets it was fitted for.
 
-#include "specs/load_constants.hpp"
+#include "specs/store.hpp"
 
 #include <fabricost/choice/launch.hpp>
 #include <fabricost/hardware/constants.hpp>

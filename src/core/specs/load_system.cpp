@@ -1,15 +1,12 @@
 /// \file load_system.cpp
 /// System and cluster files: a GPU, its memories and the tiers around it.
 
-#include "specs/load_constants.hpp"
 #include "specs/overrides.hpp"
 #include "specs/parts/dials.hpp"
-#include "specs/parts/tier_reader.hpp"
 #include "specs/store.hpp"
 
 #include <fabricost/hardware/check.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/specs/saved_system.hpp>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 /// \file saved_system.cpp
 /// Saves a machine as requested: its base description, the overrides, and the calibration.
 
-#include <fabricost/specs/saved_system.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include "specs/store.hpp"
 #include "text/yaml_text.hpp"

@@ -1,12 +1,14 @@
 #pragma once
 /// \file store.hpp
-/// Finds spec files by name, resolves `extends`, and loads the small parts (GPU, link, switch, transport).
+/// Finds spec files by name, resolves `extends`, and loads the parts of a system: GPU, link, switch, transport, tier, constants.
 
 #include "specs/parts/transports.hpp"
 #include "specs/reader.hpp"
 #include "specs/tree.hpp"
 
 #include <fabricost/hardware/constants.hpp>
+#include <fabricost/hardware/system.hpp>
+#include <fabricost/hardware/tier.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <filesystem>
@@ -78,5 +80,20 @@ class SpecStore {
 [[nodiscard]] std::filesystem::path beside(const std::filesystem::path& file, const std::string& given);
 /// True, with a fault at `at`, for the path of a file that does not exist.
 [[nodiscard]] bool is_missing_file(const SpecNode& at, const std::string& path, const std::string& name, Faults& faults);
+
+/// One tier of a spec: its rate from links, its latency from link and switch, checked against its hardware. Faults are added to `faults`;
+/// fields that could not be read have their defaults.
+[[nodiscard]] Tier read_tier(const SpecNode& node, std::string path, SpecStore& library, Faults& faults);
+
+/// Parts overridden by hand, which therefore differ from the measured machine.
+struct OverriddenParts {
+  bool inside = false;   ///< the GPU or the scale-up tier
+  bool outside = false;  ///< the NICs or the network
+};
+
+/// Fills `system.constants`. \param calibration "" shipped, "none" prior, else a file \param kernels shipped
+/// sets of kernels to read \param chain names of the machines that this one extends, and its own (SpecStore::resolve)
+void load_constants(System& system, SpecStore& library, std::string_view calibration, KernelSets kernels, OverriddenParts altered,
+                      const std::vector<std::string>& chain, Faults& faults);
 
 }  // namespace fabricost::core

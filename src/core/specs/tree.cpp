@@ -5,7 +5,6 @@
 #include "specs/tree.hpp"
 
 #include "specs/sources/contained.hpp"
-#include "specs/sources/yaml.hpp"
 #include "text/files_read.hpp"
 #include "text/plain_text.hpp"
 

@@ -6,6 +6,7 @@
 /// quotes, more than one document.
 
 #include <fabricost/error.hpp>
+#include <fabricost/namespaces.hpp>
 
 #include <filesystem>
 #include <memory>
@@ -67,5 +68,9 @@ void overlay(SpecNode& base, const SpecNode& over);
 
 /// The whole of a regular file, or a SpecError naming why not. \param limit bytes
 [[nodiscard]] std::string read_text_file(const std::filesystem::path& path, std::size_t limit);
+
+/// The tree of a file's text: the one place that reads YAML. The page has another behind it, without a parser (src/web/left_out.cpp).
+/// \throws SpecError
+[[nodiscard]] SpecNode parsed_yaml(const std::shared_ptr<const SpecFile>& file);
 
 }  // namespace fabricost::core

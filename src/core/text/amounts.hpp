@@ -1,9 +1,11 @@
 #pragma once
 /// \file amounts.hpp
-/// Amounts with units as users type them: 30s, 10min, 15T tokens, 2TB/s, 1 %, 2.50.
+/// Amounts with units as users type them, 30s, 10min, 15T tokens, 2TB/s, 1 %, 2.50, and as they are printed.
 
+#include <fabricost/namespaces.hpp>
 #include <fabricost/units.hpp>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,5 +62,15 @@ namespace fabricost::core {
 
 /// "20.89 MW", "15.6 T": four digits with a decimal prefix in front of the unit.
 [[nodiscard]] std::string large_text(double value, std::string_view unit = "");
+
+/// Seconds; nothing for a negative time, or for a text other than a number with us, ms or s.
+[[nodiscard]] std::optional<double> parse_duration(std::string_view text);
+/// "1.234", "12340": the given number of digits, without an exponent but for what is below 0.0001.
+[[nodiscard]] std::string figure(double value, int digits = 4);
+/// "250 us", "30 ms", "1.5 s": four digits.
+[[nodiscard]] std::string short_time_text(double seconds);
+
+/// "1.8 MiB", "219 KiB": binary units, one decimal below ten.
+[[nodiscard]] std::string rough_size(double bytes);
 
 }  // namespace fabricost::core

@@ -6,7 +6,7 @@
 #include "text/files_read.hpp"
 #include "text/plain_text.hpp"
 
-#include <fabricost/interrupt.hpp>
+#include <fabricost/progress.hpp>
 
 #include <sys/stat.h>
 #include <algorithm>

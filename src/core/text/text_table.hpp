@@ -1,6 +1,6 @@
 #pragma once
 /// \file text_table.hpp
-/// Plain text layout: tables with aligned columns and paragraphs broken at a margin.
+/// Plain text layout: tables with aligned columns, paragraphs broken at a margin, errors as bars of characters.
 
 #include <fabricost/namespaces.hpp>
 
@@ -61,5 +61,11 @@ class TextTable {
 [[nodiscard]] std::string wrapped(std::string_view first, std::string_view text, std::size_t width = 80);
 /// The same of a command line, to be copied: a line that goes on ends in a backslash.
 [[nodiscard]] std::string wrapped_command(std::string_view first, std::string_view command, std::size_t width);
+
+/// Eleven lines under a heading, at most 100 columns: below -50 %, -50 to -25, -25 to -10, -10 to -5, -5 to
+/// -2, -2 to 2 and so on up, each bin including its lower end; a bar is as long as its share of the fullest
+/// bin, and every bin that is not empty has one.
+/// \param errors predicted / measured - 1
+[[nodiscard]] std::string error_histogram(const std::vector<double>& errors);
 
 }  // namespace fabricost::core

@@ -5,7 +5,6 @@
 
 #include "text/files_read.hpp"
 #include "text/plain_text.hpp"
-#include "text/write_fitted.hpp"
 
 #include <fabricost/error.hpp>
 

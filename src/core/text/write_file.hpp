@@ -15,4 +15,8 @@ namespace fabricost::core {
 /// \throws RequestError when it cannot be written, is not a regular file, or was read by this process (files_read.hpp)
 void write_file(const std::string& target, const std::string& text, std::string_view named);
 
+/// As write_file, but a file that was read may be replaced: fitted constants take the place of the file they started from.
+/// \throws RequestError when it cannot be written or is not a regular file
+void write_fitted(const std::string& target, const std::string& text, std::string_view named);
+
 }  // namespace fabricost::core

@@ -3,7 +3,6 @@
 /// Texts as written by every YAML writer of this library.
 
 #include "text/plain_text.hpp"
-#include "text/utf8.hpp"
 
 #include <fabricost/namespaces.hpp>
 

@@ -11,7 +11,7 @@
 #include "text/csv.hpp"
 #include "text/parse_quantity.hpp"
 
-#include <fabricost/refusal.hpp>
+#include <fabricost/error.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/text/quantity.hpp>
 

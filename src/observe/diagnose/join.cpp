@@ -4,7 +4,7 @@
 #include "diagnose/diagnose.hpp"
 #include "trace/points.hpp"
 
-#include <fabricost/readings/job_files.hpp>
+#include <fabricost/readings/points.hpp>
 
 /// The linker is told to look for this name (src/observe/CMakeLists.txt), so that a static library keeps this file.
 extern "C" {

@@ -4,7 +4,7 @@
 
 #include "trace/points.hpp"
 
-#include "readings/node_sizes.hpp"
+#include "readings/point_readers.hpp"
 #include "readings/traces/read_traces.hpp"
 #include "text/line_reader.hpp"
 #include "text/quantile.hpp"

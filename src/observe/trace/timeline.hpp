@@ -10,7 +10,6 @@
 ///
 /// No prices here: answers/trace adds predictions.
 
-
 #include "readings/traces/traced.hpp"
 
 #include <algorithm>

@@ -2,7 +2,6 @@
 /// Notations and answers of requests that arrive.
 
 #include "text/amounts.hpp"
-#include "text/short_text.hpp"
 #include "text/parse_quantity.hpp"
 
 #include <fabricost/plan/answers/arrivals.hpp>

@@ -2,7 +2,7 @@
 /// Finds the best plan of each machine for one job.
 
 #include "answers/typed/own_machines.hpp"
-#include "text/short_text.hpp"
+#include "text/amounts.hpp"
 
 #include <fabricost/explain/assumptions.hpp>
 #include <fabricost/fields/field.hpp>

@@ -2,7 +2,7 @@
 /// Derives the job and its failure rate from the request, and computes its goodput.
 
 #include <fabricost/fields/field.hpp>
-#include <fabricost/hardware/machine_size.hpp>
+#include <fabricost/hardware/system.hpp>
 #include <fabricost/plan/answers/goodput.hpp>
 #include <fabricost/plan/economics/reliability.hpp>
 #include <fabricost/plan/economics/stragglers.hpp>

@@ -8,8 +8,7 @@
 
 #include <fabricost/fields/field.hpp>
 #include <fabricost/hardware/dials.hpp>
-#include <fabricost/hardware/machine_size.hpp>
-#include <fabricost/interrupt.hpp>
+#include <fabricost/hardware/system.hpp>
 #include <fabricost/on_threads.hpp>
 #include <fabricost/plan/answers/design/need.hpp>
 #include <fabricost/plan/answers/design/project.hpp>

@@ -2,7 +2,7 @@
 /// Searches deployments of a served model.
 
 #include "answers/search_time.hpp"
-#include "text/short_text.hpp"
+#include "text/amounts.hpp"
 
 #include <fabricost/fields/field.hpp>
 #include <fabricost/plan/answers/serve.hpp>

@@ -9,7 +9,7 @@
 /// means ONE channel; so does a call that no line matches. AMD fixed its copy of the plugin (ROCm/rccl pull
 /// request 1985); the file says what to change.
 
-#include "text/short_text.hpp"
+#include "text/amounts.hpp"
 
 #include <fabricost/algorithms/registry.hpp>
 #include <fabricost/plan/answers/tune.hpp>

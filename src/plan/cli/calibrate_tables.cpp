@@ -2,8 +2,7 @@
 /// fabricost calibrate, from tables of kernels, of expert exchange, and of engines' all-reduces.
 
 #include "cli/calibrate.hpp"
-#include "cli/calibrate_text.hpp"
-#include "text/short_text.hpp"
+#include "text/amounts.hpp"
 
 #include <fabricost/plan/evaluation/calibrate.hpp>
 

@@ -3,7 +3,7 @@
 
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
-#include "text/short_text.hpp"
+#include "text/amounts.hpp"
 #include "text/term_words.hpp"
 
 #include <fabricost/plan/answers/compare.hpp>

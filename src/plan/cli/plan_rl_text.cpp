@@ -3,7 +3,7 @@
 
 #include "cli/plan_text.hpp"
 
-#include "text/short_text.hpp"
+#include "text/amounts.hpp"
 
 #include <initializer_list>
 #include <utility>

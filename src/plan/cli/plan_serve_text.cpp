@@ -3,7 +3,7 @@
 
 #include "cli/plan_text.hpp"
 
-#include "text/short_text.hpp"
+#include "text/amounts.hpp"
 #include "text/term_words.hpp"
 
 #include <fabricost/plan/explain/nearest_plan.hpp>

@@ -7,7 +7,7 @@
 #include <fabricost/predict/compile.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/predict.hpp>
-#include <fabricost/validation/leave_out.hpp>
+#include <fabricost/validation/set_aside.hpp>
 
 #include <algorithm>
 #include <array>

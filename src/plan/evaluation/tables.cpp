@@ -5,7 +5,7 @@
 
 #include <fabricost/plan/evaluation/ops.hpp>
 #include <fabricost/plan/evaluation/workload.hpp>
-#include <fabricost/readings/job_files.hpp>
+#include <fabricost/readings/points.hpp>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 /// \file nearest_plan.cpp
 /// When no layout fits or meets the limits: the nearest one, and helpful changes.
 
-#include "text/short_text.hpp"
+#include "text/amounts.hpp"
 
 #include <fabricost/plan/explain/nearest_plan.hpp>
 #include <fabricost/hardware/host_rate.hpp>

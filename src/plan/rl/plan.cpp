@@ -6,7 +6,7 @@
 #include <fabricost/plan/serving/plan.hpp>
 #include <fabricost/plan/training/figures.hpp>
 #include <fabricost/plan/training/plan.hpp>
-#include <fabricost/refusal.hpp>
+#include <fabricost/error.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 /// Serving frameworks and their fitted constants: data/workloads/serving-stacks.yaml and serving.yaml.
 
 #include "specs/store.hpp"
-#include "text/short_text.hpp"
+#include "text/amounts.hpp"
 
 #include <fabricost/parameters/interval.hpp>
 #include <fabricost/plan/serving/parameters.hpp>

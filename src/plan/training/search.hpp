@@ -24,7 +24,7 @@
 /// layout rejects the less sharded ones, and the rest is checked stage by stage. The contents of the stages
 /// are computed once per pipeline, not per layout.
 
-#include <fabricost/hardware/machine_size.hpp>
+#include <fabricost/hardware/system.hpp>
 #include <fabricost/in_order.hpp>
 #include <fabricost/plan/memory/memory.hpp>
 #include <fabricost/plan/memory/min_change.hpp>

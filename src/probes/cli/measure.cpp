@@ -8,7 +8,7 @@
 #include "measure/files/partial_file.hpp"
 #include "measure/files/rows.hpp"
 #include "text/csv.hpp"
-#include "text/short_text.hpp"
+#include "text/amounts.hpp"
 
 #include <fabricost/probes/machine/this_machine.hpp>
 

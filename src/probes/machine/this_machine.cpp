@@ -10,8 +10,8 @@
 #include "specs/store.hpp"
 #include "validation/machines.hpp"
 
+#include <fabricost/error.hpp>
 #include <fabricost/hardware/parameters.hpp>
-#include <fabricost/refusal.hpp>
 #include <fabricost/shipped_numbers.hpp>
 #include <fabricost/specs/load.hpp>
 

@@ -4,7 +4,7 @@
 #include "measure/plugin.hpp"
 
 #include <fabricost/compiled_part.hpp>
-#include <fabricost/refusal.hpp>
+#include <fabricost/error.hpp>
 
 #include <dlfcn.h>
 #include <fmt/format.h>

@@ -4,10 +4,9 @@
 #include "web/dials.hpp"
 #include "web/questions/question.hpp"
 
+#include <fabricost/answers/machine.hpp>
 #include <fabricost/answers/predict.hpp>
-#include <fabricost/answers/show.hpp>
 #include <fabricost/answers/sweep.hpp>
-#include <fabricost/answers/systems.hpp>
 
 namespace fabricost::web {
 

@@ -6,9 +6,9 @@
 #include "web/describe.hpp"
 #include "web/request.hpp"
 
+#include <fabricost/error.hpp>
+#include <fabricost/fields/field.hpp>
 #include <fabricost/fields/json.hpp>
-#include <fabricost/fields/spelled.hpp>
-#include <fabricost/refusal.hpp>
 
 #include <memory>
 #include <span>

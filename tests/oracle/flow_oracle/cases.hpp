@@ -7,7 +7,6 @@
 #include "partners.hpp"
 #include "trees.hpp"
 
-#include <fabricost/algorithms/point_to_point.hpp>
 #include <fabricost/algorithms/schedule_of.hpp>
 
 #include "catch.hpp"

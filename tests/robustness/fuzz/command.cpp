@@ -4,7 +4,6 @@
 #include "targets.hpp"
 
 #include "text/write_file.hpp"
-#include "text/write_fitted.hpp"
 
 #include <algorithm>
 #include <array>

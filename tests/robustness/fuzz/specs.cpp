@@ -3,13 +3,12 @@
 #include "scratch.hpp"
 #include "targets.hpp"
 
-#include <fabricost/explain/show.hpp>
+#include <fabricost/explain/explain.hpp>
 #include <fabricost/pictures/picture.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/plan/specs/load_model.hpp>
 #include <fabricost/plan/specs/prices.hpp>
-#include <fabricost/specs/saved_system.hpp>
 #include <fabricost/plan/specs/stacks.hpp>
 
 #include <array>

@@ -1,16 +1,15 @@
 // Short texts: sizes, lists of sizes, durations, quantities with units, counts, layouts, expectations as typed.
 #include "targets.hpp"
 
-#include "answers/typed/counts.hpp"
+#include "answers/typed.hpp"
 #include "specs/tree.hpp"
 #include "text/amounts.hpp"
 #include "text/csv.hpp"
-#include "text/short_text.hpp"
 #include "text/parse_quantity.hpp"
 
 #include <fabricost/plan/answers/share.hpp>
 #include <fabricost/text/quantity.hpp>
-#include <fabricost/validation/leave_out.hpp>
+#include <fabricost/validation/set_aside.hpp>
 
 #include <array>
 #include <cmath>

@@ -1,4 +1,3 @@
-#include <fabricost/algorithms/point_to_point.hpp>
 #include <fabricost/algorithms/schedule_of.hpp>
 
 #include "catch.hpp"

@@ -1,6 +1,6 @@
 // Questions about measurements, machines and models asked from C++ as the command and Python ask them.
+#include <fabricost/answers/machine.hpp>
 #include <fabricost/plan/answers/models.hpp>
-#include <fabricost/answers/show.hpp>
 #include <fabricost/plan/evaluation/calibrate.hpp>
 #include <fabricost/plan/evaluation/validate.hpp>
 #include <fabricost/specs/load.hpp>

@@ -4,7 +4,7 @@
 
 #include <fabricost/calibrate/calibrate.hpp>
 #include <fabricost/specs/load.hpp>
-#include <fabricost/validation/leave_out.hpp>
+#include <fabricost/validation/set_aside.hpp>
 
 #include "catch.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 #include "cli/command_words.hpp"
-#include "cli/joined.hpp"
+#include "cli/runner.hpp"
 
 #include <sstream>
 #include <string>

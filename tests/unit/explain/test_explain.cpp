@@ -5,7 +5,6 @@
 
 #include <fabricost/explain/assumptions.hpp>
 #include <fabricost/explain/explain.hpp>
-#include <fabricost/explain/moe.hpp>
 #include <fabricost/plan/explain/transfer.hpp>
 #include <fabricost/specs/load.hpp>
 

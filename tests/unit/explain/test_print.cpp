@@ -4,7 +4,7 @@
 #include <fabricost/explain/print.hpp>
 #include <fabricost/fabricost.hpp>
 #include <fabricost/fields/json.hpp>
-#include <fabricost/fields/spelled.hpp>
+#include <fabricost/fields/field.hpp>
 
 #include "catch.hpp"
 

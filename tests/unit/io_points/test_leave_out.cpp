@@ -1,6 +1,6 @@
 // Which points `--leave-out` holds.
 #include <fabricost/error.hpp>
-#include <fabricost/validation/leave_out.hpp>
+#include <fabricost/validation/set_aside.hpp>
 
 #include "catch.hpp"
 

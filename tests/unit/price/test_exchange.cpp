@@ -1,5 +1,4 @@
 // Exchanges of all ranks with all inside a domain, the form written out again, and the term that binds where.
-#include <fabricost/algorithms/point_to_point.hpp>
 #include <fabricost/algorithms/schedule_of.hpp>
 #include <fabricost/price/exchange.hpp>
 

@@ -1,5 +1,4 @@
 // Prices of NCCL before 2.19 inside a domain: its forms written out again with the constants of a generation and of its tables.
-#include <fabricost/algorithms/point_to_point.hpp>
 #include <fabricost/algorithms/schedule_of.hpp>
 #include <fabricost/price/exchange.hpp>
 #include <fabricost/price/price.hpp>

@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-#include <fabricost/specs/saved_system.hpp>
+#include <fabricost/specs/load.hpp>
 
 using namespace fabricost::core;
 using namespace specs;

@@ -5,7 +5,6 @@
 
 #include "support/message_of.hpp"
 
-
 #include <catch.hpp>
 
 using namespace fabricost::plan;

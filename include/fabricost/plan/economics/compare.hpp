@@ -13,7 +13,7 @@
 #include <fabricost/plan/serving/certainty.hpp>
 #include <fabricost/plan/serving/plan.hpp>
 #include <fabricost/progress.hpp>
-#include <fabricost/refusal.hpp>
+#include <fabricost/error.hpp>
 #include <fabricost/plan/training/figures.hpp>
 #include <fabricost/plan/training/idle_gpus.hpp>
 #include <fabricost/plan/training/plan.hpp>

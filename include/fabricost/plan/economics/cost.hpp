@@ -14,8 +14,8 @@
 /// fraction p: 1 % of 16,384 GPUs at 3 USD per hour is 163.84 x 3 x 24 = 11,796 USD per day. Prices have a
 /// source and date (data/prices); the user's own take precedence.
 
-#include <fabricost/hardware/machine_size.hpp>
 #include <fabricost/hardware/slice.hpp>
+#include <fabricost/hardware/system.hpp>
 #include <fabricost/plan/economics/days.hpp>
 #include <fabricost/plan/economics/power.hpp>
 #include <fabricost/plan/economics/reliability.hpp>

@@ -2,7 +2,7 @@
 /// \file unmet.hpp
 /// The error for a valid request that no plan meets, with the reason as a value.
 
-#include <fabricost/refusal.hpp>
+#include <fabricost/error.hpp>
 
 #include <array>
 #include <cstddef>

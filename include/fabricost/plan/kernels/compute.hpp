@@ -13,11 +13,11 @@
 /// GPUs of one generation run the same code at the clock that their power allows: e, ea and the rate of element-wise kernels grow with
 /// (W / (gemm_watts P))^power.
 ///
-/// P peak, BW memory rate; e, ea, em, ce are in hardware/compute_constants.hpp. Form and constants are fitted
+/// P peak, BW memory rate; e, ea, em, ce are in hardware/constant_sets.hpp. Form and constants are fitted
 /// to 1,200 published training steps on A100, H100 and B200 (docs/training-accuracy.md). All in SI units.
 
 #include <fabricost/hardware/check.hpp>
-#include <fabricost/hardware/compute_constants.hpp>
+#include <fabricost/hardware/constant_sets.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/plan/kernels/stack.hpp>
 #include <fabricost/plan/model/layout.hpp>

@@ -8,9 +8,9 @@
 /// (collective, places, domains) and kept.
 
 #include <fabricost/experts/expert_exchange.hpp>
-#include <fabricost/interrupt.hpp>
 #include <fabricost/plan/model/layout.hpp>
 #include <fabricost/predict/curve.hpp>
+#include <fabricost/progress.hpp>
 
 #include <cstdint>
 #include <map>

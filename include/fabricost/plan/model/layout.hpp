@@ -6,7 +6,7 @@
 /// tensor x context x data) and pipeline outermost, as Megatron places them: tensor ranks share a scale-up
 /// domain if they fit. `placing` can put the stages before data.
 
-#include <fabricost/hardware/precision.hpp>
+#include <fabricost/hardware/kinds.hpp>
 #include <fabricost/plan/pipeline/schedule.hpp>
 
 #include <array>

@@ -12,8 +12,8 @@
 /// which matters only below a tapered tier; the slow-down uses the routes of the GPUs themselves.
 
 #include <fabricost/choice/choice.hpp>
-#include <fabricost/hardware/machine_size.hpp>
 #include <fabricost/hardware/slice.hpp>
+#include <fabricost/hardware/system.hpp>
 #include <fabricost/plan/network/concurrent.hpp>
 #include <fabricost/plan/network/until_end.hpp>
 #include <fabricost/predict/predict.hpp>

@@ -13,10 +13,10 @@
 /// whereas a NIC streams: beyond some KiB a few threads are slower than RDMA; the threads of a whole GPU
 /// never are. Chip-to-chip DMA (ICI) has no window.
 
+#include <fabricost/error.hpp>
 #include <fabricost/hardware/check.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/plan/network/balance.hpp>
-#include <fabricost/refusal.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -12,8 +12,8 @@
 ///
 /// A prompt is prefilled once for all its samples (prefix caching). The engine with the longest answer of all decides.
 
+#include <fabricost/error.hpp>
 #include <fabricost/plan/serving/question.hpp>
-#include <fabricost/refusal.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -2,10 +2,10 @@
 /// \file question.hpp
 /// Request and answer of a search over serving deployments, and the order of deployments.
 
+#include <fabricost/error.hpp>
 #include <fabricost/hardware/check.hpp>
-#include <fabricost/hardware/machine_size.hpp>
+#include <fabricost/hardware/system.hpp>
 #include <fabricost/in_order.hpp>
-#include <fabricost/refusal.hpp>
 #include <fabricost/plan/serving/serving.hpp>
 
 #include <algorithm>

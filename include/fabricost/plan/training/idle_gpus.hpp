@@ -7,7 +7,7 @@
 ///   used   minimum over the kinds of groups inside a domain of floor(D / block) x block     block: ranks x their distance
 ///   idle   ceil(GPUs / used) x D - GPUs
 
-#include <fabricost/hardware/machine_size.hpp>
+#include <fabricost/hardware/system.hpp>
 #include <fabricost/plan/kernels/groups.hpp>
 
 #include <algorithm>

@@ -2,12 +2,13 @@
 /// \file question.hpp
 /// Request and answer of a search over training layouts, and the check for requests that no layout can meet.
 
+#include <fabricost/error.hpp>
 #include <fabricost/hardware/check.hpp>
-#include <fabricost/hardware/machine_size.hpp>
+#include <fabricost/hardware/system.hpp>
 #include <fabricost/plan/memory/memory.hpp>
 #include <fabricost/plan/model/layout_check.hpp>
 #include <fabricost/plan/training/step.hpp>
-#include <fabricost/refusal.hpp>
+#include <fabricost/error.hpp>
 #include <fabricost/shipped_numbers.hpp>
 
 #include <algorithm>

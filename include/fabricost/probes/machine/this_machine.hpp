@@ -14,7 +14,7 @@
 
 #include <fabricost/calibrate/calibrate.hpp>
 #include <fabricost/fields/fields.hpp>
-#include <fabricost/specs/saved_system.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <cstdint>
 #include <filesystem>

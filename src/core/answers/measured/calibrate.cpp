@@ -6,7 +6,6 @@
 #include "text/quantile.hpp"
 
 #include <fabricost/fields/field.hpp>
-#include <fabricost/validation/leave_out.hpp>
 #include <fabricost/validation/set_aside.hpp>
 
 #include <fmt/format.h>

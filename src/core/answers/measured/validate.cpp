@@ -3,7 +3,7 @@
 
 #include <fabricost/answers/validate.hpp>
 #include <fabricost/fields/field.hpp>
-#include <fabricost/readings/job_files.hpp>
+#include <fabricost/readings/points.hpp>
 
 #include <fmt/format.h>
 

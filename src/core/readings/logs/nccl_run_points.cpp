@@ -5,12 +5,12 @@
 /// 1 for the others. An ambiguous log is refused.
 
 #include "readings/logs/nccl_runs.hpp"
-#include "readings/logs/unrecognised.hpp"
+#include "readings/point_readers.hpp"
 #include "text/ascii.hpp"
 #include "text/line_reader.hpp"
 #include "text/quantile.hpp"
 
-#include <fabricost/refusal.hpp>
+#include <fabricost/error.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>

@@ -5,7 +5,7 @@
 
 #include "text/csv.hpp"
 
-#include <fabricost/refusal.hpp>
+#include <fabricost/error.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>

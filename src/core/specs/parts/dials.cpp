@@ -12,7 +12,7 @@
 #include "text/parse_quantity.hpp"
 
 #include <fabricost/collective.hpp>
-#include <fabricost/refusal.hpp>
+#include <fabricost/error.hpp>
 
 #include <fmt/format.h>
 

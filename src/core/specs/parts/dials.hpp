@@ -2,11 +2,11 @@
 /// \file dials.hpp
 /// Dials as text: `dial.domain=144`, `dial.nic.bandwidth=100 GB/s` among the overrides of a machine; those its file declares. Private.
 
-#include "specs/load_constants.hpp"
 #include "specs/reader.hpp"
+#include "specs/store.hpp"
 
 #include <fabricost/hardware/dials.hpp>
-#include <fabricost/specs/declared_dials.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <optional>
 #include <string>

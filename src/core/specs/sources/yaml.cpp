@@ -1,9 +1,9 @@
 /// \file yaml.cpp
 /// Builds a tree from yaml-cpp's events and refuses what the format does not allow.
 
-#include "specs/sources/yaml.hpp"
+#include "specs/tree.hpp"
 
-#include "text/utf8.hpp"
+#include "text/plain_text.hpp"
 
 #include <fmt/format.h>
 #include <yaml-cpp/emitterstyle.h>

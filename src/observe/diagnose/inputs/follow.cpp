@@ -7,7 +7,7 @@
 #include "diagnose/rules.hpp"
 #include "text/line_reader.hpp"
 
-#include <fabricost/interrupt.hpp>
+#include <fabricost/progress.hpp>
 
 #include <fmt/format.h>
 

@@ -10,7 +10,7 @@
 #include "text/line_reader.hpp"
 #include "text/plain_text.hpp"
 
-#include <fabricost/interrupt.hpp>
+#include <fabricost/progress.hpp>
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #include "readings/traces/readers.hpp"
 #include "text/line_reader.hpp"
 
-#include <fabricost/interrupt.hpp>
+#include <fabricost/progress.hpp>
 
 #include <algorithm>
 #include <limits>

@@ -3,7 +3,7 @@
 
 #include "answers/explore/axes.hpp"
 
-#include <fabricost/refusal.hpp>
+#include <fabricost/error.hpp>
 #include <fabricost/text/ranges.hpp>
 
 #include <fmt/format.h>

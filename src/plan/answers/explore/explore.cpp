@@ -4,11 +4,9 @@
 #include "answers/explore/objectives.hpp"
 #include "answers/explore/variants.hpp"
 #include "text/amounts.hpp"
-#include "text/short_text.hpp"
 #include "text/term_words.hpp"
 
 #include <fabricost/fields/field.hpp>
-#include <fabricost/interrupt.hpp>
 #include <fabricost/on_threads.hpp>
 #include <fabricost/plan/answers/compare.hpp>
 #include <fabricost/plan/economics/unmet.hpp>

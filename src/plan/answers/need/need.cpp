@@ -11,7 +11,7 @@
 #include "text/term_words.hpp"
 
 #include <fabricost/fields/field.hpp>
-#include <fabricost/hardware/machine_size.hpp>
+#include <fabricost/hardware/system.hpp>
 #include <fabricost/plan/economics/unmet.hpp>
 #include <fabricost/progress.hpp>
 #include <fabricost/specs/load.hpp>

@@ -8,7 +8,6 @@
 #include "text/parse_quantity.hpp"
 
 #include <fabricost/specs/load.hpp>
-#include <fabricost/specs/saved_system.hpp>
 #include <fabricost/text/ranges.hpp>
 
 #include <fmt/format.h>

@@ -7,7 +7,7 @@
 
 #include <fabricost/fields/field.hpp>
 #include <fabricost/hardware/dials.hpp>
-#include <fabricost/specs/declared_dials.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <optional>
 #include <span>

@@ -4,8 +4,8 @@
 #include "serving/arrivals/block_cache.hpp"
 #include "text/quantile.hpp"
 
+#include <fabricost/error.hpp>
 #include <fabricost/plan/serving/arrivals/simulate.hpp>
-#include <fabricost/refusal.hpp>
 
 #include <fmt/format.h>
 

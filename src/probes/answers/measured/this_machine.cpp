@@ -7,11 +7,11 @@
 #include "measure/files/rows.hpp"
 #include "measure/plugin.hpp"
 #include "measure/stock.hpp"
+#include "text/amounts.hpp"
 #include "text/csv.hpp"
-#include "text/short_text.hpp"
 #include "text/parse_quantity.hpp"
 
-#include <fabricost/refusal.hpp>
+#include <fabricost/error.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/text/quantity.hpp>
 #include <fabricost/version.hpp>

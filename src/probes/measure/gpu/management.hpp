@@ -4,7 +4,6 @@
 /// their versioned names (NVML API reference), so no header of the toolkit is needed. Without the library,
 /// the fields stay unknown.
 
-
 #include "measure/device.hpp"
 
 #include <string>

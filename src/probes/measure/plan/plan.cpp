@@ -6,7 +6,7 @@
 
 #include "specs/near_or_all.hpp"
 
-#include <fabricost/refusal.hpp>
+#include <fabricost/error.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>

@@ -2,7 +2,6 @@
 /// collective: NCCL's operations on the GPUs of all processes, as nccl-tests measures them, with every
 /// element checked first.
 
-
 #include "measure/gpu/nccl_choice.hpp"
 #include "measure/gpu/nccl_registration.hpp"
 #include "measure/gpu/probes/collective_layout.hpp"

@@ -1,17 +1,94 @@
-/// \file from_text.cpp
-/// Parses numbers in the notation of their amount.
+/// \file typed.cpp
+/// Reads numbers in the notation of their amount, lists and ranges of counts, and how tokens choose experts; writes numbers back.
 
-#include "answers/typed/from_text.hpp"
+#include "answers/typed.hpp"
 
+#include "text/amounts.hpp"
 #include "text/csv.hpp"
 #include "text/parse_quantity.hpp"
 
+#include <fabricost/error.hpp>
+#include <fabricost/text/quantity.hpp>
+#include <fabricost/text/ranges.hpp>
+
+#include <fmt/format.h>
+
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <stdexcept>
+#include <system_error>
 
 namespace fabricost::core {
+namespace {
+
+constexpr std::size_t max_counts = 10'000;
+
+void append_part(std::vector<int>& out, std::string_view part, std::string_view option) {
+  const auto fault = [&](std::string_view what) { throw RequestError(fmt::format("{}: \"{}\" {}", option, part, what)); };
+  const auto whole = [&](std::string_view number) { return count_of(std::string{number}, option); };
+  const std::optional<RangeText> range = range_text(part);
+  if (!range || range->by == '?' || (range->by != 0 && range->step.empty()))
+    fault("is not a range; write FIRST:LAST:xFACTOR or FIRST:LAST:+STEP, as in 1:2048:x2");
+  if (range->by == 0) return out.push_back(whole(part));
+  const int first = whole(range->first), last = whole(range->last), step = whole(range->step);
+  if (last < first) fault("ends before it starts; write the smaller count first");
+  if (range->times() && step < 2) fault("never gets to its end: its factor must be at least 2");
+  for_each_in_range(first, last, range->times(), step, [&](double at) {
+    if (out.size() == max_counts) fault("asks for more than 10,000 counts; take larger steps");
+    out.push_back(static_cast<int>(at));
+  });
+}
+
+}  // namespace
+
+std::vector<int> counts_of(const std::string& text, std::string_view option) {
+  std::vector<int> out;
+  if (text.empty()) return out;
+  for (const std::string_view one : listed(text)) {
+    if (one.empty()) throw RequestError(fmt::format("{}: \"{}\" misses a number; write it as in 2,4,8", option, text));
+    append_part(out, one, option);
+  }
+  return out;
+}
+
+namespace {
+
+/// Reads the counts of a file.
+std::vector<double> counts_in(const std::string& path) {
+  LineReader reader(path);
+  std::vector<double> out;
+  std::string line;
+  while (reader.next(line)) {
+    if (line.starts_with('#')) continue;
+    for (std::size_t at = line.find_first_not_of(" \t,;"); at != std::string::npos; at = line.find_first_not_of(" \t,;", at)) {
+      const std::size_t end = std::min(line.find_first_of(" \t,;", at), line.size());
+      const std::string cell = line.substr(at, end - at);
+      const auto count = parse_number(cell);
+      if (!count || *count < 0)
+        throw SpecError({fault_in_line(reader.name(), reader.number(), static_cast<int>(at) + 1, line,
+                                       fmt::format("\"{}\" is no count of tokens", cell.substr(0, 40)),
+                                       "write how many tokens each expert received, zero or more")});
+      out.push_back(*count);
+      at = end;
+    }
+  }
+  if (out.empty()) throw fault_of_file(reader.name(), "no counts", "write one number for each expert");
+  return out;
+}
+
+}  // namespace
+
+Routing routing_typed(const std::string& text, std::string_view option) {
+  constexpr std::array<std::string_view, 4> names{"balanced", "uniform", "zipf:EXPONENT", "histogram:FILE"};
+  constexpr std::string_view histogram = "histogram:";
+  if (text.starts_with(histogram)) return {.kind = RoutingKind::histogram, .histogram = counts_in(text.substr(histogram.size()))};
+  const auto found = routing_named(text, option);
+  if (!found) throw RequestError(fmt::format("{}: {}", option, unknown_text(text, "a routing", names)));
+  return *found;
+}
 
 int whole_of(const std::string& text, std::string_view option, const Range& range) {
   const int min = static_cast<int>(range.min), max = static_cast<int>(range.max);
@@ -111,6 +188,19 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
 }
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Routing& out) {
   out = routing_typed(text, option);
+}
+
+std::string as_typed(std::string_view value, Amount amount) {
+  double number = 0;
+  const auto [end, fault] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (fault != std::errc{} || end != value.data() + value.size()) return std::string{value};
+  std::string out = amount == Amount::seconds ? number < 60 ? short_time_text(number) : duration_text(number)
+                    : amount == Amount::size ? size_text(Bytes::from_value(number))
+                    : amount == Amount::one_way_rate || amount == Amount::bytes_per_second
+                        ? fmt::format("\"{}\"", rate_text(Bandwidth::from_value(number)))
+                        : std::string{value};
+  if (out.front() != '"') std::erase(out, ' ');
+  return out;
 }
 
 }  // namespace fabricost::core

@@ -1,10 +1,27 @@
-/// \file show.cpp
-/// Lists the tiers of a machine.
+/// \file machine.cpp
+/// Lists the machines of the catalogue by the outlines of their files, and the tiers of one machine.
 
-#include <fabricost/answers/show.hpp>
-#include <fabricost/explain/show.hpp>
+#include <fabricost/answers/machine.hpp>
+
+#include "specs/store.hpp"
+
+#include <fabricost/explain/explain.hpp>
+#include <fabricost/specs/load.hpp>
 
 namespace fabricost::core {
+
+std::vector<ListedSystem> answer(const SystemsRequest& /*request*/) {
+  std::vector<ListedSystem> out;
+  SpecStore library;
+  for (const SystemName& one : system_names()) {
+    const System system = load_outline(library, one.name);
+    const Tier* tier = system.tier(TierRole::scale_up);
+    out.push_back({system.name, system.gpus(), system.domain, std::string{tier != nullptr ? name(tier->kind) : "none"}, system.title,
+                   system.gpu.vendor, one.cluster});
+  }
+  return out;
+}
+
 namespace {
 
 [[nodiscard]] std::optional<double> if_known(double value) { return value > 0 ? std::optional{value} : std::nullopt; }
