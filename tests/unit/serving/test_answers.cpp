@@ -71,7 +71,7 @@ TEST_CASE("under random arrivals a comparison and an exploration of machines ans
     }
     CompareRequest all;
     static_cast<ArrivingRequests&>(all) = arriving;
-    ServeRequest alone = request("llama3-8b", "", 1 + i % 2);
+    ServeRequest alone = request("llama3-8b", "", 1);
     static_cast<ArrivingRequests&>(alone) = arriving;
     ExploreServeRequest points;
     all.isl = alone.isl = static_cast<int>(any(200, 4000));
