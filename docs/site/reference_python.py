@@ -21,7 +21,7 @@ GROUPS = [
       "ExchangeValidation", "calibrate", "calibrate_machine", "calibrate_stack", "KernelStack", "KernelRoofline", "constants", "Constants", "ListedConstant", "ListedSet", "Fit",
       "FittedSet", "Constant", "Residual", "Calibrat*", "ThisMachine",
       "CollectivesFit", "measure", "measure_plan", "Measurement", "MeasurePlan", "MeasuredPoint", "NotMeasured",
-      "PlannedStep", "KernelFit", "TrainingFit", "ServingFit", "GenerationFit", "GenerationConstant", "StackFactor",
+      "PlannedStep", "KernelFit",
       "diagnose", "Diagnos*", "Errors", "Finding", "NextQuestion", "RuleSeen", "tune", "Tun*", "SlowRange", "UnmeasuredChoice", "topo",
       "Topo*", "Machine", "Difference", "Trace*"]),
     ("Models and stacks", "models", "Shapes of models, software stacks.",
