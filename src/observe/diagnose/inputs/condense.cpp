@@ -237,6 +237,7 @@ void Condenser::line(std::string_view line) {
       room = false;
       return;
     }
+    if (in_line_.empty()) __builtin_prefetch(&forms_[slot->form]);  // written at the end, if the line is left out
     wanted = keeps(*slot, said, host) || wanted;
     in_line_.push_back(place);
   };
