@@ -1,4 +1,4 @@
-// Curves over sizes, by hand: logarithmic axes, a band for nine measurements in ten, points, and a size chosen by pointer or arrow keys.
+// Curves over sizes, by hand: sizes on a logarithmic axis, a band for nine measurements in ten, points, and a size chosen by pointer or arrow keys.
 
 import { el, svg } from './dom.js';
 import { digits, size, time } from './numbers.js';
@@ -14,6 +14,10 @@ const decades = (low, high) => {
   const whole = out.filter((x) => Math.abs(Math.log10(x) - Math.round(Math.log10(x))) < 1e-9);
   return out.length <= 8 ? out : whole.length >= 3 ? whole : out.filter((_, i) => i % 2 === 0);
 };
+const steps = (high) => {
+  const rough = high / 6, unit = 10 ** Math.floor(Math.log10(rough)), step = unit * [1, 2, 5, 10].find((m) => m * unit >= rough);
+  return Array.from({ length: Math.floor(high / step) + 1 }, (_, i) => i * step);
+};
 const octaves = (low, high, most) => {
   const all = [];
   for (let p = Math.ceil(Math.log2(low)); p <= Math.log2(high) + 1e-9; p += 1) all.push(2 ** p);
@@ -23,24 +27,26 @@ const octaves = (low, high, most) => {
 
 /**
  * \param curves [{name, kind: 'a' | 'b' | ..., rows: [{x, y, low, high}]}]; points [{name, x, y, note}]
- * \param axes {x: 'size' | words, y: 'time' | words, unit}
+ * \param ghost rows of the curve before, in grey
+ * \param axes {x: 'size' | words, y: 'time' | words, linear: whether y begins at 0 and grows evenly}
  * \param choose called with the place of a row of the first curve
  */
-export function chart({ title, curves, points = [], axes, chosen, choose }) {
-  const rows = curves.flatMap((c) => c.rows);
+export function chart({ title, curves, points = [], ghost = [], axes, chosen, choose }) {
+  const rows = [...curves.flatMap((c) => c.rows), ...ghost];
   const WIDE = isNarrow() ? 480 : 820;  // so that its words stay readable
   const xs = [...rows, ...points].map((r) => r.x),
       ys = [...rows.flatMap((r) => [r.y, r.low, r.high]), ...points.map((p) => p.y)].filter((y) => y > 0);
   if (xs.length === 0 || ys.length === 0) return el('p', {}, 'There is nothing to draw.');
   let [x0, x1, y0, y1] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
   if (x0 === x1) [x0, x1] = [x0 / 2, x1 * 2];
-  [y0, y1] = [y0 / 1.15, y1 * 1.15];
+  [y0, y1] = axes.linear ? [0, y1 * 1.05] : [y0 / 1.15, y1 * 1.15];
   const x = (v) => LEFT + ((WIDE - LEFT - RIGHT) * Math.log(v / x0)) / Math.log(x1 / x0);
-  const y = (v) => HIGH - BOTTOM - ((HIGH - TOP - BOTTOM) * Math.log(Math.max(v, y0) / y0)) / Math.log(y1 / y0);
+  const up = (v) => (axes.linear ? v / y1 : Math.log(Math.max(v, y0) / y0) / Math.log(y1 / y0));
+  const y = (v) => HIGH - BOTTOM - (HIGH - TOP - BOTTOM) * up(v);
   const path = (list) => list.map((p, i) => `${i === 0 ? 'M' : 'L'}${p[0].toFixed(1)} ${p[1].toFixed(1)}`).join('');
   const xText = axes.x === 'size' ? size : (v) => digits(v, 4), yText = axes.y === 'time' ? time : (v) => digits(v, 3);
   const ticks = [
-    ...decades(y0, y1).map((v) => [svg('line', { class: 'grid', x1: LEFT, x2: WIDE - RIGHT, y1: y(v), y2: y(v) }),
+    ...(axes.linear ? steps(y1) : decades(y0, y1)).map((v) => [svg('line', { class: 'grid', x1: LEFT, x2: WIDE - RIGHT, y1: y(v), y2: y(v) }),
       svg('text', { x: LEFT - 8, y: y(v) + 4, 'text-anchor': 'end' }, yText(v))]),
     ...octaves(x0, x1, isNarrow() ? 5 : 9).map((v) => [svg('line', { class: 'grid', x1: x(v), x2: x(v), y1: TOP, y2: HIGH - BOTTOM }),
       svg('text', { x: x(v), y: HIGH - BOTTOM + 18, 'text-anchor': 'middle' }, xText(v))]),
@@ -68,6 +74,7 @@ export function chart({ title, curves, points = [], axes, chosen, choose }) {
         ? 'size of the message' : axes.x),
     svg('text', { class: 'axis', transform: `translate(14 ${(TOP + HIGH - BOTTOM) / 2}) rotate(-90)`, 'text-anchor': 'middle' },
         axes.y === 'time' ? 'time' : axes.y),
+    ghost.length > 1 ? svg('path', { class: 'ghost', d: path(ghost.map((r) => [x(r.x), y(r.y)])) }) : null,
     drawn, measured, marks);
   if (choose && curves[0]) {
     const list = curves[0].rows;
@@ -80,14 +87,20 @@ export function chart({ title, curves, points = [], axes, chosen, choose }) {
   return out;
 }
 
+const colours = new Map();  // a part keeps its colour while sizes and machines change
+const colourOf = (name) => {
+  if (!colours.has(name)) colours.set(name, colours.size % 8);
+  return colours.get(name);
+};
+
 /** One bar in parts, widest first, with a list beside it. */
 export function stack(title, parts, text) {
   const whole = parts.reduce((sum, p) => sum + p.value, 0);
   if (!(whole > 0)) return el('p', {}, 'Nothing takes time here.');
   let at = 0;
-  const bars = parts.map((p, i) => {
+  const bars = parts.map((p) => {
     const wide = (1000 * p.value) / whole;
-    const made = svg('rect', { class: `part part-${i % 8}`, x: at, y: 0, width: Math.max(0, wide - 1), height: 34 },
+    const made = svg('rect', { class: `part part-${colourOf(p.name)}`, x: at, y: 0, width: Math.max(0, wide - 1), height: 34 },
         svg('title', {}, `${p.name}: ${text(p.value)}`));
     at += wide;
     return made;
@@ -95,7 +108,7 @@ export function stack(title, parts, text) {
   return el('figure', { class: 'stack' },
     svg('svg', { viewBox: '0 0 1000 34', preserveAspectRatio: 'none', role: 'img', 'aria-label': title }, bars),
     el('ul', { class: 'legend' },
-        parts.map((p, i) =>
-        el('li', {}, el('span', { class: `swatch part-${i % 8}` }), `${p.name} `, el('b', {}, text(p.value)),
+        parts.map((p) =>
+        el('li', {}, el('span', { class: `swatch part-${colourOf(p.name)}` }), `${p.name} `, el('b', {}, text(p.value)),
         ` ${(100 * p.value / whole).toFixed(1)} %`))));
 }

@@ -20,6 +20,10 @@ const pointOf = (row, show) => {
   const by = (us) => (us > 0 ? (busbw(row) * row.time_us) / us : busbw(row));
   return { x: row.bytes, y: busbw(row), low: by(row.interval_us[1]), high: by(row.interval_us[0]) };
 };
+/** "+7.5 %", "none". */
+const percentMore = (ratio) => (Math.abs(ratio - 1) < 5e-4 ? 'none' : `${ratio > 1 ? '+' : ''}${(100 * (ratio - 1)).toFixed(1)} %`);
+/** "1.3 times as fast", "as fast". */
+const pace = (ratio) => (Math.abs(ratio - 1) < 5e-3 ? 'as fast' : `${digits(ratio)} times as fast`);
 const titleOf = (row) => `${row.operation}, ${row.ranks} ranks on ${row.nodes} node${row.nodes === 1 ? '' : 's'}, ${row.system}`;
 
 export function curveView(context) {
@@ -34,11 +38,14 @@ export function curveView(context) {
   const kinds = el('select', { name: 'show', onchange: (e) => change('show', e.target.value) },
       el('option', { value: 'busbw' }, 'bus bandwidth'), el('option', { value: 'time' }, 'time'));
   kinds.value = values.show === 'time' ? 'time' : 'busbw';
-  const answered = el('div', { hidden: true }, heading, el('div', { class: 'toolbar' }, el('label', {}, 'Show ', kinds)),
+  const scales = el('select', { name: 'scale', onchange: (e) => change('scale', e.target.value) },
+      el('option', { value: 'linear' }, 'linear'), el('option', { value: 'log' }, 'logarithmic'));
+  const answered = el('div', { hidden: true }, heading,
+      el('div', { class: 'toolbar' }, el('label', {}, 'Show ', kinds), el('label', {}, 'scale ', scales)),
       el('figure', {}, picturePlace, slider, caption), rest);
   const trouble = el('div', {});
   const result = el('div', { class: 'result' }, trouble, answered);
-  let drawn = [];
+  let drawn = [], drawnFor = '', earlier = null;  // the rows shown, their question, and the rows of the question before
   const dialsPlace = el('div', {});
   const comparing = Boolean(values['b.on']);
   /** Another machine has dials of its own. */
@@ -148,8 +155,13 @@ export function curveView(context) {
       : `As the machine is: ${time(before.time_us)}; with the dials as they stand ${digits(before.time_us / at.time_us)} times as fast.`;
     const set = [].concat(values.overrides ?? []).map((o) => told.get(o) ?? o);
     const title = `${show === 'time' ? 'Time' : 'Bus bandwidth'} over size: ${curves.map((c) => c.name).join('; beside it ')}`;
-    const axes = { x: 'size', y: show === 'time' ? 'time' : 'bus bandwidth, GB/s' };
-    const picture = chart({ title, curves, axes, chosen, choose: (i) => change('at', String(rows[i].bytes)) });
+    scales.value = values.scale ?? (show === 'time' ? 'log' : 'linear');
+    const axes = { x: 'size', y: show === 'time' ? 'time' : 'bus bandwidth, GB/s', linear: scales.value === 'linear' };
+    const question = JSON.stringify(asked());
+    if (question !== drawnFor) [earlier, drawnFor] = [drawn.length > 0 ? drawn : null, question];
+    const shadow = still ?? earlier;
+    const ghost = (shadow ?? []).filter((r) => r.bytes >= rows[0].bytes && r.bytes <= rows.at(-1).bytes).map((r) => pointOf(r, show));
+    const picture = chart({ title, curves, ghost, axes, chosen, choose: (i) => change('at', String(rows[i].bytes)) });
     drawn = rows;
     heading.textContent = titleOf(at) + (set.length > 0 ? `, ${set.join(', ')}` : '');
     picturePlace.replaceChildren(picture);
@@ -159,12 +171,14 @@ export function curveView(context) {
     const keys = other
         ? el('span', { class: 'keys' }, el('i', { class: 'key a' }), ` ${curves[0].name}  `, el('i', { class: 'key b' }),
         ` ${curves[1].name}`) : '';
-    caption.replaceChildren(words, changed ? el('span', { class: 'changed' }, ` ${changed}`) : '', keys);
+    const grey = ghost.length > 1 ? el('span', { class: 'keys' }, el('i', { class: 'key ghost' }),
+        still ? ' the machine as it is' : ` before: ${titleOf(shadow[0])}`) : '';
+    caption.replaceChildren(words, changed ? el('span', { class: 'changed' }, ` ${changed}`) : '', keys, grey);
     let beside = '';
     if (other?.[chosen]) {
       const b = other[chosen];
       beside = el('p', { class: 'b-words' },
-          `The second: ${time(b.time_us)}, ${rate(b.busbw_GBps)}, ${b.algorithm} ${b.protocol}: ${digits(at.time_us / b.time_us)} times as fast.`);
+          `The second: ${time(b.time_us)}, ${rate(b.busbw_GBps)}, ${b.algorithm} ${b.protocol}: ${pace(at.time_us / b.time_us)}.`);
     } else if (otherError) {
       beside = el('p', { class: 'error', role: 'alert' }, `The second: ${otherError.text}`);
     }
@@ -194,7 +208,8 @@ export function curveView(context) {
       if (!got || got.error || !place.isConnected) return;
       const nodes = [
         got.answer.changes?.length > 0
-            ? table('What would change it', ['change', 'time then'], got.answer.changes.map((c) => [c.change, time(c.time_us)])) : null,
+            ? table('What would change it', ['change', 'time then', 'difference'], got.answer.changes.map((c) =>
+                [c.change, time(c.time_us), percentMore(c.time_us / got.answer.time_us)])) : null,
         details('Why: the arithmetic and its sources', el('pre', { tabindex: '0' }, got.text))].filter(Boolean);
       if (open.has(nodes.at(-1).firstChild.textContent) || shownFor?.nodes.at(-1).open) nodes.at(-1).open = true;
       shownFor = { nodes };
