@@ -11,6 +11,7 @@
 
 #include <fabricost/plan/kernels/compute.hpp>
 #include <fabricost/plan/kernels/groups.hpp>
+#include <fabricost/plan/model/model.hpp>
 #include <fabricost/plan/serving/constants.hpp>
 #include <fabricost/plan/serving/experts.hpp>
 
