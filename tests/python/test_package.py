@@ -45,6 +45,25 @@ def test_there_are_examples():
                for test in finder.find(getattr(fc, name), name)) >= 15
 
 
+def test_every_answer_is_a_table_in_a_notebook():
+    """Also the answers that have no view of their own."""
+    views = [thing for name in fc.__all__ if inspect.isclass(thing := getattr(fc, name)) and hasattr(thing, "to_dict")]
+    assert len(views) > 20 and all(hasattr(view, "_repr_html_") for view in views), views
+    job = dict(model="llama3-8b", gpus=64, global_batch=128)
+    for answer in (fc.compare(["dgx-h100", "dgx-b200"], train=True, **job), fc.cost("dgx-h100", gpus=64),
+                   fc.goodput(gpus=1024, system="dgx-h100"), fc.explore(system="dgx-h100", vary={"domain": [8, 16]}, **job)):
+        shown = answer._repr_html_()
+        assert shown.count("<table") == 1 and shown.count("<tr>") > 2 and "\n" not in shown, shown[:300]
+
+
+def test_arguments_are_documented_as_numpydoc_does():
+    """With type and default: `sequence : int, default 4096`."""
+    for name in ("plan", "plan_serve", "need", "compare", "cost", "diagnose"):
+        words = inspect.getdoc(getattr(fc, name))
+        listed = re.findall(r"(?m)^(\w+) : \S.*\n    \S", words.split("Parameters\n----------\n")[1])
+        assert set(listed) == set(inspect.signature(getattr(fc, name)).parameters), name
+
+
 def test_types_are_whole():
     """mypy --strict on the built package (pyproject.toml), whose stub is made of the tables of fields, and on a sample of its use."""
     pytest.importorskip("mypy")

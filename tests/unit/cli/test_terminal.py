@@ -49,8 +49,8 @@ def examples(command):
 
 
 def test_help_is_one_screen():
-    for command in commands():
-        text = shown(command, "-h")
+    for command in (*commands(), "plan train", "plan serve", "plan rl", "compare train", "compare serve"):
+        text = shown(*command.split(), "-h")
         check_width(text, command, "-h")
         assert len(text.splitlines()) <= LINES, (command, len(text.splitlines()))
 
@@ -120,8 +120,28 @@ def test_words_of_the_answers_have_a_help():
     assert len(seen) > 40, seen
 
 
+def floats_of_bytes(value, key=""):
+    """Counts of bytes that JSON has as floats."""
+    if isinstance(value, dict):
+        return [found for name, one in value.items() for found in floats_of_bytes(one, name)]
+    if isinstance(value, list):
+        return [found for one in value for found in floats_of_bytes(one, key)]
+    return [key] if key.endswith("bytes") and isinstance(value, float) and value.is_integer() else []
+
+
+def test_json_says_its_schema_and_its_question():
+    for words in (("predict", "all_reduce", "--system", "dgx-h100", "--size", "1 MiB"), ("machine", "dgx-h100"), ("model", "llama3-8b"),
+                  ("plan", "train", "--model", "llama3-8b", "--system", "dgx-h100", "--gpus", "8", "--global-batch", "8"),
+                  ("plan", "serve", "--model", "llama3-8b", "--system", "dgx-h100", "--gpus", "4", "--disaggregated"),
+                  ("cost", "failures", "--system", "dgx-h100", "--gpus", "1024", "--model", "llama3-8b"), ("diagnose", str(FILES["all_reduce.log"]))):
+        answer = json.loads(shown(*words, "--json"))
+        assert answer["schema"] == 1 and shlex.split(answer["question"]) == ["fabricost", *words, "--json"], words
+        assert not floats_of_bytes(answer), (words, floats_of_bytes(answer)[:5])
+
+
 if __name__ == "__main__":
     test_help_is_one_screen()
+    test_json_says_its_schema_and_its_question()
     test_words_of_the_answers_have_a_help()
     test_examples_are_within_the_terminal()
     print("ok")
