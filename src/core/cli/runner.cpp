@@ -79,7 +79,12 @@ constexpr OtherWord other_options[] = {{"--num-gpus", "--ranks"},
                                        {"--output-length", "--osl"},
                                        {"--batch-size", "--batch"},
                                        {"--gbs", "--global-batch"},
-                                       {"--seq-len", "--sequence"}};
+                                       {"--seq-len", "--sequence"},
+                                       {"--drafts", "--draft-tokens"},
+                                       {"--num-speculative-tokens", "--draft-tokens"},
+                                       {"--rate", "--request-rate"},
+                                       {"--qps", "--request-rate"},
+                                       {"--prefix-cache", "--prefix"}};
 
 /// The word here for one of theirs, if it is one of `known`; empty for other words. (Of a command the first word has to be known.)
 [[nodiscard]] std::string_view word_here(std::string_view typed, std::span<const OtherWord> words, const std::vector<std::string>& known) {

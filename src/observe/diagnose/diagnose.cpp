@@ -326,7 +326,7 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
   if (c.system && !c.guessed) c.contradiction = diagnosis::contradiction_of(c.info, *c.system);
   out.system_guessed = c.guessed;
   if (c.judged.compared) out.basis = c.judged.at->basis;
-  if (!c.system && !c.curve.empty()) out.notes.push_back("the log does not say its machine: name one that fabricost machine lists for a comparison");
+  if (!c.system && !c.curve.empty()) out.notes.push_back("the log does not say its machine: give one that fabricost machine lists (--system NAME) for a comparison");
   if (c.impossible.believed() && c.contradiction.empty()) out.normal = diagnosis::normal_in_words(c);
   diagnosis::conclude(out, c);
   if (c.judged.compared && (c.judged.slow || c.judged.above || c.judged.faster)) {

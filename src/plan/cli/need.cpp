@@ -101,10 +101,10 @@ void add_tried(Page& page, const NeedAnswer& a) {
 
 void text_of(Page& page, const NeedAnswer& a) {
   if (a.value)
-    page.title("{}: {} {}{} for {}", a.title, a.unknown, a.most ? "up to " : "", with_unit(*a.value, a.unit), a.goal);
+    page.title("{} {}{} is enough for {}: {}", a.unknown, a.most ? "up to " : "", with_unit(*a.value, a.unit), a.goal, a.title);
   else
-    page.title("{}: no {}{} is enough for {}", a.title, a.unknown,
-               a.tried.empty() ? "" : fmt::format(" from {} to {}", min_text(a.tried.front().value), with_unit(a.tried.back().value, a.unit)), a.goal);
+    page.title("No {}{} is enough for {}: {}", a.unknown,
+               a.tried.empty() ? "" : fmt::format(" from {} to {}", min_text(a.tried.front().value), with_unit(a.tried.back().value, a.unit)), a.goal, a.title);
   if (!a.satisfied) {
     page.say(a.reason);
     page.add("\n");
@@ -141,7 +141,7 @@ void text_of(Page& page, const NeedAnswer& a) {
 }
 
 void text_of(Page& page, const NeedMachineAnswer& a) {
-  page.title("{}: {} for {}", a.title, a.value ? "machine " + *a.value : "no machine", a.goal);
+  page.title("{}: {}: {}", a.value ? "Take " + *a.value : "No machine is within the limits", a.goal, a.title);
   if (a.satisfied) {
     const ProjectedRun& r = *a.run;
     if (a.fast_value != a.value || a.slow_value != a.value) page.say(certainty_text(a));

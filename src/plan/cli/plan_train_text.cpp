@@ -4,6 +4,7 @@
 #include "cli/plan_text.hpp"
 
 #include "cli/question_command.hpp"
+#include "text/term_words.hpp"
 
 #include <fabricost/plan/economics/terms.hpp>
 #include <fabricost/plan/explain/memory.hpp>
@@ -112,10 +113,12 @@ void add_layouts(Page& page, const FoundPlan& a, const std::vector<PricedLayout>
 }
 
 void add_first(Page& page, const FoundPlan& a, const PricedLayout& p) {
+  constexpr double least_shown = 5e-4;  // of the step: less is printed as 0.0 %
   TextTable rows{"term", ">s", ">share"};
   const std::vector<StepTerm> terms = terms_of(p.time);
   for (const StepTerm& term : terms)
-    if (std::fabs(term.seconds()) > 0) rows.row(term.name, figure(term.seconds()), percent(share_of(term.time, terms), 1));
+    if (std::fabs(term.seconds()) > least_shown * p.time.seconds)
+      rows.row(std::string{term_words(term.name)}, figure(term.seconds()), percent(share_of(term.time, terms), 1));
   rows.row("total", figure(p.time.seconds));
   page.table(rows);
   const Stack& stack = a.question.stack;
