@@ -280,11 +280,13 @@ std::string detail::wrapped(const std::string& head, const std::vector<std::stri
 }
 
 std::string lines_of(std::span<const Argument> arguments) {
-  std::string out;
+  std::string out = arguments.empty() ? "" : "Parameters\n----------\n";
   for (const Argument& one : arguments) {
     std::string words = with_fields(one.field->words, as_argument);
     std::replace(words.begin(), words.end(), '\n', ' ');
-    out += fmt::format("{}: {}{}{}\n", one.field->name, one.true_by_default ? "False: " : "", words, words.ends_with('?') ? "" : ".");
+    const std::string otherwise = one.field->needed ? "" : one.default_text == "None" ? ", optional" : ", default " + one.default_text;
+    out += fmt::format("{} : {}{}\n    {}{}{}\n", one.field->name, one.type, otherwise, one.true_by_default ? "False: " : "", words,
+                       words.ends_with('?') ? "" : ".");
   }
   return out;
 }

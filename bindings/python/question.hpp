@@ -112,7 +112,7 @@ template <HasFields Request>
   return arguments_of(fields_of<Request>(), &one_of<Request>(), by_place);
 }
 
-/// One line per argument; for an argument that is True by default, the meaning of False.
+/// The arguments as numpydoc has them, with type and default; for an argument that is True by default, the meaning of False.
 [[nodiscard]] std::string lines_of(std::span<const Argument> arguments);
 /// "cost(system, *, gpus=None, ...)\n--\n\n", the description of the function, and a line per argument.
 /// \param by_place maximum number of positional arguments

@@ -35,6 +35,12 @@ def _text(text):
 
 def _paragraph(lines):
     first = lines[0]
+    if first == "Parameters" and len(lines) > 1 and set(lines[1]) == {"-"}:  # numpydoc: "name : type, default", its words indented below
+        out = []
+        for line in lines[2:]:
+            name, kind = line.partition(" : ")[::2]
+            out.append("  " + inline(line.strip()) if line.startswith(" ") else f"* ``{name}`` ({inline(kind)}):")
+        return [*out, ""]
     if first.startswith(">>>"):
         return [*lines, ""]
     if all(line.startswith("  ") for line in lines):  # a formula, a table

@@ -87,6 +87,13 @@ class Exploration:
         names = [name for name in ("system", "gpu") if name in self.columns]
         return _core._likely_shorter(seconds[1] / seconds[0], own, other, all(self[name][a] == self[name][b] for name in names))
 
+    def _repr_html_(self) -> str:
+        from ._html import rows_of
+
+        best_first = [*self.front, *(row for row in range(len(self)) if row not in set(self.front))]
+        plain = [{name: getattr(value, "item", lambda v=value: v)() for name, value in self.row(row).items()} for row in best_first]
+        return f"<div>{rows_of(plain, repr(self))}</div>"
+
     def row(self, number: int) -> dict[str, Any]:
         """One point, column by column."""
         return {name: values[number] for name, values in self.columns.items()}

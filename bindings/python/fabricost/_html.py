@@ -273,6 +273,34 @@ def diagnosis(d: Any) -> str:
     return f"<div>{line(d.verdict)}{table(['cause', 'confidence', 'seen', 'try'], rows) if rows else ''}</div>"
 
 
+def _figure(value: Any) -> str:
+    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _scalar(value: Any) -> bool:
+    return value is None or isinstance(value, (str, int, float))
+
+
+def rows_of(rows: Sequence[dict[str, Any]], caption: str) -> str:
+    """The scalar columns of records that have a value in any of them."""
+    shown = rows[:MOST_ROWS]
+    head = [key for key in rows[0] if all(_scalar(row.get(key)) for row in shown) and any(row.get(key) not in (None, "") for row in shown)]
+    more = line(f"{len(rows) - MOST_ROWS:,} more") if len(rows) > MOST_ROWS else ""
+    return table(head, [[_figure(row.get(key)) for key in head] for row in shown], caption) + more
+
+
+def record(answer: Any) -> str:
+    """Any other answer: what it prints, then its longest list of records, or its own figures."""
+    fields = answer.to_dict()
+    said = "".join(line(text) for text in str(answer).splitlines())
+    lists = [(name, value) for name, value in fields.items() if isinstance(value, list) and value and isinstance(value[0], dict)]
+    if lists:
+        name, longest = max(lists, key=lambda one: len(one[1]))
+        return f"<div>{said}{rows_of(longest, name)}</div>"
+    own = [[name, _figure(value)] for name, value in fields.items() if value not in (None, "") and _scalar(value)]
+    return f"<div>{said}{table(['', 'value'], own)}</div>"
+
+
 VIEWS: dict[str, Callable[[Any], str]] = {
     "Prediction": prediction, "Predictions": predictions, "System": system, "TrainingPlan": training_plan, "Plans": plans,
     "ServePlan": serve_plan, "ServePlans": serve_plans, "Validation": validation, "Fit": fit, "Diagnosis": diagnosis,
@@ -281,6 +309,7 @@ VIEWS: dict[str, Callable[[Any], str]] = {
 
 def attach(module: Any) -> None:
     """Adds `_repr_html_` to the classes of the compiled module."""
-    for name, view in VIEWS.items():
-        if hasattr(module, name):
-            getattr(module, name)._repr_html_ = view
+    for name in module.__all__:
+        thing = getattr(module, name)
+        if isinstance(thing, type) and (name in VIEWS or hasattr(thing, "to_dict")):
+            thing._repr_html_ = VIEWS.get(name, record)

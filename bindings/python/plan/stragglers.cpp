@@ -47,14 +47,14 @@ void add_stragglers(py::module_& module) {
       .def("__repr__", [](const StragglersAtRanks& r) { return fmt::format("{:.0f} ranks: {:.4g} s", r.ranks, r.step.value()); });
   add_answer<SlowRank>(module, "SlowRank", "A rank that is slow all the time: 5 % above the middle one.")
       .def("__repr__", [](const SlowRank& r) { return fmt::format("rank {}: {:.4g} s", r.rank, r.mean.value()); });
-  add_answer<StragglersAnswer>(module, "Stragglers", "What a step waits for the slowest of its ranks. Made by stragglers.")
+  add_answer<StragglersAnswer>(module, "Stragglers", "The time a step loses to its slowest rank. Made by stragglers.")
       .def("__repr__", [](const StragglersAnswer& w) {
         return fmt::format("the slowest of {:.0f} ranks takes {:.4g} s, {:.1f} % more than the mean", w.ranks, w.step.value(),
                            100 * (1 / w.efficiency - 1));
       });
   add_question<StragglersRequest>(
       module, "stragglers", 1,
-      R"(What a step waits for the slowest of its ranks, a Stragglers: E[max of n] = int x d F(x)^n, ranks independent.
+      R"(The time a step loses to its slowest rank, a Stragglers: E[max of n] = int x d F(x)^n, ranks independent.
 
 times is an array of seconds, or a file; or give a distribution, mean_seconds and deviation_seconds, or p50_seconds and p99_seconds.
 slow is a list of (share, factor).)",
