@@ -3,6 +3,7 @@
 
 #include "support/message_of.hpp"
 
+#include <fabricost/experts/moe_kernels.hpp>
 #include <fabricost/explain/assumptions.hpp>
 #include <fabricost/explain/explain.hpp>
 #include <fabricost/plan/explain/transfer.hpp>
