@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace fabricost::core::detail {
 
@@ -38,6 +39,8 @@ struct EngineTable {
   int across_nodes_from = 0;  ///< version from which kernels run across the nodes of a domain; the largest number: none
   int most_ranks = 0;         ///< powers of two above 8 ranks have the sizes of 8
   std::string_view experts;   ///< of MoeKernel, by its name; empty: none of its own
+  std::string_view called;    ///< what tables of measurements call it; empty: as the file
+  std::array<std::pair<std::string_view, CollectiveKernel>, 4> kernels{};  ///< what they call its kernels
   int rules = 0;
   HandOver hand_over[12]{};  ///< the first whose condition holds
 };
@@ -60,7 +63,14 @@ FABRICOST_BODY std::optional<InferenceLibrary> parse_inference_library(std::stri
   const auto found = parse_enum<InferenceLibrary>(text, inference_library_names);
   if (found && *found != InferenceLibrary::none) return found;
   for (const detail::EngineTable& engine : detail::engine_tables)
-    if (folded(text) == folded(engine.name)) return engine.library;
+    if (folded(text) == folded(engine.name) || (!engine.called.empty() && folded(text) == folded(engine.called))) return engine.library;
+  return std::nullopt;
+}
+
+FABRICOST_BODY std::optional<CollectiveKernel> kernel_of_engine(InferenceLibrary library, std::string_view text) {
+  for (const detail::EngineTable& engine : detail::engine_tables)
+    for (const auto& [called, kernel] : engine.kernels)
+      if (engine.library == library && !called.empty() && folded(text) == folded(called)) return kernel;
   return std::nullopt;
 }
 

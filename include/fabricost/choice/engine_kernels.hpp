@@ -28,8 +28,11 @@ namespace fabricost::core {
 
 [[nodiscard]] constexpr std::string_view name(InferenceLibrary l) { return inference_library_names[static_cast<std::size_t>(l)]; }
 
-/// A library of data/engines or the name of its file: `trtllm` or `tensorrt-llm`.
+/// A library of data/engines, the name of its file, or what tables call it: `trtllm` or `tensorrt-llm`.
 [[nodiscard]] std::optional<InferenceLibrary> parse_inference_library(std::string_view text);
+
+/// A kernel of an engine by the name that tables of measurements give it (`kernels:` of data/engines): "1-stage".
+[[nodiscard]] std::optional<CollectiveKernel> kernel_of_engine(InferenceLibrary library, std::string_view text);
 
 /// The engine that calls a collective. Version as in version_number; 0: the newest known.
 struct Inference {

@@ -36,6 +36,8 @@ struct Point {
   SharedText library, library_version;
   std::optional<Algorithm> algorithm;  ///< forced
   std::optional<Protocol> protocol;    ///< forced
+  std::optional<CollectiveKernel> kernel;  ///< of an inference engine, where its row names it
+  bool windows = false;                    ///< buffers in symmetric windows
   SharedText notes;
 
   /// The two ends of a send_recv. Unknown: as in nccl-tests, each rank sends to the next.

@@ -10,6 +10,7 @@
 #include "specs/parts/identities.hpp"
 #include "text/csv.hpp"
 
+#include <fabricost/choice/engine_kernels.hpp>
 #include <fabricost/specs/data_directory.hpp>
 #include <fabricost/specs/load.hpp>
 
@@ -160,6 +161,18 @@ std::optional<LaunchMode> launch_in(CsvTable& table, int column, std::string_vie
   return module ? std::optional{LaunchMode::xla} : std::nullopt;
 }
 
+/// The algorithm of a row: NCCL's name of one, an engine's name of its kernel, NCCL's windows, or words for the library's own choice.
+void read_algorithm(CsvTable& table, int column, Point& point) {
+  if (table.cell(column).empty()) return;
+  const std::string text = fabricost::core::folded(table.cell(column));
+  if (text == "auto" || text == "fallback") return;
+  point.windows = text == fabricost::core::folded("symmetric window");
+  if (const auto engine = parse_inference_library(point.library); engine && !point.windows)
+    if ((point.kernel = kernel_of_engine(*engine, table.cell(column)))) point.algorithm = candidate_of(*point.kernel).algorithm;
+  if (!point.windows && !point.kernel)
+    point.algorithm = name_in<Algorithm>(table, column, "algorithm", algorithm_names, parse_algorithm);
+}
+
 /// Whether a collective's buffers were registered with the library (the note `registered`): it may then move data differently.
 bool is_registered(std::string_view notes) {
   static constexpr std::string_view key = "registered ";
@@ -191,6 +204,13 @@ int gpus_per_node_of(const std::string& system) { return load_system(system).gpu
 
 namespace {
 
+/// The name of a machine in the words of a table: "GB300 NVL72" is gb300-nvl72, "8x B300 node, 6 of 8 GPUs" 8x-b300-node.
+std::string machine_named(std::string text) {
+  text.resize(std::min(text.find(','), text.size()));
+  std::transform(text.begin(), text.end(), text.begin(), [](char c) { return c == ' ' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return text;
+}
+
 /// The machine that measured points ran on, where its file says so of their source (`runs:`).
 class MachinesOfRuns {
  public:
@@ -200,7 +220,7 @@ class MachinesOfRuns {
       source_ = source;
       system_ = system;
       const auto found = runs_->find({source, system});
-      of_last_ = found != runs_->end() ? found->second : system;
+      of_last_ = found != runs_->end() ? found->second : system.find(' ') != std::string::npos ? machine_named(system) : system;
     }
     return of_last_;
   }
@@ -251,10 +271,10 @@ std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const Poi
                   near_or_all(table.cell(at.operation), collective_names));
     }
     point.dtype = name_in<DataType>(table, at.dtype, "dtype", data_type_names, parse_data_type).value_or(DataType::half);
-    point.algorithm = name_in<Algorithm>(table, at.algorithm, "algorithm", algorithm_names, parse_algorithm);
     point.protocol = name_in<Protocol>(table, at.protocol, "protocol", protocol_names, parse_protocol);
     point.in_place = flag_in(table, at.in_place, "in_place");
     same_text(point.library, last.library, table.cell(at.library));
+    read_algorithm(table, at.algorithm, point);
     same_text(point.library_version, last.library_version, version_of(table.cell(at.library_version), table.cell(at.notes)));
     same_text(point.notes, last.notes, table.cell(at.notes));
     if (is_registered(table.cell(at.notes))) because("buffers registered with the library, which are not priced");

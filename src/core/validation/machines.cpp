@@ -67,7 +67,8 @@ const System& PointMachines::of(const Point& point) {
     const System& plain = loaded(point.system, {});
     return point.nodes * std::max(1, plain.gpus_per_node) <= plain.domain;
   };
-  const bool nccl = !point.path && (point.library.empty() || point.library == "nccl") && (point.nodes == 1 || one_domain());
+  const bool told_apart = point.nodes == 1 || point.collective == Collective::send_recv || one_domain();
+  const bool nccl = !point.path && (point.library.empty() || point.library == "nccl") && told_apart;
   const LibraryEra era = nccl ? era_of(point) : LibraryEra{};
   const Key key{point.system, point.gpu_direct, sharp_of(point), point.nics_per_node, point.nic_rate.value(), era,
                 release_between_nodes(point)};
@@ -131,7 +132,7 @@ Operation operation_of_point(const Point& point, const System& system) {
     const bool one_domain =
         point.ranks() <= system.domain && point.nodes * system.gpus_per_node <= std::max(system.domain, system.gpus_per_node);
     op.path = one_domain ? Path::gpu_gpu : Path::nic;
-    op.ranks = one_domain ? point.ranks() : 2;  // of the communicator, which sets the channels of a peer
+    op.ranks = point.ranks();  // of the communicator, which sets the channels of a peer
     if (one_domain) op.nodes = 1;
   }
   return op;
@@ -144,7 +145,7 @@ CallLaunch launch_of(const Point& point) {
 }
 
 Ways ways_of(const Point& point) {
-  return {.redop = reduces(point.collective) ? point.redop : Reduction::sum};
+  return {.redop = reduces(point.collective) ? point.redop : Reduction::sum, .symmetric = point.windows};
 }
 
 }  // namespace fabricost::core

@@ -6,7 +6,8 @@
 #include "text/quantile.hpp"
 #include "validation/machines.hpp"
 
-#include <fabricost/predict/predict.hpp>
+#include <fabricost/predict/complete.hpp>
+#include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/progress.hpp>
 #include <fabricost/shipped_numbers.hpp>
 #include <fabricost/validation/set_aside.hpp>
@@ -16,6 +17,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 
@@ -95,6 +97,13 @@ void copy_by_elements(Prediction& p) {
   p.low = std::max(p.min, p.seconds / factor);
   p.high = p.seconds * factor;
   p.terms.add({.name = "copies by element", .tier = "gpu", .time = Time::from_value(more)});
+}
+
+/// A kernel of an engine that its row names, at whatever size.
+Prediction of_kernel(const System& system, const Operation& op, const Choice& choice, CollectiveKernel kernel) {
+  Curve curve{fabric_of(system, op)};
+  curve.append(candidate_of(kernel), price_custom(kernel, curve.fabric(), system.constants.custom), std::numeric_limits<double>::infinity());
+  return prediction_at(curve, system, op, choice);
 }
 
 /// Where nothing says which release ran, the interval holds that of the tables before, too: inside a domain these change protocols at other
@@ -188,7 +197,7 @@ ValidationReport validate(const Points& points, const ValidationOptions& options
       std::optional<System> whole;
       const System& system = is_sent_whole(point) ? whole.emplace(without_channels(machines.of(point))) : machines.of(point);
       const Choice choice{.rule = options.rule,
-                          .algorithm = point.algorithm,
+                          .algorithm = point.kernel ? std::nullopt : point.algorithm,
                           .protocol = point.protocol,
                           .launch = launch_of(point),
                           .inference = {.library = parse_inference_library(point.library).value_or(InferenceLibrary::none),
@@ -196,8 +205,9 @@ ValidationReport validate(const Points& points, const ValidationOptions& options
                                         .from_host = point.from_host()},
                           .ways = ways_of(point)};
       const Operation question = operation_of_point(point, system);
-      Prediction prediction =
-          point.streamed ? in_a_stream(system, question, choice) : predict(system, question, choice);
+      Prediction prediction = point.streamed ? in_a_stream(system, question, choice)
+                              : point.kernel ? of_kernel(system, question, choice, *point.kernel)
+                                             : predict(system, question, choice);
       copy_by_elements(prediction);
       widen_to_older_tables(prediction, machines, system, question, choice);
       out.points.push_back({std::move(point), prediction});

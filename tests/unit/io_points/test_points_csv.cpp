@@ -123,6 +123,25 @@ TEST_CASE("a well-formed row that cannot be priced is counted, not refused") {
   CHECK(skipped_rows(read, "bytes is 0") == 1);
 }
 
+TEST_CASE("kernels of engines go by the names that tables give them, machines by their words") {
+  const Points read = points_in(csv_header +
+                                "r,\"8x B300 node, 6 of 8 GPUs\",1,6,all_reduce,half,8,1,0,vllm custom_all_reduce,vLLM of March 2026,1-stage,,\n"
+                                "r,dgx-h100,1,8,all_reduce,half,8,1,0,torch symmetric memory,,multimem,,\n"
+                                "r,GB300 NVL72,1,4,all_reduce,half,8,1,0,flashinfer,0.6.15,auto,,\n"
+                                "r,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,symmetric window,,\n"
+                                "r,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,,,\n");
+  REQUIRE(read.points.size() == 5);
+  CHECK(read.points[0].kernel == CollectiveKernel::pull_one_shot);
+  CHECK(read.points[0].system == "8x-b300-node");
+  CHECK(read.points[1].kernel == CollectiveKernel::multicast);
+  CHECK(read.points[2].system == "gb300-nvl72");
+  CHECK_FALSE(read.points[2].kernel);
+  CHECK(read.points[3].windows);
+  CHECK(merge_repeats(read.points).size() == 5);
+  CHECK_THROWS_WITH(points_in(csv_header + "r,dgx-h100,1,8,all_reduce,half,8,1,0,vllm,,3-stage,,\n"),
+                    Catch::Contains("unknown algorithm \"3-stage\""));
+}
+
 TEST_CASE("where the time is left out a bandwidth will do") {
   const Points read =
       points_in("nodes,gpus_per_node,operation,dtype,bytes,time_us,busbw\n1,8,all_reduce,float,1000000000,,175\n", {.system = "dgx-h100"});
