@@ -15,13 +15,15 @@ FABRICOST_BODY double per_byte(double share, double rate, double kib, const Cust
 
 namespace fabricost::core {
 
-FABRICOST_BODY Line price_one_shot(const Fabric& f, const OneShotConstants& k, const CustomForm& form) {
+FABRICOST_BODY double loads_of_torch(double n) { return n == 2 || n == 4 || n == 8 ? n / 2 : 1; }
+
+FABRICOST_BODY Line price_one_shot(const Fabric& f, const OneShotConstants& k, const CustomForm& form, double loads) {
   const double n = f.ranks();
   Line line;
   line.add_base_part(TermKind::launch, 0, 1, k.start);
   line.add_base_part(TermKind::steps, 0, std::log2(n) - 1, k.hop);
   line.add_ramp({.shape = Ramp::Shape::saturating, .amplitude = k.growth, .per_byte = 1 / form.growth_size});
-  line.add_rate_part(TermKind::wire, 0, n - 1, detail::per_byte(k.share, f.inner_rate, k.kib, form));
+  line.add_rate_part(TermKind::wire, 0, n - 1, detail::per_byte(k.share, f.inner_rate, k.kib / loads, form));
   line.min = (n - 1) / f.inner_rate;
   return line;
 }
@@ -55,14 +57,14 @@ FABRICOST_BODY Line price_custom(CollectiveKernel kernel, const Fabric& f, const
     case CollectiveKernel::any_buffer_two_shot:
     case CollectiveKernel::copy_engine:
     case CollectiveKernel::copy_engine_multicast: break;  // symmetric.hpp, copy_engine.hpp
-    case CollectiveKernel::pull_one_shot: return price_one_shot(f, c.pull_one_shot, c.form);
+    case CollectiveKernel::pull_one_shot: return price_one_shot(f, c.pull_one_shot, c.form, f.ranks() - 1);
     case CollectiveKernel::push_one_shot: return price_one_shot(f, c.push_one_shot, c.form);
     case CollectiveKernel::lamport_one_shot: return price_one_shot(f, c.lamport_one_shot, c.form);
     case CollectiveKernel::pull_two_shot: return price_two_shot(f, c.pull_two_shot, c.form);
     case CollectiveKernel::push_two_shot: return price_two_shot(f, c.push_two_shot, c.form);
     case CollectiveKernel::lamport_two_shot: return price_two_shot(f, c.lamport_two_shot, c.form);
     case CollectiveKernel::multicast: return price_multicast(f, c.multicast, c.form);
-    case CollectiveKernel::symmetric_two_shot: return price_two_shot(f, c.symmetric_two_shot, c.form, f.ranks() / 2);
+    case CollectiveKernel::symmetric_two_shot: return price_two_shot(f, c.symmetric_two_shot, c.form, loads_of_torch(f.ranks()));
   }
   return {};
 }

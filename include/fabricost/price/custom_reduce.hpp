@@ -13,7 +13,7 @@
 /// TensorRT-LLM 1.0 to 1.3 on 2, 4 and 8 A100, H100, B200, and a pair of L40S. Kernels that read their peers
 /// have few blocks (vLLM's 36) and so few loads in flight: on a fast link the bytes these fetch per round
 /// trip are the limit, and Blackwell's longer round trip makes them slower than Hopper's (190 against 270
-/// GB/s). torch's symmetric kernel reads all peers at once, so its loads grow with the ranks. Kernels that
+/// GB/s of a pair). One shot and torch's symmetric kernel read all peers at once, so their loads grow with the ranks. Kernels that
 /// store, or let the switch add, are limited by the link alone.
 
 #include <fabricost/hardware/constants.hpp>
@@ -32,7 +32,12 @@ namespace detail {
 
 }  // namespace detail
 
-[[nodiscard]] Line price_one_shot(const Fabric& f, const OneShotConstants& k, const CustomForm& form);
+/// Loads in flight of PyTorch's symmetric kernel, relative to those of two ranks: unrolled over 2, 4 and 8 peers, one after the other over
+/// any other number (CUDASymmetricMemoryOps.cu, DISPATCH_WORLD_SIZES).
+[[nodiscard]] double loads_of_torch(double ranks);
+
+/// \param loads in flight, relative to those of two ranks
+[[nodiscard]] Line price_one_shot(const Fabric& f, const OneShotConstants& k, const CustomForm& form, double loads = 1);
 
 /// \param loads in flight, relative to those of two ranks
 [[nodiscard]] Line price_two_shot(const Fabric& f, const TwoShotConstants& k, const CustomForm& form, double loads = 1);

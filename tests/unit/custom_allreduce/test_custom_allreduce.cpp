@@ -142,7 +142,7 @@ TEST_CASE("kernels move the bytes of their schedules") {
       price_custom(CollectiveKernel::pull_one_shot, f, c).rate / schedule_of(Algorithm::one_shot, Collective::all_reduce, f.levels).bytes(0);
   CustomConstants alike = c;
   alike.pull_two_shot.share = c.pull_one_shot.share;
-  alike.pull_two_shot.kib = c.pull_one_shot.kib;
+  alike.pull_two_shot.kib = c.pull_one_shot.kib / 7;  // one shot reads its seven peers at once
   CHECK(price_custom(CollectiveKernel::pull_two_shot, f, alike).rate ==
         Approx(each * schedule_of(Algorithm::two_shot, Collective::all_reduce, f.levels).bytes(0)));
   CHECK(price_custom(CollectiveKernel::push_two_shot, f, c).rate * c.push_two_shot.share * f.inner_rate ==
@@ -150,18 +150,25 @@ TEST_CASE("kernels move the bytes of their schedules") {
 }
 
 TEST_CASE("kernels that read their peers are bound by the link where it is slow, by their loads in flight where it is fast") {
-  Fabric f = fabric_of(machine("dgx-b200"), AllReduce{.ranks = 8});
   const CustomConstants& c = machine("dgx-b200").constants.custom;
-  const auto rates = [&](CollectiveKernel kernel, double link) {
+  const auto rates = [&](CollectiveKernel kernel, double link, int ranks = 8) {
+    Fabric f = fabric_of(machine("dgx-b200"), AllReduce{.ranks = ranks});
     f.inner_rate = link;
     return price_custom(kernel, f, c).rate;
   };
-  for (const CollectiveKernel pull : {CollectiveKernel::pull_one_shot, CollectiveKernel::pull_two_shot}) {
-    CHECK(rates(pull, 50e9) == Approx(2 * rates(pull, 100e9)).epsilon(0.01));
-    CHECK(rates(pull, 900e9) == Approx(rates(pull, 1800e9)).epsilon(0.01));
+  for (const auto& [pull, ranks] : {std::pair{CollectiveKernel::pull_one_shot, 2}, {CollectiveKernel::pull_two_shot, 8}}) {
+    CHECK(rates(pull, 50e9, ranks) == Approx(2 * rates(pull, 100e9, ranks)).epsilon(0.01));
+    CHECK(rates(pull, 900e9, ranks) == Approx(rates(pull, 1800e9, ranks)).epsilon(0.01));
   }
   for (const CollectiveKernel push : {CollectiveKernel::push_one_shot, CollectiveKernel::push_two_shot, CollectiveKernel::multicast})
     CHECK(rates(push, 900e9) == Approx(2 * rates(push, 1800e9)));
+  constexpr double no_limit = 1e15;
+  CHECK(rates(CollectiveKernel::pull_one_shot, no_limit, 8) == Approx(rates(CollectiveKernel::pull_one_shot, no_limit, 2)));  // 7 loads for 7 S
+  // PyTorch reads 2, 4 and 8 ranks at once, other numbers one by one: 2 (n-1)/n S
+  const auto torch = [&](int ranks) { return rates(CollectiveKernel::symmetric_two_shot, no_limit, ranks) * ranks / (2.0 * (ranks - 1)); };
+  CHECK(torch(4) == Approx(torch(2) / 2));
+  CHECK(torch(6) == Approx(torch(2)));
+  CHECK(torch(8) == Approx(torch(2) / 4));
 }
 
 TEST_CASE("a generation without measurements waits in its own steps: NCCL's") {
