@@ -88,8 +88,6 @@ struct TransportForm {
   double exchange_tiny_size;       ///< per peer, below which an exchange pays exchange_tiny: 128 B do, 256 do not
   double send_recv_start;          ///< start of a message to another domain, in a ring's Simple steps
   double send_recv_efficiency;     ///< fraction that it reaches of its GPU's part of the NICs
-  double send_channels;            ///< channels to a peer for each NIC of its GPU, half of them among many nodes
-  double send_channels_nodes;      ///< per such NIC, the nodes beyond which they are halved
   double collnet_overlap;          ///< order of the norm of the times inside and between domains where the network's switches reduce
   double unfitted_step;            ///< a network step of an algorithm without a fitted form, in a ring's Simple steps
 };

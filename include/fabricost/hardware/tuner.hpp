@@ -51,6 +51,7 @@ struct TunerTables {
   double min_network_channels;
   double exchange_ll_limit;          ///< bytes per peer up to which point-to-point sends use LL
   double exchange_ll_limit_pcie[2];  ///< the same over PCIe: 2, more ranks
+  double send_channel_rate;          ///< that a channel is taken to carry to a peer in another domain; 0: a peer has two, whatever its rate
   double rooted_steps;               ///< share of a ring's steps that the tuner counts for broadcast and reduce, beyond one
 
   // Costs of the version's kernels inside one NVLink domain, beside the constants of the machine (price/ring.hpp, exchange.hpp).

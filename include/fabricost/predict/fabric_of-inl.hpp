@@ -277,7 +277,7 @@ FABRICOST_BODY Fabric fabric_on(const System& system, const Operation& op, const
   f.cpu = system.cpu;
   f.levels = levels;
   const bool pair = op.collective == Collective::send_recv;
-  if (pair) f.communicator = op.ranks;
+  if (pair) f.communicator = op.path == Path::nic && op.ranks < op.nodes ? op.nodes * system.gpus_per_node : op.ranks;
   f.nodes = op.nodes > 0 ? op.nodes : nodes_of(levels, system.gpus_per_node);
   const detail::FirstTiers first{system};
   const Tier* const scale_up = first[TierRole::scale_up];

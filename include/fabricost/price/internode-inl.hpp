@@ -75,10 +75,22 @@ FABRICOST_BODY double send_link_rate(const Fabric& fabric, const TransportConsta
   return t.form.send_recv_efficiency * path * fabric.outer_rate / fabric.local();
 }
 
-FABRICOST_BODY double send_kernel_rate(const Fabric& fabric, const TransportConstants& t) {
+FABRICOST_BODY double send_channels(const Fabric& fabric) {
+  const TunerTables& k = tables_of(fabric.tuner);
+  constexpr double batch = 8;  // peers that one round of a channel serves
   const double nics = std::max(1.0, fabric.nics / fabric.local());  // of one GPU
-  const double channels = nics * t.form.send_channels * (fabric.domains() > t.form.send_channels_nodes * nics ? 0.5 : 1);
-  return channels * t.send_channel;
+  const double ranks = std::max<double>(fabric.communicator, fabric.ranks());
+  const double devices = nics * std::max(1.0, ranks / fabric.domains());
+  const double all = std::min(k.split_to, k.running_factor * k.network_channels[tuner_generation(fabric.generation)] * devices);
+  const bool by_rate = k.send_channel_rate > 0;
+  const double rounds = by_rate ? std::ceil(ranks / batch) : 0.25 * ranks;
+  double each = by_rate ? std::exp2(std::ceil(std::log2(std::max(nics, std::ceil(fabric.outer_rate / fabric.local() / k.send_channel_rate))))) : 2;
+  while (each > 1 && each * rounds > all) each /= 2;
+  return by_rate ? each : std::max(nics, each);
+}
+
+FABRICOST_BODY double send_kernel_rate(const Fabric& fabric, const TransportConstants& t) {
+  return send_channels(fabric) * t.send_channel;
 }
 
 FABRICOST_BODY Crossing crossing(const Schedule& schedule, Protocol protocol) {

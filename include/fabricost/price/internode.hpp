@@ -61,8 +61,10 @@ namespace detail {
 
 /// The rate of one GPU's send to another domain as its part of the NICs lets it.
 [[nodiscard]] double send_link_rate(const Fabric& fabric, const TransportConstants& t, double path);
-/// Bytes per second that one send's channels carry. NCCL gives a peer two channels for each of the GPU's NICs, and one for each beyond
-/// send_channels_nodes nodes per NIC of a GPU (NVIDIA/nccl, src/graph/paths.cc: ncclTopoGetNchannels).
+/// Channels of a peer in another domain (NVIDIA/nccl, src/graph/paths.cc: ncclTopoComputeP2pChannels): from 2.29 on as many as carry the rate
+/// of the GPU's NICs by NCCL's estimate of a channel, before two; halved while the ranks, eight in a round, need more channels than there are.
+[[nodiscard]] double send_channels(const Fabric& fabric);
+/// Bytes per second that one send's channels carry.
 [[nodiscard]] double send_kernel_rate(const Fabric& fabric, const TransportConstants& t);
 
 struct Crossing {
