@@ -58,7 +58,9 @@ void sum_up(CalibratedSet& into, std::size_t block, const Preparation& data, con
     const double scatter = enough ? quantile_of(its.sizes, policy::fits::quantile) : into.constants.interval.*width.of;
     const double unsure = nine_in_ten * std::sqrt(mean_of(its.squares));
     double& half = into.constants.interval.*width.of;
-    half = std::max(policy::fits::min_width, std::hypot(scatter, unsure));
+    // the width of a transport that others measured holds how far its clusters lie from it, which few points of one more cannot add to
+    const bool held_by_others = !enough && !data.own_name.empty() && into.set == ConstantSet::transport && !data.unproven[block];
+    half = std::max({policy::fits::min_width, scatter, held_by_others ? unsure : std::hypot(scatter, unsure)});
     if (!enough && data.unproven[block]) half = std::hypot(half, policy::fits::unproven_shape);
     into.classes.push_back({.key = width.key,
                             .points = static_cast<int>(its.sizes.size()),
