@@ -9,11 +9,14 @@ TOOL = os.environ.get("FABRICOST_TOOL", str(pathlib.Path(__file__).resolve().par
 
 
 def asked(*arguments):
-    """The command's answer, as JSON."""
+    """The command's answer, as JSON, without its schema and question."""
     words = [str(a) for a in arguments]
     done = subprocess.run([TOOL, *words, "--json"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, f"fabricost {' '.join(words)}: {done.stderr}"
-    return json.loads(done.stdout)
+    answer = json.loads(done.stdout)
+    if isinstance(answer, dict):
+        del answer["schema"], answer["question"]  # of the command alone
+    return answer
 
 
 def refused(*arguments):
