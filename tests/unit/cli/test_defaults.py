@@ -51,10 +51,10 @@ def named_defaults(question):
 
 @functools.cache
 def answer(question, *arguments):
-    """But for how long a search took."""
+    """But for its question, and how long a search took."""
     done = tool.run(question, *arguments, "--json")
     given = json.loads(done.stdout) if done.returncode == 0 else None
-    return {key: value for key, value in given.items() if key != "seconds"} if isinstance(given, dict) else given
+    return {key: value for key, value in given.items() if key not in ("seconds", "question")} if isinstance(given, dict) else given
 
 
 checked, never, wrong = 0, [], []

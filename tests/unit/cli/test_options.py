@@ -71,7 +71,7 @@ def run(*arguments):
 
 @functools.cache
 def answer(question, *option):
-    """The answer in JSON, without the time that a search took; None: refused."""
+    """The answer in JSON, without its question and the time that a search took; None: refused."""
     status, text = run(*question.split(), *option, "--json")
     return json.dumps(without_clock(json.loads(text)), sort_keys=True) if status == 0 else None
 
@@ -83,7 +83,7 @@ def text(question, *option):
 def without_clock(value):
     if isinstance(value, list):
         return [without_clock(one) for one in value]
-    return {k: without_clock(v) for k, v in value.items() if k != "seconds"} if isinstance(value, dict) else value
+    return {k: without_clock(v) for k, v in value.items() if k not in ("seconds", "question")} if isinstance(value, dict) else value
 
 
 def options_of(command):
