@@ -83,7 +83,7 @@ FABRICOST_BODY double send_channels(const Fabric& fabric) {
   const double devices = nics * std::max(1.0, ranks / fabric.domains());
   const double all = std::min(k.split_to, k.running_factor * k.network_channels[tuner_generation(fabric.generation)] * devices);
   const bool by_rate = k.send_channel_rate > 0;
-  const double rounds = by_rate ? std::ceil(ranks / batch) : 0.25 * ranks;
+  const double rounds = by_rate ? std::ceil(ranks / batch) : ranks / 4;
   double each = by_rate ? std::exp2(std::ceil(std::log2(std::max(nics, std::ceil(fabric.outer_rate / fabric.local() / k.send_channel_rate))))) : 2;
   while (each > 1 && each * rounds > all) each /= 2;
   return by_rate ? each : std::max(nics, each);
