@@ -312,4 +312,4 @@ def attach(module: Any) -> None:
     for name in module.__all__:
         thing = getattr(module, name)
         if isinstance(thing, type) and (name in VIEWS or hasattr(thing, "to_dict")):
-            setattr(thing, "_repr_html_", VIEWS.get(name, record))
+            thing._repr_html_ = VIEWS.get(name, record)  # type: ignore[attr-defined]
