@@ -106,8 +106,8 @@ void add_layouts(Page& page, const FoundPlan& a, const std::vector<PricedLayout>
   const std::vector<PricedLayout>& all = a.plan.layouts;
   constexpr double close = 1.05;
   if (all.size() < 2 || !a.plan.fits) return {};
-  const auto [fastest, slowest] = std::ranges::minmax(all | std::views::transform(seconds_a_sequence));
-  const double apart = slowest / fastest;
+  const auto [fastest, slowest] = std::ranges::minmax_element(all, {}, seconds_a_sequence);
+  const double apart = seconds_a_sequence(*slowest) / seconds_a_sequence(*fastest);
   if (apart > close) return {};
   return fmt::format("These {} layouts are within {:.2g} %: take the one that is easiest to run.", all.size(), 100 * (apart - 1));
 }
