@@ -115,7 +115,8 @@ TEST_CASE("one scale a tensor takes less memory than one for 32 values, attentio
 
 TEST_CASE("what a stack casts each time it keeps nowhere, whatever the recipe of scales") {
   const auto held = [](const PlanRequest& r, const std::string& what) {
-    for (const MemoryPart& part : answer(r).layouts.front().memory)
+    const PlanAnswer plan = answer(r);
+    for (const MemoryPart& part : plan.layouts.front().memory)
       if (part.name == what) return part.bytes;
     return Bytes{};
   };
