@@ -303,7 +303,7 @@ struct PredictAnswer : Prediction {
         gives(&A::nodes, "nodes", "nodes", "Nodes they sit on."),
         field::give_ranks_of_run<A>,
         gives(&A::dtype, "dtype", "", "Element type."),
-        gives(&A::bytes, "bytes", "", "Size as nccl-tests counts it, byte.", as_whole_number),
+        gives(&A::bytes, "bytes", "", "Size as nccl-tests counts it, byte."),
         field::give_seconds_of_terms<&A::seconds>,
         gives(&A::algorithm_bandwidth, "algbw_GBps", "algorithm_bytes_per_second", "algbw = bytes / seconds, byte/s.", 1e9),
         gives(&A::bus_bandwidth, "busbw_GBps", "bus_bytes_per_second",

@@ -93,7 +93,7 @@ struct CrossoverAnswer {
 
   static constexpr auto fields() {
     using A = CrossoverAnswer;
-    return Table{gives(&A::from, "from_bytes", "from_bytes", "From this size on, byte.", as_whole_number),
+    return Table{gives(&A::from, "from_bytes", "from_bytes", "From this size on, byte."),
                  gives(&A::algorithm, "algorithm", "algorithm", "What it is, as in `ring`."),
                  gives(&A::protocol, "protocol", "protocol", "Under which protocol: ll, ll128 or simple.")};
   }

@@ -48,13 +48,13 @@ enum class Amount : unsigned char {
   gibibytes,          ///< 40: so many GiB
 };
 
-/// A number of an answer as JSON prints it: value / `over` * `times`, as an integer where `whole` is set.
+/// A number of an answer as JSON prints it: value / `over` * `times`; where it is `whole`, as a count of bytes is, as an integer.
 struct JsonUnit {
   double over = 1, times = 1;
   bool whole = false;
-  constexpr JsonUnit(double over_ = 1, double times_ = 1, bool whole_ = false) : over(over_), times(times_), whole(whole_) {}  // NOLINT
+  constexpr JsonUnit(double over_ = 1, double times_ = 1) : over(over_), times(times_) {}  // NOLINT
 };
-inline constexpr JsonUnit in_microseconds{1, 1e6}, in_percent{1, 100}, in_gigabytes_per_second{1e9}, as_whole_number{1, 1, true};
+inline constexpr JsonUnit in_microseconds{1, 1e6}, in_percent{1, 100}, in_gigabytes_per_second{1e9};
 
 /// Both ends are allowed; with `above`, `min` itself is not.
 struct Range {

@@ -62,7 +62,9 @@ inline void put(Json& into, std::string_view path, Json value) {
     const auto value = field.value(object);
     const bool absent = (field.left_out || field.alone) && field.type->absent != nullptr && field.type->absent(value.get());
     if (field.left_out && absent) continue;
-    Json json = json_value(*field.type, value.get(), field.json_unit);
+    JsonUnit unit = field.json_unit;
+    unit.whole = path.ends_with("bytes");
+    Json json = json_value(*field.type, value.get(), unit);
     if (field.names_fields) spell(json);
     put(out, path, std::move(json));
     if (field.alone && !absent) break;

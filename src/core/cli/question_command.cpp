@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 
 namespace fabricost::cli {
 
@@ -156,20 +155,10 @@ namespace {
 /// Raised by a change after which a program that read the JSON before no longer can.
 constexpr int json_schema = 1;
 
-/// Counts of bytes are integers, in all objects.
-void count_bytes(nlohmann::ordered_json& json) {
-  for (auto& [key, value] : json.items()) {
-    const double number = value.is_number_float() ? value.get<double>() : 0.5;
-    if (key.ends_with("bytes") && number == std::floor(number) && std::fabs(number) < 9e15) value = static_cast<long long>(number);
-    if (value.is_structured()) count_bytes(value);
-  }
-}
-
 }  // namespace
 
 std::string json_text(const ValueType& type, const void* value) {
-  nlohmann::ordered_json answer = json_parts::json_value(type, value);
-  count_bytes(answer);
+  const nlohmann::ordered_json answer = json_parts::json_value(type, value);
   if (!answer.is_object()) return printed(answer);
   nlohmann::ordered_json out{{"schema", json_schema}, {"question", typed_line()}};
   out.update(answer);

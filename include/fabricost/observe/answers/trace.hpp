@@ -82,7 +82,7 @@ struct TracedCollective {
         gives(&A::group, "group", "group", "Name of its process group."),
         gives(&A::ranks, "ranks", "ranks", "Ranks of that group; 0: not known."),
         gives(&A::ranks_seen, "ranks_seen", "ranks_seen", "Of those, how many traces show it; with several counts, the least."),
-        gives(&A::bytes, "bytes", "bytes", "Size as `predict` counts it, byte; None: the trace does not say.", as_whole_number),
+        gives(&A::bytes, "bytes", "bytes", "Size as `predict` counts it, byte; None: the trace does not say."),
         gives(&A::dtype, "dtype", "dtype", "Element type; empty: not said."),
         gives(&A::count, "count", "count", "How many calls."),
         gives(&A::messages, "messages", "messages", "Calls of the program that one of them carries out: coalesced ones count as one."),
