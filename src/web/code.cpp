@@ -3,6 +3,8 @@
 
 #include "web/code.hpp"
 
+#include "text/plain_text.hpp"
+
 #include <fabricost/plan/answers/share.hpp>
 #include <fabricost/fields/named.hpp>
 #include <fabricost/plan/answers/design/project.hpp>
@@ -15,14 +17,6 @@
 #include <cctype>
 
 namespace fabricost::web {
-
-std::string shell_quoted(const std::string& text) {
-  constexpr std::string_view plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=,+%@";
-  if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string{"'\\''"} : std::string{c};
-  return out + "'";
-}
 
 std::string literal(std::string_view text) {
   std::string out = "\"";
@@ -186,9 +180,9 @@ namespace {
     }
     for (const std::string& text : field.typed)
       if (field.option.starts_with('-'))
-        options += fmt::format(" {} {}", field.option, shell_quoted(text));
+        options += fmt::format(" {} {}", field.option, shell_word(text));
       else
-        by_place += " " + shell_quoted(text);
+        by_place += " " + shell_word(text);
   }
   const std::size_t flags = std::min(command.find(" --"), command.size());
   return fmt::format("{}{}{}{}", command.substr(0, flags), by_place, command.substr(flags), options);

@@ -23,8 +23,7 @@ struct SetField {
   bool machine = false;
 };
 
-/// "a b" as a shell, Python or C++ reads it back.
-[[nodiscard]] std::string shell_quoted(const std::string& text);
+/// "a b" as Python or C++ reads it back.
 [[nodiscard]] std::string literal(std::string_view text);
 
 /// \param command of the question, as "fabricost plan train" \param python its function; empty: Python has it another way

@@ -4,6 +4,7 @@
 #include "cli/command_words.hpp"
 
 #include "cli/runner.hpp"
+#include "text/plain_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -112,14 +113,8 @@ std::string& typed_line() {
 }
 
 std::string line_of(const Words& words) {
-  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
   std::string out = "fabricost";
-  for (const std::string& word : words) {
-    const bool quoted = word.empty() || word.find_first_not_of(plain) != std::string::npos;
-    std::string text;
-    for (const char c : word) text += quoted && c == '\'' ? std::string{"'\\''"} : std::string{c};
-    out += quoted ? " '" + text + "'" : " " + text;
-  }
+  for (const std::string& word : words) out += " " + shell_word(word);
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include "cli/runner.hpp"
 #include "cli/subcommands.hpp"
+#include "text/plain_text.hpp"
 
 #include <fabricost/algorithms/registry.hpp>
 #include <fabricost/error.hpp>
@@ -79,13 +80,6 @@ struct Values {
           {"--path", joined(path_names, " ")},
           {"--calibration", "none", true},
           {"--only", "scale_up pcie transport custom memory launch host peer collectives overlap"}};
-}
-
-/// In single quotes.
-[[nodiscard]] std::string single_quoted(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string{"'\\''"} : std::string(1, c);
-  return out + "'";
 }
 
 [[nodiscard]] std::string bash_script(const std::vector<Command>& commands, const std::vector<Values>& values) {

@@ -102,6 +102,18 @@ inline constexpr std::string_view replacement = "\xEF\xBF\xBD";  ///< U+FFFD, in
   return out;
 }
 
+/// For a shell, in single quotes.
+[[nodiscard]] inline std::string single_quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string_view{"'\\''"} : std::string_view{&c, 1};
+  return out + "'";
+}
+/// As a word of a shell's command line: in quotes where it needs them.
+[[nodiscard]] inline std::string shell_word(std::string_view text) {
+  constexpr std::string_view plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=,+%@";
+  return text.empty() || text.find_first_not_of(plain) != std::string_view::npos ? single_quoted(text) : std::string{text};
+}
+
 /// The text with U+FFFD for every byte that is not part of a UTF-8 character.
 inline void make_utf8(std::string& text) {
   std::size_t i = 0;
