@@ -8,11 +8,11 @@
 #include "cli/subcommands.hpp"
 
 #include "specs/overrides.hpp"
+#include "specs/store.hpp"
 #include "text/plain_text.hpp"
 
 #include <fabricost/error.hpp>
 #include <fabricost/fields/fields.hpp>
-#include <fabricost/specs/data_directory.hpp>
 #include <fabricost/version.hpp>
 
 #include <fmt/format.h>
@@ -97,10 +97,7 @@ constexpr OtherWord other_options[] = {{"--num-gpus", "--ranks"},
 /// Why a word that belongs to no option is refused, with the option that takes it: values follow their option.
 [[nodiscard]] std::string extra_text(const std::string& extra, const std::vector<std::string>& known) {
   const auto has = [&](std::string_view name) { return std::find(known.begin(), known.end(), name) != known.end(); };
-  const auto ships = [&](std::string_view folder) {
-    std::error_code none;
-    return extra.find('/') == std::string::npos && std::filesystem::exists(data_directory() / folder / (extra + ".yaml"), none);
-  };
+  const auto ships = [&](std::string_view folder) { return !SpecStore{}.find(folder, extra).empty(); };
   std::string what = "quote values that contain blanks";
   if (!extra.empty() && extra.front() >= '0' && extra.front() <= '9' && has("--size"))
     what = "write --size " + extra;
