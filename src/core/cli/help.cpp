@@ -182,7 +182,7 @@ constexpr auto option_groups = std::to_array<Named>({
     const std::string first = begin == std::string::npos ? "" : out.empty() ? "Example: " : "         ";
     out += wrapped_command(first, line.substr(std::min(begin, line.size())), help_width);
   }
-  return out.empty() ? out : "\n" + out;
+  return out;
 }
 
 /// Whether the option belongs to the question; those that no question claims belong to all.
@@ -200,7 +200,7 @@ constexpr auto option_groups = std::to_array<Named>({
   out += group_text("Needed", needed, whole) + group_text(common != nullptr ? "Common" : "Options", often, whole);
   const std::string example = examples(app, whole || common == nullptr, question);
   if (!whole && common != nullptr)
-    return out + std::string{example.empty() ? "" : example.substr(1)} +  // without an empty line: -h is one screen
+    return out + example +
            fmt::format("All {} options: fabricost {} --help\n", app.get_options([&](const CLI::Option* o) { return is_of(*o, question); }).size() - 2,
                        question.empty() ? app.get_name() : name_of(app, common));
   std::vector<const CLI::Option*> shown = needed;
@@ -218,7 +218,7 @@ constexpr auto option_groups = std::to_array<Named>({
     for (const auto& [group, options] : own) out += group_text(group, options, true);
   }
   const std::vector<const CLI::Option*> rest = others(app.get_options({}));
-  return out + group_text(common != nullptr ? "More" : "Options", rest, true) + example;
+  return out + group_text(common != nullptr ? "More" : "Options", rest, true) + (example.empty() ? "" : "\n") + example;
 }
 
 /// Commands by question, MORE by name alone; or all with their descriptions.
