@@ -184,21 +184,24 @@ ServingStack ServingTable::stack(std::string_view name, Generation g) const {
   return out;
 }
 
+const ServingStack& ServingTable::described(std::string_view name) const {
+  const auto found = std::find_if(stacks.begin(), stacks.end(), [&](const ServingStack& s) { return s.name == name; });
+  if (found != stacks.end()) return *found;
+  std::vector<std::string_view> names;
+  for (const ServingStack& s : stacks) names.push_back(s.name);
+  throw RequestError(fmt::format("there is no serving stack \"{}\"; there are {}", name.substr(0, 40), fmt::join(names, ", ")));
+}
+
 ServingStack ServingTable::stack_of_engine(std::string_view name, Generation g) const {
-  const auto described = std::find_if(stacks.begin(), stacks.end(), [&](const ServingStack& s) { return s.name == name; });
-  if (described == stacks.end()) {
-    std::vector<std::string_view> names;
-    for (const ServingStack& s : stacks) names.push_back(s.name);
-    throw RequestError(fmt::format("there is no serving stack \"{}\"; there are {}", name.substr(0, 40), fmt::join(names, ", ")));
-  }
-  const auto all = fitted.find(described->name);
+  const ServingStack& base = described(name);
+  const auto all = fitted.find(base.name);
   if (all != fitted.end())
     if (const auto at = all->second.find(g); at != all->second.end()) {
       ServingStack out = at->second.stack;
       for (const auto& [generation, set] : all->second) out.measured = larger(out.measured, set.stack.measured);
       return out;
     }
-  ServingStack out = *described;
+  ServingStack out = base;
   std::vector<const ServingStack*> known;
   const auto take = [&](const std::map<Generation, PerGeneration>& generations) {
     for (const auto& [generation, set] : generations)
@@ -209,14 +212,14 @@ ServingStack ServingTable::stack_of_engine(std::string_view name, Generation g) 
   else  // not measured: the constants of other versions of the same engine
     for (const auto& [other, generations] : fitted)
       if (std::find_if(stacks.begin(), stacks.end(), [&, &other = other](const ServingStack& s) {
-            return s.name == other && s.kernels.reduce.library == described->kernels.reduce.library && s.overlaps == described->overlaps;
+            return s.name == other && s.kernels.reduce.library == base.kernels.reduce.library && s.overlaps == base.overlaps;
           }) != stacks.end())
         take(generations);
   if (known.empty()) return out;
   mean_of(out, known, serving_stack_parameters);
   for (const ServingStack* one : known) out.measured = larger(out.measured, one->measured);
-  out.spread_tpot = std::max(1.3 * out.spread_tpot, described->spread_tpot);  // as far as runs of its own were off, where they are known
-  out.spread_ttft = std::max(1.3 * out.spread_ttft, described->spread_ttft);
+  out.spread_tpot = std::max(1.3 * out.spread_tpot, base.spread_tpot);  // as far as runs of its own were off, where they are known
+  out.spread_ttft = std::max(1.3 * out.spread_ttft, base.spread_ttft);
   return out;
 }
 

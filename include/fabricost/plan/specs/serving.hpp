@@ -22,6 +22,8 @@ struct ServingTable {
   std::map<Generation, ServingConstants> gpus;                        ///< those fitted
   std::map<std::string, std::map<Generation, PerGeneration>> fitted;  ///< by stack
 
+  /// A stack as its file describes it, before any fit. \throws RequestError naming the known stacks
+  [[nodiscard]] const ServingStack& described(std::string_view name) const;
   /// Constants of a generation without a fit: the geometric mean of the fitted ones, or the defaults.
   [[nodiscard]] ServingConstants constants(Generation g) const;
   /// A stack on a generation. If it was not fitted there: the geometric mean of its other generations with
