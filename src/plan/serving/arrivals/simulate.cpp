@@ -67,10 +67,12 @@ struct Replica {
   struct Drawn {
     int tokens = -1, steps = 0;
   };
-  thread_local int of_drafts = 0;
-  thread_local double of_acceptance = 0;
+  thread_local std::pair<int, double> of{};  ///< drafts and acceptance of those known
   thread_local std::vector<Drawn> known;
-  if (of_drafts != drafts || of_acceptance != acceptance) known.clear(), of_drafts = drafts, of_acceptance = acceptance;
+  if (std::pair given{drafts, acceptance}; of != given) {
+    known.clear();
+    of = given;
+  }
   if (known.size() <= static_cast<std::size_t>(request)) known.resize(static_cast<std::size_t>(request) + 1);
   Drawn& out = known[static_cast<std::size_t>(request)];
   if (out.tokens == tokens) return out.steps;

@@ -47,7 +47,10 @@ class LazyCurve {
   Point at(std::size_t i, const X& x) {
     if (i >= known_.size()) known_.resize(i + 1);
     Point& out = known_[i];
-    if (out.value < 0) out.x = x(), out.value = of_(out.x);
+    if (out.value < 0) {
+      out.x = x();
+      out.value = of_(out.x);
+    }
     return out;
   }
   std::function<double(double)> of_;
