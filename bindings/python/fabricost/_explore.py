@@ -90,7 +90,8 @@ class Exploration:
     def _repr_html_(self) -> str:
         from ._html import rows_of
 
-        best_first = [*self.front, *(row for row in range(len(self)) if row not in set(self.front))]
+        front = set(self.front)
+        best_first = [*self.front, *(row for row in range(len(self)) if row not in front)]
         plain = [{name: getattr(value, "item", lambda v=value: v)() for name, value in self.row(row).items()} for row in best_first]
         return f"<div>{rows_of(plain, repr(self))}</div>"
 
