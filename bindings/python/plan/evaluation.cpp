@@ -131,6 +131,27 @@ class Question {
   [[nodiscard]] virtual double price(const ComputeConstants& compute, const double* row) = 0;
 };
 
+/// Machines and stacks of published rows, each read once.
+class Published {
+ public:
+  TrainingMachine& machine_of(const Step& step) { return machines_.on(step.system, step.overrides, step.gpus); }
+  TrainingMachine& machine_of(const OpsRow& kernel) { return machines_.on(kernel.system, kernel.overrides, 0); }
+  /// \param read what is made of a stack when it is first asked for
+  template <class Read>
+  Stack& stack_of(const Step& step, const Read& read) {
+    const auto [stack, fresh] = stacks_.try_emplace(step.stack);
+    if (fresh) stack->second = read(load_stack(step.stack));
+    return stack->second;
+  }
+  Stack& stack_of(const Step& step) {
+    return stack_of(step, [](Stack stack) { return stack; });
+  }
+
+ private:
+  TrainingMachines machines_;
+  std::map<std::string, Stack> stacks_;
+};
+
 class StepQuestion : public Question {
  public:
   StepQuestion(const Step& step, Stack stack, TrainingMachine& machine)
@@ -244,16 +265,15 @@ class Questions {
  public:
   /// (generation, W per TFLOP/s, stack, program, a model with experts, in fp4)
   py::tuple add_step(const Step& step) {
-    TrainingMachine& machine = machines_.on(step.system, step.overrides, step.gpus);
-    const auto [stack, fresh] = stacks_.try_emplace(step.stack);
-    if (fresh) stack->second = load_stack(step.stack);
-    add(std::make_unique<StepQuestion>(step, stack->second, machine), machine.system.constants.compute, {}, {});
-    return py::make_tuple(name(machine.system.gpu.generation), machine.gpu.watts, stack->second.name, fitted_name(stack->second),
-                          step.model.mixture(), step.layout.precision == Precision::fp4);
+    TrainingMachine& machine = published_.machine_of(step);
+    const Stack& stack = published_.stack_of(step);
+    add(std::make_unique<StepQuestion>(step, stack, machine), machine.system.constants.compute, {}, {});
+    return py::make_tuple(name(machine.system.gpu.generation), machine.gpu.watts, stack.name, fitted_name(stack), step.model.mixture(),
+                          step.layout.precision == Precision::fp4);
   }
   /// (generation, W per TFLOP/s)
   py::tuple add_kernel(const OpsRow& kernel) {
-    const TrainingMachine& machine = machines_.on(kernel.system, kernel.overrides, 0);
+    const TrainingMachine& machine = published_.machine_of(kernel);
     add(std::make_unique<KernelQuestion>(kernel, machine.gpu), machine.system.constants.compute, {}, {});
     return py::make_tuple(name(machine.system.gpu.generation), machine.gpu.watts);
   }
@@ -263,7 +283,7 @@ class Questions {
                         std::array<double, 3> load, double batch, const std::string& figure,
                         const std::map<std::string, double>& settings) {
     auto& [described, machine] = served_[{system, stack}];
-    const ServingStack& base = *std::find_if(table_.stacks.begin(), table_.stacks.end(), [&](const ServingStack& s) { return s.name == stack; });
+    const ServingStack& base = table_.described(stack);
     if (!machine) {
       described = load_system(system);
       machine = std::make_unique<ServingMachine>(described, ServingConstants{}, base.kernels);
@@ -305,8 +325,7 @@ class Questions {
   }
 
   std::vector<std::unique_ptr<Question>> all_;
-  TrainingMachines machines_;
-  std::map<std::string, Stack> stacks_;
+  Published published_;
   ServingTable table_ = load_serving_table();
   std::map<std::pair<std::string, std::string>, std::pair<System, std::unique_ptr<ServingMachine>>> served_;  ///< by system and stack
   Constants scratch_;
@@ -332,20 +351,18 @@ using StackFound = std::tuple<std::string, std::string, double, double, std::vec
                                                                               const std::vector<StackFound>& found) {
   const py::gil_scoped_release released;
   const std::vector<FittedStack> fitted = fitted_of(found);
-  TrainingMachines machines;
-  std::map<std::string, Stack> stacks;
+  Published published;
   std::vector<std::tuple<double, double, double>> out;
   for (const Step* const step : steps) {
-    TrainingMachine& machine = machines.on(step->system, step->overrides, step->gpus);
-    const auto [at, fresh] = stacks.try_emplace(step->stack);
-    Stack& stack = at->second;
-    if (fresh) stack = load_stack(step->stack);
-    if (fresh && constants) {
-      stack.scale = 1;
-      stack.spread = Stack{}.spread;
-      stack.seen = {};
-      take_fitted(stack, fitted);
-    }
+    TrainingMachine& machine = published.machine_of(*step);
+    const Stack& stack = published.stack_of(*step, [&](Stack one) {
+      if (!constants) return one;
+      one.scale = 1;
+      one.spread = Stack{}.spread;
+      one.seen = {};
+      take_fitted(one, fitted);
+      return one;
+    });
     Processor gpu = step->on(machine);
     if (constants) {
       const auto known = constants->find(std::string{name(machine.system.gpu.generation)});
@@ -363,14 +380,11 @@ using StackFound = std::tuple<std::string, std::string, double, double, std::vec
 
 /// Bytes of each step's worst stage, as the framework's allocator counts them and in all, and of its GPU.
 [[nodiscard]] std::vector<std::tuple<double, double, double>> memory_of(const std::vector<const Step*>& steps) {
-  TrainingMachines machines;
-  std::map<std::string, MemoryStack> stacks;
+  Published published;
   std::vector<std::tuple<double, double, double>> out;
   for (const Step* const step : steps) {
-    const auto [stack, fresh] = stacks.try_emplace(step->stack);
-    if (fresh) stack->second = load_stack(step->stack).memory;
-    const TrainingMachine& machine = machines.on(step->system, step->overrides, step->gpus);
-    const MemoryStack whole = memory_on(stack->second, machine.system.gpu.generation);
+    const TrainingMachine& machine = published.machine_of(*step);
+    const MemoryStack whole = memory_on(published.stack_of(*step).memory, machine.system.gpu.generation);
     MemoryStack allocator = whole;
     allocator.context = allocator.communicator = allocator.fragmentation = 0;
     out.emplace_back(worst_stage(step->model, step->layout, allocator).total(), worst_stage(step->model, step->layout, whole).total(), machine.gpu.memory);

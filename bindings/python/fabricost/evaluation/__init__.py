@@ -19,7 +19,7 @@ import fabricost as fc
 from .. import _core
 from . import _fit, experts, kernels, pipeline, reliability, serving, training
 from ._fit import Fit
-from ._table import Report, header_of, pd
+from ._table import Report, Row, header_of, pd
 
 __all__ = ["Fit", "Report", "fit", "validate"]
 
@@ -49,9 +49,12 @@ def fit(*tables: str | Any, leave_out: Sequence[str] = (), **options: Any) -> Fi
     constants by name, in SI units, that are not fitted; factors False: all factors are 1; every_group: also those not known to be sound."""
     questions = _core._Questions()
     frames = [table for table in tables if isinstance(table, pd.DataFrame)]
-    columns = {str(table): set(header_of(str(table))[0]) for table in tables if not isinstance(table, pd.DataFrame)}
-    steps = [table for table, its in columns.items() if set(training.COLUMNS) <= its]
-    served = [table for table, its in columns.items() if set(serving.COLUMNS) <= its]
-    timed = [table for table in columns if table not in (*steps, *served)]
-    return _fit.fit(pd.concat([*frames, training.read(*steps)], ignore_index=True), kernels.read(*timed), serving.fitted(served, questions), questions, leave_out,
-                    tables=[*steps, *timed, *served], **options)
+    read = {str(table): header_of(str(table)) for table in tables if not isinstance(table, pd.DataFrame)}
+    steps, served = ([table for table, (columns, _) in read.items() if set(kind.COLUMNS) <= set(columns)] for kind in (training, serving))
+    timed = [table for table in read if table not in (*steps, *served)]
+
+    def rows_of(its: Sequence[str]) -> list[Row]:
+        return [row for table in its for row in read[table][1]]
+
+    return _fit.fit(pd.concat([*frames, training.steps_of(rows_of(steps))], ignore_index=True), kernels.read(*timed), serving.fitted(rows_of(served), questions),
+                    questions, leave_out, tables=[*steps, *timed, *served], **options)

@@ -15,7 +15,7 @@ import fabricost as fc
 from .. import _core
 from ._data import data
 from ._fit import AT, NINE_IN_TEN
-from ._table import Row, Skipped, header_of, number_of, pd
+from ._table import Row, Skipped, number_of, pd
 from .machines import load, machine_of
 
 COLUMNS = ["id", "group", "isl", "osl", "metric", "value"]
@@ -205,9 +205,9 @@ def runs_of(rows: Iterable[Row], questions: Any) -> Any:
                                       "described", "stack", "system", "sequences", "prompt", "answer"])
 
 
-def fitted(tables: Sequence[str], questions: Any) -> Any:
-    """Runs of tables as a fit takes them."""
-    its = runs_of([row for table in tables for row in header_of(table)[1]], questions)
+def fitted(rows: Iterable[Row], questions: Any) -> Any:
+    """Runs as a fit takes them."""
+    its = runs_of(rows, questions)
     return its.assign(skipped=its.skipped.where((its.skipped != "") | its.figure.isin(_FITTED), "nothing of it is fitted"))
 
 
