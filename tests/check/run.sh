@@ -52,7 +52,7 @@ sanitizers_4() { # examples, commands of the contract, broken files
 sanitizers_5() { # all other tests of the command
   configured &&
     cmake --build --preset sanitized -j "$jobs" --target fabricost_tool &&
-    ctest --preset sanitized -j "$jobs" -R '^cli\.' -E "^($exercised|cli\.(measure|calibrate|compare|training|diagnose_speed))\$"
+    ctest --preset sanitized -j "$jobs" -R '^cli\.' -E "^($exercised|cli\.(measure|calibrate|compare|training))\$"
 }
 coverage() {
   local least=92

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Changes one operator of the model at a time and asks whether the tests notice.
 
-    run.py BUILD [--sample N] [--seed S] [--jobs J] [--files price/ring.hpp ...] [--of core|plan|observe] [--again]
+    run.py BUILD [--sample N] [--seed S] [--jobs J] [--files price/ring.hpp ...] [--of core|plan|observe ...] [--again]
 
 BUILD is a folder for the instrumented copy (a first build takes some ten minutes on two cores); the interpreter needs libclang.
 Every mutant of price/, algorithms/ and
-choice/ (or, with --of, of training and serving, or of what finds causes) that some test case comes past is run against those test cases, the quickest first, until one fails. Prints the share that was
+choice/ (or, with --of, of the planner, or of what reads logs and traces) that some test case comes past is run against those test cases, the quickest first, until one fails. Prints the share that was
 noticed, and each survivor; exit status 1 below 85 %, or when a survivor is not in survivors.csv with the reason why no test can or need
 notice it. A survivor is named by file, text of its line, and change, so that the list lives through edits elsewhere.
 """
@@ -27,9 +27,11 @@ PARTS = {
     "core": (["include/fabricost/price", "include/fabricost/algorithms", "include/fabricost/choice"],
              ["test_algorithms", "test_price", "test_choice", "test_simulator", "test_predict", "test_flow_oracle", "test_custom_allreduce",
               "test_calibrate", "test_tune", "test_moe_kernels", "test_network"]),
-    "plan": (["include/fabricost/plan/training", "include/fabricost/plan/serving"],
-             ["test_plan", "test_serving", "test_workload", "test_memory", "test_physics"]),
-    "observe": (["src/observe/diagnose"], ["test_diagnose"]),
+    "plan": ([f"{place}/plan/{folder}" for folder in ("training", "serving", "economics", "memory", "pipeline", "rl", "network", "kernels")
+              for place in ("include/fabricost", "src")],
+             ["test_plan", "test_serving", "test_workload", "test_memory", "test_physics", "test_cost", "test_reliability", "test_project",
+              "test_pipeline", "test_rl", "test_network", "test_flow_oracle", "test_moe_kernels", "test_custom_allreduce", "test_need"]),
+    "observe": (["src/observe/diagnose", "src/observe/trace"], ["test_diagnose", "test_trace"]),
 }
 LEAST = 0.85  # of the mutants that tests come past
 
@@ -54,7 +56,7 @@ def instrumented(build, compiler, folders, programs):
         if not os.path.isdir(os.path.join(tree, name)):
             shutil.copytree(os.path.join(ROOT, name), os.path.join(tree, name))
     subprocess.run(["cmake", "-S", tree, "-B", out, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O1",
-                    f"-DCMAKE_CXX_COMPILER={compiler}", "-DFABRICOST_BUILD_TOOL=OFF", "-DFABRICOST_BUILD_EXAMPLES=OFF",
+                    f"-DCMAKE_CXX_COMPILER={compiler}", "-DCMAKE_UNITY_BUILD=ON", "-DFABRICOST_BUILD_TOOL=OFF", "-DFABRICOST_BUILD_EXAMPLES=OFF",
                     "-DFABRICOST_INSTALL=OFF"], check=True, stdout=subprocess.DEVNULL)
     shutil.rmtree(fresh, ignore_errors=True)
     for name in ("include", "src"):
@@ -141,18 +143,19 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--files", nargs="*", default=[], help="only mutants of these headers")
-    parser.add_argument("--of", choices=PARTS, default="core")
+    parser.add_argument("--of", choices=PARTS, nargs="+", default=["core"])
     parser.add_argument("--again", action="store_true", help="try only what survived the last run of the same mutants and is not explained")
     parser.add_argument("--compiler", default="g++")
     asked = parser.parse_args()
     build = os.path.abspath(asked.build)
-    folders, programs = PARTS[asked.of]
+    folders = [folder for part in asked.of for folder in PARTS[part][0]]
+    programs = sorted({program for part in asked.of for program in PARTS[part][1]})
     out = instrumented(build, asked.compiler, folders, programs)
     with open(os.path.join(build, "new", "mutants.csv"), encoding="utf-8", newline="") as file:
         mutants = [row for row in csv.DictReader(file) if not asked.files or any(row["file"].endswith(f) for f in asked.files)]
     with open(os.path.join(HERE, "survivors.csv"), encoding="utf-8", newline="") as file:
         known = {key(row): row["why"] for row in csv.DictReader(file)}
-    gone = [row for row in known if not asked.files and asked.of == "core" and row not in map(key, mutants)]
+    gone = [row for row in known if not asked.files and "core" in asked.of and row not in map(key, mutants)]
     if gone:
         raise SystemExit("survivors.csv explains what is no longer there: " + "; ".join(" ".join(row) for row in gone))
     say(f"{len(mutants)} mutants; which test case comes past which?")
