@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes docs/performance.md, or checks that what it claims still holds.
 
-    performance_page.py build/bin/fabricost_ratios > docs/performance.md       [--calculon CHECKOUT] [--llm-analysis PYTHON]
+    performance_page.py build/bin/fabricost_ratios > docs/performance.md       [--llm-analysis PYTHON]
     performance_page.py build/bin/fabricost_ratios --check docs/performance.md
 
 Times of C++ come from fabricost_ratios, those of Python from the package where it can be imported (build/python), both as ratios of
@@ -101,38 +101,23 @@ def python_rows():
     return [(name, ratio(name, "line"), ratio(name, "norm")) for name in list(runs)[2:]]
 
 
-def layouts_per_second(interpreter, script, *arguments):
-    """The output of a script beside this one, run with an interpreter that has the peer."""
-    path = pathlib.Path(__file__).with_name(script)
-    done = subprocess.run([interpreter, path, *arguments], capture_output=True, text=True, check=False)
-    try:
-        return float(done.stdout.split()[-1])
-    except (IndexError, ValueError):
-        raise SystemExit(f"{script} printed no rate: {(done.stdout + done.stderr)[-400:]}") from None
-
-
-def peers_text(calculon, llm_analysis, layouts):
-    """A table of the peers that were named, after ours; what is said of those that were not."""
-    ours = 1e9 / layouts["nanoseconds"]
-    rows, absent = [], []
-    for name, link, theirs, option in [
-            ("Calculon", "https://github.com/calculon-ai/calculon",
-             calculon and layouts_per_second(sys.executable, "peer_calculon.py", calculon), "--calculon CHECKOUT"),
-            ("llm-analysis", "https://pypi.org/project/llm-analysis",
-             llm_analysis and layouts_per_second(llm_analysis, "peer_llm_analysis.py"), "--llm-analysis PYTHON")]:
-        if theirs:
-            rows.append(f"| [{name}]({link}) | {theirs:,.0f} | 1/{ours / theirs:,.0f} |")
-        else:
-            absent.append(f"[{name}]({link}) was not run for this page: `{option}` puts it here.")
-    table = ["| one thread | layouts/s | beside ours |", "|---|---|---|", f"| fabricost | {ours:,.0f} | 1 |", *rows] if rows else []
-    return "\n".join([*table, *([""] if rows and absent else []), *absent])
+def peer_text(interpreter, layouts):
+    """A table of the peer beside ours, timed with an interpreter that has it; what is said where none was named."""
+    link = "[llm-analysis](https://pypi.org/project/llm-analysis)"
+    if not interpreter:
+        return f"{link} was not run for this page: `--llm-analysis PYTHON` puts it here."
+    path = pathlib.Path(__file__).with_name("peer_llm_analysis.py")
+    done = subprocess.run([interpreter, path], capture_output=True, text=True, check=True)
+    ours, theirs = 1e9 / layouts["nanoseconds"], float(done.stdout.split()[-1])
+    return (f"| one thread | layouts/s | beside ours |\n|---|---|---|\n| fabricost | {ours:,.0f} | 1 |\n"
+            f"| {link} | {theirs:,.0f} | 1/{ours / theirs:,.0f} |")
 
 
 def number(value):
     return f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
 
 
-def page(program, rounds, calculon, llm_analysis):
+def page(program, rounds, llm_analysis):
     got = measured(program, rounds)
     rows = "\n".join(
         f"| {what} | {got[name]['nanoseconds']:.3g} ns | {number(got[name]['over_' + limit])} x {LIMITS[limit]} | {most:g} |"
@@ -195,10 +180,10 @@ what they share and what does not fit included:
 of layouts, which loses none of the best, {layouts['layouts_decided']} layouts are decided in {decided['nanoseconds']:.0f} ns each.
 Curves of collectives are compiled once per (collective, ranks of a domain, domains) and shared by all layouts of a search.
 
-Layouts per second of programs that answer a question of the same kind (a step of training: its time and memory), each with its own
-model of it, run in the same minutes on one processor (`peer_*.py` beside this page's program; Calculon with its logger quiet):
+Layouts per second of a program that answers a question of the same kind (a step of training: its time and memory) with its own
+model of it, run in the same minutes on one processor (`peer_llm_analysis.py` beside this page's program):
 
-{peers_text(calculon, llm_analysis, priced)}
+{peer_text(llm_analysis, priced)}
 """
 
 
@@ -225,13 +210,12 @@ def main():
     arguments.add_argument("program", help="fabricost_ratios")
     arguments.add_argument("--check", metavar="PAGE", help="check the claims of a page instead of writing one")
     arguments.add_argument("--rounds", type=int, default=101)
-    arguments.add_argument("--calculon", metavar="CHECKOUT", help="a checkout of Calculon")
     arguments.add_argument("--llm-analysis", metavar="PYTHON", help="interpreter of an environment with llm-analysis")
     given = arguments.parse_args()
     if given.check:
         check(given.program, given.check)
     else:
-        sys.stdout.write(page(given.program, given.rounds, given.calculon, given.llm_analysis))
+        sys.stdout.write(page(given.program, given.rounds, given.llm_analysis))
 
 
 if __name__ == "__main__":

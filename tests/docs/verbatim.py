@@ -37,7 +37,7 @@ not_here = {
     r"(examples/measure_\S+ .*|fabricost measure\b.*)$|found = fc\.measure": "needs GPUs; tests of `measure` have stand-ins for them",
     r"python3 (examples|tests|docs)/": "needs a checkout",
     r"(XLA_FLAGS|NCCL_TUNER_PLUGIN)=|AstraSim_|aiconfigurator |python -m dynamo|from dynamo|report = run_trace|python -c .from hta|import torch":
-        "needs the other program; tests/python/test_export.py runs those that can be had",
+        "needs the other program",
     r"config(\.\w+)? = |import fabricost.torch|export NCCL_PROFILER_PLUGIN|fabricost exporter |scrape_configs|- job_name|static_configs":
         "needs the other program; tests/python/test_exporter.py serves and scrapes",
     r"from distributed import": "needs a scheduler; tests/python/check_dask.py has one",

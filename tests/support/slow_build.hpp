@@ -12,9 +12,6 @@ inline constexpr bool slow_build = false;
 inline constexpr bool slow_build = true;
 #endif
 
-/// Allowed slow-down.
-inline constexpr double patience = slow_build ? 20 : 1;
-
 /// Of so many random draws of a property: all of them, or FABRICOST_DRAWS times as many; a tenth in a slow build, which looks for what a few show.
 inline int draws(int many) { return slow_build ? many / 10 : many * static_cast<int>(number_of("FABRICOST_DRAWS", 1)); }
 

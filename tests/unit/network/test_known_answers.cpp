@@ -6,7 +6,6 @@
 #include <fabricost/predict/predict.hpp>
 #include "network/rings.hpp"
 
-#include <cstdio>
 #include <set>
 
 using namespace fabricost::plan;
