@@ -52,7 +52,7 @@ sanitizers_4() { # examples, commands of the contract, broken files
 sanitizers_5() { # all other tests of the command
   configured &&
     cmake --build --preset sanitized -j "$jobs" --target fabricost_tool &&
-    ctest --preset sanitized -j "$jobs" -R '^cli\.' -E "^($exercised|cli\.(measure|calibrate|compare|training))\$"
+    ctest --preset sanitized -j "$jobs" -R '^cli\.' -E "^($exercised|cli\.(measure|calibrate|training))\$"
 }
 coverage() {
   local least=92
@@ -86,7 +86,7 @@ others_1() { long 'python\.checkers|compile_fail\.(gcc|clang)|gpu_probes\.compil
 others_2() {
   cmake -S . -B build -DFABRICOST_BUILD_BENCHMARKS=ON >/dev/null &&
     cmake --build build -j "$jobs" --target fabricost_benchmark fabricost_ratios &&
-    long 'benchmark\..*|cli\.options_of_(plan|explore|need)'
+    long 'benchmark\..*|cli\.options_of_(plan|explore|need|project)'
 }
 page_files() { # PART: each file of the page through emscripten's front end
   cmake --build build -j "$jobs" --target fabricost_contain && tests/web/compiles.sh build/src/core/fabricost_contain "$1" 2 || [ $? = 77 ]
@@ -109,7 +109,7 @@ all=(
   "box 250 the MPI probe; Open MPI on networks of namespaces, beside what is predicted; jobs of 64 processes that hang there"
   "threads 150 thread sanitizer"
   "others_1 130 pyright and stubtest, programs that must not compile by the other compiler, kernels by the CUDA compiler, the library as an archive"
-  "others_2 130 claims of performance, every option of plan, explore and need"
+  "others_2 130 claims of performance, every option of plan, explore, need and project"
   "page_1 130 every second file of the page through the front end of emscripten"
   "page_2 130 the other files of the page"
   "tidy 300 clang-tidy"

@@ -1,13 +1,15 @@
 """One way to run the command in a test: exit status, what is on which stream, files to give it."""
 import os
+import pathlib
 import subprocess
+import tempfile
 
 
 class Command:
     """The tool with the arguments that stand before all others, such as a subcommand."""
 
     def __init__(self, tool, *first):
-        self.tool, self.first = tool, first
+        self.tool, self.first = os.path.abspath(tool), first
 
     def run(self, *arguments, cwd=None):
         return subprocess.run([self.tool, *self.first, *map(str, arguments)], capture_output=True, text=True, timeout=60, cwd=cwd,
@@ -35,3 +37,12 @@ def written(folder, name, text):
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
     return path
+
+
+def run_tests(names):
+    """Runs every test_... of a module, in a folder of its own where it takes one."""
+    for name, test in list(names.items()):
+        if name.startswith("test_"):
+            with tempfile.TemporaryDirectory() as folder:
+                test(*[pathlib.Path(folder)][:test.__code__.co_argcount])
+            print("ok", name)

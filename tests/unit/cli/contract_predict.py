@@ -24,3 +24,9 @@ class Predict(Contract):
             path.write_text("name: mine\ntitle: Mine\nextends: dgx-h100\nsource: test\nconfidence: assumed\n")
             p = self.predict("all_reduce", "--system", path, "--size", "1MiB")
             self.assertEqual(p["time_us"], self.predict("all_reduce", *H100, "--size", "1MiB")["time_us"])
+
+    def test_a_length_is_written_as_contexts_are_named(self):
+        job = "plan train -m llama3-8b -s dgx-h100 -g 8 -b 8 --sequence".split()
+        self.assertEqual([self.loaded(*job, text, "--json")["sequence"] for text in ("8192", "8k", "32K", "0.5k")], [8192, 8192, 32768, 512])
+        for text, says in (("8q", "128k"), ("many", "128k"), ("0.3k", "whole"), ("100M", "10000000")):
+            self.refused(*job, text, says=["--sequence", says])

@@ -1,5 +1,5 @@
 """Input from files and command lines does no harm in the output: control characters, bytes that are no text, files that are
-read or not to be written, cells a spreadsheet would run, overrides that change nothing.
+read or not to be written.
 
     test_borders.py FABRICOST
 """
@@ -9,10 +9,9 @@ import re
 import stat
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
-from command import Command, written
+from command import Command, run_tests, written
 
 TOOL = sys.argv[1]
 COMMAND = Command(TOOL)
@@ -37,7 +36,7 @@ def bytes_written(folder, name, data):
     return path
 
 
-def nothing_acts_on_the_terminal(folder):
+def test_nothing_acts_on_the_terminal(folder):
     log = written(folder, "nasty.log", RANKS + COLUMNS + BROKEN.format(NASTY) + "NCCL WARN Cuda failure " + NASTY + "\n")
     point = HEAD + f"{NASTY.strip()},dgx-h100,1,8,all_reduce,half,1048576,30,0,nccl,2.2 {NASTY.strip()},,,\n"
     points = written(folder, "points.csv", point.replace("\r", ""))
@@ -55,7 +54,7 @@ def nothing_acts_on_the_terminal(folder):
     assert not any(ACTING.search(value) for cause in found["causes"] for value in (cause["evidence"], cause["remedy"])), found
 
 
-def bytes_that_are_no_text_become_characters(folder):
+def test_bytes_that_are_no_text_become_characters(folder):
     latin = bytes_written(folder, "latin.log", (RANKS + COLUMNS).encode() + BROKEN.encode().replace(b"{}", b"Z\xfcrich \xff\xfe caf\xe9"))
     found = run("diagnose", latin, "--json")
     assert found.returncode == 0, found.stderr
@@ -72,14 +71,14 @@ def bytes_that_are_no_text_become_characters(folder):
     cut.stderr.decode("utf-8")
 
 
-def an_empty_value_is_not_none(folder):
+def test_an_empty_value_is_not_none(folder):
     points = written(folder, "empty.csv", HEAD + "a,dgx-h100,1,8,all_reduce,half,1048576,30,0,nccl,2.2,,,\n")
     refused("validate", points, "-o", "", saying=["--out", "empty"])
     refused("predict", "all_reduce", "--system", "dgx-h100", "--size", "1MiB", "--calibration", "", saying=["--calibration", "empty"])
     refused("tune", "--system", "dgx-h100", "--out=", saying=["--out"])
 
 
-def a_file_keeps_who_may_read_it(folder):
+def test_a_file_keeps_who_may_read_it(folder):
     points = written(folder, "modes.csv", HEAD + "a,dgx-h100,1,8,all_reduce,half,1048576,30,0,nccl,2.2,,,\n")
     out = os.path.join(folder, "private.csv")
     for mode in (0o600, 0o640, 0o444):
@@ -93,25 +92,5 @@ def a_file_keeps_who_may_read_it(folder):
         os.remove(out)
 
 
-def cells_are_no_formulas(folder):
-    formulas = ["=cmd|'/C calc'!A0", "+1+cmd", "-2+3", "@SUM(A1)"]
-    rows = "".join(f"\"{f}\",dgx-h100,1,8,all_reduce,half,{1048576 * (i + 1)},30,0,nccl,2.2,,,\"{f}\"\n" for i, f in enumerate(formulas))
-    points = written(folder, "formulas.csv", HEAD + rows)
-    out, again = os.path.join(folder, "out.csv"), os.path.join(folder, "again.csv")
-    works("validate", points, "-o", out)
-    with open(out, encoding="utf-8") as file:
-        text = file.read()
-    assert not re.search(r"(^|,)\"?[=@+]", text, re.M) and ",-2+3" not in text, text
-    assert "'=cmd" in text and "'@SUM" in text, text
-    works("validate", out, "-o", again)  # our own reader takes it off again
-    with open(again, encoding="utf-8") as file:
-        assert file.read().count("'=cmd") == text.count("'=cmd")
-
-
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as made:
-        for check in (nothing_acts_on_the_terminal, bytes_that_are_no_text_become_characters,
-                      an_empty_value_is_not_none, a_file_keeps_who_may_read_it,
-                      cells_are_no_formulas):
-            check(made)
-            print("fine:", check.__name__.replace("_", " "))
+    run_tests(globals())

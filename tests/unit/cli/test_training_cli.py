@@ -4,10 +4,9 @@ import json
 import math
 import os
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
-from command import Command, written
+from command import Command, run_tests, written
 
 TOOL = os.path.abspath(sys.argv[1])
 VALIDATE, CALIBRATE = Command(TOOL, "validate"), Command(TOOL, "calibrate")
@@ -20,7 +19,7 @@ def kernel(name, time_us, tokens=1024, op="mlp_up_proj", gpu="A100-80G", group="
     return f"{name},{group},s,{gpu},,{op},m,4096,11008,32,32,1,,,{tokens},,{time_us},\n"
 
 
-def validate_prints_errors_by_group(folder):
+def test_validate_prints_errors_by_group(folder):
     ops = written(folder, "ops.csv", OPS + kernel("A", 700) + kernel("B", 800, group="other_group") + kernel("C", 700, gpu="abacus"))
     answer = json.loads(VALIDATE.works(ops, "--json"))
     assert list(answer) == ERRORS + ["skipped", "by_group"], list(answer)
@@ -35,7 +34,7 @@ def validate_prints_errors_by_group(folder):
     assert "vidur_gemm_a100" in text and "abacus" in text
 
 
-def rows_are_written_with_their_predictions(folder):
+def test_rows_are_written_with_their_predictions(folder):
     ops = written(folder, "ops.csv", OPS + kernel("A", 700) + kernel("C", 700, gpu="abacus"))
     out = os.path.join(folder, "rows.csv")
     answer = json.loads(VALIDATE.works(ops, "--out", out, "--json"))
@@ -48,7 +47,7 @@ def rows_are_written_with_their_predictions(folder):
     assert rows["C"]["predicted"] == "" and "abacus" in rows["C"]["skipped"]
 
 
-def tables_and_points_are_not_mixed(folder):
+def test_tables_and_points_are_not_mixed(folder):
     ops = written(folder, "ops.csv", OPS + kernel("A", 700))
     points = written(folder, "points.csv", POINTS)
     VALIDATE.refused(ops, points, saying=["two calls"])
@@ -56,24 +55,12 @@ def tables_and_points_are_not_mixed(folder):
     CALIBRATE.refused("--from", ops, points, saying=["python -m fabricost.evaluation --fit"])
 
 
-def malformed_rows_are_refused_with_their_place(folder):
+def test_malformed_rows_are_refused_with_their_place(folder):
     bad = written(folder, "ops.csv", OPS + kernel("K", "slow"))
     for command in (VALIDATE, Command(TOOL, "calibrate", "--from")):
         command.refused(bad, saying=["ops.csv:2:", "time_us is \"slow\""])
     VALIDATE.refused(os.path.join(folder, "none.csv"), saying=["none.csv"])
 
 
-def main():
-    failed = 0
-    for test in (validate_prints_errors_by_group, rows_are_written_with_their_predictions, tables_and_points_are_not_mixed, malformed_rows_are_refused_with_their_place):
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                test(folder)
-            except AssertionError as error:
-                failed += 1
-                print(f"FAILED {test.__name__}: {error!r}")
-    sys.exit(1 if failed else 0)
-
-
 if __name__ == "__main__":
-    main()
+    run_tests(globals())

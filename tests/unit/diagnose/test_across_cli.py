@@ -5,7 +5,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
-from command import Command
+from command import Command, run_tests
 
 COMMAND = Command(sys.argv[1], "diagnose")
 
@@ -42,7 +42,7 @@ ENABLED, DISABLED = "Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (G
 LATENCY = "P2P={} Latency Matrix (us)"
 
 
-def gpus_beside_each_other():
+def test_gpus_beside_each_other():
     def p2p(rate, **more):
         return "[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]\n" + matrix(ENABLED, rate, **more)
 
@@ -57,7 +57,7 @@ def gpus_beside_each_other():
     assert found(p2p(lambda i, j: 25 if i // 4 == j // 4 else 17))["state"] == "nothing_to_judge"
 
 
-def direct_beside_staged():
+def test_direct_beside_staged():
     def both(enabled, disabled):
         return matrix(DISABLED, lambda i, j: disabled, gpus=2) + matrix(ENABLED, lambda i, j: enabled, gpus=2)
 
@@ -70,7 +70,7 @@ def direct_beside_staged():
     assert set(named(found(late))[:2]) == {"acs_enabled", "iommu"}
 
 
-def host_to_gpus():
+def test_host_to_gpus():
     def nvbandwidth(rates):
         numbers = "  ".join(f"{j:8d}" for j in range(len(rates)))
         cells = "  ".join(f"{rate:8.2f}" for rate in rates)
@@ -82,7 +82,7 @@ def host_to_gpus():
     assert named(answer)[0] == "pcie_downgraded" and "GPU 2 reaches 26.9 GB/s" in answer["causes"][0]["evidence"], answer
 
 
-def adapters_beside_each_other():
+def test_adapters_beside_each_other():
     def perftest(rates):
         return "".join(
             f"                    RDMA_Write BW Test\n Dual-port       : OFF\t\tDevice         : mlx5_{i}\n"
@@ -98,7 +98,7 @@ def adapters_beside_each_other():
     assert named(answer)[0] == "half_rate_link" and "its port runs at 400" in answer["causes"][0]["evidence"], answer
 
 
-def adapters_of_another_machine():
+def test_adapters_of_another_machine():
     def log(count, megabits):
         head = "n{}:1:2 [0] NCCL INFO "
         lines = [head.format(node) + f"NET/IB: [{i}] mlx5_{i}:uverbs{i}:1/IB provider=Mlx5 speed={megabits} context=0x55 ar=0\n"
@@ -112,12 +112,7 @@ def adapters_of_another_machine():
         assert "wrong_machine" not in named(found(same, "--system", "dgx-h100")), same
 
 
-def ranks_beside_each_other():
-    with tempfile.TemporaryDirectory() as folder:
-        stated(folder)
-
-
-def stated(folder):
+def test_ranks_beside_each_other(folder):
     def rank(number, **other):
         head = f"node{number // 4}:{100 + number}:{100 + number} [{number % 4}] NCCL INFO "
         return "".join(head + line + "\n" for line in (
@@ -152,7 +147,4 @@ def stated(folder):
 
 
 if __name__ == "__main__":
-    for test in (ranks_beside_each_other, gpus_beside_each_other, direct_beside_staged, host_to_gpus, adapters_beside_each_other,
-                 adapters_of_another_machine):
-        test()
-    print("ok")
+    run_tests(globals())

@@ -7,10 +7,9 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
-from command import Command, written
+from command import Command, run_tests, written
 
 TOOL = sys.argv[1]
 COMMAND = Command(TOOL, "diagnose")
@@ -30,7 +29,7 @@ FINE = "".join(f"# Rank {r} Group 0 Pid 1 on n device {r} [0x0{r}] NVIDIA H100 8
     " 1073741824     268435456     float     sum      -1   4030.7  266.39  466.18      0   4031.0  266.37  466.15      0\n")
 
 
-def contract(folder):
+def test_contract(folder):
     found = json.loads(works(written(folder, "broken.log", BROKEN), "--json"))
     assert found["healthy"] is False and found["state"] == "slow", found
     assert len(found["causes"]) >= 2, found
@@ -52,7 +51,7 @@ def contract(folder):
     assert high["healthy"] is True and [c["cause"] for c in high["causes"]] == ["expected_value_wrong"], high
 
 
-def states(folder):
+def test_states(folder):
     """One of four on the first line; exit status 0, or with --check 1 for what failed or is slow."""
     failed = INFO.replace("INFO", "WARN") + "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 5000\n"
     unknown = INFO.replace("INFO", "WARN") + "The flux capacitor is empty\n"
@@ -72,7 +71,7 @@ def states(folder):
     assert json.loads(works(written(folder, "after.log", high), "--json"))["state"] == "as_predicted", "the whole table is there"
 
 
-def contradictions(folder):
+def test_contradictions(folder):
     text = works(written(folder, "gb.log", FINE.replace("NVIDIA H100 80GB HBM3", "NVIDIA GB300")), "--system", "dgx-h100")
     assert text.startswith("nothing to judge: dgx-h100 has"), text
     assert "wrong_machine" in text and "GB300" in text, text
@@ -84,7 +83,7 @@ def watched(rank, number, elements):
             "milliseconds before timing out.\n")
 
 
-def next_questions(folder):
+def test_next_questions(folder):
     """The next evidence to collect, where several causes remain; none for a cause that is all but certain."""
     hang = ("n1:1:2 [0] NCCL INFO Channel 00 : 0[0] -> 1[1] via P2P/CUMEM\nn1:1:2 [0] NCCL INFO Connected all rings\n"
             "#       size         count      type   redop    root     time   algbw   busbw #wrong\n")
@@ -100,7 +99,7 @@ def next_questions(folder):
     assert certain["rules"][0]["rule"].startswith("failures.launch_mistake."), certain["rules"]
 
 
-def survived(folder):
+def test_survived(folder):
     """A warning that no rule explains, before the communicators were made: noted, and no failure."""
     odd = "x:1:2 [0] net.cc:9 NCCL WARN The flux capacitor is empty\n"
     made = INFO + "ncclCommInitRank comm 0x1 rank 0 nranks 1 cudaDev 0 busId 1 - Init COMPLETE\n"
@@ -111,7 +110,7 @@ def survived(folder):
     assert json.loads(works(written(folder, "odd.log", ended + made), "--json"))["state"] == "failed", "this line ends a process"
 
 
-def several(folder):
+def test_several(folder):
     """Standard input, packed logs, and one log per rank: what is wrong stands between them."""
     job = os.path.join(folder, "job")
     os.mkdir(job)
@@ -136,7 +135,7 @@ def several(folder):
         assert "without zlib" in done.stderr, done
 
 
-def tags(folder):
+def test_tags(folder):
     """Words that launchers put before a line are not part of it."""
     line = "x:1:2 [0] init.cc:9 NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 5000\n"
     for tag in ("[1,0]<stdout>:", "0: ", "[pod/launch-bound-0/main] ", "[rank0]: ", "\x1b[36m(Worker pid=9)\x1b[0m ", "worker-1  | ",
@@ -146,14 +145,5 @@ def tags(folder):
         assert found["causes"][0]["evidence"].startswith("line 1: x:1:2"), (tag, found)
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        contract(folder)
-    for test in (states, contradictions, several, tags, next_questions, survived):
-        with tempfile.TemporaryDirectory() as folder:
-            test(folder)
-    print("diagnose keeps its contract")
-
-
 if __name__ == "__main__":
-    main()
+    run_tests(globals())

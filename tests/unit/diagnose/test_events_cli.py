@@ -3,10 +3,9 @@ import json
 import os
 import random
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
-from command import Command, written
+from command import Command, run_tests, written
 from tables import H100, SOUND, table
 
 COMMAND = Command(sys.argv[1], "diagnose")
@@ -42,7 +41,7 @@ def answer(folder, text, *words):
     return json.loads(COMMAND.works(written(folder, "run.log", text), "--json", *words))
 
 
-def settings_help_legends_and_progress_are_no_events(folder):
+def test_settings_help_legends_and_progress_are_no_events(folder):
     for line in QUIET.splitlines() + [QUIET]:
         found = answer(folder, "torch with NCCL starts\n" + line + "\n")
         assert found["state"] == "nothing_to_judge" and not found["causes"], (line, found)
@@ -50,7 +49,7 @@ def settings_help_legends_and_progress_are_no_events(folder):
         assert answer(folder, line + "\n")["state"] == "failed", line
 
 
-def descriptions_of_options_and_harmless_noise_are_no_events(folder):
+def test_descriptions_of_options_and_harmless_noise_are_no_events(folder):
     for text in ("  -t, --timeout N  seconds\n        until CUDA error: an illegal memory access was encountered\n",
                  "[   12.3] pci 0000:5e:00.0: Adding to iommu group 42\n",
                  "n1:1:1 [0] NCCL INFO Attribute coll of node net not found\n"):
@@ -58,7 +57,7 @@ def descriptions_of_options_and_harmless_noise_are_no_events(folder):
     assert answer(folder, "  -t, --timeout N  seconds\n" + EVENTS.splitlines()[0] + "\n")["state"] == "failed"
 
 
-def random_settings_are_no_events(folder):
+def test_random_settings_are_no_events(folder):
     made = random.Random(7)
     words = ["watchdog", "timeout", "error", "fatal", "nccl", "abort", "fabric_manager", "stuck", "p2p", "straggler", "ECC", "oom", "imex"]
     for _ in range(20):
@@ -67,7 +66,7 @@ def random_settings_are_no_events(folder):
         assert found["state"] == "nothing_to_judge", (pairs, found)
 
 
-def two_tables_are_two_runs(folder):
+def test_two_tables_are_two_runs(folder):
     slow = [(size, rate / 10) for size, rate in SOUND]
     varied = answer(folder, f"Run over NVLink:\n{table(H100, SOUND)}\nRun over InfiniBand:\n{table(H100, slow)}")
     assert varied["state"] not in SICK and not varied["causes"], varied
@@ -78,7 +77,7 @@ def two_tables_are_two_runs(folder):
     assert repeated["state"] == "as_predicted" and "runs" not in repeated["verdict"], repeated["verdict"]
 
 
-def a_server_that_starts_does_not_hang(folder):
+def test_a_server_that_starts_does_not_hang(folder):
     waits = "".join(WAITS.format(minute) for minute in range(26, 32))
     assert answer(folder, waits)["state"] == "failed"
     for later in ("INFO 12-09 11:33:01 [backends.py:3] torch.compile takes 341.2 s in total\n", SERVES):
@@ -86,14 +85,14 @@ def a_server_that_starts_does_not_hang(folder):
         assert answer(folder, later + waits)["state"] == "failed", later
 
 
-def what_a_run_goes_on_after_did_not_end_it(folder):
+def test_what_a_run_goes_on_after_did_not_end_it(folder):
     error = "(Worker pid=3) ERROR 12-09 11:26:53 [fusion.py:85] RuntimeError: CUDA error: invalid resource handle\n"
     survived = answer(folder, error + SERVES)
     assert survived["state"] == "nothing_to_judge" and any("went on" in note for note in survived["notes"]), survived
     assert answer(folder, SERVES + error)["state"] == "failed"
 
 
-def the_number_is_compared_with_public_runs(folder):
+def test_the_number_is_compared_with_public_runs(folder):
     said = answer(folder, table(H100, SOUND))["normal"]
     assert said.startswith("478 GB/s at 4 GiB: normal, expected ") and " of 6 public runs on such machines are slower (" in said, said
     assert answer(folder, table(H100, [(size, rate / 3) for size, rate in SOUND]))["normal"].startswith("159 GB/s at 4 GiB: low"), said
@@ -102,7 +101,7 @@ def the_number_is_compared_with_public_runs(folder):
     assert text.startswith("number  478 GB/s at 4 GiB: normal"), text
 
 
-def one_line_is_enough(folder):
+def test_one_line_is_enough(folder):
     for line, cause, words in (
             ("SHARP coll init error: Cannot create SHARP job(-11)", "other", "sharp_am"),
             ("SHARP group create: Streaming Tree lock failed (-18)", "other", "another job"),
@@ -117,7 +116,7 @@ def one_line_is_enough(folder):
         assert words in json.dumps(found["causes"][0]), (line, found["causes"][0])
 
 
-def times_of_steps_are_told(folder):
+def test_times_of_steps_are_told(folder):
     for line in (" iteration {0:8d}/ 100 | consumed samples: 64 | elapsed time per iteration (ms): 1200.0 | lm loss: 2.0E+00 |\n",
                  "[20260101 10:00:00][rank-7/8][INFO ] iteration {0}/ 50 | elapsed time per iteration (ms): 1200.0/1205.1 | hip mem usage: 1GB |\n",
                  "completed step: {0}, seconds: 1.200, TFLOP/s/device: 410.3, Tokens/s/device: 3276.8, loss: 8.1\n"):
@@ -125,7 +124,7 @@ def times_of_steps_are_told(folder):
         assert any(note.startswith("12 times of steps or samples: 1.20 s at the median") for note in notes), (line, notes)
 
 
-def one_host_with_a_gpu_for_every_rank_needs_no_network(folder):
+def test_one_host_with_a_gpu_for_every_rank_needs_no_network(folder):
     start = "a:1:2 [0] NCCL INFO NET/IB : No device found.\na:1:2 [0] NCCL INFO Using network Socket\n"
     line = "{}:1:2 [{}] NCCL INFO comm 0x5 rank {} nranks 4 cudaDev {} busId {}000 commId 0x1 - Init COMPLETE\n"
     assert answer(folder, start + "".join(line.format("a", i, i, i, i) for i in range(4)))["state"] not in SICK
@@ -134,7 +133,7 @@ def one_host_with_a_gpu_for_every_rank_needs_no_network(folder):
         assert found["causes"][0]["cause"] == "tcp_fallback", (other, distinct, found)
 
 
-def known_versions_need_their_machine(folder):
+def test_known_versions_need_their_machine(folder):
     line = "a:1:2 [0] NCCL INFO NCCL version 2.26.2+cuda12.2\n{}\nTest CUDA failure common.cu:1 'an illegal memory access was encountered'\n"
     pro = answer(folder, line.format("#  Rank  0 Group  0 Pid 1 on a device  0 [0x01] NVIDIA RTX PRO 6000 Blackwell"))
     assert pro["causes"][0]["cause"] == "bug_in_version", pro
@@ -143,10 +142,4 @@ def known_versions_need_their_machine(folder):
 
 
 if __name__ == "__main__":
-    for test in (settings_help_legends_and_progress_are_no_events, descriptions_of_options_and_harmless_noise_are_no_events,
-                 random_settings_are_no_events, two_tables_are_two_runs,
-                 a_server_that_starts_does_not_hang, what_a_run_goes_on_after_did_not_end_it, the_number_is_compared_with_public_runs,
-                 one_line_is_enough, times_of_steps_are_told, one_host_with_a_gpu_for_every_rank_needs_no_network, known_versions_need_their_machine):
-        with tempfile.TemporaryDirectory() as place:
-            test(place)
-    print("ok")
+    run_tests(globals())

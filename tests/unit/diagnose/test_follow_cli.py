@@ -2,14 +2,12 @@
 import contextlib
 import json
 import os
-import pathlib
 import subprocess
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
-from command import Command
+from command import Command, run_tests
 from tables import H100, SOUND, table
 
 TOOL = sys.argv[1]
@@ -46,7 +44,7 @@ def append(path, text):
         file.write(text)
 
 
-def jobs(folder):
+def test_jobs(folder):
     steps = "".join(STEP.format(i) for i in range(20))
     grows, rotates, some, ends, goes_on = (folder / name for name in ("grows.log", "rotates.log", "ranks", "table.log", "goes_on.log"))
     some.mkdir()
@@ -77,7 +75,7 @@ def jobs(folder):
         assert every[goes_on].runs(), "a run that goes on has no verdict"
 
 
-def long_logs_are_followed_in_bounded_memory(folder):
+def test_long_logs_are_followed_in_bounded_memory(folder):
     log = folder / "long.log"
     with open(log, "w", encoding="utf-8") as file:
         for i in range(400000):
@@ -88,12 +86,9 @@ def long_logs_are_followed_in_bounded_memory(folder):
         assert one.answer()["state"] == "failed"
 
 
-def what_is_not_there_is_refused(folder):
+def test_what_is_not_there_is_refused(folder):
     Command(TOOL, "diagnose").refused(folder / "none.log", "--follow", saying=["none.log", "cannot be followed"])
 
 
 if __name__ == "__main__":
-    for test in (jobs, long_logs_are_followed_in_bounded_memory, what_is_not_there_is_refused):
-        with tempfile.TemporaryDirectory() as place:
-            test(pathlib.Path(place))
-    print("ok")
+    run_tests(globals())

@@ -7,10 +7,9 @@ import random
 import struct
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
-from command import Command
+from command import Command, run_tests
 
 COMMAND = Command(TOOL := sys.argv[1], "diagnose")
 works, refused = COMMAND.works, COMMAND.refused
@@ -58,7 +57,7 @@ def dumps(folder, job, per_rank, ranks, protocol=2):
     return os.path.join(folder, job)
 
 
-def flight_recorder(folder):
+def test_flight_recorder(folder):
     ranks = 8
     for protocol in (0, 2, 3, 4, 5):
         job = f"p{protocol}"
@@ -113,7 +112,7 @@ class Evil:
         return os.system, (self.command,)
 
 
-def hostile(folder):
+def test_hostile(folder):
     sign = os.path.join(folder, "executed")
     for protocol in range(2, 6):
         file = put(folder, "evil", pickle.dumps({"entries": [Evil("touch " + sign)], "version": "2.9"}, protocol))
@@ -174,7 +173,7 @@ Warnings
 {warnings}"""
 
 
-def ras(folder):
+def test_ras(folder):
     mismatch = RAS.format(in_group=32, status="MISMATCH", errors="", warnings="""
 #0-0 (fa93daea854b060b) MISMATCH
   Communicator ranks have different AllGather operation counts
@@ -222,7 +221,7 @@ INCOMPLETE
     assert not answer["causes"], answer
 
 
-def inspector(folder):
+def test_inspector(folder):
     def record(rank, number, microseconds):
         return json.dumps({"header": {"id": "0x7f8c496ae9f661", "comm_name": "DP", "rank": rank, "n_ranks": 8, "nnodes": 2},
                            "metadata": {"inspector_output_format_version": "v4.2", "hostname": f"node{rank // 4}", "pid": 1},
@@ -279,7 +278,7 @@ GPU 00000000:18:00.0
 """
 
 
-def tools(folder):
+def test_tools(folder):
     answer = found(put(folder, "smi.txt", SMI))
     assert not answer["causes"] and answer["state"] == "nothing_to_judge", answer
     for old, new, cause, words in (
@@ -323,7 +322,7 @@ def zstd_of(data):
     return out
 
 
-def packed(folder):
+def test_packed(folder):
     log = b"x:1:2 [0] NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 5000\n"
     long = b"x:1:2 [0] NCCL INFO comm something\n" * 5000 + log
     for name, content in (("a.log.zst", zstd_of(log)), ("b.log.gz", gzip.compress(log)), ("c", zstd_of(long)), ("d", gzip.compress(long)),
@@ -338,7 +337,7 @@ def packed(folder):
     refused(put(folder, "broken.zst", b"\x28\xb5\x2f\xfdrubbish"), saying=["damaged or cut"])
 
 
-def against(folder):
+def test_against(folder):
     """A bad run beside a good one: figures, versions, settings, connections and lines that differ, and nothing else."""
     def log(version, adapters, way, bus, more=""):
         head = "n0:1:2 [0] NCCL INFO "
@@ -369,12 +368,5 @@ def against(folder):
     refused(bad, "--against", os.path.join(folder, "none.log"), saying=["there is no such file"])
 
 
-def main():
-    for part in (flight_recorder, hostile, ras, inspector, tools, packed, against):
-        with tempfile.TemporaryDirectory() as folder:
-            part(folder)
-    print("ok")
-
-
 if __name__ == "__main__":
-    main()
+    run_tests(globals())

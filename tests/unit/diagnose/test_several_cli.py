@@ -2,10 +2,9 @@
 import json
 import os
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
-from command import Command, written
+from command import Command, run_tests, written
 from tables import A100, GIB, H100, MIB, SOUND, table
 
 COMMAND = Command(sys.argv[1], "diagnose")
@@ -20,7 +19,7 @@ def causes(found):
     return [one["cause"] for one in found["causes"]]
 
 
-def half_of_the_adapters(folder):
+def test_half_of_the_adapters(folder):
     """Four nodes of aws-p4d have 4 adapters of 100 Gbit/s each, 50 GB/s; sound ones move some nine tenths of it."""
     def run(share):
         sound = ((64 * MIB, 39.0), (256 * MIB, 44.0), (GIB, 45.5), (4 * GIB, 46.0))
@@ -37,7 +36,7 @@ def head(node, rank):
     return f"{node}:{100 + rank}:{200 + rank} [{rank}] NCCL INFO "
 
 
-def one_node_lacks_an_adapter(folder):
+def test_one_node_lacks_an_adapter(folder):
     def using(counts):
         return "".join(head(f"gpu{node}", rank) + "NET/IB : Using " + " ".join(f"[{i}]mlx5_{i}:1/IB" for i in range(count))
                        + f" [RO]; OOB eth0:10.0.0.{node}<0>\n" for node, count in enumerate(counts) for rank in range(2))
@@ -54,7 +53,7 @@ def one_node_lacks_an_adapter(folder):
     assert "a node has fewer adapters than the others" not in [one["what"] for one in answer(folder, own)["causes"] if "what" in one]
 
 
-def one_node_without_gpu_direct(folder):
+def test_one_node_without_gpu_direct(folder):
     def channels(ways):
         return "".join(head(f"gpu{node}", i) + f"Channel 0{i}/0 : {ends} [{way}] via NET/IB/{i}{'/GDRDMA' if direct else ''}\n"
                        for node, way, direct in ways for i in range(4)
@@ -69,7 +68,7 @@ def one_node_without_gpu_direct(folder):
     assert not any("lack GDRDMA" in one["evidence"] for one in answer(folder, alike)["causes"])
 
 
-def warnings_are_quoted(folder):
+def test_warnings_are_quoted(folder):
     found = answer(folder, WARN.format(17) + table(H100, SOUND) + WARN.format(23))
     assert found["state"] == "as_predicted" and found["healthy"], found
     assert any("line 1: NCCL WARN The flux capacitor holds 17 coulombs (2 such lines)" in note for note in found["notes"]), found["notes"]
@@ -86,7 +85,7 @@ def warnings_are_quoted(folder):
     assert any("Could not find libnccl-net.so" in note for note in answer(folder, harmless + table(H100, SOUND))["notes"])
 
 
-def parts_of_the_library(folder):
+def test_parts_of_the_library(folder):
     """An error that no rule explains is explained by the file that its line names: here with words that no rule contains."""
     for file, cause in (("graph/topo.cc", "container_vm_topology"), ("mnnvl.cc", "imex"), ("bootstrap.cc", "bootstrap_network"),
                         ("transport/net_ib.cc", "link_failed"), ("transport/shm.cc", "no_p2p_shm"), ("misc/argcheck.cc", "program_error")):
@@ -100,7 +99,7 @@ def parts_of_the_library(folder):
     assert early["state"] == "nothing_to_judge" and sum("flux" in note for note in early["notes"]) == 1, early
 
 
-def different_runs(folder):
+def test_different_runs(folder):
     """Two tests one after the other: each is judged by its own table, machine and lines."""
     gather = [(size, bus) for size, bus in ((64 * MIB, 4.0), (256 * MIB, 4.4), (GIB, 4.6), (4 * GIB, 4.7))]
     one = "mpirun -np 8 ./all_reduce_perf -b 64M -e 4G\n" + table(H100, SOUND)
@@ -130,7 +129,7 @@ def different_runs(folder):
     assert any("GB300" in note for note in named["notes"]) and "2 different runs" in named["verdict"], named
 
 
-def each_file_is_a_run_of_its_own(folder):
+def test_each_file_is_a_run_of_its_own(folder):
     """Two logs of one machine: one verdict each, in the first line; only repetitions of one run are judged together, which is said."""
     def logs(name, *shares):
         place = os.path.join(folder, name)
@@ -152,7 +151,7 @@ def each_file_is_a_run_of_its_own(folder):
     assert "2 different runs" in json.loads(COMMAND.works(*apart, "--json"))["verdict"]
 
 
-def plain_factors_are_named(folder):
+def test_plain_factors_are_named(folder):
     """A run that moves half, an eighth, or algorithm for bus bandwidth of another: the usual mix-ups are named; other factors are not."""
     def run(share):
         return table(H100, [(size, share * bus) for size, bus in SOUND])
@@ -166,7 +165,7 @@ def plain_factors_are_named(folder):
     assert any("measured and predicted: large" in note and "one direction" in note for note in answer(folder, run(0.5))["notes"])
 
 
-def nodes_one_by_one(folder):
+def test_nodes_one_by_one(folder):
     """A folder with a test of each node: the nodes are compared, and nobody forgot MPI."""
     def job(name, shares):
         place = os.path.join(folder, name)
@@ -191,7 +190,7 @@ def nodes_one_by_one(folder):
     assert causes(found)[0] == "launch_mistake", found
 
 
-def streams_of_messages(folder):
+def test_streams_of_messages(folder):
     """perftest keeps its link full: 64 KiB pass at the line's rate (49 of 50 GB/s), and not at a message's own time."""
     def perftest(gigabits, sizes=(65536,)):
         return ("                    RDMA_Write BW Test\n Dual-port       : OFF\t\tDevice         : mlx5_0\n"
@@ -209,9 +208,4 @@ def streams_of_messages(folder):
 
 
 if __name__ == "__main__":
-    for test in (half_of_the_adapters, one_node_lacks_an_adapter, one_node_without_gpu_direct, warnings_are_quoted,
-                 parts_of_the_library, different_runs, each_file_is_a_run_of_its_own, plain_factors_are_named,
-                 nodes_one_by_one, streams_of_messages):
-        with tempfile.TemporaryDirectory() as place:
-            test(place)
-    print("ok")
+    run_tests(globals())

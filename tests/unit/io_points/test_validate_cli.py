@@ -6,10 +6,9 @@ import csv
 import json
 import os
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
-from command import Command
+from command import Command, run_tests
 
 TOOL, SOURCE = sys.argv[1], sys.argv[2]
 COMMAND = Command(TOOL, "validate")
@@ -28,7 +27,7 @@ Bidirectional P2P=Enabled Bandwidth Matrix (GB/s)
 """
 
 
-def transfers(folder):
+def test_transfers(folder):
     """Benchmarks of transfers: predicted over their path, written and read again, and what nobody should fit is said."""
     log, out = os.path.join(folder, "p2p.txt"), os.path.join(folder, "p2p.csv")
     with open(log, "w") as file:
@@ -48,7 +47,7 @@ def transfers(folder):
     refused(log, saying=[log + ":3:1", "--system"])
 
 
-def out_file(folder):
+def test_out_file(folder):
     path = os.path.join(folder, "per_point.csv")
     works(LOG, "--system", "dgx-h100", "--out", path, "--json")
     with open(path, newline="") as file:
@@ -66,7 +65,5 @@ def out_file(folder):
     assert sorted(os.listdir(folder)) == sorted(set(os.listdir(folder))) and not [f for f in os.listdir(folder) if f.endswith(".tmp")]
 
 
-with tempfile.TemporaryDirectory() as temporary:
-    transfers(temporary)
-    out_file(temporary)
-print("validate: ok")
+if __name__ == "__main__":
+    run_tests(globals())

@@ -6,10 +6,11 @@
 import csv
 import json
 import os
-import pathlib
 import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
+from command import run_tests
 
 TOOL, PROBES = sys.argv[1], sys.argv[2]
 HEADER = ("source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes,"
@@ -46,7 +47,7 @@ def rows_of(folder, name="measured.csv"):
         return list(csv.DictReader(file))
 
 
-def a_node_is_measured_into_two_files(folder):
+def test_a_node_is_measured_into_two_files(folder):
     done = works(folder, "--quick", "--quiet", fake="gpus=8")
     assert done.stderr == "", done.stderr
     assert sorted(os.listdir(folder)) == ["measured.csv", "measured.machine.yaml"], os.listdir(folder)
@@ -63,7 +64,7 @@ def a_node_is_measured_into_two_files(folder):
     assert "nvlinks: 18" in text and "complete: true" in text
 
 
-def json_says_what_the_file_says(folder):
+def test_json_says_what_the_file_says(folder):
     out = json.loads(works(folder, "--quick", "--quiet", "--json", "-o", "points.csv", fake="gpus=2").stdout)
     rows = rows_of(folder, "points.csv")
     assert out["points"] == len(out["rows"]) == len(rows)
@@ -74,30 +75,30 @@ def json_says_what_the_file_says(folder):
         assert all(f"{key} {value}" in row["notes"] for key, value in told["notes"].items())
 
 
-def listing_measures_nothing(folder):
+def test_listing_measures_nothing(folder):
     done = works(folder, "--quick", "--list", fake="gpus=8")
     assert "all_reduce on 8 GPUs" in done.stdout and os.listdir(folder) == []
     steps = json.loads(works(folder, "--list", "--json", fake="gpus=8").stdout)["steps"]
     assert any(step["what"].startswith("all_reduce on 8 GPUs, half, ring ll") for step in steps)
 
 
-def without_a_plugin_the_message_says_what_to_build(folder):
+def test_without_a_plugin_the_message_says_what_to_build(folder):
     refused(folder, "--quick", probes=folder, saying=["GPU", "CUDA", "libfabricost_probe_cuda.so", str(folder), "--mpi"])
     refused(folder, "--mpi", probes=folder, saying=["libfabricost_probe_mpi.so", "mpicxx"])
     assert os.listdir(folder) == []
 
 
-def without_a_driver_the_message_says_so(folder):
+def test_without_a_driver_the_message_says_so(folder):
     refused(folder, "--quick", fake="absent", saying=["no GPU", "CUDA: no driver: libcuda.so.1"])
     assert os.listdir(folder) == []
 
 
-def a_file_that_is_no_plugin_is_named(folder):
+def test_a_file_that_is_no_plugin_is_named(folder):
     (folder / "libfabricost_probe_cuda.so").write_text("not a library", encoding="utf-8")
     refused(folder, probes=folder, saying=["libfabricost_probe_cuda.so cannot be loaded"])
 
 
-def a_lost_gpu_keeps_what_was_measured(folder):
+def test_a_lost_gpu_keeps_what_was_measured(folder):
     done = refused(folder, "--quick", "--quiet", fake="gpus=2,lost_after=9", saying=["fallen off the bus", "9 points", "measured.csv"])
     assert "internal error" not in done.stderr
     assert len(rows_of(folder)) == 9
@@ -105,7 +106,7 @@ def a_lost_gpu_keeps_what_was_measured(folder):
     assert sorted(os.listdir(folder)) == ["measured.csv", "measured.machine.yaml"]
 
 
-def nothing_measured_leaves_an_older_file_alone(folder):
+def test_nothing_measured_leaves_an_older_file_alone(folder):
     (folder / "measured.csv").write_text("older", encoding="utf-8")
     refused(folder, "--quick", "--quiet", fake="lost_after=0", saying=["nothing was measured", "fallen off the bus"])
     refused(folder, "--quick", "--quiet", fake="unsupported_all=1", saying=["nothing was measured", "result was wrong"])
@@ -113,13 +114,13 @@ def nothing_measured_leaves_an_older_file_alone(folder):
     assert os.listdir(folder) == ["measured.csv"]
 
 
-def progress_is_plain_lines_without_a_terminal(folder):
+def test_progress_is_plain_lines_without_a_terminal(folder):
     done = works(folder, "--quick", "--only", "launch")
     assert "kernel_launch" not in done.stdout.split("\n")[0]
     assert "left: " in done.stderr and "\r" not in done.stderr and "\033" not in done.stderr
 
 
-def wrong_arguments_are_refused_before_anything_is_opened(folder):
+def test_wrong_arguments_are_refused_before_anything_is_opened(folder):
     refused(folder, "--budget", "soon", saying=["--budget soon", "write --budget 60"])
     refused(folder, "--budget", "0", saying=["--budget 0"])
     refused(folder, "--gpus", "a", saying=["--gpus a", "0,2,4-7"])
@@ -131,7 +132,7 @@ def wrong_arguments_are_refused_before_anything_is_opened(folder):
     assert os.listdir(folder) == []
 
 
-def plugins_are_not_taken_from_where_anybody_may_put_them(folder):
+def test_plugins_are_not_taken_from_where_anybody_may_put_them(folder):
     refused(folder, "--quick", probes="probes", saying=["FABRICOST_PROBES", '"probes" depends on the current folder'])
     open_to_all = folder / "open"
     open_to_all.mkdir()
@@ -141,22 +142,11 @@ def plugins_are_not_taken_from_where_anybody_may_put_them(folder):
     open_to_all.rmdir()
 
 
-def a_system_given_by_hand_is_believed(folder):
+def test_a_system_given_by_hand_is_believed(folder):
     works(folder, "--quick", "--quiet", "--only", "memory", "--system", "dgx-h100", fake="name=Abacus")
     assert {row["system"] for row in rows_of(folder)} == {"dgx-h100"}
     assert 'system_because: "given by hand"' in (folder / "measured.machine.yaml").read_text(encoding="utf-8")
 
 
-def main():
-    tests = [value for name, value in globals().items()
-             if callable(value) and getattr(value, "__module__", "") == "__main__" and name not in
-             ("main", "measure", "works", "refused", "rows_of")]
-    assert len(tests) > 10
-    for test in tests:
-        with tempfile.TemporaryDirectory() as folder:
-            test(pathlib.Path(folder).resolve())
-    print(f"{len(tests)} tests passed")
-
-
 if __name__ == "__main__":
-    main()
+    run_tests(globals())

@@ -6,10 +6,9 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
-from command import Command, written
+from command import Command, run_tests, written
 
 TOOL = os.path.abspath(sys.argv[1])
 tool = Command(TOOL)
@@ -51,7 +50,7 @@ def measured(folder, machine=MACHINE):
     return written(folder, "measured.csv", points())
 
 
-def without_arguments(folder):
+def test_without_arguments(folder):
     measured(folder)
     text = calibrate.works(cwd=folder)
     assert "hbm reaches 93 % of the datasheet" in text, text
@@ -61,7 +60,7 @@ def without_arguments(folder):
     assert sorted(os.listdir(folder)) == ["measured.csv", "measured.machine.yaml", "this-machine.yaml"]
 
 
-def the_commands_use_its_numbers(folder):
+def test_the_commands_use_its_numbers(folder):
     measured(folder)
     calibrate.works("-o", "mine.yaml", cwd=folder)
     tiers = {t["name"]: t for t in json.loads(tool.works("show", "mine.yaml", "--json", cwd=folder))["tiers"]}
@@ -80,7 +79,7 @@ def the_commands_use_its_numbers(folder):
     assert abs(mine / (1e11 / TO) - 1) < 0.01 and mine > 2 * stock, (mine, stock)
 
 
-def two_at_once(folder):
+def test_two_at_once(folder):
     """Whoever is last wins; neither leaves half a file or a temporary one."""
     measured(folder)
     for _ in range(2):
@@ -92,7 +91,5 @@ def two_at_once(folder):
     assert sorted(os.listdir(folder)) == ["measured.csv", "measured.machine.yaml", "this-machine.yaml"]
 
 
-for test in (without_arguments, the_commands_use_its_numbers, two_at_once):
-    with tempfile.TemporaryDirectory() as folder:
-        test(folder)
-    print("ok", test.__name__)
+if __name__ == "__main__":
+    run_tests(globals())

@@ -5,10 +5,9 @@
 import json
 import os
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
-from command import Command
+from command import Command, run_tests
 
 TOOL = sys.argv[1]
 COMMAND = Command(TOOL)
@@ -33,7 +32,7 @@ def in_folder(folder, name, text):
     return path
 
 
-def bytes_that_are_no_text(folder):
+def test_bytes_that_are_no_text(folder):
     """A file's name and a NIC's: what is written still loads, JSON is still JSON."""
     topo = os.fsdecode(os.path.join(os.fsencode(folder), b"to\xffpo.txt"))
     with open(topo, "wb") as file:
@@ -45,7 +44,7 @@ def bytes_that_are_no_text(folder):
     assert json.loads(works("show", made, "--json"))["gpus"] == 1
 
 
-def the_file(folder):
+def test_the_file(folder):
     topo = in_folder(folder, "topo.txt", hopper())
     made = os.path.join(folder, "my-box.yaml")
     answer = json.loads(works("topo", topo, "-o", made, "--json"))
@@ -58,7 +57,5 @@ def the_file(folder):
     assert "assumed" in open(made, encoding="utf-8").read()
 
 
-with tempfile.TemporaryDirectory() as folder:
-    bytes_that_are_no_text(folder)
-    the_file(folder)
-print("topo and show --svg: fine")
+if __name__ == "__main__":
+    run_tests(globals())

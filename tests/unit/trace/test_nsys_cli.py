@@ -1,14 +1,13 @@
 """fabricost trace on an export of Nsight Systems, as it writes SQLite databases: a node's ranks, whose truth is known."""
 import gzip
 import os
-import pathlib
 import sqlite3
 import struct
 import sys
-import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "support"))
+from command import run_tests  # noqa: E402
 from trace_answers import COMMAND, MIB, found, near, rows  # noqa: E402
 
 
@@ -114,8 +113,4 @@ def test_a_database_of_something_else_and_a_damaged_one_are_refused(folder):
 
 
 if __name__ == "__main__":
-    for name, test in list(globals().items()):
-        if name.startswith("test_"):
-            with tempfile.TemporaryDirectory() as folder:
-                test(pathlib.Path(folder))
-            print("ok", name)
+    run_tests(globals())

@@ -6,10 +6,10 @@ import os
 import pathlib
 import pickle
 import sys
-import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "support"))
+from command import run_tests  # noqa: E402
 from trace_answers import COMMAND, MIB, found, near, rows  # noqa: E402
 
 EPOCH = 1765223116927674080  # ns
@@ -328,8 +328,4 @@ def test_what_a_published_log_of_aicb_says(folder):
 
 
 if __name__ == "__main__":
-    for name, test in list(globals().items()):
-        if name.startswith("test_"):
-            with tempfile.TemporaryDirectory() as folder:
-                test(pathlib.Path(folder))
-            print("ok", name)
+    run_tests(globals())

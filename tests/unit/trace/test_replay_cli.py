@@ -2,14 +2,12 @@
 elsewhere; what is planted into emitted jobs is what leaving it out gives back."""
 import json
 import os
-import pathlib
 import random
 import sys
-import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "support")]
-from command import Command  # noqa: E402
+from command import Command, run_tests  # noqa: E402
 from emit import Job  # noqa: E402
 
 TRACE, PLAN = Command(sys.argv[1], "trace"), Command(sys.argv[1], "plan", "--train")
@@ -197,8 +195,4 @@ def test_faster_links_help_what_crosses_them_alone(folder):
 
 
 if __name__ == "__main__":
-    for name, test in list(globals().items()):
-        if name.startswith("test_"):
-            with tempfile.TemporaryDirectory() as made:
-                test(pathlib.Path(made))
-            print("ok", name)
+    run_tests(globals())

@@ -10,7 +10,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "support"))
-from command import Command  # noqa: E402
+from command import Command, run_tests  # noqa: E402
 
 COMMAND = Command(sys.argv[1], "trace")
 FOLDER = pathlib.Path(os.environ.get("FABRICOST_MEASUREMENTS") or sys.argv[2]) / "second" / "traces"
@@ -102,7 +102,4 @@ if __name__ == "__main__":
     if not KINETO.is_dir():
         print(f"skipped: there are no traces in {KINETO}")
         sys.exit(77)
-    for name, test in list(globals().items()):
-        if name.startswith("test_"):
-            test()
-            print("ok", name)
+    run_tests(globals())

@@ -3,11 +3,11 @@ import os
 import pathlib
 import random
 import sys
-import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "support")]
 from emit import Job  # noqa: E402
+from command import run_tests  # noqa: E402
 from trace_answers import MIB, found, near, rows  # noqa: E402
 
 WORLD = {"0": ("default_pg", list(range(8)))}
@@ -255,8 +255,4 @@ def test_kinds_of_groups_without_names(folder):
 
 
 if __name__ == "__main__":
-    for name, test in list(globals().items()):
-        if name.startswith("test_"):
-            with tempfile.TemporaryDirectory() as made:
-                test(pathlib.Path(made))
-            print("ok", name)
+    run_tests(globals())

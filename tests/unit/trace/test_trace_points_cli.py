@@ -4,11 +4,10 @@ import json
 import os
 import pathlib
 import sys
-import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "support")]
-from command import Command  # noqa: E402
+from command import Command, run_tests  # noqa: E402
 from emit import Job  # noqa: E402
 
 TOOL = sys.argv[1]
@@ -66,8 +65,4 @@ def test_diagnose_finds_nothing_in_a_sound_job(folder):
 
 
 if __name__ == "__main__":
-    for name, test in list(globals().items()):
-        if name.startswith("test_"):
-            with tempfile.TemporaryDirectory() as folder:
-                test(pathlib.Path(folder))
-            print("ok", name)
+    run_tests(globals())

@@ -5,17 +5,16 @@
 import json
 import os
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
-from command import Command
+from command import Command, run_tests
 
 TOOL = sys.argv[1]
 COMMAND = Command(TOOL, "tune")
 works, refused = COMMAND.works, COMMAND.refused
 
 
-def the_file(folder):
+def test_the_file(folder):
     path = os.path.join(folder, "nccl_tuner.conf")
     text = works("--system", "dgx-b200", "-o", path)
     assert text == works("--system", "dgx-b200")
@@ -39,6 +38,5 @@ def the_file(folder):
     refused("--system", "dgx-a100", "-o", folder, saying=["--out", "not a regular file"])
 
 
-with tempfile.TemporaryDirectory() as temporary:
-    the_file(temporary)
-print("ok")
+if __name__ == "__main__":
+    run_tests(globals())
