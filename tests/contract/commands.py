@@ -5,11 +5,10 @@
     commands.py FABRICOST [GROUP...] --write          keep what it answers now
     commands.py FABRICOST [GROUP...] --against OTHER  compare two builds of the command instead, in full, and show what differs
 
-commands/GROUP.txt lists command lines, one a line, written as in a shell behind the word `fabricost`; `[--json]` at the end of a line
-stands for two, one without and one with --json. Two more groups list their own command lines:
+Command lines are written as in a shell behind the word `fabricost`:
 
-    numbers.tsv        values in the JSON that a command of commands/ answers (table.py says which); one without JSON answers a text
-                       and nothing else
+    numbers.tsv        command lines and values in their JSON (table.py says which); one without JSON answers a text and nothing else. Groups:
+                       `answers`, `measurements` for those that read the measurements, or the first word, as `predict`
     refusals.tsv       group `refusals`: command lines that end with exit status 2, and the first line of what they say
     snapshots/*.txt    group `snapshots`: a command line in the first line behind `$ `, and all that it prints and writes
 
@@ -32,7 +31,8 @@ from table import HERE
 
 MEASUREMENTS = pathlib.Path(os.environ.get("FABRICOST_MEASUREMENTS", table.ROOT.parent / "shared" / "measurements")).resolve()
 LINKS = {**table.LINKS, "measurements": MEASUREMENTS}
-ALL = sorted((path.stem for path in (HERE / "commands").glob("*.txt")), key=lambda group: (group == "measurements", group))
+NUMBERS = HERE / "numbers.tsv"
+ALL = ["answers", "measurements", "refusals", "snapshots"]
 SKIPPED = 77
 ONE_OF = 4 if "ASAN_OPTIONS" in os.environ else 1  # a build with sanitizers takes some twenty times as long for each command
 PLAIN_SURROUNDINGS = {k: v for k, v in os.environ.items()
@@ -47,14 +47,17 @@ def listed(group):
         return [line.split("\t")[0] for line in (HERE / "refusals.tsv").read_text(encoding="utf-8").splitlines()]
     if group == "snapshots":
         return list(snapshots())
-    out = []
-    for line in (HERE / "commands" / f"{group}.txt").read_text(encoding="utf-8").splitlines():
-        if line and not line.startswith("#"):
-            both = line.endswith(" [--json]")
-            out += [line.removesuffix(" [--json]"), *([line.removesuffix(" [--json]") + " --json"] if both else [])]
-    twice = {line for line in out if out.count(line) > 1}
-    assert not twice, f"{group}: listed twice: {sorted(twice)}"
-    return out
+    lines = [line for question in table.read(NUMBERS) for line in table.asked(question)]
+    twice = {line for line in lines if lines.count(line) > 1}
+    assert not twice, f"listed twice: {sorted(twice)}"
+    if group in ALL:
+        return [line for line in lines if measured(line) == (group == "measurements")]
+    return [line for line in lines if line.split()[0] == group]
+
+
+def measured(line):
+    """Whether it reads the measurements beside the source tree."""
+    return "measurements/" in line.replace("data/measurements/", "")
 
 
 def snapshots():
@@ -110,8 +113,7 @@ def compared(group, answers, written):
     out = [f"{line}: no answer: exit status {status}, {len(text)} characters, stderr: {errors.strip()}"
            for line, (status, text, errors, _) in answers.items() if status or errors or not text]
     values = {line: json.loads(text) for line, (_, text, _, _) in answers.items() if line.endswith(" --json") and text}
-    asked = [line for each in ALL for line in listed(each)]
-    return out + table.compare(HERE / "numbers.tsv", values, asked, written)
+    return out + table.compare(NUMBERS, values, written)
 
 
 def main():
@@ -121,11 +123,10 @@ def main():
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--against")
     told = parser.parse_args()
-    groups = told.groups or [*ALL, "refusals", "snapshots"]
+    groups = told.groups or ALL
     tool, other = os.path.abspath(told.tool), told.against and os.path.abspath(told.against)
     lines = {group: listed(group) for group in groups}
-    without = {line for group in groups for line in lines[group] if "measurements/" in line.replace("data/measurements/", "")}
-    left_out = without if not MEASUREMENTS.is_dir() else set()
+    left_out = {line for group in groups for line in lines[group] if measured(line)} if not MEASUREMENTS.is_dir() else set()
     if other:  # an answer in JSON has a text, too
         lines = {"": list(dict.fromkeys(one for group in groups for line in lines[group] for one in (line, line.removesuffix(" --json"))))}
     changed, ran = [], 0

@@ -1,7 +1,8 @@
 """Tables of what answers hold: numbers and words, and the few whole texts beside them.
 
-A row is a question and, behind tabs, cells `path = value` of its answer; a question with many values has several rows. Words are compared
-exactly, numbers to TOLERANCE. A cell added by hand, with any path, stays when the table is written again.
+A row is a question and, behind tabs, cells `path = value` of its answer; a question with many values has several rows. A question that ends
+with [--json] is asked with and without --json; one without JSON has no cells. Words are compared exactly, numbers to TOLERANCE. A cell added by
+hand, with any path, stays when the table is written again, and a question added without cells gets some.
 
 --write keeps the paths that a question has in the table, and chooses for a new question
 
@@ -105,42 +106,50 @@ def paths_of(answers, rows):
     return paths
 
 
+BOTH = " [--json]"
+
+
 def read(path):
-    """{question: {path: value}} of a table."""
+    """{question as it stands in the table: {path: value}}."""
     rows = {}
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+    for line in path.read_text(encoding="utf-8").splitlines():
         question, *cells = line.split("\t")
+        of = rows.setdefault(question, {})
         for place, value in (cell.split(" = ", 1) for cell in cells):
-            assert place not in rows.setdefault(question, {}), f"{path.name}: twice: {question}: {place}"
-            rows[question][place] = value
+            assert place not in of, f"{path.name}: twice: {question}: {place}"
+            of[place] = value
     return rows
+
+
+def asked(question):
+    """The command lines of a question of the table."""
+    return [question.removesuffix(BOTH), question.replace(BOTH, " --json")] if question.endswith(BOTH) else [question]
 
 
 def write(path, rows):
     out = []
     for question, of in rows.items():
         cells = [f"{place} = {value}" for place, value in of.items()]
-        out += ["\t".join([question, *cells[at:at + CELLS]]) + "\n" for at in range(0, len(cells), CELLS)]
+        out += ["\t".join([question, *cells[at:at + CELLS]]) + "\n" for at in range(0, len(cells), CELLS)] or [question + "\n"]
     path.write_text("".join(out), encoding="utf-8")
 
 
-def compare(table, answers, questions, written):
-    """What differs of {question: answer} from the table, as lines; `questions` are all that the table may have, in its order. Writes the
-    table instead when told to."""
+def compare(table, answers, written):
+    """What differs of {command line: answer in JSON} from the table, as lines. Writes the table instead when told to."""
     rows = read(table)
-    now = {question: dict(leaves(answer)) for question, answer in answers.items()}
+    now = {question: dict(leaves(answers[asked(question)[-1]])) for question in rows if asked(question)[-1] in answers}
     if written:
-        paths = paths_of(answers, rows)
+        paths = paths_of({question: answers[asked(question)[-1]] for question in now}, rows)
         for question, values in now.items():
             kept = dict.fromkeys(path for path in values if path in paths[question])
             rows[question] = {path: values[path] for path in kept}
-        write(table, {question: rows[question] for question in questions if rows.get(question)})
+        write(table, rows)
         return []
-    out = [f"{question}: is in {table.name} but no longer asked" for question in rows if question not in questions]
+    out = []
     for question, values in now.items():
-        if question not in rows:
-            out.append(f"{question}: is not in {table.name}")
-        for path, value in rows.get(question, {}).items():
+        if not rows[question]:
+            out.append(f"{question}: has no values in {table.name} yet")
+        for path, value in rows[question].items():
             if not agree(value, values.get(path, "gone")):
                 out.append(f"{question}: {path}: was {value}, is {values.get(path, 'gone')}")
     return out

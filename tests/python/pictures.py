@@ -127,13 +127,3 @@ PICTURES = {
     ),
     "goodput": lambda: plot.goodput(checkpoint_seconds=30, restart_seconds=600),
 }
-
-
-KEPT = {}
-
-
-def picture(name):
-    """The axes of a picture, drawn once for all tests that only look at it."""
-    if name not in KEPT:
-        KEPT[name] = PICTURES[name]()
-    return KEPT[name]

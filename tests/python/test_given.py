@@ -127,6 +127,3 @@ def test_an_answer_in_polars_has_the_rows_and_columns_of_pandas(h100):
     for name in made.columns:
         assert made[name].to_list() == wanted[name].tolist(), name
     assert made["algorithm"].dtype == polars.String and made["seconds"].dtype == polars.Float64
-
-
-# --- lists in lists

@@ -102,18 +102,6 @@ def test_every_interval_has_its_ends():
                 assert hasattr(kind, member.replace("interval", "low", 1)) and hasattr(kind, member.replace("interval", "high", 1)), (name, member)
 
 
-def test_errors_are_fractions_and_nothing_is_called_percent_that_is_none():
-    sizes = 2.0 ** np.arange(12, 31, 3)
-    truth = np.asarray(fc.predict("dgx-h100", fc.AllReduce(sizes)).seconds) * 1.1
-    fit = fc.calibrate("dgx-h100", {"bytes": sizes, "seconds": truth, "ranks": np.full(7, 8)})
-    assert fit.sets[0].median_error == pytest.approx(fit.median_error, rel=0.2) and 0 <= fit.sets[0].mean_error < 0.1
-    for name in fc.__all__:
-        kind = getattr(fc, name)
-        if isinstance(kind, type):
-            percents = [one for one in vars(kind) if "percent" in one and one not in ("within_10_percent", "within_25_percent", "at_percentile_seconds")]
-            assert not percents, (name, percents)
-
-
 # --- progress
 
 SEARCHES = {

@@ -39,12 +39,6 @@ def test_examples_of_the_docstrings(module):
     assert results.failed == 0
 
 
-def test_there_are_examples():
-    finder = doctest.DocTestFinder()
-    assert sum(len(test.examples) for name in fc.__all__ if callable(getattr(fc, name))
-               for test in finder.find(getattr(fc, name), name)) >= 15
-
-
 def test_every_answer_is_a_table_in_a_notebook():
     """Also the answers that have no view of their own."""
     views = [thing for name in fc.__all__ if inspect.isclass(thing := getattr(fc, name)) and hasattr(thing, "to_dict")]

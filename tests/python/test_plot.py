@@ -2,18 +2,25 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-from pictures import clean_style, h100, measured, scattered, schedule  # noqa: F401 (first: skips without matplotlib)
+from pictures import PICTURES, clean_style, h100, measured, scattered, schedule  # noqa: F401 (first: skips without matplotlib)
 
 import matplotlib.pyplot as plt
 from matplotlib.patches import Rectangle
 
 import fabricost as fc
 from fabricost import plot
+
+
+def test_the_page_shows_every_picture_and_every_function():
+    text = (pathlib.Path(__file__).parents[2] / "docs/pictures.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"<!-- picture: ([\w-]+) ", text)) == sorted(PICTURES)
+    assert [name for name in plot.__all__ if f"plot.{name}(" not in text] == []
 
 
 def test_axes_given_are_drawn_into_and_given_back():

@@ -24,19 +24,6 @@ def test_names_are_those_of_the_command(command):
     assert fc.system_names() == [one["name"] for one in json.loads(command("systems", "--json"))]
 
 
-def test_names_of_the_enums_are_those_the_library_knows(h100):
-    for algorithm in fc.Algorithm:
-        try:
-            fc.predict(h100, fc.AllReduce(1e6, ranks=16), algorithm=algorithm)
-        except fc.RequestError as error:
-            assert "cannot run" in str(error)
-    for dtype in fc.DataType:
-        assert fc.AllReduce(1, dtype=dtype).dtype == dtype
-    with pytest.raises(fc.RequestError, match="ll, ll128, simple"):
-        fc.predict(h100, fc.AllReduce(1), protocol="quick")
-    assert [p.value for p in fc.Protocol] == ["ll", "ll128", "simple"]
-
-
 def test_show_is_the_commands(h100, command):
     assert h100.show() == command("show", "dgx-h100")
 
@@ -45,17 +32,6 @@ def test_svg_is_the_commands(h100, command):
     assert h100.svg() == command("show", "dgx-h100", "--svg")
     wanted = command("show", "dgx-h100", "--svg", "--size", "256MiB", "--nodes", "4")
     assert h100.svg(fc.AllReduce(256 * fc.MiB, nodes=4)).count("<rect") == wanted.count("<rect")
-
-
-def test_text_forms(h100):
-    assert repr(h100) == str(h100) == "dgx-h100: 8 GPUs, tiers l2 hbm nvlink pcie nic"
-    assert repr(h100.tiers) == "tiers l2 hbm nvlink pcie nic"
-    assert repr(fc.AllReduce(256 * fc.MiB, ranks=64)) == "AllReduce(bytes=268435456, ranks=64, dtype='half')"
-    assert repr(fc.SendRecv(8, "nic")) == "SendRecv(bytes=8, path='nic')"
-    assert repr(fc.AllGather()) == "AllGather(bytes=None, dtype='half')"
-    p = fc.predict(h100, fc.AllReduce(fc.MiB))
-    assert "all_reduce" in repr(p) and p.bottleneck.tier in str(p)
-    assert all(term.name in str(p) for term in p.terms)
 
 
 def test_tiers_by_place_and_by_name(h100):

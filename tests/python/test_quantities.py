@@ -1,6 +1,5 @@
 """One border for quantities: in every question a number is in SI units, a text says its unit, and the rate of a link its direction; what an
 answer gives can be given back."""
-import inspect
 import itertools
 
 import numpy as np
@@ -73,31 +72,3 @@ def test_what_explore_answers_can_be_given_back(name):
     assert first.units[dotted(name)] == unit == first.axes[0].unit and first.units["step_seconds"] == "s"
     assert first.to_pandas().attrs["units"][dotted(name)] == unit
     assert first.to_arrow().schema.field(dotted(name)).metadata == {b"unit": unit.encode()}
-
-
-# --- every argument of every question whose name ends with a unit
-
-QUESTIONS = {
-    "goodput": {"gpus": 1024},
-    "plan_serve": {"system": "dgx-h100", "model": MODEL, "gpus": 8},
-    "need": {"unknown": "gpus", "system": "dgx-h100", "model": MODEL, "global_batch": 128},
-    "transfer_storage": {"system": "dgx-h100", "bytes": 1e9, "read_bytes_per_second": 50e9},
-    "transfer_access": {"system": "dgx-h100"},
-    "transfer_incast": {"system": "dgx-h100", "senders": 8, "bytes": 1e9},
-    "stragglers": {},
-    "pipeline": {},
-    "project": {},
-    "plan_rl": {},
-}
-
-
-def timed(function):
-    """Names of the arguments that are times or rates."""
-    return [name for name in inspect.signature(getattr(fc, function)).parameters
-            if name.endswith(("_seconds", "bytes_per_second")) and hasattr(fc, function)]
-
-
-@pytest.mark.parametrize("function, name", [(function, name) for function in QUESTIONS for name in timed(function)])
-def test_a_text_without_unit_is_refused_for_every_time_and_rate_of_every_question(function, name):
-    with pytest.raises((fc.RequestError, TypeError), match=name):
-        getattr(fc, function)(**{**QUESTIONS[function], name: "3"})

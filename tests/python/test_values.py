@@ -110,32 +110,3 @@ def test_nothing_is_made_or_changed_by_hand(h100):
             value.seconds = 3
     with pytest.raises(ValueError, match="read-only"):
         fc.predict(h100, fc.AllReduce([1, 2])).seconds[0] = 1
-
-
-def test_a_saved_system_loads_as_the_same(tmp_path, h100):
-    file = tmp_path / "cal.yaml"
-    sizes = [1e6, 1e8]
-    fc.calibrate(h100, {"bytes": sizes, "seconds": [1.1 * fc.predict(h100, fc.AllReduce(size)).seconds for size in sizes], "ranks": [8, 8]}).save(file)
-    for i, asked in enumerate([("dgx-h100",), ("dgx-h100", ["nic.gdr=false", "nodes=4"]), ("aws-p5", (), "none"), ("dgx-h100", (), file),
-                               ("dgx-h100", (), file.read_text())]):
-        system, saved = fc.load_system(*asked), tmp_path / f"{i}.yaml"
-        system.save(saved)
-        assert saved.read_text() == system.to_yaml()
-        again = fc.load_system(saved)
-        for operation in (fc.AllReduce(1e8, nodes=2), fc.AllToAll(1e8), fc.AllGather(1e3)):
-            assert fc.predict(again, operation) == fc.predict(system, operation)
-        again.save(tmp_path / "again.yaml")
-        assert fc.predict(fc.load_system(tmp_path / "again.yaml"), fc.AllReduce(1e7)) == fc.predict(system, fc.AllReduce(1e7))
-
-
-def test_a_saved_system_holds_nothing_else(tmp_path):
-    broken = tmp_path / "x.yaml"
-    broken.write_text("extends: dgx-h100\nset: []\ndomain: 4\n")
-    with pytest.raises(fc.SpecError, match="domain") as caught:
-        fc.load_system(broken)
-    assert (caught.value.file, caught.value.line, caught.value.column) == (str(broken), 3, 1)
-    broken.write_text("extends: x.yaml\nset: []\n")
-    with pytest.raises(fc.RequestError, match="extend each other"):
-        fc.load_system(broken)
-    with pytest.raises(fc.RequestError, match="path"):
-        fc.load_system("dgx-h100").save(tmp_path / "no" / "folder.yaml")
