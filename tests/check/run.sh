@@ -82,7 +82,7 @@ headers() {
 }
 # What repeats under another compiler, checker or command what every run asks, and what is timed.
 long() { ctest --test-dir build -C long -j "$jobs" --output-on-failure -R "^($1)\$"; }
-others_1() { long 'python\.checkers|compile_fail\.(gcc|clang)|gpu_probes\.compile|consumer\.fetch_content'; }
+others_1() { long 'docs\.site|python\.checkers|compile_fail\.(gcc|clang)|gpu_probes\.compile|consumer\.fetch_content'; }
 others_2() {
   cmake -S . -B build -DFABRICOST_BUILD_BENCHMARKS=ON >/dev/null &&
     cmake --build build -j "$jobs" --target fabricost_benchmark fabricost_ratios &&
@@ -108,7 +108,7 @@ all=(
   "dask 30 a sweep on a cluster of processes, one of them killed"
   "box 250 the MPI probe; Open MPI on networks of namespaces, beside what is predicted; jobs of 64 processes that hang there"
   "threads 150 thread sanitizer"
-  "others_1 130 pyright and stubtest, programs that must not compile by the other compiler, kernels by the CUDA compiler, the library as an archive"
+  "others_1 160 the documentation site, pyright and stubtest, programs that must not compile by the other compiler, kernels by the CUDA compiler, the library as an archive"
   "others_2 130 claims of performance, every option of plan, explore, need and project"
   "page_1 130 every second file of the page through the front end of emscripten"
   "page_2 130 the other files of the page"
