@@ -83,12 +83,6 @@ def test_a_file_that_left_the_commit_is_taken_from_the_branch(ask):
     assert made.status == 0 and made.asked == [AT, HEAD] and made.file.is_file()
 
 
-def test_what_was_fetched_once_is_not_asked_for_again(ask):
-    assert ask({AT: TEXT}).status == 0
-    again = ask({AT: "something else"})
-    assert again.status == 0 and again.asked == [] and again.file.read_text(encoding="utf-8") == TEXT
-
-
 def refused(made, said):
     """One line about the fetch and one about the run; no file, no page."""
     assert made.status == 2 and not made.file.exists() and not made.text
@@ -111,35 +105,8 @@ def test_a_huge_file_is_not_fetched(ask, monkeypatch, announced, said):
     refused(ask({AT: lambda handler: send(handler, b"x" * 5000, announced=announced)}), said)
 
 
-def test_a_server_that_fails_is_not_asked_for_another_version(ask):
-    made = ask({AT: lambda handler: handler.send_error(503)})
-    refused(made, "503 Service Unavailable")
-    assert made.asked == [AT]
-
-
-@pytest.mark.parametrize("said", [b"", b"nonsense\r\n\r\n", b"\x1b[31mred\r\n\r\n", b"HTTP/1.0 200 OK\r\nContent-Length: many\r\n\r\n"])
-def test_what_is_no_answer_is_said_so(ask, said):
-    refused(ask({AT: lambda handler: handler.wfile.write(said)}), "is no answer of a web server")
-
-
 def test_a_redirect_leads_nowhere_else(ask):
     refused(ask({AT: lambda handler: send(handler, b"", status=302, Location="http://example.org/a_run.txt")}), "only https from")
-
-
-def test_a_fetched_file_with_other_points_is_named_and_kept_for_the_person(ask):
-    made = ask({AT: table(1.5)})
-    assert made.status == 2 and made.file.is_file() and "its points are not those of sources.yaml" in made.said[0]
-
-
-def test_a_large_file_pointer_is_no_measurement(ask):
-    made = ask({AT: "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 39823\n"})
-    assert made.status == 2 and "cannot be read" in made.said[0]
-
-
-def test_without_a_network_every_address_is_said(tmp_path, capsys):
-    sources = write_sources(tmp_path / "s.yaml", run("a_run", TEXT))
-    made = Made(capsys, tmp_path / "copies", sources, "--fetch", "--base", "http://127.0.0.1:9")
-    assert made.status == 2 and "cannot be reached" in made.said[0] and "/raw/0123456789/logs/a_run.txt" in made.said[1]
 
 
 @pytest.mark.parametrize("url", ["http://github.com/x", "ftp://github.com/x", "https://example.org/x", "file:///etc/passwd",

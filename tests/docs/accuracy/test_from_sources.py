@@ -114,13 +114,6 @@ def test_a_run_without_a_copy_is_named_with_where_to_get_it(folder, tmp_path, ca
     assert "| `gone` |" in made.text and "| `typed` |" in made.text
 
 
-def test_nothing_to_read_leaves_the_page_alone(folder, tmp_path, capsys):
-    (tmp_path / "page.md").write_text("the old page", encoding="utf-8")
-    made = Made(capsys, folder, write_sources(tmp_path / "s.yaml", run("gone", table())))
-    assert made.status == 2 and made.text == "the old page"
-    assert made.said[-1] == "from_sources: no run could be read, so there is nothing to write a page about"
-
-
 @pytest.mark.parametrize("broken, said", [
     ("sources: [", "while parsing"), ("", "does not list sources"), ("sources:\n- url: x\n", "does not list sources"),
     ("sources:\n- url: x\n  licence: none\n  runs:\n  - id: y\n", "does not list sources"),
@@ -171,12 +164,6 @@ def test_a_machine_that_a_calibration_names_is_fitted_whoever_measured_it(folder
     assert "| dgx-1-v100 | 3 |" in held and "| dgx-h100 |" not in held and "| dgx-h100 | 3 |" in rest.split("## Left out")[0]
 
 
-def test_an_alias_is_the_machine_it_names(folder, tmp_path, capsys):
-    (folder / "a_run.txt").write_text(table(), encoding="utf-8")
-    made = Made(capsys, folder, write_sources(tmp_path / "s.yaml", run("a_run", table(), system="hgx-a100-8")))
-    assert made.status == 0 and "| hgx-a100-8 | 3 |" in made.text.split("## Machines that were fitted")[1].split("## Left out")[0]
-
-
 def test_errors_are_what_their_definitions_say():
     t, predicted, low, high = (np.array(v, float) for v in ([10, 10, 10, 10], [10.5, 8, 13, 10], [9, 7, 11, 9.5], [12, 9, 15, 10.5]))
     samples = np.rec.fromarrays([predicted / t - 1, t, low, high], names="error,measured_seconds,low_seconds,high_seconds")
@@ -195,11 +182,6 @@ def test_errors_are_what_their_definitions_say():
 def test_terms_of_left_out_csv_mean_what_calibrate_takes_them_for(term, source, size, nodes, held):
     points = np.rec.fromarrays([[source], [float(size)], [nodes]], names="source,bytes,nodes")
     assert bool(published_figures.LeftOut(term, "").holds(points)[0]) == held
-
-
-def test_nodes_of_one_rack_are_one_domain_and_eight_gpu_nodes_are_not():
-    assert published_figures.nodes_of_domain("gb200-nvl72") == 18
-    assert published_figures.nodes_of_domain("dgx-h100") == published_figures.nodes_of_domain("no-such-machine") == 1
 
 
 # --- tables that are not a benchmark's output ---
@@ -225,8 +207,3 @@ def test_rows_that_count_ranks_alone_fill_whole_trays_of_a_rack(ranks, gpus):
     row = published_formats.completed({"system": "gb200-nvl72", "ranks": str(ranks)})
     assert (row["nodes"] * row["gpus_per_node"], row["gpus_per_node"]) == (ranks, gpus)
     assert row["gpus_per_node"] <= fc.load_system("gb200-nvl72").gpus_per_node
-
-
-def test_the_yaml_of_the_tests_is_read_as_the_shipped_one(tmp_path):
-    path = write_sources(tmp_path / "s.yaml", run("a_run", table()), each={"nics_per_node": 4})
-    assert published_sources.load(path)[1][0]["nics_per_node"] == 4

@@ -1,8 +1,8 @@
-/// \file test_lines.cpp
-/// Each message of NCCL that stands for a cause, in the forms it had over versions, and its healthy look-alike beside it.
+// Each message of NCCL that stands for a cause, in the forms it had over versions, and its healthy look-alike beside it.
+#include "diagnose/quoted.hpp"
+#include "unit/diagnose/logs.hpp"
 
 #include "catch.hpp"
-#include "unit/diagnose/logs.hpp"
 
 using namespace fabricost::observe;
 
@@ -169,4 +169,158 @@ TEST_CASE("a node of two GPUs does not need its four adapters, nor does one adap
   CHECK_FALSE(names(diagnosed(adapters + ring("0 1 2 3") + path), Cause::rail_missing));
   CHECK(diagnosed("a:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB ; OOB e:1<0>\na:1:2 [0] NCCL INFO Using network IB\n").state ==
         RunState::nothing_to_judge);
+}
+
+// Outputs of the commands that diagnose asks for, given back to it.
+
+namespace {
+
+const char* const legend =
+    "\nLegend:\n\n  X    = Self\n  OK   = Status Ok\n  CNS  = Chipset not supported\n  GNS  = GPU not supported\n"
+    "  TNS  = Topology not supported\n  NS   = Not supported\n  U    = Unknown\n";
+
+}  // namespace
+
+TEST_CASE("nvidia-smi topo -p2p says whether GPUs reach each other; its legend says nothing") {
+  for (const char* state : {"CNS", "GNS", "TNS", "NS"}) {
+    const Diagnosis d = diagnosed(std::string(" \tGPU0\tGPU1\n GPU0\tX\t") + state + "\n GPU1\t" + state + "\tX\n" + legend);
+    INFO(state << causes_of(d));
+    REQUIRE(d.causes.size() == 1);
+    CHECK(d.causes.front().cause == Cause::no_p2p_shm);
+    CHECK(d.causes.front().evidence.find("line 2") != std::string::npos);
+  }
+  const std::string with_blanks = "        GPU0    GPU1\n GPU0   X       NS\n GPU1   NS      X\n";
+  CHECK(names(diagnosed(with_blanks), Cause::no_p2p_shm));
+  const Diagnosis fine = diagnosed(std::string(" \tGPU0\tGPU1\n GPU0\tX\tOK\n GPU1\tOK\tX\n") + legend);
+  INFO(causes_of(fine));
+  CHECK(fine.causes.empty());
+}
+
+TEST_CASE("nvidia-imex-ctl -N names the node that is not ready; its legend says nothing") {
+  const std::string explained =
+      "Connectivity Table Legend:\nI - Invalid - Node wasn't reachable, no connection status available\n"
+      "!V! - Version mismatch, communication disabled.\nC - Connected - Ready for operation\n\nNodes:\n"
+      "Node #0   * 10.0.0.1 *   - READY          - Version: 570.86.15  - Hostname: n0\n";
+  const Diagnosis d = diagnosed(explained + "Node #1   - 10.0.0.2 -   - UNAVAILABLE    - Version:   - Hostname: n1\n");
+  INFO(causes_of(d));
+  REQUIRE(d.causes.size() == 1);
+  CHECK(d.causes.front().cause == Cause::imex);
+}
+
+TEST_CASE("a small or full /dev/shm, a job without memory, a missing library and a waiting data loader are told from their commands") {
+  const std::string head = "Filesystem      Size  Used Avail Use% Mounted on\n";
+  CHECK(names(diagnosed(head + "shm              64M     0   64M   0% /dev/shm\n"), Cause::no_p2p_shm));
+  CHECK(names(diagnosed(head + "tmpfs           252G  252G     0 100% /dev/shm\n"), Cause::no_p2p_shm));
+  CHECK(names(diagnosed("       State ExitCode     MaxRSS\n---------- -------- ----------\nOUT_OF_ME+    0:125\n"), Cause::host_memory));
+  CHECK(names(diagnosed("\tlibnccl.so.2 => /usr/lib/libnccl.so.2 (0x00007f)\n\tlibcudart.so.12 => not found\n"), Cause::version_mismatch));
+  CHECK(names(diagnosed("Process 42: python train.py\nPython v3.10.12 (/usr/bin/python3.10)\n\nThread 42 (idle): \"MainThread\"\n"
+                        "    wait (multiprocessing/connection.py:936)\n    _try_get_data (torch/utils/data/dataloader.py:1133)\n"),
+              Cause::rank_lost));
+}
+
+TEST_CASE("nvbandwidth that leaves copies out or reads back other bytes is no table, and has a cause") {
+  const std::string head = "nvbandwidth Version: v0.7\nDevice 0: NVIDIA GeForce RTX 2080 Ti\nDevice 1: NVIDIA GeForce RTX 2080 Ti\n\n";
+  CHECK(names(diagnosed(head + "Waiving device_to_device_memcpy_write_ce.\n"), Cause::no_p2p_shm));
+  const Diagnosis wrong = diagnosed(head +
+                                    "Running device_to_device_memcpy_read_ce.\n Invalid value when checking the pattern at 0x70a640000000\n"
+                                    " Current offset : 11136 \n");
+  INFO(causes_of(wrong));
+  CHECK(names(wrong, Cause::iommu));
+}
+
+TEST_CASE("Horovod's stalled ranks and a message that only explains settings") {
+  const Diagnosis stalled = diagnosed(
+      "[1,0]<stderr>:W /tmp/horovod/common/stall_inspector.cc:105] One or more tensors were submitted to be reduced, gathered or "
+      "broadcasted by subset of ranks and are waiting for remainder of ranks for more than 60 seconds.\n[1,0]<stderr>:Stalled ranks:\n");
+  CHECK(stalled.state == RunState::failed);
+  CHECK(names(stalled, Cause::rank_lost));
+  const Diagnosis truncated = diagnosed(
+      "h1:1:2 [0] transport/net_socket.cc:561 NCCL WARN NET/Socket : peer 10.0.0.2<4> message truncated : receiving 8 bytes instead of 4. "
+      "If you believe your socket network is in a healthy state, there may be a mismatch in collective sizes or environment settings "
+      "(e.g. NCCL_PROTO, NCCL_ALGO) between ranks\n");
+  CHECK(truncated.causes.front().cause == Cause::collective_mismatch);
+  for (const Finding& one : truncated.causes) CHECK(one.cause != Cause::debug_env);
+}
+
+// Figures quoted beside a log: a difference between two of them is the cause.
+
+namespace {
+
+std::vector<diagnosis::Quoted> quoted(const std::string& text) {
+  const TemporaryLog log(text);
+  return diagnosis::quoted_figures(log.path());
+}
+
+}  // namespace
+
+TEST_CASE("bits are divided by eight, ranges and tildes read, versions are no figures") {
+  const auto q = quoted("# NCCL 2.30.1: 80 Gb/s; NCCL 2.31.2: ~9.5 GB/s; ring 11-12 GB/s\n");
+  REQUIRE(q.size() == 3);
+  CHECK(q[0].rate == Approx(10e9));
+  CHECK(q[0].version == "2.30.1");
+  CHECK(q[1].rate == Approx(9.5e9));
+  CHECK(q[2].rate == Approx(11e9));
+  CHECK(q[2].algorithm == "ring");
+}
+
+TEST_CASE("a newer version that is slower is a fault of the version, an older one is not") {
+  CHECK(names(diagnosed("# NCCL 2.30.1: 200 GB/s busbw\n# NCCL 2.31.2: 90 GB/s busbw\n"), Cause::bug_in_version));
+  CHECK_FALSE(names(diagnosed("# NCCL 2.30.1: 90 GB/s busbw\n# NCCL 2.31.2: 200 GB/s busbw\n"), Cause::bug_in_version));
+  CHECK(diagnosed("# NCCL 2.30.1: 200 GB/s busbw\n# NCCL 2.31.2: 195 GB/s busbw\n").fine());
+}
+
+TEST_CASE("a variable that mends a run says what was wrong") {
+  const auto with = [](const std::string& variable) { return diagnosed("# busbw 50 GB/s; with " + variable + " 90 GB/s\n"); };
+  CHECK(names(with("NCCL_NET_GDR_LEVEL=SYS"), Cause::gdr_off));
+  CHECK(names(with("NCCL_MIN_NCHANNELS=32"), Cause::few_channels));
+  CHECK(names(with("NCCL_ALGO=Tree"), Cause::algorithm_choice));
+  CHECK(names(with("NCCL_TOPO_FILE=/x.xml"), Cause::container_vm_topology));
+  // a variable that changes nothing, or makes it worse, was a test
+  CHECK(diagnosed("# busbw 90 GB/s; with NCCL_ALGO=Tree 91 GB/s\n").fine());
+}
+
+TEST_CASE("the default that loses to another algorithm is a choice, a tree above the ring is none") {
+  CHECK(names(diagnosed("# all_reduce default(ring) 40 GB/s; tree 55 GB/s\n"), Cause::algorithm_choice));
+  const Diagnosis d = diagnosed("# 2 nodes all_reduce busbw: default 21 GB/s, ring 12 GB/s\n");
+  INFO(causes_of(d));
+  CHECK(d.fine());
+  CHECK(names(d, Cause::expected_value_wrong));
+}
+
+TEST_CASE("a node in every slow pair is a straggler, slow pairs of nodes fast elsewhere are the network") {
+  CHECK(names(diagnosed("# busbw GB/s by pair\n# n01,n02 20.1\n# n01,n03 41\n# n03,n04 41.2\n# n02,n04 20.4\n"), Cause::stragglers));
+  const Diagnosis network = diagnosed("# busbw GB/s by pair\n# n01,n02 20.1\n# n01,n03 41\n# n02,n04 41.2\n# n03,n04 20.4\n");
+  CHECK(network.causes.front().cause == Cause::oversubscription);
+}
+
+TEST_CASE("bandwidth that falls with every node is the network's, a step after two nodes the tree's") {
+  CHECK(names(diagnosed("# all_reduce busbw: 2 nodes 90, 4 nodes 60, 8 nodes 30 GB/s\n"), Cause::oversubscription));
+  const Diagnosis step = diagnosed("# all_reduce busbw: 2 nodes 90 GB/s, 4 nodes 60 GB/s\n");
+  CHECK(step.fine());
+  CHECK(names(step, Cause::expected_value_wrong));
+}
+
+TEST_CASE("a wire that carries what NCCL does not points at the way to the GPU, over a bond at its members") {
+  CHECK(names(diagnosed("# ib_write_bw: 390 Gb/s ; all_reduce_perf: 100 Gb/s\n"), Cause::gdr_off));
+  CHECK(names(diagnosed("# ib_write_bw -d mlx5_bond_0 : 390 Gb/s ; all_reduce_perf: 200 Gb/s\n"), Cause::half_rate_link));
+  CHECK(diagnosed("# ib_write_bw: 390 Gb/s ; all_reduce_perf: 380 Gb/s\n").fine());
+}
+
+TEST_CASE("rare calls a hundred times longer are timeouts, even times are not") {
+  CHECK(names(diagnosed("# all_reduce\n1MB took 500 us\n1MB took 510 us\n1MB took 60000 us\n1MB took 505 us\n1MB took 498 us\n"),
+              Cause::roce_untuned));
+  CHECK(
+      diagnosed("# all_reduce bandwidth\n1MB took 500 us, 2 GB/s bandwidth\n1MB took 510 us\n1MB took 600 us\n1MB took 505 us\n").fine());
+}
+
+TEST_CASE("what is said once holds for the whole line, and two values of one variable are an experiment") {
+  CHECK(names(diagnosed("# 16 nodes: default 22 GB/s, NCCL_NCHANNELS_PER_NET_PEER=4 41 GB/s\n"), Cause::few_channels));
+  CHECK(names(diagnosed("# NCCL_NVLS_ENABLE=0 362 GB/s, NCCL_NVLS_ENABLE=1 478 GB/s\n"), Cause::nvls_off));
+  CHECK(names(diagnosed("# all_reduce 1 MB: NCCL_PROTO=LL128 38 us, default 61 us\n"), Cause::ll128_off));
+}
+
+TEST_CASE("across leaves, and without one node") {
+  CHECK(names(diagnosed("# all_reduce busbw: same leaf 390 GB/s, across spine 210 GB/s\n"), Cause::oversubscription));
+  CHECK(diagnosed("# all_reduce busbw: same leaf 390 GB/s, across spine 380 GB/s\n").fine());
+  CHECK(names(diagnosed("# all_reduce 8 nodes 180 GB/s, without gpu17 340 GB/s\n"), Cause::stragglers));
 }

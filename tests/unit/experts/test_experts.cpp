@@ -1,16 +1,20 @@
-/// \file test_experts.cpp
-/// Bytes and seconds of an expert exchange: DeepEP's printed volumes, tokens counted one by one, the library's own all_to_all, limits.
-
-#include "catch.hpp"
+// Bytes and seconds of an expert exchange: DeepEP's printed volumes, tokens counted one by one, the library's own all_to_all, limits.
 #include "simulated_tokens.hpp"
-#include "support/systems.hpp"
 
 #include <fabricost/experts/expert_exchange.hpp>
+#include <fabricost/plan/network/concurrent.hpp>
+#include <fabricost/plan/network/topology_of.hpp>
+#include <fabricost/plan/training/tensor_parallel.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
 
+#include "support/systems.hpp"
+
+#include "catch.hpp"
+
 using namespace fabricost::core;
 using namespace std::chrono_literals;
+using namespace fabricost::plan;
 
 namespace {
 
@@ -218,4 +222,104 @@ TEST_CASE("an exchange takes longer with more tokens, more skew, and less of the
     CHECK(shared.seconds(32768) > 1.5 * even.seconds(32768));
   }
   CHECK(ExpertCurve{box, exchange(deepseek, {1, 1}, Copies::per_expert)}.seconds(4096) == 0);
+}
+
+// The effect of an all-reduce beside an all_to_all, as published.
+
+TEST_CASE("an all_to_all beside an all-reduce is slowed down between what fair sends and fair collectives say, as Lina measured") {
+  // USENIX ATC 2023: 16 A100s behind 100 Gbit/s InfiniBand; worst slow-down 4.14
+  constexpr double published_median = 1.83;
+  const System s = systems::machine(
+      "lina", Generation::ampere, 4, 4,
+      {systems::scale_up(TierKind::switched, 4, 12, 25, 20), systems::nics(1, 12.5, systems::infiniband), systems::network("leaf", 64)});
+  const Topology t = topology_of(s, 4);
+  std::vector<int> all(16);
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<ConcurrentCollective> both{
+      {.name = "experts", .collective = Collective::all_to_all, .algorithm = Algorithm::direct, .ranks = all},
+      {.name = "gradients", .collective = Collective::all_reduce, .ranks = all}};
+  const double by_sends = contention(t, both).outcomes[0].slow_down();
+  both[1].weight = 3.2;  // 12 of 15 sends of 4 ranks leave the node: as many bytes through the NIC for each collective
+  const double by_collectives = contention(t, both).outcomes[0].slow_down();
+  WARN("all_to_all beside all-reduce: slowed down " << by_sends << " with equal sends, " << by_collectives
+                                                    << " with equal collectives; published median " << published_median);
+  CHECK(by_sends < published_median);
+  CHECK(by_collectives > published_median);
+  CHECK(by_collectives == Approx(2));
+  // the exchange priced with the share of the NICs that the published slow-down leaves
+  ExpertExchange x{.gate = {16, 2}, .routing = {}, .placement = {16, 4}, .copies = Copies::per_expert, .bytes_per_token = 2048};
+  const double alone = expert_exchange(s, x, 65536).seconds;
+  x.nic_share = 1 / published_median;
+  CHECK(expert_exchange(s, x, 65536).seconds / alone == Approx(published_median).epsilon(0.05));
+}
+
+// Messages of tensor parallelism counted against the papers' figures.
+
+namespace {
+
+Model llama_70b() {
+  Model m;
+  m.name = "llama3-70b";
+  m.layers = 80;
+  m.hidden = 8192;
+  m.heads = 64;
+  m.kv_heads = 8;
+  m.head_dim = 128;
+  m.vocab = 128256;
+  m.ffn = 28672;
+  return m;
+}
+Model mixture() {
+  Model m = llama_70b();
+  m.name = "mixture";
+  m.layers = 10;
+  m.first_dense = 2;
+  m.experts = 64;
+  m.top_k = 4;
+  m.expert_ffn = 2048;
+  return m;
+}
+TensorQuestion question(int ranks, double tokens, bool sequence = false, Recompute recompute = Recompute::none) {
+  return {
+      .ranks = ranks, .expert_ranks = 1, .tokens = tokens, .bytes_per_number = 2, .sequence_parallel = sequence, .recompute = recompute};
+}
+
+}  // namespace
+
+TEST_CASE("a layer all-reduces twice forward and twice backward, after the row-parallel products") {
+  const Model m = llama_70b();
+  CHECK(tensor_message_bytes(m, question(8, 1)) == 16384);
+  CHECK(tensor_message_bytes(m, question(8, 256)) == 4 * 1024 * 1024);
+  const TensorMessages forward = tensor_forward(m, question(8, 4096)), backward = tensor_backward(m, question(8, 4096));
+  CHECK(forward.count(Collective::all_reduce) == 2);
+  CHECK(backward.count(Collective::all_reduce) == 2);
+  CHECK(forward.begin()[0].name == "attention_output");
+  CHECK(forward.begin()[1].name == "mlp_down");
+  CHECK(forward.begin()->bytes == 4096 * 16384.0);
+  CHECK(tensor_backward(m, question(8, 4096, false, Recompute::full)).count(Collective::all_reduce) == 4);
+  CHECK(tensor_backward(m, question(8, 4096, false, Recompute::selective)).count(Collective::all_reduce) == 2);
+  CHECK(tensor_forward(m, question(1, 4096)).size() == 0);
+}
+
+TEST_CASE("layers of experts have a block less, or one of their own") {
+  const Model m = mixture();
+  const LayerParts experts{.experts = true};
+  CHECK(tensor_forward(m, question(8, 100), experts).count(Collective::all_reduce) == 1);
+  CHECK(expert_tensor_forward(m, question(8, 100)).size() == 0);
+  TensorQuestion cut = question(8, 100);
+  cut.expert_ranks = 2;
+  const TensorMessages with = expert_tensor_forward(m, cut);
+  CHECK(with.count(Collective::all_gather) == 1);
+  CHECK(with.count(Collective::reduce_scatter) == 1);
+  // 100 tokens over 8 ranks, 4 copies each: 50 rows on each of the two that hold one expert, 100 together
+  CHECK(with.begin()->bytes == 100 * 16384.0);
+  CHECK(expert_tensor_backward(m, cut).count(Collective::reduce_scatter) == 1);
+  CHECK(expert_tensor_backward(m, cut).count(Collective::all_gather) == 1);  // the gathered rows are kept
+  // every rank has all tokens without sequence parallelism, and results of its own share of them alone
+  CHECK(tensor_forward(m, question(8, 100), experts).count(Collective::all_gather) == 1);
+  CHECK(tensor_forward(m, question(8, 100, true), experts).count(Collective::all_gather) == 1);  // of attention
+  Model shared = m;
+  shared.shared_experts = 1;
+  shared.shared_ffn = 2048;
+  CHECK(tensor_forward(shared, question(8, 100), experts).count(Collective::all_reduce) == 2);
 }

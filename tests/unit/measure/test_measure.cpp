@@ -2,7 +2,13 @@
 #include "fake_device.hpp"
 #include "measure/measure.hpp"
 
+#include <fabricost/predict/complete.hpp>
+
 #include "catch.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
 
 using namespace fake;
 
@@ -201,4 +207,204 @@ TEST_CASE("points are handed on as they are measured, and progress never runs ba
   CHECK(forward);
   REQUIRE(lines.size() == out.rows.size());
   for (std::size_t i = 0; i < lines.size(); ++i) CHECK(lines[i] == csv_line(out.rows[i]));
+}
+
+// The rows' account of the GPUs that took part and of how they were timed, and a process that goes away.
+
+namespace {
+
+Measured measured_on(FakeDevice& device, const PlanOptions& what) {
+  const Machine machine = device.describe();
+  MeasureOptions options;
+  options.now = device.clock();
+  return measure::measure(device, machine, plan(machine, device.processes(), what), options);
+}
+
+/// The third GPU is slower than the others, and limited by its temperature.
+class OneIsSlower : public FakeDevice {
+ public:
+  using FakeDevice::FakeDevice;
+  State state(int unit) override {
+    State out;
+    out.clock = unit == 2 ? 1.2e9 : 1.98e9;
+    out.throttled = unit == 2 ? "thermal" : "power cap";
+    return out;
+  }
+};
+
+/// Another process goes away while this one waits for its word.
+class LeftAlone : public FakeDevice {
+ public:
+  LeftAlone(const Traits& t, int words) : FakeDevice(t), words_(words) {}
+  double agreed(double value) override {
+    if (--words_ < 0) throw DeviceLost("another process is gone");
+    return value;
+  }
+
+ private:
+  int words_;
+};
+
+class NotCaptured : public FakeDevice {
+ public:
+  using FakeDevice::FakeDevice;
+  std::unique_ptr<Job> prepare(const Case& what) override {
+    class Launched : public FakeJob {
+     public:
+      using FakeJob::FakeJob;
+      bool in_graphs() const override { return false; }
+    };
+    static_cast<void>(FakeDevice::prepare(what));
+    return std::make_unique<Launched>(*this, what);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a row notes the lowest clock of the GPUs that take part, and all that slows one of them down") {
+  OneIsSlower device({.gpus = 4});
+  const Measured found = measured_on(device, {.quick = true, .only = {"all_reduce", "memory_copy"}});
+  int together = 0;
+  for (const Row& row : found.rows) {
+    const bool third = row.note("gpu") == "2" || (row.note("gpu").empty() && row.note("gpus").find("0,1") == std::string_view::npos) ||
+                       row.note("gpus") == "0,1,2";
+    CHECK(row.note("clock_mhz") == (third ? "1200" : "1980"));
+    CHECK(row.note("throttled") == (!third ? "power cap" : row.note("gpu") == "2" ? "thermal" : "power cap, thermal"));
+    together += row.operation == "all_reduce" && third ? 1 : 0;
+  }
+  CHECK(together > 5);
+}
+
+TEST_CASE("a process that goes away between two cases ends the run with what was measured") {
+  const Measured whole = [] {
+    FakeDevice device({.gpus = 2});
+    return measured_on(device, {.quick = true, .only = {"launch"}});
+  }();
+  std::size_t most = 0;
+  for (int words = 0; words < 6000; words += 61) {
+    LeftAlone device({.gpus = 2}, words);
+    const Measured found = measured_on(device, {.quick = true, .only = {"launch"}});
+    if (found.complete) continue;
+    CHECK(found.ended == "another process is gone");
+    CHECK(found.rows.size() <= whole.rows.size());
+    most = std::max(most, found.rows.size());
+  }
+  CHECK(most > 0);
+}
+
+TEST_CASE("a row says when its repetitions could not be captured in a graph") {
+  NotCaptured launched({.gpus = 1});
+  for (const Row& row : measured_on(launched, {.quick = true, .only = {"memory_copy"}}).rows) CHECK(row.note("graph") == "no");
+  FakeDevice captured({.gpus = 1});
+  for (const Row& row : measured_on(captured, {.quick = true, .only = {"memory_copy"}}).rows) CHECK(row.note("graph").empty());
+}
+
+// Several processes in step: every decision is one decision, and a fault of one is a fault of all.
+
+namespace {
+
+struct Stated {
+  char call = ' ';
+  double value = 0;
+};
+
+/// A meeting of two threads, as in collectives of MPI: each call waits for the other's, which must be the same one.
+class Meeting {
+ public:
+  /// Both sides' words. \throws std::logic_error when they are not at the same call, or one stays away
+  std::pair<Stated, Stated> meet(int side, Stated mine) {
+    std::unique_lock lock{mutex_};
+    const long round = round_;
+    stated_[side] = mine;
+    if (++here_ == 2) {
+      here_ = 0;
+      ++round_;
+      last_ = {stated_[0], stated_[1]};
+      changed_.notify_all();
+    } else if (!changed_.wait_for(lock, std::chrono::seconds{20}, [&] { return round_ != round; })) {
+      throw std::logic_error("the other process is not here");
+    }
+    if (last_.first.call != last_.second.call) throw std::logic_error("the processes are at different calls");
+    return last_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Stated stated_[2];
+  std::pair<Stated, Stated> last_;
+  int here_ = 0;
+  long round_ = 0;
+};
+
+class Together : public FakeDevice {
+ public:
+  Together(Traits t, Meeting& meeting, int side) : FakeDevice(t), meeting_(meeting), side_(side) {
+    random.seed(static_cast<unsigned>(side) + 5);
+  }
+  int process() const override { return side_; }
+  int processes() const override { return 2; }
+  double agreed(double value) override { return meeting_.meet(side_, {'a', value}).first.value; }
+  bool any(bool value) override {
+    const auto both = meeting_.meet(side_, {'y', value ? 1.0 : 0.0});
+    return both.first.value > 0 || both.second.value > 0;
+  }
+
+ private:
+  Meeting& meeting_;
+  int side_;
+};
+
+std::pair<Measured, Measured> both(const Traits& first, const Traits& second) {
+  Meeting meeting;
+  Measured out[2];
+  std::string failure[2];
+  const auto run = [&](int side, Traits traits) {
+    try {
+      traits.runtime = "MPI";
+      traits.library = "openmpi";
+      traits.gpus = 2;
+      Together device(traits, meeting, side);
+      const Machine machine = device.describe();
+      const Plan planned = plan(machine, 2, {.quick = true});
+      MeasureOptions options;
+      options.budget = 60;
+      options.now = device.clock();
+      out[side] = measure::measure(device, machine, planned, options);
+    } catch (const std::exception& error) {
+      failure[side] = error.what();
+    }
+  };
+  std::thread other(run, 1, second);
+  run(0, first);
+  other.join();
+  CHECK(failure[0].empty());
+  CHECK(failure[1].empty());
+  return {std::move(out[0]), std::move(out[1])};
+}
+
+}  // namespace
+
+TEST_CASE("processes whose clocks and times differ take the same decisions and write the same points") {
+  const auto [a, b] = both({.noise = 0.02, .prepare = 0.01}, {.noise = 0.05, .prepare = 0.03});
+  REQUIRE(a.rows.size() == b.rows.size());
+  CHECK(a.rows.size() > 40);
+  for (std::size_t i = 0; i < a.rows.size(); ++i) CHECK(csv_line(a.rows[i]) == csv_line(b.rows[i]));
+}
+
+TEST_CASE("a process that fails alone fails all of them, and none waits for ever") {
+  const auto [a, b] = both({}, {.faults = 1});
+  CHECK(a.complete);
+  CHECK(a.rows.size() == b.rows.size());
+  REQUIRE_FALSE(a.not_measured.empty());
+  CHECK(a.not_measured.front().reason == "another process reported it");
+  CHECK(b.not_measured.front().reason == "unspecified launch failure");
+}
+
+TEST_CASE("a process that is lost ends the run of all") {
+  const auto [a, b] = both({}, {.lost_after = 9});
+  CHECK_FALSE(a.complete);
+  CHECK_FALSE(b.complete);
+  CHECK(a.rows.size() == 9);
+  CHECK(b.rows.size() == 9);
 }

@@ -1,17 +1,24 @@
 // Figures a person can work out on paper, from the shipped descriptions.
-#include "catch.hpp"
 #include "machines.hpp"
-
-#include <fabricost/predict/fabric_of.hpp>
-#include <fabricost/predict/predict.hpp>
 #include "network/rings.hpp"
 
+#include <fabricost/experts/moe_kernels.hpp>
+#include <fabricost/predict/fabric_of.hpp>
+#include <fabricost/predict/predict.hpp>
+#include <fabricost/specs/load.hpp>
+
+#include "support/message_of.hpp"
+
+#include "catch.hpp"
+
+#include <map>
 #include <set>
 
 using namespace fabricost::plan;
 using machines::alone;
 using machines::first;
 using machines::laid_out;
+using machines::carried;
 
 namespace {
 
@@ -127,4 +134,177 @@ TEST_CASE("two GPUs below one x16 have half of it each towards the host") {
   CHECK(a[1].link == b[1].link);
   CHECK(name_of(t, a[1].link) == "pcie port of GPUs 0 and 1 (up)");
   CHECK(t.capacity(a[1].link) == Approx(15.754e9 * load_system("dgx-1-v100").tier("pcie")->efficiency).epsilon(1e-3));
+}
+
+// A scale-up switch in two stages: DGX-2's boards and their trunks, and a domain of 576 GPUs in racks whose second stage is narrower.
+
+namespace {
+
+/// Eight racks of 72 in one domain, second stage tapered.
+System racks(const std::string& taper) {
+  const std::vector<std::string> set{"domain=576",
+                                     "nodes=144",
+                                     "tiers.nvlink.endpoints=576",
+                                     "tiers.nvlink.switches=432",
+                                     "tiers.nvlink.first_stage=72",
+                                     "tiers.nvlink.oversubscription=" + taper};
+  return load_system("gb200-nvl72", set);
+}
+
+}  // namespace
+
+TEST_CASE("the boards of a DGX-2 meet on 48 trunk links: 1.2 TB/s one way") {
+  const Topology t = machines::laid_out("dgx-2");
+  REQUIRE(t.trunk_up >= 0);
+  CHECK(t.blocks[static_cast<std::size_t>(t.trunk_up)].count == 2);
+  CHECK(t.capacity(t.link(t.trunk_up, 0)) == Approx(1.2e12));
+  CHECK(machines::way(t, 0, 7) == std::vector<std::string>{"nvlink of GPU 0 (out)", "nvlink of GPU 7 (in)"});
+  CHECK(machines::way(t, 0, 8) == std::vector<std::string>{"nvlink of GPU 0 (out)", "nvlink trunk of GPUs 0 to 7 (up)",
+                                                           "nvlink trunk of GPUs 8 to 15 (down)", "nvlink of GPU 8 (in)"});
+  // as wide as the links: nothing is slower than without
+  const Traffic exchange = TrafficCounter{t}.count(Collective::all_to_all, Algorithm::direct, first(16));
+  CHECK(machines::alone(t, exchange).rate == Approx(150e9 / (15.0 / 16)));
+}
+
+TEST_CASE("trunks carry what every message one by one puts on them") {
+  const System system = racks("2");
+  const Topology t = topology_of(system, 144);
+  REQUIRE(t.blocks[static_cast<std::size_t>(t.trunk_up)].count == 8);
+  CHECK(t.capacity(t.link(t.trunk_up, 3)) == Approx(72 * 900e9 / 2));
+  CHECK(name_of(t, t.link(t.trunk_down, 7)) == "nvlink trunk of GPUs 504 to 575 (down)");
+  for (const std::vector<int>& ranks : {first(576), first(100), std::vector<int>{0, 71, 72, 150, 575}}) {
+    std::map<int, double> wanted;
+    for (const int a : ranks)
+      for (const int b : ranks)
+        if (a != b)
+          for (const LinkUse& use : route(t, a, b)) wanted[use.link] += use.share / static_cast<double>(ranks.size());
+    const Traffic traffic = TrafficCounter{t}.count(Collective::all_to_all, Algorithm::direct, ranks);
+    CHECK(traffic.loads.size() == wanted.size());
+    for (const LinkLoad& l : traffic.loads) REQUIRE(l.bytes == Approx(wanted[l.link]));
+  }
+}
+
+TEST_CASE("switches that add send a trunk one copy up and one down") {
+  const Topology t = topology_of(racks("2"), 144);
+  TrafficCounter counter{t};
+  for (const Collective c : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter}) {
+    const Traffic traffic = counter.count(c, Algorithm::nvls, first(576));
+    const double own = 72.0 / 576;
+    CHECK(carried(t, traffic, LinkKind::trunk_up) / 8 == Approx(c == Collective::all_reduce   ? 1
+                                                                : c == Collective::all_gather ? own
+                                                                                              : 1 - own));
+    CHECK(carried(t, traffic, LinkKind::trunk_down) / 8 == Approx(c == Collective::all_reduce   ? 1
+                                                                  : c == Collective::all_gather ? 1 - own
+                                                                                                : own));
+  }
+}
+
+TEST_CASE("a tapered second stage slows an all_to_all by its links, a ring not at all") {
+  const auto exchange_rate = [](const std::string& taper) {
+    const System system = racks(taper);
+    const Topology t = topology_of(system, 144);
+    return machines::alone(t, TrafficCounter{t}.count(Collective::all_to_all, Algorithm::direct, first(576))).rate;
+  };
+  CHECK(exchange_rate("2") == Approx(72 * 900e9 / 2 / (72.0 * 504 / 576)));  // each of 72 sends 504/576 of its data out
+  const auto wire = [](const std::string& taper, Collective c, Algorithm a) {
+    const Prediction p = predict(racks(taper), Operation{.collective = c, .bytes = units::GiB(16), .nodes = 144},
+                                 {.algorithm = a, .protocol = Protocol::simple});
+    double out = 0;
+    for (const Term& term : p.terms) out += term.name == name(TermKind::wire) ? term.time.value() : 0;
+    return out;
+  };
+  const double ratio = exchange_rate("1") / exchange_rate("4");
+  CHECK(wire("4", Collective::all_to_all, Algorithm::direct) / wire("1", Collective::all_to_all, Algorithm::direct) ==
+        Approx(ratio).epsilon(0.02));
+  CHECK(wire("4", Collective::all_reduce, Algorithm::ring) == Approx(wire("1", Collective::all_reduce, Algorithm::ring)));
+}
+
+// Shipped machines: where an interval begins, against bytes over datasheet rates worked out here.
+
+namespace {
+
+/// Bus bandwidth where the interval begins, GB/s.
+double fast_end(const char* system, Collective op, double bytes, int nodes = 1, std::vector<std::string> overrides = {}) {
+  const Prediction p =
+      predict(load_system(system, overrides), Operation{.collective = op, .bytes = Bytes::from_value(bytes), .nodes = nodes});
+  CHECK(p.low >= p.min);
+  return bytes / p.low * bus_factor(op, p.ranks) / 1e9;
+}
+
+}  // namespace
+
+TEST_CASE("intervals of exchanges and gathers begin within the links of a DGX H100 cluster, an NVL72 and a mesh of MI355X") {
+  const double GiB = gibibyte;
+  // of n ranks n - 8 are in other nodes: (n-8)/n S of each over its 50 GB/s
+  for (const int nodes : {2, 16, 64}) {
+    const double n = 8.0 * nodes;
+    CHECK(fast_end("dgx-h100", Collective::all_to_all, GiB, nodes) <= 50 * (n - 1) / (n - 8) * (1 + 1e-9));
+    CHECK(fast_end("dgx-h100", Collective::all_gather, 8 * GiB, nodes) <= 400 * (1 + 1e-9));
+    CHECK(fast_end("dgx-h100", Collective::broadcast, 16 * GiB, nodes) <= 400 * (1 + 1e-9));
+    CHECK(fast_end("dgx-h100", Collective::all_reduce, GiB, nodes) <= 400 * (n - 1) / n * nodes / (nodes - 1) * (1 + 1e-9));
+  }
+  CHECK(fast_end("gb200-nvl72", Collective::all_to_all, 8 * GiB, 18) <= 900 * (1 + 1e-9));
+  CHECK(fast_end("gb200-nvl72", Collective::all_gather, GiB, 18) <= 900 * (1 + 1e-9));
+  CHECK(fast_end("dgx-h200", Collective::all_gather, 8 * GiB) <= 450 * (1 + 1e-9));
+  CHECK(fast_end("mi355x-8", Collective::all_gather, 8 * GiB) <= load_system("mi355x-8").tier("xgmi")->bandwidth.value.value() / 1e9);
+  CHECK(fast_end("dgx-h100", Collective::all_reduce, 16 * GiB) <= 2.0 * 7 / 9 * 450 * (1 + 1e-9));  // NVLS
+}
+
+TEST_CASE("the least time of a ring or an exchange is what its routes put on the fullest link") {
+  using machines::alone;
+  for (const auto& [name, nodes] : {std::pair{"dgx-h100", 4}, {"superpod-h100", 64}, {"meta-24k-roce", 768}, {"dgx-a100", 2}})
+    for (const auto& [op, algorithm] : {std::pair{Collective::all_to_all, Algorithm::direct}, {Collective::all_gather, Algorithm::ring}}) {
+      const System system = load_system(name);
+      const Topology t = topology_of(system, nodes);
+      std::vector<int> all;
+      for (int i = 0; i < nodes * system.gpus_per_node; ++i) all.push_back(i);
+      const Fabric f = fabric_of(system, Operation{.collective = op, .nodes = nodes});
+      const double counted = 1 / alone(t, TrafficCounter{t, {.relay_on_rails = false}}.count(op, algorithm, all)).rate;
+      INFO(name << " " << fabricost::core::name(op));
+      CHECK(min_per_byte(schedule_of(algorithm, op, f), f) == Approx(counted).epsilon(0.01));
+    }
+}
+
+TEST_CASE("copies to the host and kernels of inference engines begin within their links") {
+  for (const char* name : {"dgx-h100", "gb200-nvl72", "dgx-a100"}) {
+    const System s = load_system(name);
+    const Tier* host = host_tier(s);
+    for (const double bytes : {1e3, 1e6, 1e9, 16e9}) {
+      const Prediction copy =
+          predict(s, Operation{.collective = Collective::send_recv, .bytes = Bytes::from_value(bytes), .path = Path::gpu_host});
+      CHECK(bytes / copy.low <= host->bandwidth.value.value() * host->efficiency * (1 + 1e-9));
+    }
+    const double link = s.tier(TierRole::scale_up)->bandwidth.value.value();
+    const int n = std::min(8, s.gpus_per_node);
+    for (const InferenceLibrary library : {InferenceLibrary::vllm, InferenceLibrary::sglang, InferenceLibrary::trtllm})
+      for (const bool from_host : {false, true})
+        for (const double bytes : {4096.0, 262144.0, 1048576.0, 8388608.0}) {
+          const Choice choice{.inference = {.library = library, .from_host = from_host}};
+          const Prediction p = predict(s, Operation{.bytes = Bytes::from_value(bytes), .ranks = n}, choice);
+          const double volume = p.ran.algorithm == Algorithm::one_shot ? n - 1.0
+                                : p.ran.algorithm == Algorithm::nvls   ? 1 + 1.0 / n
+                                                                       : 2 * (n - 1.0) / n;
+          INFO(name << " " << fabricost::core::name(library) << " " << bytes);
+          CHECK(volume * bytes / p.low <= link * (1 + 1e-9));
+        }
+  }
+}
+
+TEST_CASE("dispatch and combine of experts begin within NVLink and the NICs") {
+  for (const auto& [name, ranks] : {std::pair{"dgx-h100", 8}, {"dgx-h100", 64}, {"gb200-nvl72", 64}, {"gb200-nvl72", 8}})
+    for (const MoeKernel kernel : {MoeKernel::deepep_normal, MoeKernel::deepep_low_latency, MoeKernel::nccl})
+      for (const MoePhase phase : {MoePhase::dispatch, MoePhase::combine})
+        for (const double tokens : {8.0, 1024.0, 65536.0}) {
+          const System s = load_system(name);
+          const MoePrediction p = predict(s, MoeQuestion{.phase = phase,
+                                                         .kernel = kernel,
+                                                         .gate = {.experts = 256, .top_k = 8},
+                                                         .hidden = 7168,
+                                                         .tokens = tokens,
+                                                         .ranks = ranks});
+          INFO(name << " " << fabricost::core::name(kernel) << " " << ranks << " " << tokens);
+          CHECK(p.inside_bytes / p.low <= s.tier(TierRole::scale_up)->bandwidth.value.value() * (1 + 1e-9));
+          CHECK(p.across_bytes / p.low <= 50e9 * (1 + 1e-9));
+          CHECK(p.low <= p.seconds);
+        }
 }

@@ -1,7 +1,20 @@
 // Routes of messages: hand-drawn ways on shipped machines, and properties of every way on every machine.
-#include "catch.hpp"
-#include "support/message_of.hpp"
 #include "machines.hpp"
+
+#include <fabricost/answers/predict.hpp>
+#include <fabricost/explain/explain.hpp>
+#include <fabricost/hardware/dials.hpp>
+#include <fabricost/plan/network/load_store.hpp>
+#include <fabricost/plan/network/topology_of.hpp>
+#include <fabricost/predict/fabric_of.hpp>
+#include <fabricost/predict/predict.hpp>
+#include <fabricost/specs/load.hpp>
+
+#include "support/message_of.hpp"
+
+#include "catch.hpp"
+
+#include <set>
 
 using namespace fabricost::plan;
 using machines::laid_out;
@@ -161,4 +174,170 @@ TEST_CASE("a way that is not there is refused with the machine and the GPU") {
   CHECK(support::contains(support::message_of([&] { return route(t, -1, 0); }), "GPU -1"));
   CHECK(support::contains(support::message_of([] { return topology_of(load_system("dgx-h100"), -2); }), "must not be negative"));
   CHECK(support::contains(support::message_of([] { return topology_of(load_system("dgx-h100"), 900000000); }), "ask for fewer"));
+}
+
+// From a GPU to the network: the least rate along the way.
+
+namespace {
+
+Fabric across(const System& s, int ranks = 0, int nodes = 4) {
+  return fabric_of(s, Operation{.collective = Collective::all_gather, .ranks = ranks, .nodes = nodes});
+}
+
+}  // namespace
+
+TEST_CASE("a NIC sends no faster than the slot it sits in") {
+  const System before = load_system("dgx-a100"), s = load_system("dgx-a100", std::vector<std::string>{"nic.link=infiniband-xdr"});
+  const Tier* pcie = s.tier("pcie");
+  const double slot = pcie->bandwidth.value.value() * pcie->efficiency;
+  CHECK(slot == Approx(31.508e9 * 256 / 280).epsilon(1e-4));
+  CHECK(across(before).outer_rate == Approx(8 * 25e9));
+  CHECK(across(before).nic_limit_tier.empty());
+  CHECK(across(s).outer_rate == Approx(8 * slot));
+  CHECK(across(s, 4).outer_rate == Approx(slot));  // a GPU of each node
+  CHECK(across(s).nic_limit_tier == "pcie");
+  for (const Collective op : {Collective::all_gather, Collective::all_to_all}) {
+    const Prediction p = predict(s, Operation{.collective = op, .bytes = units::GiB(4), .nodes = 4});
+    CHECK(p.bus_bandwidth().value() <= (op == Collective::all_gather ? 8 : 31.0 / 24) * slot);
+  }
+  const Operation exchange{.collective = Collective::all_to_all, .bytes = units::GiB(4), .nodes = 4};
+  CHECK(predict(s, exchange).bottleneck().tier == "pcie");
+  CHECK(support::contains(explain(s, exchange), "The 8 NICs of a domain could send 800 GB/s one way"));
+  // one message, and the share of collectives at once
+  CHECK(rdma_line(s).rate == Approx(slot));
+  const Topology t = topology_of(s, 4);
+  CHECK(t.capacity(t.link(t.nic_out, 0)) == Approx(slot));
+}
+
+TEST_CASE("a wider slot helps no further than the GPU's own link, a NIC of the package needs neither") {
+  const auto with = [](const std::string& slot) {
+    return across(load_system("dgx-a100", std::vector<std::string>{"nic.link=infiniband-xdr", "nic.slot=" + slot}));
+  };
+  const double own = 31.508e9 * 256 / 280;
+  CHECK(with("pcie-6").outer_rate == Approx(8 * own).epsilon(1e-4));
+  CHECK(with("pcie-3").outer_rate == Approx(8 * own / 2).epsilon(1e-3));
+  CHECK(with("none").outer_rate == Approx(8 * 100e9));
+  CHECK(with("none").nic_limit_tier.empty());
+}
+
+TEST_CASE("beyond the PCIe switch NICs share the ports to the processor, and C2C is a link as any") {
+  const std::vector<std::string> far{"nic.link=infiniband-hdr", "nic.path=phb"};
+  // two GPUs of a DGX A100 share a port
+  CHECK(across(load_system("dgx-a100", far)).outer_rate == Approx(4 * 31.508e9 * 256 / 280).epsilon(1e-4));
+  CHECK(across(load_system("dgx-a100", far)).nic_limit_tier == "pcie");
+  const System grace = load_system("alps-gh200", std::vector<std::string>{"c2c.bandwidth=20 GB/s per direction", "c2c.links=1"});
+  CHECK(across(grace).outer_rate == Approx(4 * 20e9 * grace.tier("c2c")->efficiency));
+  CHECK(across(grace).nic_limit_tier == "c2c");
+}
+
+TEST_CASE("of the shipped machines only those whose NICs exceed their slots are held by them") {
+  std::set<std::string> held;
+  for (const SystemName& listed : system_names()) {
+    const std::string name = listed.name;
+    const System s = load_system(name);
+    if (s.tier(TierRole::nic) == nullptr) continue;
+    try {
+      const int nodes = static_cast<int>(2 * std::max(1.0, s.nodes_per_domain()));
+      if (!across(s, 0, nodes).nic_limit_tier.empty()) held.insert(name);
+    } catch (const RequestError&) {
+      continue;  // a machine without NICs for so many
+    }
+  }
+  CHECK(held == std::set<std::string>{"l40s-aiconfigurator", "l40s-pcie", "ualink-pod"});
+}
+
+// Rates of the switches above the NICs: slower ports, NICs that one node has lost, exchanges between rails, a job that is
+// smaller than the machine.
+
+namespace {
+
+System with(const std::string& name, std::vector<std::string> overrides) { return load_system(name, overrides); }
+
+Fabric exchange_on(const System& s, int nodes) {
+  return fabric_of(s, Operation{.collective = Collective::all_to_all, .nodes = nodes});
+}
+
+PredictRequest exchange_of(std::vector<std::string> overrides, int nodes) {
+  PredictRequest r;
+  r.operation = Collective::all_to_all;
+  r.system.name = "superpod-h100";
+  r.overrides = std::move(overrides);
+  r.nodes = nodes;
+  r.bytes = units::GiB(4);
+  return r;
+}
+
+}  // namespace
+
+TEST_CASE("NICs send no faster than the ports of the leaf they are joined to") {
+  const System slow = with("superpod-h100", {"tiers.leaf.link=infiniband-hdr"});
+  const Fabric f = exchange_on(slow, 4);
+  CHECK(f.outer_rate == Approx(8 * 25e9));
+  CHECK(f.nic_limit_tier == "leaf");
+  const Topology t = topology_of(slow, 4);
+  CHECK(t.capacity(t.link(t.nic_out, 0)) == Approx(25e9));
+  CHECK(exchange_on(with("superpod-h100", {"tiers.leaf.link=infiniband-xdr"}), 4).outer_rate == Approx(8 * 50e9));
+}
+
+TEST_CASE("a spine of slower ports takes in as much less as they are slower, and the dial of NICs turns them too") {
+  const System even = load_system("superpod-h100"), slow = with("superpod-h100", {"tiers.spine.link=infiniband-hdr"});
+  const int nodes = 2 * even.tier("leaf")->endpoints;
+  const Fabric f = exchange_on(slow, nodes);
+  const double N = nodes, m = nodes / 2.0;
+  CHECK(f.all_to_all_taper == Approx((1 - 1 / N) / (2 * (1 - m / N))).epsilon(1e-9));
+  CHECK(f.all_to_all_taper_tier == "leaf");
+  CHECK(f.all_to_all_taper < exchange_on(even, nodes).all_to_all_taper);
+  const Topology a = topology_of(even, nodes), b = topology_of(slow, nodes);
+  const int up = a.levels.back().up;
+  REQUIRE(up >= 0);
+  CHECK(b.capacity(b.link(b.levels.back().up, 0)) == Approx(a.capacity(a.link(up, 0)) / 2));
+  CHECK(exchange_on(with_dial(even, Dial::nic_bandwidth, 100e9), nodes).outer_rate == Approx(8 * 100e9));
+  CHECK(with_dial(even, Dial::nic_bandwidth, 100e9).tier("spine")->bandwidth.value.value() == Approx(100e9));
+}
+
+TEST_CASE("the NICs that one node has lost take no uplinks from the others") {
+  const int nodes = 2 * load_system("superpod-h100").tier("leaf")->endpoints;
+  const std::vector<std::string> tapered{"leaf.oversubscription=4"};
+  PredictRequest r = exchange_of(tapered, nodes);
+  const double whole = answer(r).seconds;
+  r.lost_rails = 4;  // half of the NICs still carry more than a quarter
+  CHECK(answer(r).seconds == Approx(whole).epsilon(0.02));
+  r.overrides.clear();
+  r.lost_rails = 0;
+  const double full = answer(r).seconds;
+  r.lost_rails = 4;
+  CHECK(answer(r).seconds == Approx(2 * full).epsilon(0.05));
+}
+
+TEST_CASE("without PXN exchanges between rails cross the uplinks below one leaf") {
+  const int nodes = load_system("superpod-h100").tier("leaf")->endpoints / 2;
+  const auto seconds = [&](const char* taper, bool pxn) {
+    PredictRequest r = exchange_of({std::string{"leaf.oversubscription="} + taper}, nodes);
+    r.pxn = pxn;
+    return answer(r).seconds;
+  };
+  CHECK(seconds("8", true) == Approx(seconds("1", true)).epsilon(1e-9));
+  // all but an eighth of 4 GiB of each of 8 GPUs, over 8 NICs' uplinks of 50/8 GB/s
+  const double least = (1 - 1.0 / nodes) * 0.875 * 4 * (1ULL << 30) / (50e9 / 8);
+  CHECK(seconds("8", false) > least);
+  CHECK(seconds("8", false) < 1.4 * least);
+}
+
+TEST_CASE("links between two groups of a dragonfly are as many for a small job as for the whole machine") {
+  const System s = load_system("frontier");
+  const auto pair = [&](int nodes) {
+    const Topology t = topology_of(s, nodes);
+    return t.capacity(t.link(t.levels.back().pairs, 1));
+  };
+  CHECK(pair(1024) == Approx(pair(s.nodes)));
+  CHECK(pair(2048) == Approx(pair(s.nodes)));
+}
+
+TEST_CASE("two neighbours of a torus have one link between them unless their axis closes over two") {
+  const auto rate = [](const System& s) {
+    return fabric_on(s, Operation{.collective = Collective::all_reduce, .ranks = 2}, Levels{2}).inner_rate;
+  };
+  const System cube = load_system("tpu-v4-cube");
+  const Tier& ici = *cube.tier(TierRole::scale_up);
+  CHECK(rate(cube) == Approx(ici.bandwidth.value.value() / ici.links));
 }

@@ -1,13 +1,17 @@
 // One's own kernels: tables read, rooflines fitted to them, stacks that hold them, steps that those price.
 #include "tables.hpp"
 
-#include "support/message_of.hpp"
-
 #include <fabricost/plan/evaluation/calibrate_kernels.hpp>
+#include <fabricost/plan/evaluation/ops.hpp>
 #include <fabricost/plan/specs/stacks.hpp>
 #include <fabricost/specs/load.hpp>
 
+#include "support/message_of.hpp"
+
 #include <catch.hpp>
+
+using namespace fabricost::plan;
+using support::contains;
 
 namespace own_kernels {
 using namespace fabricost::plan;
@@ -115,3 +119,118 @@ TEST_CASE("a table without enough times of a kernel is refused", "[calibrate]") 
 }
 
 }  // namespace own_kernels
+
+// Published kernels and collectives: shapes by hand, machines, faults.
+
+namespace {
+
+const std::string header =
+    "id,group,source,gpu,interconnect,op,model,hidden,ffn,heads,kv_heads,tp,ranks,ranks_per_node,tokens,bytes,time_us,derived,notes\n";
+
+std::vector<OpsRow> read(const std::string& rows) { return read_ops_rows(tables::File(header + rows).path()); }
+OpsRow read_one(const std::string& row) { return read(row + "\n").front(); }
+
+}  // namespace
+
+TEST_CASE("products of a layer have the sides of its rank", "[ops]") {
+  // Llama 2 7B on two ranks, 32 tokens: published as 41.3, 33.55, 47.31 and 41.82 TFLOP/s
+  const std::string shape = ",Llama-2-7b-hf,4096,11008,32,32,2,,,32,,";
+  for (const auto& [op, us, tflops] : {std::tuple{"attn_pre_proj", "39.0", 41.3}, std::tuple{"attn_post_proj", "16.0", 33.55},
+                                       std::tuple{"mlp_up_proj", "61.0", 47.31}, std::tuple{"mlp_down_proj", "34.5", 41.82}}) {
+    const OpsRow row = read_one(std::string("O,vidur_gemm_a100,s,A100-80G,,") + op + shape + us + ",,");
+    INFO(op);
+    REQUIRE(row.row.skipped.empty());
+    CHECK(row.kind == OpKind::product);
+    CHECK(2 * row.rows * row.columns * row.inner / row.row.measured == Approx(1e12 * tflops).epsilon(2e-4));
+  }
+}
+
+TEST_CASE("a product by itself and the heads of a layer count their own FLOPs", "[ops]") {
+  const OpsRow one = read_one("O,llmcompass_matmul_a100,s,A100-80G,,matmul M=8192 K=1024 N=2048 fp16,,,,,,,,,8192,,92.7,,cuBLAS");
+  CHECK(one.rows == 8192);
+  CHECK(one.columns == 2048);
+  CHECK(one.inner == 1024);
+  const std::string layer = "GPT-3 175B one layer,12288,49152,96,96,4,4,4,";
+  const OpsRow scores = read_one("O,llmcompass_gpt3_layer_tp4,s,A100-80G,\"NVLink3, 4 GPUs\",prefill Q_mul_K," + layer +
+                                 "16384,,1881,,\"batch 8, sequence 2048, fp16\"");
+  CHECK(2 * scores.rows * scores.columns * scores.inner == Approx(2.0 * 8 * 24 * 2048 * 2048 * 128));
+  CHECK(scores.count == 8 * 24);
+  const OpsRow decode = read_one("O,llmcompass_gpt3_layer_tp4,s,A100-80G,\"NVLink3, 4 GPUs\",decode A_mul_V," + layer +
+                                 "8,,138,,\"batch 8, one token, context 2048 + 1024 generated\"");
+  CHECK(decode.rows == 8 * 24);
+  CHECK(decode.inner == 3072);
+  CHECK(decode.columns == 128);
+}
+
+TEST_CASE("an element-wise kernel of few rows takes as long as one, of many as its bytes", "[ops]") {
+  const System system = load_system("dgx-a100");
+  const Processor gpu = Processor::of(system);
+  OpsRow row;
+  row.kind = OpKind::stream;
+  const auto seconds = [&](double rows, double width) {
+    row.rows = rows;
+    row.columns = width;
+    row.bytes = 6 * rows * width;
+    return kernel_seconds(row, gpu);
+  };
+  CHECK(seconds(8, 28672) == Approx(seconds(1, 28672)).epsilon(0.01));
+  CHECK(seconds(1, 28672) == Approx(8 * seconds(1, 3584)).epsilon(0.01));
+  CHECK(seconds(1e6, 8192) == Approx(2 * seconds(5e5, 8192)).epsilon(0.01));
+  CHECK(seconds(1e6, 8192) > 6e6 * 8192 / 2039e9);
+}
+
+TEST_CASE("collectives run on the machine the row names", "[ops]") {
+  const auto placed = [](const char* gpu, const char* wires, const char* op, const char* ranks, const char* per_node) {
+    return read_one(std::string("O,g,s,") + gpu + "," + wires + "," + op + ",,,,,,," + ranks + "," + per_node + ",,1048576,50,,");
+  };
+  CHECK(placed("A100-80G", "NVLink3 NVSwitch 8/node", "all_reduce", "8", "8").system == "dgx-a100");
+  CHECK(placed("H100-80G", "NVLink4 NVSwitch 8/node", "send_recv", "2", "2").system == "dgx-h100");
+  const OpsRow full = placed("A100-80G", "\"NVLink3, 4 GPUs fully connected\"", "all_reduce", "4", "4");
+  CHECK(full.system == "hgx-a100-4");
+  CHECK(full.row.fully_specified);
+  const OpsRow pair = placed("A100-80G", "\"NVLink pairs, PCIe across pairs\"", "all_reduce", "2", "2");
+  const System machine = load_system(pair.system, pair.overrides);
+  CHECK(machine.domain == 2);
+  CHECK(machine.tier(TierRole::scale_up)->bandwidth.value.value() == Approx(300e9));
+  const OpsRow between = placed("A100-80G", "NVLink3 NVSwitch 8/node; cloud VM network between nodes", "all_reduce", "16", "8");
+  CHECK(between.row.skipped.empty());
+  CHECK(!between.row.fully_specified);
+  CHECK(contains(placed("A100-80G", "\"NVLink pairs, PCIe across pairs\"", "send_recv", "2", "1").row.skipped, "not stated"));
+  CHECK(contains(placed("Z9", "NVSwitch", "all_reduce", "8", "8").row.skipped, "Z9"));
+}
+
+TEST_CASE("what is no kernel known here says so, what is no number is refused", "[ops]") {
+  CHECK(contains(read_one("O,g,s,A100-80G,,conv3d,m,4096,11008,32,32,1,,,32,,5,,").row.skipped, "conv3d"));
+  CHECK(contains(read_one("O,g,s,A100-80G,,mlp_up_proj,m,,,,,1,,,32,,5,,").row.skipped, "shape"));
+  CHECK(contains(read_one("O,g,s,A100-80G,NVSwitch,all_reduce,,,,,,,8,3,,1024,5,,").row.skipped, "8 ranks, 3"));
+  CHECK(contains(read_one("O,g,s,A100-80G,NVSwitch,all_reduce,,,,,,,8,8,,,5,,").row.skipped, "bytes"));
+  CHECK(contains(read_one("O,g,s,A100-80G,,matmul M=1 K=1 N=1 fp16,,,,,,,,,1,,,,").row.skipped, "no figure"));
+  const std::vector<Issue> faults = tables::faults(header + "O,g,s,A100-80G,,mlp_up_proj,m,many,11008,32,32,1,,,32,,5,,\n");
+  REQUIRE(faults.size() == 1);
+  CHECK(faults.front().line == 2);
+  CHECK(contains(faults.front().message, "many"));
+}
+
+TEST_CASE("kernels of any GPU that data/gpus knows are priced, whatever its wires") {
+  const std::string call = "matmul M=8192 K=1024 N=2048 fp16,,,,,,,,,8192,,92.7,,cuBLAS";
+  for (const auto& [gpu, system] : {std::pair{"H200", "dgx-h200"}, {"NVIDIA H200", "dgx-h200"}, {"B200", "dgx-b200"}, {"MI300X", "mi300x-8"},
+                                    {"L40S", "l40s-pcie"}}) {
+    INFO(gpu);
+    for (const char* wires : {"", "NVLink4 NVSwitch 8/node", "PCIe"}) {
+      const OpsRow row = read_one(std::string("O,own,s,") + gpu + "," + wires + "," + call);
+      CHECK(row.row.skipped.empty());
+      CHECK(row.system == system);
+    }
+  }
+  // no server is the usual one of these: any machine with the GPU, whose links play no part
+  const OpsRow grace = read_one("O,own,s,GH200 480GB,," + call);
+  CHECK(grace.row.skipped.empty());
+  CHECK(grace.overrides == std::vector<std::string>{"gpu=gh200"});
+  std::vector<OpsRow> rows{grace};
+  predict_ops_rows(rows);
+  CHECK(rows.front().row.predicted > 0);
+  CHECK(contains(read_one("O,own,s,Q9000,," + call).row.skipped, "no machine known with a GPU \"Q9000\""));
+  const std::string reduce = ",all_reduce,,,,,,,8,8,,1048576,60,,";
+  CHECK(read_one("O,own,s,H200,NVLink4 NVSwitch 8/node" + reduce).system == "dgx-h200");
+  CHECK_FALSE(read_one("O,own,s,H200,pairs of bridges" + reduce).row.skipped.empty());
+}
