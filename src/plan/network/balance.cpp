@@ -44,7 +44,6 @@ double max_load_asymptote(double flows, double paths) {
   detail::check_balls(flows, paths);
   if (flows == 0) return 0;
   const double mean = flows / paths, logs = std::log(paths);
-  if (paths < 3) return mean + std::sqrt(2 * mean * logs);
   return mean < logs / 2 ? std::max(1.0, logs / std::log(logs / mean)) : mean + std::sqrt(2 * mean * logs);
 }
 

@@ -191,6 +191,12 @@ TEST_CASE("a full k-ary fat tree has k^3/4 ends, 5 k^2/4 switches and 3 k^3/4 ca
     CHECK(net.transceivers() == 4 * ends);
     CHECK(joined(ends + 8, ScaleOut::fat_tree, k).tiers == 4);
     CHECK(joined(k * k / 2, ScaleOut::fat_tree, k).tiers == 2);
+    // one more port of each bottom switch joins ends that stand by, k of them, and no more
+    const auto beside = [&](double spares) {
+      return network_size(nodes_of(8), k * k / 2 + spares, {.kind = ScaleOut::fat_tree, .radix = k, .spare_gpus = spares}).tiers;
+    };
+    CHECK(beside(k) == 2);
+    CHECK(beside(k + 8) == 3);
   }
 }
 

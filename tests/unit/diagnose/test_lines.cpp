@@ -56,6 +56,8 @@ const Case cases[] = {
      Cause::container_vm_topology},
     {"half of the lanes", "a:1:2 [0] NCCL INFO hello\nrate: 200 Gb/sec (2X NDR)\n", Cause::half_rate_link},
     {"one slow port", "Rate: 400\nRate: 400\nRate: 200\n", Cause::half_rate_link},
+    {"one slow adapter", "a:1:2 [0] NCCL INFO   + NET[50.0] - NET/0 (7a/1/50.0)\na:1:2 [0] NCCL INFO   + NET[25.0] - NET/1 (7b/1/25.0)\n",
+     Cause::half_rate_link},
     {"idle rails",
      "a:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [2]mlx5_2:1/IB [3]mlx5_3:1/IB ; OOB e:1\n"
      "a:1:2 [0] NCCL INFO Channel 00/0 : 0[1] -> 4[1] [send] via NET/IB/0/GDRDMA\na:1:2 [0] NCCL INFO 2 coll channels, 2 p2p channels\n",
@@ -317,6 +319,13 @@ TEST_CASE("what is said once holds for the whole line, and two values of one var
   CHECK(names(diagnosed("# 16 nodes: default 22 GB/s, NCCL_NCHANNELS_PER_NET_PEER=4 41 GB/s\n"), Cause::few_channels));
   CHECK(names(diagnosed("# NCCL_NVLS_ENABLE=0 362 GB/s, NCCL_NVLS_ENABLE=1 478 GB/s\n"), Cause::nvls_off));
   CHECK(names(diagnosed("# all_reduce 1 MB: NCCL_PROTO=LL128 38 us, default 61 us\n"), Cause::ll128_off));
+}
+
+TEST_CASE("a figure without a table is right where the machine gives as much, and says nothing where it is another") {
+  const auto of = [](const char* figure) { return diagnosed(std::string{"# 8 H100: all_reduce busbw "} + figure + "\n", {.system = {"dgx-h100"}}); };
+  CHECK(names(of("478 GB/s"), Cause::expected_value_wrong));
+  for (const char* other : {"300 GB/s", "700 GB/s"}) CHECK_FALSE(names(of(other), Cause::expected_value_wrong));
+  CHECK(names(of("478 GB/s, with NCCL_ALGO=Ring 360 GB/s"), Cause::expected_value_wrong));
 }
 
 TEST_CASE("across leaves, and without one node") {

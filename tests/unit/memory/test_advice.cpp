@@ -83,6 +83,14 @@ TEST_CASE("what is proposed fits, is possible and keeps GPUs and batch; nothing 
       Layout optimizer = l;
       optimizer.zero = std::max(1, l.zero);
       if (fits(worst_stage(m, optimizer, s), capacity, 0.05)) CHECK(a.layout.pp == l.pp);
+      Layout zero = a.layout, again = a.layout, microbatch = a.layout;  // each with one change taken back
+      zero.zero = l.zero;
+      again.recompute = l.recompute;
+      again.recompute_layers = l.recompute_layers;
+      microbatch.microbatch = l.microbatch;
+      if (a.layout.zero != l.zero && is_possible(m, zero)) CHECK_FALSE(fits(worst_stage(m, zero, s), capacity, 0.05));
+      if (a.layout.recompute != l.recompute && is_possible(m, again)) CHECK_FALSE(fits(worst_stage(m, again, s), capacity, 0.05));
+      if (a.layout.microbatch != l.microbatch && is_possible(m, microbatch)) CHECK_FALSE(fits(worst_stage(m, microbatch, s), capacity, 0.05));
     } else {
       ++none;
       CHECK_FALSE(fits(a.use, capacity, 0.05));
@@ -91,6 +99,7 @@ TEST_CASE("what is proposed fits, is possible and keeps GPUs and batch; nothing 
       min.recompute = Recompute::full;
       min.microbatch = 1;
       CHECK_FALSE(fits(worst_stage(m, min, s), capacity, 0.05));
+      if (is_possible(m, min)) CHECK(a.use.total() <= worst_stage(m, min, s).total() * (1 + 1e-12));
       CHECK(a.sentence.find("take more GPUs") != std::string::npos);
     }
   }

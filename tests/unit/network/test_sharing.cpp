@@ -252,6 +252,7 @@ TEST_CASE("for many flows the fullest link is near what throwing dice says") {
   // asymptotes: right order for as many flows as links, near for many on each
   CHECK(max_load_asymptote(1e6, 1e6) / expected_max_load(1e6, 1e6) == Approx(0.6).margin(0.15));
   CHECK(max_load_asymptote(64000, 64) == Approx(by_throwing(64000, 64, 200)).epsilon(0.03));
+  CHECK(max_load_asymptote(1000, 2) == Approx(by_throwing(1000, 2, 400)).epsilon(0.03));
 }
 
 TEST_CASE("more flows load the fullest link more, more links less, and it is never below the mean") {

@@ -104,6 +104,36 @@ TEST_CASE("what leaves a GPU inside a domain is what the schedules say") {
   CHECK(leaves(Collective::all_reduce, Algorithm::one_shot) == Approx(7));
   CHECK(leaves(Collective::all_reduce, Algorithm::halving_doubling) == Approx(1.75));
   CHECK(leaves(Collective::all_reduce, Algorithm::tree) == Approx(2 * 7 / 8.0));  // a chain's seven edges both ways, over eight GPUs
+  CHECK(leaves(Collective::send_recv, Algorithm::direct) == Approx(1));           // every rank to the next
+  const Traffic pair = counter.count(Collective::send_recv, Algorithm::direct, std::vector<int>{5, 2});
+  CHECK(carried(t, pair, LinkKind::gpu_out) == Approx(1));
+  CHECK(pair.sent_by_rank == 1);
+}
+
+TEST_CASE("bundles above the NICs carry what the NICs below them bring, less the taper") {
+  int bundles = 0;
+  for (const SystemName& one : system_names()) {
+    const System system = load_system(one.name);
+    const Tier* nic = system.tier(TierRole::nic);
+    if (nic == nullptr || system.tier(TierRole::network) == nullptr) continue;
+    const Topology t = topology_of(system, std::min(system.nodes, 256));
+    CAPTURE(one.name);
+    for (const NetworkLevel& level : t.levels) {
+      if (level.up < 0) continue;
+      ++bundles;
+      const double below = level.span * std::ceil(1.0 * t.nics / t.nic_group) * nic->bandwidth.value.value();
+      CHECK(level.lanes * t.capacity(t.blocks[static_cast<std::size_t>(level.up)].first) == Approx(below / level.taper));
+    }
+  }
+  CHECK(bundles > 5);
+}
+
+TEST_CASE("a ring on an axis of a torus sends half of its bytes either way") {
+  const Topology t = laid_out("tpu-v5p-cube");
+  TrafficCounter counter{t};
+  const Traffic ring = counter.count(Collective::all_gather, Algorithm::ring, first(4));
+  REQUIRE(ring.loads.size() == 8);  // four wires, both directions
+  for (const LinkLoad& l : ring.loads) CHECK(l.bytes == Approx(0.375));
 }
 
 TEST_CASE("a torus' exchange loads its wires as the schedule counts them") {

@@ -62,6 +62,22 @@ TEST_CASE("a diffusion transformer's work: its own tokens' matrices and scores, 
   CHECK(forward_flops(dit, 256) == Approx(28 * (256 * 24 * h2 + 2 * 6 * h2 + 4 * 256 * 256 * 1152.0)).epsilon(3e-3));
 }
 
+TEST_CASE("tensor ranks in sequence parallel share the element-wise work of attention to a text") {
+  const System system = load_system("dgx-h100");
+  const Processor gpu = Processor::of(system);
+  GroupCosts costs(system);
+  const Model with = load_model("wan2.1-14b");
+  Model without = with;
+  without.cross_tokens = 0;
+  const auto of_text = [&](int tp) {
+    const Layout l{.tp = tp, .global_batch = 1, .sequence = 4096, .sequence_parallel = tp > 1};
+    const Stack stack;
+    const auto kernels = [&](const Model& m) { return fabricost::plan::LayerModel{m, l, stack, gpu, costs}.kernels({}); };
+    return (kernels(with).element - kernels(with).starts) - (kernels(without).element - kernels(without).starts);
+  };
+  for (const int tp : {2, 4, 8}) CHECK(of_text(tp) == Approx(of_text(1) / tp));
+}
+
 TEST_CASE("an image or a video is as many tokens as it has patches") {
   const System system = load_system("dgx-h100");
   const auto tokens = [&](const char* model, const char* image) {

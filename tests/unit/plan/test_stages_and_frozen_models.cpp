@@ -230,6 +230,17 @@ TEST_CASE("a second, frozen model takes its forward passes and its weights in 16
   CHECK(both.frozen == Approx(passes).epsilon(1e-9));
   CHECK(both.seconds - alone.seconds == Approx(passes).epsilon(1e-9));
   CHECK(memory_of(with, l, {}, 0).frozen == Approx(2 * parameters_of(*with.frozen).total));
+  Layout sharded = l;  // over all replicas: two layers are gathered at a time, in room that as large layers of its own have left
+  sharded.dp = 8;
+  sharded.global_batch = 64;
+  sharded.zero = 3;
+  CHECK(memory_of(with, sharded, {}, 0).frozen == Approx(2 * parameters_of(*with.frozen).total / 8).epsilon(1e-3));
+  Model wide = m;
+  wide.ffn = 16384;
+  Model beside = m;
+  beside.frozen = std::make_shared<const Model>(wide);
+  const double more = 2 * (wide.ffn - m.ffn) * 1024.0;  // parameters of a layer
+  CHECK(memory_of(beside, sharded, {}, 0).frozen == Approx(2 * parameters_of(wide).total / 8 + 2 * 2 * more).epsilon(1e-3));
   l.pp = 4;
   CHECK(priced_alone(with, l).frozen > (l.microbatches() + 3) * 2 * layer / 1e15);
 

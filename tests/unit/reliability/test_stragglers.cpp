@@ -128,6 +128,7 @@ TEST_CASE("a lost rail of eight costs an eighth spread and a double beside its n
   CHECK(lost_rail_factor(8, 0, LostRail::neighbour) == 1);
   CHECK(lost_rail_factor(2, 1, LostRail::spread) == 2);
   CHECK(network_slowed(1, 0.25, 2) == 1.25);
+  for (const int lost : {-1, 8, 9}) CHECK_THROWS_AS(lost_rail_factor(8, lost, LostRail::spread), RequestError);
 }
 
 TEST_CASE("flapping links stall everybody") {

@@ -2,6 +2,9 @@
 #include "catch.hpp"
 
 #include <fabricost/plan/answers/rl.hpp>
+#include <fabricost/plan/rl/question.hpp>
+
+#include "unit/serving/rig.hpp"
 
 using namespace fabricost::plan;
 
@@ -55,6 +58,7 @@ TEST_CASE("Lengths have the mean asked for, none exceeds the limit, and their mo
     for (const double mean : {200.0, 2000.0, 7000.0}) {
       const AnswerLengths lengths{mean, 8192, spread};
       CHECK(lengths.moment(1) == Approx(mean).epsilon(1e-9));
+      CHECK(lengths.quantile(0.1) < lengths.quantile(0.9));
       std::uniform_real_distribution<double> even(0, 1);
       double first = 0, second = 0;
       constexpr int draws = 20000;
@@ -89,6 +93,51 @@ TEST_CASE("Draining is what decoding token by token gives") {
   for (const std::size_t places : {200, 50, 7})
     CHECK(drained_seconds(load, lengths, 200, static_cast<double>(places), longest, step) ==
           Approx(token_by_token(whole, places, 64, step)).epsilon(0.005));
+}
+
+TEST_CASE("The longest of few answers is short of a far limit") {
+  RlRequest r = small();
+  r.colocated = true;
+  const auto generates = [&](int prompts, int longest) {
+    r.prompts = prompts;
+    r.max_osl = longest;
+    const PlannedRl p = answer(r).layouts.front();
+    return term(p, "generation") + term(p, "tail");
+  };
+  CHECK(generates(2, 65536) < 1.1 * generates(2, 16384));
+}
+
+TEST_CASE("A table of decoding steps is the engine at its ends and between their times elsewhere") {
+  fabricost::test::Rig rig("dgx-h100");
+  const Model model = load_model("llama3-8b");
+  const Engine engine{model, {}, {WeightFormat::bf16, 2}, rig.machine};
+  const ServingStack stack = fabricost::test::bare();
+  const DecodeTable table{engine, stack, 64, 1000, 9000};
+  for (const double running : {1.0, 64.0})
+    for (const double context : {1000.0, 3000.0, 9000.0}) {
+      CAPTURE(running, context);
+      CHECK(table(running, context) == Approx(decode_step(engine, stack, running, context).per_token));
+    }
+  CHECK(table(64, 20000) == table(64, 9000));
+  CHECK((table(50, 5000) > table(1, 5000) && table(50, 5000) < table(64, 5000)));
+}
+
+TEST_CASE("A token of an update finds as many tokens beside it as sampled answers have") {
+  RlQuestion q;
+  q.load = {.prompts = 64, .samples = 8, .isl = 700};
+  for (const double mean : {300.0, 2000.0}) {
+    q.lengths = AnswerLengths{mean, 8192, 0.9};
+    double tokens = 0, beside = 0;
+    constexpr int draws = 20000;
+    for (int i = 0; i < draws; ++i) {
+      const double all = 700 + q.lengths.quantile((i + 0.5) / draws);
+      tokens += all;
+      beside += all * all;
+    }
+    const TrainingQuestion update = update_on(q, 8);
+    CHECK(update.document == Approx(beside / tokens).epsilon(0.01));
+    CHECK(static_cast<double>(update.global_batch) * update.sequence == Approx(512 * tokens / draws).epsilon(0.05));
+  }
 }
 
 TEST_CASE("The terms of an iteration sum to it, and its interval holds it") {
@@ -153,6 +202,14 @@ TEST_CASE("More training GPUs generate slower and train faster") {
     CHECK(term(p, "training") <= training);
     generation = generates;
     training = term(p, "training");
+  }
+}
+
+TEST_CASE("Some GPUs train and some generate") {
+  RlRequest r = small();
+  for (const int gpus : {0, 16, 17}) {
+    r.train_gpus = gpus;
+    CHECK_THROWS(answer(r));
   }
 }
 

@@ -1,4 +1,5 @@
 """fabricost trace on traces whose truth is known: the planted causes of a job are found, its times unchanged."""
+import json
 import os
 import pathlib
 import random
@@ -159,6 +160,34 @@ def test_clocks_apart_and_drifting_change_nothing(folder):
     assert reduce["last_rank"] == 5
     assert answer["clock_doubt_s"] < 5e-6, answer["clock_doubt_s"]
     near(answer["ranks"][3]["clock_s"] - answer["ranks"][0]["clock_s"], 0.8, 1e-3)
+
+
+def test_clocks_of_two_ranks_are_brought_together(folder):
+    job = Job(2, {"0": ("default_pg", [0, 1])}, year=2026)  # whose calls are numbered
+    job.clock = [0, 5e5]
+    for _ in range(8):
+        job.compute(1000, {1: 700})
+        job.collective("0", "allreduce", 32 * MIB, 248.0)
+    job.write(folder)
+    (reduce,) = rows(found(folder), "all_reduce")
+    near(reduce["wire_s"], 248e-6, 0.05)
+    near(reduce["wait_s"], 700e-6, 0.06)
+    assert reduce["last_rank"] == 1, reduce
+
+
+def test_a_rank_in_two_files_is_one_rank(folder):
+    job = sound_job(steps=6)
+    for name in ("whole", "halves"):
+        job.write(folder / name)
+    file = folder / "halves" / "rank0.json"
+    trace = json.loads(file.read_text())
+    events = sorted(trace["traceEvents"], key=lambda one: one["args"]["External id"])
+    for part, name in ((events[:len(events) // 2], "rank0.json"), (events[len(events) // 2:], "rank0-later.json")):
+        (folder / "halves" / name).write_text(json.dumps({**trace, "traceEvents": part}))
+    whole, halves = found(folder / "whole"), found(folder / "halves")
+    assert len(halves["ranks"]) == 8
+    near(halves["step"]["step_s"], whole["step"]["step_s"], 1e-6)
+    assert halves["step"]["terms"] == whole["step"]["terms"], halves["step"]
 
 
 def test_a_slow_link_is_a_slow_group(folder):

@@ -326,6 +326,18 @@ TEST_CASE("a group's collective costs what predict says of the same ranks", "[gr
         CHECK(costs.seconds(c, {system.domain, 4}, bytes) == Approx(four.seconds));
       }
   }
+  // also where the library is told what to leave out or to use
+  const System& h100 = jobs::machine("dgx-h100");
+  Choice without_nvls, windows;
+  without_nvls.ways.nvls = false;
+  windows.ways.symmetric = true;
+  for (const Choice& choice : {without_nvls, windows}) {
+    GroupCosts costs(h100, choice);
+    for (const double bytes : {1e5, 2e6, 3e8}) {
+      const Operation op{.collective = Collective::all_reduce, .bytes = Bytes::from_value(bytes), .ranks = 8};
+      CHECK(costs.seconds(op.collective, {8, 1}, bytes) == Approx(predict(h100, op, choice).seconds));
+    }
+  }
 }
 
 TEST_CASE("one rank, or nothing to move, costs nothing", "[groups]") {
