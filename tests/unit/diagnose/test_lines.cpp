@@ -326,6 +326,7 @@ TEST_CASE("a figure without a table is right where the machine gives as much, an
   CHECK(names(of("478 GB/s"), Cause::expected_value_wrong));
   for (const char* other : {"300 GB/s", "700 GB/s"}) CHECK_FALSE(names(of(other), Cause::expected_value_wrong));
   CHECK(names(of("478 GB/s, with NCCL_ALGO=Ring 360 GB/s"), Cause::expected_value_wrong));
+  CHECK_FALSE(names(of("300 GB/s, with NCCL_MIN_NCHANNELS=32 478 GB/s"), Cause::expected_value_wrong));
 }
 
 TEST_CASE("across leaves, and without one node") {

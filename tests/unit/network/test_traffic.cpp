@@ -6,6 +6,7 @@
 #include <fabricost/algorithms/schedule_of.hpp>
 
 #include <map>
+#include <set>
 
 using namespace fabricost::plan;
 using machines::carried;
@@ -134,6 +135,12 @@ TEST_CASE("a ring on an axis of a torus sends half of its bytes either way") {
   const Traffic ring = counter.count(Collective::all_gather, Algorithm::ring, first(4));
   REQUIRE(ring.loads.size() == 8);  // four wires, both directions
   for (const LinkLoad& l : ring.loads) CHECK(l.bytes == Approx(0.375));
+  std::set<int> ways;  // every rank of a send_recv sends to the next
+  for (int i = 0; i < 4; ++i)
+    for (const LinkUse& use : route(t, i, (i + 1) % 4)) ways.insert(use.link);
+  std::set<int> loaded;
+  for (const LinkLoad& l : counter.count(Collective::send_recv, Algorithm::direct, first(4)).loads) loaded.insert(l.link);
+  CHECK(loaded == ways);
 }
 
 TEST_CASE("a torus' exchange loads its wires as the schedule counts them") {

@@ -207,9 +207,9 @@ TEST_CASE("More training GPUs generate slower and train faster") {
 
 TEST_CASE("Some GPUs train and some generate") {
   RlRequest r = small();
-  for (const int gpus : {0, 16, 17}) {
+  for (const int gpus : {16, 17}) {
     r.train_gpus = gpus;
-    CHECK_THROWS(answer(r));
+    CHECK_THROWS_WITH(answer(r), Catch::Contains("fewer than all"));
   }
 }
 
