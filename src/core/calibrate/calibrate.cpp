@@ -60,7 +60,7 @@ void sum_up(CalibratedSet& into, std::size_t block, const Preparation& data, con
     double& half = into.constants.interval.*width.of;
     // the width of a transport that others measured holds how far its clusters lie from it, which few points of one more cannot add to
     const bool held_by_others = !enough && !data.own_name.empty() && into.set == ConstantSet::transport && !data.unproven[block];
-    half = std::max({policy::fits::min_width, scatter, held_by_others ? unsure : std::hypot(scatter, unsure)});
+    half = std::max(policy::fits::min_width, held_by_others ? scatter : std::hypot(scatter, unsure));
     if (!enough && data.unproven[block]) half = std::hypot(half, policy::fits::unproven_shape);
     into.classes.push_back({.key = width.key,
                             .points = static_cast<int>(its.sizes.size()),
