@@ -68,6 +68,20 @@ void from_object(py::handle given, std::string_view name, const Range&, Operatio
   out = given.cast<const OperationRequest&>().one();
 }
 
+/// \throws TypeError where a machine stands in the place of another argument
+static void check_order(std::string_view function, std::span<const std::string_view> names, const py::args& args) {
+  const auto is_system = [](std::string_view name) { return name == "system" || name == "systems"; };
+  if (names.empty() || !is_system(names.front())) return;
+  for (std::size_t i = 1; i < args.size(); ++i) {
+    const py::handle one = args[i];
+    const auto* const machine = held<Machine>(one);
+    const std::string name = machine != nullptr ? machine->name : PyUnicode_Check(one.ptr()) != 0 ? std::string{text_of(one, names[i])} : "";
+    const std::vector<SystemName> known = machine != nullptr || name.empty() ? std::vector<SystemName>{} : system_names();
+    if (machine != nullptr || std::any_of(known.begin(), known.end(), [&](const SystemName& system) { return system.name == name; }))
+      throw py::type_error(fmt::format("{}() takes {} in this order; {} is a machine, given as {}", function, fmt::join(names, ", "), name, names[i]));
+  }
+}
+
 void place_arguments(std::string_view function, std::span<const std::string_view> names, std::size_t by_place, const py::args& args,
                      const py::kwargs& kwargs, std::span<py::handle> given) {
   const std::size_t count = args.size();
@@ -75,6 +89,7 @@ void place_arguments(std::string_view function, std::span<const std::string_view
   if (count > by_place)
     throw py::type_error(fmt::format("{}() takes {} without a name, not {}; write {}=...", function, by_place, count,
                                      names[std::min(by_place, names.size() - 1)]));
+  check_order(function, names.first(by_place), args);
   for (std::size_t i = 0; i < count; ++i) given[i] = PyTuple_GET_ITEM(args.ptr(), static_cast<Py_ssize_t>(i));
   PyObject *key = nullptr, *value = nullptr;
   for (Py_ssize_t at = 0; PyDict_Next(kwargs.ptr(), &at, &key, &value) != 0;) {

@@ -61,7 +61,7 @@ struct WithoutCluster {
   }
   void blind(System& system) const {
     apply_transport_mean(others, system);
-    apply_calibration(others, system);
+    apply_calibration(system, others);
   }
   [[nodiscard]] ValidationReport predicted(const Points& points) const {
     return validate(points, {.adjust = [this](System& system) { blind(system); }});
@@ -71,7 +71,7 @@ struct WithoutCluster {
     const Calibration fit = calibrate(seen, {.system = cluster, .adjust = [this](System& system) { blind(system); }});
     return validate(points, {.adjust = [&](System& system) {
                       blind(system);
-                      apply_calibration(fit, system);
+                      apply_calibration(system, fit);
                     }});
   }
 };
@@ -94,7 +94,7 @@ std::string generations_left_out(const Measurements& data) {
         own = calibrate(probed(parts.left, n), {.system = left, .adjust = blind});
         options.adjust = [&](System& system) {
           blind(system);
-          apply_calibration(own, system);
+          apply_calibration(system, own);
         };
       }
       ValidationReport report = validate(parts.left, options);
@@ -130,7 +130,7 @@ std::string parts_left_out(const Measurements& data) {
   const auto without = [&](std::string_view what, const std::function<bool(const Point&)>& leave) {
     const Split parts = split(data.nvlink, leave);
     const Calibration rest = calibrate(parts.fitted);
-    out += row(what, validate(parts.left, {.adjust = [&](System& system) { apply_calibration(rest, system); }}).total);
+    out += row(what, validate(parts.left, {.adjust = [&](System& system) { apply_calibration(system, rest); }}).total);
   };
   for (const int n : {2, 4, 8}) without(fmt::format("{} ranks", n), [n](const Point& p) { return p.gpus_per_node == n; });
   without("every second size", [](const Point& p) { return std::ilogb(p.bytes) % 2 == 0; });
@@ -252,7 +252,7 @@ std::string largest_nodes(const Measurements& data, const std::map<std::string, 
       return p.system == name && p.nodes == most;
     });
     const Calibration fit = calibrate(parts.fitted, {.only = ConstantSet::transport, .starts = 1});
-    const ErrorSummary e = validate(parts.left, {.adjust = [&](System& system) { apply_calibration(fit, system); }}).total;
+    const ErrorSummary e = validate(parts.left, {.adjust = [&](System& system) { apply_calibration(system, fit); }}).total;
     out += fmt::format("| {} | {} -> {} | {} | {} | {:.0f} % | {:.2f} |\n", cluster, *std::next(nodes.rbegin()), *nodes.rbegin(),
                        e.points, pair(e), 100 * e.interval_coverage, e.interval_score);
     median += e.median_ape, mean += e.mape;

@@ -163,7 +163,7 @@ std::string rack_sizes_left_out(const Measurements& data) {
     for (const Point& p : data.gb200_xla.points) (first_half(p.bytes) == first ? left : fit_to).points.push_back(p);
     const Calibration fit = calibrate(fit_to, {.system = "gb200-nvl72", .calibration = blackwell, .only = ConstantSet::scale_up});
     const ValidationReport report =
-        validate(left, {.calibration = blackwell, .adjust = [&](System& system) { apply_calibration(fit, system); }});
+        validate(left, {.calibration = blackwell, .adjust = [&](System& system) { apply_calibration(system, fit); }});
     together.insert(together.end(), report.points.begin(), report.points.end());
   }
   const ValidationReport shipped = validate(data.gb200_xla);

@@ -116,8 +116,8 @@ PICTURES = {
     "topology-nvl72": lambda: plot.topology(fc.load_system("gb200-nvl72")),
     "residuals": lambda: plot.residuals(scattered()),
     "need-nic": lambda: plot.need(
-        fc.need("nic.bandwidth", "dgx-h100", "llama3-405b", gpus=4096, global_batch=2048, sequence=8192, tp=8, pp=16, cp=1, within="3%")),
-    "need-batch": lambda: plot.need(fc.need("batch", "dgx-h100", "llama3-405b", gpus=4096, sequence=8192, tp=8, pp=16, cp=1, mfu=0.4)),
+        fc.need("dgx-h100", "llama3-405b", "nic.bandwidth", gpus=4096, global_batch=2048, sequence=8192, tp=8, pp=16, cp=1, within="3%")),
+    "need-batch": lambda: plot.need(fc.need("dgx-h100", "llama3-405b", "batch", gpus=4096, sequence=8192, tp=8, pp=16, cp=1, mfu=0.4)),
     "need-machine": lambda: plot.need(fc.need_machine(
         ("dgx-h100", "dgx-b200", "gb200-nvl72"), "llama3-70b", gpus=1024, global_batch=1024, tp=4, pp=4, cp=1, tokens=1e12, in_seconds=60 * 86400, by="soonest")),
     "project": lambda: plot.runs(fc.project(

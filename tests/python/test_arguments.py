@@ -2,9 +2,11 @@
 
 The property test asks 5,000 random questions; FABRICOST_RANDOM_CALLS asks more (100000 in ./quickstart check)."""
 import decimal
+import inspect
 import itertools
 import math
 import os
+import re
 
 import hypothesis
 import numpy as np
@@ -93,6 +95,36 @@ def test_every_function_refuses_an_unknown_argument_without_words_of_the_compile
         assert "incompatible" not in str(caught.value) and "Invoked with" not in str(caught.value)
 
 
+ONE_ORDER = {
+    "need": (lambda h100: fc.need("nic.bandwidth", "dgx-h100", "llama3-8b", gpus=64, global_batch=256, within="5%"), "dgx-h100 is a machine, given as model"),
+    "need_serve": (lambda h100: fc.need_serve("nodes", h100, "llama3-70b", tokens_per_second=1.0), "dgx-h100 is a machine, given as model"),
+    "plan": (lambda h100: fc.plan("llama3-8b", "dgx-h100", gpus=8, global_batch=8), "takes system, model in this order"),
+    "predict": (lambda h100: fc.predict(fc.AllReduce(1), h100), "takes system, operation in this order"),
+    "calibrate": (lambda h100: fc.calibrate("run.log", h100), "takes system, samples in this order"),
+    "validate": (lambda h100: fc.validate("run.log", h100), "write system="),
+    "diagnose": (lambda h100: fc.diagnose("run.log", "dgx-h100"), "write system="),
+    "export": (lambda h100: fc.export("xla", "dgx-h100", output="table"), "takes 1 argument without a name"),
+}
+
+
+@pytest.mark.parametrize("function", ONE_ORDER)
+def test_a_machine_out_of_its_place_is_named(h100, function):
+    call, words = ONE_ORDER[function]
+    with pytest.raises(TypeError, match=f"{function}\\(\\) .*{re.escape(words)}"):
+        call(h100)
+
+
+def test_the_machine_is_first_or_given_by_name():
+    for name in fc.__all__:
+        function = getattr(fc, name)
+        if not callable(function) or isinstance(function, type):
+            continue
+        parameters = list(inspect.signature(function).parameters.values())
+        for place, one in enumerate(parameters):
+            if one.name in ("system", "systems"):
+                assert place == 0 or one.kind is inspect.Parameter.KEYWORD_ONLY, name
+
+
 def test_errors_are_value_errors():
     assert issubclass(fc.RequestError, fc.Error) and issubclass(fc.SpecError, fc.Error) and issubclass(fc.Error, ValueError)
 
@@ -105,7 +137,7 @@ PLACES = {
     "choice": lambda s, x: fc.explain(s, fc.AllReduce(1), choice=x), "name_or_path": lambda s, x: fc.load_system(x),
     "overrides": lambda s, x: fc.load_system("dgx-h100", x), "calibration": lambda s, x: fc.load_system("dgx-h100", calibration=x),
     "path": lambda s, x: fc.SendRecv(1, path=x), "log": lambda s, x: fc.diagnose(x), "expected": lambda s, x: fc.diagnose("x", expected=x),
-    "samples": lambda s, x: fc.validate(x, s), "fitted": lambda s, x: fc.calibrate(s, x), "tuned": lambda s, x: fc.tune(x),
+    "samples": lambda s, x: fc.validate(x, system=s), "fitted": lambda s, x: fc.calibrate(s, x), "tuned": lambda s, x: fc.tune(x),
     "topology": lambda s, x: fc.topo(x), "tuned nodes": lambda s, x: fc.tune(s, nodes=x, operation="reduce"),
     "saved": lambda s, x: s.save(x), "read": lambda s, x: fc.read_log(x), "picture": lambda s, x: s.svg(x),
 }

@@ -28,7 +28,7 @@ def run(*arguments, **kept):
 def test_the_command_writes_what_the_function_does(folder):
     done = run("export", "xla", "--system", "dgx-h100", "--ranks", "2,8", "--sizes", SMALL["sizes"], "-o", folder / "a")
     assert done.returncode == 0 and "predicted, not measured" in done.stdout and "XLA_FLAGS" in done.stdout, done.stderr
-    fc.export("xla", "dgx-h100", output=folder / "b", **SMALL)
+    fc.export("xla", system="dgx-h100", output=folder / "b", **SMALL)
     assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
     for words, said in ((["export", "xla"], "--system"), (["export", "nothing", "-o", "x"], "nothing"), (["export"], "FORMAT"),
                         (["export", "xla", "--system", "dgx-h100", "--ranks", "0", "-o", folder / "c"], "--ranks")):
@@ -93,7 +93,7 @@ def parsed(path, message):
 
 
 def test_xla_reads_its_table_of_collectives(folder, messages):
-    done = fc.export("xla", "gb200-nvl72", output=folder / "t", ranks=[4, 72], sizes="64KiB:1GiB:x1.2")
+    done = fc.export("xla", system="gb200-nvl72", output=folder / "t", ranks=[4, 72], sizes="64KiB:1GiB:x1.2")
     table = parsed(folder / "t", messages["Device"])
     assert list(table.entries) == ["sm_100_GB200"]
     system, grid = fc.load_system("gb200-nvl72"), {}
@@ -112,21 +112,21 @@ def test_xla_reads_its_table_of_collectives(folder, messages):
 
 
 def test_products_of_the_embedded_table_stay_below_the_peak(folder, messages):
-    fc.export("xla-matmul", "gb200-nvl72", output=folder / "t", form="embedded")
+    fc.export("xla-matmul", system="gb200-nvl72", output=folder / "t", form="embedded")
     table = parsed(folder / "t", messages["Table"])
     peaks = fc.load_system("gb200-nvl72").flops_per_second
     for one in table.entries["sm_100_GB200"].entries:
         assert 0 < one.flops["bf16xbf16->bf16"] < peaks["bf16"] and 0 < one.flops["f8e4m3fnxf8e4m3fn->bf16"] < peaks["fp8"]
     assert len(table.entries["sm_100_GB200"].entries) == 375
     with pytest.raises(fc.RequestError, match="key"):
-        fc.export("xla", "vera-rubin-nvl72", output=folder / "r", **SMALL)
-    fc.export("xla", "vera-rubin-nvl72", output=folder / "r", key="sm_107", **SMALL)
+        fc.export("xla", system="vera-rubin-nvl72", output=folder / "r", **SMALL)
+    fc.export("xla", system="vera-rubin-nvl72", output=folder / "r", key="sm_107", **SMALL)
 
 
 # --- Dynamo
 
 def test_a_profile_is_what_plan_serve_answers(folder):
-    fc.export("dynamo", "dgx-h100", output=folder, model="llama3-8b", tp=1, context=8192)
+    fc.export("dynamo", system="dgx-h100", output=folder, model="llama3-8b", tp=1, context=8192)
     with np.load(folder / "mocker.npz") as data:
         isl, ttft, itl = data["prefill_isl"], data["prefill_ttft_ms"], data["decode_itl"]
         assert itl.shape == (data["decode_active_kv_tokens"].size, data["decode_context_length"].size)
@@ -134,7 +134,7 @@ def test_a_profile_is_what_plan_serve_answers(folder):
     assert isl[-1] == 8192 and abs(ttft[-1] / 1e3 / want.ttft_seconds - 1) < 1e-9
     assert (np.diff(ttft) > 0).all() and (np.diff(itl, axis=0) > -1e-9).all(), "longer prompts and fuller caches take longer"
     with pytest.raises(fc.RequestError):
-        fc.export("dynamo", "dgx-h100", output=folder / "none", model="llama3-405b", tp=1)
+        fc.export("dynamo", system="dgx-h100", output=folder / "none", model="llama3-405b", tp=1)
 
 
 # --- aiconfigurator
@@ -142,7 +142,7 @@ def test_a_profile_is_what_plan_serve_answers(folder):
 def test_a_database_has_the_columns_and_the_predictions(folder):
     parquet = pytest.importorskip("pyarrow.parquet")
     pytest.importorskip("yaml")
-    fc.export("aiconfigurator", "dgx-h100", output=folder, sizes="1KiB,1MiB")
+    fc.export("aiconfigurator", system="dgx-h100", output=folder, sizes="1KiB,1MiB")
     table = parquet.read_table(folder / "data/dgx_h100/comm/nccl/2.27.3/nccl_perf.parquet")
     assert table.column_names == ["framework", "version", "device", "op_name", "kernel_source", "nccl_dtype", "num_gpus", "message_size", "latency"]
     row = next(one for one in table.to_pylist() if (one["op_name"], one["num_gpus"], one["message_size"], one["nccl_dtype"]) ==
@@ -192,7 +192,7 @@ def test_torch_gets_predictions_of_functional_collectives():
 # --- NCCL
 
 def test_the_tuner_s_table_is_tune_s(folder):
-    fc.export("nccl-tuner", "dgx-b200", output=folder / "a")
+    fc.export("nccl-tuner", system="dgx-b200", output=folder / "a")
     assert (folder / "a").read_text() == fc.tune("dgx-b200").config()
 
 
@@ -201,7 +201,7 @@ def test_the_tuner_s_table_is_tune_s(folder):
 @pytest.mark.parametrize("system, nodes", [("dgx-h100", 1), ("dgx-h100", 4), ("gb200-nvl72", 18), ("dgx-b200", 2)])
 def test_astra_sim_s_closed_form_is_the_prediction(folder, system, nodes):
     size = 256 * 2**20
-    made = fc.export("astra-sim", system, output=folder, nodes=nodes, size=size)
+    made = fc.export("astra-sim", system=system, output=folder, nodes=nodes, size=size)
     network = {key: json.loads(value) if key != "topology" else value.strip("[]").split(", ") for key, value in
                (line.split(": ", 1) for line in (folder / "network.yml").read_text().splitlines() if not line.startswith("#"))}
     assert set(network) == {"topology", "npus_count", "bandwidth", "latency"} and set(network["topology"]) == {"Switch"}
@@ -292,10 +292,10 @@ def test_nodes_are_listed_as_slurm_lists_them():
 
 def test_a_rack_is_a_block(folder):
     yaml = pytest.importorskip("yaml")
-    fc.export("slurm", "gb200-nvl72", output=folder / "t", nodes=36, leaf=18)
+    fc.export("slurm", system="gb200-nvl72", output=folder / "t", nodes=36, leaf=18)
     block, tree = yaml.safe_load((folder / "t").read_text())
     assert block["cluster_default"] is True and block["block"]["block_sizes"] == [18, 36]
     assert [one["nodes"] for one in block["block"]["blocks"]] == ["node[1-18]", "node[19-36]"]
     assert tree["tree"]["switches"][0] == {"switch": "spine", "children": "leaf[1-2]"}
-    fc.export("slurm", "dgx-h100", output=folder / "u", nodes=4)
+    fc.export("slurm", system="dgx-h100", output=folder / "u", nodes=4)
     assert [set(one) for one in yaml.safe_load((folder / "u").read_text())] == [{"topology", "cluster_default", "tree"}]

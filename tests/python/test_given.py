@@ -74,9 +74,9 @@ def test_measured_columns_with_units(h100):
     pint = library("pint").UnitRegistry()
     plain = {"bytes": np.array([1.0, 64.0]) * MIB, "seconds": np.array([40e-6, 400e-6]), "ranks": [8, 8]}
     units = {"bytes": [1.0, 64.0] * pint.mebibyte, "seconds": [40.0, 400.0] * pint.us, "ranks": [8, 8]}
-    assert fc.validate(units, h100).median_error == pytest.approx(fc.validate(plain, h100).median_error, rel=1e-12)
+    assert fc.validate(units, system=h100).median_error == pytest.approx(fc.validate(plain, system=h100).median_error, rel=1e-12)
     with pytest.raises(fc.RequestError, match="seconds: is counted in s"):
-        fc.validate({**plain, "seconds": [40.0, 400.0] * pint.meter}, h100)
+        fc.validate({**plain, "seconds": [40.0, 400.0] * pint.meter}, system=h100)
 
 
 # --- masks
@@ -85,7 +85,7 @@ def test_masked_elements_are_refused_wherever_they_stand(h100):
     masked = np.ma.array([1e3, 1e6, 1e9], mask=[False, True, True])
     for ask in (lambda: fc.AllReduce(masked), lambda: fc.AllReduce(1e6, ranks=np.ma.array([8, 16], mask=[True, False])),
                 lambda: fc.AllReduce([1.0, np.ma.masked]), lambda: fc.AllReduce(np.ma.masked),
-                lambda: fc.validate({"bytes": masked, "seconds": [1e-3] * 3}, h100), lambda: fc.stragglers(masked, ranks=8),
+                lambda: fc.validate({"bytes": masked, "seconds": [1e-3] * 3}, system=h100), lambda: fc.stragglers(masked, ranks=8),
                 lambda: fc.plan_serve(h100, "llama3-70b", gpus=8, tpot_seconds=np.ma.masked)):
         with pytest.raises(fc.RequestError, match="masked"):
             ask()

@@ -59,7 +59,7 @@ def test_steps_in_the_middle_are_right_within_four_per_cent(tmp_path):
 
 
 def test_ones_own_kernels_price_steps_they_were_not_fitted_to(tmp_path):
-    stack = fc.calibrate_stack(MEASURED / "h100-kernels.csv", stack="pytorch-2026")
+    stack = fc.calibrate_stack("pytorch-2026", MEASURED / "h100-kernels.csv")
     stack.save(tmp_path)
     (own,) = (tmp_path / "stacks").iterdir()
     for name in ("HS01", "HS02", "HS03", "HS06", "HS07"):

@@ -24,7 +24,7 @@ def test_a_log_is_a_structured_array(samples, log):
 
 def test_validate_is_the_commands(samples, log, h100, command):
     wanted = json.loads(command("validate", log, "--system", "dgx-h100", "--json"))
-    for found in (fc.validate(log, "dgx-h100"), fc.validate(samples), fc.validate(samples, h100), fc.validate([log], h100)):
+    for found in (fc.validate(log, system="dgx-h100"), fc.validate(samples), fc.validate(samples, system=h100), fc.validate([log], system=h100)):
         assert found.total.points == wanted["points"] == len(found)
         assert found.median_error == pytest.approx(wanted["median_ape"] / 100, rel=1e-12)
         assert found.mean_error == pytest.approx(wanted["mape"] / 100, rel=1e-12)
@@ -38,12 +38,12 @@ def test_validate_is_the_commands(samples, log, h100, command):
 
 
 def test_samples_may_be_columns_of_anything(samples, h100):
-    wanted = fc.validate(samples, h100).median_error
+    wanted = fc.validate(samples, system=h100).median_error
     columns = {name: samples[name] for name in ("bytes", "seconds", "ranks", "dtype", "launch", "gpus_of_process")}
-    assert fc.validate(columns, h100).median_error == wanted
+    assert fc.validate(columns, system=h100).median_error == wanted
     pd = pytest.importorskip("pandas")
-    assert fc.validate(pd.DataFrame(columns), h100).median_error == wanted
-    assert len(fc.validate(samples, h100).to_pandas()) == len(fc.validate(samples, h100))
+    assert fc.validate(pd.DataFrame(columns), system=h100).median_error == wanted
+    assert len(fc.validate(samples, system=h100).to_pandas()) == len(fc.validate(samples, system=h100))
 
 
 @pytest.mark.parametrize("says, broken", [
@@ -55,7 +55,7 @@ def test_samples_may_be_columns_of_anything(samples, h100):
     ("ranks 1.5", {"bytes": [1], "seconds": [1], "ranks": [1.5]}), ("dtype", {"bytes": [1], "seconds": [1], "dtype": [7]}),
 ])
 def test_faulty_samples_are_named(h100, says, broken):
-    for use in (lambda: fc.validate(broken, h100), lambda: fc.calibrate(h100, broken)):
+    for use in (lambda: fc.validate(broken, system=h100), lambda: fc.calibrate(h100, broken)):
         with pytest.raises((fc.RequestError, TypeError), match=says):
             use()
 
@@ -97,7 +97,7 @@ def test_an_argument_that_is_none_is_told_its_neighbour(log):
 
 def test_diagnose_is_the_commands(log, command, tmp_path, h100):
     wanted = json.loads(command("diagnose", log, "--system", "dgx-h100", "--json"))
-    found = fc.diagnose(log, h100)
+    found = fc.diagnose(log, system=h100)
     assert ((found.healthy, found.verdict, found.system, found.notes) ==
             (wanted["healthy"], wanted["verdict"], wanted["system"], wanted["notes"]))
     assert [c.cause for c in found.causes] == [c["cause"] for c in wanted["causes"]]
@@ -108,10 +108,10 @@ def test_diagnose_is_the_commands(log, command, tmp_path, h100):
     rows = ["  ".join([*row[:5], str(float(row[5]) * 10), *row[6:9], str(float(row[9]) * 10), *row[10:]])
             if len(row) >= 13 and row[0].isdigit() else " ".join(row) for row in lines]
     slow.write_text("\n".join(rows))
-    assert fc.diagnose(log, h100).healthy and not fc.diagnose(slow, h100).healthy
+    assert fc.diagnose(log, system=h100).healthy and not fc.diagnose(slow, system=h100).healthy
     altered = fc.load_system("dgx-h100", ["tiers.nvlink.bandwidth=440 GB/s per direction"])
-    assert fc.diagnose(log, altered).sizes["predicted_seconds"][-1] > found.sizes["predicted_seconds"][-1]
-    expected = fc.diagnose(log, "dgx-h100", expected="900 GB/s")
+    assert fc.diagnose(log, system=altered).sizes["predicted_seconds"][-1] > found.sizes["predicted_seconds"][-1]
+    expected = fc.diagnose(log, system="dgx-h100", expected="900 GB/s")
     assert "expected_value_wrong" in [c.cause for c in expected.causes]
 
 

@@ -69,7 +69,7 @@ def test_no_answer_holds_an_infinity():
     unbounded = [name for name, one in answers.items() if one.in_flight_bytes is None]
     assert len(unbounded) >= 5 and any(name.startswith("tpu") for name in unbounded)
     others = [fc.predict("tpu-v5p", fc.AllReduce(bytes=1e6)), fc.plan("dgx-h100", "llama3-8b", **JOB)[0], fc.goodput(gpus=1024),
-              fc.plan_serve("dgx-h100", "llama3-8b", gpus=8)[0], fc.need("gpus", "dgx-h100", "llama3-8b", global_batch=64, step_seconds=1),
+              fc.plan_serve("dgx-h100", "llama3-8b", gpus=8)[0], fc.need("dgx-h100", "llama3-8b", "gpus", global_batch=64, step_seconds=1),
               fc.compare(["dgx-h100", "dgx-b200"], "llama3-8b", train=True, **JOB)]
     for one in [*answers.values(), *others]:
         finite(one.to_dict(), repr(one)[:60])
@@ -108,8 +108,8 @@ SEARCHES = {
     "explore": lambda **more: fc.explore("dgx-h100", "llama3-8b", vary={"domain": [8, 16, 32]}, objectives="step", gpus=64, global_batch=128,
                                          **more),
     "explore_serve": lambda **more: fc.explore_serve("dgx-h100", "llama3-8b", gpus=8, vary={"batch": "1:8:x2"}, **more),
-    "need": lambda **more: fc.need("gpus", "dgx-h100", "llama3-8b", global_batch=64, step_seconds=1, **more),
-    "need_serve": lambda **more: fc.need_serve("nodes", "dgx-h100", "llama3-8b", tokens_per_second=1000, over="1:4:x2", **more),
+    "need": lambda **more: fc.need("dgx-h100", "llama3-8b", "gpus", global_batch=64, step_seconds=1, **more),
+    "need_serve": lambda **more: fc.need_serve("dgx-h100", "llama3-8b", "nodes", tokens_per_second=1000, over="1:4:x2", **more),
     "plan": lambda **more: fc.plan("dgx-h100", "llama3-8b", **JOB, **more),
     "plan_serve": lambda **more: fc.plan_serve("dgx-h100", "llama3-8b", gpus=8, **more),
     "compare": lambda **more: fc.compare(["dgx-h100", "dgx-b200"], "llama3-8b", train=True, **JOB, **more),

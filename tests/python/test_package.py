@@ -103,13 +103,13 @@ sys.meta_path.insert(0, Hidden())
 """
 NEEDS = {
     "pandas": ("pandas", ["fc.predict(s, fc.AllReduce([1, 2])).to_pandas()", "fc.plan(s, 'llama3-8b', gpus=8, global_batch=8).to_pandas()",
-                          "fc.validate(log, s).to_pandas()", "fc.diagnose(log).to_pandas()", "fc.tune(s).to_pandas()",
+                          "fc.validate(log, system=s).to_pandas()", "fc.diagnose(log).to_pandas()", "fc.tune(s).to_pandas()",
                           "fc.calibrate(s, log).to_pandas()", "p.to_pandas()"]),
     "xarray": ("xarray", ["fc.predict(s, fc.AllReduce([1, 2])).to_xarray()"]),
     "pyarrow": ("sweep", ["fc.sweep({'system': s, 'bytes': [1]}, 'new')"]),
     "tqdm": ("sweep", ["fc.sweep({'system': s, 'bytes': [1]}, 'new')"]),
     "matplotlib": ("plot", ["fc.plot.busbw(s, fc.AllReduce())", "fc.plot.terms(s, fc.AllReduce(1e6), 'size')",
-                            "fc.plot.residuals(fc.validate(log, s))", "fc.plot.topology(s)", "fc.plot.pipeline(p)",
+                            "fc.plot.residuals(fc.validate(log, system=s))", "fc.plot.topology(s)", "fc.plot.pipeline(p)",
                             "fc.plot.pareto(fc.plan(s, 'llama3-8b', gpus=8, global_batch=8))", "fc.report(s)",
                             "fc.plot.layouts(s, 'llama3-8b', gpus=8, global_batch=8)"]),
 }

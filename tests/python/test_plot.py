@@ -49,7 +49,7 @@ def test_a_log_by_its_path_gives_its_points():
     points = [line for line in axes.get_lines() if line.get_label() == "measured"][0]
     samples = fc.read_log(log, system="dgx-h100")
     assert points.get_ydata() == pytest.approx(samples["bus_bytes_per_second"] / 1e9, rel=1e-9)
-    checked = plot.busbw(h100(), fc.AllReduce(dtype="float"), measured=fc.validate(log, "dgx-h100"))
+    checked = plot.busbw(h100(), fc.AllReduce(dtype="float"), measured=fc.validate(log, system="dgx-h100"))
     assert len(set(points.get_xdata())) == len([line for line in checked.get_lines() if line.get_label() == "measured"][0].get_xdata())
 
 

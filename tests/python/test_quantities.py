@@ -25,8 +25,8 @@ FACES = {
     "explore": lambda name, text: fc.explore("dgx-h100", MODEL, vary={name: text}, **JOB),
     "explore_serve": lambda name, text: fc.explore_serve("dgx-h100", MODEL, gpus=8, vary={name: text}),
     "limits": lambda name, text: fc.explore("dgx-h100", MODEL, vary={name: [SI[name]]}, limits={name: text}, objectives="step", **JOB),
-    "need": lambda name, text: fc.need(name, "dgx-h100", MODEL, over=text, step_seconds=100, **JOB),
-    "need_serve": lambda name, text: fc.need_serve(name, "dgx-h100", MODEL, over=text, gpus=8, tokens_per_second=1.0),
+    "need": lambda name, text: fc.need("dgx-h100", MODEL, name, over=text, step_seconds=100, **JOB),
+    "need_serve": lambda name, text: fc.need_serve("dgx-h100", MODEL, name, over=text, gpus=8, tokens_per_second=1.0),
 }
 
 

@@ -129,10 +129,10 @@ def test_a_prediction_is_on_the_page_with_the_packages_figures():
 def test_a_log_stands_beside_its_prediction_with_a_diagnosis():
     op = fc.AllReduce(dtype="float")
     text = fc.report("dgx-h100", op, log=LOG)
-    page, checked = whole(text), fc.validate(str(LOG), "dgx-h100")
+    page, checked = whole(text), fc.validate(str(LOG), system="dgx-h100")
     told = facts(text)
     assert number(told["median error"]) == pytest.approx(checked.median_error, abs=6e-5) and int(told["points"]) == len(checked)
-    assert fc.diagnose(str(LOG), "dgx-h100").verdict in page.words()
+    assert fc.diagnose(str(LOG), system="dgx-h100").verdict in page.words()
     points = [row for row in page.rows if row[0] == "all_reduce" and len(row) == 8]
     assert len(points) == len(checked.samples)
     for row, sample in zip(points, checked.samples):

@@ -78,8 +78,8 @@ for name in classes:
         lambda: "x" in one, lambda: one == one, lambda: one != 1, lambda: copy.copy(one), lambda: copy.deepcopy(one),
         lambda: pickle.dumps(one), lambda: one.to_pandas(), lambda: one.to_dict(), lambda: one._repr_html_(),
         lambda: fc.predict(one, fc.AllReduce(1)), lambda: fc.predict(s, one), lambda: fc.explain(s, one), lambda: s.svg(one),
-        lambda: fc.plan(s, one, gpus=8, global_batch=8), lambda: fc.validate(one, s), lambda: fc.predict_moe(s, one),
-        lambda: fc.diagnose("x", one), lambda: fc.share(s, [one]), lambda: fc.tune(one), lambda: fc.cost(s, gpus=8, hours=1, plan=one),
+        lambda: fc.plan(s, one, gpus=8, global_batch=8), lambda: fc.validate(one, system=s), lambda: fc.predict_moe(s, one),
+        lambda: fc.diagnose("x", system=one), lambda: fc.share(s, [one]), lambda: fc.tune(one), lambda: fc.cost(s, gpus=8, hours=1, plan=one),
         lambda: fc.compare([one], "llama3-8b", gpus=8, train=True, global_batch=8)]
     for use in uses:
         try:

@@ -102,7 +102,7 @@ void add_validation(py::module_& module) {
       .def("__repr__",
            [](const ExchangesAnswer& e) { return fmt::format("<ExchangeValidation of {} times: {}>", e.points, errors_text(e)); });
   add_question<ValidateFilesRequest>(
-      module, "validate", 2,
+      module, "validate", 1,
       R"(Predicts every measured point and says how far off: |predicted / measured - 1|, median, mean and by group; a Validation. Of
 tables of published workloads a WorkloadValidation, of tables of expert exchange an ExchangeValidation.
 

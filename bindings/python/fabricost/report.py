@@ -182,7 +182,7 @@ def _measured(page: _Page, system: Any, log: str, checked: Any) -> None:
     import fabricost as fc
     from . import plot
 
-    found = fc.diagnose(log, system)
+    found = fc.diagnose(log, system=system)
     page.section(
         "Measured beside predicted",
         _facts(
@@ -305,7 +305,7 @@ def report(
     name = None if model is None else model if isinstance(model, str) else model.name
     subject = ", ".join(one for one in (collective, name) if one)
     page = _Page(title or (f"{subject} on {machine.name}" if subject else machine.name))
-    checked = None if log is None else fc.validate(os.fspath(log), machine)
+    checked = None if log is None else fc.validate(os.fspath(log), system=machine)
     page.section(
         "Asked",
         _asked(

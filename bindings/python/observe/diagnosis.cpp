@@ -41,7 +41,7 @@ void add_diagnosis(py::module_& module) {
         const char* const other = d.state == RunState::nothing_to_judge ? "nothing to judge" : "not healthy";
         return fmt::format("<Diagnosis: {}, {}>", d.healthy ? "healthy" : other, counted(static_cast<double>(d.causes.size()), "cause"));
       });
-  add_question<DiagnoseRequest>(module, "diagnose", 2,
+  add_question<DiagnoseRequest>(module, "diagnose", 1,
                             R"(Reads a log (nccl-tests tables, messages of NCCL, PyTorch, launchers or the kernel) and says whether the run
 failed, and at what, or is what its machine should give: a size counts as slow when its time is above the predicted
 interval of nine in ten measurements. A Diagnosis.

@@ -42,7 +42,7 @@ void add_need(py::module_& module) {
 plan is asked at every value of a range, so that the unknown need not be monotone; a continuous one is bisected to 1 %. One goal is given:
 within, step_seconds, mfu, share_of ("expert below 10%"), or tokens with in_seconds. Its values are in SI units, as with_ takes them.)",
       R"(>>> import fabricost as fc
->>> found = fc.need("nic.bandwidth", "dgx-h100", "llama3-8b", gpus=64, global_batch=256, within="5%")
+>>> found = fc.need("dgx-h100", "llama3-8b", "nic.bandwidth", gpus=64, global_batch=256, within="5%")
 >>> found.satisfied, found.unit, found.layout.gpus
 (True, 'byte/s', 64)
 )",
@@ -51,7 +51,7 @@ within, step_seconds, mfu, share_of ("expert below 10%"), or tokens with in_seco
       module, "need_serve", 3,
       R"(The least of one thing that is enough to serve a model, a Need: as need, with plan_serve asked at every value.)",
       R"(>>> import fabricost as fc
->>> fc.need_serve("nodes", "dgx-h100", "llama3-70b", tokens_per_second=20000, tpot_seconds=0.05, over="1:16:x2").satisfied
+>>> fc.need_serve("dgx-h100", "llama3-70b", "nodes", tokens_per_second=20000, tpot_seconds=0.05, over="1:16:x2").satisfied
 True
 )",
       &needed_in_si);

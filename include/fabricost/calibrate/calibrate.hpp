@@ -100,7 +100,7 @@ struct Calibration {
 
 /// Sets the constants that load_system would set with this calibration given explicitly: of a transport those of the machine itself where
 /// the calibration has them, else those that all clusters of the transport scatter around.
-void apply_calibration(const Calibration& calibration, System& system);
+void apply_calibration(System& system, const Calibration& calibration);
 
 /// Constants of a machine of a generation without a fitted set: the geometric mean of the scale-up sets,
 /// rates by their share of the one-way rate; in-switch constants only from sets whose data showed them. Basis

@@ -69,7 +69,7 @@ void apply_transport_mean(const Calibration& calibration, System& system) {
   }
 }
 
-void apply_calibration(const Calibration& calibration, System& system) {
+void apply_calibration(System& system, const Calibration& calibration) {
   const bool over_pcie = is_over_pcie(system), peers = over_pcie && system.tier(TierRole::scale_up)->peer_to_peer;
   const Tier* nic = system.tier(TierRole::nic);
   const CalibratedSet* nearest = nic != nullptr ? nearest_fitted(calibration, nic->transport) : nullptr;

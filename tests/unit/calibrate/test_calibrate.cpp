@@ -124,7 +124,7 @@ TEST_CASE("one point of any kind on any machine moves its prediction towards it"
     if (contains(refusal, "no form to fit here") || contains(refusal, "above what the wires allow")) continue;
     REQUIRE(refusal.empty());
     System after = before;
-    apply_calibration(fit, after);
+    apply_calibration(after, fit);
     const double moved =
         std::log(predict(after, question, {.algorithm = old.ran.algorithm, .protocol = old.ran.protocol}).seconds / old.seconds);
     CHECK(moved * off > 0);
@@ -141,7 +141,7 @@ TEST_CASE("intervals hold nine in ten of fresh measurements with the same noise"
     const Grid grid{.types = {DataType::half, DataType::int8}};
     const Calibration fit = calibrate(points_of(truth, called, grid, random), {.system = called});
     System fitted = load_system(called);
-    apply_calibration(fit, fitted);
+    apply_calibration(fitted, fit);
     int here = 0, hit = 0;
     each_question(grid, truth, [&](const Operation& op) {
       const double measured = predict(truth, op).seconds * std::exp(noise * normal(random));
@@ -184,7 +184,7 @@ TEST_CASE("a calibration applied by hand makes siblings of like machines and lea
   const double step = set_named(fit, "transport-efa-v2").constants.transport.tree_step;
   const auto applied = [&](const char* called) {
     System system = load_system(called, {}, "none");
-    apply_calibration(fit, system);
+    apply_calibration(system, fit);
     return system.constants;
   };
   const Constants own = applied("aws-p5");

@@ -81,7 +81,7 @@ TEST_CASE("a written calibration predicts what the fit predicts", "[calibrate]")
     const Folder folder;
     const std::string file = folder.write("mine.yaml", calibration_yaml(fit, "mine", "2026-01-31", "a test"));
     System applied = load_system(c.system);
-    apply_calibration(fit, applied);
+    apply_calibration(applied, fit);
     const System read = load_system(c.system, {}, file);
     if (c.parts == 2 || c.system != "dgx-a100-hdr") CHECK(read.constants.name == "mine");
     check_same(read, applied, c.asked);
@@ -96,7 +96,7 @@ TEST_CASE("a calibration is of the operations it was fitted on, in memory and as
   CHECK(fit.sets[0].fitted_on[0].domain == 8);
   CHECK(fit.sets[0].fitted_on[0].measured == 1U << static_cast<unsigned>(Collective::all_reduce));
   System applied = load_system("dgx-h100");
-  apply_calibration(fit, applied);
+  apply_calibration(applied, fit);
   const System read = load_system("dgx-h100", {}, folder.write("mine.yaml", calibration_yaml(fit, "mine", "2026-01-31", "a test")));
   CHECK(read.constants.operations == applied.constants.operations);
   for (const System& s : {applied, read}) {
@@ -113,7 +113,7 @@ TEST_CASE("what was measured on relatives stays measured when one operation of a
   const System relative = load_system("runpod-a100-pair");
   const Calibration fit = fitted("runpod-a100-pair", {.ops = {Collective::all_reduce}, .ranks = {2}}, 71);
   System applied = relative;
-  apply_calibration(fit, applied);
+  apply_calibration(applied, fit);
   const System read = load_system("runpod-a100-pair", {}, folder.write("mine.yaml", calibration_yaml(fit, "mine", "2026-01-31", "a test")));
   CHECK(read.constants.operations == applied.constants.operations);
   const auto width = [](const System& s, Collective of) {

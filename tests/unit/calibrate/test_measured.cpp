@@ -68,7 +68,7 @@ std::vector<double> errors_after(const std::filesystem::path& folder, const std:
       REQUIRE(same != measured.end());
       few.points.push_back(*same);
     }
-    apply_calibration(calibrate(few, {.system = left_out, .calibration = "none", .adjust = blind}), system);
+    apply_calibration(system, calibrate(few, {.system = left_out, .calibration = "none", .adjust = blind}));
   }
   std::vector<double> out;
   for (const Point& p : measured) {

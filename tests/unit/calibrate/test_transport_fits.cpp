@@ -109,13 +109,13 @@ TEST_CASE("clusters of one transport have constants of their own, and the transp
     CHECK(own.mape < 0.5 * shared.mape);
     points += own.points;
     System machine = load_system(name, {}, "none");
-    apply_calibration(fit, machine);
+    apply_calibration(machine, fit);
     CHECK(machine.constants.transport.tree_step == own.constants.transport.tree_step);
     CHECK((machine.constants.transport_basis == Basis::calibrated && machine.constants.most_nodes == own.most_nodes));
   }
   CHECK(points == shared.points);
   System unseen = load_system("snellius-h100", {}, "none");
-  apply_calibration(fit, unseen);
+  apply_calibration(unseen, fit);
   CHECK(unseen.constants.transport.tree_step == shared.constants.transport.tree_step);
   CHECK(unseen.constants.transport_basis == Basis::sibling);
   System mean = load_system("alps-gh200", {}, "none");

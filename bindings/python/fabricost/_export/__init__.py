@@ -13,7 +13,7 @@ FORMATS: dict[str, Format] = {
     one.name: one for module in (xla, dynamo, aiconfigurator, nccl_tuner, astra_sim, placement, grafana) for one in module.FORMATS}
 
 
-def export(format: str, system: Any = None, *, output: str | os.PathLike[str], **options: Any) -> Exported:
+def export(format: str, *, system: Any = None, output: str | os.PathLike[str], **options: Any) -> Exported:
     """Writes predictions of a machine in the form that another program reads.
 
     format: xla, xla-matmul, dynamo, aiconfigurator, nccl-tuner, astra-sim, chakra, slurm, topograph or grafana.
@@ -28,7 +28,7 @@ def export(format: str, system: Any = None, *, output: str | os.PathLike[str], *
 
     >>> import fabricost as fc, tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     made = fc.export("xla", "dgx-h100", output=pathlib.Path(folder) / "table.pbtxt", ranks=[8], sizes="1MiB:64MiB:x2")
+    ...     made = fc.export("xla", system="dgx-h100", output=pathlib.Path(folder) / "table.pbtxt", ranks=[8], sizes="1MiB:64MiB:x2")
     >>> made.files[0].name
     'table.pbtxt'
     """

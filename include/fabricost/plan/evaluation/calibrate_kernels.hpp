@@ -81,7 +81,7 @@ struct CalibrateStackRequest {
   std::vector<Sample> samples;
   NamedStack stack;
   std::vector<std::string> leave_out;
-  static constexpr std::array<std::string_view, 2> by_place{"samples", "stack"};
+  static constexpr std::array<std::string_view, 2> by_place{"stack", "samples"};
 
   static constexpr auto fields() {
     using R = CalibrateStackRequest;
