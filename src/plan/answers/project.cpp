@@ -13,6 +13,8 @@
 #include <fabricost/plan/answers/design/need.hpp>
 #include <fabricost/plan/answers/design/project.hpp>
 #include <fabricost/plan/economics/unmet.hpp>
+#include <fabricost/plan/kernels/compute.hpp>
+#include <fabricost/plan/model/flops.hpp>
 #include <fabricost/plan/specs/prices.hpp>
 #include <fabricost/plan/training/idle_gpus.hpp>
 #include <fabricost/progress.hpp>
@@ -117,14 +119,6 @@ void add_delivery(ProjectedRun& out, const System& system, const Prices& prices,
   return {.name = machine.name, .value = std::make_shared<const System>(with_dial(*machine.value, Dial::domain, working))};
 }
 
-/// GPUs that do not even move all tokens forward through the model in that time at the highest of their peaks.
-[[nodiscard]] double too_few(const ProjectRequest& r, const System& system, Time longest) {
-  const Gpu& gpu = system.gpu;
-  double peak = 0;
-  for (const auto* one : {&gpu.fp32, &gpu.tf32, &gpu.fp16, &gpu.bf16, &gpu.fp8, &gpu.int8, &gpu.fp4}) peak = std::max(peak, one->value.value());
-  return 2 * parameters_of(*r.model.value).multiplied * *r.tokens / (peak * longest.value());
-}
-
 /// The least GPUs that end in time, with those of both ends of the interval.
 void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machine, Time longest) {
   NeedRequest need;
@@ -141,8 +135,8 @@ void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machin
   need.in = longest * r.use * kept_of_turns(r, answer(node));
   if (!r.spares) *need.in *= 1 - waiting_with_spares;  // need knows of no spares
   need.failures.spares = r.spares;
-  const NeedAnswer found = least_above(need, too_few(r, *machine.value, *need.in));
-  if (!found.value) throw RequestError(found.reason);
+  const NeedAnswer found = least_above(need, too_few_gpus(r, *machine.value, *need.in));
+  if (!found.value) throw Refusal(found.reason);
   out.gpus = static_cast<int>(*found.value);
   out.gpus_found = true;
   if (found.fast_value && found.slow_value) out.gpus_interval = Ends{*found.fast_value, *found.slow_value};
@@ -377,6 +371,14 @@ void add_best(ProjectAnswer& out) {
 }
 
 }  // namespace
+
+double too_few_gpus(const ProjectRequest& request, const System& system, Time longest) {
+  constexpr double nothing_reaches = 2;
+  const double peak = Processor::of(system).peak(request.precision);
+  const double flops =
+      *request.tokens * training_flops_per_token(*request.model.value, request.sequence, FlopConvention::matmul, Scores::causal);
+  return peak > 0 ? flops / (nothing_reaches * peak * longest.value()) : 0;
+}
 
 std::vector<Machine> machines_of(const Machines& given) {
   std::vector<Machine> out;

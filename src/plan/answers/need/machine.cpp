@@ -9,8 +9,6 @@
 
 #include <fabricost/fields/field.hpp>
 #include <fabricost/plan/answers/design/need.hpp>
-#include <fabricost/plan/kernels/compute.hpp>
-#include <fabricost/plan/model/flops.hpp>
 #include <fabricost/plan/specs/prices.hpp>
 #include <fabricost/specs/load.hpp>
 
@@ -130,16 +128,13 @@ struct BestRun {
   return best;
 }
 
-/// No fewer GPUs could end in time at twice the peak of their products; with more, the servers alone draw more than is allowed.
+/// With fewer GPUs none ends in time; with more, the servers alone draw more than is allowed.
 [[nodiscard]] Sizes sizes_for(const NeedMachineRequest& q, const ProjectRequest& r, const System& system, const Prices& prices) {
   if (q.gpus) return {q.gpus};
-  constexpr double nothing_reaches = 2;
-  const double peak = Processor::of(system).peak(r.precision), any = 1e300;
-  const double flops = *r.tokens * training_flops_per_token(*r.model.value, r.sequence, FlopConvention::matmul, Scores::causal);
-  const double seconds = numbers_in(q.in).value_or(any) * r.use;
+  constexpr double any = 1e300;
+  const double least = q.in ? too_few_gpus(r, system, *q.in * r.use) : 0;
   const double watts =
       rated_power_per_gpu(system, prices.power).value.value() * prices.power.load.value * r.pue.value_or(prices.power.pue.value);
-  const double least = peak > 0 ? flops / (nothing_reaches * peak * seconds) : 0;
   const double most = q.megawatts && watts > 0 ? *q.megawatts * 1e6 / watts : any;
   Sizes out;
   for (const int size : sizes_of_run(system, *r.global_batch, least, most)) out.emplace_back(size);

@@ -95,6 +95,7 @@ struct NeedQuestion {
   bool any_count = false;  ///< some of so many GPUs may stay idle
   bool least_alone = false;  ///< of larger values nothing is asked
   bool edge_alone = false;   ///< of the values tried only the edge is wanted
+  double above = 0;          ///< no value below it can hold
   double without_bound = 0;
 };
 
@@ -136,7 +137,7 @@ template <class Plan, class Ask>
   out.limit = q.goal.limit;
   const bool steps = (q.unknown.kind == Kind::option && !q.unknown.whole) || q.unknown.dial == Dial::domain ||
                      q.unknown.dial == Dial::nic_count || !q.unknown.values.empty();
-  Search<Plan, Ask> search{q.unknown, q.goal, q.most, q.refine && !steps, q.any_count, q.edge_alone, ask};
+  Search<Plan, Ask> search{q.unknown, q.goal, q.most, q.refine && !steps, q.any_count, q.edge_alone, q.above, ask};
   const auto ask_for_all = [&] { search.ask_at(q.values, true); };  // all of them: it need not be monotone
   if (q.goal.against == Against::least) ask_for_all();
   out.reason = take_reference(q, search, ask);
@@ -149,12 +150,13 @@ template <class Plan, class Ask>
   refuse_what_no_value_changes(search);
   out.fast_value = search.edge(q.values, End::fast);
   out.slow_value = search.edge(q.values, End::slow);
+  out.satisfied = out.value.has_value();
+  for (const auto& [value, itself] : search.all())  // refining may have come across a better one
+    if (out.satisfied && search.holds(value) && search.better(value, *out.value)) out.value = value;
+  if (q.edge_alone && out.satisfied) return out;
   if (q.least_alone && out.value)  // what one more of it gives
     if (const auto next = std::upper_bound(q.values.begin(), q.values.end(), *out.value); next != q.values.end()) static_cast<void>(search.at(*next));
   describe_tried(out, search, q.goal);
-  for (const NeedTried& one : out.tried)  // refining may have come across a better one
-    if (one.holds && search.better(one.value, *out.value)) out.value = one.value;
-  out.satisfied = out.value.has_value();
   if (!out.satisfied) {
     say_why(out, q.goal);
     return out;
@@ -269,8 +271,11 @@ template <class Plan, class Request, class Answered>
     put(one, unknown, machine, value);
     answered(one, out);
   } catch (const UnmetError& error) {
-    out.trouble = error.what();
+    out.trouble = error.text();
     out.unmet = error.why();
+  } catch (const Refusal& error) {
+    out.trouble = error.text();
+    out.refused = std::current_exception();
   } catch (const RequestError& error) {
     out.trouble = error.what();
     out.refused = std::current_exception();
@@ -312,10 +317,7 @@ template <class Plan, class Request, class Prepare, class Answered>
   }();
   q.least_alone = simulated || above.has_value();
   q.edge_alone = above.has_value();
-  if (above) {
-    const auto first = std::lower_bound(q.values.begin(), q.values.end(), *above);
-    if (first != q.values.begin() && first != q.values.end()) q.values.erase(q.values.begin(), first - 1);
-  }
+  q.above = above.value_or(0);
   if (q.unknown.read_anew() && q.unknown.kind != Kind::option)
     static_cast<void>(unturned.with(q.unknown, q.values.front()));  // refuses what cannot stand there
   const auto ask = [&, unknown = q.unknown](double value) {

@@ -24,7 +24,10 @@ struct Runs {
 [[nodiscard]] Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const ProjectRequest&, const System&)>& sizes,
                            bool batches);
 
-/// The least value that is enough, of which nothing is asked beyond it, and little below `above`, up to which none is enough.
+/// GPUs that could not end in time at twice the peak of their products, as none come near it.
+[[nodiscard]] double too_few_gpus(const ProjectRequest& request, const System& system, Time longest);
+
+/// The least value that is enough, of which nothing is asked beyond it, nor below `above`, where none is enough.
 [[nodiscard]] NeedAnswer least_above(const NeedRequest& request, double above);
 
 /// Names the best batch that is up to a quarter larger and gives a tenth more tokens per second, as the GPUs divide it better;

@@ -44,11 +44,14 @@ class Search {
  public:
   /// \param most the largest value is wanted, not the least \param refine between values of the grid \param any_count counts between those
   /// of the grid are worth asking for: some of so many may stay idle \param edge_alone of what is tried only the edge is wanted
-  Search(const varied::Varied& unknown, const Goal& goal, bool most, bool refine, bool any_count, bool edge_alone, Ask ask)
-      : unknown_(unknown), goal_(goal), most_(most), refine_(refine), any_count_(any_count), edge_alone_(edge_alone), ask_(std::move(ask)) {}
+  /// \param above no value below it can hold
+  Search(const varied::Varied& unknown, const Goal& goal, bool most, bool refine, bool any_count, bool edge_alone, double above, Ask ask)
+      : unknown_(unknown), goal_(goal), most_(most), refine_(refine), any_count_(any_count), edge_alone_(edge_alone), above_(above),
+        ask_(std::move(ask)) {}
 
   const At<Plan>& at(double value) {
     const auto found = all_.find(value);
+    if (const At<Plan>* const same = found == all_.end() ? same_as(value) : nullptr) return *same;
     const auto here = found != all_.end() ? found : all_.emplace(value, ask_(value)).first;
     here->second.value = value;
     return here->second;
@@ -70,6 +73,7 @@ class Search {
   }
   /// The least of `values` that holds, or the largest, refined between it and the one before it that does not; none: nothing.
   [[nodiscard]] std::optional<double> edge(std::vector<double> values, End end) {
+    least_ = values.front();
     if (most_) std::reverse(values.begin(), values.end());
     const auto first = first_that_holds(values, end);
     if (!first || !refine_ || *first == values.front()) return first;
@@ -80,11 +84,20 @@ class Search {
   [[nodiscard]] const std::map<double, At<Plan>>& all() const { return all_; }
 
  private:
+  /// Fewer GPUs than given are tried, too: with one between those that are used of more and all of these the same layout is the best. Its
+  /// idle GPUs are others, which an edge does not ask for.
+  [[nodiscard]] const At<Plan>* same_as(double value) const {
+    if (!edge_alone_ || unknown_.kind != varied::Kind::gpus) return nullptr;
+    const auto more = all_.upper_bound(value);
+    const bool same = more != all_.end() && more->second.trouble.empty() && more->first - more->second.outcome.idle <= value;
+    return same ? &more->second : nullptr;
+  }
   /// Asks at a few values side by side until one of them holds.
   [[nodiscard]] std::optional<double> first_that_holds(const std::vector<double>& values, End end) {
     const std::size_t together = core::processors();
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (i % together == 0)
+    const auto below = std::find_if(values.begin(), values.end() - 1, [&](double value) { return value >= above_; }) - values.begin();
+    for (auto i = static_cast<std::size_t>(below), first = i; i < values.size(); ++i) {
+      if ((i - first) % together == 0 && same_as(values[i]) == nullptr)
         ask_at({values.begin() + static_cast<std::ptrdiff_t>(i), values.begin() + static_cast<std::ptrdiff_t>(std::min(i + together, values.size()))});
       if (holds(values[i], end)) return values[i];
     }
@@ -105,15 +118,17 @@ class Search {
   double between_whole(double fails, double holding, End end) {
     constexpr int parts = 8;
     // in multiples of the smallest
-    const double unit = any_count_ || unknown_.kind == varied::Kind::option ? 1 : all_.begin()->first, toward = most_ ? 1 : -1;
+    const double unit = any_count_ || unknown_.kind == varied::Kind::option ? 1 : least_, toward = most_ ? 1 : -1;
     for (;;) {
       const double step = std::max(1.0, std::floor(std::fabs(fails - holding) / parts / unit)) * unit, from = holding;
       std::vector<double> counts;
       for (double at = from + toward * step; better(fails, at); at += toward * step) counts.push_back(at);
-      if (!edge_alone_) ask_at(counts);
-      std::reverse(counts.begin(), counts.end());  // the first that holds from here is the best of them
-      const auto best = first_that_holds(counts, end);
-      if (best) holding = *best;
+      if (edge_alone_)
+        for (const double count : counts) static_cast<void>(at(count));  // the largest first: those above its GPUs in use need no search
+      else
+        ask_at(counts);
+      const auto best = std::find_if(counts.rbegin(), counts.rend(), [&](double count) { return holds(count, end); });
+      if (best != counts.rend()) holding = *best;
       if (better(fails, holding + toward * step)) fails = holding + toward * step;
       if (step <= unit || step <= 0.01 * holding) return holding;
     }
@@ -122,6 +137,7 @@ class Search {
   const varied::Varied& unknown_;
   const Goal& goal_;
   bool most_, refine_, any_count_, edge_alone_;
+  double above_, least_ = 1;
   Ask ask_;
   std::map<double, At<Plan>> all_;
 };

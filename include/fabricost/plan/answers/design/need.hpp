@@ -43,6 +43,7 @@ struct NeedRequest : PlanRequest {
   std::optional<Time> in;
   bool goodput = false, most = false;
   GoodputRequest failures{};  ///< the request for goodput, without GPUs
+  static constexpr std::array<std::string_view, 3> by_place{"system", "model", "unknown"};
 
   static constexpr auto fields() {
     using R = NeedRequest;
@@ -77,6 +78,7 @@ struct NeedServeRequest : ServeRequest {
   std::string unknown, over;
   bool most = false;
   std::optional<double> tokens_per_second;
+  static constexpr std::array<std::string_view, 3> by_place{"system", "model", "unknown"};
 
   static constexpr auto fields() {
     using R = NeedServeRequest;
@@ -105,7 +107,7 @@ struct NeedTried {
                  gives(&A::holds, "holds", "holds", "Whether it meets the goal as predicted."),
                  gives(&A::measure, "measure", "measure", "What the goal is about, in the goal's unit; None: nothing can run.", 1, true),
                  gives(&A::binds, "binds", "binds", "What takes most besides computing, in words; where nothing can run, whether memory or the limits forbid it.", 1, true),
-                 gives(&A::trouble, "trouble", "trouble", "Why nothing can run; empty: something can.", 1, true)};
+                 names_fields(gives(&A::trouble, "trouble", "trouble", "Why nothing can run; empty: something can.", 1, true))};
   }
 };
 
@@ -134,7 +136,7 @@ struct NeedAnswer {
                  gives(&A::slow_value, "interval[]", "slow_value", "The same for its slow end."),
                  gives(&A::next_smaller, "next_smaller", "next_smaller", "The next smaller value that was tried; None: there is none."),
                  gives(&A::next_larger, "next_larger", "next_larger", "The next larger one."),
-                 gives(&A::binding, "binding", "binding", "What takes most besides computing where the goal just fails, in words."),
+                 names_fields(gives(&A::binding, "binding", "binding", "What takes most besides computing where the goal just fails, in words.")),
                  gives(&A::most, "most", "most", "Whether the largest value was asked for, not the least.", 1, true),
                  gives(&A::goal, "goal", "goal", "The goal in words."),
                  gives(&A::measured, "measured", "measured", "What the goal is about, with its unit."),
@@ -143,7 +145,7 @@ struct NeedAnswer {
                  gives(&A::layout, "at", "layout", "Training: the forward answer there, a TrainingPlan.", 1, true),
                  gives(&A::deployment, "at", "deployment", "Serving: the forward answer there, a ServingPlan.", 1, true),
                  gives(&A::satisfied, "satisfied", "satisfied", "Whether a value meets the goal."),
-                 gives(&A::reason, "reason", "reason", "Why none does, and what comes nearest; empty: one does."),
+                 names_fields(gives(&A::reason, "reason", "reason", "Why none does, and what comes nearest; empty: one does.")),
                  gives(&A::beyond, "beyond", "beyond", "What else of the machine would have to be faster for the value; empty: nothing."),
                  gives(&A::tried, "tried", "tried", "Every value at which the forward question was asked, ascending.")};
   }
