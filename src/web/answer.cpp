@@ -106,6 +106,12 @@ namespace {
 [[nodiscard]] Spelling spelling_of(std::span<const Field> fields) {
   return [fields](std::string_view name, std::string_view value) { return spelled(fields, name, value); };
 }
+/// Without "(fabricost machine lists them)": the page has lists of its own.
+[[nodiscard]] std::string without_commands(std::string text) {
+  for (std::size_t from = 0; (from = text.find(" (fabricost ", from)) != std::string::npos;)
+    text.erase(from, std::min(text.find(')', from), text.size() - 1) - from + 1);
+  return text;
+}
 /// A Refusal in the words of the page, of the first field that it names.
 [[noreturn]] void refuse(const Refusal& refusal, std::span<const Field> fields) {
   const std::vector<std::string> names = names_of(fields);
@@ -114,7 +120,7 @@ namespace {
     if (first.empty() && std::find(names.begin(), names.end(), name) != names.end()) first = name;
     return std::string{};
   });
-  throw FieldError(first, with_fields(refusal.text(), spelling_of(fields)));
+  throw FieldError(first, without_commands(with_fields(refusal.text(), spelling_of(fields))));
 }
 }  // namespace
 

@@ -31,7 +31,10 @@ std::string spelled(std::span<const Field> fields, std::string_view name, std::s
   Amount amount = Amount::number;
   for (const Field& field : fields)
     if (field.name == name) amount = field.amount;
-  return core::as_member(name, value.empty() ? std::string{} : as_typed(value, amount));
+  std::string label{name};
+  std::replace(label.begin(), label.end(), '_', ' ');
+  if (label.find(' ') != std::string::npos) label = '"' + label + '"';  // as the page writes it at the field
+  return value.empty() ? label : label + " = " + as_typed(value, amount);
 }
 
 namespace {
@@ -77,6 +80,8 @@ void add_type(Json& out, const ValueType& field) {
                   : is<Counts>(type)                                     ? "counts"
                   : type.kind == ValueKind::list && !sizes               ? "texts"
                                                                          : "text";
+  const bool listed = out["type"] == "machine" || out["type"] == "machines" || out["type"] == "model";
+  if (auto& words = out["words"].get_ref<std::string&>(); listed) words.resize(std::min(words.size(), words.find(": ")));
 }
 
 [[nodiscard]] Json default_of(const Field& field, const void* defaults) {

@@ -80,8 +80,6 @@ class Page {
   std::string out_;
 };
 
-/// "12.34 %"
-[[nodiscard]] inline std::string percent(double share, int decimals) { return fmt::format("{:.{}f} %", 100 * share, decimals); }
 /// At most so many characters, of which the last are dots.
 [[nodiscard]] inline std::string shortened(const std::string& text, std::size_t most) {
   return text.size() > most ? text.substr(0, most - 3) + "..." : text;

@@ -1,6 +1,7 @@
 /// \file predict.cpp
 /// fabricost predict and fabricost explain: the time of one operation, an exchange of experts among them, and the reasons.
 
+#include "answers/verdict.hpp"
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
@@ -14,12 +15,6 @@
 
 namespace fabricost::cli {
 namespace {
-
-/// "1.87 ms (1.46 to 2.40 ms): all_reduce of ..."
-[[nodiscard]] std::string verdict_of(const PredictAnswer& a) {
-  return fmt::format("{} ({} to {}): {}", time_text(a.time()), time_text(a.interval().first), time_text(a.interval().second),
-                     title_of(a, a.system));
-}
 
 void text_of(Page& page, const PredictAnswer& a) {
   page.width = 80;
@@ -58,11 +53,8 @@ struct MoeTyped : MoeRequest {
 /// An exchange as predict prints it.
 void moe_table(Page& page, const MoeAnswer& a) {
   const MoePrediction& p = a.made;
-  const MoeQuestion& q = p.question;
   page.width = 80;
-  page.title("{} ({} to {}): {} of {:.0f} tokens x {} ({}), top {} of {} experts, {} on {}, {}, {}", seconds_text(p.seconds),
-             seconds_text(p.low), seconds_text(p.high), a.operation, q.tokens, q.hidden, a.dtype, q.gate.top_k, q.gate.experts,
-             counted(p.placement.ranks, "rank"), counted(p.nodes, "node"), a.implementation, a.system);
+  page.title(verdict_of(a));
   page.line("nine measurements in ten should fall into the range; {}", name(p.basis));
   if (p.bytes > 0)
     page.line("{:.2f} copies of a token, {:.2f} MB; {:.2f} MB sent{}: {:.1f} GB/s counted, {:.1f} GB/s sent", p.copies, p.bytes / 1e6,

@@ -221,4 +221,12 @@ std::string rough_size(double bytes) {
   return fmt::format("{:.{}f} {}", bytes, bytes < 9.95 && bytes != std::floor(bytes) ? 1 : 0, units[unit]);
 }
 
+std::string percent(double share, int decimals) { return fmt::format("{:.{}f} %", 100 * share, decimals); }
+
+std::string min_text(double value) { return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value); }
+
+std::string with_unit(double value, const std::string& unit) {
+  return fmt::format("{}{}{}", min_text(value), unit.empty() ? "" : " ", unit);
+}
+
 }  // namespace fabricost::core

@@ -73,4 +73,10 @@ namespace fabricost::core {
 /// "1.8 MiB", "219 KiB": binary units, one decimal below ten.
 [[nodiscard]] std::string rough_size(double bytes);
 
+/// "12.34 %"
+[[nodiscard]] std::string percent(double share, int decimals);
+/// In the fewest digits: "31.8", "32768".
+[[nodiscard]] std::string min_text(double value);
+[[nodiscard]] std::string with_unit(double value, const std::string& unit);
+
 }  // namespace fabricost::core

@@ -1,6 +1,7 @@
 /// \file compare.cpp
 /// fabricost compare: the answer as text.
 
+#include "answers/job_verdict.hpp"
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 #include "text/amounts.hpp"
@@ -78,24 +79,11 @@ void add_shares(Page& page, const std::vector<Compared>& all) {
   return out + ".";
 }
 
-/// "dgx-b200 is better: 2.55 times the tokens per GPU of dgx-h100 (sure)".
-[[nodiscard]] std::string short_verdict(const CompareAnswer& of) {
-  if (!of.next) return of.verdict;
-  if (*of.probability < even_odds) return of.verdict;
-  const auto at = std::find_if(of.all.begin(), of.all.end(), [&](const Compared& c) { return c.system == *of.next; });
-  const auto best = std::find_if(of.all.begin(), of.all.end(), [&](const Compared& c) { return c.system == *of.best; });
-  const auto &own = best->dollars, &other = at->dollars;
-  return fmt::format("{} is {}: {:.3g} times the {} of {} ({}){}", *of.best, of.cheapest == of.best && at->dollars ? "better" : "faster",
-                     *of.faster, at->requests ? "requests/s within limits" : "tokens per GPU", *of.next,
-                     of.sure ? "sure" : fmt::format("{:.0f} % likely", 100 * *of.probability),
-                     own && other ? fmt::format(", {} against {} $/Mtoken", figure(*own, 3), figure(*other, 3)) : "");
-}
-
 void compared_text(Page& page, const CompareAnswer& of) {
   const std::vector<Compared>& all = of.all;
   const bool train = of.job == "train";
   const bool arrive = std::any_of(of.rows.begin(), of.rows.end(), [](const ComparedAnswer& row) { return row.arrivals.has_value(); });
-  page.title(short_verdict(of));
+  page.title(verdict_of(of));
   page.say(of.title);
   page.add("\n");
   TextTable rows{"machine",

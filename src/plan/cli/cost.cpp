@@ -1,6 +1,7 @@
 /// \file cost.cpp
 /// fabricost cost: the answer as text.
 
+#include "answers/job_verdict.hpp"
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
@@ -84,17 +85,8 @@ void add_money(Page& page, const MoneyAnswer& m, const Cells& first = {}) {
 }
 
 void cost_text(Page& page, const CostAnswer& a) {
-  const std::string paid = a.paid_gpus > a.gpus ? fmt::format(": {:.0f} are paid for", a.paid_gpus) : "";
-  const std::string whole = a.part_of_rack ? paid + ", rented by the node; a rack that is bought (--price-kind owned) is paid for whole"
-                            : paid.empty() ? ""
-                                           : paid + ", in whole racks";
-  const std::string hourly = a.hour.rented  ? fmt::format("{} an hour rented", dollars_text(*a.hour.rented))
-                             : a.hour.owned ? ""
-                                            : "no price is known";
-  const std::string owned =
-      a.hour.owned ? fmt::format("{}{}", dollars_text(*a.hour.owned), a.hour.rented ? " owned" : " an hour owned") : "";
-  page.title("{}{}{}: {:.0f} GPUs of {}{}", hourly, hourly.empty() || owned.empty() ? "" : ", ", owned, a.gpus, a.system, whole),
-      add_machine(page, a);
+  page.title(verdict_of(a));
+  add_machine(page, a);
   page.section("One hour");
   add_money(page, a.hour);
   if (a.break_even && *a.break_even_use <= 1)

@@ -1,6 +1,7 @@
 /// \file goodput.cpp
 /// fabricost goodput: the answer as text.
 
+#include "answers/job_verdict.hpp"
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
@@ -57,7 +58,7 @@ void add_shares(Page& page, const GoodputAnswer& a) {
 }
 
 void goodput_text(Page& page, const GoodputAnswer& a) {
-  page.title("{:.0f} GPUs in {:.0f} nodes: {} of the time is work that counts", a.gpus, a.nodes, share_text(a.goodput));
+  page.title(verdict_of(a));
   add_facts(page, a);
   page.section("Where the time goes");
   add_shares(page, a);

@@ -1,6 +1,7 @@
 /// \file need.cpp
 /// fabricost need: the answers as text.
 
+#include "answers/job_verdict.hpp"
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
@@ -21,15 +22,6 @@ namespace {
 struct NeedOptions : GivenOptions {
   bool train = false, serve = false;
 };
-
-/// A requested value in the fewest digits: "31.8", "32768"
-[[nodiscard]] std::string min_text(double value) {
-  return value == std::floor(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
-}
-
-[[nodiscard]] std::string with_unit(double value, const std::string& unit) {
-  return fmt::format("{}{}{}", min_text(value), unit.empty() ? "" : " ", unit);
-}
 
 /// What the layout does to fit beside sharding: "; full recomputation of 12 layers, 60 % of the optimizer's states in host memory".
 [[nodiscard]] std::string means_text(const PlannedLayout& l) {
@@ -100,11 +92,7 @@ void add_tried(Page& page, const NeedAnswer& a) {
 }
 
 void text_of(Page& page, const NeedAnswer& a) {
-  if (a.value)
-    page.title("{} {}{} is enough for {}: {}", a.unknown, a.most ? "up to " : "", with_unit(*a.value, a.unit), a.goal, a.title);
-  else
-    page.title("No {}{} is enough for {}: {}", a.unknown,
-               a.tried.empty() ? "" : fmt::format(" from {} to {}", min_text(a.tried.front().value), with_unit(a.tried.back().value, a.unit)), a.goal, a.title);
+  page.title(verdict_of(a));
   if (!a.satisfied) {
     page.say(a.reason);
     page.add("\n");
@@ -141,7 +129,7 @@ void text_of(Page& page, const NeedAnswer& a) {
 }
 
 void text_of(Page& page, const NeedMachineAnswer& a) {
-  page.title("{}: {}: {}", a.value ? "Take " + *a.value : "No machine is within the limits", a.goal, a.title);
+  page.title(verdict_of(a));
   if (a.satisfied) {
     const ProjectedRun& r = *a.run;
     if (a.fast_value != a.value || a.slow_value != a.value) page.say(certainty_text(a));

@@ -1,6 +1,7 @@
 /// \file plan_rl_text.cpp
 /// Plans of reinforcement learning as text: the divisions of the GPUs, and the terms of the best iteration.
 
+#include "answers/job_verdict.hpp"
 #include "cli/plan_text.hpp"
 
 #include "text/amounts.hpp"
@@ -22,10 +23,7 @@ namespace {
 
 void text_of(Page& page, const RlAnswer& answer) {
   const PlannedRl& best = answer.layouts.front();
-  page.title("Best: {} s an iteration ({} to {} s), {}", figure(best.iteration.value()), figure(best.interval.first.value(), 3),
-             figure(best.interval.second.value(), 3),
-             best.colocated ? "generating and training in turn on all GPUs"
-                            : fmt::format("{} GPUs train, {} generate", best.train_gpus, best.rollout_gpus));
+  page.title(verdict_of(answer));
   page.say("{} on {} {} GPUs, {:.0f} answers an iteration: {:.0f} tokens with their prompt on average, the longest {:.0f}; {} and {}",
              answer.model, answer.gpus, answer.system, answer.answers, answer.mean_tokens, answer.longest_tokens, answer.stack,
              answer.rollout_stack);

@@ -1,6 +1,7 @@
 /// \file plan_serve_text.cpp
 /// Serving plans as text: the deployments, and the terms of a token's time.
 
+#include "answers/job_verdict.hpp"
 #include "cli/plan_text.hpp"
 
 #include "text/amounts.hpp"
@@ -86,36 +87,11 @@ void add_closed(Page& page, const FoundDeployments& a) {
   page.line("{} configurations tried; {} layouts do not fit or miss the latency limits.", a.plan.evaluated, a.plan.pruned);
 }
 
-/// "Best: 11.95 tokens/s/GPU (7.68 to 18.6) with 1 x tp 8 pp 1, 3 requests each".
-[[nodiscard]] std::string verdict_of(const ServingQuestion& q, const PricedServing& best) {
-  const auto [low, high] = certainty_of(q, best).rate;
-  return fmt::format("Best: {} tokens/s/GPU ({} to {}) with {} x {}{}, {:.0f} requests each", figure(best.tokens_per_s_per_gpu), figure(low, 3),
-                     figure(high, 3), best.replicas, engine_text(best.engine, q.model.mixture()),
-                     best.apart ? fmt::format(" and {} prefill workers", best.prefill_workers) : "", best.batch);
-}
-
-/// "Best: 2 x tp 4 pp 1 for 3 requests/s, 99.2 % of them within the limits, which hold up to 5.1/s"; of a trace "for 7 requests within 2 s,
-/// answered in 3.1 s".
-[[nodiscard]] std::string loaded_verdict_of(const ServingQuestion& q, const LoadQuestion& load, const PlannedDeployment& best) {
-  const ServedArrivals& a = *best.arrivals;
-  const bool limited = q.ttft > 0 || q.tpot > 0;
-  const auto count = load.trace ? static_cast<double>(load.trace->requests.size()) : 0;
-  return fmt::format("Best: {} x {}{} for {}{}{}", best.replicas,
-                     engine_text({best.tp, best.dp, best.pp, best.ep}, q.model.mixture()),
-                     best.disaggregated ? fmt::format(" and {} prefill workers", best.prefill_workers) : "",
-                     load.trace ? fmt::format("{}, answered in {}", arriving_text(load), short_time_text(count / a.rate))
-                                : figure(a.rate) + " requests/s",
-                     limited ? fmt::format(", {} of them within the limits", percent(a.within, 1)) : "",
-                     !limited        ? ""
-                     : a.rate_within ? fmt::format(", which hold up to {}/s", figure(*a.rate_within))
-                                     : ", which hold however soon they come");
-}
-
 /// The terms of a token's time.
 void add_token(Page& page, const ServingQuestion& q, const PricedServing& best) {
   TextTable rows{"term", ">ms", ">share"};
   for (const StepTerm& t : terms_of(q, best))
-    if (std::fabs(t.seconds()) > 1e-9) rows.row(t.name, figure(1e3 * t.seconds()), percent(t.seconds() / best.time.tpot, 1));
+    if (std::fabs(t.seconds()) > 1e-9) rows.row(term_words(t.name), figure(1e3 * t.seconds()), percent(t.seconds() / best.time.tpot, 1));
   rows.row("TPOT", figure(1e3 * best.time.tpot));
   page.table(rows);
 }
@@ -142,7 +118,7 @@ void text_of(Page& page, const ServeAnswer& answer) {
   const FoundDeployments& a = *answer.found;
   const ServingQuestion& q = a.question;
   page.width = 98;
-  page.title(a.loaded ? loaded_verdict_of(q, a.loaded->load, answer.layouts.front()) : verdict_of(q, a.plan.layouts.front()));
+  page.title(verdict_of(answer));
   page.say("{} in {} on {} {} GPUs{}, prompts of {:.0f} and answers of {:.0f} token{}, {}{}", q.model.name, name(q.format.weights), q.gpus,
              a.system.name, q.pool ? fmt::format(" behind {} of {}", q.pool->gpus, q.pool->system->name) : "", q.isl, q.osl, q.osl > 1 ? "s" : "", q.stack.name,
            a.loaded ? ", " + arriving_text(a.loaded->load) : "");

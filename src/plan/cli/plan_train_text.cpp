@@ -1,6 +1,7 @@
 /// \file plan_train_text.cpp
 /// Plans of training as text.
 
+#include "answers/job_verdict.hpp"
 #include "cli/plan_text.hpp"
 
 #include "cli/question_command.hpp"
@@ -86,21 +87,6 @@ void add_layouts(Page& page, const FoundPlan& a, const std::vector<PricedLayout>
   return fmt::format("The first is the plainest within 1 % of the fastest; that takes {:.2g} % less.", 100 * longer / (1 + longer));
 }
 
-/// "Best: 19 s a step (12.9 to 28 s) with tp 4 pp 16 vp 8 cp 4 dp 4 zero 1".
-[[nodiscard]] std::string verdict_of(const FoundPlan& a) {
-  const PricedLayout& best = a.plan.layouts.front();
-  const Layout& l = best.layout;
-  if (!a.plan.fits)
-    return fmt::format("Nothing fits: the nearest layout needs {:.1f} GiB of a GPU's {:.1f}", best.memory.total() / gibibyte,
-                       Processor::of(a.system).memory / gibibyte);
-  std::string layout;
-  for (const auto& [axis, ranks] : {std::pair{"tp", l.tp}, std::pair{"pp", l.pp}, std::pair{"vp", l.vp}, std::pair{"cp", l.cp}, std::pair{"ep", l.ep},
-                                    std::pair{"dp", l.dp}})
-    if (ranks > 1) layout += fmt::format("{} {} ", axis, ranks);
-  const TrainingFigures f = figures_of(a.question, a.system, best);
-  return fmt::format("Best: {} s a step ({} to {} s) with {}zero {}", figure(best.time.seconds), figure(f.low, 3), figure(f.high, 3), layout, l.zero);
-}
-
 /// Where the layouts are so close to each other that other reasons decide.
 [[nodiscard]] std::string alike_text(const FoundPlan& a) {
   const std::vector<PricedLayout>& all = a.plan.layouts;
@@ -172,7 +158,7 @@ void text_of(Page& page, const PlanAnswer& answer) {
   const FoundPlan& a = *answer.found;
   const TrainingQuestion& q = a.question;
   const std::string_view precision = precision_names[static_cast<std::size_t>(q.precision)];
-  page.title(verdict_of(a));
+  page.title(verdict_of(answer));
   page.say("{} on {} {} GPUs, {} a step, {}", q.model.name, q.gpus, a.system.name,
            q.model.recommends() ? fmt::format("{} samples", q.global_batch)
                                 : fmt::format("{} sequences of {} tokens", q.global_batch, q.sequence),

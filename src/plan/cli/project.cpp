@@ -1,6 +1,7 @@
 /// \file project.cpp
 /// fabricost project: the answer as text, a column for each machine.
 
+#include "answers/job_verdict.hpp"
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
@@ -172,29 +173,9 @@ void add_sources(Page& page, const ProjectedRun& r) {
   page.table(table);
 }
 
-/// Of one machine the days and the money; of several, which is best at what.
-[[nodiscard]] std::string verdict_of(const ProjectAnswer& a, const std::vector<const ProjectedRun*>& able) {
-  std::string out;
-  if (able.size() == 1) {
-    const ProjectedRun& r = *able.front();
-    const auto days = [](Time time, int digits) { return figure(time.value() / day_seconds, digits); };
-    out = fmt::format("{} days ({} to {}) on {} of {}", days(r.time, 4), days(r.interval.first, 3), days(r.interval.second, 3),
-                      counted(r.gpus, "GPU"), r.system);
-    return r.price ? out + fmt::format(", {} million USD", million(*r.price)) : out;
-  }
-  const auto say = [&out](std::string_view what, const std::optional<std::string>& which) {
-    if (which) out += fmt::format("{}{}: {}", out.empty() ? "" : "; ", what, *which);
-  };
-  say("Cheapest", a.cheapest);
-  say("lowest power", a.lowest_power);
-  say("fewest GPUs", a.fewest_gpus);
-  say("soonest", a.soonest);
-  return out.empty() ? "None ends in time." : out + ".";
-}
-
 void project_text(Page& page, const ProjectAnswer& a) {
   Rows rows{a.rows};
-  if (!rows.able().empty()) page.title(verdict_of(a, rows.able()));
+  if (!rows.able().empty()) page.title(verdict_of(a));
   page.title("{}, {} tokens, {} sequences of {} tokens a step, {}{}", a.model, count_text(a.tokens), a.global_batch, a.sequence,
              a.precision,
              a.in        ? ", in " + duration_text(*a.in)

@@ -1,6 +1,7 @@
 /// \file share.cpp
 /// fabricost share: the answer as text.
 
+#include "answers/job_verdict.hpp"
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
@@ -21,7 +22,7 @@ namespace {
 void shared_run_text(Page& page, const ShareAnswer& a) {
   page.width = 98;
   const bool several = a.collectives.size() > 1;
-  page.title("At once on {} GPUs, {} of {}: {}", a.gpus, counted(a.nodes, "node"), a.system, time_text(a.end));
+  page.title(verdict_of(a));
   page.table(
       {"collective", ">groups", ">ranks", "runs", ">alone", ">ends", ">slowed", ">for ever"}, a.collectives, [](const SharedCollective& one) {
         const std::string least = one.slow_down > one.least_slow_down * (1 + 1e-6) ? fmt::format("{:.2f} to ", one.least_slow_down) : "";

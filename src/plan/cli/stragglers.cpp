@@ -1,6 +1,7 @@
 /// \file stragglers.cpp
 /// fabricost stragglers: the answer as text.
 
+#include "answers/job_verdict.hpp"
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
@@ -23,8 +24,7 @@ void add_measured(Page& page, const StragglersAnswer& a) {
 }
 
 void stragglers_text(Page& page, const StragglersAnswer& a) {
-  page.title("The slowest of {:.0f} ranks takes {}, {:.1f} % more than the mean of {}", a.ranks, duration_text(a.step),
-             100 * (a.step / a.mean - 1), duration_text(a.mean));
+  page.title(verdict_of(a));
   if (a.times)
     add_measured(page, a);
   else

@@ -1,6 +1,7 @@
 /// \file collectives.cpp
 /// Questions about collectives and machines: those of the module that a first visit loads.
 
+#include "answers/verdict.hpp"
 #include "web/dials.hpp"
 #include "web/questions/question.hpp"
 

@@ -1,6 +1,7 @@
 /// \file jobs.cpp
 /// Questions about a job's failures, waiting, money and schedule.
 
+#include "answers/job_verdict.hpp"
 #include "web/questions/question.hpp"
 
 #include <fabricost/plan/answers/cost.hpp>

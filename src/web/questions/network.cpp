@@ -1,6 +1,8 @@
 /// \file network.cpp
 /// Further questions about logs, collectives and the network.
 
+#include "answers/job_verdict.hpp"
+#include "answers/verdict.hpp"
 #include "web/questions/question.hpp"
 
 #include <fabricost/observe/diagnose/diagnose.hpp>

@@ -51,6 +51,7 @@ template <HasFields Request, auto shown = as_fields>
             auto found = answer(*static_cast<const Request*>(request));
             spell_fields(found, spelled);
             Json out{{"answer", shown(found)}};
+            if constexpr (requires { verdict_of(found); }) out["verdict"] = verdict_of(found);
             if constexpr (requires { std::string{found.text}; }) out["text"] = found.text;
             return out;
           }};

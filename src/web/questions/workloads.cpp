@@ -1,6 +1,7 @@
 /// \file workloads.cpp
 /// Questions about models and their software.
 
+#include "answers/job_verdict.hpp"
 #include "web/questions/question.hpp"
 
 #include <fabricost/plan/answers/compare.hpp>

@@ -76,6 +76,29 @@ TEST_CASE("a refusal names its field, in the core's words") {
   CHECK(error(bad)["text"].get<std::string>().find("did you mean") != std::string::npos);
 }
 
+TEST_CASE("an answer comes with the sentence that the command prints first") {
+  const Json goodput = ask("goodput", {{"gpus", "16384"}, {"checkpoint_seconds", "30s"}, {"restart_seconds", "10min"}});
+  CHECK(goodput["verdict"].get<std::string>().starts_with("16384 GPUs in 2048 nodes: "));
+  const Json need = ask("need", {{"unknown", "nic.bandwidth"}, {"system", "dgx-h100"}, {"model", "llama3-8b"}, {"gpus", "64"},
+                                 {"global_batch", "256"}, {"within", "5%"}});
+  CHECK(need["verdict"].get<std::string>().starts_with("nic.bandwidth "));
+  const Json plan = ask("plan", {{"system", "dgx-h100"}, {"model", "llama3-8b"}, {"gpus", "8"}, {"global_batch", "8"}, {"top", "1"}});
+  CHECK(plan["verdict"].get<std::string>().starts_with("Best: "));
+  CHECK(ask("predict", {{"system", "dgx-h100"}, {"operation", "all_reduce"}, {"bytes", "1MiB"}})["verdict"].is_string());
+}
+
+TEST_CASE("an error has the words of the page: what stands at its fields, and no command") {
+  const Json one = ask("plan", {{"system", "dgx-h100"}, {"model", "llama3-8b"}, {"gpus", "8"}})["error"];
+  CHECK(one["field"] == "global_batch");
+  CHECK(one["text"].get<std::string>().find("\"global batch\"") != std::string::npos);
+  for (const char* const question : {"plan", "serve", "need", "project", "compare", "predict"}) {
+    const std::string text = ask(question)["error"]["text"];
+    INFO(text);
+    CHECK(text.find("fabricost ") == std::string::npos);
+    CHECK(text.find("--") == std::string::npos);
+  }
+}
+
 TEST_CASE("whatever is sent, an error comes back") {
   for (const char* text : {"", "{", "[]", "null", "1", R"({"question": 1})", R"({"question": "predict", "fields": []})",
                            R"({"question": "prdict"})", R"({"question": "validate", "files": {"../x": "y"}})",

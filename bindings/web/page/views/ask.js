@@ -97,8 +97,9 @@ export function askView(context) {
     const rows = Array.isArray(got.answer) && got.answer.every((r) => r && typeof r === 'object') && got.answer.length > 0
         ? { head: Object.keys(got.answer[0]),
         body: got.answer.map((r) => Object.values(r).map((v) => (plain(v) ? String(v ?? '') : JSON.stringify(v)))) } : null;
-    result.replaceChildren(el('h2', {}, name.replaceAll('_', ' ')), got.text ? el('pre', { tabindex: '0' }, got.text)
-        : shown(name, got.answer),
+    const sentence = got.verdict ?? got.answer.verdict, figures = shown(name, got.answer);
+    result.replaceChildren(el('h2', {}, name.replaceAll('_', ' ')), sentence ? el('p', { class: 'verdict' }, sentence) : '',
+      got.text ? el('pre', { tabindex: '0' }, got.text) : sentence ? el('h3', {}, 'All figures') : '', got.text ? '' : figures,
       exportsOf(context, { question: name, fields, answer: got.answer, rows, picture: null, name }));
   }
   return { root: el('div', { class: 'split' }, side, result), update };

@@ -74,10 +74,10 @@ export function layoutsView(context) {
     const placed = showError(side, got.error);
     if (got.error) return result.replaceChildren(placed ? el('p', { class: 'waiting' }, 'One field needs another value.')
         : el('div', {}, el('h2', {}, 'No layout'), el('p', { class: 'error', role: 'alert' }, got.error.text)));
-    draw(got.answer);
+    draw(got.answer, got.verdict);
   }
 
-  async function draw(found) {
+  async function draw(found, verdict) {
     const layouts = found.layouts ?? found.deployments ?? [];
     const chosen = Math.min(Number(values.layout) || 0, layouts.length - 1);
     const l = layouts[chosen];
@@ -89,7 +89,7 @@ export function layoutsView(context) {
     const map = el('div', {});
     result.replaceChildren(el('h2', {},
         `${found.model ?? values.model} on ${found.gpus ?? values.gpus} GPUs of ${found.system ?? values.system}`),
-      el('p', {}, found.advice ?? '', found.kernels === 'assumed'
+      el('p', { class: 'verdict' }, verdict), el('p', {}, found.advice ?? '', found.kernels === 'assumed'
           ? ' Kernels of this GPU were never measured; NVIDIA’s shares of the peak are taken.' : ''),
       table(train ? 'Layouts, fastest first' : 'Deployments, best first', ['look', ...head],
           body.map((row, i) =>

@@ -1,0 +1,27 @@
+/// \file verdict.cpp
+/// Answers about collectives in one sentence.
+
+#include "answers/verdict.hpp"
+
+#include "text/amounts.hpp"
+
+#include <fabricost/text/quantity.hpp>
+
+#include <fmt/format.h>
+
+namespace fabricost::core {
+
+std::string verdict_of(const PredictAnswer& a) {
+  return fmt::format("{} ({} to {}): {}", time_text(a.time()), time_text(a.interval().first), time_text(a.interval().second),
+                     title_of(a, a.system));
+}
+
+std::string verdict_of(const MoeAnswer& a) {
+  const MoePrediction& p = a.made;
+  const MoeQuestion& q = p.question;
+  return fmt::format("{} ({} to {}): {} of {:.0f} tokens x {} ({}), top {} of {} experts, {} on {}, {}, {}", time_text(Time::from_value(p.seconds)),
+             time_text(Time::from_value(p.low)), time_text(Time::from_value(p.high)), a.operation, q.tokens, q.hidden, a.dtype, q.gate.top_k, q.gate.experts,
+             counted(p.placement.ranks, "rank"), counted(p.nodes, "node"), a.implementation, a.system);
+}
+
+}  // namespace fabricost::core

@@ -1,0 +1,15 @@
+#pragma once
+/// \file verdict.hpp
+/// Answers in one sentence, which the command and the page in a browser print first. Private.
+
+#include <fabricost/answers/moe.hpp>
+#include <fabricost/answers/predict.hpp>
+
+#include <string>
+
+namespace fabricost::core {
+
+[[nodiscard]] std::string verdict_of(const PredictAnswer& answer);
+[[nodiscard]] std::string verdict_of(const MoeAnswer& answer);
+
+}  // namespace fabricost::core

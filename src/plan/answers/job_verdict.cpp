@@ -1,0 +1,153 @@
+/// \file job_verdict.cpp
+/// Answers about jobs in one sentence.
+
+#include "answers/job_verdict.hpp"
+
+#include "text/amounts.hpp"
+
+#include <fabricost/plan/kernels/compute.hpp>
+#include <fabricost/plan/memory/advice.hpp>
+#include <fabricost/plan/explain/nearest_plan.hpp>
+#include <fabricost/plan/serving/certainty.hpp>
+#include <fabricost/plan/training/figures.hpp>
+#include <fabricost/text/quantity.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fabricost::plan {
+namespace {
+
+/// "Best: 11.95 tokens/s/GPU (7.68 to 18.6) with 1 x tp 8 pp 1, 3 requests each".
+[[nodiscard]] std::string waiting_verdict_of(const ServingQuestion& q, const PricedServing& best) {
+  const auto [low, high] = certainty_of(q, best).rate;
+  return fmt::format("Best: {} tokens/s/GPU ({} to {}) with {} x {}{}, {:.0f} requests each", figure(best.tokens_per_s_per_gpu), figure(low, 3),
+                     figure(high, 3), best.replicas, engine_text(best.engine, q.model.mixture()),
+                     best.apart ? fmt::format(" and {} prefill workers", best.prefill_workers) : "", best.batch);
+}
+
+/// "Best: 2 x tp 4 pp 1 for 3 requests/s, 99.2 % of them within the limits, which hold up to 5.1/s"; of a trace "for 7 requests within 2 s,
+/// answered in 3.1 s".
+[[nodiscard]] std::string loaded_verdict_of(const ServingQuestion& q, const LoadQuestion& load, const PlannedDeployment& best) {
+  const ServedArrivals& a = *best.arrivals;
+  const bool limited = q.ttft > 0 || q.tpot > 0;
+  const auto count = load.trace ? static_cast<double>(load.trace->requests.size()) : 0;
+  return fmt::format("Best: {} x {}{} for {}{}{}", best.replicas,
+                     engine_text({best.tp, best.dp, best.pp, best.ep}, q.model.mixture()),
+                     best.disaggregated ? fmt::format(" and {} prefill workers", best.prefill_workers) : "",
+                     load.trace ? fmt::format("{}, answered in {}", arriving_text(load), short_time_text(count / a.rate))
+                                : figure(a.rate) + " requests/s",
+                     limited ? fmt::format(", {} of them within the limits", percent(a.within, 1)) : "",
+                     !limited        ? ""
+                     : a.rate_within ? fmt::format(", which hold up to {}/s", figure(*a.rate_within))
+                                     : ", which hold however soon they come");
+}
+
+}  // namespace
+
+/// "Best: 19 s a step (12.9 to 28 s) with tp 4 pp 16 vp 8 cp 4 dp 4 zero 1".
+std::string verdict_of(const PlanAnswer& answer) {
+  const FoundPlan& a = *answer.found;
+  const PricedLayout& best = a.plan.layouts.front();
+  const Layout& l = best.layout;
+  if (!a.plan.fits)
+    return fmt::format("Nothing fits: the nearest layout needs {:.1f} GiB of a GPU's {:.1f}", best.memory.total() / gibibyte,
+                       Processor::of(a.system).memory / gibibyte);
+  std::string layout;
+  for (const auto& [axis, ranks] : {std::pair{"tp", l.tp}, std::pair{"pp", l.pp}, std::pair{"vp", l.vp}, std::pair{"cp", l.cp}, std::pair{"ep", l.ep},
+                                    std::pair{"dp", l.dp}})
+    if (ranks > 1) layout += fmt::format("{} {} ", axis, ranks);
+  const TrainingFigures f = figures_of(a.question, a.system, best);
+  return fmt::format("Best: {} s a step ({} to {} s) with {}zero {}", figure(best.time.seconds), figure(f.low, 3), figure(f.high, 3), layout, l.zero);
+}
+
+std::string verdict_of(const ServeAnswer& answer) {
+  const FoundDeployments& a = *answer.found;
+  return a.loaded ? loaded_verdict_of(a.question, a.loaded->load, answer.layouts.front())
+                  : waiting_verdict_of(a.question, a.plan.layouts.front());
+}
+
+std::string verdict_of(const RlAnswer& answer) {
+  const PlannedRl& best = answer.layouts.front();
+  return fmt::format("Best: {} s an iteration ({} to {} s), {}", figure(best.iteration.value()), figure(best.interval.first.value(), 3),
+             figure(best.interval.second.value(), 3),
+             best.colocated ? "generating and training in turn on all GPUs"
+                            : fmt::format("{} GPUs train, {} generate", best.train_gpus, best.rollout_gpus));
+}
+
+std::string verdict_of(const NeedAnswer& a) {
+  if (a.value) return fmt::format("{} {}{} is enough for {}: {}", a.unknown, a.most ? "up to " : "", with_unit(*a.value, a.unit), a.goal, a.title);
+  const std::string tried =
+      a.tried.empty() ? "" : fmt::format(" from {} to {}", min_text(a.tried.front().value), with_unit(a.tried.back().value, a.unit));
+  return fmt::format("No {}{} is enough for {}: {}", a.unknown, tried, a.goal, a.title);
+}
+
+std::string verdict_of(const NeedMachineAnswer& a) {
+  return fmt::format("{}: {}: {}", a.value ? "Take " + *a.value : "No machine is within the limits", a.goal, a.title);
+}
+
+/// "dgx-b200 is better: 2.55 times the tokens per GPU of dgx-h100 (sure)".
+std::string verdict_of(const CompareAnswer& of) {
+  if (!of.next) return of.verdict;
+  if (*of.probability < even_odds) return of.verdict;
+  const auto at = std::find_if(of.all.begin(), of.all.end(), [&](const Compared& c) { return c.system == *of.next; });
+  const auto best = std::find_if(of.all.begin(), of.all.end(), [&](const Compared& c) { return c.system == *of.best; });
+  const auto &own = best->dollars, &other = at->dollars;
+  return fmt::format("{} is {}: {:.3g} times the {} of {} ({}){}", *of.best, of.cheapest == of.best && at->dollars ? "better" : "faster",
+                     *of.faster, at->requests ? "requests/s within limits" : "tokens per GPU", *of.next,
+                     of.sure ? "sure" : fmt::format("{:.0f} % likely", 100 * *of.probability),
+                     own && other ? fmt::format(", {} against {} $/Mtoken", figure(*own, 3), figure(*other, 3)) : "");
+}
+
+/// Of one machine the days and the money; of several, which is best at what.
+std::string verdict_of(const ProjectAnswer& a) {
+  std::vector<const ProjectedRun*> able;
+  for (const ProjectedRun& r : a.rows)
+    if (r.trouble.empty()) able.push_back(&r);
+  std::string out;
+  if (able.empty()) return a.rows.size() == 1 ? a.rows.front().trouble : "No machine can do this run.";
+  if (able.size() == 1) {
+    const ProjectedRun& r = *able.front();
+    const auto days = [](Time time, int digits) { return figure(time.value() / day_seconds, digits); };
+    out = fmt::format("{} days ({} to {}) on {} of {}", days(r.time, 4), days(r.interval.first, 3), days(r.interval.second, 3),
+                      counted(r.gpus, "GPU"), r.system);
+    return r.price ? out + fmt::format(", {} million USD", figure(r.price->value() / 1e6)) : out;
+  }
+  const auto say = [&out](std::string_view what, const std::optional<std::string>& which) {
+    if (which) out += fmt::format("{}{}: {}", out.empty() ? "" : "; ", what, *which);
+  };
+  say("Cheapest", a.cheapest);
+  say("lowest power", a.lowest_power);
+  say("fewest GPUs", a.fewest_gpus);
+  say("soonest", a.soonest);
+  return out.empty() ? "None ends in time." : out + ".";
+}
+
+std::string verdict_of(const CostAnswer& a) {
+  const std::string paid = a.paid_gpus > a.gpus ? fmt::format(": {:.0f} are paid for", a.paid_gpus) : "";
+  const std::string whole = a.part_of_rack ? paid + ", rented by the node; a rack that is bought (--price-kind owned) is paid for whole"
+                            : paid.empty() ? ""
+                                           : paid + ", in whole racks";
+  const std::string hourly = a.hour.rented  ? fmt::format("{} an hour rented", dollars_text(*a.hour.rented))
+                             : a.hour.owned ? ""
+                                            : "no price is known";
+  const std::string owned =
+      a.hour.owned ? fmt::format("{}{}", dollars_text(*a.hour.owned), a.hour.rented ? " owned" : " an hour owned") : "";
+  return fmt::format("{}{}{}: {:.0f} GPUs of {}{}", hourly, hourly.empty() || owned.empty() ? "" : ", ", owned, a.gpus, a.system, whole);
+}
+
+std::string verdict_of(const GoodputAnswer& a) {
+  return fmt::format("{:.0f} GPUs in {:.0f} nodes: {} of the time is work that counts", a.gpus, a.nodes, percent(a.goodput, 2));
+}
+
+std::string verdict_of(const StragglersAnswer& a) {
+  return fmt::format("The slowest of {:.0f} ranks takes {}, {:.1f} % more than the mean of {}", a.ranks, duration_text(a.step),
+                     100 * (a.step / a.mean - 1), duration_text(a.mean));
+}
+
+std::string verdict_of(const ShareAnswer& a) {
+  return fmt::format("At once on {} GPUs, {} of {}: {}", a.gpus, counted(a.nodes, "node"), a.system, time_text(a.end));
+}
+
+}  // namespace fabricost::plan
