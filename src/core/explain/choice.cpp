@@ -46,7 +46,7 @@ struct PricedRow {
     table.row({pair_text(row.candidate), beliefs ? micro(row.believed) : "", micro(row.priced),
                won           ? fmt::format("<- {}", mark)
                : row.allowed ? ""
-                             : "not allowed by the question"});
+                             : "not allowed"});
   }
   return table.text(2);
 }

@@ -96,7 +96,7 @@ std::string notes(const System& system) {
 
 std::string show(const System& system) {
   const Constants& c = system.constants;
-  std::string out = fmt::format("{}{}\n", system.name, system.title.empty() ? "" : ": " + system.title);
+  std::string out = wrapped("", system.name + (system.title.empty() ? "" : ": " + system.title));
   out += wrapped("  ", fmt::format("{} GPUs ({}, {:.1f} GiB each) in {} node{} of {}; {}{}.", system.gpus(), system.gpu.name,
                                    system.memory().value() / gibibyte, system.nodes, system.nodes == 1 ? "" : "s", system.gpus_per_node,
                                    system.domain > 1 ? fmt::format("scale-up domain of {}", system.domain) : "no scale-up domain",

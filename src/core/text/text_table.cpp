@@ -198,7 +198,7 @@ std::string error_histogram(const std::vector<double>& errors) {
     const long long bar = (counts[i] * longest_bar + max - 1) / max;
     rows.row({label, std::to_string(counts[i]), fmt::format("{:.1f} %", share), std::string(static_cast<std::size_t>(bar), '#')});
   }
-  return rows.text(2);
+  return rows.text(2, 0);
 }
 
 }  // namespace fabricost::core

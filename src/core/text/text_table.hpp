@@ -46,7 +46,7 @@ class TextTable {
   void go_on_below() { goes_on_ = true; }
   /// All lines, each ended; without the line of headings if all are empty. In a table wider than `width` the cells of one column of texts
   /// are broken between words; where that is not enough, the other columns follow below (go_on_below, or at most 12 rows), or a line names them.
-  [[nodiscard]] std::string text(std::size_t indent = 0, std::size_t width = 0) const;
+  [[nodiscard]] std::string text(std::size_t indent = 0, std::size_t width = 80) const;
 
  private:
   Cells headings_;

@@ -17,8 +17,8 @@ from emit import Job  # noqa: E402
 
 TOOL, LINES, COLUMNS = sys.argv[1], 24, 80
 FILES = {"all_reduce.log": ROOT / "data/measurements/dgx-h100-all-reduce.txt", "topo.txt": ROOT / "tests/contract/files/nvidia-topo.txt"}
-# commands of the Python package, of GPUs, of a shell; pictures and tables for programs; formulas, which stand in one line of at most 100
-LEFT_OUT = ("explain ", "report ", "export ", "exporter ", "measure ", "completion ", "| ", "--svg", "--csv")
+# commands of the Python package, of GPUs, of a shell; pictures and tables for programs
+LEFT_OUT = ("report ", "export ", "exporter ", "measure ", "completion ", "| ", "--svg", "--csv")
 
 
 def shown(*arguments, columns=COLUMNS, cwd=None):
