@@ -31,6 +31,7 @@ html_theme = "furo"
 html_title = f"fabricost {version}"
 html_static_path = [str(here / "site/static")]
 html_css_files = ["site.css"]
+html_js_files = ["copy.js"]
 html_copy_source = False
 html_show_sphinx = False
 templates_path = []

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Puts the pages of the site together: those of docs/, those at the root, and the generated references.
+"""Puts the pages of the site together: those of docs/ that are for users, and the generated references.
 
     stage.py FABRICOST OUT
 
 Pages are Markdown that GitHub shows too. A page asks for what is generated with a line `<!-- generated: NAME -->`. Programs that print
 pages are in the folder bin beside FABRICOST. Notebooks are run, and kept with their outputs in the folder notebooks beside OUT. Links
-out of docs/ lead to the page that shows the file on the site, or become plain text where the site has none.
+out of docs/, and to pages for developers, lead to the page that shows the file on the site, or to the repository.
 """
 import importlib
 import pathlib
@@ -24,24 +24,26 @@ import reference_cpp
 import reference_python
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-AT_ROOT = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "ROADMAP.md": "roadmap.md", "SECURITY.md": "security.md",
-           "LICENSE": None}  # file: page
+REPOSITORY = "https://github.com/fabricost/fabricost/blob/main"
+NOT_SHOWN = ("adr/", "architecture.md", "releasing.md", "performance.md", "constants-worth.md", "how-to/accuracy-from-sources.md")
 BELOW = {  # the pages that the sidebar of the site shows below another one; index.md names those of the first level
     "how-to/cluster-operator.md": ("reading-logs", "traces"),
     "how-to/capacity-planner.md": ("share-and-transfer",),
     "how-to/ml-engineer.md": ("training", "reinforcement-learning"),
-    "how-to/buyer.md": ("need", "project", "explore", "goodput-and-cost"),
-    "how-to/measure.md": ("how-to/calibrate-this-machine", "how-to/measure-mpi", "reference/measured-files", "reference/probes"),
-    "how-to/add-a-machine.md": ("models", "reading-topologies"),
-    "how-to/notebook.md": ("how-to/arrays", "how-to/sweeps", "how-to/plots", "pictures", "how-to/report", "notebooks"),
+    "how-to/buyer.md": ("need", "project"),
+    "how-to/measure.md": ("reference/measured-files", "reference/probes"),
+    "how-to/notebook.md": ("how-to/arrays", "pictures", "how-to/report", "notebooks"),
     "how-to/cpp-tool.md": ("units-mistakes",),
-    "accuracy.md": ("accuracy-sources", "how-to/accuracy-from-sources", "training-accuracy", "kernels-accuracy", "constants-worth",
-                    "moe-domains"),
-    "architecture.md": ("contributing", "adr/index", "roadmap", "security", "releasing", "changelog")}
+    "accuracy.md": ("accuracy-sources", "training-accuracy", "kernels-accuracy", "moe-domains")}
 MISTAKES = "tests/structure/compile_fail/cases.txt"  # shown as the page units-mistakes
+LONG = re.compile(r"(?m)^ {4}\$ (.{90,})$")
 PICTURE = re.compile(r"(?m)^<!-- picture: ([\w-]+) \((.*)\) -->$")
 IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
+
+
+def is_shown(page):
+    return not page.startswith(NOT_SHOWN)
 
 
 def relinked(text, page, shown_from):
@@ -52,10 +54,8 @@ def relinked(text, page, shown_from):
             return match[0]
         path, _, anchor = target.partition("#")
         at = posixpath.normpath(posixpath.join(shown_from, path))  # from the root of the repository
-        if at.startswith("docs/") and at.endswith(".md"):
+        if at.startswith("docs/") and at.endswith(".md") and is_shown(at.removeprefix("docs/")):
             site = at.removeprefix("docs/")
-        elif at in AT_ROOT and AT_ROOT[at]:
-            site = AT_ROOT[at]
         elif re.fullmatch(r"examples/\w+\.cpp", at):
             site, anchor = "reference/examples.md", posixpath.basename(at).replace(".", "")
         elif notebook := re.fullmatch(r"examples/notebooks/(\w+)\.ipynb", at):
@@ -65,13 +65,23 @@ def relinked(text, page, shown_from):
         elif header := re.fullmatch(r"include/fabricost/(?:((?:(?:plan|observe|probes)/)?\w+)/)?(?:\w+/)*(\w+\.hpp)", at):
             site, anchor = f"reference/cpp/{(header[1] or 'words').replace('/', '-')}.md", header[2].replace(".", "")
         elif (ROOT / at).exists():
-            return words
+            return f"[{words}]({REPOSITORY}/{at})"
         else:
             sys.exit(f"{page}: the link to {target} leads nowhere")
         return f"[{words}]({posixpath.relpath(site, posixpath.dirname(page) or '.')}{'#' + anchor if anchor else ''})"
     # links inside code are none
     pieces = re.split(r"(?ms)(^```.*?^```$|^ {4}[^\n]*$|`[^`\n]*`)", text)
     return "".join(piece if i % 2 else LINK.sub(link, piece) for i, piece in enumerate(pieces))
+
+
+def broken(match):
+    """A long command in lines to copy, each but the last ending in a backslash."""
+    lines = ["    $"]
+    for word in re.findall(r"""(?:"[^"]*"|'[^']*'|\S)+""", match[1]):
+        if len(lines[-1]) + len(word) > 88 and word.startswith("-"):
+            lines.append("         ")
+        lines[-1] += " " + word
+    return " \\\n".join(lines)
 
 
 def with_images(text, page, shown_from, images, drawn):
@@ -153,13 +163,13 @@ def main(tool, out):
     images, drawn = {}, set()
     for source in sorted((ROOT / "docs").rglob("*.md")):
         page = source.relative_to(ROOT / "docs").as_posix()
+        if not is_shown(page):
+            continue
         shown_from = posixpath.dirname("docs/" + page)
         text = with_images(relinked(source.read_text(encoding="utf-8"), page, shown_from), page, shown_from, images, drawn)
+        text = LONG.sub(broken, text)
         staged[page] = re.sub(r"(?m)^<!-- generated: ([\w-]+) -->$", lambda match: generated[match[1]](), text) + below(page)
     staged["units-mistakes.md"] = mistakes(out.parent / "units-mistakes.md")
-    for name, page in AT_ROOT.items():
-        if page:
-            staged[page] = relinked((ROOT / name).read_text(encoding="utf-8"), page, ".")
     for page, text in staged.items():  # unchanged pages keep their time, so that Sphinx reads only what changed
         path = out / page
         path.parent.mkdir(parents=True, exist_ok=True)

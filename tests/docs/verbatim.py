@@ -55,7 +55,7 @@ def stand_ins(folder, data):
     (folder / "dmesg.txt").write_text("[ 9.1] NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.\n")
     for name, machine in (("mine", "dgx-h100"), ("this-machine", "dgx-h200")):
         (folder / f"{name}.yaml").write_text(f"extends: {machine}\nname: {name}\n")
-    measured = (ROOT / "docs" / "how-to" / "calibrate-this-machine.md").read_text(encoding="utf-8")
+    measured = (ROOT / "docs" / "how-to" / "measure.md").read_text(encoding="utf-8")
     for match in pages.CAT.finditer(measured):
         (folder / match[1]).write_text(textwrap.dedent(match[2]), encoding="utf-8")
     programs = folder / "programs"
@@ -72,7 +72,7 @@ class Page:
         self.text = path.read_text(encoding="utf-8")
         self.done, self.left, self.faults = collections.Counter(), [], []
         pages.lay_out(self.text, folder, data)
-        self.programs = stand_ins(folder, data) if path.name != "calibrate-this-machine.md" else folder
+        self.programs = stand_ins(folder, data) if path.name != "measure.md" else folder
 
     def fault(self, text):
         self.faults.append(f"{self.path.relative_to(ROOT)}: {text}")

@@ -1,6 +1,6 @@
 #pragma once
 /// \file load_model.hpp
-/// Reading model shapes. The format is on docs/models.md; the files are in data/models.
+/// Reading model shapes. The format is on docs/how-to/add-a-machine.md#describe-a-model; the files are in data/models.
 
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/plan/model/model.hpp>
