@@ -60,7 +60,7 @@ struct WithoutCluster {
                                          [&](const CalibratedSet& set) { return set.transport.family() == nic->transport.family(); });
   }
   void blind(System& system) const {
-    apply_transport_mean(others, system);
+    apply_transport_mean(system, others);
     apply_calibration(system, others);
   }
   [[nodiscard]] ValidationReport predicted(const Points& points) const {

@@ -29,12 +29,13 @@ constexpr std::array<std::string_view, 11> amount_names{
 
 std::string spelled(std::span<const Field> fields, std::string_view name, std::string_view value) {
   Amount amount = Amount::number;
+  bool ticked = false;
   for (const Field& field : fields)
-    if (field.name == name) amount = field.amount;
+    if (field.name == name) amount = field.amount, ticked = field.type->bare().kind == ValueKind::flag;
   std::string label{name};
   std::replace(label.begin(), label.end(), '_', ' ');
-  if (label.find(' ') != std::string::npos) label = '"' + label + '"';  // as the page writes it at the field
-  return value.empty() ? label : label + " = " + as_typed(value, amount);
+  if (ticked || label.find(' ') != std::string::npos) label = '"' + label + '"';  // as the page writes it at the field
+  return value.empty() || ticked ? label : label + " = " + as_typed(value, amount);
 }
 
 namespace {
@@ -81,7 +82,8 @@ void add_type(Json& out, const ValueType& field) {
                   : type.kind == ValueKind::list && !sizes               ? "texts"
                                                                          : "text";
   const bool listed = out["type"] == "machine" || out["type"] == "machines" || out["type"] == "model";
-  if (auto& words = out["words"].get_ref<std::string&>(); listed) words.resize(std::min(words.size(), words.find(": ")));
+  auto& words = out["words"].get_ref<std::string&>();
+  if (listed && words.find("fabricost") != std::string::npos) words = "The " + out["type"].get<std::string>();  // which the page lists itself
 }
 
 [[nodiscard]] Json default_of(const Field& field, const void* defaults) {

@@ -41,7 +41,7 @@ export function control(field, value, known, change, prefix = '') {
   } else {
     input = el('input', { ...common, type: 'text', value: value ?? '', autocomplete: 'off', spellcheck: 'false',
       inputmode: field.amount === 'count' ? 'numeric' : null, placeholder: field.default ? `default: ${field.default}`
-          : field.kind.trim(), onchange: done });
+          : null, onchange: done });
   }
   if (field.needed) input.required = true;
   return el('div', { class: `field ${field.type}` }, el('label', { for: id }, field.name.replaceAll('_', ' ')), input,

@@ -1,4 +1,4 @@
-// A tour of three steps for who comes the first time; it can be asked for again.
+// A tour of three steps, where it is asked for.
 
 import { el } from './dom.js';
 
@@ -10,14 +10,11 @@ const STEPS = [
   ['Drag the machine',
       'The dials change the machine itself, as a faster NIC. The address in the bar always holds what you see: mail it.', '.dial'],
 ];
-const KEY = 'fabricost-tour';
-const remembered = () => { try { return localStorage.getItem(KEY); } catch { return 'no'; } };
-const remember = () => { try { localStorage.setItem(KEY, 'seen'); } catch { /* nothing to remember in */ } };
 
 export function tour(button) {
   const box = el('dialog', { class: 'tour', 'aria-label': 'Tour' });
   document.body.append(box);
-  const close = () => { box.close(); document.querySelector('.toured')?.classList.remove('toured'); remember(); };
+  const close = () => { box.close(); document.querySelector('.toured')?.classList.remove('toured'); };
   const step = (at) => {
     document.querySelector('.toured')?.classList.remove('toured');
     const [title, words, where] = STEPS[at];
@@ -31,6 +28,5 @@ export function tour(button) {
     box.querySelector('button.first, button')?.focus();
   };
   box.addEventListener('keydown', (event) => { if (event.key === 'Escape') close(); });
-  button.addEventListener('click', () => step(0));
-  if (!remembered() && !navigator.webdriver) step(0);
+  button.addEventListener('click', () => { if (!document.querySelector('.dial')) location.hash = '#v=1&view=curve'; step(0); });
 }

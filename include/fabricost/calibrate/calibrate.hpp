@@ -109,7 +109,7 @@ void apply_mean(const Calibration& calibration, System& system);
 
 /// Constants of a transport without a fitted set: the geometric mean of the sets of its kind of network
 /// (hardware/transport.hpp), or of all if there is none. Basis datasheet.
-void apply_transport_mean(const Calibration& calibration, System& system);
+void apply_transport_mean(System& system, const Calibration& calibration);
 
 /// A calibration file with all sets of `calibration` under `parts:`, or with the given set only.
 /// \param date yyyy-mm-dd \param origin the measurement

@@ -45,7 +45,7 @@ void apply_mean(const Calibration& calibration, System& system) {
   c.name = "mean";
 }
 
-void apply_transport_mean(const Calibration& calibration, System& system) {
+void apply_transport_mean(System& system, const Calibration& calibration) {
   Constants& c = system.constants;
   c.transport = transport_prior;
   c.transport_known = false;

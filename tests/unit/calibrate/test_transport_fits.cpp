@@ -58,7 +58,7 @@ TEST_CASE("a transport is held to its relative's constants, and one nobody fitte
   const Calibration p5 = calibrate(alone);
   const auto knows = [&](const char* called, auto apply) {
     System system = load_system(called, {}, "none");
-    apply(p5, system);
+    apply(system, p5);
     return system.constants;
   };
   const double fitted = set_named(p5, "transport-efa-v2").constants.transport.tree_step;
@@ -119,7 +119,7 @@ TEST_CASE("clusters of one transport have constants of their own, and the transp
   CHECK(unseen.constants.transport.tree_step == shared.constants.transport.tree_step);
   CHECK(unseen.constants.transport_basis == Basis::sibling);
   System mean = load_system("alps-gh200", {}, "none");
-  apply_transport_mean(fit, mean);
+  apply_transport_mean(mean, fit);
   CHECK(mean.constants.transport.tree_step == Approx(shared.constants.transport.tree_step));  // a cluster is no transport
 }
 

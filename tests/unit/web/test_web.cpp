@@ -91,6 +91,8 @@ TEST_CASE("an error has the words of the page: what stands at its fields, and no
   const Json one = ask("plan", {{"system", "dgx-h100"}, {"model", "llama3-8b"}, {"gpus", "8"}})["error"];
   CHECK(one["field"] == "global_batch");
   CHECK(one["text"].get<std::string>().find("\"global batch\"") != std::string::npos);
+  const Json two = ask("compare", {{"systems", {"dgx-h100", "dgx-b200"}}, {"model", "llama3-8b"}, {"gpus", "8"}})["error"];
+  CHECK(two["text"] == "compare for what? Give \"train\" or \"serve\"");
   for (const char* const question : {"plan", "serve", "need", "project", "compare", "predict"}) {
     const std::string text = ask(question)["error"]["text"];
     INFO(text);

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core
+from .._refused import worded
 from . import aiconfigurator, astra_sim, dynamo, grafana, nccl_tuner, placement, xla
 from .shared import Exported, Format, check_output, write
 
@@ -13,6 +14,7 @@ FORMATS: dict[str, Format] = {
     one.name: one for module in (xla, dynamo, aiconfigurator, nccl_tuner, astra_sim, placement, grafana) for one in module.FORMATS}
 
 
+@worded
 def export(format: str, *, system: Any = None, output: str | os.PathLike[str], **options: Any) -> Exported:
     """Writes predictions of a machine in the form that another program reads.
 

@@ -34,6 +34,15 @@ const EXAMPLES = {  // where a question starts
   transfer_incast: { system: 'dgx-h100', senders: '8', bytes: '1MiB' },
   transfer_storage: { system: 'dgx-h100', nodes: '16', bytes: '810GB', client: 'ethernet-100' },
   tune: { system: 'dgx-b200', operation: 'all_gather' } };
+const TITLES = {  // what a question asks, where its name does not say it
+  crossovers: 'Where the choice changes', explain: 'Why a collective takes so long', explore: 'Every combination, training',
+  explore_serve: 'Every combination, serving', goodput: 'What failures leave', models: 'A model', moe: 'Exchange of experts',
+  need: 'How much is enough to train', need_machine: 'Which machine is enough', need_serve: 'How much is enough to serve',
+  plan: 'Train a model', predict: 'One collective', project: 'A whole run', rl: 'Reinforcement learning', serve: 'Serve a model',
+  share: 'Collectives at once', show: 'A machine', stragglers: 'The slowest rank', sweep: 'A collective over sizes',
+  transfer_access: 'Loads and stores', transfer_incast: 'Many senders to one', transfer_storage: 'Reading from storage',
+  tune: 'Where NCCL’s own choice loses', compare: 'Compare machines', cost: 'What it costs', pipeline: 'A pipeline schedule' };
+const titleOf = (name) => TITLES[name] ?? name.replaceAll('_', ' ');
 export const starts = { question: 'need', ...EXAMPLES.need };
 const LEFT_OUT = ['systems', 'dials', 'picture', 'validate', 'diagnose'];
 
@@ -61,9 +70,10 @@ function shown(name, value) {
     return el('ol', {}, value.map((v) => el('li', {}, shown(name, v))));
   }
   return el('dl', {},
-      Object.entries(value).flatMap(([k, v]) =>
+      Object.entries(value).filter(([, v]) => v !== '').flatMap(([k, v]) =>
       [el('dt', {}, k.replaceAll('_', ' ')),
       el('dd', {}, plain(v) ? words(v) : Array.isArray(v) && v.length > 4 && !v.every(plain) ? details(`${v.length}`, shown(k, v))
+      : !Array.isArray(v) && Object.keys(v).length > 6 ? details(`${Object.keys(v).length} figures`, shown(k, v))
       : shown(k, v))]));
 }
 
@@ -82,7 +92,7 @@ export function askView(context) {
         el('select',
         { id: 'question', name: 'question',
         onchange: (e) => restart({ question: e.target.value, ...(EXAMPLES[e.target.value] ?? {}) }) },
-        names.map((n) => el('option', { value: n, selected: n === name }, n.replaceAll('_', ' '))))),
+        names.map((n) => el('option', { value: n, selected: n === name }, titleOf(n))))),
     form(question.fields, values, known, change, { first }));
 
   async function update() {
@@ -98,7 +108,7 @@ export function askView(context) {
         ? { head: Object.keys(got.answer[0]),
         body: got.answer.map((r) => Object.values(r).map((v) => (plain(v) ? String(v ?? '') : JSON.stringify(v)))) } : null;
     const sentence = got.verdict ?? got.answer.verdict, figures = shown(name, got.answer);
-    result.replaceChildren(el('h2', {}, name.replaceAll('_', ' ')), sentence ? el('p', { class: 'verdict' }, sentence) : '',
+    result.replaceChildren(el('h2', {}, titleOf(name)), sentence ? el('p', { class: 'verdict' }, sentence) : '',
       got.text ? el('pre', { tabindex: '0' }, got.text) : sentence ? el('h3', {}, 'All figures') : '', got.text ? '' : figures,
       exportsOf(context, { question: name, fields, answer: got.answer, rows, picture: null, name }));
   }

@@ -7,7 +7,7 @@ import { details, el, table } from '../dom.js';
 import { digits, percent, rate, size, time } from '../numbers.js';
 import { exportsOf } from '../export.js';
 
-export const starts = { system: 'dgx-h100' };
+export const starts = {};
 const NAME = 'pasted.log';
 const LARGEST = 64 * 1024 * 1024;
 
@@ -36,7 +36,7 @@ export function logView(context) {
   const result = el('div', { class: 'result', 'aria-live': 'polite' });
   const area = el('textarea',
       { id: 'log-text', rows: 14, spellcheck: 'false',
-      placeholder: 'Paste what nccl-tests, nvbandwidth, OSU or perftest printed, or drop its file here.',
+      placeholder: 'Paste what nccl-tests, nvbandwidth,\nOSU or perftest printed,\nor drop its file here.',
       oninput: () => { kept.log = area.value; kept.logName = NAME; later(); } });
   area.value = kept.log ?? '';
   const fault = el('p', { class: 'error', role: 'alert', hidden: true });
@@ -68,7 +68,7 @@ export function logView(context) {
   async function update() {
     if (!kept.log?.trim()) {
       return result.replaceChildren(el('h2', {}, 'Measured beside predicted'),
-          el('p', {}, 'Paste the output of nccl-tests at the left and choose the machine it ran on.'),
+          el('p', {}, 'Paste the output of nccl-tests, and choose the machine if the log does not name it.'),
         el('button',
             { type: 'button',
             onclick: () => { kept.log = area.value = SAMPLE; kept.logName = NAME; change('system', 'dgx-h100', { redraw: true }); } },

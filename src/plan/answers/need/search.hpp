@@ -95,8 +95,9 @@ class Search {
   /// Asks at a few values side by side until one of them holds.
   [[nodiscard]] std::optional<double> first_that_holds(const std::vector<double>& values, End end) {
     const std::size_t together = core::processors();
-    const auto below = std::find_if(values.begin(), values.end() - 1, [&](double value) { return value >= above_; }) - values.begin();
-    for (auto i = static_cast<std::size_t>(below), first = i; i < values.size(); ++i) {
+    const auto possible = std::find_if(values.begin(), values.end(), [&](double value) { return value >= above_; });
+    const std::size_t first = possible == values.end() ? 0 : static_cast<std::size_t>(possible - values.begin());  // none: all, to say how far
+    for (std::size_t i = first; i < values.size(); ++i) {
       if ((i - first) % together == 0 && same_as(values[i]) == nullptr)
         ask_at({values.begin() + static_cast<std::ptrdiff_t>(i), values.begin() + static_cast<std::ptrdiff_t>(std::min(i + together, values.size()))});
       if (holds(values[i], end)) return values[i];
