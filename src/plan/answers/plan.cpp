@@ -19,6 +19,7 @@
 #include <fabricost/plan/training/sites.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -146,6 +147,31 @@ void choose_kernels(const PlanRequest& r, const Model& model, Stack& stack) {
   return q.recompute_modules.has(mla_up_proj) && !q.model.latent() ? word(mla_up_proj) : std::string_view{};
 }
 
+/// Layers that each stage recomputes: numbers, or `fewest`.
+void choose_by_stage(const PlanRequest& r, TrainingQuestion& q) {
+  const std::string& text = r.recompute_num_layers_per_stage;
+  if (text.empty()) return;
+  if (q.recompute.value_or(Recompute::full) != Recompute::full || r.recompute_num_layers)
+    throw Refusal("<recompute_num_layers_per_stage> says which layers <recompute> full repeats; leave <recompute> and "
+                  "<recompute_num_layers> out");
+  q.fewest_by_stage = text == "fewest";
+  if (q.fewest_by_stage) {
+    if (q.recompute) throw Refusal("<recompute_num_layers_per_stage> fewest recomputes only where a layout does not fit; leave <recompute> out");
+    return;
+  }
+  q.recompute = Recompute::full;
+  for (const char *at = text.data(), *const end = at + text.size(); at <= end; ++at) {
+    int layers = -1;
+    const auto [stopped, fault] = std::from_chars(at, end, layers);
+    if (fault != std::errc{} || layers < 0 || (stopped != end && *stopped != ','))
+      throw Refusal(fmt::format("<recompute_num_layers_per_stage> \"{}\": write layers of each stage, as 4,3,2,0, or fewest", text));
+    q.recompute_by_stage.push_back(layers);
+    at = stopped;
+  }
+  if (!r.pp || q.recompute_by_stage.size() != static_cast<std::size_t>(*r.pp))
+    throw Refusal(fmt::format("<recompute_num_layers_per_stage>: {} numbers; give as many as stages, <pp>", q.recompute_by_stage.size()));
+}
+
 void choose_recipe(const PlanRequest& r, TrainingQuestion& q) {
   q.recompute_modules = set_of<RecomputeModule>(r.recompute_modules, recompute_module_names, "recompute_modules");
   if (!q.recompute_modules.empty()) {
@@ -159,6 +185,7 @@ void choose_recipe(const PlanRequest& r, TrainingQuestion& q) {
     q.recompute = Recompute::full;
     q.recompute_layers = r.recompute_num_layers;
   }
+  choose_by_stage(r, q);
   q.offload_layers = r.cpu_offloading_num_layers;
   q.offload_optimizer = r.optimizer_offload_fraction;
   q.document = r.document;
@@ -267,7 +294,10 @@ void check_counts(const TrainingQuestion& q) {
       .host = p.memory.host > 0 ? std::optional{units::B(p.memory.host)} : std::nullopt,
       .recompute_num_layers = l.recompute == Recompute::full && l.recompute_layers > 0 ? std::optional{l.recompute_layers} : std::nullopt,
       .cpu_offloading_num_layers = l.offload_layers > 0 ? std::optional{l.offload_layers} : std::nullopt,
-      .optimizer_offload_fraction = l.offload_optimizer > 0 ? std::optional{l.offload_optimizer} : std::nullopt};
+      .optimizer_offload_fraction = l.offload_optimizer > 0 ? std::optional{l.offload_optimizer} : std::nullopt,
+      .decoder_first_pipeline_num_layers = l.split.first > 0 ? std::optional{l.split.first} : std::nullopt,
+      .decoder_last_pipeline_num_layers = l.split.last > 0 ? std::optional{l.split.last} : std::nullopt,
+      .recompute_num_layers_per_stage = fmt::format("{}", fmt::join(l.recompute_by_stage, ","))};
 }
 
 /// Fields of a transformer, which a recommendation model has not. \throws Refusal
@@ -290,7 +320,8 @@ void check_recommender(const PlanRequest& r, TrainingQuestion& q) {
 /// \throws Refusal for fields of several sites without them, and the other way round
 void check_sites(const PlanRequest& r, const Model& m) {
   for (const std::string_view field :
-       {"site_bytes_per_second", "site_distance_km", "sync_every", "sync_fragments", "sync_overlap", "sync_precision", "sync_penalty"})
+       {"site_bytes_per_second", "site_distance_km", "sync_every", "sync_fragments", "sync_overlap", "sync_precision", "sync_penalty",
+        "site_availability"})
     if (!r.sites && is_given(r, field)) throw Refusal(fmt::format("<{}> is of several sites; say how many with <sites>", field));
   if (!r.sites) return;
   if (!r.site_rate) throw Refusal("at which rate does a site reach the others? Give <site_bytes_per_second>", true);
@@ -332,7 +363,8 @@ void check_sites(const PlanRequest& r, const Model& m) {
       .sites = asked.sites, .gpus = asked.sites * q.gpus, .every = asked.every, .fragments = asked.fragments, .overlap = asked.overlap};
   out.precision = outer_format_names[static_cast<std::size_t>(format)];
   out.step = units::s(step);
-  out.tokens_per_second = tokens / step;
+  const double works = r.site_availability;
+  out.tokens_per_second = works * tokens / step;
   out.terms = {{"step", units::s(t.step)}, {"dcn", units::s(t.exposed / H)}, {"outer_update", units::s(t.update / H)}};
   out.bottleneck = largest(out.terms).name;
   out.sent = units::B(t.sent);
@@ -345,7 +377,7 @@ void check_sites(const PlanRequest& r, const Model& m) {
       !r.sync_penalty && (t.parameters > facts.largest || asked.sites > facts.most_sites || H != facts.steps || !q.model.causal());
   out.useful_tokens_per_second = out.tokens_per_second / (1 + out.penalty);
   out.plain_step = units::s(t.plain);
-  out.plain_tokens_per_second = tokens / t.plain;
+  out.plain_tokens_per_second = std::pow(works, asked.sites) * tokens / t.plain;
   out.gain = out.useful_tokens_per_second / out.plain_tokens_per_second;
   out.how.push_back(
       fmt::format("dcn: 2 x {} / {} of {:.4g} parameters of {} bytes are {:.4g} GB a round, at {:.4g} GB/s {:.4g} s; {} x two delays of "
@@ -366,6 +398,9 @@ void check_sites(const PlanRequest& r, const Model& m) {
                                   "so give <sync_penalty> where you know better",
                                   facts.largest, facts.most_sites, facts.steps)
                     : ""));
+  if (works < 1)
+    out.how.push_back(fmt::format("A site works {:.4g} % of the time: rounds go on without it, data parallelism only while all {} work, {:.4g} %.",
+                                  100 * works, asked.sites, 100 * std::pow(works, asked.sites)));
   out.how.push_back(fmt::format("Data parallelism over the same links exchanges {:.4g} B a parameter every step: {:.4g} s.",
                                 q.stack.gradient_bytes, t.plain_exchange));
   return out;

@@ -8,6 +8,7 @@
 #include <fabricost/plan/explain/memory.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -68,6 +69,10 @@ std::string recompute_text(const Layout& layout) {
   std::string out{recompute_names[static_cast<std::size_t>(layout.recompute)]};
   if (layout.recompute == Recompute::selective && !layout.recompute_modules.empty()) out += " " + names_of(layout.recompute_modules);
   if (layout.recompute == Recompute::full && layout.recompute_layers > 0) out += fmt::format(", {} layers", layout.recompute_layers);
+  if (!layout.recompute_by_stage.empty()) {
+    const auto last = std::find_if(layout.recompute_by_stage.rbegin(), layout.recompute_by_stage.rend(), [](int n) { return n > 0; }).base();
+    out += fmt::format(", {} layers of the first stages", fmt::join(layout.recompute_by_stage.begin(), last, ","));
+  }
   if (layout.recompute == Recompute::full && layout.offload_layers > 0) out += ", inputs on the host";
   if (layout.offload_optimizer > 0) out += fmt::format(", {:.0f} % of states on the host", 100 * layout.offload_optimizer);
   return out;

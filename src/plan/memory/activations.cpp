@@ -103,7 +103,10 @@ KeptActivations kept_activations(const LayerActivations& a, const StageContent& 
             std::max(layer * (1 - keeps), mixes * a.unfolded) + mixes * a.scores};
   }
   const double stored = 2.0 * model.hidden / (layout.sequence_parallel || stack.shards_stored ? layout.tp : 1);
-  const double share = layout.recompute_layers > 0 ? std::min(1.0, static_cast<double>(layout.recompute_layers) / model.layers) : 1;
+  const bool by_stage = !layout.recompute_by_stage.empty();
+  if (by_stage && stage.again == 0) return {all, 0};
+  const double of_model = layout.recompute_layers > 0 ? std::min(1.0, static_cast<double>(layout.recompute_layers) / model.layers) : 1;
+  const double share = by_stage ? std::min(1.0, static_cast<double>(stage.again) / stage.layers) : of_model;
   // the stored input is one of the layer's tensors
   return {share * stage.layers * stored + (1 - share) * all, std::max(0.0, layer + (stage.mixing_layers > 0 ? a.scores : 0) - stored)};
 }

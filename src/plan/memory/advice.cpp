@@ -89,6 +89,7 @@ MemoryAdvice smallest_change_that_fits(const Model& model, const Layout& layout,
       l.recompute = static_cast<Recompute>(again);
       if (l.offload_layers > layout.offload_layers && l.recompute != Recompute::none) break;  // no program does both
       l.recompute_layers = l.recompute == layout.recompute ? layout.recompute_layers : 0;
+      if (l.recompute != layout.recompute || l.pp != layout.pp) l.recompute_by_stage.clear();
       const int repeated = l.recompute == layout.recompute ? 0 : l.recompute == Recompute::full ? Cost::full : Cost::selective;
       int halved = 0;
       for (l.microbatch = layout.microbatch; l.microbatch >= 1; l.microbatch /= 2, ++halved)

@@ -1,6 +1,7 @@
 #include <fabricost/plan/model/stages.hpp>
 
 #include <numeric>
+#include <utility>
 
 namespace fabricost::plan {
 
@@ -12,6 +13,7 @@ Layout vision_layout(const Model& model, const Layout& layout) {
   out.document = 0;
   out.offload_layers = 0;
   out.recompute_layers = 0;
+  out.recompute_by_stage.clear();
   out.microbatch = (layout.microbatch * model.images + layout.cp - 1) / layout.cp;
   out.sequence_parallel = layout.sequence_parallel && out.tp > 1 && out.sequence % out.tp == 0;
   return out;
@@ -58,6 +60,7 @@ Layout frozen_layout(Layout layout, const Model& frozen) {
   layout.split = {};
   layout.recompute = Recompute::none;
   layout.recompute_layers = 0;
+  layout.recompute_by_stage.clear();
   layout.recompute_modules = {};
   layout.adapters = {};
   layout.offload_layers = 0;
@@ -99,6 +102,8 @@ StageContent stage_content(const LayerSplit& split, const Model& model, const La
     out.embedding = out.embedding || at == 0;
     out.head = out.head || at == split.chunks - 1;
   }
+  const auto at_stage = static_cast<std::size_t>(stage);
+  if (at_stage < layout.recompute_by_stage.size()) out.again = std::min(layout.recompute_by_stage[at_stage], out.layers);
   out.predictions = out.head ? model.predict_layers : 0;
   out.beside_embedding = layout.schedule == PipelineSchedule::dualpipe && stage == layout.pp - 1;  // that of stage 0 in the other direction
   if (!single) out.dense_layers = out.layers - out.expert_layers;
@@ -114,7 +119,29 @@ LongStages long_stages(const Model& model, const Layout& layout) {
   const LayerSplit split = split_layers(model, layout);
   const auto at = [&](int stage) { return stage_content(split, model, layout, stage); };
   if (layout.pp == 1) return {at(0)};
-  return {at(0), at(layout.pp / 2), at((layout.pp - 1) / 2), at(layout.pp - 1)};
+  if (layout.recompute_by_stage.empty()) return {at(0), at(layout.pp / 2), at((layout.pp - 1) / 2), at(layout.pp - 1)};
+  LongStages out{at(0), {}, {}, at(layout.pp - 1)};
+  for (int stage = 1; stage + 1 < layout.pp; ++stage) {
+    const StageContent one = at(stage);
+    if (std::pair{one.layers, one.again} > std::pair{out[1].layers, out[1].again}) out[1] = one;
+    if (std::pair{one.again, one.layers} > std::pair{out[2].again, out[2].layers}) out[2] = one;
+  }
+  return out;
+}
+
+std::vector<PipelineSplit> uneven_splits(const Model& model, const Layout& layout) {
+  std::vector<PipelineSplit> out;
+  const int each = chunks_per_stage(layout), usual = split_layers(model.layers, layout.pp * each).max;
+  if (layout.pp == 1 || layout_of(layout.schedule) != PipelineLayout::loop) return out;
+  if (model.layers % each != 0) return out;
+  for (int stage = usual * each, light = 0; light != each; stage += each) {
+    const int ends = model.layers - (layout.pp - 2) * stage;
+    light = std::max(each, ends - stage);  // of the stage with the output matrix, or that with the encoder of images
+    const int other = ends - light == stage ? 0 : ends - light;
+    if (ends - light < each) break;
+    out.push_back(model.images > 0 ? PipelineSplit{.first = light, .last = other} : PipelineSplit{.first = other, .last = light});
+  }
+  return out;
 }
 
 bool has_idle_chunk(const Model& model, const Layout& layout) {
@@ -125,7 +152,7 @@ bool has_idle_chunk(const Model& model, const Layout& layout) {
 bool HeavyStage::covers(const HeavyStage& o) const {
   const auto holds = [](const StageContent& a, const StageContent& b) {
     return a.layers >= b.layers && a.dense_layers >= b.dense_layers && a.mixing_layers >= b.mixing_layers &&
-           a.expert_layers >= b.expert_layers && a.embedding >= b.embedding && a.head >= b.head;
+           a.expert_layers >= b.expert_layers && a.embedding >= b.embedding && a.head >= b.head && a.again <= b.again;
   };
   // with both directions, microbatches move from one to the other along the stages
   const bool both_ways = mirror.layers > 0 || o.mirror.layers > 0;

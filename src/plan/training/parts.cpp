@@ -30,7 +30,12 @@ StepParts parts_of_step(const Model& model, const Layout& layout, const Stack& s
   const Processor driven = driven_by(stack, layout, gpu);
   const StepModel step{model, layout, stack, driven, gpu, costs, layers, long_stages(model, layout)};
   const StepModel::Stages at = step.stages();
-  const LayerModel layer{model, layout, stack, driven, costs};
+  Layout of_stage = layout;  // repeats of each layer what the fullest stage does on the mean
+  if (!layout.recompute_by_stage.empty()) {
+    if (at.fullest.again == 0) of_stage = without_recompute(layout);
+    of_stage.recompute_layers = at.fullest.again * model.layers / std::max(1, at.fullest.layers);
+  }
+  const LayerModel layer{model, of_stage, stack, driven, costs};
   StepParts out;
   out.layers = at.fullest.layers;
   const double micro = out.microbatches = layout.microbatches();
@@ -49,7 +54,7 @@ StepParts parts_of_step(const Model& model, const Layout& layout, const Stack& s
     sum.scan += times * (k.scan + back.scan);
     sum.element += times * (k.element + back.element);
     sum.adapters += times * (k.adapters + back.adapters);
-    const bool full = layout.recompute == Recompute::full;
+    const bool full = of_stage.recompute == Recompute::full;
     sum.repeated += times * (back.repeated + (full ? layer.again() * layer.repeated_in_full(k) : 0));
     for (const LayerExchange& x : layer.exchanges(parts))
       out.exchanges.push_back({x.group, x.collective, x.at, x.bytes, x.seconds, times * (x.forward + layer.in_backward(x, parts))});

@@ -9,7 +9,7 @@ bool is_faster(const PricedLayout& a, const PricedLayout& b) {
     const Layout& l = p.layout;
     return in_order(seconds_a_sequence(p), p.time.seconds, p.memory.total(), l.tp, l.pp, l.vp, l.cp, l.ep, l.expert_tp, l.dp, l.zero,
                     l.shard, l.microbatch, l.recompute, l.recompute_layers, l.recompute_modules.bits, l.schedule, l.placing, l.context,
-                    l.sequence_parallel, l.offload_layers, l.offload_optimizer);
+                    l.sequence_parallel, l.offload_layers, l.offload_optimizer, l.split.first, l.split.last);
   };
   return order(a) < order(b);
 }
@@ -22,6 +22,7 @@ void TrainingQuestion::set_common(Layout& l) const {
   l.recompute_modules = recompute_modules;
   l.block_scales = block_scales;
   l.recompute_layers = recompute_layers.value_or(0);
+  l.recompute_by_stage = recompute_by_stage;
   l.offload_layers = offload_layers.value_or(0);
   l.offload_optimizer = offload_optimizer.value_or(0);
   l.document = document.value_or(0);

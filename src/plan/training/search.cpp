@@ -103,7 +103,7 @@ void TrainingSearch::add_group(std::vector<LayerGroup>& out, const Layout& l, lo
   LayerGroup group{l, {}, {}, 0, count, 1};
   try {
     group.layers = group.fastest = layer_times(q_.model, l, q_.stack, gpu_, costs_);
-    if (fewest(l)) group.fastest = layer_times(q_.model, without_recompute(l), q_.stack, gpu_, costs_);
+    if (fewest(l) || !l.recompute_by_stage.empty()) group.fastest = layer_times(q_.model, without_recompute(l), q_.stack, gpu_, costs_);
     group.load = expert_load(q_.model, l, q_.stack, costs_);
   } catch (const RequestError&) {
     return;  // the machine cannot join these ranks but may join others
@@ -157,11 +157,18 @@ void TrainingSearch::make_pipelines() {
         l.vp = vp;
         l.schedule = schedule;
         l.split = q_.split;
+        l.recompute_by_stage = q_.recompute_by_stage;
         if (!divides_as_given(q_.model, l)) continue;
         const bool exposed = q_.overlaps_tokens && schedule_of(l) == PipelineSchedule::one_f_one_b;
         if (vp < 1 || (pp > 1 && (has_idle_chunk(q_.model, l) || exposed))) continue;
-        const LongStages long_ones = long_stages(q_.model, l);
-        pipelines_.push_back({pp, vp, schedule, heavy_stages(q_.model, l), long_ones, longest_of(long_ones)});
+        const LongStages usual = long_stages(q_.model, l);
+        pipelines_.push_back({pp, vp, schedule, l.split, heavy_stages(q_.model, l), usual, longest_of(usual)});
+        if (q_.split.given() || names_one_layout(q_)) continue;
+        for (const PipelineSplit& split : uneven_splits(q_.model, l)) {
+          l.split = split;
+          const LongStages own = long_stages(q_.model, l);
+          pipelines_.push_back({pp, vp, schedule, split, heavy_stages(q_.model, l), own, longest_of(own), usual});
+        }
       }
   }
 }
@@ -237,6 +244,7 @@ void TrainingSearch::price_smaller(const LayerGroup& group) {
     l.pp = pipeline.pp;
     l.vp = pipeline.vp;
     l.schedule = pipeline.schedule;
+    l.split = pipeline.split;
     l.zero = q_.zero.value_or(0);
     if (pipeline.pp != stages) {
       if (const double now = limit(); now != within) within = now, least = least_gpus(group);
@@ -260,7 +268,9 @@ void TrainingSearch::start(const LayerGroup& group) {
 }
 
 bool TrainingSearch::price(const Layout& l, const Pipeline& pipeline, const LayerGroup& group) {
-  if (const Hope hope = hope_of(l, pipeline, group.fastest); hope != Hope::yes) {
+  const auto longest = [&](const LongStages& stages) { return longest_stage(q_.model, group.fastest, stages); };
+  const Hope hope = pipeline.even && !(longest(pipeline.long_stages) < longest(*pipeline.even)) ? Hope::none : hope_of(l, pipeline, group.fastest);
+  if (hope != Hope::yes) {
     if (part_ == Part::given) plan_.bounded += layouts_of(l);
     return hope != Hope::none_with_fewer;
   }
@@ -289,14 +299,18 @@ bool TrainingSearch::is_too_large(const Layout& l, const Pipeline& pipeline, con
 }
 
 std::optional<PricedLayout> TrainingSearch::fitted(const Layout& l, const Pipeline& pipeline) const {
-  const auto memory = [&](const Layout& one) { return worst_stage(q_.model, count_, activations_, one, memory_, pipeline.stages); };
+  const auto memory = [&](const Layout& one) {
+    const bool by_stage = !one.recompute_by_stage.empty();
+    return worst_stage(q_.model, count_, activations_, one, memory_, by_stage ? heavy_stages(q_.model, one) : pipeline.stages);
+  };
   const auto lacks = [&](const Layout& one) { return lacking(memory(one)); };
   const double none = fewest(l) ? lacks(without_recompute(l)) : 0;
   if (fewest(l) && none <= 0) return std::nullopt;
   PricedLayout out{l, {}, memory(l)};
   const auto take = [&](const Layout& other) { out = {other, {}, memory(other)}; };
   if (const double all = lacking(out.memory); all <= 0) {
-    if (fewest(l)) take(with_min_recomputed(l, q_.model.layers, none, all, lacks));
+    if (fewest(l))
+      take(q_.fewest_by_stage && l.pp > 1 ? with_fewest_by_stage(l) : with_min_recomputed(l, q_.model.layers, none, all, lacks));
     return out;
   }
   if (may_offload(l)) take(offloaded(l));
@@ -306,6 +320,21 @@ std::optional<PricedLayout> TrainingSearch::fitted(const Layout& l, const Pipeli
   away.offload_optimizer = 1;
   if (const double all = lacks(away); all <= 0) take(with_min_offloaded(away, kept, all, lacks));
   return out;
+}
+
+Layout TrainingSearch::with_fewest_by_stage(Layout l) const {
+  const LayerSplit split = split_layers(q_.model, l);
+  l.recompute_by_stage.assign(static_cast<std::size_t>(l.pp), 0);
+  for (int stage = 0; stage < l.pp; ++stage) {
+    int& again = l.recompute_by_stage[static_cast<std::size_t>(stage)];
+    const auto lacks = [&](int layers) {
+      again = layers;
+      return lacking(memory_at(l, stage_of(split, q_.model, l, stage)));
+    };
+    const int all = stage_content(split, q_.model, l, stage).layers;
+    if (const double none = lacks(0); none > 0 && all > 0) again = least(all, none, lacks(all), lacks);
+  }
+  return l;
 }
 
 void TrainingSearch::price(const Layout& l, const Pipeline& pipeline, const Shardings& zeros, const LayerGroup& group) {
@@ -324,25 +353,31 @@ void TrainingSearch::price(const Layout& l, const Pipeline& pipeline, const Shar
       }
       at->layout.placing = placing;
       const int again = at->layout.recompute_layers;
+      if (fewest(l) && !at->layout.recompute_by_stage.empty()) {
+        LayerTimes layers = group.layers;
+        layers.kept = std::make_shared<LayerTimes>(group.fastest);
+        price(at->layout, at->memory, layers, long_stages(q_.model, at->layout));
+        continue;
+      }
       if (again == 0 || !fewest(l)) {
-        price(at->layout, at->memory, group.layers, pipeline);
+        price(at->layout, at->memory, group.layers, pipeline.long_stages);
         continue;
       }
       const LayerTimes layers = between(group.fastest, group.layers, static_cast<double>(again) / q_.model.layers);
       if (hope_of(at->layout, pipeline, layers) == Hope::yes)
-        price(at->layout, at->memory, layers, pipeline);
+        price(at->layout, at->memory, layers, pipeline.long_stages);
       else if (part_ == Part::given)
         ++plan_.bounded;
     }
 }
 
 const LayerTimes& TrainingSearch::layers_inside(const Layout& l) {
-  const std::pair key{domain_for_data(l, domain_), l.recompute_layers};
+  const std::pair key{domain_for_data(l, domain_), l.recompute_by_stage.empty() ? l.recompute_layers : -1};
   const auto known = inside_.find(key);
   return known != inside_.end() ? known->second : inside_.emplace(key, layer_times(q_.model, l, q_.stack, gpu_, costs_)).first->second;
 }
 
-void TrainingSearch::price(const Layout& l, const MemoryUse& memory, const LayerTimes& layers, const Pipeline& pipeline) {
+void TrainingSearch::price(const Layout& l, const MemoryUse& memory, const LayerTimes& layers, const LongStages& stages) {
   if (lacking(memory) > 0) {
     ++plan_.unfit;
     if (wants_nearest() && (!plan_.nearest || lacking(memory) < lacking(plan_.nearest->memory)))
@@ -355,7 +390,7 @@ void TrainingSearch::price(const Layout& l, const MemoryUse& memory, const Layer
   const bool own = l.ep > 1 && l.placing == Placing::stages_inside;
   StepTime time;
   try {
-    time = step_time(q_.model, l, q_.stack, gpu_, costs_, own ? layers_inside(l) : layers, pipeline.long_stages);
+    time = step_time(q_.model, l, q_.stack, gpu_, costs_, own ? layers_inside(l) : layers, stages);
   } catch (const RequestError&) {
     return;  // these ranks cannot be joined, other layouts' may
   }

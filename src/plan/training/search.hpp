@@ -119,6 +119,7 @@ class TrainingSearch {
       l.pp = pipeline.pp;
       l.vp = pipeline.vp;
       l.schedule = pipeline.schedule;
+      l.split = pipeline.split;
       l.dp = static_cast<int>(q_.gpus / taken);
       if (q_.dp && *q_.dp != l.dp) continue;
       l.zero = q_.zero.value_or(0);
@@ -169,11 +170,8 @@ class TrainingSearch {
 
   /// Whether as few layers are recomputed as fit.
   [[nodiscard]] bool fewest(const Layout& l) const { return fewest_ && l.recompute == Recompute::full; }
-  [[nodiscard]] static Layout without_recompute(Layout l) {
-    l.recompute = Recompute::none;
-    l.recompute_layers = 0;
-    return l;
-  }
+  /// A layout that fits with all layers recomputed and not without, with as few of them on each stage as fit there.
+  [[nodiscard]] Layout with_fewest_by_stage(Layout l) const;
 
   /// The layout with the least of what makes it fit: recomputed layers, or states in host memory. As it is where nothing does, and where it
   /// fits without any recomputation: then that is the faster one.
@@ -185,7 +183,7 @@ class TrainingSearch {
   /// Layers of a layout of the group whose stages lie inside data: they differ by the ranks that such a domain leaves.
   [[nodiscard]] const LayerTimes& layers_inside(const Layout& l);
 
-  void price(const Layout& l, const MemoryUse& memory, const LayerTimes& layers, const Pipeline& pipeline);
+  void price(const Layout& l, const MemoryUse& memory, const LayerTimes& layers, const LongStages& stages);
 
   /// Keeps a layout if none of those kept is both as plain and as fast.
   void keep_plain(const PricedLayout& priced);

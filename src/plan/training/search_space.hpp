@@ -13,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,9 +24,11 @@ namespace fabricost::plan::detail {
 struct Pipeline {
   int pp = 1, vp = 1;
   PipelineSchedule schedule = PipelineSchedule::none;
+  PipelineSplit split{};
   std::vector<HeavyStage> stages;
   LongStages long_stages{};
   std::vector<StageContent> longest{};
+  std::optional<LongStages> even{};  ///< of the usual division, where this is another: tried where its longest stage is shorter
 };
 
 /// The values of a layout's `zero`, ascending.
@@ -51,7 +54,7 @@ struct LayerGroup {
 [[nodiscard]] LayerTimes between(const LayerTimes& none, const LayerTimes& all, double s);
 
 /// Whether two layouts differ only in how context ranks exchange keys and values, or in what is placed nearest, with as many GPUs idle,
-/// whose difference no list shows; or in the chunks of an interleaved stage, which often change a step by less than a thousandth, with the
+/// whose difference no list shows; or in the chunks and the layers of stages, which often change a step by less than a thousandth, with the
 /// recomputed layers and the states in host memory that their number makes necessary: the fastest stands for all.
 [[nodiscard]] bool are_twins(const Layout& a, Layout b, int domain);
 
@@ -67,9 +70,10 @@ namespace fabricost::plan {
 //   recomputation   none before selective before full
 //   sharding        ZeRO 0 and 1 (a distributed optimizer, which recipes of data-parallel training turn on by default), before 2, before 3
 //   chunks          one chunk of layers a stage before several (virtual stages)
+//   division        layers divided as usual before fewer on the first or the last stage
 
 /// What a layout asks for beyond the plain one, by importance; the least, compared one after the other, is the plainest.
-[[nodiscard]] std::array<int, 5> burden_of(const TrainingQuestion& q, const Layout& l);
+[[nodiscard]] std::array<int, 6> burden_of(const TrainingQuestion& q, const Layout& l);
 
 }  // namespace fabricost::plan
 

@@ -40,6 +40,8 @@ LayerTimes layer_times(const Model& model, const Layout& layout, const Stack& st
   out.parameters = parameters_of(model);
   if (model.frozen)
     out.second = std::make_shared<LayerTimes>(layer_times(*model.frozen, frozen_layout(layout, *model.frozen), stack, gpu, costs));
+  if (!layout.recompute_by_stage.empty())
+    out.kept = std::make_shared<LayerTimes>(layer_times(model, without_recompute(layout), stack, gpu, costs));
   return out;
 }
 
@@ -53,9 +55,29 @@ LayerTime all_layers(const Model& model, const LayerTimes& layers) {
 
 LayerTime stage_time(const Model& model, const LayerTimes& layers, const StageContent& at) {
   LayerTime out;
+  if (layers.kept && at.layers > 0) {
+    LayerTimes whole = layers;
+    whole.kept = nullptr;
+    const double again = static_cast<double>(at.again) / at.layers;
+    out.add(stage_time(model, whole, at), again);
+    out.add(stage_time(model, *layers.kept, at), 1 - again);
+    return out;
+  }
   if (at.dense_layers > 0) out.add(layers.dense, at.dense_layers);
   if (at.expert_layers > 0) out.add(layers.mixed, at.expert_layers);
   if (has_single_blocks(model)) out.add(layers.mixing, at.mixing_layers);
+  return out;
+}
+
+double end_time(const Model& model, const LayerTimes& layers) {
+  const double module = layers.join + layers.mixing.sum() + (model.mixture() ? layers.mixed : layers.dense).sum() + layers.head;
+  return layers.head + model.predict_layers * module;
+}
+
+double longest_stage(const Model& model, const LayerTimes& layers, const LongStages& stages) {
+  double out = 0;
+  for (const StageContent& at : stages)
+    out = std::max(out, stage_time(model, layers, at).sum() + (at.embedding ? layers.vision.sum() : 0) + (at.head ? end_time(model, layers) : 0));
   return out;
 }
 
@@ -128,6 +150,10 @@ StepModel::Stages StepModel::stages() const {
     }
   }
   out.trained = trained_parameters(out.local, m, l, out.fullest);
+  if (layers.kept && l.pp > 1) {
+    const double longest = content(out.fullest).sum();
+    for (int stage = 0; stage < l.pp; ++stage) out.slack += longest - content(stage_content(m, l, stage)).sum();
+  }
   out.alone = share_alone() * out.stage.expert_hidden;
   out.stage.forward += out.alone / 2;
   out.stage.backward += out.alone / 2;
@@ -186,8 +212,10 @@ StepTime StepModel::run() const {
     times.exchange = 0;
     const double waiting = bubble_of(schedule_of(l), l.pp, at.chunks, l.microbatches(), times).seconds;
     const double with = bubble_of(schedule_of(l), l.pp, at.chunks, l.microbatches(), at.times).seconds;
-    out.bubble = std::max(0.0, waiting);
-    out.pipeline = std::max(0.0, std::max(0.0, with) - out.bubble);
+    const PipelineSchedule runs = schedule_of(l);
+    const bool fills = runs == PipelineSchedule::one_f_one_b || runs == PipelineSchedule::interleaved;
+    out.bubble = std::max(0.0, waiting) - (fills ? at.slack / at.chunks : 0);
+    out.pipeline = std::max(0.0, std::max(0.0, with) - std::max(0.0, waiting));
   }
   LinkTime links;
   links.add(stage.links, micro);

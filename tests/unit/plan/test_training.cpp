@@ -58,6 +58,20 @@ Tried try_all(const TrainingQuestion& q, const System& system) {
     for (int tenths = 1; !fitting(l) && tenths <= 10; ++tenths) l.offload_optimizer = tenths / 10.0;
     return l;
   };
+  // the usual one, and others whose longest stage is shorter before any layer is repeated
+  const auto divisions = [&](Layout l) {
+    std::vector<PipelineSplit> kept{{}};
+    if (l.pp == 1) return kept;
+    l.split = {};
+    if (l.recompute == Recompute::full) l.recompute = Recompute::none;
+    const LayerTimes layers = layer_times(q.model, l, q.stack, gpu, costs);
+    const double usual = longest_stage(q.model, layers, long_stages(q.model, l));
+    for (const PipelineSplit& split : uneven_splits(q.model, l)) {
+      l.split = split;
+      if (longest_stage(q.model, layers, long_stages(q.model, l)) < usual) kept.push_back(split);
+    }
+    return kept;
+  };
   for (int tp = 1; tp <= max_tp; ++tp)
     for (int pp = 1; pp <= q.model.layers + 2 && tp * pp <= q.gpus; ++pp)
       for (int cp = 1; cp <= 64 && tp * pp * cp <= q.gpus; ++cp) {
@@ -94,16 +108,19 @@ Tried try_all(const TrainingQuestion& q, const System& system) {
                       l.context = context;
                       if (placing == Placing::stages_inside && (pp == 1 || l.dp == 1 || system.domain < 2 * tp * cp)) continue;
                       if (context == ContextParallel::ulysses && std::gcd(cp, q.model.heads / tp) == 1) continue;
-                      Layout without = l;
-                      without.recompute = Recompute::none;
-                      if (l.recompute == Recompute::full && fitting(without)) continue;  // needs no recomputation
-                      const Layout least = saved(l);
-                      ++(fitting(least) ? out.fitting : out.unfit);
-                      if (!fitting(least)) continue;
-                      out.seconds.push_back(step_time(q.model, least, q.stack, gpu, costs).seconds);
-                      const std::tuple key{idle_gpus(l, system.domain), vp > 1, microbatch, zero, which};
-                      const auto [at, fresh] = fastest.try_emplace(key, out.seconds.back());
-                      if (!fresh) at->second = std::min(at->second, out.seconds.back());
+                      for (const PipelineSplit& split : divisions(l)) {
+                        l.split = split;
+                        Layout without = l;
+                        without.recompute = Recompute::none;
+                        if (l.recompute == Recompute::full && fitting(without)) continue;  // needs no recomputation
+                        const Layout least = saved(l);
+                        ++(fitting(least) ? out.fitting : out.unfit);
+                        if (!fitting(least)) continue;
+                        out.seconds.push_back(step_time(q.model, least, q.stack, gpu, costs).seconds);
+                        const std::tuple key{idle_gpus(l, system.domain), vp > 1, microbatch, zero, which};
+                        const auto [at, fresh] = fastest.try_emplace(key, out.seconds.back());
+                        if (!fresh) at->second = std::min(at->second, out.seconds.back());
+                      }
                     }
                   }
             }

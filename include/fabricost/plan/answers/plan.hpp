@@ -74,6 +74,7 @@ struct PlanRequest {
   bool symmetric = false;
   std::vector<std::string> recompute_modules;
   std::optional<int> recompute_num_layers, cpu_offloading_num_layers;
+  std::string recompute_num_layers_per_stage;
   std::optional<double> optimizer_offload_fraction;
   std::optional<StateFormat> main_params_dtype, exp_avg_dtype, exp_avg_sq_dtype;
   std::optional<bool> store_param_remainders, grad_reduce_in_fp32, fp8_param_gather, activation_func_fp8_input_store, cuda_graphs;
@@ -93,6 +94,7 @@ struct PlanRequest {
   std::optional<int> sites, sync_every, sync_fragments, sync_overlap;
   std::optional<Bandwidth> site_rate;
   std::optional<double> site_distance, sync_penalty;
+  double site_availability = 1;
   std::optional<OuterFormat> sync_precision;
   std::optional<int> decoder_first_pipeline_num_layers, decoder_last_pipeline_num_layers;
   bool account_for_embedding_in_pipeline_split = false, account_for_loss_in_pipeline_split = false;
@@ -152,6 +154,8 @@ struct PlanRequest {
              "Modules to recompute selectively: core_attn, mlp, moe, moe_act,\nmla_up_proj, layernorm, shared_experts; default as the stack"),
         asks(&R::recompute_num_layers, "recompute_num_layers", "--recompute-num-layers", count, any_count, "N",
              "Layers to recompute in full; default all"),
+        asks(&R::recompute_num_layers_per_stage, "recompute_num_layers_per_stage", "--recompute-num-layers-per-stage", "LIST",
+             "Layers of each stage to recompute in full, as 4,3,2,0; fewest:\nas few on each as a layout needs to fit"),
         asks(&R::cpu_offloading_num_layers, "cpu_offloading_num_layers", "--cpu-offloading-num-layers", count, any_count, "N",
              "Layers per stage whose activations are kept in host memory"),
         asks(&R::optimizer_offload_fraction, "optimizer_offload_fraction", "--optimizer-offload-fraction", number, any_share, "X",
@@ -216,6 +220,8 @@ struct PlanRequest {
              "Format of the values exchanged: fp32 (default), bf16, fp8 or fp4"),
         asks(&R::sync_penalty, "sync_penalty", "--sync-penalty", share, {0, 100}, "X",
              "More tokens for the same loss than data parallelism needs, as in\n10%; default by the published loss"),
+        asks(&R::site_availability, "site_availability", "--site-availability", share, {0.01, 1}, "X",
+             "Share of the time that a site works, as in 99%: rounds go on\nwithout it, data parallelism waits; default all"),
         asks(&R::decoder_first_pipeline_num_layers, "decoder_first_pipeline_num_layers", "--decoder-first-pipeline-num-layers", count,
              any_count, "N", "Layers of the first pipeline stage; the stages between share the\nrest evenly"),
         asks(&R::decoder_last_pipeline_num_layers, "decoder_last_pipeline_num_layers", "--decoder-last-pipeline-num-layers", count,
@@ -271,6 +277,8 @@ struct PlannedLayout {
   std::optional<Bytes> host{};
   std::optional<int> recompute_num_layers{}, cpu_offloading_num_layers{};
   std::optional<double> optimizer_offload_fraction{};
+  std::optional<int> decoder_first_pipeline_num_layers{}, decoder_last_pipeline_num_layers{};
+  std::string recompute_num_layers_per_stage{};
   bool operator==(const PlannedLayout&) const = default;
 
   static constexpr auto fields() {
@@ -334,7 +342,13 @@ struct PlannedLayout {
         gives(&A::cpu_offloading_num_layers, "cpu_offloading_num_layers", "cpu_offloading_num_layers",
               "Layers of a stage whose activations, or inputs where they are recomputed, wait in host memory; None: none.", 1, true),
         gives(&A::optimizer_offload_fraction, "optimizer_offload_fraction", "optimizer_offload_fraction",
-              "Share of the optimizer's states in host memory, updated there; None: they are on the GPU.", 1, true)};
+              "Share of the optimizer's states in host memory, updated there; None: they are on the GPU.", 1, true),
+        gives(&A::decoder_first_pipeline_num_layers, "decoder_first_pipeline_num_layers", "decoder_first_pipeline_num_layers",
+              "Layers of the first stage, where it has others than those between; None: it has not.", 1, true),
+        gives(&A::decoder_last_pipeline_num_layers, "decoder_last_pipeline_num_layers", "decoder_last_pipeline_num_layers",
+              "The same of the last stage.", 1, true),
+        gives(&A::recompute_num_layers_per_stage, "recompute_num_layers_per_stage", "recompute_num_layers_per_stage",
+              "Layers that each stage recomputes in full, with commas; empty: recompute_num_layers.", 1, true)};
   }
 };
 

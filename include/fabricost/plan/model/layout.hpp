@@ -11,6 +11,7 @@
 
 #include <array>
 #include <string_view>
+#include <vector>
 
 namespace fabricost::plan {
 
@@ -85,6 +86,7 @@ struct Layout {
   bool sequence_parallel = false;
   Recompute recompute = Recompute::none;
   int recompute_layers = 0;  ///< with full recompute: only this many layers of the model; 0: all
+  std::vector<int> recompute_by_stage{};  ///< with full recompute: as many layers of each stage; empty: recompute_layers, on all alike
   ContextParallel context = ContextParallel::ring;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   Placing placing = Placing::data_inside;
@@ -112,6 +114,14 @@ struct Layout {
   /// Tokens of one microbatch on one rank before tensor parallelism: b s / c.
   [[nodiscard]] double tokens() const { return static_cast<double>(microbatch) * sequence / cp; }
 };
+
+/// The layout with all activations kept.
+[[nodiscard]] inline Layout without_recompute(Layout layout) {
+  layout.recompute = Recompute::none;
+  layout.recompute_layers = 0;
+  layout.recompute_by_stage.clear();
+  return layout;
+}
 
 /// How the images of a microbatch pass the encoder: on the tensor ranks that divide its heads, spread over the context ranks.
 /// \param model with an encoder of images

@@ -78,6 +78,7 @@ struct StageContent {
   int mixing_layers = 0, dense_layers = 0, expert_layers = 0;  ///< with attention or a state mixer, and by kind of feed-forward
   bool embedding = false, head = false;
   bool beside_embedding = false;  ///< its GPUs have the embedding for another stage (DualPipe)
+  int again = 0;                  ///< layers that are recomputed, where the layout says so by stage
   int predictions = 0;            ///< multi-token prediction modules, beside the output matrix; a layer of each in no count above
 };
 
@@ -88,10 +89,14 @@ struct StageContent {
 [[nodiscard]] StageContent stage_content(const LayerSplit& split, const Model& model, const Layout& layout, int stage);
 [[nodiscard]] StageContent stage_content(const Model& model, const Layout& layout, int stage);
 
-/// The stages that may have most layers, since split_layers lightens both ends: the first, the two in the middle, the last. One stage is
-/// the first, and all else is empty.
+/// The stages that may take longest, since split_layers lightens both ends: the first, the two in the middle, the last. Where recomputation
+/// differs by stage, those in the middle are the two that repeat most of the most layers. One stage is the first, and all else is empty.
 using LongStages = std::array<StageContent, 4>;
 [[nodiscard]] LongStages long_stages(const Model& model, const Layout& layout);
+
+/// Divisions by stage with ever more layers between the ends: the last stage, which has the output matrix, has what the others leave, and
+/// the first fewer than they where the last would have none. With an encoder of images the ends change places, since the first has that.
+[[nodiscard]] std::vector<PipelineSplit> uneven_splits(const Model& model, const Layout& layout);
 
 /// Whether a chunk has nothing to do: no layer, embedding or output matrix.
 [[nodiscard]] bool has_idle_chunk(const Model& model, const Layout& layout);

@@ -53,6 +53,8 @@ struct TrainingQuestion {
   Ways ways{};                                 ///< to communicate, where collectives of the step can go them
   SetOf<RecomputeModule> recompute_modules{};  ///< of selective recomputation; none: the stack's own
   std::optional<int> recompute_layers{};       ///< of full recomputation
+  std::vector<int> recompute_by_stage{};       ///< the same of each stage
+  bool fewest_by_stage = false;                ///< where layers are recomputed so that a layout fits, each stage repeats as few as it must
   std::optional<int> offload_layers{};
   std::optional<double> offload_optimizer{};
   std::optional<int> document{};

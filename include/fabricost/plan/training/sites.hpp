@@ -13,6 +13,8 @@
 ///   state      8 bytes a parameter beside the inner optimizer's, sharded as its states are
 ///   plain      the same exchange of gradients every step; without pipeline stages as much is hidden as the stack hides of its own, and no
 ///              more than the step's work
+///   failures   a site works a share a of the time. The others go on without it and it begins again with their weights, so that a of the
+///              tokens are trained; data parallelism waits for all S sites, so that a^S are
 ///   loss       L = A N^-a of data parallelism and B N^-b S^c of DiLoCo, at 20 tokens a parameter (arXiv 2503.09799). For the same loss
 ///              (L' / L)^(2 / a) times the tokens: where compute is spent best, parameters and tokens lower the loss alike, so that tokens
 ///              alone have the power a / 2

@@ -87,6 +87,7 @@ struct LayerTimes {
   double join = 0;  ///< product of a prediction module with the next token's embedding
   ParameterCount parameters;
   std::shared_ptr<const LayerTimes> second{};  ///< of the second, frozen model
+  std::shared_ptr<const LayerTimes> kept{};    ///< layers that are not recomputed, where the layout says by stage how many are
 };
 
 /// The output matrix with its loss, forward and backward, vocabulary padded to 128 t; always in 16 bit.
@@ -105,6 +106,12 @@ struct LayerTimes {
 
 /// The layers of one stage.
 [[nodiscard]] LayerTime stage_time(const Model& model, const LayerTimes& layers, const StageContent& at);
+
+/// The last stage's additional work: the output matrix; per prediction module a layer, the product before it and the output matrix.
+[[nodiscard]] double end_time(const Model& model, const LayerTimes& layers);
+
+/// A microbatch on the longest of the stages, with the encoder of images and the output matrix where they are.
+[[nodiscard]] double longest_stage(const Model& model, const LayerTimes& layers, const LongStages& stages);
 
 /// The time that the slowest of a job's nodes (scale-up domains) takes beyond their mean, as a share of a step.
 [[nodiscard]] double waiting_for_slowest(const Processor& gpu, double nodes);
@@ -156,11 +163,7 @@ struct StepModel {
   /// Gradients and weights of shared parameters and of experts; one after the other, since they cross the same links.
   [[nodiscard]] DataExchanges data_exchanges(const RankParameters& local, const RankParameters& trained) const;
 
-  /// The last stage's additional work: the output matrix; per prediction module a layer, the product before it and the output matrix.
-  [[nodiscard]] double ends() const {
-    const double module = layers.join + layers.mixing.sum() + (m.mixture() ? layers.mixed : layers.dense).sum() + layers.head;
-    return layers.head + m.predict_layers * module;
-  }
+  [[nodiscard]] double ends() const { return end_time(m, layers); }
   /// Share of a stage's passes without another microbatch's in the other direction, behind which tokens could be exchanged: the first
   /// stage's forwards before its first backward, as many backwards after its last forward (Megatron-LM's interleaved 1F1B: 2 (p - 1) +
   /// (v - 1) p of v m; 1F1B: p - 1 of m).
@@ -176,6 +179,7 @@ struct StepModel {
     RankParameters local, trained;
     double out_of_gpu = 0, into_gpu = 0;  ///< copies of a microbatch's activations
     double accumulate = 0, body = 0, ends = 0;
+    double slack = 0;  ///< by which a microbatch on all other stages is shorter than on as many of the fullest
     double alone = 0;  ///< exchange of a microbatch's tokens that no other one hides, as a mean over all
     StageTimes times;
     int chunks = 1;

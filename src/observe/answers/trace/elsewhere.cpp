@@ -56,7 +56,7 @@ Exchange::Exchange(const timeline::Job& job, TraceMachine* here, TraceMachine* t
 void Exchange::compare(const System& here, const System& there) {
   const Processor a = Processor::of(here), b = Processor::of(there);
   other_generation_ = here.gpu.generation != there.gpu.generation;
-  double spread = other_generation_ ? prior::stack::unseen_spread : 0;
+  double spread = other_generation_ ? prior::stack::spread : 0;
   for (const System* one : {&here, &there})
     if (other_generation_ && kernels_assumed(*one)) spread = std::hypot(spread, assumed_kernels_spread);
   const auto set = [&](Work work, double ratio) {

@@ -274,6 +274,8 @@ void drop_unknown_dollars(const ExploreOptions& o, const Priced& prices, Objecti
   q.sequence_parallel = l.sequence_parallel;
   q.placing = l.placing;
   if (l.recompute_layers > 0) q.recompute_layers = l.recompute_layers;
+  q.recompute_by_stage = l.recompute_by_stage;
+  q.split = l.split;
   if (l.offload_layers > 0) q.offload_layers = l.offload_layers;
   if (l.offload_optimizer > 0) q.offload_optimizer = l.offload_optimizer;
   return q;
