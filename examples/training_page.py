@@ -190,7 +190,7 @@ def groups(d):
 
 {text.replace("|  |", "| |")}
 *One scalar*: all predictions of the group times one factor, the median of its ratios. *Left out*: by a fit that saw no row of
-the group, so its software stack, where no other group ran it or a variant of it, has the factor 1. *Held out*: the two fifths of
+the group, so its software stack, where no other group ran it or a variant of it, has the factor 1; products that SimuMax timed alone are known in both fits, as one's own kernels would be (`megatron-te-no-overlap`). *Held out*: the two fifths of
 its rows whose id hashes (FNV-1a) to 0 or 1 modulo 5, by a fit of the other three: other rows of the same groups, so it says
 nothing of new ones, and the shares of `data/stacks` set by hand have seen them all. *In sample*: with the shipped constants,
 fitted to these rows. *Rank*: Spearman's correlation of predicted and published seconds inside the group. *In interval*: share

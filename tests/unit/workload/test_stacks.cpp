@@ -68,6 +68,16 @@ TEST_CASE("variants of one program have its factor, and a spread of their own", 
   CHECK(fsdp.scale == load_stack("torchtitan").scale);
 }
 
+TEST_CASE("a program without steps misses by what unseen programs do, on every generation alike; one with steps by more on another") {
+  const Stack core = load_stack("megatron-core"), fsdp = load_stack("composer-fsdp");
+  REQUIRE(core.seen.on.empty());
+  for (const Generation on : {Generation::ampere, Generation::hopper, Generation::blackwell})
+    CHECK(spread_of(core, {on, Precision::bf16}) == core.spread);
+  CHECK(core.spread == Stack{}.spread);
+  REQUIRE_FALSE(fsdp.seen.of(Generation::blackwell));
+  CHECK(spread_of(fsdp, {Generation::blackwell, Precision::bf16}) == Approx(std::hypot(fsdp.spread, core.spread)));
+}
+
 TEST_CASE("what a program's variants ran counts as seen, as far off as they were", "[stacks]") {
   const Stack nemo = load_stack("nemo"), mlperf = load_stack("nemo-mlperf");
   REQUIRE(mlperf.seen.of(Generation::blackwell));
