@@ -53,7 +53,7 @@ def test_the_ways_to_communicate_reach_the_collectives_of_a_step():
 
 
 ASKED_AGAIN = ("tp", "pp", "vp", "cp", "ep", "dp", "zero", "microbatch", "recompute", "expert_tp", "placing", "sequence_parallel")
-ASKED_WHERE_GIVEN = ("recompute_modules", "recompute_num_layers", "cpu_offloading_num_layers", "optimizer_offload_fraction", "cp_comm_type")
+ASKED_WHERE_GIVEN = ("decoder_first_pipeline_num_layers", "decoder_last_pipeline_num_layers", "recompute_num_layers_per_stage", "recompute_modules", "recompute_num_layers", "cpu_offloading_num_layers", "optimizer_offload_fraction", "cp_comm_type")
 
 
 @pytest.mark.parametrize("seed", range(24))

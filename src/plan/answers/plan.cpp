@@ -152,11 +152,13 @@ void choose_by_stage(const PlanRequest& r, TrainingQuestion& q) {
   const std::string& text = r.recompute_num_layers_per_stage;
   if (text.empty()) return;
   if (q.recompute.value_or(Recompute::full) != Recompute::full || r.recompute_num_layers)
-    throw Refusal("<recompute_num_layers_per_stage> says which layers <recompute> full repeats; leave <recompute> and "
-                  "<recompute_num_layers> out");
+    throw Refusal(
+        "<recompute_num_layers_per_stage> says which layers <recompute> full repeats; leave <recompute> and "
+        "<recompute_num_layers> out");
   q.fewest_by_stage = text == "fewest";
   if (q.fewest_by_stage) {
-    if (q.recompute) throw Refusal("<recompute_num_layers_per_stage> fewest recomputes only where a layout does not fit; leave <recompute> out");
+    if (q.recompute)
+      throw Refusal("<recompute_num_layers_per_stage> fewest recomputes only where a layout does not fit; leave <recompute> out");
     return;
   }
   q.recompute = Recompute::full;
@@ -319,9 +321,8 @@ void check_recommender(const PlanRequest& r, TrainingQuestion& q) {
 
 /// \throws Refusal for fields of several sites without them, and the other way round
 void check_sites(const PlanRequest& r, const Model& m) {
-  for (const std::string_view field :
-       {"site_bytes_per_second", "site_distance_km", "sync_every", "sync_fragments", "sync_overlap", "sync_precision", "sync_penalty",
-        "site_availability"})
+  for (const std::string_view field : {"site_bytes_per_second", "site_distance_km", "sync_every", "sync_fragments", "sync_overlap",
+                                       "sync_precision", "sync_penalty", "site_availability"})
     if (!r.sites && is_given(r, field)) throw Refusal(fmt::format("<{}> is of several sites; say how many with <sites>", field));
   if (!r.sites) return;
   if (!r.site_rate) throw Refusal("at which rate does a site reach the others? Give <site_bytes_per_second>", true);
@@ -399,8 +400,9 @@ void check_sites(const PlanRequest& r, const Model& m) {
                                   facts.largest, facts.most_sites, facts.steps)
                     : ""));
   if (works < 1)
-    out.how.push_back(fmt::format("A site works {:.4g} % of the time: rounds go on without it, data parallelism only while all {} work, {:.4g} %.",
-                                  100 * works, asked.sites, 100 * std::pow(works, asked.sites)));
+    out.how.push_back(
+        fmt::format("A site works {:.4g} % of the time: rounds go on without it, data parallelism only while all {} work, {:.4g} %.",
+                    100 * works, asked.sites, 100 * std::pow(works, asked.sites)));
   out.how.push_back(fmt::format("Data parallelism over the same links exchanges {:.4g} B a parameter every step: {:.4g} s.",
                                 q.stack.gradient_bytes, t.plain_exchange));
   return out;

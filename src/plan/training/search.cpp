@@ -269,7 +269,8 @@ void TrainingSearch::start(const LayerGroup& group) {
 
 bool TrainingSearch::price(const Layout& l, const Pipeline& pipeline, const LayerGroup& group) {
   const auto longest = [&](const LongStages& stages) { return longest_stage(q_.model, group.fastest, stages); };
-  const Hope hope = pipeline.even && !(longest(pipeline.long_stages) < longest(*pipeline.even)) ? Hope::none : hope_of(l, pipeline, group.fastest);
+  const Hope hope =
+      pipeline.even && !(longest(pipeline.long_stages) < longest(*pipeline.even)) ? Hope::none : hope_of(l, pipeline, group.fastest);
   if (hope != Hope::yes) {
     if (part_ == Part::given) plan_.bounded += layouts_of(l);
     return hope != Hope::none_with_fewer;

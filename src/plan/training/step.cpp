@@ -77,7 +77,8 @@ double end_time(const Model& model, const LayerTimes& layers) {
 double longest_stage(const Model& model, const LayerTimes& layers, const LongStages& stages) {
   double out = 0;
   for (const StageContent& at : stages)
-    out = std::max(out, stage_time(model, layers, at).sum() + (at.embedding ? layers.vision.sum() : 0) + (at.head ? end_time(model, layers) : 0));
+    out = std::max(
+        out, stage_time(model, layers, at).sum() + (at.embedding ? layers.vision.sum() : 0) + (at.head ? end_time(model, layers) : 0));
   return out;
 }
 
