@@ -131,8 +131,8 @@ struct StepKind {
   bool kin = false;      ///< they were, on other processors of it, as the stack's steps were
 };
 
-/// Standard deviation, in log, of a step: of the steps that were fitted on its generation, or the stack's own and that of an unseen
-/// generation; of experts and of fp4 where none of its program's steps had any; of assumed kernels (data/priors/stack.yaml).
+/// Standard deviation, in log, of a step: of the steps that were fitted on its generation, else the stack's own and, where its steps were
+/// on others, that of a program without steps; of experts and of fp4 where none of its program's steps had any; of assumed kernels (data/priors/stack.yaml).
 [[nodiscard]] double spread_of(const Stack& stack, const StepKind& step);
 
 }  // namespace fabricost::plan
