@@ -65,6 +65,7 @@ namespace {
     out.prefill_ep = p.prefill.ep;
     out.prefill_dp = p.prefill.attention_dp;
     out.prefill_use = t.prefill_use;
+    out.link_use = t.link_use;
     out.kv_sent = Bytes::from_value(kv_bytes(q.model, q.isl, q.format.kv_width));
     out.kv_rate = Bandwidth::from_value(p.link.rate);
   }

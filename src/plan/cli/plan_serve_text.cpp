@@ -148,10 +148,11 @@ void text_of(Page& page, const ServeAnswer& answer) {
     if (term.seconds() > 0) first += fmt::format("{}{} {}", first.empty() ? "" : ", ", term_words(term.name), short_time_text(term.seconds()));
   page.line("TTFT {}: {}", short_time_text(t.ttft), first);
   if (best.apart) {
-    page.line("Prefill workers compute {:.0f} % of the time{}", 100 * t.prefill_use,
-              t.prefill_use > 0.99 ? ": more requests would only wait" : "");
-    page.line("The KV cache of a prompt, {}, is sent {}at {} GB/s",
-              size_text(Bytes::from_value(kv_bytes(q.model, q.isl, q.format.kv_width))), q.by_layer ? "layer by layer " : "", figure(best.link.rate / 1e9, 3));
+    const auto full = [](double use) { return use > 0.99 ? ": more requests would only wait" : ""; };
+    page.line("Prefill workers compute {:.0f} % of the time{}", 100 * t.prefill_use, full(t.prefill_use));
+    page.line("The KV cache of a prompt, {}, is sent {}at {} GB/s; links are busy {:.0f} % of the time{}",
+              size_text(Bytes::from_value(kv_bytes(q.model, q.isl, q.format.kv_width))), q.by_layer ? "layer by layer " : "", figure(best.link.rate / 1e9, 3),
+              100 * t.link_use, full(t.link_use));
   }
   const PlannedDeployment& row = answer.layouts.front();
   if (row.expert_imbalance) page.line("The fullest expert rank has {:.3g} times the rows of the mean", *row.expert_imbalance);

@@ -304,7 +304,8 @@ DecodeStep ServingSearch::step_of(const Engine& decode, double sequences) const 
 
 Pairing ServingSearch::at_step(const Beside& pair, const DecodeStep& step) const {
   Pairing out = pair.pairing;
-  out.waits = apart_waits(pair.worker->prompt, q_.stack, step, q_.sent_seconds(pair.link, q_.isl, pair.worker->prompt.alone), q_.osl);
+  const PrefillWorker& worker = *pair.worker;
+  out.waits = apart_waits(worker.prompt, worker.engine.layout(), q_.stack, step, q_.sent(pair.link, q_.isl, worker.prompt.alone), q_.osl);
   return out;
 }
 
@@ -322,7 +323,7 @@ PricedServing ServingSearch::priced(const Engine& decode, const Beside& pair, co
   out.requests = q_.concurrency > 0 ? std::min(q_.concurrency, batch * out.replicas) : batch * out.replicas;
   out.link = pair.link;
   out.time = disaggregated(pair.worker->engine, at, workers, q_.stack, {q_.isl, q_.osl, out.requests / ground.copies},
-                           q_.sent_seconds(pair.link, q_.isl, pair.worker->prompt.alone), pair.worker->prompt);
+                           q_.sent(pair.link, q_.isl, pair.worker->prompt.alone), pair.worker->prompt);
   out.time.running = std::ceil(out.time.running);
   return finished(out, at, out.time.rate * ground.copies);
 }

@@ -64,11 +64,48 @@ RowsTime rows_time(const Engine& engine, const ServingStack& stack, double rows)
   return {factor * (pass_seconds(pass, stack) - pass.experts), factor * pass.experts};
 }
 
-double fullest_of(double mean, double replicas) {
-  if (replicas <= 1) return mean;
-  double out = 0, chance = std::exp(-mean), below = chance;
-  if (chance <= 0) return mean + std::sqrt(2 * mean * std::log(replicas));
-  for (double n = 1; below < 1 - 1e-12 && n < 1e4; ++n) out += 1 - std::pow(below, replicas), below += chance *= mean / n;
+std::vector<ReadingStep> reading_steps(double parts, double fit, double replicas, double captured) {
+  constexpr double most_counted = 128, nothing = 1e-15, groups = 8;
+  constexpr int halvings = 30;
+  fit = std::max(1.0, fit);
+  if (parts > most_counted) return {{1, std::min(fit, parts + std::sqrt(2 * parts * std::log(replicas))), parts}};
+  // parts that come by chance (Poisson): the chance of each number that is read
+  const auto each = [&](double rate, const auto& use) {
+    double chance = std::exp(-rate), above = 1;
+    for (double n = 0; above > nothing; ++n) {
+      const bool last = n >= fit || above - chance <= nothing;
+      use(std::min(n, fit), last ? above : chance);
+      if (last) return;
+      above -= chance;
+      chance *= rate / (n + 1);
+    }
+  };
+  const auto mean_of = [&](double rate) {
+    double out = 0;
+    each(rate, [&](double n, double chance) { out += n * chance; });
+    return out;
+  };
+  // what a step has no tokens for adds to what comes in the next ones
+  double rate = parts;
+  if (mean_of(rate) < parts * (1 - 1e-9))
+    for (double low = parts, high = 4 * fit + 20, i = 0; i < halvings; ++i) (mean_of(rate = (low + high) / 2) < parts ? low : high) = rate;
+  std::vector<ReadingStep> out;
+  ReadingStep group;
+  double below = 0, sum = 0, all = 0, summed = 0, before = 0;
+  const double enough = (1 - std::pow(std::exp(-rate), replicas)) / groups;
+  const auto close = [&] {
+    if (group.share > 0) out.push_back({group.share, group.most / group.share, group.mean / group.share});
+    group = {};
+  };
+  each(rate, [&](double n, double chance) {
+    below += chance, sum += chance * n;
+    const double now = std::pow(below, replicas), mean = sum * std::pow(below, replicas - 1);
+    if (n > captured && before <= captured) close();
+    if (n > 0) group.share += now - all, group.most += n * (now - all), group.mean += mean - summed;
+    all = now, summed = mean, before = n;
+    if (group.share >= enough) close();
+  });
+  close();
   return out;
 }
 
@@ -115,24 +152,24 @@ Cycle cycle_of(const Engine& engine, const ServingStack& stack, const ServingLoa
   }
   out.sequences = std::min(each, out.begun * steps);
   out.step = decode_step(engine, stack, std::max(1.0, out.sequences) * dp, load.isl + load.osl / 2);
-  // prompts come by chance: in `share` of the steps any replica has parts of some, `most` of them the fullest and `mean` all
   const double left = std::max(1.0, stack.chunk - out.sequences * rows), part = std::min(load.isl, left),
-               parts = readings.every * out.begun * load.isl / part, fit = left / part;
-  const double share = std::max(1 - std::exp(-parts * joined), std::min(1.0, parts / fit));
-  const double most = std::clamp(fullest_of(parts, joined) / share, 1.0, fit), mean = parts / share;
+               parts = readings.every * out.begun * load.isl / part;
   const double before = out.sequences * rows / pp;
   const RowsTime alone = before >= 1 ? rows_time(engine, stack, before) : RowsTime{};
-  const auto read = [&](double many) {
-    return std::max(0.0, rows_time(engine, stack, before + many * part).own - alone.own) +
-           prompt_factor(engine, stack) * prompt.forward.attention * many * part / load.isl;
-  };
-  const double fullest = read(most), experts = std::max(0.0, rows_time(engine, stack, before + mean * part).experts - alone.experts);
-  double added = experts + fullest;
-  if (stack.prefill_launch == Launch::eager && before + most * part > stack.captured)
-    added = p_norm(out.step.seconds + added, stack.host_launch * prompt.forward.launches, 4) - out.step.seconds;
-  added = std::max(added, prompt.least / pp * mean * part / load.isl);
-  out.beside = share * added / readings.every;
-  out.own = std::max(added, fullest + experts) / most * load.isl / part;
+  const bool eager = stack.prefill_launch == Launch::eager;
+  const double captured = eager ? std::max(0.0, stack.captured - before) / part : std::numeric_limits<double>::infinity();
+  double added = 0, most = 0;
+  for (const ReadingStep& one : reading_steps(parts, left / part, joined, captured)) {
+    const RowsTime fullest = rows_time(engine, stack, before + one.most * part);
+    const double experts = joined > 1 ? rows_time(engine, stack, before + one.mean * part).experts : fullest.experts;
+    double step = out.step.seconds + std::max(0.0, fullest.own - alone.own) + std::max(0.0, experts - alone.experts) +
+                  prompt_factor(engine, stack) * prompt.forward.attention * one.most * part / load.isl;
+    if (one.most > captured) step = p_norm(step, stack.host_launch * prompt.forward.launches, 4);
+    added += one.share * (step - out.step.seconds);
+    most += one.share * one.most;
+  }
+  out.beside = added / readings.every;
+  out.own = added / most * load.isl / part;
   return out;
 }
 
@@ -188,15 +225,16 @@ ServingTime aggregated(const Engine& engine, const ServingStack& stack, const Se
   return aggregated(engine, stack, load, prefill_prompt(engine, stack, load.isl));
 }
 
-ApartWaits apart_waits(const Prefill& prompt, const ServingStack& stack, const DecodeStep& step, double transfer, double osl) {
-  return {.alone = stack.first + prompt.alone + stack.handover + transfer + stack.first_steps * step.seconds,
+ApartWaits apart_waits(const Prefill& prompt, const EngineLayout& prefill, const ServingStack& stack, const DecodeStep& step,
+                       const KvTransfer& sent, double osl) {
+  return {.alone = stack.first + prompt.alone + stack.handover + sent.waited + stack.first_steps * step.seconds,
           .bunching = stack.bunching_apart * prompt.shared,
-          .full = prompt_of_many(prompt),
+          .full = std::max(prompt_of_many(prompt), prefill.pp * sent.taken),
           .answer = osl > 1 ? osl * step.per_token : 0};
 }
 
 ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers, const ServingStack& stack,
-                          const ServingLoad& load, double transfer, const Prefill& prompt) {
+                          const ServingLoad& load, const KvTransfer& sent, const Prefill& prompt) {
   const double room = room_for(decode, stack, load.isl + load.osl);
   if (room < 1 || room_for(prefill, stack, load.isl) < 1)
     throw RequestError(decode.model().name + ": weights and one sequence do not fit a GPU's memory in this layout");
@@ -212,21 +250,22 @@ ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Wor
     out.host = step.host / stack.tokens_per_step();
     out.tpot = step.per_token;
   }
-  out.transfer = transfer;
-  const double servers = static_cast<double>(workers.prefill) * prefill.layout().attention_dp * prefill.layout().pp;
-  ApartWaits waits = apart_waits(prompt, stack, step, out.transfer, load.osl);
+  out.transfer = sent.waited;
+  const double links = static_cast<double>(workers.prefill) * prefill.layout().attention_dp, servers = links * prefill.layout().pp;
+  ApartWaits waits = apart_waits(prompt, prefill.layout(), stack, step, sent, load.osl);
   waits.per_place = std::max(1.0, asked / out.running);
   out.ttft = waits.ttft(load.concurrency, servers);
   out.queue = out.ttft - waits.alone;
   out.rate = load.concurrency / (out.ttft + waits.answer);
-  out.prefill_use = std::min(1.0, out.rate * waits.full / servers);  // above 1 by rounding alone
+  out.prefill_use = std::min(1.0, out.rate * prompt_of_many(prompt) / servers);  // above 1 by rounding alone
+  out.link_use = std::min(1.0, out.rate * sent.taken / links);
   return out;
 }
 
 ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers, const ServingStack& stack,
                           const ServingLoad& load, const KvLink& link) {
-  return disaggregated(prefill, decode, workers, stack, load, link.seconds(kv_bytes(prefill.model(), load.isl, prefill.format().kv_width)),
-                       prefill_prompt(prefill, stack, load.isl));
+  const double seconds = link.seconds(kv_bytes(prefill.model(), load.isl, prefill.format().kv_width));
+  return disaggregated(prefill, decode, workers, stack, load, {seconds, seconds}, prefill_prompt(prefill, stack, load.isl));
 }
 
 double static_batch_seconds(const Engine& engine, const ServingStack& stack, double batch, double isl, double osl) {

@@ -17,7 +17,7 @@ Footprint Ground::of(const EngineLayout& l) const {
 bool dominates(const PrefillWorker& a, const PrefillWorker& b) {
   const double instead = std::floor(std::min(b.takes.gpus / a.takes.gpus, b.takes.places / a.takes.places) + 1e-9);
   const double servers = instead * a.servers();
-  return instead >= 1 && servers >= b.servers() && a.prompt.alone <= b.prompt.alone && a.prompt.shared <= b.prompt.shared &&
+  return instead >= 1 && servers >= b.servers() && instead * a.engine.layout().attention_dp >= b.engine.layout().attention_dp && a.prompt.alone <= b.prompt.alone && a.prompt.shared <= b.prompt.shared &&
          prompt_of_many(a.prompt) / servers <= prompt_of_many(b.prompt) / b.servers() &&
          a.engine.layout().cache_gpus() >= b.engine.layout().cache_gpus();
 }

@@ -134,20 +134,29 @@ TEST_CASE("the wait for prompts stays the same when attention replicas and reque
   }
 }
 
-TEST_CASE(
-    "replicas joined by experts wait for the one with the most prompts: each for all where these are rare, for its own where all prefill") {
-  CHECK(fullest_of(3, 1) == 3);
-  CHECK(fullest_of(1e-9, 8) == Approx(8e-9));
-  for (const double mean : {0.01, 0.1, 0.5, 3.0, 40.0, 1000.0}) {
-    double before = mean;
-    for (const double replicas : {2.0, 8.0, 72.0}) {
-      const double most = fullest_of(mean, replicas);
-      CHECK(most > before);
-      CHECK(most <= replicas * mean);
-      before = most;
+TEST_CASE("steps read every prompt once, no more than fits, in graphs or not, and the fullest of more replicas reads more") {
+  for (const double parts : {1e-9, 0.01, 0.5, 3.0, 40.0, 1000.0})
+    for (const double more : {1.0, 1.02, 1.5, 100.0}) {
+      double before = 0;
+      for (const double replicas : {1.0, 8.0, 72.0}) {
+        const double fit = std::max(1.0, more * parts), captured = 2;
+        double share = 0, mean = 0, most = 0;
+        INFO(parts << " of " << fit << ", " << replicas << " replicas");
+        for (const ReadingStep& one : reading_steps(parts, fit, replicas, captured)) {
+          share += one.share, mean += one.share * one.mean, most += one.share * one.most;
+          CHECK(one.most <= fit * (1 + 1e-12));
+          CHECK((one.most <= captured || one.most >= std::min(fit, captured + 1) * (1 - 1e-12)));
+        }
+        CHECK(share <= 1 + 1e-12);
+        CHECK(mean == Approx(parts).epsilon(1e-4));
+        CHECK(most >= mean * (1 - 1e-12));
+        CHECK(most >= before * (1 - 1e-12));
+        before = most;
+      }
     }
-  }
-  CHECK(fullest_of(1000, 8) < 1100);
+  const std::vector<ReadingStep> rare = reading_steps(0.001, 8, 8, 0);
+  REQUIRE(rare.size() == 1);
+  CHECK(rare.front().most == Approx(1).epsilon(0.01));  // each waits for one prompt of any
 }
 
 TEST_CASE("an engine that also decodes has time for every prompt, and no product beats the peak") {
@@ -236,6 +245,13 @@ TEST_CASE("prefill apart: TPOT is the step alone, and prompts bound the rate whe
   CHECK(many.ttft < few.ttft);
   CHECK(many.rate * (many.ttft + 128 * many.tpot) == Approx(512));
   CHECK(prefill_per_decode(2.0, 6.0) == 3);
+  // a link that takes longer for a cache than its worker for the prompt
+  const Prefill prompt = prefill_prompt(engine, stack, 8192);
+  const KvTransfer slow{.waited = 0.1, .taken = 3 * prompt_of_many(prompt)};
+  const ServingTime sent = disaggregated(engine, engine, {2, 8}, stack, {8192, 128, 512}, slow, prompt);
+  CHECK(sent.rate == Approx(2 / slow.taken));
+  CHECK(sent.link_use == Approx(1));
+  CHECK(sent.prefill_use == Approx(1.0 / 3));
 }
 
 TEST_CASE("a batch that starts together is its prompts and its steps") {

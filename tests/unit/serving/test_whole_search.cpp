@@ -149,7 +149,7 @@ double of_everything(const Asked& asked, double max_batch) {
           const int prefills = (q.gpus - decodes * each) / prefill.layout().gpus();
           if (prefills < 1) break;
           const ServingTime t = disaggregated(prefill, decode, {prefills, decodes}, q.stack, {q.isl, q.osl, batch * decodes},
-                                              q.sent_seconds(kv_link(system, holders, true), q.isl, prompts[beside].alone), prompts[beside]);
+                                              q.sent(kv_link(system, holders, true), q.isl, prompts[beside].alone), prompts[beside]);
           if (keeps(t)) out = std::max(out, t.rate * q.osl);
         }
       }

@@ -116,7 +116,7 @@ struct PlannedDeployment {
   std::vector<std::string> extrapolated{};
   bool disaggregated = false;
   int prefill_tp = 0, prefill_pp = 0, prefill_ep = 0, prefill_dp = 0;
-  std::optional<double> prefill_use{};
+  std::optional<double> prefill_use{}, link_use{};
   std::string prefill_system{};
   int prefill_gpus = 0;
   std::optional<Bytes> kv_sent{};
@@ -175,6 +175,8 @@ struct PlannedDeployment {
         gives(&A::prefill_dp, "prefill.dp", "prefill_dp", "Its attention replicas.", 1, left_out),
         gives(&A::prefill_use, "prefill.use", "prefill_use",
               "Share of the time in which prefill workers compute; at 1 more requests only wait. None: not apart.", 1, left_out),
+        gives(&A::link_use, "prefill.link_use", "link_use",
+              "Share of the time in which their links send caches; at 1 more requests only wait. None: not apart.", 1, left_out),
         gives(&A::expert_imbalance, "experts.imbalance", "expert_imbalance",
               "Rows of the fullest expert rank over the mean in a decode step; None: choices are balanced.", 1, left_out),
         gives(&A::expert_copies, "experts.copies_bytes", "expert_copies_bytes",

@@ -40,6 +40,12 @@ struct KvLink {
   }
 };
 
+/// A prompt's cache on its way to a decode worker.
+struct KvTransfer {
+  double waited = 0;  ///< s from the end of the prompt until it has arrived
+  double taken = 0;   ///< s for which it takes its link
+};
+
 /// Measured fractions of the links' rates; sources: see above.
 struct KvLinkConstants {
   double start = prior::kv_transfer::start;              ///< s, over NICs: looking up the blocks, posting, notifying the other side

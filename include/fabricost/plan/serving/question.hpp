@@ -53,9 +53,10 @@ struct ServingQuestion {
   [[nodiscard]] Sizes sizes() const { return {tp, pp, ep, attention_dp}; }
   [[nodiscard]] int all_gpus() const { return gpus + (pool ? pool->gpus : 0); }
   [[nodiscard]] const ServingStack& prefill_stack() const { return pool ? pool->stack : stack; }
-  /// Seconds from the end of a prompt until its cache has arrived. \param read s in which it is read
-  [[nodiscard]] double sent_seconds(const KvLink& link, double prompt, double read) const {
-    return link.seconds(kv_bytes(model, prompt, format.kv_width), by_layer ? model.layers : 1, read);
+  /// A prompt's cache on its way. \param read s in which it is read
+  [[nodiscard]] KvTransfer sent(const KvLink& link, double prompt, double read) const {
+    const double bytes = kv_bytes(model, prompt, format.kv_width);
+    return {link.seconds(bytes, by_layer ? model.layers : 1, read), link.seconds(bytes)};
   }
 };
 

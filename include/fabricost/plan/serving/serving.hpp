@@ -14,18 +14,19 @@
 ///   TTFT     first + prompt + first_steps x step + held back + the prompts of others that arrive in bunches or do not fit the chunk, and
 ///            for c > b the wait for a place: c / b cycles in all       Little's law: c = rate x time in the system
 ///   apart    (disaggregated) TPOT = step; TTFT + handover + transfer; at least the time that c requests need on the prefill
-///            workers: c prompt_of_many / workers - osl TPOT, prompt_of_many: full, at least its products at the peak
+///            workers: c prompt_of_many / workers - osl TPOT, prompt_of_many: full, at least its products at the peak; or on their links
 ///
 /// With weights or cache in host memory (HostMemory), a step takes at least the time of its fetches.
 ///
 /// With attention data parallelism a replica serves b / dp sequences and prefills their prompts alone: it is this b
-/// that waits, with experts for the replica with the most prompts of a step (fullest_of), and, where replicas read prompts together, until
+/// that waits, with experts for the replica with the most prompts of a step (reading_steps), and, where replicas read prompts together, until
 /// they do (readings_of). All in seconds and tokens.
 
 #include <fabricost/plan/kernels/compute.hpp>
 #include <fabricost/plan/serving/decode.hpp>
 
 #include <cmath>
+#include <vector>
 
 namespace fabricost::plan {
 
@@ -48,6 +49,7 @@ struct ServingTime {
   double reload = 0;        ///< s of TTFT until the prompt's prefix is back from the tier behind the cache
   double host = 0;          ///< s of TPOT waiting for host memory
   double prefill_use = 0;   ///< share of the time in which prefill workers compute, at most 1; 0: not apart
+  double link_use = 0;      ///< share of the time in which their links send caches, at most 1; 0: not apart
   ForwardTime decode, prefill;
   /// Requests per second of the engine, or of the deployment if disaggregated: c / (TTFT + osl TPOT).
   double rate = 0;
@@ -101,8 +103,15 @@ struct RowsTime {
   return stack.stretch * stack.prefill / engine.layout().pp;
 }
 
-/// Mean of the most that any of `replicas` has of what comes to each by chance, `mean` on average (Poisson).
-[[nodiscard]] double fullest_of(double mean, double replicas);
+/// Steps of a full engine that read so many parts of prompts.
+struct ReadingStep {
+  double share = 0;  ///< of all steps
+  double most = 0;   ///< parts of the fullest replica
+  double mean = 0;   ///< of all replicas
+};
+/// Parts that come to each of `replicas` by chance, in groups of steps that read about as many, either in a graph or not.
+/// \param parts mean of a step \param fit that a step has tokens for \param captured the most of a step in a graph
+[[nodiscard]] std::vector<ReadingStep> reading_steps(double parts, double fit, double replicas, double captured);
 
 /// Joined replicas that read prompts together: when each has one, or some steps after the last time (ServingStack::together).
 struct Readings {
@@ -149,26 +158,27 @@ struct Workers {
 struct ApartWaits {
   double alone = 0;      ///< s to the first token without other load
   double bunching = 0;   ///< further s for each request per server beyond the first
-  double full = 0;       ///< s of a server per prompt where many wait
+  double full = 0;       ///< s of a server per prompt where many wait: to read it, or of its link to send its cache
   double answer = 0;     ///< s from the first token to the last
   double per_place = 1;  ///< requests for each place on the decode workers, at least 1
 
   /// Seconds to the first token of `requests` requests in flight on `servers` prefill servers.
   [[nodiscard]] double ttft(double requests, double servers) const {
-    const double bound = requests * full / servers - answer;  // prefill is the bottleneck
+    const double bound = requests * full / servers - answer;  // prefill or its links are the bottleneck
     const double first = std::max(alone + bunching * std::max(0.0, requests / servers - 1), bound);
     return first + (per_place - 1) * (first + answer);
   }
 };
 
-/// The waits of a prompt and of a decode step. \param transfer s of the cache to the decode worker
-[[nodiscard]] ApartWaits apart_waits(const Prefill& prompt, const ServingStack& stack, const DecodeStep& step, double transfer, double osl);
+/// The waits of a prompt and of a decode step. A replica of attention has one link, and a server for each stage.
+/// \param sent its cache to the decode worker
+[[nodiscard]] ApartWaits apart_waits(const Prefill& prompt, const EngineLayout& prefill, const ServingStack& stack, const DecodeStep& step,
+                                     const KvTransfer& sent, double osl);
 
-/// Prompts on `prefill` workers, answers on `decode` workers. \param transfer s of the cache between them \param prompt from
-/// `prefill_prompt`
+/// Prompts on `prefill` workers, answers on `decode` workers. \param sent the cache between them \param prompt from `prefill_prompt`
 /// \throws RequestError when not even one sequence fits
 [[nodiscard]] ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers, const ServingStack& stack,
-                                        const ServingLoad& load, double transfer, const Prefill& prompt);
+                                        const ServingLoad& load, const KvTransfer& sent, const Prefill& prompt);
 
 /// The same; prices the prompt itself. \throws RequestError when not even one sequence fits
 [[nodiscard]] ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers, const ServingStack& stack,

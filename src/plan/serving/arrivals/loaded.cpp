@@ -80,8 +80,8 @@ class Deployed {
   }
 
   /// Of all engines together. \param rate requests per second of all; of a trace, its own times this over its rate \param count drawn
-  /// requests
-  [[nodiscard]] std::pair<LoadFigures, Simulated> at(double rate, int count = DrawnLoad{}.count) {
+  /// requests \param of_answers the least variation of their lengths
+  [[nodiscard]] std::pair<LoadFigures, Simulated> at(double rate, int count = DrawnLoad{}.count, double of_answers = 0) {
     RequestLoad load;
     if (load_.trace) {
       load = faster(*load_.trace, rate / load_.trace->rate);
@@ -89,6 +89,7 @@ class Deployed {
       DrawnLoad drawn = load_.drawn;
       drawn.rate = rate / share_;
       drawn.count = count;
+      drawn.of_answers = of_answers;
       load = drawn_load(drawn);
     }
     Simulated served = prefill_ ? apart(load) : simulate(times_, scheduler_, engines_, load);
@@ -109,14 +110,16 @@ class Deployed {
   [[nodiscard]] double measured_saturation() {
     const double each = q_.isl + q_.osl, held = std::min(scheduler_.sequences, scheduler_.cache / each) * scheduler_.replicas * engines_;
     const int count = static_cast<int>(std::clamp(12 * held, 2000.0, 100'000.0));
-    const Simulated all = at(std::numeric_limits<double>::infinity(), count).second;
+    constexpr double unlike = 0.2;  // answers of one length would go on ending in the bunches in which they began
+    const auto many = [&](double rate) { return at(rate, count, unlike); };
+    const Simulated all = many(std::numeric_limits<double>::infinity()).second;
     double last = 0;
     for (const Served& one : all.requests) last = std::max(last, one.last);
     double sent = 2 * share_ * count / last;
-    auto [figures, served] = at(sent, count);
+    auto [figures, served] = many(sent);
     for (int i = 0; i < 6 && load_.drawn.turns > 1 && figures.rate > settled * sent; ++i) {  // what comes at once has no prefixes to find
       sent *= 2;
-      std::tie(figures, served) = at(sent, count);
+      std::tie(figures, served) = many(sent);
     }
     std::vector<double> ends;
     for (const Served& one : served.requests) ends.push_back(one.last);
@@ -170,8 +173,10 @@ class Deployed {
     t.queue = std::min(f.queue, t.ttft);
     t.reload = std::min(served.reload, t.ttft - t.queue);
     if (prefill_) {
-      t.transfer = std::min(transfer_of(q_.isl), t.ttft - t.queue - t.reload);
-      const double servers = static_cast<double>(p_.prefill_workers) * p_.prefill.attention_dp * p_.prefill.pp;
+      const KvTransfer sent = sent_of(q_.isl);
+      t.transfer = std::min(sent.waited, t.ttft - t.queue - t.reload);
+      const double links = static_cast<double>(p_.prefill_workers) * p_.prefill.attention_dp, servers = links * p_.prefill.pp;
+      t.link_use = std::min(1.0, f.rate * sent.taken / links);
       t.prefill_use =
           std::min(1.0, f.rate * (1 - served.hit_rate) * prompt_of_many(prefill_prompt(*prefill_, q_.prefill_stack(), q_.isl)) / servers);
     }
@@ -246,7 +251,7 @@ class Deployed {
     return out;
   }
 
-  [[nodiscard]] double transfer_of(double prompt) const { return q_.sent_seconds(p_.link, prompt, prompt * alone_); }
+  [[nodiscard]] KvTransfer sent_of(double prompt) const { return q_.sent(p_.link, prompt, prompt * alone_); }
 
   /// Prompts on some engines, answers on others.
   [[nodiscard]] Simulated apart(const RequestLoad& load) {
@@ -258,18 +263,16 @@ class Deployed {
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::sort(order.begin(), order.end(),
               [&](std::size_t a, std::size_t b) { return in_order(first.requests[a].first, a) < in_order(first.requests[b].first, b); });
-    // the links of all prefill workers take transfers as servers of one queue take customers
-    std::vector<double> free(static_cast<std::size_t>(prefills_), 0.0);
+    // the links of all replicas that read prompts take transfers as servers of one queue take customers
+    std::vector<double> free(static_cast<std::size_t>(prefills_ * reads.replicas), 0.0);
     RequestLoad handed;
     handed.requests.reserve(count);
     for (const std::size_t i : order) {
       const auto link = std::min_element(free.begin(), free.end());
-      const int prompt = load.requests[i].prompt;
-      const double read = first.requests[i].first + q_.stack.handover,
-                   sends = p_.link.seconds(kv_bytes(q_.model, prompt, q_.format.kv_width));
-      const double sent = *link = std::max(read + transfer_of(prompt), *link + sends);
+      const KvTransfer sent = sent_of(load.requests[i].prompt);
+      *link = std::max(first.requests[i].first + q_.stack.handover + sent.waited, *link + sent.taken);
       handed.requests.push_back(load.requests[i]);
-      handed.requests.back().at = sent;
+      handed.requests.back().at = *link;
       handed.requests.back().blocks = 0;
     }
     std::vector<std::size_t> place(count);

@@ -101,7 +101,7 @@ namespace {
   const bool at_once = std::isinf(of.rate);
   boost::random::gamma_distribution<> interval(std::min(of.burstiness, 1e6), 1 / std::min(of.burstiness, 1e6));
   boost::random::exponential_distribution<> gap(1 / std::max(of.gap, 1e-9));
-  Lengths added(of.isl, of.variation), answer(of.osl, of.variation);
+  Lengths added(of.isl, of.variation), answer(of.osl, std::max(of.variation, of.of_answers));
   RequestLoad out;
   out.rate = at_once ? 0 : of.rate;
   out.block = session_block;
@@ -139,7 +139,7 @@ RequestLoad drawn_load(const DrawnLoad& of) {
   boost::random::mt19937_64 arrivals(of.seed), lengths(of.seed + 1);  // apart, so that another rate has the same lengths
   const bool at_once = std::isinf(of.rate);
   boost::random::gamma_distribution<> interval(std::min(of.burstiness, 1e6), 1 / std::min(of.burstiness, 1e6));
-  Lengths prompt(of.isl, of.variation), answer(of.osl, of.variation);
+  Lengths prompt(of.isl, of.variation), answer(of.osl, std::max(of.variation, of.of_answers));
   RequestLoad out;
   out.rate = at_once ? 0 : of.rate;
   out.shared = of.shared;

@@ -30,7 +30,7 @@ namespace {
 
 }  // namespace
 
-StepTimes::StepTimes(Parts parts) : parts_(std::move(parts)), rows_(parts_.rows, 512, 8), experts_(parts_.experts, 512, 8) {}
+StepTimes::StepTimes(Parts parts) : parts_(std::move(parts)), rows_(parts_.rows, 2048, 32), experts_(parts_.experts, 2048, 32) {}
 
 StepTimes::StepTimes(const Engine& engine, const ServingStack& stack) : StepTimes(parts_of(engine, stack)) {}
 
