@@ -75,7 +75,9 @@ ForwardTime Engine::pass(double T, double sequences, double mean, double read, d
   for (const Kind* kind : {&full_, &window_, &mixer_, &dense_}) out.products += kind->layers * product(T, *kind, rate);
   out.attention = attention(T, sequences, mean, read, unfolded);
   if (m.mixer.layers > 0) out.attention += m.mixer.layers * stream_seconds(gpu, sequences * 4.0 * m.mixer.inner * m.mixer.state / t);
-  out.launches = (full_.layers + window_.layers) * (m.latent() ? k.latent : k.attention) + mixer_.layers * k.mixer +
+  const double attentions = full_.layers + window_.layers;
+  out.launches = attentions * ((m.latent() ? k.latent : k.attention) + (m.head_norm == HeadNorm::none ? 0 : k.norms)) +
+                 (m.index_tokens > 0 ? full_.layers * k.index : 0) + mixer_.layers * k.mixer +
                  dense_.layers * k.dense + expert_layers_ * k.experts + 1;
   if (expert_layers_ > 0) {
     const double everywhere = T * layout_.attention_dp, ranks = layout_.ranks();
@@ -90,6 +92,7 @@ ForwardTime Engine::pass(double T, double sequences, double mean, double read, d
   if (machine_->system().gpu.dataflow) out.launches = 0;
   out.kernels = out.launches * gpu.constants.gemm_start;
   if (layout_.tp > 1) out.tensor = 2.0 * m.layers * machine_->all_reduce_seconds(layout_.tp, 2 * T * h, as.launch);
+  if (layout_.tp > 1 && m.head_norm == HeadNorm::all) out.tensor += attentions * machine_->all_reduce_seconds(layout_.tp, 8 * T, as.launch);
   if (layout_.attention_dp > 1 && expert_layers_ > 0)
     out.exchange = expert_layers_ * machine_->exchange_seconds(m, layout_.ranks(), layout_.ep, T / t, format_.weights, as.phase);
   if (layout_.pp > 1) out.stages = (layout_.pp - 1) * machine_->costs().send(layout_.gpus() > machine_->system().domain, 2 * T * h / t);

@@ -59,6 +59,7 @@ void read_attention(MapReader& at, Model& m) {
   m.output_groups = at.count("output_groups", 1, 1, 100000);
   m.gated_attention = at.flag("gate", false);
   m.shared_kv = at.flag("shared_kv", false);
+  m.head_norm = at.choice("norm", head_norm_names, HeadNorm::none);
 }
 
 void read_ffn(MapReader& at, Model& m) {

@@ -139,6 +139,11 @@ ServingTable load_serving_table() {
     one.count("rows", 0, 0, 1000000);
     one.finish();
   });
+  if (const SpecNode* common = in.take("common", true)) {
+    MapReader one(*common, "common", faults);
+    read_constants(one, out.common, serving_stack_parameters);
+    one.finish();
+  }
   each_entry(in, "stacks", faults, [&](const std::string& name, const SpecNode& value, const std::string& path, MapReader& at) {
     const auto known = std::find_if(out.stacks.begin(), out.stacks.end(), [&](const ServingStack& s) { return s.name == name; });
     if (known == out.stacks.end()) {
@@ -203,19 +208,10 @@ ServingStack ServingTable::stack_of_engine(std::string_view name, Generation g) 
     }
   ServingStack out = base;
   std::vector<const ServingStack*> known;
-  const auto take = [&](const std::map<Generation, PerGeneration>& generations) {
-    for (const auto& [generation, set] : generations)
-      if (known.empty() || generation == g || generations.count(g) == 0) known.push_back(&set.stack);
-  };
   if (all != fitted.end())
-    take(all->second);
-  else  // not measured: the constants of other versions of the same engine
-    for (const auto& [other, generations] : fitted)
-      if (std::find_if(stacks.begin(), stacks.end(), [&, &other = other](const ServingStack& s) {
-            return s.name == other && s.kernels.reduce.library == base.kernels.reduce.library && s.overlaps == base.overlaps;
-          }) != stacks.end())
-        take(generations);
-  if (known.empty()) return out;
+    for (const auto& [generation, set] : all->second) known.push_back(&set.stack);
+  else
+    known.push_back(&common);
   mean_of(out, known, serving_stack_parameters);
   for (const ServingStack* one : known) out.measured = larger(out.measured, one->measured);
   out.spread_tpot = std::max(1.3 * out.spread_tpot, base.spread_tpot);  // as far as runs of its own were off, where they are known

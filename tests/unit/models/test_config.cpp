@@ -62,6 +62,7 @@ void same_shape(const Model& a, const Model& b) {
   const ParameterCount x = parameters_of(a), y = parameters_of(b);
   CHECK(x == y);
   CHECK(a.top_k == b.top_k);
+  CHECK(a.head_norm == b.head_norm);
   CHECK(a.predict_layers == b.predict_layers);
   CHECK(a.window_layers == b.window_layers);
   CHECK(a.mixer == b.mixer);

@@ -54,6 +54,24 @@ TEST_CASE("a layer's element-wise kernels take the same time in a prompt as in t
   CHECK(engine.prefill(4096).elementwise == Approx(model.layers * (layer.kernels({}).element - layer.kernels({}).starts)));
 }
 
+TEST_CASE("norms of queries and keys are kernels of each layer, over all heads with an exchange of tensor ranks") {
+  Rig rig("dgx-h100");
+  Model model = load_model("llama3-8b");
+  const Engine plain{model, {.tp = 4}, {WeightFormat::bf16, 2}, rig.machine};
+  Model each = model, all = model;
+  each.head_norm = HeadNorm::each;
+  all.head_norm = HeadNorm::all;
+  const ForwardTime without = plain.decode(16, 1000), heads = Engine{each, {.tp = 4}, {WeightFormat::bf16, 2}, rig.machine}.decode(16, 1000),
+                    whole = Engine{all, {.tp = 4}, {WeightFormat::bf16, 2}, rig.machine}.decode(16, 1000);
+  CHECK(heads.launches == without.launches + 2 * model.layers);
+  CHECK(heads.tensor == without.tensor);
+  CHECK(whole.launches == heads.launches);
+  CHECK(whole.tensor == Approx(without.tensor + model.layers * rig.machine.all_reduce_seconds(4, 8 * 16, Launch::graph)));
+  CHECK(load_model("qwen3-32b").head_norm == HeadNorm::each);
+  CHECK(load_model("minimax-m2.5").head_norm == HeadNorm::all);
+  CHECK(load_model("gpt-oss-120b").head_norm == HeadNorm::none);
+}
+
 TEST_CASE("one token touches its own experts' weights, many tokens all of them") {
   Rig rig("dgx-b200");
   const Model model = load_model("deepseek-v3");

@@ -12,18 +12,20 @@
 
 using namespace fabricost::plan;
 
-TEST_CASE("a stack without measurements takes after its engine's other versions") {
+TEST_CASE("a stack without measurements has what all stacks have in common, which lies between them, and wider intervals") {
   ServingTable table = load_serving_table();
-  ServingStack fresh = *std::find_if(table.stacks.begin(), table.stacks.end(), [](const ServingStack& s) { return s.name == "trtllm"; });
+  ServingStack fresh = table.described("trtllm");
   fresh.name = "trtllm-9";
   table.stacks.push_back(fresh);
-  const double first = table.stack("trtllm-9", Generation::blackwell).first;
-  double min = 1e9, max = 0;
-  for (const auto& [name, generations] : table.fitted)
-    if (name.starts_with("trtllm"))
-      for (const auto& [g, set] : generations) min = std::min(min, set.stack.first), max = std::max(max, set.stack.first);
-  CHECK(first > min);
-  CHECK(first < max);
+  const ServingStack stack = table.stack("trtllm-9", Generation::blackwell);
+  for (double ServingStack::* const of : {&ServingStack::stretch, &ServingStack::starts, &ServingStack::first}) {
+    double min = 1e9, max = 0;
+    for (const auto& [name, generations] : table.fitted)
+      for (const auto& [g, set] : generations) min = std::min(min, set.stack.*of), max = std::max(max, set.stack.*of);
+    CHECK(stack.*of > min);
+    CHECK(stack.*of < max);
+  }
+  CHECK(stack.spread_tpot > table.common.spread_tpot);
   CHECK_THROWS_AS(table.stack("nothing", Generation::hopper), RequestError);
 }
 

@@ -30,7 +30,8 @@ _STACKS_SPREAD = 0.15  # by which the factors of programs differ, in log
 _MOST_OF_GROUP = 40  # rows that a group counts as at most
 _FEWEST_OF_PROGRAM = 5  # rows as many as its spread of unseen software counts for; with fewer, its factor is the common one
 _TTFT_WEIGHT = 1.3
-_OWN_SHARE = 0.5  # generations scatter half as widely around each other as around the prior
+_OWN_SHARE = 0.5  # generations, and kernels of stacks, scatter half as widely around each other as around the prior
+_OF_KERNELS = ("stretch", "prefill", "starts")  # frameworks call much the same kernels; what their servers and schedulers add is their own
 
 
 @dataclass
@@ -79,7 +80,7 @@ class Unknown:
     column: int
     rows: Any  # True of those
     spread: float
-    of: str = ""  # a generation, or the program or publisher whose factor it is; empty: of all
+    of: str = ""  # a generation, a framework, or the program or publisher whose factor it is; empty: of all
     held: bool = False  # at its prior
 
 
@@ -234,6 +235,7 @@ class Fit:
     origin: str
     serving: Any = None  # constants of frameworks by stack and generation
     serving_gpus: dict[str, Any] = field(default_factory=dict)
+    common: Any = None  # what all frameworks have in common
 
     @property
     def known(self) -> tuple[Any, Any]:
@@ -261,7 +263,7 @@ class Fit:
                 stacks += f"  {name}:\n" + "".join(f"    {r.generation}: {{{_cells('serving_stack', r.constants)}, sequences: {r.sequences:.4g}, prompt: {r.prompt:.6g}, "
                                                    f"answer: {r.answer:.6g}, rows: {r.rows}}}\n" for r in its.sort_values("order").itertuples())
             out["workloads/serving.yaml"] = (f"name: serving\ntitle: What kernels of inference reach on each GPU generation, and what serving frameworks add\n{head}gpus:\n{gpus}"
-                                             f"stacks:\n{stacks}")
+                                             f"common: {{{_cells('serving_stack', self.common)}}}\nstacks:\n{stacks}")
         return out
 
     def save(self, folder: str | os.PathLike[str]) -> None:
@@ -352,7 +354,10 @@ def _fitted(jobs: Any, runs: Any, unscaled: list[str], questions: Any, hold: dic
                 unknowns += [Unknown(at, is_run & (of == g), _OWN_SHARE * c.spread, g) for g in dict.fromkeys(runs.generation) if c.fitted == "own"]
         for at, c in zip(OF["serving_stack"].index, OF["serving_stack"].itertuples()):
             if c.fitted != "held":
-                unknowns += [Unknown(at, its_stack == name, c.spread) for name in dict.fromkeys(runs["stack"])]
+                kernels_alike = c.key in _OF_KERNELS
+                if kernels_alike:
+                    unknowns.append(Unknown(at, is_run, c.spread))
+                unknowns += [Unknown(at, its_stack == name, (_OWN_SHARE if kernels_alike else 1) * c.spread, name) for name in dict.fromkeys(runs["stack"])]
                 unknowns += [Unknown(at, (its_stack == name) & (of == g), _OWN_SHARE * c.spread, g) for name, g in pairs if c.fitted == "own"]
 
     in_group = jobs.group.map(jobs.group.value_counts()), runs.group.map(runs.group.value_counts())
@@ -393,6 +398,10 @@ def _fitted(jobs: Any, runs: Any, unscaled: list[str], questions: Any, hold: dic
         out.stacks = _stacks_of(jobs, size[:n], constants[:n, AT["scale"]], unknowns, common, programs, shares, found, unscaled, factors, generations)
     if m:
         _add_serving(out, runs.assign(size=size[n:], order=runs.generation.map(_core._generations().index)), constants[n:])
+        out.common = np.array(_core._compute_prior())
+        for i, x in enumerate(unknowns[of_steps:], of_steps):
+            if not x.of and CONSTANTS.set[x.column] == "serving_stack":
+                out.common[x.column] = np.clip(out.common[x.column] * math.exp(x.spread * found.unknowns[i]), CONSTANTS.least[x.column], CONSTANTS.most[x.column])
     return out
 
 

@@ -37,6 +37,10 @@ struct Mixer {
 enum class ModelKind : unsigned char { decoder, encoder, diffusion, recommendation };
 inline constexpr std::array<std::string_view, 4> model_kind_names{"decoder", "encoder", "diffusion", "recommendation"};
 
+/// Norms of queries and keys before their product: none, of each head, or over all heads, for which tensor ranks add up their squares.
+enum class HeadNorm : unsigned char { none, each, all };
+inline constexpr std::array<std::string_view, 3> head_norm_names{"none", "each", "all"};
+
 /// Embedding tables and dense layers of a recommendation model (training/recommender.hpp).
 struct Recommender {
   int tables = 0;
@@ -97,6 +101,7 @@ struct Model {
   bool shared_kv = false;                  ///< the keys also serve as values
   int index_heads = 0, index_dim = 0;      ///< of an indexer that picks index_tokens earlier tokens per query; 0: none
   int index_tokens = 0;
+  HeadNorm head_norm = HeadNorm::none;
   int window = 0;                                                  ///< tokens a sliding-window layer sees; 0: no such layers
   int window_layers = 0;                                           ///< attention layers with the window
   int window_heads = 0, window_kv_heads = 0, window_head_dim = 0;  ///< of windowed layers; 0: as the others

@@ -40,6 +40,8 @@ struct KernelCounts {
   double attention = prior::serving_kernels::attention;  ///< input product, rotary and cache write, attention, output product
   double latent = prior::serving_kernels::latent;    ///< two products down, two up, norms, rotary, cache write, the products folded into
                                                      ///< queries and outputs, attention
+  double norms = prior::serving_kernels::norms;      ///< of queries and keys, where a model has them
+  double index = prior::serving_kernels::index;      ///< of an indexer: products, norm, rotary, rotations, casts, cache write, scores, top-k
   double mixer = prior::serving_kernels::mixer;      ///< products, convolution, gates, the recurrence, norm
   double dense = prior::serving_kernels::dense;      ///< two products and the activation
   double experts = prior::serving_kernels::experts;  ///< router, top-k, sort, two grouped products, activation, weighted sum

@@ -7,7 +7,8 @@
 ///   experts        the same with E (1 - (1 - k/E)^T) of the experts touched and a lower e: few rows each, padded tiles, uneven loads
 ///   attention      norm_2( 2 T c (query + value width) / (ea P16),  cached bytes / (ek BW) );  latent attention folded when decoding
 ///   kernels        count x start: the minimum time of a kernel in a CUDA graph
-///   tensor ranks   two all-reduces of T h 16-bit numbers per layer: the engine's own kernel, or NCCL's above the hand-over size
+///   tensor ranks   two all-reduces of T h 16-bit numbers per layer: the engine's own kernel, or NCCL's above the hand-over size; one of
+///                  two 32-bit numbers a token where queries and keys are normed over all heads
 ///   expert ranks   of attention data parallelism: the engine's dispatch and combine, or a gather and a scatter (machine.hpp)
 ///   stages         one hand-over of T h numbers each
 ///   head           rows x V, on the last stage

@@ -21,12 +21,13 @@ struct ServingTable {
   std::vector<ServingStack> stacks;                                   ///< as data/workloads/serving-stacks.yaml describes them
   std::map<Generation, ServingConstants> gpus;                        ///< those fitted
   std::map<std::string, std::map<Generation, PerGeneration>> fitted;  ///< by stack
+  ServingStack common;                                                ///< what the constants of fitted stacks have in common
 
   /// A stack as its file describes it, before any fit. \throws RequestError naming the known stacks
   [[nodiscard]] const ServingStack& described(std::string_view name) const;
   /// Constants of a generation without a fit: the geometric mean of the fitted ones, or the defaults.
   [[nodiscard]] ServingConstants constants(Generation g) const;
-  /// A stack on a generation. If it was not fitted there: the geometric mean of its other generations with
+  /// A stack on a generation. If it was not fitted there: the geometric mean of its other generations, or what all stacks have in common, with
   /// spreads widened by 30 %. If no inference kernels were fitted on the generation, assumed_kernels_spread
   /// (parameters/interval.hpp) is added in quadrature.
   /// \throws RequestError naming the known stacks

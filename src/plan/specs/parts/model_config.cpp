@@ -137,6 +137,13 @@ void read_attention(const Config& in, Model& m) {
     m.head_dim = 0;
   }
   m.gated_attention = in.flag({"attn_output_gate"}, in.type.starts_with("qwen3_next") || in.type.starts_with("qwen3_5"));
+  const auto is = [&](std::initializer_list<std::string_view> types) {
+    return std::any_of(types.begin(), types.end(), [&](std::string_view one) { return in.type.starts_with(one); });
+  };
+  if (is({"olmo2", "olmo3", "minimax_m2"}))
+    m.head_norm = HeadNorm::all;
+  else if (in.flag({"use_qk_norm"}, is({"qwen3", "gemma3"})))
+    m.head_norm = HeadNorm::each;
   if (in.find({"index_n_heads"}) != nullptr) {
     m.index_heads = in.count({"index_n_heads"});
     m.index_dim = in.count({"index_head_dim"});
