@@ -66,18 +66,18 @@ RowsTime rows_time(const Engine& engine, const ServingStack& stack, double rows)
 
 std::vector<ReadingStep> reading_steps(double parts, double fit, double replicas, double captured) {
   constexpr double most_counted = 128, nothing = 1e-15, groups = 8;
-  constexpr int halvings = 30;
+  constexpr int halvings = 40;
   fit = std::max(1.0, fit);
   if (parts > most_counted) return {{1, std::min(fit, parts + std::sqrt(2 * parts * std::log(replicas))), parts}};
   // parts that come by chance (Poisson): the chance of each number that is read
   const auto each = [&](double rate, const auto& use) {
-    double chance = std::exp(-rate), above = 1;
-    for (double n = 0; above > nothing; ++n) {
+    double chance = std::exp(-rate), above = -std::expm1(-rate);  // of n, of more
+    use(0, chance);
+    for (double n = 1; above > 0; ++n) {
+      chance *= rate / n;
       const bool last = n >= fit || above - chance <= nothing;
       use(std::min(n, fit), last ? above : chance);
-      if (last) return;
-      above -= chance;
-      chance *= rate / (n + 1);
+      above = last ? 0 : above - chance;
     }
   };
   const auto mean_of = [&](double rate) {
@@ -87,7 +87,7 @@ std::vector<ReadingStep> reading_steps(double parts, double fit, double replicas
   };
   // what a step has no tokens for adds to what comes in the next ones
   double rate = parts;
-  if (mean_of(rate) < parts * (1 - 1e-9))
+  if (mean_of(rate) < parts * (1 - 1e-6))
     for (double low = parts, high = 4 * fit + 20, i = 0; i < halvings; ++i) (mean_of(rate = (low + high) / 2) < parts ? low : high) = rate;
   std::vector<ReadingStep> out;
   ReadingStep group;

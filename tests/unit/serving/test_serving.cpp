@@ -149,14 +149,14 @@ TEST_CASE("steps read every prompt once, no more than fits, in graphs or not, an
         }
         CHECK(share <= 1 + 1e-12);
         CHECK(mean == Approx(parts).epsilon(1e-4));
-        CHECK(most >= mean * (1 - 1e-12));
-        CHECK(most >= before * (1 - 1e-12));
+        CHECK(most >= mean * (1 - 1e-6));
+        CHECK(most >= before * (1 - 1e-6));
         before = most;
       }
     }
   const std::vector<ReadingStep> rare = reading_steps(0.001, 8, 8, 0);
-  REQUIRE(rare.size() == 1);
-  CHECK(rare.front().most == Approx(1).epsilon(0.01));  // each waits for one prompt of any
+  CHECK(rare.front().most == 1);  // each waits for one prompt of any
+  CHECK(rare.front().share == Approx(8 * 0.001).epsilon(0.01));
 }
 
 TEST_CASE("an engine that also decodes has time for every prompt, and no product beats the peak") {
