@@ -45,15 +45,13 @@ inline constexpr bool makes<T, std::index_sequence<I...>> = requires {
 
 inline constexpr std::size_t max_fields = 48;
 
-/// Fields of a struct without bases or constructors.
-template <class T, std::size_t n = max_fields>
+/// Fields of a struct without bases or constructors. (From below: most structs have few, and each attempt is compiled.)
+template <class T, std::size_t n = 0>
 [[nodiscard]] consteval std::size_t field_count() {
-  if constexpr (n == 0)
-    return 0;
-  else if constexpr (makes<T, std::make_index_sequence<n>>)
-    return n;
+  if constexpr (n < max_fields && makes<T, std::make_index_sequence<n + 1>>)
+    return field_count<T, n + 1>();
   else
-    return field_count<T, n - 1>();
+    return n;
 }
 
 // A structured binding spells out its names, so there is a case for each number of fields: for all names given, then for those after the

@@ -15,8 +15,9 @@ template <class Request>
 struct WithProgress : Request {
   std::optional<bool> progress{};
 
-  static constexpr auto fields() {
-    return tables(Request::fields(), Table{asks(&WithProgress::progress, "progress", "", "", "A bar on the terminal while it searches; default where the search\nlasts and somebody looks")});
+  static RequestTable<WithProgress> fields() {
+    return {Request::fields(), asks(&WithProgress::progress, "progress", "", "",
+                                    "A bar on the terminal while it searches; default where the search\nlasts and somebody looks")};
   }
 };
 

@@ -14,9 +14,9 @@ namespace fabricost::web {
 struct DialsRequest {
   Machine system;
 
-  static constexpr auto fields() {
+  static RequestTable<DialsRequest> fields() {
     using R = DialsRequest;
-    return Table{fabricost::core::field::ask_machine<R>};
+    return {fabricost::core::field::ask_machine<R>};
   }
 };
 
@@ -24,10 +24,10 @@ struct DialStop {
   double value = 0;
   std::string override_text{};
 
-  static constexpr auto fields() {
+  static AnswerTable<DialStop> fields() {
     using A = DialStop;
-    return Table{gives(&A::value, "value", "value", "In the dial's unit."),
-                 gives(&A::override_text, "override", "override", "What sets it, among a request's overrides.")};
+    return {gives(&A::value, "value", "value", "In the dial's unit."),
+            gives(&A::override_text, "override", "override", "What sets it, among a request's overrides.")};
   }
 };
 
@@ -36,12 +36,11 @@ struct DialAnswer {
   double value = 0;
   std::vector<DialStop> stops{};
 
-  static constexpr auto fields() {
+  static AnswerTable<DialAnswer> fields() {
     using A = DialAnswer;
-    return Table{gives(&A::name, "name", "name", "As in `nic.bandwidth`."),
-                 gives(&A::unit, "unit", "unit", "Of its values; empty: a count."),
-                 gives(&A::value, "value", "value", "Where the machine has it."),
-                 gives(&A::stops, "stops", "stops", "Ascending; one of them is near where it stands.")};
+    return {gives(&A::name, "name", "name", "As in `nic.bandwidth`."), gives(&A::unit, "unit", "unit", "Of its values; empty: a count."),
+            gives(&A::value, "value", "value", "Where the machine has it."),
+            gives(&A::stops, "stops", "stops", "Ascending; one of them is near where it stands.")};
   }
 };
 
@@ -52,15 +51,15 @@ struct PictureRequest {
   Machine system;
   std::vector<std::string> overrides;
 
-  static constexpr auto fields() {
+  static RequestTable<PictureRequest> fields() {
     using R = PictureRequest;
-    return Table{fabricost::core::field::ask_machine<R>, fabricost::core::field::ask_override<R>};
+    return {fabricost::core::field::ask_machine<R>, fabricost::core::field::ask_override<R>};
   }
 };
 struct PictureAnswer {
   std::string svg;
 
-  static constexpr auto fields() { return Table{gives(&PictureAnswer::svg, "svg", "svg", "The machine's tiers, as an SVG.")}; }
+  static AnswerTable<PictureAnswer> fields() { return {gives(&PictureAnswer::svg, "svg", "svg", "The machine's tiers, as an SVG.")}; }
 };
 /// The picture that `fabricost machine` draws. \throws SpecError, RequestError as load_system
 [[nodiscard]] PictureAnswer answer(const PictureRequest& request);

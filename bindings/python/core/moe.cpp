@@ -91,10 +91,9 @@ struct MoeCall {
   fabricost::core::Machine system{};
   GivenExchange operation{};
 
-  static constexpr auto fields() {
+  static RequestTable<MoeCall> fields() {
     using R = MoeCall;
-    return Table{fabricost::core::field::ask_system<R>,
-                 asks(&R::operation, "operation", "", "", "MoeDispatch, MoeCombine or MoePrepare", true)};
+    return {fabricost::core::field::ask_system<R>, asks(&R::operation, "operation", "", "", "MoeDispatch, MoeCombine or MoePrepare", true)};
   }
 };
 

@@ -24,13 +24,12 @@ struct PredictCall : PredictRequest {
   int threads = 0;
 
   static constexpr auto by_place = system_and_operation;
-  static constexpr auto fields() {
+  static RequestTable<PredictCall> fields() {
     using R = PredictCall;
     using enum Amount;
-    return tables(PredictRequest::fields(),
-                  Table{asks(&R::given, "operation", "", "", what_moves, true),
-                        asks(&R::threads, "threads", "", count, {0, 1e9}, "",
-                             "How many share the sizes of an array; 0: one, and as many as pay where there are millions")});
+    return {PredictRequest::fields(), asks(&R::given, "operation", "", "", what_moves, true),
+            asks(&R::threads, "threads", "", count, {0, 1e9}, "",
+                 "How many share the sizes of an array; 0: one, and as many as pay where there are millions")};
   }
 };
 
@@ -38,9 +37,9 @@ struct ExplainCall : ExplainRequest {
   GivenOperation given{};
 
   static constexpr auto by_place = system_and_operation;
-  static constexpr auto fields() {
-    return tables(ExplainRequest::fields(),
-                  Table{asks(&ExplainCall::given, "operation", "", "", "What predict takes, without arrays; or what it returned", true)});
+  static RequestTable<ExplainCall> fields() {
+    return {ExplainRequest::fields(),
+            asks(&ExplainCall::given, "operation", "", "", "What predict takes, without arrays; or what it returned", true)};
   }
 };
 
@@ -157,9 +156,9 @@ struct CrossoversCall : CrossoversRequest {
   GivenOperation given{};
 
   static constexpr auto by_place = system_and_operation;
-  static constexpr auto fields() {
-    return tables(CrossoversRequest::fields(),
-                  Table{asks(&CrossoversCall::given, "operation", "", "", "An Operation without arrays; its bytes do not matter", true)});
+  static RequestTable<CrossoversCall> fields() {
+    return {CrossoversRequest::fields(),
+            asks(&CrossoversCall::given, "operation", "", "", "An Operation without arrays; its bytes do not matter", true)};
   }
 };
 [[nodiscard]] CrossoversAnswer answer(const CrossoversCall& call) {
@@ -210,21 +209,20 @@ struct EngineCall : PredictRequest {
   EngineCall() { library = Inference{.library = InferenceLibrary::vllm}; }
 
   template <class R>
-  static constexpr auto engine_fields() {
+  static RequestTable<R> engine_fields() {
     using enum Amount;
-    return Table{fabricost::core::field::ask_system<R>, asks(&R::given, "operation", "", "", "An Operation without arrays", true),
-                 asks(&R::library, "library", "", "", "vllm, sglang or trtllm"),
-                 asks(&R::version, "version", "", "", "As in 0.14.0; default the newest known")};
+    return {fabricost::core::field::ask_system<R>, asks(&R::given, "operation", "", "", "An Operation without arrays", true),
+            asks(&R::library, "library", "", "", "vllm, sglang or trtllm"),
+            asks(&R::version, "version", "", "", "As in 0.14.0; default the newest known")};
   }
   static constexpr auto by_place = system_and_operation;
-  static constexpr auto fields() {
+  static RequestTable<EngineCall> fields() {
     using R = EngineCall;
     using enum Amount;
-    return tables(engine_fields<R>(),
-                  Table{asks(&R::from_python, "from_python", "", "", "The same as <launch=eager>"),
-                        asks(&R::launch, "launch", "", "",
-                             "graph, replayed in a CUDA graph, the default; eager, called from Python: max(kernel, launch) on "
-                             "the host, known for AllReduce alone")});
+    return {engine_fields<R>(), asks(&R::from_python, "from_python", "", "", "The same as <launch=eager>"),
+            asks(&R::launch, "launch", "", "",
+                 "graph, replayed in a CUDA graph, the default; eager, called from Python: max(kernel, launch) on "
+                 "the host, known for AllReduce alone")};
   }
 };
 [[nodiscard]] PredictAnswer answer(const EngineCall& call) {
@@ -237,7 +235,7 @@ struct EngineCall : PredictRequest {
 }
 
 struct NormCall : EngineCall {
-  static constexpr auto fields() { return engine_fields<NormCall>(); }
+  static RequestTable<NormCall> fields() { return engine_fields<NormCall>(); }
 };
 [[nodiscard]] FusedNormAnswer answer(const NormCall& call) {
   EngineCall r = call;

@@ -47,14 +47,7 @@ struct SweepRequest : OperationOnCounts, WaysRequest {
   std::optional<LaunchMode> launch{};
   bool pxn = true;
 
-  static constexpr auto fields() {
-    using R = SweepRequest;
-    return tables(Table{field::ask_operation<R>, field::ask_system<R>, field::ask_several_nodes<R>, field::ask_several_ranks<R>,
-                        field::ask_dtype<R>, field::ask_algorithm<R>, field::ask_protocol<R>, field::ask_choice<R>,
-                        field::ask_calibration<R>, field::ask_tier_override<R>, field::ask_path<R>, field::ask_sizes<R>,
-                        field::ask_bytes<R>, field::ask_library<R>, field::ask_launch<R>, field::ask_pxn<R>},
-                  WaysRequest::fields());
-  }
+  static RequestTable<SweepRequest> fields();
 };
 
 struct SweepAnswer {
@@ -68,21 +61,7 @@ struct SweepAnswer {
 /// For every count: the sizes from which each pair runs by the library's own choice, and from which each is
 /// fastest. The smallest and largest of `sizes` are the bounds; empty: 8 B to 16 GiB.
 struct CrossoversRequest : OperationOnCounts {
-  static constexpr auto fields() {
-    using R = CrossoversRequest;
-    return Table{field::ask_operation<R>,
-                 field::ask_system<R>,
-                 field::ask_several_nodes<R>,
-                 field::ask_several_ranks<R>,
-                 field::ask_dtype<R>,
-                 field::ask_algorithm<R>,
-                 field::ask_protocol<R>,
-                 field::ask_calibration<R>,
-                 field::ask_tier_override<R>,
-                 field::ask_path<R>,
-                 asks(&R::sizes, "sizes", "--sizes", Amount::size, {}, "SIZES",
-                      "Range of sizes to look at; default 8 B to 16 GiB")};
-  }
+  static RequestTable<CrossoversRequest> fields();
 };
 
 /// The pair from a size on.
@@ -91,35 +70,21 @@ struct CrossoverAnswer {
   std::string algorithm{}, protocol{};
   bool operator==(const CrossoverAnswer&) const = default;
 
-  static constexpr auto fields() {
-    using A = CrossoverAnswer;
-    return Table{gives(&A::from, "from_bytes", "from_bytes", "From this size on, byte."),
-                 gives(&A::algorithm, "algorithm", "algorithm", "What it is, as in `ring`."),
-                 gives(&A::protocol, "protocol", "protocol", "Under which protocol: ll, ll128 or simple.")};
-  }
+  static AnswerTable<CrossoverAnswer> fields();
 };
 
 struct CrossoversAtCount {
   int nodes = 1, ranks = 1;
   std::vector<CrossoverAnswer> runs{}, fastest{};
 
-  static constexpr auto fields() {
-    using A = CrossoversAtCount;
-    return Table{gives(&A::nodes, "nodes", "nodes", "Nodes."), field::give_ranks<A>,
-                 gives(&A::runs, "runs", "runs", "What the library's tuner picks, a list of Crossover."),
-                 gives(&A::fastest, "fastest", "fastest", "What has the lowest predicted time, a list of Crossover.")};
-  }
+  static AnswerTable<CrossoversAtCount> fields();
 };
 
 struct CrossoversAnswer {
   std::string operation{}, dtype{}, system{};
   std::vector<CrossoversAtCount> rows{};
 
-  static constexpr auto fields() {
-    using A = CrossoversAnswer;
-    return Table{gives(&A::operation, "", "operation", "Its name."), gives(&A::dtype, "", "dtype", "Element type."),
-                 field::give_system_to_python<A>};
-  }
+  static AnswerTable<CrossoversAnswer> fields();
 };
 
 /// \throws as answer(SweepRequest)

@@ -37,20 +37,7 @@ struct ValidateRequest {
   std::optional<LaunchMode> launch{};
   std::optional<Inference> library{};
 
-  static constexpr auto fields() {
-    using R = ValidateRequest;
-    using enum Amount;
-    return Table{asks(&R::samples, "samples", "FILES", " ", "Point CSVs, output of nccl-tests, nvbandwidth, OSU, perftest, ...", true),
-                 asks(&R::system, "system", "--system,-s", "NAME", "The machine, if a file does not say"),
-                 field::ask_nodes_of_files<R>,
-                 field::ask_ranks_of_files<R>,
-                 field::ask_choice<R>,
-                 asks(&R::calibration, "calibration", "--calibration", "FILE", "none or a file; default the shipped one"),
-                 asks(&R::raw, "raw", "--raw", "", "Keep repeats; default: their median"),
-                 field::ask_launch_of_files<R>,
-                 field::ask_library_of_files<R>,
-                 asks(&R::stack, "stack", "--stack", "NAME", "Of tables of kernels: a stack whose own kernels price them")};
-  }
+  static RequestTable<ValidateRequest> fields();
 };
 
 /// An ErrorSummary: JSON in percent, null without points; Python as fractions.
@@ -63,30 +50,12 @@ struct Errors : ErrorSummary {
   [[nodiscard]] double median_error() const { return median_ape / 100; }
   [[nodiscard]] double mean_error() const { return mape / 100; }
 
-  static constexpr auto fields() {
-    using A = Errors;
-    using E = ErrorSummary;
-    return Table{gives(&E::points, "points", "points", "How many points."),
-                 gives(&E::median_ape, "", "", ""),
-                 gives(&A::if_any<&E::median_ape>, "median_ape", "", ""),
-                 gives(&A::median_error, "", "median_error", "Median of |predicted / measured - 1|."),
-                 gives(&E::mape, "", "", ""),
-                 gives(&A::if_any<&E::mape>, "mape", "", ""),
-                 gives(&A::mean_error, "", "mean_error", "Mean of the same."),
-                 gives(&E::p90_abs_log2, "", "p90_abs_log2", "Nine in ten are within this many factors of two."),
-                 gives(&A::if_any<&E::p90_abs_log2>, "p90_abs_log2", "", ""),
-                 gives(&E::within_10pct, "", "within_10_percent", "Share of points at most 10 % off."),
-                 gives(&A::if_any<&E::within_10pct>, "within_10pct", "", ""),
-                 gives(&E::within_25pct, "", "within_25_percent", "Share of points at most 25 % off."),
-                 gives(&A::if_any<&E::within_25pct>, "within_25pct", "", ""),
-                 gives(&E::interval_coverage, "", "interval_coverage", "Share of points inside the predicted interval of nine in ten."),
-                 gives(&A::if_any<&E::interval_coverage>, "interval_coverage", "", "")};
-  }
+  static AnswerTable<Errors> fields();
 };
 
 /// Rows that were left out, and why.
 struct SkippedRows : Skipped {
-  static constexpr auto fields() { return Table{gives(&Skipped::reason, "reason", "", ""), gives(&Skipped::rows, "rows", "", "")}; }
+  static AnswerTable<SkippedRows> fields();
 };
 [[nodiscard]] std::vector<SkippedRows> listed(const std::vector<Skipped>& skipped);
 [[nodiscard]] ByName<int> by_reason(const std::vector<Skipped>& skipped);
@@ -107,22 +76,7 @@ struct ValidationAnswer : Errors {
   [[nodiscard]] ByName<Errors> by_library() const { return by_name(report.by_library); }
   [[nodiscard]] ByName<Errors> by_launch() const { return by_name(report.by_launch); }
 
-  static constexpr auto fields() {
-    using A = ValidationAnswer;
-    return tables(
-        Errors::fields(),
-        Table{gives(&A::total, "", "total", "Errors over all points."), gives(&A::worst_error, "", "worst_error", "The largest."),
-              gives(&A::skipped_rows, "skipped", "", ""), gives(&A::skipped, "", "skipped", "Rows that could not be priced, by reason."),
-              gives(&A::untrustworthy_rows, "untrustworthy", "", ""),
-              gives(&A::untrustworthy, "", "untrustworthy", "Rows that a fit leaves out, by reason; they count in the errors."),
-              gives(&A::by_operation, "by_operation", "by_operation", "Errors of each operation, by name."),
-              gives(&A::by_system, "by_system", "by_system", "Errors on each machine, by name."),
-              gives(&A::by_size, "by_size", "by_size", "Errors in ranges of sizes: <=64 KiB, <=1 MiB, <=32 MiB, above."),
-              gives(&A::by_library, "by_library", "by_library", "Errors with each library."),
-              gives(&A::by_launch, "by_launch", "by_launch", "Errors by launch and by how the release of NCCL was known."),
-              gives(&A::guessed_system, "guessed_system", "guessed_system",
-                    "Machine taken for logs that name none: the usual one of their GPUs; empty: none was.", 1, true)});
-  }
+  static AnswerTable<ValidationAnswer> fields();
 };
 
 /// GPUs and ranks stated in logs that the named machine cannot have, each with the number of its points.

@@ -12,6 +12,7 @@
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/fixed_list.hpp>
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -91,9 +92,8 @@ struct ValueType {
 struct Field {
   std::string_view name, words;
   const ValueType* type = nullptr;
-  std::size_t offset = 0;  ///< of a member, in bytes from the beginning of the struct
-  std::shared_ptr<const void> (*compute)(const void* object, const void* row) = nullptr;  ///< of a member function
-  const AnswerFieldRow* row = nullptr;                                                           ///< of the table, for it
+  std::size_t offset = 0;  ///< of a member, or of the base that has a member function, in bytes from the beginning of the struct
+  std::function<std::shared_ptr<const void>(const void* base)> compute{};  ///< calls a member function
   // of a request: RequestField
   std::string_view option{}, kind{};
   Amount amount = Amount::number;
@@ -104,13 +104,23 @@ struct Field {
   JsonUnit json_unit{};
   bool left_out = false, beside = false, names_fields = false, alone = false;
 
-  [[nodiscard]] bool is_member() const { return compute == nullptr; }
+  [[nodiscard]] bool is_member() const { return !compute; }
   [[nodiscard]] const void* in(const void* object) const { return static_cast<const char*>(object) + offset; }
   [[nodiscard]] void* in(void* object) const { return static_cast<char*>(object) + offset; }
   /// The value in an object; what a member function returns lives as long as the result.
   [[nodiscard]] std::shared_ptr<const void> value(const void* object) const {
-    return is_member() ? std::shared_ptr<const void>{std::shared_ptr<const void>{}, in(object)} : compute(object, row);
+    return is_member() ? std::shared_ptr<const void>{std::shared_ptr<const void>{}, in(object)} : compute(in(object));
   }
+};
+
+/// The table of a struct. For types of the model, which do not depend on tables, an overload stands beside
+/// the answers that contain them.
+template <class S>
+requires requires { S::fields(); }
+[[nodiscard]] auto table_for(std::type_identity<S> /*of*/) { return S::fields(); }
+template <class S>
+concept HasFields = requires {
+  table_for(std::type_identity<S>{});
 };
 
 /// The fields of a struct, in the order of its table.
@@ -359,45 +369,70 @@ constexpr ValueType make_value_type() {
   return out;
 }
 
-void add_field(std::vector<Field>& to, const RequestFieldRow& row, const ValueType& type, std::size_t offset);
-void add_field(std::vector<Field>& to, const AnswerFieldRow& row, const ValueType& type, std::size_t offset);
-void add_field(std::vector<Field>& to, const AnswerFieldRow& row, const ValueType& type, decltype(Field::compute) compute);
+[[nodiscard]] Field field_of(const RequestFieldRow& row, const ValueType& type, std::size_t offset);
+[[nodiscard]] Field field_of(const AnswerFieldRow& row, const ValueType& type, std::size_t offset);
 
-template <class S, class R, class T>
-void add_row(std::vector<Field>& to, const RequestField<R, T>& row) {
-  add_field(to, row, value_type<T>, offset_of<S, T>(row.member));
-}
-template <class S, class A, class T>
-void add_row(std::vector<Field>& to, const AnswerField<A, T>& row) {
-  if constexpr (std::is_function_v<T>) {
-    using Result = decltype(std::invoke(row.member, std::declval<const S&>()));
-    using Value = std::remove_cvref_t<Result>;
-    add_field(to, row, value_type<Value>, [](const void* object, const void* from) -> std::shared_ptr<const void> {
-      const S& self = *static_cast<const S*>(object);
-      const auto member = static_cast<const AnswerField<A, T>*>(static_cast<const AnswerFieldRow*>(from))->member;
-      if constexpr (std::is_reference_v<Result>)
-        return {std::shared_ptr<const void>{}, &std::invoke(member, self)};
-      else
-        return std::make_shared<const Value>(std::invoke(member, self));
-    });
-  } else {
-    add_field(to, row, value_type<T>, offset_of<S, T>(row.member));
+/// The fields of a struct S: rows, and the tables of its bases.
+template <class S>
+class FieldTable {
+ public:
+  template <class... Rows>
+  FieldTable(const Rows&... rows) {  // NOLINT
+    (add(rows), ...);
   }
-}
+  std::vector<Field> all{};
+
+ private:
+  template <class R, class T>
+  void add(const RequestField<R, T>& row) {
+    all.push_back(field_of(row, value_type<T>, offset_of<S, T>(row.member)));
+  }
+  template <class A, class T>
+  void add(const AnswerField<A, T>& row) {
+    if constexpr (std::is_function_v<T>) {
+      using Result = decltype(std::invoke(row.member, std::declval<const S&>()));
+      using Value = std::remove_cvref_t<Result>;
+      all.push_back(field_of(row, value_type<Value>, 0));
+      all.back().compute = [member = row.member](const void* object) -> std::shared_ptr<const void> {
+        const S& self = *static_cast<const S*>(object);
+        if constexpr (std::is_reference_v<Result>)
+          return {std::shared_ptr<const void>{}, &std::invoke(member, self)};
+        else
+          return std::make_shared<const Value>(std::invoke(member, self));
+      };
+    } else {
+      all.push_back(field_of(row, value_type<T>, offset_of<S, T>(row.member)));
+    }
+  }
+  template <class Base>
+  void add(const FieldTable<Base>& of_base) {
+    const S& object = one_of<S>();
+    const auto place = reinterpret_cast<const char*>(static_cast<const Base*>(&object)) - reinterpret_cast<const char*>(&object);
+    for (const Field& field : of_base.all) all.emplace_back(field).offset += static_cast<std::size_t>(place);
+  }
+};
 
 }  // namespace detail
 
+template <class S>
+struct RequestTable : detail::FieldTable<S> {
+  using detail::FieldTable<S>::FieldTable;
+  /// All but those with these options.
+  [[nodiscard]] RequestTable without(std::span<const std::string_view> options) const {
+    RequestTable out = *this;
+    std::erase_if(out.all, [&](const Field& field) { return std::find(options.begin(), options.end(), field.option) != options.end(); });
+    return out;
+  }
+};
+template <class S>
+struct AnswerTable : detail::FieldTable<S> {
+  using detail::FieldTable<S>::FieldTable;
+};
+
 template <HasFields S>
 std::span<const Field> fields_of() {
-  static const std::vector<Field> all = [] {
-    std::vector<Field> out;
-    table_of<S>.apply([&](const auto&... row) {
-      out.reserve(sizeof...(row));
-      (detail::add_row<S>(out, row), ...);
-    });
-    return out;
-  }();
-  return all;
+  static const auto table = table_for(std::type_identity<S>{});
+  return table.all;
 }
 
 /// Reads a value from a text, in the notation of its type and amount. \param option the field, for messages \throws RequestError

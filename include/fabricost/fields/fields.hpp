@@ -208,54 +208,12 @@ template <class Answer>
   return out;
 }
 
-namespace detail {
-template <std::size_t, class Field>
-struct Row {
-  Field field;
-};
-template <class Places, class... Fields>
-struct Rows;
-template <std::size_t... i, class... Fields>
-struct Rows<std::index_sequence<i...>, Fields...> : Row<i, Fields>... {
-  constexpr explicit Rows(const Fields&... fields) : Row<i, Fields>{fields}... {}
-};
-}  // namespace detail
-
-/// The fields of a struct, in order. (A tuple of as many compiles several times as long.)
-template <class... Fields>
-struct Table : detail::Rows<std::index_sequence_for<Fields...>, Fields...> {
-  static constexpr std::size_t size = sizeof...(Fields);
-  constexpr explicit Table(const Fields&... fields) : detail::Rows<std::index_sequence_for<Fields...>, Fields...>(fields...) {}
-  /// call(field, field, ...)
-  template <class Call>
-  constexpr decltype(auto) apply(Call&& call) const {
-    return apply(call, std::index_sequence_for<Fields...>{});
-  }
-  template <std::size_t place>
-  [[nodiscard]] constexpr const auto& at() const {
-    return at_place<place>(*this);
-  }
-
- private:
-  template <std::size_t place, class Field>
-  [[nodiscard]] static constexpr const Field& at_place(const detail::Row<place, Field>& row) {
-    return row.field;
-  }
-  template <class Call, std::size_t... i>
-  constexpr decltype(auto) apply(Call& call, std::index_sequence<i...> /*places*/) const {
-    return call(static_cast<const detail::Row<i, Fields>&>(*this).field...);
-  }
-};
-
-/// The fields of both, in order.
-template <class... A, class... B>
-[[nodiscard]] constexpr auto tables(const Table<A...>& a, const Table<B...>& b) {
-  return a.apply([&](const A&... first) { return b.apply([&](const B&... then) { return Table<A..., B...>{first..., then...}; }); });
-}
-template <class... A, class... B, class... C>
-[[nodiscard]] constexpr auto tables(const Table<A...>& a, const Table<B...>& b, const C&... more) {
-  return tables(tables(a, b), more...);
-}
+/// The fields of a request S, and of an answer S, in order (field.hpp). A struct declares its table; the source of its answer defines it,
+/// and docs/reference/fields.md lists what it says of every member.
+template <class S>
+struct RequestTable;
+template <class S>
+struct AnswerTable;
 
 /// Values with their names, in order: an object in JSON, a dict in Python.
 template <class T>
@@ -292,20 +250,6 @@ template <class E>
   const auto words = words_of(E{});
   return unknown_text(given, words.what, words.names);
 }
-
-/// The table of a struct. For types of the model, which do not depend on tables, an overload stands beside
-/// the answers that contain them.
-template <class S>
-requires requires { S::fields(); }
-[[nodiscard]] constexpr auto table_for(std::type_identity<S> /*of*/) { return S::fields(); }
-template <class S>
-concept HasFields = requires {
-  table_for(std::type_identity<S>{});
-};
-
-/// The table of a struct as a constant: it is never built at run time.
-template <HasFields S>
-inline constexpr auto table_of = table_for(std::type_identity<S>{});
 
 /// Reports a field outside its range. \throws Refusal
 [[noreturn]] void refuse_range(std::string_view name, double value, const Range& range);

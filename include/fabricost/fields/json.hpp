@@ -10,11 +10,13 @@
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <concepts>
 #include <ostream>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace fabricost::core {
@@ -109,9 +111,7 @@ template <HasFields Answer>
 
 /// A struct whose table of fields is that of an answer.
 template <class A>
-concept AnswerFields = HasFields<A> && requires {
-  table_of<A>.template at<0>().json;
-};
+concept AnswerFields = HasFields<A> && std::same_as<decltype(table_for(std::type_identity<A>{})), AnswerTable<A>>;
 
 template <AnswerFields Answer>
 std::ostream& operator<<(std::ostream& out, const Answer& answer) {

@@ -9,12 +9,6 @@
 
 namespace fabricost::core {
 
-[[nodiscard]] constexpr auto table_for(std::type_identity<Term> /*of*/) {
-  return Table{
-      gives(&Term::name, "name", "name", "launch, serial steps, protocol floor, latency growth, wire, local copies or sends to peers."),
-      gives(&Term::tier, "tier", "tier", "Name of the tier it is spent in; `gpu` for the launch."),
-      gives(&Term::time, "time_us", "seconds", "Its share of the time, s.", in_microseconds),
-  };
-}
+[[nodiscard]] AnswerTable<Term> table_for(std::type_identity<Term> of);
 
 }  // namespace fabricost::core

@@ -11,6 +11,55 @@
 #include <utility>
 
 namespace fabricost::core {
+
+RequestTable<MoeRequest> MoeRequest::fields() {
+  using R = MoeRequest;
+  using enum Amount;
+  constexpr Range or_none{0, any_count.max};
+  return {asks(&R::tokens, "tokens", "--tokens", number, {0, 1e12}, "T", "Tokens per rank", true),
+          asks(&R::hidden, "hidden", "--hidden", count, any_count, "H", "Hidden size: numbers per token", true),
+          asks(&R::experts, "experts", "--experts", count, any_count, "E", "Experts over all ranks", true),
+          asks(&R::top_k, "top_k", "--top-k", count, any_count, "K", "Experts per token", true),
+          asks(&R::ranks, "ranks", "--ranks", count, any_count, "R", "GPUs; 0: one scale-up domain, or all of the nodes"),
+          asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Nodes the ranks are on; 0: as few as hold them"),
+          asks(&R::implementation, "implementation", "--implementation", "KERNEL",
+               "Kernel: deepep-normal (= deepep, default) deepep-low-latency\ntrtllm-NVLinkOneSided (= trtllm, "
+               "flashinfer)\ntrtllm-NVLinkTwoSided mori nccl"),
+          asks(&R::dtype, "dtype", "--dtype", "TYPE", "bfloat16, half, fp8 or nvfp4; default what the kernel sends"),
+          asks(&R::distribution, "distribution", "--distribution", "D",
+               "Load of the experts: uniform (default), balanced,\nzipf:EXPONENT, or the tokens each expert received"),
+          asks(&R::groups, "groups", "--groups", count, or_none, "G", "Expert groups (node-limited routing)"),
+          asks(&R::group_limit, "group_limit", "--group-limit", count, or_none, "M", "Groups a token may use"),
+          asks(&R::sms, "sms", "--sms", count, or_none, "N", "SMs of deepep-normal; default 20")};
+}
+
+AnswerTable<MoeAnswer> MoeAnswer::fields() {
+  using A = MoeAnswer;
+  constexpr JsonUnit us = in_microseconds;
+  return {
+      gives(&A::operation, "operation", "operation", "moe_dispatch, moe_combine or moe_prepare."),
+      field::give_system<A>,
+      gives(&A::nodes, "nodes", "nodes", "Nodes the ranks sit on."),
+      field::give_ranks_of_run<A>,
+      gives(&A::dtype, "dtype", "dtype", "What travels: bfloat16, fp8 or nvfp4."),
+      gives(&A::bytes, "bytes", "bytes", "Bytes a rank's tokens send, copies that stay included: what kernels report."),
+      field::give_seconds_of_terms<&A::time>,
+      gives(&A::algorithm_bandwidth, "algbw_GBps", "algorithm_bytes_per_second", "bytes / seconds.", 1e9),
+      gives(&A::bus_bandwidth, "busbw_GBps", "bus_bytes_per_second", "(inside_bytes + across_bytes) / seconds: what leaves the rank.", 1e9),
+      gives(&A::implementation, "algorithm", "implementation", "The kernels."),
+      gives(&A::protocol, "protocol", "", "simple."),
+      field::give_binding_tier<A>,
+      gives(&A::basis, "basis", "basis", "What the constants rest on: calibrated, sibling or datasheet."),
+      gives(&A::extrapolated, "extrapolated", "extrapolated", "Which of sizes, ranks, nodes lie outside what was measured."),
+      field::give_assumed<A>,
+      gives(&A::interval, "interval_us", "interval_seconds", "(low, high), s: nine in ten measurements fall between.", us),
+      gives(&A::tokens, "tokens_per_rank", "tokens", "Tokens of every rank."),
+      gives(&A::copies, "copies", "copies", "Expected copies of a token that kernels count."),
+      gives(&A::inside, "inside_bytes", "inside_bytes", "Of a rank, bytes to other GPUs of its domain."),
+      gives(&A::across, "across_bytes", "across_bytes", "Of a rank, bytes to other domains."),
+      field::give_terms<A>};
+}
+
 namespace {
 
 [[nodiscard]] Gate gate_of(const MoeRequest& r) { return {*r.experts, *r.top_k, r.groups, r.group_limit}; }

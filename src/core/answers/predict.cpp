@@ -20,6 +20,133 @@
 
 namespace fabricost::core {
 
+RequestTable<WaysRequest> WaysRequest::fields() {
+  using R = WaysRequest;
+  using enum Amount;
+  return {asks(&R::symmetric, "symmetric", "--symmetric", "",
+               "Buffers in symmetric windows (NCCL 2.27 and later):\nkernels over all peers' memory where they are faster;\n"
+               "all_reduce, all_gather, reduce_scatter, all_to_all inside\none NVLink domain"),
+          asks(&R::barrier_free, "barrier_free", "--barrier-free", "",
+               "Device-API kernels whose data carry flags, without barriers\naround them; needs <symmetric>"),
+          asks(&R::ctas, "ctas", "--ctas", count, {1, 1024}, "N",
+               "Thread blocks of the kernels; needs <symmetric>; default as\nmany as fill the links"),
+          asks(&R::copy_engine, "copy_engine", "--copy-engine", "",
+               "Copy engines move the bytes, no SM (NCCL 2.28 and later\nwith NCCL_CTA_POLICY_ZERO and symmetric windows):\n"
+               "all_gather and all_to_all inside one NVLink domain"),
+          asks(&R::nvls, "nvls", "--nvls", "HOW", "off: no in-switch reduction (NCCL_NVLS_ENABLE=0);\ndefault on, where the switches can"),
+          asks(&R::redop, "redop", "--redop", "OP",
+               "Reduction: sum (default), prod, max, min, avg; switches\ncan add, and compare values of 16 bits"),
+          asks(&R::put, "put", "--put", "END",
+               "send_recv over NICs as a one-sided message posted by the\nprocessor's proxy, until: counter (the other GPU sees it),\n"
+               "local (it has left), signal (a second message)"),
+          asks(&R::gin, "gin", "--gin", "", "send_recv over NICs as a put that the GPU posts itself\n(GPU-initiated networking, IBGDA)"),
+          asks(&R::relay, "relay", "--relay", "", "Idle GPUs of a mesh pass messages on (from 8 MiB a link)"),
+          asks(&R::registered, "registered", "--registered", "",
+               "Registered user buffers (no public data: the time is\nunchanged, a possible gain is noted)"),
+          asks(&R::nic_block, "nic_block", "--nic-block", size, {1, 1e18}, "SIZE",
+               "Bytes sent on one NIC before switching to the GPU's next NIC\n(default: striped evenly)")};
+}
+
+RequestTable<PredictRequest> PredictRequest::fields() {
+  using R = PredictRequest;
+  using enum Amount;
+  return {asks(&R::operation, "operation", "OP", " ",
+               "all_reduce all_gather reduce_scatter broadcast reduce\n"
+               "all_to_all send_recv moe_dispatch moe_combine\n"
+               "(case, - and _ do not matter)",
+               true, true),
+          field::ask_system<R>,
+          asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Nodes, as nccl-tests counts them", false, true),
+          asks(&R::ranks, "ranks", "--ranks", count, any_count, "R", "GPUs; default all of the nodes", false, true),
+          field::ask_dtype<R>,
+          field::ask_algorithm<R>,
+          field::ask_protocol<R>,
+          field::ask_choice<R>,
+          field::ask_calibration<R>,
+          field::ask_tier_override<R>,
+          field::ask_path<R>,
+          field::ask_bytes<R>,
+          field::ask_library<R>,
+          asks(&R::version, "version", "", "", "Version of the engine, as in 0.14.0; default the newest known"),
+          field::ask_launch<R>,
+          asks(&R::fused_norm, "fused_norm", "--fused-norm", "",
+               "all_reduce: add residual and normalisation, as a kernel of\nits own and fused"),
+          asks(&R::lost_rails, "lost_rails", "--lost-rails", count, {0, 10'000'000}, "N",
+               "NICs of one node that are down; the others carry their\nchannels, and all nodes wait for that one"),
+          field::ask_pxn<R>,
+          asks(&R::upgrade, "upgrade", "--upgrade", "NCCL", "Also predict with this NCCL, as nccl-2.30: what an\nupgrade changes"),
+          WaysRequest::fields()};
+}
+
+AnswerTable<FusedNormAnswer> FusedNormAnswer::fields() {
+  using A = FusedNormAnswer;
+  constexpr JsonUnit us = in_microseconds;
+  return {gives(&A::algorithm, "", "algorithm", "What runs the all-reduce, as in `one_shot`."),
+          gives(&A::all_reduce, "", "all_reduce_seconds", "The all-reduce alone, s."),
+          gives(&A::apart, "apart_us", "apart_seconds", "Two kernels: all-reduce + 1.8 us between them + 4 S / M, s.", us),
+          gives(&A::fused, "fused_us", "fused_seconds", "One kernel: all-reduce + 3 S / M, s; where NCCL runs nothing fuses.", us),
+          gives(&A::saved, "saved_us", "saved_seconds", "apart_seconds - fused_seconds, s.", us)};
+}
+
+AnswerTable<UpgradeAnswer> UpgradeAnswer::fields() {
+  using A = UpgradeAnswer;
+  constexpr JsonUnit us = in_microseconds;
+  return {gives(&A::library, "library", "library", "Whose tables stand for that release, as in `nccl-2.30`."),
+          gives(&A::algorithm, "algorithm", "algorithm", "What it runs."),
+          gives(&A::protocol, "protocol", "protocol", "Under which protocol."),
+          gives(&A::time, "time_us", "seconds", "Its time, s.", us),
+          gives(&A::saved, "saved_us", "saved_seconds", "What it saves; negative: it costs, s.", us),
+          gives(&A::low, "low_us", "low_seconds", "Lower end of its interval, s.", us),
+          gives(&A::high, "high_us", "high_seconds", "Upper end of its interval, s.", us)};
+}
+
+AnswerTable<PredictAnswer> PredictAnswer::fields() {
+  using A = PredictAnswer;
+  constexpr JsonUnit us = in_microseconds;
+  constexpr bool left_out = true;
+  return {
+      gives(&A::collective, "operation", "", "Its name."),
+      field::give_system<A>,
+      gives(&A::nodes, "nodes", "nodes", "Nodes they sit on."),
+      field::give_ranks_of_run<A>,
+      gives(&A::dtype, "dtype", "", "Element type."),
+      gives(&A::bytes, "bytes", "", "Size as nccl-tests counts it, byte."),
+      field::give_seconds_of_terms<&A::seconds>,
+      gives(&A::algorithm_bandwidth, "algbw_GBps", "algorithm_bytes_per_second", "algbw = bytes / seconds, byte/s.", 1e9),
+      gives(&A::bus_bandwidth, "busbw_GBps", "bus_bytes_per_second",
+            "busbw, byte/s: algbw x 2(n-1)/n for all_reduce, x (n-1)/n for all_gather, reduce_scatter and all_to_all, x 1 for the rest.",
+            1e9),
+      gives(&A::algorithm, "algorithm", "algorithm", "What ran, as in `ring`, `tree`, `nvls`."),
+      gives(&A::protocol, "protocol", "protocol", "What it ran under: ll, ll128 or simple."),
+      field::give_binding_tier<A>,
+      gives(&A::basis, "basis", "basis",
+            "What the constants rest on: calibrated (runs on this machine), sibling (on one like it) or datasheet."),
+      gives(&A::beyond, "extrapolated", "extrapolated", "Which of sizes, ranks, nodes lie outside what was measured."),
+      field::give_assumed<A>,
+      gives(&A::interval, "interval_us", "interval_seconds",
+            "(low, high), s: nine in ten measurements fall between; high = seconds x w, low = seconds / w, but no less than the "
+            "bytes take over the links at their full rate.",
+            us),
+      gives(&A::low, "", "low_seconds", "Lower end of the interval, s."),
+      gives(&A::high, "", "high_seconds", "Upper end of the interval, s."),
+      field::give_terms<A>,
+      gives(&A::norm, "norm", "norm", "With residual and norm, a FusedNorm; None: it was not asked for.", {}, left_out),
+      gives(&A::upgrade, "upgrade", "upgrade", "With another NCCL, an Upgrade; None: it was not asked for.", {}, left_out)};
+}
+
+AnswerTable<ChangeAnswer> ChangeAnswer::fields() {
+  using A = ChangeAnswer;
+  return {gives(&A::change, "change", "change", "As in `10 % more nvlink bandwidth`."),
+          gives(&A::time, "time_us", "seconds", "Time after it, s.", in_microseconds)};
+}
+
+AnswerTable<ExplainAnswer> ExplainAnswer::fields() {
+  using A = ExplainAnswer;
+  return {PredictAnswer::fields(),
+          gives(&A::naive, "naive_us", "naive_seconds", "What bytes over the datasheet's rate say, s.", in_microseconds),
+          gives(&A::changes, "changes", "changes", "What would change it.")};
+}
+
 Inference engine_named(std::string_view text, std::string_view named) {
   constexpr std::string_view python = ",python";
   Inference out{.from_host = text.ends_with(python)};

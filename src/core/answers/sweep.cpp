@@ -2,6 +2,7 @@
 /// Predicts each size or count of a request, and the switch points of their curves.
 
 #include <fabricost/answers/sweep.hpp>
+#include <fabricost/fields/field.hpp>
 
 #include <fmt/format.h>
 
@@ -9,6 +10,51 @@
 #include <cmath>
 
 namespace fabricost::core {
+
+RequestTable<SweepRequest> SweepRequest::fields() {
+  using R = SweepRequest;
+  return {field::ask_operation<R>,   field::ask_system<R>,        field::ask_several_nodes<R>, field::ask_several_ranks<R>,
+          field::ask_dtype<R>,       field::ask_algorithm<R>,     field::ask_protocol<R>,      field::ask_choice<R>,
+          field::ask_calibration<R>, field::ask_tier_override<R>, field::ask_path<R>,          field::ask_sizes<R>,
+          field::ask_bytes<R>,       field::ask_library<R>,       field::ask_launch<R>,        field::ask_pxn<R>,
+          WaysRequest::fields()};
+}
+
+RequestTable<CrossoversRequest> CrossoversRequest::fields() {
+  using R = CrossoversRequest;
+  return {field::ask_operation<R>,
+          field::ask_system<R>,
+          field::ask_several_nodes<R>,
+          field::ask_several_ranks<R>,
+          field::ask_dtype<R>,
+          field::ask_algorithm<R>,
+          field::ask_protocol<R>,
+          field::ask_calibration<R>,
+          field::ask_tier_override<R>,
+          field::ask_path<R>,
+          asks(&R::sizes, "sizes", "--sizes", Amount::size, {}, "SIZES", "Range of sizes to look at; default 8 B to 16 GiB")};
+}
+
+AnswerTable<CrossoverAnswer> CrossoverAnswer::fields() {
+  using A = CrossoverAnswer;
+  return {gives(&A::from, "from_bytes", "from_bytes", "From this size on, byte."),
+          gives(&A::algorithm, "algorithm", "algorithm", "What it is, as in `ring`."),
+          gives(&A::protocol, "protocol", "protocol", "Under which protocol: ll, ll128 or simple.")};
+}
+
+AnswerTable<CrossoversAtCount> CrossoversAtCount::fields() {
+  using A = CrossoversAtCount;
+  return {gives(&A::nodes, "nodes", "nodes", "Nodes."), field::give_ranks<A>,
+          gives(&A::runs, "runs", "runs", "What the library's tuner picks, a list of Crossover."),
+          gives(&A::fastest, "fastest", "fastest", "What has the lowest predicted time, a list of Crossover.")};
+}
+
+AnswerTable<CrossoversAnswer> CrossoversAnswer::fields() {
+  using A = CrossoversAnswer;
+  return {gives(&A::operation, "", "operation", "Its name."), gives(&A::dtype, "", "dtype", "Element type."),
+          field::give_system_to_python<A>};
+}
+
 namespace {
 
 [[nodiscard]] bool several(const Counts& counts) { return counts.values.size() > 1; }

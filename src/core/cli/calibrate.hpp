@@ -19,16 +19,15 @@ struct CalibrateTyped : CalibrateRequest {
   std::string date;
   bool list = false;
 
-  static constexpr auto fields() {
+  static RequestTable<CalibrateTyped> fields() {
     using R = CalibrateTyped;
     using enum Amount;
-    return tables(
-        CalibrateRequest::fields(),
-        Table{asks(&R::out, "out", "--out,-o", "FILE",
-                   "Write the calibration there; a folder when machines are fitted\ntogether; of fabricost measure's files "
-                   "this-machine.yaml"),
-              asks(&R::date, "date", "--date", "YYYY-MM-DD", "The date to write into it; default today, or the day of the measurement"),
-              asks(&R::list, "list", "--list", "", "List the constants, with a machine's values where one is\nnamed; nothing is fitted")});
+    return {CalibrateRequest::fields(),
+            asks(&R::out, "out", "--out,-o", "FILE",
+                 "Write the calibration there; a folder when machines are fitted\ntogether; of fabricost measure's files "
+                 "this-machine.yaml"),
+            asks(&R::date, "date", "--date", "YYYY-MM-DD", "The date to write into it; default today, or the day of the measurement"),
+            asks(&R::list, "list", "--list", "", "List the constants, with a machine's values where one is\nnamed; nothing is fitted")};
   }
 };
 

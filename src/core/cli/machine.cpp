@@ -22,15 +22,15 @@ struct ShowTyped : ShowRequest {
   int nodes = 0, ranks = 0;
   std::optional<Bytes> bytes{};
 
-  static constexpr auto fields() {
+  static RequestTable<ShowTyped> fields() {
     using R = ShowTyped;
     using enum Amount;
-    return tables(
-        ShowRequest::fields(),
-        Table{asks(&R::svg, "svg", "--svg", "", "Print a picture (SVG)"),
-              asks(&R::operation, "operation", "--op", "OP", "Operation whose load colours the tiers (with <svg>); default\nall_reduce"),
-              asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Nodes of that operation"),
-              asks(&R::ranks, "ranks", "--ranks", count, any_count, "R", "Ranks of that operation"), fabricost::core::field::ask_bytes<R>});
+    return {ShowRequest::fields(),
+            asks(&R::svg, "svg", "--svg", "", "Print a picture (SVG)"),
+            asks(&R::operation, "operation", "--op", "OP", "Operation whose load colours the tiers (with <svg>); default\nall_reduce"),
+            asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Nodes of that operation"),
+            asks(&R::ranks, "ranks", "--ranks", count, any_count, "R", "Ranks of that operation"),
+            fabricost::core::field::ask_bytes<R>};
   }
   [[nodiscard]] bool of_an_operation() const { return operation || bytes; }
 };

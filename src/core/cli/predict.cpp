@@ -43,10 +43,10 @@ void text_of(Page& page, const ExplainAnswer& a) {
 
 /// The request of an exchange, with the options that predict and explain have for every operation.
 struct MoeTyped : MoeRequest {
-  static constexpr auto fields() {
+  static RequestTable<MoeTyped> fields() {
     using R = MoeTyped;
-    return tables(MoeRequest::fields(), Table{asks(&R::phase, "operation", "OP", "", ""), fabricost::core::field::ask_system<R>,
-                                              fabricost::core::field::ask_calibration<R>, fabricost::core::field::ask_tier_override<R>});
+    return {MoeRequest::fields(), asks(&R::phase, "operation", "OP", "", ""), fabricost::core::field::ask_system<R>,
+            fabricost::core::field::ask_calibration<R>, fabricost::core::field::ask_tier_override<R>};
   }
 };
 

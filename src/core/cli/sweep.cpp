@@ -14,13 +14,14 @@ namespace {
 struct SweepTyped : SweepRequest {
   bool crossovers = false, csv = false;
 
-  static constexpr auto fields() {
+  static RequestTable<SweepTyped> fields() {
     using R = SweepTyped;
     using enum Amount;
-    return tables(SweepRequest::fields(), Table{asks(&R::crossovers, "crossovers", "--crossovers", "",
-                                                     "Print the sizes at which the algorithm that runs, and the\nfastest one, change "
-                                                     "(within <sizes> FIRST:LAST:x2)"),
-                                                asks(&R::csv, "csv", "--csv", "", "Print CSV")});
+    return {SweepRequest::fields(),
+            asks(&R::crossovers, "crossovers", "--crossovers", "",
+                 "Print the sizes at which the algorithm that runs, and the\nfastest one, change "
+                 "(within <sizes> FIRST:LAST:x2)"),
+            asks(&R::csv, "csv", "--csv", "", "Print CSV")};
   }
 };
 

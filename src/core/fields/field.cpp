@@ -2,6 +2,7 @@
 /// Values of fields: texts spelled, values compared, ranges checked.
 
 #include <fabricost/fields/field.hpp>
+#include <fabricost/fields/terms.hpp>
 
 #include <string>
 
@@ -9,10 +10,10 @@ namespace fabricost::core {
 
 namespace {
 
-/// A new field with what fields of requests and of answers have in common.
+/// A field with what those of requests and of answers have in common.
 template <class Row>
-Field& added(std::vector<Field>& to, const Row& row, const ValueType& type, std::size_t offset) {
-  Field& out = to.emplace_back();
+[[nodiscard]] Field field_with(const Row& row, const ValueType& type, std::size_t offset) {
+  Field out;
   out.name = row.name;
   out.words = row.words;
   out.type = &type;
@@ -22,28 +23,25 @@ Field& added(std::vector<Field>& to, const Row& row, const ValueType& type, std:
 
 }  // namespace
 
-void detail::add_field(std::vector<Field>& to, const RequestFieldRow& row, const ValueType& type, std::size_t offset) {
-  Field& out = added(to, row, type, offset);
+Field detail::field_of(const RequestFieldRow& row, const ValueType& type, std::size_t offset) {
+  Field out = field_with(row, type, offset);
   out.option = row.option;
   out.kind = row.kind;
   out.amount = row.amount;
   out.range = row.range;
   out.needed = row.needed;
   out.inside = row.inside;
+  return out;
 }
-void detail::add_field(std::vector<Field>& to, const AnswerFieldRow& row, const ValueType& type, std::size_t offset) {
-  Field& out = added(to, row, type, offset);
+Field detail::field_of(const AnswerFieldRow& row, const ValueType& type, std::size_t offset) {
+  Field out = field_with(row, type, offset);
   out.json = row.json;
   out.json_unit = row.json_unit;
   out.left_out = row.left_out;
   out.beside = row.beside;
   out.names_fields = row.names_fields;
   out.alone = row.alone;
-}
-void detail::add_field(std::vector<Field>& to, const AnswerFieldRow& row, const ValueType& type, decltype(Field::compute) compute) {
-  add_field(to, row, type, std::size_t{0});
-  to.back().compute = compute;
-  to.back().row = &row;
+  return out;
 }
 
 namespace {
@@ -63,6 +61,12 @@ void spell_text(const ValueType& type, void* value, const Spelling& spelled) {
     spell_text(*type.inner, const_cast<void*>(type.at(value, i)), spelled);
 }
 }  // namespace
+
+AnswerTable<Term> table_for(std::type_identity<Term> /*of*/) {
+  return {gives(&Term::name, "name", "name", "launch, serial steps, protocol floor, latency growth, wire, local copies or sends to peers."),
+          gives(&Term::tier, "tier", "tier", "Name of the tier it is spent in; `gpu` for the launch."),
+          gives(&Term::time, "time_us", "seconds", "Its share of the time, s.", in_microseconds)};
+}
 
 void spell_fields(const ValueType& type, void* value, const Spelling& spelled) {
   if (!holds_fields(type)) return;

@@ -95,9 +95,8 @@ void diagnosis_text(Page& page, const Diagnosis& a) {
 struct DiagnoseTyped : DiagnoseRequest {
   bool check = false;
 
-  static constexpr auto fields() {
-    return tables(DiagnoseRequest::fields(),
-                  Table{asks(&DiagnoseTyped::check, "", "--check", "", "Exit status 1 if the run failed or is slow")});
+  static RequestTable<DiagnoseTyped> fields() {
+    return {DiagnoseRequest::fields(), asks(&DiagnoseTyped::check, "", "--check", "", "Exit status 1 if the run failed or is slow")};
   }
 };
 

@@ -14,8 +14,8 @@ namespace {
 struct TopoTyped : TopoRequest {
   OutputPath output;
 
-  static constexpr auto fields() {
-    return tables(TopoRequest::fields(), Table{asks(&TopoTyped::output, "", "--output,-o", "FILE", "Write it as a system file")});
+  static RequestTable<TopoTyped> fields() {
+    return {TopoRequest::fields(), asks(&TopoTyped::output, "", "--output,-o", "FILE", "Write it as a system file")};
   }
 };
 

@@ -15,6 +15,93 @@
 #include <map>
 
 namespace fabricost::plan {
+
+RequestTable<GroupedRequest> GroupedRequest::fields() {
+  using R = GroupedRequest;
+  using enum Amount;
+  return {asks(&R::operation, "operation", "", "", "The operation, with its bytes and without ranks", true),
+          asks(&R::over, "over", "", "", "An axis of the layout, a number of ranks, or None for all GPUs"),
+          asks(&R::every, "every", "", count, any_count, "", "Distance from member to member of a group, where <over> is a number"),
+          asks(&R::algorithm, "algorithm", "", "", "Force one"),
+          asks(&R::protocol, "protocol", "", "", "Force one"),
+          asks(&R::weight, "weight", "", number, {1e-9, 1e6}, "", "Relative share of a link that several use"),
+          asks(&R::name, "name", "", "", "A name to print; default made of the rest, as in `all_reduce 1 GiB over dp`")};
+}
+
+RequestTable<ShareRequest> ShareRequest::fields() {
+  using R = ShareRequest;
+  using enum Amount;
+  return {field::ask_system<R>,
+          asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Nodes, as nccl-tests counts them; default one domain"),
+          asks(&R::layout, "layout", "--layout", "AXES",
+               "Axes inside out, as ranks are numbered: tp=8,pp=4,dp\n(the one without a size takes what is left)"),
+          asks(&R::collectives, "collectives", "--of", "WORDS",
+               "One collective, run by every group; repeatable:\n\"OP SIZE [over AXIS|COUNT] [every STRIDE]\n"
+               " [by ALGORITHM] [under PROTOCOL] [in TYPE] [weight W]\"",
+               true),
+          asks(&R::balancing, "balancing", "--balancing", "HOW", "Flows on parallel links: even (per packet, default)\nor hashed (ECMP)"),
+          asks(&R::pxn, "pxn", "--no-pxn", "", "Rails: messages do not change GPU to reach their rail"),
+          asks(&R::adaptive, "adaptive", "--minimal", "", "Dragonfly: minimal routes instead of adaptive ones"),
+          field::ask_choice<R>,
+          field::ask_calibration<R>,
+          field::ask_override<R>,
+          field::ask_library<R>,
+          field::ask_launch<R>,
+          WaysRequest::fields()};
+}
+
+AnswerTable<Sharer> Sharer::fields() {
+  using A = Sharer;
+  return {gives(&A::name, "name", "name", "Of the collective."), gives(&A::groups, "groups", "groups", "How many of its groups."),
+          gives(&A::of, "", "of", "How many it has.")};
+}
+
+AnswerTable<HeldBy> HeldBy::fields() {
+  using A = HeldBy;
+  return {
+      gives(&A::name, "name", "", "Its name."), gives(&A::capacity, "capacity_GBps", "", "What it carries in one direction, byte/s.", 1e9),
+      gives(&A::load, "load_GBps", "", "What all of them put on it, byte/s.", 1e9), gives(&A::sharers, "sharers", "", "Who crosses it.")};
+}
+
+AnswerTable<SharedCollective> SharedCollective::fields() {
+  using A = SharedCollective;
+  return {gives(&A::name, "name", "name", "For people."),
+          gives(&A::groups, "groups", "groups", "How many groups run it."),
+          gives(&A::ranks, "", "ranks", "GPUs of a group."),
+          gives(&A::stride, "stride", "stride", "From member to member."),
+          gives(&A::slow_down, "slow_down", "slow_down", "Of its wire time, of the most slowed group; at least 1."),
+          gives(&A::least_slow_down, "least_slow_down", "least_slow_down", "Of the least slowed one."),
+          gives(&A::time, "time_us", "seconds", "If all of them ran for ever: alone.seconds + (slow_down - 1) x its wire terms, s.",
+                in_microseconds),
+          gives(&A::alone, "alone", "alone", "Without the others, a Prediction."),
+          gives(&A::held_by, "link", "", "The link that holds it."),
+          gives(&A::link, "", "link", "The link that holds it; None: it moves nothing."),
+          gives(&A::link_bandwidth, "", "link_bytes_per_second", "What that link carries in one direction, byte/s."),
+          gives(&A::link_load, "", "link_load_bytes_per_second", "What all of them put on it, byte/s."),
+          gives(&A::sharers, "", "sharers", "Who crosses it, a list of Sharer."),
+          gives(&A::end, "end_us", "end_seconds", "Until its last group has ended, s: links are shared anew whenever another ends.",
+                in_microseconds),
+          gives(&A::by_itself, "by_itself_us", "by_itself_seconds", "All its groups without the other collectives, s.", in_microseconds)};
+}
+
+AnswerTable<ShareAnswer> ShareAnswer::fields() {
+  using A = ShareAnswer;
+  return {field::give_system<A>,
+          gives(&A::nodes, "nodes", "nodes", "Nodes."),
+          gives(&A::gpus, "gpus", "gpus", "GPUs."),
+          gives(&A::balancing, "balancing", "balancing", "even or hashed."),
+          gives(&A::sharp_turns, "sharp_turns", "sharp_turns",
+                "Turns that in-network reductions take on the fabric's trees; None: there are none, or no limits are known."),
+          gives(&A::collectives, "collectives", "", "One of each, in the order asked."),
+          gives(&A::end, "end_us", "end_seconds", "Until all have ended, s.", in_microseconds),
+          gives(&A::in_turn, "in_turn_us", "in_turn_seconds",
+                "One after the other instead, s: the sum of by_itself_seconds. Shorter only where groups lie unevenly on the nodes.",
+                in_microseconds),
+          gives(&A::beside_products, "beside_products", "beside_products",
+                "Of its time alone, what a collective takes beside matrix products on the same GPUs; measured, in none of the times."),
+          gives(&A::products_beside, "products_beside", "products_beside", "And what the products take beside it.")};
+}
+
 namespace {
 
 constexpr int max_gpus = 1'000'000;  ///< the network is computed link by link

@@ -10,6 +10,116 @@
 #include <cmath>
 
 namespace fabricost::plan {
+
+RequestTable<StorageRequest> StorageRequest::fields() {
+  using R = StorageRequest;
+  using enum Amount;
+  return {field::ask_system<R>,
+          asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Number of nodes that load; default 1"),
+          asks(&R::bytes, "bytes", "--size", size, any_bytes, "SIZE", "Size of the weights in all"),
+          asks(&R::bytes_per_gpu, "bytes_per_gpu", "--per-gpu", size, any_bytes, "SIZE", "Bytes for each GPU, instead of <bytes>"),
+          asks(&R::gpus, "gpus", "--gpus", count, any_count, "N", "GPUs of a node that read; default all"),
+          asks(&R::client, "client", "--client", "LINK", "Link a node reads by, as ethernet-100"),
+          asks(&R::ports, "ports", "--ports", count, any_count, "N", "Client ports of a node; default 1"),
+          asks(&R::read_bandwidth, "read_bytes_per_second", "--read-rate", one_way_rate, some_rate, "RATE",
+               "Read rate of a node's drives, as \"50 GB/s\""),
+          asks(&R::store_bandwidth, "store_bytes_per_second", "--store-rate", one_way_rate, some_rate, "RATE",
+               "Read rate of the store for all nodes together"),
+          asks(&R::latency, "latency_seconds", "--latency", seconds, start_time, "TIME", "Time to the first byte, as \"500 us\""),
+          asks(&R::host_memory_bandwidth, "host_memory_bytes_per_second", "--host-memory", bytes_per_second, some_rate, "RATE",
+               "Bandwidth of a node's memory, reads and writes together"),
+          asks(&R::behind_host, "behind_host", "--behind-host", "", "Drives or ports are not attached to the GPUs' PCIe switches"),
+          field::ask_calibration<R>,
+          field::ask_override<R>};
+}
+
+AnswerTable<StorageWay> StorageWay::fields() {
+  using A = StorageWay;
+  return {field::give_system_to_python<A>,
+          gives(&A::sharing, "sharing", "sharing",
+                "every_node reads all, each by_part reads its part, or its part is then gathered over the network."),
+          gives(&A::nodes, "", "nodes", "Nodes that load."),
+          gives(&A::gpus, "", "gpus", "GPUs that load."),
+          gives(&A::bytes, "", "bytes", "All of the weights."),
+          gives(&A::node_bandwidth, "", "node_bytes_per_second", "What a node's drives or client ports deliver, byte/s."),
+          gives(&A::direct, "direct.time_s", "direct_seconds", "With GPUDirect Storage, s: latency + bytes / slowest part."),
+          gives(&A::direct_bandwidth, "direct.rate_GBps", "direct_bytes_per_second", "Of the slowest part, byte/s.", 1e9),
+          gives(&A::direct_bottleneck, "direct.bottleneck", "direct_bottleneck", "Which part that is."),
+          gives(&A::through_host, "through_host.time_s", "through_host_seconds", "Through a buffer in host memory, s."),
+          gives(&A::through_host_bandwidth, "through_host.rate_GBps", "through_host_bytes_per_second", "Of the slowest part, byte/s.", 1e9),
+          gives(&A::through_host_bottleneck, "through_host.bottleneck", "through_host_bottleneck", "Which part that is.")};
+}
+
+AnswerTable<StorageAnswer> StorageAnswer::fields() {
+  using A = StorageAnswer;
+  return {
+      field::give_system<A>,
+      gives(&A::nodes, "nodes", "nodes", "Nodes that load."),
+      gives(&A::gpus, "gpus", "gpus", "GPUs that load."),
+      gives(&A::bytes, "bytes", "bytes", "All of the weights."),
+      gives(&A::node_bandwidth, "node_rate_GBps", "node_bytes_per_second", "What a node's drives or client ports deliver, byte/s.", 1e9),
+      gives(&A::ways, "ways", "ways", "Ways of sharing the weights.")};
+}
+
+RequestTable<AccessRequest> AccessRequest::fields() {
+  using R = AccessRequest;
+  using enum Amount;
+  return {field::ask_system<R>,
+          asks(&R::bytes, "bytes", "--sizes", size, any_bytes, "SIZES", "Default 64B:64KiB:x2"),
+          asks(&R::warps, "warps", "--warps", count, any_count, "N", "Warps that load or store; default 1, 2 KiB in flight each"),
+          asks(&R::in_flight, "in_flight_bytes", "--in-flight", size_or_unbounded, {0, std::numeric_limits<double>::infinity(), true},
+               "SIZE", "Bytes in flight, or unbounded (DMA engines)"),
+          asks(&R::hops, "hops", "--hops", count, any_count, "N", "Links between the two, on a torus; default 1"),
+          asks(&R::start, "start_seconds", "--start", seconds, start_time, "TIME",
+               "Time to post an RDMA message, added to the rest, as \"2 us\""),
+          field::ask_calibration<R>,
+          field::ask_override<R>};
+}
+
+AnswerTable<AccessOfSize> AccessOfSize::fields() {
+  using A = AccessOfSize;
+  return {gives(&A::bytes, "bytes", "bytes", "Size."), gives(&A::store, "store_us", "store_seconds", "Posted, one way, s.", 1e-6),
+          gives(&A::load, "load_us", "load_seconds", "There and back, s.", 1e-6),
+          gives(&A::rdma, "rdma_us", "rdma_seconds", "One message, end to end, s.", 1e-6)};
+}
+
+AnswerTable<AccessAnswer> AccessAnswer::fields() {
+  using A = AccessAnswer;
+  return {
+      field::give_system<A>,
+      gives(&A::tier, "tier", "tier", "Name of its scale-up tier."),
+      gives(&A::in_flight, "in_flight_bytes", "in_flight_bytes", "On their way at once; None: as many as there are, of DMA engines."),
+      gives(&A::store_until, "store_until_bytes", "store_until_bytes", "Up to this size stores are faster than RDMA; None: at every size."),
+      gives(&A::load_until, "load_until_bytes", "load_until_bytes", "The same of loads."),
+      gives(&A::sizes, "sizes", "", "By size."),
+      gives(&A::bytes, "", "bytes", "Sizes."),
+      gives(&A::store, "", "store_seconds", "Posted, one way, s: latency x hops + bytes / rate."),
+      gives(&A::load, "", "load_seconds", "There and back, s."),
+      gives(&A::rdma, "", "rdma_seconds", "One message, end to end, s.")};
+}
+
+RequestTable<IncastRequest> IncastRequest::fields() {
+  using R = IncastRequest;
+  using enum Amount;
+  return {field::ask_system<R>,
+          asks(&R::senders, "senders", "--senders", count, any_count, "N", "Number of GPUs that write at once", true),
+          asks(&R::bytes, "bytes", "--size", size, any_bytes, "SIZE", "Bytes written by each sender", true),
+          asks(&R::start, "start_seconds", "--start", seconds, start_time, "TIME",
+               "Time to post an RDMA message, added to the rest, as \"2 us\""),
+          field::ask_calibration<R>,
+          field::ask_override<R>};
+}
+
+AnswerTable<IncastAnswer> IncastAnswer::fields() {
+  using A = IncastAnswer;
+  return {field::give_system<A>,
+          gives(&A::senders, "senders", "senders", "How many write at once."),
+          gives(&A::bytes, "bytes", "bytes", "Of each sender."),
+          gives(&A::alone, "alone_us", "alone_seconds", "One alone, s.", 1e-6),
+          gives(&A::time, "time_us", "seconds", "All at once, s.", 1e-6),
+          gives(&A::bandwidth, "rate_GBps", "bytes_per_second", "Of each then, byte/s: the port's rate / senders.", 1e9)};
+}
+
 namespace {
 
 constexpr double unbounded = std::numeric_limits<double>::infinity();

@@ -15,6 +15,69 @@
 #include <cmath>
 
 namespace fabricost::plan {
+
+RequestTable<TuneRequest> TuneRequest::fields() {
+  using R = TuneRequest;
+  using enum Amount;
+  return {asks(&R::system, "system", "--system,-s", "NAME", field::ask_system<R>.words, true),
+          asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N,...", "Nodes, as nccl-tests counts them: 2 or 2,4,8"),
+          asks(&R::ranks, "ranks", "--ranks,-r", count, any_count, "R", "GPUs; default all of the nodes"),
+          asks(&R::dtype, "dtype", "--dtype", "TYPE", "int8 half bfloat16 fp8 float double; default half"),
+          asks(&R::operation, "operation", "--op", "OP", "One of: all_reduce all_gather reduce_scatter\nbroadcast reduce; default all"),
+          field::ask_calibration<R>,
+          field::ask_override<R>};
+}
+
+AnswerTable<TunedGroup> TunedGroup::fields() {
+  using A = TunedGroup;
+  return {field::give_nodes<A>, field::give_ranks<A>};
+}
+
+AnswerTable<UnmeasuredChoice> UnmeasuredChoice::fields() {
+  using A = UnmeasuredChoice;
+  return {field::give_operation<A>, field::give_nodes<A>, field::give_ranks<A>,
+          gives(&A::algorithm, "algorithm", "algorithm", "What NCCL could run."),
+          gives(&A::protocol, "protocol", "protocol", "Under what.")};
+}
+
+AnswerTable<SlowChoice> SlowChoice::fields() {
+  using A = SlowChoice;
+  return {
+      field::give_operation<A>,
+      field::give_nodes<A>,
+      field::give_ranks<A>,
+      gives(&A::smallest, "first_bytes", "first_bytes", "Smallest size, byte, as nccl-tests counts it."),
+      gives(&A::largest, "last_bytes", "last_bytes", "Largest size, byte, included."),
+      gives(&A::algorithm, "runs.algorithm", "algorithm", "What NCCL picks."),
+      gives(&A::protocol, "runs.protocol", "protocol", "Under what."),
+      gives(&A::better_algorithm, "faster.algorithm", "better_algorithm", "What is faster."),
+      gives(&A::better_protocol, "faster.protocol", "better_protocol", "Under what."),
+      gives(&A::bytes, "bytes", "bytes", "Size at which most time is lost, byte."),
+      gives(&A::time, "time_us", "seconds", "NCCL's pair there, s.", in_microseconds),
+      gives(&A::better_time, "faster_us", "better_seconds", "The better pair there, s.", in_microseconds),
+      gives(&A::lost, "lost_us", "lost_seconds", "seconds - better_seconds.", in_microseconds),
+      gives(&A::lost_share, "lost_percent", "lost_share", "Share of NCCL's time that is lost: 1 - better_seconds / seconds.", in_percent),
+      gives(&A::least_share, "lost_percent_interval[]", "least_share", "The share that nineteen in twenty measurements lose at least.",
+            in_percent),
+      gives(&A::most_share, "lost_percent_interval[]", "most_share", "The share that nineteen in twenty measurements lose at most.",
+            in_percent),
+      gives(&A::sure, "sure", "sure", "The intervals leave no doubt."),
+      gives(&A::basis, "basis", "basis", "The weaker of the two: calibrated, sibling or datasheet.")};
+}
+
+AnswerTable<TuneAnswer> TuneAnswer::fields() {
+  using A = TuneAnswer;
+  return {
+      field::give_system<A>,
+      gives(&A::library, "library", "library", "What chooses, as in `nccl`."),
+      gives(&A::dtype, "dtype", "dtype", "Type of the elements."),
+      gives(&A::groups, "shapes", "groups", "Groups of ranks that were asked for, a list of TunedGroup."),
+      gives(&A::ranges, "ranges", "ranges", "List of SlowRange: sure ones first, each by time lost."),
+      gives(&A::unmeasured, "unmeasured", "unmeasured", "What is never recommended because no fit covers it, a list of UnmeasuredChoice."),
+      gives(&A::doubts, "doubts", "doubts", "What keeps a whole question from being sure."),
+      gives(&A::config, "", "", "The sure ranges as the CSV that NCCL's example tuner plugin reads.")};
+}
+
 namespace {
 
 constexpr double worth_listing = 0.05;  ///< of log time: see answers/tune.hpp

@@ -13,9 +13,9 @@ namespace {
 struct PipelineCommand : PipelineRequest {
   std::optional<int> width{};
 
-  static constexpr auto fields() {
-    return tables(PipelineRequest::fields(), Table{asks(&PipelineCommand::width, "width", "--width", Amount::count, any_count, "N",
-                                                        "Characters of the chart; default the terminal's,\nat most 100")});
+  static RequestTable<PipelineCommand> fields() {
+    return {PipelineRequest::fields(), asks(&PipelineCommand::width, "width", "--width", Amount::count, any_count, "N",
+                                            "Characters of the chart; default the terminal's,\nat most 100")};
   }
 };
 

@@ -18,9 +18,9 @@ template <HasFields Request>
 struct Explained : Request {
   bool arithmetic = false;
 
-  static constexpr auto fields() {
-    return tables(Request::fields(), Table{asks(&Explained::arithmetic, "explain", "--explain", Amount::number, Range{}, "",
-                                                "Show the arithmetic behind every time")});
+  static RequestTable<Explained> fields() {
+    return {Request::fields(),
+            asks(&Explained::arithmetic, "explain", "--explain", Amount::number, Range{}, "", "Show the arithmetic behind every time")};
   }
   void explain_on(Page& page, const std::string& text) const {
     if (arithmetic) page.add("\n" + text);

@@ -1,3 +1,4 @@
+#include <fabricost/fields/field.hpp>
 #include <fabricost/plan/economics/terms.hpp>
 #include <fabricost/plan/serving/plan.hpp>
 #include <fabricost/plan/training/step.hpp>
@@ -6,6 +7,11 @@
 #include <utility>
 
 namespace fabricost::plan {
+
+AnswerTable<StepTerm> StepTerm::fields() {
+  using A = StepTerm;
+  return {gives(&A::name, "name", "name", "What it is."), gives(&A::time, "time_s", "seconds", "Its share of the time, s.")};
+}
 
 std::vector<StepTerm> terms_of(const StepTime& t) {
   std::vector<StepTerm> out{{"compute", units::s(t.compute)},

@@ -5,6 +5,7 @@
 #include "text/quantile.hpp"
 
 #include <fabricost/calibrate/least_squares.hpp>
+#include <fabricost/fields/field.hpp>
 #include <fabricost/parameters/interval.hpp>
 #include <fabricost/plan/evaluation/calibrate_kernels.hpp>
 #include <fabricost/plan/specs/stacks.hpp>
@@ -20,6 +21,41 @@
 #include <tuple>
 
 namespace fabricost::plan {
+
+AnswerTable<KernelFit> KernelFit::fields() {
+  using A = KernelFit;
+  return {gives(&A::gpu, "gpu", "gpu", "The GPU, of data/gpus."),
+          gives(&A::kind_name, "kernel", "kernel", "gemm, experts, attention, attention_backward, decode, optimizer or memory."),
+          gives(&A::precision_name, "precision", "precision", "bf16, fp8, fp8_block or fp4."),
+          gives(&A::rows, "rows", "rows", "Times that it was fitted to."),
+          gives(&A::share, "share", "share", "Of the dense peak; 1 where a kernel only moves bytes."),
+          gives(&A::memory, "memory", "memory", "Of the memory's rate."),
+          gives(&A::start, "start_s", "start", "Seconds before either."),
+          gives(&A::spread, "spread", "spread", "Standard deviation, in log, of times around it."),
+          gives(&A::median_error, "median_ape", "median_error",
+                "Median of |predicted / measured - 1|, each row by a fit without the fifth of the rows that holds it.", in_percent),
+          gives(&A::mean_error, "mape", "mean_error", "Mean of the same.", in_percent),
+          gives(&A::within, "within", "within", "Share of those rows inside its interval.")};
+}
+
+AnswerTable<KernelStackAnswer> KernelStackAnswer::fields() {
+  using A = KernelStackAnswer;
+  return {gives(&A::recipe, "stack", "recipe", "The stack whose recipe these kernels run in."),
+          gives(&A::rows, "rows", "rows", "Times that were fitted."),
+          gives(&A::median_error, "median_ape", "median_error", "Median of |predicted / measured - 1| of all rows, left out in fifths.",
+                in_percent),
+          gives(&A::mean_error, "mape", "mean_error", "Mean of the same.", in_percent),
+          gives(&A::kernels, "kernels", "kernels", "A KernelFit for each GPU, kind and precision."),
+          gives(&A::skipped_rows, "skipped", "", ""),
+          gives(&A::skipped, "", "skipped", "Rows that were not fitted, by reason.")};
+}
+
+RequestTable<CalibrateStackRequest> CalibrateStackRequest::fields() {
+  using R = CalibrateStackRequest;
+  return {asks(&R::samples, "samples", "--from", "FILE...", "Tables of kernels: the columns of ops.csv", true),
+          asks(&R::stack, "stack", "--stack", "NAME", "The stack whose recipe the kernels run in; default nemo", true),
+          asks(&R::leave_out, "leave_out", "--leave-out", "GROUP...", "Leave out these groups of rows")};
+}
 
 namespace {
 

@@ -1,6 +1,7 @@
 /// \file validate.cpp
 /// Detects the kind of measurements in files, and computes the errors of their predictions.
 
+#include <fabricost/fields/field.hpp>
 #include <fabricost/plan/evaluation/validate.hpp>
 #include <fabricost/plan/specs/stacks.hpp>
 
@@ -9,6 +10,27 @@
 #include <algorithm>
 
 namespace fabricost::plan {
+
+AnswerTable<WorkloadsAnswer> WorkloadsAnswer::fields() {
+  using A = WorkloadsAnswer;
+  return {Errors::fields(), gives(&A::total, "", "total", "Errors over all rows that are fully specified and could be priced."),
+          gives(&A::skipped_rows, "skipped", "", ""), gives(&A::skipped, "", "skipped", "Rows that could not be priced, by reason."),
+          gives(&A::by_group, "by_group", "by_group", "Errors of each group of rows, by name.")};
+}
+
+AnswerTable<ExchangesAnswer> ExchangesAnswer::fields() {
+  using A = ExchangesAnswer;
+  return {Errors::fields(),
+          gives(&A::total, "", "total", "Errors over all rows that could be priced."),
+          gives(&A::skipped_rows, "skipped", "", ""),
+          gives(&A::skipped, "", "skipped", "Rows that could not be priced, by reason."),
+          gives(&A::by_operation, "by_operation", "by_operation", "Errors of each phase, by name."),
+          gives(&A::by_system, "by_system", "by_system", "Errors on each machine, by name."),
+          gives(&A::by_size, "by_size", "by_size", "Errors in ranges of tokens of a rank."),
+          gives(&A::by_library, "by_library", "by_library", "Errors of each implementation."),
+          gives(&A::by_group, "by_group", "by_group", "Errors of each machine, kernel and phase.")};
+}
+
 namespace {
 
 /// The files if they are tables of published workloads; empty for points. \throws RequestError for both at

@@ -12,6 +12,7 @@
 
 #include <fabricost/probes/machine/this_machine.hpp>
 
+#include <algorithm>
 #include <csignal>
 #include <optional>
 
@@ -22,16 +23,13 @@ struct MeasureTyped : MeasureRequest {
   OutputPath out{"measured.csv"};
   bool list = false, quiet = false;
 
-  static constexpr auto fields() {
+  static RequestTable<MeasureTyped> fields() {
     using R = MeasureTyped;
-    return MeasureRequest::fields().apply([](const auto& quick, const auto& mpi, const auto&... others) {
-      return Table{quick,
-                   mpi,
-                   asks(&R::out, "out", "-o,--out", "FILE", "Points; the machine goes beside them [measured.csv]"),
-                   others...,
-                   asks(&R::list, "list", "--list", "", "Say what would be measured, and measure nothing"),
-                   asks(&R::quiet, "quiet", "--quiet", "", "No progress on stderr")};
-    });
+    RequestTable<R> out{MeasureRequest::fields(), asks(&R::list, "list", "--list", "", "Say what would be measured, and measure nothing"),
+                        asks(&R::quiet, "quiet", "--quiet", "", "No progress on stderr"),
+                        asks(&R::out, "out", "-o,--out", "FILE", "Points; the machine goes beside them [measured.csv]")};
+    std::rotate(out.all.begin() + 2, out.all.end() - 1, out.all.end());  // the third in help
+    return out;
   }
 };
 

@@ -11,6 +11,7 @@
 #include "validation/machines.hpp"
 
 #include <fabricost/error.hpp>
+#include <fabricost/fields/field.hpp>
 #include <fabricost/hardware/parameters.hpp>
 #include <fabricost/shipped_numbers.hpp>
 #include <fabricost/specs/load.hpp>
@@ -21,6 +22,14 @@
 #include <cmath>
 
 namespace fabricost::probes {
+
+AnswerTable<MachineFinding> MachineFinding::fields() {
+  using A = MachineFinding;
+  return {gives(&A::cause, "cause", "cause", "Its name, as in `pcie_downgraded`."),
+          gives(&A::confidence, "confidence", "confidence", "0 a guess, 1 the machine says so itself."),
+          gives(&A::evidence, "evidence", "evidence", "What was read and measured, with the figures."),
+          gives(&A::remedy, "remedy", "remedy", "What to try.")};
+}
 
 namespace {
 

@@ -17,10 +17,10 @@ namespace fabricost::web {
 namespace {
 /// The fields that predict has for every operation.
 struct MoeFormRequest : MoeRequest {
-  static constexpr auto fields() {
+  static RequestTable<MoeFormRequest> fields() {
     using R = MoeFormRequest;
-    return tables(Table{asks(&R::phase, "operation", "OP", " ", "Which half of the exchange"), fabricost::core::field::ask_system<R>},
-                  MoeRequest::fields(), Table{fabricost::core::field::ask_calibration<R>, fabricost::core::field::ask_tier_override<R>});
+    return {asks(&R::phase, "operation", "OP", " ", "Which half of the exchange"), fabricost::core::field::ask_system<R>,
+            MoeRequest::fields(), fabricost::core::field::ask_calibration<R>, fabricost::core::field::ask_tier_override<R>};
   }
 };
 MoeAnswer answer(const MoeFormRequest& request) {

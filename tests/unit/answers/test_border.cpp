@@ -11,6 +11,7 @@
 #include <fabricost/plan/answers/tune.hpp>
 #include <fabricost/observe/diagnose/diagnose.hpp>
 #include <fabricost/observe/answers/trace.hpp>
+#include <fabricost/fields/field.hpp>
 #include <fabricost/plan/answers/compare.hpp>
 #include <fabricost/plan/answers/cost.hpp>
 #include <fabricost/plan/answers/design/explore.hpp>

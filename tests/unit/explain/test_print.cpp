@@ -26,10 +26,10 @@ struct AdvisedRow {
   std::string system{}, trouble{};
   double seconds = 0;
 
-  static constexpr auto fields() {
+  static AnswerTable<AdvisedRow> fields() {
     using A = AdvisedRow;
-    return Table{gives(&A::system, "system", "system", "Its name."), gives_trouble(&A::trouble, "Why not."),
-                 gives(&A::seconds, "time_s", "seconds", "How long.")};
+    return {gives(&A::system, "system", "system", "Its name."), gives_trouble(&A::trouble, "Why not."),
+            gives(&A::seconds, "time_s", "seconds", "How long.")};
   }
 };
 struct AdvisedAnswer {
@@ -37,10 +37,10 @@ struct AdvisedAnswer {
   std::vector<std::string> notes{};
   std::string plain{};
 
-  static constexpr auto fields() {
+  static AnswerTable<AdvisedAnswer> fields() {
     using A = AdvisedAnswer;
-    return Table{gives(&A::rows, "rows", "rows", "Rows."), names_fields(gives(&A::notes, "notes", "notes", "Notes.")),
-                 gives(&A::plain, "plain", "plain", "Names none.")};
+    return {gives(&A::rows, "rows", "rows", "Rows."), names_fields(gives(&A::notes, "notes", "notes", "Notes.")),
+            gives(&A::plain, "plain", "plain", "Names none.")};
   }
 };
 }  // namespace

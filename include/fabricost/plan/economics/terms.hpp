@@ -21,10 +21,7 @@ struct StepTerm {
   [[nodiscard]] double seconds() const { return time.value(); }
   bool operator==(const StepTerm&) const = default;
 
-  static constexpr auto fields() {
-    using A = StepTerm;
-    return Table{gives(&A::name, "name", "name", "What it is."), gives(&A::time, "time_s", "seconds", "Its share of the time, s.")};
-  }
+  static AnswerTable<StepTerm> fields();
 };
 
 /// The terms of a training step, none negative, which sum to its time.

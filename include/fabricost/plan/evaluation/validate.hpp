@@ -20,14 +20,7 @@ struct WorkloadsAnswer : Errors {
   [[nodiscard]] ByName<int> skipped() const { return by_reason(report.skipped); }
   [[nodiscard]] ByName<Errors> by_group() const { return by_name(report.by_group); }
 
-  static constexpr auto fields() {
-    using A = WorkloadsAnswer;
-    return tables(
-        Errors::fields(),
-        Table{gives(&A::total, "", "total", "Errors over all rows that are fully specified and could be priced."),
-              gives(&A::skipped_rows, "skipped", "", ""), gives(&A::skipped, "", "skipped", "Rows that could not be priced, by reason."),
-              gives(&A::by_group, "by_group", "by_group", "Errors of each group of rows, by name.")});
-  }
+  static AnswerTable<WorkloadsAnswer> fields();
 };
 
 struct ExchangesAnswer : Errors {
@@ -41,17 +34,7 @@ struct ExchangesAnswer : Errors {
   [[nodiscard]] ByName<Errors> by_library() const { return by_name(report.by_library); }
   [[nodiscard]] ByName<Errors> by_group() const { return by_name(report.by_group); }
 
-  static constexpr auto fields() {
-    using A = ExchangesAnswer;
-    return tables(Errors::fields(), Table{gives(&A::total, "", "total", "Errors over all rows that could be priced."),
-                                          gives(&A::skipped_rows, "skipped", "", ""),
-                                          gives(&A::skipped, "", "skipped", "Rows that could not be priced, by reason."),
-                                          gives(&A::by_operation, "by_operation", "by_operation", "Errors of each phase, by name."),
-                                          gives(&A::by_system, "by_system", "by_system", "Errors on each machine, by name."),
-                                          gives(&A::by_size, "by_size", "by_size", "Errors in ranges of tokens of a rank."),
-                                          gives(&A::by_library, "by_library", "by_library", "Errors of each implementation."),
-                                          gives(&A::by_group, "by_group", "by_group", "Errors of each machine, kernel and phase.")});
-  }
+  static AnswerTable<ExchangesAnswer> fields();
 };
 
 /// A ValidateRequest whose files may be tables.

@@ -19,12 +19,7 @@ struct ExplainedTerm : StepTerm {
   std::string helps;             ///< "arithmetic + 10 %: -8.1 %, ..."; empty: nothing of the machine moves it by 0.5 %
   bool operator==(const ExplainedTerm&) const = default;
 
-  static constexpr auto fields() {
-    using A = ExplainedTerm;
-    return Table{gives(&A::name, "name", "name", "Of a term of the step."), gives(&A::time, "time_s", "seconds", "Its share of the step, s."),
-                 gives(&A::how, "how", "how", "Sentences: its arithmetic, the ranks and links it runs on."),
-                 gives(&A::helps, "helps", "helps", "Changes of the machine that shorten it most, the layout being kept; empty: none does.")};
-  }
+  static AnswerTable<ExplainedTerm> fields();
 };
 
 struct ExplainedStep {

@@ -49,17 +49,7 @@ struct MeasureRequest {
   WholeSizes sizes;
   GpuNumbers gpus;
 
-  static constexpr auto fields() {
-    using R = MeasureRequest;
-    return Table{
-        asks(&R::quick, "quick", "--quick", "", "Measure for two minutes instead of fifteen"),
-        asks(&R::mpi, "mpi", "--mpi", "", "Measure MPI's processes instead of GPUs (under mpirun)"),
-        asks(&R::system, "system", "--system,-s", "NAME", "Shipped system to compare with, if this one is not recognised"),
-        asks(&R::only, "only", "--only", "KIND...", "Probes to run: memory launch host peer collectives overlap, a\nprobe, an operation"),
-        asks(&R::budget, "budget_seconds", "--budget", Amount::seconds, time_to_spend, "SECONDS", "Time to spend [900; with <quick> 120]"),
-        asks(&R::sizes, "sizes", "--sizes", "SIZES", "Message sizes: 1KiB:1GiB:x2, or 4KiB,64KiB"),
-        asks(&R::gpus, "gpus", "--gpus", Amount::number, gpu_number, "LIST", "GPUs to measure: 0,2,4-7 [all]")};
-  }
+  static RequestTable<MeasureRequest> fields();
 };
 
 /// A request for the points that would be measured; nothing is measured.
@@ -86,44 +76,11 @@ struct MeasuredPoint : measure::Row {
     return out;
   }
 
-  static constexpr auto fields() {
-    using A = MeasuredPoint;
-    using P = measure::Row;
-    return Table{
-        gives(&P::source, "", "source", "`measure-` and the host's name: one run, one source."),
-        gives(&P::system, "", "system",
-              "The shipped system most similar to this machine, or the one named; empty if there is none (readers then need one)."),
-        gives(&P::operation, "operation", "operation", "A collective, `send_recv`, or a probe's word."),
-        gives(&P::nodes, "nodes", "nodes", "Of the participants; 1 for a copy between two GPUs and for a probe of one."),
-        gives(&P::gpus_per_node, "gpus_per_node", "gpus_per_node",
-              "Of the participants: 2 for a copy between two GPUs, 1 for a probe of one."),
-        gives(&A::dtype_name, "dtype", "dtype", "Of collectives; `int8` for transfers; empty for probes."),
-        gives(&P::bytes, "bytes", "bytes",
-              "The nccl-tests size of a collective; for a transfer the bytes moved one way; for a probe its working set."),
-        gives(&P::seconds, "time_us", "seconds", "Of one repetition: the median of the batches that were kept.", in_microseconds),
-        gives(&P::in_place, "", "in_place", "Of collectives."),
-        gives(
-            &P::library, "library", "library",
-            "`nccl`, `rccl`, `openmpi`, `mpich` for collectives; `copy engine` or `kernel` for transfers; the runtime (`cuda`, `hip`) for "
-            "probes."),
-        gives(&P::library_version, "", "library_version", "Of that library; for transfers the version of CUDA or HIP."),
-        gives(&A::algorithm_name, "algorithm", "algorithm",
-              "Only if it was forced; `nvls` also if in-switch reduction was; for MPI the one that Open MPI's environment forces."),
-        gives(&A::protocol_name, "protocol", "protocol", "Only if it was forced; for MPI always `simple`."),
-        gives(&A::path_name, "path", "path",
-              "Of transfers: `gpu-gpu`, `gpu-host`; of MPI's ping-pong between two hosts `nic`; else empty."),
-        gives(&P::both_ways, "both_ways", "both_ways", "Of transfers: whether the other direction was under load too."),
-        gives(&A::all_notes, "notes", "notes", "What there is to say of it, in the file `key value; key value`.")};
-  }
+  static AnswerTable<MeasuredPoint> fields();
 };
 
 struct NotMeasuredAnswer : measure::NotMeasured {
-  static constexpr auto fields() {
-    using N = measure::NotMeasured;
-    return Table{gives(&N::what, "what", "what", "The case, or the group of probes."),
-                 gives(&N::bytes, "bytes", "bytes", "Its size, bytes; None: all of them."),
-                 gives(&N::reason, "reason", "reason", "Why not.")};
-  }
+  static AnswerTable<NotMeasuredAnswer> fields();
 };
 
 /// The machine as its probes describe it, and the shipped system most like it.
@@ -140,24 +97,14 @@ struct PlannedStep {
   std::vector<std::uint64_t> sizes;
   bool refined = false;
 
-  static constexpr auto fields() {
-    using A = PlannedStep;
-    return Table{gives(&A::what, "what", "what", "The case."), gives(&A::sizes, "sizes", "sizes", "In any case, bytes."),
-                 gives(&A::refined, "refined", "refined", "Whether sizes between them are added where the curve bends.")};
-  }
+  static AnswerTable<PlannedStep> fields();
 };
 
 struct MeasurePlanAnswer : ProbedMachine {
   std::vector<PlannedStep> steps;
   std::vector<NotMeasuredAnswer> not_measured;
 
-  static constexpr auto fields() {
-    using A = MeasurePlanAnswer;
-    return Table{gives(&ProbedMachine::title, "", "title", "GPUs, runtime, driver and library."),
-                 gives(&ProbedMachine::system, "", "system", "The shipped system it is like; None: there is none."),
-                 gives(&A::steps, "steps", "steps", "In this order while the time lasts, PlannedStep each."),
-                 gives(&A::not_measured, "not_measured", "not_measured", "What this machine cannot do, NotMeasured each.")};
-  }
+  static AnswerTable<MeasurePlanAnswer> fields();
 };
 
 struct MeasuredRun;  ///< the content of the machine's file
@@ -176,22 +123,7 @@ struct MeasureAnswer : ProbedMachine {
   /// The machine's file beside it. \param points_file the file of points that it names
   [[nodiscard]] std::string yaml(const std::string& points_file) const;
 
-  static constexpr auto fields() {
-    using A = MeasureAnswer;
-    using M = ProbedMachine;
-    return Table{gives(&M::title, "", "title", "GPUs, runtime, driver and library."),
-                 gives(&A::points, "points", "", "How many were measured."),
-                 gives(&A::time, "seconds", "seconds", "It took."),
-                 gives(&A::complete, "complete", "complete", "False: a GPU was lost or the run interrupted."),
-                 gives(&A::ended, "", "ended", "Why it is not complete."),
-                 gives(&A::file, "file", "", "Where the points went."),
-                 gives(&A::machine_file, "machine_file", "", "Where the machine went."),
-                 gives(&M::system, "system", "system", "The shipped system it is like; None: there is none."),
-                 gives(&M::system_because, "", "system_because", "Why that one, or why none."),
-                 gives(&M::remarks, "", "remarks", "What a reader of the numbers should know."),
-                 gives(&A::rows, "rows", "points", "What was measured, MeasuredPoint each."),
-                 gives(&A::not_measured, "not_measured", "not_measured", "What was not, NotMeasured each.")};
-  }
+  static AnswerTable<MeasureAnswer> fields();
 };
 
 /// Opens the machine and measures it. \throws RequestError where nothing can be measured, or nothing was
@@ -205,14 +137,7 @@ struct CalibrateMachineRequest {
   Machine system;
   std::string calibration, date;
 
-  static constexpr auto fields() {
-    using R = CalibrateMachineRequest;
-    using enum Amount;
-    return Table{asks(&R::path, "path", "--from,-f", "FILE", "measured.csv, beside which measured.machine.yaml lies", true),
-                 asks(&R::system, "system", "--system,-s", "NAME", "Shipped system, instead of the one that the measurement names"),
-                 field::ask_first_calibration<R>,
-                 asks(&R::date, "date", "--date", "YYYY-MM-DD", "Date to write into it; default the day of the measurement")};
-  }
+  static RequestTable<CalibrateMachineRequest> fields();
 };
 
 /// A measured rate or latency beside the documented one.
@@ -232,28 +157,7 @@ struct FigureAnswer : MeasuredFigure {
   [[nodiscard]] std::optional<double> some_stock() const { return some(stock); }
   [[nodiscard]] std::optional<double> share() const { return datasheet > 0 ? std::optional{value / datasheet} : std::nullopt; }
 
-  static constexpr auto fields() {
-    using A = FigureAnswer;
-    using F = MeasuredFigure;
-    constexpr bool left_out = true;
-    constexpr JsonUnit us{1, 1e6}, GBps{1, 1e-9};
-    return Table{gives(&F::tier, "tier", "tier", ""),
-                 gives(&F::what, "what", "what", ""),
-                 gives(&A::unit, "", "unit", ""),
-                 gives(&F::value, "", "measured", ""),
-                 gives(&A::some_datasheet, "", "datasheet", ""),
-                 gives(&A::some_stock, "", "stock", ""),
-                 gives(&A::measured_time, "measured_us", "", "", us, left_out),
-                 gives(&A::measured_rate, "measured_GBps", "", "", GBps, left_out),
-                 gives(&A::datasheet_time, "datasheet_us", "", "", us, left_out),
-                 gives(&A::datasheet_rate, "datasheet_GBps", "", "", GBps, left_out),
-                 gives(&A::stock_time, "stock_us", "", "", us, left_out),
-                 gives(&A::stock_rate, "stock_GBps", "", "", GBps, left_out),
-                 gives(&A::share, "share_of_datasheet", "", ""),
-                 gives(&F::points, "points", "points", ""),
-                 gives(&F::smallest, "smallest_bytes", "smallest", ""),
-                 gives(&F::largest, "largest_bytes", "largest", "")};
-  }
+  static AnswerTable<FigureAnswer> fields();
 };
 
 struct MachineAnswer {
@@ -270,20 +174,7 @@ struct MachineAnswer {
   [[nodiscard]] std::optional<FitAnswer> fit() const;
   [[nodiscard]] const std::vector<std::string>& not_calibrated() const { return made.not_calibrated; }
 
-  static constexpr auto fields() {
-    using A = MachineAnswer;
-    return Table{gives(&A::file, "system", "", ""),
-                 gives(&A::stock, "stock", "stock", "Name of the stock system it extends."),
-                 gives(&A::title, "title", "title", "Host, GPUs and day of the measurement."),
-                 gives(&A::gpus, "gpus", "gpus", "How many GPUs were measured."),
-                 gives(&A::host, "host", "host", "Of the measurement."),
-                 gives(&A::date, "date", "date", "Of the measurement."),
-                 gives(&A::figures, "tiers", "", ""),
-                 gives(&A::facts, "facts", "facts", "What the driver says: PCIe links, clocks, ECC and the like."),
-                 gives(&A::findings, "findings", "", ""),
-                 gives(&A::fit, "calibration", "calibration", "Of its collectives, a CollectivesFit; None: there were none to fit."),
-                 gives(&A::not_calibrated, "not_calibrated", "not_calibrated", "What stays as the stock system has it, and why.")};
-  }
+  static AnswerTable<MachineAnswer> fields();
 };
 
 /// \throws SpecError, RequestError as calibrate_machine

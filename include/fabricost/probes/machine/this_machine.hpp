@@ -80,13 +80,7 @@ struct MachineFinding {
   std::string evidence, remedy;
   bool operator==(const MachineFinding&) const = default;
 
-  static constexpr auto fields() {
-    using A = MachineFinding;
-    return Table{gives(&A::cause, "cause", "cause", "Its name, as in `pcie_downgraded`."),
-                 gives(&A::confidence, "confidence", "confidence", "0 a guess, 1 the machine says so itself."),
-                 gives(&A::evidence, "evidence", "evidence", "What was read and measured, with the figures."),
-                 gives(&A::remedy, "remedy", "remedy", "What to try.")};
-  }
+  static AnswerTable<MachineFinding> fields();
 };
 
 struct ThisMachineRequest {

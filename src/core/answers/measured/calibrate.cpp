@@ -18,6 +18,98 @@
 #include <set>
 
 namespace fabricost::core {
+
+RequestTable<CalibrateRequest> CalibrateRequest::fields() {
+  using R = CalibrateRequest;
+  using enum Amount;
+  return {asks(&R::samples, "samples", "--from,-f", "FILE...",
+               "Measurements: point CSVs, nccl-tests logs, ...;\ndefault what fabricost measure wrote here", true),
+          asks(&R::system, "system", "--system,-s", "NAME", "The machine; without it all machines of the files are fitted together", true),
+          field::ask_nodes_of_files<R>,
+          field::ask_ranks_of_files<R>,
+          field::ask_first_calibration<R>,
+          asks(&R::only, "only", "--only", "SET",
+               "Fit one set of constants: scale_up, pcie, transport or custom\n(inference engines' all-reduces)"),
+          asks(&R::leave_out, "leave_out", "--leave-out", "SOURCE...",
+               "Leave out these sources (the beginning of a name is enough);\nSOURCE:FROM:TO leaves out sizes; * stands for any letters"),
+          asks(&R::hold, "hold", "--hold", "NAME...",
+               "Keep these constants fixed, as ll.hop or pcie:ll.hop\n(NAME=VALUE: at that value); the resulting error shows how\nmuch "
+               "each matters"),
+          field::ask_launch_of_files<R>,
+          field::ask_library_of_files<R>,
+          asks(&R::stack, "stack", "--stack", "NAME", "Of tables of kernels: the training stack whose recipe they run in;\ndefault nemo")};
+}
+
+AnswerTable<ConstantAnswer> ConstantAnswer::fields() {
+  using A = ConstantAnswer;
+  constexpr bool left_out = true;
+  return {
+      gives(&A::set, "", "set", "Whose it is, as in `scale-up-hopper`."),
+      gives(&A::name, "name", "name", "As in a calibration file, `simple.hop`."),
+      gives(&A::unit, "", "unit", "seconds, bytes_per_second, bytes, or empty for a plain number."),
+      gives(&A::file_value, "value", "", ""),
+      gives(&A::file_before, "prior", "", ""),
+      gives(&A::value, "", "value", "Fitted, in that unit."),
+      gives(&A::before, "", "before", "What was known before, in that unit."),
+      gives(&A::relative_error, "relative_standard_error", "relative_error", "Standard error over the value."),
+      gives(&A::determined, "determined", "determined", "False: the data left it where it was."),
+      gives(&A::partner, "correlated_with", "partner", "The constant it is most strongly correlated with; None: of kernels.", 1, left_out),
+      gives(&A::correlation, "correlation", "correlation", "How strongly, -1 to 1; None: of kernels.", 1, left_out)};
+}
+
+AnswerTable<ResidualAnswer> ResidualAnswer::fields() {
+  using A = ResidualAnswer;
+  return {gives(&A::points, "points", "points", "How many."),
+          gives(&A::median_error, "median_ape", "median_error", "Median of |predicted / measured - 1|.", in_percent),
+          gives(&A::mean_error, "mape", "mean_error", "Mean of |predicted / measured - 1|.", in_percent),
+          gives(&A::width, "interval", "interval", "Half width in log that holds nine in ten.")};
+}
+
+AnswerTable<FittedSet> FittedSet::fields() {
+  using A = FittedSet;
+  return {gives(&A::name, "name", "name", "Of its file, as in `scale-up-hopper`."),
+          gives(&A::kind, "kind", "kind", "scale_up, pcie, transport, compute, custom or moe."),
+          gives(&A::systems, "systems", "systems", "That were measured."),
+          gives(&A::points, "points", "points", "How many points it was fitted to."),
+          gives(&A::median_error, "median_ape", "median_error", "Median of |predicted / measured - 1| after the fit.", in_percent),
+          gives(&A::mean_error, "mape", "mean_error", "Mean of |predicted / measured - 1| after the fit.", in_percent),
+          gives(&A::constants, "constants", "constants", "List of Constant."),
+          gives(&A::residuals, "residuals", "residuals", "A Residual for each way to run, by name.")};
+}
+
+AnswerTable<FitAnswer> FitAnswer::fields() {
+  using A = FitAnswer;
+  return {gives(&A::points, "points", "points", "Merged points that were fitted."),
+          gives(&A::constant_count, "constants", "", ""),
+          gives(&A::determined, "determined", "determined", "Of the constants, those that the data narrowed."),
+          gives(&A::converged, "converged", "converged", "False: it had not settled after its last step."),
+          gives(&A::median_before, "median_ape.before", "", ""),
+          gives(&A::median_after, "median_ape.after", "", ""),
+          gives(&A::mean_before, "mape.before", "", ""),
+          gives(&A::mean_after, "mape.after", "", ""),
+          gives(&A::median_error, "", "median_error", "Median over the fitted points, after the fit."),
+          gives(&A::mean_error, "", "mean_error", "Mean, after the fit."),
+          gives(&A::median_error_before, "", "median_error_before", "Median with what was known before."),
+          gives(&A::mean_error_before, "", "mean_error_before", "Mean with what was known before."),
+          gives(&A::sets, "sets", "sets", "List of FittedSet, one for each file."),
+          gives(&A::constants, "", "constants", "List of Constant, of all sets."),
+          gives(&A::skipped_rows, "skipped", "", ""),
+          gives(&A::skipped, "", "skipped", "Rows that were not fitted, by reason."),
+          gives(&A::warnings, "warnings", "warnings", "What speaks against fitting these points.")};
+}
+
+AnswerTable<SetAsidePoint> SetAsidePoint::fields() {
+  using A = SetAsidePoint;
+  return {gives(&A::system, "system", "", ""), gives(&A::operation, "operation", "", ""),           gives(&A::bytes, "bytes", "", ""),
+          gives(&A::ranks, "ranks", "", ""),   gives(&A::time, "time_us", "", "", in_microseconds), gives(&A::reason, "reason", "", "")};
+}
+
+AnswerTable<CalibrationAnswer> CalibrationAnswer::fields() {
+  using A = CalibrationAnswer;
+  return {FitAnswer::fields(), gives(&A::set_aside_points, "set_aside", "", ""),
+          gives(&A::set_aside, "", "set_aside", "Points left out of the fit, each as a sentence with its reason.")};
+}
+
 namespace {
 
 /// Of collectives each constant is reported with the one it is most strongly correlated with.

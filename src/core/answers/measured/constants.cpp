@@ -2,9 +2,50 @@
 /// Lists the rows of the parameter tables with a machine's values.
 
 #include <fabricost/answers/constants.hpp>
+#include <fabricost/fields/field.hpp>
 #include <fabricost/hardware/parameters.hpp>
 
 namespace fabricost::core {
+
+RequestTable<ConstantsRequest> ConstantsRequest::fields() {
+  using R = ConstantsRequest;
+  return {asks(&R::system, "system", "--system,-s", "NAME", "The machine; without it the values without measurements", true),
+          asks(&R::only, "only", "--only", "SET", "One set: scale_up, pcie, transport, compute, custom or moe"), field::ask_calibration<R>};
+}
+
+AnswerTable<ListedConstant> ListedConstant::fields() {
+  using A = ListedConstant;
+  return {gives(&A::set, "set", "set", "scale_up, pcie, transport, compute, custom or moe."),
+          gives(&A::name, "name", "name", "As in a calibration file, `ll.hop`."),
+          gives(&A::kind, "kind", "kind", "seconds, bytes, link_share (of the one-way rate), or a plain number."),
+          gives(&A::fit, "fit", "fit",
+                "In a fit of several machines: own (one for each), shared (one for all), held (not fitted), form (a "
+                "number of the form itself, not fitted)."),
+          gives(&A::value, "value", "value", "On this machine, in seconds, bytes or as the number it is."),
+          gives(&A::prior, "prior", "prior", "Where nothing was measured."),
+          gives(&A::min, "min", "min", "Least value a fit may find."),
+          gives(&A::max, "max", "max", "Greatest."),
+          gives(&A::spread, "spread", "spread", "How far machines differ in it: a standard deviation in log.")};
+}
+
+AnswerTable<ListedSet> ListedSet::fields() {
+  using A = ListedSet;
+  return {gives(&A::name, "name", "name", "scale_up, pcie, transport, compute, custom or moe."),
+          gives(&A::calibration, "calibration", "calibration", "The file, or `prior`."),
+          gives(&A::basis, "basis", "basis", "calibrated, sibling or datasheet."),
+          gives(&A::source, "source", "source", "What the values rest on."),
+          gives(&A::own, "own", "own", "Constants that a joint fit finds for each machine."),
+          gives(&A::shared, "shared", "shared", "Those it finds once for all."),
+          gives(&A::held, "held", "held", "Those it leaves."),
+          gives(&A::form, "form", "form", "Numbers of the forms.")};
+}
+
+AnswerTable<ConstantsAnswer> ConstantsAnswer::fields() {
+  using A = ConstantsAnswer;
+  return {gives(&A::system, "system", "system", "The machine; empty: none."), gives(&A::sets, "sets", "sets", "A ListedSet each."),
+          gives(&A::constants, "constants", "constants", "A ListedConstant each, by set.")};
+}
+
 namespace {
 
 constexpr std::array<std::string_view, 8> kind_names{"seconds", "link_share", "bytes", "share", "part", "number", "divisor", "order"};

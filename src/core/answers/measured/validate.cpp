@@ -13,6 +13,63 @@
 
 namespace fabricost::core {
 
+RequestTable<ValidateRequest> ValidateRequest::fields() {
+  using R = ValidateRequest;
+  using enum Amount;
+  return {asks(&R::samples, "samples", "FILES", " ", "Point CSVs, output of nccl-tests, nvbandwidth, OSU, perftest, ...", true),
+          asks(&R::system, "system", "--system,-s", "NAME", "The machine, if a file does not say"),
+          field::ask_nodes_of_files<R>,
+          field::ask_ranks_of_files<R>,
+          field::ask_choice<R>,
+          asks(&R::calibration, "calibration", "--calibration", "FILE", "none or a file; default the shipped one"),
+          asks(&R::raw, "raw", "--raw", "", "Keep repeats; default: their median"),
+          field::ask_launch_of_files<R>,
+          field::ask_library_of_files<R>,
+          asks(&R::stack, "stack", "--stack", "NAME", "Of tables of kernels: a stack whose own kernels price them")};
+}
+
+AnswerTable<Errors> Errors::fields() {
+  using A = Errors;
+  using E = ErrorSummary;
+  return {gives(&E::points, "points", "points", "How many points."),
+          gives(&E::median_ape, "", "", ""),
+          gives(&A::if_any<&E::median_ape>, "median_ape", "", ""),
+          gives(&A::median_error, "", "median_error", "Median of |predicted / measured - 1|."),
+          gives(&E::mape, "", "", ""),
+          gives(&A::if_any<&E::mape>, "mape", "", ""),
+          gives(&A::mean_error, "", "mean_error", "Mean of the same."),
+          gives(&E::p90_abs_log2, "", "p90_abs_log2", "Nine in ten are within this many factors of two."),
+          gives(&A::if_any<&E::p90_abs_log2>, "p90_abs_log2", "", ""),
+          gives(&E::within_10pct, "", "within_10_percent", "Share of points at most 10 % off."),
+          gives(&A::if_any<&E::within_10pct>, "within_10pct", "", ""),
+          gives(&E::within_25pct, "", "within_25_percent", "Share of points at most 25 % off."),
+          gives(&A::if_any<&E::within_25pct>, "within_25pct", "", ""),
+          gives(&E::interval_coverage, "", "interval_coverage", "Share of points inside the predicted interval of nine in ten."),
+          gives(&A::if_any<&E::interval_coverage>, "interval_coverage", "", "")};
+}
+
+AnswerTable<SkippedRows> SkippedRows::fields() {
+  return {gives(&Skipped::reason, "reason", "", ""), gives(&Skipped::rows, "rows", "", "")};
+}
+
+AnswerTable<ValidationAnswer> ValidationAnswer::fields() {
+  using A = ValidationAnswer;
+  return {Errors::fields(),
+          gives(&A::total, "", "total", "Errors over all points."),
+          gives(&A::worst_error, "", "worst_error", "The largest."),
+          gives(&A::skipped_rows, "skipped", "", ""),
+          gives(&A::skipped, "", "skipped", "Rows that could not be priced, by reason."),
+          gives(&A::untrustworthy_rows, "untrustworthy", "", ""),
+          gives(&A::untrustworthy, "", "untrustworthy", "Rows that a fit leaves out, by reason; they count in the errors."),
+          gives(&A::by_operation, "by_operation", "by_operation", "Errors of each operation, by name."),
+          gives(&A::by_system, "by_system", "by_system", "Errors on each machine, by name."),
+          gives(&A::by_size, "by_size", "by_size", "Errors in ranges of sizes: <=64 KiB, <=1 MiB, <=32 MiB, above."),
+          gives(&A::by_library, "by_library", "by_library", "Errors with each library."),
+          gives(&A::by_launch, "by_launch", "by_launch", "Errors by launch and by how the release of NCCL was known."),
+          gives(&A::guessed_system, "guessed_system", "guessed_system",
+                "Machine taken for logs that name none: the usual one of their GPUs; empty: none was.", 1, true)};
+}
+
 PointDefaults stated(std::string system, int nodes, int ranks, std::optional<LaunchMode> launch, const std::optional<Inference>& library) {
   if (library && !is_nccl(*library))
     throw Refusal("<library>: of measured runs a release of NCCL, as in <library=nccl-2.18>; engines are named in the points");

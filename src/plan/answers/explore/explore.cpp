@@ -25,6 +25,91 @@
 #include <variant>
 
 namespace fabricost::plan {
+
+RequestTable<ExploreOptions> ExploreOptions::fields() {
+  using R = ExploreOptions;
+  return {
+      asks(&R::vary, "vary", "--vary", "NAME=VALUES...",
+           "Values to combine: \"nic.bandwidth=25:400:x2GB/s per direction\",\n"
+           "domain=8,72, gpu=h200-sxm,b200-sxm, system=..., gpus=1024:65536:x2",
+           true),
+      asks(&R::objectives, "objectives", "--objective", "NAME,...",
+           "Objectives: step, $/token, J/token, W, goodput, mfu, tokens/s,\ngpus; serving: ttft, tpot, tokens/s/user, and req/s "
+           "within\nlimits where requests arrive; or a varied parameter, of\nwhich less is better"),
+      asks(&R::limits, "limits", "--limit", "NAME=X...", "Keep points with at most X (for tokens, goodput, mfu: at least X)"),
+      asks(&R::prices, "prices", "--price", "NAME=USD...", "Your own price of a GPU-hour, of a machine or a GPU"),
+      asks(&R::price_kind, "price_kind", "--price-kind", "KIND",
+           "Kind of price: on_demand, reserved or owned; default the\nfirst known of all machines, else of most"),
+      asks(&R::first, "first", "", Amount::count, {0, 1e9}, "N", "First point, in the order of nested loops, the last of <vary> fastest"),
+      asks(&R::count, "count", "", Amount::count, any_count, "N", "Number of points from there; default all"),
+      asks(&R::threads, "threads", "--threads", Amount::count, {1, 1024}, "N", "Number of threads; default one per core")};
+}
+
+RequestTable<ExploreRequest> ExploreRequest::fields() { return {PlanRequest::fields_of_search(), ExploreOptions::fields()}; }
+
+RequestTable<ExploreServeRequest> ExploreServeRequest::fields() {
+  static constexpr std::string_view not_of_points[]{"--top,-k", "--pareto"};
+  return {ServeRequest::fields().without(not_of_points), ExploreOptions::fields()};
+}
+
+AnswerTable<ExploreAxis> ExploreAxis::fields() {
+  using A = ExploreAxis;
+  return {gives(&A::name, "name", "name", "What is varied."), gives(&A::unit, "unit", "unit", "Of its values; empty: a count or a name."),
+          gives(&A::values, "values", "values", "Its values; empty: they are names.", 1, true),
+          gives(&A::words, "words", "words", "Its names.", 1, true)};
+}
+
+AnswerTable<ExploreObjective> ExploreObjective::fields() {
+  using A = ExploreObjective;
+  return {gives(&A::name, "name", "name", "What counts."),
+          gives(&A::unit, "unit", "unit", "Of its values."),
+          gives(&A::more_is_better, "more_is_better", "more_is_better", "Whether more of it is better."),
+          gives(&A::counts, "counts", "counts", "Whether it makes the front; otherwise it is only limited."),
+          gives(&A::limit, "limit", "limit", "The most it may be, or the least; None: no limit.", 1, true),
+          gives(&A::best, "best", "best", "Number of the point that is best in it; None: none has it.")};
+}
+
+AnswerTable<ExplorePoint> ExplorePoint::fields() {
+  using A = ExplorePoint;
+  return {gives(&A::number, "number", "number", "Its place in the nested loops, from 0."),
+          gives(&A::at, "at", "at", "The value of each thing varied."),
+          gives(&A::objectives, "objectives", "objectives", "What counts; None: not known."),
+          gives(&A::interval, "interval_s", "interval_seconds", "(low, high), s: nine steps, or tokens, in ten should fall between."),
+          gives(&A::layout, "layout", "layout", "Its best layout or deployment, in words."),
+          gives(&A::binds, "binds", "binds", "What takes most besides computing, in words."),
+          gives(&A::trouble, "trouble", "trouble", "Why nothing can run; empty: something can.", 1, true),
+          gives(&A::meets, "meets", "meets", "Whether it is within the limits."),
+          gives(&A::front, "front", "front", "Whether no other point beats it."),
+          gives(&A::elasticities, "elasticities", "elasticities",
+                "By objective and dial: d log objective / d log dial, of the layout found there.", 1, true)};
+}
+
+AnswerTable<ExploreWorth> ExploreWorth::fields() {
+  using A = ExploreWorth;
+  return {gives(&A::dial, "dial", "dial", "The part."), gives(&A::change, "change", "change", "As in `+ 10 %`."),
+          gives(&A::gain, "gain", "gain", "Tokens per second then over before, less 1; layouts are searched again."),
+          gives(&A::dollars_per_gpu_hour, "dollars_per_gpu_hour", "dollars_per_gpu_hour",
+                "What that may cost at equal dollars per token, USD per GPU and hour; None: no price is known.")};
+}
+
+AnswerTable<ExploreAnswer> ExploreAnswer::fields() {
+  using A = ExploreAnswer;
+  return {gives(&A::model, "model", "model", "Name of the model."),
+          gives(&A::job, "for", "job", "train or serve."),
+          gives(&A::axes, "vary", "axes", "What is varied, slowest first."),
+          gives(&A::objectives, "objectives", "objectives", "What counts."),
+          gives(&A::all_points, "all_points", "all_points", "Combinations there are."),
+          gives(&A::front, "front", "front", "Numbers of the points of the front, best in the first objective first."),
+          gives(&A::knee, "knee", "knee", "Number of the point where the front bends; None: it has less than three points."),
+          gives(&A::chosen, "worth.at", "chosen",
+                "Number of the point whose dials were turned: the knee, else the best in the first objective."),
+          gives(&A::worth, "worth.dials", "worth", "What more of each part gives there, most first."),
+          gives(&A::price_kind, "price.kind", "price_kind",
+                "By which all are priced: on_demand, reserved or owned; None: none is known of all."),
+          gives(&A::no_price, "price.why", "no_price", "Of which machines that price is not known, or why none is; None: all have it."),
+          gives(&A::points, "points", "points", "The points in the order of the loops.")};
+}
+
 namespace explore {
 namespace {
 

@@ -12,6 +12,7 @@
 #include "text/parse_quantity.hpp"
 
 #include <fabricost/error.hpp>
+#include <fabricost/fields/field.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/text/quantity.hpp>
 #include <fabricost/version.hpp>
@@ -24,6 +25,130 @@
 #include <utility>
 
 namespace fabricost::probes {
+
+RequestTable<MeasureRequest> MeasureRequest::fields() {
+  using R = MeasureRequest;
+  return {
+      asks(&R::quick, "quick", "--quick", "", "Measure for two minutes instead of fifteen"),
+      asks(&R::mpi, "mpi", "--mpi", "", "Measure MPI's processes instead of GPUs (under mpirun)"),
+      asks(&R::system, "system", "--system,-s", "NAME", "Shipped system to compare with, if this one is not recognised"),
+      asks(&R::only, "only", "--only", "KIND...", "Probes to run: memory launch host peer collectives overlap, a\nprobe, an operation"),
+      asks(&R::budget, "budget_seconds", "--budget", Amount::seconds, time_to_spend, "SECONDS", "Time to spend [900; with <quick> 120]"),
+      asks(&R::sizes, "sizes", "--sizes", "SIZES", "Message sizes: 1KiB:1GiB:x2, or 4KiB,64KiB"),
+      asks(&R::gpus, "gpus", "--gpus", Amount::number, gpu_number, "LIST", "GPUs to measure: 0,2,4-7 [all]")};
+}
+
+AnswerTable<MeasuredPoint> MeasuredPoint::fields() {
+  using A = MeasuredPoint;
+  using P = measure::Row;
+  return {
+      gives(&P::source, "", "source", "`measure-` and the host's name: one run, one source."),
+      gives(&P::system, "", "system",
+            "The shipped system most similar to this machine, or the one named; empty if there is none (readers then need one)."),
+      gives(&P::operation, "operation", "operation", "A collective, `send_recv`, or a probe's word."),
+      gives(&P::nodes, "nodes", "nodes", "Of the participants; 1 for a copy between two GPUs and for a probe of one."),
+      gives(&P::gpus_per_node, "gpus_per_node", "gpus_per_node",
+            "Of the participants: 2 for a copy between two GPUs, 1 for a probe of one."),
+      gives(&A::dtype_name, "dtype", "dtype", "Of collectives; `int8` for transfers; empty for probes."),
+      gives(&P::bytes, "bytes", "bytes",
+            "The nccl-tests size of a collective; for a transfer the bytes moved one way; for a probe its working set."),
+      gives(&P::seconds, "time_us", "seconds", "Of one repetition: the median of the batches that were kept.", in_microseconds),
+      gives(&P::in_place, "", "in_place", "Of collectives."),
+      gives(&P::library, "library", "library",
+            "`nccl`, `rccl`, `openmpi`, `mpich` for collectives; `copy engine` or `kernel` for transfers; the runtime (`cuda`, `hip`) for "
+            "probes."),
+      gives(&P::library_version, "", "library_version", "Of that library; for transfers the version of CUDA or HIP."),
+      gives(&A::algorithm_name, "algorithm", "algorithm",
+            "Only if it was forced; `nvls` also if in-switch reduction was; for MPI the one that Open MPI's environment forces."),
+      gives(&A::protocol_name, "protocol", "protocol", "Only if it was forced; for MPI always `simple`."),
+      gives(&A::path_name, "path", "path", "Of transfers: `gpu-gpu`, `gpu-host`; of MPI's ping-pong between two hosts `nic`; else empty."),
+      gives(&P::both_ways, "both_ways", "both_ways", "Of transfers: whether the other direction was under load too."),
+      gives(&A::all_notes, "notes", "notes", "What there is to say of it, in the file `key value; key value`.")};
+}
+
+AnswerTable<NotMeasuredAnswer> NotMeasuredAnswer::fields() {
+  using N = measure::NotMeasured;
+  return {gives(&N::what, "what", "what", "The case, or the group of probes."),
+          gives(&N::bytes, "bytes", "bytes", "Its size, bytes; None: all of them."), gives(&N::reason, "reason", "reason", "Why not.")};
+}
+
+AnswerTable<PlannedStep> PlannedStep::fields() {
+  using A = PlannedStep;
+  return {gives(&A::what, "what", "what", "The case."), gives(&A::sizes, "sizes", "sizes", "In any case, bytes."),
+          gives(&A::refined, "refined", "refined", "Whether sizes between them are added where the curve bends.")};
+}
+
+AnswerTable<MeasurePlanAnswer> MeasurePlanAnswer::fields() {
+  using A = MeasurePlanAnswer;
+  return {gives(&ProbedMachine::title, "", "title", "GPUs, runtime, driver and library."),
+          gives(&ProbedMachine::system, "", "system", "The shipped system it is like; None: there is none."),
+          gives(&A::steps, "steps", "steps", "In this order while the time lasts, PlannedStep each."),
+          gives(&A::not_measured, "not_measured", "not_measured", "What this machine cannot do, NotMeasured each.")};
+}
+
+AnswerTable<MeasureAnswer> MeasureAnswer::fields() {
+  using A = MeasureAnswer;
+  using M = ProbedMachine;
+  return {gives(&M::title, "", "title", "GPUs, runtime, driver and library."),
+          gives(&A::points, "points", "", "How many were measured."),
+          gives(&A::time, "seconds", "seconds", "It took."),
+          gives(&A::complete, "complete", "complete", "False: a GPU was lost or the run interrupted."),
+          gives(&A::ended, "", "ended", "Why it is not complete."),
+          gives(&A::file, "file", "", "Where the points went."),
+          gives(&A::machine_file, "machine_file", "", "Where the machine went."),
+          gives(&M::system, "system", "system", "The shipped system it is like; None: there is none."),
+          gives(&M::system_because, "", "system_because", "Why that one, or why none."),
+          gives(&M::remarks, "", "remarks", "What a reader of the numbers should know."),
+          gives(&A::rows, "rows", "points", "What was measured, MeasuredPoint each."),
+          gives(&A::not_measured, "not_measured", "not_measured", "What was not, NotMeasured each.")};
+}
+
+RequestTable<CalibrateMachineRequest> CalibrateMachineRequest::fields() {
+  using R = CalibrateMachineRequest;
+  using enum Amount;
+  return {asks(&R::path, "path", "--from,-f", "FILE", "measured.csv, beside which measured.machine.yaml lies", true),
+          asks(&R::system, "system", "--system,-s", "NAME", "Shipped system, instead of the one that the measurement names"),
+          field::ask_first_calibration<R>,
+          asks(&R::date, "date", "--date", "YYYY-MM-DD", "Date to write into it; default the day of the measurement")};
+}
+
+AnswerTable<FigureAnswer> FigureAnswer::fields() {
+  using A = FigureAnswer;
+  using F = MeasuredFigure;
+  constexpr bool left_out = true;
+  constexpr JsonUnit us{1, 1e6}, GBps{1, 1e-9};
+  return {gives(&F::tier, "tier", "tier", ""),
+          gives(&F::what, "what", "what", ""),
+          gives(&A::unit, "", "unit", ""),
+          gives(&F::value, "", "measured", ""),
+          gives(&A::some_datasheet, "", "datasheet", ""),
+          gives(&A::some_stock, "", "stock", ""),
+          gives(&A::measured_time, "measured_us", "", "", us, left_out),
+          gives(&A::measured_rate, "measured_GBps", "", "", GBps, left_out),
+          gives(&A::datasheet_time, "datasheet_us", "", "", us, left_out),
+          gives(&A::datasheet_rate, "datasheet_GBps", "", "", GBps, left_out),
+          gives(&A::stock_time, "stock_us", "", "", us, left_out),
+          gives(&A::stock_rate, "stock_GBps", "", "", GBps, left_out),
+          gives(&A::share, "share_of_datasheet", "", ""),
+          gives(&F::points, "points", "points", ""),
+          gives(&F::smallest, "smallest_bytes", "smallest", ""),
+          gives(&F::largest, "largest_bytes", "largest", "")};
+}
+
+AnswerTable<MachineAnswer> MachineAnswer::fields() {
+  using A = MachineAnswer;
+  return {gives(&A::file, "system", "", ""),
+          gives(&A::stock, "stock", "stock", "Name of the stock system it extends."),
+          gives(&A::title, "title", "title", "Host, GPUs and day of the measurement."),
+          gives(&A::gpus, "gpus", "gpus", "How many GPUs were measured."),
+          gives(&A::host, "host", "host", "Of the measurement."),
+          gives(&A::date, "date", "date", "Of the measurement."),
+          gives(&A::figures, "tiers", "", ""),
+          gives(&A::facts, "facts", "facts", "What the driver says: PCIe links, clocks, ECC and the like."),
+          gives(&A::findings, "findings", "", ""),
+          gives(&A::fit, "calibration", "calibration", "Of its collectives, a CollectivesFit; None: there were none to fit."),
+          gives(&A::not_calibrated, "not_calibrated", "not_calibrated", "What stays as the stock system has it, and why.")};
+}
 
 struct MeasuredRun {
   measure::Machine machine;
