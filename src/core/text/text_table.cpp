@@ -45,6 +45,7 @@ std::size_t longest_word(std::string_view text) {
 /// broken.
 void narrow(std::vector<std::size_t>& widths, const Cells& headings, const std::vector<Cells>& rows, const std::vector<bool>& right,
             std::size_t indent, std::size_t width) {
+  constexpr std::ptrdiff_t few_rows = 4;  // which may all be in two lines
   std::size_t total = indent, columns = 0;
   for (const std::size_t one : widths) total += one + (one > 0 && columns++ > 0 ? 2 : 0);
   if (total <= width) return;
@@ -56,7 +57,8 @@ void narrow(std::vector<std::size_t>& widths, const Cells& headings, const std::
         std::all_of(rows.begin(), rows.end(), [&](const Cells& row) { return row.size() <= i || longest_word(row[i]) <= left; });
     const auto in_two =
         std::count_if(rows.begin(), rows.end(), [&](const Cells& row) { return row.size() > i && shown_width(row[i]) > left; });
-    if (no_word_breaks && 2 * in_two <= std::ssize(rows) && shown_width(headings[i]) <= left) widest = &widths[i];
+    const bool few_in_two = 2 * in_two <= std::ssize(rows) || std::ssize(rows) <= few_rows;
+    if (no_word_breaks && few_in_two && shown_width(headings[i]) <= left) widest = &widths[i];
   }
   if (widest != nullptr) *widest -= total - width;
 }
