@@ -99,7 +99,7 @@ class Published:
         later = pd.concat([mlperf, newer])
         steps = pd.concat([training.read(workloads / "training.csv"), later[later.group.isin(self.groups["fitted"])],
                            training.read(own / "torch-steps.csv")], ignore_index=True)
-        kernels = [workloads / "ops.csv", own / "torch-kernels.csv", own / "blackwell-products.csv"]
+        kernels = [workloads / "ops.csv", own / "torch-kernels.csv"]
 
         def fit(rows, **options):
             return evaluation.fit(rows, *kernels, workloads / "inference.csv", **options)
