@@ -36,6 +36,7 @@ class Explain(Contract):
                 self.assertAlmostEqual(float(terms[-1]), time_us, delta=0.0011)
 
     def check_arithmetic(self, text, time_us):
+        text = re.sub(r"( +=  *-?[\d.]+)\n {10,}(\S.*)", r" \2\1", text)  # a formula that goes on in a second line
         size = re.search(r"S = ([\d.]+) (\w+)", text)
         S = float(size[1]) * {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "kB": 1e3, "MB": 1e6, "GB": 1e9}[size[2]]
         sums, running, checked = {}, 0.0, 0
