@@ -164,14 +164,14 @@ int main(int argc, char** argv) {
   q.prune = false;
   System pod = cluster;
   pod.nodes = 128;  // superpod-h100 has 127, a place being the fabric manager's
-  const TrainingPlan plan = plan_training(q, pod);
+  const TrainingPlan plan = plan_training(pod, q);
   const auto decided = static_cast<double>(plan.evaluated + plan.unfit + plan.bounded);
   Contender pow_pair{"pow_pair", all[0].each, all[0].run},
-      layouts{"layout_priced", static_cast<double>(plan.evaluated), [&] { sink = plan_training(q, pod).layouts.front().time.seconds; }};
+      layouts{"layout_priced", static_cast<double>(plan.evaluated), [&] { sink = plan_training(pod, q).layouts.front().time.seconds; }};
   Contender pruned{"layout_decided", decided, [&] {
                      TrainingQuestion quick = q;
                      quick.prune = true;
-                     sink = plan_training(quick, pod).layouts.front().time.seconds;
+                     sink = plan_training(pod, quick).layouts.front().time.seconds;
                    }};
   // milliseconds each: longer than a busy machine leaves a process alone, so the least of many rounds
   for (int round = 0; round < std::max(3, rounds / 2); ++round)

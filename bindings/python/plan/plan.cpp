@@ -14,7 +14,7 @@ namespace py = pybind11;
 
 namespace fabricost::python {
 
-static auto explained(const FoundPlan& found) { return explain_step(found.question, found.system, found.plan.layouts.front()); }
+static auto explained(const FoundPlan& found) { return explain_step(found.system, found.question, found.plan.layouts.front()); }
 
 void add_plan(py::module_& module) {
   using T = StepTerm;
@@ -82,7 +82,7 @@ True
           [](const P& p) {
             return answered([&] {
               P out = p;
-              out.layouts = planned(found_of(p).question, found_of(p).system, pareto_of(found_of(p).question, found_of(p).system));
+              out.layouts = planned(found_of(p).question, found_of(p).system, pareto_of(found_of(p).system, found_of(p).question));
               return out;
             });
           },

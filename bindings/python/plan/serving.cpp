@@ -91,7 +91,7 @@ void add_serving(py::module_& module) {
           [](const P& p) {
             return answered([&] {
               P out = p;
-              out.layouts = planned(found_of(p).question, found_of(p).system, serving_pareto(found_of(p).question, found_of(p).system));
+              out.layouts = planned(found_of(p).question, found_of(p).system, serving_pareto(found_of(p).system, found_of(p).question));
               return out;
             });
           },

@@ -313,7 +313,7 @@ StepTerm largest_term(const Compared& c) {
 std::pair<Compared, ServedArrivals> compared(ServingQuestion question, const LoadQuestion& load, const System& system,
                                              const Prices& prices) {
   question.top = 1;
-  const LoadedServing best = found_deployments(question, system, load).deployments.front();
+  const LoadedServing best = found_deployments(system, question, load).deployments.front();
   Compared out = compared(question, best.deployment, system, prices);
   out.requests = best.rate_within ? *best.rate_within : best.at_once.value_or(best.figures.rate);
   out.read *= 1 - best.hit_rate;
@@ -352,7 +352,7 @@ CompareAnswer answer(const CompareRequest& request) {
     served.resize(systems.size());
     out.all = compare(systems, [&](const System& system) {
       const ServingQuestion q = serving_question(serving, model, system);
-      if (!load) return compared(q, found_deployments(q, system).layouts.front(), system, prices);
+      if (!load) return compared(q, found_deployments(system, q).layouts.front(), system, prices);
       auto [best, arrivals] = compared(q, *load, system, prices);
       served[static_cast<std::size_t>(&system - systems.data())] = arrivals;
       return best;
@@ -371,7 +371,7 @@ CompareAnswer answer(const CompareRequest& request) {
   for (std::size_t i = 0; i < questions.size(); ++i)
     if (std::optional<PricedLayout> usual; out.all[i].training)
       out.rows[i].against_usual =
-          against_usual(questions[i], systems[i].pod > 0 ? slice_for(systems[i], *request.gpus) : systems[i], *out.all[i].training, usual);
+          against_usual(systems[i].pod > 0 ? slice_for(systems[i], *request.gpus) : systems[i], questions[i], *out.all[i].training, usual);
   add_verdict(out);
   return out;
 }

@@ -58,7 +58,7 @@ std::string verdict_of(const PlanAnswer& answer) {
   for (const auto& [axis, ranks] : {std::pair{"tp", l.tp}, std::pair{"pp", l.pp}, std::pair{"vp", l.vp}, std::pair{"cp", l.cp}, std::pair{"ep", l.ep},
                                     std::pair{"dp", l.dp}})
     if (ranks > 1) layout += fmt::format("{} {} ", axis, ranks);
-  const TrainingFigures f = figures_of(a.question, a.system, best);
+  const TrainingFigures f = figures_of(a.system, a.question, best);
   return fmt::format("Best: {} s a step ({} to {} s) with {}zero {}", figure(best.time.seconds), figure(f.low, 3), figure(f.high, 3), layout, l.zero);
 }
 

@@ -560,7 +560,7 @@ void check_counts(const TrainingQuestion& q) {
 
 [[nodiscard]] PlannedLayout planned(const TrainingQuestion& q, const System& system, const PricedLayout& p) {
   const Layout& l = p.layout;
-  const TrainingFigures f = figures_of(q, system, p);
+  const TrainingFigures f = figures_of(system, q, p);
   return {
       .system = system.name,
       .model = q.model.name,
@@ -809,7 +809,7 @@ std::vector<PlannedLayout> planned(const TrainingQuestion& question, const Syste
 
 std::vector<PlanChange> changes_of(const FoundPlan& found) {
   std::vector<PlanChange> out;
-  for (const StepSensitivity& s : sensitivity_of(found.question, found.system)) out.push_back({s.change, units::s(s.seconds), s.gain});
+  for (const StepSensitivity& s : sensitivity_of(found.system, found.question)) out.push_back({s.change, units::s(s.seconds), s.gain});
   return out;
 }
 
@@ -834,11 +834,11 @@ PlanAnswer searched(const PlanRequest& request) {
   }
   found->question = training_question(request, found->system);
   const auto start = std::chrono::steady_clock::now();
-  found->plan = plan_training(q, found->system);
+  found->plan = plan_training(found->system, q);
   const TrainingPlan& plan = found->plan;
   PlanAnswer out;
   out.search_time = since(start);
-  if (plan.layouts.empty()) throw UnmetError(Unmet::memory, nothing_fits(q, found->system, *plan.nearest));
+  if (plan.layouts.empty()) throw UnmetError(Unmet::memory, nothing_fits(found->system, q, *plan.nearest));
   out.layouts = planned(q, found->system, plan.layouts);
   out.evaluated = plan.evaluated;
   out.pruned = plan.unfit + plan.bounded;
@@ -852,7 +852,7 @@ PlanAnswer searched(const PlanRequest& request) {
   out.precision = out.layouts.front().precision;
   out.headroom = headroom_of(q);
   out.fits = plan.fits;
-  if (!plan.fits) out.advice = does_not_fit(q, found->system, plan.layouts.front());
+  if (!plan.fits) out.advice = does_not_fit(found->system, q, plan.layouts.front());
   out.kernels = kernels_known(found->system);
   if (request.sites) out.sites = planned_sites(request, *found);
   if (request.network_share < 1) {
@@ -863,11 +863,11 @@ PlanAnswer searched(const PlanRequest& request) {
   }
   if (request.sensitivity) out.sensitivity = changes_of(*found);
   if (request.explain) {
-    found->explained = explain_step(q, found->system, plan.layouts.front());
+    found->explained = explain_step(found->system, q, plan.layouts.front());
     out.explanation = explanation_of(*found, *found->explained);
   }
   if (request.pareto) {
-    found->pareto = pareto_of(q, found->system);
+    found->pareto = pareto_of(found->system, q);
     out.pareto = planned(q, found->system, found->pareto);
   }
   out.found = found;
@@ -876,7 +876,7 @@ PlanAnswer searched(const PlanRequest& request) {
 
 PlanAnswer answer(const PlanRequest& request) {
   PlanAnswer out = searched(request);
-  if (out.fits) out.advice = mostly_waits(out.found->question, out.found->system, out.found->plan.layouts.front());
+  if (out.fits) out.advice = mostly_waits(out.found->system, out.found->question, out.found->plan.layouts.front());
   return out;
 }
 

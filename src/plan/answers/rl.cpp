@@ -250,7 +250,7 @@ RlAnswer answer(const RlRequest& r) {
   q.train_gpus = r.train_gpus;
   q.top = r.top;
   const auto start = std::chrono::steady_clock::now();
-  const RlPlan plan = plan_rl(q, system);
+  const RlPlan plan = plan_rl(system, q);
   RlAnswer out;
   out.search_time = since(start);
   if (plan.ways.empty()) throw UnmetError(Unmet::memory, plan.why);

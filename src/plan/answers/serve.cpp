@@ -211,7 +211,7 @@ namespace {
     out.kv_rate = Bandwidth::from_value(p.link.rate);
   }
   if (const ServingKernels& kernels = q.stack.kernels; p.engine.ep > 1 && (kernels.copies > 0 || kernels.routing.kind != RoutingKind::balanced)) {
-    const ExpertBalance balance = expert_balance(q, system, p);
+    const ExpertBalance balance = expert_balance(system, q, p);
     if (kernels.routing.kind != RoutingKind::balanced) out.expert_imbalance = balance.fullest;
     if (kernels.copies > 0) {
       out.expert_copies = Bytes::from_value(balance.copies);
@@ -225,7 +225,7 @@ namespace {
   }
   if (q.stack.drafts > 0) {
     out.tokens_per_step = q.stack.tokens_per_step();
-    out.drafts_pay_until = drafts_pay_until(q, system, p);
+    out.drafts_pay_until = drafts_pay_until(system, q, p);
   }
   return out;
 }
@@ -456,17 +456,17 @@ std::optional<LoadQuestion> load_question(ServeRequest& r) {
   return out;
 }
 
-LoadedPlan found_deployments(const ServingQuestion& q, const System& system, LoadQuestion load) {
-  LoadedPlan plan = loaded(q, system, std::move(load));
-  if (plan.deployments.empty()) static_cast<void>(found_deployments(q, system));  // says what does not fit
+LoadedPlan found_deployments(const System& system, const ServingQuestion& q, LoadQuestion load) {
+  LoadedPlan plan = loaded(system, q, std::move(load));
+  if (plan.deployments.empty()) static_cast<void>(found_deployments(system, q));  // says what does not fit
   if (const LoadedServing& first = plan.deployments.front(); !first.keeps)
     throw UnmetError(Unmet::limits, unkept_text(q, system, plan.load, first));
   return plan;
 }
 
-ServingPlan found_deployments(const ServingQuestion& q, const System& system) {
-  ServingPlan plan = plan_serving(q, system);
-  if (plan.layouts.empty()) throw UnmetError(plan.nearest ? Unmet::limits : Unmet::memory, nothing_found(q, system, plan));
+ServingPlan found_deployments(const System& system, const ServingQuestion& q) {
+  ServingPlan plan = plan_serving(system, q);
+  if (plan.layouts.empty()) throw UnmetError(plan.nearest ? Unmet::limits : Unmet::memory, nothing_found(system, q, plan));
   return plan;
 }
 
@@ -492,14 +492,14 @@ ServeAnswer answer(const ServeRequest& asked) {
   const auto start = std::chrono::steady_clock::now();
   ServeAnswer out;
   if (load) {
-    const auto plan = std::make_shared<const LoadedPlan>(found_deployments(q, found->system, std::move(*load)));
+    const auto plan = std::make_shared<const LoadedPlan>(found_deployments(found->system, q, std::move(*load)));
     for (const LoadedServing& one : plan->deployments)
       out.layouts.push_back(planned(q, found->system, plan->load, one)), found->plan.layouts.push_back(one.deployment);
     found->plan.evaluated = plan->simulated;
     found->plan.ttft = q.ttft;
     found->loaded = plan;
   } else {
-    found->plan = found_deployments(q, found->system);
+    found->plan = found_deployments(found->system, q);
     out.layouts = planned(q, found->system, found->plan.layouts);
   }
   out.search_time = since(start);
@@ -513,7 +513,7 @@ ServeAnswer answer(const ServeRequest& asked) {
   out.precision = std::string{name(q.format.weights)};
   out.kernels = q.stack.assumed_kernels ? "assumed" : "measured";
   if (request.pareto) {
-    found->pareto = serving_pareto(q, found->system);
+    found->pareto = serving_pareto(found->system, q);
     out.pareto = planned(q, found->system, found->pareto);
   }
   out.found = found;

@@ -47,7 +47,7 @@ void add_layouts(Page& page, const FoundPlan& a, const std::vector<PricedLayout>
               ">mb", "recompute", "schedule", apart ? "cp-comm" : "", ">exposed %", ">causal %"},
              layouts, [&](const PricedLayout& p) {
                const Layout& l = p.layout;
-               const TrainingRates f = rates_of(a.question, a.system, p);
+               const TrainingRates f = rates_of(a.system, a.question, p);
                const auto size = [](int ranks) { return std::to_string(ranks); };
                return cells(fewer ? size(l.gpus()) : "", other ? size(l.global_batch) : "", figure(p.time.seconds), figure(f.tokens_per_gpu), tenths(100 * f.mfu), tenths(p.memory.total() / gibibyte),
                             size(l.tp), size(l.pp), size(l.vp), size(l.cp), mixture ? size(l.ep) : "", size(l.dp), size(l.zero), size(l.microbatch),
@@ -108,7 +108,7 @@ void add_first(Page& page, const FoundPlan& a, const PricedLayout& p) {
   rows.row("total", figure(p.time.seconds));
   page.table(rows);
   const Stack& stack = a.question.stack;
-  const TrainingFigures f = figures_of(a.question, a.system, p);
+  const TrainingFigures f = figures_of(a.system, a.question, p);
   if (const std::string factor = factor_text(stack); !factor.empty()) page.say(factor);
   page.add("\n");
   page.line("{:.4g} TFLOP/s per GPU (matrix products and all scores; {:.4g} with the scores a causal mask leaves)", 1e-12 * f.flops_per_gpu,
@@ -184,7 +184,7 @@ void text_of(Page& page, const PlanAnswer& answer) {
   if (answer.sites) add_sites(page, *answer.sites);
   page.section("Its memory");
   const Layout& best = a.plan.layouts.front().layout;
-  page.add(with_fields(memory_text(q.model, best, memory_stack(q, a.system, best), Processor::of(a.system).memory, headroom_of(q),
+  page.add(with_fields(memory_text(q.model, best, memory_stack(a.system, q, best), Processor::of(a.system).memory, headroom_of(q),
                                    a.system.domain, stated_host_room(a.system)),
                        as_option<PlanRequest>));
   if (!answer.sensitivity.empty()) {

@@ -57,11 +57,11 @@ namespace fabricost::plan {
 Compared compared(TrainingQuestion question, const System& system, const Prices& prices) {
   if (system.pod > 0) return compared(std::move(question), slice_for(system, question.gpus), prices);
   question.top = 1;
-  TrainingPlan plan = plan_training(question, system);
+  TrainingPlan plan = plan_training(system, question);
   const bool whole = !rents_part(system, question.gpus, prices);  // otherwise all layouts pay for the same nodes
   if (whole && plan.fits && !plan.layouts.empty() && detail::idle_of(plan.layouts.front(), system, question.gpus) > 0) {
     question.top = near_fastest;
-    plan = plan_training(question, system);
+    plan = plan_training(system, question);
     std::swap(plan.layouts.front(), plan.layouts[cheapest_of(plan.layouts, [&](const PricedLayout& one) {
       return seconds_a_sequence(one) * paid_gpus(system, question.gpus, prices, detail::idle_of(one, system, question.gpus));
     })]);
@@ -76,7 +76,7 @@ Compared compared(TrainingQuestion question, const System& system, const Prices&
   c.training = plan.layouts.front();
   const StepTime& t = c.training->time;
   c.seconds = t.seconds;
-  const TrainingFigures f = figures_of(question, system, *c.training);
+  const TrainingFigures f = figures_of(system, question, *c.training);
   c.low = f.low;
   c.high = f.high;
   c.kernels = kernels_known(system);
@@ -110,7 +110,7 @@ Compared compared(const ServingQuestion& question, const PricedServing& best, co
 
 Compared compared(ServingQuestion question, const System& system, const Prices& prices) {
   question.top = 1;
-  const ServingPlan plan = plan_serving(question, system);
+  const ServingPlan plan = plan_serving(system, question);
   if (plan.layouts.empty()) throw RequestError("fits in no deployment that keeps the limits");
   return compared(question, plan.layouts.front(), system, prices);
 }

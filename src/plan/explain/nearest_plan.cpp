@@ -24,7 +24,7 @@ constexpr int max_gpus = 4096;  ///< maximum a remedy proposes
 [[nodiscard]] bool is_served(const ServingQuestion& question, const System& system) {
   ServingQuestion q = question;
   q.ttft = q.tpot = 0;
-  return !plan_serving(q, system).layouts.empty();
+  return !plan_serving(system, q).layouts.empty();
 }
 
 /// Narrower weights, else more GPUs of the same kind.
@@ -79,7 +79,7 @@ constexpr int max_gpus = 4096;  ///< maximum a remedy proposes
       return false;
     }
   };
-  return smallest_change_that_fits(q.model, layout, memory_stack(q, system, layout), gpu.memory, headroom_of(q), system.domain,
+  return smallest_change_that_fits(q.model, layout, memory_stack(system, q, layout), gpu.memory, headroom_of(q), system.domain,
                                    stated_host_room(system), runs);
 }
 
@@ -117,7 +117,7 @@ std::string engine_text(const EngineLayout& l, bool mixture) {
   return out;
 }
 
-std::string nothing_fits(const TrainingQuestion& q, const System& system, const PricedLayout& nearest) {
+std::string nothing_fits(const System& system, const TrainingQuestion& q, const PricedLayout& nearest) {
   const double capacity = Processor::of(system).memory;
   const Layout& l = nearest.layout;
   const double headroom = headroom_of(q);
@@ -129,7 +129,7 @@ std::string nothing_fits(const TrainingQuestion& q, const System& system, const 
       host_text(nearest.memory, system), advice_text(q, system, l, "it"));
 }
 
-std::string does_not_fit(const TrainingQuestion& q, const System& system, const PricedLayout& named) {
+std::string does_not_fit(const System& system, const TrainingQuestion& q, const PricedLayout& named) {
   const double capacity = Processor::of(system).memory;
   return fmt::format("does not fit: {:.1f} GiB a GPU of {:.1f}{}, recompute {}; {}", named.memory.total() / gibibyte,
                      capacity * (1 - headroom_of(q)) / gibibyte, host_text(named.memory, system),
@@ -154,7 +154,7 @@ struct Changed {
 [[nodiscard]] std::optional<Changed> fastest(TrainingQuestion q, const System& system) {
   q.top = 1;
   try {
-    const TrainingPlan plan = plan_training(q, system);
+    const TrainingPlan plan = plan_training(system, q);
     if (plan.fits && !plan.layouts.empty()) return Changed{q, plan.layouts.front()};
   } catch (const RequestError&) {  // no layout divides these numbers
   }
@@ -172,7 +172,7 @@ struct Changed {
 
 }  // namespace
 
-std::string mostly_waits(const TrainingQuestion& q, const System& system, const PricedLayout& best) {
+std::string mostly_waits(const System& system, const TrainingQuestion& q, const PricedLayout& best) {
   const StepTime& t = best.time;
   if (2 * t.bubble <= t.seconds) return "";
   const Changed now{q, best};
@@ -204,7 +204,7 @@ std::string mostly_waits(const TrainingQuestion& q, const System& system, const 
       ways.empty() ? "more sequences a step, or fewer GPUs, would wait less" : fmt::format("{}", fmt::join(ways, "; ")));
 }
 
-std::string nothing_found(const ServingQuestion& q, const System& system, const ServingPlan& plan) {
+std::string nothing_found(const System& system, const ServingQuestion& q, const ServingPlan& plan) {
   if (plan.nearest) return limits_missed(q, system, *plan.nearest);
   if (!plan.nearest_fit)
     return "no two layouts of workers fit beside each other on these GPUs; take more GPUs, or leave <disaggregated> out";

@@ -96,7 +96,7 @@ class StepWords {
  private:
   [[nodiscard]] std::vector<std::string> compute() const {
     const StepKernels& k = parts_.kernels;
-    const double at_peak = rates_of(q_, system_, priced_).causal_mfu * t_.seconds * q_.gpus / l_.gpus();  // of those that work
+    const double at_peak = rates_of(system_, q_, priced_).causal_mfu * t_.seconds * q_.gpus / l_.gpus();  // of those that work
     std::vector<std::string> out{
         fmt::format("{:.0f} microbatches through {} layers of the fullest stage. At the peak of {:.4g} TFLOP/s the step's products and "
                     "causal scores would take {:.4g} s.",
@@ -285,7 +285,7 @@ struct Move {
 }
 
 [[nodiscard]] std::string interval_text(const TrainingQuestion& q, const System& system, const PricedLayout& priced) {
-  const TrainingFigures f = figures_of(q, system, priced);
+  const TrainingFigures f = figures_of(system, q, priced);
   std::vector<std::string_view> seen;
   for (const StepsSeen::On& on : q.stack.seen.on) seen.push_back(name(on.generation));
   const std::string fitted =
@@ -304,7 +304,7 @@ struct Move {
 
 }  // namespace
 
-ExplainedStep explain_step(const TrainingQuestion& question, const System& system, const PricedLayout& priced) {
+ExplainedStep explain_step(const System& system, const TrainingQuestion& question, const PricedLayout& priced) {
   StepWords words(question, system, priced);
   const std::vector<Move> moves = moves_of(question, system, priced.layout);
   ExplainedStep out;
@@ -312,14 +312,14 @@ ExplainedStep explain_step(const TrainingQuestion& question, const System& syste
   for (const StepTerm& term : terms_of(priced.time))
     if (std::fabs(term.seconds()) > 0) out.terms.push_back({term, words.how(term.name), helps_text(term, moves)});
   std::stable_sort(out.terms.begin(), out.terms.end(), [](const ExplainedTerm& a, const ExplainedTerm& b) { return a.time > b.time; });
-  out.against_usual = against_usual(question, system, priced, out.usual);
+  out.against_usual = against_usual(system, question, priced, out.usual);
   out.interval = interval_text(question, system, priced);
   return out;
 }
 
-std::string against_usual(const TrainingQuestion& question, const System& system, const PricedLayout& priced,
+std::string against_usual(const System& system, const TrainingQuestion& question, const PricedLayout& priced,
                           std::optional<PricedLayout>& usual) {
-  usual = usual_layout(question, system);
+  usual = usual_layout(system, question);
   return usual ? against_text(question, priced, *usual) : "The usual rule finds no layout that fits.";
 }
 

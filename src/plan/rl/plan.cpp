@@ -90,9 +90,9 @@ std::optional<RlSearch::Trainer> RlSearch::trainer(int gpus) {
   TrainingQuestion q = update_on(q_, gpus);
   q.top = 1;
   try {
-    TrainingPlan plan = plan_training(q, system_);
+    TrainingPlan plan = plan_training(system_, q);
     for (const Recompute more : {Recompute::selective, Recompute::full})  // a named layout is priced without it
-      if (!plan.fits && !q_.training.recompute) q.recompute = more, plan = plan_training(q, system_);
+      if (!plan.fits && !q_.training.recompute) q.recompute = more, plan = plan_training(system_, q);
     if (plan.layouts.empty() || !plan.fits) {
       why_ = q.model.name + ": no layout of " + std::to_string(gpus) + " GPUs has the memory to train it";
       return {};
@@ -100,8 +100,8 @@ std::optional<RlSearch::Trainer> RlSearch::trainer(int gpus) {
     Trainer out;
     out.layout = plan.layouts.front();
     out.update = out.layout.time.seconds;
-    out.forward = forward_seconds(q, system_, out.layout);
-    const TrainingFigures f = figures_of(q, system_, out.layout);
+    out.forward = forward_seconds(system_, q, out.layout);
+    const TrainingFigures f = figures_of(system_, q, out.layout);
     out.low = f.low / out.update;
     out.high = f.high / out.update;
     return out;
@@ -114,7 +114,7 @@ std::optional<RlSearch::Trainer> RlSearch::trainer(int gpus) {
 std::vector<EngineLayout> RlSearch::engines(const ServingQuestion& q) {
   std::vector<EngineLayout> out;
   try {
-    for (const PricedServing& p : serving_pareto(q, system_)) {
+    for (const PricedServing& p : serving_pareto(system_, q)) {
       const auto same = [&](const EngineLayout& l) {
         return std::tuple{l.tp, l.pp, l.ep, l.attention_dp} == std::tuple{p.engine.tp, p.engine.pp, p.engine.ep, p.engine.attention_dp};
       };
@@ -160,7 +160,7 @@ double RlSearch::reward(int gpus) {
   ServingQuestion q = *q_.reward;
   q.gpus = gpus;
   q.top = 1;
-  const ServingPlan plan = plan_serving(q, system_);
+  const ServingPlan plan = plan_serving(system_, q);
   if (plan.layouts.empty()) throw RequestError(q.model.name + ": does not fit " + std::to_string(gpus) + " GPUs");
   return out + q_.load.sequences() / (plan.layouts.front().tokens_per_s_per_gpu * gpus);  // answers of one token
 }
@@ -244,7 +244,7 @@ void RlSearch::apart(int gpus) {
 
 }  // namespace
 
-RlPlan plan_rl(const RlQuestion& question, const System& system) {
+RlPlan plan_rl(const System& system, const RlQuestion& question) {
   if (question.gpus < 1) throw Refusal("<gpus> must be at least 1");
   if (question.train_gpus && (*question.train_gpus < 1 || *question.train_gpus >= question.gpus))
     throw Refusal("<train_gpus> of <gpus> train, the others generate: take at least 1 and fewer than all");

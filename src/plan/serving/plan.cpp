@@ -24,7 +24,7 @@ template <class Ask>
 
 }  // namespace detail
 
-ServingPlan plan_serving(const ServingQuestion& question, const System& system) {
+ServingPlan plan_serving(const System& system, const ServingQuestion& question) {
   check(question, system);
   return detail::within_usual(question, [&](const ServingQuestion& q) {
     ServingPlan out = detail::ServingSearch{q, system}.run();
@@ -33,7 +33,7 @@ ServingPlan plan_serving(const ServingQuestion& question, const System& system) 
   });
 }
 
-std::vector<PricedServing> serving_pareto(const ServingQuestion& question, const System& system) {
+std::vector<PricedServing> serving_pareto(const System& system, const ServingQuestion& question) {
   check(question, system);
   return detail::within_usual(question, [&](const ServingQuestion& q) { return detail::ServingSearch{q, system}.pareto(); });
 }

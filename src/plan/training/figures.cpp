@@ -26,7 +26,7 @@ StepWork step_work(const TrainingQuestion& q, int batch) {
   return step_work(q.model, q.sequence, batch > 0 ? batch : q.global_batch, q.stack.capacity, q.document.value_or(0), q.adapters.on());
 }
 
-TrainingRates rates_of(const TrainingQuestion& q, const System& system, double step_seconds, int batch) {
+TrainingRates rates_of(const System& system, const TrainingQuestion& q, double step_seconds, int batch) {
   const double tokens = static_cast<double>(batch > 0 ? batch : q.global_batch) * q.sequence, gpus = q.gpus, s = step_seconds;
   const double peak = Processor::of(system).peak(q.precision);
   const StepWork work = step_work(q, batch);
@@ -40,8 +40,8 @@ TrainingRates rates_of(const TrainingQuestion& q, const System& system, double s
   return out;
 }
 
-TrainingRates rates_of(const TrainingQuestion& q, const System& system, const PricedLayout& priced) {
-  return rates_of(q, system, priced.time.seconds, priced.layout.global_batch);
+TrainingRates rates_of(const System& system, const TrainingQuestion& q, const PricedLayout& priced) {
+  return rates_of(system, q, priced.time.seconds, priced.layout.global_batch);
 }
 
 std::pair<double, double> step_interval(const StepTime& time, const StepParts& parts, const Stack& stack, GroupCosts& costs,
@@ -53,10 +53,10 @@ std::pair<double, double> step_interval(const StepTime& time, const StepParts& p
   return {std::max(time.seconds / factor, std::min(time.seconds, least)), time.seconds * factor};
 }
 
-TrainingFigures figures_of(const TrainingQuestion& q, const System& system, const PricedLayout& priced) {
+TrainingFigures figures_of(const System& system, const TrainingQuestion& q, const PricedLayout& priced) {
   const int working = priced.layout.gpus();
-  if (system.pod > 0) return figures_of(q, slice_for(system, working), priced);
-  TrainingFigures out{rates_of(q, system, priced), {}, {}};
+  if (system.pod > 0) return figures_of(slice_for(system, working), q, priced);
+  TrainingFigures out{rates_of(system, q, priced), {}, {}};
   GroupCosts costs(system, {.ways = q.ways});
   Stack stack = q.stack;
   stack.memory = memory_on(stack.memory, system.gpu.generation);
@@ -66,7 +66,7 @@ TrainingFigures figures_of(const TrainingQuestion& q, const System& system, cons
   return out;
 }
 
-double forward_seconds(const TrainingQuestion& q, const System& system, const PricedLayout& priced) {
+double forward_seconds(const System& system, const TrainingQuestion& q, const PricedLayout& priced) {
   GroupCosts costs{system, {.ways = q.ways}};
   const LayerTimes layers = layer_times(q.model, priced.layout, q.stack, Processor::of(system), costs);
   const LayerTime all = all_layers(q.model, layers);

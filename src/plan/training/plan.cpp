@@ -109,8 +109,8 @@ TrainingPlan plan_recommender(const TrainingQuestion& q, const System& system) {
 
 namespace fabricost::plan {
 
-TrainingPlan plan_training(const TrainingQuestion& asked, const System& system) {
-  if (system.pod > 0) return plan_training(asked, slice_for(system, asked.gpus));
+TrainingPlan plan_training(const System& system, const TrainingQuestion& asked) {
+  if (system.pod > 0) return plan_training(slice_for(system, asked.gpus), asked);
   TrainingQuestion question = as_named(asked);
   question.stack.memory = memory_on(question.stack.memory, system.gpu.generation);
   check(question, system);
@@ -143,7 +143,7 @@ TrainingPlan plan_training(const TrainingQuestion& asked, const System& system) 
                      std::to_string(nearest_divisor(question.global_batch, max)) + " GPUs, or another batch");
 }
 
-std::optional<PricedLayout> usual_layout(const TrainingQuestion& question, const System& system) {
+std::optional<PricedLayout> usual_layout(const System& system, const TrainingQuestion& question) {
   const Model& model = question.model;
   TrainingQuestion q = question;
   q.headroom = headroom_of(question);
@@ -160,7 +160,7 @@ std::optional<PricedLayout> usual_layout(const TrainingQuestion& question, const
       if (question.recompute.value_or(again) != again || (again == Recompute::full && !all_again)) continue;
       q.recompute = again;
       try {
-        TrainingPlan plan = plan_training(q, system);
+        TrainingPlan plan = plan_training(system, q);
         if (plan.fits && !plan.layouts.empty()) return plan.layouts.front();
       } catch (const RequestError&) {
         return std::nullopt;  // these ranks do not divide the job
@@ -183,16 +183,16 @@ std::optional<PricedLayout> usual_layout(const TrainingQuestion& question, const
   return std::nullopt;
 }
 
-std::vector<StepSensitivity> sensitivity_of(const TrainingQuestion& question, const System& system) {
+std::vector<StepSensitivity> sensitivity_of(const System& system, const TrainingQuestion& question) {
   std::vector<StepSensitivity> out;
   TrainingQuestion one = question;
   one.top = 1;
   one.plain_within = 0;
   one.batch_within = 0;
-  const TrainingPlan before = plan_training(one, system);
+  const TrainingPlan before = plan_training(system, one);
   if (before.layouts.empty()) return out;
   for_each_change(system, [&](const std::string& change, const System& other) {
-    const TrainingPlan plan = plan_training(one, other);
+    const TrainingPlan plan = plan_training(other, one);
     if (plan.layouts.empty()) return;
     const double now = plan.layouts.front().time.seconds;
     out.push_back({change, now, before.layouts.front().time.seconds / now - 1});
@@ -201,17 +201,17 @@ std::vector<StepSensitivity> sensitivity_of(const TrainingQuestion& question, co
   return out;
 }
 
-std::vector<PricedLayout> pareto_of(TrainingQuestion question, const System& system) {
+std::vector<PricedLayout> pareto_of(const System& system, TrainingQuestion question) {
   std::vector<PricedLayout> out;
   question.top = 1;
   question.plain_within = 0;
-  const TrainingPlan fastest = plan_training(question, system);
+  const TrainingPlan fastest = plan_training(system, question);
   if (fastest.layouts.empty()) return out;
   question.gpus = fastest.layouts.front().layout.gpus();
   question.global_batch = fastest.layouts.front().layout.global_batch;
   question.prune = false;
   question.top = 10000000;
-  for (const PricedLayout& p : plan_training(question, system).layouts)  // fastest first
+  for (const PricedLayout& p : plan_training(system, question).layouts)  // fastest first
     if (out.empty() || p.memory.total() < out.back().memory.total()) out.push_back(p);
   return out;
 }

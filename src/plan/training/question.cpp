@@ -42,7 +42,7 @@ TrainingQuestion as_named(TrainingQuestion q) {
 
 double headroom_of(const TrainingQuestion& q) { return q.headroom.value_or(names_one_layout(q) ? 0 : default_headroom); }
 
-MemoryStack memory_stack(const TrainingQuestion& q, const System& system, const Layout& layout) {
+MemoryStack memory_stack(const System& system, const TrainingQuestion& q, const Layout& layout) {
   GroupCosts costs(system, {.ways = q.ways});
   return with_load(memory_on(q.stack.memory, system.gpu.generation), expert_load(q.model, layout, q.stack, costs));
 }

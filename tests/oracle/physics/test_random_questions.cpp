@@ -219,14 +219,14 @@ TEST_CASE("no training step beats its arithmetic at the peak, and none needs mor
     ledger.asked();
     try {
       q.stack = random.of(stacks);
-      const TrainingPlan plan = plan_training(q, system);
+      const TrainingPlan plan = plan_training(system, q);
       if (plan.layouts.empty()) continue;
       ledger.answered();
       const double peak = Processor::of(system).peak(q.precision);
       const double min =
           physics::min_training_flops(q.model, static_cast<double>(q.global_batch) * q.sequence, q.sequence) / (peak * q.gpus);
       for (const PricedLayout& one : plan.layouts) {
-        const TrainingFigures f = figures_of(q, system, one);
+        const TrainingFigures f = figures_of(system, q, one);
         expect_time(ledger, one.time.seconds, f.low, f.high, std::max(min, one.time.least), question);
         double sum = 0;
         for (const StepTerm& term : terms_of(one.time)) {
@@ -268,7 +268,7 @@ TEST_CASE("no deployment decodes faster than it reads its weights, nor holds mor
     };
     ledger.asked();
     try {
-      const ServingPlan plan = plan_serving(q, system);
+      const ServingPlan plan = plan_serving(system, q);
       if (plan.layouts.empty()) continue;
       ledger.answered();
       const double flops = Processor::of(system).peak(Precision::fp8) > 0 ? Processor::of(system).peak(Precision::fp8)

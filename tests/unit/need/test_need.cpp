@@ -52,10 +52,10 @@ struct Forward {
 std::optional<Forward> forward(TrainingQuestion q, const System& system) {
   q.top = 1;
   try {
-    const TrainingPlan plan = plan_training(q, system);
+    const TrainingPlan plan = plan_training(system, q);
     if (plan.layouts.empty() || !plan.fits) return std::nullopt;
     const StepTime& t = plan.layouts.front().time;
-    const TrainingFigures f = figures_of(q, system, plan.layouts.front());
+    const TrainingFigures f = figures_of(system, q, plan.layouts.front());
     return Forward{t.seconds, f.mfu, t.tensor, f.low, f.high};
   } catch (const RequestError&) {
     return std::nullopt;

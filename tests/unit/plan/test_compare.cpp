@@ -37,7 +37,7 @@ TEST_CASE("What is compared is what each machine's own search finds, with terms 
   const TrainingQuestion q = question("llama3-70b", 64, 128);
   for (const Compared& c : trained(q, {"dgx-h100", "dgx-b200"})) {
     CAPTURE(c.system);
-    CHECK(c.seconds == plan_training(q, load_system(c.system)).layouts.front().time.seconds);
+    CHECK(c.seconds == plan_training(load_system(c.system), q).layouts.front().time.seconds);
     double sum = 0;
     for (const StepTerm& t : c.terms) sum += t.seconds();
     CHECK(sum == Approx(c.seconds).epsilon(1e-9));

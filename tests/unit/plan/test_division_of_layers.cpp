@@ -97,7 +97,7 @@ TEST_CASE("the fewest recomputed layers by stage fit, one fewer on any stage doe
   const auto fastest_full = [&] {
     TrainingQuestion all = q;
     all.top = 200;
-    for (const PricedLayout& one : plan_training(all, system).layouts)
+    for (const PricedLayout& one : plan_training(system, all).layouts)
       if (one.layout.recompute == Recompute::full) return one;
     return PricedLayout{};
   };
@@ -112,7 +112,7 @@ TEST_CASE("the fewest recomputed layers by stage fit, one fewer on any stage doe
   CHECK(std::is_sorted(again.rbegin(), again.rend() - 1));  // the first stage holds the embedding as well
   const double room = Processor::of(system).memory * (1 - headroom_of(q));
   for (std::size_t stage = 0; stage < again.size(); ++stage) {
-    const auto needs = [&](const Layout& l) { return memory_of(q.model, l, memory_stack(q, system, l), static_cast<int>(stage)).total(); };
+    const auto needs = [&](const Layout& l) { return memory_of(q.model, l, memory_stack(system, q, l), static_cast<int>(stage)).total(); };
     CHECK(needs(by_stage.layout) <= room);
     if (again[stage] == 0) continue;
     Layout fewer = by_stage.layout;
@@ -129,7 +129,7 @@ TEST_CASE("a searched division is never slower than the usual one, and is shorte
       TrainingQuestion q = question(model, 64, 2048);
       q.pp = pp;
       q.top = 1;
-      const TrainingPlan plan = plan_training(q, system);
+      const TrainingPlan plan = plan_training(system, q);
       if (plan.layouts.empty()) continue;
       const PricedLayout& best = plan.layouts.front();
       Layout usual = best.layout;

@@ -26,7 +26,7 @@ TrainingQuestion one_layout(const char* model, int ep, int pp) {
   q.recompute = Recompute::none;
   return q;
 }
-PricedLayout priced(const TrainingQuestion& q, const System& system) { return plan_training(q, system).layouts.front(); }
+PricedLayout priced(const TrainingQuestion& q, const System& system) { return plan_training(system, q).layouts.front(); }
 
 struct Choosing {
   RoutingKind kind;
@@ -106,12 +106,12 @@ TEST_CASE("The list, the parts and the advice say one memory, whatever the stack
         q.gpus = 64;
         q.sequence = 8192;
         q.zero = 0;
-        const TrainingPlan plan = plan_training(q, system);
+        const TrainingPlan plan = plan_training(system, q);
         const PricedLayout& first = plan.layouts.front();
-        const MemoryUse parts = worst_stage(q.model, first.layout, memory_stack(q, system, first.layout));
+        const MemoryUse parts = worst_stage(q.model, first.layout, memory_stack(system, q, first.layout));
         CHECK(parts.total() == first.memory.total());
         if (plan.fits) continue;
-        const std::string advice = does_not_fit(q, system, first), said = fmt::format("{:.1f} GiB a GPU", first.memory.total() / gibibyte);
+        const std::string advice = does_not_fit(system, q, first), said = fmt::format("{:.1f} GiB a GPU", first.memory.total() / gibibyte);
         CHECK_THAT(advice, Catch::Contains(said));
         CHECK_THAT(advice, Catch::Contains(fmt::format("instead of {:.1f}", first.memory.total() / gibibyte)));
       }

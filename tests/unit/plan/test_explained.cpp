@@ -35,7 +35,7 @@ std::vector<std::pair<TrainingQuestion, PricedLayout>> priced(const ExplainedJob
       q.top = 3;
       q.recompute = again;
       q.zero = zero;
-      for (const PricedLayout& one : plan_training(q, system).layouts) out.emplace_back(q, one);
+      for (const PricedLayout& one : plan_training(system, q).layouts) out.emplace_back(q, one);
     }
   return out;
 }
@@ -81,8 +81,8 @@ TEST_CASE("The usual layout fits and is never faster than the search's") {
   for (const ExplainedJob& job : explained_jobs) {
     const System system = load_system(job.machine);
     TrainingQuestion q = question(job.model, job.gpus, job.batch);
-    const PricedLayout best = plan_training(q, system).layouts.front();
-    const auto usual = usual_layout(q, system);
+    const PricedLayout best = plan_training(system, q).layouts.front();
+    const auto usual = usual_layout(system, q);
     INFO(job.model);
     REQUIRE(usual);
     CHECK(fits(usual->memory, Processor::of(system).memory, headroom_of(q)));

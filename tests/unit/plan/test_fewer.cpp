@@ -25,7 +25,7 @@ TrainingQuestion asked(const char* model, int gpus, int batch, int sequence = 40
   q.top = 1;
   return q;
 }
-double step_of(const TrainingQuestion& q, const System& system) { return plan_training(q, system).layouts.front().time.seconds; }
+double step_of(const TrainingQuestion& q, const System& system) { return plan_training(system, q).layouts.front().time.seconds; }
 
 long long questions() { return support::number_of("FABRICOST_QUESTIONS", 120); }
 /// The first question, to ask one again that failed.
@@ -58,7 +58,7 @@ TEST_CASE("the search over fewer GPUs finds the best of searches on every smalle
       CAPTURE(model, q.gpus);
       q.fewer = false;
       try {
-        if (const TrainingPlan plan = plan_training(q, system); !plan.layouts.empty())
+        if (const TrainingPlan plan = plan_training(system, q); !plan.layouts.empty())
           best = std::min(best, plan.layouts.front().time.seconds);
       } catch (const RequestError&) {  // so many GPUs divide nothing
       }
@@ -75,11 +75,11 @@ TEST_CASE("a layout that is named with its replicas runs on all GPUs or is refus
   q.tp = 8;
   q.pp = 8;
   q.cp = 1;
-  const PricedLayout best = plan_training(q, system).layouts.front();
+  const PricedLayout best = plan_training(system, q).layouts.front();
   CHECK(best.layout.dp == 8);
   CHECK(best.layout.gpus() == 512);
   q.dp = 8;
-  CHECK_THROWS_WITH(plan_training(q, system), Catch::Contains("512") && Catch::Contains("does not divide 576 GPUs"));
+  CHECK_THROWS_WITH(plan_training(system, q), Catch::Contains("512") && Catch::Contains("does not divide 576 GPUs"));
   q.gpus = 512;
   CHECK(step_of(q, system) == best.time.seconds);
 }
@@ -127,12 +127,12 @@ TEST_CASE("more GPUs never make a step longer: random jobs") {
       double step = std::numeric_limits<double>::infinity(), fastest = step;
       try {
         q.plain_within = plainer_within;
-        if (const TrainingPlan plan = plan_training(q, system); plan.fits && !plan.layouts.empty()) {
+        if (const TrainingPlan plan = plan_training(system, q); plan.fits && !plan.layouts.empty()) {
           step = plan.layouts.front().time.seconds;
           idle += plan.layouts.front().layout.gpus() < gpus;
         }
         q.plain_within = 0;
-        if (const TrainingPlan plan = plan_training(q, system); plan.fits && !plan.layouts.empty())
+        if (const TrainingPlan plan = plan_training(system, q); plan.fits && !plan.layouts.empty())
           fastest = plan.layouts.front().time.seconds;
       } catch (const RequestError&) {  // so many GPUs divide nothing
       }
@@ -170,7 +170,7 @@ TEST_CASE("a wider range of batches never trains fewer tokens a second: random j
     double least = std::numeric_limits<double>::infinity();
     for (const double within : {0.0, 0.02, 0.05, 0.1, 0.2}) {
       q.batch_within = within;
-      const TrainingPlan plan = plan_training(q, system);
+      const TrainingPlan plan = plan_training(system, q);
       ++plans;
       if (!plan.fits || plan.layouts.empty()) continue;
       const double now = fabricost::plan::seconds_a_sequence(plan.layouts.front());

@@ -34,7 +34,7 @@ double per_token(const Model& m, double sequence, bool causal, double routed_row
 TEST_CASE("MFU counts all scores, its causal sister the half the mask leaves, over the same step") {
   const System system = load_system("dgx-h100");
   const TrainingQuestion q = question("llama3-8b", 64, 128, 8192);
-  const TrainingRates f = rates_of(q, system, 10);
+  const TrainingRates f = rates_of(system, q, 10);
   const double weights = 32 * (4096.0 * (4096 + 2 * 1024 + 4096) + 3 * 4096.0 * 14336) + 4096.0 * 128256;
   const double scores = 32 * 2 * 4096.0 * 8192, tokens = 128 * 8192.0 / (10 * 64);
   CHECK(f.tokens_per_gpu == Approx(tokens));
@@ -61,7 +61,7 @@ TEST_CASE("no step, and no fast end of its interval, beats its products and scor
     INFO(i << ": " << model << " on " << system.name << ", " << q.sequence << " tokens, scale " << q.stack.scale);
     TrainingPlan plan;
     try {
-      plan = plan_training(q, system);
+      plan = plan_training(system, q);
     } catch (const RequestError& error) {
       CHECK_THAT(error.what(), Catch::Contains("stack_scale") || Catch::Contains("divides"));
       ++refused;
@@ -70,7 +70,7 @@ TEST_CASE("no step, and no fast end of its interval, beats its products and scor
     const double rows = q.stack.capacity > 0 ? std::min(1.0, q.stack.capacity) : 1;
     const double peak = Processor::of(system).peak(q.precision), tokens = static_cast<double>(q.global_batch) * q.sequence;
     for (const PricedLayout& p : plan.layouts) {
-      const TrainingFigures f = figures_of(q, system, p);
+      const TrainingFigures f = figures_of(system, q, p);
       const double computed = tokens * per_token(q.model, q.sequence, true, rows),
                    all = tokens * per_token(q.model, q.sequence, false, rows);
       CHECK(computed / (q.gpus * f.low) <= peak * (1 + 1e-9));
@@ -93,12 +93,12 @@ TEST_CASE("no step, and no fast end of its interval, beats its products and scor
 TEST_CASE("rows that a capacity drops are no work") {
   const System system = load_system("dgx-h100");
   TrainingQuestion q = question("mixtral-8x7b", 64, 256);
-  const double all = rates_of(q, system, 10).flops_per_gpu;
+  const double all = rates_of(system, q, 10).flops_per_gpu;
   q.stack.capacity = 2;  // padding is none either
-  CHECK(rates_of(q, system, 10).flops_per_gpu == all);
+  CHECK(rates_of(system, q, 10).flops_per_gpu == all);
   q.stack.capacity = 0.25;
   const double routed = 32 * 2 * 3 * 4096.0 * 14336;
-  CHECK(all - rates_of(q, system, 10).flops_per_gpu == Approx(0.75 * 6 * routed * 256 * 4096 / (10 * 64)).epsilon(1e-6));
+  CHECK(all - rates_of(system, q, 10).flops_per_gpu == Approx(0.75 * 6 * routed * 256 * 4096 / (10 * 64)).epsilon(1e-6));
 }
 
 TEST_CASE("a search leaves a share of the memory free, a layout that is named may fill all of it") {
@@ -107,11 +107,11 @@ TEST_CASE("a search leaves a share of the memory free, a layout that is named ma
   q.top = 1000;
   const double memory = Processor::of(system).memory;
   CHECK(headroom_of(q) == 0.05);
-  for (const PricedLayout& p : plan_training(q, system).layouts) CHECK(p.memory.total() <= 0.95 * memory);
+  for (const PricedLayout& p : plan_training(system, q).layouts) CHECK(p.memory.total() <= 0.95 * memory);
   q.headroom = 0;
   double fullest = 0;
   PricedLayout full;
-  for (const PricedLayout& p : plan_training(q, system).layouts)
+  for (const PricedLayout& p : plan_training(system, q).layouts)
     if (p.layout.placing == Placing::data_inside && p.memory.total() > fullest) full = p, fullest = p.memory.total();
   REQUIRE(fullest > 0.95 * memory);
   const Layout& l = full.layout;
@@ -128,7 +128,7 @@ TEST_CASE("a search leaves a share of the memory free, a layout that is named ma
   named.offload_optimizer = l.offload_optimizer;
   if (l.pp > 1) named.schedule = l.schedule;
   CHECK(headroom_of(named) == 0);
-  const TrainingPlan plan = plan_training(named, system);
+  const TrainingPlan plan = plan_training(system, named);
   REQUIRE(plan.layouts.size() == 1);
   CHECK(plan.layouts.front().memory.total() == Approx(fullest));
   CHECK(fits(plan.layouts.front().memory, memory, headroom_of(named)));
@@ -169,7 +169,7 @@ TEST_CASE("A step waits for the slowest of the whole domains that its job takes,
   for (const auto& [model, gpus] : {std::pair{"llama3-70b", 2048}, {"llama3-70b", 128}, {"deepseek-v3", 2048}, {"llama3-8b", 64}}) {
     CAPTURE(model, gpus);
     const TrainingQuestion q = question(model, gpus, 2048);
-    for (const PricedLayout& p : plan_training(q, system).layouts) {
+    for (const PricedLayout& p : plan_training(system, q).layouts) {
       const int domains = (gpus + idle_gpus(p.layout, system.domain)) / system.domain;
       CHECK(domains * system.domain == gpus + idle_gpus(p.layout, system.domain));
       const double before = p.time.seconds - p.time.stragglers;

@@ -102,7 +102,7 @@ TEST_CASE("Nemotron-H 56B on H100 as published, none of it fitted") {
     q.cp = 1;
     q.microbatch = 1;
     q.zero = 1;
-    return plan_training(q, system).layouts.front().time.seconds;
+    return plan_training(system, q).layouts.front().time.seconds;
   };
   const double few = step(32), many = step(512);
   CHECK(std::fabs(std::log(15.119 / few)) < 0.3);
@@ -134,13 +134,13 @@ TEST_CASE("Ulysses exchanges as often as heads allow, rings join the rest") {
 TEST_CASE("At a million tokens the search takes the better of ring and Ulysses") {
   const System system = load_system("superpod-h100");
   TrainingQuestion q = job("llama3-8b", 256, 8, 1048576);
-  const TrainingPlan best = plan_training(q, system);
+  const TrainingPlan best = plan_training(system, q);
   REQUIRE(!best.layouts.empty());
   CHECK(best.layouts.front().layout.cp >= 8);
-  CHECK(rates_of(q, system, best.layouts.front().time.seconds).mfu < 1);
+  CHECK(rates_of(system, q, best.layouts.front().time.seconds).mfu < 1);
   for (const ContextParallel one : {ContextParallel::ring, ContextParallel::ulysses}) {
     q.context = one;
-    CHECK(plan_training(q, system).layouts.front().time.seconds >= best.layouts.front().time.seconds * (1 - 1e-12));
+    CHECK(plan_training(system, q).layouts.front().time.seconds >= best.layouts.front().time.seconds * (1 - 1e-12));
   }
 }
 

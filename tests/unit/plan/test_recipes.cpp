@@ -26,7 +26,7 @@ TrainingQuestion one(const char* model = "llama3-8b") {
   q.microbatch = 1;
   return q;
 }
-StepTime step_of(const TrainingQuestion& q, const System& system) { return plan_training(q, system).layouts.front().time; }
+StepTime step_of(const TrainingQuestion& q, const System& system) { return plan_training(system, q).layouts.front().time; }
 
 Adapters everywhere(int rank) {
   Adapters out;

@@ -27,7 +27,7 @@ TEST_CASE("More of a tier is tried where it can be felt: of the network only whe
   q.cp = 1;
   q.zero = 3;
   bool found = false;
-  for (const StepSensitivity& s : sensitivity_of(q, system)) {
+  for (const StepSensitivity& s : sensitivity_of(system, q)) {
     CHECK(s.gain > -1e-9);
     for (const Tier& tier : system.tiers)
       if (s.change == std::string{tier.name.view()} + " bandwidth + 10 %" && tier.role == TierRole::network) {

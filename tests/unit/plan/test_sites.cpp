@@ -28,7 +28,7 @@ struct Job {
     q.cp = 1;
     q.zero = 1;
     q.microbatch = 1;
-    first = plan_training(q, system).layouts.front();
+    first = plan_training(system, q).layouts.front();
   }
   [[nodiscard]] SitesTime time(const SitesQuestion& sites) const { return sites_time(sites, q, system, first); }
 };

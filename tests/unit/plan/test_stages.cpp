@@ -24,7 +24,7 @@ TEST_CASE("With multi-token prediction a V of zero bubbles is faster than 1F1B, 
     q.recompute = Recompute::full;
     const auto seconds = [&](PipelineSchedule schedule) {
       q.schedule = schedule;
-      return plan_training(q, rack).layouts.front().time.seconds;
+      return plan_training(rack, q).layouts.front().time.seconds;
     };
     CAPTURE(model);
     CHECK(seconds(PipelineSchedule::zb_v) < seconds(PipelineSchedule::one_f_one_b));
@@ -35,15 +35,15 @@ TEST_CASE("Gradients sharded between microbatches are refused with pipeline stag
   const System h100 = load_system("dgx-h100");
   TrainingQuestion q = question("llama3-70b", 64, 256);
   q.zero = 2;
-  for (const PricedLayout& one : plan_training(q, h100).layouts) CHECK(one.layout.pp == 1);
+  for (const PricedLayout& one : plan_training(h100, q).layouts) CHECK(one.layout.pp == 1);
   q.pp = 4;
-  CHECK_THROWS_WITH(plan_training(q, h100), Catch::Contains("take 1, which is the same, or 3"));
+  CHECK_THROWS_WITH(plan_training(h100, q), Catch::Contains("take 1, which is the same, or 3"));
   // leaves four stages
   q.pp = std::nullopt;
   q.tp = 4;
   q.cp = 1;
   q.dp = 4;
-  CHECK_THROWS_WITH(plan_training(q, h100), Catch::Contains("with pipeline stages"));
+  CHECK_THROWS_WITH(plan_training(h100, q), Catch::Contains("with pipeline stages"));
   q.zero = 1;
-  CHECK(plan_training(q, h100).layouts.front().layout.pp == 4);
+  CHECK(plan_training(h100, q).layouts.front().layout.pp == 4);
 }

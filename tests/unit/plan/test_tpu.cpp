@@ -35,32 +35,32 @@ TrainingQuestion sharded(const char* model, int gpus, int microbatch, int sequen
 TEST_CASE("A search on TPUs proposes no pipeline stages, but plans those that are asked for") {
   const System v5p = load_system("tpu-v5p-cube");
   TrainingQuestion q = on_tpu("llama2-70b", 512, 2048, 4096);
-  for (const PricedLayout& one : plan_training(q, v5p).layouts) CHECK(one.layout.pp == 1);
+  for (const PricedLayout& one : plan_training(v5p, q).layouts) CHECK(one.layout.pp == 1);
   q.pp = 4;
-  CHECK(plan_training(q, v5p).layouts.front().layout.pp == 4);
+  CHECK(plan_training(v5p, q).layouts.front().layout.pp == 4);
   q.pp = std::nullopt;
   q.stack = load_stack("megatron-core");
-  const TrainingPlan other = plan_training(q, v5p);
+  const TrainingPlan other = plan_training(v5p, q);
   CHECK(std::any_of(other.layouts.begin(), other.layouts.end(), [](const PricedLayout& one) { return one.layout.pp > 1; }));
 }
 
 TEST_CASE("Inputs of recomputed layers wait in host memory only where a layout does not fit otherwise") {
   const System v6e = load_system("tpu-v6e-pod");
-  const TrainingPlan roomy = plan_training(sharded("llama3-8b", 256, 1, 8192), v6e);
+  const TrainingPlan roomy = plan_training(v6e, sharded("llama3-8b", 256, 1, 8192));
   REQUIRE(roomy.fits);
   const TrainingQuestion tight = sharded("llama3-70b", 256, 5, 8192);
-  const PricedLayout best = plan_training(tight, v6e).layouts.front();
+  const PricedLayout best = plan_training(v6e, tight).layouts.front();
   CHECK(best.layout.offload_layers > 0);
   CHECK(best.memory.host > 0);
   for (const PricedLayout& one : roomy.layouts)
     if (one.layout.recompute == Recompute::full) CHECK(one.layout.offload_layers == 0);
   TrainingQuestion here = tight;
   here.offload_layers = 0;  // as asked: none
-  CHECK_FALSE(plan_training(here, v6e).fits);
+  CHECK_FALSE(plan_training(v6e, here).fits);
   TrainingQuestion some = tight;  // layers that are not recomputed keep more than their input
   some.recompute = Recompute::full;
   some.recompute_layers = 40;
-  CHECK(plan_training(some, v6e).layouts.front().layout.offload_layers == 0);
+  CHECK(plan_training(v6e, some).layouts.front().layout.offload_layers == 0);
 }
 
 TEST_CASE("Where a compiler plans the memory, the output matrix and a recomputed layer share their place") {

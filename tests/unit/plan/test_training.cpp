@@ -140,13 +140,13 @@ TEST_CASE("The search finds what pricing every layout finds, dense and with expe
     const System system = load_system("dgx-h100");
     TrainingQuestion q = question(name, 32, 96, 4096);
     const Tried all = try_all(q, system);
-    const TrainingPlan plan = plan_training(q, system);
+    const TrainingPlan plan = plan_training(system, q);
     REQUIRE(all.fitting > 100);
     REQUIRE(plan.layouts.size() == std::min<std::size_t>(10, all.listed.size()));
     for (std::size_t i = 0; i < plan.layouts.size(); ++i) CHECK(plan.layouts[i].time.seconds == Approx(all.listed[i]).epsilon(1e-12));
     CHECK(plan.evaluated < all.fitting);  // the bound did leave some out
     q.prune = false;
-    CHECK(plan_training(q, system).evaluated == all.fitting);
+    CHECK(plan_training(system, q).evaluated == all.fitting);
   }
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("No number of chunks named by hand is faster than the search's best, w
     q.precision = Precision::fp8;
     q.plain_within = 0;  // the fastest itself, not a plainer layout near to it
     q.headroom = headroom_of(q);  // which layouts that are named would not leave free
-    const PricedLayout best = plan_training(q, system).layouts.front();
+    const PricedLayout best = plan_training(system, q).layouts.front();
     const double found = best.time.seconds;
     q.tp = best.layout.tp;
     q.cp = best.layout.cp;
@@ -169,7 +169,7 @@ TEST_CASE("No number of chunks named by hand is faster than the search's best, w
         q.vp = vp;
         q.schedule = PipelineSchedule::interleaved;
         try {
-          const TrainingPlan plan = plan_training(q, system);
+          const TrainingPlan plan = plan_training(system, q);
           if (plan.layouts.empty() || !plan.fits) continue;
           ++named;
           CHECK(plan.layouts.front().time.seconds >= found);
@@ -192,7 +192,7 @@ TEST_CASE("Where memory is short, leaving branches out by their states loses no 
     CHECK(all.unfit > 500);
     q.prune = false;
     q.top = 1000000;
-    const TrainingPlan plan = plan_training(q, system);
+    const TrainingPlan plan = plan_training(system, q);
     CHECK(plan.evaluated == all.fitting);
     CHECK(plan.unfit == all.unfit);
     REQUIRE(plan.layouts.size() == all.seconds.size());
@@ -212,7 +212,7 @@ TEST_CASE("A plan's layouts are possible, fit, sum to their time and waste no ef
     CAPTURE(c.model, c.system);
     const System system = load_system(c.system);
     TrainingQuestion q = question(c.model, c.gpus, c.batch);
-    const TrainingPlan plan = plan_training(q, system);
+    const TrainingPlan plan = plan_training(system, q);
     REQUIRE_FALSE(plan.layouts.empty());
     double before = 0;
     for (const PricedLayout& p : plan.layouts) {
@@ -235,14 +235,14 @@ TEST_CASE("Layouts that take the same time have one order, the smaller first, ho
   const System system = load_system("dgx-h100");
   TrainingQuestion q = question("llama3-8b", 16, 64);
   q.top = 3000;
-  const std::vector<PricedLayout> all = plan_training(q, system).layouts;
+  const std::vector<PricedLayout> all = plan_training(system, q).layouts;
   int ties = 0;
   for (std::size_t i = 1; i < all.size(); ++i) {
     if (all[i].time.seconds != all[i - 1].time.seconds) continue;
     ++ties;
     CHECK(all[i].memory.total() >= all[i - 1].memory.total());
     q.top = static_cast<int>(i);  // the list ends between two that take the same time
-    const PricedLayout last = plan_training(q, system).layouts.back();
+    const PricedLayout last = plan_training(system, q).layouts.back();
     CHECK(last.memory.total() == all[i - 1].memory.total());
     CHECK(last.layout.zero == all[i - 1].layout.zero);
   }
@@ -256,7 +256,7 @@ TEST_CASE("What is given is kept, the rest is searched") {
   q.pp = 4;
   q.zero = 1;
   q.recompute = Recompute::full;
-  for (const PricedLayout& p : plan_training(q, system).layouts) {
+  for (const PricedLayout& p : plan_training(system, q).layouts) {
     CHECK(p.layout.tp == 4);
     CHECK(p.layout.pp == 4);
     CHECK(p.layout.zero == 1);
@@ -264,7 +264,7 @@ TEST_CASE("What is given is kept, the rest is searched") {
   }
   q.max_tp = 2;
   q.tp.reset();
-  for (const PricedLayout& p : plan_training(q, system).layouts) CHECK(p.layout.tp <= 2);
+  for (const PricedLayout& p : plan_training(system, q).layouts) CHECK(p.layout.tp <= 2);
 }
 
 TEST_CASE("A layout given in full is priced even where it does not fit") {
@@ -276,7 +276,7 @@ TEST_CASE("A layout given in full is priced even where it does not fit") {
   q.microbatch = 1;
   q.zero = 0;
   q.recompute = Recompute::none;
-  const TrainingPlan plan = plan_training(q, load_system("dgx-h100"));
+  const TrainingPlan plan = plan_training(load_system("dgx-h100"), q);
   REQUIRE(plan.layouts.size() == 1);
   CHECK(plan.evaluated == 1);
   CHECK(plan.layouts.front().time.seconds > 0);
@@ -306,6 +306,6 @@ TEST_CASE("What names a layout are its tensor ranks, its stages and one size mor
   CHECK_FALSE(as_named(q).recompute.has_value());
   q.microbatch = 4;
   q.pp.reset();
-  const TrainingPlan searched = plan_training(q, load_system("dgx-h100"));  // may recompute
+  const TrainingPlan searched = plan_training(load_system("dgx-h100"), q);  // may recompute
   CHECK(searched.fits);
 }

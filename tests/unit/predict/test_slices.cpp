@@ -195,11 +195,11 @@ TEST_CASE("a job of more chips trains the same batch no slower, and slower than 
   double before = std::numeric_limits<double>::infinity();
   for (const int chips : {32, 64, 128, 256, 512}) {
     q.gpus = chips;
-    const double now = plan_training(q, v5p).layouts.front().time.seconds;
+    const double now = plan_training(v5p, q).layouts.front().time.seconds;
     CAPTURE(chips, now, before);
     CHECK(now <= before);
     CHECK(now > step_work(q).min_seconds(chips, Processor::of(v5p).peak(q.precision)));
-    CHECK(now == plan_training(q, slice_for(v5p, chips)).layouts.front().time.seconds);
+    CHECK(now == plan_training(slice_for(v5p, chips), q).layouts.front().time.seconds);
     before = now;
   }
 }

@@ -48,7 +48,7 @@ struct Asker {
 /// Tokens per second of all GPUs together; 0 where nothing fits or keeps the limits.
 double best(const ServingQuestion& q, const System& system) {
   try {
-    const ServingPlan plan = plan_serving(q, system);
+    const ServingPlan plan = plan_serving(system, q);
     return plan.layouts.empty() ? 0 : plan.layouts.front().tokens_per_s_per_gpu * q.gpus;
   } catch (const RequestError&) {
     return 0;
@@ -72,7 +72,7 @@ TEST_CASE("no deployment needs more memory than a GPU and its host have, in whol
     if (i % 2 == 0) q.host = {asker.between(1, 200) * gib, asker.between(1, 400) * gib, 55e9};
     ServingPlan plan;
     try {
-      plan = plan_serving(q, system);
+      plan = plan_serving(system, q);
     } catch (const RequestError&) {
       continue;
     }
@@ -106,7 +106,7 @@ TEST_CASE("a million tokens over 16 replicas: as many sequences as each replica 
   q.isl = 1e6;
   q.tp = 8;
   q.attention_dp = 16;
-  const ServingPlan plan = plan_serving(q, system);
+  const ServingPlan plan = plan_serving(system, q);
   for (const PricedServing& p : plan.layouts) CHECK(p.memory <= 0.9 * 40960 * 1048576.0);
 }
 
@@ -161,7 +161,7 @@ TEST_CASE("GPUs that no layout divides stay idle rather than the model unserved"
   q.model = load_model("llama3-70b");
   q.format = {WeightFormat::bf16, 2};
   q.gpus = 5;
-  const ServingPlan plan = plan_serving(q, system);
+  const ServingPlan plan = plan_serving(system, q);
   REQUIRE_FALSE(plan.layouts.empty());
   CHECK(plan.layouts.front().used() <= 5);
   for (std::size_t i = 1; i < plan.layouts.size(); ++i) CHECK(plan.layouts[i].used() == 5);

@@ -50,7 +50,7 @@ ServingQuestion asked(double isl, double osl) {
 
 /// The front holds: falling for users, rising for all, both ends, nothing that beats a row by more than `slack`, nothing far from all rows.
 void check_front(const ServingQuestion& q, const System& system, double slack) {
-  const std::vector<PricedServing> front = serving_pareto(q, system);
+  const std::vector<PricedServing> front = serving_pareto(system, q);
   const std::vector<Point> all = every_batch(q, system);
   REQUIRE(front.size() > 3);
   for (std::size_t i = 1; i < front.size(); ++i) {
@@ -74,7 +74,7 @@ void check_front(const ServingQuestion& q, const System& system, double slack) {
   CHECK(far == 0);
   CHECK(front.front().tokens_per_s_per_user == Approx(max_user));
   CHECK(front.back().tokens_per_s_per_gpu >= max_all * (1 - slack) * (1 - 1e-9));
-  CHECK(front.back().tokens_per_s_per_gpu == Approx(plan_serving(q, system).layouts.front().tokens_per_s_per_gpu));
+  CHECK(front.back().tokens_per_s_per_gpu == Approx(plan_serving(system, q).layouts.front().tokens_per_s_per_gpu));
 }
 
 }  // namespace
@@ -87,16 +87,16 @@ TEST_CASE("no batch of any engine beats a row of the front; it has both ends and
 
 TEST_CASE("a front within limits keeps them, and agrees with the best within each limit") {
   const System system = load_system("dgx-h100");
-  const std::vector<PricedServing> front = serving_pareto(asked(1024, 1024), system);
+  const std::vector<PricedServing> front = serving_pareto(system, asked(1024, 1024));
   for (const double tpot : {0.010, 0.015, 0.020, 0.030, 0.050}) {
     ServingQuestion q = asked(1024, 1024);
     q.tpot = tpot;
-    const PricedServing best = plan_serving(q, system).layouts.front();
+    const PricedServing best = plan_serving(system, q).layouts.front();
     for (const PricedServing& row : front)
       CHECK_FALSE((best.tokens_per_s_per_gpu > row.tokens_per_s_per_gpu * (1 + 1e-9) &&
                    best.tokens_per_s_per_user > row.tokens_per_s_per_user * (1 + 1e-9)));
-    for (const PricedServing& row : serving_pareto(q, system)) CHECK(row.time.tpot <= tpot);
-    CHECK(serving_pareto(q, system).back().tokens_per_s_per_gpu == Approx(best.tokens_per_s_per_gpu));
+    for (const PricedServing& row : serving_pareto(system, q)) CHECK(row.time.tpot <= tpot);
+    CHECK(serving_pareto(system, q).back().tokens_per_s_per_gpu == Approx(best.tokens_per_s_per_gpu));
   }
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("a front of workers apart falls for users as it rises for all") {
   const System system = load_system("gb200-nvl72");
   ServingQuestion q = asked(4096, 512);
   q.disaggregated = true;
-  const std::vector<PricedServing> front = serving_pareto(q, system);
+  const std::vector<PricedServing> front = serving_pareto(system, q);
   REQUIRE(front.size() > 3);
   for (std::size_t i = 1; i < front.size(); ++i) {
     CHECK(front[i].tokens_per_s_per_user < front[i - 1].tokens_per_s_per_user);
@@ -121,7 +121,7 @@ TEST_CASE("deployments have one order, whatever order they were found in, and no
     q.gpus = 32;
     q.disaggregated = apart;
     q.top = 1000;
-    const ServingPlan plan = plan_serving(q, system);
+    const ServingPlan plan = plan_serving(system, q);
     REQUIRE(plan.layouts.size() > 10);
     std::vector<PricedServing> shuffled = plan.layouts;
     std::shuffle(shuffled.begin(), shuffled.end(), random);

@@ -79,7 +79,7 @@ TEST_CASE("a request's cache arrives no faster than the links of the GPUs that h
     const bool inside = q.gpus <= system.domain;
     const double link = system.tier(inside ? TierRole::scale_up : TierRole::nic)->bandwidth.value.value();
     int divided = 0;
-    for (const PricedServing& p : plan_serving(q, system).layouts) {
+    for (const PricedServing& p : plan_serving(system, q).layouts) {
       const int holders = std::min(p.prefill.tp * p.prefill.pp, p.engine.tp * p.engine.pp);
       CHECK(kv_bytes(q.model, q.isl, 2) / p.time.transfer < holders * link);
       divided += p.prefill.attention_dp > 1 && p.engine.attention_dp > 1;

@@ -34,7 +34,7 @@ TEST_CASE("a slow machine whose TTFT is above the usual limit answers longer pro
     q.format = {WeightFormat::bf16, 2};
     q.isl = isl;
     q.usual_ttft = usual_ttft(isl);
-    const ServingPlan plan = plan_serving(q, system);
+    const ServingPlan plan = plan_serving(system, q);
     REQUIRE(!plan.layouts.empty());
     CHECK(plan.layouts.front().time.ttft <= plan.ttft);
     CHECK(plan.layouts.front().tokens_per_s_per_gpu >= before * 0.98);
@@ -46,13 +46,13 @@ TEST_CASE("limits that cannot be kept give the nearest; a model that does not fi
   const System system = load_system("dgx-h100");
   ServingQuestion q = asked("llama3-405b", 8);
   q.tpot = 0.002;
-  const ServingPlan slow = plan_serving(q, system);
+  const ServingPlan slow = plan_serving(system, q);
   CHECK(slow.layouts.empty());
   REQUIRE(slow.nearest);
   CHECK(slow.nearest->batch == 1);
   CHECK(slow.missed == Approx(slow.nearest->time.tpot / 0.002));
   q = asked("llama3-405b", 2);
-  const ServingPlan large = plan_serving(q, system);
+  const ServingPlan large = plan_serving(system, q);
   CHECK(large.layouts.empty());
   REQUIRE(large.nearest_fit);
   CHECK(large.lacking > 100e9);
@@ -69,7 +69,7 @@ TEST_CASE("405B with 126 layers on 8 H100 and on 4 B200: the smaller machine ans
     q.osl = 512;
     q.ttft = 1;
     q.tpot = 0.030;
-    return plan_serving(q, system);
+    return plan_serving(system, q);
   };
   const ServingPlan hopper = plan("dgx-h100", 8), blackwell = plan("dgx-b200", 4);
   REQUIRE(!hopper.layouts.empty());
@@ -94,17 +94,17 @@ TEST_CASE("no rank holds a part of a block of fp8 weights, nor of a column") {
   q.top = 100;
   for (const WeightFormat format : {WeightFormat::fp8, WeightFormat::bf16}) {
     q.format = {format, 2};
-    for (const PricedServing& p : plan_serving(q, system).layouts)
+    for (const PricedServing& p : plan_serving(system, q).layouts)
       for (const EngineLayout& l : {p.engine, p.prefill}) CHECK(2048 % (l.ranks() / l.ep * (format == WeightFormat::fp8 ? 128 : 1)) == 0);
   }
   ServingQuestion whole = asked("qwen3-235b-a22b", 8);  // 1536 columns: 192 on each of eight ranks
   whole.tp = 8;
-  const ServingPlan plan = plan_serving(whole, system);
+  const ServingPlan plan = plan_serving(system, whole);
   CHECK(plan.layouts.front().engine.ep == 8);
   whole.ep = 1;
-  CHECK_THAT(support::message_of([&] { return plan_serving(whole, system); }), Catch::Contains("blocks of 128") && Catch::Contains("ep"));
+  CHECK_THAT(support::message_of([&] { return plan_serving(system, whole); }), Catch::Contains("blocks of 128") && Catch::Contains("ep"));
   whole.format = {WeightFormat::fp4, 1};  // which have none of these
-  CHECK(!plan_serving(whole, load_system("dgx-b200")).layouts.empty());
+  CHECK(!plan_serving(load_system("dgx-b200"), whole).layouts.empty());
 }
 
 TEST_CASE("prefill and decode workers may be given apart") {
@@ -116,13 +116,13 @@ TEST_CASE("prefill and decode workers may be given apart") {
   q.tp = 1;
   q.ep = q.attention_dp = 72;
   q.prefill.ep = q.prefill.attention_dp = 32;
-  const ServingPlan plan = plan_serving(q, system);
+  const ServingPlan plan = plan_serving(system, q);
   for (const PricedServing& p : plan.layouts) {
     CHECK(std::tuple{p.engine.tp, p.engine.ep, p.engine.attention_dp} == std::tuple{1, 72, 72});
     CHECK(std::tuple{p.prefill.ep, p.prefill.attention_dp} == std::tuple{32, 32});
   }
   q.disaggregated = false;
-  CHECK_THAT(support::message_of([&] { return plan_serving(q, system); }), Catch::Contains("disaggregated"));
+  CHECK_THAT(support::message_of([&] { return plan_serving(system, q); }), Catch::Contains("disaggregated"));
 }
 
 TEST_CASE("prompts are read on machines of another kind: more GPUs of either never answer less, and both together at least as much") {
@@ -137,7 +137,7 @@ TEST_CASE("prompts are read on machines of another kind: more GPUs of either nev
     q.disaggregated = true;
     q.by_layer = by_layer;
     if (pool > 0) q.pool = {other, pool, q.stack, q.constants};
-    const ServingPlan plan = plan_serving(q, system);
+    const ServingPlan plan = plan_serving(system, q);
     REQUIRE(!plan.layouts.empty());
     return std::pair{plan.layouts.front(), plan.layouts.front().tokens_per_s_per_gpu * q.all_gpus()};
   };
@@ -157,5 +157,5 @@ TEST_CASE("prompts are read on machines of another kind: more GPUs of either nev
   CHECK(best(16, same, 16).second <= best(32, nullptr, 0).second * (1 + 1e-9));
   ServingQuestion q = asked("llama3-70b", 8);
   q.pool = {reads, 8, q.stack, q.constants};
-  CHECK_THAT(support::message_of([&] { return plan_serving(q, system); }), Catch::Contains("disaggregated"));
+  CHECK_THAT(support::message_of([&] { return plan_serving(system, q); }), Catch::Contains("disaggregated"));
 }

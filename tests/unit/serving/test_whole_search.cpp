@@ -87,7 +87,7 @@ Asked random_question(support::Random& random, bool apart) {
 /// Tokens per second of all GPUs together; 0 where nothing fits or keeps the limits.
 double best(const Asked& asked) {
   try {
-    const ServingPlan plan = plan_serving(asked.question, asked.system);
+    const ServingPlan plan = plan_serving(asked.system, asked.question);
     return plan.layouts.empty() ? 0 : plan.layouts.front().tokens_per_s_per_gpu * asked.question.gpus;
   } catch (const RequestError&) {
     return 0;

@@ -118,9 +118,9 @@ struct ServeAnswer {
 /// The requests that arrive; none: clients wait for answers. Those of a trace set the lengths of the request. \throws Refusal, SpecError
 [[nodiscard]] std::optional<LoadQuestion> load_question(ServeRequest& request);
 /// Deployments under them, of which the first keeps the limits. \throws UnmetError
-[[nodiscard]] LoadedPlan found_deployments(const ServingQuestion& question, const System& system, LoadQuestion load);
+[[nodiscard]] LoadedPlan found_deployments(const System& system, const ServingQuestion& question, LoadQuestion load);
 /// Runs the search; returns at least one deployment. \throws UnmetError
-[[nodiscard]] ServingPlan found_deployments(const ServingQuestion& question, const System& system);
+[[nodiscard]] ServingPlan found_deployments(const System& system, const ServingQuestion& question);
 
 [[nodiscard]] std::vector<PlannedDeployment> planned(const ServingQuestion& question, const System& system,
                                                      const std::vector<PricedServing>& deployments);

@@ -13,22 +13,22 @@ namespace fabricost::plan {
 
 /// Training: the nearest layout, its GiB against a GPU's, and the cheapest change on the same number of GPUs
 /// (memory/advice.hpp). \param nearest from a plan_training that finds no layout
-[[nodiscard]] std::string nothing_fits(const TrainingQuestion& question, const System& system, const PricedLayout& nearest);
+[[nodiscard]] std::string nothing_fits(const System& system, const TrainingQuestion& question, const PricedLayout& nearest);
 
 /// Training: a requested layout that does not fit, its GiB against a GPU's, and the cheapest change that
 /// fits.
-[[nodiscard]] std::string does_not_fit(const TrainingQuestion& question, const System& system, const PricedLayout& named);
+[[nodiscard]] std::string does_not_fit(const System& system, const TrainingQuestion& question, const PricedLayout& named);
 
 /// Training: what waits less than the fastest layout, where that one mostly waits for its pipeline: another layout than the requested
 /// one, another batch, fewer GPUs; each is a search. Empty where it computes more than it waits.
-[[nodiscard]] std::string mostly_waits(const TrainingQuestion& question, const System& system, const PricedLayout& best);
+[[nodiscard]] std::string mostly_waits(const System& system, const TrainingQuestion& question, const PricedLayout& best);
 
 /// Serving: the limits that are missed and the smallest violation; or the memory the nearest layout lacks,
 /// and which narrower weights (fp8, fp4) or larger number of GPUs (2, 4, 8, ... times as many, to 4,096)
 /// would fit: separate searches without limits on time.
 /// \param plan an answer of plan_serving without layouts \throws RequestError as plan_serving, for a narrower
 /// request that is impossible
-[[nodiscard]] std::string nothing_found(const ServingQuestion& question, const System& system, const ServingPlan& plan);
+[[nodiscard]] std::string nothing_found(const System& system, const ServingQuestion& question, const ServingPlan& plan);
 
 /// "tp 8 pp 1"; for a mixture of experts also " ep 8 dp 1".
 [[nodiscard]] std::string engine_text(const EngineLayout& layout, bool mixture);

@@ -29,11 +29,11 @@ struct ExplainedStep {
   std::string against_usual, interval;
 };
 
-/// \param priced a layout of plan_training(question, system)
-[[nodiscard]] ExplainedStep explain_step(const TrainingQuestion& question, const System& system, const PricedLayout& priced);
+/// \param priced a layout of plan_training(system, question)
+[[nodiscard]] ExplainedStep explain_step(const System& system, const TrainingQuestion& question, const PricedLayout& priced);
 
 /// The layout by the usual rule beside this one, as a sentence; in `usual` the layout, where one fits.
-[[nodiscard]] std::string against_usual(const TrainingQuestion& question, const System& system, const PricedLayout& priced,
+[[nodiscard]] std::string against_usual(const System& system, const TrainingQuestion& question, const PricedLayout& priced,
                                         std::optional<PricedLayout>& usual);
 
 /// The same as text.

@@ -12,6 +12,6 @@ namespace fabricost::plan {
 
 /// The ways to divide the GPUs, fastest first; none, and the last reason where nothing holds both. Deterministic.
 /// \throws Refusal, RequestError
-[[nodiscard]] RlPlan plan_rl(const RlQuestion& question, const System& system);
+[[nodiscard]] RlPlan plan_rl(const System& system, const RlQuestion& question);
 
 }  // namespace fabricost::plan

@@ -21,11 +21,11 @@ namespace fabricost::plan {
 /// The deployments of that space with the highest throughput, within `usual_ttft` where no limit on TTFT is given. Deterministic. `layouts`
 /// is empty if none fits or meets the limits; `nearest` or `nearest_fit` are then the closest ones. \throws RequestError when no layout is
 /// possible, with the reason
-[[nodiscard]] ServingPlan plan_serving(const ServingQuestion& question, const System& system);
+[[nodiscard]] ServingPlan plan_serving(const System& system, const ServingQuestion& question);
 
 /// Throughput against interactivity: the deployments and batches within the limits for which no other has
 /// both more tokens per second and GPU and more per user; most per user first. Both ends, and between them
 /// rows that differ by a tenth in one of the two rates. \throws as plan_serving
-[[nodiscard]] std::vector<PricedServing> serving_pareto(const ServingQuestion& question, const System& system);
+[[nodiscard]] std::vector<PricedServing> serving_pareto(const System& system, const ServingQuestion& question);
 
 }  // namespace fabricost::plan

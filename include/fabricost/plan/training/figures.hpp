@@ -69,9 +69,9 @@ struct TrainingFigures : TrainingRates {
 [[nodiscard]] StepWork step_work(const TrainingQuestion& q, int batch = 0);
 
 /// Of a step of the requested batch, or of `batch` sequences; a GPU means one of those given, idle or not.
-[[nodiscard]] TrainingRates rates_of(const TrainingQuestion& q, const System& system, double step_seconds, int batch = 0);
+[[nodiscard]] TrainingRates rates_of(const System& system, const TrainingQuestion& q, double step_seconds, int batch = 0);
 /// Of a layout of the plan: its own batch.
-[[nodiscard]] TrainingRates rates_of(const TrainingQuestion& q, const System& system, const PricedLayout& priced);
+[[nodiscard]] TrainingRates rates_of(const System& system, const TrainingQuestion& q, const PricedLayout& priced);
 
 /// The 5-95 % interval of a step's seconds: as wide as the stack's steps differ from the model (spread_of) and, in quadrature, as predict is
 /// unsure of the exposed exchanges. Its low end is at least the time of the work at the peak, and of the exchanges' bytes at the links' rate.
@@ -80,7 +80,7 @@ struct TrainingFigures : TrainingRates {
                                                       Precision precision, const StepWork& work, double gpus);
 
 /// Rates and interval of a layout of the plan.
-[[nodiscard]] TrainingFigures figures_of(const TrainingQuestion& q, const System& system, const PricedLayout& priced);
+[[nodiscard]] TrainingFigures figures_of(const System& system, const TrainingQuestion& q, const PricedLayout& priced);
 
 // The forward passes alone of a training step's sequences, as log-probabilities of given tokens need them: the step
 // without its exchange of data, accumulation and optimizer, times the share of the forward in its layers,
@@ -90,6 +90,6 @@ struct TrainingFigures : TrainingRates {
 // which is the share of a pipeline's bubble, too.
 
 /// Seconds. \throws as layer_times
-[[nodiscard]] double forward_seconds(const TrainingQuestion& q, const System& system, const PricedLayout& priced);
+[[nodiscard]] double forward_seconds(const System& system, const TrainingQuestion& q, const PricedLayout& priced);
 
 }  // namespace fabricost::plan

@@ -18,14 +18,14 @@ namespace fabricost::plan {
 /// (TrainingPlan::fits). Deterministic. \throws RequestError when no layout is possible, with the reason and
 /// the nearest possible one; for a stack's factor that makes the step shorter than its products take at the
 /// peak
-[[nodiscard]] TrainingPlan plan_training(const TrainingQuestion& asked, const System& system);
+[[nodiscard]] TrainingPlan plan_training(const System& system, const TrainingQuestion& asked);
 
 // The layout that practitioners would take.
 
 /// The layout by the rule that practitioners state (Narayanan et al., arXiv 2104.04473, takeaways 1 and 2, for dense models: tensor ranks
 /// up to the GPUs of a node until the model fits, then the fewest stages; Megatron-Core's guide to mixtures of experts: experts spread over
 /// the NVLink domain and no tensor ranks), with one sequence a microbatch and a distributed optimizer; nothing where none fits.
-[[nodiscard]] std::optional<PricedLayout> usual_layout(const TrainingQuestion& question, const System& system);
+[[nodiscard]] std::optional<PricedLayout> usual_layout(const System& system, const TrainingQuestion& question);
 
 // Further results of a training plan: the gain from 10 % more of each part of the machine, and the layouts
 // that trade time for memory.
@@ -68,10 +68,10 @@ void for_each_change(const System& system, Visit&& visit) {
 
 /// The search repeated on each of these machines, the most helpful first: the fastest layout against the fastest, however plain, of the
 /// batch given. Changes after which no layout fits are omitted. \throws as plan_training
-[[nodiscard]] std::vector<StepSensitivity> sensitivity_of(const TrainingQuestion& question, const System& system);
+[[nodiscard]] std::vector<StepSensitivity> sensitivity_of(const System& system, const TrainingQuestion& question);
 
 /// Layouts that no other beats in both time and memory, fastest first, on as many GPUs and with the batch of the fastest one; prices all
 /// that fit. \throws as plan_training
-[[nodiscard]] std::vector<PricedLayout> pareto_of(TrainingQuestion question, const System& system);
+[[nodiscard]] std::vector<PricedLayout> pareto_of(const System& system, TrainingQuestion question);
 
 }  // namespace fabricost::plan

@@ -95,7 +95,7 @@ inline constexpr double default_headroom = prior::memory::headroom;
 [[nodiscard]] double headroom_of(const TrainingQuestion& q);
 
 /// The stack's use of memory on this machine: the copies of its generation, the rows of the layout's fullest expert rank.
-[[nodiscard]] MemoryStack memory_stack(const TrainingQuestion& q, const System& system, const Layout& layout);
+[[nodiscard]] MemoryStack memory_stack(const System& system, const TrainingQuestion& q, const Layout& layout);
 
 struct PricedLayout {
   Layout layout;

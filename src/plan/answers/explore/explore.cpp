@@ -441,7 +441,7 @@ ExploreAnswer answer(const ExploreRequest& request) {
   const auto found = [&space](std::size_t machine, const System& system, const TrainingQuestion& q) {
     Found out{.plan = compared(q, system, space.prices.of[machine]), .gpus = double(q.gpus), .gpus_per_node = system.gpus_per_node};
     drop_other_kinds(out.plan, space.prices);
-    out.mfu = rates_of(q, system, *out.plan.training).mfu;
+    out.mfu = rates_of(system, q, *out.plan.training).mfu;
     return out;
   };
   const auto asked = [&](std::size_t machine, const Job& job) { return asked_at(question_in(questions[machine]), job); };

@@ -358,7 +358,7 @@ void refuse_given(const Request& r, const Varied& unknown) {
 
 /// Machine and model are read once. \param kernels that the forward question needs
 template <class Request>
-[[nodiscard]] Unturned loaded(Request& r, KernelSets kernels) {
+[[nodiscard]] Unturned loaded(KernelSets kernels, Request& r) {
   if (!r.system) throw Refusal("on which machine? Name it with <system> (fabricost machine lists them)", true);
   if (!r.model) throw Refusal("which model? Name it with <model> (fabricost model lists them)", true);
   Unturned out{r.system, kernels, r.system.get(r.overrides, kernels, r.calibration)};
@@ -414,7 +414,7 @@ template <class Plan, class Request, class Prepare, class Answered>
   refuse_given(request, q.unknown);
   check_ranges(request);
   Request r = request;
-  const Unturned unturned = loaded(r, kernels);
+  const Unturned unturned = loaded(kernels, r);
   const auto& machine = unturned.system;
   prepare(r, *machine);
   if (!r.gpus && q.unknown.kind != Kind::gpus && q.unknown.kind != Kind::nodes) throw Refusal("on how many GPUs? Give <gpus>", true);

@@ -345,10 +345,10 @@ void find_speed_within(Deployed& deployed, LoadedServing& of, double asked) {
 
 }  // namespace
 
-LoadedPlan loaded(const ServingQuestion& question, const System& system, LoadQuestion load) {
+LoadedPlan loaded(const System& system, const ServingQuestion& question, LoadQuestion load) {
   ServingQuestion any = question;
   any.ttft = any.tpot = any.usual_ttft = any.concurrency = 0;
-  std::vector<PricedServing> front = serving_pareto(any, system);
+  std::vector<PricedServing> front = serving_pareto(system, any);
   ServingMachine machine(system, question.constants, question.stack.kernels);
   std::optional<ServingMachine> pool;
   if (question.pool) pool.emplace(*question.pool->system, question.pool->constants, question.pool->stack.kernels);
@@ -403,7 +403,7 @@ LoadedPlan loaded(const ServingQuestion& question, const System& system, LoadQue
   return {.load = std::move(load), .deployments = std::move(best), .simulated = static_cast<long long>(out.size())};
 }
 
-ExpertBalance expert_balance(const ServingQuestion& question, const System& system, const PricedServing& deployment) {
+ExpertBalance expert_balance(const System& system, const ServingQuestion& question, const PricedServing& deployment) {
   ServingMachine machine(system, question.constants, question.stack.kernels);
   const Engine engine{question.model, deployment.engine, question.format, machine};
   const double held = machine.held_experts(question.model, deployment.engine.ep), rows = 1 + question.stack.drafts;
@@ -417,7 +417,7 @@ double draft_cost(const Model& model) {
   return ((all - head) / model.layers + head) / all;
 }
 
-std::optional<double> drafts_pay_until(const ServingQuestion& question, const System& system, const PricedServing& deployment) {
+std::optional<double> drafts_pay_until(const System& system, const ServingQuestion& question, const PricedServing& deployment) {
   ServingMachine machine(system, question.constants, question.stack.kernels);
   const Engine engine{question.model, deployment.engine, question.format, machine};
   ServingStack without = question.stack;

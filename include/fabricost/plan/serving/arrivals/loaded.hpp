@@ -51,7 +51,7 @@ struct LoadedPlan {
 };
 
 /// \throws RequestError
-[[nodiscard]] LoadedPlan loaded(const ServingQuestion& question, const System& system, LoadQuestion load);
+[[nodiscard]] LoadedPlan loaded(const System& system, const ServingQuestion& question, LoadQuestion load);
 
 /// How even the work of an engine's expert ranks is, and what keeps it so.
 struct ExpertBalance {
@@ -59,12 +59,12 @@ struct ExpertBalance {
   double copies = 0;   ///< bytes of a GPU for copies of the busiest experts
   double anew = 0;     ///< s in which every GPU is sent all of its experts by another
 };
-[[nodiscard]] ExpertBalance expert_balance(const ServingQuestion& question, const System& system, const PricedServing& deployment);
+[[nodiscard]] ExpertBalance expert_balance(const System& system, const ServingQuestion& question, const PricedServing& deployment);
 
 /// Seconds of a draft over those of the model's pass, by one layer and the head, as modules for it and EAGLE have them.
 [[nodiscard]] double draft_cost(const Model& model);
 /// The sequences of an engine up to which drafts make its tokens faster; none: all that fit.
-[[nodiscard]] std::optional<double> drafts_pay_until(const ServingQuestion& question, const System& system,
+[[nodiscard]] std::optional<double> drafts_pay_until(const System& system, const ServingQuestion& question,
                                                      const PricedServing& deployment);
 
 }  // namespace fabricost::plan
