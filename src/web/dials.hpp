@@ -3,6 +3,7 @@
 /// Dials of a machine, where they stand and the values a slider goes through, each with the override that sets it. The values are those
 /// that `need` looks through.
 
+#include <fabricost/fields/field.hpp>
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/fields/named.hpp>
 
