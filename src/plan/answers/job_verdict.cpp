@@ -8,6 +8,7 @@
 #include <fabricost/plan/kernels/compute.hpp>
 #include <fabricost/plan/memory/advice.hpp>
 #include <fabricost/plan/explain/nearest_plan.hpp>
+#include <fabricost/plan/serving/arrivals/loaded.hpp>
 #include <fabricost/plan/serving/certainty.hpp>
 #include <fabricost/plan/training/figures.hpp>
 #include <fabricost/text/quantity.hpp>
