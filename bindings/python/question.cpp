@@ -5,6 +5,7 @@
 
 #include "core/operations.hpp"
 #include "specs/near_or_all.hpp"
+#include "specs/store.hpp"
 
 #include <fabricost/specs/load.hpp>
 #include <fabricost/text/ranges.hpp>
@@ -76,8 +77,7 @@ static void check_order(std::string_view function, std::span<const std::string_v
     const py::handle one = args[i];
     const auto* const machine = held<Machine>(one);
     const std::string name = machine != nullptr ? machine->name : PyUnicode_Check(one.ptr()) != 0 ? std::string{text_of(one, names[i])} : "";
-    const std::vector<SystemName> known = machine != nullptr || name.empty() ? std::vector<SystemName>{} : system_names();
-    if (machine != nullptr || std::any_of(known.begin(), known.end(), [&](const SystemName& system) { return system.name == name; }))
+    if (machine != nullptr || !SpecStore{}.find("systems", name).empty())
       throw py::type_error(fmt::format("{}() takes {} in this order; {} is a machine, given as {}", function, fmt::join(names, ", "), name, names[i]));
   }
 }
