@@ -27,6 +27,7 @@ OF = {of: CONSTANTS[CONSTANTS.set == of] for of in ("compute", "serving_gpu", "s
 
 _STEP_LOSS, _SERVING_LOSS = 0.06, 0.1  # steps repeat within a few per cent, serving runs within some 5 %; larger deviations are specific to a row
 _STACKS_SPREAD = 0.15  # by which the factors of programs differ, in log
+_UNSEEN_SPREAD = float(CONSTANTS.spread[AT["scale"]])  # of steps of programs without steps of their own, in log
 _MOST_OF_GROUP = 40  # rows that a group counts as at most
 _FEWEST_OF_PROGRAM = 5  # rows as many as its spread of unseen software counts for; with fewer, its factor is the common one
 _TTFT_WEIGHT = 1.3
@@ -172,12 +173,6 @@ def _unsaid(unknowns: list[Unknown], covariance: Any) -> list[int]:
         left = np.linalg.inv(information)
 
 
-@cache
-def _unseen_spread() -> float:
-    """Standard deviation, in log, of steps of programs without steps of their own."""
-    return float(data("priors/stack.yaml")["numbers"]["spread"]["value"])
-
-
 def _spread(sizes: Any, prior: float) -> float:
     """Nine of ten rows are within NINE_IN_TEN times this; with few rows that is uncertain, so the spread of unseen ones counts as five rows."""
     own, n = (np.quantile(sizes, 0.9) / NINE_IN_TEN if len(sizes) else 0.0), len(sizes)
@@ -213,7 +208,7 @@ class Stack:
     factor: str
     scale: float = 1.0
     relative_error: float = 0.0
-    spread: float = field(default_factory=_unseen_spread)
+    spread: float = _UNSEEN_SPREAD
     rows: int = 0
     generations: list[str] = field(default_factory=list)
     experts: bool = False
@@ -418,7 +413,7 @@ def _stacks_of(jobs: Any, size: Any, scale: Any, unknowns: list[Unknown], common
         i = common + 1 + programs.index(first.factor)
         variance = (0 if unknowns[i].held else cov[i, i]) + (cov[common, common] + 2 * cov[i, common] if first.factor in shares else 0)
         seen = set(jobs.generation.iloc[its])
-        out.append(Stack(name, first.factor, float(scale[its[0]]), _STACKS_SPREAD * math.sqrt(variance), _spread(size[its], _unseen_spread()), len(its),
+        out.append(Stack(name, first.factor, float(scale[its[0]]), _STACKS_SPREAD * math.sqrt(variance), _spread(size[its], _UNSEEN_SPREAD), len(its),
                          [g for g in generations if g in seen], bool(jobs.experts.iloc[its].any()), bool(jobs.fp4.iloc[its].any())))
     return out
 
