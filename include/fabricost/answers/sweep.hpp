@@ -27,18 +27,6 @@ struct OperationOnCounts {
   std::optional<std::vector<Bytes>> sizes{};
 };
 
-namespace field {
-template <class R>
-inline constexpr auto ask_several_nodes = asks(&R::nodes, "nodes", "--nodes,-n", Amount::count, any_count, "N",
-                                               "Nodes, as nccl-tests counts them; several: 1:64:x2, 2,4,8");
-template <class R>
-inline constexpr auto ask_several_ranks = asks(&R::ranks, "ranks", "--ranks", Amount::count, any_count, "R",
-                                               "GPUs; default all of the nodes; several as for <nodes>");
-template <class R>
-inline constexpr auto ask_sizes = asks(&R::sizes, "sizes", "--sizes", Amount::size, {}, "SIZES",
-                                       "Message sizes: 1KiB:8GiB:x2, 1MiB:16MiB:+1MiB, or 4KiB,64KiB,1MiB");
-}  // namespace field
-
 /// Several sizes on one count, or one size on several counts.
 struct SweepRequest : OperationOnCounts, WaysRequest {
   Choice::Rule choice = Choice::Rule::nccl;

@@ -11,6 +11,18 @@
 
 namespace fabricost::core {
 
+namespace field {
+template <class R>
+inline constexpr auto ask_several_nodes = asks(&R::nodes, "nodes", "--nodes,-n", Amount::count, any_count, "N",
+                                               "Nodes, as nccl-tests counts them; several: 1:64:x2, 2,4,8");
+template <class R>
+inline constexpr auto ask_several_ranks = asks(&R::ranks, "ranks", "--ranks", Amount::count, any_count, "R",
+                                               "GPUs; default all of the nodes; several as for <nodes>");
+template <class R>
+inline constexpr auto ask_sizes = asks(&R::sizes, "sizes", "--sizes", Amount::size, {}, "SIZES",
+                                       "Message sizes: 1KiB:8GiB:x2, 1MiB:16MiB:+1MiB, or 4KiB,64KiB,1MiB");
+}  // namespace field
+
 RequestTable<SweepRequest> SweepRequest::fields() {
   using R = SweepRequest;
   return {field::ask_operation<R>,   field::ask_system<R>,        field::ask_several_nodes<R>, field::ask_several_ranks<R>,

@@ -8,8 +8,11 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 
 namespace fabricost::plan {
+
+static constexpr Range any_bytes{0, 1e18}, some_rate{1, 1e15}, start_time{0, 1e6};
 
 RequestTable<StorageRequest> StorageRequest::fields() {
   using R = StorageRequest;

@@ -11,14 +11,11 @@
 #include <fabricost/plan/network/load_store.hpp>
 #include <fabricost/plan/network/storage.hpp>
 
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace fabricost::plan {
-
-inline constexpr Range any_bytes{0, 1e18}, some_rate{1, 1e15}, start_time{0, 1e6};
 
 /// The machine, with the overrides of the command.
 struct OnMachine {

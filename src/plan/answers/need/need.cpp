@@ -28,6 +28,11 @@
 
 namespace fabricost::plan {
 
+namespace field {
+template <class R>
+inline constexpr auto ask_most = asks(&R::most, "most", "--most", "", "Find the largest value that is enough, not the least");
+}  // namespace field
+
 RequestTable<NeedRequest> NeedRequest::fields() {
   using R = NeedRequest;
   using enum Amount;

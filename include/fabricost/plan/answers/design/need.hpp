@@ -31,11 +31,6 @@
 
 namespace fabricost::plan {
 
-namespace field {
-template <class R>
-inline constexpr auto ask_most = asks(&R::most, "most", "--most", "", "Find the largest value that is enough, not the least");
-}  // namespace field
-
 struct NeedRequest : PlanRequest {
   std::string unknown, over, within, share_of;
   std::optional<Time> step;
