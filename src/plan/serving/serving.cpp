@@ -88,7 +88,10 @@ std::vector<ReadingStep> reading_steps(double parts, double fit, double replicas
   // what a step has no tokens for adds to what comes in the next ones
   double rate = parts;
   if (mean_of(rate) < parts * (1 - 1e-6))
-    for (double low = parts, high = 4 * fit + 20, i = 0; i < halvings; ++i) (mean_of(rate = (low + high) / 2) < parts ? low : high) = rate;
+    for (double low = parts, high = 4 * fit + 20, i = 0; i < halvings; ++i) {
+      rate = (low + high) / 2;
+      (mean_of(rate) < parts ? low : high) = rate;
+    }
   std::vector<ReadingStep> out;
   ReadingStep group;
   double below = 0, sum = 0, all = 0, summed = 0, before = 0;
@@ -126,7 +129,10 @@ Readings readings_of(double begun, double replicas, double steps, double fit) {
   };
   double left = 0;
   if (wait(0) > 0)
-    for (double low = 0, high = 1, i = 0; i < halvings; ++i) (wait(left = (low + high) / 2) > 0 ? low : high) = left;
+    for (double low = 0, high = 1, i = 0; i < halvings; ++i) {
+      left = (low + high) / 2;
+      (wait(left) > 0 ? low : high) = left;
+    }
   return {first, left / (1 - left) / begun + second / (2 * first)};
 }
 
