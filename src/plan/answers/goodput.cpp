@@ -273,15 +273,22 @@ void mean_checkpoints(FailingJob& out, const GoodputRequest& a, const FailureFac
   out.question.repair = numbers_in(a.repair).value_or(a.spares || a.spares_per_rack ? facts.repair : 0);
 }
 
+}  // namespace
+
+void check_spares_per_rack(int spares, int nodes) {
+  if (nodes < 2) throw Refusal("<spares_per_rack>: a scale-up domain of this machine is one node; give <spares>");
+  if (spares >= nodes) throw Refusal(fmt::format("<spares_per_rack> {}: a rack has {} nodes; take at most {}", spares, nodes, nodes - 1));
+}
+
+namespace {
+
 /// \param domain GPUs of a rack of the machine; 0: no machine
 void mean_racks(FailingJob& out, const GoodputRequest& a, int domain) {
   if (!a.spares_per_rack) return;
   if (domain == 0) throw Refusal("<spares_per_rack> are nodes of a rack of the machine: add <system>, as in <system=gb200-nvl72>");
   out.rack = static_cast<int>(domain / out.gpus_per_node);
   out.spares_per_rack = *a.spares_per_rack;
-  if (out.rack < 2) throw Refusal("<spares_per_rack>: a scale-up domain of this machine is one node; give <spares>");
-  if (out.spares_per_rack >= out.rack)
-    throw Refusal(fmt::format("<spares_per_rack> {}: a rack has {} nodes; take at most {}", out.spares_per_rack, out.rack, out.rack - 1));
+  check_spares_per_rack(out.spares_per_rack, out.rack);
   out.question.racks = out.racks(out.gpus);
   out.question.spares_per_rack = out.spares_per_rack;
 }

@@ -242,11 +242,13 @@ void add_delivery(ProjectedRun& out, const System& system, const Prices& prices,
   return kept;
 }
 
-/// The machine with the GPUs of each rack that work.
+/// The machine with the GPUs of each rack that work. \throws Refusal where no node of a rack is left
 [[nodiscard]] Machine without_spares(const Machine& machine, std::optional<int> spares_per_rack) {
-  const int working = machine.value->domain - spares_per_rack.value_or(0) * machine.value->gpus_per_node;
-  if (working == machine.value->domain || working <= 0) return machine;  // too many are refused with the failures
-  return {.name = machine.name, .value = std::make_shared<const System>(with_dial(*machine.value, Dial::domain, working))};
+  if (!spares_per_rack) return machine;
+  const System& whole = *machine.value;
+  check_spares_per_rack(*spares_per_rack, whole.domain / whole.gpus_per_node);
+  const int working = whole.domain - *spares_per_rack * whole.gpus_per_node;
+  return {.name = machine.name, .value = std::make_shared<const System>(with_dial(whole, Dial::domain, working))};
 }
 
 /// The least GPUs that end in time, with those of both ends of the interval.

@@ -113,6 +113,9 @@ struct GoodputAnswer {
 };
 [[nodiscard]] bool operator==(const GoodputAnswer& a, const GoodputAnswer& b);
 
+/// Whether a rack of so many nodes can keep so many of them as spares. \throws Refusal with what it can
+void check_spares_per_rack(int spares, int nodes);
+
 /// \throws Refusal for two rates, a storage without a model, a drain without a background, flaps or lost NICs given by half; RequestError
 /// as failures_of; SpecError for faults of the files of fleets and prices
 [[nodiscard]] GoodputAnswer answer(const GoodputRequest& request);
