@@ -153,7 +153,13 @@ void traces(std::string_view bytes) {
 std::vector<RankTrace> read_kineto(const std::filesystem::path& file) { return {fabricost::observe::read_kineto(file, Keep::kernels)}; }
 
 constexpr std::array<Target, 21> logs_list{{{"points_csv", points_csv},
-                                            {"any_points", any_points},
+                                            {"any_points", any_points,
+                                             "tests/robustness/fuzz/corpus/nccl_tests "
+                                             "tests/robustness/fuzz/corpus/nvbandwidth "
+                                             "tests/robustness/fuzz/corpus/osu "
+                                             "tests/robustness/fuzz/corpus/p2p_bandwidth_latency "
+                                             "tests/robustness/fuzz/corpus/perftest "
+                                             "tests/robustness/fuzz/corpus/points_csv"},
                                             {"nccl_tests", collectives<read_nccl_tests>},
                                             {"nccl_tests_json", collectives<read_nccl_tests_json>},
                                             {"nvbandwidth", pairs<read_nvbandwidth>},

@@ -1,5 +1,5 @@
 // Every kept input through its target once, without a fuzzer: `fuzz_replay FOLDER...`, each FOLDER holding a folder per target; or
-// `fuzz_replay --list`, `fuzz_replay TARGET FILE...`. An input may take 5 s of processor time and the program 1 GB of memory. What goes
+// `fuzz_replay --list`, which prints each target and the project's own files that are its inputs, and `fuzz_replay TARGET FILE...`. An input may take 5 s of processor time and the program 1 GB of memory. What goes
 // beyond, or crashes, is named last on stderr.
 //
 // `fuzz_replay --changed COUNT SEED TARGET FOLDER...` makes COUNT inputs of the folders' files by random changes. It follows no branches as
@@ -20,7 +20,7 @@
 #include <fstream>
 #include <iterator>
 #include <random>
-#include <set>
+#include <sstream>
 #include <vector>
 
 #if defined(__has_feature)
@@ -144,12 +144,24 @@ int run_changed(const fuzz::Target& target, std::uint64_t count, std::uint64_t s
   return 0;
 }
 
+/// The files of a folder, or a file itself.
 std::vector<fs::path> files_in(const fs::path& folder) {
+  if (fs::is_regular_file(folder)) return {folder};
   std::vector<fs::path> out;
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(folder, none))
     if (entry.is_regular_file()) out.push_back(entry.path());
   std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::vector<fs::path> seeds_of(const fuzz::Target& target) {
+  std::vector<fs::path> out;
+  std::istringstream words(target.seeds);
+  for (std::string word; words >> word;) {
+    out.push_back(fs::path(FABRICOST_SOURCE_DIR) / word);
+    fuzz::require(fs::exists(out.back()), "a target's seeds are there: " + word);
+  }
   return out;
 }
 
@@ -170,8 +182,10 @@ int replay_all(const std::vector<fs::path>& folders) {
   int inputs = 0, targets = 0;
   fuzz::for_each_target([&](const fuzz::Target& target) {
     int own = 0;
-    for (const fs::path& folder : folders)
-      for (const fs::path& file : files_in(folder / target.name)) {
+    std::vector<fs::path> places = seeds_of(target);
+    for (const fs::path& folder : folders) places.push_back(folder / target.name);
+    for (const fs::path& place : places)
+      for (const fs::path& file : files_in(place)) {
         replay(target, file);
         ++own;
       }
@@ -191,7 +205,7 @@ int replay_all(const std::vector<fs::path>& folders) {
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   if (arguments.empty() || arguments.front() == "--list") {
-    fuzz::for_each_target([](const fuzz::Target& target) { std::printf("%s\n", target.name); });
+    fuzz::for_each_target([](const fuzz::Target& target) { std::printf("%s %s\n", target.name, target.seeds); });
     return arguments.empty() ? 2 : 0;
   }
   const bool changes = arguments.front() == "--changed";

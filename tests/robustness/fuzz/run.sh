@@ -4,8 +4,8 @@
 #   tests/robustness/fuzz/run.sh SECONDS [TARGET...]      all targets when none is named; `build-fuzz/tests/robustness/fuzz/fuzz_replay --list` lists them
 #   tests/robustness/fuzz/run.sh SECONDS K/N              every N-th target, from the K-th on
 #
-# Starts from the kept inputs (corpus/, found/), from FUZZ_SEEDS/TARGET/ where that folder is given, and from what earlier runs left in
-# build-fuzz/grown/TARGET/. A finding (crash, sanitizer, more than 5 s or 1000 MB) is written to build-fuzz/findings/TARGET/ and fails the
+# Starts from the kept inputs (corpus/, found/), the project's own files that --list names, FUZZ_SEEDS/TARGET/ where that folder is given,
+# and what earlier runs left in build-fuzz/grown/TARGET/. A finding (crash, sanitizer, more than 5 s or 1000 MB) is written to build-fuzz/findings/TARGET/ and fails the
 # run. Mend the fault, keep the input in found/TARGET/ under a name that says what it is; ctest replays it (fuzz.found).
 # CXX and FUZZ_BUILD choose another compiler (afl-clang-fast++) and build folder, FUZZ_TIMEOUT other seconds than 5: they are wall-clock
 # time, and a machine with much else to do needs more. FUZZ_JOBS targets run at once (as many as processors).
@@ -25,7 +25,13 @@ if [ ! -f "$build/build.ninja" ]; then
 fi
 cmake --build "$build" -j "${FUZZ_JOBS:-$(nproc)}" --target fabricost_fuzz fuzz_replay
 program=$PWD/$build/tests/robustness/fuzz/fabricost_fuzz
-mapfile -t known < <("$build/tests/robustness/fuzz/fuzz_replay" --list)
+rm -rf "$build/seeds"
+known=()
+while read -r target seeds; do
+  known+=("$target")
+  mkdir -p "$build/seeds/$target"
+  for seed in $seeds; do find "$seed" -maxdepth 1 -type f -exec cp {} "$build/seeds/$target" \;; done
+done < <("$build/tests/robustness/fuzz/fuzz_replay" --list)
 targets=("${@:-${known[@]}}")
 if [[ $# = 1 && "$1" =~ ^([1-9])/([1-9])$ ]]; then
   targets=()
@@ -45,7 +51,7 @@ fuzz() { # target
   mkdir -p "$grown" "$findings" "$build/targets"
   ln -sf "$program" "$build/targets/$target"
   folders=("$grown")
-  for folder in "tests/robustness/fuzz/corpus/$target" "tests/robustness/fuzz/found/$target" ${FUZZ_SEEDS:+"$FUZZ_SEEDS/$target"}; do
+  for folder in "$build/seeds/$target" "tests/robustness/fuzz/corpus/$target" "tests/robustness/fuzz/found/$target" ${FUZZ_SEEDS:+"$FUZZ_SEEDS/$target"}; do
     [ -d "$folder" ] && folders+=("$folder")
   done
   if "$build/targets/$target" -max_total_time="$seconds" -rss_limit_mb=1000 -timeout="${FUZZ_TIMEOUT:-5}" -max_len=16384 \

@@ -79,16 +79,16 @@ void overrides(std::string_view bytes) {
   tolerate([&] { ask(load_system("aws-p5", lines, {}, KernelSets::none())); });
 }
 
-constexpr std::array<Target, 11> specs_list{{{"system_spec", system_spec},
-                                             {"gpu_spec", loaded<load_gpu>},
-                                             {"link_spec", loaded<load_link>},
-                                             {"switch_spec", loaded<load_switch>},
-                                             {"transport_spec", loaded<load_transport>},
-                                             {"model_spec", model_spec},
-                                             {"calibration_spec", calibration_spec},
+constexpr std::array<Target, 11> specs_list{{{"system_spec", system_spec, "data/systems"},
+                                             {"gpu_spec", loaded<load_gpu>, "data/gpus"},
+                                             {"link_spec", loaded<load_link>, "data/links"},
+                                             {"switch_spec", loaded<load_switch>, "data/switches"},
+                                             {"transport_spec", loaded<load_transport>, "data/transports"},
+                                             {"model_spec", model_spec, "data/models"},
+                                             {"calibration_spec", calibration_spec, "data/calibrations"},
                                              {"saved_spec", saved_spec},
-                                             {"stack_spec", loaded<load_stack>},
-                                             {"price_spec", loaded<load_prices>},
+                                             {"stack_spec", loaded<load_stack>, "data/stacks"},
+                                             {"price_spec", loaded<load_prices>, "data/prices"},
                                              {"overrides", overrides}}};
 
 }  // namespace

@@ -134,11 +134,11 @@ constexpr std::array<Target, 9> tables_list{{{"workload", workload},
                                              {"moe_kernels", moe_kernels},
                                              {"iteration_times", iteration_times},
                                              {"requests", requests},
-                                             {"serving_table", serving_table},
-                                             {"serving_stacks", serving_stacks},
-                                             {"failure_facts", failure_facts},
-                                             {"rl_facts", rl_facts},
-                                             {"stack_table", stack_table}}};
+                                             {"serving_table", serving_table, "data/workloads/serving.yaml"},
+                                             {"serving_stacks", serving_stacks, "data/workloads/serving-stacks.yaml"},
+                                             {"failure_facts", failure_facts, "data/workloads/reliability.yaml"},
+                                             {"rl_facts", rl_facts, "data/workloads/rl.yaml"},
+                                             {"stack_table", stack_table, "data/workloads/stacks.yaml"}}};
 
 }  // namespace
 

@@ -17,6 +17,7 @@ namespace fuzz {
 struct Target {
   const char* name;
   void (*run)(std::string_view bytes);
+  const char* seeds = "";  ///< files or folders of the project, separated by blanks, that are inputs beside corpus/NAME and found/NAME
 };
 
 // One list per source file.
