@@ -25,7 +25,7 @@ import reference_python
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REPOSITORY = "https://github.com/fabricost/fabricost/blob/main"
-NOT_SHOWN = ("adr/", "architecture.md", "releasing.md", "performance.md", "constants-worth.md", "how-to/accuracy-from-sources.md")
+NOT_SHOWN = ("adr/", "architecture.md", "releasing.md", "how-to/accuracy-from-sources.md")
 BELOW = {  # the pages that the sidebar of the site shows below another one; index.md names those of the first level
     "how-to/cluster-operator.md": ("reading-logs", "traces"),
     "how-to/capacity-planner.md": ("share-and-transfer",),

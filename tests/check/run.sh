@@ -80,12 +80,12 @@ headers() {
   cmake --build build -j "$jobs" --target headers_alone &&
     ctest --test-dir build -C long -R '^structure.headers_alone$' --output-on-failure
 }
-# What repeats under another compiler, checker or command what every run asks, and what is timed.
+# What repeats under another compiler, checker or command what every run asks.
 long() { ctest --test-dir build -C long -j "$jobs" --output-on-failure -R "^($1)\$"; }
 others_1() { long 'docs\.site|python\.checkers|compile_fail\.(gcc|clang)|gpu_probes\.compile|consumer\.fetch_content'; }
 others_2() {
   cmake -S . -B build -DFABRICOST_BUILD_BENCHMARKS=ON >/dev/null &&
-    cmake --build build -j "$jobs" --target fabricost_benchmark fabricost_ratios &&
+    cmake --build build -j "$jobs" --target fabricost_benchmark &&
     long 'benchmark\..*|cli\.options_of_(plan|explore|need|project)'
 }
 page_files() { # PART: each file of the page through emscripten's front end
@@ -109,7 +109,7 @@ all=(
   "box 250 the MPI probe; Open MPI on networks of namespaces, beside what is predicted; jobs of 64 processes that hang there"
   "threads 150 thread sanitizer"
   "others_1 160 the documentation site, pyright and stubtest, programs that must not compile by the other compiler, kernels by the CUDA compiler, the library as an archive"
-  "others_2 130 claims of performance, every option of plan, explore, need and project"
+  "others_2 130 the benchmark, every option of plan, explore, need and project"
   "page_1 130 every second file of the page through the front end of emscripten"
   "page_2 130 the other files of the page"
   "tidy 300 clang-tidy"
