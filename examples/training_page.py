@@ -218,12 +218,13 @@ def memory(d):
         n, failed = ran[its].sum(), (~ran[its]).sum()
         return name, n, share((ran & ~fits)[its].sum(), n), failed, share((~ran & fits)[its].sum(), failed)
 
-    outcomes = [outcome(group, its.index) for group, its in rows.groupby("group")] + [outcome("**all**", rows.index)]
     refused = rows[ran & ~fits]
+    wrong = set(refused.group) | set(rows[~ran].group)
+    outcomes = [outcome(group, its.index) for group, its in rows.groupby("group") if group in wrong] + [outcome("**all**", rows.index)]
     return ("## Peaks of memory\n\nEvery group that states them: the worst stage as the framework's allocator counts it. No number is fitted by least squares; the bytes\n"
             "of `data/stacks` were set by hand with the groups of their `published:` in view.\n\n" + table(["group", "rows", "median / mean %", "within 10 %"], lines)
             + "\nLayouts whose outcome is recorded, with their recomputation: those that ran fit, so the model should say so; those that\nended out of memory (`OOM` as "
-            "their value) should be refused.\n\n" + table(["group", "ran", "said not to fit", "out of memory", "said to fit"], outcomes) + "\n"
+            "their value) should be refused. Of groups with neither, only their sum.\n\n" + table(["group", "ran", "said not to fit", "out of memory", "said to fit"], outcomes) + "\n"
             + ("Ran, and are said not to fit:\n\n" + "".join(f"- {r.id}, {r.group}, {r.model}: {r.total / 2**30:.1f} of {r.capacity / 2**30:.1f} GiB\n" for r in refused.itertuples())
                + "\n" if len(refused) else ""))
 
@@ -347,14 +348,15 @@ def worth(d):
 
 def conventions(d):
     def formula(group, metric):
-        known = {"step_time_s": "as published", "step_time_ms": "as published", "tokens_per_s_per_gpu": "T / (value G)", "tokens_per_s": "T / value"}
+        known = {"tokens_per_s_per_gpu": "T / (value G)", "tokens_per_s": "T / value"}
         flops = "equation 3" if group.startswith("sc21") else "T (6 N + 12 l a d s)"
         return known.get(metric) or flops + (" / (value peak G)" if metric == "mfu_pct" else " / (value G)")
 
-    lines = [(group, metric, n, formula(group, metric)) for (group, metric), n in counted(d.steps).groupby(["group", "metric"]).size().items()]
+    lines = [(group, metric, n, formula(group, metric)) for (group, metric), n in counted(d.steps).groupby(["group", "metric"]).size().items()
+             if not metric.startswith("step_time")]
     return ("## What each group publishes\n\nFigures become seconds per step of `T = batch x sequence` tokens on G GPUs. TFLOPS count 6 N + 12 l a d s per token, N the\n"
             "parameters a token is multiplied with and all scores, causal or not; Narayanan 2021 (`sc21`) its equation 3 with recomputation,\n96 B s l h^2 (1 + s / 6h + V / 16 l h). "
-            "MFU divides by the dense peak of the precision: A100 312; H100, H200, H800 989.5; B200 2250\nTFLOP/s in 16 bit, twice that in fp8.\n\n"
+            "MFU divides by the dense peak of the precision: A100 312; H100, H200, H800 989.5; B200 2250\nTFLOP/s in 16 bit, twice that in fp8. Groups that publish the time of a step are left out.\n\n"
             + table(["group", "figure", "steps", "seconds"], lines) + "\n")
 
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes docs/constants-worth.md: what each constant of collectives is worth, by fits that go without it.
+"""Prints what each constant of collectives is worth, by fits that go without it, as Markdown.
 
-    python3 examples/accuracy_page/constants.py build/fabricost MEASUREMENTS > docs/constants-worth.md
+    python3 examples/accuracy_page/constants.py build/fabricost MEASUREMENTS
 
 Each free constant in turn is held at the value at which its effect is gone: a time or size at its lower bound, a share or an order
-of a norm at 1, any other number at 0 or its lower bound. All others are fitted again, so that the page shows what they cannot take over.
+of a norm at 1, any other number at 0 or its lower bound. All others are fitted again, so that the tables show what they cannot take over.
 """
 import json
 import pathlib
@@ -62,7 +62,6 @@ def fit(command, measurements, files, options):
 def page(command, measurements):
     left_out = [line.split(",", 1)[0] for line in (ROOT / "data/measurements/left-out.csv").read_text().splitlines()[1:]]
     print("# What each constant is worth\n")
-    print("Written by `python3 examples/accuracy_page/constants.py build/fabricost ../shared/measurements > docs/constants-worth.md`.")
     print("Each constant is left out in turn (a time or size at its lower bound, a share or the order of a norm at 1, any other number")
     print("at 0 or its lower bound), all others are fitted again to the same points, and the mean error is compared. Values that do not")
     print("depend on the machine (`form.` of `fabricost calibrate --list`) stand in `data/priors` with the measurements they come from.")

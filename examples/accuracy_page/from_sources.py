@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Makes docs/accuracy-sources.md: how far predictions are from what others published, from the runs that examples/accuracy_page/sources.yaml names.
 
-    python3 examples/accuracy_page/from_sources.py --folder COPIES [--fetch] [--only WORD] [--out PAGE]
+    python3 examples/accuracy_page/from_sources.py --folder COPIES [--fetch] [--only WORD] [--whole] [--out PAGE]
 
 COPIES is a folder of local copies; --fetch puts there what the network gives and is not there. Every copy is read with our readers
-and compared with its checksum before it is priced with the shipped model. What cannot be used is a row of the page, and a line on
-stderr.
+and compared with its checksum before it is priced with the shipped model. What cannot be used is a line on stderr. With --whole the page
+has the machines that were fitted, too, what is left out and why, and each source.
 
 Exit status: 0 all runs were read; 1 some were not, and the page says which; 2 no page could be made.
 """
@@ -125,22 +125,25 @@ def sources_table(sources, runs, figures):
     return out
 
 
-def page(sources, runs, read, figures):
+def page(sources, runs, read, figures, whole):
     used = sum(points is not None for points, _, _ in read)
-    return f"""# Accuracy on published runs
+    out = f"""# Accuracy on published runs
 
 Written by `python3 examples/accuracy_page/from_sources.py --folder ../shared/measurements --out docs/accuracy-sources.md`; with a
 network anybody makes it, by `--fetch` ([how](how-to/accuracy-from-sources.md)). `examples/accuracy_page/sources.yaml` names {len(runs)} runs;
 {used} were read here, with the points they had. Error is 100 |predicted / measured - 1|; repeats are merged by their median first; an
 interval should hold nine in ten points. The interval score is the mean width of the intervals in log time, and 20 times the distance
-of points outside: less is better.
+of points outside: less is better. `--whole` adds the machines that were fitted, every run left out with its reason, and each source.
 
 A machine counts as fitted when a shipped calibration names it or `sources.yaml` says what rests on its run, whoever measured it.
 
 {summary(figures)}
 ## Machines in no fit
 
-{section(figures, False)}## Machines that were fitted
+{section(figures, False)}"""
+    if not whole:
+        return out.rstrip("\n") + "\n"
+    return f"""{out}## Machines that were fitted
 
 {section(figures, True)}## Left out
 
@@ -171,6 +174,7 @@ def arguments(given):
     parser.add_argument("--folder", required=True, help="local copies; fetched files go to fetched/ in it")
     parser.add_argument("--fetch", action="store_true", help="fetch what is not there")
     parser.add_argument("--only", default="", help="sources whose URL contains this")
+    parser.add_argument("--whole", action="store_true", help="the machines that were fitted, too, what is left out and why, and each source")
     parser.add_argument("--out", help="the page; default: stdout")
     parser.add_argument("--record", metavar="ID", help="print what sources.yaml has to say of this run's copy, and no page")
     parser.add_argument("--sources", default=str(SOURCES), help="default: examples/accuracy_page/sources.yaml")
@@ -209,7 +213,7 @@ def main(given=None):
             print(f"from_sources: {fault}", file=sys.stderr)
         if all(points is None for points, _, _ in read):
             raise ValueError("no run could be read, so there is nothing to write a page about")
-        text = page(sources, runs, read, Figures(runs, read))
+        text = page(sources, runs, read, Figures(runs, read), args.whole)
         if args.out:
             write_page(args.out, text)
         else:

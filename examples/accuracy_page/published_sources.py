@@ -50,7 +50,7 @@ def load(path=SOURCES):
                 if not NAME.fullmatch(run["id"]) or ".." in run.get("path", "").split("/"):  # both become names of files
                     raise ValueError(f"{path}: {run['id']}: id and path are names inside a folder")
         except (TypeError, AttributeError, KeyError) as error:
-            raise ValueError(f"{path}: does not list sources as sources.schema.json says ({error})") from None
+            raise ValueError(f"{path}: does not list sources as the head of sources.yaml says ({error})") from None
     return sources, runs
 
 

@@ -44,7 +44,7 @@ class Made:
 
     def __init__(self, capsys, folder, sources, *more):
         self.page = pathlib.Path(folder).parent / "page.md"
-        self.status = from_sources.main(["--folder", str(folder), "--sources", sources, "--out", str(self.page), *more])
+        self.status = from_sources.main(["--folder", str(folder), "--sources", sources, "--out", str(self.page), "--whole", *more])
         printed = capsys.readouterr()
         self.said = printed.err.splitlines()
         self.text = self.page.read_text(encoding="utf-8") if self.page.is_file() else ""
