@@ -5,8 +5,9 @@
                                             or a table of fields
     pages.py FABRICOST [PAGE...] --write    write the outputs again
 
-A page runs in an empty folder of its own with `data` linked into it, so that what one command writes the next can read. A block
-`    $ cat FILE` shows a file that the reader writes: it is put there before the commands run. A command that cannot answer (exit
+A page runs in an empty folder of its own with `data` linked into it, so that what one command writes the next can read. In a block with
+lines `    ...` some of the output is left out: the others must stand in it in that order, and --write leaves such a block as it is while they
+do. A block `    $ cat FILE` shows a file that the reader writes: it is put there before the commands run. A command that cannot answer (exit
 status 2) is shown with its message. Examples that begin with `>>>` are run as doctests when the package can be imported and has what the
 page says in a line `<!-- needs fabricost.NAME -->` or `<!-- needs MODULE -->`.
 
@@ -48,13 +49,29 @@ def indented(text):
     return "".join(f"    {line}".rstrip() + "\n" for line in text.splitlines())
 
 
+def missing(quoted, output):
+    """The first quoted line that the output lacks at its place, or None; `...` marks lines left out."""
+    lines = iter(output.splitlines())
+    for line in quoted.splitlines():
+        line = line[4:].rstrip()
+        if line != "..." and not any(line == printed.rstrip() for printed in lines):
+            return line
+    return None
+
+
 def fresh(tool, text, folder):
     """The page with the outputs its commands print now."""
     def block(match):
         done = subprocess.run([tool, *shlex.split(match[1])], capture_output=True, text=True, timeout=120, cwd=folder,
                               env={**os.environ, "FABRICOST_DATA": "data", "COLUMNS": "100"})  # so that faults in it have the same path everywhere
         assert done.returncode in (0, 2), (match[1], done.returncode, done.stderr)
-        return f"    $ fabricost {match[1]}\n{indented(done.stdout if done.returncode == 0 else done.stderr)}"
+        printed = done.stdout if done.returncode == 0 else done.stderr
+        if "    ...\n" in match[2]:
+            line = missing(SEARCHED.sub("", match[2]), SEARCHED.sub("", printed))
+            if line is None:
+                return match[0]
+            print(f"fabricost {match[1]} does not print\n  {line}", file=sys.stderr)
+        return f"    $ fabricost {match[1]}\n{indented(printed)}"
     return BLOCK.sub(block, text)
 
 

@@ -14,18 +14,10 @@ import subprocess
 import sys
 import tempfile
 
+from pages import missing
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"(?m)^    \$ fabricost (.*)\n((?:    .*\n)*)")
-
-
-def missing(quoted, output):
-    """The first quoted line that the output lacks at its place, or None."""
-    lines = iter(output.splitlines())
-    for line in quoted.splitlines():
-        line = line[4:].rstrip()
-        if line != "..." and not any(line == printed.rstrip() for printed in lines):
-            return line
-    return None
 
 
 def programs(tool, text):

@@ -83,7 +83,7 @@ class Page:
             blocks = readme.BLOCK.findall(self.text)
             for command, quoted in blocks:
                 done = subprocess.run(["bash", "-c", f"'{tool}' {command}"], capture_output=True, text=True, timeout=120, cwd=self.folder)
-                if line := readme.missing(quoted, done.stdout):
+                if line := pages.missing(quoted, done.stdout):
                     self.fault(f"fabricost {command} does not print\n  {line}")
         else:
             blocks = pages.BLOCK.findall(self.text)
