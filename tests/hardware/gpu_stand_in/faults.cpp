@@ -1,5 +1,5 @@
 /// \file faults.cpp
-/// The machine's settings, planned failures and turned bytes, and what exists.
+/// The machine's settings, planned failures and turned bytes.
 
 #include "stand_in.hpp"
 
@@ -20,7 +20,6 @@ struct Plan {
   std::string name{};
   long nth = 0;
   Failure failure = Failure::none;
-  int pointer = 0;
   std::uint64_t byte = 0;
   long seen = 0;
   bool happened = false;
@@ -30,7 +29,6 @@ std::mutex mutex;
 Plan failing, turning;
 std::map<std::string, long> counted;
 std::array<std::atomic<bool>, max_devices> lost_devices{};
-std::atomic<long> communicators{0}, registrations{0};
 
 Failure failure_named(const std::string& word) {
   for (const auto& [failure, name] : failure_words)
@@ -64,24 +62,14 @@ Settings from_environment() {
       turning = planned_turn(value);
     } else if (key == "folder") {
       made.folder = value;
-    } else if (key == "record") {
-      made.record = value;
     } else {
       const int number = std::stoi(value);
       if (key == "devices")
         made.devices = number;
-      else if (key == "multiprocessors")
-        made.multiprocessors = number;
-      else if (key == "memory_mib")
-        made.memory = static_cast<std::size_t>(number) << 20U;
-      else if (key == "l2_kib")
-        made.l2 = static_cast<std::size_t>(number) << 10U;
       else if (key == "peers")
         made.peers = number != 0;
       else if (key == "mig")
         made.mig = number != 0;
-      else if (key == "nvml")
-        made.nvml = number != 0;
       else if (key == "permission")
         made.permission = number != 0;
       else if (key == "throttled")
@@ -110,7 +98,6 @@ Failure failure_of(const char* call, int device) {
   const std::lock_guard lock(mutex);
   const long n = ++counted[call];
   if (failing.name != call || failing.nth != n) return Failure::none;
-  failing.happened = true;
   if (failing.failure == Failure::lost && device >= 0) lose(device);
   return failing.failure;
 }
@@ -124,52 +111,13 @@ Failure failure_of_work(const char* kind, const char* name, int device) {
   return failure_of(name, device);
 }
 
-void plan_failure(const std::string& call, long nth, Failure failure) {
-  const std::lock_guard lock(mutex);
-  failing = {.name = call, .nth = nth, .failure = failure};
-  counted.clear();
-}
-bool failure_happened() {
-  const std::lock_guard lock(mutex);
-  return failing.happened;
-}
-void plan_nothing() {
-  const std::lock_guard lock(mutex);
-  failing = turning = {};
-  counted.clear();
-}
-std::vector<std::pair<std::string, long>> calls() {
-  const std::lock_guard lock(mutex);
-  return {counted.begin(), counted.end()};
-}
-
 void lose(int device) { lost_devices.at(static_cast<std::size_t>(device)) = true; }
 bool is_lost(int device) { return lost_devices.at(static_cast<std::size_t>(device)); }
-void revive() {
-  for (auto& device : lost_devices) device = false;
-  said(cudaSuccess);
-}
-
-void plan_turned_byte(const std::string& work, long nth, int pointer, std::uint64_t byte) {
-  const std::lock_guard lock(mutex);
-  turning = {.name = work, .nth = nth, .pointer = pointer, .byte = byte};
-}
-bool byte_was_turned() {
-  const std::lock_guard lock(mutex);
-  return turning.happened;
-}
 void turn_byte_of(const char* work, const std::vector<void*>& pointers) {
   const std::lock_guard lock(mutex);
   if (turning.happened || turning.name != work || ++turning.seen != turning.nth) return;
   turning.happened = true;
-  static_cast<unsigned char*>(pointers.at(static_cast<std::size_t>(turning.pointer)))[turning.byte] ^= 1U;
-}
-
-void count_communicator(long change) { communicators += change; }
-void count_registration(long change) { registrations += change; }
-void count_of_nccl(Resources& out) {
-  out.communicators = communicators;
-  out.registrations = registrations;
+  static_cast<unsigned char*>(pointers.at(0))[turning.byte] ^= 1U;
 }
 
 }  // namespace stand_in

@@ -39,7 +39,7 @@ cudaError_t allocate(void** to, std::size_t bytes, const Allocation& as) {
   for (int device = 0; device < settings().devices; ++device)
     if (as.device == device || as.device == host_memory) drain(device);
   const std::lock_guard lock(mutex);
-  if (as.device >= 0 && used[as.device] + bytes > settings().memory) return said(cudaErrorMemoryAllocation);
+  if (as.device >= 0 && used[as.device] + bytes > memory_bytes) return said(cudaErrorMemoryAllocation);
   void* made = nullptr;
   if (posix_memalign(&made, 4096, bytes) != 0) return said(cudaErrorMemoryAllocation);
   std::memset(made, 0xEE, bytes);  // what was there before
@@ -106,11 +106,6 @@ bool reaches(int from, int to) {
   const std::lock_guard lock(mutex);
   return from == to || to == host_memory || peers.count({from, to}) > 0;
 }
-void count_memory(Resources& out) {
-  const std::lock_guard lock(mutex);
-  for (const auto& [begin, allocation] : allocations) ++(allocation.device >= 0 ? out.device_buffers : out.host_buffers);
-}
-
 }  // namespace stand_in
 
 using namespace stand_in;
@@ -165,8 +160,8 @@ STAND_IN_API cudaError_t cudaDriverGetVersion(int* version) {
 STAND_IN_API cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int device) {
   STAND_IN_CALL(device);
   switch (which) {
-    case cudaDevAttrMultiProcessorCount: *value = settings().multiprocessors; break;
-    case cudaDevAttrL2CacheSize: *value = static_cast<int>(settings().l2); break;
+    case cudaDevAttrMultiProcessorCount: *value = multiprocessors; break;
+    case cudaDevAttrL2CacheSize: *value = static_cast<int>(l2_bytes); break;
     case cudaDevAttrClockRate: *value = 1980000; break;
     case cudaDevAttrMemoryClockRate: *value = 2619000; break;
     default: return misused(cudaErrorInvalidValue, "an attribute that the stand-in does not know");
@@ -189,7 +184,7 @@ STAND_IN_API cudaError_t cudaDeviceGetPCIBusId(char* to, int size, int device) {
 STAND_IN_API cudaError_t cudaMemGetInfo(std::size_t* available, std::size_t* all) {
   STAND_IN_CALL(current);
   const std::lock_guard lock(mutex);
-  *all = settings().memory;
+  *all = memory_bytes;
   *available = *all - used[current];
   return cudaSuccess;
 }

@@ -294,7 +294,6 @@ STAND_IN_API ncclResult_t ncclCommInitRank(ncclComm_t* to, int ranks, ncclUnique
   STAND_IN_NCCL_CALL();
   Birth birth{to, ranks, rank, 0, id};
   static_cast<void>(cudaGetDevice(&birth.device));
-  stand_in::record(rank, ranks, birth.device);
   if (depth > 0) {
     births.push_back(birth);
     return ncclSuccess;

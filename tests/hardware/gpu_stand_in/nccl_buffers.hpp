@@ -19,7 +19,6 @@ class Registrations {
     if (!is_library_memory(at, bytes) || owner_of(at, bytes) != of.device) return nullptr;
     const std::lock_guard lock(mutex());
     all().push_back(std::make_unique<One>(One{&of, at, symmetric}));
-    count_registration(1);
     return all().back().get();
   }
   /// False if there is none like it.
@@ -46,9 +45,7 @@ class Registrations {
   template <class Which>
   static std::size_t erase(Which which) {
     const std::lock_guard lock(mutex());
-    const std::size_t gone = std::erase_if(all(), [&](const auto& one) { return which(*one); });
-    count_registration(-static_cast<long>(gone));
-    return gone;
+    return std::erase_if(all(), [&](const auto& one) { return which(*one); });
   }
   static std::mutex& mutex() {
     static std::mutex one;

@@ -69,7 +69,6 @@ class State {
 
   State(int rank_of_it, int ranks_of_all, int on, const std::string& name)
       : rank(rank_of_it), ranks(ranks_of_all), device(on), id(name), shared(name, sizeof(Table), true) {
-    count_communicator(1);
     ++table().born;
   }
   State(const State&) = delete;
@@ -78,7 +77,6 @@ class State {
   [[nodiscard]] std::string file(int of) const { return id + "." + std::to_string(of); }
   [[nodiscard]] Shared shared_file_of(int of, std::size_t bytes = 0) const { return Shared(file(of), bytes, of == rank); }
   ~State() {
-    count_communicator(-1);
     shared_file_of(rank).forget();
   }
 };
@@ -92,20 +90,6 @@ bool all_ranks(const State& state, Reached reached) {
       std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
   return true;
-}
-
-/// Adds a line to the file of Settings::record, if there is one.
-inline void record(int rank, int ranks, int device) {
-  const auto variable = [](const char* name) {
-    const char* const value = std::getenv(name);
-    return std::string{value != nullptr ? value : "-"};
-  };
-  static const std::string nvls = variable("NCCL_NVLS_ENABLE");  // NCCL, too, reads it once per copy of the library
-  if (settings().record.empty()) return;
-  std::FILE* const file = std::fopen(settings().record.c_str(), "a");
-  std::fprintf(file, "rank %d of %d on GPU %d, NCCL_ALGO %s, NCCL_PROTO %s, NCCL_NVLS_ENABLE %s\n", rank, ranks, device,
-               variable("NCCL_ALGO").c_str(), variable("NCCL_PROTO").c_str(), nvls.c_str());
-  std::fclose(file);
 }
 
 }  // namespace stand_in

@@ -20,63 +20,39 @@
 
 namespace stand_in {
 
-/// The machine, from the words of $GPU_STAND_IN: "devices=2 memory_mib=64 peers=0 fail=cudaMalloc@3=lost".
+/// The machine, from the words of $GPU_STAND_IN: "devices=2 peers=0 fail=cudaMalloc@3=lost".
 struct Settings {
   int devices = 1;
-  int multiprocessors = 2;
-  std::size_t memory = std::size_t{64} << 20U;  ///< bytes of each device
-  std::size_t l2 = std::size_t{64} << 10U;
   bool peers = true;                ///< devices reach each other's memory
   bool mig = false;                 ///< each device is a slice
-  bool nvml = true;                 ///< NVML answers at all
   bool permission = true;           ///< NVML answers an ordinary user
   unsigned throttled = 0;           ///< NVML's reasons
   std::string folder{};             ///< for the communicators of several processes
-  std::string record{};             ///< a file to which every call of NCCL that makes a communicator adds a line
   int collective_microseconds = 0;  ///< how long a collective takes at least
   bool counted_clock = false;       ///< events tell how much work was done, not when: the same on a busy machine
 };
 STAND_IN_API const Settings& settings();
+
+// of each device
+inline constexpr int multiprocessors = 2;
+inline constexpr std::size_t memory_bytes = std::size_t{64} << 20U, l2_bytes = std::size_t{64} << 10U;
 
 /// The way in which a call fails.
 enum class Failure : int { none, out_of_memory, unsupported, fault, lost };
 inline constexpr std::pair<Failure, const char*> failure_words[] = {
     {Failure::out_of_memory, "out_of_memory"}, {Failure::unsupported, "unsupported"}, {Failure::fault, "fault"}, {Failure::lost, "lost"}};
 
-/// Counts a call, and says how it fails. `device`: a loss of this one lasts until revive(); -1: of none.
+/// Counts a call, and says how it fails. `device`: a loss of this one lasts; -1: of none.
 STAND_IN_API Failure failure_of(const char* call, int device = -1);
 /// The same of work while it runs: by its kind ("running_kernel"), and by its own name ("fill_kernel") where that was planned.
 STAND_IN_API Failure failure_of_work(const char* kind, const char* name, int device);
-/// Lets the nth call of that name fail, and counts from here on.
-STAND_IN_API void plan_failure(const std::string& call, long nth, Failure failure);
-STAND_IN_API bool failure_happened();
-/// Neither failures nor turned bytes; counts from here on.
-STAND_IN_API void plan_nothing();
-/// Calls since the last plan.
-STAND_IN_API std::vector<std::pair<std::string, long>> calls();
 
 /// After a loss every call of the device fails and its work is skipped.
 STAND_IN_API void lose(int device);
 STAND_IN_API bool is_lost(int device);
-STAND_IN_API void revive();
 
-/// Turns a bit of byte `byte` of the memory at pointer `pointer` of the nth piece of work of that name (a kernel, "copy", "collective").
-STAND_IN_API void plan_turned_byte(const std::string& work, long nth, int pointer, std::uint64_t byte);
-STAND_IN_API bool byte_was_turned();
-/// Called after each piece of work.
+/// Turns the byte that $GPU_STAND_IN names; called after each piece of work.
 void turn_byte_of(const char* work, const std::vector<void*>& pointers);
-
-/// The resources that exist at this moment.
-struct Resources {
-  long device_buffers = 0, host_buffers = 0, streams = 0, events = 0, graphs = 0, executable_graphs = 0, communicators = 0,
-       registrations = 0;
-};
-STAND_IN_API Resources resources();
-STAND_IN_API void count_communicator(long change);
-STAND_IN_API void count_registration(long change);
-void count_of_nccl(Resources& out);
-/// Captures not ended before their stream was destroyed, since the last call.
-STAND_IN_API long abandoned_captures();
 
 inline constexpr int host_memory = -1, no_memory = -2;
 /// The device whose memory contains these bytes; host_memory if they are page-locked, no_memory if they are in no allocation.

@@ -47,14 +47,11 @@ struct CUgraphExec_st : CUgraph_st {};
 
 namespace stand_in {
 
-void count_memory(Resources& out);
-
 namespace {
 
 std::mutex mutex;
 std::set<CUstream_st*> streams;
 std::map<int, CUstream_st*> default_streams;
-std::atomic<long> events{0}, graphs{0}, executable_graphs{0}, abandoned{0};
 thread_local std::set<CUstream_st*> captured_here;
 
 // The work of all devices, in pieces. A piece counts less than any takes, as no device's clock may run ahead of the host's.
@@ -179,19 +176,6 @@ void enqueue(cudaStream_t on, Work work) {
 }
 
 int device_of(cudaStream_t stream) { return or_default(stream)->device; }
-long abandoned_captures() { return abandoned.exchange(0); }
-
-Resources resources() {
-  Resources out;
-  count_memory(out);
-  const std::lock_guard lock(mutex);
-  out.streams = static_cast<long>(streams.size());
-  out.events = events;
-  out.graphs = graphs;
-  out.executable_graphs = executable_graphs;
-  count_of_nccl(out);
-  return out;
-}
 
 cudaError_t launch(const char* name, bool syncs, dim3 grid, dim3 block, cudaStream_t on, std::vector<void*> pointers, Threads threads) {
   CUstream_st* const stream = or_default(on);
@@ -220,10 +204,9 @@ using namespace stand_in;
 namespace {
 /// The end of an event or a graph, also where the call is to fail.
 template <class Thing>
-cudaError_t destroyed(const char* call, Thing* thing, std::atomic<long>& count) {
+cudaError_t destroyed(const char* call, Thing* thing) {
   const Failure planned = failure_of(call, thing->device);
   delete thing;
-  --count;
   return said(status_of(planned));
 }
 }  // namespace
@@ -245,7 +228,6 @@ STAND_IN_API cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsi
 }
 STAND_IN_API cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   const Failure planned = failure_of(__func__, stream->device);
-  if (stream->captures) ++abandoned;
   captured_here.erase(stream);
   drain_stream(stream);
   {
@@ -285,10 +267,9 @@ STAND_IN_API cudaError_t cudaDeviceSynchronize() {
 STAND_IN_API cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   STAND_IN_CALL(current_device());
   *event = new CUevent_st{.device = current_device(), .timing = (flags & cudaEventDisableTiming) == 0};
-  ++events;
   return cudaSuccess;
 }
-STAND_IN_API cudaError_t cudaEventDestroy(cudaEvent_t event) { return destroyed(__func__, event, events); }
+STAND_IN_API cudaError_t cudaEventDestroy(cudaEvent_t event) { return destroyed(__func__, event); }
 STAND_IN_API cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t on) {
   CUstream_st* const stream = or_default(on);
   STAND_IN_CALL(stream->device);
@@ -378,17 +359,15 @@ STAND_IN_API cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* 
   if (stream->invalid) return said(cudaErrorStreamCaptureInvalidated);
   *graph = new CUgraph_st{stream->device, std::move(stream->captured)};
   stream->captured.clear();
-  ++graphs;
   return cudaSuccess;
 }
 STAND_IN_API cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsigned long long) {
   STAND_IN_CALL(graph->device);
   *made = new CUgraphExec_st{*graph};
-  ++executable_graphs;
   return cudaSuccess;
 }
-STAND_IN_API cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return destroyed(__func__, graph, graphs); }
-STAND_IN_API cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) { return destroyed(__func__, graph, executable_graphs); }
+STAND_IN_API cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return destroyed(__func__, graph); }
+STAND_IN_API cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) { return destroyed(__func__, graph); }
 STAND_IN_API cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
   STAND_IN_CALL(stream->device);
   if (stream->captures) return refuse_capture(stream);
