@@ -216,6 +216,9 @@ TEST_CASE("ranks that wait for different collectives are named, and so are those
   first(watchdogs(8, 5, 808, "BROADCAST", 12), Cause::collective_mismatch, "rank 5 took another way");
   first(watchdogs(8, 5, 808, "ALLREDUCE", 4095), Cause::collective_mismatch, "rank 5 took another way");
   first(watchdogs(8, 5, 807, "ALLREDUCE", 4096), Cause::rank_lost, "rank 5 waits for number 807");
+  first(watchdogs(8, 5, 0, "ALLREDUCE", 4096), Cause::rank_lost, "rank 5 waits for number 0");
+  first(watchdog(0, 0, "ALLREDUCE", 4096) + watchdog(1, 0, "ALLREDUCE", 4096), Cause::rank_lost, "ALLREDUCE number 0");
+  first(watchdog(0, 0, "ALLREDUCE", 4096) + watchdog(1, 0, "ALLREDUCE", 4096), Cause::rank_lost, "rank 0, 1");
   std::string missing = "WORLD_SIZE=8\n";
   for (const int rank : {0, 1, 2, 3, 4, 6, 7}) missing += watchdog(rank, 808, "ALLREDUCE", 4096);
   first(missing, Cause::rank_lost, "rank 5 did not");
@@ -224,6 +227,7 @@ TEST_CASE("ranks that wait for different collectives are named, and so are those
     joining +=
         fmt::format("h:1:2 [0] NCCL INFO ncclCommInitRank comm 0x5 rank {} nranks 8 cudaDev 0 busId 1000 commId 0xab - Init START\n", rank);
   first(joining, Cause::rank_lost, "rank 5 did not");
+  first(joining.substr(0, joining.rfind("h:1:2", joining.find("rank 4 "))), Cause::rank_lost, "rank 4-7 did not");
 }
 
 TEST_CASE("ranks of different process groups may wait for different collectives") {
@@ -245,6 +249,21 @@ TEST_CASE("an error that no rule explains is a failure that is not understood, q
   CHECK(d.state == RunState::failed);
   CHECK(d.verdict.find("not understood") != std::string::npos);
   CHECK(d.verdict.find("line 2: h:1:2 [0] transport.cc:99") != std::string::npos);
+  // beside one that is understood it is a note, and the lines of that one are none
+  const Diagnosis both = diagnosed(std::string{failures[0].log} + "h:1:2 [0] transport/net_ib.cc:9 NCCL WARN The flux capacitor is empty\n");
+  INFO(causes_of(both));
+  REQUIRE_FALSE(both.causes.empty());
+  CHECK(both.causes.front().cause == Cause::imex);
+  CHECK_FALSE(names(both, Cause::link_failed));
+  for (const std::string& note : both.notes) CHECK((note.find("not explained") == std::string::npos || note.find("flux") != std::string::npos));
+}
+
+TEST_CASE("a log whose ranks connected is a part of one, and its communicator was made") {
+  std::string begun;
+  for (const int rank : {0, 1})
+    begun += fmt::format("h:1:2 [{0}] NCCL INFO ncclCommInitRank comm 0x5 rank {0} nranks 2 cudaDev {0} busId {0}1000 commId 0xab - Init START\n", rank);
+  CHECK(names(diagnosed(begun), Cause::rank_lost));
+  CHECK(diagnosed(begun + "h:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n").fine());
 }
 
 TEST_CASE("a port that registers again is no failure, nor is a word about what was not asked for") {
@@ -278,4 +297,5 @@ TEST_CASE("a test that stops after its GPUs were connected, or runs each rank al
   INFO(causes_of(each));
   CHECK(each.state == RunState::failed);
   CHECK(names(each, Cause::launch_mistake));
+  CHECK(causes_of(each).find("2 processes") != std::string::npos);
 }

@@ -263,6 +263,27 @@ TEST_CASE("bits are divided by eight, ranges and tildes read, versions are no fi
   CHECK(q[1].rate == Approx(9.5e9));
   CHECK(q[2].rate == Approx(11e9));
   CHECK(q[2].algorithm == "ring");
+  // a unit at the number, words and spelled numbers at the figure, a size with its own unit; what names a source is no figure
+  const auto only = [](const std::string& text) {
+    const auto found = quoted(text);
+    INFO(text << found.size() << " figures");
+    REQUIRE(found.size() == 1);
+    return found.front();
+  };
+  CHECK(only("#source https://x.org 90 GB/s\n#repo file b 70 GB/s\n# ring 80GB/s\n").rate == Approx(80e9));
+  CHECK(only("# ring:90 GB/s\n").algorithm == "ring");
+  CHECK(only("# two nodes ring 90 GB/s\n").nodes == 2);
+  for (const char* size : {"1 MB", "1MB"}) CHECK(only(fmt::format("# all_reduce {} ring 38 us\n", size)).bytes == 1 << 20);
+  for (const char* words : {"across racks", "cross-rack", "different racks", "inter-rack", "over the spine", "double switch", "two racks"})
+    CHECK(only(fmt::format("# {} ring 90 GB/s\n", words)).far);
+  for (const char* who : {"NCCL", "RCCL", "ROCm", "version"}) CHECK(only(fmt::format("# {} 2.18 busbw 90 GB/s\n", who)).version == "2.18");
+  const diagnosis::Quoted row = only("NVL8 24 tree 17179869184 253.40 485.68 0 0\n");
+  CHECK(row.rate == Approx(485.68e9));
+  CHECK(row.algorithm == "tree");
+  const diagnosis::Quoted below = only("# with NCCL 2.19.3 and ring\n 1048576 262144 float sum -1 37.2 28.19 49.33 0\n");
+  CHECK(below.rate == Approx(49.33e9));
+  CHECK(below.version == "2.19.3");
+  CHECK(quoted("with NCCL 2.19.3 and ring\n 1048576 262144 float sum -1 37.2 28.19 49.33 0\n").empty());  // no heading
 }
 
 TEST_CASE("a newer version that is slower is a fault of the version, an older one is not") {
@@ -283,6 +304,7 @@ TEST_CASE("a variable that mends a run says what was wrong") {
 
 TEST_CASE("the default that loses to another algorithm is a choice, a tree above the ring is none") {
   CHECK(names(diagnosed("# all_reduce default(ring) 40 GB/s; tree 55 GB/s\n"), Cause::algorithm_choice));
+  CHECK_FALSE(names(diagnosed("# all_reduce default(ring) 40 GB/s; tree 41 GB/s\n"), Cause::algorithm_choice));
   const Diagnosis d = diagnosed("# 2 nodes all_reduce busbw: default 21 GB/s, ring 12 GB/s\n");
   INFO(causes_of(d));
   CHECK(d.fine());
@@ -303,7 +325,9 @@ TEST_CASE("bandwidth that falls with every node is the network's, a step after t
 }
 
 TEST_CASE("a wire that carries what NCCL does not points at the way to the GPU, over a bond at its members") {
-  CHECK(names(diagnosed("# ib_write_bw: 390 Gb/s ; all_reduce_perf: 100 Gb/s\n"), Cause::gdr_off));
+  const Diagnosis behind = diagnosed("# ib_write_bw: 390 Gb/s ; all_reduce_perf: 100 Gb/s\n");
+  CHECK(names(behind, Cause::gdr_off));
+  CHECK(causes_of(behind).find("on 0 nodes") == std::string::npos);
   CHECK(names(diagnosed("# ib_write_bw -d mlx5_bond_0 : 390 Gb/s ; all_reduce_perf: 200 Gb/s\n"), Cause::half_rate_link));
   CHECK(diagnosed("# ib_write_bw: 390 Gb/s ; all_reduce_perf: 380 Gb/s\n").fine());
 }
@@ -332,5 +356,6 @@ TEST_CASE("a figure without a table is right where the machine gives as much, an
 TEST_CASE("across leaves, and without one node") {
   CHECK(names(diagnosed("# all_reduce busbw: same leaf 390 GB/s, across spine 210 GB/s\n"), Cause::oversubscription));
   CHECK(diagnosed("# all_reduce busbw: same leaf 390 GB/s, across spine 380 GB/s\n").fine());
+  CHECK_FALSE(names(diagnosed("# all_reduce busbw: same leaf 390 GB/s, same rack 210 GB/s\n"), Cause::oversubscription));
   CHECK(names(diagnosed("# all_reduce 8 nodes 180 GB/s, without gpu17 340 GB/s\n"), Cause::stragglers));
 }

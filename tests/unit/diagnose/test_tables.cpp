@@ -44,9 +44,11 @@ TEST_CASE("a run at its prediction is healthy, at a third of it is slow") {
     const Diagnosis fine = diagnosed(table_at(system, "X", nodes, per_node, 1), {.system = {system}});
     CHECK(fine.healthy);
     CHECK(fine.causes.empty());
+    CHECK(fine.next.empty());
     const Diagnosis slow = diagnosed(table_at(system, "X", nodes, per_node, 1 / 3.0), {.system = {system}});
     CHECK_FALSE(slow.healthy);
     CHECK_FALSE(slow.causes.empty());
+    CHECK_FALSE(slow.next.empty());
     CHECK(slow.verdict.find("x3 ") != std::string::npos);
   }
 }
@@ -63,6 +65,28 @@ TEST_CASE("one adapter's share of a node with many is a missing rail") {
   const Diagnosis d = diagnosed(table_at("hgx-h100-ndr", "X", 4, 8, 1 / 8.0), {.system = {"hgx-h100-ndr"}});
   INFO(causes_of(d));
   CHECK(names(d, Cause::rail_missing));
+  const Diagnosis half = diagnosed(table_at("hgx-h100-ndr", "X", 4, 8, 1 / 2.0), {.system = {"hgx-h100-ndr"}});
+  INFO(causes_of(half));
+  CHECK(names(half, Cause::half_rate_link));
+  CHECK(half.notes.front().starts_with("measured and predicted: "));
+}
+
+TEST_CASE("ranks that a log does not name are those whose bus bandwidth fits") {
+  std::string unnamed = table_at("hgx-h100-ndr", "X", 4, 8, 1);
+  unnamed.erase(0, unnamed.find("#       size"));
+  const Diagnosis d = diagnosed("# Collective test starting: all_reduce_perf\n" + unnamed, {.system = {"hgx-h100-ndr"}});
+  INFO(causes_of(d));
+  REQUIRE_FALSE(d.sizes.empty());
+  CHECK(d.sizes.front().ranks == 32);
+}
+
+TEST_CASE("what is normal is said of the machine that ran, and of figures that can be") {
+  const auto rows = rows_at("dgx-h100", 1, 8, 1);
+  const std::string normal = diagnosed(table("NVIDIA H100 80GB HBM3", 1, 8, rows), {.system = {"dgx-h100"}}).normal;
+  INFO(normal);
+  CHECK(normal.find(" of 6 public runs on such machines") != std::string::npos);
+  CHECK(diagnosed(table("NVIDIA GB300", 1, 8, rows), {.system = {"dgx-h100"}}).normal.empty());
+  CHECK(diagnosed(table("NVIDIA H100 80GB HBM3", 1, 8, {{512 * MiB, 5000}, {1024 * MiB, 5000}}), {.system = {"dgx-h100"}}).normal.empty());
 }
 
 TEST_CASE("PCIe's bandwidth on a board with NVLink means NVLink is not used") {
@@ -109,6 +133,8 @@ TEST_CASE("bandwidth that collapses and stays low is loss, one that recovers is 
   const Diagnosis dip =
       diagnosed(table("X", 2, 8, {{8 * MiB, 16}, {16 * MiB, 24}, {32 * MiB, 31}, {64 * MiB, 17}, {128 * MiB, 33}, {256 * MiB, 44}}));
   CHECK(names(dip, Cause::algorithm_choice));
+  const Diagnosis small = diagnosed(table("X", 3, 8, {{MiB / 8, 16}, {MiB / 4, 24}, {MiB / 2, 5}}));  // where latency matters
+  CHECK_FALSE(names(small, Cause::roce_untuned));
   const Diagnosis rising =
       diagnosed(table("X", 2, 8, {{8 * MiB, 16}, {16 * MiB, 24}, {32 * MiB, 31}, {64 * MiB, 36}, {128 * MiB, 40}, {256 * MiB, 44}}));
   CHECK(rising.healthy);
@@ -130,6 +156,8 @@ TEST_CASE("expectations are taken apart: directions, bits, line rates") {
     return diagnosed(run, {.system = {"dgx-h100"}, .expected = expected}).causes.at(0).evidence;
   };
   CHECK(evidence("900 GB/s").find("one way is 450 GB/s") != std::string::npos);
+  CHECK(evidence("900 GB/s").find("a factor of 1.8") != std::string::npos);
+  CHECK(evidence("450 GB/s").find("450 GB/s is the line rate one way") != std::string::npos);
   CHECK(evidence("7200 Gb/s").find("/ 8 = 900 GB/s") != std::string::npos);
   // 256 GB/s algorithm bandwidth on 8 ranks is 448 GB/s bus bandwidth
   CHECK(evidence("256 GB/s algbw").find("448 GB/s") != std::string::npos);

@@ -58,6 +58,38 @@ TEST_CASE("limits that cannot be kept give the nearest; a model that does not fi
   CHECK(large.lacking > 100e9);
 }
 
+TEST_CASE("workers apart serve a number of clients within the limits, on two GPUs as one each; limits that are too tight give the nearest") {
+  const System system = load_system("dgx-h100");
+  ServingQuestion q = asked("llama3-8b", 2);
+  q.disaggregated = true;
+  q.concurrency = 4;
+  q.ttft = 1;
+  const ServingPlan plan = plan_serving(system, q);
+  REQUIRE_FALSE(plan.layouts.empty());
+  for (const PricedServing& p : plan.layouts) CHECK(p.time.ttft <= q.ttft);
+  for (const double concurrency : {0.0, 4.0}) {
+    q.concurrency = concurrency;
+    q.tpot = 1e-5;
+    const ServingPlan slow = plan_serving(system, q);
+    CHECK(slow.layouts.empty());
+    REQUIRE(slow.nearest);
+    CHECK(slow.missed > 1);
+  }
+}
+
+TEST_CASE("experts are shared by as many ranks as there are experts, and beside two ranks of attention") {
+  const System system = load_system("dgx-h100");
+  ServingQuestion q = asked("mixtral-8x7b", 8);
+  q.top = 1000;
+  const auto shared = [&](int ep) {
+    const std::vector<PricedServing> all = plan_serving(system, q).layouts;
+    return std::any_of(all.begin(), all.end(), [&](const PricedServing& p) { return p.engine.ep == ep; });
+  };
+  CHECK(shared(8));
+  q.attention_dp = 2;
+  CHECK(shared(8));
+}
+
 TEST_CASE("405B with 126 layers on 8 H100 and on 4 B200: the smaller machine answers more, at the same limits") {
   const auto plan = [](const char* machine, int gpus) {
     const System system = load_system(machine);
