@@ -3,6 +3,7 @@
 /// refused where it says nothing.
 
 #include "catch.hpp"
+#include "support/job.hpp"
 #include "support/message_of.hpp"
 
 #include <fabricost/plan/answers/plan.hpp>
@@ -15,11 +16,7 @@ using namespace fabricost::plan;
 namespace {
 
 PlanRequest experts() {
-  PlanRequest r;
-  r.system = {"dgx-h100"};
-  r.model = {"qwen3-30b-a3b"};
-  r.gpus = 16;
-  r.global_batch = 64;
+  auto r = support::job<PlanRequest>("dgx-h100", "qwen3-30b-a3b", 16, 64);
   r.tp = 1;
   r.pp = 2;
   r.cp = 1;
@@ -29,11 +26,7 @@ PlanRequest experts() {
   return r;
 }
 PlanRequest dense(Precision precision = Precision::fp8) {
-  PlanRequest r;
-  r.system = {"dgx-h100"};
-  r.model = {"llama3-8b"};
-  r.gpus = 8;
-  r.global_batch = 64;
+  auto r = support::job<PlanRequest>("dgx-h100", "llama3-8b", 8, 64);
   r.tp = 2;
   r.pp = 1;
   r.cp = 1;
@@ -229,11 +222,7 @@ TEST_CASE("tokens that are exchanged behind another microbatch need chunks to do
 }
 
 TEST_CASE("layouts that differ only in how context ranks exchange are listed once, by the faster") {
-  PlanRequest r;
-  r.system = {"dgx-h100"};
-  r.model = {"llama3-8b"};
-  r.gpus = 16;
-  r.global_batch = 16;
+  auto r = support::job<PlanRequest>("dgx-h100", "llama3-8b", 16, 16);
   r.sequence = 65536;
   r.top = 40;
   const std::vector<PlannedLayout> both = answer(r).layouts;
@@ -353,12 +342,8 @@ TEST_CASE("one microbatch adds up no gradients") {
 }
 
 TEST_CASE("Meta's layout of Llama 3 405B fits without recomputation and reaches the published share of the peak") {
-  PlanRequest r;
-  r.system = {"meta-24k-roce"};
-  r.model = {"llama3-405b"};
+  auto r = support::job<PlanRequest>("meta-24k-roce", "llama3-405b", 16384, 2048);
   r.stack = {"meta-llama3"};
-  r.gpus = 16384;
-  r.global_batch = 2048;
   r.sequence = 8192;
   r.tp = 8;
   r.cp = 1;

@@ -2,6 +2,7 @@
 /// Values that several questions must give alike for one machine: idle GPUs, tapers, prices, spares, number of GPUs.
 
 #include "catch.hpp"
+#include "support/job.hpp"
 
 #include <fabricost/plan/answers/compare.hpp>
 #include <fabricost/plan/answers/cost.hpp>
@@ -57,11 +58,7 @@ TEST_CASE("GPUs that a layout leaves idle are paid in compare as in project", "[
   REQUIRE(rack.dollars_per_million_tokens);
   CHECK(*rack.dollars_per_million_tokens ==
         Approx(*rack.dollars_per_gpu_hour / 3600 * (1152 + rack.idle_gpus) / (1152 * rack.tokens_per_second_per_gpu) * 1e6).epsilon(1e-6));
-  ProjectRequest p;
-  p.systems.all = {{"gb200-nvl72"}};
-  p.model.name = "moe-1.8t";
-  p.gpus = 1152;
-  p.global_batch = 2304;
+  auto p = support::job<ProjectRequest>("gb200-nvl72", "moe-1.8t", 1152, 2304);
   p.tokens = 1e12;
   const ProjectAnswer projected = answer(p);
   CHECK(projected.rows.front().idle_gpus == rack.idle_gpus);
@@ -83,11 +80,7 @@ TEST_CASE("a bill, a comparison and a project pay for the same GPUs, of servers,
     for (const bool own : {false, true}) {
       const std::optional<PriceKind> kind = own ? std::optional{PriceKind::owned} : std::optional{PriceKind::on_demand};
       const int paid = own ? one.bought : one.paid;
-      PlanRequest plan;
-      plan.system.name = one.system;
-      plan.model.name = "llama3-8b";
-      plan.gpus = one.gpus;
-      plan.global_batch = 48 * one.gpus;
+      auto plan = support::job<PlanRequest>(one.system, "llama3-8b", one.gpus, 48 * one.gpus);
       plan.top = 1;
       const PlannedLayout layout = answer(plan).layouts.front();
       CostRequest bill;
@@ -98,19 +91,11 @@ TEST_CASE("a bill, a comparison and a project pay for the same GPUs, of servers,
       bill.gpus.reset();
       bill.plan = PlannedRate{one.system, "llama3-8b", double(one.gpus), 1, "", double(layout.idle_gpus)};
       CHECK(answer(bill).paid_gpus == paid);
-      CompareRequest compare;
-      compare.systems = {{one.system}};
-      compare.model = plan.model;
-      compare.gpus = one.gpus;
+      auto compare = support::job<CompareRequest>(one.system, plan.model.name, one.gpus, *plan.global_batch);
       compare.train = true;
-      compare.global_batch = plan.global_batch;
       compare.price_kind = kind;
       CHECK(one.gpus + answer(compare).rows.front().idle_gpus == paid);
-      ProjectRequest project;
-      project.systems.all = {{one.system}};
-      project.model = plan.model;
-      project.gpus = one.gpus;
-      project.global_batch = plan.global_batch;
+      auto project = support::job<ProjectRequest>(one.system, plan.model.name, one.gpus, *plan.global_batch);
       project.tokens = 1e11;
       project.spares = 0;
       project.price_kind = kind;
@@ -121,11 +106,7 @@ TEST_CASE("a bill, a comparison and a project pay for the same GPUs, of servers,
 }
 
 TEST_CASE("a plan leaves idle no nodes of a rack that other jobs can have", "[answers]") {
-  PlanRequest r;
-  r.system.name = "gb200-nvl72";
-  r.model.name = "llama3-8b";
-  r.gpus = 6;
-  r.global_batch = 48;
+  auto r = support::job<PlanRequest>("gb200-nvl72", "llama3-8b", 6, 48);
   CHECK(answer(r).layouts.front().idle_gpus == 2);  // of its second node
   r.gpus = 8;
   CHECK(answer(r).layouts.front().idle_gpus == 0);
@@ -138,24 +119,12 @@ TEST_CASE("what is known of kernels has one word, whichever question it is asked
   for (const auto& [system, word] : {Known{"tpu-v7-cube", "kin"}, Known{"tpu-v5p-cube", "measured"}, Known{"mi355x-8", "measured"},
                                      Known{"dgx-h100", "measured"}, Known{"trn2-ultraserver", "assumed"}}) {
     CAPTURE(system);
-    PlanRequest plan;
-    plan.system.name = system;
-    plan.model.name = "llama3-8b";
-    plan.gpus = 64;
-    plan.global_batch = 512;
+    auto plan = support::job<PlanRequest>(system, "llama3-8b", 64, 512);
     CHECK(answer(plan).kernels == word);
-    CompareRequest compare;
-    compare.systems = {{system}};
-    compare.model = plan.model;
-    compare.gpus = 64;
-    compare.global_batch = 512;
+    auto compare = support::job<CompareRequest>(system, plan.model.name, 64, 512);
     compare.train = true;
     CHECK(answer(compare).rows.front().kernels == word);
-    ProjectRequest project;
-    project.systems.all = {{system}};
-    project.model = plan.model;
-    project.gpus = 64;
-    project.global_batch = 512;
+    auto project = support::job<ProjectRequest>(system, plan.model.name, 64, 512);
     project.tokens = 1e11;
     CHECK(answer(project).rows.front().kernels == word);
   }
@@ -188,11 +157,7 @@ TEST_CASE("an exploration gives the rows of machines without a price, and says w
 }
 
 TEST_CASE("sequences of any length are planned without context ranks", "[answers]") {
-  PlanRequest r;
-  r.system.name = "dgx-h100";
-  r.model.name = "llama3-8b";
-  r.gpus = 64;
-  r.global_batch = 64;
+  auto r = support::job<PlanRequest>("dgx-h100", "llama3-8b", 64, 64);
   r.sequence = 4095;
   const PlanAnswer odd = answer(r);
   CHECK(odd.fits);
@@ -274,11 +239,7 @@ TEST_CASE("kernels fitted on other processors of a generation are kin, and the i
 }
 
 TEST_CASE("what waits in host memory has room there", "[answers]") {
-  PlanRequest r;
-  r.system.name = "dgx-h100";
-  r.model.name = "llama3-405b";
-  r.gpus = 64;
-  r.global_batch = 64;
+  auto r = support::job<PlanRequest>("dgx-h100", "llama3-405b", 64, 64);
   r.tp = 8;
   r.pp = 8;
   r.microbatch = 1;

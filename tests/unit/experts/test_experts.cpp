@@ -4,6 +4,7 @@
 #include <fabricost/experts/expert_exchange.hpp>
 #include <fabricost/plan/network/concurrent.hpp>
 #include <fabricost/plan/network/topology_of.hpp>
+#include <fabricost/plan/specs/load_model.hpp>
 #include <fabricost/plan/training/tensor_parallel.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
@@ -257,20 +258,8 @@ TEST_CASE("an all_to_all beside an all-reduce is slowed down between what fair s
 
 namespace {
 
-Model llama_70b() {
-  Model m;
-  m.name = "llama3-70b";
-  m.layers = 80;
-  m.hidden = 8192;
-  m.heads = 64;
-  m.kv_heads = 8;
-  m.head_dim = 128;
-  m.vocab = 128256;
-  m.ffn = 28672;
-  return m;
-}
 Model mixture() {
-  Model m = llama_70b();
+  Model m = load_model("llama3-70b");
   m.name = "mixture";
   m.layers = 10;
   m.first_dense = 2;
@@ -287,7 +276,7 @@ TensorQuestion question(int ranks, double tokens, bool sequence = false, Recompu
 }  // namespace
 
 TEST_CASE("a layer all-reduces twice forward and twice backward, after the row-parallel products") {
-  const Model m = llama_70b();
+  const Model m = load_model("llama3-70b");
   CHECK(tensor_message_bytes(m, question(8, 1)) == 16384);
   CHECK(tensor_message_bytes(m, question(8, 256)) == 4 * 1024 * 1024);
   const TensorMessages forward = tensor_forward(m, question(8, 4096)), backward = tensor_backward(m, question(8, 4096));

@@ -2,6 +2,7 @@
 /// \file stacks.hpp
 /// Memory settings of the software of published runs, and the shapes of their models.
 
+#include "support/gpt.hpp"
 #include "support/measurements.hpp"
 
 #include "text/csv.hpp"
@@ -28,20 +29,6 @@ inline MemoryStack megatron_2022() {
   s.flash_attention = false;
   s.dropout = true;
   return s;
-}
-
-/// A transformer of GPT's shape: separate keys for every head, an MLP of four times the width without a gate.
-inline Model gpt(int layers, int hidden, int heads, int vocab = 51200) {
-  Model m;
-  m.name = "GPT";
-  m.layers = layers;
-  m.hidden = hidden;
-  m.heads = m.kv_heads = heads;
-  m.head_dim = hidden / heads;
-  m.vocab = vocab;
-  m.ffn = 4 * hidden;
-  m.gated = false;
-  return m;
 }
 
 }  // namespace fabricost::test

@@ -3,6 +3,8 @@
 
 #include "support/random_layouts.hpp"
 
+#include <fabricost/plan/specs/load_model.hpp>
+
 #include <catch.hpp>
 
 using namespace fabricost::plan;
@@ -11,19 +13,6 @@ using namespace fabricost::test;
 namespace {
 
 constexpr double gib = 1073741824.0;
-
-Model llama70b() {
-  Model m;
-  m.name = "llama3-70b";
-  m.layers = 80;
-  m.hidden = 8192;
-  m.heads = 64;
-  m.kv_heads = 8;
-  m.head_dim = 128;
-  m.vocab = 128256;
-  m.ffn = 28672;
-  return m;
-}
 
 Layout on_64() {
   Layout l;
@@ -44,14 +33,14 @@ TEST_CASE("a layout that fits is left as it is") {
   l.dp = 2;
   l.zero = 1;
   l.schedule = PipelineSchedule::one_f_one_b;
-  const MemoryAdvice a = smallest_change_that_fits(llama70b(), l, MemoryStack{}, 192 * gib);
+  const MemoryAdvice a = smallest_change_that_fits(load_model("llama3-70b"), l, MemoryStack{}, 192 * gib);
   CHECK(a.found);
   CHECK(a.layout.pp == 4);
   CHECK(a.sentence.find("fits as it is") == 0);
 }
 
 TEST_CASE("the distributed optimizer is proposed where it is enough") {
-  const Model m = llama70b();
+  const Model m = load_model("llama3-70b");
   const Layout l = on_64();
   REQUIRE_FALSE(fits(worst_stage(m, l, MemoryStack{}), 140 * gib));
   const MemoryAdvice a = smallest_change_that_fits(m, l, MemoryStack{}, 140 * gib);
@@ -108,7 +97,7 @@ TEST_CASE("what is proposed fits, is possible and keeps GPUs and batch; nothing 
 }
 
 TEST_CASE("no more layers are computed again than it takes") {
-  const Model m = llama70b();
+  const Model m = load_model("llama3-70b");
   Layout l = on_64();
   l.pp = 4;
   l.dp = 2;
@@ -135,7 +124,7 @@ TEST_CASE("no more layers are computed again than it takes") {
 }
 
 TEST_CASE("recompute of some layers lies between none and all") {
-  const Model m = llama70b();
+  const Model m = load_model("llama3-70b");
   Layout l = on_64();
   const MemoryStack stack;
   const double none = memory_of(m, l, stack, 0).activations;

@@ -22,16 +22,7 @@ using namespace fabricost::test;
 
 namespace {
 
-Model with_layers(int layers) {
-  Model m;
-  m.layers = layers;
-  m.hidden = 1024;
-  m.heads = m.kv_heads = 16;
-  m.head_dim = 64;
-  m.vocab = 32000;
-  m.ffn = 4096;
-  return m;
-}
+Model with_layers(int layers) { return gpt(layers, 1024, 16, 32000); }
 
 std::vector<int> layers_on(int layers, int pp, int vp = 1, PipelineSchedule schedule = PipelineSchedule::one_f_one_b) {
   const Model m = with_layers(layers);

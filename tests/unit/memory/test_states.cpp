@@ -211,13 +211,7 @@ TEST_CASE("what a layer saves is the sum of its tensors, added one by one") {
 }
 
 TEST_CASE("logits and a layer's stored input are counted once per microbatch that is open") {
-  Model m;
-  m.layers = 8;
-  m.hidden = 1024;
-  m.heads = m.kv_heads = 16;
-  m.head_dim = 64;
-  m.vocab = 32000;
-  m.ffn = 4096;
+  const Model m = gpt(8, 1024, 16, 32000);
   Layout l;
   l.pp = 4;
   l.global_batch = 16;

@@ -2,6 +2,7 @@
 /// Layers recomputed by stage, and uneven divisions that a search tries: properties, and the search against each layout by name.
 
 #include "questions.hpp"
+#include "support/job.hpp"
 #include "support/message_of.hpp"
 #include "support/random_cases.hpp"
 #include "unit/workload/jobs.hpp"
@@ -165,11 +166,7 @@ TEST_CASE("divisions to try leave no layer over and differ from each other") {
 }
 
 TEST_CASE("layers by stage are refused where they are no numbers, one for each stage") {
-  PlanRequest r;
-  r.system = {"dgx-h100"};
-  r.model = {"llama3-8b"};
-  r.gpus = 8;
-  r.global_batch = 64;
+  auto r = support::job<PlanRequest>("dgx-h100", "llama3-8b", 8, 64);
   r.tp = 2;
   r.pp = 4;
   r.microbatch = 1;
@@ -186,11 +183,7 @@ TEST_CASE("layers by stage are refused where they are no numbers, one for each s
 }
 
 TEST_CASE("rounds go on without a site that failed, data parallelism waits for all") {
-  PlanRequest r;
-  r.system = {"dgx-h100"};
-  r.model = {"llama3-8b"};
-  r.gpus = 64;
-  r.global_batch = 64;
+  auto r = support::job<PlanRequest>("dgx-h100", "llama3-8b", 64, 64);
   r.sites = 4;
   r.site_rate = Bandwidth::from_value(12.5e9);
   const PlannedSites always = *answer(r).sites;

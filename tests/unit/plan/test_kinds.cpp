@@ -3,6 +3,7 @@
 
 #include "questions.hpp"
 
+#include "support/job.hpp"
 #include "support/message_of.hpp"
 
 #include <fabricost/plan/answers/plan.hpp>
@@ -22,11 +23,7 @@ using namespace fabricost::test;
 namespace {
 
 PlanRequest training(const char* model, const char* system, int gpus, int batch, int sequence) {
-  PlanRequest r;
-  r.model.name = model;
-  r.system.name = system;
-  r.gpus = gpus;
-  r.global_batch = batch;
+  auto r = support::job<PlanRequest>(system, model, gpus, batch);
   r.sequence = sequence;
   return r;
 }

@@ -2,6 +2,7 @@
 
 #include "questions.hpp"
 
+#include "support/job.hpp"
 #include "support/message_of.hpp"
 #include "support/random_cases.hpp"
 
@@ -81,11 +82,7 @@ TEST_CASE("a site's NICs bound its rate") {
 }
 
 TEST_CASE("several sites: figures of all, the published penalty or one's own, and what is refused") {
-  PlanRequest r;
-  r.model.name = "llama3-8b";
-  r.system.name = "dgx-h100";
-  r.gpus = 64;
-  r.global_batch = 64;
+  auto r = support::job<PlanRequest>("dgx-h100", "llama3-8b", 64, 64);
   r.sequence = 8192;
   r.top = 1;
   CHECK_FALSE(answer(r).sites);

@@ -3,6 +3,8 @@
 /// each against its closed form or a property, and refused where no program runs it.
 
 #include "catch.hpp"
+#include "support/gpt.hpp"
+#include "support/job.hpp"
 #include "support/message_of.hpp"
 #include "unit/workload/jobs.hpp"
 
@@ -13,22 +15,12 @@
 #include <fabricost/plan/training/step.hpp>
 
 using namespace fabricost::plan;
+using fabricost::test::gpt;
 
 namespace {
 
 /// A GPT with h 1024, 16 heads of 64, f 4096 and a head of less than a layer.
-Model gpt_of(int layers, int vocab = 1280) {
-  Model m;
-  m.name = "gpt";
-  m.layers = layers;
-  m.hidden = 1024;
-  m.heads = m.kv_heads = 16;
-  m.head_dim = 64;
-  m.vocab = vocab;
-  m.ffn = 4096;
-  m.gated = false;
-  return m;
-}
+Model gpt_of(int layers, int vocab = 1280) { return gpt(layers, 1024, 16, vocab); }
 
 Layout in_stages(int pp, int vp, PipelineSplit split) {
   Layout l;
@@ -53,11 +45,7 @@ StepTime priced_alone(const Model& m, const Layout& l, Stack stack = {}) {
 }
 
 PlanRequest dense_job() {
-  PlanRequest r;
-  r.system = {"dgx-h100"};
-  r.model = {"llama3-8b"};
-  r.gpus = 16;
-  r.global_batch = 64;
+  auto r = support::job<PlanRequest>("dgx-h100", "llama3-8b", 16, 64);
   r.tp = 2;
   r.pp = 4;
   r.cp = 1;

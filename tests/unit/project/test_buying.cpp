@@ -1,5 +1,6 @@
 // A buyer gets one answer from every question that contains it: sizes, spares, racks, switches, stacks, prices.
 #include "catch.hpp"
+#include "support/job.hpp"
 
 #include <fabricost/plan/answers/design/explore.hpp>
 #include <fabricost/plan/answers/design/need.hpp>
@@ -124,11 +125,7 @@ TEST_CASE("switches are whole, hold every port, and become no fewer with more GP
 TEST_CASE("a machine's default stack is the same whichever question it is asked with") {
   ProjectRequest project = bought<ProjectRequest>("tpu-v5p");
   project.gpus = 256;
-  PlanRequest plan;
-  plan.system.name = "tpu-v5p";
-  plan.model.name = "llama3-8b";
-  plan.gpus = 256;
-  plan.global_batch = 512;
+  auto plan = support::job<PlanRequest>("tpu-v5p", "llama3-8b", 256, 512);
   const PlanAnswer planned = answer(plan);
   const ProjectedRun run = answer(project).rows.front();
   CHECK(planned.stack == usual_stack(Generation::tpu));

@@ -6,6 +6,7 @@
 #include <fabricost/plan/answers/design/project.hpp>
 #include <fabricost/plan/economics/days.hpp>
 
+#include "support/job.hpp"
 #include "support/message_of.hpp"
 #include "unit/project/narrow.hpp"
 #include "support/slow_build.hpp"
@@ -35,11 +36,7 @@ TEST_CASE("a run is put together from plan, goodput and cost") {
   const ProjectAnswer a = answer(asked("dgx-h100"));
   REQUIRE(a.rows.size() == 1);
   const ProjectedRun& r = a.rows[0];
-  PlanRequest plan;
-  plan.system.name = "dgx-h100";
-  plan.model.name = "llama3-8b";
-  plan.gpus = 256;
-  plan.global_batch = 512;
+  auto plan = support::job<PlanRequest>("dgx-h100", "llama3-8b", 256, 512);
   const PlannedLayout best = answer(plan).layouts.front();
   CHECK(*r.layout == best);
   CHECK(r.step.value() == best.step.value());

@@ -1,6 +1,8 @@
 // Terms of a step against arithmetic worked out here from the shapes and from predict().
 #include "jobs.hpp"
 
+#include "support/gpt.hpp"
+
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/plan/specs/stacks.hpp>
 #include <fabricost/plan/training/step.hpp>
@@ -10,22 +12,12 @@
 #include <cmath>
 
 using namespace fabricost::plan;
+using fabricost::test::gpt;
 
 namespace {
 
 /// A GPT of 4 layers, h 1024, 16 heads of 64, f 4096, 32,000 words.
-Model small() {
-  Model m;
-  m.name = "small";
-  m.layers = 4;
-  m.hidden = 1024;
-  m.heads = m.kv_heads = 16;
-  m.head_dim = 64;
-  m.vocab = 32000;
-  m.ffn = 4096;
-  m.gated = false;
-  return m;
-}
+Model small() { return gpt(4, 1024, 16, 32000); }
 
 /// Nothing but the exchange of data counts.
 Stack bare() {
