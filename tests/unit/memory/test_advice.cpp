@@ -6,6 +6,7 @@
 #include <fabricost/plan/specs/load_model.hpp>
 
 #include <catch.hpp>
+#include <fmt/format.h>
 
 using namespace fabricost::plan;
 using namespace fabricost::test;
@@ -90,6 +91,7 @@ TEST_CASE("what is proposed fits, is possible and keeps GPUs and batch; nothing 
       CHECK_FALSE(fits(worst_stage(m, min, s), capacity, 0.05));
       if (is_possible(m, min)) CHECK(a.use.total() <= worst_stage(m, min, s).total() * (1 + 1e-12));
       CHECK(a.sentence.find("take more GPUs") != std::string::npos);
+      CHECK(a.sentence.find(fmt::format(" of {:.1f} GiB", 0.95 * capacity / gib)) != std::string::npos);
     }
   }
   CHECK(found > 10);
