@@ -335,6 +335,12 @@ TEST_CASE("weights and cache in the host's memory make room, and no step is shor
   CHECK(decode_step(cache, stack, fits, 2304).seconds == decode_step(plain, stack, fits, 2304).seconds);
   CHECK(decode_step(cache, stack, fits + 200, 2304).seconds == Approx(200 * each / rate).epsilon(0.01));
   CHECK(prefill_prompt(weights, stack, 16).alone == Approx(8 * gib / rate));
+  // every chunk of a prompt loads them again; of prompts that fill chunks, each bears its part of a load
+  const Engine slow{model, {.tp = 4}, format, rig.machine, {8 * gib, 0, rate / 1000}};
+  const Prefill chunks = prefill_prompt(slow, stack, 2.5 * stack.chunk);
+  CHECK(chunks.alone == Approx(3 * 8 * gib / rate * 1000));
+  CHECK(chunks.shared == Approx(2.5 * 8 * gib / rate * 1000));
+  CHECK(chunks.full == Approx(chunks.shared));
   // with prompts of a chunk each block shares one load: FlexGen's own way of many sequences a load is cheaper still
   CHECK(prefill_prompt(weights, stack, 16).shared <
         0.01 * prefill_prompt(weights, stack, 16).alone + prefill_prompt(plain, stack, 16).shared);
