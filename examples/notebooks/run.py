@@ -3,7 +3,6 @@
     python examples/notebooks/run.py                      all; exit status 1 with the faults
     python examples/notebooks/run.py 01_first_prediction  one
     python examples/notebooks/run.py --to FOLDER          also writes them there, with their outputs
-    python examples/notebooks/run.py --clear              removes the outputs that Jupyter has stored here, and runs nothing
 
 A fault is a cell that fails or writes to stderr, a printed path of this machine, a figure with a decimal point that the text quotes and no
 cell prints or computes with, and an output that is stored here.
@@ -15,7 +14,6 @@ import argparse
 import asyncio
 import html
 import importlib.util
-import json
 import os
 import re
 import sys
@@ -58,17 +56,6 @@ def text_of(output: Any) -> str:
 
 def code_cells(notebook: Any) -> list[Any]:
     return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-
-
-def cleared(notebook: Any) -> Any:
-    """The notebook without outputs, and without what changes from run to run: counts, identities, versions."""
-    notebook["metadata"] = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-                            "language_info": {"name": "python"}}
-    for place, cell in enumerate(notebook["cells"], 1):
-        cell["id"], cell["metadata"] = f"cell-{place:02}", {}
-        if cell["cell_type"] == "code":
-            cell["execution_count"], cell["outputs"] = None, []
-    return notebook
 
 
 def run(notebook: Any) -> None:
@@ -133,7 +120,7 @@ def executed(path: Path, to: Path | None = None) -> tuple[Any, list[str]]:
     import nbformat
     from nbclient.exceptions import CellExecutionError
     notebook = nbformat.read(path, as_version=4)
-    faults = [f"stores outputs: python {Path(__file__).relative_to(ROOT)} --clear"] if any(c["outputs"] for c in code_cells(notebook)) else []
+    faults = [f"stores outputs: jupyter nbconvert --clear-output --inplace {path.name}"] if any(c["outputs"] for c in code_cells(notebook)) else []
     try:
         run(notebook)
     except CellExecutionError as error:
@@ -148,7 +135,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("names", nargs="*", help="notebooks, as 01_first_prediction; all when left out")
     parser.add_argument("--to", type=Path, metavar="FOLDER", help="write them with their outputs there")
-    parser.add_argument("--clear", action="store_true", help="remove stored outputs, run nothing")
     asked = parser.parse_args()
     known = notebooks()
     names = [Path(name).stem for name in asked.names] or list(known)
@@ -158,11 +144,6 @@ def main() -> int:
     if absent := missing():
         print(f"skipped: pip install {' '.join(absent)}")
         return 77
-    if asked.clear:
-        import nbformat
-        for name in names:
-            write(cleared(nbformat.from_dict(json.loads(known[name].read_text(encoding="utf-8")))), known[name])
-        return 0
     failed = 0
     for name in names:
         _, faults = executed(known[name], asked.to)
