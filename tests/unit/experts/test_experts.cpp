@@ -1,5 +1,5 @@
 // Bytes and seconds of an expert exchange: DeepEP's printed volumes, tokens counted one by one, the library's own all_to_all, limits.
-#include "simulated_tokens.hpp"
+#include "support/simulated_tokens.hpp"
 
 #include <fabricost/experts/expert_exchange.hpp>
 #include <fabricost/plan/network/concurrent.hpp>

@@ -1,5 +1,5 @@
 // Expectations over tokens' choices against tokens that really choose: a simulation that shares no code with the model.
-#include "simulated_tokens.hpp"
+#include "support/simulated_tokens.hpp"
 
 #include <fabricost/experts/imbalance.hpp>
 

@@ -1,5 +1,6 @@
 // Dispatch and combine kernels: bytes against published figures and simulated tokens, limits, monotonicity, and where they cannot run.
 #include "support/message_of.hpp"
+#include "support/simulated_tokens.hpp"
 
 #include <fabricost/experts/moe_kernels.hpp>
 #include <fabricost/specs/load.hpp>
@@ -7,6 +8,7 @@
 #include "catch.hpp"
 
 using namespace fabricost::observe;
+using fabricost::test::Tokens;
 
 namespace {
 
@@ -32,26 +34,6 @@ MoeQuestion deepseek(MoeKernel kernel, MoePhase phase, double tokens, int ranks)
 constexpr std::array all_kernels{MoeKernel::deepep_normal, MoeKernel::deepep_low_latency, MoeKernel::trtllm_one_sided,
                                  MoeKernel::trtllm_two_sided, MoeKernel::nccl};
 
-/// Distinct ranks a token's k experts of E sit on, averaged over many tokens drawn one by one.
-double distinct_ranks(int experts, int top_k, int ranks) {
-  std::mt19937 random(7);
-  std::vector<int> deck(static_cast<std::size_t>(experts));
-  for (int i = 0; i < experts; ++i) deck[static_cast<std::size_t>(i)] = i;
-  constexpr int tokens = 40000;
-  double sum = 0;
-  for (int t = 0; t < tokens; ++t) {
-    std::set<int> touched;
-    for (int i = 0; i < top_k; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      const std::size_t other = at + random() % (deck.size() - at);
-      std::swap(deck[at], deck[other]);
-      touched.insert(deck[at] / (experts / ranks));
-    }
-    sum += static_cast<double>(touched.size());
-  }
-  return sum / tokens;
-}
-
 }  // namespace
 
 TEST_CASE("bytes are those DeepEP's tables imply") {
@@ -71,7 +53,8 @@ TEST_CASE("copies of a token are those of tokens drawn one by one") {
   for (const auto& [experts, top_k, ranks] : {std::tuple{256, 8, 8}, {128, 4, 8}, {512, 22, 8}, {64, 6, 2}, {16, 1, 4}}) {
     MoeQuestion q = deepseek(MoeKernel::deepep_normal, MoePhase::dispatch, 1000, ranks);
     q.gate = {experts, top_k};
-    CHECK(predict(h100(), q).copies == Approx(distinct_ranks(experts, top_k, ranks)).epsilon(0.01));
+    Tokens tokens(q.gate, std::vector<double>(static_cast<std::size_t>(experts), 1), 7);
+    CHECK(predict(h100(), q).copies == Approx(tokens.mean_touched(ranks, 40000)).epsilon(0.01));
     q.kernel = MoeKernel::deepep_low_latency;
     CHECK(predict(h100(), q).copies == top_k);
   }
