@@ -7,6 +7,9 @@
 #include <fabricost/plan/network/traffic.hpp>
 #include <fabricost/specs/load.hpp>
 
+#include "catch.hpp"
+
+#include <map>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -49,6 +52,20 @@ inline Alone alone(const Topology& t, const Traffic& traffic) {
   for (const LinkLoad& l : traffic.loads)
     if (const double rate = t.capacity(l.link) / l.bytes; out.link < 0 || rate < out.rate) out = {rate, l.link};
   return out;
+}
+/// An exchange counted by groups loads every link as its messages sent one by one do.
+inline void check_exchange_one_by_one(const Topology& t, const std::vector<int>& ranks, const RouteOptions& options = {}) {
+  std::map<int, double> wanted;
+  for (const int a : ranks)
+    for (const int b : ranks)
+      if (a != b)
+        for (const LinkUse& use : route(t, a, b, options)) wanted[use.link] += use.share / static_cast<double>(ranks.size());
+  const Traffic traffic = TrafficCounter{t, options}.count(Collective::all_to_all, Algorithm::direct, ranks);
+  CHECK(traffic.loads.size() == wanted.size());
+  for (const LinkLoad& l : traffic.loads) {
+    INFO(name_of(t, l.link));
+    REQUIRE(l.bytes == Approx(wanted[l.link]));
+  }
 }
 
 }  // namespace machines

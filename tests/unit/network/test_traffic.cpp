@@ -5,26 +5,13 @@
 
 #include <fabricost/algorithms/schedule_of.hpp>
 
-#include <map>
 #include <set>
 
 using namespace fabricost::plan;
 using machines::carried;
+using machines::check_exchange_one_by_one;
 using machines::first;
 using machines::laid_out;
-
-namespace {
-
-std::map<int, double> one_by_one(const Topology& t, const std::vector<int>& ranks, const RouteOptions& options) {
-  std::map<int, double> out;
-  for (const int a : ranks)
-    for (const int b : ranks)
-      if (a != b)
-        for (const LinkUse& use : route(t, a, b, options)) out[use.link] += use.share / static_cast<double>(ranks.size());
-  return out;
-}
-
-}  // namespace
 
 TEST_CASE("an exchange counted by groups loads every link as its messages sent one by one do") {
   struct Where {
@@ -52,13 +39,7 @@ TEST_CASE("an exchange counted by groups loads every link as its messages sent o
     for (const RouteOptions& options :
          {RouteOptions{}, RouteOptions{.relay_on_rails = false, .adaptive = false}, RouteOptions{.detoured = 0.5}}) {
       INFO(w.name << " " << w.ranks.size() << " ranks, relayed " << options.relay_on_rails << ", adaptive " << options.adaptive);
-      std::map<int, double> wanted = one_by_one(t, w.ranks, options);
-      const Traffic traffic = TrafficCounter{t, options}.count(Collective::all_to_all, Algorithm::direct, w.ranks);
-      CHECK(traffic.loads.size() == wanted.size());
-      for (const LinkLoad& l : traffic.loads) {
-        INFO(name_of(t, l.link));
-        REQUIRE(l.bytes == Approx(wanted[l.link]));
-      }
+      check_exchange_one_by_one(t, w.ranks, options);
     }
   }
 }
