@@ -336,12 +336,27 @@ TEST_CASE("blocks are found in the nearest of several tiers, and one behind it h
   CHECK(back({{.tokens = 900, .token = 1e-6}, all}) == Approx(299e-6 + 1e-5));
 }
 
+TEST_CASE("a turn waits for the answer before it, and no longer, beside other requests and engines") {
+  StepTimes times = engine();
+  RequestLoad load;
+  load.requests = {{.prompt = 1000, .answer = 101}, {.at = 0.1, .prompt = 1200, .answer = 11, .after = 0}, {.at = 9, .prompt = 10, .answer = 1}};
+  for (const int engines : {1, 3}) {
+    const Simulated s = simulate(times, {.first = 0.004}, engines, load);
+    CHECK(s.requests[1].arrived == s.requests[0].last);
+    CHECK(s.requests[1].first == Approx(s.requests[1].arrived + 0.004 + 1200 * 2e-5));
+    CHECK(s.requests[2].first == Approx(9 + 0.004 + 10 * 2e-5));
+  }
+  // where other engines answer
+  const Simulated s = simulate(times, {.elsewhere = 0.02}, 1, load, EngineRole::prefill);
+  CHECK(s.requests[1].arrived == Approx(1000 * 2e-5 + 100 * 0.02));
+}
+
 TEST_CASE("random sessions routed to where their prefix lies find more of it than in turn, and wait less") {
   std::mt19937_64 source(23);
   const auto any = [&](double from, double to) { return from * std::pow(to / from, std::uniform_real_distribution<double>()(source)); };
   for (int i = 0; i < 6; ++i) {
     const RequestLoad load = drawn_load({.rate = any(4, 12), .isl = std::round(any(300, 900)), .osl = std::round(any(30, 200)),
-                                         .turns = 4 + i, .gap = any(1, 10), .count = 3000, .seed = source()});
+                                         .turns = static_cast<int>(any(4, 101)), .gap = any(1, 10), .count = 3000, .seed = source()});
     StepTimes times = engine();
     const auto run = [&](RequestRoute route) {
       const Simulated s = simulate(times, {.cache = 1e5, .route = route}, 4, load);
@@ -362,12 +377,13 @@ TEST_CASE("random sessions routed to where their prefix lies find more of it tha
 TEST_CASE("random sessions find what they said before, and more of either cache, or one that all share, never answers less") {
   std::mt19937_64 source(13);
   const auto any = [&](double from, double to) { return from * std::pow(to / from, std::uniform_real_distribution<double>()(source)); };
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 16; ++i) {
     const DrawnLoad of{.rate = any(2, 8), .isl = std::round(any(100, 600)), .osl = std::round(any(30, 200)), .variation = i % 2 * 0.4,
-                       .turns = 2 + i, .gap = any(1, 20), .count = 2000, .seed = source()};
+                       .turns = static_cast<int>(any(2, 101)), .gap = any(1, 20), .count = 2000, .seed = source()};
     const RequestLoad load = drawn_load(of);
+    INFO(i << ": " << of.turns << " turns every " << of.gap << " s, " << of.rate << " requests/s of " << of.isl << "/" << of.osl);
     const double span = load.requests.back().at - load.requests[load.warm_up].at;
-    CHECK(static_cast<double>(load.requests.size() - load.warm_up) / span == Approx(of.rate).epsilon(0.15));
+    CHECK(static_cast<double>(load.requests.size() - load.warm_up) / span == Approx(of.rate).epsilon(0.02));
     double prompts = 0, repeated = 0;
     for (const Arrival& one : load.requests) prompts += one.prompt;
     StepTimes times = engine();
@@ -376,6 +392,8 @@ TEST_CASE("random sessions find what they said before, and more of either cache,
       const Simulated s = simulate(times, scheduler, 2, load);
       const auto [waits, area] = both_of_little(s);
       CHECK(waits == Approx(area).epsilon(1e-9));
+      for (std::size_t k = 0; k < load.requests.size(); ++k)
+        if (const int last = load.requests[k].after; last >= 0) CHECK(s.requests[k].arrived >= s.requests[static_cast<std::size_t>(last)].last);
       return std::pair{s.hit_rate, figures_of(load, s, 99, 0, 0).e2e.mean};
     };
     const double longest = std::max_element(load.requests.begin(), load.requests.end(), [](const Arrival& a, const Arrival& b) {

@@ -65,11 +65,13 @@ with tempfile.TemporaryDirectory() as folder:
 # sessions whose prefixes lie in host memory once they have left the GPUs; a hit rate whose hits lie there
 CHAT = ["--model", "llama3-70b", "--system", "dgx-h100", "--gpus", 2, "--isl", 300, "--osl", 150, "--request-rate", "2/s", "--turns", 8,
         "--turn-gap", "2min", "--top", 1]
-for more in [[], ["--prefix-tier", "ssd", "--prefix-read-rate", "50 GB/s"]]:
-    layout = json.loads(works(*CHAT, *more, "--json"))["layouts"][0]
+APART_CHAT = [*CHAT[:5], 4, *CHAT[6:], "--disaggregated"]
+for chat in [CHAT, [*CHAT, "--prefix-tier", "ssd", "--prefix-read-rate", "50 GB/s"], APART_CHAT]:
+    layout = json.loads(works(*chat, "--json"))["layouts"][0]
     arrivals, terms = layout["arrivals"], {term["name"]: term["time_s"] for term in layout["ttft_terms"]}
     assert abs(sum(terms.values()) - layout["ttft_s"]) < 1e-9 and all(time >= -1e-12 for time in terms.values()), layout
     assert (arrivals.get("reloaded", 0) > 0) == ("reload" in terms), (arrivals, terms)
+    assert arrivals["saturation_per_s"] >= arrivals["rate_within_limits_per_s"], arrivals
 text = " ".join(works(*CHAT, "--prefix-tier", "host").split())
 assert "reloaded from the host's memory at" in text and "reload of prefixes" in text, text
 HITS = [*SMALL, "--request-rate", "4/s", "--prefix", "60%", "--top", 1, "--json"]

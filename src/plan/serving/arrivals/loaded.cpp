@@ -73,6 +73,7 @@ class Deployed {
     prefill_.emplace(q.pool ? prefill : with_host(prefill));
     prefill_times_.emplace(*prefill_, q.prefill_stack());
     prefill_scheduler_ = scheduler_of(*prefill_, q.pool ? *q.pool->system : system);
+    prefill_scheduler_.elsewhere = p.time.tpot;
     scheduler_.behind.clear();  // prefixes come back to where prompts are read
     scheduler_.route = RequestRoute::fewest;
     share(prefill_scheduler_);
@@ -123,7 +124,7 @@ class Deployed {
     }
     std::vector<double> ends;
     for (const Served& one : served.requests) ends.push_back(one.last);
-    const double end = served.requests.back().arrived, middle = end / 2;
+    const double end = served.end, middle = end / 2;
     const auto ended = std::count_if(ends.begin(), ends.end(), [&](double at) { return at > middle && at <= end; });
     if (ended * 10 > count) return share_ * static_cast<double>(ended) / (end - middle);
     // places for more than arrive: between the first and the last quarter of the answers
@@ -271,9 +272,7 @@ class Deployed {
       const auto link = std::min_element(free.begin(), free.end());
       const KvTransfer sent = sent_of(load.requests[i].prompt);
       *link = std::max(first.requests[i].first + q_.stack.handover + sent.waited, *link + sent.taken);
-      handed.requests.push_back(load.requests[i]);
-      handed.requests.back().at = *link;
-      handed.requests.back().blocks = 0;
+      handed.requests.push_back({.at = *link, .prompt = load.requests[i].prompt, .answer = load.requests[i].answer});
     }
     std::vector<std::size_t> place(count);
     std::iota(place.begin(), place.end(), std::size_t{0});
@@ -290,6 +289,7 @@ class Deployed {
       all[i] = {first.requests[i].arrived, first.requests[i].started, then.first + waited, then.last};
     }
     out.requests = std::move(all);
+    out.end = first.end;
     out.hit_rate = first.hit_rate;
     out.reloaded = first.reloaded;
     out.reload = first.reload;
@@ -393,12 +393,14 @@ LoadedPlan loaded(const System& system, const ServingQuestion& question, LoadQue
   std::vector<LoadedServing> best;
   for (const std::size_t i : order) {
     best.push_back(out[i]);
-    if (!load.trace) best.back().saturation = deployed[i]->saturation();
-    if (i != order.front()) continue;
-    if (!load.trace)
-      best.back().rate_within = deployed[i]->highest_kept();
-    else if (question.ttft > 0 || question.tpot > 0)  // a trace ends, and with it every queue
+    const bool first = i == order.front();
+    if (!load.trace) {
+      if (first) best.back().rate_within = deployed[i]->highest_kept();
+      // sessions that pile up lose their prefixes, so that fewer are answered than at a rate that is kept
+      best.back().saturation = std::max(deployed[i]->saturation(), best.back().rate_within.value_or(0));
+    } else if (first && (question.ttft > 0 || question.tpot > 0)) {  // a trace ends, and with it every queue
       find_speed_within(*deployed[i], best.back(), asked);
+    }
   }
   return {.load = std::move(load), .deployments = std::move(best), .simulated = static_cast<long long>(out.size())};
 }

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 namespace fabricost::plan {
 
@@ -105,16 +106,24 @@ namespace {
   RequestLoad out;
   out.rate = at_once ? 0 : of.rate;
   out.block = session_block;
-  const double before = at_once ? 0 : (of.turns - 1) * of.gap;
-  const auto open = static_cast<int>(std::min(at_once ? 0 : before * of.rate / of.turns, 1e5));
+  const double each = at_once ? 0 : of.turns / of.rate;  // s of a session on average
+  const auto open = static_cast<int>(at_once ? 0 : std::ceil(std::min((of.turns - 1) * of.gap / each, 1e5)));
   const int sessions = open + (of.count + of.turns - 1) / of.turns;
-  double begun = 0;
-  for (int s = 0; s < sessions; ++s, begun += at_once ? 0 : interval(arrivals) * of.turns / of.rate) {
-    double at = begun;
+  // as many begin before the first counted request, and after it, as do in the long run: a few long ones would be far off
+  std::vector<double> begun;
+  for (const int until : {open, sessions}) {
+    const std::size_t from = begun.size();
+    double sum = 0;
+    for (auto s = from; s < static_cast<std::size_t>(until); ++s, sum += interval(arrivals)) begun.push_back(sum);
+    for (std::size_t s = from; s < begun.size(); ++s)
+      begun[s] = each * (static_cast<double>(from) + begun[s] / std::max(sum, 1e-300) * static_cast<double>(begun.size() - from));
+  }
+  for (int s = 0; s < sessions; ++s) {
+    double at = begun[static_cast<std::size_t>(s)];
     int history = 0;
     const auto first = static_cast<std::uint32_t>(out.hashes.size());
     for (int turn = 0; turn < of.turns; ++turn, at += at_once ? 0 : gap(gaps)) {
-      Arrival one{.at = at, .prompt = history + added(lengths), .answer = answer(lengths), .first = first};
+      Arrival one{.at = at, .prompt = history + added(lengths), .answer = answer(lengths), .first = first, .after = s};
       history = one.prompt + one.answer;
       one.blocks = static_cast<std::uint32_t>(one.prompt / out.block);
       one.written = static_cast<std::uint32_t>(history / out.block) - one.blocks;
@@ -124,11 +133,19 @@ namespace {
       out.hashes.push_back((static_cast<std::uint64_t>(s) << 32U) + static_cast<std::uint64_t>(block));
   }
   std::stable_sort(out.requests.begin(), out.requests.end(), [](const Arrival& a, const Arrival& b) { return a.at < b.at; });
-  const double last = begun;  // afterwards no session begins
+  std::vector<int> latest(static_cast<std::size_t>(sessions), -1);
+  for (int i = 0; i < static_cast<int>(out.requests.size()); ++i) {
+    int& after = out.requests[static_cast<std::size_t>(i)].after;
+    after = std::exchange(latest[static_cast<std::size_t>(after)], i);
+  }
+  const double before = each * open, last = each * sessions;  // afterwards no session begins
   const auto after = std::find_if(out.requests.begin(), out.requests.end(), [&](const Arrival& one) { return !at_once && one.at > last; });
   out.requests.erase(after, out.requests.end());
   out.warm_up = static_cast<std::size_t>(
       std::find_if(out.requests.begin(), out.requests.end(), [&](const Arrival& one) { return one.at >= before; }) - out.requests.begin());
+  if (at_once) return out;
+  const double slower = static_cast<double>(out.requests.size() - out.warm_up) / (of.rate * (last - before));  // by a few per cent
+  for (Arrival& one : out.requests) one.at *= slower;
   return out;
 }
 

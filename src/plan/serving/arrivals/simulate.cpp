@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <functional>
+#include <queue>
 #include <random>
 #include <utility>
 
@@ -28,6 +30,8 @@ struct Left {
   double each = 1;      ///< tokens of a step
   bool begun = false;   ///< has had its first token
   double trail = 0;     ///< s after the step of its prompt until that has left the last stage, and it begins to decode
+  double done = never;  ///< s, when it has been answered
+  int next = -1;        ///< the turn that waits for that
 };
 
 struct Reading {
@@ -103,12 +107,26 @@ class Service {
 
   [[nodiscard]] Simulated run() {
     const auto all = static_cast<int>(load_.requests.size());
-    for (next_ = 0; next_ < all && (clients_ == 0 || next_ < clients_ * static_cast<int>(engines_.size())); ++next_) {
-      const double at = clients_ > 0 ? 0 : load_.requests[static_cast<std::size_t>(next_)].at;
-      for (EngineState& engine : engines_) advance(engine, at);
-      arrive(next_, at);
+    const int sent = clients_ == 0 ? all : std::min(all, clients_ * static_cast<int>(engines_.size()));
+    while (true) {
+      const double drawn = next_ >= sent ? never : clients_ > 0 ? 0 : request(next_).at, at = std::min(drawn, due());
+      advance(at);
+      if (due() < at) continue;  // an answer came that a turn had waited for
+      if (at == never) break;
+      if (due() <= drawn) {
+        const int turn = turns_.top().second;
+        turns_.pop();
+        arrive(turn, at);
+      } else if (const int i = next_++, before = request(i).after; before < 0 || left(before).done <= at) {
+        arrive(i, at);
+      } else if (left(before).done < never) {
+        turns_.emplace(left(before).done, i);
+      } else {
+        left(before).next = i;
+        ++waiting_turns_;
+      }
     }
-    for (EngineState& engine : engines_) advance(engine, never);
+    out_.end = load_.requests.back().at;
     out_.running = decoding_ > 0 ? running_ / decoding_ : 0;
     out_.context = running_ > 0 ? contexts_ / running_ : 0;
     out_.hit_rate = prompts_ > 0 ? found_ / prompts_ : 0;
@@ -190,9 +208,23 @@ class Service {
     first ? r.waiting.push_front(i) : r.waiting.push_back(i);
   }
 
-  /// Runs an engine's steps that begin until then.
-  void advance(EngineState& engine, double until) {
-    while (engine.now <= until && !engine.idle() && step(engine, until)) continue;
+  /// When the next turn arrives that waited for an answer.
+  [[nodiscard]] double due() const { return turns_.empty() ? never : turns_.top().first; }
+
+  /// Runs the steps that begin until then, or until a turn arrives that waited: of one engine after the other where no answer lets one arrive.
+  void advance(double until) {
+    if (waiting_turns_ == 0 || engines_.size() == 1) {
+      for (EngineState& engine : engines_)
+        while (engine.now <= std::min(until, due()) && !engine.idle() && step(engine, std::min(until, due()))) continue;
+      return;
+    }
+    const auto first = [&] {
+      EngineState* out = nullptr;
+      for (EngineState& one : engines_)
+        if (one.now < std::min(until, due()) && !one.idle() && (out == nullptr || one.now < out->now)) out = &one;
+      return out;
+    };
+    for (EngineState* engine = first(); engine != nullptr; engine = first()) step(*engine, std::min(until, due()));
   }
 
   /// \return false: it waits until then for a prefix
@@ -213,7 +245,7 @@ class Service {
       engine.now = engine.begun = std::min(back, until);
       return back <= until;
     }
-    const long long steps = changes ? 1 : equal_steps(engine, until);
+    const long long steps = changes || (waiting_turns_ > 0 && engines_.size() > 1) ? 1 : equal_steps(engine, until);
     const double seconds = seconds_of(engine, static_cast<double>(steps));
     engine.begun = steps > 1 ? engine.now + seconds - seconds / static_cast<double>(steps) : engine.now;
     engine.now += seconds;
@@ -334,9 +366,11 @@ class Service {
     }
     r.own += own;
     if (one.blocks > 0) r.blocks.keep((s_.cache - r.own) / load_.block);
-    const double ready = reload(r, one, tokens, found, now);
-    prompts_ += tokens;
-    found_ += found;
+    const double ready = reload(r, i, tokens, found, now);
+    if (times_of(i).started < 0) {  // one that had lost its place finds its own tokens
+      prompts_ += tokens;
+      found_ += found;
+    }
     if (role_ == EngineRole::decode)
       run(r, i, own);
     else
@@ -345,7 +379,8 @@ class Service {
   }
 
   /// Brings back from the tiers what follows the tokens found, as far as that is sooner than reading it. \return when it is there
-  [[nodiscard]] double reload(Replica& r, const Arrival& one, double tokens, double& found, double now) {
+  [[nodiscard]] double reload(Replica& r, int i, double tokens, double& found, double now) {
+    const Arrival& one = request(i);
     double ready = 0;
     const auto brings = [&](std::size_t tier, double more) {
       const CacheTier& from = s_.behind[tier];
@@ -354,7 +389,7 @@ class Service {
       if (more <= 0 || back - now > times_.beside(static_cast<double>(r.running.size()), parts_)) return false;
       ready = std::max(ready, r.links[tier] = back);
       found += more;
-      reloaded_ += more;
+      if (times_of(i).started < 0) reloaded_ += more;
       return true;
     };
     if (s_.behind.empty()) return 0;
@@ -492,6 +527,11 @@ class Service {
     Served& at = times_of(i);
     if (role_ == EngineRole::decode) at.first = at.arrived;
     at.last = role_ == EngineRole::decode ? engine.now : s_.first + engine.now + left(i).trail;
+    left(i).done = at.last + (request(i).answer - 1) * s_.elsewhere;
+    if (const int turn = left(i).next; turn >= 0) {
+      turns_.emplace(left(i).done, turn);
+      --waiting_turns_;
+    }
     release(r, i, own);
     if (const Arrival& one = request(i); one.written > 0) {  // the next turn of its session finds its answer
       r.blocks.add(hashes(one) + one.blocks, one.written);
@@ -515,6 +555,9 @@ class Service {
   Simulated out_;
   std::vector<UsedBlocks> common_;  ///< of each tier, where replicas share it
   std::size_t arrived_ = 0;
+  /// Turns whose answer has come, by when they arrive, the first on top.
+  std::priority_queue<std::pair<double, int>, std::vector<std::pair<double, int>>, std::greater<>> turns_;
+  int waiting_turns_ = 0;  ///< for an answer that has not come
   double decoding_ = 0, running_ = 0, contexts_ = 0, prompts_ = 0, found_ = 0, reloaded_ = 0;
 };
 
@@ -538,8 +581,9 @@ LoadFigures figures_of(const RequestLoad& load, const Simulated& served, double 
   const std::vector<Served>& all = served.requests;
   const auto from = load.trace ? 0 : std::max(load.warm_up, static_cast<std::size_t>(warm_up * static_cast<double>(all.size())));
   std::vector<double> first, token, whole;
-  double kept = 0, begin = all[from].arrived, end = begin;
-  for (const Served& one : all) end = std::max(end, load.trace ? one.last : one.arrived);
+  double kept = 0, begin = all[from].arrived, end = load.trace ? begin : served.end;
+  if (end <= begin)  // of a trace, and of a closed loop
+    for (const Served& one : all) end = std::max(end, load.trace ? one.last : one.arrived);
   if (!(end > begin)) {  // all at once: while engines are full
     std::vector<double> ends;
     for (const Served& one : all) ends.push_back(one.last);

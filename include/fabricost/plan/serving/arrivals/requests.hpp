@@ -5,7 +5,7 @@
 ///   burstiness   intervals are Gamma with this shape and the mean 1 / rate, as vLLM's benchmark draws them: 1 Poisson, less comes in bursts
 ///   lengths      log-normal with the means asked for and this standard deviation over the mean; 0: all equal
 ///   sessions     each turn's prompt is the one before it, its answer, and as many new tokens as `isl`; intervals of sessions as above, of
-///                the turns of one exponential, whether the answer has come or not
+///                the turns of one exponential, and a turn waits for the answer before it
 ///   trace        JSON lines as Mooncake publishes and Dynamo replays them: {"timestamp": ms, "input_length": tokens, "output_length":
 ///                tokens, "hash_ids": [one for each block of 512 tokens of the prompt; equal ones begin with the same text]}
 
@@ -26,6 +26,7 @@ struct Arrival {
   int repeated = 0;                     ///< tokens at the prompt's beginning that the cache has already
   std::uint32_t first = 0, blocks = 0;  ///< of the hashes, those of its prompt
   std::uint32_t written = 0;            ///< the next ones, of its answer
+  int after = -1;                       ///< the request whose answer it waits for; -1: none
 };
 
 struct RequestLoad {

@@ -47,6 +47,7 @@ struct Scheduler {
   double poll = 1;                                             ///< steps between two looks at arrivals
   int together = 0;                                            ///< steps for which replicas of an engine wait until each has a prompt; 0: none
   double first = 0;                                            ///< s of a first token beside its steps
+  double elsewhere = 0;                                        ///< s of a further token that other engines answer, before the next turn
   std::vector<CacheTier> behind{};                             ///< the nearest first
   RequestRoute route = RequestRoute::fewest;
   int ahead = 0;                                               ///< a busy engine has chosen the prompts of its next step already: 1
@@ -64,6 +65,7 @@ struct Served {
 
 struct Simulated {
   std::vector<Served> requests;  ///< as they arrived
+  double end = 0;                ///< s, when the last one was drawn to arrive
   double running = 0;            ///< mean sequences that an engine decodes, while it does
   double context = 0;            ///< their mean tokens
   double hit_rate = 0;           ///< share of prompts' tokens found in the cache or behind it
