@@ -64,11 +64,11 @@ RowsTime rows_time(const Engine& engine, const ServingStack& stack, double rows)
   return {factor * (pass_seconds(pass, stack) - pass.experts), factor * pass.experts};
 }
 
-std::vector<ReadingStep> reading_steps(double parts, double fit, double replicas, double captured) {
+ReadingSteps reading_steps(double parts, double fit, double replicas, double captured) {
   constexpr double most_counted = 128, nothing = 1e-15, groups = 8;
   constexpr int halvings = 40;
   fit = std::max(1.0, fit);
-  if (parts > most_counted) return {{1, std::min(fit, parts + std::sqrt(2 * parts * std::log(replicas))), parts}};
+  if (parts > most_counted) return {{{1, std::min(fit, parts + std::sqrt(2 * parts * std::log(replicas))), parts}}, parts};
   // parts that come by chance (Poisson): the chance of each number that is read
   const auto each = [&](double rate, const auto& use) {
     double chance = std::exp(-rate), above = -std::expm1(-rate);  // of n, of more
@@ -92,12 +92,13 @@ std::vector<ReadingStep> reading_steps(double parts, double fit, double replicas
       rate = (low + high) / 2;
       (mean_of(rate) < parts ? low : high) = rate;
     }
-  std::vector<ReadingStep> out;
+  ReadingSteps out;
+  each(rate, [&](double n, double chance) { out.variance += (n - parts) * (n - parts) * chance; });
   ReadingStep group;
   double below = 0, sum = 0, all = 0, summed = 0, before = 0;
   const double enough = (1 - std::pow(std::exp(-rate), replicas)) / groups;
   const auto close = [&] {
-    if (group.share > 0) out.push_back({group.share, group.most / group.share, group.mean / group.share});
+    if (group.share > 0) out.groups.push_back({group.share, group.most / group.share, group.mean / group.share});
     group = {};
   };
   each(rate, [&](double n, double chance) {
@@ -109,6 +110,23 @@ std::vector<ReadingStep> reading_steps(double parts, double fit, double replicas
     if (group.share >= enough) close();
   });
   close();
+  return out;
+}
+
+double mean_over_steps(double parts, double variance, double replicas, const std::function<double(double)>& of) {
+  constexpr double most_counted = 32, poisson = 1e-3, nothing = 1e-12;
+  const double total = replicas * parts, evenness = 1 - variance / parts;
+  if (total > most_counted) {
+    const double off = std::sqrt(variance / replicas);
+    return (of(std::max(0.0, parts - off)) + of(parts + off)) / 2;
+  }
+  const double tries = std::max(std::ceil(total), std::round(total / evenness)), each = evenness > poisson ? total / tries : 0;
+  if (each >= 1) return of(parts);
+  double out = 0, chance = each > 0 ? std::pow(1 - each, tries) : std::exp(-total);
+  for (double n = 0; chance > 0 && (n <= total + 1 || chance > nothing); ++n) {
+    out += chance * of(n / replicas);
+    chance *= (total - n * each) / ((n + 1) * (1 - each));
+  }
   return out;
 }
 
@@ -164,11 +182,21 @@ Cycle cycle_of(const Engine& engine, const ServingStack& stack, const ServingLoa
   const RowsTime alone = before >= 1 ? rows_time(engine, stack, before) : RowsTime{};
   const bool eager = stack.prefill_launch == Launch::eager;
   const double captured = eager ? std::max(0.0, stack.captured - before) / part : std::numeric_limits<double>::infinity();
+  const auto of_experts = [&](double mean) {
+    return mean > 0 ? std::max(0.0, rows_time(engine, stack, before + mean * part).experts - alone.experts) : 0.0;
+  };
+  const ReadingSteps steps_of = reading_steps(parts, left / part, joined, captured);
+  double uneven = 1;  // steps of one group read more and less than its mean, and experts' time is no line
+  if (joined > 1) {
+    double of_means = 0;
+    for (const ReadingStep& one : steps_of.groups) of_means += one.share * of_experts(one.mean);
+    if (of_means > 0) uneven = mean_over_steps(parts, steps_of.variance, joined, of_experts) / of_means;
+  }
   double added = 0, most = 0;
-  for (const ReadingStep& one : reading_steps(parts, left / part, joined, captured)) {
+  for (const ReadingStep& one : steps_of.groups) {
     const RowsTime fullest = rows_time(engine, stack, before + one.most * part);
-    const double experts = joined > 1 ? rows_time(engine, stack, before + one.mean * part).experts : fullest.experts;
-    double step = out.step.seconds + std::max(0.0, fullest.own - alone.own) + std::max(0.0, experts - alone.experts) +
+    const double experts = joined > 1 ? uneven * of_experts(one.mean) : std::max(0.0, fullest.experts - alone.experts);
+    double step = out.step.seconds + std::max(0.0, fullest.own - alone.own) + experts +
                   prompt_factor(engine, stack) * prompt.forward.attention * one.most * part / load.isl;
     if (one.most > captured) step = p_norm(step, stack.host_launch * prompt.forward.launches, 4);
     added += one.share * (step - out.step.seconds);

@@ -142,7 +142,13 @@ TEST_CASE("steps read every prompt once, no more than fits, in graphs or not, an
         const double fit = std::max(1.0, more * parts), captured = 2;
         double share = 0, mean = 0, most = 0;
         INFO(parts << " of " << fit << ", " << replicas << " replicas");
-        for (const ReadingStep& one : reading_steps(parts, fit, replicas, captured)) {
+        const ReadingSteps steps = reading_steps(parts, fit, replicas, captured);
+        const auto over = [&](const auto& of) { return mean_over_steps(parts, steps.variance, replicas, of); };
+        CHECK(over([](double x) { return x; }) == Approx(parts).epsilon(1e-4));
+        if (more == 100)
+          CHECK(over([](double x) { return x * x; }) == Approx(parts * parts + steps.variance / replicas).epsilon(1e-3));
+        CHECK(steps.variance <= parts * (1 + 1e-9));
+        for (const ReadingStep& one : steps.groups) {
           share += one.share, mean += one.share * one.mean, most += one.share * one.most;
           CHECK(one.most <= fit * (1 + 1e-12));
           CHECK((one.most <= captured || one.most >= std::min(fit, captured + 1) * (1 - 1e-12)));
@@ -154,7 +160,10 @@ TEST_CASE("steps read every prompt once, no more than fits, in graphs or not, an
         before = most;
       }
     }
-  const std::vector<ReadingStep> rare = reading_steps(0.001, 8, 8, 0);
+  // of one part or none: eight replicas of which each reads in a fifth of the steps
+  const double none = mean_over_steps(0.2, reading_steps(0.2, 1, 8, 8).variance, 8, [](double x) { return x == 0 ? 1 : 0; });
+  CHECK(none == Approx(std::pow(0.8, 8)).epsilon(1e-4));
+  const std::vector<ReadingStep> rare = reading_steps(0.001, 8, 8, 0).groups;
   CHECK(rare.front().most == 1);  // each waits for one prompt of any
   CHECK(rare.front().share == Approx(8 * 0.001).epsilon(0.01));
 }

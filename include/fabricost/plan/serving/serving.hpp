@@ -26,6 +26,7 @@
 #include <fabricost/plan/serving/decode.hpp>
 
 #include <cmath>
+#include <functional>
 #include <vector>
 
 namespace fabricost::plan {
@@ -109,9 +110,17 @@ struct ReadingStep {
   double most = 0;   ///< parts of the fullest replica
   double mean = 0;   ///< of all replicas
 };
+struct ReadingSteps {
+  std::vector<ReadingStep> groups;
+  double variance = 0;  ///< of the parts that a replica reads in a step
+};
 /// Parts that come to each of `replicas` by chance, in groups of steps that read about as many, either in a graph or not.
 /// \param parts mean of a step \param fit that a step has tokens for \param captured the most of a step in a graph
-[[nodiscard]] std::vector<ReadingStep> reading_steps(double parts, double fit, double replicas, double captured);
+[[nodiscard]] ReadingSteps reading_steps(double parts, double fit, double replicas, double captured);
+
+/// Mean of a function of the parts that a replica reads on average in a step: all replicas' are binomial with the mean and the variance of
+/// each, which is exact where a replica reads one part or none, and where all that come are read (Poisson).
+[[nodiscard]] double mean_over_steps(double parts, double variance, double replicas, const std::function<double(double)>& of);
 
 /// Joined replicas that read prompts together: when each has one, or some steps after the last time (ServingStack::together).
 struct Readings {

@@ -81,8 +81,8 @@ class Deployed {
   }
 
   /// Of all engines together. \param rate requests per second of all; of a trace, its own times this over its rate \param count drawn
-  /// requests \param of_answers the least variation of their lengths
-  [[nodiscard]] std::pair<LoadFigures, Simulated> at(double rate, int count = DrawnLoad{}.count, double of_answers = 0) {
+  /// requests \param running of them \param of_answers the least variation of their lengths
+  [[nodiscard]] std::pair<LoadFigures, Simulated> at(double rate, int count = DrawnLoad{}.count, int running = 0, double of_answers = 0) {
     RequestLoad load;
     if (load_.trace) {
       load = faster(*load_.trace, rate / load_.trace->rate);
@@ -90,6 +90,7 @@ class Deployed {
       DrawnLoad drawn = load_.drawn;
       drawn.rate = rate / share_;
       drawn.count = count;
+      drawn.running = running;
       drawn.of_answers = of_answers;
       load = drawn_load(drawn);
     }
@@ -111,8 +112,8 @@ class Deployed {
   [[nodiscard]] double measured_saturation() {
     const double each = q_.isl + q_.osl, held = std::min(scheduler_.sequences, scheduler_.cache / each) * scheduler_.replicas * engines_;
     const int count = static_cast<int>(std::clamp(12 * held, 2000.0, 100'000.0));
-    constexpr double unlike = 0.2;  // answers of one length would go on ending in the bunches in which they began
-    const auto many = [&](double rate) { return at(rate, count, unlike); };
+    constexpr double unlike = 0.15;  // answers of one length would go on ending in the bunches in which they began
+    const auto many = [&](double rate) { return at(rate, count, static_cast<int>(std::min<double>(held, count)), unlike); };
     const Simulated all = many(std::numeric_limits<double>::infinity()).second;
     double last = 0;
     for (const Served& one : all.requests) last = std::max(last, one.last);

@@ -10,6 +10,7 @@
 #include <boost/random/gamma_distribution.hpp>
 #include <boost/random/lognormal_distribution.hpp>
 #include <boost/random/mersenne_twister.hpp>
+#include <boost/random/uniform_01.hpp>
 
 #include <fmt/format.h>
 
@@ -157,6 +158,8 @@ RequestLoad drawn_load(const DrawnLoad& of) {
   const bool at_once = std::isinf(of.rate);
   boost::random::gamma_distribution<> interval(std::min(of.burstiness, 1e6), 1 / std::min(of.burstiness, 1e6));
   Lengths prompt(of.isl, of.variation), answer(of.osl, std::max(of.variation, of.of_answers));
+  boost::random::mt19937_64 parts(of.seed + 2);
+  boost::random::uniform_01<> left;
   RequestLoad out;
   out.rate = at_once ? 0 : of.rate;
   out.shared = of.shared;
@@ -164,6 +167,7 @@ RequestLoad drawn_load(const DrawnLoad& of) {
   double at = 0;
   for (int i = 0; i < of.count; ++i) {
     Arrival one{.at = at, .prompt = prompt(lengths), .answer = answer(lengths)};
+    if (i < of.running) one.answer = std::max(1, static_cast<int>(std::ceil(left(parts) * one.answer)));
     one.repeated = of.shared > 0 ? of.shared : static_cast<int>(std::floor(of.hit_rate * one.prompt));
     one.repeated = std::min(one.repeated, one.prompt - 1);  // an engine computes at least the last token
     out.requests.push_back(one);

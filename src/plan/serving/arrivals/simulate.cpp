@@ -126,7 +126,7 @@ class Service {
         ++waiting_turns_;
       }
     }
-    out_.end = load_.requests.back().at;
+    out_.end = clients_ > 0 ? 0 : load_.requests.back().at;
     out_.running = decoding_ > 0 ? running_ / decoding_ : 0;
     out_.context = running_ > 0 ? contexts_ / running_ : 0;
     out_.hit_rate = prompts_ > 0 ? found_ / prompts_ : 0;

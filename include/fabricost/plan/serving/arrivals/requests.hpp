@@ -46,6 +46,7 @@ struct DrawnLoad {
   double isl = 1, osl = 1;  ///< mean tokens
   double variation = 0;     ///< standard deviation of lengths over their mean
   double of_answers = 0;    ///< the least of answers
+  int running = 0;          ///< first requests of whose answers some part is left, as of those that a service has run for long
   double hit_rate = 0;      ///< share of each prompt that the cache has
   int shared = 0;           ///< tokens that all prompts begin with
   int turns = 1;            ///< of a session; `isl` is then what a turn adds

@@ -65,7 +65,7 @@ struct Served {
 
 struct Simulated {
   std::vector<Served> requests;  ///< as they arrived
-  double end = 0;                ///< s, when the last one was drawn to arrive
+  double end = 0;                ///< s, when the last one was drawn to arrive; 0: clients send them
   double running = 0;            ///< mean sequences that an engine decodes, while it does
   double context = 0;            ///< their mean tokens
   double hit_rate = 0;           ///< share of prompts' tokens found in the cache or behind it
