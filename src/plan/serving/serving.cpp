@@ -299,7 +299,28 @@ ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Wor
 ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers, const ServingStack& stack,
                           const ServingLoad& load, const KvLink& link) {
   const double seconds = link.seconds(kv_bytes(prefill.model(), load.isl, prefill.format().kv_width));
-  return disaggregated(prefill, decode, workers, stack, load, {seconds, seconds}, prefill_prompt(prefill, stack, load.isl));
+  const KvTransfer sent{seconds, seconds};
+  const Prefill prompt = prefill_prompt(prefill, stack, load.isl);
+  const double links = static_cast<double>(workers.prefill) * prefill.layout().attention_dp, servers = links * prefill.layout().pp,
+               full = std::max(prompt_of_many(prompt), prefill.layout().pp * sent.taken);
+  ServingTime out;
+  const auto requests_beside = [&](double decoding) {  // in flight where so many decode
+    out = disaggregated(prefill, decode, workers, stack, {load.isl, load.osl, decoding}, sent, prompt);
+    const double answer = load.osl * out.tpot, first = std::max(out.ttft, load.concurrency * full / servers - answer);
+    out.queue += first - out.ttft;
+    out.ttft = first;
+    return answer > 0 ? decoding * (first + answer) / answer : decoding;
+  };
+  constexpr int halvings = 24;
+  double low = 0;
+  for (double high = load.concurrency, i = 0; i < halvings; ++i) {
+    const double middle = (low + high) / 2;
+    (requests_beside(middle) < load.concurrency ? low : high) = middle;
+  }
+  out.rate = load.concurrency / (out.ttft + load.osl * out.tpot);
+  out.prefill_use = std::min(1.0, out.rate * prompt_of_many(prompt) / servers);
+  out.link_use = std::min(1.0, out.rate * sent.taken / links);
+  return out;
 }
 
 double static_batch_seconds(const Engine& engine, const ServingStack& stack, double batch, double isl, double osl) {

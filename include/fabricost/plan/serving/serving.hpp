@@ -184,12 +184,13 @@ struct ApartWaits {
 [[nodiscard]] ApartWaits apart_waits(const Prefill& prompt, const EngineLayout& prefill, const ServingStack& stack, const DecodeStep& step,
                                      const KvTransfer& sent, double osl);
 
-/// Prompts on `prefill` workers, answers on `decode` workers. \param sent the cache between them \param prompt from `prefill_prompt`
+/// Prompts on `prefill` workers, answers on `decode` workers, where all requests decode. \param sent the cache between them \param prompt from `prefill_prompt`
 /// \throws RequestError when not even one sequence fits
 [[nodiscard]] ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers, const ServingStack& stack,
                                         const ServingLoad& load, const KvTransfer& sent, const Prefill& prompt);
 
-/// The same; prices the prompt itself. \throws RequestError when not even one sequence fits
+/// The same of requests in flight of which those decode that have their first token, answer / (TTFT + answer) of them by Little's law; prices
+/// the prompt itself. \throws RequestError when not even one sequence fits
 [[nodiscard]] ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers, const ServingStack& stack,
                                         const ServingLoad& load, const KvLink& link);
 
