@@ -120,7 +120,7 @@ AnswerTable<PlannedDeployment> PlannedDeployment::fields() {
       gives(&A::prefill_use, "prefill.use", "prefill_use",
             "Share of the time in which prefill workers compute; at 1 more requests only wait. None: not apart.", 1, left_out),
       gives(&A::link_use, "prefill.link_use", "link_use",
-            "Share of the time in which their links send caches; at 1 more requests only wait. None: not apart.", 1, left_out),
+            "Share of the time in which links send caches, or decode workers' receive them if that is more; at 1 more requests only wait. None: not apart.", 1, left_out),
       gives(&A::expert_imbalance, "experts.imbalance", "expert_imbalance",
             "Rows of the fullest expert rank over the mean in a decode step; None: choices are balanced.", 1, left_out),
       gives(&A::expert_copies, "experts.copies_bytes", "expert_copies_bytes",

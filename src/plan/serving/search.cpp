@@ -302,10 +302,10 @@ DecodeStep ServingSearch::step_of(const Engine& decode, double sequences) const 
   return decode_step(placed(decode, running, q_.isl + q_.osl), q_.stack, running, q_.isl + q_.osl / 2);
 }
 
-Pairing ServingSearch::at_step(const Beside& pair, const DecodeStep& step) const {
+Pairing ServingSearch::at_step(const Beside& pair, const DecodeStep& step, double places) const {
   Pairing out = pair.pairing;
   const PrefillWorker& worker = *pair.worker;
-  out.waits = apart_waits(worker.prompt, worker.engine.layout(), q_.stack, step, q_.sent(pair.link, q_.isl, worker.prompt.alone), q_.osl);
+  out.waits = apart_waits(worker.prompt, worker.engine.layout(), q_.stack, step, q_.sent(pair.link, q_.isl, worker.prompt.alone), q_.osl, places);
   return out;
 }
 
@@ -341,7 +341,7 @@ void ServingSearch::apart(const Engine& decode, const std::vector<Beside>& pairs
         DecodeBatch out{.step = step_of(decode, batch)};
         if (slow(out.step)) return out;
         for (const Beside& pair : pairs) {
-          const Pairing pairing = at_step(pair, out.step);
+          const Pairing pairing = at_step(pair, out.step, std::min(batch, std::floor(room)) / decode.layout().attention_dp);
           if (!wanted(per_gpu(pairing.ground, pairing.most(batch)), user(out.step))) continue;
           const std::optional<Pairing::Found> found = pairing.best(batch);
           if (!found) continue;
@@ -356,7 +356,7 @@ void ServingSearch::apart(const Engine& decode, const std::vector<Beside>& pairs
         // none between is faster for a user than the smaller one
         const auto helps = [&](double most) { return rounded(most) > rounded(left.per_gpu) && wanted(most, user(left.step)); };
         return std::any_of(pairs.begin(), pairs.end(), [&](const Beside& pair) {
-          const Pairing pairing = at_step(pair, left.step);
+          const Pairing pairing = at_step(pair, left.step, 0);
           return helps(per_gpu(pairing.ground, pairing.most(larger))) && helps(per_gpu(pairing.ground, pairing.most(larger, smaller)));
         });
       });
@@ -374,7 +374,7 @@ void ServingSearch::apart_of_requests(const Engine& decode, const std::vector<Be
       const double each = std::max(1.0, requests / decodes), place = std::max(1.0, each / std::max(1.0, std::floor(room_of(decode))));
       const auto at = steps.find(each);
       const DecodeStep& step = at != steps.end() ? at->second : steps.emplace(each, step_of(decode, each)).first->second;
-      ApartWaits waits = at_step(pair, step).waits;
+      ApartWaits waits = at_step(pair, step, std::min(each, std::max(1.0, std::floor(room_of(decode)))) / decode.layout().attention_dp).waits;
       waits.per_place = place;
       const double ttft = waits.ttft(requests, pair.pairing.servers * prefills), all = per_gpu(ground, requests / (ttft + waits.answer));
       if ((q_.ttft > 0 && ttft > q_.ttft * (1 + 1e-9)) || !wanted(all * (1 + 1e-9), std::numeric_limits<double>::infinity())) continue;

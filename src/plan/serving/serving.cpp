@@ -260,10 +260,11 @@ ServingTime aggregated(const Engine& engine, const ServingStack& stack, const Se
 }
 
 ApartWaits apart_waits(const Prefill& prompt, const EngineLayout& prefill, const ServingStack& stack, const DecodeStep& step,
-                       const KvTransfer& sent, double osl) {
+                       const KvTransfer& sent, double osl, double places) {
   return {.alone = stack.first + prompt.alone + stack.handover + sent.waited + stack.first_steps * step.seconds,
           .bunching = stack.bunching_apart * prompt.shared,
           .full = std::max(prompt_of_many(prompt), prefill.pp * sent.taken),
+          .received = places * sent.taken,
           .answer = osl > 1 ? osl * step.per_token : 0};
 }
 
@@ -286,13 +287,14 @@ ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Wor
   }
   out.transfer = sent.waited;
   const double links = static_cast<double>(workers.prefill) * prefill.layout().attention_dp, servers = links * prefill.layout().pp;
-  ApartWaits waits = apart_waits(prompt, prefill.layout(), stack, step, sent, load.osl);
+  const double replicas = static_cast<double>(workers.decode) * decode.layout().attention_dp;
+  ApartWaits waits = apart_waits(prompt, prefill.layout(), stack, step, sent, load.osl, out.running / decode.layout().attention_dp);
   waits.per_place = std::max(1.0, asked / out.running);
   out.ttft = waits.ttft(load.concurrency, servers);
   out.queue = out.ttft - waits.alone;
   out.rate = load.concurrency / (out.ttft + waits.answer);
   out.prefill_use = std::min(1.0, out.rate * prompt_of_many(prompt) / servers);  // above 1 by rounding alone
-  out.link_use = std::min(1.0, out.rate * sent.taken / links);
+  out.link_use = std::min(1.0, out.rate * sent.taken / std::min(links, replicas));
   return out;
 }
 
@@ -302,11 +304,13 @@ ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Wor
   const KvTransfer sent{seconds, seconds};
   const Prefill prompt = prefill_prompt(prefill, stack, load.isl);
   const double links = static_cast<double>(workers.prefill) * prefill.layout().attention_dp, servers = links * prefill.layout().pp,
+               replicas = static_cast<double>(workers.decode) * decode.layout().attention_dp,
                full = std::max(prompt_of_many(prompt), prefill.layout().pp * sent.taken);
   ServingTime out;
   const auto requests_beside = [&](double decoding) {  // in flight where so many decode
     out = disaggregated(prefill, decode, workers, stack, {load.isl, load.osl, decoding}, sent, prompt);
-    const double answer = load.osl * out.tpot, first = std::max(out.ttft, load.concurrency * full / servers - answer);
+    const double answer = load.osl * out.tpot, bound = load.concurrency * std::max(full / servers, sent.taken / replicas),
+                 first = std::max(out.ttft, bound - answer);
     out.queue += first - out.ttft;
     out.ttft = first;
     return answer > 0 ? decoding * (first + answer) / answer : decoding;
@@ -319,7 +323,7 @@ ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Wor
   }
   out.rate = load.concurrency / (out.ttft + load.osl * out.tpot);
   out.prefill_use = std::min(1.0, out.rate * prompt_of_many(prompt) / servers);
-  out.link_use = std::min(1.0, out.rate * sent.taken / links);
+  out.link_use = std::min(1.0, out.rate * sent.taken / std::min(links, replicas));
   return out;
 }
 

@@ -265,6 +265,10 @@ TEST_CASE("prefill apart: TPOT is the step alone, and prompts bound the rate whe
   CHECK(sent.rate == Approx(2 / slow.taken));
   CHECK(sent.link_use == Approx(1));
   CHECK(sent.prefill_use == Approx(1.0 / 3));
+  // the links of few decode workers receive no faster than those of many prefill workers send
+  const ServingTime received = disaggregated(engine, engine, {64, 2}, stack, {8192, 128, 512}, slow, prompt);
+  CHECK(received.rate == Approx(2 / slow.taken));
+  CHECK(received.link_use == Approx(1));
 }
 
 TEST_CASE("a batch that starts together is its prompts and its steps") {

@@ -14,7 +14,8 @@
 ///   TTFT     first + prompt + first_steps x step + held back + the prompts of others that arrive in bunches or do not fit the chunk, and
 ///            for c > b the wait for a place: c / b cycles in all       Little's law: c = rate x time in the system
 ///   apart    (disaggregated) TPOT = step; TTFT + handover + transfer; at least the time that c requests need on the prefill
-///            workers: c prompt_of_many / workers - osl TPOT, prompt_of_many: full, at least its products at the peak; or on their links
+///            workers: c prompt_of_many / workers - osl TPOT, prompt_of_many: full, at least its products at the peak; or on their links, or
+///            for as long as the decode workers' links receive the caches of all places
 ///
 /// With weights or cache in host memory (HostMemory), a step takes at least the time of its fetches.
 ///
@@ -50,7 +51,7 @@ struct ServingTime {
   double reload = 0;        ///< s of TTFT until the prompt's prefix is back from the tier behind the cache
   double host = 0;          ///< s of TPOT waiting for host memory
   double prefill_use = 0;   ///< share of the time in which prefill workers compute, at most 1; 0: not apart
-  double link_use = 0;      ///< share of the time in which their links send caches, at most 1; 0: not apart
+  double link_use = 0;      ///< share of the time in which links send caches, or receive them if that is more, at most 1; 0: not apart
   ForwardTime decode, prefill;
   /// Requests per second of the engine, or of the deployment if disaggregated: c / (TTFT + osl TPOT).
   double rate = 0;
@@ -168,21 +169,22 @@ struct ApartWaits {
   double alone = 0;      ///< s to the first token without other load
   double bunching = 0;   ///< further s for each request per server beyond the first
   double full = 0;       ///< s of a server per prompt where many wait: to read it, or of its link to send its cache
+  double received = 0;   ///< s in which the link of a replica of a decode worker receives the caches of all its places
   double answer = 0;     ///< s from the first token to the last
   double per_place = 1;  ///< requests for each place on the decode workers, at least 1
 
   /// Seconds to the first token of `requests` requests in flight on `servers` prefill servers.
   [[nodiscard]] double ttft(double requests, double servers) const {
-    const double bound = requests * full / servers - answer;  // prefill or its links are the bottleneck
+    const double bound = std::max(requests * full / servers, received) - answer;  // prefill or links are the bottleneck
     const double first = std::max(alone + bunching * std::max(0.0, requests / servers - 1), bound);
     return first + (per_place - 1) * (first + answer);
   }
 };
 
 /// The waits of a prompt and of a decode step. A replica of attention has one link, and a server for each stage.
-/// \param sent its cache to the decode worker
+/// \param sent its cache to the decode worker \param places of a replica of it
 [[nodiscard]] ApartWaits apart_waits(const Prefill& prompt, const EngineLayout& prefill, const ServingStack& stack, const DecodeStep& step,
-                                     const KvTransfer& sent, double osl);
+                                     const KvTransfer& sent, double osl, double places);
 
 /// Prompts on `prefill` workers, answers on `decode` workers, where all requests decode. \param sent the cache between them \param prompt from `prefill_prompt`
 /// \throws RequestError when not even one sequence fits

@@ -178,7 +178,7 @@ class Deployed {
       const KvTransfer sent = sent_of(q_.isl);
       t.transfer = std::min(sent.waited, t.ttft - t.queue - t.reload);
       const double links = static_cast<double>(p_.prefill_workers) * p_.prefill.attention_dp, servers = links * p_.prefill.pp;
-      t.link_use = std::min(1.0, f.rate * sent.taken / links);
+      t.link_use = std::min(1.0, f.rate * sent.taken / std::min(links, p_.replicas * replicas));
       t.prefill_use =
           std::min(1.0, f.rate * (1 - served.hit_rate) * prompt_of_many(prefill_prompt(*prefill_, q_.prefill_stack(), q_.isl)) / servers);
     }
@@ -265,15 +265,16 @@ class Deployed {
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::sort(order.begin(), order.end(),
               [&](std::size_t a, std::size_t b) { return in_order(first.requests[a].first, a) < in_order(first.requests[b].first, b); });
-    // the links of all replicas that read prompts take transfers as servers of one queue take customers
-    std::vector<double> free(static_cast<std::size_t>(prefills_ * reads.replicas), 0.0);
+    // the links of all replicas that read prompts, and of those that decode, take transfers as servers of one queue take customers
+    std::vector<double> sending(static_cast<std::size_t>(prefills_ * reads.replicas), 0.0);
+    std::vector<double> receiving(static_cast<std::size_t>(engines_ * scheduler_.replicas), 0.0);
     RequestLoad handed;
     handed.requests.reserve(count);
     for (const std::size_t i : order) {
-      const auto link = std::min_element(free.begin(), free.end());
+      const auto from = std::min_element(sending.begin(), sending.end()), to = std::min_element(receiving.begin(), receiving.end());
       const KvTransfer sent = sent_of(load.requests[i].prompt);
-      *link = std::max(first.requests[i].first + q_.stack.handover + sent.waited, *link + sent.taken);
-      handed.requests.push_back({.at = *link, .prompt = load.requests[i].prompt, .answer = load.requests[i].answer});
+      *from = *to = std::max(first.requests[i].first + q_.stack.handover + sent.waited, std::max(*from, *to) + sent.taken);
+      handed.requests.push_back({.at = *to, .prompt = load.requests[i].prompt, .answer = load.requests[i].answer});
     }
     std::vector<std::size_t> place(count);
     std::iota(place.begin(), place.end(), std::size_t{0});

@@ -8,8 +8,8 @@
 ///   saturation   answered per second where twice as many arrive; not of a trace, which is too short for it
 ///   faster       a trace is played faster until the limits break: the rate that it keeps them at is what was answered then, never how soon a
 ///                few requests came
-///   apart        prompts on prefill workers; each cache is sent over its worker's link, one after another, to the decode worker with the fewest
-///                requests
+///   apart        prompts on prefill workers; each cache is sent over a link of both workers, one after another, to the decode worker with the
+///                fewest requests
 
 #include <fabricost/plan/serving/arrivals/prefix_store.hpp>
 #include <fabricost/plan/serving/arrivals/simulate.hpp>
