@@ -24,4 +24,15 @@ std::string verdict_of(const MoeAnswer& a) {
              counted(p.placement.ranks, "rank"), counted(p.nodes, "node"), a.implementation, a.system);
 }
 
+/// "16.3 us at 1 KiB to 62.6 ms at 16 GiB: all_reduce (half), 8 ranks on 1 node, dgx-h100".
+std::string verdict_of(const SweepAnswer& a) {
+  const PredictAnswer &first = a.rows.front(), &last = a.rows.back();
+  const auto at = [&](const PredictAnswer& p) {
+    return time_text(p.time()) + (a.by_count ? " on " + counted(p.ranks, "rank") : " at " + size_text(p.operation.bytes));
+  };
+  return fmt::format("{}{}: {}", at(first), a.rows.size() > 1 ? " to " + at(last) : "",
+                     a.by_count ? fmt::format("{} of {} ({}), {}", first.collective(), size_text(first.operation.bytes), first.dtype(), first.system)
+                                : title_of(first, first.system, false));
+}
+
 }  // namespace fabricost::core

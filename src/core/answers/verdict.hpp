@@ -4,6 +4,7 @@
 
 #include <fabricost/answers/moe.hpp>
 #include <fabricost/answers/predict.hpp>
+#include <fabricost/answers/sweep.hpp>
 
 #include <string>
 
@@ -11,5 +12,6 @@ namespace fabricost::core {
 
 [[nodiscard]] std::string verdict_of(const PredictAnswer& answer);
 [[nodiscard]] std::string verdict_of(const MoeAnswer& answer);
+[[nodiscard]] std::string verdict_of(const SweepAnswer& answer);
 
 }  // namespace fabricost::core

@@ -2,6 +2,7 @@
 /// fabricost sweep: one operation at many sizes or on many counts, or the sizes at which the choice changes,
 /// as a table, CSV or JSON.
 
+#include "answers/verdict.hpp"
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 #include "text/amounts.hpp"
@@ -50,9 +51,7 @@ struct SweepTyped : SweepRequest {
 void text_of(Page& page, const SweepAnswer& a) {
   const PredictAnswer& first = a.rows.front();
   page.width = a.by_count ? 98 : 80;
-  page.title(a.by_count
-                 ? fmt::format("{} of {} ({}), {}", first.collective(), size_text(first.operation.bytes), first.dtype(), first.system)
-                 : title_of(first, first.system, false));
+  page.title(verdict_of(a));
   const auto by_count = [&](int count) { return a.by_count ? std::to_string(count) : ""; };
   page.table({a.by_count ? "" : ">size", a.by_count ? ">nodes" : "", a.by_count ? ">ranks" : "", ">time", ">algbw GB/s", ">busbw GB/s",
               "runs", "bottleneck", ">nine in ten within"},

@@ -47,7 +47,7 @@ void add_sizes(Page& page, const Diagnosis& a, std::size_t most) {
   return fmt::format("{}: {}, here {}", one.what, stated(one.there), stated(one.here));
 }
 
-/// Whether the number is normal, the verdict, the likeliest cause with evidence and remedy, the remedies of others, the next evidence to collect;
+/// The verdict, whether the number is normal, the likeliest cause with evidence and remedy, the remedies of others, the next evidence to collect;
 /// then the table, and as many notes as there is room for. The JSON contains all of it.
 void diagnosis_text(Page& page, const Diagnosis& a) {
   constexpr std::size_t told = 3, asked = 2, differences_told = 8;
@@ -57,8 +57,8 @@ void diagnosis_text(Page& page, const Diagnosis& a) {
   const auto left = [&page] { return most_lines - lines_of(page.text()); };
   std::string verdict = few_lines("", a.verdict, 3, page.margin()), pages, others;
   verdict.pop_back();
-  if (!a.normal.empty()) page.add(few_lines("number  ", a.normal, 2, page.margin()));
   page.title(verdict);
+  if (!a.normal.empty()) page.add(few_lines("number  ", a.normal, 2, page.margin()));
   for (std::size_t i = 0; i < a.causes.size(); ++i) {
     const Finding& f = a.causes[i];
     if (i >= told) {

@@ -3,6 +3,7 @@
 
 #include "answers/job_verdict.hpp"
 
+#include "answers/explore/point_text.hpp"
 #include "text/amounts.hpp"
 
 #include <fabricost/plan/kernels/compute.hpp>
@@ -14,8 +15,12 @@
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
 
 namespace fabricost::plan {
 namespace {
@@ -43,6 +48,22 @@ namespace {
                      !limited        ? ""
                      : a.rate_within ? fmt::format(", which hold up to {}/s", figure(*a.rate_within))
                                      : ", which hold however soon they come");
+}
+
+/// "16 and 32 ranks on 2 and 4 nodes"; of more than three the first and the last.
+[[nodiscard]] std::string groups_text(const std::vector<TunedGroup>& groups) {
+  std::vector<std::string> ranks, nodes;
+  for (const TunedGroup& group : groups) {
+    const std::string all = std::to_string(group.ranks);
+    if (ranks.empty() || ranks.back() != all) ranks.push_back(all);
+    nodes.push_back(std::to_string(group.nodes));
+  }
+  const auto listed_text = [](const std::vector<std::string>& words) {
+    if (words.size() < 2) return fmt::format("{}", fmt::join(words, ""));
+    if (words.size() > 3) return words.front() + " to " + words.back();
+    return fmt::format("{} and {}", fmt::join(std::span{words}.first(words.size() - 1), ", "), words.back());
+  };
+  return fmt::format("{} ranks on {} node{}", listed_text(ranks), listed_text(nodes), nodes == std::vector<std::string>{"1"} ? "" : "s");
 }
 
 }  // namespace
@@ -149,6 +170,79 @@ std::string verdict_of(const StragglersAnswer& a) {
 
 std::string verdict_of(const ShareAnswer& a) {
   return fmt::format("At once on {} GPUs, {} of {}: {}", a.gpus, counted(a.nodes, "node"), a.system, time_text(a.end));
+}
+
+/// "Best compromise: nic.bandwidth 50 GB/s, domain 16 GPUs (step 4.21 s)".
+std::string verdict_of(const ExploreAnswer& a) {
+  const ExplorePoint* const best = explore::point_of(a, a.chosen);
+  if (best == nullptr) {
+    const bool runs = std::any_of(a.points.begin(), a.points.end(), [](const ExplorePoint& p) { return p.trouble.empty(); });
+    return fmt::format("{}: {}", runs ? "No point is within the limits" : "Nothing can run", a.title);
+  }
+  return fmt::format("{}: {} ({})", a.knee ? "Best compromise" : "Best", explore::place_text(a, *best),
+                     explore::measured_text(a.objectives.front(), best->objectives.front().second));
+}
+
+std::string_view library_text(const TuneAnswer& a) { return a.library == "rccl" ? "RCCL" : "NCCL"; }
+
+/// "NCCL's own choice loses up to 31 % (all_gather from 4 MiB to 17 MiB): dgx-b200, 8 ranks on 1 node (half)".
+std::string verdict_of(const TuneAnswer& a) {
+  const std::string machine = fmt::format("{}, {} ({})", a.system, groups_text(a.groups), a.dtype);
+  const SlowChoice* worst = nullptr;
+  for (const SlowChoice& one : a.ranges)
+    if (one.sure && (worst == nullptr || one.lost_share > worst->lost_share)) worst = &one;
+  if (worst == nullptr) return fmt::format("Nowhere does {}'s own choice surely lose time: {}", library_text(a), machine);
+  return fmt::format("{}'s own choice loses up to {} ({} from {} to {}): {}", library_text(a), percent(worst->lost_share, 0), worst->operation,
+                     rough_size(worst->smallest.value()), rough_size(worst->largest.value() + 1), machine);
+}
+
+std::string title_of(const PipelineAnswer& a) {
+  return fmt::format("{}, {} stages{}, {} microbatches", a.schedule, a.stages, a.chunks > 1 ? fmt::format(" of {} chunks", a.chunks) : "",
+                     a.microbatches);
+}
+
+std::string verdict_of(const PipelineAnswer& a) {
+  return fmt::format("{} a step, {} of it bubble: {}", time_text(a.step), percent(a.bubble_over_total, 2), title_of(a));
+}
+
+std::string_view sharing_text(const StorageAnswer& a, std::size_t way) {
+  constexpr std::array<std::string_view, 3> who{"every node reads all", "every node reads its part", "its part, then all_gather"};
+  return a.nodes == 1 ? "the node" : who[static_cast<std::size_t>(a.made.ways[way].sharing)];
+}
+
+/// Of the ways after which every node has all the weights, the fastest.
+std::string verdict_of(const StorageAnswer& a) {
+  std::optional<std::size_t> best;
+  const auto time = [&](std::size_t way) { return std::min(a.ways[way].direct, a.ways[way].through_host); };
+  for (std::size_t i = 0; i < a.ways.size(); ++i)
+    if ((a.nodes == 1 || a.made.ways[i].sharing != WeightSharing::by_part) && (!best || time(i) < time(*best))) best = i;
+  const std::size_t way = best.value_or(0);
+  const bool direct = a.ways[way].direct <= a.ways[way].through_host;
+  return fmt::format("{} ({}{}): {} from storage into {} of {}, {}", time_text(time(way)), a.nodes == 1 ? "" : fmt::format("{}, ", sharing_text(a, way)),
+                     direct ? "direct" : "through the host", size_text(a.bytes), counted(a.gpus, "GPU"), counted(a.nodes, "node"), a.system);
+}
+
+namespace {
+/// "faster than RDMA up to 3.497 kB"
+[[nodiscard]] std::string crossover_text(double meet, double from, double largest) {
+  const auto size = [](double bytes) { return size_text(Bytes::from_value(bytes)); };
+  if (std::isfinite(from)) return "faster than RDMA from " + size(std::ceil(from)) + " on";
+  if (std::isinf(meet)) return "faster than RDMA at every size";
+  if (meet <= 0) return "never faster than RDMA";
+  return fmt::format("faster than RDMA up to {}{}", size(std::floor(meet)), meet > largest ? ", beyond the sizes shown" : "");
+}
+}  // namespace
+
+std::string verdict_of(const AccessAnswer& a) {
+  const AccessLines& lines = a.made;
+  const std::string stores = crossover_text(lines.stores_until, faster_from(lines.store, lines.rdma), a.bytes.back().value());
+  const std::string loads = crossover_text(lines.loads_until, faster_from(lines.load, lines.rdma), a.bytes.back().value());
+  return fmt::format("Stores are {}; loads are {}: {} against one {} port, {}", stores, loads, a.tier, a.nic_tier, a.system);
+}
+
+std::string verdict_of(const IncastAnswer& a) {
+  return fmt::format("{}, {:.3g} times one alone: {} of {} each to one port of {}", time_text(a.time), a.time / a.alone,
+                     counted(a.senders, "sender"), size_text(a.bytes), a.system);
 }
 
 }  // namespace fabricost::plan

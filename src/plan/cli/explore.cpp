@@ -1,6 +1,8 @@
 /// \file explore.cpp
 /// fabricost explore: the answer as text, and all points as CSV.
 
+#include "answers/explore/point_text.hpp"
+#include "answers/job_verdict.hpp"
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 #include "text/csv.hpp"
@@ -11,59 +13,22 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <tuple>
 
 namespace fabricost::cli {
 namespace {
 
+using plan::explore::axis_value_text;
+using plan::explore::heading_of;
+using plan::explore::number_text;
+using plan::explore::place_text;
+using plan::explore::point_of;
+
 struct ExploreTyped : GivenOptions {
   OutputPath csv;
   bool train = false, serve = false;
 };
-
-[[nodiscard]] std::string value_text(const ExploreValue& value) {
-  const double* const number = std::get_if<double>(&value);
-  if (number == nullptr) return std::get<std::string>(value);
-  return *number == std::floor(*number) ? fmt::format("{:.0f}", *number) : fmt::format("{:.4g}", *number);
-}
-
-/// "step, s", "$/M tokens", "J/token", "MW": as people compare them.
-struct Heading {
-  std::string text;
-  double worth = 1;
-};
-[[nodiscard]] Heading heading_of(const ExploreObjective& objective) {
-  if (objective.name == "dollars_per_million_tokens") return {"$/M tokens"};
-  if (objective.name == "joules_per_million_tokens") return {"J/token", 1e6};
-  if (objective.name == "watts") return {"MW", 1e6};
-  if (objective.name == "tpot_seconds" || objective.name == "ttft_seconds") return {objective.name.substr(0, 4) + ", ms", 1e-3};
-  if (objective.name == "step_seconds") return {"step, s"};
-  if (objective.name == "tokens_per_second_per_user") return {"tokens/s/user"};
-  if (objective.name == "tokens_per_second_per_gpu") return {"tokens/s/GPU"};
-  if (objective.name == "tokens_per_second") return {"tokens/s"};
-  if (objective.name == "requests_per_second") return {"up to req/s"};
-  return {objective.unit.empty() ? objective.name : objective.name + ", " + objective.unit};
-}
-
-[[nodiscard]] const ExplorePoint* point_of(const ExploreAnswer& a, std::optional<int> number) {
-  return number ? &a.points[static_cast<std::size_t>(*number - a.points.front().number)] : nullptr;
-}
-
-[[nodiscard]] std::string number_text(const std::optional<double>& value, double worth) {
-  return value ? fmt::format("{:.4g}", *value / worth) : "?";
-}
-
-/// The axes' values of one point.
-[[nodiscard]] std::string place_text(const ExploreAnswer& a, const ExplorePoint& point) {
-  std::string out;
-  for (std::size_t i = 0; i < point.at.size(); ++i) {
-    const std::string& unit = a.axes[i].unit;
-    out += fmt::format("{}{} {}{}{}", i > 0 ? ", " : "", point.at[i].first, value_text(point.at[i].second), unit.empty() ? "" : " ", unit);
-  }
-  return out;
-}
 
 /// The points to print: those of the front; if all points are few, then also the others, by the first objective.
 [[nodiscard]] std::vector<int> shown_points(const ExploreAnswer& a) {
@@ -99,7 +64,7 @@ void add_points(Page& page, const ExploreAnswer& a) {
   for (const int number : shown) {
     const ExplorePoint& point = *point_of(a, number);
     Cells cells;
-    for (const auto& [axis, value] : point.at) cells.push_back(value_text(value));
+    for (const auto& [axis, value] : point.at) cells.push_back(axis_value_text(value));
     for (std::size_t j = 0; j < a.objectives.size(); ++j)
       if (!varied(a.objectives[j])) cells.push_back(number_text(point.objectives[j].second, heading_of(a.objectives[j]).worth));
     const bool runs = point.trouble.empty();
@@ -147,15 +112,8 @@ void add_parts(Page& page, const ExploreAnswer& a) {
 void explored_text(Page& page, const ExploreAnswer& a) {
   const auto run = std::count_if(a.points.begin(), a.points.end(), [](const ExplorePoint& p) { return p.trouble.empty(); });
   const auto meet = std::count_if(a.points.begin(), a.points.end(), [](const ExplorePoint& p) { return p.meets; });
-  const ExplorePoint* const best = point_of(a, a.chosen);
-  if (best != nullptr) {
-    const Heading first = heading_of(a.objectives.front());
-    page.title("{}: {} ({}: {})", a.knee ? "Best compromise" : "Best", place_text(a, *best), first.text,
-               number_text(best->objectives.front().second, first.worth));
-    page.say(a.title);
-  } else {
-    page.title(a.title);
-  }
+  page.title(verdict_of(a));
+  if (a.chosen) page.say(a.title);
   const bool limited = std::any_of(a.objectives.begin(), a.objectives.end(), [](const ExploreObjective& o) { return o.limit.has_value(); });
   page.say("{} of {} can run{}{}.", run, a.points.size(), limited ? fmt::format(", {} are within the limits", meet) : "",
            a.front.empty() ? "" : fmt::format("; {} Pareto-optimal", a.front.size()));
@@ -163,7 +121,7 @@ void explored_text(Page& page, const ExploreAnswer& a) {
   for (std::size_t i = 1; i < a.objectives.size(); ++i)
     if (a.objectives[i].counts) others += (others.empty() ? "" : ", ") + heading_of(a.objectives[i]).text;
   page.say("Ranked by {}{}.", heading_of(a.objectives.front()).text, others.empty() ? "" : ", against " + others);
-  if (run == 0) return page.say("Nothing can run: " + a.points.back().trouble);
+  if (run == 0) return page.say(a.points.back().trouble);
   if (a.front.empty() && shown_points(a).empty()) return;
   page.add("\n");
   add_points(page, a);

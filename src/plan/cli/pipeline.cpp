@@ -1,6 +1,7 @@
 /// \file pipeline.cpp
 /// fabricost pipeline: the answer as text, and its chart.
 
+#include "answers/job_verdict.hpp"
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
@@ -19,14 +20,9 @@ struct PipelineCommand : PipelineRequest {
   }
 };
 
-[[nodiscard]] std::string title(const PipelineAnswer& a) {
-  return fmt::format("{}, {} stages{}, {} microbatches", a.schedule, a.stages, a.chunks > 1 ? fmt::format(" of {} chunks", a.chunks) : "",
-                     a.microbatches);
-}
-
 void pipeline_text(Page& page, const PipelineAnswer& a, const PipelineCommand& how) {
   const int beside = 4 + static_cast<int>(std::to_string(a.stages).size());  // the number of a stage, and blanks
-  page.title(title(a));
+  page.title(verdict_of(a));
   TextTable facts{"", ">", ""};
   facts.row("step", time_text(a.step), "the longest stage, first to last piece");
   facts.row("work", time_text(a.work),
@@ -58,7 +54,7 @@ void add_pipeline(CLI::App& app, Runner& runner) {
       app, runner, "pipeline", "Bubble and memory of a pipeline schedule, drawn",
       "Example: fabricost pipeline --schedule zb-h1 --stages 8 --microbatches 24 --forward 18.5ms --backward 18.1ms --weight 9.3ms "
       "--exchange 0.6ms",
-      pipeline_text, Writes{"--svg", "Draw the chart into a file", [](const PipelineAnswer& a) { return gantt_svg(a.run, title(a)); }});
+      pipeline_text, Writes{"--svg", "Draw the chart into a file", [](const PipelineAnswer& a) { return gantt_svg(a.run, title_of(a)); }});
 }
 
 }  // namespace fabricost::cli

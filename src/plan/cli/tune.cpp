@@ -1,6 +1,7 @@
 /// \file tune.cpp
 /// fabricost tune: the answer as text.
 
+#include "answers/job_verdict.hpp"
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 #include "text/amounts.hpp"
@@ -9,34 +10,14 @@
 
 #include <algorithm>
 #include <map>
-#include <span>
 
 namespace fabricost::cli {
 namespace {
 
-/// The library's name in its own spelling.
-[[nodiscard]] std::string library_text(const std::string& library) { return library == "rccl" ? "RCCL" : "NCCL"; }
-
-/// "16 and 32 ranks on 2 and 4 nodes"; of more than three the first and the last.
-[[nodiscard]] std::string groups_text(const std::vector<TunedGroup>& groups) {
-  std::vector<std::string> ranks, nodes;
-  for (const TunedGroup& group : groups) {
-    const std::string all = std::to_string(group.ranks);
-    if (ranks.empty() || ranks.back() != all) ranks.push_back(all);
-    nodes.push_back(std::to_string(group.nodes));
-  }
-  const auto listed_text = [](const std::vector<std::string>& words) {
-    if (words.size() < 2) return joined(words);
-    if (words.size() > 3) return words.front() + " to " + words.back();
-    return joined(std::span{words}.first(words.size() - 1)) + " and " + words.back();
-  };
-  return fmt::format("{} ranks on {} node{}", listed_text(ranks), listed_text(nodes), nodes == std::vector<std::string>{"1"} ? "" : "s");
-}
-
 /// The title names the ranks of a row, which follow from its nodes.
 void add_ranges(Page& page, const TuneAnswer& a, bool sure) {
   const bool several = a.groups.size() > 1;
-  TextTable rows{"operation", several ? ">nodes" : "", ">from", ">to", library_text(a.library) + " runs", "faster", ">lost us",
+  TextTable rows{"operation", several ? ">nodes" : "", ">from", ">to", fmt::format("{} runs", library_text(a)), "faster", ">lost us",
                  ">lost",     sure ? ">at least" : ""};
   for (const SlowChoice& r : a.ranges)
     if (r.sure == sure)
@@ -60,13 +41,9 @@ void add_ranges(Page& page, const TuneAnswer& a, bool sure) {
 
 void tune_text(Page& page, const TuneAnswer& a) {
   const auto sure = static_cast<std::size_t>(std::count_if(a.ranges.begin(), a.ranges.end(), [](const SlowChoice& r) { return r.sure; }));
-  const std::string machine = fmt::format("{}, {} ({})", a.system, groups_text(a.groups), a.dtype);
-  const std::string library = library_text(a.library);
   page.width = 98;
-  if (sure > 0)
-    page.title("Where {}'s own choice loses time: {}", library, machine), add_ranges(page, a, true);
-  else
-    page.title("Nowhere does {}'s own choice surely lose time:\n{}", library, machine);
+  page.title(verdict_of(a));
+  if (sure > 0) add_ranges(page, a, true);
   if (sure < a.ranges.size()) {
     page.section("Perhaps: within what the predictions leave open");
     add_ranges(page, a, false);

@@ -87,6 +87,29 @@ TEST_CASE("an answer comes with the sentence that the command prints first") {
   CHECK(ask("predict", {{"system", "dgx-h100"}, {"operation", "all_reduce"}, {"bytes", "1MiB"}})["verdict"].is_string());
 }
 
+TEST_CASE("every question that the page asks about machines and jobs is answered in a sentence with its figure") {
+  const Json machine{{"system", "dgx-h100"}}, job{{"system", "dgx-h100"}, {"model", "llama3-8b"}, {"gpus", 16}, {"global_batch", 64}};
+  const auto with = [](Json fields, const Json& more) { return fields.update(more), fields; };
+  const auto sentence = [](const char* question, const Json& fields) {
+    const Json found = ask(question, fields);
+    INFO(found.dump().substr(0, 200));
+    return found.value("verdict", std::string{});
+  };
+  const auto contains = [](const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; };
+  CHECK(contains(sentence("sweep", curve), " at 1 MiB to "));
+  CHECK(contains(sentence("tune", machine), "own choice"));
+  CHECK(contains(sentence("pipeline", {{"schedule", "1f1b"}, {"stages", 4}, {"microbatches", 8}, {"forward_seconds", "10ms"}}),
+                 "330 ms a step, 27.27 % of it bubble: "));  // (8 + 4 - 1) x 30 ms, 3/11
+  CHECK(contains(sentence("transfer_access", machine), "Stores are "));
+  CHECK(contains(sentence("transfer_incast", with(machine, {{"senders", 8}, {"bytes", "1GiB"}})), " times one alone: 8 senders of 1 GiB"));
+  // 50 GB over 50 GB/s, by the one node that there is
+  CHECK(contains(sentence("transfer_storage", with(machine, {{"bytes", "50GB"}, {"read_bytes_per_second", "50 GB/s"}})), "1.00 s (direct): 50 GB"));
+  const std::string explored = sentence("explore", with(job, {{"vary", {"domain=8,16"}}}));
+  CHECK(contains(explored, "Best: domain "));
+  CHECK(contains(explored, " (step "));
+  CHECK(contains(sentence("explore", with(job, {{"vary", {"domain=8,16"}}, {"limits", {"step_seconds=1us"}}})), "No point is within the limits"));
+}
+
 TEST_CASE("an error has the words of the page: what stands at its fields, and no command") {
   const Json one = ask("plan", {{"system", "dgx-h100"}, {"model", "llama3-8b"}, {"gpus", "8"}})["error"];
   CHECK(one["field"] == "global_batch");
