@@ -4,6 +4,7 @@
 #include "question.hpp"
 
 #include "core/operations.hpp"
+#include "answers/typed.hpp"
 #include "specs/near_or_all.hpp"
 #include "specs/store.hpp"
 
@@ -133,6 +134,7 @@ namespace {
   switch (type.kind) {
     case ValueKind::optional: return taken_text(*type.inner, amount);
     case ValueKind::whole: return amount == Amount::length ? "int | str" : "int";
+    case ValueKind::number: return amount == Amount::large_count ? "float | str" : type_text(type);
     case ValueKind::word: {
       std::string out;
       for (const std::string_view name : type.words) out += fmt::format("{}\"{}\"", out.empty() ? "" : ", ", name);
@@ -177,7 +179,8 @@ void read_object(const ValueType& type, py::handle given, std::string_view name,
     case ValueKind::flag: return type.set_number(out, flag(given, name) ? 1 : 0);
     case ValueKind::whole: return type.set_number(out, (amount == Amount::length ? length : whole)(given, name, range.min, range.max));
     case ValueKind::number: {
-      const double number = real(given, name, range.min, range.max);
+      const bool written = amount == Amount::large_count && PyUnicode_Check(given.ptr()) != 0;  // "15T"
+      const double number = written ? amount_of(text(given, name), name, amount, range) : real(given, name, range.min, range.max);
       if (!range.holds(number)) refuse_range(name, number, range);
       return type.set_number(out, number);
     }

@@ -20,6 +20,25 @@ def test_explain_is_the_commands(h100, command):
         assert line in printed
 
 
+def words(text):
+    return " ".join(text.split())
+
+
+def test_answers_are_printed_with_the_sentence_of_the_command(h100, command):
+    asked = {
+        "predict all_reduce -s dgx-h100 --size 1GiB --nodes 4": fc.predict(h100, fc.AllReduce(fc.GiB, nodes=4)),
+        "tune -s dgx-b200 --op all_gather": fc.tune("dgx-b200", operation="all_gather"),
+        "pipeline --schedule 1f1b -p 4 -m 8 --forward 10ms": fc.pipeline(schedule="1f1b", stages=4, microbatches=8, forward_seconds=0.01),
+        "transfer incast -s dgx-h100 --senders 8 --size 1MiB": fc.transfer_incast("dgx-h100", senders=8, bytes=fc.MiB),
+        "goodput -g 2048": fc.goodput(gpus=2048),
+        "plan train -m llama3-8b -s dgx-h100 -g 16 -b 64 --vary domain=8,16":
+            fc.explore("dgx-h100", "llama3-8b", gpus=16, global_batch=64, vary={"domain": [8, 16]}),
+    }
+    for line, answer in asked.items():
+        first = str(answer).splitlines()[0]
+        assert words(command(*line.split())).startswith(first), (line, first)
+
+
 def test_names_are_those_of_the_command(command):
     assert fc.system_names() == [one["name"] for one in json.loads(command("systems", "--json"))]
 

@@ -1,5 +1,6 @@
 """A whole run in one answer: the command's figures, its parts as plan, goodput and cost give them, and machines chosen under limits."""
 
+import pytest
 
 import fabricost as fc
 
@@ -11,6 +12,13 @@ def test_machines_are_values_too_and_a_price_of_ones_own_comes_first():
     rows = fc.project([ours, "dgx-h100"], **RUN, own_prices={"dgx-h100": 1.0}, fleet="llama3")
     assert rows[0].step_seconds <= rows[1].step_seconds
     assert all(row.price_kind == "stated" for row in rows)
+
+
+def test_tokens_are_a_number_or_the_commands_text():
+    assert fc.project("dgx-h100", **dict(RUN, tokens="1T")) == fc.project("dgx-h100", **RUN)
+    for wrong in ("many", "-1T", "1Q", ""):
+        with pytest.raises(ValueError, match="tokens"):
+            fc.project("dgx-h100", **dict(RUN, tokens=wrong))
 
 
 def test_days_are_texts_or_dates():

@@ -2,6 +2,7 @@
 /// The answer to one request: time, pair that ran, terms that sum to the time, bottleneck, certainty;
 /// and the explanation as text.
 
+#include "answers/verdict.hpp"
 #include "bindings.hpp"
 #include "core/operations.hpp"
 #include "question.hpp"
@@ -53,7 +54,7 @@ void add_prediction(py::module_& module) {
   add_term(module);
   using P = PredictAnswer;
   auto type =
-      add_report<P>(module, "Prediction", "How long, what ran, the terms that sum to the time, what binds and how sure. str() is a table.");
+      add_report<P>(module, "Prediction", "How long, what ran, the terms that sum to the time, what binds and how sure. str() is a sentence and a table.");
   type.property(
           "operation", [](const P& p) { return operation_object({.scalar = p.operation, .bytes = {}, .ranks = {}, .nodes = {}}); },
           "The question, an Operation.", "Operation[Prediction]")
@@ -66,7 +67,7 @@ void add_prediction(py::module_& module) {
           "predicted "
           "again.\nWith the system it was made for also why that ran, what naive arithmetic says, what would change it, and where the\n"
           "constants come from, as fc.explain.")
-      .def("__str__", [](const P& p) { return explain(p); })
+      .def("__str__", [](const P& p) { return verdict_of(p) + "\n" + explain(p); })
       .def("__repr__", [](const P& p) {
         return fmt::format("{}: {:.4g} us over {} on {}, {} {}, mostly {}", name(p.operation.collective), p.seconds * 1e6,
                            counted(p.ranks, "rank"), counted(p.nodes, "node"), p.algorithm.view(), p.protocol.view(),

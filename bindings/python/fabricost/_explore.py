@@ -49,6 +49,7 @@ class Exploration:
         self.columns, self.front, self.knee = columns, front, knee
         self.axes, self.objectives, self.worth = said.axes, said.objectives, said.worth
         self.model, self.job, self.price_kind, self.no_price = said.model, said.job, said.price_kind, said.no_price
+        self._verdict = repr(said)
 
     def __len__(self) -> int:
         return len(self.columns["meets"])
@@ -132,7 +133,7 @@ class Exploration:
     def __repr__(self) -> str:
         knee = "" if self.knee is None else f", the knee at {self.knee}"
         varied = " x ".join(f"{len(axis.words or axis.values)} {axis.name}" for axis in self.axes)
-        return f"{self.job} {self.model}: {len(self):,} points ({varied}), {len(self.front)} on the front{knee}"
+        return f"{self._verdict}\n  {self.job} {self.model}: {len(self):,} points ({varied}), {len(self.front)} on the front{knee}"
 
 
 @worded

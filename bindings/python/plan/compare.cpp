@@ -23,9 +23,9 @@ void add_compare(py::module_& module) {
   add_answer_of_rows<C>(module, "Comparison", "Machines at one job, in the order asked: `rows[0]`, `for row in rows`. Made by compare.",
                         &C::rows)
       .def("__repr__", [](const C& c) {
-        std::string out = fmt::format("{} {} on {} GPUs", c.job, c.model, c.gpus);
+        std::string out = c.verdict;
         for (const R& r : c.rows) out += "\n  " + repr_of(r);
-        return out + "\n" + c.verdict;
+        return out;
       });
   add_question<WithProgress<CompareRequest>>(
       module, "compare", 2,

@@ -1,6 +1,7 @@
 /// \file cost.cpp
 /// fc.cost.
 
+#include "answers/job_verdict.hpp"
 #include "bindings.hpp"
 #include "question.hpp"
 
@@ -37,7 +38,7 @@ void add_cost(py::module_& module) {
       });
   add_answer<CostAnswer>(module, "Cost",
                          "What GPUs cost by the hour, by the token and by the run, and what a share of the time is worth. Made by cost.")
-      .def("__repr__", [](const CostAnswer& c) { return fmt::format("{:.0f} GPUs of {}: an hour {}", c.gpus, c.system, repr_of(c.hour)); });
+      .def("__repr__", [](const CostAnswer& c) { return verdict_of(c); });
   add_question<CostRequest>(module, "cost", 1, R"(What GPUs, tokens and training runs cost in dollars and joules, a Cost.
 
 rented = GPUs x time x price of a GPU-hour

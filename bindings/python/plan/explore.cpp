@@ -1,6 +1,7 @@
 /// \file explore.cpp
 /// The parts of fc.explore and fc.explore_serve (fabricost/_explore.py): the answer, and its points as columns.
 
+#include "answers/job_verdict.hpp"
 #include "bindings.hpp"
 #include "core/operations.hpp"
 #include "question.hpp"
@@ -97,6 +98,7 @@ void add_explore(py::module_& module) {
       .def("__repr__",
            [](const ExplorePoint& p) { return fmt::format("point {}: {}", p.number, p.trouble.empty() ? p.layout : p.trouble); });
   add_report<ExploreAnswer>(module, "_Explored", "The answer behind an Exploration.")
+      .def("__repr__", [](const ExploreAnswer& a) { return verdict_of(a); })
       .def("columns", &columns, "columns(self)\n--\n\nThe points, a dict of columns.");
   add_question<WithProgress<ExploreRequest>>(module, "_explore", 2, "What fc.explore asks.", "", &explored_in_si);
   add_question<WithProgress<ExploreServeRequest>>(module, "_explore_serve", 2, "What fc.explore_serve asks.", "", &explored_in_si);

@@ -1,6 +1,7 @@
 /// \file goodput.cpp
 /// fc.goodput.
 
+#include "answers/job_verdict.hpp"
 #include "bindings.hpp"
 #include "question.hpp"
 
@@ -24,10 +25,7 @@ void add_goodput(py::module_& module) {
   add_answer<C>(module, "FailureCause", "One kind of failure.").def("__repr__", [](const C& c) {
     return fmt::format("{} ({}): {:.3g} a day", c.cause, c.part, c.per_day);
   });
-  add_answer<G>(module, "Goodput", "What failures and checkpoints leave of a job's time. Made by goodput.").def("__repr__", [](const G& g) {
-    return fmt::format("{:.0f} GPUs: {:.2f} % counts, a failure every {:.4g} h, a checkpoint every {:.4g} min", g.gpus, 100 * g.goodput,
-                       g.mttf.value() / 3600, g.checkpoint_every.value() / 60);
-  });
+  add_answer<G>(module, "Goodput", "What failures and checkpoints leave of a job's time. Made by goodput.").def("__repr__", [](const G& g) { return verdict_of(g); });
   add_question<GoodputRequest>(module, "goodput", 0, R"(What failures and checkpoints leave of a job's time, a Goodput.
 
 kept = tau e^(-d/M) / (M e^(R/M) (e^((tau + C)/M) - 1)), exact for exponential failures (Daly 2006 for d = 0); M = 1 / (nodes x rate)

@@ -1,6 +1,7 @@
 /// \file need.cpp
 /// fc.need, fc.need_serve.
 
+#include "answers/job_verdict.hpp"
 #include "bindings.hpp"
 #include "core/operations.hpp"
 #include "question.hpp"
@@ -31,10 +32,7 @@ void add_need(py::module_& module) {
         return fmt::format("{:.4g}: {}", t.value, t.measure ? fmt::format("{:.4g}{}", *t.measure, t.holds ? ", enough" : "") : t.trouble);
       });
   add_answer<NeedAnswer>(module, "Need", "The least of something that meets a goal. Made by need and need_serve.")
-      .def("__repr__", [](const NeedAnswer& a) {
-        return a.value ? fmt::format("{} {:.4g}{}{} for {}", a.unknown, *a.value, a.unit.empty() ? "" : " ", a.unit, a.goal)
-                       : fmt::format("no {} for {}", a.unknown, a.goal);
-      });
+      .def("__repr__", [](const NeedAnswer& a) { return verdict_of(a); });
   add_question<WithProgress<NeedRequest>>(
       module, "need", 3,
       R"(The least of one thing that is enough to train a model, a Need: NIC bandwidth, GPUs, the domain's size, sequences a step.

@@ -1,6 +1,7 @@
 /// \file pipeline.cpp
 /// fc.pipeline: the time, bubble and memory of a schedule, and its chart as an array.
 
+#include "answers/job_verdict.hpp"
 #include "bindings.hpp"
 #include "question.hpp"
 #include "plain.hpp"
@@ -51,10 +52,7 @@ void add_run(py::module_& module) {
   type.def(
       "__eq__", [](const P& a, const P& b) { return a.request == b.request; }, py::is_operator());
   type.def("__hash__", [](const P& p) { return py::hash(py::bytes(bytes_of(p.request))); });
-  type.def("__repr__", [](const P& p) {
-    return fmt::format("{}, {} stages, {} microbatches: {:.4g} s, bubble {:.2f} %", p.schedule, p.stages, p.microbatches, p.step.value(),
-                       100 * p.bubble_over_total);
-  });
+  type.def("__repr__", [](const P& p) { return verdict_of(p); });
   type.def(py::pickle([](const P& p) { return py::bytes(detail::stamped<PipelineRequest>(bytes_of(p.request))); },
                       [](const py::bytes& state) {
                         return answer(value_of<PipelineRequest>(detail::unstamped<PipelineRequest>(static_cast<std::string_view>(state))));

@@ -1,6 +1,7 @@
 /// \file project.cpp
 /// fc.project, fc.need_machine.
 
+#include "answers/job_verdict.hpp"
 #include "bindings.hpp"
 #include "core/operations.hpp"
 #include "question.hpp"
@@ -20,7 +21,7 @@ void add_need_machine(py::module_& module) {
     return fmt::format("{}: {}", t.value, t.holds ? "enough" : t.trouble.empty() ? t.binds : t.trouble);
   });
   add_answer<NeedMachineAnswer>(module, "NeedMachine", "The best machine for a run under limits. Made by need_machine.")
-      .def("__repr__", [](const NeedMachineAnswer& a) { return fmt::format("{} for {}", a.value.value_or("no machine"), a.goal); });
+      .def("__repr__", [](const NeedMachineAnswer& a) { return verdict_of(a); });
   add_question<WithProgress<NeedMachineRequest>>(
       module, "need_machine", 2,
       R"(The best of several machines for a whole training run that keeps every limit, a NeedMachine: by money, power, GPUs or time.
@@ -45,7 +46,7 @@ void add_project(py::module_& module) {
   add_answer_of_rows<ProjectAnswer>(module, "Project", "A training run on machines, in the order asked. Made by project.",
                                     &ProjectAnswer::rows)
       .def("__repr__", [](const ProjectAnswer& a) {
-        std::string out = fmt::format("{}, {:.4g} tokens", a.model, a.tokens);
+        std::string out = verdict_of(a);
         for (const R& r : a.rows) out += "\n  " + repr_of(r);
         return out;
       });

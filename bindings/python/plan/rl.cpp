@@ -1,6 +1,7 @@
 /// \file rl.cpp
 /// fc.plan_rl.
 
+#include "answers/job_verdict.hpp"
 #include "bindings.hpp"
 #include "question.hpp"
 
@@ -23,11 +24,7 @@ void add_rl(py::module_& module) {
                            p.iteration.value(), p.tokens_per_second_per_gpu);
       });
   add_answer_of_rows<P>(module, "RlPlans", "Divisions of GPUs, shortest iteration first. Made by plan_rl.", &P::layouts)
-      .def("__repr__", [](const P& p) {
-        std::string out = fmt::format("{} divisions of {} GPUs of {} for {}", p.layouts.size(), p.gpus, p.system, p.model);
-        if (!p.layouts.empty()) out += "; first " + repr_of(p.layouts.front());
-        return out;
-      });
+      .def("__repr__", [](const P& p) { return verdict_of(p); });
   add_question<RlRequest>(
       module, "plan_rl", 2,
       R"(How GPUs are best divided between generating answers and training on them, RlPlans.

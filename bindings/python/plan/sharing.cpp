@@ -1,6 +1,7 @@
 /// \file sharing.cpp
 /// Collectives that run at once: fc.Grouped and fc.share.
 
+#include "answers/job_verdict.hpp"
 #include "bindings.hpp"
 #include "core/operations.hpp"
 #include "question.hpp"
@@ -91,7 +92,7 @@ void add_sharing(py::module_& module) {
   add_answer_of_rows<R>(module, "SharedRun", "Collectives that run at once, in the order asked: `run[0]`, `for one in run`. Made by share.",
                         &R::collectives)
       .def("__repr__", [](const R& r) {
-        std::string out = fmt::format("at once on {} GPUs of {}: {:.4g} us", r.gpus, r.system, r.end.value() * 1e6);
+        std::string out = verdict_of(r);
         for (const S& s : r.collectives) out += "\n  " + repr_of(s);
         return out;
       });

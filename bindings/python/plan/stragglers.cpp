@@ -1,6 +1,7 @@
 /// \file stragglers.cpp
 /// fc.stragglers.
 
+#include "answers/job_verdict.hpp"
 #include "bindings.hpp"
 #include "question.hpp"
 
@@ -48,10 +49,7 @@ void add_stragglers(py::module_& module) {
   add_answer<SlowRank>(module, "SlowRank", "A rank that is slow all the time: 5 % above the middle one.")
       .def("__repr__", [](const SlowRank& r) { return fmt::format("rank {}: {:.4g} s", r.rank, r.mean.value()); });
   add_answer<StragglersAnswer>(module, "Stragglers", "The time a step loses to its slowest rank. Made by stragglers.")
-      .def("__repr__", [](const StragglersAnswer& w) {
-        return fmt::format("the slowest of {:.0f} ranks takes {:.4g} s, {:.1f} % more than the mean", w.ranks, w.step.value(),
-                           100 * (1 / w.efficiency - 1));
-      });
+      .def("__repr__", [](const StragglersAnswer& w) { return verdict_of(w); });
   add_question<StragglersRequest>(
       module, "stragglers", 1,
       R"(The time a step loses to its slowest rank, a Stragglers: E[max of n] = int x d F(x)^n, ranks independent.

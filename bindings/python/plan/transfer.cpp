@@ -1,6 +1,7 @@
 /// \file transfer.cpp
 /// fc.transfer_storage, fc.transfer_access, fc.transfer_incast.
 
+#include "answers/job_verdict.hpp"
 #include "bindings.hpp"
 #include "question.hpp"
 
@@ -44,13 +45,7 @@ void add_access(py::module_& module) {
       .def(
           "explain", [](const AccessAnswer& a) { return explain(a.made); },
           "explain(self)\n--\n\nThe three lines start + s / rate, and where they cross, as text.")
-      .def("__repr__", [](const AccessAnswer& a) {
-        const auto until = [](const std::optional<Bytes>& size) {
-          return size ? fmt::format("up to {:.6g} B", size->value()) : std::string{"at every size"};
-        };
-        return fmt::format("over {} of {}: stores faster than RDMA {}, loads {}", a.tier, a.system, until(a.store_until),
-                           until(a.load_until));
-      });
+      .def("__repr__", [](const AccessAnswer& a) { return verdict_of(a); });
   add_question<AccessRequest>(
       module, "transfer_access", 1,
       R"(Loads and stores of a GPU's threads (or a chip's DMA) over the scale-up tier against an RDMA message, an AccessTransfer.
@@ -68,9 +63,7 @@ void add_incast(py::module_& module) {
       .def(
           "explain", [](const IncastAnswer& m) { return explain(m.made); },
           "explain(self)\n--\n\nBoth times with the numbers they are made of, as text.")
-      .def("__repr__", [](const IncastAnswer& m) {
-        return fmt::format("{} senders: {:.4g} us, {:.4g} us alone", m.senders, m.time.value() * 1e6, m.alone.value() * 1e6);
-      });
+      .def("__repr__", [](const IncastAnswer& m) { return verdict_of(m); });
   add_question<IncastRequest>(module, "transfer_incast", 1,
                           R"(Many senders at one port of the machine's NICs, an IncastTransfer: each gets the port's rate / senders.)",
                           R"(>>> import fabricost as fc

@@ -1,6 +1,7 @@
 /// \file tuning.cpp
 /// fc.tune: where NCCL's own choice of algorithm and protocol loses time, and a file for its tuner plugin.
 
+#include "answers/job_verdict.hpp"
 #include "bindings.hpp"
 #include "question.hpp"
 
@@ -31,10 +32,7 @@ void add_tuning(py::module_& module) {
           "config", [](const TuneAnswer& a) { return a.config; },
           "config(self)\n--\n\nThe sure ranges as the CSV that NCCL's example tuner plugin reads (NVIDIA/nccl, ext-tuner/example).")
       .saves("save", &TuneAnswer::config, "save(self, path)\n--\n\nWrites config() to a file.")
-      .def("__repr__", [](const TuneAnswer& a) {
-        return fmt::format("<Tuning of {}: {} ranges, {} sure>", a.system, a.ranges.size(),
-                           std::count_if(a.ranges.begin(), a.ranges.end(), [](const SlowChoice& one) { return one.sure; }));
-      });
+      .def("__repr__", [](const TuneAnswer& a) { return verdict_of(a); });
   add_question<TuneRequest>(module, "tune", 1,
                         R"(Compares NCCL's choice with every pair it could be made to run, from 1 KiB to 8 GiB: a range is listed when
 log(t_now / t_better) > 0.05 and is sure when it exceeds the square root of both intervals' squares. A Tuning.
