@@ -84,7 +84,9 @@ void add_layouts(Page& page, const FoundPlan& a, const std::vector<PricedLayout>
   const auto fastest = std::min_element(layouts.begin(), layouts.end(), is_faster);
   if (fastest == layouts.begin() || fastest == layouts.end()) return {};
   const double longer = seconds_a_sequence(layouts.front()) / seconds_a_sequence(*fastest) - 1;
-  return fmt::format("The first is the plainest within 1 % of the fastest; that takes {:.2g} % less.", 100 * longer / (1 + longer));
+  constexpr double least_shown = 5e-4;
+  const std::string less = longer < least_shown ? "as long" : fmt::format("{:.2g} % less", 100 * longer / (1 + longer));
+  return fmt::format("The first is the plainest within 1 % of the fastest; that takes {}.", less);
 }
 
 /// Where the layouts are so close to each other that other reasons decide.

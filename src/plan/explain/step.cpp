@@ -2,6 +2,7 @@
 /// Training steps explained term by term.
 
 #include "explain/sections.hpp"
+#include "text/term_words.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/fields/field.hpp>
@@ -280,7 +281,7 @@ struct Move {
   std::vector<std::string> words;
   for (std::size_t i = 0; i < std::min<std::size_t>(3, apart.size()); ++i)
     if (std::fabs(apart[i].first) > 0.002 * priced.time.seconds)
-      words.push_back(fmt::format("{} {:+.3g} s", apart[i].second, apart[i].first));
+      words.push_back(fmt::format("{} {:+.3g} s", term_words(apart[i].second), apart[i].first));
   return words.empty() ? out : out + fmt::format(" Difference: {}.", fmt::join(words, ", "));
 }
 
@@ -334,11 +335,11 @@ std::string factor_text(const Stack& stack) {
 std::string explain(const ExplainedStep& step) {
   std::string out;
   for (const ExplainedTerm& term : step.terms) {
-    out += fmt::format("  {} {:.4g} s, {:.1f} %\n", term.name, term.time.value(), 100 * term.time.value() / step.seconds);
-    for (const std::string& sentence : term.how) out += wrapped("    ", sentence, 98);
-    if (!term.helps.empty()) out += wrapped("    ", "It moves with " + term.helps + ".", 98);
+    out += fmt::format("  {} {:.4g} s, {:.1f} %\n", term_words(term.name), term.time.value(), 100 * term.time.value() / step.seconds);
+    for (const std::string& sentence : term.how) out += wrapped("    ", sentence);
+    if (!term.helps.empty()) out += wrapped("    ", "It moves with " + term.helps + ".");
   }
-  return out + "\n" + wrapped("  ", step.against_usual, 98) + wrapped("  ", step.interval, 98);
+  return out + "\n" + wrapped("  ", step.against_usual) + wrapped("  ", step.interval);
 }
 
 }  // namespace fabricost::plan
