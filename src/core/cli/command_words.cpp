@@ -107,9 +107,16 @@ Words as_commands(Words words) {
   return words;
 }
 
-std::string& typed_line() {
-  static std::string line;
-  return line;
+std::string asked_command(const Words& words) {
+  if (words.empty() || words.front().starts_with("-")) return {};
+  for (const auto& [earlier, now] : earlier_names)
+    if (words.front() == earlier) return std::string{now};
+  return words.front();
+}
+
+Words& typed_words() {
+  static Words words;
+  return words;
 }
 
 std::string line_of(const Words& words) {

@@ -18,8 +18,11 @@ namespace fabricost::cli {
 ///   show, systems; models                machine; model: names before 0.1
 [[nodiscard]] std::vector<std::string> as_commands(std::vector<std::string> words);
 
-/// The command line as it was typed, which JSON repeats as its question; main sets it.
-[[nodiscard]] std::string& typed_line();
+/// Of those words the command, an earlier name as the one of today; empty where an option is first.
+[[nodiscard]] std::string asked_command(const std::vector<std::string>& words);
+
+/// The words behind "fabricost" as they were typed; main sets them.
+[[nodiscard]] std::vector<std::string>& typed_words();
 /// "fabricost predict all_reduce --size '1 GiB'": words of a shell.
 [[nodiscard]] std::string line_of(const std::vector<std::string>& words);
 

@@ -362,9 +362,9 @@ template <const auto& all>
   return fmt::format("{}\n\n{}", name, wrapped("  ", std::find_if(all.begin(), all.end(), is)->text, help_width));
 }
 
-/// A word as it is listed: in small letters, with a dash for a blank.
+/// A word as it is listed: in small letters, with a dash for a blank or an underscore.
 [[nodiscard]] std::string listed_word(std::string word) {
-  for (char& c : word) c = c == ' ' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  for (char& c : word) c = c == ' ' || c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
   return word;
 }
 

@@ -15,8 +15,8 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond ulimit -f is then a write that fails, with a message and nothing half-written
   fabricost::cli::Runner runner;
   // A first word that is a command needs no other's options, which are half of what starting costs; completion and help list all of them.
-  const std::vector<std::string> typed{argv + std::min(argc, 1), argv + argc}, words = fabricost::cli::as_commands(typed);
-  fabricost::cli::typed_line() = fabricost::cli::line_of(typed);
+  fabricost::cli::typed_words().assign(argv + std::min(argc, 1), argv + argc);
+  const std::vector<std::string> words = fabricost::cli::as_commands(fabricost::cli::typed_words());
   const std::string_view first = words.empty() ? std::string_view{} : std::string_view{words.front()};
   const auto commands = fabricost::cli::subcommands();
   const bool all = first == "completion" || first == "help" ||

@@ -160,7 +160,7 @@ constexpr int json_schema = 1;
 std::string json_text(const ValueType& type, const void* value) {
   const nlohmann::ordered_json answer = json_parts::json_value(type, value);
   if (!answer.is_object()) return printed(answer);
-  nlohmann::ordered_json out{{"schema", json_schema}, {"question", typed_line()}};
+  nlohmann::ordered_json out{{"schema", json_schema}, {"question", line_of(typed_words())}};
   out.update(answer);
   return printed(out);
 }

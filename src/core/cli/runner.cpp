@@ -3,6 +3,7 @@
 
 #include "cli/runner.hpp"
 
+#include "cli/command_words.hpp"
 #include "cli/help.hpp"
 #include "cli/progress.hpp"
 #include "cli/subcommands.hpp"
@@ -204,10 +205,16 @@ void refuse_to_write_inputs(const CLI::App& sub) {
   }
 }
 
-/// The command's name in messages: "fabricost predict".
+/// The command's name: "fabricost explore".
 [[nodiscard]] std::string full_name(const CLI::App& app) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   return chosen.empty() ? std::string{"fabricost"} : "fabricost " + chosen.front()->get_name();
+}
+
+/// The command that was asked, for messages: "fabricost plan", which --vary makes explore.
+[[nodiscard]] std::string asked_name(const CLI::App& app) {
+  const std::string name = full_name(app), asked = asked_command(typed_words());
+  return asked.empty() || app.get_subcommands().empty() ? name : "fabricost " + asked;
 }
 
 }  // namespace
@@ -301,7 +308,8 @@ void Runner::check_extras() const {
       if ((typed.starts_with("--op") || typed == "--collective") && sub.get_option_no_throw("OP") != nullptr)
         throw UsageError(
             fmt::format("\"{}\" is not an option; the operation is the first word: fabricost {} all_reduce ...", typed, sub.get_name()));
-      throw UsageError(unknown_text(typed, "an option", known));
+      const bool renamed = asked_name(*app_) != full_name(*app_);
+      throw UsageError(unknown_text(typed, renamed ? "an option of " + full_name(*app_) : "an option", known));
     }
   for (const std::string& extra : extras)
     if (extra != "--") throw UsageError(extra_text(extra, known));
@@ -346,7 +354,7 @@ std::string Runner::printed(std::vector<std::string> words) {
 int Runner::run(const std::vector<std::string>& words) {
   constexpr int internal_fault = 70;  // EX_SOFTWARE of sysexits.h
   const auto refuse = [&](std::string_view text) {
-    complain(fmt::format("{}: {}", full_name(*app_), text));
+    complain(fmt::format("{}: {}", asked_name(*app_), text));
     return 2;
   };
   try {

@@ -719,7 +719,7 @@ void check_sites(const PlanRequest& r, const Model& m) {
 
 void need_job(const PlanRequest& r) {
   if (!r.model) throw Refusal("which model? Name it with <model> (fabricost model lists them)", true);
-  if (!r.gpus) throw Refusal("on how many GPUs? Give <gpus> (need gpus finds how many are enough)", true);
+  if (!r.gpus) throw Refusal("on how many GPUs? Give <gpus> (need, or --find gpus, finds how many are enough)", true);
   if (!r.global_batch) throw Refusal("how many sequences a step? Give <global_batch>", true);
   check_ranges(r);
 }

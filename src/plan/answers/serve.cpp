@@ -482,7 +482,7 @@ ServeAnswer answer(const ServeRequest& asked) {
   ServeRequest request = asked;
   if (!request.system) throw Refusal("on which machine? Name it with <system> (fabricost machine lists them)", true);
   if (!request.model) throw Refusal("which model? Name it with <model> (fabricost model lists them)", true);
-  if (!request.gpus) throw Refusal("on how many GPUs? Give <gpus> (need gpus finds how many are enough)", true);
+  if (!request.gpus) throw Refusal("on how many GPUs? Give <gpus> (need, or --find gpus, finds how many are enough)", true);
   check_ranges(request);
   const auto found = std::make_shared<FoundDeployments>();
   found->system = request.system.load(request.overrides, {}, request.calibration);

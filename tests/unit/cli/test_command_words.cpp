@@ -32,6 +32,13 @@ std::string rewritten(const std::string& line) {
 
 }  // namespace
 
+TEST_CASE("messages name the command that was asked, an earlier name as that of today") {
+  CHECK(fabricost::cli::asked_command({"plan", "train", "--vary", "domain=8"}) == "plan");
+  CHECK(fabricost::cli::asked_command({"show", "dgx-h100"}) == "machine");
+  CHECK(fabricost::cli::asked_command({"--version"}).empty());
+  CHECK(fabricost::cli::asked_command({}).empty());
+}
+
 TEST_CASE("a question after plan, compare, need or explore is its flag") {
   CHECK(rewritten("plan train -m m") == "plan --train -m m");
   CHECK(rewritten("compare serve a b") == "compare --serve a b");

@@ -81,7 +81,7 @@ struct Given {
   [[noreturn]] void refuse(std::string_view why) const {
     const std::string unit = varied.unit + (varied.of_link() ? " per direction" : "");
     throw Refusal(fmt::format("<{}>: \"{}\" {}; write {}", field, text.substr(0, 60), why,
-                              varied.whole ? "8,16,36,72 or 8:1024:x2 or 8:64:+8" : fmt::format("25,50,100{0} or 25:400:x2{0}", unit)));
+                              varied.whole ? "8,16,36,72 or 8:1024:x2 or 8:64:+8" : fmt::format("\"25,50,100{0}\" or \"25:400:x2{0}\"", unit)));
   }
 };
 
@@ -137,7 +137,7 @@ struct Given {
 [[nodiscard]] double worth_of(std::string_view unit, const Given& given) {
   Varied& varied = given.varied;
   if (varied.is_quantity()) {
-    if (unit.empty()) given.refuse("has no unit");
+    if (unit.empty()) given.refuse("has no unit at its end");
     if (varied.of_link() && unit.ends_with("/s")) given.refuse("does not say which direction");
     return dial_value(*varied.dial, fmt::format("1 {}", unit), fmt::format("<{}>", given.field)) / varied.worth;
   }
