@@ -1,6 +1,5 @@
 // Which layout trains a model fastest, and how to serve it under a limit on the time per token: the questions of `fabricost plan`.
-#include <fabricost/plan/answers/plan.hpp>
-#include <fabricost/plan/answers/serve.hpp>
+#include <fabricost/plan.hpp>
 
 #include <cstdio>
 

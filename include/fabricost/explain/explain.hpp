@@ -7,6 +7,7 @@
 #include <fabricost/predict/predict.hpp>
 
 #include <cstddef>
+#include <iosfwd>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,9 @@ struct MoePrediction;
 
 /// "all_reduce of 256 MiB (half), 16 ranks on 2 nodes, dgx-h100". \param sized include the size
 [[nodiscard]] std::string title_of(const Prediction& prediction, std::string_view system, bool sized = true);
+/// "1.84 ms (nine in ten: 1.21 ms to 2.80 ms), busbw 282.6 GB/s, nvls_tree simple, mostly nic"; explain() gives all of it.
+[[nodiscard]] std::string text_of(const Prediction& prediction);
+std::ostream& operator<<(std::ostream& out, const Prediction& prediction);
 /// The terms of one prediction as a table, the limiting tier and the uncertainty.
 [[nodiscard]] std::string explain(const Prediction& prediction);
 
@@ -66,4 +70,5 @@ using core::Sensitivity;
 using core::explain;
 using core::naive_time;
 using core::sensitivities;
+using core::text_of;
 }  // namespace fabricost

@@ -1,16 +1,13 @@
 #pragma once
 /// \file print.hpp
-/// Quantities and names in streams, fmt::format and, where the standard library has it, std::format: `out << memory`,
-/// `fmt::format("{:>10}", time)`, `fmt::format("{}", p.basis)`.
+/// Quantities and names in fmt::format and, where the standard library has it, std::format: `fmt::format("{:>10}", time)`,
+/// `fmt::format("{}", p.basis)`. Streams need text/quantity.hpp alone.
 /// The format is that of the text, so it takes width and alignment. To print in a unit of your choice, count it: `in(time, us).value()`.
 
 #include <fabricost/label.hpp>
 #include <fabricost/text/quantity.hpp>
 #include <fabricost/units.hpp>
 
-#include <concepts>
-#include <ostream>
-#include <string>
 #include <string_view>
 #include <version>
 
@@ -22,33 +19,6 @@
 #endif
 
 namespace fabricost::core {
-
-/// "256 MiB" and "12.3 us" as size_text and time_text write them; others with four digits and a decimal prefix: "400 Gbit/s",
-/// "989.4 Tflop/s", "900 GB/s both directions", "2.95 USD/h".
-[[nodiscard]] std::string text_of(Bytes size);
-[[nodiscard]] std::string text_of(Time time);
-[[nodiscard]] std::string text_of(Bandwidth rate);
-[[nodiscard]] std::string text_of(DuplexBandwidth rate);
-[[nodiscard]] std::string text_of(WireBits bits);
-[[nodiscard]] std::string text_of(LineRate rate);
-[[nodiscard]] std::string text_of(Flops work);
-[[nodiscard]] std::string text_of(FlopRate rate);
-[[nodiscard]] std::string text_of(Joules energy);
-[[nodiscard]] std::string text_of(Watts power);
-[[nodiscard]] std::string text_of(Dollars money);
-[[nodiscard]] std::string text_of(DollarRate rent);
-
-/// A quantity that text_of writes: sizes, times, rates, work, energy, power and money.
-template <class Q>
-concept Printed = requires(Q q) {
-  q.value();
-  { text_of(q) } -> std::same_as<std::string>;
-};
-
-template <Printed Q>
-std::ostream& operator<<(std::ostream& out, const Q& quantity) {
-  return out << text_of(quantity);
-}
 
 /// A formatter of texts, for values that Text makes texts of. \tparam Base fmt's or the standard library's of std::string_view
 template <class Base, class Text>

@@ -1,11 +1,13 @@
 #pragma once
 /// \file quantity.hpp
-/// Quantities as text. Units are case sensitive where case carries meaning (Gbit/GB); numbers always use a
+/// Quantities as text, and in streams: `out << time`. Units are case sensitive where case carries meaning (Gbit/GB); numbers always use a
 /// decimal point, in every locale.
 
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/units.hpp>
 
+#include <concepts>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +26,33 @@ namespace fabricost::core {
 [[nodiscard]] std::string time_text(Time time);
 /// "450 GB/s"
 [[nodiscard]] std::string rate_text(Bandwidth bandwidth);
+
+/// "256 MiB" and "12.3 us" as size_text and time_text write them; others with four digits and a decimal prefix: "400 Gbit/s",
+/// "989.4 Tflop/s", "900 GB/s both directions", "2.95 USD/h".
+[[nodiscard]] std::string text_of(Bytes size);
+[[nodiscard]] std::string text_of(Time time);
+[[nodiscard]] std::string text_of(Bandwidth rate);
+[[nodiscard]] std::string text_of(DuplexBandwidth rate);
+[[nodiscard]] std::string text_of(WireBits bits);
+[[nodiscard]] std::string text_of(LineRate rate);
+[[nodiscard]] std::string text_of(Flops work);
+[[nodiscard]] std::string text_of(FlopRate rate);
+[[nodiscard]] std::string text_of(Joules energy);
+[[nodiscard]] std::string text_of(Watts power);
+[[nodiscard]] std::string text_of(Dollars money);
+[[nodiscard]] std::string text_of(DollarRate rent);
+
+/// A quantity that text_of writes: sizes, times, rates, work, energy, power and money.
+template <class Q>
+concept Printed = requires(Q q) {
+  q.value();
+  { text_of(q) } -> std::same_as<std::string>;
+};
+
+template <Printed Q>
+std::ostream& operator<<(std::ostream& out, const Q& quantity) {
+  return out << text_of(quantity);
+}
 
 }  // namespace fabricost::core
 

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <ostream>
 
 namespace fabricost::core {
 
@@ -306,6 +307,15 @@ std::string title_of(const Prediction& p, std::string_view system, bool sized) {
               : fmt::format("{} rank{} on {} node{}", p.ranks, p.ranks == 1 ? "" : "s", p.nodes, p.nodes == 1 ? "" : "s");
   return fmt::format("{}, {}", out, system);
 }
+
+std::string text_of(const Prediction& p) {
+  std::string out = fmt::format("{} (nine in ten: {} to {}), busbw {}, {} {}", time_text(p.time()), time_text(Time::from_value(p.low)),
+                                time_text(Time::from_value(p.high)), rate_text(p.bus_bandwidth()), p.algorithm.view(), p.protocol.view());
+  if (p.moves() && p.by_price) out += " (the cheapest by price: no tuner rule for this library)";
+  if (!p.bottleneck().tier.empty()) out += fmt::format(", mostly {}", p.bottleneck().tier.view());
+  return out;
+}
+std::ostream& operator<<(std::ostream& out, const Prediction& prediction) { return out << text_of(prediction); }
 
 std::string explain(const System& system, const Prediction& prediction, std::span<const std::string> notes) {
   return detail::whole_explanation(prediction, &system, notes);

@@ -72,7 +72,7 @@ COMPONENTS = {
 }
 PLACE = {(component, folder): (c, f) for c, (component, folders) in enumerate(COMPONENTS.items()) for f, folder in enumerate(folders)}
 
-UMBRELLA = "fabricost.hpp"
+UMBRELLAS = {"fabricost.hpp", "plan.hpp", "observe.hpp"}  # of include/fabricost itself
 GENERATED = {"version.hpp", "shipped_numbers.hpp", "hardware/shipped_priors.inc", "hardware/shipped_widths.inc",
              "hardware/shipped_tuners.inc", "hardware/shipped_plugin_names.inc", "choice/shipped_engine_names.inc", "choice/shipped_engines.inc",
              "choice/shipped_plugins.inc"}  # by configuring
@@ -117,8 +117,8 @@ def check(root):
                 continue
             if target not in headers:
                 faults.append(f"{name}: includes {target}, which does not exist")
-            elif target == UMBRELLA:
-                faults.append(f"{name}: includes the umbrella header")
+            elif target in UMBRELLAS and name not in UMBRELLAS:
+                faults.append(f"{name}: includes an umbrella header")
             elif folder[1] == "algorithms" and folder_of(target)[1] == "hardware":
                 faults.append(f"{name}: includes {target}; algorithms know no hardware")
     faults += borrowed(root)
@@ -167,7 +167,8 @@ def uses(root):
                     if (root / "src" / component / target).exists():
                         found.append((here, place_of(pathlib.Path("src") / component / target)))
                         break
-    return [(source, place) for source, place in found if place != place_of(source) and source.name != UMBRELLA]
+    umbrellas = {pathlib.Path("include/fabricost", name) for name in UMBRELLAS}
+    return [(source, place) for source, place in found if place != place_of(source) and source not in umbrellas]
 
 
 def drawing(root):
