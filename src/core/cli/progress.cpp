@@ -40,7 +40,7 @@ constexpr std::chrono::seconds plain_lines{5};
 struct Searches {
   std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
   long long done = 0, all = 0;
-  ProgressLine line{!is_terminal()};
+  ProgressLine line{false};
 };
 [[nodiscard]] Searches& searches() {
   static Searches one;
@@ -57,17 +57,22 @@ void draw() {
   now.line.show(fmt::format("{} of {}", now.done, now.all), share, seconds * (1 - share) / share);
 }
 
+void count(long long done, long long all) {
+  searches().done = done;
+  searches().all = all;
+  draw();
+}
+
+/// Searches call this up to a million times a second, which the clock would slow down.
+void tick() {
+  constexpr unsigned between = 64;
+  static unsigned ticks = 0;
+  if (++ticks % between == 0) draw();
+}
+
 }  // namespace
 
-SearchProgress::SearchProgress()
-    : counted_([](long long done, long long all) {
-        searches().done = done;
-        searches().all = all;
-        draw();
-      }),
-      ticks_(draw) {
-  (void)searches();
-}
+SearchProgress::SearchProgress() : counted_(is_terminal() ? count : nullptr), ticks_(is_terminal() ? tick : nullptr) { (void)searches(); }
 SearchProgress::~SearchProgress() { searches().line.end(); }
 
 ProgressLine::ProgressLine(bool quiet) : quiet_(quiet), terminal_(is_terminal()) {}

@@ -28,8 +28,8 @@ double runtime_memory(const Layout& layout, const MemoryStack& stack) {
 MemoryUse memory_of(const Model& model, const ParameterCount& count, const LayerActivations& layer, const Layout& layout,
                     const MemoryStack& stack, const HeavyStage& at, double in_flight) {
   const int stage = at.stage;
-  const StageContent content = with_predictions(at.here, model), mirror = with_predictions(at.mirror, model);
   const bool both_ways = layout.schedule == PipelineSchedule::dualpipe && layout.pp > 1;
+  const StageContent content = with_predictions(at.here, model), mirror = both_ways ? with_predictions(at.mirror, model) : StageContent{};
   StageParameters whole = stage_parameters(count, model, at.here);
   if (both_ways) whole += stage_parameters(count, model, at.mirror);
   RankParameters own = rank_parameters(whole, model, layout, content.layers + mirror.layers);
@@ -57,7 +57,7 @@ MemoryUse memory_of(const Model& model, const ParameterCount& count, const Layer
   // DualPipe's microbatches come from both sides: the opposite stage, the p - s-th of its direction, has s + 1 of them, as 1F1B would
   const double opposite = both_ways ? std::min(in_flight, stage + 1.0) : 0;
   const KeptActivations here = kept_activations(layer, content, model, layout, stack),
-                        there = kept_activations(layer, mirror, model, layout, stack);
+                        there = both_ways ? kept_activations(layer, mirror, model, layout, stack) : KeptActivations{};
   const int layers = std::max(content.layers, mirror.layers), away = std::min(layout.offload_layers, layers);
   const double kept = std::max(here.kept, there.kept), on_gpu = layers > 0 ? static_cast<double>(layers - away) / layers : 1;
   const double all_kept = tokens * ((in_flight - opposite) * here.kept + opposite * there.kept);

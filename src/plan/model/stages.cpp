@@ -83,6 +83,7 @@ double state_share(const Model& model) {
 }
 
 StageContent with_predictions(StageContent stage, const Model& model) {
+  if (stage.predictions == 0) return stage;
   stage.layers += stage.predictions * (has_single_blocks(model) ? 2 : 1);
   stage.mixing_layers += stage.predictions;
   (model.mixture() ? stage.expert_layers : stage.dense_layers) += stage.predictions;

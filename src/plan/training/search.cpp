@@ -218,8 +218,10 @@ std::vector<TrainingSearch::Job> TrainingSearch::smaller_jobs(const Layout& l, d
   };
   if (low == high) {  // one batch, which only so many replicas divide
     if (high % l.microbatch != 0) return out;
-    for (auto replicas = parts_of_batch_.rbegin(); replicas != parts_of_batch_.rend(); ++replicas)
+    for (auto replicas = parts_of_batch_.rbegin(); replicas != parts_of_batch_.rend(); ++replicas) {
+      if (static_cast<double>(*replicas * taken) < least) break;  // the rest are fewer
       if (*replicas <= most && high / l.microbatch % *replicas == 0 && is_tried(*replicas)) add(*replicas);
+    }
   } else {
     for (long long replicas = most; replicas > 0 && static_cast<double>(replicas * taken) >= least; --replicas)
       if (is_tried(replicas)) add(replicas);
@@ -239,18 +241,18 @@ void TrainingSearch::price_smaller(const LayerGroup& group) {
   std::vector<Job> jobs;
   int stages = 0;  // of the jobs
   double within = -1, least = 0;  // GPUs under that limit, which seldom moves
+  Layout l = group.layout;
+  l.zero = q_.zero.value_or(0);
   for (const Pipeline& pipeline : pipelines_) {
-    Layout l = group.layout;
-    l.pp = pipeline.pp;
+    if (pipeline.pp != stages) {
+      if (const double now = limit(); now != within) within = now, least = least_gpus(group);
+      l.pp = stages = pipeline.pp;
+      jobs = smaller_jobs(l, least);
+    }
+    if (jobs.empty()) continue;
     l.vp = pipeline.vp;
     l.schedule = pipeline.schedule;
     l.split = pipeline.split;
-    l.zero = q_.zero.value_or(0);
-    if (pipeline.pp != stages) {
-      if (const double now = limit(); now != within) within = now, least = least_gpus(group);
-      jobs = smaller_jobs(l, least);
-      stages = pipeline.pp;
-    }
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       l.dp = jobs[i].replicas;
       l.global_batch = jobs[i].batch;
