@@ -85,7 +85,8 @@ FABRICOST_BODY Line price_generic(const Schedule& schedule, const Fabric& fabric
 }
 
 FABRICOST_BODY Line price_collnet(const Schedule& schedule, const Fabric& fabric, const Constants& c) {
-  const auto cost = level_costs(fabric, c, Protocol::simple, schedule.collective);
+  auto cost = level_costs(fabric, c, Protocol::simple, schedule.collective);
+  if (gathers_or_scatters(schedule.collective)) cost[1].rate *= c.transport.form.send_recv_efficiency / c.transport.efficiency;
   const double inside = schedule.bytes(0) / cost[0].rate, across = schedule.bytes(1) / cost[1].rate;
   const double order = c.transport.form.collnet_overlap;
   const double of_both = inside > 0 ? 1 / (1 + std::pow(across / inside, order)) : 0;  // the part of the norm that is the domain's

@@ -40,7 +40,9 @@ struct LevelCost {
 ///   t = c0 + norm_q( f + steps , S norm_p( b/B , 1/(eff path W) ) )
 ///
 /// b: bytes that pass a GPU, 2 of a chain, 2 (g-1)/g of direct sends. Two sites with B200s on InfiniBand of 400 Gbit/s: 278 to 284 GB/s of
-/// a chain's S on 2 to 8 nodes, 313 to 319 of direct sends, where the NICs alone would let 400 pass.
+/// a chain's S on 2 to 8 nodes, 313 to 319 of direct sends, where the NICs alone would let 400 pass. What all_gather brings down and
+/// reduce_scatter sends up meets a part of it in the other direction, so that eff is then that of a send: 390 to 401 GB/s of S where a
+/// process drives each GPU, 327 to 333 where one drives all eight.
 [[nodiscard]] Line price_collnet(const Schedule& schedule, const Fabric& fabric, const Constants& c);
 
 /// Adds the least time that ranks which send to all of a level at once need for their messages, beside launch and steps: the time

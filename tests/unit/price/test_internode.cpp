@@ -339,6 +339,12 @@ TEST_CASE("CollNet's rate is the norm of a domain's and the network's, and each 
     CHECK(line.rate_parts[0].value() / line.rate_parts[1].value() == Approx(std::pow(inside / across, order)));
     CHECK(line.wire_level == (across >= inside ? 1 : 0));
   }
+  for (const Collective op : {Collective::all_gather, Collective::reduce_scatter}) {  // one direction is full, as of a send
+    const double inside = 7.0 / 8 / (c.scale_up.simple.rate_share * f.inner_rate);
+    const double one_way = 1 / (c.transport.form.send_recv_efficiency * f.outer_rate);
+    const Line line = priced(Algorithm::collnet_direct, op, f, c);
+    CHECK(line.rate == Approx(std::pow(std::pow(inside, order) + std::pow(one_way, order), 1 / order)));
+  }
 }
 
 TEST_CASE("an exchange between nodes pays every remote rank, thrice when tiny on networks that do", "[price]") {
