@@ -64,7 +64,6 @@ struct Point {
   CallLaunch launch{};           ///< graph also where nothing says it
   unsigned launched{};           ///< a bit for each LaunchMode that the runs of all its repeats state; 0: none does
   bool early_tests = false;      ///< by an early nccl-tests, which no public log has with an NCCL later than 2.22
-  std::optional<Tuner> tuner{};  ///< of merged repeats, of which one says its version
 
   [[nodiscard]] int ranks() const { return nodes * gpus_per_node; }
   /// Called from Python, not replayed in a CUDA graph.
@@ -78,7 +77,8 @@ struct LibraryEra {
   int release = 0;       ///< 18 of NCCL 2.18; 0: not said
   auto operator<=>(const LibraryEra&) const = default;
 };
-/// By its version; without one the oldest tables for a point of early tests, else the newest.
+/// By its version, the oldest of merged repeats; without one the oldest tables for a point of early tests, else the newest. Libraries other
+/// than NCCL have no tables.
 [[nodiscard]] LibraryEra era_of(const Point& point);
 
 /// Rows that were read but cannot be priced, by reason.

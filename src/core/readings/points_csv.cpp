@@ -401,9 +401,9 @@ void describe(Point& point, const RunDescriptions& runs) {
   point.nic_rate = run.nic_rate;
   point.health = run.health;
   if (point.launched == 0 && run.launch.mode != LaunchMode::graph) point.launched = 1U << static_cast<unsigned>(run.launch.mode);
-  if (point.nodes > 1) return;  // between nodes the constants of transports hold launches, and releases are not told apart
-  if (point.launch == CallLaunch{}) point.launch = run.launch;
   point.early_tests = point.early_tests || run.early_tests;
+  if (point.nodes > 1) return;  // between nodes the constants of transports hold launches
+  if (point.launch == CallLaunch{}) point.launch = run.launch;
 }
 
 }  // namespace fabricost::core

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <sstream>
 #include <unordered_map>
 
 namespace fabricost::core {
@@ -95,6 +96,7 @@ class Texts {
 void note_releases(Point& kept, const SharedText& version) {
   if (kept.library_version == version && kept.releases.empty()) return;
   std::string all = kept.releases.empty() ? kept.library_version.str() : kept.releases.str();
+  kept.releases = all;
   if (version.empty() || (" " + all + " ").find(" " + version.str() + " ") != std::string::npos) return;
   all += (all.empty() ? "" : " ") + version.str();
   kept.releases = all;
@@ -103,10 +105,14 @@ void note_releases(Point& kept, const SharedText& version) {
 }  // namespace
 
 LibraryEra era_of(const Point& point) {
-  if (point.tuner) return {*point.tuner, false, 0};
-  const int version = version_number(point.library_version.str()), major = version / 1000000;
-  const int release = version / 1000 % 1000;
-  if (major == 2) return {tuner_of_version(major, release), false, release};  // NCCL's have been 2 since 2017
+  if (!point.library.empty() && point.library != "nccl") return {};
+  std::istringstream versions(point.releases.empty() ? point.library_version.str() : point.releases.str());
+  int oldest = 0;  // what it lacks, a repeat lacked
+  for (std::string one; versions >> one;)
+    if (const int version = version_number(one); version / 1000000 == 2)  // NCCL's have been 2 since 2017
+      oldest = oldest > 0 ? std::min(oldest, version) : version;
+  const int release = oldest / 1000 % 1000;
+  if (oldest > 0) return {tuner_of_version(2, release), false, release};
   return {point.early_tests ? Tuner{} : newest_tuner, true, 0};
 }
 
@@ -125,8 +131,6 @@ RepeatMerger::~RepeatMerger() = default;
 void RepeatMerger::add(const Point& p) {
   State& s = *state_;
   const bool engine = parse_inference_library(p.library).has_value();
-  // between nodes the constants of transports hold launches and the effects of releases
-  const LibraryEra era = p.nodes == 1 ? era_of(p) : LibraryEra{};
   const Key key{.system = s.systems.number(p.system),
                 .library = s.libraries.number(p.library),
                 .version = engine ? s.versions.number(p.library_version) + 1 : 0,
@@ -140,7 +144,8 @@ void RepeatMerger::add(const Point& p) {
                 .streamed = p.streamed,
                 .from_host = p.from_host(),
                 .windows = p.windows,
-                .tuner = era.tuner,
+                // between nodes the constants of transports hold launches, and releases differ by less than repeats do
+                .tuner = p.nodes == 1 ? era_of(p).tuner : Tuner{},
                 .launch = p.nodes == 1 ? p.launch : CallLaunch{},
                 .path = p.path,
                 .gpu_direct = p.gpu_direct,
@@ -164,7 +169,6 @@ void RepeatMerger::add(const Point& p) {
   Point& into = s.points[at->second];
   into.launched |= p.launched;
   if (p.launch.mode != LaunchMode::graph) into.launched |= 1U << static_cast<unsigned>(p.launch.mode);
-  if (p.nodes == 1 && !era.assumed) into.tuner = era.tuner;
   s.times[at->second].add(p.seconds);
 }
 

@@ -4,6 +4,7 @@
 #include "validation/machines.hpp"
 
 #include <fabricost/choice/engine_kernels.hpp>
+#include <fabricost/choice/releases.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
@@ -63,13 +64,7 @@ std::vector<std::string> overrides(const System& system, const Point& point) {
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 const System& PointMachines::of(const Point& point) {
-  const auto one_domain = [&] {  // as the trays of a rack
-    const System& plain = loaded(point.system, {});
-    return point.nodes * std::max(1, plain.gpus_per_node) <= plain.domain;
-  };
-  const bool told_apart = point.nodes == 1 || point.collective == Collective::send_recv || one_domain();
-  const bool nccl = !point.path && (point.library.empty() || point.library == "nccl") && told_apart;
-  const LibraryEra era = nccl ? era_of(point) : LibraryEra{};
+  const LibraryEra era = point.path ? LibraryEra{} : era_of(point);
   const Key key{point.system, point.gpu_direct, sharp_of(point), point.nics_per_node, point.nic_rate.value(), era,
                 release_between_nodes(point)};
   const auto found = seen_.find(key);
@@ -145,7 +140,9 @@ CallLaunch launch_of(const Point& point) {
 }
 
 Ways ways_of(const Point& point) {
-  return {.redop = reduces(point.collective) ? point.redop : Reduction::sum, .symmetric = point.windows};
+  return {.redop = reduces(point.collective) ? point.redop : Reduction::sum,
+          .symmetric = point.windows,
+          .any_buffer = era_of(point).release >= prior::ways::any_buffer_from};
 }
 
 }  // namespace fabricost::core

@@ -24,8 +24,7 @@ struct CalibrationFault {
 
 [[nodiscard]] std::string first_line(const std::string& text);
 
-/// Machines named by points, each loaded once. GPUDirect, SHARP and NICs of a point take precedence; on one node NCCL's tables are those
-/// of the point's version (between nodes the constants of transports include the versions' effects).
+/// Machines named by points, each loaded once. GPUDirect, SHARP, NICs and the release of NCCL that a point states take precedence.
 class PointMachines {
  public:
   using Adjust = std::function<void(System&)>;
@@ -68,7 +67,7 @@ class PointMachines {
 /// The launch mode of a point. Between nodes no log states it: call after call, as nccl-tests times them.
 [[nodiscard]] CallLaunch launch_of(const Point& point);
 
-/// The ways of a point: how its values were combined, where the operation combines any.
+/// The ways of a point: how its values were combined, where the operation combines any; what its release does by itself.
 [[nodiscard]] Ways ways_of(const Point& point);
 
 }  // namespace fabricost::core

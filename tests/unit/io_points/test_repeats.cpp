@@ -111,7 +111,17 @@ TEST_CASE("repeats of one release merge, those of another or launched otherwise 
   const std::vector<Point> merged = merge_repeats({p, same, older, launched});
   REQUIRE(merged.size() == 3);
   CHECK(merged[0].repeats == 2);
-  CHECK_FALSE(era_of(merged[0]).assumed);  // both are of the same tables, though their versions differ
+  CHECK(era_of(merged[0]) == LibraryEra{tuner_of_version(2, 27), false, 27});  // the older of two with the same tables
+  Point unsaid = p;
+  unsaid.library_version.clear();
+  CHECK(era_of(merge_repeats({older, unsaid}).at(1)).assumed);
+  unsaid.early_tests = true;  // which no later release ran, so that they have the tables of the older
+  for (const std::vector<Point>& both : {std::vector{older, unsaid}, std::vector{unsaid, older}}) {
+    REQUIRE(merge_repeats(both).size() == 1);
+    CHECK(era_of(merge_repeats(both)[0]) == LibraryEra{tuner_of_version(2, 12), false, 12});
+  }
   for (Point* each : {&p, &same, &older, &launched}) each->nodes = 2;
-  CHECK(merge_repeats({p, same, older, launched}).size() == 1);  // between nodes transports hold all that
+  const std::vector<Point> between = merge_repeats({p, same, older, launched});
+  REQUIRE(between.size() == 1);  // between nodes transports hold launches, and releases differ by less than repeats do
+  CHECK(era_of(between[0]) == LibraryEra{tuner_of_version(2, 12), false, 12});
 }

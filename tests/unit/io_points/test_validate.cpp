@@ -1,7 +1,10 @@
 #include "files.hpp"
 
+#include "support/random_cases.hpp"
+
 #include <fmt/format.h>
 
+#include <fabricost/answers/predict.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/validation/validate.hpp>
@@ -9,6 +12,8 @@
 #include <catch.hpp>
 
 #include <cmath>
+#include <optional>
+#include <utility>
 
 using namespace fabricost::core;
 using namespace fabricost::test;
@@ -47,6 +52,37 @@ TEST_CASE("errors are those of predicted over measured, by hand") {
   CHECK(report.total.within_10pct == Approx(0.25));
   CHECK(report.total.within_25pct == Approx(0.5));
   CHECK(report.total.interval_coverage < 1);
+}
+
+TEST_CASE("a release that a point states rules as one that is asked for, inside nodes and between") {
+  support::Random random(support::seed);
+  for (const auto& [name, gpus] : {std::pair{"abci-v100-edr", 4}, {"dgx-a100-hdr", 8}, {"alps-gh200", 4}, {"aws-p5", 8}, {"hgx-h100-ndr", 1},
+                                   {"together-b200-use3a", 8}, {"coreweave-gb200-nvl72", 4}})
+    for (const int release : {8, 16, 18, 22, 27, 31}) {
+      const Collective op = random.of<Collective>({Collective::all_reduce, Collective::all_gather, Collective::all_to_all, Collective::broadcast});
+      Point p = measured(name, std::floor(random.scaled(1e3, 1e9)) * 16 * gpus, 1, random.of<int>({1, 2, 4, 16, 36}), gpus);
+      if (p.ranks() < 2) p.nodes = 2;
+      p.collective = op;
+      p.library_version = fmt::format("2.{}.3", release);
+      PredictRequest asked{.system = {name}, .operation = op, .nodes = p.nodes, .ranks = p.ranks(), .bytes = Bytes::from_value(p.bytes),
+                           .library = engine_named(fmt::format("nccl-2.{}", release), "library")};
+      if (p.nodes > 1) asked.launch = LaunchMode::queued;
+      Points repeated;
+      repeated.points = {p, p};
+      CAPTURE(name, gpus, p.nodes, p.bytes, release, static_cast<int>(op));
+      std::optional<PredictAnswer> answered;
+      try {
+        answered.emplace(answer(asked));
+      } catch (const RequestError&) {
+        continue;  // a release that is older than the GPU
+      }
+      const ValidationReport report = validate(repeated);
+      REQUIRE(report.points.size() == 1);
+      const Prediction& priced = report.points[0].prediction;
+      CHECK(priced.made_from.fabric.nccl_release == release);
+      CHECK(priced.ran == answered->ran);
+      CHECK(priced.seconds == answered->seconds);
+    }
 }
 
 TEST_CASE("NCCL's channels hold its own messages between nodes, not those of MPI") {
@@ -162,9 +198,8 @@ TEST_CASE("a point is predicted as it was launched and with the release that ran
   CHECK(predicted("").seconds == predicted("2.27.3").seconds);
   CHECK(predicted("").high > predicted("2.27.3").high);
   CHECK(predicted("2.27.3", {LaunchMode::one_process, 8}).seconds > predicted("2.27.3").seconds);
-  // between nodes the constants of transports hold what releases did
   const Points across = points_in(columns + "run,superpod-a100,2,8,all_reduce,1048576,75,nccl,2.12.7\n", {}, "points.csv");
-  CHECK(validate(across).points.at(0).prediction.made_from.fabric.tuner == newest_tuner);
+  CHECK(validate(across).points.at(0).prediction.made_from.fabric.tuner == tuner_of_version(2, 12));
   // the trays of a rack are one domain
   const Points rack = points_in(columns + "run,gb200-nvl72,18,4,all_to_all,67108864,170,nccl,2.27.3\n", {}, "points.csv");
   CHECK(name(validate(rack).points.at(0).prediction.made_from.fabric.tuner) == "nccl-2.28");
