@@ -101,13 +101,13 @@ class Published:
                            training.read(own / "torch-steps.csv")], ignore_index=True)
         kernels = [workloads / "ops.csv", own / "torch-kernels.csv"]
 
-        def fit(rows, **options):
-            return evaluation.fit(rows, *kernels, workloads / "inference.csv", **options)
+        def fit(rows, *served, **options):
+            return evaluation.fit(rows, *kernels, *served, **options)
 
         self.steps, self.newer = training.price(steps), newer
         self.adapters = training.price(mlperf[mlperf.group == "mlperf_lora_nvidia"])
         self.kernels = kernel_rows.read(*map(str, kernels))
-        self.fit = fit(steps)
+        self.fit = fit(steps, workloads / "inference.csv")
         self.left_out = self.held_out = steps[:0].assign(predicted=0.0, low=0.0, high=0.0)
         if not refits:
             self.mlperf = training.price(mlperf, self.fit)

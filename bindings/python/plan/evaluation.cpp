@@ -263,19 +263,19 @@ class ServingRun : public Question {
 /// Questions with the machines and stacks that they share.
 class Questions {
  public:
-  /// (generation, W per TFLOP/s, stack, program, a model with experts, in fp4)
+  /// (generation, W per TFLOP/s, TFLOP/s of a processor, stack, program, a model with experts, in fp4)
   py::tuple add_step(const Step& step) {
     TrainingMachine& machine = published_.machine_of(step);
     const Stack& stack = published_.stack_of(step);
     add(std::make_unique<StepQuestion>(step, stack, machine), machine.system.constants.compute, {}, {});
-    return py::make_tuple(name(machine.system.gpu.generation), machine.gpu.watts, stack.name, fitted_name(stack), step.model.mixture(),
+    return py::make_tuple(name(machine.system.gpu.generation), machine.gpu.watts, machine.gpu.unit_peak, stack.name, fitted_name(stack), step.model.mixture(),
                           step.layout.precision == Precision::fp4);
   }
-  /// (generation, W per TFLOP/s)
+  /// (generation, W per TFLOP/s, TFLOP/s of a processor)
   py::tuple add_kernel(const OpsRow& kernel) {
     const TrainingMachine& machine = published_.machine_of(kernel);
     add(std::make_unique<KernelQuestion>(kernel, machine.gpu), machine.system.constants.compute, {}, {});
-    return py::make_tuple(name(machine.system.gpu.generation), machine.gpu.watts);
+    return py::make_tuple(name(machine.system.gpu.generation), machine.gpu.watts, machine.gpu.unit_peak);
   }
   /// (generation, constants as shipped, as described before any fit)
   py::tuple add_serving(const std::string& system, const std::string& stack, const Model& model, const std::string& weights, double kv_width,

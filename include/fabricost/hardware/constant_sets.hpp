@@ -257,6 +257,7 @@ struct ComputeConstants {
   double gemm_fp4;            ///< fraction of the fp4 peak, relative to `gemm`
   double block_scales;        ///< factor on `gemm_fp8` where blocks of values have a scale each, rather than whole tensors
   double gemm_watts;          ///< W per 16-bit TFLOP/s of the GPU `gemm` was measured on; 0: one with another power is not told apart
+  double gemm_peak;           ///< 16-bit TFLOP/s of one of its processors (SM); 0: a GPU of the same die and another clock is not told apart
   double gemm_start;          ///< s per matrix product, or other kernel of a layer
   double gemm_overlap;        ///< order q of the norm of its arithmetic and memory time
   double misaligned;          ///< extra time of a product with a side that is not a multiple of 64 on the rank

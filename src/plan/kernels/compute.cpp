@@ -19,7 +19,9 @@ Processor Processor::of(const System& system) {
   out.units = g.units;
   out.name = g.name;
   constexpr double tera = 1e12;
-  out.watts = g.power.value.value() / (out.peak16 / g.arithmetic_factor / tera);
+  const double peak = out.peak16 / g.arithmetic_factor / tera;
+  out.watts = g.power.value.value() / peak;
+  out.unit_peak = g.units > 0 ? peak / g.units : 0;
   out.use(system.constants.compute);
   const Generation made = g.generation;
   out.old_attention_is_own = made == Generation::volta || made == Generation::turing || made == Generation::ampere;

@@ -186,8 +186,13 @@ TEST_CASE("a GPU with more power per FLOP runs products faster, never above the 
   CHECK(rate(0.6) / rate(0.5) == Approx(std::pow(1.2, c.form.power)));
   CHECK(rate(500) == Approx(c.form.full_clock * 1e15));
   CHECK(rate(0) == Approx(0.5e15));  // no power is published
+  c.gemm_peak = gpu.unit_peak = 10;
+  CHECK(rate(0.5) == Approx(0.5e15));
+  gpu.peak16 *= 1.1;  // the same power for the same processors, whose peak is stated at a higher clock
+  gpu.unit_peak *= 1.1;
+  CHECK(rate(0.5 / 1.1) == Approx(0.5e15));
   c.gemm_watts = 0;
-  CHECK(rate(0.6) == Approx(0.5e15));  // of whom the share was measured on, nothing is known
+  CHECK(rate(0.6) == Approx(0.55e15));  // of whom the share was measured on, nothing is known
 }
 
 TEST_CASE("a step waits for the slowest of its nodes: not at all on one, then as the largest of normal deviations", "[step]") {

@@ -88,9 +88,8 @@ class Unknown:
 class Priced:
     """Rows as functions of unknowns."""
 
-    def __init__(self, questions: Any, at: Any, per: Any, measured: Any, scale: Any, base: Any, unknowns: list[Unknown]) -> None:
+    def __init__(self, questions: Any, at: Any, per: Any, measured: Any, scale: float, base: Any, unknowns: list[Unknown]) -> None:
         self.questions, self.at, self.per, self.measured, self.scale, self.base, self.unknowns = questions, at, per, measured, scale, base, unknowns
-        self.active = np.ones(len(at), bool)
         self.by_column: dict[int, list[int]] = {}
         for i, x in enumerate(unknowns):
             self.by_column.setdefault(x.column, []).append(i)
@@ -114,35 +113,35 @@ class Priced:
         return self.questions.price(self.at[rows], constants) * self.per[rows] / self.measured[rows]
 
     def residuals(self, u: Any) -> Any:
-        rows, out = np.flatnonzero(self.active), np.zeros(len(self.at))
-        out[rows] = np.log(self.ratios(self.constants(u, rows), rows)) / self.scale[rows]
-        return out
+        rows = np.arange(len(self.at))
+        return np.log(self.ratios(self.constants(u, rows), rows)) / self.scale
 
     def jacobian(self, u: Any, here: Any) -> Any:
         step, out = 1e-3, np.zeros((len(self.at), len(u)))
         every = self.constants(u, np.arange(len(self.at)))
         for i, x in enumerate(self.unknowns):
-            rows = np.flatnonzero(self.active & x.rows)
+            rows = np.flatnonzero(x.rows)
             if x.held or not len(rows):
                 continue
             moved = u.copy()
             moved[i] += step
             constants = every[rows]
             constants[:, x.column] = self.constant(x.column, moved, rows)
-            out[rows, i] = (np.log(self.ratios(constants, rows)) / self.scale[rows] - here[rows]) / step
+            out[rows, i] = (np.log(self.ratios(constants, rows)) / self.scale - here[rows]) / step
         return out
 
 
-def _starts(generations: list[str], watts: dict[str, float], hold: dict[str, float]) -> dict[str, Any]:
-    """Priors of compute of each generation. They are a mean over generations, of GPUs that have the mean watts for a TFLOP/s: one with fewer starts as
+def _starts(generations: list[str], most: dict[str, tuple[float, float]], hold: dict[str, float]) -> dict[str, Any]:
+    """Priors of compute of each generation, with watts and peak of the GPU that most of its rows are of. They are a mean over generations, of GPUs that have the mean watts for a TFLOP/s: one with fewer starts as
     much lower as GPUs of one generation with fewer reach less."""
     out = {}
-    known = [math.log(watts[g]) for g in generations if watts[g] > 0]
+    known = [math.log(most[g][0]) for g in generations if most[g][0] > 0]
     for g in generations:
         row = out[g] = _core._compute_prior()
-        row[AT["gemm_watts"]] = watts[g]
-        if watts[g] > 0 and len(known) > 1:
-            more = (watts[g] / math.exp(sum(known) / len(known))) ** row[AT["form.power"]]
+        watts, peak = most[g]
+        row[AT["gemm_watts"]], row[AT["gemm_peak"]] = watts, peak if watts > 0 else 0
+        if watts > 0 and len(known) > 1:
+            more = (watts / math.exp(sum(known) / len(known))) ** row[AT["form.power"]]
             for key in ("gemm", "attention"):
                 row[AT[key]] = min(1.0, row[AT[key]] * more)
             row[AT["elementwise"]] /= more
@@ -171,6 +170,32 @@ def _unsaid(unknowns: list[Unknown], covariance: Any) -> list[int]:
         information[least, :] = information[:, least] = 0
         information[least, least] = 1
         left = np.linalg.inv(information)
+
+
+def _indistinct(unknowns: list[Unknown], found: Minimum) -> list[int]:
+    """Constants of serving that differ from their prior, or from what all GPUs or frameworks have in common, by less than their standard error; the
+    others follow each that is held."""
+    u, left, out = found.unknowns.copy(), found.covariance.copy(), []
+    open_ = [i for i, x in enumerate(unknowns) if CONSTANTS.set[x.column].startswith("serving")]
+    while open_:
+        least = min(open_, key=lambda i: u[i] ** 2 / left[i, i])
+        if u[least] ** 2 >= left[least, least]:
+            break
+        out.append(least)
+        open_.remove(least)
+        along = left[:, least] / left[least, least]
+        u, left = u - along * u[least], left - np.outer(along, left[least])
+    return out
+
+
+def _found(model: Priced, weight: Any) -> Minimum:
+    """The least squares over the unknowns of which the rows say something; the others are held."""
+    found = minimise(model.residuals, model.jacobian, np.zeros(len(model.unknowns)), weight)
+    if held := _unsaid(model.unknowns, found.covariance) + _indistinct(model.unknowns, found):
+        for i in held:
+            model.unknowns[i].held, found.unknowns[i] = True, 0.0
+        found = minimise(model.residuals, model.jacobian, found.unknowns, weight)
+    return found
 
 
 def _spread(sizes: Any, prior: float) -> float:
@@ -292,17 +317,17 @@ def fit(steps: Any, kernels: Any, served: Any, questions: Any, leave_out: Sequen
     rows: list[dict[str, Any]] = []
     for row in steps.itertuples():
         if is_wanted(row, groups["judged"] + groups["fitted"], groups["set_aside"], row.fully_specified):
-            generation, watts, stack, factor, experts, fp4 = questions.add_step(row.step)
-            rows.append({"group": row.group, "measured": row.measured, "generation": generation, "watts": watts, "stack": stack, "factor": factor, "step": True,
+            generation, watts, peak, stack, factor, experts, fp4 = questions.add_step(row.step)
+            rows.append({"group": row.group, "measured": row.measured, "generation": generation, "watts": watts, "peak": peak, "stack": stack, "factor": factor, "step": True,
                          "experts": experts, "fp4": fp4, "system": row.system, "at": len(questions) - 1})
     for row in kernels.itertuples():
         if row.kind in ("all_reduce", "send_recv"):
             skipped[row.skipped or "a collective: fit it with the points of its machine"] += 1
         elif is_wanted(row, groups["kernels"], {}, True):
-            generation, watts = questions.add_kernel(row.kernel)
-            rows.append({"group": row.group, "measured": row.measured, "generation": generation, "watts": watts, "stack": row.group, "factor": row.group, "step": False,
+            generation, watts, peak = questions.add_kernel(row.kernel)
+            rows.append({"group": row.group, "measured": row.measured, "generation": generation, "watts": watts, "peak": peak, "stack": row.group, "factor": row.group, "step": False,
                          "experts": False, "fp4": False, "system": row.system, "at": len(questions) - 1})
-    jobs = pd.DataFrame(rows, columns=["group", "measured", "generation", "watts", "stack", "factor", "step", "experts", "fp4", "system", "at"])
+    jobs = pd.DataFrame(rows, columns=["group", "measured", "generation", "watts", "peak", "stack", "factor", "step", "experts", "fp4", "system", "at"])
     runs = served[np.array([is_wanted(row, None, {}, row.fully_specified) for row in served.itertuples()], bool)]
     if not len(jobs) and not len(runs):
         raise fc.RequestError("no row of the files can be fitted: fully specified steps, kernels of a known group, or serving runs are needed")
@@ -311,77 +336,47 @@ def fit(steps: Any, kernels: Any, served: Any, questions: Any, leave_out: Sequen
 
 def _fitted(jobs: Any, runs: Any, unscaled: list[str], questions: Any, hold: dict[str, float], factors: bool, every_group: bool, skipped: Counter[str],
             tables: Sequence[str]) -> Fit:
-    n, m = len(jobs), len(runs)
-    generations, programs = list(dict.fromkeys(jobs.generation)), list(dict.fromkeys(jobs.factor))
-    watts = {g: min((-count, w) for w, count in its.watts.value_counts().items())[1] for g, its in jobs.groupby("generation")}
-    starts = _starts(generations, watts, hold)
-    of = np.array([*jobs.generation, *runs.generation], dtype=object)
-    factor = np.array([*jobs.factor, *[""] * m], dtype=object)
-    its_stack = np.array([*[""] * n, *runs["stack"]], dtype=object)
-    is_run = np.arange(n + m) >= n
-    compute = OF["compute"].index
-    base = np.array([*(starts[g] for g in jobs.generation), *runs.described]).reshape(n + m, len(CONSTANTS))
-    for at in range(n, n + m):
-        if of[at] in starts:
-            base[at, compute] = starts[of[at]][compute]
+    """Steps and kernels say what kernels reach, and serving runs, priced with that, what engines add: in runs the two cannot be told apart."""
+    out = Fit(len(jobs) + len(runs), 0, math.nan, math.nan, {}, [], dict(skipped),
+              f"fabricost calibrate, least squares on log(predicted/measured) of {len(jobs) + len(runs)} rows of {', '.join(os.path.basename(table) for table in tables)}")
+    if len(jobs):
+        _fit_kernels(out, jobs, unscaled, questions, hold, factors, every_group)
+    if len(runs):
+        _fit_serving(out, runs, questions)
+    return out
 
+
+def _fit_kernels(out: Fit, jobs: Any, unscaled: list[str], questions: Any, hold: dict[str, float], factors: bool, every_group: bool) -> None:
+    n, generations, programs = len(jobs), list(dict.fromkeys(jobs.generation)), list(dict.fromkeys(jobs.factor))
+    most = {g: min((-count, row) for row, count in its[["watts", "peak"]].value_counts().items())[1] for g, its in jobs.groupby("generation")}
+    starts = _starts(generations, most, hold)
+    of, factor = jobs.generation.to_numpy(), jobs.factor.to_numpy()
+    compute = OF["compute"].index
     unknowns: list[Unknown] = []
     for at, c in zip(compute, OF["compute"].itertuples()):
-        if c.fitted == "shared" and generations:
-            unknowns.append(Unknown(at, np.isin(of, generations), c.spread, held=c.key in hold))
+        if c.fitted == "shared":
+            unknowns.append(Unknown(at, np.ones(n, bool), c.spread, held=c.key in hold))
         elif c.fitted == "own":
             unknowns += [Unknown(at, of == g, c.spread, g, c.key in hold) for g in generations]
     # the factor of a generation's only program says as much of the generation
     scaled = jobs[jobs.step & ~jobs.factor.isin(unscaled)].groupby("generation").factor.unique()
     shares = {name for names in scaled for name in names if len(names) > 1}
     common = len(unknowns)
-    if n:
-        unknowns.append(Unknown(AT["scale"], np.isin(factor, list(shares)), _STACKS_SPREAD, held=not factors))
-        for name in programs:
-            few = (jobs.factor == name).sum() < _FEWEST_OF_PROGRAM and not every_group
-            unknowns.append(Unknown(AT["scale"], factor == name, _STACKS_SPREAD, name, not factors or few or name in unscaled))
-    of_steps = len(unknowns)
-    pairs = list(dict.fromkeys(zip(runs["stack"], runs.generation)))
-    if m:  # the part common to all GPUs is learnt from all of them; a GPU with few measurements, or none, leans on it
-        for at, c in zip(OF["serving_gpu"].index, OF["serving_gpu"].itertuples()):
-            if c.fitted != "held":
-                unknowns.append(Unknown(at, is_run, c.spread))
-                unknowns += [Unknown(at, is_run & (of == g), _OWN_SHARE * c.spread, g) for g in dict.fromkeys(runs.generation) if c.fitted == "own"]
-        for at, c in zip(OF["serving_stack"].index, OF["serving_stack"].itertuples()):
-            if c.fitted != "held":
-                kernels_alike = c.key in _OF_KERNELS
-                if kernels_alike:
-                    unknowns.append(Unknown(at, is_run, c.spread))
-                unknowns += [Unknown(at, its_stack == name, (_OWN_SHARE if kernels_alike else 1) * c.spread, name) for name in dict.fromkeys(runs["stack"])]
-                unknowns += [Unknown(at, (its_stack == name) & (of == g), _OWN_SHARE * c.spread, g) for name, g in pairs if c.fitted == "own"]
+    unknowns.append(Unknown(AT["scale"], np.isin(factor, list(shares)), _STACKS_SPREAD, held=not factors))
+    for name in programs:
+        few = (jobs.factor == name).sum() < _FEWEST_OF_PROGRAM and not every_group
+        unknowns.append(Unknown(AT["scale"], factor == name, _STACKS_SPREAD, name, not factors or few or name in unscaled))
 
-    in_group = jobs.group.map(jobs.group.value_counts()), runs.group.map(runs.group.value_counts())
-    weight = np.concatenate([np.sqrt(np.minimum(1.0, _MOST_OF_GROUP / in_group[0].to_numpy(float))),
-                             np.where(runs.figure == "ttft", _TTFT_WEIGHT, 1.0) * np.minimum(1.0, np.sqrt(_MOST_OF_GROUP / in_group[1].to_numpy(float)))])
-    model = Priced(questions, np.array([*jobs["at"], *runs["at"]], dtype=np.int64), np.array([*[1.0] * n, *runs.per]), np.array([*jobs.measured, *runs.measured], dtype=float),
-                   np.where(is_run, _SERVING_LOSS, _STEP_LOSS), base, unknowns)
-    # steps and kernels first: together with serving runs from the start, floors of layers end in a valley that other steps contradict
-    found = Minimum(np.zeros(len(unknowns)), None)
-    if n:
-        model.active = ~is_run
-        found = minimise(model.residuals, model.jacobian, found.unknowns, np.where(is_run, 0.0, weight))
-        model.active = np.ones(n + m, bool)
-    if m:
-        found = minimise(model.residuals, model.jacobian, found.unknowns, weight, 200 if n else 60)
-    if n and (unsaid := _unsaid(unknowns, found.covariance)):
-        for i in unsaid:
-            unknowns[i].held, found.unknowns[i] = True, 0.0
-        found = minimise(model.residuals, model.jacobian, found.unknowns, weight)
-
-    every = np.arange(n + m)
+    weight = np.sqrt(np.minimum(1.0, _MOST_OF_GROUP / jobs.group.map(jobs.group.value_counts()).to_numpy(float)))
+    model = Priced(questions, jobs["at"].to_numpy(), np.ones(n), jobs.measured.to_numpy(float), _STEP_LOSS, np.array([starts[g] for g in of]), unknowns)
+    found = _found(model, weight)
+    every = np.arange(n)
     constants = model.constants(found.unknowns, every)
     ratio = model.ratios(constants, every)
-    off, size = np.abs(ratio - 1), np.abs(np.log(ratio))
-    out = Fit(n + m, (len(unknowns) - of_steps) + sum(not x.held for x in unknowns[:of_steps]), float(np.median(off[:n])) if n else math.nan,
-              float(off[:n].mean()) if n else math.nan, {}, [], dict(skipped),
-              f"fabricost calibrate, least squares on log(predicted/measured) of {n + m} rows of {', '.join(os.path.basename(table) for table in tables)}")
+    off = np.abs(ratio - 1)
+    out.constants, out.median_error, out.mean_error = sum(not x.held for x in unknowns), float(np.median(off)), float(off.mean())
     for g in generations:
-        mine = np.flatnonzero(of[:n] == g)
+        mine = np.flatnonzero(of == g)
         fitted = {}
         for i, x in enumerate(unknowns[:common]):
             if not x.held and x.of in ("", g):
@@ -389,15 +384,40 @@ def _fitted(jobs: Any, runs: Any, unscaled: list[str], questions: Any, hold: dic
                 fitted[CONSTANTS.key[x.column]] = Constant(float(constants[mine[0], x.column]), x.spread * narrowed, narrowed < _narrowed_to(), not x.of)
         out.generations[g] = Generation(len(mine), float(np.median(off[mine])), float(off[mine].mean()), sorted(set(jobs.system[mine])),
                                         constants[mine[0], compute].tolist(), fitted)
-    if n:
-        out.stacks = _stacks_of(jobs, size[:n], constants[:n, AT["scale"]], unknowns, common, programs, shares, found, unscaled, factors, generations)
-    if m:
-        _add_serving(out, runs.assign(size=size[n:], order=runs.generation.map(_core._generations().index)), constants[n:])
-        out.common = np.array(_core._compute_prior())
-        for i, x in enumerate(unknowns[of_steps:], of_steps):
-            if not x.of and CONSTANTS.set[x.column] == "serving_stack":
-                out.common[x.column] = np.clip(out.common[x.column] * math.exp(x.spread * found.unknowns[i]), CONSTANTS.least[x.column], CONSTANTS.most[x.column])
-    return out
+    out.stacks = _stacks_of(jobs, np.abs(np.log(ratio)), constants[:, AT["scale"]], unknowns, common, programs, shares, found, unscaled, factors, generations)
+
+
+def _fit_serving(out: Fit, runs: Any, questions: Any) -> None:
+    of, its_stack, compute = runs.generation.to_numpy(), runs["stack"].to_numpy(), OF["compute"].index
+    base = np.array(list(runs.described))
+    for g, its in out.generations.items():
+        base[np.ix_(of == g, compute)] = its.compute
+    all_runs, pairs = np.ones(len(runs), bool), list(dict.fromkeys(zip(its_stack, of)))
+    unknowns: list[Unknown] = []
+    for at, c in zip(OF["serving_gpu"].index, OF["serving_gpu"].itertuples()):
+        if c.fitted != "held":  # the part common to all GPUs is learnt from all of them; a GPU with few measurements, or none, leans on it
+            unknowns.append(Unknown(at, all_runs, c.spread))
+            unknowns += [Unknown(at, of == g, _OWN_SHARE * c.spread, g) for g in dict.fromkeys(of) if c.fitted == "own"]
+    for at, c in zip(OF["serving_stack"].index, OF["serving_stack"].itertuples()):
+        if c.fitted != "held":
+            kernels_alike = c.key in _OF_KERNELS
+            if kernels_alike:
+                unknowns.append(Unknown(at, all_runs, c.spread))
+            unknowns += [Unknown(at, its_stack == name, (_OWN_SHARE if kernels_alike else 1) * c.spread, name) for name in dict.fromkeys(its_stack)]
+            unknowns += [Unknown(at, (its_stack == name) & (of == g), _OWN_SHARE * c.spread, g) for name, g in pairs if c.fitted == "own"]
+
+    in_group = runs.group.map(runs.group.value_counts()).to_numpy(float)
+    weight = np.where(runs.figure == "ttft", _TTFT_WEIGHT, 1.0) * np.minimum(1.0, np.sqrt(_MOST_OF_GROUP / in_group))
+    model = Priced(questions, runs["at"].to_numpy(), runs.per.to_numpy(), runs.measured.to_numpy(float), _SERVING_LOSS, base, unknowns)
+    found = _found(model, weight)
+    every = np.arange(len(runs))
+    constants = model.constants(found.unknowns, every)
+    out.constants += sum(not x.held for x in unknowns)
+    _add_serving(out, runs.assign(size=np.abs(np.log(model.ratios(constants, every))), order=runs.generation.map(_core._generations().index)), constants)
+    out.common = np.array(_core._compute_prior())
+    for i, x in enumerate(unknowns):
+        if not x.of and not x.held and CONSTANTS.set[x.column] == "serving_stack":
+            out.common[x.column] = np.clip(out.common[x.column] * math.exp(x.spread * found.unknowns[i]), CONSTANTS.least[x.column], CONSTANTS.most[x.column])
 
 
 def _stacks_of(jobs: Any, size: Any, scale: Any, unknowns: list[Unknown], common: int, programs: list[str], shares: set[str], found: Minimum, unscaled: list[str],

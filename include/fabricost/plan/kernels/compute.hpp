@@ -10,8 +10,9 @@
 ///   cast              to fp8 or fp4 of a product's inputs, row by row and, where weights are trained, column by column: w bytes a value
 ///                     for each copy, read once in fp8, in fp4 once for each copy and once for the scale of the whole tensor
 ///
-/// GPUs of one generation run the same code at the clock that their power allows: e, ea and the rate of element-wise kernels grow with
-/// (W / (gemm_watts P))^power.
+/// GPUs of one generation run the same code at the clock that their power allows, whatever the clock of their peak. With W watts and U
+/// processors (SMs) the rate of each grows with (W / U)^power, so that e, ea and the rate of element-wise kernels are multiplied by
+///   (W / (gemm_watts P))^power (gemm_peak U / P)^(1 - power)
 ///
 /// P peak, BW memory rate; e, ea, em, ce are in hardware/constant_sets.hpp. Form and constants are fitted
 /// to 1,200 published training steps on A100, H100 and B200 (docs/training-accuracy.md). All in SI units.
@@ -39,6 +40,7 @@ struct Processor {
   double memory_rate = 0;             ///< bytes/s
   double memory = 0;                  ///< bytes
   double watts = 0;                   ///< of the board per 16-bit TFLOP/s; 0: not published
+  double unit_peak = 0;               ///< 16-bit TFLOP/s of one of its processors; 0: their number is not published
   double most = 1;                    ///< share of the peak that no product exceeds; below 1 where a stack's factor shortens it after that
   double sustained = 1;               ///< clock that its power allows, over that of the GPU its constants were measured on
   double memory_latency = 0;          ///< s of a load from memory; 0: not measured
@@ -54,7 +56,11 @@ struct Processor {
   /// Other kernel efficiencies.
   void use(const ComputeConstants& measured) {
     constants = measured;
-    sustained = watts > 0 && constants.gemm_watts > 0 ? std::pow(watts / constants.gemm_watts, constants.form.power) : 1;
+    sustained = 1;
+    if (watts <= 0 || constants.gemm_watts <= 0) return;
+    const double power = constants.form.power;
+    sustained = std::pow(watts / constants.gemm_watts, power);
+    if (unit_peak > 0 && constants.gemm_peak > 0) sustained *= std::pow(constants.gemm_peak / unit_peak, 1 - power);
   }
   /// Kernels as a stack timed them on this GPU.
   void use(const std::vector<OwnKernel>& kernels) {
