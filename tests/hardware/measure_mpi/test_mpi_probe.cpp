@@ -3,10 +3,7 @@
 
 #include "catch.hpp"
 #include "measure/mpi/counts.hpp"
-#include "measure/mpi/host/clock.hpp"
-#include "measure/mpi/host/environment.hpp"
-#include "measure/mpi/host/library.hpp"
-#include "measure/mpi/host/memory.hpp"
+#include "measure/mpi/host.hpp"
 
 using namespace fabricost::probes;
 using namespace fabricost::probes::measure::mpi;

@@ -12,7 +12,7 @@ import subprocess
 OPERATIONS = {"allreduce": "all_reduce", "allgather": "all_gather", "alltoall": "all_to_all", "bcast": "broadcast"}
 
 # Which of its algorithms (ompi/mca/coll/base of Open MPI 4.1) has which schedule here. The command knows them, too
-# (src/probes/measure/mpi/host/environment.cpp); every launch checks that it wrote these.
+# (src/probes/measure/mpi/host.cpp); every launch checks that it wrote these.
 SAME = {
     ("allreduce", "ring"): "ring",  # 2(n-1) steps of S/n
     ("allreduce", "segmented_ring"): "ring",  # the same, S/n cut into segments

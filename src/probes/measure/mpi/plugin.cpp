@@ -1,7 +1,7 @@
 /// \file plugin.cpp
 /// The plugin that the command loads for `measure --mpi`.
 
-#include "measure/mpi/host/library.hpp"
+#include "measure/mpi/host.hpp"
 #include "measure/mpi/mpi_device.hpp"
 
 #include <fmt/format.h>

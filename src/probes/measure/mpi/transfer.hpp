@@ -8,14 +8,18 @@
 /// its time counts), or simultaneous in both directions (`both_ways`).
 
 #include "measure/device.hpp"
-#include "measure/mpi/elements.hpp"
-#include "measure/mpi/host/memory.hpp"
+#include "measure/mpi/host.hpp"
 #include "measure/mpi/world.hpp"
+
+#include <fabricost/collective.hpp>
 
 #include <cstdint>
 #include <string>
 
 namespace fabricost::probes::measure::mpi {
+
+/// The MPI type of the same width. Sums need one that MPI can add. \throws Unsupported for sums of 16-bit and 8-bit floats
+[[nodiscard]] MPI_Datatype mpi_type(DataType type, bool summed);
 
 /// "all_reduce of 1048576 B", for messages
 [[nodiscard]] std::string described(const Case& what);

@@ -4,21 +4,74 @@
 #include "measure/mpi/world.hpp"
 
 #include "measure/device.hpp"
-#include "measure/mpi/host/clock.hpp"
+#include "measure/mpi/host.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include <dlfcn.h>
 #include <sched.h>
 #include <unistd.h>
 
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
+
 namespace fabricost::probes::measure::mpi {
+
+void check(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  if (MPI_Error_string(code, text.data(), &length) != MPI_SUCCESS) length = 0;
+  const std::string said = std::string{call} + ": " + (length > 0 ? std::string{text.data()} : "error " + std::to_string(code));
+  int kind = MPI_ERR_UNKNOWN;
+  MPI_Error_class(code, &kind);
+#ifdef MPIX_ERR_PROC_FAILED
+  if (kind == MPIX_ERR_PROC_FAILED || kind == MPIX_ERR_REVOKED) throw DeviceLost("a process is gone: " + said);
+#endif
+  if (kind == MPI_ERR_NO_MEM) throw OutOfMemory(said);
+  throw DeviceFault(said);
+}
+
+Watch::Watch(double limit) : limit_(limit), thread_([this] { look(); }) {}
+
+Watch::~Watch() {
+  {
+    const std::lock_guard lock(mutex_);
+    end_ = true;
+  }
+  ended_.notify_all();
+  thread_.join();
+}
+
+void Watch::name(std::string what) {
+  const std::lock_guard lock(mutex_);
+  what_ = std::move(what);
+}
+
+void Watch::start() { deadline_.store(now() + limit_, std::memory_order_relaxed); }
+
+void Watch::look() {
+  std::unique_lock lock(mutex_);
+  while (!ended_.wait_for(lock, std::chrono::milliseconds{200}, [this] { return end_; })) {
+    const double deadline = deadline_.load(std::memory_order_relaxed);
+    if (deadline <= 0 || now() < deadline) continue;
+    fmt::print(stderr, "fabricost: {} is not done after {:g} s: a process died, stands still or does something else\n",
+               what_.empty() ? "a call of MPI" : what_, limit_);
+    std::fflush(stderr);
+    std::_Exit(2);  // without clean-up, since the thread that would do it is inside MPI
+  }
+}
 
 namespace {
 
@@ -148,6 +201,53 @@ std::vector<std::string> World::gather(const std::string& text) {
 void World::meet() {
   const Watched watched(watch_);
   check(MPI_Barrier(control_), "MPI_Barrier");
+}
+
+namespace {
+
+/// FNV-1a hash of a case, in 52 bits, which a double represents exactly.
+double fingerprint(const Case& what) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  const auto mix = [&](std::uint64_t value) { hash = (hash ^ value) * 1099511628211ULL; };
+  mix(static_cast<std::uint64_t>(what.kind));
+  mix(what.bytes);
+  mix(static_cast<std::uint64_t>(what.operation));
+  mix(static_cast<std::uint64_t>(what.dtype));
+  mix(what.in_place ? 1 : 0);
+  mix(what.both_ways ? 1 : 0);
+  mix(what.algorithm ? static_cast<std::uint64_t>(*what.algorithm) + 1 : 0);
+  for (const auto& [from, to] : what.pairs) {
+    mix(static_cast<std::uint64_t>(from));
+    mix(static_cast<std::uint64_t>(to));
+  }
+  return static_cast<double>(hash >> 12);
+}
+
+}  // namespace
+
+void fail_alike(World& world, const Failure& mine) {
+  // the most severe failure, of the first process that has it
+  std::array<double, 1> gravest{static_cast<double>(mine.kind)};
+  world.max(gravest);
+  if (gravest[0] <= 0) return;
+  std::array<double, 1> who{static_cast<double>(mine.kind) >= gravest[0] ? -static_cast<double>(world.rank()) : -1e9};
+  world.max(who);
+  const std::string text = world.share(mine.text, static_cast<int>(-who[0]));
+  switch (static_cast<Failure::Kind>(gravest[0])) {
+    case Failure::Kind::none: return;
+    case Failure::Kind::unsupported: throw Unsupported(text);
+    case Failure::Kind::out_of_memory: throw OutOfMemory(text);
+    case Failure::Kind::wrong_result: throw WrongResult(text);
+    case Failure::Kind::fault: throw DeviceFault(text);
+  }
+}
+
+void agree_on(World& world, const Case& what) {
+  const double mine = fingerprint(what);
+  std::array<double, 2> ends{mine, -mine};
+  world.max(ends);
+  if (ends[0] != -ends[1])
+    throw DeviceFault("the processes are not about to measure the same: are they one build, started with the same words?");
 }
 
 }  // namespace fabricost::probes::measure::mpi

@@ -1,18 +1,84 @@
 #pragma once
 /// \file world.hpp
-/// The processes of this run: their ranks, their hosts, and agreement between them.
+/// The processes of this run: MPI's C interface with errors as exceptions, ranks and hosts, and agreement between processes.
 ///
 /// Communication between measurements uses its own communicator and never blocks forever: a process that does
 /// not answer within the limit counts as lost (DeviceLost), so that the first can still write the results.
+///
+/// A blocking call of MPI cannot be interrupted from outside. A thread therefore watches the clock (Watch); when a
+/// repetition exceeds the limit, it prints a message and ends the process with status 2. mpirun then ends the
+/// others, each of which has its own watch.
+///
+/// If one process fails, all throw; otherwise the others would wait for it inside MPI.
 
-#include "measure/mpi/calls.hpp"
-#include "measure/mpi/watch.hpp"
+#include "measure/device.hpp"
 
+#include <atomic>
+#include <condition_variable>
+#include <limits>
+#include <mutex>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
+#define OMPI_SKIP_MPICXX 1  // the C++ bindings were removed from the standard and give warnings
+#define MPICH_SKIP_MPICXX 1
+#include <mpi.h>
+
 namespace fabricost::probes::measure::mpi {
+
+/// \throws DeviceLost for a lost process (reported by fault-tolerant MPI), DeviceFault with the library's
+/// message otherwise
+void check(int code, const char* call);
+
+// From MPI 4 on, every call has a variant with suffix _c and 64-bit counts.
+#if MPI_VERSION >= 4
+using Count = MPI_Count;
+#define FABRICOST_MPI(call) call##_c
+#else
+using Count = int;
+#define FABRICOST_MPI(call) call
+#endif
+inline constexpr Count widest_count = std::numeric_limits<Count>::max();
+
+class Watch {
+ public:
+  explicit Watch(double limit);
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  /// Seconds after which the process gives up waiting.
+  [[nodiscard]] double limit() const { return limit_; }
+  /// Sets the current task, for the message.
+  void name(std::string what);
+  void start();
+  void stop() { deadline_.store(0, std::memory_order_relaxed); }
+
+ private:
+  void look();
+
+  double limit_;
+  std::atomic<double> deadline_{0};  ///< 0: not waiting
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool end_ = false;
+  std::string what_;
+  std::thread thread_;
+};
+
+/// Watches from here to the end of the scope.
+class Watched {
+ public:
+  explicit Watched(Watch& watch) : watch_(watch) { watch_.start(); }
+  ~Watched() { watch_.stop(); }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+
+ private:
+  Watch& watch_;
+};
 
 class World {
  public:
@@ -60,5 +126,36 @@ class World {
   bool crowded_ = false, one_clock_ = false;
   std::vector<std::string> hosts_;
 };
+
+/// The failure of this process, in order of severity; all throw the most severe one.
+struct Failure {
+  enum class Kind : unsigned char { none, unsupported, out_of_memory, wrong_result, fault };
+  Kind kind = Kind::none;
+  std::string text{};
+};
+
+/// The exception of `work` as a Failure. DeviceLost is passed on, since lost processes cannot be asked.
+template <class Work>
+[[nodiscard]] Failure failure_of(Work&& work) {
+  try {
+    work();
+  } catch (const Unsupported& e) {
+    return {Failure::Kind::unsupported, e.what()};
+  } catch (const OutOfMemory& e) {
+    return {Failure::Kind::out_of_memory, e.what()};
+  } catch (const WrongResult& e) {
+    return {Failure::Kind::wrong_result, e.what()};
+  } catch (const DeviceFault& e) {
+    return {Failure::Kind::fault, e.what()};
+  }
+  return {};
+}
+
+/// Collects failures; either all processes throw the same exception or none throws.
+/// \throws Unsupported, OutOfMemory, WrongResult, DeviceFault, DeviceLost
+void fail_alike(World& world, const Failure& mine);
+
+/// Checks that all processes are about to run the same case. \throws DeviceFault in all when one is not
+void agree_on(World& world, const Case& what);
 
 }  // namespace fabricost::probes::measure::mpi

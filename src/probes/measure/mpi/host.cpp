@@ -1,14 +1,122 @@
-/// \file environment.cpp
-/// The tables behind forced_algorithms.
+/// \file host.cpp
+/// Reads CLOCK_MONOTONIC, /proc, the limits of control groups (version 2) and the environment.
 
-#include "measure/mpi/host/environment.hpp"
+#include "measure/mpi/host.hpp"
 
+#include "measure/device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <ctime>
+#include <fstream>
 #include <span>
+#include <string>
+#include <string_view>
+
+#include <sys/prctl.h>
+#include <unistd.h>
 
 namespace fabricost::probes::measure::mpi {
+
+double now() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+void wait_until(double moment, bool patient) {
+  const double asleep = patient ? moment : moment - 200e-6;
+  if (asleep > now()) {
+    const auto whole = static_cast<time_t>(asleep);
+    const timespec t{whole, static_cast<long>((asleep - static_cast<double>(whole)) * 1e9)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr) != 0) {}
+  }
+  while (now() < moment) {}
+}
+
+void sharpen_timers() { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
+
+std::string clock_identity() {
+  std::string boot;
+  std::ifstream{"/proc/sys/kernel/random/boot_id"} >> boot;
+  std::array<char, 64> space{};
+  const ssize_t length = readlink("/proc/self/ns/time", space.data(), space.size() - 1);
+  return boot.empty() ? "" : boot + (length > 0 ? space.data() : "");
+}
+
+namespace {
+
+/// The first word of digits and dots after `from`, without a leading v.
+std::string version_after(std::string_view text, std::size_t from) {
+  const auto start = text.find_first_of("0123456789", from);
+  if (start == text.npos) return {};
+  auto end = start;
+  while (end < text.size() && ((text[end] >= '0' && text[end] <= '9') || text[end] == '.')) ++end;
+  return std::string{text.substr(start, end - start)};
+}
+
+struct Mark {
+  std::string_view said, name;
+};
+// The most specific first: Intel MPI, Cray MPICH and MVAPICH are derived from MPICH, and some mention it.
+constexpr std::array<Mark, 6> marks{{{"Open MPI", "openmpi"},
+                                     {"Intel(R) MPI Library", "intelmpi"},
+                                     {"CRAY MPICH version", "craympich"},
+                                     {"MVAPICH", "mvapich"},
+                                     {"MPICH Version", "mpich"},
+                                     {"MPICH", "mpich"}}};
+
+}  // namespace
+
+LibraryName library_named(std::string_view text) {
+  for (const Mark& mark : marks)
+    if (const auto at = text.find(mark.said); at != text.npos) {
+      // the version follows a blank, so the 2 of MVAPICH2 is not one
+      const auto blank = text.find_first_of(" \t", at + mark.said.size());
+      return {std::string{mark.name}, version_after(text, blank == text.npos ? text.size() : blank)};
+    }
+  return {"mpi", ""};
+}
+
+namespace {
+
+std::uint64_t meminfo(std::string_view key) {
+  std::ifstream in{"/proc/meminfo"};
+  std::string word;
+  for (std::uint64_t kilobytes = 0; in >> word; std::getline(in, word))
+    if (word == key && in >> kilobytes) return kilobytes * 1024;
+  return 0;
+}
+
+/// Remaining memory of its own control group; the largest number if unknown.
+std::uint64_t left_in_group() {
+  std::uint64_t max = 0, used = 0;
+  std::ifstream limit{"/sys/fs/cgroup/memory.max"}, current{"/sys/fs/cgroup/memory.current"};
+  if (!(limit >> max) || !(current >> used)) return ~std::uint64_t{0};  // "max", or no group of its own
+  return max > used ? max - used : 0;
+}
+
+}  // namespace
+
+std::uint64_t available_memory() {
+  const std::uint64_t host = meminfo("MemAvailable:");
+  return host == 0 ? 0 : std::min(host, left_in_group());
+}
+
+std::uint64_t total_memory() { return meminfo("MemTotal:"); }
+
+Buffer::Buffer(std::uint64_t bytes) : size_(bytes) {
+  constexpr std::uint64_t page = 4096;
+  const std::uint64_t whole = (std::max<std::uint64_t>(bytes, 1) + page - 1) / page * page;
+  bytes_.reset(static_cast<std::byte*>(std::aligned_alloc(page, whole)));
+  if (!bytes_) throw OutOfMemory(fmt::format("no {} B of host memory", whole));
+}
+
+void Buffer::Free::operator()(std::byte* p) const { std::free(p); }
 
 namespace {
 
