@@ -5,8 +5,7 @@
 #include "cli/question_command.hpp"
 #include "cli/progress.hpp"
 #include "cli/subcommands.hpp"
-#include "measure/files/partial_file.hpp"
-#include "measure/files/rows.hpp"
+#include "measure/files/files.hpp"
 #include "text/csv.hpp"
 #include "text/amounts.hpp"
 

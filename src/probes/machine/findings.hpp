@@ -21,9 +21,4 @@ struct Findings {
 /// Most likely first. Each rule gives one finding, which names all affected GPUs.
 [[nodiscard]] std::vector<MachineFinding> findings_of(const Findings& machine);
 
-inline constexpr std::string_view collectives_slow = "collectives_slow";
-
-/// The rules about collectives.
-[[nodiscard]] std::vector<MachineFinding> findings_in_collectives(const Findings& machine);
-
 }  // namespace fabricost::probes

@@ -16,7 +16,7 @@
 
 namespace fabricost::probes {
 
-/// One row, as in files/rows.hpp of src/measure.
+/// One row, as in measure/files/files.hpp.
 struct ProbeRow {
   std::string probe;  ///< the operation's word; of a send_recv the note `probe`
   double bytes = 0, seconds = 0;

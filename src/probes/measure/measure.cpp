@@ -3,7 +3,7 @@
 
 #include "measure/measure.hpp"
 
-#include "measure/attempt.hpp"
+#include "measure/sample.hpp"
 
 #include <fmt/format.h>
 

@@ -9,7 +9,7 @@
 /// A case that does not fit memory is tried at half its size. Cases that are unsupported or have a wrong
 /// result are listed. A lost machine or an interrupt ends the run; earlier results are kept.
 
-#include "measure/files/rows.hpp"
+#include "measure/files/files.hpp"
 #include "measure/plan/plan.hpp"
 #include "measure/sample.hpp"
 

@@ -1,18 +1,42 @@
 /// \file sample.cpp
-/// Times batches of one case.
+/// Samples with their statistics, and exceptions of a device as outcomes that all processes agree on.
 
 #include "measure/sample.hpp"
 
-#include "measure/statistics.hpp"
+#include "text/quantile.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <exception>
+#include <memory>
 #include <vector>
 
 namespace fabricost::probes::measure {
+
+double Statistics::relative_error() const { return kept > 0 ? 1.2533 * spread / 1.349 / std::sqrt(kept) : 0; }
+
+Statistics statistics_of(const std::vector<double>& batches) {
+  Statistics out;
+  if (batches.empty()) return out;
+  std::vector<double> sorted = batches;
+  std::sort(sorted.begin(), sorted.end());
+  const double centre = quantile(sorted, 0.5);
+  std::vector<double> away;
+  for (const double b : sorted) away.push_back(std::fabs(b - centre));
+  std::sort(away.begin(), away.end());
+  const double deviation = std::max(normal_deviation * quantile(away, 0.5), min_deviation * centre);
+  std::vector<double> kept;
+  for (const double b : sorted)
+    if (std::fabs(b - centre) <= outlier_deviations * deviation) kept.push_back(b);
+  out.kept = static_cast<int>(kept.size());
+  out.outliers = static_cast<int>(sorted.size()) - out.kept;
+  out.median = quantile(kept, 0.5);
+  out.spread = out.median > 0 ? (quantile(kept, 0.75) - quantile(kept, 0.25)) / out.median : 0;
+  return out;
+}
 
 namespace {
 
@@ -151,6 +175,72 @@ class Sampler {
 
 Sample take_sample(Device& device, Job& job, const Case& what, const SampleRules& rules, const Clock& now) {
   return Sampler(device, job, what, rules, now).take();
+}
+
+namespace {
+
+using Kind = Attempt::Kind;
+
+/// Runs `work` and records how it failed, if it did.
+Attempt caught(const std::function<void(Attempt&)>& work) {
+  Attempt out;
+  const auto failed = [&out](Kind kind, const std::exception& error) {
+    out.kind = kind;
+    out.reason = error.what();
+  };
+  try {
+    work(out);
+  } catch (const Unsupported& error) {
+    failed(Kind::unsupported, error);
+  } catch (const OutOfMemory& error) {
+    failed(Kind::out_of_memory, error);
+  } catch (const WrongResult& error) {
+    failed(Kind::wrong_result, error);
+  } catch (const DeviceFault& error) {
+    failed(Kind::fault, error);
+  } catch (const DeviceLost& error) {
+    failed(Kind::lost, error);
+  }
+  return out;
+}
+
+/// Replaces the outcome of every process by the worst of all.
+void agree(Device& device, Attempt& own) {
+  constexpr std::array worst_first{Kind::lost, Kind::wrong_result, Kind::fault, Kind::out_of_memory, Kind::unsupported, Kind::refused};
+  if (!device.any(own.kind != Kind::measured)) return;
+  for (const Kind kind : worst_first) {
+    if (!device.any(own.kind == kind)) continue;
+    own.kind = kind;
+    if (own.reason.empty()) own.reason = "another process reported it";
+    return;
+  }
+}
+
+}  // namespace
+
+Attempt attempt(Device& device, const Case& what, const SampleRules& rules, const Clock& now) {
+  std::unique_ptr<Job> job;
+  Attempt out = caught([&](Attempt&) { job = device.prepare(what); });
+  agree(device, out);
+  if (out.kind != Kind::measured) return out;
+  out = caught([&](Attempt& a) {
+    a.sample = take_sample(device, *job, what, rules, now);
+    a.in_graphs = job->in_graphs();
+    if (a.sample.refused.empty()) return;
+    a.kind = Kind::refused;
+    a.reason = a.sample.refused;
+  });
+  agree(device, out);
+  return out;
+}
+
+std::vector<State> states_of(Device& device, const Machine& machine) {
+  std::vector<State> out;
+  const Attempt seen = caught([&](Attempt&) {
+    for (int unit = 0; unit < static_cast<int>(machine.units.size()); ++unit) out.push_back(device.state(unit));
+  });
+  if (seen.kind != Kind::measured) out.clear();
+  return out;
 }
 
 }  // namespace fabricost::probes::measure

@@ -1,7 +1,7 @@
 #pragma once
 /// \file sample.hpp
 /// The time of one prepared case: warm-up, repetitions per batch, number of batches, comparison of two
-/// clocks.
+/// clocks; and one try at a case with the same outcome in all processes.
 ///
 /// Warm-up lasts at least 20 ms, since clocks drop while memory is allocated, and until two successive
 /// batches agree within 2 % or a limit is reached. A batch has a power of two of repetitions such that it is
@@ -11,6 +11,13 @@
 ///
 /// The clocks are compared batch by batch: work between two events cannot last longer than the host waited
 /// for it, and the host waits at most for the work, a launch per repetition and one synchronisation.
+///
+/// A batch is an outlier when it is more than 5 times 1.4826 MAD from the median (MAD: median absolute
+/// deviation; 1.4826 MAD is the standard deviation of normal noise, for which 6 in 10 million batches would
+/// be rejected). Deviations below a thousandth of the median are never outliers, since coarse clocks would
+/// produce some. Outliers are counted and reported.
+///
+/// A failure in one process counts for all; otherwise the others would wait for it in the next collective.
 
 #include "measure/device.hpp"
 
@@ -18,8 +25,25 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace fabricost::probes::measure {
+
+inline constexpr double outlier_deviations = 5;
+inline constexpr double normal_deviation = 1.4826;  ///< standard deviation / MAD of normal noise: 1 / the 3/4 quantile of N(0, 1)
+inline constexpr double min_deviation = 1e-3;       ///< of the median
+
+/// Seconds, from the batches that were kept.
+struct Statistics {
+  double median = 0;
+  double spread = 0;  ///< (p75 - p25) / median
+  int kept = 0, outliers = 0;
+
+  /// Standard error of the median over the median, for normal noise: 1.2533 x (p75 - p25) / 1.349 / sqrt(kept).
+  [[nodiscard]] double relative_error() const;
+};
+
+[[nodiscard]] Statistics statistics_of(const std::vector<double>& batches);
 
 struct SampleRules {
   double min_batch = 2e-3;   ///< seconds: 4,000 times the resolution of an event
@@ -55,5 +79,19 @@ using Clock = std::function<double()>;
 
 /// Takes a sample, in all processes of a run together. \throws as Job::run
 [[nodiscard]] Sample take_sample(Device& device, Job& job, const Case& what, const SampleRules& rules, const Clock& now);
+
+struct Attempt {
+  enum class Kind : unsigned char { measured, unsupported, out_of_memory, wrong_result, fault, refused, lost };
+  Kind kind = Kind::measured;
+  Sample sample{};
+  bool in_graphs = true;  ///< as Job::in_graphs
+  std::string reason{};
+};
+
+/// Device exceptions become outcomes; anything else that is thrown is an internal error.
+[[nodiscard]] Attempt attempt(Device& device, const Case& what, const SampleRules& rules, const Clock& now);
+
+/// States of the units that can still be queried; none for a lost machine.
+[[nodiscard]] std::vector<State> states_of(Device& device, const Machine& machine);
 
 }  // namespace fabricost::probes::measure

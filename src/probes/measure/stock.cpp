@@ -15,8 +15,6 @@
 
 namespace fabricost::probes::measure {
 
-namespace {}  // namespace
-
 StockSystem stock_system(const Machine& machine, int gpus) {
   if (machine.units.empty() || machine.runtime == "MPI") return {"", "processes do not tell which machine they run on"};
   const Unit& first = machine.units.front();

@@ -1,7 +1,7 @@
 // Written files are readable by our own readers.
 #include "fake_device.hpp"
 #include "measure/files/machine_file.hpp"
-#include "measure/files/partial_file.hpp"
+#include "measure/files/files.hpp"
 #include "measure/stock.hpp"
 #include "support/folder.hpp"
 #include "support/message_of.hpp"

@@ -1,7 +1,7 @@
 // One case: sizes, warm-up, batches and the two clocks against a machine whose times are known, and the statistics of its times.
 #include "fake_device.hpp"
 #include "measure/plan/sizes.hpp"
-#include "measure/statistics.hpp"
+#include "measure/sample.hpp"
 
 #include "catch.hpp"
 

@@ -4,7 +4,7 @@
 #include <fabricost/probes/answers/this_machine.hpp>
 
 #include "measure/files/machine_file.hpp"
-#include "measure/files/rows.hpp"
+#include "measure/files/files.hpp"
 #include "measure/plugin.hpp"
 #include "measure/stock.hpp"
 #include "text/amounts.hpp"

@@ -3,7 +3,7 @@
 
 #include "measure/files/machine_file.hpp"
 
-#include "measure/statistics.hpp"
+#include "measure/sample.hpp"
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>

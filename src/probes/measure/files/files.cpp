@@ -1,8 +1,9 @@
-/// \file rows.cpp
-/// Converts a case to a row, and a row to a line.
+/// \file files.cpp
+/// Rows of a case, and the file that grows by a line at a time.
 
-#include "measure/files/rows.hpp"
+#include "measure/files/files.hpp"
 
+#include "text/ascii.hpp"
 #include "text/csv.hpp"
 
 #include <fabricost/error.hpp>
@@ -10,17 +11,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <set>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace fabricost::probes::measure {
 
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out{text};
-  std::transform(out.begin(), out.end(), out.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return out;
-}
 
 std::string flag(std::optional<bool> value) { return value ? *value ? "1" : "0" : ""; }
 
@@ -120,7 +120,7 @@ Row row_of(const Case& what, const Machine& machine, const Layout& layout, std::
   row.system = std::string{system};
   row.bytes = what.bytes;
   row.operation = std::string{word(what.kind)};
-  row.library = lower(machine.runtime);
+  row.library = lowered(machine.runtime);
   row.library_version = machine.runtime_version;
   const auto of_gpu = [&] { row.notes.emplace_back("gpu", std::to_string(what.gpu)); };
   switch (type_of(what.kind).group) {
@@ -147,6 +147,41 @@ std::string csv_line(const Row& row) {
                      row.gpus_per_node, row.operation, row.dtype ? name(*row.dtype) : "", row.bytes, 1e6 * row.seconds, flag(row.in_place),
                      quoted(row.library), quoted(row.library_version), row.algorithm ? name(*row.algorithm) : "",
                      row.protocol ? name(*row.protocol) : "", quoted(notes), row.path ? name(*row.path) : "", flag(row.both_ways));
+}
+
+PartialFile::PartialFile(const std::filesystem::path& target) {
+  std::error_code error;
+  if (std::filesystem::exists(target, error) && !std::filesystem::is_regular_file(target, error))
+    throw RequestError(fmt::format("-o {}: is not a regular file", target.string()));
+  constexpr int max_left = 100;  // partial files of dead runs with our process id
+  int number = -1;
+  for (int i = 0; i < max_left && number < 0 && (i == 0 || errno == EEXIST || errno == ELOOP); ++i) {
+    path_ = target;
+    path_ += fmt::format(".{}{}.partial", getpid(), i == 0 ? "" : fmt::format("-{}", i));
+    number = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  }
+  if (number >= 0) {
+    file_ = ::fdopen(number, "wb");
+    if (file_ == nullptr) (void)::close(number);
+  }
+  if (file_ == nullptr) throw RequestError(fmt::format("-o {}: cannot be written there: {}", target.string(), std::strerror(errno)));
+}
+
+PartialFile::~PartialFile() {
+  if (file_ != nullptr) (void)std::fclose(file_);
+}
+
+void PartialFile::line(std::string_view text) {
+  if (file_ == nullptr) return;
+  (void)std::fwrite(text.data(), 1, text.size(), file_);
+  (void)std::fflush(file_);
+}
+
+void PartialFile::remove() {
+  if (file_ != nullptr) (void)std::fclose(file_);
+  file_ = nullptr;
+  std::error_code error;
+  std::filesystem::remove(path_, error);
 }
 
 }  // namespace fabricost::probes::measure
