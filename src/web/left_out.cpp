@@ -3,7 +3,7 @@
 /// Nsight Systems, the diagnosis of traces. The lists in bindings/web/CMakeLists.txt leave those parts out.
 
 #include "answers/trace/diagnosis.hpp"
-#include "readings/dumps/unpackers.hpp"
+#include "readings/dumps/byte_source.hpp"
 #include "readings/traces/readers.hpp"
 #include "specs/tree.hpp"
 #include "text/line_reader.hpp"

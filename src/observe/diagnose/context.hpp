@@ -1,6 +1,6 @@
 #pragma once
 /// \file context.hpp
-/// Input of the signals, and derived properties that several of them need. Private.
+/// Input of the signals, and derived properties and words that several of them need. Private.
 
 #include "diagnose/across/pair_rates.hpp"
 #include "diagnose/inputs/inputs.hpp"
@@ -10,16 +10,30 @@
 #include "readings/logs/rank_reports.hpp"
 #include "readings/step_times.hpp"
 
-#include <fabricost/observe/diagnose/diagnose.hpp>
 #include <fabricost/hardware/system.hpp>
+#include <fabricost/observe/diagnose/diagnose.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fabricost::observe::diagnosis {
+
+/// "3", "3 and 7", "0-5 and 7": at most eight parts.
+[[nodiscard]] std::string listed(const std::set<int>& ranks);
+/// "a, b and 3 more": the first `most` of a range of names.
+template <class Names>
+[[nodiscard]] std::string first_of(const Names& names, std::size_t most, std::string_view between = ", ") {
+  std::string out;
+  std::size_t count = 0;
+  for (const std::string& one : names)
+    if (++count <= most) out.append(out.empty() ? "" : between).append(one);
+  return count > most ? out + " and " + std::to_string(count - most) + " more" : out;
+}
 
 /// One size of one table as printed, repeats merged by their median.
 struct Shown {

@@ -5,7 +5,7 @@
 /// a message too small.
 
 #include "diagnose/context.hpp"
-#include "diagnose/rate_units.hpp"
+#include "diagnose/quoted.hpp"
 
 #include "text/ascii.hpp"
 #include "text/csv.hpp"

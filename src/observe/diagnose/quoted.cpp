@@ -3,7 +3,6 @@
 
 #include "diagnose/quoted.hpp"
 
-#include "diagnose/rate_units.hpp"
 #include "readings/logs/log_text.hpp"
 #include "text/csv.hpp"
 

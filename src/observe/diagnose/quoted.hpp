@@ -1,17 +1,44 @@
 #pragma once
 /// \file quoted.hpp
 /// Figures people write beside a log: "NCCL 2.19.4: 24.2 GB/s; NCCL 2.20.5: 18.3", "pair a,b 49.4",
-/// "ib_write_bw 395 Gb/s". The difference between two of them (a version, a variable, an algorithm, a pair or
-/// number of nodes) is the experiment. Private.
+/// "ib_write_bw 395 Gb/s", with the spellings of their units. The difference between two of them (a version, a variable, an algorithm, a
+/// pair or number of nodes) is the experiment. Private.
 
 #include "readings/logs/nccl_info.hpp"
 
+#include <array>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace fabricost::observe::diagnosis {
+
+struct RateUnit {
+  std::string_view name;
+  double factor;      ///< bytes per second
+  bool bits = false;  ///< whether it counts bits
+};
+inline constexpr std::array<RateUnit, 19> rate_units{{{"GB/s", 1e9},
+                                                      {"GBps", 1e9},
+                                                      {"GB/sec", 1e9},
+                                                      {"GiB/s", 1 << 30U},
+                                                      {"MB/s", 1e6},
+                                                      {"TB/s", 1e12},
+                                                      {"Gb/s", 1.25e8, true},
+                                                      {"Gbps", 1.25e8, true},
+                                                      {"Gbit/s", 1.25e8, true},
+                                                      {"Gbits/s", 1.25e8, true},
+                                                      {"Gb/sec", 1.25e8, true},
+                                                      {"Gbit/sec", 1.25e8, true},
+                                                      {"Mb/s", 1.25e5, true},
+                                                      {"Mbit/s", 1.25e5, true},
+                                                      {"Mbps", 1.25e5, true},
+                                                      {"Tb/s", 1.25e11, true},
+                                                      {"Tbit/s", 1.25e11, true},
+                                                      {"Tbps", 1.25e11, true},
+                                                      {"B/s", 1}}};
 
 /// One figure and its description. Empty and zero: not stated.
 struct Quoted {

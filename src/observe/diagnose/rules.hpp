@@ -55,7 +55,6 @@ struct Signal {
   std::vector<std::string_view> facts = {};
   std::vector<Threshold> thresholds = {};
 };
-[[nodiscard]] std::span<const Signal> adapter_signals();
 [[nodiscard]] std::span<const Signal> network_signals();
 [[nodiscard]] std::span<const Signal> rail_signals();
 [[nodiscard]] std::span<const Signal> node_signals();
@@ -69,7 +68,6 @@ struct Signal {
 [[nodiscard]] std::span<const Signal> curve_signals();
 [[nodiscard]] std::span<const Signal> distance_signals();
 [[nodiscard]] std::span<const Signal> quoted_signals();
-[[nodiscard]] std::span<const Signal> quoted_network_signals();
 [[nodiscard]] std::span<const Signal> expectation_signals();
 
 [[nodiscard]] std::string uppered(std::string text);

@@ -2,7 +2,6 @@
 /// Signals from comparing the ranks of a job: a rank waits for another collective, never came, or its log stops before the others'.
 
 #include "diagnose/context.hpp"
-#include "diagnose/across/listed.hpp"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include "trace/points.hpp"
 
 #include "readings/point_readers.hpp"
-#include "readings/traces/read_traces.hpp"
+#include "readings/traces/readers.hpp"
 #include "text/line_reader.hpp"
 #include "text/quantile.hpp"
 #include "trace/timeline.hpp"

@@ -5,7 +5,7 @@
 #include "answers/trace/diagnosis.hpp"
 
 #include "diagnose/rules.hpp"
-#include "readings/traces/read_traces.hpp"
+#include "readings/traces/readers.hpp"
 
 #include <fabricost/observe/diagnose/diagnose.hpp>
 

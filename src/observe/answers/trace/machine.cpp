@@ -2,7 +2,7 @@
 /// A machine is recognised by its GPU, as in `diagnose`: the usual one of data/systems. No trace says which network joins several nodes,
 /// so only groups inside a node are predicted then.
 
-#include "answers/trace/machine.hpp"
+#include "answers/trace/step.hpp"
 
 #include "specs/parts/gpu_index.hpp"
 

@@ -1,7 +1,7 @@
 /// \file page.cpp
 /// The answer as one HTML file to mail: findings, the step, the slow calls, who waits for whom, a timeline.
 
-#include "answers/trace/found.hpp"
+#include "answers/trace/step.hpp"
 #include "pictures/svg.hpp"
 #include "pictures/trace.hpp"
 

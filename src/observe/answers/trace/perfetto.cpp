@@ -2,7 +2,7 @@
 /// Chrome's trace events (complete ones, "X", and names, "M"), as ui.perfetto.dev and chrome://tracing draw them. A group is a process with
 /// the tracks measured (the wire), waiting and predicted; calls that overlap, as those of several pairs do, get another track.
 
-#include "answers/trace/found.hpp"
+#include "answers/trace/step.hpp"
 #include "text/plain_text.hpp"
 
 #include <fmt/format.h>

@@ -4,10 +4,8 @@
 #include <fabricost/fields/field.hpp>
 #include <fabricost/observe/answers/trace.hpp>
 
-#include "answers/trace/found.hpp"
-#include "answers/trace/machine.hpp"
 #include "answers/trace/step.hpp"
-#include "readings/traces/read_traces.hpp"
+#include "readings/traces/readers.hpp"
 
 #include <fmt/format.h>
 

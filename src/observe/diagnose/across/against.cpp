@@ -3,7 +3,7 @@
 
 #include "diagnose/across/against.hpp"
 
-#include "diagnose/across/listed.hpp"
+#include "diagnose/context.hpp"
 #include "diagnose/inputs/condense.hpp"
 #include "readings/logs/log_text.hpp"
 #include "text/line_reader.hpp"

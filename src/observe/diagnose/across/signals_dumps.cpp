@@ -1,7 +1,6 @@
 /// \file signals_dumps.cpp
 /// Ranks against each other in dumps: PyTorch's flight recorder, NCCL's RAS and Inspector, and the NVLinks of a node's GPUs.
 
-#include "diagnose/across/listed.hpp"
 #include "diagnose/context.hpp"
 
 #include <fmt/format.h>

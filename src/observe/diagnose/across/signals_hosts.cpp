@@ -1,7 +1,6 @@
 /// \file signals_hosts.cpp
 /// Nodes of one log beside each other: adapters that one of them lacks, and GPUDirect RDMA that only others have.
 
-#include "diagnose/across/listed.hpp"
 #include "diagnose/context.hpp"
 #include "readings/logs/log_text.hpp"
 

@@ -1,7 +1,6 @@
 /// \file signals_stated.cpp
 /// Statements of single ranks on which all should agree, and the address that several of them do not reach.
 
-#include "diagnose/across/listed.hpp"
 #include "diagnose/context.hpp"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 /// \file byte_source.cpp
 /// Files and standard input in blocks.
 
-#include "readings/dumps/unpackers.hpp"
+#include "readings/dumps/byte_source.hpp"
 
 #include "text/files_read.hpp"
 #include "text/line_reader.hpp"

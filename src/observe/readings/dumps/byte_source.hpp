@@ -1,13 +1,16 @@
 #pragma once
 /// \file byte_source.hpp
-/// The bytes of a file or of standard input in blocks, unpacked if the first ones say gzip or zstd.
+/// The bytes of a file or of standard input in blocks, unpacked while they are read if the first ones say gzip or zstd.
+/// The page has no unpackers (src/web/left_out.cpp).
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace fabricost::observe {
 
@@ -42,5 +45,24 @@ class ByteSource {
   bool cut_ = false;
   std::uintmax_t packed_ = 0, unpacked_ = 0;
 };
+
+class ByteSource::Unpacker {
+ public:
+  using Refill = std::function<std::size_t(char*, std::size_t)>;
+
+  Unpacker() = default;
+  Unpacker(const Unpacker&) = delete;
+  Unpacker& operator=(const Unpacker&) = delete;
+  virtual ~Unpacker() = default;
+  /// \param broken set where the packed bytes end too early or make no sense
+  virtual std::size_t read(char* to, std::size_t size, const Refill& refill, bool& broken) = 0;
+
+ protected:
+  std::vector<char> in_ = std::vector<char>(std::size_t{1} << 16U);
+};
+
+/// Several packed parts may follow each other, as `cat` makes them.
+[[nodiscard]] std::unique_ptr<ByteSource::Unpacker> gzip_unpacker();
+[[nodiscard]] std::unique_ptr<ByteSource::Unpacker> zstd_unpacker();
 
 }  // namespace fabricost::observe

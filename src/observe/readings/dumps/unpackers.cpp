@@ -1,7 +1,7 @@
 /// \file unpackers.cpp
 /// gzip by zlib, zstd by libzstd.
 
-#include "readings/dumps/unpackers.hpp"
+#include "readings/dumps/byte_source.hpp"
 
 #include <zlib.h>
 #include <zstd.h>

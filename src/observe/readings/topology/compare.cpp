@@ -6,7 +6,7 @@
 /// 8 GPUs all numberings are tried and the one with the most common links is used; above that the numbering
 /// of the stock system.
 
-#include "readings/topology/shape.hpp"
+#include "readings/topology/topology_text.hpp"
 
 #include <fabricost/specs/load.hpp>
 

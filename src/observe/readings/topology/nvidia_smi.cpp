@@ -7,8 +7,6 @@
 /// in the next line. Missing NIC columns, final rows and affinities give a warning; invalid cells, diagonals
 /// or asymmetries are errors.
 
-#include "readings/topology/nvidia_words.hpp"
-#include "readings/topology/shape.hpp"
 #include "readings/topology/topology_text.hpp"
 
 #include "readings/logs/log_text.hpp"

@@ -1,12 +1,17 @@
 #pragma once
 /// \file topology_text.hpp
-/// Shared by the readers of topology files: the file in memory, errors with their place, and the checks of
-/// every table.
+/// Shared by the readers and writers of topology files: the file in memory, errors with their place, the words of `nvidia-smi topo -m`,
+/// the checks of every table, and the shape of a topology's direct links and the distance of its NICs.
 
+#include "readings/logs/log_text.hpp"
+#include "readings/logs/matrix_words.hpp"
+#include "text/ascii.hpp"
 #include "text/line_reader.hpp"
 
 #include <fabricost/observe/readings/topology.hpp>
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,5 +59,58 @@ void count_sockets(DescribedTopology& t);
 [[nodiscard]] DescribedTopology read_nvidia_smi(const TopologyFile& file);
 [[nodiscard]] DescribedTopology read_rocm_smi(const TopologyFile& file);
 [[nodiscard]] DescribedTopology read_nccl_xml(const TopologyFile& file);
+
+struct LinkShape {
+  TierKind kind = TierKind::host;  ///< switched, full_mesh, mesh_graph; host: no direct links, or they do not join all GPUs
+  int links = 0;                   ///< of one GPU; the minimum where they differ
+  std::vector<Edge> edges;         ///< all pairs with direct links, unless switched
+  std::string remark;              ///< a limitation of the kind; may be empty
+};
+[[nodiscard]] LinkShape link_shape(const DescribedTopology& topology);
+
+/// Groups of GPUs connected by direct links, each in order.
+[[nodiscard]] std::vector<std::vector<std::size_t>> islands_of(const DescribedTopology& topology);
+
+/// The nearest NIC of each GPU; empty if no path is known.
+[[nodiscard]] std::vector<std::optional<NicPath>> nearest_nics(const DescribedTopology& topology);
+/// The most frequent value, the larger one of a tie; empty for no values.
+template <class Value>
+[[nodiscard]] std::optional<Value> commonest(std::vector<Value> values) {
+  std::sort(values.begin(), values.end());
+  std::optional<Value> best;
+  std::ptrdiff_t max = 0;
+  for (auto from = values.begin(); from != values.end();) {
+    const auto to = std::upper_bound(from, values.end(), *from);
+    if (to - from >= max) {
+      best = *from;
+      max = to - from;
+    }
+    from = to;
+  }
+  return best;
+}
+/// The most frequent of them, the farther one of a tie.
+[[nodiscard]] std::optional<NicPath> usual_nearest(const DescribedTopology& topology);
+/// NICs that GPUs would use: those beside a GPU if most GPUs have one beside them, else all.
+[[nodiscard]] std::vector<std::size_t> fabric_nics(const DescribedTopology& topology);
+/// GPUs per PCIe switch, as shown by paths between GPUs, or from several GPUs to one NIC.
+[[nodiscard]] int gpus_per_switch(const DescribedTopology& topology);
+
+/// "GPU0, GPU3 and GPU5"
+[[nodiscard]] std::string listed(const std::vector<std::string>& names);
+/// PIX, PXB, ...
+[[nodiscard]] std::string path_word(NicPath path);
+
+/// The headings that end a header: CPU Affinity, NUMA Affinity, GPU NUMA ID.
+[[nodiscard]] bool is_affinity_heading(std::string_view word);
+
+/// mlx5_0, NIC3, mlx5_bond_0, bnxt_re0, rocep12s0f0
+[[nodiscard]] bool is_nic_name(std::string_view word);
+
+/// Reads names of NICs from their legend, and of GPUs from nvidia-smi -L or its table in the same file.
+void read_names(DescribedTopology& topology, const std::vector<std::string>& lines, const std::vector<Tokens>& words);
+
+/// Appends 0-23,48-71 to `out`. \return false if the text is not such a list
+[[nodiscard]] bool read_numbers(std::string_view text, std::vector<int>& out);
 
 }  // namespace fabricost::observe

@@ -1,6 +1,6 @@
 #pragma once
 /// \file readers.hpp
-/// The readers of traces, one file each; `kinds_of_traces` lists them in the order in which a file is tried.
+/// The readers of traces, one for each kind of file, their shared parts, and the reading of a job's files.
 
 #include "readings/traces/traced.hpp"
 
@@ -65,5 +65,19 @@ void begin_at_zero(RankTrace& trace);
 [[nodiscard]] std::string first_bytes(const std::filesystem::path& file);
 /// A count in a trace: -1 where there is none, no more than a million.
 [[nodiscard]] int count_in(std::string_view value);
+
+struct Traces {
+  std::vector<RankTrace> ranks;                 ///< in the order of their names
+  std::map<std::string, std::int64_t> skipped;  ///< files of a folder that are no traces, by reason
+};
+
+/// \param given files, and folders of them \throws SpecError for a file that is no trace, and for a folder without any
+[[nodiscard]] Traces read_traces(const std::vector<std::filesystem::path>& given, Keep keep = Keep::calls);
+
+/// A file that one of the readers knows by its first bytes, or a folder with one. False for an unreadable file.
+[[nodiscard]] bool is_trace(const std::filesystem::path& file);
+
+/// The same for traces of profilers alone: no folder, no dump of Inspector or the flight recorder, which tell more than times.
+[[nodiscard]] bool is_profile(const std::filesystem::path& file);
 
 }  // namespace fabricost::observe

@@ -1,30 +1,225 @@
 /// \file nsys.cpp
-/// Exports of Nsight Systems (nsys export, SQLite): kernels with their start, end, process and device; the runtime calls that
-/// launched them; NVTX ranges of NCCL around those calls, which say the communicator and the bytes of one rank where payloads are there
-/// (NCCL 2.26 on). A rank is one device of one process; a file may hold several. An identifier of a thread is process << 24 | thread.
+/// Reports of Nsight Systems, exported as SQLite.
 
 #include "readings/dumps/byte_source.hpp"
 #include "readings/traces/kineto_parts.hpp"
-#include "readings/traces/nsys/nvtx_payload.hpp"
-#include "readings/traces/nsys/sqlite_file.hpp"
 #include "readings/traces/readers.hpp"
+#include "text/files_read.hpp"
 #include "text/line_reader.hpp"
 #include "text/plain_text.hpp"
 
 #include <fabricost/progress.hpp>
 
 #include <fmt/format.h>
+#include <sqlite3.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <limits>
 #include <map>
+#include <memory>
 #include <set>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace fabricost::observe {
 
 namespace {
+
+class SqliteFile {
+ public:
+  /// \throws SpecError when it cannot be opened
+  explicit SqliteFile(const std::filesystem::path& file);
+
+  /// Whether it has a table of that name, with that column if one is named; views do not count.
+  [[nodiscard]] bool has(std::string_view table, std::string_view column = {}) const;
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+  /// The rows of a question, as in `for (Rows rows{file, "SELECT ..."}; rows.next();) use(rows.whole(0));`.
+  class Rows {
+   public:
+    Rows(const SqliteFile& file, const std::string& question);
+    /// \throws SpecError where the database is damaged
+    [[nodiscard]] bool next();
+    [[nodiscard]] std::int64_t whole(int column) const;
+    [[nodiscard]] std::string_view text(int column) const;  ///< also bytes; until the next row
+   private:
+    const SqliteFile& file_;
+    std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> statement_;
+  };
+
+ private:
+  [[noreturn]] void fail() const;
+
+  std::string name_;
+  std::unique_ptr<sqlite3, int (*)(sqlite3*)> database_;
+  std::set<std::string, std::less<>> columns_;  ///< "table" and "table.column"
+};
+
+/// file:PATH with characters that are special in a URI escaped; immutable: no lock, no journal beside it.
+[[nodiscard]] std::string uri_of(const std::filesystem::path& file) {
+  std::string out = "file:";
+  for (const char c : std::filesystem::absolute(file).string())
+    if (c == '%' || c == '?' || c == '#')
+      out += fmt::format("%{:02X}", static_cast<unsigned>(c));
+    else
+      out += c;
+  return out + "?immutable=1";
+}
+
+[[nodiscard]] sqlite3* opened(const std::filesystem::path& file) {
+  note_regular_file(file);
+  sqlite3* out = nullptr;
+  sqlite3_open_v2(uri_of(file).c_str(), &out, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
+  return out;
+}
+
+SqliteFile::SqliteFile(const std::filesystem::path& file) : name_(file.string()), database_(opened(file), sqlite3_close) {
+  if (database_ == nullptr || sqlite3_errcode(database_.get()) != SQLITE_OK) fail();
+  sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  constexpr int longest = 1 << 26;
+  sqlite3_limit(database_.get(), SQLITE_LIMIT_LENGTH, longest);
+  Rows rows(*this,
+            "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.sql NOT LIKE "
+            "'CREATE VIRTUAL%'");
+  while (rows.next()) {
+    const std::string table{rows.text(0)};
+    columns_.insert(table);
+    columns_.insert(table + "." + std::string{rows.text(1)});
+  }
+}
+
+void SqliteFile::fail() const {
+  throw fault_of_file(
+      name_, fmt::format("SQLite cannot read it: {}", plain_text(database_ == nullptr ? "no memory" : sqlite3_errmsg(database_.get()))),
+      "export it again as SQLite");
+}
+
+bool SqliteFile::has(std::string_view table, std::string_view column) const {
+  if (column.empty()) return columns_.contains(table);
+  return columns_.contains(fmt::format("{}.{}", table, column));
+}
+
+SqliteFile::Rows::Rows(const SqliteFile& file, const std::string& question) : file_(file), statement_(nullptr, sqlite3_finalize) {
+  sqlite3_stmt* statement = nullptr;
+  if (sqlite3_prepare_v2(file.database_.get(), question.c_str(), -1, &statement, nullptr) != SQLITE_OK) file.fail();
+  statement_.reset(statement);
+}
+
+bool SqliteFile::Rows::next() {
+  const int done = sqlite3_step(statement_.get());
+  if (done != SQLITE_ROW && done != SQLITE_DONE) file_.fail();
+  return done == SQLITE_ROW;
+}
+
+std::int64_t SqliteFile::Rows::whole(int column) const { return sqlite3_column_int64(statement_.get(), column); }
+
+std::string_view SqliteFile::Rows::text(int column) const {
+  const void* bytes = sqlite3_column_blob(statement_.get(), column);
+  const int size = sqlite3_column_bytes(statement_.get(), column);
+  return bytes == nullptr || size <= 0 ? std::string_view{}
+                                       : std::string_view{static_cast<const char*>(bytes), static_cast<std::size_t>(size)};
+}
+
+// Reads what NCCL attaches to its NVTX ranges, as Nsight Systems exports it: the bytes of a struct after a header of 32 bytes (domain,
+// schema, size of the struct), and tables with the places of its members.
+
+/// Negative: not said. `communicator` is 0 then.
+struct NcclPayload {
+  std::uint64_t communicator = 0;
+  std::int64_t bytes = -1, peer = -1, rank = -1, ranks = -1;
+};
+
+class PayloadSchemas {
+ public:
+  /// Without those tables every payload is empty.
+  explicit PayloadSchemas(const SqliteFile& file);
+  [[nodiscard]] NcclPayload read(std::string_view blob) const;
+
+ private:
+  enum class Member : unsigned char { communicator, bytes, peer, rank, ranks };
+  struct Place {
+    Member member;
+    std::size_t offset, width;
+  };
+  std::map<std::int64_t, std::vector<Place>> schemas_;
+};
+
+constexpr std::size_t header_bytes = 32, schema_at = 8;
+
+/// Bytes of NVTX's types of whole numbers on 64-bit Linux; 0 for others.
+[[nodiscard]] std::size_t width_of_type(std::int64_t type) {
+  switch (type) {
+    case 5:
+    case 6:
+    case 15:
+    case 16: return 4;  // int, unsigned, int32, uint32
+    case 7:
+    case 8:
+    case 9:
+    case 10:
+    case 17:
+    case 18:
+    case 22: return 8;  // long, long long, int64, uint64, size_t
+    default: return 0;
+  }
+}
+
+[[nodiscard]] std::uint64_t number_at(std::string_view bytes, std::size_t at, std::size_t width) {
+  if (width > bytes.size() || at > bytes.size() - width) return std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t out = 0;
+  for (std::size_t i = width; i-- > 0;) out = out << 8U | static_cast<unsigned char>(bytes[at + i]);
+  return out;
+}
+
+PayloadSchemas::PayloadSchemas(const SqliteFile& file) {
+  if (!file.has("NVTX_PAYLOAD_SCHEMA_ENTRIES", "offset") || !file.has("NVTX_EVENTS", "binaryData")) return;
+  constexpr std::array<std::pair<std::string_view, Member>, 5> labels{{{"NCCL communicator ID", Member::communicator},
+                                                                       {"Message size [bytes]", Member::bytes},
+                                                                       {"Peer rank", Member::peer},
+                                                                       {"Rank", Member::rank},
+                                                                       {"No. of ranks", Member::ranks}}};
+  SqliteFile::Rows rows(file, "SELECT DISTINCT schemaId, type, name, offset FROM NVTX_PAYLOAD_SCHEMA_ENTRIES");
+  while (rows.next())
+    for (const auto& [label, member] : labels) {
+      constexpr std::int64_t farthest = 4096;
+      const std::int64_t offset = rows.whole(3);
+      const std::size_t width = width_of_type(rows.whole(1));
+      if (rows.text(2) == label && width > 0 && offset >= 0 && offset < farthest)
+        schemas_[rows.whole(0)].push_back({member, static_cast<std::size_t>(offset), width});
+    }
+}
+
+NcclPayload PayloadSchemas::read(std::string_view blob) const {
+  NcclPayload out;
+  if (blob.size() <= header_bytes) return out;
+  const auto schema = schemas_.find(static_cast<std::int64_t>(number_at(blob, schema_at, 4)));
+  if (schema == schemas_.end()) return out;
+  constexpr std::uint64_t most_bytes = std::uint64_t{1} << 52U, most_ranks = 1'000'000;
+  for (const Place& place : schema->second) {
+    const std::uint64_t number = number_at(blob, header_bytes + place.offset, place.width);
+    const auto below = [&](std::uint64_t most) { return number < most ? static_cast<std::int64_t>(number) : -1; };
+    switch (place.member) {
+      case Member::communicator: out.communicator = number; break;
+      case Member::bytes: out.bytes = below(most_bytes); break;
+      case Member::peer: out.peer = below(most_ranks); break;
+      case Member::rank: out.rank = below(most_ranks); break;
+      case Member::ranks: out.ranks = below(most_ranks); break;
+    }
+  }
+  return out;
+}
+
+// Exports of Nsight Systems (nsys export, SQLite): kernels with their start, end, process and device; the runtime calls that
+// launched them; NVTX ranges of NCCL around those calls, which say the communicator and the bytes of one rank where payloads are there
+// (NCCL 2.26 on). A rank is one device of one process; a file may hold several. An identifier of a thread is process << 24 | thread.
 
 constexpr std::int64_t longest_session = 1'000'000'000'000'000;  // ns, eleven days
 constexpr const char* kernels = "CUPTI_ACTIVITY_KIND_KERNEL";
