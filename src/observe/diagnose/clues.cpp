@@ -119,9 +119,9 @@ bool all_hold(const std::vector<Condition>& conditions, const Context& c) {
 std::vector<const Signal*> all_signals() {
   std::vector<const Signal*> out;
   for (const auto& some :
-       {network_signals(), rail_signals(), node_signals(), run_signals(), setting_signals(), curve_signals(),
-        distance_signals(), quoted_signals(), expectation_signals(), rank_report_signals(), dump_signals(),
-        stated_signals(), host_signals(), pair_signals()})
+       {network_signals(), node_signals(), run_signals(), setting_signals(), curve_signals(),
+        quoted_signals(), expectation_signals(), rank_report_signals(), dump_signals(),
+        stated_signals(), pair_signals()})
     for (const Signal& one : some) out.push_back(&one);
   return out;
 }

@@ -56,17 +56,14 @@ struct Signal {
   std::vector<Threshold> thresholds = {};
 };
 [[nodiscard]] std::span<const Signal> network_signals();
-[[nodiscard]] std::span<const Signal> rail_signals();
 [[nodiscard]] std::span<const Signal> node_signals();
 [[nodiscard]] std::span<const Signal> run_signals();
 [[nodiscard]] std::span<const Signal> rank_report_signals();
 [[nodiscard]] std::span<const Signal> dump_signals();
 [[nodiscard]] std::span<const Signal> stated_signals();
-[[nodiscard]] std::span<const Signal> host_signals();
 [[nodiscard]] std::span<const Signal> pair_signals();
 [[nodiscard]] std::span<const Signal> setting_signals();
 [[nodiscard]] std::span<const Signal> curve_signals();
-[[nodiscard]] std::span<const Signal> distance_signals();
 [[nodiscard]] std::span<const Signal> quoted_signals();
 [[nodiscard]] std::span<const Signal> expectation_signals();
 

@@ -3,11 +3,8 @@
 /// description of this hardware, or with the stock system's prediction, whose interval decides which ones deviate,
 /// and reports nothing that a healthy machine also shows.
 
-#include "machine/findings.hpp"
-
 #include "machine/figures.hpp"
-#include "machine/probes.hpp"
-#include "machine/settings.hpp"
+
 #include "validation/machines.hpp"
 
 #include <fabricost/observe/diagnose/diagnose.hpp>

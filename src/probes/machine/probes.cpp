@@ -1,7 +1,7 @@
 /// \file probes.cpp
 /// Reads the probes of a measurement, and fits robust lines to them.
 
-#include "machine/probes.hpp"
+#include "machine/figures.hpp"
 
 #include "readings/probe_table.hpp"
 #include "text/csv.hpp"

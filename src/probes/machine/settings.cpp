@@ -1,9 +1,8 @@
 /// \file settings.cpp
 /// Writes counts first (GPUs, links, lanes), then the rate and latency of each measured tier.
 
-#include "machine/settings.hpp"
-
 #include "machine/figures.hpp"
+
 #include "specs/parts/gpu_index.hpp"
 #include "text/yaml_text.hpp"
 

@@ -4,8 +4,6 @@
 #include <fabricost/probes/machine/this_machine.hpp>
 
 #include "machine/figures.hpp"
-#include "machine/findings.hpp"
-#include "machine/settings.hpp"
 #include "specs/parts/gpu_index.hpp"
 #include "specs/store.hpp"
 #include "validation/machines.hpp"

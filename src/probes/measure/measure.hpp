@@ -1,6 +1,7 @@
 #pragma once
 /// \file measure.hpp
-/// Measures a plan within a time budget; returns the rows, and the points not measured with the reason.
+/// Measures a plan within a time budget; returns the rows, and the points not measured with the reason. Writes the machine beside the points,
+/// as YAML; docs/reference/measured-files.md describes the keys.
 ///
 /// Every step has a share of the remaining time by its weight. Unused time goes to the following steps, and
 /// in the end to the steps that were cut short. A point whose estimated cost, from the previous size, does
@@ -40,5 +41,17 @@ struct Measured {
 
 /// \throws RequestError when the processes cannot be divided evenly among the nodes
 [[nodiscard]] Measured measure(Device& device, const Machine& machine, const Plan& plan, const MeasureOptions& options);
+
+/// Contents of the file besides the machine and the results.
+struct RunText {
+  std::string date{};     ///< "2026-01-31T12:00:00Z"
+  std::string version{};  ///< of fabricost
+  std::string points{};   ///< file name of the CSV
+  std::string system{}, system_because{};
+  double budget = 0;  ///< seconds
+  int processes = 1, nodes = 1;
+};
+
+[[nodiscard]] std::string machine_yaml(const Machine& machine, const Measured& measured, const RunText& run);
 
 }  // namespace fabricost::probes::measure

@@ -55,7 +55,6 @@ COMPONENTS = {
         "readings": "NCCL's own messages, dumps, topologies, traces",
         "trace": "ranks of one job beside each other: groups, clocks, who waited for whom",
         "diagnose": "what is wrong with a run",
-        "pictures": "a trace as a chart",
         "answers": "questions about what ran",
         "cli": "their subcommands",
     },

@@ -20,8 +20,8 @@ TEST_CASE("every signal that the code computes is asked by a rule, or is a table
   }
   std::for_each(rules.questions.begin(), rules.questions.end(), look);
   for (const auto& signals :
-       {network_signals(), rail_signals(), node_signals(), run_signals(), setting_signals(), curve_signals(),
-        distance_signals(), quoted_signals(), expectation_signals(), rank_report_signals()})
+       {network_signals(), node_signals(), run_signals(), setting_signals(), curve_signals(),
+        quoted_signals(), expectation_signals(), rank_report_signals()})
     for (const Signal& one : signals) {
       INFO(one.name);
       CHECK((one.test == nullptr || asked.contains(std::string{one.name})));

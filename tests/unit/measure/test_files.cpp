@@ -1,6 +1,6 @@
 // Written files are readable by our own readers.
 #include "fake_device.hpp"
-#include "measure/files/machine_file.hpp"
+#include "measure/measure.hpp"
 #include "measure/files/files.hpp"
 #include "measure/stock.hpp"
 #include "support/folder.hpp"

@@ -3,7 +3,7 @@
 
 #include <fabricost/probes/answers/this_machine.hpp>
 
-#include "measure/files/machine_file.hpp"
+#include "measure/measure.hpp"
 #include "measure/files/files.hpp"
 #include "measure/plugin.hpp"
 #include "measure/stock.hpp"

@@ -1,7 +1,7 @@
 /// \file machine_file.cpp
 /// Writes the known properties; unknown ones have no key.
 
-#include "measure/files/machine_file.hpp"
+#include "measure/measure.hpp"
 
 #include "measure/sample.hpp"
 

@@ -1,7 +1,7 @@
 /// \file device.cpp
 /// The plugin: opens the GPUs of this process, connects to other processes, and passes cases to the probes.
 
-#include "measure/gpu/machine.hpp"
+#include "measure/gpu/gpus.hpp"
 #include "measure/gpu/probes/probes.hpp"
 #include "measure/gpu/processes/process_place.hpp"
 

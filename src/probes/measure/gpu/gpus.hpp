@@ -1,14 +1,17 @@
 #pragma once
 /// \file gpus.hpp
-/// The GPUs of this process and the resources shared by probes: peer access, buffers that flush L2, the gate,
-/// communicators, the other processes.
+/// The GPUs of this process and the resources shared by probes: peer access, buffers that flush L2, the gate
+/// (a kernel that holds the first stream, and with it all streams that wait for it, until the host has enqueued the timed work),
+/// communicators, the other processes; and the description of the machine.
 
 #include "measure/device.hpp"
-#include "measure/gpu/gate.hpp"
 #include "measure/gpu/management.hpp"
 #include "measure/gpu/nccl_library.hpp"
+#include "measure/gpu/probes/kernels.hpp"
 #include "measure/gpu/processes/rendezvous.hpp"
+#include "measure/gpu/resources.hpp"
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <new>
@@ -18,6 +21,39 @@
 #include <vector>
 
 namespace fabricost::probes::measure::gpu {
+
+class Gate {
+ public:
+  Gate() : flag_(sizeof(int), true, cudaHostAllocMapped | cudaHostAllocPortable) { open(); }
+  ~Gate() { open(); }
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+  /// Holds `stream`, of the current device, until open(). Calls that wait for the device (allocations, copies
+  /// of pageable memory, the first launch of a kernel) must not come before open().
+  void close(cudaStream_t stream) {
+    set(0);
+    void* seen = nullptr;
+    check(cudaHostGetDevicePointer(&seen, flag_.as<void>(), 0), "mapping the gate");
+    const cudaError_t status = hold(static_cast<const int*>(seen), stream);
+    if (status != cudaSuccess) open();
+    check(status, "holding a stream");
+  }
+  void open() { set(1); }
+
+ private:
+  void set(int value) {
+    *flag_.as<volatile int>() = value;
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
+  HostBuffer flag_;
+};
+
+/// Opens the gate at the end of a scope, since a held stream would block the clean-up after a failure.
+struct OpensGate {
+  Gate& gate;
+  ~OpensGate() { gate.open(); }
+};
 
 class Gpus {
  public:
@@ -106,5 +142,10 @@ void Gpus::together(Step step) {
   if (mine && severity == worst) std::rethrow_exception(mine);
   if (worst > 0) rethrow_as(worst);
 }
+
+/// Loads each GPU's PCIe link while the driver is queried, since an idle link runs at a lower generation.
+[[nodiscard]] Machine describe_machine(Gpus& gpus);
+/// Bus address as the runtime and the driver write it. \throws DeviceFault
+[[nodiscard]] std::string bus_of(const Gpus& gpus, int gpu);
 
 }  // namespace fabricost::probes::measure::gpu

@@ -1,7 +1,7 @@
 /// \file machine.cpp
 /// Fills Machine and its Units.
 
-#include "measure/gpu/machine.hpp"
+#include "measure/gpu/gpus.hpp"
 
 #include "measure/gpu/numa.hpp"
 

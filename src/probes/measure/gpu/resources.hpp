@@ -1,17 +1,58 @@
 #pragma once
 /// \file resources.hpp
 /// Owners of a device's resources: streams, events, buffers, graphs. Destructors ignore errors: after the
-/// loss of a device every release fails, and the loss is already reported.
+/// loss of a device every release fails, and the loss is already reported. Other failures are the exceptions of the engine.
 
-#include "measure/gpu/fault.hpp"
+#include "measure/device.hpp"
+#include "measure/gpu/runtime.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <functional>
+#include <string>
 #include <utility>
 
 namespace fabricost::probes::measure::gpu {
+
+/// \throws OutOfMemory, Unsupported, DeviceLost, DeviceFault, naming the attempted call, unless it succeeded
+inline void check(cudaError_t status, const std::string& attempted) {
+  if (status == cudaSuccess) return;
+  static_cast<void>(cudaGetLastError());  // clears it, or the next launch would report it again
+  const std::string said = attempted + ": " + cudaGetErrorString(status) + " (" + cudaGetErrorName(status) + ")";
+  switch (status) {
+    case cudaErrorMemoryAllocation: throw OutOfMemory(said);
+    case cudaErrorNotSupported:
+    case cudaErrorPeerAccessUnsupported:
+#if !FABRICOST_HIP
+    case cudaErrorStreamCaptureUnsupported:
+    case cudaErrorStreamCaptureInvalidated:
+#endif
+      throw Unsupported(said);
+    // after these, every later call on the device fails
+    case cudaErrorNoDevice:
+    case cudaErrorIllegalAddress:
+    case cudaErrorECCUncorrectable:
+    case cudaErrorLaunchFailure:
+#if !FABRICOST_HIP
+    case cudaErrorDevicesUnavailable:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorAssert:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorSystemNotReady:
+    case cudaErrorMpsConnectionFailed:
+    case cudaErrorMpsRpcFailure:
+    case cudaErrorMpsServerNotReady:
+#endif
+    case cudaErrorUnknown: throw DeviceLost(said);
+    default: throw DeviceFault(said);
+  }
+}
 
 /// Makes a device the current one of this thread.
 inline void use(int ordinal) { check(cudaSetDevice(ordinal), "choosing GPU " + std::to_string(ordinal)); }

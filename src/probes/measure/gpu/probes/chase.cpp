@@ -3,7 +3,6 @@
 
 #include "measure/gpu/probes/chase_cycle.hpp"
 #include "measure/gpu/probes/probes.hpp"
-#include "measure/gpu/probes/words.hpp"
 #include "measure/gpu/probes/work_shape.hpp"
 
 namespace fabricost::probes::measure::gpu {

@@ -3,10 +3,9 @@
 /// element checked first.
 
 #include "measure/gpu/nccl_choice.hpp"
-#include "measure/gpu/nccl_registration.hpp"
+#include "measure/gpu/nccl_library.hpp"
 #include "measure/gpu/probes/collective_layout.hpp"
 #include "measure/gpu/probes/probes.hpp"
-#include "measure/gpu/probes/words.hpp"
 
 namespace fabricost::probes::measure::gpu {
 

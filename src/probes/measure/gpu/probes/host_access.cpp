@@ -2,10 +2,9 @@
 /// host_read, host_write, host_load: kernels load from and store to page-locked host memory that is mapped into the GPU's addresses, over
 /// PCIe or NVLink-C2C. The copy engines do the same in host_copy.cpp.
 
-#include "measure/gpu/machine.hpp"
+#include "measure/gpu/gpus.hpp"
 #include "measure/gpu/numa.hpp"
 #include "measure/gpu/probes/probes.hpp"
-#include "measure/gpu/probes/words.hpp"
 
 #include <algorithm>
 

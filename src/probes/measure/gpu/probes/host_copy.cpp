@@ -4,10 +4,9 @@
 /// For copies of pageable memory the host does work (the driver stages them), so they are neither held nor
 /// captured, and copies in both directions need a thread each. Pinned memory may be copied by several GPUs at once.
 
-#include "measure/gpu/machine.hpp"
+#include "measure/gpu/gpus.hpp"
 #include "measure/gpu/numa.hpp"
 #include "measure/gpu/probes/probes.hpp"
-#include "measure/gpu/probes/words.hpp"
 
 #include <array>
 #include <atomic>

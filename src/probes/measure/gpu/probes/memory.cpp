@@ -2,7 +2,6 @@
 /// memory_read, memory_write, memory_copy, memory_scale, local_copy of one GPU.
 
 #include "measure/gpu/probes/probes.hpp"
-#include "measure/gpu/probes/words.hpp"
 #include "measure/gpu/probes/work_shape.hpp"
 
 namespace fabricost::probes::measure::gpu {

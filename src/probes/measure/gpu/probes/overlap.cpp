@@ -4,7 +4,6 @@
 
 #include "measure/gpu/nccl_choice.hpp"
 #include "measure/gpu/probes/probes.hpp"
-#include "measure/gpu/probes/words.hpp"
 
 #include <cmath>
 

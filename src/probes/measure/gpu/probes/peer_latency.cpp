@@ -3,7 +3,6 @@
 /// one access after another.
 
 #include "measure/gpu/probes/probes.hpp"
-#include "measure/gpu/probes/words.hpp"
 
 namespace fabricost::probes::measure::gpu {
 namespace {

@@ -3,7 +3,6 @@
 /// concurrently, one way or both.
 
 #include "measure/gpu/probes/probes.hpp"
-#include "measure/gpu/probes/words.hpp"
 
 #include <algorithm>
 #include <map>
