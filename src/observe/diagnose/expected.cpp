@@ -7,6 +7,7 @@
 #include "diagnose/context.hpp"
 #include "diagnose/quoted.hpp"
 
+#include "readings/logs/line_fields.hpp"
 #include "text/ascii.hpp"
 #include "text/csv.hpp"
 #include "text/parse_quantity.hpp"
@@ -109,7 +110,7 @@ Expectation parse_expectation(const std::string& text) {
   Expectation out;
   out.typed = shown;
   for (const RateUnit& one : rate_units)
-    if (one.name == unit) {
+    if (has_word(one.names, unit)) {
       out.rate = number * one.factor;
       out.in_bits = one.bits;
     }

@@ -3,6 +3,7 @@
 
 #include "diagnose/quoted.hpp"
 
+#include "readings/logs/line_fields.hpp"
 #include "readings/logs/log_text.hpp"
 #include "text/csv.hpp"
 
@@ -26,25 +27,17 @@ namespace {
 bool is_alpha(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
 struct UnitName {
-  std::string_view name;
+  std::string_view names;
   double factor;
 };
-constexpr std::array<UnitName, 3> time_units{{{"us", 1e-6}, {"usec", 1e-6}, {"ms", 1e-3}}};
-constexpr std::array<UnitName, 9> size_units{{{"B", 1},
-                                              {"KB", 1024},
-                                              {"MB", 1048576},
-                                              {"GB", 1073741824},
-                                              {"KiB", 1024},
-                                              {"MiB", 1048576},
-                                              {"GiB", 1073741824},
-                                              {"M", 1048576},
-                                              {"G", 1073741824}}};
+constexpr std::array<UnitName, 2> time_units{{{"us usec", 1e-6}, {"ms", 1e-3}}};
+constexpr std::array<UnitName, 4> size_units{{{"B", 1}, {"KB KiB", 1024}, {"MB MiB M", 1048576}, {"GB GiB G", 1073741824}}};
 
 template <class Unit, std::size_t N>
 double factor_in(const std::array<Unit, N>& units, std::string_view name) {
   while (!name.empty() && (name.back() == ',' || name.back() == '.' || name.back() == ')' || name.back() == ';')) name.remove_suffix(1);
   for (const Unit& unit : units)
-    if (unit.name == name) return unit.factor;
+    if (has_word(unit.names, name)) return unit.factor;
   return 0;
 }
 

@@ -95,8 +95,6 @@ std::optional<Facts> flat_and_low(const Context& c, const Numbers& n) {
   return Facts{at_size(*rows.front()), at_size(*rows.back())};
 }
 
-std::optional<Facts> between_two_ends(const Context& c, const Numbers&) { return found(c.transfers); }
-
 /// Every size well beyond that of the best rate is far below it.
 std::optional<Facts> falls_off(const Context& c, const Numbers& n) {
   if (c.curve.empty()) return std::nullopt;
@@ -265,7 +263,7 @@ std::span<const Signal> curve_signals() {
       {"few_channels_listed", few_channels_listed, {"channels"}, {{"channels", count}}},
       {"few_channels_on_nvlink", few_channels_on_nvlink, {"line"}, {{"channels", count}}},
       {"flat_and_low", flat_and_low, {"first", "last"}, {{"rate", link_rate}, {"flat"}, {"size", size}}},
-      {"between_two_ends", between_two_ends},
+      {"between_two_ends", [](const Context& c, const Numbers&) { return found(c.transfers); }},
       {"falls_off", falls_off, {"best", "last"}, {{"beyond"}, {"share"}, {"size", size}, {"least", link_rate}}},
       {"flat_and_slow_between_two", flat_and_slow_between_two, {"first", "last"}, {{"rate", link_rate}, {"flat"}, {"size", size}}},
       {"message_too_small", message_too_small, {"size", "shown"}, {{"size", size}, {"share"}}},

@@ -31,8 +31,6 @@ std::optional<Facts> connections(const Context& c, const Numbers&) {
   return Facts{cited(fabric.first_indirect), fmt::format("{}", fabric.times)};
 }
 
-std::optional<Facts> no_direct_connection(const Context& c, const Numbers&) { return found(fabric_of(c.info).direct == 0); }
-
 std::optional<Facts> few_direct_connections(const Context& c, const Numbers&) {
   const Fabric fabric = fabric_of(c.info);
   if (fabric.direct == 0 || fabric.direct >= fabric.times / 2) return std::nullopt;
@@ -106,13 +104,6 @@ std::optional<Facts> sockets_carry_traffic(const Context& c, const Numbers&) {
   if (sockets.verbs_missing && (!sockets.used || missing.first.number < line.number)) line = missing.first;
   return Facts{cited(line), sockets.verbs_missing && sockets.used ? "; " + cited(missing) : std::string{}};
 }
-
-std::optional<Facts> sockets_used(const Context& c, const Numbers&) { return found(over_sockets(c.info)); }
-std::optional<Facts> named_sockets(const Context& c, const Numbers&) { return found(c.info.network.starts_with("Socket")); }
-std::optional<Facts> interfaces_listed(const Context& c, const Numbers&) { return found(!c.info.interfaces.empty()); }
-std::optional<Facts> several_nodes(const Context& c, const Numbers&) { return found(c.nodes() > 1); }
-std::optional<Facts> rdma_wanted(const Context& c, const Numbers&) { return found(!c.wants_tcp() && c.info.node_count() != 1); }
-std::optional<Facts> network_between_nodes(const Context& c, const Numbers&) { return found(!c.info.net.empty() && c.nodes() > 1); }
 
 std::optional<Facts> bonded_adapter(const Context& c, const Numbers&) {
   const auto& all = c.info.adapters;
@@ -219,8 +210,6 @@ std::optional<Facts> rate_of_one_rail(const Context& c, const Numbers& n) {
                gigabytes(one)};
 }
 
-std::optional<Facts> rate_shown(const Context& c, const Numbers&) { return found(any_rate(c) > 0); }
-
 /// Eight GPUs, two channels, one adapter: the plugin showed NCCL no topology.
 std::optional<Facts> one_rail_for_many_ranks(const Context& c, const Numbers&) {
   const int channels = c.info.channels;
@@ -246,8 +235,6 @@ std::optional<Facts> described_adapters(const Context& c, const Numbers&) {
   if (nic == nullptr) return std::nullopt;
   return Facts{c.system->name, fmt::format("{}", nic->endpoints)};
 }
-
-std::optional<Facts> adapter_chosen(const Context& c, const Numbers&) { return found(c.info.setting("NCCL_IB_HCA") != nullptr); }
 
 std::optional<Facts> fewer_adapters_than_described(const Context& c, const Numbers&) {
   const Tier* nic = described_nic(c);
@@ -288,18 +275,18 @@ std::span<const Signal> network_signals() {
   static const std::vector<Signal> all{
       {"pair_refused", pair_refused, {"line", "distance", "limit"}},
       {"connections", connections, {"line", "times"}},
-      {"no_direct_connection", no_direct_connection},
+      {"no_direct_connection", [](const Context& c, const Numbers&) { return found(fabric_of(c.info).direct == 0); }},
       {"few_direct_connections", few_direct_connections, {"line", "direct", "times"}},
       {"far_adapter_is_slow", far_adapter_is_slow, {"line", "path", "shown", "nic", "percent"}, {{"share"}}},
       {"adapters_across_sockets", adapters_across_sockets, {"line"}},
       {"fabric_expected", fabric_expected},
       {"sockets_carry_traffic", sockets_carry_traffic, {"line", "beside"}},
-      {"sockets_used", sockets_used},
-      {"named_sockets", named_sockets},
-      {"interfaces_listed", interfaces_listed},
-      {"several_nodes", several_nodes},
-      {"rdma_wanted", rdma_wanted},
-      {"network_between_nodes", network_between_nodes},
+      {"sockets_used", [](const Context& c, const Numbers&) { return found(over_sockets(c.info)); }},
+      {"named_sockets", [](const Context& c, const Numbers&) { return found(c.info.network.starts_with("Socket")); }},
+      {"interfaces_listed", [](const Context& c, const Numbers&) { return found(!c.info.interfaces.empty()); }},
+      {"several_nodes", [](const Context& c, const Numbers&) { return found(c.nodes() > 1); }},
+      {"rdma_wanted", [](const Context& c, const Numbers&) { return found(!c.wants_tcp() && c.info.node_count() != 1); }},
+      {"network_between_nodes", [](const Context& c, const Numbers&) { return found(!c.info.net.empty() && c.nodes() > 1); }},
       {"bonded_adapter", bonded_adapter, {"line"}},
       {"unequal_ports", unequal_ports, {"line", "least", "most"}, {{"ratio"}, {"slowest", QuantityKind::line_rate}}},
       {"unequal_adapters", unequal_adapters, {"line", "least", "most"}, {{"ratio"}}},
@@ -310,11 +297,11 @@ std::span<const Signal> network_signals() {
        rate_of_one_rail,
        {"listed", "line", "there", "names", "shown", "one"},
        {{"near"}, {"omnipath", QuantityKind::link_rate}}},
-      {"rate_shown", rate_shown},
+      {"rate_shown", [](const Context& c, const Numbers&) { return found(any_rate(c) > 0); }},
       {"one_rail_for_many_ranks", one_rail_for_many_ranks, {"channels", "line", "count", "names", "ranks"}},
       {"single_adapter", single_adapter, {"line"}},
       {"described_adapters", described_adapters, {"system", "endpoints"}},
-      {"adapter_chosen", adapter_chosen},
+      {"adapter_chosen", [](const Context& c, const Numbers&) { return found(c.info.setting("NCCL_IB_HCA") != nullptr); }},
       {"fewer_adapters_than_described", fewer_adapters_than_described, {"line", "count", "system", "endpoints"}},
       {"unused_adapters_in_topology", unused_adapters_in_topology, {"line", "there", "times", "first"}},
       {"topology_without_connections", topology_without_connections, {"line"}},

@@ -80,8 +80,6 @@ std::optional<Facts> staged_in_shared_memory(const Context& c, const Numbers&) {
   return Facts{cited(info.shared_memory_line), unsupported.times > 0 ? "; " + cited(unsupported) : std::string{}};
 }
 
-std::optional<Facts> p2p_switched_off(const Context& c, const Numbers&) { return found(c.info.setting("NCCL_P2P_DISABLE") != nullptr); }
-
 std::optional<Facts> board_without_p2p(const Context& c, const Numbers&) {
   const Tier* up = c.system ? c.system->tier(TierRole::scale_up) : nullptr;
   return found((up != nullptr && up->kind == TierKind::host) ||
@@ -90,8 +88,6 @@ std::optional<Facts> board_without_p2p(const Context& c, const Numbers&) {
 }
 
 std::optional<Facts> multicasts(const Context& c, const Numbers&) { return found(c.multicasts() == true); }
-std::optional<Facts> may_multicast(const Context& c, const Numbers&) { return found(c.multicasts().value_or(true)); }
-std::optional<Facts> full_board(const Context& c, const Numbers&) { return found(c.ranks_per_node() >= 8); }
 std::optional<Facts> full_board_or_unsaid(const Context& c, const Numbers&) {
   const int local = c.ranks_per_node();
   const std::size_t listed = c.info.rank_lines.size();
@@ -119,7 +115,6 @@ std::optional<Facts> network_alone(const Context& c, const Numbers&) {
   return Facts{cited(c.info.net.begin()->second.first)};
 }
 
-std::optional<Facts> peer_connections(const Context& c, const Numbers&) { return found(c.info.peer > 0); }
 std::optional<Facts> one_node(const Context& c, const Numbers&) { return found(c.one_node()); }
 /// With one rank per node there is no neighbour to copy to.
 std::optional<Facts> neighbours_in_a_node(const Context& c, const Numbers&) { return found(c.nodes() <= 1 || c.ranks_per_node() != 1); }
@@ -162,16 +157,16 @@ std::span<const Signal> node_signals() {
       {"nvlink_in_pairs", nvlink_in_pairs, {"line", "peers"}, {{"peers"}}},
       {"neighbours_over_the_network", neighbours_over_the_network, {"line"}},
       {"staged_in_shared_memory", staged_in_shared_memory, {"line", "beside"}},
-      {"p2p_switched_off", p2p_switched_off},
+      {"p2p_switched_off", [](const Context& c, const Numbers&) { return found(c.info.setting("NCCL_P2P_DISABLE") != nullptr); }},
       {"board_without_p2p", board_without_p2p},
       {"multicasts", multicasts},
-      {"may_multicast", may_multicast},
-      {"full_board", full_board},
+      {"may_multicast", [](const Context& c, const Numbers&) { return found(c.multicasts().value_or(true)); }},
+      {"full_board", [](const Context& c, const Numbers&) { return found(c.ranks_per_node() >= 8); }},
       {"full_board_or_unsaid", full_board_or_unsaid},
       {"no_nvls_channels", no_nvls_channels, {"line"}},
       {"no_nvlink_in_topology", no_nvlink_in_topology},
       {"network_alone", network_alone, {"line"}},
-      {"peer_connections", peer_connections},
+      {"peer_connections", [](const Context& c, const Numbers&) { return found(c.info.peer > 0); }},
       {"one_node", one_node},
       {"neighbours_in_a_node", neighbours_in_a_node},
       {"nvlink_between_nodes", nvlink_between_nodes},

@@ -36,8 +36,6 @@ std::optional<Facts> ran_alone(const Context& c, const Numbers&) {
   return Facts{line, "the only rank, so nothing was sent and the bus bandwidth is 0"};
 }
 
-std::optional<Facts> nccl_messages(const Context& c, const Numbers&) { return found(c.info.messages > 0); }
-
 std::optional<Facts> rows_without_time(const Context& c, const Numbers&) {
   if (c.impossible.without == 0) return std::nullopt;
   return Facts{fmt::format("{}", c.impossible.without)};
@@ -95,7 +93,7 @@ std::span<const Signal> run_signals() {
   static const std::vector<Signal> all{
       {"second_rank_zero", second_rank_zero, {"line"}},
       {"ran_alone", ran_alone, {"line", "why"}},
-      {"nccl_messages", nccl_messages},
+      {"nccl_messages", [](const Context& c, const Numbers&) { return found(c.info.messages > 0); }},
       {"rows_without_time", rows_without_time, {"rows"}},
       {"engine_waits_on", engine_waits_on, {"line"}, {{"times", count}}},
       {"steps_slow_down", steps_slow_down, {"line", "ratio"}, {{"warm", count}, {"steps", count}, {"ratio"}}},

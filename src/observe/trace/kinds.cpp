@@ -6,6 +6,7 @@
 
 #include "trace/timeline.hpp"
 
+#include "readings/logs/line_fields.hpp"
 #include "text/ascii.hpp"
 
 #include <algorithm>
@@ -17,28 +18,17 @@ namespace fabricost::observe::timeline::parts {
 
 namespace {
 
-struct Word {
-  std::string_view text;
+struct Words {
   Kind kind;
+  std::string_view words;
 };
 /// Earlier ones first: EXPERT_DATA_PARALLEL_GROUP moves gradients.
-constexpr std::array<Word, 17> words{{{"pipeline", Kind::pipeline},
-                                      {"pp", Kind::pipeline},
-                                      {"data", Kind::data},
-                                      {"dp", Kind::data},
-                                      {"fsdp", Kind::data},
-                                      {"hsdp", Kind::data},
-                                      {"shard", Kind::data},
-                                      {"replicate", Kind::data},
-                                      {"ddp", Kind::data},
-                                      {"tensor", Kind::tensor},
-                                      {"tp", Kind::tensor},
-                                      {"expert", Kind::expert},
-                                      {"ep", Kind::expert},
-                                      {"context", Kind::context},
-                                      {"cp", Kind::context},
-                                      {"sp", Kind::context},
-                                      {"sequence", Kind::context}}};
+constexpr std::array<Words, 5> words_of_kinds{{
+    {Kind::pipeline, "pipeline pp"},
+    {Kind::data, "data dp fsdp hsdp shard replicate ddp"},
+    {Kind::tensor, "tensor tp"},
+    {Kind::expert, "expert ep"},
+    {Kind::context, "context cp sp sequence"}}};
 
 [[nodiscard]] Kind by_words(std::string_view text) {
   std::set<std::string, std::less<>> said;
@@ -49,8 +39,8 @@ constexpr std::array<Word, 17> words{{{"pipeline", Kind::pipeline},
     if (!letter && !word.empty()) said.insert(std::exchange(word, {}));
   }
   if (!word.empty()) said.insert(word);
-  for (const Word& one : words)
-    if (said.contains(one.text)) return one.kind;
+  for (const Words& one : words_of_kinds)
+    if (std::any_of(said.begin(), said.end(), [&](const std::string& own) { return has_word(one.words, own); })) return one.kind;
   return Kind::unknown;
 }
 

@@ -8,7 +8,6 @@
 #include "readings/logs/nccl_info.hpp"
 #include "readings/logs/pair_points.hpp"
 #include "readings/point_readers.hpp"
-#include "readings/traces/kineto.hpp"
 #include "readings/traces/readers.hpp"
 #include "trace/replay.hpp"
 

@@ -6,6 +6,7 @@
 ///   pipeline  hand_over          waiting   stragglers          copies   offload              the others by their names
 
 #include "answers/trace/step.hpp"
+#include "readings/logs/line_fields.hpp"
 #include "text/plain_tree.hpp"
 #include "text/line_reader.hpp"
 
@@ -23,22 +24,18 @@ namespace fabricost::observe::detail {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 16> planned_terms{{{"compute", "compute"},
-                                                                              {"accumulation", "compute"},
-                                                                              {"optimizer", "compute"},
-                                                                              {"stack", "compute"},
-                                                                              {"layer_floor", "idle"},
-                                                                              {"tensor", "tensor"},
-                                                                              {"context", "context"},
-                                                                              {"expert", "expert"},
-                                                                              {"hand_over", "pipeline"},
-                                                                              {"bubble", "bubble"},
-                                                                              {"data", "data"},
-                                                                              {"stragglers", "waiting"},
-                                                                              {"offload", "copies"},
-                                                                              {"frozen_model", "compute"},
-                                                                              {"evaluation", "compute"},
-                                                                              {"input", "idle"}}};
+/// Terms of a trace, and those of a plan that it holds.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10> planned_terms{
+    {{"compute", "compute accumulation optimizer stack frozen_model evaluation"},
+     {"idle", "layer_floor input"},
+     {"tensor", "tensor"},
+     {"context", "context"},
+     {"expert", "expert"},
+     {"pipeline", "hand_over"},
+     {"bubble", "bubble"},
+     {"data", "data"},
+     {"waiting", "stragglers"},
+     {"copies", "offload"}}};
 constexpr std::array<std::string_view, 11> rows_in_order{"compute", "tensor", "context", "expert",  "pipeline", "data",
                                                  "other",   "bubble", "waiting", "copies", "idle"};
 [[nodiscard]] constexpr bool is_exposed(std::string_view name) {
@@ -68,8 +65,8 @@ struct Planned {
   out.step = seconds(fastest, "step_s");
   for (const PlainTree::Id term : tree.items(tree.find(fastest, "terms"))) {
     const std::string_view name = tree.text(tree.find(term, "name"));
-    const auto known = std::find_if(planned_terms.begin(), planned_terms.end(), [&](const auto& one) { return one.first == name; });
-    out.terms[std::string{known == planned_terms.end() ? std::string_view{"other"} : known->second}] += seconds(term, "time_s");
+    const auto known = std::find_if(planned_terms.begin(), planned_terms.end(), [&](const auto& one) { return has_word(one.second, name); });
+    out.terms[std::string{known == planned_terms.end() ? std::string_view{"other"} : known->first}] += seconds(term, "time_s");
   }
   if (!(out.step > 0) || out.terms.empty())
     throw fault_of_file(file, "there is no step of a training plan in it",

@@ -50,7 +50,6 @@ bool may_be_condensed(fs::path file) {
   return extension != ".csv" && extension != ".json" && extension != ".xml";
 }
 
-
 /// Words that tell a dump from any other JSON.
 bool may_be_dump(std::string_view head) {
   const auto start = head.find_first_not_of(" \t\r\n");

@@ -30,6 +30,14 @@ template <class Number>
   return rest;
 }
 [[nodiscard]] inline std::string_view word(std::string_view text) { return text.substr(0, text.find_first_of(" \t,;")); }
+/// Whether a list of words, a blank between them, has this one.
+[[nodiscard]] constexpr bool has_word(std::string_view list, std::string_view word) {
+  for (std::size_t at = list.find(word); !word.empty() && at != std::string_view::npos; at = list.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || list[at - 1] == ' ') && (end == list.size() || list[end] == ' ')) return true;
+  }
+  return false;
+}
 /// The line from the number that precedes `end` on; empty if `end` is missing.
 [[nodiscard]] inline std::string_view number_before(std::string_view line, std::string_view end) {
   std::size_t first = line.find(end);

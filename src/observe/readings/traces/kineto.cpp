@@ -5,7 +5,6 @@
 #include "readings/traces/kineto.hpp"
 
 #include "readings/traces/json_pieces.hpp"
-#include "readings/traces/kineto_parts.hpp"
 #include "readings/traces/readers.hpp"
 #include "text/line_reader.hpp"
 

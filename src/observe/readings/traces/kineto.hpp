@@ -1,21 +1,42 @@
 #pragma once
 /// \file kineto.hpp
-/// Traces of PyTorch's profiler (Kineto, JSON in Chrome's format), one file a rank, of all years:
-///   since 2.2      kernels of communication carry "Collective name", element counts, type and process group
-///   since 1.13     a record_param_comms of the host says the same; several before one kernel were coalesced
-///   before         an annotation nccl:all_to_all holds the launch whose correlation the kernel has
-/// Without a GPU, annotations of gloo and MPI are the calls themselves.
+/// The data that the reader of Kineto keeps of a trace until its end, and their joining. Private to kineto.cpp and kineto_join.cpp.
 
 #include "readings/traces/traced.hpp"
 
-#include <filesystem>
+#include <cstdint>
+#include <string>
+#include <vector>
 
-namespace fabricost::observe {
+namespace fabricost::observe::kineto {
 
-/// A trace of this kind by the first bytes of the (unpacked) file.
-[[nodiscard]] bool may_be_kineto(std::string_view head);
+/// A kernel of communication.
+struct Kernel {
+  TracedCall call;
+  std::int64_t correlation = 0, external = 0;
+  bool told = false;      ///< it carries its operation itself
+  bool receives = false;  ///< from its peer
+};
+/// A call of the CUDA or HIP runtime that started something.
+struct Launch {
+  std::int64_t correlation = 0, at = 0;
+  std::int64_t thread = 0;
+};
+/// A record_param_comms or an annotation of the host: a call of the program.
+struct CallRequest {
+  TracedCall call;  ///< its span is the host's
+  std::int64_t external = 0, thread = 0;
+  bool annotation = false, receives = false, used = false;
+  bool on_host = false;  ///< it is the call itself: gloo's or MPI's
+};
 
-/// \throws SpecError where it is not JSON, or holds no events
-[[nodiscard]] RankTrace read_kineto(const std::filesystem::path& file, Keep keep = Keep::calls);
+struct Events {
+  std::vector<Kernel> kernels;
+  std::vector<Launch> launches;
+  std::vector<CallRequest> asked;
+};
 
-}  // namespace fabricost::observe
+/// Gives every kernel its operation, bytes and group, sums coalesced calls, joins the kernels of one call.
+void join(Events& events, RankTrace& into);
+
+}  // namespace fabricost::observe::kineto

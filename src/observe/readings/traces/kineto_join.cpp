@@ -3,7 +3,7 @@
 /// inside the annotation or record that describes it. Records without a kernel of their own, before a kernel of the same thread and
 /// operation, were coalesced into it (torch.distributed._coalescing_manager, batch_isend_irecv, ncclGroupEnd).
 
-#include "readings/traces/kineto_parts.hpp"
+#include "readings/traces/kineto.hpp"
 
 #include <algorithm>
 #include <array>

@@ -71,42 +71,27 @@ constexpr std::array<Named, 4> exchanges{{{"notify", Moves::moe_layout},
                                           {"combine", Moves::moe_combine}}};
 
 struct NamedType {
-  std::string_view words;
   TracedType type;
+  std::string_view words;  ///< its spellings
 };
-constexpr std::array<NamedType, 33> types{{{"float", {"float32", 4}},
-                                           {"float32", {"float32", 4}},
-                                           {"bfloat16", {"bfloat16", 2}},
-                                           {"c10::bfloat16", {"bfloat16", 2}},
-                                           {"half", {"float16", 2}},
-                                           {"c10::half", {"float16", 2}},
-                                           {"float16", {"float16", 2}},
-                                           {"double", {"float64", 8}},
-                                           {"float64", {"float64", 8}},
-                                           {"long", {"int64", 8}},
-                                           {"longint", {"int64", 8}},
-                                           {"int64", {"int64", 8}},
-                                           {"uint64", {"uint64", 8}},
-                                           {"int", {"int32", 4}},
-                                           {"int32", {"int32", 4}},
-                                           {"uint32", {"uint32", 4}},
-                                           {"short", {"int16", 2}},
-                                           {"shortint", {"int16", 2}},
-                                           {"uint16", {"uint16", 2}},
-                                           {"byte", {"uint8", 1}},
-                                           {"unsignedchar", {"uint8", 1}},
-                                           {"uint8", {"uint8", 1}},
-                                           {"char", {"int8", 1}},
-                                           {"signedchar", {"int8", 1}},
-                                           {"int8", {"int8", 1}},
-                                           {"bool", {"bool", 1}},
-                                           {"float8e4m3fn", {"float8_e4m3", 1}},
-                                           {"float8e4m3", {"float8_e4m3", 1}},
-                                           {"float8e4m3fnuz", {"float8_e4m3", 1}},
-                                           {"float8e5m2", {"float8_e5m2", 1}},
-                                           {"float8e5m2fnuz", {"float8_e5m2", 1}},
-                                           {"complexfloat", {"complex64", 8}},
-                                           {"complexdouble", {"complex128", 16}}}};
+constexpr std::array<NamedType, 17> types{{
+    {{"float32", 4}, "float float32"},
+    {{"bfloat16", 2}, "bfloat16 c10::bfloat16"},
+    {{"float16", 2}, "half c10::half float16"},
+    {{"float64", 8}, "double float64"},
+    {{"int64", 8}, "long longint int64"},
+    {{"uint64", 8}, "uint64"},
+    {{"int32", 4}, "int int32"},
+    {{"uint32", 4}, "uint32"},
+    {{"int16", 2}, "short shortint"},
+    {{"uint16", 2}, "uint16"},
+    {{"uint8", 1}, "byte unsignedchar uint8"},
+    {{"int8", 1}, "char signedchar int8"},
+    {{"bool", 1}, "bool"},
+    {{"float8_e4m3", 1}, "float8e4m3fn float8e4m3 float8e4m3fnuz"},
+    {{"float8_e5m2", 1}, "float8e5m2 float8e5m2fnuz"},
+    {{"complex64", 8}, "complexfloat"},
+    {{"complex128", 16}, "complexdouble"}}};
 
 [[nodiscard]] Moves begins_with(std::string_view text) {
   for (const Named& one : operations)
@@ -231,7 +216,7 @@ double bytes_of_call(Moves moves, const Elements& elements, unsigned width, int 
 TracedType type_named(std::string_view words) {
   if (words.starts_with("nccl")) words.remove_prefix(4);  // ncclBfloat16
   const std::string text = bare(words.substr(0, 40));
-  const auto at = std::find_if(types.begin(), types.end(), [&](const NamedType& one) { return one.words == text; });
+  const auto at = std::find_if(types.begin(), types.end(), [&](const NamedType& one) { return has_word(one.words, text); });
   return at == types.end() ? TracedType{} : at->type;
 }
 

@@ -5,7 +5,6 @@
 
 #include "readings/dumps/byte_source.hpp"
 #include "readings/traces/json_pieces.hpp"
-#include "readings/traces/kineto.hpp"
 #include "text/ascii.hpp"
 #include "text/line_reader.hpp"
 

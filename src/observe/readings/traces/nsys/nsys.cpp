@@ -2,7 +2,7 @@
 /// Reports of Nsight Systems, exported as SQLite.
 
 #include "readings/dumps/byte_source.hpp"
-#include "readings/traces/kineto_parts.hpp"
+#include "readings/traces/kineto.hpp"
 #include "readings/traces/readers.hpp"
 #include "text/files_read.hpp"
 #include "text/line_reader.hpp"
