@@ -16,7 +16,6 @@
 #include <exception>
 #include <fstream>
 #include <new>
-#include <utility>
 
 namespace fabricost::web {
 

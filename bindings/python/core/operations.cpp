@@ -14,10 +14,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <limits>
 #include <string>
-#include <vector>
 
 namespace py = pybind11;
 using namespace py::literals;

@@ -15,7 +15,6 @@
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 namespace fabricost::python {

@@ -18,7 +18,6 @@
 #include <fabricost/algorithms/schedule.hpp>
 #include <fabricost/collective.hpp>
 
-#include <span>
 #include <string_view>
 
 namespace fabricost::core::algorithms {

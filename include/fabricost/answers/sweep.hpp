@@ -5,10 +5,8 @@
 
 #include <fabricost/answers/predict.hpp>
 
-#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace fabricost::core {

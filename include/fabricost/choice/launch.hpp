@@ -22,7 +22,6 @@
 #include <fabricost/hardware/constant_sets.hpp>
 #include <fabricost/price/fabric.hpp>
 
-#include <algorithm>
 #include <array>
 #include <string_view>
 

@@ -23,9 +23,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <span>
-#include <utility>
 
 namespace fabricost::core {
 

@@ -13,7 +13,6 @@
 
 #include <fabricost/error.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>

@@ -19,7 +19,6 @@
 #include <fabricost/units.hpp>
 
 #include <array>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <limits>

@@ -11,7 +11,6 @@
 #include <fabricost/readings/points.hpp>
 #include <fabricost/specs/load.hpp>
 
-#include <array>
 #include <memory>
 #include <optional>
 #include <string>

@@ -15,10 +15,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <span>
 #include <string>
-#include <string_view>
 
 namespace fabricost::core {
 

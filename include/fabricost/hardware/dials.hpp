@@ -6,9 +6,7 @@
 #include <fabricost/error.hpp>
 #include <fabricost/hardware/system.hpp>
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <string>
 #include <string_view>
 

@@ -8,8 +8,6 @@
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/shipped_numbers.hpp>
 
-#include <limits>
-
 namespace fabricost::core {
 
 /// A copy between a GPU and its host, one way: its time for few bytes, and bytes of payload per second.

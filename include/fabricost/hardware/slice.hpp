@@ -13,11 +13,6 @@
 
 #include <fabricost/hardware/system.hpp>
 
-#include <algorithm>
-#include <cmath>
-#include <utility>
-#include <vector>
-
 namespace fabricost::core {
 
 /// The machine as a job of so many GPUs sees it: its scale-up domain is one slice, the largest of equal ones if one pod is too small.

@@ -9,8 +9,6 @@
 #include <fabricost/experts/moe_kernels.hpp>
 #include <fabricost/price/protocol.hpp>
 
-#include <array>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>

@@ -22,11 +22,7 @@
 #include <fabricost/price/put.hpp>
 #include <fabricost/price/symmetric.hpp>
 
-#include <array>
-#include <cmath>
 #include <limits>
-#include <string>
-#include <utility>
 
 namespace fabricost::core {
 

@@ -14,8 +14,6 @@
 #include <fabricost/price/price.hpp>
 #include <fabricost/price/terms.hpp>
 
-#include <cmath>
-
 namespace fabricost::core {
 
 struct Certainty {

@@ -11,9 +11,7 @@
 #include <fabricost/price/fabric.hpp>
 #include <fabricost/price/pcie.hpp>
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 
 namespace fabricost::core {
 

@@ -8,7 +8,6 @@
 #include <fabricost/hardware/tuner.hpp>
 
 #include <algorithm>
-#include <cmath>
 
 namespace fabricost::core {
 

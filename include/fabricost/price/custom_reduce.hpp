@@ -21,8 +21,6 @@
 #include <fabricost/price/line.hpp>
 #include <fabricost/price/protocol.hpp>
 
-#include <cmath>
-
 namespace fabricost::core {
 
 namespace detail {

@@ -16,8 +16,6 @@
 #include <fabricost/price/fabric.hpp>
 #include <fabricost/price/generic.hpp>
 
-#include <algorithm>
-
 namespace fabricost::core {
 
 /// Seconds per byte of S, as described above; 0 if nothing moves. \throws nothing

@@ -21,7 +21,6 @@
 #include <fabricost/hardware/constant_sets.hpp>
 #include <fabricost/price/line.hpp>
 
-#include <array>
 #include <cmath>
 
 namespace fabricost::core {

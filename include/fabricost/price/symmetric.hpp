@@ -24,9 +24,6 @@
 #include <fabricost/price/protocol.hpp>
 #include <fabricost/shipped_numbers.hpp>
 
-#include <algorithm>
-#include <cmath>
-
 namespace fabricost::core {
 
 /// The launch of a kernel over windows: with or without barriers, with how many blocks.

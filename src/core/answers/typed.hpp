@@ -12,13 +12,8 @@
 #include <fabricost/fields/named.hpp>
 #include <fabricost/namespaces.hpp>
 
-#include <fmt/format.h>
-
-#include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 namespace fabricost::core {

@@ -13,7 +13,6 @@
 #include <concepts>
 #include <functional>
 #include <map>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>

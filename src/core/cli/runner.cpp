@@ -22,7 +22,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>

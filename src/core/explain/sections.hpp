@@ -7,7 +7,6 @@
 #include <fabricost/explain/explain.hpp>
 #include <fabricost/predict/complete.hpp>
 
-#include <optional>
 #include <string>
 
 namespace fabricost::core {

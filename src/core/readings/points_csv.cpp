@@ -19,10 +19,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <optional>
-#include <span>
 #include <utility>
 
 namespace fabricost::core {

@@ -7,7 +7,6 @@
 #include <fabricost/choice/engine_kernels.hpp>
 #include <fabricost/readings/points.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <sstream>

@@ -14,8 +14,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <mutex>
 #include <tuple>
 #include <utility>
 

@@ -9,7 +9,6 @@
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/validation/set_aside.hpp>
 
-#include <algorithm>
 #include <array>
 
 namespace fabricost::plan {

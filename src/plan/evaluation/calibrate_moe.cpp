@@ -8,7 +8,6 @@
 #include <fabricost/plan/evaluation/moe_kernel_rows.hpp>
 #include <fabricost/specs/load.hpp>
 
-#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>

@@ -10,14 +10,11 @@
 #include "serving/workers.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace fabricost::plan::detail {

@@ -34,9 +34,7 @@
 #include "training/search_space.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
 #include <limits>
 #include <map>
 #include <optional>

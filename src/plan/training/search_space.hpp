@@ -9,7 +9,6 @@
 #include <fabricost/plan/training/idle_gpus.hpp>
 #include <fabricost/plan/training/question.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <initializer_list>

@@ -10,7 +10,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace fabricost::probes::measure {

@@ -19,7 +19,6 @@
 #include <fabricost/plan/training/plan.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <span>
 #include <string>

@@ -20,9 +20,7 @@
 #include <fabricost/plan/economics/power.hpp>
 #include <fabricost/plan/economics/reliability.hpp>
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>

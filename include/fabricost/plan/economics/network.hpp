@@ -23,11 +23,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace fabricost::plan {
 
@@ -60,7 +58,6 @@ struct NetworkSize {
   [[nodiscard]] double copper() const { return cables - optical; }
   [[nodiscard]] double transceivers() const { return 2 * optical; }
 };
-
 
 /// The kind of network that a machine's file describes; rails where it describes none.
 [[nodiscard]] ScaleOut own_kind(const System& system);

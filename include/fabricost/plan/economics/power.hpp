@@ -17,10 +17,6 @@
 #include <fabricost/shipped_numbers.hpp>
 #include <fabricost/units.hpp>
 
-#include <algorithm>
-#include <cmath>
-#include <string>
-
 namespace fabricost::plan {
 
 /// Constants for power and energy (data/prices); the defaults are those of data/prices/default.yaml.

@@ -25,10 +25,7 @@
 #include <fabricost/error.hpp>
 #include <fabricost/shipped_numbers.hpp>
 
-#include <algorithm>
 #include <cmath>
-#include <string>
-#include <vector>
 
 namespace fabricost::plan {
 

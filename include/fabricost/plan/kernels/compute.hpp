@@ -24,7 +24,6 @@
 #include <fabricost/plan/model/layout.hpp>
 #include <fabricost/price/line.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>

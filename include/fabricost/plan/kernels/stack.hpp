@@ -13,10 +13,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace fabricost::plan {

@@ -39,8 +39,6 @@
 #include <fabricost/plan/model/model.hpp>
 #include <fabricost/plan/model/stages.hpp>
 
-#include <algorithm>
-
 namespace fabricost::plan {
 
 /// Bytes per token on one rank.

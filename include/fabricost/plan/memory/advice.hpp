@@ -15,12 +15,9 @@
 #include <fabricost/plan/memory/memory.hpp>
 #include <fabricost/plan/model/layout_check.hpp>
 
-#include <array>
 #include <charconv>
 #include <functional>
-#include <limits>
 #include <string>
-#include <vector>
 
 namespace fabricost::plan {
 

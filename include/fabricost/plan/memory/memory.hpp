@@ -27,7 +27,6 @@
 #include <fabricost/plan/model/stages.hpp>
 #include <fabricost/plan/pipeline/pipeline.hpp>
 
-#include <algorithm>
 #include <limits>
 #include <span>
 

@@ -17,8 +17,6 @@
 #include <fabricost/plan/memory/stack.hpp>
 #include <fabricost/plan/model/stage_parameters.hpp>
 
-#include <algorithm>
-
 namespace fabricost::plan {
 
 /// In bytes.

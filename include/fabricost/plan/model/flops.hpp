@@ -10,7 +10,6 @@
 #include <fabricost/error.hpp>
 #include <fabricost/plan/model/model.hpp>
 
-#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>

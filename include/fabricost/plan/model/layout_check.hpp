@@ -7,7 +7,6 @@
 #include <fabricost/plan/model/stages.hpp>
 #include <fabricost/plan/pipeline/pipeline.hpp>
 
-#include <algorithm>
 #include <numeric>
 #include <string>
 

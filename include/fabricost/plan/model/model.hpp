@@ -10,7 +10,6 @@
 
 #include <fabricost/error.hpp>
 
-#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>

@@ -11,8 +11,6 @@
 
 #include <fabricost/plan/model/stages.hpp>
 
-#include <algorithm>
-
 namespace fabricost::plan {
 
 /// Parameters of a whole stage, before tensor and expert ranks divide them.

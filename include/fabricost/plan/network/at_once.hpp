@@ -18,8 +18,6 @@
 #include <fabricost/plan/network/until_end.hpp>
 #include <fabricost/predict/predict.hpp>
 
-#include <algorithm>
-#include <map>
 #include <span>
 #include <string>
 #include <vector>

@@ -13,13 +13,10 @@
 
 #include <fabricost/error.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace fabricost::plan {
 

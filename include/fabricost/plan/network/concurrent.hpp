@@ -22,10 +22,8 @@
 #include <fabricost/plan/network/sharing.hpp>
 #include <fabricost/plan/network/traffic.hpp>
 
-#include <map>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace fabricost::plan {

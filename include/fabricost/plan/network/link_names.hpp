@@ -4,8 +4,6 @@
 
 #include <fabricost/plan/network/topology.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <string>
 
 namespace fabricost::plan {

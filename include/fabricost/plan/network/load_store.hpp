@@ -18,11 +18,6 @@
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/plan/network/balance.hpp>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <string>
-
 namespace fabricost::plan {
 
 /// 32 lanes of a warp with four 16-byte accesses in flight. Assumed: no published value; depends on the

@@ -20,9 +20,7 @@
 #include <fabricost/label.hpp>
 #include <fabricost/predict/predict.hpp>
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <string>
 #include <string_view>
 #include <vector>

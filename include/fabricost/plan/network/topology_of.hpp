@@ -15,12 +15,6 @@
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/plan/network/topology.hpp>
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <string>
-#include <vector>
-
 namespace fabricost::plan {
 
 /// The links of `nodes` nodes of a machine (0: all it has).

@@ -18,7 +18,6 @@
 #include <fabricost/collective.hpp>
 #include <fabricost/error.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>

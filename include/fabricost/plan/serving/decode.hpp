@@ -21,7 +21,6 @@
 #include <fabricost/plan/serving/machine.hpp>
 
 #include <cmath>
-#include <limits>
 #include <string>
 
 namespace fabricost::plan {

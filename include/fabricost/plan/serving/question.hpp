@@ -9,10 +9,8 @@
 #include <fabricost/plan/serving/serving.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace fabricost::plan {

@@ -11,7 +11,6 @@
 #include <fabricost/error.hpp>
 #include <fabricost/shipped_numbers.hpp>
 
-#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>

@@ -47,7 +47,6 @@
 #include <fabricost/plan/training/layer.hpp>
 
 #include <memory>
-#include <span>
 
 namespace fabricost::plan {
 

@@ -19,7 +19,6 @@
 #include <fabricost/plan/model/layout.hpp>
 #include <fabricost/plan/model/model.hpp>
 
-#include <algorithm>
 #include <array>
 #include <string_view>
 

@@ -16,11 +16,9 @@
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/specs/load.hpp>
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace fabricost::probes {

@@ -11,8 +11,6 @@
 #include "text/ascii.hpp"
 #include "text/csv.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cmath>
 

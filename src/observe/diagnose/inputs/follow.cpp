@@ -9,8 +9,6 @@
 
 #include <fabricost/progress.hpp>
 
-#include <fmt/format.h>
-
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -12,7 +12,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <utility>
 
 namespace fabricost::plan {

@@ -5,8 +5,6 @@
 
 #include "measure/gpu/nccl_choice.hpp"
 
-#include <exception>
-
 namespace fabricost::probes::measure::gpu {
 
 Gpus::Gpus(int first, int count, int nodes, std::unique_ptr<Rendezvous> others)

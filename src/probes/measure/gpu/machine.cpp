@@ -13,7 +13,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <set>
-#include <utility>
 
 namespace fabricost::probes::measure::gpu {
 namespace {

@@ -7,7 +7,6 @@
 #include "measure/gpu/runtime.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <string>

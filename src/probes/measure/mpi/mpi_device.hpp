@@ -18,7 +18,6 @@
 #include "measure/mpi/transfer.hpp"
 #include "measure/mpi/world.hpp"
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>

@@ -9,11 +9,8 @@
 
 #include <fabricost/probes/measure/row.hpp>
 
-#include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace fabricost::probes::measure {

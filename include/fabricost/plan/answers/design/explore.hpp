@@ -17,7 +17,6 @@
 #include <fabricost/plan/answers/serve.hpp>
 #include <fabricost/plan/economics/cost.hpp>
 
-#include <array>
 #include <optional>
 #include <string>
 #include <utility>

@@ -18,7 +18,6 @@
 #include <fabricost/plan/serving/arrivals/step_times.hpp>
 
 #include <array>
-#include <cstdint>
 #include <limits>
 #include <string_view>
 #include <vector>

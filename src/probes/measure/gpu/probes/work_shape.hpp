@@ -3,7 +3,6 @@
 /// The work of one launch: blocks of a grid, passes over a small set, loads of a chase.
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 namespace fabricost::probes::measure::gpu {
