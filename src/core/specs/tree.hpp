@@ -63,7 +63,6 @@ void overlay(SpecNode& base, const SpecNode& over);
 /// At most about 300 bytes of a text, for messages: on one line, without control characters.
 [[nodiscard]] std::string clipped(std::string text);
 
-/// An issue at a mark.
 [[nodiscard]] Issue issue_at(const Mark& mark, std::string path, std::string message, std::string remedy);
 
 /// The whole of a regular file, or a SpecError naming why not. \param limit bytes

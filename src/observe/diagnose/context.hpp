@@ -154,7 +154,6 @@ struct Machine {
 
 /// GPUs or ranks in the log that the system cannot have; empty: they agree, or the log does not state any.
 [[nodiscard]] std::string contradiction_of(const NcclInfo& info, const System& system);
-/// Whether all conditions hold.
 [[nodiscard]] bool all_hold(const std::vector<Condition>& conditions, const Context& context);
 /// Evaluates every rule, orders the findings and words the verdict.
 void conclude(Diagnosis& out, const Context& context);

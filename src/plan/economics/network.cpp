@@ -27,7 +27,6 @@ double taper_at(const std::vector<double>& tapers, int tier) {
   return static_cast<std::size_t>(tier) < tapers.size() ? tapers[static_cast<std::size_t>(tier)] : 1;
 }
 
-/// Tiers of a fat tree that joins `ends`.
 int fat_tree_tiers(double ends, int radix, const std::vector<double>& tapers) {
   constexpr int most = 4;
   int tiers = 1;

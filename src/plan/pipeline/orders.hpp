@@ -10,7 +10,6 @@
 
 namespace fabricost::plan {
 
-/// A place in the pipeline.
 struct PipelinePlace {
   int stage = 0, chunk = 0;
 };

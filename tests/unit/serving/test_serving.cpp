@@ -257,7 +257,6 @@ TEST_CASE("prefill apart: TPOT is the step alone, and prompts bound the rate whe
   CHECK(many.transfer == few.transfer);
   CHECK(many.ttft < few.ttft);
   CHECK(many.rate * (many.ttft + 128 * many.tpot) == Approx(512));
-  CHECK(prefill_per_decode(2.0, 6.0) == 3);
   // a link that takes longer for a cache than its worker for the prompt
   const Prefill prompt = prefill_prompt(engine, stack, 8192);
   const KvTransfer slow{.waited = 0.1, .taken = 3 * prompt_of_many(prompt)};

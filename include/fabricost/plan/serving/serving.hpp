@@ -196,9 +196,6 @@ struct ApartWaits {
 [[nodiscard]] ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers, const ServingStack& stack,
                                         const ServingLoad& load, const KvLink& link);
 
-/// Prefill workers per decode worker: n_p R_p = n_d R_d, rates in requests per second. Not rounded.
-[[nodiscard]] constexpr double prefill_per_decode(double prefill_rate, double decode_rate) { return decode_rate / prefill_rate; }
-
 /// A static batch, prefilled and then decoded together: seconds until the last of `batch` answers is complete
 /// (in one engine).
 [[nodiscard]] double static_batch_seconds(const Engine& engine, const ServingStack& stack, double batch, double isl, double osl);

@@ -48,7 +48,6 @@ struct GpuClue {
   }
 };
 
-/// The `identity:` of one GPU.
 struct GpuIdentity {
   std::string arch;  ///< as in compiler options: sm_90, gfx942
   std::vector<KnownClue> names, pci;

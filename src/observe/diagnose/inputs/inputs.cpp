@@ -59,7 +59,6 @@ bool may_be_dump(std::string_view head) {
   return false;
 }
 
-/// The first bytes of a file.
 std::string first_bytes(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   std::string out(4096, '\0');

@@ -19,7 +19,6 @@ namespace fabricost::observe {
 
 namespace {
 
-/// An event of the plugin.
 struct PluginEvent {
   std::string_view name, category, phase, id, at, process, args;
 };

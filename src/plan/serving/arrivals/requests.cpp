@@ -50,7 +50,6 @@ class Lengths {
   boost::random::lognormal_distribution<> drawn_;
 };
 
-/// One line of a trace.
 class TraceLine {
  public:
   TraceLine(const LineReader& reader, const std::string& line) : reader_(reader), line_(line) {

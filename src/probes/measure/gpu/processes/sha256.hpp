@@ -13,7 +13,6 @@ namespace fabricost::probes::measure::gpu {
 
 using Digest = std::array<unsigned char, 32>;
 
-/// The SHA-256 digest of `bytes`.
 [[nodiscard]] inline Digest sha256(std::string_view bytes) {
   constexpr std::array<std::uint32_t, 64> k{
       0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be,
