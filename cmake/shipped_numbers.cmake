@@ -107,8 +107,7 @@ function(fabricost_tuners data out)
     string(APPEND tables "\n    },\n")
   endforeach()
   list(LENGTH files count)
-  fabricost_write(${out}/hardware/shipped_tuners.inc "/// \\file shipped_tuners.inc
-/// A part of hardware/tuner.hpp. data/tuners as tables: cmake/shipped_numbers.cmake wrote this when the library was configured.
+  fabricost_write(${out}/hardware/shipped_tuners.inc "/// A part of hardware/tuner.hpp. data/tuners as tables: cmake/shipped_numbers.cmake wrote this when the library was configured.
 
 namespace fabricost::core {
 
@@ -174,8 +173,7 @@ function(fabricost_plugins data out)
   endforeach()
   list(LENGTH files count)
   math(EXPR count "${count} + 1")
-  fabricost_write(${out}/hardware/shipped_plugin_names.inc "/// \\file shipped_plugin_names.inc
-/// A part of hardware/transport.hpp. Files of data/plugins: cmake/shipped_numbers.cmake wrote this when the library was configured.
+  fabricost_write(${out}/hardware/shipped_plugin_names.inc "/// A part of hardware/transport.hpp. Files of data/plugins: cmake/shipped_numbers.cmake wrote this when the library was configured.
 
 namespace fabricost::core {
 
@@ -184,8 +182,7 @@ inline constexpr std::array<std::string_view, ${count}> tuner_plugin_names{${nam
 
 }  // namespace fabricost::core
 ")
-  fabricost_write(${out}/choice/shipped_plugins.inc "/// \\file shipped_plugins.inc
-/// A part of choice/plugin.hpp. data/plugins as tables: cmake/shipped_numbers.cmake wrote this when the library was configured.
+  fabricost_write(${out}/choice/shipped_plugins.inc "/// A part of choice/plugin.hpp. data/plugins as tables: cmake/shipped_numbers.cmake wrote this when the library was configured.
 
 namespace fabricost::core {
 
@@ -265,8 +262,7 @@ function(fabricost_engines data out)
     string(APPEND enumerators ", ${library}")
     string(APPEND names ", \"${library}\"")
   endforeach()
-  fabricost_write(${out}/choice/shipped_engine_names.inc "/// \\file shipped_engine_names.inc
-/// A part of choice/engine_kernels.hpp. The names of data/engines: cmake/shipped_numbers.cmake wrote this when the library was configured.
+  fabricost_write(${out}/choice/shipped_engine_names.inc "/// A part of choice/engine_kernels.hpp. The names of data/engines: cmake/shipped_numbers.cmake wrote this when the library was configured.
 
 namespace fabricost::core {
 
@@ -275,8 +271,7 @@ inline constexpr std::array<std::string_view, ${names_count}> inference_library_
 
 }  // namespace fabricost::core
 ")
-  fabricost_write(${out}/choice/shipped_engines.inc "/// \\file shipped_engines.inc
-/// A part of choice/engine_kernels-inl.hpp. data/engines as tables: cmake/shipped_numbers.cmake wrote this when the library was configured.
+  fabricost_write(${out}/choice/shipped_engines.inc "/// A part of choice/engine_kernels-inl.hpp. data/engines as tables: cmake/shipped_numbers.cmake wrote this when the library was configured.
 
 namespace fabricost::core::detail {
 
@@ -324,8 +319,7 @@ function(fabricost_priors data out)
     endforeach()
     string(APPEND tables "});\n")
   endforeach()
-  fabricost_write(${out}/hardware/shipped_priors.inc "/// \\file shipped_priors.inc
-/// A part of hardware/parameters.hpp. data/priors as tables: cmake/shipped_numbers.cmake wrote this when the library was configured.
+  fabricost_write(${out}/hardware/shipped_priors.inc "/// A part of hardware/parameters.hpp. data/priors as tables: cmake/shipped_numbers.cmake wrote this when the library was configured.
 
 namespace fabricost::core {
 
@@ -349,8 +343,7 @@ ${tables}
       endif()
     endif()
   endforeach()
-  fabricost_write(${out}/hardware/shipped_widths.inc "/// \\file shipped_widths.inc
-/// A part of hardware/interval_widths.hpp. data/priors as tables: cmake/shipped_numbers.cmake wrote this when the library was configured.
+  fabricost_write(${out}/hardware/shipped_widths.inc "/// A part of hardware/interval_widths.hpp. data/priors as tables: cmake/shipped_numbers.cmake wrote this when the library was configured.
 
 namespace fabricost::core {
 
@@ -410,7 +403,6 @@ function(fabricost_numbers data out)
     endif()
   endforeach()
   fabricost_write(${out}/shipped_numbers.hpp "#pragma once
-/// \\file shipped_numbers.hpp
 /// Numbers of data/priors, data/policies and data/prices by name: cmake/shipped_numbers.cmake wrote this when the library was configured.
 
 namespace fabricost::core {

@@ -1,4 +1,3 @@
-/// \file measured_beside_predicted.cpp
 /// Reads an nccl-tests log (or a point CSV) and puts a prediction beside every measured time.
 ///
 ///   measured_beside_predicted [LOG [SYSTEM]]

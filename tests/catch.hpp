@@ -1,5 +1,4 @@
 #pragma once
-/// \file catch.hpp
 /// What every test needs: Catch2 under one name (versions 2, one header, and 3, many, keep their headers in different places), and those of
 /// the standard library's headers that more than a few tests use.
 

@@ -1,4 +1,3 @@
-/// \file arguments.cpp
 /// Parses arguments as numbers, counts and texts, with a message for anything else.
 
 #include "arguments.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file arguments.hpp
 /// The accepted types of arguments, and the exceptions that name the argument for any other type:
 ///
 ///   text      str (including an enum whose members are str, such as fc.Algorithm)

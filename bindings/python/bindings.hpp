@@ -1,5 +1,4 @@
 #pragma once
-/// \file bindings.hpp
 /// The parts of the Python module, each of which adds its classes and functions. arguments.hpp parses
 /// arguments; plain.hpp gives value classes ==, hash(), pickling and copies.
 

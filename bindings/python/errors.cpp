@@ -1,4 +1,3 @@
-/// \file errors.cpp
 /// Converts C++ exceptions to Python ones with the same attributes, and words calls that pybind11 refuses before any code of ours runs as
 /// all others: no such argument, one missing, one too many.
 

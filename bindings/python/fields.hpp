@@ -1,5 +1,4 @@
 #pragma once
-/// \file fields.hpp
 /// Serialisation for pickling, == and hash() of plain C++ values: a value as bytes, field by field, and back.
 ///
 /// Structs are decomposed by structured bindings; the number of their fields is the largest n for which

@@ -1,5 +1,4 @@
 #pragma once
-/// \file machine.hpp
 /// fc.System: a machine and its origin, so that it can be saved and loaded again. Functions that only price
 /// with it take `const System&`.
 

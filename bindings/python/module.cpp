@@ -1,4 +1,3 @@
-/// \file module.cpp
 /// The Python module, with all parts of bindings.hpp; fabricost/__init__.py exports its names.
 
 #include "bindings.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file plain.hpp
 /// Python support for classes of plain values: == by value, hash(), pickling, copy and deepcopy. Values are
 /// immutable in Python, so a copy is the value itself.
 

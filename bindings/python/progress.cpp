@@ -1,4 +1,3 @@
-/// \file progress.cpp
 /// Bars of tqdm.
 
 #include "progress.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file progress.hpp
 /// progress=True of searches: a bar on the terminal. None, the default: after half a second, where somebody looks.
 
 #include <fabricost/fields/fields.hpp>

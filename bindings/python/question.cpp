@@ -1,4 +1,3 @@
-/// \file question.cpp
 /// Signatures and messages of functions made from fields.
 
 #include "question.hpp"

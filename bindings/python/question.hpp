@@ -1,5 +1,4 @@
 #pragma once
-/// \file question.hpp
 /// The Python interface of any question: keyword arguments, defaults, signature and docstring of a function from
 /// the fields of its request, and a record from the fields of its answer.
 

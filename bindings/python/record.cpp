@@ -1,4 +1,3 @@
-/// \file record.cpp
 /// Records field by field, and as a pandas table.
 
 #include "record.hpp"

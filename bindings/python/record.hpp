@@ -1,5 +1,4 @@
 #pragma once
-/// \file record.hpp
 /// A plain struct as a Python class, from a table of its fields: read-only properties, ==, pickling and
 /// copies, to_dict; and a vector of them as a sequence with to_pandas.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file text.hpp
 /// Conversion of C++ texts to Python: invalid UTF-8 (a log may be in Latin-1) becomes U+FFFD. Without it,
 /// pybind11 raises UnicodeDecodeError on access. Every file of the module includes it before it casts a text.
 

@@ -1,4 +1,3 @@
-/// \file values.cpp
 /// Values between C++ and Python.
 
 #include "values.hpp"

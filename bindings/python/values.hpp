@@ -1,5 +1,4 @@
 #pragma once
-/// \file values.hpp
 /// Values between C++ and Python by their ValueType: as objects, and as types in the stub.
 
 #include <fabricost/fields/field.hpp>

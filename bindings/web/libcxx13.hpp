@@ -1,5 +1,4 @@
 #pragma once
-/// \file libcxx13.hpp
 /// Parts of C++20 that the code uses and libc++ 13, of Debian 12's emscripten, lacks. Put before every file of the web build
 /// (bindings/web/CMakeLists.txt); a later libc++ has all of it and leaves this empty.
 

@@ -1,4 +1,4 @@
-"""The C++ reference: headers by folder with their \\file comments and all that they declare for users, read from the sources."""
+"""The C++ reference: headers by folder with the comments that open them and all that they declare for users, read from the sources."""
 import importlib.util
 import pathlib
 import re
@@ -46,8 +46,8 @@ def escaped(text):
 
 
 def file_comment(text):
-    """The comment that opens a header, without its first line; empty when there is none."""
-    match = re.search(r"(?m)^/// ?\\file.*\n((?:///.*\n)*)", text)
+    """The comment that opens a header; empty when there is none."""
+    match = re.match(r"(?:#pragma once\n)?((?:///.*\n)*)", text)
     return [line[3:].removeprefix(" ") for line in match[1].splitlines()] if match else []
 
 

@@ -1,4 +1,3 @@
-/// \file fitted.cpp
 /// Errors on the fitted measurements, whole and by parts, beside two baselines.
 
 #include "sections.hpp"

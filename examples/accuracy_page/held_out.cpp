@@ -1,4 +1,3 @@
-/// \file held_out.cpp
 /// Errors on measurements that no fit has seen.
 
 #include "sections.hpp"

@@ -1,4 +1,3 @@
-/// \file left_out.cpp
 /// The error of predictions where nothing, or little, was measured: parts of the data are kept from the fit and predicted.
 
 #include "own_prior.hpp"

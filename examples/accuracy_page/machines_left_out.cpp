@@ -1,4 +1,3 @@
-/// \file machines_left_out.cpp
 /// nccl-tests inside one node, each machine predicted as if nobody had measured it; a rack of GB200, each size as if nobody had measured
 /// it.
 

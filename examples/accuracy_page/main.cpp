@@ -1,4 +1,3 @@
-/// \file main.cpp
 /// Writes docs/accuracy.md: how far predictions are from measurements, on points that were fitted and on points that were not.
 ///
 ///     build/bin/accuracy_page MEASUREMENTS > docs/accuracy.md

@@ -1,4 +1,3 @@
-/// \file measurements.cpp
 /// Reads the measured points, and sets aside those in data/measurements/left-out.csv.
 
 #include "sections.hpp"

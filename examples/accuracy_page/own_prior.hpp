@@ -1,5 +1,4 @@
 #pragma once
-/// \file own_prior.hpp
 /// A fit that knows nothing of the machines left out of it. The shipped prior (hardware/constants.hpp) is the geometric mean of three
 /// generations; one left out would still pull the others' fit through it.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file sections.hpp
 /// The sections of docs/accuracy.md, each a text of Markdown worked out from the measured points.
 
 #include <fabricost/readings/points.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file table.hpp
 /// Rows of error figures in Markdown.
 
 #include <fabricost/validation/validate.hpp>

@@ -1,4 +1,3 @@
-/// \file all_reduces.cpp
 /// Engines' all-reduces: in sample, with a version left out of the fit, with a GPU generation left out.
 
 #include "sections.hpp"

@@ -1,4 +1,3 @@
-/// \file expert_kernels.cpp
 /// Dispatch and combine: in sample, a generation left out, the fewest ranks fitted and more predicted.
 
 #include "sections.hpp"

@@ -1,4 +1,3 @@
-/// \file main.cpp
 /// Writes docs/kernels-accuracy.md: how far predictions of inference kernels are from measurements, fitted ones and others.
 ///
 ///     build/bin/kernels_page MEASUREMENTS > docs/kernels-accuracy.md

@@ -1,5 +1,4 @@
 #pragma once
-/// \file sections.hpp
 /// The sections of docs/kernels-accuracy.md, each a text of Markdown, and how their tables write errors.
 
 #include <fabricost/plan/evaluation/calibrate_custom.hpp>

@@ -1,4 +1,3 @@
-/// \file unmeasured.cpp
 /// Predictions for machines without any measured kernel, beside their measured neighbour.
 
 #include "sections.hpp"

@@ -1,4 +1,3 @@
-/// \file main.cpp
 /// Does the scale-up domain bound a mixture of experts? The same GPUs, NVLinks and NICs in domains of 8, 72, 144 and 576: the time of one
 /// layer's dispatch and combine, and the cost of going across. Prints docs/moe-domains.md.
 

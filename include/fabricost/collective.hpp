@@ -1,5 +1,4 @@
 #pragma once
-/// \file collective.hpp
 /// The kinds of communication, element types and paths, and the factor between algorithm and bus bandwidth.
 ///
 /// algbw = bytes / time; busbw = algbw x bus_factor, which on a ring is the rate of one link for any number

@@ -1,5 +1,4 @@
 #pragma once
-/// \file compiled_once.hpp
 /// Where bodies are compiled. The library compiles the bodies of the model once, from the -inl.hpp file beside each header; a program that defines
 /// FABRICOST_HEADER_ONLY (target fabricost::header_only) compiles them itself and links nothing.
 

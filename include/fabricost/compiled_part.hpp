@@ -1,5 +1,4 @@
 #pragma once
-/// \file compiled_part.hpp
 /// Agreement between the compiled library and a program that includes one of its headers.
 ///
 /// The version: structs of these headers cross into compiled code, so headers and library of different

@@ -1,5 +1,4 @@
 #pragma once
-/// \file elementary.hpp
 /// log2, exp2, exp and the norm of two terms in plain arithmetic without branches or tables, for loops over many sizes: compilers turn such
 /// loops into vector instructions.
 ///

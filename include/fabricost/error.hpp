@@ -1,5 +1,4 @@
 #pragma once
-/// \file error.hpp
 /// Errors in input, as types. Every message states the place, the fault and the remedy.
 
 #include <fabricost/request_error.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file fabricost.hpp
 /// What a question about a collective needs: units, hardware, machines of data/, operations, choices and predictions. Schedules, prices
 /// and the choice by themselves are algorithms/schedule_of.hpp, price/price.hpp and choice/pick.hpp. Questions about training, serving and
 /// money are plan.hpp, those about logs and traces observe.hpp.

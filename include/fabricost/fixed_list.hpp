@@ -1,5 +1,4 @@
 #pragma once
-/// \file fixed_list.hpp
 /// A list of at most N items stored inside the value itself. Places beyond its end are neither written nor
 /// copied, so a large capacity costs nothing.
 

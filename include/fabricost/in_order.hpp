@@ -1,5 +1,4 @@
 #pragma once
-/// \file in_order.hpp
 /// Values to compare one after the other, as a tuple would, for a fraction of its compile time.
 
 #include <fabricost/namespaces.hpp>

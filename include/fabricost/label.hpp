@@ -1,5 +1,4 @@
 #pragma once
-/// \file label.hpp
 /// A short name stored inside the value itself, so that results can carry names without allocating; and names in streams, of labels and of
 /// enumerations. (text/print.hpp formats them.)
 

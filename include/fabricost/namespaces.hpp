@@ -1,5 +1,4 @@
 #pragma once
-/// \file namespaces.hpp
 /// The namespaces of the components. Each uses the last of those it builds on, which reaches the others, so that it finds their names
 /// without a prefix. The last block of a header of core names what of it is also in namespace fabricost.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file observe.hpp
 /// The questions of component observe: each is a request, and answer(request).
 
 #include <fabricost/fabricost.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file on_threads.hpp
 /// Independent pieces of work on several threads.
 
 #include <fabricost/namespaces.hpp>

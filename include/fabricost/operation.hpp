@@ -1,5 +1,4 @@
 #pragma once
-/// \file operation.hpp
 /// The operations: collectives and point-to-point transfers in the conventions of nccl-tests.
 ///
 /// `bytes` is the size that nccl-tests prints:

@@ -1,5 +1,4 @@
 #pragma once
-/// \file plan.hpp
 /// The questions of component plan: each is a request, which has the command's defaults, and answer(request). Training is PlanRequest,
 /// serving ServeRequest. A program that asks one of them includes its header alone.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file progress.hpp
 /// How far a long search is, and a way to cancel it: the search tells the listener of its thread, and calls its check, now and then.
 
 #include <fabricost/namespaces.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file request_error.hpp
 /// The two errors that light headers throw; error.hpp has the others.
 
 #include <fabricost/namespaces.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file shared_text.hpp
 /// Text shared by many values, such as the name of the machine a million points were measured on: copies
 /// share one string, so a copy costs a pointer. It reads like a std::string and is only replaced as a whole.
 

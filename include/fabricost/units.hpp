@@ -1,5 +1,4 @@
 #pragma once
-/// \file units.hpp
 /// Types for the quantities of public signatures: `Bytes`, `Time`, `Bandwidth`, ... instead of `double`.
 ///
 /// A quantity holds one double in its coherent unit (byte, second, byte per second, joule, dollar, ...). Numbers enter

@@ -1,4 +1,3 @@
-/// \file compiled_part.cpp
 /// What compiled_part.hpp refers to, in the library that every program links.
 
 #include "compiled_part.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file compiled_part.hpp
 /// The data of the package that a program was compiled with.
 
 namespace fabricost::core {

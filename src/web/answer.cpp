@@ -1,4 +1,3 @@
-/// \file answer.cpp
 /// Finds the question, keeps its files while it is answered, and turns whatever is thrown into an error of the page.
 
 #include "web/answer.hpp"

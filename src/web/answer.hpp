@@ -1,5 +1,4 @@
 #pragma once
-/// \file answer.hpp
 /// The interface of the page: a question as JSON, its answer as JSON.
 ///
 ///     {"question": "sweep", "fields": {"system": "dgx-h100", "operation": "all_reduce", "sizes": "1KiB:1GiB:x2"},

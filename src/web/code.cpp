@@ -1,4 +1,3 @@
-/// \file code.cpp
 /// Lines of code to copy, from the fields that are set.
 
 #include "web/code.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file code.hpp
 /// The same question for the command, Python and C++: lines to copy, made from the fields that are set.
 
 #include "web/request.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file contained_files.hpp
 /// The files of data/ that the page contains (specs/sources/contained.hpp), in a source that host/contain.cpp writes.
 
 #include <string_view>

@@ -1,4 +1,3 @@
-/// \file describe.cpp
 /// Descriptions of fields.
 
 #include "web/describe.hpp"

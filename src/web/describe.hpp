@@ -1,5 +1,4 @@
 #pragma once
-/// \file describe.hpp
 /// A question's fields as JSON, from which a page makes its controls: name, words, unit, range, default, and the words that it takes.
 
 #include "web/request.hpp"

@@ -1,4 +1,3 @@
-/// \file dials.cpp
 /// Dials and pictures of a machine.
 
 #include "web/dials.hpp"

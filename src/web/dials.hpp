@@ -1,5 +1,4 @@
 #pragma once
-/// \file dials.hpp
 /// Dials of a machine, where they stand and the values a slider goes through, each with the override that sets it. The values are those
 /// that `need` looks through.
 

@@ -1,4 +1,3 @@
-/// \file left_out.cpp
 /// Substitutes on the page for parts that read with libraries it does not contain: YAML of several values, packed files, exports of
 /// Nsight Systems, the diagnosis of traces. The lists in bindings/web/CMakeLists.txt leave those parts out.
 

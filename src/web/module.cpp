@@ -1,4 +1,3 @@
-/// \file module.cpp
 /// The module's function that JavaScript calls (bindings/web/page/model.js): texts go in and out as UTF-8.
 
 #include "specs/sources/contained.hpp"

@@ -1,4 +1,3 @@
-/// \file request.cpp
 /// JSON values as texts, flags and numbers.
 
 #include "web/request.hpp"

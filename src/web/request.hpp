@@ -1,5 +1,4 @@
 #pragma once
-/// \file request.hpp
 /// A request from the JSON that a page sends: fields by name, each as people write it ("256MiB", "1:64:x2") or as JSON (true, 8, a list).
 
 #include "answers/typed.hpp"

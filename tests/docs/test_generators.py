@@ -28,7 +28,7 @@ class Headers(unittest.TestCase):
         made = "\n".join(reference_cpp.pages(ROOT).values())
         for header in (one for one in (ROOT / "include/fabricost").rglob("*.hpp") if not one.name.endswith("-inl.hpp")):
             self.assertIn(f"#include <fabricost/{header.relative_to(ROOT / 'include/fabricost').as_posix()}>", made)
-            self.assertTrue(reference_cpp.file_comment(header.read_text(encoding="utf-8")), f"{header}: no \\file comment")
+            self.assertTrue(reference_cpp.file_comment(header.read_text(encoding="utf-8")), f"{header}: no comment opens it")
 
     def test_programs_on_the_page_for_authors_of_tools_are_compiled(self):
         page = (ROOT / "docs/how-to/cpp-tool.md").read_text(encoding="utf-8")

@@ -1,5 +1,4 @@
 #pragma once
-/// \file fabrics.hpp
 /// Hand-written fabrics for tests of prices and choices that need no system: switched, 400 GB/s inside, one
 /// NIC of 50 GB/s per GPU.
 

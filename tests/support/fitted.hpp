@@ -1,5 +1,4 @@
 #pragma once
-/// \file fitted.hpp
 /// The reference fit's constants of three generations (8-GPU servers, NCCL), and its forms written again as
 /// plain functions. The model is compared with them, so they share no code with it. Microseconds, GB/s,
 /// bytes.

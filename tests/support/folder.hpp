@@ -1,5 +1,4 @@
 #pragma once
-/// \file folder.hpp
 /// A temporary folder with what a test writes into it, removed when the test ends.
 
 #include <unistd.h>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file gpt.hpp
 
 #include <fabricost/plan/model/model.hpp>
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file job.hpp
 /// A question about one training job on one machine.
 
 #include <string>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file levels.hpp
 /// Converts lists of group sizes to Levels, and lists the splits used by schedule tests.
 
 #include <fabricost/algorithms/schedule.hpp>

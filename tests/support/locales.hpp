@@ -1,5 +1,4 @@
 #pragma once
-/// \file locales.hpp
 /// Locales with a decimal comma and different capitalisation, created on machines that do not have them
 /// installed.
 

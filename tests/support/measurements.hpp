@@ -1,5 +1,4 @@
 #pragma once
-/// \file measurements.hpp
 /// Folder of the bulk tables of measurements: beside the source tree, or FABRICOST_MEASUREMENTS.
 
 #include "support/skipped.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file message_of.hpp
 /// The message of a refused request. (The two versions of Catch2 name their text matchers differently.)
 
 #include <fabricost/error.hpp>

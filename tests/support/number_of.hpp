@@ -1,5 +1,4 @@
 #pragma once
-/// \file number_of.hpp
 /// Numbers that whoever runs a test sets in its environment: how many random questions, and where they start.
 
 #include <cstdlib>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file random_cases.hpp
 /// Random machines, constants and operations for properties that must hold for all of them. The seed is
 /// fixed; a failing case prints as one line that says how to reproduce it.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file random_layouts.hpp
 /// Random models and realistic layouts: every group divides what it must. The seed is printed with a failure.
 
 #include <fabricost/plan/memory/advice.hpp>

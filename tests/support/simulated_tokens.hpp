@@ -1,5 +1,4 @@
 #pragma once
-/// \file simulated_tokens.hpp
 /// Simulated tokens that choose experts one by one with Gumbel noise on log-weights, groups first if there is
 /// a limit: an oracle for routing.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file skipped.hpp
 /// Test cases that cannot run here. Catch2 2 has no SKIP, so main.cpp counts them: a program in which one was skipped and
 /// none failed ends with status 77, which ctest shows as skipped.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file slow_build.hpp
 /// What tests allow for in a build without optimisation or with sanitizers.
 
 #include "support/number_of.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file systems.hpp
 /// Hand-written machines, so that tests of prices and choices need no files. Rates are one way.
 
 #include <fabricost/hardware/system.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file written_file.hpp
 /// A file with a text, removed with the object.
 
 #include <filesystem>

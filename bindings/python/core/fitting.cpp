@@ -1,4 +1,3 @@
-/// \file fitting.cpp
 /// fc.calibrate: fits a machine's constants to measurements, with the certainty of each; fits of tables; fc.constants: all that are fitted;
 /// fc.calibrate_machine: this machine from the output of `fabricost measure`.
 

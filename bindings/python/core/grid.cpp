@@ -1,4 +1,3 @@
-/// \file grid.cpp
 /// Broadcasting as in NumPy: axes are aligned from the last; along each, fields have the same count, or one.
 
 #include "core/grid.hpp"

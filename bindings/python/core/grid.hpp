@@ -1,5 +1,4 @@
 #pragma once
-/// \file grid.hpp
 /// The elements of a request with array fields: NumPy's broadcasting, and iteration in C order.
 
 #include "core/operations.hpp"

@@ -1,4 +1,3 @@
-/// \file hardware.cpp
 /// Machines: System, its tiers, and how to load one.
 
 #include "bindings.hpp"

@@ -1,4 +1,3 @@
-/// \file moe.cpp
 /// Dispatch and combine of experts with the kernels that inference engines run.
 
 #include "bindings.hpp"

@@ -1,4 +1,3 @@
-/// \file operations.cpp
 /// The request classes, one per collective, in the conventions of nccl-tests. Every number may be an array.
 
 #include "core/operations.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file operations.hpp
 /// fc.Operation: the request of operation.hpp, whose numbers may be arrays; and what else is accepted as an operation.
 
 #include "text.hpp"

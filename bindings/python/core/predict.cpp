@@ -1,4 +1,3 @@
-/// \file predict.cpp
 /// fc.predict and fc.explain: one answer for one request, an array of answers for a request with arrays; fc.crossovers: the sizes from
 /// which each pair runs, and from which each is fastest; fc.predict_inference and fc.fused_norm: all-reduces of inference engines, and the
 /// norm that follows.

@@ -1,4 +1,3 @@
-/// \file prediction.cpp
 /// The answer to one request: time, pair that ran, terms that sum to the time, bottleneck, certainty;
 /// and the explanation as text.
 

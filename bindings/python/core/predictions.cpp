@@ -1,4 +1,3 @@
-/// \file predictions.cpp
 /// Arrays of answers: seconds computed at once, the rest on demand.
 
 #include "core/predictions.hpp"

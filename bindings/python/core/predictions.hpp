@@ -1,5 +1,4 @@
 #pragma once
-/// \file predictions.hpp
 /// fc.Predictions: the answers to a request with array fields, as arrays.
 ///
 /// Everything independent of the size is compiled once per distinct (ranks, nodes) into a Curve; a size then

@@ -1,4 +1,3 @@
-/// \file predictions_columns.cpp
 /// fc.Predictions beyond its seconds: rates, pairs that run, intervals. On demand, and cached if expensive.
 
 #include "core/predictions.hpp"

@@ -1,4 +1,3 @@
-/// \file samples.cpp
 /// fc.read_log: the output of benchmarks as a structured array; and conversion of such arrays to points.
 
 #include "core/samples.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file samples.hpp
 /// Measured points as NumPy's structured arrays, and back.
 
 #include "text.hpp"

@@ -1,4 +1,3 @@
-/// \file validation.cpp
 /// fc.validate: the errors of predictions against measurements, as fractions |predicted / measured - 1|.
 
 #include "bindings.hpp"

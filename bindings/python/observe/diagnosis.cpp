@@ -1,4 +1,3 @@
-/// \file diagnosis.cpp
 /// fc.diagnose: compares a run with its machine's prediction and names likely causes of a difference.
 
 #include "bindings.hpp"

@@ -1,4 +1,3 @@
-/// \file topology.cpp
 /// fc.topo: a machine from the output of nvidia-smi, rocm-smi or NCCL.
 
 #include "bindings.hpp"

@@ -1,4 +1,3 @@
-/// \file trace.cpp
 /// fc.read_trace: the collectives of a job from its traces, with predictions.
 
 #include "bindings.hpp"

@@ -1,4 +1,3 @@
-/// \file compare.cpp
 /// fc.compare.
 
 #include "bindings.hpp"

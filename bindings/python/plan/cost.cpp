@@ -1,4 +1,3 @@
-/// \file cost.cpp
 /// fc.cost.
 
 #include "answers/job_verdict.hpp"

@@ -1,4 +1,3 @@
-/// \file evaluation.cpp
 /// Of fabricost/evaluation: questions (training steps, kernels, serving runs) that are priced again and again while constants change.
 
 #include "bindings.hpp"

@@ -1,4 +1,3 @@
-/// \file explore.cpp
 /// The parts of fc.explore and fc.explore_serve (fabricost/_explore.py): the answer, and its points as columns.
 
 #include "answers/job_verdict.hpp"

@@ -1,4 +1,3 @@
-/// \file goodput.cpp
 /// fc.goodput.
 
 #include "answers/job_verdict.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file machines.hpp
 /// Several machines and a user's own prices of them, as given in Python.
 
 #include "question.hpp"

@@ -1,4 +1,3 @@
-/// \file models.cpp
 /// Model shapes and quantities that follow from them, and software stacks.
 
 #include "arguments.hpp"

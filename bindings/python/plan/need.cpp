@@ -1,4 +1,3 @@
-/// \file need.cpp
 /// fc.need, fc.need_serve.
 
 #include "answers/job_verdict.hpp"

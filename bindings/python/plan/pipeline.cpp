@@ -1,4 +1,3 @@
-/// \file pipeline.cpp
 /// fc.pipeline: the time, bubble and memory of a schedule, and its chart as an array.
 
 #include "answers/job_verdict.hpp"

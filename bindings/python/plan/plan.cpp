@@ -1,4 +1,3 @@
-/// \file plan.cpp
 /// fc.plan.
 
 #include "bindings.hpp"

@@ -1,4 +1,3 @@
-/// \file project.cpp
 /// fc.project, fc.need_machine.
 
 #include "answers/job_verdict.hpp"

@@ -1,4 +1,3 @@
-/// \file rl.cpp
 /// fc.plan_rl.
 
 #include "answers/job_verdict.hpp"

@@ -1,4 +1,3 @@
-/// \file serving.cpp
 /// fc.plan_serve.
 
 #include "bindings.hpp"

@@ -1,4 +1,3 @@
-/// \file sharing.cpp
 /// Collectives that run at once: fc.Grouped and fc.share.
 
 #include "answers/job_verdict.hpp"

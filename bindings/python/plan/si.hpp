@@ -1,5 +1,4 @@
 #pragma once
-/// \file si.hpp
 /// Values of unknowns in SI units, as all numbers of Python are; an answer has them in the unit that the command prints.
 
 #include <string>

@@ -1,4 +1,3 @@
-/// \file stragglers.cpp
 /// fc.stragglers.
 
 #include "answers/job_verdict.hpp"

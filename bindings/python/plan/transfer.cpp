@@ -1,4 +1,3 @@
-/// \file transfer.cpp
 /// fc.transfer_storage, fc.transfer_access, fc.transfer_incast.
 
 #include "answers/job_verdict.hpp"

@@ -1,4 +1,3 @@
-/// \file tuning.cpp
 /// fc.tune: where NCCL's own choice of algorithm and protocol loses time, and a file for its tuner plugin.
 
 #include "answers/job_verdict.hpp"

@@ -1,4 +1,3 @@
-/// \file measuring.cpp
 /// fc.measure and fc.measure_plan: measuring this machine.
 
 #include "bindings.hpp"

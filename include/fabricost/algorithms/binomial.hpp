@@ -1,5 +1,4 @@
 #pragma once
-/// \file binomial.hpp
 /// Broadcast and reduce along a binomial tree: every rank with the data sends all of it to one without, so that the number of
 /// ranks with it doubles in every step (Thakur, Rabenseifner, Gropp 2005, section 4.3; Open MPI's coll_tuned "binomial").
 ///

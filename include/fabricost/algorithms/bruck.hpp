@@ -1,5 +1,4 @@
 #pragma once
-/// \file bruck.hpp
 /// All-to-all and all-gather in ceil(log2 n) steps of about half of S each (Bruck et al. 1997): for small
 /// messages.
 ///

@@ -1,5 +1,4 @@
 #pragma once
-/// \file connectivity.hpp
 /// The topology an algorithm may see of a machine: how the ranks of a collective are grouped and joined. It
 /// holds no rates and no latencies.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file definition.hpp
 /// Definition of an algorithm: a struct of static members, entered in registry.hpp; the rest follows from it.
 ///
 ///   name         as people and files write it

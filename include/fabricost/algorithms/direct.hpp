@@ -1,5 +1,4 @@
 #pragma once
-/// \file direct.hpp
 /// Every rank sends S/n to every other rank.
 ///
 ///   pairwise   n-1 steps with one partner each; (n-1)/n S

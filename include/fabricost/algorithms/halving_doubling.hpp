@@ -1,5 +1,4 @@
 #pragma once
-/// \file halving_doubling.hpp
 /// Partners at distances that double or halve: log2 n steps instead of n-1 for the same volume (Thakur,
 /// Rabenseifner, Gropp 2005).
 ///

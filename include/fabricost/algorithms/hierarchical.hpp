@@ -1,5 +1,4 @@
 #pragma once
-/// \file hierarchical.hpp
 /// Level by level, any number of them: reduce-scatter from the innermost level outwards, all-reduce at the
 /// top among equal ranks of all groups (each on its own part, all at once), all-gather back inwards. Rings at
 /// every level.

@@ -1,5 +1,4 @@
 #pragma once
-/// \file in_network.hpp
 /// Algorithms in which switches reduce or multicast data.
 ///
 ///   nvls            every GPU of a domain sends its part to the NVSwitches, which add and multicast: S (1 + 1/n) per

@@ -1,5 +1,4 @@
 #pragma once
-/// \file pat.hpp
 /// Parallel aggregated trees, NCCL's all_gather and reduce_scatter for one rank per node (NVIDIA/nccl 2.23,
 /// PAT): log2 n steps, (n-1)/n S. The rank at distance 2^i gets one block of every second run of 2^i, far
 /// ranks first; reducing runs in the opposite direction.

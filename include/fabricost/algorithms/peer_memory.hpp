@@ -1,5 +1,4 @@
 #pragma once
-/// \file peer_memory.hpp
 /// The all-reduce kernels of inference engines: every rank reads its peers' memory.
 ///
 ///   one_shot   each rank sends all of S to every other and adds up by itself: 1 step, (n-1) S

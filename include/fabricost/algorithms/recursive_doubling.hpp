@@ -1,5 +1,4 @@
 #pragma once
-/// \file recursive_doubling.hpp
 /// All-reduce between partners at doubling distances that exchange and add all their data: few steps, each of
 /// S. Used by MPI libraries for short messages (Thakur, Rabenseifner, Gropp 2005, section 4.5; Open MPI's
 /// coll_tuned "recursive_doubling").

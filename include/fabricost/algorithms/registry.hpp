@@ -1,5 +1,4 @@
 #pragma once
-/// \file registry.hpp
 /// The algorithms a prediction can name. To add one, include its file and name it here; definition.hpp
 /// describes the file.
 

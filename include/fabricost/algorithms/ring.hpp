@@ -1,5 +1,4 @@
 #pragma once
-/// \file ring.hpp
 /// Ranks in a circle, each passing a part to the next: n-1 steps gather or reduce-scatter, 2(n-1) all-reduce.
 ///
 ///   all_reduce       k = 2(n-1), bytes = 2(n-1)/n S per rank and direction (Patarasuk & Yuan 2009)

@@ -1,5 +1,4 @@
 #pragma once
-/// \file schedule.hpp
 /// Data movement of an algorithm without hardware: phases of (level, serial steps, bytes per endpoint, one
 /// way).
 ///

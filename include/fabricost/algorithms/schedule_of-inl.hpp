@@ -1,5 +1,4 @@
 #pragma once
-/// \file schedule_of-inl.hpp
 /// Bodies of schedule_of.hpp.
 
 #include <fabricost/algorithms/schedule_of.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file schedule_of.hpp
 /// The schedule of any algorithm by name, and of one sender with one receiver.
 
 #include <fabricost/algorithms/registry.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file torus_bucket.hpp
 /// The bucket algorithm on a 2-D or 3-D torus: rings along one axis after the other, with as many chunks in
 /// flight as there are axes and directions, each starting on a different one, so that all 2 d links of a chip
 /// carry data all the time (Sack & Gropp 2015).

@@ -1,5 +1,4 @@
 #pragma once
-/// \file tree.hpp
 /// The double binary tree of NCCL: a chain inside a domain, two complementary trees with half the data each
 /// between domains (Sanders, Speck, Traeff 2009). Up, then down.
 ///

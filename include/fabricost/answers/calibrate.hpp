@@ -1,5 +1,4 @@
 #pragma once
-/// \file calibrate.hpp
 /// Fits a machine's constants to measurements of it (calibrate/calibrate.hpp) and writes them to files.
 
 #include <fabricost/answers/validate.hpp>

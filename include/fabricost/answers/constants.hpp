@@ -1,5 +1,4 @@
 #pragma once
-/// \file constants.hpp
 /// The constants of the model, one by one: the value of each on a machine, its value where nothing was
 /// measured, and its treatment in a fit.
 

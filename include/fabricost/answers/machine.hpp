@@ -1,5 +1,4 @@
 #pragma once
-/// \file machine.hpp
 /// Machines: those that have a name, and one of them tier by tier, with the source of every number.
 
 #include <fabricost/fields/fields.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file moe.hpp
 /// The time of dispatch, combine or prepare of one layer's experts (experts/moe_kernels.hpp).
 
 #include <fabricost/fields/named.hpp>

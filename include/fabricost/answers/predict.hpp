@@ -1,5 +1,4 @@
 #pragma once
-/// \file predict.hpp
 /// The time of one operation, and the reasons: run by the communication library or by an engine's own
 /// kernels, with lost NICs, with the norm that follows an all-reduce. Exchanges of experts are in
 /// answers/moe.hpp.

@@ -1,5 +1,4 @@
 #pragma once
-/// \file sweep.hpp
 /// One operation at many sizes, or on many counts of nodes or ranks; and the sizes at which the choice, or
 /// the fastest pair, changes.
 

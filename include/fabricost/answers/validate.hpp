@@ -1,5 +1,4 @@
 #pragma once
-/// \file validate.hpp
 /// The errors of predictions against measurements (validation/validate.hpp).
 
 #include <fabricost/answers/predict.hpp>

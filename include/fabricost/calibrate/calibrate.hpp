@@ -1,5 +1,4 @@
 #pragma once
-/// \file calibrate.hpp
 /// Fits constants to measured points: which ones the points determine, how well, and which stay at the prior.
 
 #include <fabricost/hardware/parameters.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file fit.hpp
 /// Fits the constants of price/ to measured times.
 ///
 ///   residual_i = (log predicted_i - log measured_i) / scale_i,  soft-L1 loss;   unknowns: log(constant / prior)

@@ -1,5 +1,4 @@
 #pragma once
-/// \file least_squares.hpp
 /// Levenberg-Marquardt for robust least squares with a Gaussian prior, in whitened unknowns u (prior: every u is 0 with standard
 /// deviation 1, independently):
 ///

@@ -1,5 +1,4 @@
 #pragma once
-/// \file probes.hpp
 /// The few most informative measurements for an unmeasured machine: run by `measure --quick`, and used by the
 /// accuracy page to calibrate a left-out generation from a handful of points. Each list begins with the one
 /// before it.

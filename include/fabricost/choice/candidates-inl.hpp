@@ -1,5 +1,4 @@
 #pragma once
-/// \file candidates-inl.hpp
 /// Bodies of candidates.hpp.
 
 #include <fabricost/choice/candidates.hpp>

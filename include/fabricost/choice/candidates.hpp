@@ -1,5 +1,4 @@
 #pragma once
-/// \file candidates.hpp
 /// All (algorithm, protocol) pairs that exist for a collective on a fabric: those that can be forced, and
 /// those `fastest` searches.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file choice.hpp
 /// What a request says about the pair that runs: the rule, restrictions, the launch, an engine and ways. pick.hpp applies it.
 
 #include <fabricost/choice/engine_kernels.hpp>

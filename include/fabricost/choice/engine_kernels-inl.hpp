@@ -1,5 +1,4 @@
 #pragma once
-/// \file engine_kernels-inl.hpp
 /// Bodies of engine_kernels.hpp.
 
 #include <fabricost/choice/engine_kernels.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file engine_kernels.hpp
 /// Which all-reduce kernel an inference engine runs at which size, and the size from which it hands over to
 /// NCCL: data/engines, by version, GPU and ranks, each with its source.
 ///

@@ -1,5 +1,4 @@
 #pragma once
-/// \file fastest_stretches.hpp
 /// Finds the sizes where the fastest of several lines changes. The lines are not straight: they are compared at sixteen sizes an octave
 /// and at both sides of every jump, and a change between two of those is bisected.
 

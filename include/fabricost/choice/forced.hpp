@@ -1,5 +1,4 @@
 #pragma once
-/// \file forced.hpp
 /// Pairs NCCL can be made to run, by NCCL_ALGO and NCCL_PROTO or by a tuner plugin: those that its own table
 /// of models enables for a collective (NVIDIA/nccl, src/graph/tuning.cc; since 2.31 the map in src/tuning),
 /// on a machine that can run them.

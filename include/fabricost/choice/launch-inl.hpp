@@ -1,5 +1,4 @@
 #pragma once
-/// \file launch-inl.hpp
 /// Bodies of launch.hpp.
 
 #include <fabricost/choice/launch.hpp>

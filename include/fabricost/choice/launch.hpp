@@ -1,5 +1,4 @@
 #pragma once
-/// \file launch.hpp
 /// The launch of a collective: who launches it on which GPUs, and the host's time for it. The host works beside the GPUs, so that a call
 /// takes nearly the larger of the two times:
 ///

@@ -1,5 +1,4 @@
 #pragma once
-/// \file nccl-inl.hpp
 /// Bodies of nccl.hpp.
 
 #include <fabricost/choice/nccl.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file nccl.hpp
 /// NCCL's choice: its own time model, evaluated as in its tuner, selects the pair. The model only selects;
 /// prices come from elsewhere. Form: NVIDIA/nccl graph/tuning.cc and topo.h; numbers: a version's tables
 /// (hardware/tuner.hpp). Corrections measured on public runs:

@@ -1,5 +1,4 @@
 #pragma once
-/// \file pick-inl.hpp
 /// Bodies of pick.hpp.
 
 #include <fabricost/choice/pick.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file pick.hpp
 /// Which (algorithm, protocol) runs at which size: NCCL's choice, the fastest, or forced. Uses candidates and
 /// prices only, no physics.
 

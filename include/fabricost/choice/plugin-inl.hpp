@@ -1,5 +1,4 @@
 #pragma once
-/// \file plugin-inl.hpp
 /// Bodies of plugin.hpp.
 
 #include <fabricost/choice/plugin.hpp>

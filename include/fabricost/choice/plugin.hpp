@@ -1,5 +1,4 @@
 #pragma once
-/// \file plugin.hpp
 /// Pairs that a tuner plugin chooses before NCCL's tuner does (data/plugins): polygons over message size and number of ranks, straight in
 /// the logarithms of both. The first that contains a call and whose pair can run there decides; outside all of them NCCL does. A border
 /// belongs to its polygon. A point is inside if a ray from it crosses an odd number of sides, as in the plugin.

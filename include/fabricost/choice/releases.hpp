@@ -1,5 +1,4 @@
 #pragma once
-/// \file releases.hpp
 /// Which release of NCCL brought an algorithm (data/priors/ways.yaml). Apart from the algorithms, whose headers the probes' plugins
 /// compile without any data.
 

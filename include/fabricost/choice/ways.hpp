@@ -1,5 +1,4 @@
 #pragma once
-/// \file ways.hpp
 /// Ways to communicate that a user turns on or off beside the library's own choice:
 ///
 ///   symmetric     buffers in symmetric windows (NCCL from 2.27): kernels that load and store all peers' memory (price/symmetric.hpp)

@@ -1,5 +1,4 @@
 #pragma once
-/// \file expert_exchange-inl.hpp
 /// Bodies of expert_exchange.hpp.
 
 #include <fabricost/compiled_once.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file expert_exchange.hpp
 /// Dispatch of tokens to their experts and back: seconds of one dispatch or combine inside a scale-up domain
 /// and across domains.
 ///

@@ -1,5 +1,4 @@
 #pragma once
-/// \file expert_traffic.hpp
 /// Bytes per rank of tokens sent to experts and back. Independent of any machine.
 ///
 /// T tokens per rank of b bytes each, k of E experts per token, e ranks on N domains of g; per token

@@ -1,5 +1,4 @@
 #pragma once
-/// \file imbalance-inl.hpp
 /// Bodies of imbalance.hpp.
 
 #include <fabricost/compiled_once.hpp>

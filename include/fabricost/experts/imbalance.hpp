@@ -1,5 +1,4 @@
 #pragma once
-/// \file imbalance.hpp
 /// Unevenly chosen experts: the share of a token that each expert, rank or node gets, and the fullest rank over the mean.
 ///
 /// Skewed choices (Zipf, a histogram) are drawn one after the other in proportion to a weight w per expert

@@ -1,5 +1,4 @@
 #pragma once
-/// \file moe_kernels-inl.hpp
 /// Bodies of moe_kernels.hpp.
 
 #include <fabricost/choice/engine_kernels.hpp>

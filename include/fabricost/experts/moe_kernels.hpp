@@ -1,5 +1,4 @@
 #pragma once
-/// \file moe_kernels.hpp
 /// Dispatch and combine of one expert layer with the kernels of inference engines: DeepEP's normal and
 /// low-latency ones, TensorRT-LLM's over NVLink, MORI's over xGMI, or NCCL's all_to_all. Derives the inputs of price/moe.hpp
 /// from a request.

@@ -1,5 +1,4 @@
 #pragma once
-/// \file routing-inl.hpp
 /// Bodies of routing.hpp.
 
 #include <fabricost/compiled_once.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file routing.hpp
 /// Which experts tokens choose, in expectation: how many ranks or nodes one token touches, and how often each
 /// expert is chosen.
 ///

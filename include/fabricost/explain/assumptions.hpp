@@ -1,5 +1,4 @@
 #pragma once
-/// \file assumptions.hpp
 /// Assumptions of an answer and where it is outside the measured range, in words, for the command and Python.
 
 #include <fabricost/compiled_part.hpp>

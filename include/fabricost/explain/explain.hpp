@@ -1,5 +1,4 @@
 #pragma once
-/// \file explain.hpp
 /// Predictions and machines as text that can be checked with a calculator.
 
 #include <fabricost/compiled_part.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file print.hpp
 /// Predictions and quantities in fmt::format and, where the standard library has it, std::format.
 
 #include <fabricost/explain/explain.hpp>

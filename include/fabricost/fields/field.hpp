@@ -1,5 +1,4 @@
 #pragma once
-/// \file field.hpp
 /// The fields of a struct as interfaces walk them at run time: the row of its table, where its value stands in the struct, and what its type
 /// allows.
 ///

@@ -1,5 +1,4 @@
 #pragma once
-/// \file fields.hpp
 /// The table of fields of a request or an answer, from which every interface is made.
 ///
 /// A request lists each of its values once: the member, its option, unit and range, and one sentence. The

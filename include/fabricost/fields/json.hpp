@@ -1,5 +1,4 @@
 #pragma once
-/// \file json.hpp
 /// Answers as JSON, from their tables of fields: json_of(answer), `out << answer`, fmt::format("{}", answer) and, where the standard
 /// library has it, std::format. Keys, units and order are those of the command's --json. Needs nlohmann/json, which no other header does.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file named.hpp
 /// Things that a request names: a machine, a data type, measured times. Each is a name of the catalogue, a file, or the value itself.
 
 #include <fabricost/choice/choice.hpp>

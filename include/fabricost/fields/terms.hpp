@@ -1,5 +1,4 @@
 #pragma once
-/// \file terms.hpp
 /// The terms of an operation's time, as answers list them.
 
 #include <fabricost/fields/fields.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file check-inl.hpp
 /// Bodies of check.hpp.
 
 #include <fabricost/compiled_once.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file check.hpp
 /// Checks that a System can be priced: every count, rate, latency, share and enumerator must lie in the range
 /// in which the forms of the model are valid. The loader reports such faults with file and line; a System
 /// that a program fills in is checked by every function that takes one.

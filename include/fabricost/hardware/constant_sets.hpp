@@ -1,5 +1,4 @@
 #pragma once
-/// \file constant_sets.hpp
 /// The numbers in the forms of prices, as structs: first those that all machines share (how a step grows with the message, where a ramp
 /// ends, how far two parts overlap), then the fitted ones of collectives, kernels, engines' all-reduces and exchanges of experts.
 ///

@@ -1,5 +1,4 @@
 #pragma once
-/// \file constants-inl.hpp
 /// Bodies of constants.hpp.
 
 #include <fabricost/compiled_once.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file constants.hpp
 /// All constants that a machine is priced with. `calibrate` changes only these. By default they are the
 /// priors (data/priors), which price a machine without measurements.
 

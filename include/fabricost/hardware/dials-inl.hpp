@@ -1,5 +1,4 @@
 #pragma once
-/// \file dials-inl.hpp
 /// Bodies of dials.hpp.
 
 #include <fabricost/compiled_once.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file dials.hpp
 /// Numbers of a machine that change together: with a faster NIC its slot and the links to it; with a larger domain the
 /// endpoints of its switches, its power and price, and the nodes and NICs where the domain is a node.
 

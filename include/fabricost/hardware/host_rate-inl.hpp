@@ -1,5 +1,4 @@
 #pragma once
-/// \file host_rate-inl.hpp
 /// Bodies of host_rate.hpp.
 
 #include <fabricost/compiled_once.hpp>

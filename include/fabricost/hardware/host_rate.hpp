@@ -1,5 +1,4 @@
 #pragma once
-/// \file host_rate.hpp
 /// A GPU's share of its host's memory, and copies between the two: over the chip-to-chip link if there is one, else PCIe (also the PCIe
 /// that joins the GPUs).
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file interval_widths.hpp
 /// Half widths of intervals by name: those that a fit determines together with the constants of a set, and
 /// those common to all machines. Values before a fit, each with its source, are in
 /// data/priors/intervals.yaml.

@@ -1,5 +1,4 @@
 #pragma once
-/// \file kinds.hpp
 /// Enumerations that describe hardware: generations, tier shapes and roles, libraries, number formats.
 
 #include <fabricost/namespaces.hpp>

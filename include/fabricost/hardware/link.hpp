@@ -1,5 +1,4 @@
 #pragma once
-/// \file link.hpp
 /// One link: lanes, line rate, encoding and packet overhead, which give its payload rate in one direction.
 ///
 ///   bandwidth  = lanes x lane_rate x encoding / 8             the rate in a datasheet, one way

@@ -1,5 +1,4 @@
 #pragma once
-/// \file parameters.hpp
 /// Every constant of a System by name, one row each, from data/priors, one file per set: its place, kind, bounds and prior. All code that
 /// reads, writes, checks or fits constants walks these tables. A new constant is a member of its struct and a row there.
 ///

@@ -1,5 +1,4 @@
 #pragma once
-/// \file provenance.hpp
 /// The source of a number and its reliability. Every figure of a spec has one.
 
 #include <fabricost/namespaces.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file slice-inl.hpp
 /// Bodies of slice.hpp.
 
 #include <fabricost/compiled_once.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file slice.hpp
 /// Slices of a pod: the torus that a job of so many chips gets where optical switches join whole cubes of chips.
 ///
 /// A description names one torus (a cube of 4 x 4 x 4, a pod of 16 x 16) and `pod`, the most chips whose own links join. A job of N chips

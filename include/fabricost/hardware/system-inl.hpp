@@ -1,5 +1,4 @@
 #pragma once
-/// \file system-inl.hpp
 /// Bodies of system.hpp.
 
 #include <fabricost/compiled_once.hpp>

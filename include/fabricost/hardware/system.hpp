@@ -1,5 +1,4 @@
 #pragma once
-/// \file system.hpp
 /// A machine: GPUs in nodes, a scale-up domain, NICs and the network that joins the nodes, with the constants it is priced by.
 ///
 /// `gpus_per_node` is the node of nccl-tests; `domain` is the number of GPUs that the scale-up tier joins.

@@ -1,5 +1,4 @@
 #pragma once
-/// \file tier-inl.hpp
 /// Bodies of tier.hpp.
 
 #include <fabricost/compiled_once.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file tier.hpp
 /// One level of the machine: its endpoints, its shape, and its rate per endpoint and direction.
 
 #include <fabricost/hardware/kinds.hpp>

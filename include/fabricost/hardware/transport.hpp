@@ -1,5 +1,4 @@
 #pragma once
-/// \file transport.hpp
 /// The way of messages from a GPU to the network. Each transport is one file of data/transports; prices,
 /// choices and fits use these properties.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file tuner.hpp
 /// The tables from which a communication library chooses: its tuner's estimates of latencies and rates, and
 /// the channel speeds of its search. They are taken from the source code of a version (data/tuners/NAME.yaml,
 /// one enumerator of Tuner per file) and compiled in at configuration.

@@ -1,5 +1,4 @@
 #pragma once
-/// \file fitted_on.hpp
 /// The measurements behind a set of constants: machines, and the operations or kernels measured on each. A
 /// calibration file contains it (`fitted_on:`), and a prediction is `calibrated` only if its own operation or
 /// kernel was measured on this very machine.

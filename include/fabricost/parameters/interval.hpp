@@ -1,5 +1,4 @@
 #pragma once
-/// \file interval.hpp
 /// The 5-95 % interval around a predicted time or rate, with errors normal in the log.
 
 #include <fabricost/shipped_numbers.hpp>

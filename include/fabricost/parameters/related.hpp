@@ -1,5 +1,4 @@
 #pragma once
-/// \file related.hpp
 /// Constants of kernels for GPU generations without measurements: those of measured generations, with
 /// latencies scaled.
 ///

@@ -1,5 +1,4 @@
 #pragma once
-/// \file picture.hpp
 /// A machine as an SVG picture: one node's GPUs, below them their scale-up links, PCIe, NICs and network
 /// above, with the one-way rate of every link. With a prediction, each tier is coloured by its share of the
 /// time and shows how busy its wires are.

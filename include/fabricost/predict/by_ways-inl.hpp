@@ -1,5 +1,4 @@
 #pragma once
-/// \file by_ways-inl.hpp
 /// Bodies of by_ways.hpp.
 
 #include <fabricost/compiled_once.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file by_ways.hpp
 /// A curve with the ways of choice/ways.hpp: their changes of the fabric and the lines, and the kernels that run instead.
 ///
 ///   nvls off    the switches do not reduce; nor do they what redop asks for where they cannot (collective.hpp)

@@ -1,5 +1,4 @@
 #pragma once
-/// \file certainty-inl.hpp
 /// Bodies of certainty.hpp.
 
 #include <fabricost/compiled_once.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file certainty.hpp
 /// Uncertainty of an answer: the half width of its 5-95 % interval in log time, from residuals of the fit
 /// behind the constants. It is widened in quadrature if something was not measured (the widths: hardware/interval_widths.hpp, their
 /// values: data/priors/intervals.yaml) and additively for every factor of two

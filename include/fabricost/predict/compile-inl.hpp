@@ -1,5 +1,4 @@
 #pragma once
-/// \file compile-inl.hpp
 /// Bodies of compile.hpp.
 
 #include <fabricost/choice/forced.hpp>

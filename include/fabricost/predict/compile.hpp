@@ -1,5 +1,4 @@
 #pragma once
-/// \file compile.hpp
 /// How a curve is compiled: the sizes at which the tuner, a plugin, an engine or the prices change the pair that runs.
 
 #include <fabricost/choice/pick.hpp>

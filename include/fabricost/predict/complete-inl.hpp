@@ -1,5 +1,4 @@
 #pragma once
-/// \file complete-inl.hpp
 /// Bodies of complete.hpp.
 
 #include <fabricost/compiled_once.hpp>

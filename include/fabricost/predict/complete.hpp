@@ -1,5 +1,4 @@
 #pragma once
-/// \file complete.hpp
 /// How a prediction is completed: its terms by tier, its interval, the time of launches.
 
 #include <fabricost/elementary.hpp>

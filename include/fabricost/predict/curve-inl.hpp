@@ -1,5 +1,4 @@
 #pragma once
-/// \file curve-inl.hpp
 /// Bodies of curve.hpp.
 
 #include <fabricost/compiled_once.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file curve.hpp
 /// Everything that does not depend on the message size, computed once: which pair runs in which range of
 /// sizes, and its price. A fixed-size value; evaluation never allocates.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file curve_array.hpp
 /// A compiled Curve at many sizes, in any order, block by block. A block inside one piece of the curve, the usual case for sorted sizes, uses
 /// that piece's line (price/line_array.hpp); others pick the sizes of each piece. A curve with overlapping terms is read from its table
 /// (curve_table.hpp); only sizes outside the table are computed.

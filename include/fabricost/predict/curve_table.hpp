@@ -1,5 +1,4 @@
 #pragma once
-/// \file curve_table.hpp
 /// A curve as polynomials over quarter octaves: evaluates overlapping terms without two powers per size.
 ///
 ///   t(S) = c0 + c1 u + ... + c7 u^7,  S = 2^e (1 + j/4 + (u+1)/8),  -1 <= u < 1,  j = 0 to 3

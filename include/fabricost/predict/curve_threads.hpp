@@ -1,5 +1,4 @@
 #pragma once
-/// \file curve_threads.hpp
 /// A compiled Curve at so many sizes that several threads share them, one stretch of independent sizes each.
 
 #include <fabricost/predict/curve_array.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file fabric_of-inl.hpp
 /// Bodies of fabric_of.hpp.
 
 #include <fabricost/compiled_once.hpp>

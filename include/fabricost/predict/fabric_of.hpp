@@ -1,5 +1,4 @@
 #pragma once
-/// \file fabric_of.hpp
 /// The part of a System that a group of ranks uses, as plain numbers.
 
 #include <fabricost/error.hpp>

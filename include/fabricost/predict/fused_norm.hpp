@@ -1,5 +1,4 @@
 #pragma once
-/// \file fused_norm.hpp
 /// An all-reduce followed by adding the residual and normalising, as two kernels and as one (vLLM's and TensorRT-LLM's fusion passes).
 ///
 ///   apart   t(all-reduce) + gap + rows + 4 S / M     reads sum and residual, writes residual and result

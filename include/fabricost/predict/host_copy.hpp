@@ -1,5 +1,4 @@
 #pragma once
-/// \file host_copy.hpp
 /// A copy of S bytes between a GPU and its host:
 ///
 ///   t = s + S / B      s: start, B: rate of payload, of the direction (hardware/host_rate.hpp)

@@ -1,5 +1,4 @@
 #pragma once
-/// \file lost_nics.hpp
 /// The share of the NICs' rate that remains when a node has lost some (Tier::lost); all nodes wait for that one. NCCL binds messages to
 /// network devices, so the fullest remaining device sets the time. n devices of r NICs each for g GPUs, l NICs lost:
 ///

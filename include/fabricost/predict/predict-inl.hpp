@@ -1,5 +1,4 @@
 #pragma once
-/// \file predict-inl.hpp
 /// Bodies of predict.hpp.
 
 #include <fabricost/compiled_once.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file predict.hpp
 /// predict answers one request, sweep the same at many sizes. Neither `predict`, but for a slice of
 /// a pod, nor a compiled Curve allocates. The price begins in predict-inl.hpp: fabric_of, picked_at, price, complete.
 

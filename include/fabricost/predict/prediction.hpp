@@ -1,5 +1,4 @@
 #pragma once
-/// \file prediction.hpp
 /// An answer that carries its explanation: time, the pair that ran, terms that sum to the time, the limiting tier, the
 /// uncertainty, and all inputs, so that an explanation only prints and makes no decision of its own.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file channels-inl.hpp
 /// Bodies of channels.hpp.
 
 #include <fabricost/compiled_once.hpp>

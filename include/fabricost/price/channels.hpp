@@ -1,5 +1,4 @@
 #pragma once
-/// \file channels.hpp
 /// Number of channels NCCL opens and the speed its planning assumes for each. NCCL walks a list of candidate
 /// speeds from fast to slow, keeps the (channels, speed) pair with the largest product (at most 32 channels,
 /// not below half the fastest that fits), and splits fast channels in two. Speeds and limits are those of a

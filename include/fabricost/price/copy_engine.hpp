@@ -1,5 +1,4 @@
 #pragma once
-/// \file copy_engine.hpp
 /// Collectives by copy engines (NCCL from 2.28, NCCL_CTA_POLICY_ZERO, buffers in symmetric windows, one NVLink domain): the stream copies
 /// every rank's part to its peers and waits for theirs, so that no thread block works for it. S bytes over n ranks:
 ///

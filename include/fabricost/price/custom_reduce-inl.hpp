@@ -1,5 +1,4 @@
 #pragma once
-/// \file custom_reduce-inl.hpp
 /// Bodies of custom_reduce.hpp.
 
 #include <fabricost/compiled_once.hpp>

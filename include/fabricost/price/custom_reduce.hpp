@@ -1,5 +1,4 @@
 #pragma once
-/// \file custom_reduce.hpp
 /// All-reduce kernels of vLLM, SGLang and TensorRT-LLM inside one domain, S bytes over n ranks at B one way each:
 ///
 ///   one shot   start + hop (log2 n - 1) + growth x/(1+x) + (n-1) S / rate             x = S / 64 KiB

@@ -1,5 +1,4 @@
 #pragma once
-/// \file exchange-inl.hpp
 /// Bodies of exchange.hpp.
 
 #include <fabricost/compiled_once.hpp>

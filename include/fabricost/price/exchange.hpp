@@ -1,5 +1,4 @@
 #pragma once
-/// \file exchange.hpp
 /// NCCL's all-to-all inside one NVLink-like domain: point-to-point sends over 32 channels in LL and, for larger messages, in Simple.
 /// A send_recv is the same with one peer, which gets all of S, and no part of its own.
 ///

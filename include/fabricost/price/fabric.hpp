@@ -1,5 +1,4 @@
 #pragma once
-/// \file fabric.hpp
 /// The tiers as a group of ranks sees them, in plain SI numbers: rates per endpoint and direction, the path
 /// between a GPU and its NIC; algorithms/connectivity.hpp holds how the ranks are joined. Knows no algorithm.
 ///

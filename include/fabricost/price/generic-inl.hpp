@@ -1,5 +1,4 @@
 #pragma once
-/// \file generic-inl.hpp
 /// Bodies of generic.hpp.
 
 #include <fabricost/compiled_once.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file generic.hpp
 /// Any schedule on any fabric, from its phases alone: prices whatever price_by_form gives no form.
 ///
 ///   t = c0 + norm_q( f + sum over phases of steps x hop(level, protocol) , sum over stages of max over levels of bytes / rate )

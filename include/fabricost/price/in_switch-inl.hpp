@@ -1,5 +1,4 @@
 #pragma once
-/// \file in_switch-inl.hpp
 /// Bodies of in_switch.hpp.
 
 #include <fabricost/compiled_once.hpp>

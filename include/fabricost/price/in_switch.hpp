@@ -1,5 +1,4 @@
 #pragma once
-/// \file in_switch.hpp
 /// Collectives in the NVSwitches of one domain (NVLS), of n ranks:
 ///
 ///   c0 + fN + hN H + rN n (1 - exp(-S/sN)) + w S norm_2(1, lN/C) / A + w xN R (C - C1) / A

@@ -1,5 +1,4 @@
 #pragma once
-/// \file internode-inl.hpp
 /// Bodies of internode.hpp.
 
 #include <fabricost/compiled_once.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file internode.hpp
 /// Collectives over several domains. What the form was fitted on: docs/model/price.md.
 ///
 /// N domains of g ranks, n = N g, V = S/n, u = V/devices and U = S/devices in kB (a device: all NICs of one GPU); k = kI + kN steps, kN of

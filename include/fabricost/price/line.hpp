@@ -1,5 +1,4 @@
 #pragma once
-/// \file line.hpp
 /// Cost of one (schedule, fabric, constants, protocol) as a function of the size S alone:
 ///
 ///   t(S) = base + outer ramps + norm_q( latency + inner ramps , volume )

@@ -1,5 +1,4 @@
 #pragma once
-/// \file line_array.hpp
 /// A Line at many sizes: the formula of line.hpp for groups of sizes, in loops that compilers vectorise.
 /// Branches on the line's parts (ramps, chunks, overlap) are taken once per group. Within 2e-14 of evaluating
 /// each size alone.

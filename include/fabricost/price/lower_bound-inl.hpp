@@ -1,5 +1,4 @@
 #pragma once
-/// \file lower_bound-inl.hpp
 /// Bodies of lower_bound.hpp.
 
 #include <fabricost/compiled_once.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file lower_bound.hpp
 /// The minimum time of a schedule on a fabric: its bytes over the links that carry them, at the links' full
 /// one-way rate. It uses no fitted constant, so that no interval can begin below it.
 ///

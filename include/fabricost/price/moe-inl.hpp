@@ -1,5 +1,4 @@
 #pragma once
-/// \file moe-inl.hpp
 /// Bodies of moe.hpp.
 
 #include <fabricost/compiled_once.hpp>

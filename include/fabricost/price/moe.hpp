@@ -1,5 +1,4 @@
 #pragma once
-/// \file moe.hpp
 /// Cost of the kernels of expert exchange: T tokens of a rank, C copies of each with w bytes, s SMs.
 ///
 ///   volume      norm( work , wire ),  wire = norm_12( inside bytes / (share B) , across bytes / Bn )

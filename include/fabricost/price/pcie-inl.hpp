@@ -1,5 +1,4 @@
 #pragma once
-/// \file pcie-inl.hpp
 /// Bodies of pcie.hpp.
 
 #include <fabricost/compiled_once.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file pcie.hpp
 /// Collectives among GPUs of one box that meet over PCIe. Rates depend on the ranks because the path does: a pair, one socket, two sockets.
 /// Boards of two kinds were measured: data is staged in host memory (504 points of 8 L40S, PCIe 4, NCCL 2.27), or GPUs write into each
 /// other's memory (peer_to_peer; 504 points of 8 RTX PRO 6000, PCIe 5, NCCL 2.29). Each kind has constants of its own, as its steps are.

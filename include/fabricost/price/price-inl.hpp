@@ -1,5 +1,4 @@
 #pragma once
-/// \file price-inl.hpp
 /// Bodies of price.hpp.
 
 #include <fabricost/compiled_once.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file price.hpp
 /// schedule x fabric x constants -> Line, and the half width of its uncertainty. The only place that maps
 /// algorithms to forms.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file protocol.hpp
 /// The protocols by which bytes cross a link:
 ///   LL      8-byte stores of which 4 are a flag: lowest latency, at most half the rate
 ///   LL128   120 of 128 bytes are data, needs stores that stay in order: NVLink

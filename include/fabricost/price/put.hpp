@@ -1,5 +1,4 @@
 #pragma once
-/// \file put.hpp
 /// A one-sided message of S bytes from one GPU's memory into another's, through the NICs of the sending GPU at W one way:
 ///
 ///   by the GPU     P + S / (.97 W)                                     GPU-initiated networking, IBGDA

@@ -1,5 +1,4 @@
 #pragma once
-/// \file rail_exchange.hpp
 /// An all_to_all in two levels: inside a domain to the rank in the receiver's place, then across on that
 /// place's own rail. Not fitted to runs; the constants of the direct exchange (internode.hpp) with the counts
 /// of this schedule:

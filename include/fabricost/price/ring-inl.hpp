@@ -1,5 +1,4 @@
 #pragma once
-/// \file ring-inl.hpp
 /// Bodies of ring.hpp.
 
 #include <fabricost/compiled_once.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file ring.hpp
 /// A ring inside one NVLink-like domain, per protocol (what it was fitted on: docs/model/price.md).
 ///
 /// V = S/n, k steps, c = clamp(S/T, 1, C) channels in use of the C that NCCL opens, w = V/c bytes per channel and step:

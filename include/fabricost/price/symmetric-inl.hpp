@@ -1,5 +1,4 @@
 #pragma once
-/// \file symmetric-inl.hpp
 /// Bodies of symmetric.hpp.
 
 #include <fabricost/compiled_once.hpp>

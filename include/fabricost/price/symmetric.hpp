@@ -1,5 +1,4 @@
 #pragma once
-/// \file symmetric.hpp
 /// Kernels over symmetric windows (NCCL from 2.27, and its device API): every rank stores into, and loads from, all peers' memory inside
 /// one NVLink domain, or lets the switch multicast and add. S bytes over n ranks, b thread blocks:
 ///

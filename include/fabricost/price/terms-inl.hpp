@@ -1,5 +1,4 @@
 #pragma once
-/// \file terms-inl.hpp
 /// Bodies of terms.hpp.
 
 #include <fabricost/compiled_once.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file terms.hpp
 /// Decomposition of a price: the contribution of each part at one size; the contributions sum to the time.
 ///
 /// Inside norm_q(a, b) the shares are a (a/t)^(q-1) and b (b/t)^(q-1), the first-order effect of each

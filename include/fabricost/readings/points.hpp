@@ -1,5 +1,4 @@
 #pragma once
-/// \file points.hpp
 /// Measured points: the project's CSV, the output of the usual benchmarks (nccl-tests, nvbandwidth,
 /// p2pBandwidthLatencyTest, OSU, perftest), and a `sources.csv` that describes how they were run. Every
 /// reader returns the same `Point`, so comparisons and fits are independent of formats.

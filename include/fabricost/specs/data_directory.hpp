@@ -1,5 +1,4 @@
 #pragma once
-/// \file data_directory.hpp
 /// Where the shipped files are, and the folder of a library that contains them, such as the Python package.
 
 #include <fabricost/compiled_part.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file load.hpp
 /// Reading hardware specs, and saving a machine as it was requested. The format is docs/spec-format.md; the files are in data/.
 ///
 /// All functions throw SpecError with every fault of the files involved (file, line, column, value, remedy), and RequestError,

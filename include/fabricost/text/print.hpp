@@ -1,5 +1,4 @@
 #pragma once
-/// \file print.hpp
 /// Quantities and names in fmt::format and, where the standard library has it, std::format: `fmt::format("{:>10}", time)`,
 /// `fmt::format("{}", p.basis)`. Streams need text/quantity.hpp alone.
 /// The format is that of the text, so it takes width and alignment. To print in a unit of your choice, count it: `in(time, us).value()`.

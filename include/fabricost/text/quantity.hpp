@@ -1,5 +1,4 @@
 #pragma once
-/// \file quantity.hpp
 /// Quantities as text, and in streams: `out << time`. Units are case sensitive where case carries meaning (Gbit/GB); numbers always use a
 /// decimal point, in every locale.
 

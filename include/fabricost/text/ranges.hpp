@@ -1,5 +1,4 @@
 #pragma once
-/// \file ranges.hpp
 /// Lists of values as text: "8,16,32", "FIRST:LAST:xFACTOR" (each is FACTOR times the previous one), "FIRST:LAST:+STEP".
 
 #include <fabricost/namespaces.hpp>

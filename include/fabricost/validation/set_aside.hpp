@@ -1,5 +1,4 @@
 #pragma once
-/// \file set_aside.hpp
 /// Measured points that should not be fitted: contradictory or physically impossible numbers, one measurement under two machines' names,
 /// warm-up, rates of streams taken as times. They are listed with their reason, never dropped silently; `validate` counts them all the
 /// same. Points are left out by hand, too, as in `calibrate --leave-out` and data/measurements/left-out.csv.

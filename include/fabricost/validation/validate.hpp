@@ -1,5 +1,4 @@
 #pragma once
-/// \file validate.hpp
 /// Errors of predictions: error = 100 |predicted / measured - 1|, over all points and by group. Points that
 /// cannot be priced are counted with their reason, never dropped silently.
 

@@ -1,4 +1,3 @@
-/// \file machine.cpp
 /// Lists the machines of the catalogue by the outlines of their files, and the tiers of one machine.
 
 #include <fabricost/answers/machine.hpp>

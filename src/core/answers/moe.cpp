@@ -1,4 +1,3 @@
-/// \file moe.cpp
 /// Predicts the exchange of a layer of experts.
 
 #include <fabricost/answers/moe.hpp>

@@ -1,4 +1,3 @@
-/// \file predict.cpp
 /// Predicts and explains one operation.
 
 #include <fabricost/answers/moe.hpp>

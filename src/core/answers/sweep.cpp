@@ -1,4 +1,3 @@
-/// \file sweep.cpp
 /// Predicts each size or count of a request, and the switch points of their curves.
 
 #include <fabricost/answers/sweep.hpp>

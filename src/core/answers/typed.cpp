@@ -1,4 +1,3 @@
-/// \file typed.cpp
 /// Reads numbers in the notation of their amount, lists and ranges of counts, and how tokens choose experts; writes numbers back.
 
 #include "answers/typed.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file typed.hpp
 /// Numbers and words from their typed text, "64", "10min", "200 Gbit/s", "2,4,8", and back. The caller states how messages name the
 /// field: an option of the command, or <name>. Private.
 

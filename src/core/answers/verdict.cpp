@@ -1,4 +1,3 @@
-/// \file verdict.cpp
 /// Answers about collectives in one sentence.
 
 #include "answers/verdict.hpp"

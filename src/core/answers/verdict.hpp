@@ -1,5 +1,4 @@
 #pragma once
-/// \file verdict.hpp
 /// Answers in one sentence, which the command and the page in a browser print first. Private.
 
 #include <fabricost/answers/moe.hpp>

@@ -1,4 +1,3 @@
-/// \file apply.cpp
 /// A machine's constants after calibration: measured on it, on a sibling, or the mean of all measured ones.
 
 #include <fabricost/calibrate/calibrate.hpp>

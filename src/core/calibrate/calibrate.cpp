@@ -1,4 +1,3 @@
-/// \file calibrate.cpp
 /// Runs the fit on prepared points and summarises its result.
 
 #include "calibrate/preparation.hpp"

@@ -1,4 +1,3 @@
-/// \file calibration_yaml.cpp
 /// Writes calibration files: constants with their units, the uncertainty of each, and the residuals.
 
 #include "text/yaml_text.hpp"

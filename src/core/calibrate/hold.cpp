@@ -1,4 +1,3 @@
-/// \file hold.cpp
 /// Reads which constants are not to be fitted.
 
 #include "calibrate/preparation.hpp"

@@ -1,4 +1,3 @@
-/// \file preparation.cpp
 /// Sorts measured points.
 
 #include "calibrate/preparation.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file preparation.hpp
 /// Measured points sorted into machines, sets of constants and series, ready to be fitted; constants that somebody asks not to be fitted.
 
 #include "validation/machines.hpp"

@@ -1,4 +1,3 @@
-/// \file calibrate.cpp
 /// fabricost calibrate: fits constants to measurements, with the certainty of each.
 
 #include "cli/calibrate.hpp"

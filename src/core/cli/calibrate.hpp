@@ -1,5 +1,4 @@
 #pragma once
-/// \file calibrate.hpp
 /// What fabricost calibrate was asked, the kinds of files that other components calibrate from, and fits as text.
 
 #include "cli/page.hpp"

@@ -1,4 +1,3 @@
-/// \file command_words.cpp
 /// Rewrites a command line by its words alone: values are read, and refused, by the command that answers.
 
 #include "cli/command_words.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file command_words.hpp
 /// A question may be asked through the command that a person thinks of first; here it becomes the command that answers it.
 
 #include <string>

@@ -1,4 +1,3 @@
-/// \file completion.cpp
 /// fabricost completion: a shell script that completes commands, options and names. Commands and options are
 /// read from the CLI11 application, so the script is always complete.
 

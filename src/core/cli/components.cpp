@@ -1,4 +1,3 @@
-/// \file components.cpp
 /// The command of this build: FABRICOST_WITH_PLAN and the like are set by its CMakeLists.
 
 #include "cli/calibrate.hpp"

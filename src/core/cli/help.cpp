@@ -1,4 +1,3 @@
-/// \file help.cpp
 /// Help: which commands answer which question, which options a command needs and which are common, and `fabricost help`.
 
 #include "cli/help.hpp"

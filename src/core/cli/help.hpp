@@ -1,5 +1,4 @@
 #pragma once
-/// \file help.hpp
 /// What -h, --help and `fabricost help` print: at most 80 columns wide, -h on one screen.
 
 #include <fabricost/namespaces.hpp>

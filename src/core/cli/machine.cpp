@@ -1,4 +1,3 @@
-/// \file machine.cpp
 /// fabricost machine: the built-in machines, or one machine tier by tier, or its picture.
 
 #include "cli/question_command.hpp"

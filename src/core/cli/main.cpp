@@ -1,4 +1,3 @@
-/// \file main.cpp
 /// The fabricost command: all of subcommands.hpp. runner.hpp describes the contract of a subcommand.
 
 #include "cli/command_words.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file page.hpp
 /// The text that a command prints for people: headings, tables, sentences broken at a margin; and amounts as they stand in it.
 
 #include "cli/runner.hpp"

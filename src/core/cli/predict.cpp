@@ -1,4 +1,3 @@
-/// \file predict.cpp
 /// fabricost predict and fabricost explain: the time of one operation, an exchange of experts among them, and the reasons.
 
 #include "answers/verdict.hpp"

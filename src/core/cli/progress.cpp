@@ -1,4 +1,3 @@
-/// \file progress.cpp
 /// A bar of 24 cells, the current task, and the time left.
 
 #include "cli/progress.hpp"

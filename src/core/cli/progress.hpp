@@ -1,5 +1,4 @@
 #pragma once
-/// \file progress.hpp
 /// Progress of a long command on stderr: a bar redrawn in place on a terminal, occasional lines elsewhere.
 
 #include <fabricost/namespaces.hpp>

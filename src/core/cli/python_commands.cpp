@@ -1,4 +1,3 @@
-/// \file python_commands.cpp
 /// Subcommands that the Python package answers: pages, files for other programs, metrics. These here explain how to call it. The
 /// `fabricost` that pip installs calls it directly.
 

@@ -1,4 +1,3 @@
-/// \file question_command.cpp
 /// Options of fields, and the printed answers.
 
 #include "cli/command_words.hpp"

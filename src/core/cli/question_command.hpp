@@ -1,5 +1,4 @@
 #pragma once
-/// \file question_command.hpp
 /// The command-line interface of any question, made at run time from its fields: options, values parsed from what was typed, answers as JSON.
 
 #include "answers/typed.hpp"

@@ -1,4 +1,3 @@
-/// \file runner.cpp
 /// Parsing, dispatch, errors and the one place that writes to stdout and stderr.
 
 #include "cli/runner.hpp"

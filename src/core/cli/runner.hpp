@@ -1,5 +1,4 @@
 #pragma once
-/// \file runner.hpp
 /// Runs a subcommand and turns its result into output and an exit status: 0 success; 1 a finding
 /// that --check asked for; 2 the caller's error, with a message on stderr and nothing on stdout; 70 an internal error. A subcommand returns
 /// its whole output, so it is never half written.

@@ -1,5 +1,4 @@
 #pragma once
-/// \file subcommands.hpp
 /// All commands, by the components that bring them.
 
 #include <fabricost/namespaces.hpp>

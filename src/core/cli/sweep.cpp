@@ -1,4 +1,3 @@
-/// \file sweep.cpp
 /// fabricost sweep: one operation at many sizes or on many counts, or the sizes at which the choice changes,
 /// as a table, CSV or JSON.
 

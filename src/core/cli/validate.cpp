@@ -1,4 +1,3 @@
-/// \file validate.cpp
 /// fabricost validate: measured times beside predicted ones, and how far apart they are: tables, a histogram of errors, for a single run a
 /// plot of its bandwidth; and as CSV.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file validate_text.hpp
 /// Errors of predictions as text, for points and for tables of published results.
 
 #include "cli/page.hpp"

@@ -1,4 +1,3 @@
-/// \file arithmetic.cpp
 /// The price with its numbers, line by line as price/line.hpp sums them up: the part outside the norm,
 /// latency a, volume b, the norm in which one hides the other, and the parts' shares of the norm.
 

@@ -1,4 +1,3 @@
-/// \file choice.cpp
 /// Explains what moves (the schedule), and why this algorithm and protocol ran: the tuner's estimates and our
 /// prices, the point-to-point limit, or the prices alone.
 

@@ -1,4 +1,3 @@
-/// \file engine.cpp
 /// Explains what engines add to an all-reduce: kernels of their own below a size, a call from Python, the
 /// norm that follows.
 

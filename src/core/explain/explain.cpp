@@ -1,4 +1,3 @@
-/// \file explain.cpp
 /// Explanation of a prediction: the table of its terms, and the full text in sections (one file for each
 /// group of sections).
 

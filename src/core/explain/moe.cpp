@@ -1,4 +1,3 @@
-/// \file moe.cpp
 /// Explanation of a dispatch or combine: each line of price/moe.hpp with its numbers.
 
 #include "explain/sections.hpp"

@@ -1,4 +1,3 @@
-/// \file naive.cpp
 /// The limiting tier, the naive estimate at a datasheet's rate and why it is off, and the effect of more
 /// hardware.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file sections.hpp
 /// The sections of an explanation, one function each.
 
 #include <fabricost/choice/pick.hpp>

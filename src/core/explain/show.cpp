@@ -1,4 +1,3 @@
-/// \file show.cpp
 /// A machine as text, tier by tier: rates, latencies, oversubscription, sources.
 
 #include <fabricost/explain/explain.hpp>

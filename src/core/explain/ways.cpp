@@ -1,4 +1,3 @@
-/// \file ways.cpp
 /// Explains the gain of other ways to communicate over the library's own, and the sizes at which they lose.
 
 #include "explain/sections.hpp"

@@ -1,4 +1,3 @@
-/// \file field.cpp
 /// Values of fields: texts spelled, values compared, ranges checked.
 
 #include <fabricost/fields/field.hpp>

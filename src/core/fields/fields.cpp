@@ -1,4 +1,3 @@
-/// \file fields.cpp
 /// Messages about invalid and out-of-range values.
 
 #include "specs/near_or_all.hpp"

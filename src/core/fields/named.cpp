@@ -1,4 +1,3 @@
-/// \file named.cpp
 /// Loads named values, and reads measured points from files and from memory. Traces are those of one job.
 
 #include <fabricost/fields/named.hpp>

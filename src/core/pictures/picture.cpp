@@ -1,4 +1,3 @@
-/// \file picture.cpp
 /// Layout of a machine: one band per tier, the network at the top, the GPUs of one node (or the first of a
 /// rack) in the middle, their scale-up links below. Words are in a column at the left; the gaps between bands
 /// hold the links, with their rate at the left.

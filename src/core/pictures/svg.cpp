@@ -1,4 +1,3 @@
-/// \file svg.cpp
 /// Shapes as SVG elements.
 
 #include "pictures/svg.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file svg.hpp
 /// The few SVG shapes a picture needs, written as text.
 
 #include <fabricost/namespaces.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file point_readers.hpp
 /// The readers behind read_points, one per format, and the table that describes how runs were made. Private
 /// to the sources.
 

@@ -1,4 +1,3 @@
-/// \file points.cpp
 /// Selects the reader of a file by its content, and guesses the kind of one that no reader accepted.
 
 #include <fabricost/readings/points.hpp>

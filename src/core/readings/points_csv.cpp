@@ -1,4 +1,3 @@
-/// \file points_csv.cpp
 /// The project's CSV of measured points and the `sources.csv` beside it. An invalid number or name is an
 /// error with its place; a well-formed row that is incomplete or not modelled is counted as skipped.
 

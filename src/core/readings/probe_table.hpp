@@ -1,5 +1,4 @@
 #pragma once
-/// \file probe_table.hpp
 /// Every probe of `fabricost measure`, one row each: its word, its group, its useful sizes, the bytes it
 /// moves, and its texts for the page. The plan, the titles, the rows of the file, the rates in the command's
 /// table, the readers of points, the simulated machine of the tests and the tables of

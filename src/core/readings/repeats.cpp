@@ -1,4 +1,3 @@
-/// \file repeats.cpp
 /// Merges repeats of a measurement by their median. Equal times of repeats are kept once with a count:
 /// printed times have few digits, so memory is bounded independently of the length of a log.
 

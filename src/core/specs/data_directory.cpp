@@ -1,4 +1,3 @@
-/// \file data_directory.cpp
 /// Finds data/ relative to the program and the library, so that an installed tree can be moved: no path of
 /// the build machine is compiled in, except for parts of a build tree that are not installed.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file data_directory.hpp
 /// The data folders that come with a program or its library.
 
 #include <fabricost/namespaces.hpp>

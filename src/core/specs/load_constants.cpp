@@ -1,4 +1,3 @@
-/// \file load_constants.cpp
 /// Reads calibration files onto constants that hold the prior, and selects those for a system: of its GPU
 /// generation and its transport, then one given by hand, which replaces only the sets it was fitted for.
 

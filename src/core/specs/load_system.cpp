@@ -1,4 +1,3 @@
-/// \file load_system.cpp
 /// System and cluster files: a GPU, its memories and the tiers around it.
 
 #include "specs/overrides.hpp"

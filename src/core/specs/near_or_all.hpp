@@ -1,5 +1,4 @@
 #pragma once
-/// \file near_or_all.hpp
 /// The remedy for a word that is not in a table of names.
 
 #include <fabricost/specs/load.hpp>

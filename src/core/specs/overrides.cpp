@@ -1,4 +1,3 @@
-/// \file overrides.cpp
 /// Follows the path of an override through a spec's tree, with or without its leading `tiers`, tiers by name
 /// or by index; replaces the value at its end and keeps the old one beside it.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file overrides.hpp
 /// One value of a spec replaced by hand.
 
 #include "specs/tree.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file read_once.hpp
 /// What is read of data/ once for each folder that it is, and kept while the process runs.
 
 #include <fabricost/specs/data_directory.hpp>

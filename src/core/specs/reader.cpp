@@ -1,4 +1,3 @@
-/// \file reader.cpp
 /// Reads the fields of a spec's map one by one and checks kind, range and known names. A fault has a place, a
 /// message and a remedy; an unread key is a fault, too.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file reader.hpp
 /// Reads a spec tree field by field. Faults are collected so that all of a file's are reported at once; a
 /// field that could not be read has its default, which is never used because the load ends in an error.
 

@@ -1,4 +1,3 @@
-/// \file saved_system.cpp
 /// Saves a machine as requested: its base description, the overrides, and the calibration.
 
 #include <fabricost/specs/load.hpp>

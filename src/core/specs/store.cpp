@@ -1,4 +1,3 @@
-/// \file store.cpp
 /// Resolves names to files (folders of data/, aliases, paths beside the file that names them), suggests near
 /// names, and lays a file over the one it `extends`.
 

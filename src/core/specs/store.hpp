@@ -1,5 +1,4 @@
 #pragma once
-/// \file store.hpp
 /// Finds spec files by name, resolves `extends`, and loads the parts of a system: GPU, link, switch, transport, tier, constants.
 
 #include "specs/parts/transports.hpp"

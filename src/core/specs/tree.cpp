@@ -1,4 +1,3 @@
-/// \file tree.cpp
 /// Operations on trees: looking up a key, laying one over another, finding the place of a value in its file. Also reads a whole text file, and
 /// takes a document's tree from the files that the program contains (contained.hpp), else from the parser.
 

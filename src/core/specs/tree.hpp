@@ -1,5 +1,4 @@
 #pragma once
-/// \file tree.hpp
 /// A YAML document as a tree in which every value knows its file, line and column, even after one file was
 /// laid over another. Refused on reading: anything but a regular file, more than 1 MiB or 10,000 values,
 /// bytes that are not UTF-8 text, nesting beyond 24, duplicate keys, anchors, aliases and tags, unclosed

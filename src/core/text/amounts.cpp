@@ -1,4 +1,3 @@
-/// \file amounts.cpp
 /// Reads and prints amounts.
 
 #include "text/amounts.hpp"

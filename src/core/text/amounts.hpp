@@ -1,5 +1,4 @@
 #pragma once
-/// \file amounts.hpp
 /// Amounts with units as users type them, 30s, 10min, 15T tokens, 2TB/s, 1 %, 2.50, and as they are printed.
 
 #include <fabricost/namespaces.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file ascii.hpp
 /// ASCII letters and digits in any locale, unlike <cctype> (in a Turkish locale the capital of i is not I).
 
 #include "text/plain_text.hpp"

@@ -1,4 +1,3 @@
-/// \file csv.cpp
 /// Splits lines into cells and reports malformed ones.
 
 #include "text/csv.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file csv.hpp
 /// The project's CSV format: one row per line, cells separated by commas, in double quotes if they contain
 /// one, columns identified by the header's names in any order. Lines that are empty or start with '#' are
 /// comments. Faults are collected and thrown together.

@@ -1,4 +1,3 @@
-/// \file files_read.cpp
 /// Files are told apart by device and inode: links and other spellings of a path are the same file.
 
 #include "text/files_read.hpp"

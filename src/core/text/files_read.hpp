@@ -1,5 +1,4 @@
 #pragma once
-/// \file files_read.hpp
 /// The files that this process has read, so that no output of it replaces one. Every reader opens its file through here.
 
 #include <fabricost/namespaces.hpp>

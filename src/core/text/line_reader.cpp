@@ -1,4 +1,3 @@
-/// \file line_reader.cpp
 /// Reads in blocks, so that neither a long file nor an endless line takes memory.
 
 #include "text/line_reader.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file line_reader.hpp
 /// A text file line by line in constant memory. Refused with a reason: anything but a regular file, more than
 /// 2 GiB, lines beyond 1 MiB, zero bytes, UTF-16. Line ends may be LF or CRLF; a byte order mark is dropped;
 /// bytes that are not UTF-8 (Latin-1, a cut character) become U+FFFD, so that quoted lines are text.

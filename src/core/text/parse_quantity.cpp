@@ -1,4 +1,3 @@
-/// \file parse_quantity.cpp
 /// Parses text into a number in coherent units. A link rate without its direction, ambiguous bits or bytes, a
 /// fraction above 1 and values beyond any hardware are refused with the correct spelling.
 

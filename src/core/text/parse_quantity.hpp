@@ -1,5 +1,4 @@
 #pragma once
-/// \file parse_quantity.hpp
 /// Quantities in specs: a number, a unit, and for a link a direction. Each function returns the value in
 /// coherent units, or the fault and its remedy.
 

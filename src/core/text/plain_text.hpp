@@ -1,5 +1,4 @@
 #pragma once
-/// \file plain_text.hpp
 /// Cleaning of text to be shown: file names, log lines and words of a command line hold any bytes, and
 /// terminals act on some of them. Every text written to a terminal, and every message, passes through here.
 

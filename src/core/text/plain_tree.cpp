@@ -1,4 +1,3 @@
-/// \file plain_tree.cpp
 /// Values by name, and JSON (RFC 8259) in memory, since other tools write a whole dump on one line.
 
 #include "text/plain_tree.hpp"

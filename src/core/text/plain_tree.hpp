@@ -1,5 +1,4 @@
 #pragma once
-/// \file plain_tree.hpp
 /// A document of plain values, as JSON or a pickle holds it: maps, lists, text, numbers, true, false, nothing. Values are numbers of nodes,
 /// so that a pickle may name one value twice, or a list contain itself, at no cost. For files that fit into memory: dumps, results of
 /// benchmarks, plans; long traces are read in pieces (src/observe/readings/traces/json_pieces.hpp).

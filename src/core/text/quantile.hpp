@@ -1,5 +1,4 @@
 #pragma once
-/// \file quantile.hpp
 /// Quantiles of measured values.
 
 #include <fabricost/namespaces.hpp>

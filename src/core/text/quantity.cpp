@@ -1,4 +1,3 @@
-/// \file quantity.cpp
 /// Sizes as text, read and printed independently of the locale. A number without a unit is bytes; an
 /// ambiguous unit (64k, 64KB, 8Gb) is refused with both spellings to choose from.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file term_words.hpp
 /// The terms of a step or a token (economics/terms.hpp) in words, for readers without the documentation.
 
 #include <fabricost/namespaces.hpp>

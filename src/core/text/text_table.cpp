@@ -1,4 +1,3 @@
-/// \file text_table.cpp
 /// Lining up columns and breaking lines; bins of errors are narrow around zero, wider outside.
 
 #include "text/text_table.hpp"

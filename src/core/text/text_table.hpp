@@ -1,5 +1,4 @@
 #pragma once
-/// \file text_table.hpp
 /// Plain text layout: tables with aligned columns, paragraphs broken at a margin, errors as bars of characters.
 
 #include <fabricost/namespaces.hpp>

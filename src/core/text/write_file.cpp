@@ -1,4 +1,3 @@
-/// \file write_file.cpp
 /// Writes a temporary file in the target's folder, then renames it.
 
 #include "text/write_file.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file write_file.hpp
 /// Writes a file of results atomically.
 
 #include <fabricost/namespaces.hpp>

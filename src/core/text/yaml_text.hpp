@@ -1,5 +1,4 @@
 #pragma once
-/// \file yaml_text.hpp
 /// Texts as written by every YAML writer of this library.
 
 #include "text/plain_text.hpp"

@@ -1,4 +1,3 @@
-/// \file machines.cpp
 /// Loads the machines that measured points name, and predicts the points.
 
 #include "validation/machines.hpp"

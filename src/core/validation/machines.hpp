@@ -1,5 +1,4 @@
 #pragma once
-/// \file machines.hpp
 /// The machine and the operation of a measured point.
 
 #include <fabricost/choice/ways.hpp>

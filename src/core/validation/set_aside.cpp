@@ -1,4 +1,3 @@
-/// \file set_aside.cpp
 /// Screening measured points, and leaving some out by source and size.
 
 #include <fabricost/validation/set_aside.hpp>

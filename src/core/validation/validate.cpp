@@ -1,4 +1,3 @@
-/// \file validate.cpp
 /// Prices measured points and summarises the errors.
 
 #include <fabricost/validation/validate.hpp>

@@ -1,4 +1,3 @@
-/// \file diagnose.cpp
 /// fabricost diagnose: the answer as text.
 
 #include "cli/question_command.hpp"

@@ -1,4 +1,3 @@
-/// \file help_causes.cpp
 /// The causes that diagnose names, for `fabricost help CAUSE`: data/diagnosis/causes.yaml and what the rules advise.
 
 #include "cli/help.hpp"

@@ -1,4 +1,3 @@
-/// \file topo.cpp
 /// fabricost topo: the answer as text.
 
 #include "cli/question_command.hpp"

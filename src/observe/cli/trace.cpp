@@ -1,4 +1,3 @@
-/// \file trace.cpp
 /// fabricost trace: the answer as text.
 
 #include "cli/question_command.hpp"

@@ -1,4 +1,3 @@
-/// \file clues.cpp
 /// Evaluates the rows: those that hold, with their words from the file.
 
 #include "diagnose/context.hpp"

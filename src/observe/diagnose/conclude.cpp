@@ -1,4 +1,3 @@
-/// \file conclude.cpp
 /// The verdict, of five: the run failed, it is slow, slower than predicted, as predicted, or there is nothing to judge. A failure is a line
 /// that says so and after which the table does not go on: measurements outvote words. A run is slow if a fault is
 /// proven, or a hint remains that the comparison does not refute, or the comparison is outside the prediction's interval. A

@@ -1,4 +1,3 @@
-/// \file context.cpp
 /// Derived properties that several rules need; thresholds by name, and values of variables that match.
 
 #include <fabricost/predict/fabric_of.hpp>

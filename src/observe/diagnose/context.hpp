@@ -1,5 +1,4 @@
 #pragma once
-/// \file context.hpp
 /// Input of the signals, and derived properties and words that several of them need. Private.
 
 #include "diagnose/across/pair_rates.hpp"

@@ -1,4 +1,3 @@
-/// \file diagnose.cpp
 /// Reads a log and compares it with its machine; conclude.cpp draws the conclusions.
 
 #include "diagnose/diagnose.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file diagnose.hpp
 /// The diagnosis of logs that are no traces. Private.
 
 #include <fabricost/observe/diagnose/diagnose.hpp>

@@ -1,4 +1,3 @@
-/// \file expected.cpp
 /// Is the expected rate possible for this operation? Checks the usual mistakes, each with its arithmetic:
 /// both directions of a link summed, bits taken for bytes, a line rate taken for a library's throughput,
 /// algorithm for bus bandwidth, the sum of the adapters as a limit for two nodes, the average over all sizes,

@@ -1,4 +1,3 @@
-/// \file join.cpp
 /// Joins the readers of logs and traces to the readers of measurements, in every program that links them.
 
 #include "diagnose/diagnose.hpp"

@@ -1,4 +1,3 @@
-/// \file judge.cpp
 /// When a table counts as slow: defined in data/diagnosis/comparison.yaml; `judgement` holds its numbers.
 /// All-to-all at small sizes, a launch to every peer, is not judged.
 

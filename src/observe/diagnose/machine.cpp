@@ -1,4 +1,3 @@
-/// \file machine.cpp
 /// Identifies the machine of a log from its contents: GPU names in nccl-tests' rank list, or "8x B200" in
 /// free text. One node is the machine that data/systems calls usual for its GPU, and the one in which a bridge
 /// joins its cards is the second choice. Several nodes need their adapters: Amazon's by the plugin's name,

@@ -1,4 +1,3 @@
-/// \file quoted.cpp
 /// Splits lines into "words: figure unit" and interprets the words.
 
 #include "diagnose/quoted.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file quoted.hpp
 /// Figures people write beside a log: "NCCL 2.19.4: 24.2 GB/s; NCCL 2.20.5: 18.3", "pair a,b 49.4",
 /// "ib_write_bw 395 Gb/s", with the spellings of their units. The difference between two of them (a version, a variable, an algorithm, a
 /// pair or number of nodes) is the experiment. Private.

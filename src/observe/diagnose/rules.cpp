@@ -1,4 +1,3 @@
-/// \file rules.cpp
 /// Reads data/diagnosis. A name that is neither sign nor signal, an unused or missing threshold, and a {fact} that no condition of its row
 /// provides are faults of the file, reported when it is read.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file rules.hpp
 /// Rules of diagnosis in data/diagnosis: signs (words of a log), signals (computed from it,
 /// src/diagnose/signals_*.cpp) with their thresholds, and rows with their conclusions. Private.
 

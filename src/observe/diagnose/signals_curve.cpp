@@ -1,4 +1,3 @@
-/// \file signals_curve.cpp
 /// Signals of the table alone: the shape of bandwidth over size, and its distance from the prediction.
 
 #include "diagnose/context.hpp"

@@ -1,4 +1,3 @@
-/// \file signals_network.cpp
 /// Signals of adapters, of the network between them, and of rails.
 
 #include "diagnose/context.hpp"

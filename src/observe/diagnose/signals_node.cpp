@@ -1,4 +1,3 @@
-/// \file signals_node.cpp
 /// Inside a node: PCIe links, NVLink, peer to peer, reduction in the switch.
 
 #include "diagnose/context.hpp"

@@ -1,4 +1,3 @@
-/// \file signals_quoted.cpp
 /// Signals of figures that people wrote beside the log.
 
 #include "diagnose/context.hpp"

@@ -1,4 +1,3 @@
-/// \file signals_ranks.cpp
 /// Signals from comparing the ranks of a job: a rank waits for another collective, never came, or its log stops before the others'.
 
 #include "diagnose/context.hpp"

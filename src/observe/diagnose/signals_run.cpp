@@ -1,4 +1,3 @@
-/// \file signals_run.cpp
 /// The start of the program, the times of its steps, and whether its times are possible: a clock in another unit, sizes cut or
 /// scaled, a table edited by hand, a timer that was never read.
 

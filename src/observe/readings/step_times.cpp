@@ -1,4 +1,3 @@
-/// \file step_times.cpp
 /// "elapsed time per iteration (ms): 12699.3" of Megatron-LM, "CurrSamplesPerSec=4.58" and "SamplesPerSec=83.5" of DeepSpeed,
 /// "Speed: 2015.42 samples/sec", "3.169 sec/step", "completed step: 7, seconds: 3.125" of MaxText, "train_step_timing in s: 5.1" of NeMo,
 /// "timing_s/step:41.2" of verl; Primus writes as Megatron-LM does: one table of forms. A rate counts as the time of one of its units.

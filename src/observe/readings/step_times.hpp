@@ -1,5 +1,4 @@
 #pragma once
-/// \file step_times.hpp
 /// Times of a training program's steps, as frameworks print them.
 
 #include "readings/logs/nccl_info.hpp"

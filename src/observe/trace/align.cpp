@@ -1,4 +1,3 @@
-/// \file align.cpp
 /// The ranks' clocks. Ranks leave an all-reduce, all-gather, reduce-scatter or all-to-all within microseconds of each other, whenever they
 /// entered it; so the median distance of two ranks' ends is the distance of their clocks. A clock's difference in speed follows from
 /// the medians of the first and the last half of the calls. For calls of which only the length is known, the ends are aligned: the

@@ -1,4 +1,3 @@
-/// \file kinds.cpp
 /// The purpose of a process group. Its description states it where the program gave one (Megatron's groups, dimensions of a DeviceMesh),
 /// else its traffic: sends and receives alone are a pipeline's, exchanges without reductions those of experts. Groups that reduce and
 /// gather are a tensor's where neighbours in a node move the same few sizes over and over, and data's where the members lie apart, or the

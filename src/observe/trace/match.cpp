@@ -1,4 +1,3 @@
-/// \file match.cpp
 /// The same call on every rank. Calls of a group have one order on all its ranks (NCCL needs it); traces may begin and end at different
 /// calls. With sequence numbers a call is its number. Without, a rank's calls are shifted against another's until operations and sizes
 /// agree; of several such shifts (steps repeat) the true one is where the ends of calls lie at the same distance, since ranks leave a

@@ -1,4 +1,3 @@
-/// \file members.cpp
 /// Libraries know a rank by its number in a communicator, and a communicator by its hash. The largest one numbers the job: a rank is its
 /// number there. Ranks of other communicators are those of the process that is in both (same host and process id); where no trace shows a
 /// common one, ranks are numbered communicator by communicator. A group's members are known once traces show all its numbers.

@@ -1,4 +1,3 @@
-/// \file points.cpp
 /// Makes one measured time of each collective of a job (operation, group, size, element type): the median wire time of the quarter of its
 /// calls that waited least. Calls of which not all ranks are traced contain waiting, and are left out.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file points.hpp
 /// Measured times from a job's traces, for readers of measurements.
 
 #include <fabricost/readings/points.hpp>

@@ -1,4 +1,3 @@
-/// \file replay.cpp
 /// One pass over all kernels and calls in the order they began. Each begins there when the work it waited for here has ended there:
 ///
 ///   in a stream   after the one before it

@@ -1,5 +1,4 @@
 #pragma once
-/// \file replay.hpp
 /// The job of the traces elsewhere: the same kernels and calls in the same order, each as long as it takes there.
 
 #include "trace/timeline.hpp"

@@ -1,4 +1,3 @@
-/// \file take_apart.cpp
 /// Splits each call into wire and waiting, and each rank's time by its use.
 
 #include "trace/timeline.hpp"

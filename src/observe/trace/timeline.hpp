@@ -1,5 +1,4 @@
 #pragma once
-/// \file timeline.hpp
 /// The traces of one job's ranks, aligned. The same collective is found on every rank (by group, then sequence number or order),
 /// the ranks' clocks are aligned by the ends of collectives, which all members leave together, and each collective is taken apart:
 ///

@@ -1,4 +1,3 @@
-/// \file arrivals.cpp
 /// Notations and answers of requests that arrive.
 
 #include "text/amounts.hpp"

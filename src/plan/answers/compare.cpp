@@ -1,4 +1,3 @@
-/// \file compare.cpp
 /// Finds the best plan of each machine for one job.
 
 #include "answers/typed/own_machines.hpp"

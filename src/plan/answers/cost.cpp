@@ -1,4 +1,3 @@
-/// \file cost.cpp
 /// Builds a bill from a request, and the answer's figures from the bill.
 
 #include "text/amounts.hpp"

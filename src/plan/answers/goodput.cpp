@@ -1,4 +1,3 @@
-/// \file goodput.cpp
 /// Derives the job and its failure rate from the request, and computes its goodput.
 
 #include <fabricost/fields/field.hpp>

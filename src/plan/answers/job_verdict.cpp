@@ -1,4 +1,3 @@
-/// \file job_verdict.cpp
 /// Answers about jobs in one sentence.
 
 #include "answers/job_verdict.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file job_verdict.hpp
 /// Answers about jobs in one sentence, which the command and the page in a browser print first. Private.
 
 #include <fabricost/plan/answers/compare.hpp>

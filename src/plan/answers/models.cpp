@@ -1,4 +1,3 @@
-/// \file models.cpp
 /// The named models, and quantities that follow from the shape of one.
 
 #include <fabricost/fields/field.hpp>

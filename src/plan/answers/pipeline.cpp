@@ -1,4 +1,3 @@
-/// \file pipeline.cpp
 /// Runs a pipeline schedule with given stage times.
 
 #include <fabricost/fields/field.hpp>

@@ -1,4 +1,3 @@
-/// \file plan.cpp
 /// Searches or prices layouts of a training job.
 
 #include "answers/recipe.hpp"

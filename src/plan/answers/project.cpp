@@ -1,4 +1,3 @@
-/// \file project.cpp
 /// Asks plan, goodput, cost and need about one run, each with the results of the others.
 
 #include "answers/need/runs.hpp"

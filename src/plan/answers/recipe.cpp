@@ -1,4 +1,3 @@
-/// \file recipe.cpp
 /// Refuses options of a recipe that the programs refuse: what never ran has no time. Options that are searched are left out of the
 /// search where they would be refused (training/search.hpp).
 ///

@@ -1,5 +1,4 @@
 #pragma once
-/// \file recipe.hpp
 /// Options of a training recipe that no program runs together. Private.
 
 #include <fabricost/plan/answers/plan.hpp>

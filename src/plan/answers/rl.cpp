@@ -1,4 +1,3 @@
-/// \file rl.cpp
 /// Divides GPUs between training and generation, for reinforcement learning.
 
 #include "answers/search_time.hpp"

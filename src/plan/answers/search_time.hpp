@@ -1,5 +1,4 @@
 #pragma once
-/// \file search_time.hpp
 /// How long a search takes by the clock.
 
 #include <fabricost/units.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file searched.hpp
 /// Plans for other questions, which read their layouts alone. Private.
 
 #include <fabricost/plan/answers/plan.hpp>

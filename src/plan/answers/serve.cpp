@@ -1,4 +1,3 @@
-/// \file serve.cpp
 /// Searches deployments of a served model.
 
 #include "answers/search_time.hpp"

@@ -1,4 +1,3 @@
-/// \file share.cpp
 /// Places collectives on a layout and computes how they share links until they end.
 
 #include <fabricost/plan/answers/share.hpp>

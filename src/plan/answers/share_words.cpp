@@ -1,4 +1,3 @@
-/// \file share_words.cpp
 /// Parses collectives and layouts as a planner writes them. An unknown word is refused with the valid ones.
 
 #include "text/amounts.hpp"

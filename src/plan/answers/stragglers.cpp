@@ -1,4 +1,3 @@
-/// \file stragglers.cpp
 /// Computes the step that waits for the slowest rank.
 
 #include <fabricost/fields/field.hpp>

@@ -1,4 +1,3 @@
-/// \file transfer.cpp
 /// Times of transfers outside of collectives.
 
 #include <fabricost/plan/answers/transfer.hpp>

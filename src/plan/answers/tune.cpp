@@ -1,4 +1,3 @@
-/// \file tune.cpp
 /// The search for sizes at which NCCL's choice loses: sixteen sizes per octave and both sides of every switch
 /// point, with changes of the result bisected to the byte.
 

@@ -1,4 +1,3 @@
-/// \file tuner_file.cpp
 /// The findings of `tune`, for NCCL's example tuner plugin (NVIDIA/nccl, plugins/tuner/example, once ext-tuner/example: README.md and
 /// plugin.c of 2.27 to 2.30).
 ///

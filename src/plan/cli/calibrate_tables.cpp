@@ -1,4 +1,3 @@
-/// \file calibrate_tables.cpp
 /// fabricost calibrate, from tables of kernels, of expert exchange, and of engines' all-reduces.
 
 #include "cli/calibrate.hpp"

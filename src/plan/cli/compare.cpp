@@ -1,4 +1,3 @@
-/// \file compare.cpp
 /// fabricost compare: the answer as text.
 
 #include "answers/job_verdict.hpp"

@@ -1,4 +1,3 @@
-/// \file cost.cpp
 /// fabricost cost: the answer as text.
 
 #include "answers/job_verdict.hpp"

@@ -1,4 +1,3 @@
-/// \file explore.cpp
 /// fabricost explore: the answer as text, and all points as CSV.
 
 #include "answers/explore/point_text.hpp"

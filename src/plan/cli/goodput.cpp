@@ -1,4 +1,3 @@
-/// \file goodput.cpp
 /// fabricost goodput: the answer as text.
 
 #include "answers/job_verdict.hpp"

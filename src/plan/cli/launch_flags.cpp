@@ -1,4 +1,3 @@
-/// \file launch_flags.cpp
 /// Reads data/launchers: a command, flags with a value, switches, and words for one of several values.
 
 #include "cli/launch_flags.hpp"

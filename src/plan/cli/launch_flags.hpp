@@ -1,5 +1,4 @@
 #pragma once
-/// \file launch_flags.hpp
 /// The command line with which another program runs a layout that plan found.
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,4 +1,3 @@
-/// \file model.cpp
 /// fabricost model: the named models; for one of them its shape, parameters, FLOPs and cache.
 
 #include "cli/question_command.hpp"

@@ -1,4 +1,3 @@
-/// \file need.cpp
 /// fabricost need: the answers as text.
 
 #include "answers/job_verdict.hpp"

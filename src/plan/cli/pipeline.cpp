@@ -1,4 +1,3 @@
-/// \file pipeline.cpp
 /// fabricost pipeline: the answer as text, and its chart.
 
 #include "answers/job_verdict.hpp"

@@ -1,4 +1,3 @@
-/// \file plan.cpp
 /// fabricost plan train, serve and rl: three questions that share options.
 
 #include "cli/question_command.hpp"

@@ -1,4 +1,3 @@
-/// \file plan_rl_text.cpp
 /// Plans of reinforcement learning as text: the divisions of the GPUs, and the terms of the best iteration.
 
 #include "answers/job_verdict.hpp"

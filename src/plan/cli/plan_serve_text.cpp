@@ -1,4 +1,3 @@
-/// \file plan_serve_text.cpp
 /// Serving plans as text: the deployments, and the terms of a token's time.
 
 #include "answers/job_verdict.hpp"

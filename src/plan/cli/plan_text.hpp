@@ -1,5 +1,4 @@
 #pragma once
-/// \file plan_text.hpp
 /// Plans of training, serving and reinforcement learning as text.
 
 #include "cli/page.hpp"

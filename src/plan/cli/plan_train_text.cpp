@@ -1,4 +1,3 @@
-/// \file plan_train_text.cpp
 /// Plans of training as text.
 
 #include "answers/job_verdict.hpp"

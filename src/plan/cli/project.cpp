@@ -1,4 +1,3 @@
-/// \file project.cpp
 /// fabricost project: the answer as text, a column for each machine.
 
 #include "answers/job_verdict.hpp"

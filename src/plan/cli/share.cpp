@@ -1,4 +1,3 @@
-/// \file share.cpp
 /// fabricost share: the answer as text.
 
 #include "answers/job_verdict.hpp"

@@ -1,4 +1,3 @@
-/// \file stragglers.cpp
 /// fabricost stragglers: the answer as text.
 
 #include "answers/job_verdict.hpp"

@@ -1,4 +1,3 @@
-/// \file transfer.cpp
 /// fabricost transfer: its three answers as text.
 
 #include "answers/job_verdict.hpp"

@@ -1,4 +1,3 @@
-/// \file tune.cpp
 /// fabricost tune: the answer as text.
 
 #include "answers/job_verdict.hpp"

@@ -1,4 +1,3 @@
-/// \file validate_tables.cpp
 /// fabricost validate, for tables of published results as well as for points.
 
 #include "cli/validate_text.hpp"

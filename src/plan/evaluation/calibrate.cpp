@@ -1,4 +1,3 @@
-/// \file calibrate.cpp
 /// Detects the kind of measurements in files, and runs their fit.
 
 #include <fabricost/plan/evaluation/calibrate.hpp>

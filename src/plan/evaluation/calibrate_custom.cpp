@@ -1,4 +1,3 @@
-/// \file calibrate_custom.cpp
 /// Fitting the all-reduce kernels of inference engines, by GPU generation.
 
 #include "evaluation/kernel_sets.hpp"

@@ -1,4 +1,3 @@
-/// \file calibrate_kernels.cpp
 /// Fits rooflines to one's own kernels, and writes the stack that holds them.
 
 #include "evaluation/rows.hpp"

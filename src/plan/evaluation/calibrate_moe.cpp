@@ -1,4 +1,3 @@
-/// \file calibrate_moe.cpp
 /// Fits the constants of expert-exchange kernels by GPU generation.
 
 #include "evaluation/kernel_sets.hpp"

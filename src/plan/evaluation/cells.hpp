@@ -1,5 +1,4 @@
 #pragma once
-/// \file cells.hpp
 /// Reads rows of published results: cells by column name, with a fault for each malformed cell.
 
 #include "text/ascii.hpp"

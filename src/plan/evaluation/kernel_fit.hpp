@@ -1,5 +1,4 @@
 #pragma once
-/// \file kernel_fit.hpp
 /// Fits the constants of kernels, one set per GPU generation, to measured times.
 ///
 ///   residual = log(predicted / measured) / 0.04, soft-L1;   unknowns: log(constant / prior), prior spreads from the table

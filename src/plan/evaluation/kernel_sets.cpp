@@ -1,4 +1,3 @@
-/// \file kernel_sets.cpp
 /// Fits kernels by GPU generation and summarises the residuals.
 
 #include "evaluation/kernel_sets.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file kernel_sets.hpp
 /// Turns samples of kernels on machines into fitted sets of constants with their residuals.
 
 #include "evaluation/kernel_fit.hpp"

@@ -1,4 +1,3 @@
-/// \file moe_kernel_rows.cpp
 /// Reads measured MoE kernels, prices them, and summarises the errors.
 
 #include "evaluation/cells.hpp"

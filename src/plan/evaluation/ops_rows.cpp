@@ -1,4 +1,3 @@
-/// \file ops_rows.cpp
 /// Reads published kernels and collectives: the rows of ops.csv as single calls on machines.
 
 #include "evaluation/cells.hpp"

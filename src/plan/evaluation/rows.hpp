@@ -1,5 +1,4 @@
 #pragma once
-/// \file rows.hpp
 /// Steps common to all fits to published rows: leaving groups out, numbering common values.
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-/// \file tables.cpp
 /// Detects the kind of a table of published results, and summarises the errors of its rows.
 
 #include "text/csv.hpp"

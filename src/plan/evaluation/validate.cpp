@@ -1,4 +1,3 @@
-/// \file validate.cpp
 /// Detects the kind of measurements in files, and computes the errors of their predictions.
 
 #include <fabricost/fields/field.hpp>

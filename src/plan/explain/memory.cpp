@@ -1,4 +1,3 @@
-/// \file memory.cpp
 /// The items of a GPU's memory as text.
 
 #include "text/text_table.hpp"

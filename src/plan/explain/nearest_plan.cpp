@@ -1,4 +1,3 @@
-/// \file nearest_plan.cpp
 /// When no layout fits or meets the limits: the nearest one, and helpful changes.
 
 #include "text/amounts.hpp"

@@ -1,4 +1,3 @@
-/// \file sharing.cpp
 /// Which link of the path is shared and by whom: a NIC of several GPUs, a port to the processor, the up-link
 /// of a tapered tier. The links and loads are those of network/traffic.hpp, for the algorithm that runs.
 

@@ -1,4 +1,3 @@
-/// \file step.cpp
 /// Training steps explained term by term.
 
 #include "explain/sections.hpp"

@@ -1,4 +1,3 @@
-/// \file transfer.cpp
 /// Transfers explained line by line: the parts of the path, their rates, and the sum.
 
 #include "text/text_table.hpp"

@@ -1,4 +1,3 @@
-/// \file named_models.cpp
 /// Loads named models and stacks.
 
 #include <fabricost/plan/fields/named_models.hpp>

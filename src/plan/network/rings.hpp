@@ -1,5 +1,4 @@
 #pragma once
-/// \file rings.hpp
 /// Link-disjoint directed rings through a domain joined by wires: the rings an algorithm can run side by
 /// side, each over its own part of the data.
 ///

@@ -1,4 +1,3 @@
-/// \file compare.cpp
 /// Machines side by side: one wide panel of stacked times, three narrow ones of cost, energy and power.
 
 #include "pictures/svg.hpp"

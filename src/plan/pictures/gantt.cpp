@@ -1,4 +1,3 @@
-/// \file gantt.cpp
 /// Drawing the bars of a pipeline step.
 
 #include "pictures/svg.hpp"

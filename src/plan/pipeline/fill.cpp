@@ -1,4 +1,3 @@
-/// \file fill.cpp
 /// The V schedules with controllable memory (Qi 2024, arXiv 2405.15362); weight gradients fill idle gaps.
 ///
 /// Forwards and backwards follow a pattern that repeats for every microbatch, six slots after the previous

@@ -1,4 +1,3 @@
-/// \file orders.cpp
 /// The orders that do not depend on times, per stage (i from 0): GPipe, 1F1B, interleaved, ZB-H1, ZB-H2,
 /// handcrafted ZB-V.
 ///

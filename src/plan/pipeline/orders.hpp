@@ -1,5 +1,4 @@
 #pragma once
-/// \file orders.hpp
 /// Lists of work of a pipeline's stages: fixed ones, patterns whose gaps are filled, and searched ones; and how long they take.
 
 #include <fabricost/plan/pipeline/run.hpp>

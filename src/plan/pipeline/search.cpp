@@ -1,4 +1,3 @@
-/// \file search.cpp
 /// The zero-bubble order for given stage times and memory: ZB-1p, ZB-2p (Qi 2023, arXiv 2401.10241) and any other limit.
 ///
 /// Every stage runs d_i forwards, then B and F alternately, then the remaining Bs; a W runs where the stage

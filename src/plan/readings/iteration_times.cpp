@@ -1,4 +1,3 @@
-/// \file iteration_times.cpp
 /// Reads times per iteration: one number per line, or a CSV with ranks.
 
 #include "specs/tree.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file batches.hpp
 /// The batch sizes that a search for deployments tries, and how it finds the best one without pricing all.
 ///
 ///   batches   all whole numbers up to 128, then 64 per doubling. They are the same for every question, so a question with

@@ -1,5 +1,4 @@
 #pragma once
-/// \file search.hpp
 /// The search over serving deployments (plan.hpp describes the space): enumeration, batches, the best ones
 /// and the Pareto front. What it leaves out is never the best: batches.hpp, workers.hpp.
 

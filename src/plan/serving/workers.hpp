@@ -1,5 +1,4 @@
 #pragma once
-/// \file workers.hpp
 /// How many engines GPUs hold, and which numbers of prefill and decode workers answer most, without trying all of them.
 ///
 ///   c = n_d b requests in flight, S = n_p s prefill servers, T the seconds of an answer after its first token

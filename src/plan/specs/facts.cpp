@@ -1,4 +1,3 @@
-/// \file facts.cpp
 /// Reads the files of data/workloads that hold a few numbers, each with its source: rl.yaml and sites.yaml.
 
 #include "specs/reader.hpp"

@@ -1,4 +1,3 @@
-/// \file failures.cpp
 /// Reads data/workloads/reliability.yaml.
 
 #include "specs/reader.hpp"

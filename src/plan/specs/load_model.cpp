@@ -1,4 +1,3 @@
-/// \file load_model.cpp
 /// Model files: the shape of a transformer, read strictly, and its common names.
 
 #include "specs/data_directory.hpp"

@@ -1,4 +1,3 @@
-/// \file prices.cpp
 /// Reads data/prices: amounts with units that hardware specs do not have (USD/kWh, USD/kW/month, years).
 
 #include <fabricost/plan/economics/reliability.hpp>

@@ -1,4 +1,3 @@
-/// \file serving_table.cpp
 /// Serving frameworks and their fitted constants: data/workloads/serving-stacks.yaml and serving.yaml.
 
 #include "specs/store.hpp"

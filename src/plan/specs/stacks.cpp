@@ -1,4 +1,3 @@
-/// \file stacks.cpp
 /// Software stacks: data/stacks/*.yaml, and their factors from published runs (data/workloads/stacks.yaml).
 
 #include <fabricost/plan/specs/stacks.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file search.hpp
 /// The search over training layouts: every layout of a space is priced or proven to be unnecessary.
 ///
 /// The space: tensor ranks dividing the heads, stages, any number of chunks that leaves none idle, context, expert

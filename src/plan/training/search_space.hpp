@@ -1,5 +1,4 @@
 #pragma once
-/// \file search_space.hpp
 /// What a search over training layouts tries, beside numbers of ranks and stages: pipelines, shardings, groups of layouts.
 
 #include <fabricost/in_order.hpp>

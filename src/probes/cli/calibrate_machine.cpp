@@ -1,4 +1,3 @@
-/// \file calibrate_machine.cpp
 /// The results of fabricost measure beside the stock system of the same kind; fabricost calibrate writes them as a system file.
 
 #include "cli/calibrate.hpp"

@@ -1,4 +1,3 @@
-/// \file measure.cpp
 /// fabricost measure: opens the machine, measures within the time budget, writes the points and the machine.
 
 #include "cli/measure_text.hpp"

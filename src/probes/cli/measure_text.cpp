@@ -1,4 +1,3 @@
-/// \file measure_text.cpp
 /// One line per case: its time at the smallest size, its best rate, the spread between batches.
 
 #include "cli/measure_text.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file measure_text.hpp
 /// Results of a measurement, or its plan, as text.
 
 #include "cli/page.hpp"

@@ -1,4 +1,3 @@
-/// \file figures.cpp
 /// Selects the rows for each tier: working sets of at least four times L2 for the memory, of at most half of
 /// L2 for L2, dependent loads for latencies, single transfers for links. Each GPU or pair has its own line;
 /// the figure is their median.

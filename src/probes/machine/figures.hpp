@@ -1,5 +1,4 @@
 #pragma once
-/// \file figures.hpp
 /// The steps from a measurement to a machine: rows that are not collectives, with the line through a probe's times over size; figures, each
 /// beside the datasheet and the stock system; overrides of the stock system (`PATH=VALUE`, docs/spec-format.md) with their source;
 /// deviations of the machine from its potential.

@@ -1,4 +1,3 @@
-/// \file findings.cpp
 /// Rules about links, memories, clocks and collectives. Each compares measurements with the driver's or datasheet's
 /// description of this hardware, or with the stock system's prediction, whose interval decides which ones deviate,
 /// and reports nothing that a healthy machine also shows.

@@ -1,4 +1,3 @@
-/// \file machine_file.cpp
 /// Reads measured.machine.yaml as written by `fabricost measure`. Unknown keys are ignored, since the file is
 /// also written for people.
 

@@ -1,4 +1,3 @@
-/// \file probes.cpp
 /// Reads the probes of a measurement, and fits robust lines to them.
 
 #include "machine/figures.hpp"

@@ -1,4 +1,3 @@
-/// \file settings.cpp
 /// Writes counts first (GPUs, links, lanes), then the rate and latency of each measured tier.
 
 #include "machine/figures.hpp"

@@ -1,4 +1,3 @@
-/// \file this_machine.cpp
 /// Combines the files of a measurement: the stock system, its overrides, the fit of its collectives.
 
 #include <fabricost/probes/machine/this_machine.hpp>

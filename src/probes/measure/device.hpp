@@ -1,5 +1,4 @@
 #pragma once
-/// \file device.hpp
 /// The interface between probes and a machine: GPUs through CUDA or HIP (src/measure/gpu, a plugin),
 /// processes through MPI (src/measure/mpi, a plugin), or a simulated machine of the tests. The engine
 /// (measure.hpp) decides what to time, how often, when to stop and which times are valid; a Device only

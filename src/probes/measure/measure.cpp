@@ -1,4 +1,3 @@
-/// \file measure.cpp
 /// Executes steps in order: time shares, refinement of curves, failures.
 
 #include "measure/measure.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file measure.hpp
 /// Measures a plan within a time budget; returns the rows, and the points not measured with the reason. Writes the machine beside the points,
 /// as YAML; docs/reference/measured-files.md describes the keys.
 ///

@@ -1,4 +1,3 @@
-/// \file plugin.cpp
 /// Opens plugins with dlopen, and reports why none is usable.
 
 #include "measure/plugin.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file plugin.hpp
 /// Finds and opens the plugins for a machine: libfabricost_probe_cuda.so, _hip.so, _mpi.so. Only these link
 /// to CUDA, HIP or MPI, so the same command runs with and without a GPU.
 ///

@@ -1,4 +1,3 @@
-/// \file sample.cpp
 /// Samples with their statistics, and exceptions of a device as outcomes that all processes agree on.
 
 #include "measure/sample.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file sample.hpp
 /// The time of one prepared case: warm-up, repetitions per batch, number of batches, comparison of two
 /// clocks; and one try at a case with the same outcome in all processes.
 ///

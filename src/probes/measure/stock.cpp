@@ -1,4 +1,3 @@
-/// \file stock.cpp
 /// Finds the system of data/systems for a driver's GPU name.
 
 #include "measure/stock.hpp"

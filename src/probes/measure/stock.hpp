@@ -1,5 +1,4 @@
 #pragma once
-/// \file stock.hpp
 /// The shipped system that is most similar to a machine: with its GPU, the same kind of link between GPUs
 /// (NVLink or not), and as many GPUs or, if there is none, the smallest number above.
 

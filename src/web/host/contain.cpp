@@ -1,4 +1,3 @@
-/// \file contain.cpp
 /// Run by the build of the page on the machine that builds: parses the YAML files of some folders of data/ and writes a C++ file that
 /// contains them by name (specs/sources/contained.hpp).
 ///

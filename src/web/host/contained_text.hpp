@@ -1,5 +1,4 @@
 #pragma once
-/// \file contained_text.hpp
 /// What a program contains of data/ (specs/sources/contained.hpp), written from the files on disk.
 
 #include "specs/tree.hpp"

@@ -1,4 +1,3 @@
-/// \file all.cpp
 /// Every question.
 
 #include "web/questions/question.hpp"

@@ -1,4 +1,3 @@
-/// \file collectives.cpp
 /// Questions about collectives and machines: those of the module that a first visit loads.
 
 #include "answers/verdict.hpp"

@@ -1,4 +1,3 @@
-/// \file first.cpp
 /// The questions of the module that a first visit loads.
 
 #include "web/questions/question.hpp"

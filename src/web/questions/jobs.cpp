@@ -1,4 +1,3 @@
-/// \file jobs.cpp
 /// Questions about a job's failures, waiting, money and schedule.
 
 #include "answers/job_verdict.hpp"

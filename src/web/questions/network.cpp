@@ -1,4 +1,3 @@
-/// \file network.cpp
 /// Further questions about logs, collectives and the network.
 
 #include "answers/job_verdict.hpp"

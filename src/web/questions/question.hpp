@@ -1,5 +1,4 @@
 #pragma once
-/// \file question.hpp
 /// A question that the page may ask: its fields, its answer as JSON, and how the command is asked the same.
 
 #include "web/code.hpp"

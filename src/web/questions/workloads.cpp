@@ -1,4 +1,3 @@
-/// \file workloads.cpp
 /// Questions about models and their software.
 
 #include "answers/job_verdict.hpp"

@@ -1,4 +1,3 @@
-/// \file blocks.cpp
 /// Runs the blocks of a grid. Threads of a block that never synchronise run one after another; of one that does, each is a fiber with its
 /// own stack, and __syncthreads changes to the next.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file cuda_runtime.h
 /// The toolkit's header of this name for the stand-in: the real C API, and the words of the device language as C++.
 
 #include <cuda_runtime_api.h>

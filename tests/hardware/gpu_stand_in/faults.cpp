@@ -1,4 +1,3 @@
-/// \file faults.cpp
 /// The machine's settings, planned failures and turned bytes.
 
 #include "stand_in.hpp"

@@ -1,4 +1,3 @@
-/// \file memory.cpp
 /// Devices and their attributes, device memory and page-locked host memory, peer access.
 
 #include "stand_in.hpp"

@@ -1,4 +1,3 @@
-/// \file nccl.cpp
 /// NCCL's calls over host memory. Each rank writes what it sends to a file in memory, waits for all others, and computes from their files
 /// what it must receive; so ranks may be threads of one process or of several. Groups are as strict as NCCL's, buffers stricter.
 

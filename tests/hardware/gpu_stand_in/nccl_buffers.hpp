@@ -1,5 +1,4 @@
 #pragma once
-/// \file nccl_buffers.hpp
 /// Buffers registered with communicators. Stricter than NCCL: each must come from ncclMemAlloc on the communicator's device, and must not
 /// be released while it is registered.
 

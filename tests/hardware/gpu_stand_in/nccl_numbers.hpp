@@ -1,5 +1,4 @@
 #pragma once
-/// \file nccl_numbers.hpp
 /// Elements of NCCL's types as numbers and back, through their exponent and mantissa.
 
 #include <nccl.h>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file nccl_ranks.hpp
 /// Ranks of a communicator, in one process or several: files in memory that all of them map, and a table of how far each is.
 
 #include "stand_in.hpp"

@@ -1,4 +1,3 @@
-/// \file nvml.cpp
 /// The part of NVML that the probes use, under its names and with its numbers (NVML API reference).
 
 #include "stand_in.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file stand_in.hpp
 /// GPUs made of threads: the CUDA runtime, NCCL and NVML over host memory, so that the GPU probes run where there is no GPU. It says
 /// nothing about speed. It shows whether kernels compute what they should, whether results are checked, and what happens when a call fails.
 ///

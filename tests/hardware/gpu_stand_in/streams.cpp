@@ -1,4 +1,3 @@
-/// \file streams.cpp
 /// Streams, events, graphs, copies and launches. A stream is a thread with a queue; a graph is a list of work.
 
 #include "stand_in.hpp"

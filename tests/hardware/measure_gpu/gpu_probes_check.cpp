@@ -1,4 +1,3 @@
-/// \file gpu_probes_check.cpp
 /// Opens the plugin of the GPU probes, prepares every kind of case (each checks its own result bit by bit) and times each shortly.
 ///
 ///     gpu_probes_check PLUGIN [--interface N]

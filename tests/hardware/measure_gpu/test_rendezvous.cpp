@@ -1,4 +1,3 @@
-/// \file test_rendezvous.cpp
 /// Processes meet over the loopback device, agree, and end with a reason when one is missing, wrong or gone.
 
 #include "catch.hpp"

@@ -1,4 +1,3 @@
-/// \file drive.cpp
 /// The MPI probe without the host logic: the work of every process of `mpirun -n N drive WHAT` on the device. Prints rank 0's results.
 ///
 ///   every      every collective, type, place and way to count, prepared (and so checked) and timed: one line each

@@ -1,4 +1,3 @@
-/// \file test_mpi_probe.cpp
 /// Decisions of the MPI probe that need no MPI: counts, names, forced algorithms, the watch.
 
 #include "catch.hpp"

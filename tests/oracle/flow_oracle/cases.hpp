@@ -1,5 +1,4 @@
 #pragma once
-/// \file cases.hpp
 /// The compared fabrics and families of algorithms: how each runs in the simulator, and the schedule that
 /// prices it.
 

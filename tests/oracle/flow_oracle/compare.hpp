@@ -1,5 +1,4 @@
 #pragma once
-/// \file compare.hpp
 /// Compares simulation and model: a price from the phases of a schedule with a hop and a rate per level,
 /// without launch, floor or overlap, for a tiny, a middle and a huge message. Counts results that agree
 /// exactly (1e-9) and within 3 %.

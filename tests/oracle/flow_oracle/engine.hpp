@@ -1,5 +1,4 @@
 #pragma once
-/// \file engine.hpp
 /// Messages as fluid over links, event by event. A flow uses links with weights; all active flows share them
 /// max-min fairly (progressive filling: the link that leaves its flows least is filled first; Bertsekas &
 /// Gallager, Data Networks, 6.5.2). Rates are computed again whenever a flow starts or has left its sender. A

@@ -1,5 +1,4 @@
 #pragma once
-/// \file network.hpp
 /// The wires between ranks: directed links with a capacity (bytes per second), and for every pair of ranks
 /// the routes of a message and its latency (seconds). Shares no code with the model.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file partners.hpp
 /// Step algorithms: in each step a rank exchanges with one partner and waits for both messages before the
 /// next. Halving and doubling (with ranks beyond a power of two folded into a neighbour), Bruck, PAT,
 /// pairwise; and those that post all messages at once.

@@ -1,5 +1,4 @@
 #pragma once
-/// \file program.hpp
 /// An algorithm as its sends, in program order, on real data. A rank holds slots; a slot holds the set of
 /// ranks that contributed to it (a mask, at most 128 ranks). A send waits for every delivery that wrote the
 /// slots it reads; additions and stores at the receiver are checked at their simulated time, so an algorithm

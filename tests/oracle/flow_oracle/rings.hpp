@@ -1,5 +1,4 @@
 #pragma once
-/// \file rings.hpp
 /// Rings, chains and the bucket algorithm, send by send. Each rank forwards data as soon as it has it.
 
 #include "program.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file trees.hpp
 /// Pipelined trees and switches that reduce and multicast. The message is sent in chunks; a rank limits its
 /// chunks in flight.
 

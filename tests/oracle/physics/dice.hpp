@@ -1,5 +1,4 @@
 #pragma once
-/// \file dice.hpp
 /// How many random questions are asked, and what they are drawn from: FABRICOST_QUESTIONS and FABRICOST_SEED set both.
 #include "support/number_of.hpp"
 #include "support/random_cases.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file least.hpp
 /// The physical minimum time of an operation, computed independently of the model: bytes that must cross,
 /// over the rates in a machine's file, without constants, latencies, algorithms or choices.
 ///

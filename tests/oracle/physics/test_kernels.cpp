@@ -1,4 +1,3 @@
-/// \file test_kernels.cpp
 /// Random stacks and shapes on all machines: no update of an optimizer beats its bytes over the memory's rate, no attention its arithmetic
 /// at the peak, no step of more tokens is shorter. FABRICOST_QUESTIONS sets how many (default 40,000), FABRICOST_SEED another start.
 #include "dice.hpp"

@@ -1,4 +1,3 @@
-/// \file test_random_questions.cpp
 /// Random questions over all machines, operations, models and options: no answer beyond physics, by bounds of least.hpp's own.
 /// FABRICOST_QUESTIONS sets how many (default 40,000; a release is asked 1,000,000), FABRICOST_SEED another start.
 #include "dice.hpp"

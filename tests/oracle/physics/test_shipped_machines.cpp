@@ -1,4 +1,3 @@
-/// \file test_shipped_machines.cpp
 /// Properties that hold on every shipped machine, whatever its constants.
 #include <fabricost/explain/explain.hpp>
 #include <fabricost/predict/predict.hpp>

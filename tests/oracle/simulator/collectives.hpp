@@ -1,5 +1,4 @@
 #pragma once
-/// \file collectives.hpp
 /// Initial state of ranks for a collective, and the required result.
 
 #include "world.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file exchanges.hpp
 /// All-to-all in two levels, one partner at a time or all at once; and other algorithms that send to all at
 /// once, including one-shot and two-shot all-reduce.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file partners.hpp
 /// Partners at doubling distances: halving and doubling (with ranks beyond a power of two folded into a neighbour), recursive doubling,
 /// Bruck.
 

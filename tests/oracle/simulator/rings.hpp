@@ -1,5 +1,4 @@
 #pragma once
-/// \file rings.hpp
 /// Rings: each rank forwards to the next. `members` in order, each part of the slots is one block of the
 /// ring. Hierarchical: rings inside, then among equal ranks of all groups.
 

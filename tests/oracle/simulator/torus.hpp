@@ -1,5 +1,4 @@
 #pragma once
-/// \file torus.hpp
 /// The oracle for tori: chips that send blocks only to neighbours, with the load of every link.
 
 #include "world.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file trees.hpp
 /// A chain inside each group, a double binary tree over the groups' heads.
 
 #include "world.hpp"

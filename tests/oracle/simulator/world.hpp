@@ -1,5 +1,4 @@
 #pragma once
-/// \file world.hpp
 /// An oracle for schedules: ranks that send tagged blocks to each other, step by step. It shares no code with
 /// the model.
 ///

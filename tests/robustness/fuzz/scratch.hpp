@@ -1,5 +1,4 @@
 #pragma once
-/// \file scratch.hpp
 /// Files of one fuzz input, in memory if the machine has such a folder; removed when the program ends.
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file targets.hpp
 /// Fuzz targets: a name and a function that takes any bytes. A function returns if the bytes were read or
 /// refused with a message; it aborts, or throws anything but a fabricost::core::Error, if they broke something.
 /// Called by libfuzzer.cpp and replay.cpp.

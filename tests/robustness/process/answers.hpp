@@ -1,5 +1,4 @@
 #pragma once
-/// \file answers.hpp
 /// Answers of the library for a few machines, as text, which must be equal in every locale and thread.
 
 #include <fabricost/explain/explain.hpp>

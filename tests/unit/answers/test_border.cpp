@@ -1,4 +1,3 @@
-/// \file test_border.cpp
 /// The border of all questions: where a time or a rate is meant, a number without its unit is refused, and one with it is taken.
 
 #include "catch.hpp"

@@ -1,4 +1,3 @@
-/// \file test_measured_gpus.cpp
 /// Single-GPU steps and kernels of PyTorch 2.11 on one H100 and one H200, beside what plan and the kernels' forms say of them.
 
 #include "catch.hpp"

@@ -1,4 +1,3 @@
-/// \file test_recipes.cpp
 /// What a recipe says of kernels and overlap beside its stack: each option moves its own term alone, and is
 /// refused where it says nothing.
 

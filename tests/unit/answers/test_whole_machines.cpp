@@ -1,4 +1,3 @@
-/// \file test_whole_machines.cpp
 /// Values that several questions must give alike for one machine: idle GPUs, tapers, prices, spares, number of GPUs.
 
 #include "catch.hpp"

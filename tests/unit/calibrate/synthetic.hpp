@@ -1,5 +1,4 @@
 #pragma once
-/// \file synthetic.hpp
 /// Synthetic measurements: times from known constants with noise of a known size, so that a fit can be
 /// compared with the truth.
 

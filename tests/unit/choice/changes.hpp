@@ -1,5 +1,4 @@
 #pragma once
-/// \file changes.hpp
 /// The sizes, on powers of two, at which a curve changes what it runs.
 
 #include <fabricost/fabricost.hpp>

@@ -1,4 +1,3 @@
-/// \file test_quantity_text.cpp
 /// Sizes in and out: accepted texts, refused ones with their remedy, and printed texts that read back as the same size.
 
 #include "catch.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file logs.hpp
 /// Logs written for single tests, and their diagnoses.
 
 #include "diagnose/diagnose.hpp"

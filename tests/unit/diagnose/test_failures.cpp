@@ -1,4 +1,3 @@
-/// \file test_failures.cpp
 /// Messages of libraries, launchers and the kernel when a run fails, each in its own format with hosts and numbers of our own; signals
 /// from comparing ranks; and lines that are no failure.
 

@@ -1,4 +1,3 @@
-/// \file test_rules.cpp
 /// The shipped rules: every name in them exists, every existing name is used, and every row can hold.
 
 #include "catch.hpp"

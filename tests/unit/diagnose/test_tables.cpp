@@ -1,4 +1,3 @@
-/// \file test_tables.cpp
 /// Tables beside predictions and expectations. Tables are made from the prediction itself times a factor, so that the verdict is known
 /// beforehand.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file files.hpp
 /// Files that exist for the duration of a test.
 
 #include "support/folder.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file stacks.hpp
 /// Memory settings of the software of published runs, and the shapes of their models.
 
 #include "support/gpt.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file machines.hpp
 /// Shipped machines laid out link by link, with helpers for tests.
 
 #include <fabricost/plan/network/topology_of.hpp>

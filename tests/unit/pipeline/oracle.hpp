@@ -1,5 +1,4 @@
 #pragma once
-/// \file oracle.hpp
 /// An event-driven pipeline that shares no code with the library: stages only get the order of their work;
 /// pieces start by events in time, hand-overs travel, and every rule of a pipeline is checked during the run.
 /// Also enumerates all orders of small pipelines.

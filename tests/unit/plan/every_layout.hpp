@@ -1,5 +1,4 @@
 #pragma once
-/// \file every_layout.hpp
 /// Every possible layout of a small grid: all groups of one, two and four ranks, with and without what changes their exchanges.
 
 #include <fabricost/plan/model/layout_check.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file questions.hpp
 /// Trainings to plan.
 
 #include <fabricost/plan/specs/load_model.hpp>

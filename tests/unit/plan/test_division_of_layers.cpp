@@ -1,4 +1,3 @@
-/// \file test_division_of_layers.cpp
 /// Layers recomputed by stage, and uneven divisions that a search tries: properties, and the search against each layout by name.
 
 #include "questions.hpp"

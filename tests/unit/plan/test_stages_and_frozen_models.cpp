@@ -1,4 +1,3 @@
-/// \file test_stages_and_frozen_models.cpp
 /// Recipes: layers divided unevenly over stages, weights that stay gathered, frozen weights in 4 bit, second models, data and evaluation;
 /// each against its closed form or a property, and refused where no program runs it.
 

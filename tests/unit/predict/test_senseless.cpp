@@ -1,4 +1,3 @@
-/// \file test_senseless.cpp
 /// Questions without sense, which the reader of files and the command refuse, are refused of values that a program fills in.
 
 #include "catch.hpp"

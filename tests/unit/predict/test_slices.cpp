@@ -1,4 +1,3 @@
-/// \file test_slices.cpp
 /// Jobs on pods whose chips their own links join: a slice of its own torus, whose axes Google's pages list, and the closed forms on it.
 
 #include <fabricost/fabricost.hpp>

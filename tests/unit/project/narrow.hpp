@@ -1,5 +1,4 @@
 #pragma once
-/// \file narrow.hpp
 /// Ranks that suit the tests' model on every machine, for cases that ask which machine or how many GPUs are chosen, not which layout.
 
 template <class Request>

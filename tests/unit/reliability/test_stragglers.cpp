@@ -1,4 +1,3 @@
-/// \file test_stragglers.cpp
 /// Maxima over ranks: against draws, against closed forms of few ranks, and in limits.
 
 #include "catch.hpp"

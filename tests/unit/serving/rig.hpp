@@ -1,5 +1,4 @@
 #pragma once
-/// \file rig.hpp
 /// Shipped machines, models and constants for the tests of serving.
 
 #include <fabricost/plan/serving/serving.hpp>

@@ -1,4 +1,3 @@
-/// \file test_answers.cpp
 /// What an answer says beside its deployments: ranges, what was extrapolated, the limit that was kept, the precision that was taken.
 
 #include "support/message_of.hpp"

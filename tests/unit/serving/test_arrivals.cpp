@@ -1,4 +1,3 @@
-/// \file test_arrivals.cpp
 /// The simulated scheduler: what queueing theory says, and what never depends on a model of steps.
 
 #include "rig.hpp"

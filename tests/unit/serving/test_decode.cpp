@@ -1,4 +1,3 @@
-/// \file test_decode.cpp
 /// A forward pass at its limits: one sequence reads the weights, many are bound by arithmetic; quantities that only grow.
 
 #include "support/message_of.hpp"

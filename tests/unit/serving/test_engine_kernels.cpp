@@ -1,4 +1,3 @@
-/// \file test_engine_kernels.cpp
 /// The kernels that move data while serving, against `predict` for the same kernels one by one, and the effect of uneven choices.
 
 #include "rig.hpp"

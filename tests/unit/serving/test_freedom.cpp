@@ -1,4 +1,3 @@
-/// \file test_freedom.cpp
 /// More freedom never gives a worse best deployment: room in the host's memory, time, memory, GPUs of a machine. And no deployment needs
 /// more than there is.
 

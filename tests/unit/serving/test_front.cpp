@@ -1,4 +1,3 @@
-/// \file test_front.cpp
 /// Throughput against interactivity by brute force, and the order of deployments.
 
 #include "rig.hpp"

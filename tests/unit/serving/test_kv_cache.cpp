@@ -1,4 +1,3 @@
-/// \file test_kv_cache.cpp
 /// Bytes of the cache against published ones, the parts that are divided, and transfers against a published benchmark.
 
 #include "support/message_of.hpp"

@@ -1,4 +1,3 @@
-/// \file test_mocker.cpp
 /// The simulated scheduler beside an independent one, Dynamo's mocker 1.6.1 (run_trace_replay, one vLLM worker, blocks of 16 tokens, no prefix
 /// cache), given the same requests and the table of the same step times: percentiles of its requests after the first tenth, seconds. They are in
 /// mocker.csv; test_mocker.py runs the mocker where it is installed.

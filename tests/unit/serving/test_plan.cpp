@@ -1,4 +1,3 @@
-/// \file test_plan.cpp
 /// The search for deployments: limits are kept, nothing better is missed, the nearest one is named.
 
 #include "support/message_of.hpp"

@@ -1,4 +1,3 @@
-/// \file test_requests.cpp
 /// Requests that are drawn, and traces of them that are read.
 
 #include "support/message_of.hpp"

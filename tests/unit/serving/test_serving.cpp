@@ -1,4 +1,3 @@
-/// \file test_serving.cpp
 /// Batching, queueing and prefill apart: Little's law, a simulated queue, limits, quantities that only grow.
 
 #include "rig.hpp"

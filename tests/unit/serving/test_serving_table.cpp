@@ -1,4 +1,3 @@
-/// \file test_serving_table.cpp
 /// Serving stacks on GPUs that no run of theirs was measured on.
 
 #include <fabricost/error.hpp>

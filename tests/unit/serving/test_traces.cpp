@@ -1,4 +1,3 @@
-/// \file test_traces.cpp
 /// Answers to traces, of any length: figures that were simulated, none from a rate of a few requests.
 
 #include <fabricost/plan/answers/serve.hpp>

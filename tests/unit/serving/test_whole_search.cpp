@@ -1,4 +1,3 @@
-/// \file test_whole_search.cpp
 /// The search against trying everything, and what more freedom may not do: over random questions, with engines that prefill and decode and with
 /// both apart. FABRICOST_SERVING_QUESTIONS sets how many (default 40; a long check asks 100,000), FABRICOST_SEED another start.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file broken.hpp
 /// A table of broken documents: the place of the fault and the required message.
 
 #include "files.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file files.hpp
 /// Spec files written for one test, and the result of loading them.
 
 #include "support/folder.hpp"

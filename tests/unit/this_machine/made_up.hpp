@@ -1,5 +1,4 @@
 #pragma once
-/// \file made_up.hpp
 /// Invented machines: the files that `fabricost measure` would write for them, from known rates and
 /// latencies. Times follow t = start + S / rate with 0.1 % of noise, as medians of batches have, so that the
 /// result of calibrate can be compared with the input.

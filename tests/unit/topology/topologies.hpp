@@ -1,5 +1,4 @@
 #pragma once
-/// \file topologies.hpp
 /// DescribedTopology files for tests: written ones, and the real ones beside the source tree.
 
 #include "unit/io_points/files.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file plugin.hpp
 /// The behaviour of NCCL's example tuner plugin for its file, written from its rules (NVIDIA/nccl,
 /// plugins/tuner/example, README.md and plugin.c of 2.27 to 2.30) without code under test: reads lines of at most
 /// 255 characters, skips those that start with '#' or are empty, takes 8 to 10 cells, ignores unknown names

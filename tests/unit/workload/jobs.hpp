@@ -1,5 +1,4 @@
 #pragma once
-/// \file jobs.hpp
 /// Jobs to price: random models, machines and layouts, and processors with arithmetic to check by hand.
 
 #include "support/random_cases.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file tables.hpp
 /// Tables of published results as text, and the results of reading them.
 
 #include <fabricost/error.hpp>

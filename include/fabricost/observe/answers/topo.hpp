@@ -1,5 +1,4 @@
 #pragma once
-/// \file topo.hpp
 /// A machine read from the output of a topology tool (readings/topology.hpp), as a system, and its
 /// differences from another system.
 

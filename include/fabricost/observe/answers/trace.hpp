@@ -1,5 +1,4 @@
 #pragma once
-/// \file trace.hpp
 /// The collectives of a real job, from its traces: what moved, who waited for whom, and the time predicted for its machine.
 ///
 /// wire      last start to last end over the ranks of a group; where not all of them are traced, an upper bound

@@ -1,5 +1,4 @@
 #pragma once
-/// \file diagnose.hpp
 /// Compares a run with what its machine should achieve and names likely causes of a difference. Lines of the
 /// log are evidence by themselves; its table is compared with the machine's prediction, whose interval
 /// decides what counts as a deviation.

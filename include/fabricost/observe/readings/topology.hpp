@@ -1,5 +1,4 @@
 #pragma once
-/// \file topology.hpp
 /// A machine as its own tools describe it: `nvidia-smi topo -m`, `rocm-smi --showtopo`, or the topology XML
 /// that NCCL and RCCL read and write. The result contains only what the file states: the number of direct
 /// links between devices, and where their PCIe paths meet.

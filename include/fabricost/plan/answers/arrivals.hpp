@@ -1,5 +1,4 @@
 #pragma once
-/// \file arrivals.hpp
 /// What a request says of requests that arrive, and what is answered of them (serving/arrivals/loaded.hpp).
 
 #include <fabricost/fields/fields.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file compare.hpp
 /// The best plan that each of several machines has for one job, side by side, and which machine is better
 /// (economics/compare.hpp).
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file cost.hpp
 /// The cost of GPUs, tokens and training runs in dollars and joules, and the value of a share of the time.
 ///
 ///   rented   GPUs x time x price of a GPU-hour

@@ -1,5 +1,4 @@
 #pragma once
-/// \file goodput.hpp
 /// The share of a job's time that is left after failures, checkpoints, link flaps and lost NICs.
 ///
 ///   nodes          GPUs / GPUs per node, rounded up

@@ -1,5 +1,4 @@
 #pragma once
-/// \file models.hpp
 /// The named models; for one of them its shape, parameters, FLOPs and KV cache.
 
 #include <fabricost/fields/fields.hpp>

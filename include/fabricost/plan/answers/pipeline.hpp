@@ -1,5 +1,4 @@
 #pragma once
-/// \file pipeline.hpp
 /// The time, bubble and memory of one step of a pipeline schedule with given stage times, with every piece of
 /// work placed in time.
 ///

@@ -1,5 +1,4 @@
 #pragma once
-/// \file plan.hpp
 /// The layouts that train a model fastest on a machine, or the price of one given layout (training/plan.hpp).
 ///
 ///   given      a layout with tp, pp and one of cp, dp, microbatch: priced whether or not it fits, and without

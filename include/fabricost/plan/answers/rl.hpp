@@ -1,5 +1,4 @@
 #pragma once
-/// \file rl.hpp
 /// An iteration of reinforcement learning, and how GPUs are best divided between training and generation (rl/plan.hpp).
 ///
 ///   answers     prompts x samples, log-normal lengths of mean <osl>, none longer than <max_osl>

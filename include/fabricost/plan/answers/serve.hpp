@@ -1,5 +1,4 @@
 #pragma once
-/// \file serve.hpp
 /// The deployments of a model with the highest tokens per second within limits on TTFT and TPOT
 /// (serving/plan.hpp).
 ///

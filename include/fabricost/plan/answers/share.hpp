@@ -1,5 +1,4 @@
 #pragma once
-/// \file share.hpp
 /// Collectives that start at the same time: when each ends, its slowdown while all of them run, the link that causes it and the
 /// collectives it is shared with (network/at_once.hpp).
 

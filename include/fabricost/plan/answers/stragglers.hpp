@@ -1,5 +1,4 @@
 #pragma once
-/// \file stragglers.hpp
 /// The time a step waits for its slowest rank, from a distribution of one rank's time or from measured times,
 /// and the time that slow hosts and lost rails add.
 ///

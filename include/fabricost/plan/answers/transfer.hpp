@@ -1,5 +1,4 @@
 #pragma once
-/// \file transfer.hpp
 /// Transfers outside of collectives. Three questions:
 ///
 ///   storage   into the GPUs of one node or many, direct and through the host, for each way of sharing the weights (network/storage.hpp)

@@ -1,5 +1,4 @@
 #pragma once
-/// \file tune.hpp
 /// Finds where NCCL's own choice of algorithm and protocol is slower than another pair that it could run:
 /// over which sizes, by how much, with which uncertainty; and the result as a file for NCCL's example tuner
 /// plugin.

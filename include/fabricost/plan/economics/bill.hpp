@@ -1,5 +1,4 @@
 #pragma once
-/// \file bill.hpp
 /// The input of a cost question, and its bill: one hour, a share of the time, a million tokens, a run.
 ///
 ///   share of the time   p x the cost of an hour: the rent, or owning where no rent is known

@@ -1,5 +1,4 @@
 #pragma once
-/// \file compare.hpp
 /// The best plan of each of several machines for one job: time with its interval, tokens, money, power and
 /// the terms of the time; which machine is better, by how much, and how certain that is.
 ///

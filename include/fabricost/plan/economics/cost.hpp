@@ -1,5 +1,4 @@
 #pragma once
-/// \file cost.hpp
 /// Costs of GPUs by time, by token and by training run: rented by the GPU-hour, or owned.
 ///
 ///   rented  = GPUs x time x price of a GPU-hour

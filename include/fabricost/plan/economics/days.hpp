@@ -1,5 +1,4 @@
 #pragma once
-/// \file days.hpp
 /// Days of a plan, as people write them: 2027-03-31, or 2027-03 and 2027-Q1 for their last day.
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file network.hpp
 /// The network between scale-up domains as a bill counts it: switches, ports, cables, transceivers.
 ///
 ///   fat tree    all NICs in one tree of switches with k ports: L tiers join 2 (k/2)^L NICs with ports = NICs (2 L - 1) and

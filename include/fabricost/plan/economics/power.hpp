@@ -1,5 +1,4 @@
 #pragma once
-/// \file power.hpp
 /// Power and energy of a machine: racks, switches, cooling.
 ///
 ///   racks    = GPUs x rated power of a machine / its GPUs x load

@@ -1,5 +1,4 @@
 #pragma once
-/// \file reliability.hpp
 /// The productive share of a job's time with failures and checkpoints: failure rates by scale, checkpoint
 /// intervals, goodput.
 ///

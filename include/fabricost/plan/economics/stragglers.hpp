@@ -1,5 +1,4 @@
 #pragma once
-/// \file stragglers.hpp
 /// Effect of slow ranks on a synchronous step, which waits for the slowest one: the expected maximum of n
 /// times from one distribution, a few slow hosts or links, a lost rail, a flapping link. Times may be in any
 /// unit; results have the same unit.

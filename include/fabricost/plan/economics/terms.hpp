@@ -1,5 +1,4 @@
 #pragma once
-/// \file terms.hpp
 /// The terms of a step or a token by name, for tables, JSON and pictures.
 
 #include <fabricost/fields/fields.hpp>

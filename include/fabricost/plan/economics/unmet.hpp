@@ -1,5 +1,4 @@
 #pragma once
-/// \file unmet.hpp
 /// The error for a valid request that no plan meets, with the reason as a value.
 
 #include <fabricost/error.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file calibrate.hpp
 /// `calibrate` for any files: points, or tables of kernels, which make a stack, or of expert exchange. The columns tell which.
 
 #include <fabricost/answers/calibrate.hpp>

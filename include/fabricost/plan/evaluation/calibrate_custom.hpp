@@ -1,5 +1,4 @@
 #pragma once
-/// \file calibrate_custom.hpp
 /// Fits the constants of inference engines' all-reduces.
 
 #include <fabricost/calibrate/calibrate.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file calibrate_kernels.hpp
 /// One's own kernels, timed, as a software stack: a roofline for each GPU, kind and precision (kernels/own.hpp), each with what it misses
 /// times by that it was not fitted to.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file moe_kernel_rows.hpp
 /// Measured times of dispatch and combine kernels: the MoE CSV, predictions of its rows, and the fit of the
 /// kernels' constants.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file ops.hpp
 /// Published times of single kernels and collectives, row by row: matrix products, those of experts, attention, element-wise kernels,
 /// all_reduce, send_recv. The same columns hold one's own kernels, for calibrate_kernels.
 ///

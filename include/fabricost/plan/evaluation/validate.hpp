@@ -1,5 +1,4 @@
 #pragma once
-/// \file validate.hpp
 /// `validate` for any files, by their columns: points, tables of published workloads or of expert exchange.
 
 #include <fabricost/answers/validate.hpp>

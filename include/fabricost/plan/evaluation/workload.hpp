@@ -1,5 +1,4 @@
 #pragma once
-/// \file workload.hpp
 /// Published results of whole workloads, row by row, with predictions.
 
 #include <fabricost/hardware/system.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file memory.hpp
 /// Memory of a GPU as text: the items in GiB, whether they fit, and the smallest change that makes them fit.
 
 #include <fabricost/compiled_part.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file nearest_plan.hpp
 /// Advice when no layout of a job fits or meets the limits: the nearest one, what it lacks, and the smallest
 /// change that helps. Changes are in angle brackets, as in a Refusal: <precision=fp8>.
 

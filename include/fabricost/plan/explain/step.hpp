@@ -1,5 +1,4 @@
 #pragma once
-/// \file step.hpp
 /// A training step explained: each term with its arithmetic, its group of ranks, their links and the changes that affect it; beside it the
 /// layout that practitioners would take, with the differences.
 

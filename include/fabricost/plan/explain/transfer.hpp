@@ -1,5 +1,4 @@
 #pragma once
-/// \file transfer.hpp
 /// Transfers other than collectives as text that can be checked with a calculator.
 
 #include <fabricost/compiled_part.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file named_models.hpp
 /// Models and stacks that a request names: a name of the catalogue, a file, or the value itself.
 
 #include <fabricost/fields/named.hpp>

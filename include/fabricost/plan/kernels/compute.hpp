@@ -1,5 +1,4 @@
 #pragma once
-/// \file compute.hpp
 /// Time of a transformer's kernels on one GPU, in training and in serving: matrix products, attention, element-wise traffic.
 ///
 ///   product(M, N, K)  start + norm_q(x, y),  x = 2 M N K (1 + mis [a side of the rank is no multiple of 64]) / (e P),

@@ -1,5 +1,4 @@
 #pragma once
-/// \file groups.hpp
 /// The parallel groups of a job as ranks on a machine, and the cost of collectives on them.
 ///
 /// A group of n ranks that are k GPUs apart (tensor k = 1, context k = t, data k = t c, ...) occupies min(n,

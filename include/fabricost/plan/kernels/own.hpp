@@ -1,5 +1,4 @@
 #pragma once
-/// \file own.hpp
 /// Kernels as somebody timed them on one GPU: a roofline for each kind and precision, which a stack may hold beside its recipe (`kernels:`
 /// of its file). Where it does, steps on that GPU are priced with them in place of the generation's constants.
 ///

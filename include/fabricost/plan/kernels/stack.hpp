@@ -1,5 +1,4 @@
 #pragma once
-/// \file stack.hpp
 /// The properties of a job's software that affect its time: kernels, fusion, overlap of communication and
 /// work. Named stacks are in data/stacks; `scale` is the one number that users calibrate for their own stack.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file activations.hpp
 /// Activations that a layer saves for its backward, in bytes per token on one rank.
 ///
 /// With 16-bit tensors, t tensor ranks, r = 1/t with sequence parallel and 1 without (Korthikanti 2022, arXiv

@@ -1,5 +1,4 @@
 #pragma once
-/// \file advice.hpp
 /// The smallest change of a layout that makes it fit, on as many GPUs.
 ///
 /// All combinations of changes are tried and the cheapest that fits is reported. The cost of a change is its

@@ -1,5 +1,4 @@
 #pragma once
-/// \file memory.hpp
 /// Memory of one GPU in training, by item and pipeline stage, and whether it fits.
 ///
 /// States of N parameters per rank over S shards (Rajbhandari 2020): weights w N, gradients g N, optimizer o

@@ -1,5 +1,4 @@
 #pragma once
-/// \file min_change.hpp
 /// The least of a change that saves memory with which a layout fits: layers that are recomputed in full, or the share of the optimizer's
 /// states in host memory. Memory falls as either grows, and time rises, so the least is the fastest. Bytes of a stage are linear in
 /// both and those of the worst stage nearly so: the least is sought where a straight line between the ends has it.

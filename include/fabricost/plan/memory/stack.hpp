@@ -1,5 +1,4 @@
 #pragma once
-/// \file stack.hpp
 /// Memory use of training software, in numbers: bytes per parameter, saved activations, further allocations.
 /// The defaults are Megatron core with Transformer Engine: 16-bit weights, 32-bit gradients, fused kernels.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file states.hpp
 /// Bytes of weights, gradients and optimizer of one rank: bytes per parameter over the ranks that share it.
 ///
 ///     weights    w N16 [/ S] + c N_layers [/ S]         N16: parameters kept in 16 bit; c: copies in low precision

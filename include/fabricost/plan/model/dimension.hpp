@@ -1,5 +1,4 @@
 #pragma once
-/// \file dimension.hpp
 /// The values a search tries in one dimension of a layout: the given one, or divisors of a number.
 
 #include <algorithm>

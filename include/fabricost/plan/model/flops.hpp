@@ -1,5 +1,4 @@
 #pragma once
-/// \file flops.hpp
 /// Floating point operations of a model, counted exactly and by the published conventions. A multiplication
 /// and an addition count as two. Published TFLOPS and MFU use one of these conventions; they differ by up to
 /// a third, so compare a figure only with its own convention.

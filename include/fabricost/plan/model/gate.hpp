@@ -1,5 +1,4 @@
 #pragma once
-/// \file gate.hpp
 /// The gate that a model's router is.
 
 #include <fabricost/experts/routing.hpp>

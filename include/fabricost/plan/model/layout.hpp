@@ -1,5 +1,4 @@
 #pragma once
-/// \file layout.hpp
 /// Distribution of a training job over GPUs: the sizes of its parallel groups and the content of each rank.
 ///
 /// Ranks are numbered with tensor parallelism innermost, then context, data (with the experts folded into

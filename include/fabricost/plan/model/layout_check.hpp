@@ -1,5 +1,4 @@
 #pragma once
-/// \file layout_check.hpp
 /// Whether a layout is valid: groups divide what they share, every chunk has work, microbatches suffice.
 
 #include <fabricost/error.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file model.hpp
 /// The shape of a transformer language model, and the numbers of parameters and of cached values that follow from it.
 ///
 /// Symbols as in the field: l layers, h hidden, a query heads, g key/value heads, d head dimension, f

@@ -1,5 +1,4 @@
 #pragma once
-/// \file stage_parameters.hpp
 /// Parameters of a pipeline stage and of each of its ranks.
 ///
 /// Matrices of attention, feed-forward and vocabulary are divided over t tensor ranks; norms and routers are

@@ -1,5 +1,4 @@
 #pragma once
-/// \file stages.hpp
 /// Placement of layers on pipeline stages.
 ///
 /// The l layers are cut into n = p v chunks (v = 1 without interleaving), chunk c p + s on stage s, as

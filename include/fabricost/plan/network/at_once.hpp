@@ -1,5 +1,4 @@
 #pragma once
-/// \file at_once.hpp
 /// All groups of a layout communicating at once: every tensor-parallel, data-parallel or expert-parallel
 /// group of a machine runs its collective at the same time.
 ///

@@ -1,5 +1,4 @@
 #pragma once
-/// \file balance.hpp
 /// The spread of flows over parallel links and the cost of an uneven one: ECMP hashing, adaptive
 /// routing and packet spraying, incast, and the number of SHARP trees a switch can run.
 ///

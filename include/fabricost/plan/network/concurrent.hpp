@@ -1,5 +1,4 @@
 #pragma once
-/// \file concurrent.hpp
 /// Collectives that run at the same time: how much each is slowed down by the others, on which link, and who shares it.
 ///
 ///   data-parallel rings of all tensor-parallel ranks:   one all_reduce for each group of strided_groups(...)

@@ -1,5 +1,4 @@
 #pragma once
-/// \file link_names.hpp
 /// Names of links as shown in answers.
 
 #include <fabricost/plan/network/topology.hpp>

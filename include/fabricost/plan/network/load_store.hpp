@@ -1,5 +1,4 @@
 #pragma once
-/// \file load_store.hpp
 /// Small transfers, 64 B to 64 KiB: loads and stores of GPU threads over NVLink, UALink or the wires of a
 /// torus compared with an RDMA message, and the size from which the message is faster.
 ///

@@ -1,5 +1,4 @@
 #pragma once
-/// \file routes.hpp
 /// Links that a message crosses from one GPU to another, with its share on each if several routes are equal.
 ///
 ///   switched domain     out of the sender, into the receiver; in two stages over the trunks of both where they sit below different ones

@@ -1,5 +1,4 @@
 #pragma once
-/// \file sharing.hpp
 /// Rates of flows that compete for the same links: max-min fairness by progressive filling.
 ///
 /// All rates rise together (each in proportion to its weight) until a link is full; the flows that cross it

@@ -1,5 +1,4 @@
 #pragma once
-/// \file storage.hpp
 /// From storage into GPU memory, through a bounce buffer in host memory or directly (GPUDirect Storage); the
 /// time to load a model's weights on many nodes.
 ///

@@ -1,5 +1,4 @@
 #pragma once
-/// \file topology.hpp
 /// The directed links of a machine with the one-way bytes per second of each: GPUs, PCIe switches, NICs and
 /// every switch of the network.
 ///

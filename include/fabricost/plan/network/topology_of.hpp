@@ -1,5 +1,4 @@
 #pragma once
-/// \file topology_of.hpp
 /// From a System to its links: the number of each kind and their rates.
 ///
 ///   wires      link rate x links between the two; a full mesh splits a GPU's links over its peers, a torus over its 2 d ways

@@ -1,5 +1,4 @@
 #pragma once
-/// \file traffic.hpp
 /// The load that one collective puts on every link of a machine: bytes per byte of its size S, from the
 /// messages of its schedule along their real routes.
 ///

@@ -1,5 +1,4 @@
 #pragma once
-/// \file until_end.hpp
 /// Collectives that start together, each until it ends: links are shared anew whenever one ends.
 ///
 ///   a collective with the slow-down s      advances by 1 / (fixed + s x wire) a second; alone s is 1

@@ -1,5 +1,4 @@
 #pragma once
-/// \file compare.hpp
 /// Machines side by side as one picture.
 
 #include <fabricost/compiled_part.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file gantt.hpp
 /// A pipeline step as a chart: one row per stage, time to the right, as text of a fixed width or as SVG.
 
 #include <fabricost/compiled_part.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file pipeline.hpp
 /// Cost of a pipeline schedule beyond its work, in closed form: takes tens of nanoseconds and no allocation.
 ///
 /// With p stages, v chunks, m microbatches, stage times F, B, W, T = F + B + W, hand-over C and, on the last layers, e more:

@@ -1,5 +1,4 @@
 #pragma once
-/// \file run.hpp
 /// Execution of any schedule: exact where a closed form is not, and the data of a Gantt chart. Costs
 /// microseconds to milliseconds (every piece of work is visited, hundreds of times if the order is searched);
 /// a search over layouts uses pipeline_cost first.

@@ -1,5 +1,4 @@
 #pragma once
-/// \file schedule.hpp
 /// The pipeline schedules by name, where each places the layers, and the times of one stage.
 ///
 /// F, B, W: forward, gradient of the input, gradient of the weights of one microbatch in all layers of one stage (backward = B + W);

@@ -1,5 +1,4 @@
 #pragma once
-/// \file iteration_times.hpp
 /// Measured times per iteration, of a job or of each of its ranks.
 
 #include <fabricost/compiled_part.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file plan.hpp
 /// The way to divide GPUs between training and generation that makes an iteration of reinforcement learning shortest.
 ///
 /// The space: all GPUs for both, one after the other (colocated; the trainer's states stay or move to host memory), and splits

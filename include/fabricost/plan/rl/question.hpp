@@ -1,5 +1,4 @@
 #pragma once
-/// \file question.hpp
 /// An iteration of reinforcement learning: a batch of prompts is answered by serving engines, the answers are scored, the
 /// policy is trained on them, and its new weights go to the engines.
 ///

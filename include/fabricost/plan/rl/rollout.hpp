@@ -1,5 +1,4 @@
 #pragma once
-/// \file rollout.hpp
 /// Generation of a batch of answers on serving engines (serving/serving.hpp): every engine has as many sequences, decodes as
 /// many at the same time as its memory holds, and starts the next one when one ends. When none waits any more, the engine
 /// drains: few long answers decode with few others.

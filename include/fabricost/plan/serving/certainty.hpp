@@ -1,5 +1,4 @@
 #pragma once
-/// \file certainty.hpp
 /// How far a deployment's times and rate may be off, and what of it lies outside the runs that its stack was fitted to.
 ///
 ///   interval      errors are normal in the log, with the stack's standard deviations of TTFT and TPOT; times are all early or all late:

@@ -1,5 +1,4 @@
 #pragma once
-/// \file constants.hpp
 /// Kernel efficiencies of a GPU generation in inference, relative to its datasheet, and the overheads of a
 /// serving framework.
 ///

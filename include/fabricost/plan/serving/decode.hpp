@@ -1,5 +1,4 @@
 #pragma once
-/// \file decode.hpp
 /// Seconds of one forward pass of a model on the GPUs of one serving engine: a decode step of many sequences,
 /// or the prefill of prompts.
 ///

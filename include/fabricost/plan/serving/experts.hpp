@@ -1,5 +1,4 @@
 #pragma once
-/// \file experts.hpp
 /// Dispatch and combine of one expert layer for any number of tokens, with everything else precomputed, for
 /// layout searches and fits that evaluate it thousands of times.
 ///

@@ -1,5 +1,4 @@
 #pragma once
-/// \file kv_cache.hpp
 /// The cache of keys and values in serving: bytes per rank, sequences per GPU, and the transfer of a prompt's
 /// cache to another GPU.
 ///

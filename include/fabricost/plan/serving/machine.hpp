@@ -1,5 +1,4 @@
 #pragma once
-/// \file machine.hpp
 /// A machine with the kernel efficiencies of inference and the costs of an engine's collectives.
 ///
 ///   all-reduce   the engine's own kernel below its hand-over size, else NCCL's choice (choice/engine_kernels.hpp); called from

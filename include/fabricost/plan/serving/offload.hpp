@@ -1,5 +1,4 @@
 #pragma once
-/// \file offload.hpp
 /// Serving a model larger than the GPU's memory: weights, and the part of the cache that does not fit, are in
 /// host memory and are fetched over PCIe or a chip-to-chip link in every pass.
 ///

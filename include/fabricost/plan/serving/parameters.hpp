@@ -1,5 +1,4 @@
 #pragma once
-/// \file parameters.hpp
 /// The serving constants by name: tables for reading and writing data/workloads/serving.yaml and for the fit.
 
 #include <fabricost/plan/serving/constants.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file plan.hpp
 /// The deployment of a model on N GPUs with the highest tokens per second within limits on TTFT and TPOT.
 ///
 /// The space: engines of tensor ranks x attention replicas x stages with experts split over all ranks, distributed over all, or, where the

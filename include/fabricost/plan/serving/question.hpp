@@ -1,5 +1,4 @@
 #pragma once
-/// \file question.hpp
 /// Request and answer of a search over serving deployments, and the order of deployments.
 
 #include <fabricost/error.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file serving.hpp
 /// Requests on an engine: continuous batching with `concurrency` clients, each of which sends its next
 /// request when the last one is answered, with prefill on the same GPUs or on others.
 ///

@@ -1,5 +1,4 @@
 #pragma once
-/// \file failures.hpp
 /// Published failures of fleets, and the defaults for jobs without rates of their own
 /// (data/workloads/reliability.yaml).
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file load_model.hpp
 /// Reading model shapes. The format is on docs/how-to/add-a-machine.md#describe-a-model; the files are in data/models.
 
 #include <fabricost/compiled_part.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file prices.hpp
 /// Prices of machines and power: data/prices, or the user's own file.
 
 #include <fabricost/compiled_part.hpp>

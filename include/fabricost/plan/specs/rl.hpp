@@ -1,5 +1,4 @@
 #pragma once
-/// \file rl.hpp
 /// Constants of reinforcement learning beyond those of training and serving (data/workloads/rl.yaml).
 
 #include <fabricost/compiled_part.hpp>

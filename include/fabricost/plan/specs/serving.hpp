@@ -1,5 +1,4 @@
 #pragma once
-/// \file serving.hpp
 /// Serving stacks of data/workloads, with the constants fitted for each on each GPU generation.
 
 #include <fabricost/compiled_part.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file sites.hpp
 /// Constants of training over several sites (data/workloads/sites.yaml).
 
 #include <fabricost/compiled_part.hpp>

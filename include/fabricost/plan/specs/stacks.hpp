@@ -1,5 +1,4 @@
 #pragma once
-/// \file stacks.hpp
 /// Software stacks: those of data/stacks, with their factors fitted to published rows (data/workloads).
 
 #include <fabricost/compiled_part.hpp>

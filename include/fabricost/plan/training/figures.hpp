@@ -1,5 +1,4 @@
 #pragma once
-/// \file figures.hpp
 /// The figures of a training step: tokens, FLOP/s, MFU, GPU-hours, with the interval.
 ///
 ///   tokens/s per GPU   B s / (t n)                       B sequences of s tokens a step of t seconds on n GPUs, those that a layout

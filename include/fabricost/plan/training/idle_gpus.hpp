@@ -1,5 +1,4 @@
 #pragma once
-/// \file idle_gpus.hpp
 /// GPUs that a job leaves idle in its scale-up domains. A group priced inside one domain (kernels/groups.hpp)
 /// lies completely in it, so a domain of D GPUs holds whole groups only: of 72 GPUs, groups of 64 expert
 /// ranks use 64. Groups over several domains use all GPUs.

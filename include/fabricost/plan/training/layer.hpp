@@ -1,5 +1,4 @@
 #pragma once
-/// \file layer.hpp
 /// One layer of one microbatch on one rank: kernels, the launch floor below them, and exposed exchanges.
 ///
 ///   forward   norm_4(products + attention + element-wise, floor) + exposed tensor, context and expert exchange: of each the stack's share,

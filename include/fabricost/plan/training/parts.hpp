@@ -1,5 +1,4 @@
 #pragma once
-/// \file parts.hpp
 /// The parts of a step of a layout, by the functions that price it: kernels by kind, and every collective, with how often a rank of the
 /// fullest stage needs it.
 ///

@@ -1,5 +1,4 @@
 #pragma once
-/// \file plan.hpp
 /// The layout that trains a model fastest on a machine. Request: question.hpp; search: src/plan/training/search.hpp.
 
 #include <fabricost/hardware/dials.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file question.hpp
 /// Request and answer of a search over training layouts, and the check for requests that no layout can meet.
 
 #include <fabricost/error.hpp>

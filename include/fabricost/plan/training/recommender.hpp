@@ -1,5 +1,4 @@
 #pragma once
-/// \file recommender.hpp
 /// A step of a recommendation model (DLRM, arXiv 1906.00091; DCNv2, arXiv 2008.13535): rows of its tables are looked up where they are,
 /// summed by table and exchanged, and dense layers that every rank has a copy of take them in.
 ///

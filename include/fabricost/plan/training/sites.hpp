@@ -1,5 +1,4 @@
 #pragma once
-/// \file sites.hpp
 /// Training over several sites whose links are slow: DiLoCo (arXiv 2311.08105) and its streaming form (arXiv 2501.18512), beside plain data
 /// parallelism over the same links.
 ///

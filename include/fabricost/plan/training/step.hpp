@@ -1,5 +1,4 @@
 #pragma once
-/// \file step.hpp
 /// Time of one training step of a layout: a stage's layers, the pipeline around them, the exchange of
 /// gradients and weights, the optimizer.
 ///

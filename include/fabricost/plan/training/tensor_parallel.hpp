@@ -1,5 +1,4 @@
 #pragma once
-/// \file tensor_parallel.hpp
 /// The messages of tensor parallelism, per layer and per microbatch.
 ///
 /// A block is a column-parallel product followed by a row-parallel one (attention and its output; the two of

@@ -1,5 +1,4 @@
 #pragma once
-/// \file this_machine.hpp
 /// This machine: its measurement, and its comparison with a stock system (machine/this_machine.hpp).
 
 #include <fabricost/answers/calibrate.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file this_machine.hpp
 /// Converts the output of `fabricost measure` (docs/reference/measured-files.md) to a system file that
 /// extends a stock system by the measured values, and lists the differences between the two.
 ///

@@ -1,5 +1,4 @@
 #pragma once
-/// \file row.hpp
 /// The rows that `fabricost measure` writes, one per point (the point CSV); the points it left out; its progress.
 /// docs/reference/measured-files.md is the same for readers.
 

@@ -1,4 +1,3 @@
-/// \file calibrate.cpp
 /// Fits constants to measured points and reports them.
 
 #include <fabricost/answers/calibrate.hpp>

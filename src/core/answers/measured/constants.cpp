@@ -1,4 +1,3 @@
-/// \file constants.cpp
 /// Lists the rows of the parameter tables with a machine's values.
 
 #include <fabricost/answers/constants.hpp>

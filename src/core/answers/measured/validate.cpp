@@ -1,4 +1,3 @@
-/// \file validate.cpp
 /// Compares measured points with predictions.
 
 #include <fabricost/answers/validate.hpp>

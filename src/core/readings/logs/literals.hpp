@@ -1,5 +1,4 @@
 #pragma once
-/// \file literals.hpp
 /// Whether a line can hold one of several texts, in one pass: of each text four letters are asked for.
 
 #include <fabricost/namespaces.hpp>

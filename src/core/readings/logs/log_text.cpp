@@ -1,4 +1,3 @@
-/// \file log_text.cpp
 /// Cleans and splits lines of logs.
 
 #include "readings/logs/log_text.hpp"

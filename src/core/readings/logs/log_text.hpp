@@ -1,5 +1,4 @@
 #pragma once
-/// \file log_text.hpp
 /// Lines of logs: removes what terminals and launchers add, and splits the rest at blanks without an
 /// allocation per line.
 

@@ -1,4 +1,3 @@
-/// \file nccl_run_points.cpp
 /// Converts a log of nccl-tests to points: the operation, and the number of ranks and nodes. Where the log
 /// does not state them, they follow from its numbers: busbw / algbw is 2(n-1)/n for all_reduce and (n-1)/n
 /// for all_gather, reduce_scatter and all_to_all; size / (count x element size) is n for the latter three and

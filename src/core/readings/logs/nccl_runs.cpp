@@ -1,4 +1,3 @@
-/// \file nccl_runs.cpp
 /// Reads the output of nccl-tests and rccl-tests from logs: after tags of mpirun, srun or a log collector,
 /// between lines of NCCL, truncated at either end, several runs in one file, from version 1 (milliseconds, no
 /// root) to now. A row is recognised by its first three cells (size, count, element type), so its prefix does

@@ -1,5 +1,4 @@
 #pragma once
-/// \file nccl_runs.hpp
 /// The output of nccl-tests (and rccl-tests), run by run, without conclusions.
 
 #include "readings/point_readers.hpp"

@@ -1,4 +1,3 @@
-/// \file nccl_tests_json.cpp
 /// The file that nccl-tests writes with -J: {"nccl_version", "args", "config": {"nthreads", "ngpus",
 /// "devices"}, "results": [{"size", "count", "type", "redop", "root", "out_of_place": {"time", "alg_bw",
 /// "bus_bw", "nwrong"}, "in_place": {...}}]}. It has the rows of the table with more digits, the command

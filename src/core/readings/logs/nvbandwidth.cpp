@@ -1,4 +1,3 @@
-/// \file nvbandwidth.cpp
 /// Reads the output of nvbandwidth: its text (`Running NAME.`, a title, column numbers, rows), and that of --json: {"nvbandwidth":
 /// {"git_version", "testcases": [{"name", "status", "bandwidth_description", "bandwidth_matrix": [["56.38", "N/A"], ...]}]}}
 /// (NVIDIA/nvbandwidth, json_output.cpp). A test that was waived or failed has no matrix.

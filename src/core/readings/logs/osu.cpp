@@ -1,4 +1,3 @@
-/// \file osu.cpp
 /// The OSU micro-benchmarks: `# OSU MPI Bandwidth Test v7.5`, a line of column names, rows of size and value.
 /// MB/s are 10^6 bytes per second (osu_bw.c divides by 1e6). osu_bibw counts the bytes of both directions and
 /// is halved. Latencies of osu_latency are one way (half of a round trip). Sizes of collectives are those of

@@ -1,4 +1,3 @@
-/// \file p2p_bandwidth_latency.cpp
 /// CUDA's p2pBandwidthLatencyTest: matrices of GB/s (10^9) and of microseconds between the GPUs of one node.
 /// The unidirectional ones are rates one way; the bidirectional ones count the bytes of both directions (`2.0
 /// * numElems * sizeof(int)`, NVIDIA/cuda-samples, p2pBandwidthLatencyTest.cu) and are halved; the diagonal

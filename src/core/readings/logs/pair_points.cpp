@@ -1,4 +1,3 @@
-/// \file pair_points.cpp
 /// Converts transfers and collectives of tools other than nccl-tests to points, and parses their matrices.
 
 #include "readings/logs/pair_points.hpp"

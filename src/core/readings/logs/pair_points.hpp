@@ -1,5 +1,4 @@
 #pragma once
-/// \file pair_points.hpp
 /// Shared by the readers of point-to-point benchmarks: conversion of a rate or time between two ends to a
 /// point, and their tables. A transfer of B bytes at rate r takes B / r seconds.
 

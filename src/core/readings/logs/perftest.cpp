@@ -1,4 +1,3 @@
-/// \file perftest.cpp
 /// perftest's ib_write_bw, ib_write_lat, ib_read_*, ib_send_*: a banner, column names (`#bytes #iterations BW
 /// peak[MB/sec] BW average[MB/sec] MsgRate[Mpps]` or `t_min[usec] t_max[usec] t_typical[usec] ...`), rows.
 /// MB/sec are 2^20 bytes per second, Gb/sec 10^9 bits (linux-rdma/perftest, perftest_resources.c:

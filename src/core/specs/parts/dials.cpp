@@ -1,4 +1,3 @@
-/// \file dials.cpp
 /// Reads and turns the dials among a machine's overrides, and those that its file declares: their paths, filled with a value.
 ///
 ///   set: {nodes: "{}", leaf.oversubscription: "{/4}"}      {} is the value, {*N} and {/N} are N times and an Nth of it

@@ -1,5 +1,4 @@
 #pragma once
-/// \file dials.hpp
 /// Dials as text: `dial.domain=144`, `dial.nic.bandwidth=100 GB/s` among the overrides of a machine; those its file declares. Private.
 
 #include "specs/reader.hpp"

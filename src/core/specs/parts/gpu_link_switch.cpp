@@ -1,4 +1,3 @@
-/// \file gpu_link_switch.cpp
 /// GPU, link and switch files: the parts systems are made of.
 
 #include "specs/parts/identities.hpp"

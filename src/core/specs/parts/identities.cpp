@@ -1,4 +1,3 @@
-/// \file identities.cpp
 /// Reads `identity:` of GPU files, and what identifies the machines of data/.
 
 #include "specs/parts/identities.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file identities.hpp
 /// What identifies a GPU, the `identity:` of the files of data/gpus, and a machine: `aliases:`, `usual_for:`, `bridge_of:` and `runs:` of those
 /// of data/systems and data/clusters; no product is named in code. plan/specs/parts/gpu_index.hpp finds a GPU by them.
 

@@ -1,4 +1,3 @@
-/// \file tier_reader.cpp
 /// Reads the keys of one tier; its links and switch provide what the tier leaves out; both are checked
 /// against each other: rate, shape, edges, ports.
 

@@ -1,4 +1,3 @@
-/// \file transports.cpp
 /// Reads data/transports.
 
 #include "specs/parts/transports.hpp"

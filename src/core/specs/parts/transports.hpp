@@ -1,5 +1,4 @@
 #pragma once
-/// \file transports.hpp
 /// Files of data/transports: the properties of a transport, its constants (those of a calibration it extends,
 /// or its own), and the adapters by which a topology identifies it.
 

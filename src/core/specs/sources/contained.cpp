@@ -1,4 +1,3 @@
-/// \file contained.cpp
 /// The table of contained files, and looking things up in it.
 
 #include "specs/sources/contained.hpp"

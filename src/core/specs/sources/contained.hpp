@@ -1,5 +1,4 @@
 #pragma once
-/// \file contained.hpp
 /// The files of data/ that a program contains, for a place without a disk: the page. They are found by name as if they lay in the folder
 /// `contained_data`. A line a file: its name, as in systems/dgx-h100.yaml, a blank, and its values as JSON with every scalar as text.
 

@@ -1,4 +1,3 @@
-/// \file yaml.cpp
 /// Builds a tree from yaml-cpp's events and refuses what the format does not allow.
 
 #include "specs/tree.hpp"

@@ -1,4 +1,3 @@
-/// \file diagnose.cpp
 /// Reads a log and reports the diagnosis.
 
 #include <fabricost/fields/field.hpp>

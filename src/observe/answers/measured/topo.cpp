@@ -1,4 +1,3 @@
-/// \file topo.cpp
 /// Reads a topology description as a system.
 
 #include <fabricost/fields/field.hpp>

@@ -1,4 +1,3 @@
-/// \file against.cpp
 /// A traced step beside the first layout of a plan, term by term. A plan counts launches (layer_floor), gradients' additions and the
 /// optimizer as work of their own; a trace shows them as kernels and as idle time:
 ///

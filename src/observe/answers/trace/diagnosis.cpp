@@ -1,4 +1,3 @@
-/// \file diagnosis.cpp
 /// A rank that others wait for is a straggler, as sure as the rule of data/diagnosis that tells it from lengths alone. A collective slower
 /// than its prediction, or than in groups like its own, has the slow link: which of the causes it is, a trace does not say.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file diagnosis.hpp
 /// A diagnosis of a job from its traces alone.
 
 #include <fabricost/observe/diagnose/diagnose.hpp>

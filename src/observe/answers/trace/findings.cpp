@@ -1,4 +1,3 @@
-/// \file findings.cpp
 /// Ranks that others wait for, operations slower than predicted or than the same in sibling groups, coalesced calls.
 
 #include "answers/trace/step.hpp"

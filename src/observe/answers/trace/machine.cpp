@@ -1,4 +1,3 @@
-/// \file machine.cpp
 /// A machine is recognised by its GPU, as in `diagnose`: the usual one of data/systems. No trace says which network joins several nodes,
 /// so only groups inside a node are predicted then.
 

@@ -1,4 +1,3 @@
-/// \file page.cpp
 /// A page of a traced job, with its pictures.
 
 #include "answers/trace/step.hpp"

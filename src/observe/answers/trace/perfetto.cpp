@@ -1,4 +1,3 @@
-/// \file perfetto.cpp
 /// Chrome's trace events (complete ones, "X", and names, "M"), as ui.perfetto.dev and chrome://tracing draw them. A group is a process with
 /// the tracks measured (the wire), waiting and predicted; calls that overlap, as those of several pairs do, get another track.
 

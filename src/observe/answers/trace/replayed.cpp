@@ -1,4 +1,3 @@
-/// \file replayed.cpp
 /// The job of the traces on another machine.
 
 #include "answers/trace/step.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file step.hpp
 /// The machine of a trace with its predictions for the trace's collectives, and the traced step: by the use of its time, replayed, compared
 /// with a plan's, and what is notable in it as sentences.
 

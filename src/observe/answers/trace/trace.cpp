@@ -1,4 +1,3 @@
-/// \file trace.cpp
 /// Reads the traces, aligns them (src/trace), adds predictions and names the findings.
 
 #include <fabricost/fields/field.hpp>

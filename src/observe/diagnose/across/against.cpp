@@ -1,4 +1,3 @@
-/// \file against.cpp
 /// Compares the logs of two runs. Values are compared as sets over all ranks, lines by their form: without numbers and hosts.
 
 #include "diagnose/across/against.hpp"

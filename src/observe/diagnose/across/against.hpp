@@ -1,5 +1,4 @@
 #pragma once
-/// \file against.hpp
 /// Compares a run with one that went well: the differences are where to look first. Private.
 
 #include "diagnose/context.hpp"

@@ -1,4 +1,3 @@
-/// \file pair_rates.cpp
 /// Recognises the tables by their titles: `Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)` (NVIDIA/cuda-samples,
 /// p2pBandwidthLatencyTest.cu), `memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)` (NVIDIA/nvbandwidth), `#bytes ... BW average[Gb/sec]`
 /// (linux-rdma/perftest).

@@ -1,5 +1,4 @@
 #pragma once
-/// \file pair_rates.hpp
 /// Rates of single pairs as benchmarks print them: matrices of CUDA's p2pBandwidthLatencyTest and of nvbandwidth, tables of perftest.
 /// src/readings makes points of them, which are compared with a machine; here every rate is compared with its siblings. Private.
 

@@ -1,4 +1,3 @@
-/// \file signals_dumps.cpp
 /// Ranks against each other in dumps: PyTorch's flight recorder, NCCL's RAS and Inspector, and the NVLinks of a node's GPUs.
 
 #include "diagnose/context.hpp"

@@ -1,4 +1,3 @@
-/// \file signals_pairs.cpp
 /// Rates between pairs of GPUs, of the host and GPUs, and of adapters, each beside its siblings.
 
 #include "diagnose/context.hpp"

@@ -1,4 +1,3 @@
-/// \file signals_stated.cpp
 /// Signals of ranks and nodes beside each other, by what each of them states.
 
 #include "diagnose/context.hpp"

@@ -1,4 +1,3 @@
-/// \file together.cpp
 /// Several tests of one log, each diagnosed by itself, in one answer: the worst state first, every cause with its test,
 /// and single nodes that ran the same test beside each other.
 

@@ -1,4 +1,3 @@
-/// \file condense.cpp
 /// The form of a line is a hash over its letters, each number counted as one sign; behind " via " numbers are devices and count as letters.
 /// Settings stand in any order and number: each name and each text between them is a form, whatever the values.
 

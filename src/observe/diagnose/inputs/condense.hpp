@@ -1,5 +1,4 @@
 #pragma once
-/// \file condense.hpp
 /// Logs of hundreds of ranks repeat themselves: of a gigabyte some ten megabytes say something new. Lines that differ from earlier ones of
 /// the same rank by their numbers alone are left out; the last of them is kept with their count (line_mark), so that counts
 /// stay right and every line keeps its number. Lines whose numbers are the message are kept: ranks that join, watchdogs, settings,

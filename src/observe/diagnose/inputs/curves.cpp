@@ -1,4 +1,3 @@
-/// \file curves.cpp
 /// The median of the repeats of each size, of the table with the most sizes.
 
 #include "diagnose/inputs/curves.hpp"

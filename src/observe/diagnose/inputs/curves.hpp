@@ -1,5 +1,4 @@
 #pragma once
-/// \file curves.hpp
 /// Bandwidth over size as a log's tables show it, without a prediction. Private.
 
 #include "diagnose/context.hpp"

@@ -1,4 +1,3 @@
-/// \file follow.cpp
 /// Diagnoses logs while they grow. Each is read from where the last look ended and condensed into a copy, on which the diagnosis runs, so
 /// that neither memory nor the time of a look grows with the log. Dumps and packed files are read whole, as they are written at once.
 

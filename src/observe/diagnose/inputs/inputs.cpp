@@ -1,4 +1,3 @@
-/// \file inputs.cpp
 /// Makes one file of the inputs. Packed files and dumps are recognised by their first bytes, not by their name.
 
 #include "diagnose/inputs/inputs.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file inputs.hpp
 /// The inputs of a diagnosis: a log, a packed log (.gz, .zst), standard input ("-"), several logs of one job, a folder of them, dumps of
 /// the flight recorder, of RAS and of Inspector. The readers of logs take one file and pass over it several times: anything but a single
 /// short log is written to one temporary file, condensed, in which a line with file_mark starts every log. Private.

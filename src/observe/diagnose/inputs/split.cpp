@@ -1,4 +1,3 @@
-/// \file split.cpp
 /// A test begins where, after rows of a table, something comes that is printed before one: the command, the head of
 /// nccl-tests, a rank, the names of the columns.
 

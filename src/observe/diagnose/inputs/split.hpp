@@ -1,5 +1,4 @@
 #pragma once
-/// \file split.hpp
 /// Several tests in one log, or in one folder: those that differ in their operation, GPUs, ranks or nodes, or whose times
 /// are no repeats of each other, are told apart, so that none is judged by another's table or lines. Tables of two files
 /// are repetitions of one run only where their times agree. Private.

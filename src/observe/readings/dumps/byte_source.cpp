@@ -1,4 +1,3 @@
-/// \file byte_source.cpp
 /// Files and standard input in blocks.
 
 #include "readings/dumps/byte_source.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file byte_source.hpp
 /// The bytes of a file or of standard input in blocks, unpacked while they are read if the first ones say gzip or zstd.
 /// The page has no unpackers (src/web/left_out.cpp).
 

@@ -1,4 +1,3 @@
-/// \file flight_recorder.cpp
 /// From the values of a dump to entries. Names, shapes and frames repeat from entry to entry and rank to rank: each is kept once.
 
 #include "readings/dumps/flight_recorder.hpp"

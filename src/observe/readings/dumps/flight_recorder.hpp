@@ -1,5 +1,4 @@
 #pragma once
-/// \file flight_recorder.hpp
 /// Dumps of PyTorch's flight recorder (TORCH_NCCL_TRACE_BUFFER_SIZE, TORCH_FR_BUFFER_SIZE): the last collectives of every rank, with the
 /// line of the program that called them. One file a rank, a pickle or JSON (torch/csrc/distributed/c10d/FlightRecorder.hpp, versions 1.0 to
 /// 2.10 of the format).

@@ -1,4 +1,3 @@
-/// \file inspector.cpp
 /// Collects the records of all ranks, the newest of each, and compares their times.
 
 #include "readings/dumps/inspector.hpp"

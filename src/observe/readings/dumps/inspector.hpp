@@ -1,5 +1,4 @@
 #pragma once
-/// \file inspector.hpp
 /// NCCL Inspector (plugins/profiler/inspector, NCCL 2.27 on): one JSON object a line for every collective of a rank, with its time. Two
 /// things follow across ranks: whose sequence of collectives stops before the others', and who comes late, since the rank that comes last
 /// spends the least time inside.

@@ -1,4 +1,3 @@
-/// \file pickle.cpp
 /// The stack machine of a pickle, without the instructions that run code.
 
 #include "readings/dumps/pickle.hpp"

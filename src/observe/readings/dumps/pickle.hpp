@@ -1,5 +1,4 @@
 #pragma once
-/// \file pickle.hpp
 /// Pickles that hold plain values, without the instructions that run code. Private.
 
 #include "text/plain_tree.hpp"

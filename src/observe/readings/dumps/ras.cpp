@@ -1,4 +1,3 @@
-/// \file ras.cpp
 /// Reads the details of RAS, and writes those of its JSON as text.
 
 #include "readings/dumps/ras.hpp"

@@ -1,4 +1,3 @@
-/// \file unpackers.cpp
 /// gzip by zlib, zstd by libzstd.
 
 #include "readings/dumps/byte_source.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file line_fields.hpp
 /// Values in lines of logs, behind the words that announce them.
 
 #include "text/ascii.hpp"

@@ -1,4 +1,3 @@
-/// \file line_shape.cpp
 /// Shapes, not words: a setting is a name with a value, an option begins with a dash and has its description behind two blanks, a
 /// legend gives a short code its meaning, a progress bar ends with a rate.
 

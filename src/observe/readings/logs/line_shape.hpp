@@ -1,5 +1,4 @@
 #pragma once
-/// \file line_shape.hpp
 /// Which part of a line tells of an event. Settings, options of a help text, legends and progress bars hold the words of failures as
 /// names ("watchdog_timeout=300", "--abort-on-error  end at the first one") and say nothing of what happened.
 

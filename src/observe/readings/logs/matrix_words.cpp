@@ -1,4 +1,3 @@
-/// \file matrix_words.cpp
 /// Parses cells and names of GPUs.
 
 #include "readings/logs/matrix_words.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file matrix_words.hpp
 /// The words of a matrix of `nvidia-smi topo -m`: cells, and names of GPUs.
 
 #include "text/ascii.hpp"

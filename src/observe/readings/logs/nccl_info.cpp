@@ -1,4 +1,3 @@
-/// \file nccl_info.cpp
 /// Reads a log in one pass. Messages that only have to be recognised are signs given by the caller
 /// (nccl_signs.cpp); each message with values has its own function.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file nccl_info.hpp
 /// NCCL's own messages in a log (NCCL_DEBUG=INFO and WARN), and the output of other tools around them:
 /// nvidia-smi topo -m, lspci, ibstat, perftest. Contains only what was read, with its line; src/observe/diagnose
 /// draws the conclusions.

@@ -1,4 +1,3 @@
-/// \file nccl_signs.cpp
 /// Matches lines against signs, and answers questions about the signs, variables and nodes of a log.
 
 #include "readings/logs/nccl_info.hpp"

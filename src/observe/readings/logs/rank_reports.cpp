@@ -1,4 +1,3 @@
-/// \file rank_reports.cpp
 /// Reads the ranks' reports, line by line, in memory that grows with the ranks and not with the lines.
 
 #include "readings/logs/rank_reports.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file rank_reports.hpp
 /// Reads the reports of single ranks in the logs of a job: of PyTorch's watchdog, flight recorder and barrier, and NCCL's lines
 /// at the start and end of making a communicator.
 ///

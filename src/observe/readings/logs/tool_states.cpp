@@ -1,4 +1,3 @@
-/// \file tool_states.cpp
 /// Sections by indentation. The output of a tool begins with a line that no other has, and ends with the first line that is neither a
 /// heading nor "key : value".
 

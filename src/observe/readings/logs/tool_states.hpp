@@ -1,5 +1,4 @@
 #pragma once
-/// \file tool_states.hpp
 /// Reads what tools print of GPUs and adapters in sections: nvidia-smi -q, nvidia-smi nvlink -s, ibstat, ibv_devinfo. A line there means
 /// little without the headings above it: each is written on one line, "nvidia-smi -q: GPU 00000000:1B:00.0: Remapped Rows > Pending = Yes",
 /// so that a sign is a few words (data/diagnosis/tools_*.yaml).

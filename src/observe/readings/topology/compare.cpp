@@ -1,4 +1,3 @@
-/// \file compare.cpp
 /// Differences between a machine and a stock system, in order of importance: GPUs, direct links, NICs and
 /// their places, sockets, PCIe.
 ///

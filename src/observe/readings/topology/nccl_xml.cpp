@@ -1,4 +1,3 @@
-/// \file nccl_xml.cpp
 /// NCCL's and RCCL's topology XML (NCCL_TOPO_FILE, NCCL_TOPO_DUMP_FILE; written and read by NCCL, graph/xml.cc): <system> of <cpu numaid>,
 /// in each the PCI tree <pci busid class link_speed link_width>, with <gpu dev sm gcn> and its <nvlink> or <xgmi target count tclass>, and
 /// <nic> with a <net name speed> for each port. Hand-written files may lack all but addresses and PCI

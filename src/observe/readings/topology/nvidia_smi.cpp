@@ -1,4 +1,3 @@
-/// \file nvidia_smi.cpp
 /// `nvidia-smi topo -m`: a header of device names and a row per device (X on the diagonal; NV# bonded
 /// NVLinks; PIX, PXB, PHB, NODE, SYS, in old versions SOC, where PCIe paths meet), then CPU and NUMA
 /// affinities, a legend, the names behind NIC0, NIC1, ...

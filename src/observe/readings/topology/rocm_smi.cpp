@@ -1,4 +1,3 @@
-/// \file rocm_smi.cpp
 /// `rocm-smi --showtopo` (or --showtopoweight, --showtopohops, --showtopotype, --showtoponuma): matrices under headings, then the NUMA node
 /// of each GPU.
 ///

@@ -1,4 +1,3 @@
-/// \file shape.cpp
 /// Consistency and shape of a topology table: meeting points of paths form a tree, GPUs have a valid number of NVLinks, and shapes and
 /// processors are derived from counts.
 

@@ -1,4 +1,3 @@
-/// \file system_yaml.cpp
 /// Writes a topology as a system file: counts as read, other values guessed, with the reason.
 
 #include "readings/topology/topology_text.hpp"

@@ -1,4 +1,3 @@
-/// \file topology_text.cpp
 /// Reads topology files, and names and affinities in them.
 
 #include "readings/topology/topology_text.hpp"

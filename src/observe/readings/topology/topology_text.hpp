@@ -1,5 +1,4 @@
 #pragma once
-/// \file topology_text.hpp
 /// Shared by the readers and writers of topology files: the file in memory, errors with their place, the words of `nvidia-smi topo -m`,
 /// the checks of every table, and the shape of a topology's direct links and the distance of its NICs.
 

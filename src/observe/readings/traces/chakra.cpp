@@ -1,4 +1,3 @@
-/// \file chakra.cpp
 /// Chakra's execution traces (mlcommons/chakra, schema/protobuf/et_def.proto): protobuf messages, each behind its length: a GlobalMetadata,
 /// then a Node after another. Of a node count its type, start, duration and the attributes comm_type, comm_size and pg_name; comm_size are
 /// the bytes that go in. Traces made without timing have no durations.

@@ -1,4 +1,3 @@
-/// \file execution_trace.cpp
 /// PyTorch's execution traces (ExecutionTraceObserver), which Chakra calls host traces: the operators of a rank in their order, without
 /// times. Since schema 1.1 a record_param_comms has its operation, element counts and group as attributes; before, they stand among its
 /// inputs. The groups are listed by the node "## process_group:init ##".

@@ -1,4 +1,3 @@
-/// \file flight_trace.cpp
 /// A dump of PyTorch's flight recorder (dumps/flight_recorder.hpp) as a trace of its rank. The recorder times kernels only with
 /// TORCH_NCCL_ENABLE_TIMING, and notices their ends by polling: lengths are exact, places in time are not. Without it calls have no time.
 /// Entries of one sequence number were coalesced into one call.

@@ -1,4 +1,3 @@
-/// \file inspector_records.cpp
 /// NCCL Inspector (plugins/profiler/inspector, NCCL 2.27 on; once ext-profiler/inspector): one JSON record for every collective, send and
 /// receive of a process, with its time and size. Without NCCL_INSPECTOR_DUMP_VERBOSE no record says when a call began, only when it was
 /// written; with it, the kernels' times of every channel are there. The size of a gather or scatter is one rank's part.

@@ -1,4 +1,3 @@
-/// \file json_pieces.cpp
 /// Pieces are told by their brackets and quotes alone (RFC 8259), a byte at a time outside of text and by memchr inside.
 
 #include "readings/traces/json_pieces.hpp"

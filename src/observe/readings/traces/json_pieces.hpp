@@ -1,5 +1,4 @@
 #pragma once
-/// \file json_pieces.hpp
 /// A long JSON document in pieces: the members of its map, and the elements of one list in it, each as the bytes that make it. Memory is
 /// that of the largest piece, however long the file and its lines are. What lies inside a piece is read by the caller (JsonMembers), who
 /// looks only at what it needs: brackets and quotes of every piece are checked, the rest where it is read.

@@ -1,4 +1,3 @@
-/// \file kineto.cpp
 /// Reads the file once. Of an event only the parts that show its kind are read, until it proves to be of use; kernels that compute are
 /// kept as the union of their spans.
 

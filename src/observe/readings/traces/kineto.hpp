@@ -1,5 +1,4 @@
 #pragma once
-/// \file kineto.hpp
 /// The data that the reader of Kineto keeps of a trace until its end, and their joining. Private to kineto.cpp and kineto_join.cpp.
 
 #include "readings/traces/traced.hpp"

@@ -1,4 +1,3 @@
-/// \file kineto_join.cpp
 /// Turns kernels, launches and requests of the host into calls. A kernel without a record of its own is launched (same correlation)
 /// inside the annotation or record that describes it. Records without a kernel of their own, before a kernel of the same thread and
 /// operation, were coalesced into it (torch.distributed._coalescing_manager, batch_isend_irecv, ncclGroupEnd).

@@ -1,4 +1,3 @@
-/// \file names.cpp
 /// Names of operations, types and kernels in traces.
 
 #include "readings/logs/line_fields.hpp"

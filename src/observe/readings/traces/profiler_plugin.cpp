@@ -1,4 +1,3 @@
-/// \file profiler_plugin.cpp
 /// Dumps of NCCL's example profiler plugin (plugins/profiler/example, NCCL 2.24 on; once ext-profiler/example): pairs of events in Chrome's
 /// format, one file a communicator and rank. A COLL or P2P event lasts from its enqueueing to its end; inside it are the kernels of its
 /// channels (KernelCh), whose times count where they are there. Counts of gathers and scatters are one rank's part. A file does not say

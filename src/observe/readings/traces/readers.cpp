@@ -1,4 +1,3 @@
-/// \file readers.cpp
 /// Finds the traces of a folder by their first bytes; reads as many at once as there are processors.
 
 #include "readings/traces/readers.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file readers.hpp
 /// The readers of traces, one for each kind of file, their shared parts, and the reading of a job's files.
 
 #include "readings/traces/traced.hpp"

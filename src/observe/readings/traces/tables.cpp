@@ -1,4 +1,3 @@
-/// \file tables.cpp
 /// Traces that are CSV tables of another tool.
 
 #include "readings/traces/json_pieces.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file traced.hpp
 /// The content of a rank's trace, whatever profiler wrote it: its collective calls, when its GPU computed, its process groups. Times are
 /// nanoseconds from its first event on the GPU, on the rank's own clock.
 

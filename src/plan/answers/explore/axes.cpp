@@ -1,4 +1,3 @@
-/// \file axes.cpp
 /// Reads the axes, and puts their values into machines, questions and jobs.
 
 #include "answers/explore/axes.hpp"

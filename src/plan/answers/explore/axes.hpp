@@ -1,5 +1,4 @@
 #pragma once
-/// \file axes.hpp
 /// The axes of an exploration, and the machine, question and counts at each point. Axes that need files or options read anew (machines,
 /// GPUs, values of files, options) are the outer loops, dials and counts the inner ones. Private.
 

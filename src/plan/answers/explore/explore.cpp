@@ -1,4 +1,3 @@
-/// \file explore.cpp
 /// Asks the forward question at every point, on several threads, and finds the effect of small changes there.
 
 #include "answers/explore/objectives.hpp"

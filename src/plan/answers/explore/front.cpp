@@ -1,4 +1,3 @@
-/// \file front.cpp
 /// Which points no other beats, and where their front bends.
 
 #include <fabricost/plan/answers/design/explore.hpp>

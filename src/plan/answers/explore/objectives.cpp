@@ -1,4 +1,3 @@
-/// \file objectives.cpp
 /// Objectives by name, their limits, and the prices of machines.
 
 #include "answers/explore/objectives.hpp"

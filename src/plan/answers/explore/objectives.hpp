@@ -1,5 +1,4 @@
 #pragma once
-/// \file objectives.hpp
 /// The objectives of an exploration: name, unit and direction of each, and its value from a plan. Private.
 
 #include "answers/explore/axes.hpp"

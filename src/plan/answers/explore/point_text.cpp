@@ -1,4 +1,3 @@
-/// \file point_text.cpp
 /// Names, units and values of an exploration in words.
 
 #include "answers/explore/point_text.hpp"

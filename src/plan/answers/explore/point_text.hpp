@@ -1,5 +1,4 @@
 #pragma once
-/// \file point_text.hpp
 /// Points of an exploration as people read them. Private.
 
 #include <fabricost/plan/answers/design/explore.hpp>

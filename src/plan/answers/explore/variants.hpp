@@ -1,5 +1,4 @@
 #pragma once
-/// \file variants.hpp
 /// Machines, models and questions of each variant of a request: points share them, and they are read once. Private.
 
 #include "answers/explore/axes.hpp"

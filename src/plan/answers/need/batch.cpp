@@ -1,4 +1,3 @@
-/// \file batch.cpp
 /// A larger batch that a run's GPUs divide better.
 
 #include "answers/need/runs.hpp"

@@ -1,4 +1,3 @@
-/// \file beyond.cpp
 /// Compares a rate that is asked for with the links and the memory around it. A turned dial widens the links between GPU and NIC with it
 /// (hardware/dials.hpp), which the machine as it is built does not.
 

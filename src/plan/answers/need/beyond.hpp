@@ -1,5 +1,4 @@
 #pragma once
-/// \file beyond.hpp
 /// What else of a machine would have to be faster for a value of one of its dials. Private.
 
 #include <fabricost/hardware/dials.hpp>

@@ -1,4 +1,3 @@
-/// \file goal.cpp
 /// Goals from the fields of a request.
 
 #include "answers/need/goal.hpp"

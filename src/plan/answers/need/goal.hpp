@@ -1,5 +1,4 @@
 #pragma once
-/// \file goal.hpp
 /// The goal of a question: a longest step, a least rate, a share, or a run that ends in time. Private.
 
 #include <fabricost/plan/answers/design/need.hpp>

@@ -1,4 +1,3 @@
-/// \file machine.cpp
 /// Asks for the whole run on every machine with many numbers of GPUs, and picks the best that keeps the limits.
 
 #include "answers/need/runs.hpp"

@@ -1,4 +1,3 @@
-/// \file need.cpp
 /// Asks the forward question over the unknown's values, and picks the least that meets the goal.
 
 #include "answers/need/beyond.hpp"

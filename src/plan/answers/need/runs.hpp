@@ -1,5 +1,4 @@
 #pragma once
-/// \file runs.hpp
 /// Whole runs of one job on several machines, each on several numbers of GPUs. Private.
 
 #include <fabricost/plan/answers/design/need.hpp>

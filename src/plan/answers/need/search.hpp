@@ -1,5 +1,4 @@
 #pragma once
-/// \file search.hpp
 /// The values of an unknown at which the forward question is asked, and the least or largest that meets the goal. Private.
 
 #include "answers/need/goal.hpp"

@@ -1,4 +1,3 @@
-/// \file usual.cpp
 /// The values of an unknown where the request names none.
 
 #include "answers/need/usual.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file usual.hpp
 /// The values of an unknown where the request names none. Private.
 
 #include "answers/varied/varied.hpp"

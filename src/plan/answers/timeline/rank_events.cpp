@@ -1,4 +1,3 @@
-/// \file rank_events.cpp
 /// The arguments are those that PyTorch's profiler gives kernels of NCCL since 2.2.
 
 #include "answers/timeline/rank_events.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file rank_events.hpp
 /// The trace that a profiler would write of one rank: Kineto's JSON, made instead of measured. Private to src/answers.
 
 #include <fabricost/collective.hpp>

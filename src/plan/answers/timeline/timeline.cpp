@@ -1,4 +1,3 @@
-/// \file timeline.cpp
 /// The step of a planned layout as the traces a profiler would write of it: of one rank of each stage, kernel by kernel. Stages run the
 /// schedule's own order (pipeline/run.hpp) with the times of the plan; a layer is its memory-bound kernels, its products, its attention and
 /// its calls, of which the hidden part lies over the kernels before. Then the exchange of data, an all-reduce of the gradients' norm, which

@@ -1,5 +1,4 @@
 #pragma once
-/// \file own_machines.hpp
 /// Prices and days that a request gives for single machines, by their names in the request or their own. Private.
 
 #include <fabricost/plan/answers/compare.hpp>

@@ -1,4 +1,3 @@
-/// \file typed.cpp
 /// Values of plans as people write them: machines with a price or a day, slow ranks, the plan of a cost.
 
 #include "text/plain_tree.hpp"

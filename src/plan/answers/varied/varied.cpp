@@ -1,4 +1,3 @@
-/// \file varied.cpp
 /// The names of unknowns, and the values they can take.
 
 #include "answers/varied/varied.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file varied.hpp
 /// The unknowns that a question can vary or solve for: a count of the job, a dial of the machine, any value of the machine's file by its
 /// path, any option of the question; and the values each takes. Private.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file block_cache.hpp
 /// Blocks of prompts that a replica's cache holds: those of running requests, and others until their room is needed. Copies of all of them lie
 /// in the tiers behind it until others need their room there. Everywhere the ones not used for longest go first. Private.
 

@@ -1,4 +1,3 @@
-/// \file loaded.cpp
 /// Simulates the deployments of a front.
 
 #include <fabricost/in_order.hpp>

@@ -1,4 +1,3 @@
-/// \file prefix_store.cpp
 /// Rates of the links that prefixes come back over.
 
 #include <fabricost/hardware/host_rate.hpp>

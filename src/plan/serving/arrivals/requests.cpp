@@ -1,4 +1,3 @@
-/// \file requests.cpp
 /// Draws and reads requests.
 
 #include "text/line_reader.hpp"

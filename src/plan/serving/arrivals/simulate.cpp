@@ -1,4 +1,3 @@
-/// \file simulate.cpp
 /// The scheduler's steps.
 
 #include "serving/arrivals/block_cache.hpp"

@@ -1,4 +1,3 @@
-/// \file step_times.cpp
 /// Steps of an engine from its passes.
 
 #include <fabricost/plan/serving/arrivals/step_times.hpp>

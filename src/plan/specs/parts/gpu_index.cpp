@@ -1,4 +1,3 @@
-/// \file gpu_index.cpp
 /// The index over data/gpus.
 
 #include "specs/parts/gpu_index.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file gpu_index.hpp
 /// Finds the GPU of an unknown machine by a driver's name, a PCI id or other properties: an index over data/gpus. Only what meets such a machine
 /// reads it: topologies, logs, this machine, tables of published kernels.
 

@@ -1,4 +1,3 @@
-/// \file model_config.cpp
 /// config.json of Hugging Face transformers: the keys of its model types, one shape.
 ///
 /// A quantity has several names (GPT-2: n_embd; Falcon: n_head_kv; Mixtral: num_local_experts; ...): the first that is present counts.

@@ -1,5 +1,4 @@
 #pragma once
-/// \file model_config.hpp
 /// Shapes of models from the config.json that is published with their weights (Hugging Face transformers).
 
 #include "specs/reader.hpp"

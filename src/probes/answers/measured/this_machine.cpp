@@ -1,4 +1,3 @@
-/// \file this_machine.cpp
 /// Measures this machine within the time budget; computes its figures from the measured points.
 
 #include <fabricost/probes/answers/this_machine.hpp>

@@ -1,5 +1,4 @@
 #pragma once
-/// \file elements.hpp
 /// The elements that each rank sends in a checked collective, and those it must receive. Shared by the GPU
 /// plugin (kernels and host), the MPI plugin and the tests.
 

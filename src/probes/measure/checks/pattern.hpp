@@ -1,5 +1,4 @@
 #pragma once
-/// \file pattern.hpp
 /// Contents of buffers that allow a bitwise check of results: words that differ from their neighbours, and
 /// values with exact sums in every element type and order. Shared by kernels, the host and the tests.
 

@@ -1,4 +1,3 @@
-/// \file files.cpp
 /// Rows of a case, and the file that grows by a line at a time.
 
 #include "measure/files/files.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file files.hpp
 /// A point that `fabricost measure` writes: a row of the point CSV, made from a case, on disk during the measurement, so that it
 /// survives a crash. The finished file replaces that one atomically (cli/write_file.hpp).
 /// docs/reference/measured-files.md describes both files for users.

@@ -1,4 +1,3 @@
-/// \file machine_file.cpp
 /// Writes the known properties; unknown ones have no key.
 
 #include "measure/measure.hpp"

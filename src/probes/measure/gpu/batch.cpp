@@ -1,4 +1,3 @@
-/// \file batch.cpp
 /// The gate, graphs and events around timed repetitions.
 
 #include "measure/gpu/batch.hpp"

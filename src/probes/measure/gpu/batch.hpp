@@ -1,5 +1,4 @@
 #pragma once
-/// \file batch.hpp
 /// Times repetitions of a piece of work on one stream or many.
 ///
 ///     first stream   held | start |  work  work  work ... | waits for all others | stop

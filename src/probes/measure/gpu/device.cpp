@@ -1,4 +1,3 @@
-/// \file device.cpp
 /// The plugin: opens the GPUs of this process, connects to other processes, and passes cases to the probes.
 
 #include "measure/gpu/gpus.hpp"

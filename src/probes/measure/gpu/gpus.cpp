@@ -1,4 +1,3 @@
-/// \file gpus.cpp
 /// Attributes, peers and agreement between processes.
 
 #include "measure/gpu/gpus.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file gpus.hpp
 /// The GPUs of this process and the resources shared by probes: peer access, buffers that flush L2, the gate
 /// (a kernel that holds the first stream, and with it all streams that wait for it, until the host has enqueued the timed work),
 /// communicators, the other processes; and the description of the machine.

@@ -1,4 +1,3 @@
-/// \file machine.cpp
 /// Fills Machine and its Units.
 
 #include "measure/gpu/gpus.hpp"

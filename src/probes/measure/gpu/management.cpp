@@ -1,4 +1,3 @@
-/// \file management.cpp
 /// Loads NVML with dlopen.
 
 #include "measure/gpu/management.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file management.hpp
 /// Queries the driver's management library (NVML), loaded at run time. Functions keep their arguments under
 /// their versioned names (NVML API reference), so no header of the toolkit is needed. Without the library,
 /// the fields stay unknown.

@@ -1,5 +1,4 @@
 #pragma once
-/// \file nccl_choice.hpp
 /// Maps a forced algorithm, protocol or in-switch reduction to NCCL's environment variables, and rejects
 /// combinations that NCCL lacks.
 ///

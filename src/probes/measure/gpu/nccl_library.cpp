@@ -1,4 +1,3 @@
-/// \file nccl_library.cpp
 /// Finds NCCL, loads further copies, creates communicators; calls its allocator and registration, as far as the header at compile time and
 /// the library at run time have them.
 

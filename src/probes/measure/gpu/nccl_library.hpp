@@ -1,5 +1,4 @@
 #pragma once
-/// \file nccl_library.hpp
 /// Loads NCCL (RCCL with HIP) for the first collective, so that the probes do not link to libraries that a
 /// machine may lack.
 ///

@@ -1,5 +1,4 @@
 #pragma once
-/// \file numa.hpp
 /// The NUMA node of a GPU, and host memory beside it. Linux places a page on the node of the processor that first touches it, so the thread
 /// runs on the GPU's node while it allocates, fills and copies host memory; copies of the other socket's memory cross the link between
 /// them.

@@ -1,5 +1,4 @@
 #pragma once
-/// \file resources.hpp
 /// Owners of a device's resources: streams, events, buffers, graphs. Destructors ignore errors: after the
 /// loss of a device every release fails, and the loss is already reported. Other failures are the exceptions of the engine.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file runtime.hpp
 /// The GPU runtime under the names of CUDA: HIP's functions with hipcc, the toolkit's own header with CUDA.
 
 #if defined(__HIP_PLATFORM_AMD__) || defined(__HIP__)

@@ -1,5 +1,4 @@
 #pragma once
-/// \file scoped_environment.hpp
 /// Sets environment variables for a scope and restores them at its end. Not thread-safe.
 
 #include <cstdlib>

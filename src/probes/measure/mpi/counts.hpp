@@ -1,5 +1,4 @@
 #pragma once
-/// \file counts.hpp
 /// Divides sizes into the elements of messages.
 
 #include <cstdint>

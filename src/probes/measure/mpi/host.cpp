@@ -1,4 +1,3 @@
-/// \file host.cpp
 /// Reads CLOCK_MONOTONIC, /proc, the limits of control groups (version 2) and the environment.
 
 #include "measure/mpi/host.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file host.hpp
 /// What the host says without MPI: its monotonic clock, its memory, the library's name, and the algorithms that the environment forces on
 /// Open MPI (OMPI_MCA_coll_tuned_*_algorithm, which mpirun --mca sets, with coll_tuned_use_dynamic_rules). Names and numbers of algorithms are
 /// those of ompi/mca/coll/tuned, Open MPI 4.1 (`ompi_info --param coll tuned --level 9`).

@@ -1,4 +1,3 @@
-/// \file idle_nap.cpp
 /// A library to preload if there are more processes than processors on purpose: simulated networks, tests.
 ///
 ///   mpirun -x LD_PRELOAD=/usr/lib/fabricost/probes/libfabricost_idle_nap.so --mca mpi_yield_when_idle 1 -n 16 fabricost measure --mpi

@@ -1,4 +1,3 @@
-/// \file mpi_device.cpp
 /// Describes the run from MPI itself, /proc and /sys; prepares a case in step, where all processes throw the same exception or none does.
 
 #include "measure/mpi/mpi_device.hpp"

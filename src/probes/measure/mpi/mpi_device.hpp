@@ -1,5 +1,4 @@
 #pragma once
-/// \file mpi_device.hpp
 /// Collectives of any MPI library as a Device (measure/device.hpp). All processes call the same functions in the same order.
 ///
 /// Timing one case:

@@ -1,4 +1,3 @@
-/// \file plugin.cpp
 /// The plugin that the command loads for `measure --mpi`.
 
 #include "measure/mpi/host.hpp"

@@ -1,4 +1,3 @@
-/// \file transfer.cpp
 /// Buffers and calls of each collective, and the check of their results element by element (measure/checks/elements.hpp).
 
 #include "measure/mpi/transfer.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file transfer.hpp
 /// One case over MPI: its buffers, the timed call, and the expected result.
 ///
 /// Sizes are those of nccl-tests: the result of a rank for all_gather, the input of a rank for reduce_scatter

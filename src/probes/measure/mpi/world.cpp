@@ -1,4 +1,3 @@
-/// \file world.cpp
 /// Starts and ends MPI, and communicates between processes outside of measurements.
 
 #include "measure/mpi/world.hpp"

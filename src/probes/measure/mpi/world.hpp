@@ -1,5 +1,4 @@
 #pragma once
-/// \file world.hpp
 /// The processes of this run: MPI's C interface with errors as exceptions, ranks and hosts, and agreement between processes.
 ///
 /// Communication between measurements uses its own communicator and never blocks forever: a process that does

@@ -1,4 +1,3 @@
-/// \file plan.cpp
 /// Plans the probes of GPUs and their host (memory, launches, host copies, peers), and collectives, alone and beside arithmetic, on the
 /// GPUs of a node or on the processes of an MPI run.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file plan.hpp
 /// The measurements for a machine in the order of their value: the few points that determine the model most
 /// (fabricost/calibrate/probes.hpp), then the curve of every probe over size, then forced choices, other
 /// types and the other GPUs.

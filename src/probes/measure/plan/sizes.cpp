@@ -1,4 +1,3 @@
-/// \file sizes.cpp
 /// The size grid, and the search for bends.
 
 #include "measure/plan/sizes.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file sizes.hpp
 /// The sizes of a case that are worth measuring: a coarse geometric grid, then more where the curve bends.
 ///
 /// A curve bends at a point when the straight line between its neighbours, in log time over log bytes, misses

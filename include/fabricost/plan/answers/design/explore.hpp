@@ -1,5 +1,4 @@
 #pragma once
-/// \file explore.hpp
 /// Many machines at one job: every combination of values of a machine's dials, of machines and GPUs by name, and of the job's counts, each
 /// with a full search over layouts; the points that no other beats in all objectives, the bend of their front, the gain from more of each.
 ///

@@ -1,5 +1,4 @@
 #pragma once
-/// \file need.hpp
 /// The least of one quantity that meets a goal: NIC bandwidth, GPUs, the domain's size, sequences a step. A question asked backwards: the
 /// forward one (plan) is asked at every value of a grid, so that an unknown need not be monotone, and a continuous unknown is bisected
 /// between the last value that fails and the first that holds.

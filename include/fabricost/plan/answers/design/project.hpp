@@ -1,5 +1,4 @@
 #pragma once
-/// \file project.hpp
 /// A whole training run on one or several machines: step and layout, GPUs, goodput, days, racks, power, energy, money. Each part is the
 /// answer to the question of that name (plan, goodput, cost, need), with the results of the others in its request.
 ///

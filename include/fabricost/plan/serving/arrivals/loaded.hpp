@@ -1,5 +1,4 @@
 #pragma once
-/// \file loaded.hpp
 /// Deployments under requests that arrive: which keep the limits, and the most requests per second that they keep them at.
 ///
 ///   space        the layouts of the front of plan.hpp, whatever the limits; each is simulated

@@ -1,5 +1,4 @@
 #pragma once
-/// \file prefix_store.hpp
 /// Where prefixes of prompts lie when they have left the GPUs' memory, and the link by which they come back.
 ///
 ///   host     the host's memory of an engine's GPUs; PCIe or the chip-to-chip link, while all GPUs copy (hardware/host_rate.hpp)

@@ -1,5 +1,4 @@
 #pragma once
-/// \file requests.hpp
 /// Requests that arrive at a service: drawn from a rate and lengths, or read from a trace.
 ///
 ///   burstiness   intervals are Gamma with this shape and the mean 1 / rate, as vLLM's benchmark draws them: 1 Poisson, less comes in bursts

@@ -1,5 +1,4 @@
 #pragma once
-/// \file simulate.hpp
 /// Engines that serve requests as they arrive: an event for every step of the scheduler, or for a run of equal ones.
 ///
 ///   step       every running sequence has its token; what is left of the chunk's tokens goes to prompts, first come first served, the last in

@@ -1,5 +1,4 @@
 #pragma once
-/// \file step_times.hpp
 /// Seconds of an engine's steps that decode some sequences and read a part of some prompts, interpolated so that one takes nanoseconds.
 ///
 ///   step       decode(n, c) + rows(n + p) - rows(n) + attention of the p tokens, balanced over replicas, + experts(n + p) - experts(n) of the

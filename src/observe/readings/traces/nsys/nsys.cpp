@@ -1,4 +1,3 @@
-/// \file nsys.cpp
 /// Reports of Nsight Systems, exported as SQLite.
 
 #include "readings/dumps/byte_source.hpp"

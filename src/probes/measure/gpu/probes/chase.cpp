@@ -1,4 +1,3 @@
-/// \file chase.cpp
 /// pointer_chase: latency of L1, L2 or HBM, by the size of the ring. The rings of the other chases.
 
 #include "measure/gpu/probes/chase_cycle.hpp"

@@ -1,4 +1,3 @@
-/// \file chase.cu
 /// One thread follows pointers: each load waits for the previous one, so the time per step is the latency of
 /// the lines' memory.
 

@@ -1,5 +1,4 @@
 #pragma once
-/// \file chase_cycle.hpp
 /// The ring of a pointer chase: one random cycle through all lines of a working set, so that prefetchers and
 /// open DRAM pages do not help.
 ///

@@ -1,4 +1,3 @@
-/// \file collective.cpp
 /// collective: NCCL's operations on the GPUs of all processes, as nccl-tests measures them, with every
 /// element checked first.
 

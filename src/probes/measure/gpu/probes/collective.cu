@@ -1,4 +1,3 @@
-/// \file collective.cu
 /// Fills the send buffers and compares the received elements bit by bit.
 
 #include "measure/gpu/probes/grid_index.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file collective_layout.hpp
 /// Elements of a collective of a given size, in the convention of nccl-tests (doc/PERFORMANCE.md), so that
 /// points of both agree.
 ///

@@ -1,5 +1,4 @@
 #pragma once
-/// \file grid_index.hpp
 /// The first index of a thread of a grid: device code only.
 
 namespace fabricost::probes::measure::gpu {

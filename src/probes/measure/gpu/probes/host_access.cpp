@@ -1,4 +1,3 @@
-/// \file host_access.cpp
 /// host_read, host_write, host_load: kernels load from and store to page-locked host memory that is mapped into the GPU's addresses, over
 /// PCIe or NVLink-C2C. The copy engines do the same in host_copy.cpp.
 

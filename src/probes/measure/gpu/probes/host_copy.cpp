@@ -1,4 +1,3 @@
-/// \file host_copy.cpp
 /// host_to_device, device_to_host, host_both_ways: the copy engines, from page-locked or pageable memory.
 ///
 /// For copies of pageable memory the host does work (the driver stages them), so they are neither held nor

@@ -1,5 +1,4 @@
 #pragma once
-/// \file kernels.hpp
 /// Launchers of the kernels in the .cu files. Each enqueues its kernel on `stream` of the current device and
 /// returns the status. Sizes may be any number of bytes: after the last 16-byte vector, byte by byte.
 

@@ -1,4 +1,3 @@
-/// \file launch.cpp
 /// kernel_launch, kernel_sync, graph_launch, graph_node, event_record, stream_wait: launch overheads.
 ///
 /// These are not held behind the gate, since the host's enqueueing is timed. Device and host time cover the

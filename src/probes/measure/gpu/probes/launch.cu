@@ -1,4 +1,3 @@
-/// \file launch.cu
 /// The empty kernel for launch times, and the kernel that holds a stream until the host has enqueued all
 /// work.
 

@@ -1,4 +1,3 @@
-/// \file memory.cpp
 /// memory_read, memory_write, memory_copy, memory_scale, local_copy of one GPU.
 
 #include "measure/gpu/probes/probes.hpp"

@@ -1,4 +1,3 @@
-/// \file memory.cu
 /// Read, write, copy and scale: 16-byte vectors, eight in flight per thread, a grid-stride loop.
 ///
 /// Loads use L2 and not L1 (ld.global.cg), so that a set that fits L2 measures L2 for any part per block.

@@ -1,4 +1,3 @@
-/// \file overlap.cpp
 /// compute, compute_overlap: arithmetic that takes as long as a collective alone, then both concurrently. The
 /// excess over the longer one is the cost of the collective's multiprocessors and traffic to the arithmetic.
 

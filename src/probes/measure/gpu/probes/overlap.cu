@@ -1,4 +1,3 @@
-/// \file overlap.cu
 /// Arithmetic without memory accesses, whose multiprocessors a collective takes. It has many more blocks than
 /// run concurrently, so that free multiprocessors take over the blocks of those that the collective occupies.
 

@@ -1,4 +1,3 @@
-/// \file peer_latency.cpp
 /// peer_load, peer_store, peer_atomic: one thread of the first GPU of each pair accesses the second's memory,
 /// one access after another.
 

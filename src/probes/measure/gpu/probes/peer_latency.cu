@@ -1,4 +1,3 @@
-/// \file peer_latency.cu
 /// One thread stores to, or adds to, a word of another GPU and waits for each to complete: a store when its
 /// fence returns, an atomic when its old value arrives.
 

@@ -1,4 +1,3 @@
-/// \file peers.cpp
 /// peer_copy (copy engines), peer_read and peer_write (loads and stores of the multiprocessors): every pair
 /// concurrently, one way or both.
 

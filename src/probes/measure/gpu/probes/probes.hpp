@@ -1,5 +1,4 @@
 #pragma once
-/// \file probes.hpp
 /// The probes of the plugin, by kind, and the few words of a device in which kernels count.
 
 #include "measure/checks/pattern.hpp"

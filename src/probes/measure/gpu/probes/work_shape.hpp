@@ -1,5 +1,4 @@
 #pragma once
-/// \file work_shape.hpp
 /// The work of one launch: blocks of a grid, passes over a small set, loads of a chase.
 
 #include <algorithm>

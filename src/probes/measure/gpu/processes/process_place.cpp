@@ -1,4 +1,3 @@
-/// \file process_place.cpp
 /// Launchers and their environment variables.
 
 #include "measure/gpu/processes/process_place.hpp"

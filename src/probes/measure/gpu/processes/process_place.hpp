@@ -1,5 +1,4 @@
 #pragma once
-/// \file process_place.hpp
 /// The rank of this process and the number of processes, from torchrun, Open MPI, MPICH or SLURM.
 
 #include <functional>

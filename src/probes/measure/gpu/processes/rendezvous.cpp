@@ -1,4 +1,3 @@
-/// \file rendezvous.cpp
 /// A star of TCP connections with the first process in the centre.
 
 #include "measure/gpu/processes/rendezvous.hpp"

@@ -1,5 +1,4 @@
 #pragma once
-/// \file rendezvous.hpp
 /// Connects processes of several nodes without MPI: the first listens, the others connect to it over TCP, and
 /// all take the same steps in order. It carries NCCL's unique ids, agreements and barriers, never timed data.
 ///

@@ -1,5 +1,4 @@
 #pragma once
-/// \file sha256.hpp
 /// SHA-256 (FIPS 180-4) and HMAC (RFC 2104) of a few bytes, with which processes prove to each other that
 /// they share a secret.
 
