@@ -66,16 +66,16 @@ def test_elasticities_are_those_of_finite_differences():
         job = {**JOB, "gpus": 144, "global_batch": 288} if system == "gb200-nvl72" else JOB
         here = fc.explore(whole, "llama3-8b", vary={"sequence": [4096]}, **{k: v for k, v in job.items() if k != "sequence"})
         tier = {"nic.bandwidth": nic * fc.GB, "hbm.bandwidth": None, "arithmetic": 1.0}
-        for dial, now in tier.items():
+        for parameter, now in tier.items():
             if now is None:
                 now = whole.tiers["hbm"].bytes_per_second
-            key = dial.replace(".", "_")
+            key = parameter.replace(".", "_")
             less, more = (fc.plan(whole.with_(**{key: now * by}), "llama3-8b", top=1, **job)[0] for by in (1 - turn, 1 + turn))
             same = ("tp", "pp", "vp", "cp", "dp", "zero", "microbatch", "schedule", "recompute", "placing")
             if any(getattr(less, f) != getattr(more, f) for f in same):
                 continue
             expected = np.log(more.step_seconds / less.step_seconds) / np.log((1 + turn) / (1 - turn))
-            assert here[f"d step_seconds / d {dial}"][0] == pytest.approx(expected, abs=1e-3), (system, dial)
+            assert here[f"d step_seconds / d {parameter}"][0] == pytest.approx(expected, abs=1e-3), (system, parameter)
             checked += 1
     assert checked >= 8
 
@@ -83,7 +83,7 @@ def test_elasticities_are_those_of_finite_differences():
 def test_elasticities_of_a_step_sum_to_minus_one_where_everything_is_twice_as_fast():
     """A step's time is that of arithmetic, memory, links and NICs, plus latencies, which none of them changes."""
     here = fc.explore("dgx-h100", "llama3-8b", vary={"batch": [512]}, gpus=64)
-    total = sum(here[f"d step_seconds / d {dial}"][0] for dial in ("arithmetic", "hbm.bandwidth", "scale_up.bandwidth", "nic.bandwidth"))
+    total = sum(here[f"d step_seconds / d {parameter}"][0] for parameter in ("arithmetic", "hbm.bandwidth", "scale_up.bandwidth", "nic.bandwidth"))
     assert -1.001 < total < -0.5
 
 
@@ -92,7 +92,7 @@ def test_what_more_of_a_part_is_worth_is_what_plan_gives_for_it():
     at = here.row(here.front[0] if here.knee is None else here.knee)
     nic = at["nic.bandwidth"]
     now, then = (fc.plan(fc.load_system("dgx-h100").with_(nic_bandwidth=nic * by), "llama3-8b", top=1, **JOB)[0] for by in (1, 1.1))
-    worth = {one.dial: one for one in here.worth}["nic.bandwidth"]
+    worth = {one.parameter: one for one in here.worth}["nic.bandwidth"]
     assert worth.gain == pytest.approx(now.step_seconds / then.step_seconds - 1, abs=1e-9)
 
 
@@ -109,18 +109,18 @@ name: own
 extends: dgx-h100
 source: a test
 confidence: assumed
-dials:
+design:
   size: {unit: GPUs, values: [8, 16], set: {domain: "{}", gpus: "{}", nvlink.endpoints: "{}", nvlink.switches: "{/2}", nic.endpoints: "{}"}}
   wires: {set: {nic.bandwidth: "{*25} GB/s per direction"}}
 """)
     here = fc.explore(str(file), "llama3-8b", vary={"size": [8, 16], "wires": [1, 2]}, **JOB)
     assert here["size"].tolist() == [8, 8, 16, 16] and here["wires"].tolist() == [1, 2, 1, 2]
-    turned = fc.load_system(str(file), overrides=["dial.size=16", "dial.wires=2"])
+    turned = fc.load_system(str(file), overrides=["design.size=16", "design.wires=2"])
     assert (turned.domain, turned.gpus_per_node, turned.tiers["nic"].endpoints) == (16, 16, 16)
     assert turned.tiers["nic"].bytes_per_second == 50e9
     assert here["step_seconds"][3] == pytest.approx(fc.plan(turned, "llama3-8b", top=1, **JOB)[0].step_seconds)
     with pytest.raises(fc.RequestError, match="one of: 8 16"):
-        fc.load_system(str(file), overrides=["dial.size=12"])
+        fc.load_system(str(file), overrides=["design.size=12"])
     broken = tmp_path / "broken.yaml"
     wrong = file.read_text().replace('nic.bandwidth: "{*25} GB/s', 'nik.bandwidth: "25 GB/s').replace("unit: GPUs", "units: GPUs")
     broken.write_text(wrong)

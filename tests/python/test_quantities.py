@@ -20,8 +20,8 @@ TARGETS = {"nic_bandwidth": lambda s: s.tiers["nic"].bytes_per_second, "scale_up
 # every way in which a part of a machine can be named with a value: a text goes in, the machine or the step comes out
 FACES = {
     "with_": lambda name, text: SYSTEM.with_(**{name: text}),
-    "overrides": lambda name, text: fc.load_system("dgx-h100", overrides=[f"dial.{name}={text}"]),
-    "overrides with a dot": lambda name, text: fc.load_system("dgx-h100", overrides=[f"dial.{dotted(name)}={text}"]),
+    "overrides": lambda name, text: fc.load_system("dgx-h100", overrides=[f"design.{name}={text}"]),
+    "overrides with a dot": lambda name, text: fc.load_system("dgx-h100", overrides=[f"design.{dotted(name)}={text}"]),
     "explore": lambda name, text: fc.explore("dgx-h100", MODEL, vary={name: text}, **JOB),
     "explore_serve": lambda name, text: fc.explore_serve("dgx-h100", MODEL, gpus=8, vary={name: text}),
     "limits": lambda name, text: fc.explore("dgx-h100", MODEL, vary={name: [SI[name]]}, limits={name: text}, objectives="step", **JOB),

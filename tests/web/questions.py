@@ -116,7 +116,7 @@ class Random(random.Random):
             if self.random() < share:
                 out[name] = self.choice(values)
         if self.random() < 0.15:
-            changes = ["dial.nic.bandwidth=50GB/s per direction", "nic.gdr=false", "dial.domain=16", "nic.endpoints=4", "no.such=1"]
+            changes = ["design.nic.bandwidth=50GB/s per direction", "nic.gdr=false", "design.domain=16", "nic.endpoints=4", "no.such=1"]
             out["overrides"] = [self.choice(changes)]
         return out
 

@@ -6,13 +6,13 @@
 #include "machine.hpp"
 #include "plain.hpp"
 
-#include <specs/parts/dials.hpp>
+#include <specs/parts/design_parameters.hpp>
 #include <text/write_file.hpp>
 
 #include <fabricost/answers/machine.hpp>
 #include <fabricost/explain/assumptions.hpp>
 #include <fabricost/explain/explain.hpp>
-#include <fabricost/hardware/dials.hpp>
+#include <fabricost/hardware/design_parameters.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/pictures/picture.hpp>
 #include <fabricost/predict/predict.hpp>
@@ -130,23 +130,27 @@ void add_tiers(py::module_& module) {
   return loaded(std::move(origin));
 }
 
-/// The machine with dials turned, read again as `--set dial.NAME=VALUE` of the command does it. \throws RequestError
-[[nodiscard]] Machine with_dials(const Machine& whole, const py::kwargs& dials) {
+/// The machine with parameters changed, read again as `--set design.NAME=VALUE` of the command does it. \throws RequestError
+[[nodiscard]] Machine with_parameters(const Machine& whole, const py::kwargs& parameters) {
   SavedSystem origin = whole.origin;
   const auto si_unit = [](std::string_view name) -> std::string_view {
-    const auto dial = dial_named(name);
-    if (!dial) return "";
-    return is_link_rate(*dial) ? "B/s per direction" : *dial == Dial::hbm_bandwidth ? "B/s" : *dial == Dial::hbm_size ? "B" : "";
+    const auto parameter = parameter_named(name);
+    if (!parameter) return "";
+    return is_link_rate(*parameter)                       ? "B/s per direction"
+           : *parameter == DesignParameter::hbm_bandwidth ? "B/s"
+           : *parameter == DesignParameter::hbm_size      ? "B"
+                                                          : "";
   };
-  std::vector<std::string> names{dial_names.begin(), dial_names.end()}, keywords;
+  std::vector<std::string> names{design_parameter_names.begin(), design_parameter_names.end()}, keywords;
   const std::size_t general = names.size();
-  for (const DeclaredDial& dial : declared_dials(origin.extends)) names.push_back(dial.name);
-  for (const std::string& dial : names) std::replace_copy(dial.begin(), dial.end(), std::back_inserter(keywords.emplace_back()), '.', '_');
-  for (const auto& [key, value] : dials) {
+  for (const DeclaredParameter& parameter : declared_parameters(origin.extends)) names.push_back(parameter.name);
+  for (const std::string& parameter : names)
+    std::replace_copy(parameter.begin(), parameter.end(), std::back_inserter(keywords.emplace_back()), '.', '_');
+  for (const auto& [key, value] : parameters) {
     auto keyword = key.cast<std::string>();
     std::replace(keyword.begin(), keyword.end(), '.', '_');
     const auto known = std::find(keywords.begin(), keywords.end(), keyword);
-    if (known == keywords.end()) throw RequestError("with_: " + unknown_text(keyword, "a dial of machines", keywords));
+    if (known == keywords.end()) throw RequestError("with_: " + unknown_text(keyword, "a parameter of machines", keywords));
     const auto place = static_cast<std::size_t>(known - keywords.begin());
     const std::string& name = names[place];
     const bool declared = std::find(names.begin() + static_cast<std::ptrdiff_t>(general), names.end(), name) != names.end();
@@ -154,7 +158,7 @@ void add_tiers(py::module_& module) {
     const double number = worded ? 0 : real(py::reinterpret_borrow<py::object>(value), keyword, 1e-9, 1e18);
     const std::string_view unit = declared ? "" : si_unit(name);
     origin.set.push_back(
-        fmt::format("dial.{}={}", name, worded ? std::string{text_of(value, keyword)} : fmt::format("{}{}", number, unit)));
+        fmt::format("design.{}={}", name, worded ? std::string{text_of(value, keyword)} : fmt::format("{}{}", number, unit)));
   }
   return loaded(std::move(origin));
 }
@@ -240,13 +244,13 @@ as it does (`--lost-rails` of the command). RequestError unless at least one is 
 >>> fc.load_system("dgx-h100").without_rails(1).tiers["nic"].endpoints
 7
 )")
-      .def("with_", &with_dials,
-           R"(with_(self, **dials)
+      .def("with_", &with_parameters,
+           R"(with_(self, **parameters)
 --
 
-The machine with dials turned: nic_bandwidth, scale_up_bandwidth, hbm_bandwidth (byte/s, one way), nic_count, domain (GPUs),
+The machine with parameters changed: nic_bandwidth, scale_up_bandwidth, hbm_bandwidth (byte/s, one way), nic_count, domain (GPUs),
 hbm_size (byte), arithmetic (times); or texts with units, of links with their direction. What hangs together is turned with them: a
-NIC's slot, a domain's endpoints, nodes and NICs (`--set dial.NAME=VALUE` of the command). RequestError for other names, and for what
+NIC's slot, a domain's endpoints, nodes and NICs (`--set design.NAME=VALUE` of the command). RequestError for other names, and for what
 does not fit the machine.
 
 >>> import fabricost as fc

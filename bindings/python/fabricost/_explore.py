@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _SI = {"nic.bandwidth": ("byte/s", 1e9, "GB/s per direction"), "scale_up.bandwidth": ("byte/s", 1e9, "GB/s per direction"),
        "hbm.bandwidth": ("byte/s", 1e9, "GB/s"), "hbm.size": ("byte", 1e9, "GB")}
 _SUFFIXES = {"byte/s": "B/s", "byte": "B", "s": "s", "hour": "h"}
-_DIALS = {name.replace(".", "_"): name for name in (*_SI, "nic.count")}
+_PARAMETERS = {name.replace(".", "_"): name for name in (*_SI, "nic.count")}
 _SAID = {"step": "step_seconds", "ttft": "ttft_seconds", "tpot": "tpot_seconds", "tokens/s": "tokens_per_second",
          "tokens/s/gpu": "tokens_per_second_per_gpu", "tokens/s/user": "tokens_per_second_per_user",
          "$/token": "dollars_per_million_tokens", "J/token": "joules_per_million_tokens", "W": "watts"}  # objectives as people write them
@@ -62,7 +62,7 @@ class Exploration:
 
     def _name(self, column: str) -> str:
         """The name of a column by any of its spellings."""
-        return _DIALS.get(column, _SAID.get(column, column)) if isinstance(column, str) else column
+        return _PARAMETERS.get(column, _SAID.get(column, column)) if isinstance(column, str) else column
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return map(self.row, range(len(self)))
@@ -144,7 +144,7 @@ def explore(system: Any = None, model: Any = None, *, vary: Mapping[str, Any], o
     """Trains a model on every combination of the varied values, each with a full search over layouts, an Exploration.
 
     vary: name to values, the last name fastest: nic_bandwidth, scale_up_bandwidth, hbm_bandwidth (byte/s, one way), hbm_size (byte),
-        nic_count, domain, arithmetic (times); system and gpu (names); gpus, nodes, batch, sequence; dials that a machine's file
+        nic_count, domain, arithmetic (times); system and gpu (names); gpus, nodes, batch, sequence; parameters that a machine's file
         declares, and any value of it by its path ("tiers.nic.latency"); any option of plan (model, precision, tp, recompute, ...).
         Numbers in SI units, or a text as the command takes it, with its unit and a link's direction: "25:400:x2GB/s per direction",
         "1:8:x2us", "none,full".
@@ -219,10 +219,10 @@ class _Asked:
         self.function = function
         self.given = {name: value for name, value in (("system", system), ("model", model)) if value is not None}
         self.given.update(job)
-        self.given["vary"] = [f"{_DIALS.get(name, name)}={_values_text(_DIALS.get(name, name), values)}" for name, values in vary.items()]
+        self.given["vary"] = [f"{_PARAMETERS.get(name, name)}={_values_text(_PARAMETERS.get(name, name), values)}" for name, values in vary.items()]
         if objectives:
             self.given["objectives"] = objectives if isinstance(objectives, str) else ",".join(objectives)
-        self.given["limits"] = [f"{_DIALS.get(name, name)}={_value_text(_DIALS.get(name, _SAID.get(name, name)), value, 'limits')}"
+        self.given["limits"] = [f"{_PARAMETERS.get(name, name)}={_value_text(_PARAMETERS.get(name, _SAID.get(name, name)), value, 'limits')}"
                                 for name, value in (limits or {}).items()]
         self.given["prices"] = [f"{name}={value}" for name, value in (prices or {}).items()]
         if isinstance(system, os.PathLike):

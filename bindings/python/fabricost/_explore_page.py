@@ -68,7 +68,7 @@ def page(found: Any, title: str | None) -> str:
     if pictures:
         out.section("The space", *pictures)
     if found.worth:
-        rows = [[one.dial, one.change, f"{100 * one.gain:+.2f} %",
+        rows = [[one.parameter, one.change, f"{100 * one.gain:+.2f} %",
                  "" if one.dollars_per_gpu_hour is None else f"{one.dollars_per_gpu_hour:.3f}"] for one in found.worth]
         out.section("What more of a part gives at the knee" if found.knee is not None else "What more of a part gives at the best point",
                     _wide(html.table(["part", "more", "tokens/s", "worth, USD a GPU-hour"], rows)),

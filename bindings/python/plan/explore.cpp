@@ -20,11 +20,11 @@ namespace {
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
-[[nodiscard]] double elasticity(const ExplorePoint& point, const std::string& objective, std::string_view dial) {
+[[nodiscard]] double elasticity(const ExplorePoint& point, const std::string& objective, std::string_view parameter) {
   for (const auto& [name, by] : point.elasticities)
     if (name == objective)
       for (const auto& [turned, value] : by)
-        if (turned == dial) return value;
+        if (turned == parameter) return value;
   return none;
 }
 
@@ -53,8 +53,8 @@ constexpr double none = std::numeric_limits<double>::quiet_NaN();
   add_texts("trouble", &P::trouble);
   for (const P& point : a.points)  // every pair that any point has
     for (const auto& [objective, by] : point.elasticities)
-      for (const auto& [dial, value] : by)
-        add("d " + objective + " / d " + dial, [&](const P& p) { return elasticity(p, objective, dial); });
+      for (const auto& [parameter, value] : by)
+        add("d " + objective + " / d " + parameter, [&](const P& p) { return elasticity(p, objective, parameter); });
   return out;
 }
 
@@ -91,7 +91,7 @@ void add_explore(py::module_& module) {
     return fmt::format("{}, {} is better", o.name, o.more_is_better ? "more" : "less");
   });
   add_answer<ExploreWorth>(module, "ExploreWorth", "What more of one part of a machine gives.").def("__repr__", [](const ExploreWorth& w) {
-    return fmt::format("{} {}: {:+.2f} %", w.dial, w.change, 100 * w.gain);
+    return fmt::format("{} {}: {:+.2f} %", w.parameter, w.change, 100 * w.gain);
   });
   add_answer<ExplorePoint>(module, "ExplorePoint", "One combination of what is varied, with its plan.")
       .def("__repr__",

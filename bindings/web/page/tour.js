@@ -8,7 +8,7 @@ const STEPS = [
   ['Look at one size', 'Click the curve or move the slider below it: what runs, what the time is made of, and what would change it.',
       '.result'],
   ['Drag the machine',
-      'The dials change the machine itself, as a faster NIC. The address in the bar always holds what you see: mail it.', '.dial'],
+      'The parameters change the machine itself, as a faster NIC. The address in the bar always holds what you see: mail it.', '.parameter'],
 ];
 
 export function tour(button) {
@@ -28,5 +28,5 @@ export function tour(button) {
     box.querySelector('button.first, button')?.focus();
   };
   box.addEventListener('keydown', (event) => { if (event.key === 'Escape') close(); });
-  button.addEventListener('click', () => { if (!document.querySelector('.dial')) location.hash = '#v=1&view=curve'; step(0); });
+  button.addEventListener('click', () => { if (!document.querySelector('.parameter')) location.hash = '#v=1&view=curve'; step(0); });
 }

@@ -117,7 +117,7 @@ template <class A>
 inline constexpr auto give_search_time = gives(&A::search_time, "seconds", "search_seconds", "How long the search took by the clock, s: it differs from run to run.");
 template <class A>
 inline constexpr auto give_kernels = gives(&A::kernels, "kernels", "",
-                                           "What kernels reach: measured, kin (on other processors of this generation), or assumed.");
+                                           "What kernels reach: measured, sibling (on other processors of this generation), or assumed.");
 
 }  // namespace field
 

@@ -55,7 +55,7 @@ struct Constants {
   std::string name = "prior";  ///< of the calibration
   std::string source{prior_source(ConstantSet::scale_up)};
   Basis compute_basis = Basis::datasheet;  ///< of kernel efficiencies
-  bool compute_kin = false;                ///< they were fitted to processors of this generation, none of this architecture among them
+  bool compute_related = false;            ///< they were fitted to processors of this generation, none of this architecture among them
   std::string compute_name = "prior";
   std::string compute_source{prior_source(ConstantSet::compute)};
   Basis custom_basis = Basis::datasheet;  ///< of inference engines' all-reduce kernels

@@ -63,15 +63,15 @@ struct SystemName {
 /// Those of `names` that look like `wanted`, nearest first, at most three.
 [[nodiscard]] std::vector<std::string> near_names(std::string_view wanted, std::span<const std::string> names);
 
-/// A dial that a machine's file declares: values of it that are turned together, by name (docs/spec-format.md).
-struct DeclaredDial {
+/// A parameter that a machine's file declares: values of it that are turned together, by name (docs/spec-format.md).
+struct DeclaredParameter {
   std::string name, title, unit;
   std::vector<std::string> values;  ///< those it can take; empty: any number
 };
 
-/// The dials of a system's file and of those it extends, in the order of the file. They are turned by overrides, as in `dial.domain=72`,
-/// and replace the general dial of the same name. \throws SpecError, RequestError as load_system
-[[nodiscard]] std::vector<DeclaredDial> declared_dials(std::string_view name_or_path);
+/// The parameters of a system's file and of those it extends, in the order of the file. They are turned by overrides, as in
+/// `design.domain=72`, and replace the general parameter of the same name. \throws SpecError, RequestError as load_system
+[[nodiscard]] std::vector<DeclaredParameter> declared_parameters(std::string_view name_or_path);
 
 /// The arguments of load_system. A file with `set` or `calibration` beside `extends` is loaded with them
 /// (docs/spec-format.md).

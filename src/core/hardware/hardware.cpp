@@ -1,7 +1,7 @@
 // The bodies of the headers of hardware, compiled once.
 #include <fabricost/hardware/check-inl.hpp>
 #include <fabricost/hardware/constants-inl.hpp>
-#include <fabricost/hardware/dials-inl.hpp>
+#include <fabricost/hardware/design_parameters-inl.hpp>
 #include <fabricost/hardware/host_rate-inl.hpp>
 #include <fabricost/hardware/slice-inl.hpp>
 #include <fabricost/hardware/system-inl.hpp>

@@ -323,7 +323,7 @@ void load_constants(System& system, SpecStore& library, std::string_view calibra
         case ConstantSet::compute:
           if (part.whole) {
             read_into(c.compute_name, c.compute_source, c.compute_basis, by_hand && named);
-            c.compute_kin = !by_hand && are_only_relatives(system.gpu, reader.systems, library);
+            c.compute_related = !by_hand && are_only_relatives(system.gpu, reader.systems, library);
           }
           continue;
         case ConstantSet::custom:

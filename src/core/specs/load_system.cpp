@@ -1,7 +1,7 @@
 /// System and cluster files: a GPU, its memories and the tiers around it.
 
 #include "specs/overrides.hpp"
-#include "specs/parts/dials.hpp"
+#include "specs/parts/design_parameters.hpp"
 #include "specs/store.hpp"
 
 #include <fabricost/hardware/check.hpp>
@@ -152,8 +152,8 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
   MapReader in(tree, "", faults);
   System system;
   in.take("extends");
-  in.take("dials");
-  (void)read_declared_dials(tree, faults);
+  in.take("design");
+  (void)read_declared_parameters(tree, faults);
   read_outline(in, tree, system);
   system.notes = in.text("notes");
   system.provenance = in.provenance(tree);
@@ -241,8 +241,8 @@ System load(std::string_view name_or_path, std::span<const std::string> override
   std::vector<std::string> chain;
   SpecNode tree = library.resolve("systems", name_or_path, &chain);
   auto split = split_overrides(overrides);
-  spell_out_dials(tree, split);
-  const auto dials = take_dials(split);
+  spell_out_parameters(tree, split);
+  const auto parameters = take_parameters(split);
   for (const auto& [path, value] : split) {
     std::string inside = path;
     if (!is_gpu_path(inside)) apply_override(tree, path, value);
@@ -253,7 +253,7 @@ System load(std::string_view name_or_path, std::span<const std::string> override
   OverriddenParts altered{.inside = nameless, .outside = nameless};
   System system = read_system(tree, library, split, altered, faults);
   faults.raise();
-  turn(system, dials, altered);
+  turn(system, parameters, altered);
   load_constants(system, library, calibration, kernels, altered, chain, faults);
   faults.raise();
   check(system);

@@ -5,7 +5,7 @@
 #include "answers/searched.hpp"
 
 #include <fabricost/fields/field.hpp>
-#include <fabricost/hardware/dials.hpp>
+#include <fabricost/hardware/design_parameters.hpp>
 #include <fabricost/hardware/slice.hpp>
 #include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/plan/economics/unmet.hpp>
@@ -829,7 +829,8 @@ PlanAnswer searched(const PlanRequest& request) {
   const System whole = found->system;
   if (request.network_share < 1) {
     if (whole.tier(TierRole::nic) == nullptr) throw Refusal(fmt::format("<network_share>: {} has no NICs", whole.name));
-    found->system = with_dial(std::move(found->system), Dial::nic_bandwidth, request.network_share * value_of(whole, Dial::nic_bandwidth));
+    found->system = with_parameter(std::move(found->system), DesignParameter::nic_bandwidth,
+                                   request.network_share * value_of(whole, DesignParameter::nic_bandwidth));
   }
   found->question = training_question(request, found->system);
   const auto start = std::chrono::steady_clock::now();

@@ -6,7 +6,7 @@
 #include "text/amounts.hpp"
 
 #include <fabricost/fields/field.hpp>
-#include <fabricost/hardware/dials.hpp>
+#include <fabricost/hardware/design_parameters.hpp>
 #include <fabricost/hardware/system.hpp>
 #include <fabricost/on_threads.hpp>
 #include <fabricost/plan/answers/design/need.hpp>
@@ -247,7 +247,7 @@ void add_delivery(ProjectedRun& out, const System& system, const Prices& prices,
   const System& whole = *machine.value;
   check_spares_per_rack(*spares_per_rack, whole.domain / whole.gpus_per_node);
   const int working = whole.domain - *spares_per_rack * whole.gpus_per_node;
-  return {.name = machine.name, .value = std::make_shared<const System>(with_dial(whole, Dial::domain, working))};
+  return {.name = machine.name, .value = std::make_shared<const System>(with_parameter(whole, DesignParameter::domain, working))};
 }
 
 /// The least GPUs that end in time, with those of both ends of the interval.

@@ -94,10 +94,10 @@ void add_parts(Page& page, const ExploreAnswer& a) {
       }
   TextTable rows{headings};
   for (const ExploreWorth& one : a.worth) {
-    Cells cells{one.dial, one.change, fmt::format("{:+.2f} %", 100 * one.gain)};
+    Cells cells{one.parameter, one.change, fmt::format("{:+.2f} %", 100 * one.gain)};
     if (priced) cells.push_back(fmt::format("{:.3f}", *one.dollars_per_gpu_hour));
     for (const auto& [objective, by] : point->elasticities) {
-      const auto at = std::find_if(by.begin(), by.end(), [&](const auto& each) { return each.first == one.dial; });
+      const auto at = std::find_if(by.begin(), by.end(), [&](const auto& each) { return each.first == one.parameter; });
       cells.push_back(at != by.end() ? fmt::format("{:+.3f}", at->second) : "");
     }
     rows.row(cells);

@@ -118,10 +118,10 @@ void add_first(Page& page, const FoundPlan& a, const PricedLayout& p) {
   if (stack.capacity > 0 && stack.capacity < 1)
     page.line("A capacity of {:.3g} leaves {:.3g} % of the experts' rows uncomputed; FLOPs count those that are.", stack.capacity,
               100 * (1 - stack.capacity));
-  const bool known = stack.seen.of(a.system.gpu.generation), kin = a.system.constants.compute_kin;
+  const bool known = stack.seen.of(a.system.gpu.generation), sibling = a.system.constants.compute_related;
   const bool no_experts = known && a.question.model.mixture() && !stack.seen.experts;
   page.line("Nine in ten steps should take {} to {} s: stack {}, {} on this GPU generation{}{}.", figure(f.low), figure(f.high), stack.name,
-            known ? "fitted" : "not measured", known && kin ? fmt::format(", not on {} itself", a.system.gpu.name) : "",
+            known ? "fitted" : "not measured", known && sibling ? fmt::format(", not on {} itself", a.system.gpu.name) : "",
             no_experts ? ", on no model with experts" : "");
   if (!known && !stack.scale_given) page.say(fitted_stacks_text(a.system.gpu.generation));
   page.width = 98;

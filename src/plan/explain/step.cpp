@@ -293,7 +293,7 @@ struct Move {
                      "corrects it by one of your own steps)"
                    : fmt::format("was fitted on {}{}", fmt::join(seen, ", "),
                                  !q.stack.seen.of(system.gpu.generation) ? fmt::format(", not on {}", name(system.gpu.generation))
-                                 : system.constants.compute_kin          ? fmt::format(", though not on {}", system.gpu.name)
+                                 : system.constants.compute_related      ? fmt::format(", though not on {}", system.gpu.name)
                                                                          : "") +
                          (q.model.mixture() && !q.stack.seen.experts ? ", on no model with experts" : "");
   return fmt::format(

@@ -29,11 +29,11 @@ Processor Processor::of(const System& system) {
 }
 
 const char* kernels_known(const System& system) {
-  return kernels_assumed(system) ? "assumed" : system.constants.compute_kin ? "kin" : "measured";
+  return kernels_assumed(system) ? "assumed" : system.constants.compute_related ? "sibling" : "measured";
 }
 
 double spread_on(const Stack& stack, const System& system, Precision precision, bool experts) {
-  return spread_of(stack, {system.gpu.generation, precision, experts, kernels_assumed(system), system.constants.compute_kin});
+  return spread_of(stack, {system.gpu.generation, precision, experts, kernels_assumed(system), system.constants.compute_related});
 }
 
 std::pair<double, double> interval_of(double seconds, const Stack& stack, const System& system, Precision precision, bool experts) {

@@ -24,7 +24,7 @@ double spread_of(const Stack& stack, const StepKind& step) {
   const double own = seen != nullptr ? seen->spread : stack.spread;
   double variance = own * own;
   const auto add = [&variance](bool applies, double spread) { variance += applies ? spread * spread : 0; };
-  add(step.assumed || step.kin, assumed_kernels_spread);
+  add(step.assumed || step.sibling, assumed_kernels_spread);
   add(seen == nullptr && !stack.seen.on.empty(), prior::stack::spread);
   add(step.experts && !stack.seen.experts, prior::stack::experts_spread);
   add(step.precision == Precision::fp4 && !stack.seen.fp4, prior::stack::fp4_spread);

@@ -1,7 +1,7 @@
 /// Questions about collectives and machines: those of the module that a first visit loads.
 
 #include "answers/verdict.hpp"
-#include "web/dials.hpp"
+#include "web/design_parameters.hpp"
 #include "web/questions/question.hpp"
 
 #include <fabricost/answers/machine.hpp>
@@ -17,7 +17,7 @@ constexpr auto as_rows = [](const auto& found) -> Json { return as_fields(found.
 std::vector<Question> collective_questions() {
   return {question<SystemsRequest>("systems", "fabricost machine", "systems", "SystemsRequest"),
           question<ShowRequest>("show", "fabricost machine", "show", "ShowRequest"),
-          question<DialsRequest>("dials", "", "", ""),
+          question<ParametersRequest>("design", "", "", ""),
           question<PictureRequest>("picture", "fabricost machine --svg", "", ""),
           question<PredictRequest>("predict", "fabricost predict", "predict", "PredictRequest"),
           question<ExplainRequest>("explain", "fabricost explain", "explain", "ExplainRequest"),

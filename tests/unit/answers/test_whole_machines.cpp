@@ -115,7 +115,7 @@ TEST_CASE("a plan leaves idle no nodes of a rack that other jobs can have", "[an
 
 TEST_CASE("what is known of kernels has one word, whichever question it is asked with", "[answers]") {
   using Known = std::pair<const char*, const char*>;
-  for (const auto& [system, word] : {Known{"tpu-v7-cube", "kin"}, Known{"tpu-v5p-cube", "measured"}, Known{"mi355x-8", "measured"},
+  for (const auto& [system, word] : {Known{"tpu-v7-cube", "sibling"}, Known{"tpu-v5p-cube", "measured"}, Known{"mi355x-8", "measured"},
                                      Known{"dgx-h100", "measured"}, Known{"trn2-ultraserver", "assumed"}}) {
     CAPTURE(system);
     auto plan = support::job<PlanRequest>(system, "llama3-8b", 64, 512);
@@ -219,7 +219,7 @@ TEST_CASE("no kernel of a step is faster than the peak, with the stack's factor"
   }
 }
 
-TEST_CASE("kernels fitted on other processors of a generation are kin, and the interval says so", "[answers]") {
+TEST_CASE("kernels fitted on other processors of a generation are siblings of it, and the interval says so", "[answers]") {
   PlanRequest r;
   r.model.name = "llama3-8b";
   r.gpus = 64;
@@ -228,13 +228,13 @@ TEST_CASE("kernels fitted on other processors of a generation are kin, and the i
     r.system.name = machine;
     return answer(r);
   };
-  const PlanAnswer fitted = planned_on("tpu-v5p-cube"), kin = planned_on("tpu-v7-cube");
+  const PlanAnswer fitted = planned_on("tpu-v5p-cube"), sibling = planned_on("tpu-v7-cube");
   CHECK(fitted.kernels == "measured");
-  CHECK(kin.kernels == "kin");
-  CHECK(planned_on("tpu-v4-cube").kernels == "kin");
+  CHECK(sibling.kernels == "sibling");
+  CHECK(planned_on("tpu-v4-cube").kernels == "sibling");
   CHECK(planned_on("deepseek-v3-h800").kernels == "measured");  // the same processor as an H100
   const auto width = [](const PlanAnswer& a) { return a.layouts.front().interval.second.value() / a.layouts.front().step.value(); };
-  CHECK(width(kin) > width(fitted));
+  CHECK(width(sibling) > width(fitted));
 }
 
 TEST_CASE("what waits in host memory has room there", "[answers]") {

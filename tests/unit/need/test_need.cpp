@@ -1,16 +1,16 @@
-// Questions asked backwards: the answer equals that of asking forwards at every value; it holds and the next smaller does not; a dial
+// Questions asked backwards: the answer equals that of asking forwards at every value; it holds and the next smaller does not; a parameter
 // turns all values that change together.
 #include "catch.hpp"
 #include "support/slow_build.hpp"
 
+#include <fabricost/hardware/design_parameters.hpp>
 #include <fabricost/plan/answers/design/need.hpp>
 #include <fabricost/plan/economics/unmet.hpp>
-#include <fabricost/hardware/dials.hpp>
-#include <fabricost/specs/load.hpp>
 #include <fabricost/plan/specs/load_model.hpp>
 #include <fabricost/plan/specs/stacks.hpp>
 #include <fabricost/plan/training/figures.hpp>
 #include <fabricost/plan/training/plan.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include "support/message_of.hpp"
 
@@ -112,11 +112,11 @@ TEST_CASE("the least and the most are what asking forwards at every value finds,
       else if (unknown == "batch")
         q.global_batch = static_cast<int>(v);
       else {
-        for (std::size_t d = 0; d < dial_names.size(); ++d)
-          if (dial_names[d] == unknown) {
+        for (std::size_t d = 0; d < design_parameter_names.size(); ++d)
+          if (design_parameter_names[d] == unknown) {
             const bool rate = unknown.ends_with("bandwidth") || unknown == "hbm.size";
             try {
-              at = with_dial(own, static_cast<Dial>(d), rate ? v * 1e9 : v);
+              at = with_parameter(own, static_cast<DesignParameter>(d), rate ? v * 1e9 : v);
             } catch (const RequestError&) {
               at.domain = 0;
             }
@@ -162,8 +162,10 @@ TEST_CASE("a continuous unknown is found to 1 %, holds, and the next smaller doe
   q.gpus = 64;
   q.global_batch = 128;
   const System& own = machine("dgx-h100");
-  const auto at = [&](double gigabytes) { return forward(q, with_dial(own, Dial::nic_bandwidth, gigabytes * 1e9))->seconds; };
-  const double infinite = at(1e4 * value_of(own, Dial::nic_bandwidth) / 1e9);
+  const auto at = [&](double gigabytes) {
+    return forward(q, with_parameter(own, DesignParameter::nic_bandwidth, gigabytes * 1e9))->seconds;
+  };
+  const double infinite = at(1e4 * value_of(own, DesignParameter::nic_bandwidth) / 1e9);
   CHECK(at(*found.value) <= 1.05 * infinite);
   CHECK(at(*found.next_smaller) > 1.05 * infinite);
 }
@@ -274,60 +276,61 @@ TEST_CASE("GPUs that a machine has not stay a trouble") {
   CHECK_THAT(found.tried.back().trouble, Contains("take at most"));
 }
 
-TEST_CASE("dials turn what hangs together and leave a machine that is sound") {
+TEST_CASE("parameters turn what hangs together and leave a machine that is sound") {
   for (const char* name : {"dgx-h100", "gb200-nvl72"})
-    for (std::size_t d = 0; d < dial_names.size(); ++d) {
-      const Dial dial = static_cast<Dial>(d);
+    for (std::size_t d = 0; d < design_parameter_names.size(); ++d) {
+      const DesignParameter parameter = static_cast<DesignParameter>(d);
       const System& own = machine(name);
-      const double now = value_of(own, dial);
-      CHECK_NOTHROW(check(with_dial(own, dial, now)));
-      CHECK_NOTHROW(check(with_dial(own, dial, 2 * now)));
-      if (dial == Dial::arithmetic) continue;
-      CHECK(value_of(with_dial(own, dial, 2 * now), dial) == Approx(2 * now));
-      CHECK(value_of(with_dial(with_dial(own, dial, 2 * now), dial, now), dial) == Approx(now));
+      const double now = value_of(own, parameter);
+      CHECK_NOTHROW(check(with_parameter(own, parameter, now)));
+      CHECK_NOTHROW(check(with_parameter(own, parameter, 2 * now)));
+      if (parameter == DesignParameter::arithmetic) continue;
+      CHECK(value_of(with_parameter(own, parameter, 2 * now), parameter) == Approx(2 * now));
+      CHECK(value_of(with_parameter(with_parameter(own, parameter, 2 * now), parameter, now), parameter) == Approx(now));
     }
-  const System faster = with_dial(machine("dgx-h100"), Dial::nic_bandwidth, 400e9);
+  const System faster = with_parameter(machine("dgx-h100"), DesignParameter::nic_bandwidth, 400e9);
   CHECK(nics_rate(faster) == Approx(8 * 400e9));  // its slots do not hold it
-  CHECK(nics_rate(with_dial(machine("dgx-h100"), Dial::nic_bandwidth, 25e9)) == Approx(8 * 25e9));
-  const System larger = with_dial(machine("dgx-h100"), Dial::domain, 64);
+  CHECK(nics_rate(with_parameter(machine("dgx-h100"), DesignParameter::nic_bandwidth, 25e9)) == Approx(8 * 25e9));
+  const System larger = with_parameter(machine("dgx-h100"), DesignParameter::domain, 64);
   CHECK(larger.gpus_per_node == 64);
   CHECK(larger.tier(TierRole::nic)->endpoints == 64);
   CHECK(larger.tier(TierRole::scale_up)->endpoints == 64);
   CHECK(larger.power.value == machine("dgx-h100").power.value * 8.0);  // stated of the domain
-  CHECK(with_dial(machine("dgx-h100"), Dial::domain, 4).nodes == 1);      // a server, of which there are as many as wanted
-  const System racks = with_dial(machine("gb200-nvl72"), Dial::domain, 144);
+  CHECK(with_parameter(machine("dgx-h100"), DesignParameter::domain, 4).nodes == 1);  // a server, of which there are as many as wanted
+  const System racks = with_parameter(machine("gb200-nvl72"), DesignParameter::domain, 144);
   CHECK(racks.gpus_per_node == 4);
   CHECK(racks.tier(TierRole::nic)->endpoints == machine("gb200-nvl72").tier(TierRole::nic)->endpoints);
-  CHECK_THROWS_AS(with_dial(machine("gb200-nvl72"), Dial::domain, 70), RequestError);
-  CHECK_THROWS_AS(with_dial(machine("dgx-h100"), Dial::nic_bandwidth, 0), RequestError);
+  CHECK_THROWS_AS(with_parameter(machine("gb200-nvl72"), DesignParameter::domain, 70), RequestError);
+  CHECK_THROWS_AS(with_parameter(machine("dgx-h100"), DesignParameter::nic_bandwidth, 0), RequestError);
 }
 
-TEST_CASE("overrides turn dials as with_dial does, and the machine is no longer the measured one") {
-  for (const auto& [text, dial, value] :
-       {std::tuple{"dial.domain=16", Dial::domain, 16.0},
-        std::tuple{"dial.nic.bandwidth=800 Gbit/s per direction", Dial::nic_bandwidth, 100e9},
-        std::tuple{"dial.hbm.size=160GB", Dial::hbm_size, 160e9}, std::tuple{"dial.arithmetic=2", Dial::arithmetic, 2.0}}) {
+TEST_CASE("overrides turn parameters as with_parameter does, and the machine is no longer the measured one") {
+  for (const auto& [text, parameter, value] :
+       {std::tuple{"design.domain=16", DesignParameter::domain, 16.0},
+        std::tuple{"design.nic.bandwidth=800 Gbit/s per direction", DesignParameter::nic_bandwidth, 100e9},
+        std::tuple{"design.hbm.size=160GB", DesignParameter::hbm_size, 160e9},
+        std::tuple{"design.arithmetic=2", DesignParameter::arithmetic, 2.0}}) {
     const std::vector<std::string> overrides{text};
-    const System by_text = load_system("dgx-h100", overrides), by_hand = with_dial(load_system("dgx-h100"), dial, value);
+    const System by_text = load_system("dgx-h100", overrides), by_hand = with_parameter(load_system("dgx-h100"), parameter, value);
     CHECK(by_text.domain == by_hand.domain);
     CHECK(nics_rate(by_text) == Approx(nics_rate(by_hand)));
     CHECK(by_text.gpu.memory.value.value() == Approx(by_hand.gpu.memory.value.value()));
     CHECK(by_text.gpu.bf16.value.value() == Approx(by_hand.gpu.bf16.value.value()));
-    if (dial == Dial::domain) CHECK(by_text.constants.basis != Basis::calibrated);
+    if (parameter == DesignParameter::domain) CHECK(by_text.constants.basis != Basis::calibrated);
   }
   const auto refused = [](const std::string& text) {
     return message_of([&] { static_cast<void>(load_system("dgx-h100", std::vector<std::string>{text})); });
   };
-  CHECK_THAT(refused("dial.domin=16"), Contains("did you mean domain"));
-  CHECK_THAT(refused("dial.domain=many"), Contains("whole number"));
-  CHECK_THAT(refused("dial.nic.bandwidth=50 GB"), Contains("no rate"));
+  CHECK_THAT(refused("design.domin=16"), Contains("did you mean domain"));
+  CHECK_THAT(refused("design.domain=many"), Contains("whole number"));
+  CHECK_THAT(refused("design.nic.bandwidth=50 GB"), Contains("no rate"));
   for (const std::string link : {"nic.bandwidth", "scale_up.bandwidth", "nic_bandwidth"}) {
-    CHECK_THAT(refused("dial." + link + "=900 GB/s"), Contains("does not say which direction"));
-    CHECK_THAT(refused("dial." + link + "=900"), Contains("has no unit"));
+    CHECK_THAT(refused("design." + link + "=900 GB/s"), Contains("does not say which direction"));
+    CHECK_THAT(refused("design." + link + "=900"), Contains("has no unit"));
   }
-  CHECK_THAT(refused("dial.hbm.bandwidth=3350 GB/s per direction"), Contains("no direction"));
+  CHECK_THAT(refused("design.hbm.bandwidth=3350 GB/s per direction"), Contains("no direction"));
   for (const std::string memory : {"hbm.bandwidth", "hbm_bandwidth", "hbm.size"})
-    CHECK_THAT(refused("dial." + memory + "=100"), Contains("has no unit"));
+    CHECK_THAT(refused("design." + memory + "=100"), Contains("has no unit"));
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <fabricost/answers/predict.hpp>
 #include <fabricost/explain/explain.hpp>
-#include <fabricost/hardware/dials.hpp>
+#include <fabricost/hardware/design_parameters.hpp>
 #include <fabricost/plan/network/load_store.hpp>
 #include <fabricost/plan/network/topology_of.hpp>
 #include <fabricost/predict/fabric_of.hpp>
@@ -279,7 +279,7 @@ TEST_CASE("NICs send no faster than the ports of the leaf they are joined to") {
   CHECK(exchange_on(with("superpod-h100", {"tiers.leaf.link=infiniband-xdr"}), 4).outer_rate == Approx(8 * 50e9));
 }
 
-TEST_CASE("a spine of slower ports takes in as much less as they are slower, and the dial of NICs turns them too") {
+TEST_CASE("a spine of slower ports takes in as much less as they are slower, and the parameter of NICs turns them too") {
   const System even = load_system("superpod-h100"), slow = with("superpod-h100", {"tiers.spine.link=infiniband-hdr"});
   const int nodes = 2 * even.tier("leaf")->endpoints;
   const Fabric f = exchange_on(slow, nodes);
@@ -291,8 +291,8 @@ TEST_CASE("a spine of slower ports takes in as much less as they are slower, and
   const int up = a.levels.back().up;
   REQUIRE(up >= 0);
   CHECK(b.capacity(b.link(b.levels.back().up, 0)) == Approx(a.capacity(a.link(up, 0)) / 2));
-  CHECK(exchange_on(with_dial(even, Dial::nic_bandwidth, 100e9), nodes).outer_rate == Approx(8 * 100e9));
-  CHECK(with_dial(even, Dial::nic_bandwidth, 100e9).tier("spine")->bandwidth.value.value() == Approx(100e9));
+  CHECK(exchange_on(with_parameter(even, DesignParameter::nic_bandwidth, 100e9), nodes).outer_rate == Approx(8 * 100e9));
+  CHECK(with_parameter(even, DesignParameter::nic_bandwidth, 100e9).tier("spine")->bandwidth.value.value() == Approx(100e9));
 }
 
 TEST_CASE("the NICs that one node has lost take no uplinks from the others") {

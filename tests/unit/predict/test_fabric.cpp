@@ -88,7 +88,7 @@ TEST_CASE("absurd counts are refused, not overflowed", "[predict]") {
         CHECK(levels.sizes[1] > 0);
         if (ranks > 0) CHECK(levels.ranks() == ranks);
       } catch (const RequestError& e) {
-        CHECK(std::string{e.what()}.find('-') == std::string::npos);  // no count has with_dial negative
+        CHECK(std::string{e.what()}.find('-') == std::string::npos);  // no count has with_parameter negative
       }
     }
   }

@@ -1,7 +1,7 @@
 /// Jobs on pods whose chips their own links join: a slice of its own torus, whose axes Google's pages list, and the closed forms on it.
 
 #include <fabricost/fabricost.hpp>
-#include <fabricost/hardware/dials.hpp>
+#include <fabricost/hardware/design_parameters.hpp>
 #include <fabricost/plan/specs/load_model.hpp>
 #include <fabricost/plan/training/figures.hpp>
 #include <fabricost/plan/training/plan.hpp>
@@ -206,5 +206,5 @@ TEST_CASE("a job of more chips trains the same batch no slower, and slower than 
 TEST_CASE("a pod is refused where it cannot be one", "[predict][specs]") {
   CHECK_THROWS_AS(load_system("tpu-v5p-cube", std::vector<std::string>{"pod=100"}), SpecError);
   CHECK_THROWS_AS(load_system("dgx-h100", std::vector<std::string>{"pod=64"}), SpecError);
-  CHECK(with_dial(load_system("tpu-v5e-pod"), Dial::arithmetic, 2).pod == 256);
+  CHECK(with_parameter(load_system("tpu-v5e-pod"), DesignParameter::arithmetic, 2).pod == 256);
 }

@@ -189,7 +189,7 @@ def test_faster_links_help_what_crosses_them_alone(folder):
     gains = {one["change"]: one["gain"] for one in base["changes"]}
     assert gains["scale-up links of twice the rate"] > 0.03 and abs(gains["NICs of twice the rate"]) < 1e-6, gains
     assert gains["twice the arithmetic"] > 0.3, gains
-    turned = found(folder, "--system", "dgx-h100", "--on", "dgx-h100", "--set", "dial.arithmetic=2")["replay"]
+    turned = found(folder, "--system", "dgx-h100", "--on", "dgx-h100", "--set", "design.arithmetic=2")["replay"]
     assert abs(turned["step_s"] - base["step_s"] / (1 + gains["twice the arithmetic"])) < 1e-3 * base["step_s"]
     path = {one["name"]: one["time_s"] for one in base["path"]}
     near(path["matrix products"], 6 * 2000e-6, 0.03)

@@ -161,10 +161,10 @@ TEST_CASE("files of a request are there while it is answered, and gone afterward
 
 TEST_CASE("lines to copy ask the same") {
   Json fields = curve;
-  fields["overrides"] = {"dial.nic.bandwidth=50 GB/s per direction"};
+  fields["overrides"] = {"design.nic.bandwidth=50 GB/s per direction"};
   const Json code = ask("code", {{"question", "sweep"}, {"fields", fields}})["answer"];
   CHECK(code["command"] ==
-        "fabricost sweep all_reduce --system dgx-h100 --nodes 2 --set 'dial.nic.bandwidth=50 GB/s per direction' --sizes 1MiB:64MiB:x4");
+        "fabricost sweep all_reduce --system dgx-h100 --nodes 2 --set 'design.nic.bandwidth=50 GB/s per direction' --sizes 1MiB:64MiB:x4");
   CHECK(code["python"].get<std::string>().find("fc.AllReduce(nodes=2, bytes=[1048576, 4194304, 16777216, 67108864])") != std::string::npos);
   CHECK(code["cpp"].get<std::string>().find(R"(request.system.name = "dgx-h100";)") != std::string::npos);
 }
@@ -188,10 +188,10 @@ TEST_CASE("lists of machines, slow ranks and groups are written as each language
   CHECK(has(share["cpp"], R"(request.collectives = {fabricost::grouped_from("all_reduce 1GiB over dp")};)"));
 }
 
-TEST_CASE("dials have places around where the machine stands, each with what sets it") {
-  const Json dials = ask("dials", {{"system", "dgx-h100"}})["answer"];
-  const auto nic = std::find_if(dials.begin(), dials.end(), [](const Json& d) { return d["name"] == "nic.bandwidth"; });
-  REQUIRE(nic != dials.end());
+TEST_CASE("parameters have places around where the machine stands, each with what sets it") {
+  const Json parameters = ask("design", {{"system", "dgx-h100"}})["answer"];
+  const auto nic = std::find_if(parameters.begin(), parameters.end(), [](const Json& d) { return d["name"] == "nic.bandwidth"; });
+  REQUIRE(nic != parameters.end());
   const double now = (*nic)["value"];
   CHECK((*nic)["stops"].front()["value"] < now);
   CHECK((*nic)["stops"].back()["value"] > now);

@@ -1,4 +1,4 @@
-"""Pictures of a design space: the front of two objectives, one value over two dials, all dials and objectives side by side."""
+"""Pictures of a design space: the front of two objectives, one value over two parameters, all parameters and objectives side by side."""
 
 from __future__ import annotations
 

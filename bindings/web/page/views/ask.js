@@ -44,7 +44,7 @@ const TITLES = {  // what a question asks, where its name does not say it
   tune: 'Where NCCL’s own choice loses', compare: 'Compare machines', cost: 'What it costs', pipeline: 'A pipeline schedule' };
 const titleOf = (name) => TITLES[name] ?? name.replaceAll('_', ' ');
 export const starts = { question: 'need', ...EXAMPLES.need };
-const LEFT_OUT = ['systems', 'dials', 'picture', 'validate', 'diagnose'];
+const LEFT_OUT = ['systems', 'parameters', 'picture', 'validate', 'diagnose'];
 
 const words = (v) =>
     (typeof v === 'number' ? digits(v, 4) : v === null ? 'none' : typeof v === 'boolean' ? (v ? 'yes' : 'no') : String(v));

@@ -1,5 +1,5 @@
 // One collective over sizes: bandwidth or time with its interval, what runs, what the time is made of, why, and what would change it; a
-// second machine or setting beside it; the machine's dials as sliders.
+// second machine or setting beside it; the machine's parameters as sliders.
 
 import { chart, isNarrow, stack } from '../chart.js';
 import { fieldsOf, form, showError } from '../controls.js';
@@ -46,20 +46,20 @@ export function curveView(context) {
   const trouble = el('div', {});
   const result = el('div', { class: 'result' }, trouble, answered);
   let drawn = [], drawnFor = '', earlier = null;  // the rows shown, their question, and the rows of the question before
-  const dialsPlace = el('div', {});
+  const parametersPlace = el('div', {});
   const comparing = Boolean(values['b.on']);
-  /** Another machine has dials of its own. */
+  /** Another machine has parameters of its own. */
   const changed = (name, value) => {
     if (name === 'system') {
-      const left = [].concat(values.overrides ?? []).filter((o) => !o.startsWith('dial.'));
+      const left = [].concat(values.overrides ?? []).filter((o) => !o.startsWith('design.'));
       if (left.length > 0) values.overrides = left;
       else delete values.overrides;
     }
     change(name, value);
-    if (name === 'system') dials();
+    if (name === 'system') parameters();
   };
   const side = el('div', { class: 'side' },
-    form(sweep.fields, values, known, changed, { first: FIRST, hidden: HIDDEN }), dialsPlace,
+    form(sweep.fields, values, known, changed, { first: FIRST, hidden: HIDDEN }), parametersPlace,
     el('p', {},
         el('label', {},
         el('input',
@@ -72,13 +72,13 @@ export function curveView(context) {
   const root = el('div', { class: 'split' }, side, result);
 
   const asked = () => fieldsOf(sweep, values);
-  const told = new Map();  // what sets a dial, in words
-  const turned = () => [].concat(values.overrides ?? []).filter((o) => o.startsWith('dial.'));
-  const standing = { key: '', rows: null };  // the curve of the machine as it is, beside which dials are turned
+  const told = new Map();  // what sets a parameter, in words
+  const turned = () => [].concat(values.overrides ?? []).filter((o) => o.startsWith('design.'));
+  const standing = { key: '', rows: null };  // the curve of the machine as it is, beside which parameters are changed
   async function asItIs() {
     if (turned().length === 0) return null;
     const { overrides, ...fields } = asked();
-    const left = overrides.filter((o) => !o.startsWith('dial.'));
+    const left = overrides.filter((o) => !o.startsWith('design.'));
     const key = JSON.stringify([fields, left]);
     if (standing.key !== key) {
       const got = await model.ask('standing', 'sweep', { ...fields, ...(left.length > 0 ? { overrides: left } : {}) });
@@ -88,38 +88,38 @@ export function curveView(context) {
   }
   const second = () => ({ ...asked(), ...fieldsOf(sweep, values, B) });
 
-  async function dials() {
-    const got = await model.ask('dials', 'dials', { system: values.system });
-    if (!got || got.error) return dialsPlace.replaceChildren();
+  async function parameters() {
+    const got = await model.ask('parameters', 'parameters', { system: values.system });
+    if (!got || got.error) return parametersPlace.replaceChildren();
     const standing = new Map([].concat(values.overrides ?? []).map((o) => [o.slice(0, o.indexOf('=')), o]));
-    const others = [...standing.values()].filter((o) => !o.startsWith('dial.'));
-    for (const dial of got.answer) for (const stop of dial.stops)
-      told.set(stop.override, `${dial.name} ${digits(stop.value, 4)} ${dial.unit}`.trim());
-    const rows = got.answer.filter((d) => !['arithmetic', 'hbm.size'].includes(d.name)).map((dial) => {
-      const key = `dial.${dial.name}`;
-      const near = dial.stops.reduce((best, s, i) =>
-          (Math.abs(Math.log(s.value / dial.value)) < Math.abs(Math.log(dial.stops[best].value / dial.value)) ? i : best), 0);
-      const set = dial.stops.findIndex((s) => s.override === standing.get(key));
-      const shown = (i) => `${digits(i === near && !standing.has(key) ? dial.value : dial.stops[i].value, 4)} ${dial.unit}`;
+    const others = [...standing.values()].filter((o) => !o.startsWith('design.'));
+    for (const parameter of got.answer) for (const stop of parameter.stops)
+      told.set(stop.override, `${parameter.name} ${digits(stop.value, 4)} ${parameter.unit}`.trim());
+    const rows = got.answer.filter((d) => !['arithmetic', 'hbm.size'].includes(d.name)).map((parameter) => {
+      const key = `design.${parameter.name}`;
+      const near = parameter.stops.reduce((best, s, i) =>
+          (Math.abs(Math.log(s.value / parameter.value)) < Math.abs(Math.log(parameter.stops[best].value / parameter.value)) ? i : best), 0);
+      const set = parameter.stops.findIndex((s) => s.override === standing.get(key));
+      const shown = (i) => `${digits(i === near && !standing.has(key) ? parameter.value : parameter.stops[i].value, 4)} ${parameter.unit}`;
       const output = el('output', {}, shown(set < 0 ? near : set));
       const turn = (commit) => (event) => {
         const at = Number(event.target.value);
         if (at === near) standing.delete(key);
-        else standing.set(key, dial.stops[at].override);
+        else standing.set(key, parameter.stops[at].override);
         output.textContent = shown(at);
         event.target.setAttribute('aria-valuetext', shown(at));
-        const all = [...others, ...[...standing.values()].filter((o) => o.startsWith('dial.'))];
+        const all = [...others, ...[...standing.values()].filter((o) => o.startsWith('design.'))];
         change('overrides', all.length > 0 ? all : undefined, { commit });
       };
-      return el('label', { class: 'dial' }, el('span', {}, dial.name),
+      return el('label', { class: 'parameter' }, el('span', {}, parameter.name),
           el('input',
-          { type: 'range', name: key, min: 0, max: dial.stops.length - 1, step: 1, value: set < 0 ? near : set,
+          { type: 'range', name: key, min: 0, max: parameter.stops.length - 1, step: 1, value: set < 0 ? near : set,
           'aria-valuetext': shown(set < 0 ? near : set), oninput: turn(false), onchange: turn(true) }), output);
     });
-    const box = details('Turn the machine’s dials', rows,
-        el('button', { type: 'button', onclick: () => { change('overrides', undefined); dials(); } }, 'As the machine is'));
+    const box = details('Change the machine’s design', rows,
+        el('button', { type: 'button', onclick: () => { change('overrides', undefined); parameters(); } }, 'As the machine is'));
     box.open = !isNarrow();  // there the curve would be far below
-    dialsPlace.replaceChildren(rows.length > 0 ? box : '');
+    parametersPlace.replaceChildren(rows.length > 0 ? box : '');
   }
 
   let shownFor = null;
@@ -152,7 +152,7 @@ export function curveView(context) {
     const before = still?.find((r) => r.bytes === at.bytes);
     const changed = !before ? '' : Math.abs(before.time_us - at.time_us) < 5e-4 * at.time_us
       ? 'As the machine is, it takes as long: this collective does not wait for what was turned.'
-      : `As the machine is: ${time(before.time_us)}; with the dials as they stand ${digits(before.time_us / at.time_us)} times as fast.`;
+      : `As the machine is: ${time(before.time_us)}; with the parameters as they stand ${digits(before.time_us / at.time_us)} times as fast.`;
     const set = [].concat(values.overrides ?? []).map((o) => told.get(o) ?? o);
     const title = `${show === 'time' ? 'Time' : 'Bus bandwidth'} over size: ${curves.map((c) => c.name).join('; beside it ')}`;
     scales.value = values.scale ?? (show === 'time' ? 'log' : 'linear');
@@ -217,6 +217,6 @@ export function curveView(context) {
     }, 120);
   }
 
-  dials();
+  parameters();
   return { root, update };
 }

@@ -84,13 +84,13 @@ struct Processor {
 /// Whether no processor of this generation has been measured, so that kernel efficiencies are assumed.
 [[nodiscard]] inline bool kernels_assumed(const System& system) { return system.constants.compute_basis == Basis::datasheet; }
 
-/// "measured" on processors built like these, "kin": on others of their generation, or "assumed".
+/// "measured" on processors built like these, "sibling": on others of their generation, or "assumed".
 [[nodiscard]] const char* kernels_known(const System& system);
 /// The phrase for this word, for the end of a sentence.
 [[nodiscard]] constexpr std::string_view kernels_words(std::string_view known) {
-  return known == "measured" ? "measured on processors of this kind"
-         : known == "kin"    ? "measured on others of this generation, not on this processor"
-                             : "assumed: no processor of this generation was measured";
+  return known == "measured"  ? "measured on processors of this kind"
+         : known == "sibling" ? "measured on others of this generation, not on this processor"
+                              : "assumed: no processor of this generation was measured";
 }
 /// Standard deviation, in log, of a step of this stack on this machine. \param experts the model has experts
 [[nodiscard]] double spread_on(const Stack& stack, const System& system, Precision precision, bool experts = false);

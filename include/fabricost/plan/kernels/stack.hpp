@@ -125,7 +125,7 @@ struct StepKind {
   Precision precision = Precision::bf16;
   bool experts = false;  ///< the model has experts
   bool assumed = false;  ///< kernel efficiencies of this generation were not measured
-  bool kin = false;      ///< they were, on other processors of it, as the stack's steps were
+  bool sibling = false;  ///< they were, on other processors of it, as the stack's steps were
 };
 
 /// Standard deviation, in log, of a step: of the steps that were fitted on its generation, else the stack's own and, where its steps were

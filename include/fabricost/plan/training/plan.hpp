@@ -1,7 +1,7 @@
 #pragma once
 /// The layout that trains a model fastest on a machine. Request: question.hpp; search: src/plan/training/search.hpp.
 
-#include <fabricost/hardware/dials.hpp>
+#include <fabricost/hardware/design_parameters.hpp>
 #include <fabricost/plan/training/question.hpp>
 
 #include <cstddef>
@@ -59,10 +59,12 @@ void for_each_change(const System& system, Visit&& visit) {
       if (changed.role == TierRole::network) changed.oversubscription = std::max(1.0, changed.oversubscription / 1.1);
     });
   }
-  for (const auto& [words, dial] :
-       {std::pair{"hbm bandwidth", Dial::hbm_bandwidth}, std::pair{"hbm size", Dial::hbm_size}, std::pair{"arithmetic", Dial::arithmetic}})
-    try_change(std::string{words} + " + 10 %", [dial = dial](System& s) { s = with_dial(s, dial, 1.1 * value_of(s, dial)); });
-  try_change("domain x 2", [](System& s) { s = with_dial(s, Dial::domain, 2.0 * s.domain); });
+  for (const auto& [words, parameter] :
+       {std::pair{"hbm bandwidth", DesignParameter::hbm_bandwidth}, std::pair{"hbm size", DesignParameter::hbm_size},
+        std::pair{"arithmetic", DesignParameter::arithmetic}})
+    try_change(std::string{words} + " + 10 %",
+               [parameter = parameter](System& s) { s = with_parameter(s, parameter, 1.1 * value_of(s, parameter)); });
+  try_change("domain x 2", [](System& s) { s = with_parameter(s, DesignParameter::domain, 2.0 * s.domain); });
 }
 
 /// The search repeated on each of these machines, the most helpful first: the fastest layout against the fastest, however plain, of the

@@ -3,7 +3,7 @@
 #include "answers/trace/step.hpp"
 #include "trace/replay.hpp"
 
-#include <fabricost/hardware/dials.hpp>
+#include <fabricost/hardware/design_parameters.hpp>
 #include <fabricost/hardware/host_rate.hpp>
 #include <fabricost/hardware/slice.hpp>
 #include <fabricost/plan/kernels/compute.hpp>
@@ -213,19 +213,19 @@ struct Changed {
 /// The machine with one part doubled, for each part that could be bought.
 [[nodiscard]] std::vector<Changed> bought(const System& system) {
   std::vector<Changed> out;
-  const auto add = [&](const char* words, Dial dial) {
+  const auto add = [&](const char* words, DesignParameter parameter) {
     try {
-      out.push_back({words, with_dial(system, dial, 2 * value_of(system, dial))});
+      out.push_back({words, with_parameter(system, parameter, 2 * value_of(system, parameter))});
     } catch (const RequestError&) {  // the machine has no such part
     }
   };
-  if (system.tier(TierRole::nic) != nullptr) add("NICs of twice the rate", Dial::nic_bandwidth);
+  if (system.tier(TierRole::nic) != nullptr) add("NICs of twice the rate", DesignParameter::nic_bandwidth);
   if (system.tier(TierRole::scale_up) != nullptr) {
-    add("scale-up links of twice the rate", Dial::scale_up_bandwidth);
-    add("a domain of twice the GPUs", Dial::domain);
+    add("scale-up links of twice the rate", DesignParameter::scale_up_bandwidth);
+    add("a domain of twice the GPUs", DesignParameter::domain);
   }
-  add("memory of twice the rate", Dial::hbm_bandwidth);
-  add("twice the arithmetic", Dial::arithmetic);
+  add("memory of twice the rate", DesignParameter::hbm_bandwidth);
+  add("twice the arithmetic", DesignParameter::arithmetic);
   return out;
 }
 

@@ -129,8 +129,8 @@ System machine_at(const std::vector<Axis>& axes, const std::vector<std::size_t>&
   const auto turn_where = [&](bool domain) {
     for (std::size_t i = 0; i < axes.size(); ++i) {
       const varied::Varied& what = axes[i].what;
-      if (!what.dial || (*what.dial == Dial::domain) != domain) continue;
-      out = with_dial(std::move(out), *what.dial, axes[i].shown.values[places[i]] * what.worth);
+      if (!what.parameter || (*what.parameter == DesignParameter::domain) != domain) continue;
+      out = with_parameter(std::move(out), *what.parameter, axes[i].shown.values[places[i]] * what.worth);
     }
   };
   turn_where(true);

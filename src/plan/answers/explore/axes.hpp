@@ -1,6 +1,6 @@
 #pragma once
 /// The axes of an exploration, and the machine, question and counts at each point. Axes that need files or options read anew (machines,
-/// GPUs, values of files, options) are the outer loops, dials and counts the inner ones. Private.
+/// GPUs, values of files, options) are the outer loops, parameters and counts the inner ones. Private.
 
 #include "answers/varied/varied.hpp"
 
@@ -53,7 +53,8 @@ struct Variant {
 /// Which of the variants a point has.
 [[nodiscard]] std::size_t variant_of(const std::vector<Axis>& axes, const std::vector<std::size_t>& places);
 
-/// The machine of a point, its dials turned (the domain first: NICs follow it), and the job's counts. \throws RequestError as with_dial
+/// The machine of a point, its parameters changed (the domain first: NICs follow it), and the job's counts. \throws RequestError as
+/// with_parameter
 [[nodiscard]] System machine_at(const std::vector<Axis>& axes, const std::vector<std::size_t>& places, const System& whole, Job& job);
 
 }  // namespace fabricost::plan::explore

@@ -80,12 +80,12 @@ AnswerTable<ExplorePoint> ExplorePoint::fields() {
           gives(&A::meets, "meets", "meets", "Whether it is within the limits."),
           gives(&A::front, "front", "front", "Whether no other point beats it."),
           gives(&A::elasticities, "elasticities", "elasticities",
-                "By objective and dial: d log objective / d log dial, of the layout found there.", 1, true)};
+                "By objective and parameter: d log objective / d log parameter, of the layout found there.", 1, true)};
 }
 
 AnswerTable<ExploreWorth> ExploreWorth::fields() {
   using A = ExploreWorth;
-  return {gives(&A::dial, "dial", "dial", "The part."), gives(&A::change, "change", "change", "As in `+ 10 %`."),
+  return {gives(&A::parameter, "parameter", "parameter", "The part."), gives(&A::change, "change", "change", "As in `+ 10 %`."),
           gives(&A::gain, "gain", "gain", "Tokens per second then over before, less 1; layouts are searched again."),
           gives(&A::dollars_per_gpu_hour, "dollars_per_gpu_hour", "dollars_per_gpu_hour",
                 "What that may cost at equal dollars per token, USD per GPU and hour; None: no price is known.")};
@@ -101,8 +101,8 @@ AnswerTable<ExploreAnswer> ExploreAnswer::fields() {
           gives(&A::front, "front", "front", "Numbers of the points of the front, best in the first objective first."),
           gives(&A::knee, "knee", "knee", "Number of the point where the front bends; None: it has less than three points."),
           gives(&A::chosen, "worth.at", "chosen",
-                "Number of the point whose dials were turned: the knee, else the best in the first objective."),
-          gives(&A::worth, "worth.dials", "worth", "What more of each part gives there, most first."),
+                "Number of the point whose parameters were turned: the knee, else the best in the first objective."),
+          gives(&A::worth, "worth.parameters", "worth", "What more of each part gives there, most first."),
           gives(&A::price_kind, "price.kind", "price_kind",
                 "By which all are priced: on_demand, reserved or owned; None: none is known of all."),
           gives(&A::no_price, "price.why", "no_price", "Of which machines that price is not known, or why none is; None: all have it."),
@@ -114,7 +114,8 @@ namespace {
 
 constexpr long long most_points = 100'000;
 /// Parts that can be turned by any factor.
-constexpr std::array<Dial, 4> rates{Dial::nic_bandwidth, Dial::scale_up_bandwidth, Dial::hbm_bandwidth, Dial::arithmetic};
+constexpr std::array<DesignParameter, 4> rates{DesignParameter::nic_bandwidth, DesignParameter::scale_up_bandwidth,
+                                               DesignParameter::hbm_bandwidth, DesignParameter::arithmetic};
 
 /// The forward question.
 struct Asker {
@@ -146,23 +147,23 @@ struct Space {
   return text;
 }
 
-/// d log objective / d log dial of the layout that was found.
+/// d log objective / d log parameter of the layout that was found.
 void add_elasticities(Space& space, ExplorePoint& out, std::size_t machine, const System& system, const Job& job, const Found& found,
                       const std::vector<std::size_t>& places) {
   constexpr double turn = 1e-3;
   for (const Objective& objective : space.objectives.all)
     if (!objective.axis && !objective.goodput) out.elasticities.emplace_back(std::string{objective.name}, ByName<double>{});
-  for (const Dial dial : rates) {
-    const double now = varied::standing(system, dial).value_or(0);
+  for (const DesignParameter parameter : rates) {
+    const double now = varied::standing(system, parameter).value_or(0);
     if (!(now > 0)) continue;
     try {
-      const Found less = space.ask.held(machine, with_dial(system, dial, now * (1 - turn)), job, found.plan),
-                  more = space.ask.held(machine, with_dial(system, dial, now * (1 + turn)), job, found.plan);
+      const Found less = space.ask.held(machine, with_parameter(system, parameter, now * (1 - turn)), job, found.plan),
+                  more = space.ask.held(machine, with_parameter(system, parameter, now * (1 + turn)), job, found.plan);
       auto row = out.elasticities.begin();
       for (const Objective& objective : space.objectives.all) {
         if (objective.axis || objective.goodput) continue;
         const auto low = space.value(objective, less, places), high = space.value(objective, more, places);
-        if (low && high) row->second.emplace_back(std::string{name(dial)}, std::log(*high / *low) / std::log((1 + turn) / (1 - turn)));
+        if (low && high) row->second.emplace_back(std::string{name(parameter)}, std::log(*high / *low) / std::log((1 + turn) / (1 - turn)));
         ++row;
       }
     } catch (const RequestError&) {
@@ -218,7 +219,7 @@ void add_differences(const Space& space, ExploreAnswer& out) {
   long long stride = 1;
   for (std::size_t i = space.axes.size(); i-- > 0; stride *= static_cast<long long>(space.axes[i].shown.size())) {
     const Axis& axis = space.axes[i];
-    const bool turned_already = axis.what.dial && std::count(rates.begin(), rates.end(), *axis.what.dial) > 0;
+    const bool turned_already = axis.what.parameter && std::count(rates.begin(), rates.end(), *axis.what.parameter) > 0;
     if (axis.named() || turned_already || axis.shown.size() < 2) continue;
     const auto size = static_cast<long long>(axis.shown.size());
     for (ExplorePoint& point : out.points) {
@@ -258,21 +259,21 @@ void add_worth(Space& space, ExploreAnswer& out) {
   const System system = machine_at(space.axes, places, *space.machines[machine].system, job);
   if (job.nodes) job.gpus = *job.nodes * system.gpus_per_node;
   const Found now = space.ask.best(machine, system, job);
-  const auto try_turn = [&](Dial dial, double by, std::string change) {
-    const double value = varied::standing(system, dial).value_or(0);
+  const auto try_turn = [&](DesignParameter parameter, double by, std::string change) {
+    const double value = varied::standing(system, parameter).value_or(0);
     if (!(value > 0)) return;
     try {
-      const Found then = space.ask.best(machine, with_dial(system, dial, value * by), job);
-      ExploreWorth one{std::string{name(dial)}, std::move(change), then.plan.worth() / now.plan.worth() - 1};
+      const Found then = space.ask.best(machine, with_parameter(system, parameter, value * by), job);
+      ExploreWorth one{std::string{name(parameter)}, std::move(change), then.plan.worth() / now.plan.worth() - 1};
       if (now.plan.dollars) one.dollars_per_gpu_hour = one.gain * *now.plan.dollars * now.plan.tokens_per_gpu * 3600 / 1e6;
       out.worth.push_back(std::move(one));
     } catch (const RequestError&) {
       return;  // nothing can run there
     }
   };
-  for (const Dial dial : rates) try_turn(dial, 1.1, "+ 10 %");
-  try_turn(Dial::hbm_size, 1.1, "+ 10 %");
-  try_turn(Dial::domain, 2, "x 2");
+  for (const DesignParameter parameter : rates) try_turn(parameter, 1.1, "+ 10 %");
+  try_turn(DesignParameter::hbm_size, 1.1, "+ 10 %");
+  try_turn(DesignParameter::domain, 2, "x 2");
   std::stable_sort(out.worth.begin(), out.worth.end(), [](const ExploreWorth& a, const ExploreWorth& b) { return a.gain > b.gain; });
 }
 

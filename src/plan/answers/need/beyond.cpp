@@ -1,5 +1,5 @@
-/// Compares a rate that is asked for with the links and the memory around it. A turned dial widens the links between GPU and NIC with it
-/// (hardware/dials.hpp), which the machine as it is built does not.
+/// Compares a rate that is asked for with the links and the memory around it. A changed parameter widens the links between GPU and NIC with
+/// it (hardware/design_parameters.hpp), which the machine as it is built does not.
 
 #include "answers/need/beyond.hpp"
 
@@ -9,13 +9,13 @@
 
 namespace fabricost::plan::need {
 
-std::string beyond_of(const System& machine, std::optional<Dial> dial, double value) {
-  const bool outside = dial == Dial::nic_bandwidth || dial == Dial::nic_count;
+std::string beyond_of(const System& machine, std::optional<DesignParameter> parameter, double value) {
+  const bool outside = parameter == DesignParameter::nic_bandwidth || parameter == DesignParameter::nic_count;
   const Tier* const nic = machine.tier(TierRole::nic);
   if (!outside || nic == nullptr) return {};
   constexpr double giga = 1e9;
-  const double rate = dial == Dial::nic_bandwidth ? value : nic->bandwidth.value.value();
-  const double count = dial == Dial::nic_count ? value : nic->endpoints;
+  const double rate = parameter == DesignParameter::nic_bandwidth ? value : nic->bandwidth.value.value();
+  const double count = parameter == DesignParameter::nic_count ? value : nic->endpoints;
   const double wanted = std::max(rate, rate * count / nic->shared_by / machine.gpus_per_node);
   std::string out;
   const auto compare = [&](double carries, std::string_view what) {

@@ -251,8 +251,8 @@ template <class Plan, class Ask>
   out.goal = q.goal.words;
   out.measured = q.goal.measured;
   out.limit = q.goal.limit;
-  const bool steps = (q.unknown.kind == Kind::option && !q.unknown.whole) || q.unknown.dial == Dial::domain ||
-                     q.unknown.dial == Dial::nic_count || !q.unknown.values.empty();
+  const bool steps = (q.unknown.kind == Kind::option && !q.unknown.whole) || q.unknown.parameter == DesignParameter::domain ||
+                     q.unknown.parameter == DesignParameter::nic_count || !q.unknown.values.empty();
   Search<Plan, Ask> search{q.unknown, q.goal, q.most, q.refine && !steps, q.any_count, q.edge_alone, q.above, ask};
   const auto ask_for_all = [&] { search.ask_at(q.values, true); };  // all of them: it need not be monotone
   if (q.goal.against == Against::least) ask_for_all();
@@ -291,8 +291,8 @@ template <class Plan, class Ask>
   return out;
 }
 
-/// A machine with no dial turned, and its request: to turn it, it is read again with the dial among its overrides. A System that
-/// was not read from a file keeps its constants; only its dials can be turned.
+/// A machine with no parameter changed, and its request: to turn it, it is read again with the parameter among its overrides. A System that
+/// was not read from a file keeps its constants; only its parameters can be turned.
 struct Unturned {
   Machine origin;
   KernelSets kernels;
@@ -300,7 +300,7 @@ struct Unturned {
 
   [[nodiscard]] std::shared_ptr<const System> with(const Varied& unknown, double value) const {
     if (origin.name.empty()) {
-      if (unknown.dial) return std::make_shared<const System>(with_dial(*system, *unknown.dial, value * unknown.worth));
+      if (unknown.parameter) return std::make_shared<const System>(with_parameter(*system, *unknown.parameter, value * unknown.worth));
       throw Refusal(fmt::format("<unknown>: {} needs a machine by name, this one is made already", unknown.name));
     }
     std::vector<std::string> overrides = origin.overrides;
@@ -344,11 +344,11 @@ template <class Request>
 template <class Request>
 [[nodiscard]] double without_bound(const Request& r, const Varied& unknown, const System& machine) {
   constexpr double much = 1e4, max_value = 9e14;  // below the limit of quantities in files, 10^15
-  if (!unknown.dial)
+  if (!unknown.parameter)
     throw Refusal(
         fmt::format("<within> compares with infinitely much of a part of the machine, which {} is not; give another goal", unknown.name));
-  if (!unknown.whole) return std::min(much * value_of(machine, *unknown.dial), max_value) / unknown.worth;
-  return unknown.dial == Dial::domain ? r.gpus.value_or(0) : 1024;
+  if (!unknown.whole) return std::min(much * value_of(machine, *unknown.parameter), max_value) / unknown.worth;
+  return unknown.parameter == DesignParameter::domain ? r.gpus.value_or(0) : 1024;
 }
 
 /// The request's own counts may not be given beside the unknown.
@@ -441,7 +441,7 @@ template <class Plan, class Request, class Prepare, class Answered>
   };
   const Varied unknown = q.unknown;
   NeedAnswer out = found<Plan>(std::move(q), at, ask);
-  if (out.value && unknown.dial) out.beyond = beyond_of(*machine, unknown.dial, *out.value * unknown.worth);
+  if (out.value && unknown.parameter) out.beyond = beyond_of(*machine, unknown.parameter, *out.value * unknown.worth);
   out.title = fmt::format("{} on {}", r.model.value->name, machine->name);
   return out;
 }

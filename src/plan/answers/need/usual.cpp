@@ -32,7 +32,7 @@ void add_racks(std::vector<double>& out, double most, int each) {
   for (const double racks : {36, 72, 144, 288, 576})  // trays of four, and of two
     if (racks <= most && std::fmod(racks, each) == 0) out.push_back(racks);
 }
-/// From a 64th to 64 times of where a dial stands, four to an octave.
+/// From a 64th to 64 times of where a parameter stands, four to an octave.
 [[nodiscard]] std::vector<double> octaves_around(double now) {
   std::vector<double> out;
   for (int quarter = -24; quarter <= 24; ++quarter) out.push_back(now * std::exp2(0.25 * quarter));
@@ -71,7 +71,7 @@ std::vector<double> usual_values(Varied& unknown, const System& machine, const s
     case Kind::nodes: return counts_to(most_gpus / machine.gpus_per_node, 1);
     case Kind::batch: return counts_to(most_batch, 1);
     case Kind::sequence: return counts_to(max_sequence, 256);
-    case Kind::dial: break;
+    case Kind::parameter: break;
     case Kind::declared:
       if (!unknown.values.empty()) return varied::values_of(fmt::format("{}", fmt::join(unknown.values, ",")), unknown, "over").numbers;
       [[fallthrough]];
@@ -83,14 +83,14 @@ std::vector<double> usual_values(Varied& unknown, const System& machine, const s
       }
       throw Refusal(fmt::format("<over>: no range of {} is known; name the values, with their unit, as in <over=1:16:x2>", unknown.name));
   }
-  if (unknown.dial == Dial::domain) {
+  if (unknown.parameter == DesignParameter::domain) {
     const int each = machine.domain == machine.gpus_per_node ? 1 : machine.gpus_per_node;
     const double most = std::min(4096.0, static_cast<double>(gpus.value_or(4096)));
     std::vector<double> out = counts_to(most, each);
     add_racks(out, most, each);
     return out;
   }
-  return unknown.whole ? counts_to(128, 1) : octaves_around(value_of(machine, *unknown.dial) / unknown.worth);
+  return unknown.whole ? counts_to(128, 1) : octaves_around(value_of(machine, *unknown.parameter) / unknown.worth);
 }
 
 }  // namespace fabricost::plan::need

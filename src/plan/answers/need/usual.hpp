@@ -21,8 +21,9 @@ namespace fabricost::plan::need {
 /// \param least no fewer \param most no more, but one more
 [[nodiscard]] std::vector<int> sizes_of_run(const System& machine, int batch, double least, double most);
 
-/// Counts as people buy them; a dial from a 64th to 64 times its value; the values that the machine's file lists for its own dials.
-/// \param gpus of the job, where they are known \param serving engines may share a node \throws Refusal where no usual values are known
+/// Counts as people buy them; a parameter from a 64th to 64 times its value; the values that the machine's file lists for its own
+/// parameters. \param gpus of the job, where they are known \param serving engines may share a node \throws Refusal where no usual values
+/// are known
 [[nodiscard]] std::vector<double> usual_values(varied::Varied& unknown, const System& machine, const std::optional<int>& gpus,
                                                bool serving);
 

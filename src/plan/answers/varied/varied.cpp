@@ -2,7 +2,7 @@
 
 #include "answers/varied/varied.hpp"
 
-#include "specs/parts/dials.hpp"
+#include "specs/parts/design_parameters.hpp"
 #include "text/amounts.hpp"
 #include "text/parse_quantity.hpp"
 
@@ -24,27 +24,25 @@ constexpr std::string_view tokens = "tokens";
 struct Known {
   std::string_view name, unit;
   Kind kind;
-  std::optional<Dial> dial{};
+  std::optional<DesignParameter> parameter{};
   double worth = 1;
   bool whole = true;
 };
+constexpr Known of_machine(DesignParameter parameter, std::string_view unit, double worth = 1, bool whole = false) {
+  return {.name = name(parameter), .unit = unit, .kind = Kind::parameter, .parameter = parameter, .worth = worth, .whole = whole};
+}
 constexpr std::array<Known, 11> known{{
     {.name = "gpus", .unit = "", .kind = Kind::gpus},
     {.name = "nodes", .unit = "", .kind = Kind::nodes},
     {.name = "batch", .unit = "sequences", .kind = Kind::batch},
     {.name = "sequence", .unit = tokens, .kind = Kind::sequence},
-    {.name = name(Dial::nic_bandwidth), .unit = "GB/s", .kind = Kind::dial, .dial = Dial::nic_bandwidth, .worth = 1e9, .whole = false},
-    {.name = name(Dial::nic_count), .unit = "", .kind = Kind::dial, .dial = Dial::nic_count},
-    {.name = name(Dial::domain), .unit = "GPUs", .kind = Kind::dial, .dial = Dial::domain},
-    {.name = name(Dial::scale_up_bandwidth),
-     .unit = "GB/s",
-     .kind = Kind::dial,
-     .dial = Dial::scale_up_bandwidth,
-     .worth = 1e9,
-     .whole = false},
-    {.name = name(Dial::hbm_bandwidth), .unit = "GB/s", .kind = Kind::dial, .dial = Dial::hbm_bandwidth, .worth = 1e9, .whole = false},
-    {.name = name(Dial::hbm_size), .unit = "GB", .kind = Kind::dial, .dial = Dial::hbm_size, .worth = 1e9, .whole = false},
-    {.name = name(Dial::arithmetic), .unit = "times", .kind = Kind::dial, .dial = Dial::arithmetic, .whole = false},
+    of_machine(DesignParameter::nic_bandwidth, "GB/s", 1e9),
+    of_machine(DesignParameter::nic_count, "", 1, true),
+    of_machine(DesignParameter::domain, "GPUs", 1, true),
+    of_machine(DesignParameter::scale_up_bandwidth, "GB/s", 1e9),
+    of_machine(DesignParameter::hbm_bandwidth, "GB/s", 1e9),
+    of_machine(DesignParameter::hbm_size, "GB", 1e9),
+    of_machine(DesignParameter::arithmetic, "times"),
 }};
 constexpr std::array<Known, 4> of_many{{{.name = "system", .unit = "", .kind = Kind::system},
                                         {.name = "gpu", .unit = "", .kind = Kind::gpu},
@@ -65,7 +63,7 @@ constexpr std::array<Known, 4> of_many{{{.name = "system", .unit = "", .kind = K
   return {.name = std::string{one.name},
           .unit = std::string{one.unit},
           .kind = one.kind,
-          .dial = one.dial,
+          .parameter = one.parameter,
           .worth = one.worth,
           .whole = one.whole,
           .words = one.kind == Kind::system || one.kind == Kind::gpu};
@@ -138,7 +136,7 @@ struct Given {
   if (varied.is_quantity()) {
     if (unit.empty()) given.refuse("has no unit at its end");
     if (varied.of_link() && unit.ends_with("/s")) given.refuse("does not say which direction");
-    return dial_value(*varied.dial, fmt::format("1 {}", unit), fmt::format("<{}>", given.field)) / varied.worth;
+    return parameter_value(*varied.parameter, fmt::format("1 {}", unit), fmt::format("<{}>", given.field)) / varied.worth;
   }
   if (unit.empty() || unit == varied.unit) return 1;
   if (varied.any_unit() && varied.unit.empty() && !varied.whole) {
@@ -177,21 +175,21 @@ void append(std::vector<double>& out, std::string_view part, std::string_view un
 
 }  // namespace
 
-std::optional<double> standing(const System& system, Dial dial) {
+std::optional<double> standing(const System& system, DesignParameter parameter) {
   try {
-    return value_of(system, dial);
+    return value_of(system, parameter);
   } catch (const RequestError&) {
     return std::nullopt;
   }
 }
 
-std::vector<DeclaredDial> declared_by(const std::vector<std::string>& machines) {
-  std::vector<DeclaredDial> out;
+std::vector<DeclaredParameter> declared_by(const std::vector<std::string>& machines) {
+  std::vector<DeclaredParameter> out;
   for (std::string name : machines) {
     while (const auto saved = read_saved_system(name)) name = saved->extends;
-    for (DeclaredDial& dial : declared_dials(name))
-      if (std::none_of(out.begin(), out.end(), [&](const DeclaredDial& one) { return one.name == dial.name; }))
-        out.push_back(std::move(dial));
+    for (DeclaredParameter& parameter : declared_parameters(name))
+      if (std::none_of(out.begin(), out.end(), [&](const DeclaredParameter& one) { return one.name == parameter.name; }))
+        out.push_back(std::move(parameter));
   }
   return out;
 }
@@ -199,11 +197,11 @@ std::vector<DeclaredDial> declared_by(const std::vector<std::string>& machines) 
 Varied named(const std::string& text, const Offered& offered, std::string_view field) {
   if (text.empty())
     throw Refusal(fmt::format("what is asked for? Name it with <{}>: gpus, nodes, domain, nic.bandwidth, ...", field), true);
-  for (const DeclaredDial& dial : offered.declared)
-    if (same_unknown(dial.name, text))
-      return {.name = dial.name, .unit = dial.unit, .kind = Kind::declared, .whole = false, .values = dial.values};
+  for (const DeclaredParameter& parameter : offered.declared)
+    if (same_unknown(parameter.name, text))
+      return {.name = parameter.name, .unit = parameter.unit, .kind = Kind::declared, .whole = false, .values = parameter.values};
   std::vector<std::string> names;
-  for (const DeclaredDial& dial : offered.declared) names.push_back(dial.name);
+  for (const DeclaredParameter& parameter : offered.declared) names.push_back(parameter.name);
   const auto look = [&](const auto& table) -> std::optional<Varied> {
     for (const Known& one : table) {
       if (!offers(one, offered)) continue;
@@ -223,7 +221,7 @@ Varied named(const std::string& text, const Offered& offered, std::string_view f
       return {.name = std::string{one.name}, .kind = Kind::option, .whole = one.whole, .words = !one.number, .range = one.range};
     if (one.number || offered.many) names.emplace_back(one.name);
   }
-  // "nic.bandwith" is a dial with a slip of the pen; "nic.latency" a path into the machine's file, which is read with it
+  // "nic.bandwith" is a parameter with a slip of the pen; "nic.latency" a path into the machine's file, which is read with it
   if (text.find('.') != std::string::npos && near_names(text, names).empty()) return {.name = text, .kind = Kind::path, .whole = false};
   throw Refusal(fmt::format("<{}>: {}", field, unknown_text(text, "something that can be asked for", names)));
 }
@@ -258,22 +256,22 @@ std::string written(const Varied& varied, double value) {
 }
 
 std::string override_of(const Varied& varied, const std::string& value) {
-  return fmt::format("{}{}={}", varied.kind == Kind::declared ? "dial." : "", varied.name, value);
+  return fmt::format("{}{}={}", varied.kind == Kind::declared ? "design." : "", varied.name, value);
 }
 
 std::string override_of(const Varied& varied, double value) {
-  if (!varied.dial) return override_of(varied, written(varied, value));
+  if (!varied.parameter) return override_of(varied, written(varied, value));
   const double amount = value * varied.worth;
-  switch (*varied.dial) {
-    case Dial::nic_bandwidth:
-    case Dial::scale_up_bandwidth: return fmt::format("dial.{}={}B/s per direction", varied.name, amount);
-    case Dial::hbm_bandwidth: return fmt::format("dial.{}={}B/s", varied.name, amount);
-    case Dial::hbm_size: return fmt::format("dial.{}={:.0f}B", varied.name, amount);
-    case Dial::nic_count:
-    case Dial::domain:
-    case Dial::arithmetic: break;
+  switch (*varied.parameter) {
+    case DesignParameter::nic_bandwidth:
+    case DesignParameter::scale_up_bandwidth: return fmt::format("design.{}={}B/s per direction", varied.name, amount);
+    case DesignParameter::hbm_bandwidth: return fmt::format("design.{}={}B/s", varied.name, amount);
+    case DesignParameter::hbm_size: return fmt::format("design.{}={:.0f}B", varied.name, amount);
+    case DesignParameter::nic_count:
+    case DesignParameter::domain:
+    case DesignParameter::arithmetic: break;
   }
-  return fmt::format("dial.{}={}", varied.name, amount);
+  return fmt::format("design.{}={}", varied.name, amount);
 }
 
 std::vector<Option> options_of(std::span<const Field> fields) {

@@ -1,14 +1,15 @@
 #pragma once
-/// Many machines at one job: every combination of values of a machine's dials, of machines and GPUs by name, and of the job's counts, each
-/// with a full search over layouts; the points that no other beats in all objectives, the bend of their front, the gain from more of each.
+/// Many machines at one job: every combination of values of a machine's parameters, of machines and GPUs by name, and of the job's counts,
+/// each with a full search over layouts; the points that no other beats in all objectives, the bend of their front, the gain from more of
+/// each.
 ///
 ///   front        points within the limits that no other beats: another is as good in every objective and better in one, or equal in all
 ///                and earlier in the order of the loops
 ///   knee         the point of the front with the least sum of (log x - log best) / (log worst - log best) over the objectives: the
 ///                one furthest from the plane through the front's ends
-///   elasticity   d log objective / d log dial: of a rate or of arithmetic from both sides of the point, its layout held (a small turn of
+///   elasticity   d log objective / d log parameter: of a rate or of arithmetic from both sides of the point, its layout held (a small turn of
 ///                the machine changes the best time as it changes that layout's: the envelope theorem); of a count, from its neighbours
-///                among the points; none where requests arrive, as a queue is no smooth function of a dial
+///                among the points; none where requests arrive, as a queue is no smooth function of a parameter
 ///   worth        tokens per second, or requests per second within limits, with 10 % more of a part (a domain twice as large) and the layout searched again, over those
 ///               without, less 1; times the price of a GPU-hour: how much more it may cost at equal dollars per token
 
@@ -47,7 +48,7 @@ struct ExploreServeRequest : ServeRequest, ExploreOptions {
 /// One varied quantity.
 struct ExploreAxis {
   std::string name, unit;
-  double worth = 1;  ///< SI units of one of the unit; 1: a count, a name, or a dial that a file declares
+  double worth = 1;  ///< SI units of one of the unit; 1: a count, a name, or a parameter that a file declares
   std::vector<double> values;
   std::vector<std::string> words;
 
@@ -81,7 +82,7 @@ struct ExplorePoint {
 
 /// The gain at a point from more of one part of the machine.
 struct ExploreWorth {
-  std::string dial, change;
+  std::string parameter, change;
   double gain = 0;
   std::optional<double> dollars_per_gpu_hour{};
 

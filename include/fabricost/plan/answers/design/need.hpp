@@ -15,7 +15,8 @@
 ///   in_seconds  tokens / (global_batch x sequence) steps, over goodput if that is requested (goodput.hpp)
 ///   machine     of several, the best by money, power, GPUs or time whose whole run (project.hpp) keeps every limit
 ///
-/// A machine with a dial turned is priced as `dial.` among its overrides prices it: with constants that are no longer measured on it.
+/// A machine with a parameter changed is priced as `design.` among its overrides prices it: with constants that are no longer measured on
+/// it.
 
 #include <fabricost/plan/answers/design/project.hpp>
 #include <fabricost/plan/answers/goodput.hpp>
@@ -71,7 +72,7 @@ struct NeedAnswer {
   std::string unknown;
   std::optional<double> value;
   std::string unit;
-  double worth = 1;  ///< SI units of one of the unit; 1: a count, or a dial that a file declares
+  double worth = 1;  ///< SI units of one of the unit; 1: a count, or a parameter that a file declares
   std::optional<double> fast_value, slow_value, next_smaller, next_larger;
   std::string binding, goal, measured;
   std::optional<double> limit, measure;

@@ -1,20 +1,20 @@
 #pragma once
-/// Bodies of dials.hpp.
+/// Bodies of design_parameters.hpp.
 
 #include <fabricost/compiled_once.hpp>
-#include <fabricost/hardware/dials.hpp>
+#include <fabricost/hardware/design_parameters.hpp>
 
 namespace fabricost::core {
 
-FABRICOST_BODY double value_of(const System& system, Dial dial) {
-  switch (dial) {
-    case Dial::nic_bandwidth: return detail::dial_tier(system, TierRole::nic).bandwidth.value.value();
-    case Dial::nic_count: return detail::dial_tier(system, TierRole::nic).endpoints;
-    case Dial::domain: return system.domain;
-    case Dial::scale_up_bandwidth: return detail::dial_tier(system, TierRole::scale_up).bandwidth.value.value();
-    case Dial::hbm_bandwidth: return system.gpu.hbm_bandwidth.value.value();
-    case Dial::hbm_size: return system.gpu.memory.value.value();
-    case Dial::arithmetic: return 1;
+FABRICOST_BODY double value_of(const System& system, DesignParameter parameter) {
+  switch (parameter) {
+    case DesignParameter::nic_bandwidth: return detail::parameter_tier(system, TierRole::nic).bandwidth.value.value();
+    case DesignParameter::nic_count: return detail::parameter_tier(system, TierRole::nic).endpoints;
+    case DesignParameter::domain: return system.domain;
+    case DesignParameter::scale_up_bandwidth: return detail::parameter_tier(system, TierRole::scale_up).bandwidth.value.value();
+    case DesignParameter::hbm_bandwidth: return system.gpu.hbm_bandwidth.value.value();
+    case DesignParameter::hbm_size: return system.gpu.memory.value.value();
+    case DesignParameter::arithmetic: return 1;
   }
   return 0;
 }
@@ -60,38 +60,38 @@ FABRICOST_BODY void turn_domain(System& s, int gpus) {
 
 namespace fabricost::core {
 
-FABRICOST_BODY System with_dial(System s, Dial dial, double value) {
-  if (!(value > 0 && value < 1e18)) throw RequestError(std::string{name(dial)} + ": not a number above zero");
-  switch (dial) {
-    case Dial::nic_bandwidth: {
-      Tier& nic = detail::dial_tier(s, TierRole::nic);
+FABRICOST_BODY System with_parameter(System s, DesignParameter parameter, double value) {
+  if (!(value > 0 && value < 1e18)) throw RequestError(std::string{name(parameter)} + ": not a number above zero");
+  switch (parameter) {
+    case DesignParameter::nic_bandwidth: {
+      Tier& nic = detail::parameter_tier(s, TierRole::nic);
       nic.bandwidth.value = Bandwidth::from_value(value);
       if (nic.slot_bandwidth.value() > 0) nic.slot_bandwidth = Bandwidth::from_value(std::max(value, nic.slot_bandwidth.value()));
       detail::widen_way(s, nic, value);
       break;
     }
-    case Dial::nic_count: {
-      Tier& nic = detail::dial_tier(s, TierRole::nic);
+    case DesignParameter::nic_count: {
+      Tier& nic = detail::parameter_tier(s, TierRole::nic);
       nic.endpoints = std::max(1, static_cast<int>(std::lround(value)));
       detail::widen_way(s, nic, nic.bandwidth.value.value());
       break;
     }
-    case Dial::domain: detail::turn_domain(s, std::max(1, static_cast<int>(std::lround(std::min(value, 1e6))))); break;
-    case Dial::scale_up_bandwidth: {
-      Tier& inside = detail::dial_tier(s, TierRole::scale_up);
+    case DesignParameter::domain: detail::turn_domain(s, std::max(1, static_cast<int>(std::lround(std::min(value, 1e6))))); break;
+    case DesignParameter::scale_up_bandwidth: {
+      Tier& inside = detail::parameter_tier(s, TierRole::scale_up);
       const double by = value / inside.bandwidth.value.value();
       inside.bandwidth.value *= by;
       inside.link_bandwidth *= by;
       inside.planning_rate *= by;
       break;
     }
-    case Dial::hbm_bandwidth:
+    case DesignParameter::hbm_bandwidth:
       s.gpu.hbm_bandwidth.value = Bandwidth::from_value(value);
       for (Tier& tier : s.tiers)
         if (tier.role == TierRole::memory && tier.name == "hbm") tier.bandwidth.value = s.gpu.hbm_bandwidth.value;
       break;
-    case Dial::hbm_size: s.gpu.memory.value = Bytes::from_value(value); break;
-    case Dial::arithmetic:
+    case DesignParameter::hbm_size: s.gpu.memory.value = Bytes::from_value(value); break;
+    case DesignParameter::arithmetic:
       for (Sourced<FlopRate>* rate : {&s.gpu.fp16, &s.gpu.bf16, &s.gpu.fp8, &s.gpu.fp4}) rate->value *= value;
       s.gpu.arithmetic_factor *= value;
       break;

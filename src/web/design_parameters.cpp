@@ -1,6 +1,6 @@
-/// Dials and pictures of a machine.
+/// Design parameters and pictures of a machine.
 
-#include "web/dials.hpp"
+#include "web/design_parameters.hpp"
 
 #include "answers/need/usual.hpp"
 
@@ -12,16 +12,16 @@
 
 namespace fabricost::web {
 
-std::vector<DialAnswer> answer(const DialsRequest& request) {
+std::vector<ParameterAnswer> answer(const ParametersRequest& request) {
   need_machine(request.system);
   const System system = request.system.load({}, KernelSets::none());
-  std::vector<DialAnswer> out;
+  std::vector<ParameterAnswer> out;
   const std::vector<varied::Option> no_options;
-  for (const std::string_view name : dial_names) {
-    varied::Varied unknown = varied::named(std::string{name}, {.serving = true, .options = no_options}, "dial");
-    const std::optional<double> now = varied::standing(system, *unknown.dial);
+  for (const std::string_view name : design_parameter_names) {
+    varied::Varied unknown = varied::named(std::string{name}, {.serving = true, .options = no_options}, "parameter");
+    const std::optional<double> now = varied::standing(system, *unknown.parameter);
     if (!now || !(*now > 0)) continue;
-    DialAnswer one{.name = std::string{name}, .unit = std::string{unknown.unit}, .value = *now / unknown.worth, .stops = {}};
+    ParameterAnswer one{.name = std::string{name}, .unit = std::string{unknown.unit}, .value = *now / unknown.worth, .stops = {}};
     constexpr int octaves = 3;  // either way: a slider of 25 places
     const double least = one.value * std::exp2(-octaves), most = one.value * std::exp2(octaves);
     std::vector<double> values = need::usual_values(unknown, system, std::nullopt, false);

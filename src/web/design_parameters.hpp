@@ -1,6 +1,6 @@
 #pragma once
-/// Dials of a machine, where they stand and the values a slider goes through, each with the override that sets it. The values are those
-/// that `need` looks through.
+/// Design parameters of a machine, where they stand and the values a slider goes through, each with the override that sets it. The values
+/// are those that `need` looks through.
 
 #include <fabricost/fields/field.hpp>
 #include <fabricost/fields/fields.hpp>
@@ -11,33 +11,33 @@
 
 namespace fabricost::web {
 
-struct DialsRequest {
+struct ParametersRequest {
   Machine system;
 
-  static RequestTable<DialsRequest> fields() {
-    using R = DialsRequest;
+  static RequestTable<ParametersRequest> fields() {
+    using R = ParametersRequest;
     return {fabricost::core::field::ask_machine<R>};
   }
 };
 
-struct DialStop {
+struct ParameterStop {
   double value = 0;
   std::string override_text{};
 
-  static AnswerTable<DialStop> fields() {
-    using A = DialStop;
-    return {gives(&A::value, "value", "value", "In the dial's unit."),
+  static AnswerTable<ParameterStop> fields() {
+    using A = ParameterStop;
+    return {gives(&A::value, "value", "value", "In the parameter's unit."),
             gives(&A::override_text, "override", "override", "What sets it, among a request's overrides.")};
   }
 };
 
-struct DialAnswer {
+struct ParameterAnswer {
   std::string name{}, unit{};
   double value = 0;
-  std::vector<DialStop> stops{};
+  std::vector<ParameterStop> stops{};
 
-  static AnswerTable<DialAnswer> fields() {
-    using A = DialAnswer;
+  static AnswerTable<ParameterAnswer> fields() {
+    using A = ParameterAnswer;
     return {gives(&A::name, "name", "name", "As in `nic.bandwidth`."), gives(&A::unit, "unit", "unit", "Of its values; empty: a count."),
             gives(&A::value, "value", "value", "Where the machine has it."),
             gives(&A::stops, "stops", "stops", "Ascending; one of them is near where it stands.")};
@@ -45,7 +45,7 @@ struct DialAnswer {
 };
 
 /// Those the machine has. \throws SpecError, RequestError as load_system
-[[nodiscard]] std::vector<DialAnswer> answer(const DialsRequest& request);
+[[nodiscard]] std::vector<ParameterAnswer> answer(const ParametersRequest& request);
 
 struct PictureRequest {
   Machine system;

@@ -1,8 +1,8 @@
-/// Reads and turns the dials among a machine's overrides, and those that its file declares: their paths, filled with a value.
+/// Reads and turns the parameters among a machine's overrides, and those that its file declares: their paths, filled with a value.
 ///
 ///   set: {nodes: "{}", leaf.oversubscription: "{/4}"}      {} is the value, {*N} and {/N} are N times and an Nth of it
 
-#include "specs/parts/dials.hpp"
+#include "specs/parts/design_parameters.hpp"
 
 #include "specs/near_or_all.hpp"
 #include "specs/overrides.hpp"
@@ -23,7 +23,7 @@ namespace fabricost::core {
 
 namespace {
 
-constexpr std::size_t max_dials = 64, max_settings = 64;
+constexpr std::size_t max_parameters = 64, max_settings = 64;
 
 struct Blank {
   std::size_t begin = 0, end = 0;  ///< with its braces
@@ -51,7 +51,7 @@ struct Blank {
   return value == std::floor(value) && std::fabs(value) < 1e15 ? fmt::format("{:.0f}", value) : fmt::format("{:.12g}", value);
 }
 
-/// The number of "72", or of "100 GB/s" where that is the dial's unit.
+/// The number of "72", or of "100 GB/s" where that is the parameter's unit.
 [[nodiscard]] std::optional<double> number_of(std::string_view text, std::string_view unit) {
   std::string_view rest;
   const double out = leading_number(text, rest);
@@ -70,7 +70,7 @@ void check_settings(const SpecNode& tree, const SpecNode& set, MapReader& in, Fa
       continue;
     }
     std::string inside = entry.key;
-    if (is_gpu_path(inside)) continue;  // of the GPU's own file, which is checked when the dial is turned
+    if (is_gpu_path(inside)) continue;  // of the GPU's own file, which is checked when the parameter is changed
     SpecNode copy = tree;
     try {
       apply_override(copy, entry.key, "1");
@@ -87,96 +87,99 @@ bool same_unknown(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return plain(x) == plain(y); });
 }
 
-std::optional<Dial> dial_named(std::string_view text) {
-  const auto found = std::find_if(dial_names.begin(), dial_names.end(), [&](std::string_view name) { return same_unknown(text, name); });
-  if (found == dial_names.end()) return std::nullopt;
-  return static_cast<Dial>(found - dial_names.begin());
+std::optional<DesignParameter> parameter_named(std::string_view text) {
+  const auto found = std::find_if(design_parameter_names.begin(), design_parameter_names.end(),
+                                  [&](std::string_view name) { return same_unknown(text, name); });
+  if (found == design_parameter_names.end()) return std::nullopt;
+  return static_cast<DesignParameter>(found - design_parameter_names.begin());
 }
 
-bool is_link_rate(Dial dial) { return dial == Dial::nic_bandwidth || dial == Dial::scale_up_bandwidth; }
+bool is_link_rate(DesignParameter parameter) {
+  return parameter == DesignParameter::nic_bandwidth || parameter == DesignParameter::scale_up_bandwidth;
+}
 
-double dial_value(Dial dial, const std::string& text, std::string_view named) {
+double parameter_value(DesignParameter parameter, const std::string& text, std::string_view named) {
   constexpr double most = 1e6;
-  switch (dial) {
-    case Dial::nic_bandwidth:
-    case Dial::scale_up_bandwidth: return link_rate_of(text, named);
-    case Dial::hbm_bandwidth: return storage_rate_of(text, named);
-    case Dial::hbm_size: return stated_size_of(text, named);
-    case Dial::arithmetic: return number_from(text, named, 1 / most, most);
-    case Dial::nic_count:
-    case Dial::domain: return whole_number_from(text, named, 1, static_cast<int>(most));
+  switch (parameter) {
+    case DesignParameter::nic_bandwidth:
+    case DesignParameter::scale_up_bandwidth: return link_rate_of(text, named);
+    case DesignParameter::hbm_bandwidth: return storage_rate_of(text, named);
+    case DesignParameter::hbm_size: return stated_size_of(text, named);
+    case DesignParameter::arithmetic: return number_from(text, named, 1 / most, most);
+    case DesignParameter::nic_count:
+    case DesignParameter::domain: return whole_number_from(text, named, 1, static_cast<int>(most));
   }
   return 0;
 }
 
-std::vector<std::pair<Dial, double>> take_dials(std::vector<std::pair<std::string, std::string>>& overrides) {
-  constexpr std::string_view prefix = "dial.";
-  std::vector<std::pair<Dial, double>> out;
+std::vector<std::pair<DesignParameter, double>> take_parameters(std::vector<std::pair<std::string, std::string>>& overrides) {
+  constexpr std::string_view prefix = "design.";
+  std::vector<std::pair<DesignParameter, double>> out;
   for (const auto& [path, value] : overrides) {
     if (!path.starts_with(prefix)) continue;
-    const auto found = dial_named(std::string_view{path}.substr(prefix.size()));
+    const auto found = parameter_named(std::string_view{path}.substr(prefix.size()));
     if (!found)
-      throw Refusal(
-          fmt::format("<overrides> {}: no such dial; {}", path, near_or_all(std::string_view{path}.substr(prefix.size()), dial_names)));
+      throw Refusal(fmt::format("<overrides> {}: no such parameter; {}", path,
+                                near_or_all(std::string_view{path}.substr(prefix.size()), design_parameter_names)));
     std::string_view amount = value;
     while (amount.starts_with(' ')) amount.remove_prefix(1);
-    out.emplace_back(*found, dial_value(*found, std::string{amount}, path));
+    out.emplace_back(*found, parameter_value(*found, std::string{amount}, path));
   }
   std::erase_if(overrides, [&](const auto& one) { return one.first.starts_with(prefix); });
   return out;
 }
 
-void turn(System& system, const std::vector<std::pair<Dial, double>>& dials, OverriddenParts& altered) {
-  for (const auto& [dial, value] : dials) {
-    system = with_dial(std::move(system), dial, value);
-    (dial == Dial::nic_bandwidth || dial == Dial::nic_count ? altered.outside : altered.inside) = true;
-    if (dial == Dial::domain) altered.outside = true;
+void turn(System& system, const std::vector<std::pair<DesignParameter, double>>& parameters, OverriddenParts& altered) {
+  for (const auto& [parameter, value] : parameters) {
+    system = with_parameter(std::move(system), parameter, value);
+    (parameter == DesignParameter::nic_bandwidth || parameter == DesignParameter::nic_count ? altered.outside : altered.inside) = true;
+    if (parameter == DesignParameter::domain) altered.outside = true;
   }
 }
 
-std::vector<DeclaredDial> read_declared_dials(const SpecNode& tree, Faults& faults) {
-  std::vector<DeclaredDial> out;
-  const SpecNode* const dials = tree.find("dials");
-  if (dials == nullptr) return out;
-  if (dials->kind != SpecNode::Kind::map || dials->entries.empty() || dials->entries.size() > max_dials) {
-    faults.add(
-        issue_at(dials->mark, "dials", "is no map of dials", fmt::format("write 1 to {} as NAME: {{set: {{PATH: \"{{}}\"}}}}", max_dials)));
+std::vector<DeclaredParameter> read_declared_parameters(const SpecNode& tree, Faults& faults) {
+  std::vector<DeclaredParameter> out;
+  const SpecNode* const parameters = tree.find("design");
+  if (parameters == nullptr) return out;
+  if (parameters->kind != SpecNode::Kind::map || parameters->entries.empty() || parameters->entries.size() > max_parameters) {
+    faults.add(issue_at(parameters->mark, "design", "is no map of parameters",
+                        fmt::format("write 1 to {} as NAME: {{set: {{PATH: \"{{}}\"}}}}", max_parameters)));
     return out;
   }
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-'; };
-  for (const SpecNode::Entry& entry : dials->entries) {
-    const std::string path = fmt::format("dials.{}", entry.key);
+  for (const SpecNode::Entry& entry : parameters->entries) {
+    const std::string path = fmt::format("parameters.{}", entry.key);
     if (entry.key.empty() || !std::all_of(entry.key.begin(), entry.key.end(), is_letter))
-      faults.add(issue_at(entry.mark, path, "is no name of a dial", "names are lower case with digits, dots, dashes and underscores"));
+      faults.add(issue_at(entry.mark, path, "is no name of a parameter", "names are lower case with digits, dots, dashes and underscores"));
     MapReader in(entry.value, path, faults);
-    DeclaredDial dial{.name = entry.key, .title = in.text("title"), .unit = in.text("unit"), .values = {}};
+    DeclaredParameter parameter{.name = entry.key, .title = in.text("title"), .unit = in.text("unit"), .values = {}};
     for (const SpecNode* one : in.texts("values")) {
       if (one->text.empty()) in.fault(*one, "values", "is an empty value", "leave it out");
-      dial.values.push_back(one->text);
+      parameter.values.push_back(one->text);
     }
     if (const SpecNode* const set = in.take("set", true)) check_settings(tree, *set, in, faults, path);
     in.finish();
-    out.push_back(std::move(dial));
+    out.push_back(std::move(parameter));
   }
   return out;
 }
 
-void spell_out_dials(const SpecNode& tree, std::vector<std::pair<std::string, std::string>>& overrides) {
-  constexpr std::string_view prefix = "dial.";
-  const SpecNode* const dials = tree.find("dials");
-  if (dials == nullptr || dials->kind != SpecNode::Kind::map) return;
+void spell_out_parameters(const SpecNode& tree, std::vector<std::pair<std::string, std::string>>& overrides) {
+  constexpr std::string_view prefix = "design.";
+  const SpecNode* const parameters = tree.find("design");
+  if (parameters == nullptr || parameters->kind != SpecNode::Kind::map) return;
   std::vector<std::pair<std::string, std::string>> out;
   for (auto& [path, value] : overrides) {
-    const SpecNode* const dial = path.starts_with(prefix) ? dials->find(std::string_view{path}.substr(prefix.size())) : nullptr;
-    const SpecNode* const set = dial != nullptr ? dial->find("set") : nullptr;
-    if (dial == nullptr) {
+    const SpecNode* const parameter = path.starts_with(prefix) ? parameters->find(std::string_view{path}.substr(prefix.size())) : nullptr;
+    const SpecNode* const set = parameter != nullptr ? parameter->find("set") : nullptr;
+    if (parameter == nullptr) {
       out.emplace_back(path, value);
       continue;
     }
     if (set == nullptr || set->kind != SpecNode::Kind::map) continue;  // reported when the file is read
     std::string_view given = value;
     while (given.starts_with(' ')) given.remove_prefix(1);
-    const SpecNode *const unit = dial->find("unit"), *const values = dial->find("values");
+    const SpecNode *const unit = parameter->find("unit"), *const values = parameter->find("values");
     const std::optional<double> number = number_of(given, unit != nullptr ? unit->text : "");
     const bool limited = values != nullptr && !values->items.empty();
     const bool allowed = !limited || std::any_of(values->items.begin(), values->items.end(), [&](const SpecNode& one) {
@@ -186,7 +189,7 @@ void spell_out_dials(const SpecNode& tree, std::vector<std::pair<std::string, st
       std::string all;
       for (std::size_t i = 0; limited && i < values->items.size(); ++i) all += (i > 0 ? " " : "") + values->items[i].text;
       throw Refusal(
-          fmt::format("<overrides> {}: {} is no value of this dial; write {}", path, clipped(std::string{given}),
+          fmt::format("<overrides> {}: {} is no value of this parameter; write {}", path, clipped(std::string{given}),
                       limited ? "one of: " + all : fmt::format("a number above zero{}", unit != nullptr ? " in " + unit->text : "")));
     }
     for (const SpecNode::Entry& entry : set->entries) {
@@ -205,10 +208,10 @@ void spell_out_dials(const SpecNode& tree, std::vector<std::pair<std::string, st
 
 namespace fabricost::core {
 
-std::vector<DeclaredDial> declared_dials(std::string_view name_or_path) {
+std::vector<DeclaredParameter> declared_parameters(std::string_view name_or_path) {
   SpecStore library;
   Faults faults;
-  auto out = read_declared_dials(library.resolve("systems", name_or_path), faults);
+  auto out = read_declared_parameters(library.resolve("systems", name_or_path), faults);
   faults.raise();
   return out;
 }
