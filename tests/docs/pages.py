@@ -6,8 +6,8 @@
     pages.py FABRICOST [PAGE...] --write    write the outputs again
 
 A page runs in an empty folder of its own with `data` linked into it, so that what one command writes the next can read. In a block with
-lines `    ...` some of the output is left out: the others must stand in it in that order, and --write leaves such a block as it is while they
-do. A block `    $ cat FILE` shows a file that the reader writes: it is put there before the commands run. A command that cannot answer (exit
+lines `    ...` some of the output is left out: the others must stand in it in that order, and --write shows the lines of the same words again.
+A block `    $ cat FILE` shows a file that the reader writes: it is put there before the commands run. A command that cannot answer (exit
 status 2) is shown with its message. Examples that begin with `>>>` are run as doctests when the package can be imported and has what the
 page says in a line `<!-- needs fabricost.NAME -->` or `<!-- needs MODULE -->`.
 
@@ -59,6 +59,21 @@ def missing(quoted, output):
     return None
 
 
+def words(line):
+    return re.sub(r"[-+.,\d]+", "", line).split()
+
+
+def shown_again(quoted, output):
+    """A block with `...` as the output is now, line for line of the same words; None where a line has no such."""
+    lines, out = iter(output.splitlines()), []
+    for line in quoted.splitlines():
+        found = line[4:] if line.strip() == "..." else next((printed for printed in lines if words(printed) == words(line)), None)
+        if found is None:
+            return None
+        out.append(found)
+    return indented("\n".join(out))
+
+
 def fresh(tool, text, folder):
     """The page with the outputs its commands print now."""
     def block(match):
@@ -70,6 +85,8 @@ def fresh(tool, text, folder):
             line = missing(SEARCHED.sub("", match[2]), SEARCHED.sub("", printed))
             if line is None:
                 return match[0]
+            if again := shown_again(match[2], printed):
+                return f"    $ fabricost {match[1]}\n{again}"
             print(f"fabricost {match[1]} does not print\n  {line}", file=sys.stderr)
         return f"    $ fabricost {match[1]}\n{indented(printed)}"
     return BLOCK.sub(block, text)

@@ -94,7 +94,7 @@ class Exploration:
         front = set(self.front)
         best_first = [*self.front, *(row for row in range(len(self)) if row not in front)]
         plain = [{name: getattr(value, "item", lambda v=value: v)() for name, value in self.row(row).items()} for row in best_first]
-        return f"<div>{rows_of(plain, repr(self))}</div>"
+        return f"<div>{rows_of(plain, str(self).splitlines()[0])}</div>"
 
     def row(self, number: int) -> dict[str, Any]:
         """One point, column by column."""

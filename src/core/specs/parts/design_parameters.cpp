@@ -148,7 +148,7 @@ std::vector<DeclaredParameter> read_declared_parameters(const SpecNode& tree, Fa
   }
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-'; };
   for (const SpecNode::Entry& entry : parameters->entries) {
-    const std::string path = fmt::format("parameters.{}", entry.key);
+    const std::string path = fmt::format("design.{}", entry.key);
     if (entry.key.empty() || !std::all_of(entry.key.begin(), entry.key.end(), is_letter))
       faults.add(issue_at(entry.mark, path, "is no name of a parameter", "names are lower case with digits, dots, dashes and underscores"));
     MapReader in(entry.value, path, faults);
