@@ -64,13 +64,16 @@ def words(line):
 
 
 def shown_again(quoted, output):
-    """A block with `...` as the output is now, line for line of the same words; None where a line has no such."""
-    lines, out = iter(output.splitlines()), []
-    for line in quoted.splitlines():
-        found = line[4:] if line.strip() == "..." else next((printed for printed in lines if words(printed) == words(line)), None)
-        if found is None:
-            return None
-        out.append(found)
+    """A block with `...` as the output is now, line for line: the same ones, or the next of the same words; None where a line has no such."""
+    left, out = output.splitlines(), []
+    for line in (line[4:] for line in quoted.splitlines()):
+        if line.strip() != "...":
+            same = [at for at, printed in enumerate(left) if printed.rstrip() == line.rstrip()]
+            alike = same or [at for at, printed in enumerate(left) if words(printed) == words(line)]
+            if not alike:
+                return None
+            line, left = left[alike[0]], left[alike[0] + 1:]
+        out.append(line)
     return indented("\n".join(out))
 
 

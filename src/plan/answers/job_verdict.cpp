@@ -5,9 +5,9 @@
 #include "answers/explore/point_text.hpp"
 #include "text/amounts.hpp"
 
+#include <fabricost/plan/explain/nearest_plan.hpp>
 #include <fabricost/plan/kernels/compute.hpp>
 #include <fabricost/plan/memory/advice.hpp>
-#include <fabricost/plan/explain/nearest_plan.hpp>
 #include <fabricost/plan/serving/arrivals/loaded.hpp>
 #include <fabricost/plan/serving/certainty.hpp>
 #include <fabricost/plan/training/figures.hpp>
@@ -27,8 +27,8 @@ namespace {
 /// "Best: 11.95 tokens/s/GPU (7.68 to 18.6) with 1 x tp 8 pp 1, 3 requests each".
 [[nodiscard]] std::string waiting_verdict_of(const ServingQuestion& q, const PricedServing& best) {
   const auto [low, high] = certainty_of(q, best).rate;
-  return fmt::format("Best: {} tokens/s/GPU ({} to {}) with {} x {}{}, {:.0f} requests each", figure(best.tokens_per_s_per_gpu), figure(low, 3),
-                     figure(high, 3), best.replicas, engine_text(best.engine, q.model.mixture()),
+  return fmt::format("Best: {} tokens/s/GPU ({} to {}) with {} x {}{}, {:.0f} requests each", figure(best.tokens_per_s_per_gpu),
+                     figure(low, 3), figure(high, 3), best.replicas, engine_text(best.engine, q.model.mixture()),
                      best.apart ? fmt::format(" and {} prefill workers", best.prefill_workers) : "", best.batch);
 }
 
@@ -38,15 +38,14 @@ namespace {
   const ServedArrivals& a = *best.arrivals;
   const bool limited = q.ttft > 0 || q.tpot > 0;
   const auto count = load.trace ? static_cast<double>(load.trace->requests.size()) : 0;
-  return fmt::format("Best: {} x {}{} for {}{}{}", best.replicas,
-                     engine_text({best.tp, best.dp, best.pp, best.ep}, q.model.mixture()),
-                     best.disaggregated ? fmt::format(" and {} prefill workers", best.prefill_workers) : "",
-                     load.trace ? fmt::format("{}, answered in {}", arriving_text(load), short_time_text(count / a.rate))
-                                : figure(a.rate) + " requests/s",
-                     limited ? fmt::format(", {} of them within the limits", percent(a.within, 1)) : "",
-                     !limited        ? ""
-                     : a.rate_within ? fmt::format(", which hold up to {}/s", figure(*a.rate_within))
-                                     : ", which hold however soon they come");
+  return fmt::format(
+      "Best: {} x {}{} for {}{}{}", best.replicas, engine_text({best.tp, best.dp, best.pp, best.ep}, q.model.mixture()),
+      best.disaggregated ? fmt::format(" and {} prefill workers", best.prefill_workers) : "",
+      load.trace ? fmt::format("{}, answered in {}", arriving_text(load), short_time_text(count / a.rate)) : figure(a.rate) + " requests/s",
+      limited ? fmt::format(", {} of them within the limits", percent(a.within, 1)) : "",
+      !limited        ? ""
+      : a.rate_within ? fmt::format(", which hold up to {}/s", figure(*a.rate_within))
+                      : ", which hold however soon they come");
 }
 
 /// "16 and 32 ranks on 2 and 4 nodes"; of more than three the first and the last.
@@ -76,11 +75,12 @@ std::string verdict_of(const PlanAnswer& answer) {
     return fmt::format("Nothing fits: the nearest layout needs {:.1f} GiB of a GPU's {:.1f}", best.memory.total() / gibibyte,
                        Processor::of(a.system).memory / gibibyte);
   std::string layout;
-  for (const auto& [axis, ranks] : {std::pair{"tp", l.tp}, std::pair{"pp", l.pp}, std::pair{"vp", l.vp}, std::pair{"cp", l.cp}, std::pair{"ep", l.ep},
-                                    std::pair{"dp", l.dp}})
+  for (const auto& [axis, ranks] : {std::pair{"tp", l.tp}, std::pair{"pp", l.pp}, std::pair{"vp", l.vp}, std::pair{"cp", l.cp},
+                                    std::pair{"ep", l.ep}, std::pair{"dp", l.dp}})
     if (ranks > 1) layout += fmt::format("{} {} ", axis, ranks);
   const TrainingFigures f = figures_of(a.system, a.question, best);
-  return fmt::format("Best: {} s a step ({} to {} s) with {}zero {}", figure(best.time.seconds), figure(f.low, 3), figure(f.high, 3), layout, l.zero);
+  return fmt::format("Best: {} s a step ({} to {} s) with {}zero {}", figure(best.time.seconds), figure(f.low, 3), figure(f.high, 3),
+                     layout, l.zero);
 }
 
 std::string verdict_of(const ServeAnswer& answer) {
@@ -92,16 +92,23 @@ std::string verdict_of(const ServeAnswer& answer) {
 std::string verdict_of(const RlAnswer& answer) {
   const PlannedRl& best = answer.layouts.front();
   return fmt::format("Best: {} s an iteration ({} to {} s), {}", figure(best.iteration.value()), figure(best.interval.first.value(), 3),
-             figure(best.interval.second.value(), 3),
-             best.colocated ? "generating and training in turn on all GPUs"
-                            : fmt::format("{} GPUs train, {} generate", best.train_gpus, best.rollout_gpus));
+                     figure(best.interval.second.value(), 3),
+                     best.colocated ? "generating and training in turn on all GPUs"
+                                    : fmt::format("{} GPUs train, {} generate", best.train_gpus, best.rollout_gpus));
 }
 
+/// "80 GPUs are enough for 30 requests/s: ...", "nic.bandwidth of 912 GB/s is enough for ...".
 std::string verdict_of(const NeedAnswer& a) {
-  if (a.value) return fmt::format("{} {}{} is enough for {}: {}", a.unknown, a.most ? "up to " : "", with_unit(*a.value, a.unit), a.goal, a.title);
+  const bool counts = a.unknown == "gpus" || a.unknown == "nodes";
+  const std::string unit = a.unknown == "gpus" ? "GPUs" : counts ? a.unknown : a.unit, up_to = a.most ? "up to " : "";
+  if (a.value && counts)
+    return fmt::format("{}{} {} enough for {}: {}", up_to, counted(*a.value, unit.substr(0, unit.size() - 1)), *a.value == 1 ? "is" : "are",
+                       a.goal, a.title);
+  if (a.value) return fmt::format("{} of {}{} is enough for {}: {}", a.unknown, up_to, with_unit(*a.value, unit), a.goal, a.title);
   const std::string tried =
-      a.tried.empty() ? "" : fmt::format(" from {} to {}", min_text(a.tried.front().value), with_unit(a.tried.back().value, a.unit));
-  return fmt::format("No {}{} is enough for {}: {}", a.unknown, tried, a.goal, a.title);
+      a.tried.empty() ? ""
+                      : fmt::format(" from {} to {}", min_text(a.tried.front().value), with_unit(a.tried.back().value, counts ? "" : unit));
+  return fmt::format("No {}{} is enough for {}: {}", counts ? "number of " + unit : a.unknown, tried, a.goal, a.title);
 }
 
 std::string verdict_of(const NeedMachineAnswer& a) {
@@ -191,8 +198,8 @@ std::string verdict_of(const TuneAnswer& a) {
   for (const SlowChoice& one : a.ranges)
     if (one.sure && (worst == nullptr || one.lost_share > worst->lost_share)) worst = &one;
   if (worst == nullptr) return fmt::format("Nowhere does {}'s own choice surely lose time: {}", library_text(a), machine);
-  return fmt::format("{}'s own choice loses up to {} ({} from {} to {}): {}", library_text(a), percent(worst->lost_share, 0), worst->operation,
-                     rough_size(worst->smallest.value()), rough_size(worst->largest.value() + 1), machine);
+  return fmt::format("{}'s own choice loses up to {} ({} from {} to {}): {}", library_text(a), percent(worst->lost_share, 0),
+                     worst->operation, rough_size(worst->smallest.value()), rough_size(worst->largest.value() + 1), machine);
 }
 
 std::string title_of(const PipelineAnswer& a) {
@@ -217,8 +224,9 @@ std::string verdict_of(const StorageAnswer& a) {
     if ((a.nodes == 1 || a.made.ways[i].sharing != WeightSharing::by_part) && (!best || time(i) < time(*best))) best = i;
   const std::size_t way = best.value_or(0);
   const bool direct = a.ways[way].direct <= a.ways[way].through_host;
-  return fmt::format("{} ({}{}): {} from storage into {} of {}, {}", time_text(time(way)), a.nodes == 1 ? "" : fmt::format("{}, ", sharing_text(a, way)),
-                     direct ? "direct" : "through the host", size_text(a.bytes), counted(a.gpus, "GPU"), counted(a.nodes, "node"), a.system);
+  return fmt::format("{} ({}{}): {} from storage into {} of {}, {}", time_text(time(way)),
+                     a.nodes == 1 ? "" : fmt::format("{}, ", sharing_text(a, way)), direct ? "direct" : "through the host",
+                     size_text(a.bytes), counted(a.gpus, "GPU"), counted(a.nodes, "node"), a.system);
 }
 
 namespace {

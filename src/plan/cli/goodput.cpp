@@ -33,7 +33,7 @@ void add_facts(Page& page, const GoodputAnswer& a) {
 }
 
 void add_shares(Page& page, const GoodputAnswer& a) {
-  TextTable shares{"share", ">", ""};
+  TextTable shares{"", ">share", ""};
   shares.row("work that counts", share_text(a.goodput),
              fmt::format("first order {}; Meta's ETTR {}", approximation_text(a.goodput_first_order), approximation_text(a.ettr_meta)));
   shares.row("standing still for checkpoints", share_text(a.checkpoints_share));

@@ -2,8 +2,9 @@
 
 #include "text/amounts.hpp"
 
-#include <fabricost/plan/explain/nearest_plan.hpp>
+#include <fabricost/explain/assumptions.hpp>
 #include <fabricost/hardware/host_rate.hpp>
+#include <fabricost/plan/explain/nearest_plan.hpp>
 #include <fabricost/plan/memory/advice.hpp>
 #include <fabricost/plan/training/idle_gpus.hpp>
 
@@ -121,11 +122,12 @@ std::string nothing_fits(const System& system, const TrainingQuestion& q, const 
   const Layout& l = nearest.layout;
   const double headroom = headroom_of(q);
   return fmt::format(
-      "{} does not fit {} {}s of {:.1f} GiB{} in any of these layouts; the nearest (tp {} pp {} cp {} dp {} zero {} microbatch {} "
+      "{} does not fit {} of {:.1f} GiB{} in any of these layouts; the nearest (tp {} pp {} cp {} dp {} zero {} microbatch {} "
       "recompute {}) needs {:.1f} GiB{}; {}",
-      q.model.name, q.gpus, system.gpu.name, capacity / gibibyte, headroom > 0 ? fmt::format(" less {:.3g} %", 100 * headroom) : "", l.tp,
-      l.pp, l.cp, l.dp, l.zero, l.microbatch, recompute_names[static_cast<std::size_t>(l.recompute)], nearest.memory.total() / gibibyte,
-      host_text(nearest.memory, system), advice_text(q, system, l, "it"));
+      q.model.name, counted(q.gpus, system.gpu.name), capacity / gibibyte,
+      headroom > 0 ? fmt::format(" less {:.3g} %", 100 * headroom) : "", l.tp, l.pp, l.cp, l.dp, l.zero, l.microbatch,
+      recompute_names[static_cast<std::size_t>(l.recompute)], nearest.memory.total() / gibibyte, host_text(nearest.memory, system),
+      advice_text(q, system, l, "it"));
 }
 
 std::string does_not_fit(const System& system, const TrainingQuestion& q, const PricedLayout& named) {
@@ -209,11 +211,10 @@ std::string nothing_found(const System& system, const ServingQuestion& q, const 
     return "no two layouts of workers fit beside each other on these GPUs; take more GPUs, or leave <disaggregated> out";
   const double capacity = q.stack.memory_share * system.gpu.memory.value.value();
   const std::string helps = remedy(q, system);
-  return fmt::format(
-      "{} in {} does not fit {} {}s of {:.1f} GiB: the nearest layout ({}) needs {:.1f} GiB of the {:.1f} GiB a stack fills{}{}",
-      q.model.name, name(q.format.weights), q.gpus, system.gpu.name, system.gpu.memory.value.value() / gibibyte,
-      engine_text(*plan.nearest_fit, q.model.mixture()), (capacity + plan.lacking) / gibibyte, capacity / gibibyte,
-      helps.empty() ? "" : "; ", helps);
+  return fmt::format("{} in {} does not fit {} of {:.1f} GiB: the nearest layout ({}) needs {:.1f} GiB of the {:.1f} GiB a stack fills{}{}",
+                     q.model.name, name(q.format.weights), counted(q.gpus, system.gpu.name), system.gpu.memory.value.value() / gibibyte,
+                     engine_text(*plan.nearest_fit, q.model.mixture()), (capacity + plan.lacking) / gibibyte, capacity / gibibyte,
+                     helps.empty() ? "" : "; ", helps);
 }
 
 }  // namespace fabricost::plan

@@ -16,7 +16,7 @@ class Mistakes(Contract):
                 with self.subTest(line=line):
                     self.refused(*line.split(), says=says)
         # what does not fit is an answer
-        self.assertIn("No gpus from 1 to 2 is enough", self.fine(*"need gpus --train -m llama3-405b -s dgx-h100 -b 64 --over 1,2 --step 1s".split()))
+        self.assertIn("No number of GPUs from 1 to 2 is enough", self.fine(*"need gpus --train -m llama3-405b -s dgx-h100 -b 64 --over 1,2 --step 1s".split()))
 
     def test_an_approximation_below_nothing_is_no_share(self):
         line = "goodput --gpus 100000 --checkpoint 1ms --restart 58144s".split()
