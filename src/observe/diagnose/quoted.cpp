@@ -34,7 +34,8 @@ constexpr std::array<UnitName, 4> size_units{{{"B", 1}, {"KB KiB", 1024}, {"MB M
 
 template <class Unit, std::size_t N>
 double factor_in(const std::array<Unit, N>& units, std::string_view name) {
-  while (!name.empty() && (name.back() == ',' || name.back() == '.' || name.back() == ')' || name.back() == ';')) name.remove_suffix(1);
+  constexpr std::string_view ends = ",.);:";
+  while (!name.empty() && ends.find(name.back()) != std::string_view::npos) name.remove_suffix(1);
   for (const Unit& unit : units)
     if (has_word(unit.names, name)) return unit.factor;
   return 0;

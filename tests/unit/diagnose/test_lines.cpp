@@ -273,7 +273,7 @@ TEST_CASE("bits are divided by eight, ranges and tildes read, versions are no fi
   CHECK(only("#source https://x.org 90 GB/s\n#repo file b 70 GB/s\n# ring 80GB/s\n").rate == Approx(80e9));
   CHECK(only("# ring:90 GB/s\n").algorithm == "ring");
   CHECK(only("# two nodes ring 90 GB/s\n").nodes == 2);
-  for (const char* size : {"1 MB", "1MB"}) CHECK(only(fmt::format("# all_reduce {} ring 38 us\n", size)).bytes == 1 << 20);
+  for (const char* size : {"1 MB", "1MB", "1 MB:"}) CHECK(only(fmt::format("# all_reduce {} ring 38 us\n", size)).bytes == 1 << 20);
   for (const char* words : {"across racks", "cross-rack", "different racks", "inter-rack", "over the spine", "double switch", "two racks"})
     CHECK(only(fmt::format("# {} ring 90 GB/s\n", words)).far);
   for (const char* who : {"NCCL", "RCCL", "ROCm", "version"}) CHECK(only(fmt::format("# {} 2.18 busbw 90 GB/s\n", who)).version == "2.18");
