@@ -99,16 +99,15 @@ std::string verdict_of(const RlAnswer& answer) {
 
 /// "80 GPUs are enough for 30 requests/s: ...", "nic.bandwidth of 912 GB/s is enough for ...".
 std::string verdict_of(const NeedAnswer& a) {
-  const bool counts = a.unknown == "gpus" || a.unknown == "nodes";
-  const std::string unit = a.unknown == "gpus" ? "GPUs" : counts ? a.unknown : a.unit, up_to = a.most ? "up to " : "";
+  const std::string one = a.unknown == "gpus" ? "GPU" : a.unknown == "nodes" ? "node" : "", up_to = a.most ? "up to " : "";
+  const bool counts = !one.empty();
   if (a.value && counts)
-    return fmt::format("{}{} {} enough for {}: {}", up_to, counted(*a.value, unit.substr(0, unit.size() - 1)), *a.value == 1 ? "is" : "are",
-                       a.goal, a.title);
-  if (a.value) return fmt::format("{} of {}{} is enough for {}: {}", a.unknown, up_to, with_unit(*a.value, unit), a.goal, a.title);
+    return fmt::format("{}{} {} enough for {}: {}", up_to, counted(*a.value, one), *a.value == 1 ? "is" : "are", a.goal, a.title);
+  if (a.value) return fmt::format("{} of {}{} is enough for {}: {}", a.unknown, up_to, with_unit(*a.value, a.unit), a.goal, a.title);
   const std::string tried =
       a.tried.empty() ? ""
-                      : fmt::format(" from {} to {}", min_text(a.tried.front().value), with_unit(a.tried.back().value, counts ? "" : unit));
-  return fmt::format("No {}{} is enough for {}: {}", counts ? "number of " + unit : a.unknown, tried, a.goal, a.title);
+                      : fmt::format(" from {} to {}", min_text(a.tried.front().value), with_unit(a.tried.back().value, counts ? "" : a.unit));
+  return fmt::format("No {}{} is enough for {}: {}", counts ? fmt::format("number of {}s", one) : a.unknown, tried, a.goal, a.title);
 }
 
 std::string verdict_of(const NeedMachineAnswer& a) {
