@@ -138,7 +138,7 @@ TEST_CASE("the least and the most are what asking forwards at every value finds,
     if (!wanted) REQUIRE_FALSE(found.reason.empty());
   }
   CHECK(satisfied > support::draws(12));
-  CHECK(satisfied < support::draws(60));
+  CHECK(satisfied < (support::slow_build ? support::draws(60) : support::draws(54)));  // of the six of a slow build five may be
   CHECK(not_monotone > 0);  // what bisection alone would get wrong
 }
 
