@@ -106,12 +106,12 @@ namespace fabricost::core {
 /// \param on compiles the library's choice on a fabric \throws Refusal where a way cannot be gone; as compile
 template <class On>
 [[nodiscard]] auto compile_by_ways(Fabric f, const System& system, const Operation& op, const Choice& choice, On&& on) {
-  using Curve = decltype(on(f));
   constexpr double forever = std::numeric_limits<double>::infinity();
   const Ways& w = choice.ways;
   detail::use_ways(f, system, op, w);
   detail::check_ways(f, system, op, choice);
-  Curve out{f};
+  using Compiled = decltype(on(f));
+  Compiled out{f};
   if (w.put != Put::none || w.gin) {
     out.append({Algorithm::direct, Protocol::simple}, price_put(f, w.gin, w.put == Put::signal ? 2 : 1, w.put != Put::local), forever);
     return out;
@@ -136,8 +136,8 @@ template <class On>
     out.change_lines([&](Candidate ran, Line& line) { detail::fill_nics_in_blocks(line, f, op.collective, ran.algorithm, w.nic_block); });
   if (w.relay) {
     const double peers = f.local() - 1, each = schedule_of(out.ran_at(prior::ways::relay_from).algorithm, op.collective, f).bytes(0) / peers;
-    const Curve relayed = on(detail::with_relays(f));
-    Curve both{f};
+    const Compiled relayed = on(detail::with_relays(f));
+    Compiled both{f};
     const double from = prior::ways::relay_from / each;
     detail::append_part(both, out, 0, from);
     detail::append_part(both, relayed, from, forever);

@@ -2,6 +2,7 @@
 /// Bodies of complete.hpp.
 
 #include <fabricost/compiled_once.hpp>
+#include <fabricost/hardware/check.hpp>
 #include <fabricost/predict/complete.hpp>
 
 namespace fabricost::core::detail {

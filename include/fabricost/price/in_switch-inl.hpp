@@ -52,7 +52,8 @@ FABRICOST_BODY Line price_in_switch(const Schedule& schedule, const Fabric& fabr
   for (std::size_t i = 1; i < 4; ++i) {
     const double chunk = k.nvls_chunk[i], faster = detail::chunk_slowdown(c, chunk);
     const double fill = c.nvls.fill * round * (chunk - k.nvls_chunk[i - 1]);  // bytes
-    line.add_jump_held_before(k.nvls_rounds[i - 1] * round * chunk, fill * byte, (faster - slow) * byte, slow * byte);
+    line.add_jump_held_before({.from = k.nvls_rounds[i - 1] * round * chunk, .seconds = fill * byte, .rate = (faster - slow) * byte},
+                              slow * byte);
     slow = faster;
   }
   return line;

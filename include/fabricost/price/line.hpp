@@ -182,13 +182,12 @@ struct Line {
     if (added.seconds != 0 || added.rate != 0) jumps.add(added);
     return *this;
   }
-  /// A jump at `from`, before which the volume is held where it would fall.
+  /// A jump, before which the volume is held where it would fall.
   /// \param slope seconds per byte that the volume grows by before it
-  Line& add_jump_held_before(double from, double seconds, double rate, double slope) {
-    const double fall = -(seconds + rate * from);
-    Jump added{.from = from, .seconds = seconds, .rate = rate};
-    if (fall > 0 && slope > 0) added = {from - fall / slope, seconds, rate, from, slope, from};
-    return add_jump(added);
+  Line& add_jump_held_before(const Jump& jump, double slope) {
+    const double fall = -(jump.seconds + jump.rate * jump.from);
+    if (!(fall > 0 && slope > 0)) return add_jump(jump);
+    return add_jump({jump.from - fall / slope, jump.seconds, jump.rate, jump.from, slope, jump.from});
   }
   /// A rate that falls from one to another beyond `last`: the volume is held until the new rate has caught up.
   Line& add_jump_held_after(double last, double before, double after) {

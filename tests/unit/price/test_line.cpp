@@ -73,7 +73,7 @@ TEST_CASE("beyond the first, chunks move whole by their share", "[price]") {
 TEST_CASE("where a jump makes the volume fall it is held, before the jump or after it, and the rule's time is kept beside it", "[price]") {
   Line before;  // 1 s a byte; from 100 bytes on half of it, and 10 s once
   before.add_rate_part(TermKind::wire, 0, 1, 1);
-  before.add_jump_held_before(100, 10, -0.5, 1);
+  before.add_jump_held_before({.from = 100, .seconds = 10, .rate = -0.5}, 1);
   for (const auto& [bytes, seconds, rule] : {std::array<double, 3>{59.0, 59, 59}, {60.0, 60, 60}, {80.0, 60, 80}, {99.9, 60, 99.9}, {100.0, 60, 60}, {200.0, 110, 110}}) {
     CAPTURE(bytes);
     CHECK(before(bytes) == Approx(seconds));
@@ -89,7 +89,7 @@ TEST_CASE("where a jump makes the volume fall it is held, before the jump or aft
   }
   Line rising;  // nothing falls: a plain jump
   rising.add_rate_part(TermKind::wire, 0, 1, 1);
-  rising.add_jump_held_before(100, 100, -0.5, 1);
+  rising.add_jump_held_before({.from = 100, .seconds = 100, .rate = -0.5}, 1);
   rising.add_jump_held_after(1000, 0.5, 0.75);
   CHECK(rising(99) == 99);
   CHECK(rising(100) == 150);

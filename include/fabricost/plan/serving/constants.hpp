@@ -109,9 +109,9 @@ struct ServingStack {
   /// Drafts `tokens` a step, each of which takes `each` of a pass longer; the module reads prompts once.
   void draft(int tokens, double each) {
     drafts = tokens;
-    const double step = 1 + tokens * each;
-    stretch *= step;
-    prefill *= (1 + each) / step;
+    const double longer = 1 + tokens * each;
+    stretch *= longer;
+    prefill *= (1 + each) / longer;
   }
 };
 
