@@ -267,7 +267,7 @@ class Quantity {
   [[nodiscard]] constexpr double value() const { return value_; }
 
   [[nodiscard]] friend constexpr bool operator==(Quantity, Quantity) = default;
-  [[nodiscard]] friend constexpr std::partial_ordering operator<=>(Quantity, Quantity) = default;
+  [[nodiscard]] friend constexpr std::partial_ordering operator<=>(Quantity, Quantity) = default;  // NOLINT(modernize-use-nullptr): a fault of clang-tidy 14
   [[nodiscard]] friend constexpr Quantity operator+(Quantity a, Quantity b) { return from_value(a.value_ + b.value_); }
   [[nodiscard]] friend constexpr Quantity operator-(Quantity a, Quantity b) { return from_value(a.value_ - b.value_); }
   [[nodiscard]] constexpr Quantity operator-() const { return from_value(-value_); }

@@ -74,7 +74,7 @@ struct LibraryEra {
   Tuner tuner = newest_tuner;
   bool assumed = false;  ///< the point does not say its version
   int release = 0;       ///< 18 of NCCL 2.18; 0: not said
-  auto operator<=>(const LibraryEra&) const = default;
+  auto operator<=>(const LibraryEra&) const = default;  // NOLINT(modernize-use-nullptr): a fault of clang-tidy 14
 };
 /// By its version, the oldest of merged repeats; without one the oldest tables for a point of early tests, else the newest. Libraries other
 /// than NCCL have no tables.

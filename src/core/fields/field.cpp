@@ -86,7 +86,7 @@ bool same_value(const ValueType& type, const void* a, const void* b) {
   switch (type.kind) {
     case ValueKind::flag:
     case ValueKind::whole:
-    case ValueKind::number: return type.number(a) == type.number(b);
+    case ValueKind::number:
     case ValueKind::word: return type.number(a) == type.number(b);
     case ValueKind::text: return type.text(a) == type.text(b);
     case ValueKind::optional:

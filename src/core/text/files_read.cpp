@@ -33,10 +33,10 @@ Register& files() {
 
 void note_read(const std::filesystem::path& file, const struct stat& about) {
   std::error_code error;
-  std::filesystem::path whole = std::filesystem::absolute(file, error);  // the current folder may change
+  const std::filesystem::path whole = std::filesystem::absolute(file, error);  // the current folder may change
   Register& all = files();
   const std::lock_guard lock(all.mutex);
-  all.read.try_emplace(identity_of(about), error ? file : std::move(whole));
+  all.read.try_emplace(identity_of(about), error ? file : whole);
 }
 
 void note_written(const struct stat& about) {

@@ -552,7 +552,8 @@ void check_counts(const TrainingQuestion& q) {
     throw Refusal(fmt::format("<image> {}: a token of {} is {} x {} pixels of {} frames after the first; take {}x{}x{}", pixels, m.name,
                               side, side, frames, (size[0] + side - 1) / side * side, (size[1] + side - 1) / side * side,
                               (size[2] - 1) / frames * frames + 1));
-  const double tokens = double(size[0] / side) * (size[1] / side) * (1 + (size[2] - 1) / frames);
+  const int columns = size[0] / side, rows = size[1] / side, slices = 1 + (size[2] - 1) / frames;
+  const double tokens = static_cast<double>(columns) * rows * slices;
   if (!any_count.holds(tokens)) throw Refusal(fmt::format("<image> {}: {:.0f} tokens are too many", pixels, tokens));
   return static_cast<int>(tokens);
 }

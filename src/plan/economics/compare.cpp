@@ -55,7 +55,10 @@ void add_money(Compared& c, const ServingQuestion& q, const System& system, cons
 namespace fabricost::plan {
 
 Compared compared(TrainingQuestion question, const System& system, const Prices& prices) {
-  if (system.pod > 0) return compared(std::move(question), slice_for(system, question.gpus), prices);
+  if (system.pod > 0) {
+    const System slice = slice_for(system, question.gpus);
+    return compared(std::move(question), slice, prices);
+  }
   question.top = 1;
   TrainingPlan plan = plan_training(system, question);
   const bool whole = !rents_part(system, question.gpus, prices);  // otherwise all layouts pay for the same nodes
@@ -125,7 +128,7 @@ Prices priced_as(Prices prices, PriceKind kind, const OwnMachinePrices& own, std
 PricedBy price_alike(std::vector<Compared>& all, std::span<const System> systems, double gpus, const Prices& prices,
                      const OwnMachinePrices& own) {
   const auto able = [&](std::size_t i) { return all[i].trouble.empty(); };
-  const PricedBy by = common_kind(systems, able, prices, own);
+  PricedBy by = common_kind(systems, able, prices, own);
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!by.kind) {
       all[i].dollars.reset();

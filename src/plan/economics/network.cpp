@@ -70,7 +70,8 @@ void add_torus(NetworkSize& net, double nics_of_a_node, const NetworkPlan& plan)
 
 void add_dragonfly(NetworkSize& net, const std::vector<double>& tapers, int radix) {
   for (const double taper : tapers) net.taper *= taper;
-  const double ends = (radix + 1) / 4, routers = 2 * ends, groups = routers * ends + 1;
+  const int quarter = (radix + 1) / 4;  // whole ports
+  const double ends = quarter, routers = 2 * ends, groups = routers * ends + 1;
   if (net.nics > ends * routers * groups)
     throw RequestError("a dragonfly of switches with " + std::to_string(radix) + " ports joins at most " +
                        std::to_string(static_cast<long long>(ends * routers * groups)) + " NICs; there are " +

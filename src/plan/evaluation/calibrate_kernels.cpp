@@ -73,7 +73,7 @@ struct Timed {
 /// The fifth of the rows that a row belongs to.
 int fold_of(const std::string& id) {
   std::uint64_t hash = 14695981039346656037u;  // FNV-1a
-  for (const unsigned char c : id) hash = (hash ^ c) * 1099511628211u;
+  for (const char c : id) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
   return static_cast<int>(hash % folds);
 }
 

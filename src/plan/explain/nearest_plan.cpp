@@ -87,7 +87,7 @@ constexpr int max_gpus = 4096;  ///< maximum a remedy proposes
 /// they change what is trained, so that no search takes them by itself.
 [[nodiscard]] std::string advice_text(const TrainingQuestion& q, const System& system, const Layout& layout, const char* subject) {
   const MemoryAdvice advice = advice_for(q, system, layout);
-  const std::string text = advice.found ? fmt::format("{} {}", subject, advice.sentence) : advice.sentence;
+  std::string text = advice.found ? fmt::format("{} {}", subject, advice.sentence) : advice.sentence;
   const bool on_gpu = advice.layout.offload_optimizer == layout.offload_optimizer && advice.layout.offload_layers == layout.offload_layers;
   constexpr double wide = 8, narrow = 4, gradient = 2;  // bytes a parameter: two moments; a gradient in 16 bit
   if ((advice.found && on_gpu) || q.stack.memory.optimizer < wide || q.adapters.on()) return text;

@@ -82,7 +82,7 @@ std::vector<OwnKernel> read_kernels(const SpecNode& node, Faults& faults) {
         const std::string key = fmt::format("{}_{}", kernel_kind_names[kind], kernel_precision_names[precision]);
         const SpecNode* const told = of.take(key);
         if (told == nullptr) continue;
-        MapReader one(*told, "kernels." + gpu + "." + key, faults);
+        MapReader one(*told, fmt::format("kernels.{}.{}", gpu, key), faults);
         OwnKernel own{.gpu = gpu, .kind = static_cast<KernelKind>(kind), .precision = static_cast<KernelPrecision>(precision)};
         own.rate.share = one.number("share", 1, 1e-3, 1);
         own.rate.memory = one.number("memory", 1, 1e-3, 1);

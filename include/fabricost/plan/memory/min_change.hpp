@@ -33,7 +33,7 @@ template <class Lacks>
 /// \param none bytes it lacks without recomputation \param all bytes it lacks with all layers recomputed \param lacks bytes that a
 /// layout lacks
 template <class Lacks>
-[[nodiscard]] Layout with_min_recomputed(Layout layout, int layers, double none, double all, Lacks&& lacks) {
+[[nodiscard]] Layout with_min_recomputed(const Layout& layout, int layers, double none, double all, Lacks&& lacks) {
   const auto with = [&](int steps) {
     Layout out = layout;
     out.recompute_layers = steps * layout.pp < layers ? steps * layout.pp : 0;  // 0: all
@@ -45,7 +45,7 @@ template <class Lacks>
 /// A layout that fits with all of the optimizer's states in host memory and not without, with as few tenths of them there as fit.
 /// \param none bytes it lacks with all of them on the GPU \param all bytes it lacks with none of them there
 template <class Lacks>
-[[nodiscard]] Layout with_min_offloaded(Layout layout, double none, double all, Lacks&& lacks) {
+[[nodiscard]] Layout with_min_offloaded(const Layout& layout, double none, double all, Lacks&& lacks) {
   constexpr int parts = 10;
   const auto with = [&](int tenths) {
     Layout out = layout;

@@ -71,7 +71,7 @@ bool untagged(std::string_view& line, int& rank) {
   if (line.front() == '[') {
     if (const std::size_t end = timestamp_end(line); end > 0) return drop(end);
     const std::size_t close = line.find(']');
-    if (close == std::string_view::npos || close > 200) return false;
+    if (close > 200) return false;
     std::string_view inside = line.substr(1, close - 1), rest = line.substr(close + 1);
     if (inside.starts_with("pod/") && rest.starts_with(' ')) return drop(close + 2);
     if (rest.starts_with("<std")) {  // [job,rank]<stdout>:
@@ -92,7 +92,7 @@ bool untagged(std::string_view& line, int& rank) {
   }
   if (line.front() == '(') {  // Ray: (Worker pid=4009, ip=10.0.0.3)
     const std::size_t close = line.find(')');
-    if (close == std::string_view::npos || close > 120 || line.substr(0, close).find(" pid=") == std::string_view::npos) return false;
+    if (close > 120 || line.substr(0, close).find(" pid=") == std::string_view::npos) return false;
     return drop(close + 1);
   }
   // docker compose: one word, blanks, bar

@@ -63,7 +63,7 @@ constexpr auto letters = [] {
   for (unsigned c = '0'; c <= '9'; ++c) out[c] = begins_number | in_number;
   for (unsigned c = 'a'; c <= 'f'; ++c) out[c] = out[c - 'a' + 'A'] = in_number;
   out['x'] = out['.'] = in_number;
-  for (const unsigned char c : std::string_view{" \t,;)"}) out[c] = ends_word;
+  for (const char c : std::string_view{" \t,;)"}) out[static_cast<unsigned char>(c)] = ends_word;
   out[' '] = ends_word | blank;
   out['='] = equal_sign;
   return out;

@@ -256,7 +256,7 @@ void Inputs::take_lines(ByteSource& source, std::string& head, const std::string
     if (count == 0) break;
   }
   if (size == 0) return;
-  if (std::memchr(buffer.data(), '\0', size) != nullptr) fault("there is a zero byte: the file is not text", "unpack or export it first");
+  if (buffer.find('\0') != std::string::npos) fault("there is a zero byte: the file is not text", "unpack or export it first");
   line(buffer);
 }
 

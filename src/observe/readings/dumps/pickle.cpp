@@ -136,7 +136,7 @@ class Unpickler {
     if (++held_ > 2 * limits_.nodes) fail("holds more than a dump does", "dump fewer entries");
     tree_.at(container).values.push_back(value);
   }
-  void push_list(std::vector<Id> values) {
+  void push_list(const std::vector<Id>& values) {
     const Id id = made(PlainKind::list);
     into_list(id, values);
     push(id);
@@ -244,7 +244,7 @@ class Unpickler {
       case '\x87': {
         std::vector<Id> values(static_cast<std::size_t>(code - '\x85') + 1);
         for (std::size_t i = values.size(); i-- > 0;) values[i] = pop();
-        push_list(std::move(values));
+        push_list(values);
         break;
       }
       case 'a': {

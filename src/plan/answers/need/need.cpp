@@ -320,7 +320,7 @@ void put(Request& r, const Varied& unknown, const Unturned& machine, double valu
   switch (unknown.kind) {
     case Kind::gpus: r.gpus = count; break;
     case Kind::nodes: r.gpus = count * machine.system->gpus_per_node; break;
-    case Kind::batch:
+    case Kind::batch:  // NOLINT(bugprone-branch-clone): a request without either field has the same empty branch
       if constexpr (requires { r.global_batch; }) r.global_batch = count;
       break;
     case Kind::sequence:

@@ -375,7 +375,7 @@ LoadedPlan loaded(const System& system, const ServingQuestion& question, LoadQue
                         .reloaded = served.reloaded,
                         .preempted = served.preempted};
       row.keeps = kept;
-      out.push_back(std::move(row));
+      out.push_back(row);
       deployed.push_back(std::move(one));
     } catch (const RequestError& error) {  // a request is longer than this one's cache, or its parts cannot be joined
       why = error;

@@ -80,7 +80,8 @@ struct Replica {
   Drawn& out = known[static_cast<std::size_t>(request)];
   if (out.tokens == tokens) return out.steps;
   out = {tokens, 0};
-  std::minstd_rand source((static_cast<std::uint32_t>(request) + 1) * 2654435761U);  // neighbours draw unlike numbers
+  std::minstd_rand source(
+      static_cast<std::uint32_t>((static_cast<std::uint64_t>(request) + 1) * 2654435761U));  // neighbours draw unlike numbers
   for (int rest = tokens; rest > 0; ++out.steps) {
     const double u = static_cast<double>(source()) / std::minstd_rand::max();
     int given = 1;
