@@ -43,8 +43,8 @@ const TITLES = {  // what a question asks, where its name does not say it
   transfer_access: 'Loads and stores', transfer_incast: 'Many senders to one', transfer_storage: 'Reading from storage',
   tune: 'Where NCCL’s own choice loses', compare: 'Compare machines', cost: 'What it costs', pipeline: 'A pipeline schedule' };
 const titleOf = (name) => TITLES[name] ?? name.replaceAll('_', ' ');
-export const starts = { question: 'need', ...EXAMPLES.need };
-const LEFT_OUT = ['systems', 'parameters', 'picture', 'validate', 'diagnose'];
+export const starts = { question: 'compare', ...EXAMPLES.compare };
+const LEFT_OUT = ['systems', 'design', 'picture', 'validate', 'diagnose'];
 
 const words = (v) =>
     (typeof v === 'number' ? digits(v, 4) : v === null ? 'none' : typeof v === 'boolean' ? (v ? 'yes' : 'no') : String(v));
@@ -80,7 +80,7 @@ function shown(name, value) {
 export function askView(context) {
   const { model, known, values, change, restart } = context;
   const names = known.questions.map((q) => q.name).filter((n) => !LEFT_OUT.includes(n));
-  const name = names.includes(values.question) ? values.question : 'need';
+  const name = names.includes(values.question) ? values.question : 'compare';
   const question = known.question(name);
   const result = el('div', { class: 'result', 'aria-live': 'polite' });
   const needed = question.fields.filter((f) => f.needed).map((f) => f.name);
@@ -97,6 +97,7 @@ export function askView(context) {
 
   async function update() {
     result.setAttribute('aria-busy', 'true');
+    if (!result.firstChild) result.append(el('p', { class: 'waiting', role: 'status' }, 'The answer is computed …'));
     const fields = fieldsOf(question, values);
     const got = await model.ask('ask', name, fields);
     if (!got) return;

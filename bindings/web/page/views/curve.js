@@ -41,7 +41,7 @@ export function curveView(context) {
   const scales = el('select', { name: 'scale', onchange: (e) => change('scale', e.target.value) },
       el('option', { value: 'linear' }, 'linear'), el('option', { value: 'log' }, 'logarithmic'));
   const answered = el('div', { hidden: true }, heading,
-      el('div', { class: 'toolbar' }, el('label', {}, 'Show ', kinds), el('label', {}, 'scale ', scales)),
+      el('div', { class: 'toolbar' }, el('label', {}, 'Show ', kinds), el('label', {}, 'Scale ', scales)),
       el('figure', {}, picturePlace, slider, caption), rest);
   const trouble = el('div', {});
   const result = el('div', { class: 'result' }, trouble, answered);
@@ -89,7 +89,7 @@ export function curveView(context) {
   const second = () => ({ ...asked(), ...fieldsOf(sweep, values, B) });
 
   async function parameters() {
-    const got = await model.ask('parameters', 'parameters', { system: values.system });
+    const got = await model.ask('parameters', 'design', { system: values.system });
     if (!got || got.error) return parametersPlace.replaceChildren();
     const standing = new Map([].concat(values.overrides ?? []).map((o) => [o.slice(0, o.indexOf('=')), o]));
     const others = [...standing.values()].filter((o) => !o.startsWith('design.'));
@@ -151,7 +151,7 @@ export function curveView(context) {
       `${time(at.interval_us[0])} and ${time(at.interval_us[1])} (basis: ${at.basis}).`;
     const before = still?.find((r) => r.bytes === at.bytes);
     const changed = !before ? '' : Math.abs(before.time_us - at.time_us) < 5e-4 * at.time_us
-      ? 'As the machine is, it takes as long: this collective does not wait for what was turned.'
+      ? 'As the machine is, it takes as long: this collective does not wait for what was changed.'
       : `As the machine is: ${time(before.time_us)}; with the parameters as they stand ${digits(before.time_us / at.time_us)} times as fast.`;
     const set = [].concat(values.overrides ?? []).map((o) => told.get(o) ?? o);
     const title = `${show === 'time' ? 'Time' : 'Bus bandwidth'} over size: ${curves.map((c) => c.name).join('; beside it ')}`;

@@ -68,6 +68,7 @@ export function layoutsView(context) {
 
   async function update() {
     result.setAttribute('aria-busy', 'true');
+    if (!result.firstChild) result.append(el('p', { class: 'waiting', role: 'status' }, 'The answer is computed …'));
     const got = await model.ask('layouts', job, asked());
     if (!got) return;
     result.removeAttribute('aria-busy');
