@@ -10,8 +10,8 @@ using namespace fabricost::units;
 int main() {
   try {
     PlanRequest train;
-    train.system.name = "dgx-h100";
-    train.model.name = "llama3-8b";
+    train.system = "dgx-h100";
+    train.model = "llama3-8b";
     train.gpus = 16;
     train.global_batch = 64;
     const PlanAnswer training = answer(train);
@@ -22,8 +22,8 @@ int main() {
                   in(layout.memory_size, GiB).value());
 
     ServeRequest serve;
-    serve.system.name = "dgx-h100";
-    serve.model.name = "llama3-70b";
+    serve.system = "dgx-h100";
+    serve.model = "llama3-70b";
     serve.gpus = 8;
     serve.tpot = units::ms(30);
     const ServeAnswer serving = answer(serve);

@@ -50,13 +50,16 @@ struct LetGo {
 }  // namespace
 
 void from_object(py::handle given, std::string_view name, const Range&, fabricost::core::Machine& out) {
-  if (const auto* const machine = held<Machine>(given))
-    out = {machine->origin.extends, std::shared_ptr<const System>(machine, LetGo{py::reinterpret_borrow<py::object>(given)}),
-           machine->origin.set, machine->origin.calibration};
-  else if (is_path(given))
-    out = {path_of(given, name), nullptr};
-  else
+  if (const auto* const machine = held<Machine>(given)) {
+    out = machine->origin.extends;
+    out.value = std::shared_ptr<const System>(machine, LetGo{py::reinterpret_borrow<py::object>(given)});
+    out.overrides = machine->origin.set;
+    out.calibration = machine->origin.calibration;
+  } else if (is_path(given)) {
+    out = path_of(given, name);
+  } else {
     throw_type(name, "a System, or its name or path,", given);
+  }
 }
 
 py::object object_of(const fabricost::core::Machine& machine) {
@@ -204,13 +207,13 @@ void from_object(py::handle given, std::string_view name, const Range&, OnOff& o
   read_word(value_type<OnOff>, given, name, &out);
 }
 void from_object(py::handle given, std::string_view name, const Range&, NamedModel& out) {
-  out.value = std::make_shared<const Model>(model_from(given, name));
+  out = model_from(given, name);
 }
 void from_object(py::handle given, std::string_view name, const Range&, NamedStack& out) {
   if (PyUnicode_Check(given.ptr()) != 0)
-    out = {text(given, name), nullptr};
+    out = text(given, name);
   else
-    out.value = std::make_shared<const Stack>(stack_from(given, name));
+    out = stack_from(given, name);
 }
 void from_object(py::handle given, std::string_view name, const Range&, Routing& out) { out = routing_from(given, name); }
 
@@ -296,13 +299,20 @@ std::string detail::wrapped(const std::string& head, const std::vector<std::stri
   return out + line;
 }
 
+/// A type as a reader knows it: the aliases of the stub have words.
+[[nodiscard]] static std::string type_in_words(std::string type) {
+  for (const auto& [alias, words] : {std::pair{std::string_view{"_Path"}, "path"}, {"_Samples", "samples"}})
+    for (std::size_t at = type.find(alias); at != std::string::npos; at = type.find(alias)) type.replace(at, alias.size(), words);
+  return type;
+}
+
 std::string lines_of(std::span<const Argument> arguments) {
   std::string out = arguments.empty() ? "" : "Parameters\n----------\n";
   for (const Argument& one : arguments) {
     std::string words = with_fields(one.field->words, as_argument);
     std::replace(words.begin(), words.end(), '\n', ' ');
     const std::string otherwise = one.field->needed ? "" : one.default_text == "None" ? ", optional" : ", default " + one.default_text;
-    out += fmt::format("{} : {}{}\n    {}{}{}\n", one.field->name, one.type, otherwise, one.true_by_default ? "False: " : "", words,
+    out += fmt::format("{} : {}{}\n    {}{}{}\n", one.field->name, type_in_words(one.type), otherwise, one.true_by_default ? "False: " : "", words,
                        words.ends_with('?') ? "" : ".");
   }
   return out;

@@ -101,8 +101,6 @@ template <class Each>
   if (type.kind == ValueKind::word)
     return optional ? fmt::format(" = fabricost::worded<decltype(request.{})::value_type>({})", name, python)
                     : fmt::format(" = *fabricost::worded<decltype(request.{})>({})", name, python);
-  if (!optional && (is<Machine>(type) || is<NamedModel>(type) || is<NamedStack>(type)))
-    return ".name = " + literal(joined_text_in(given, {}));
   if (is<Counts>(field)) return fmt::format(".values = {{{}}}", fmt::join(static_cast<const Counts*>(value)->values, ", "));
   if (optional && is<std::vector<Bytes>>(type)) {
     std::vector<std::string> sizes = numbers_text(type, field.at(value, 0));
@@ -111,7 +109,7 @@ template <class Each>
   }
   if (is<Machines>(field)) {
     std::vector<std::string> names = names_in(given);
-    for (std::string& one : names) one = fmt::format("{{{}}}", literal(one));
+    for (std::string& one : names) one = literal(one);
     return fmt::format(".all = {{{}}}", listed(names));
   }
   if (is<std::vector<Machine>>(field) || is<std::vector<Sample>>(field)) return fmt::format(" = {{{}}}", in_braces("{{{}}}"));

@@ -10,9 +10,9 @@ template <class Request>
 Request job(const std::string& machine, const std::string& model, int gpus, int global_batch) {
   Request r;
   if constexpr (requires { r.systems.all; })
-    r.systems.all = {{.name = machine}};
+    r.systems.all = {machine};
   else if constexpr (requires { r.systems; })
-    r.systems = {{.name = machine}};
+    r.systems = {machine};
   else
     r.system.name = machine;
   r.model.name = model;

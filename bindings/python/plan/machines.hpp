@@ -14,7 +14,7 @@ namespace fabricost::core {
 
 inline void from_object(pybind11::handle given, std::string_view name, const Range&, std::vector<Machine>& out) {
   if (!python::is_list(given)) python::throw_type(name, "a list of machines", given);
-  for (const pybind11::handle one : given) out.push_back({{}, std::make_shared<const System>(python::system_from(one, name))});
+  for (const pybind11::handle one : given) out.emplace_back(python::system_from(one, name));
   if (out.empty()) throw RequestError("systems: which machines? Name two or more, as in [\"dgx-b200\", \"gb200-nvl72\"]");
 }
 
@@ -27,7 +27,7 @@ inline void from_object(pybind11::handle given, std::string_view name, const Ran
   if (python::is_list(given))
     from_object(given, name, range, out.all);
   else
-    out.all.push_back({{}, std::make_shared<const System>(python::system_from(given, name))});
+    out.all.emplace_back(python::system_from(given, name));
 }
 
 /// Dollars per GPU-hour by machine.

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fabricost::core {
@@ -33,13 +34,26 @@ struct Counts {
 /// Its notation, as interfaces read it (field.hpp). \throws RequestError
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, Counts& out);
 
-/// A machine: a name, a file, or a System.
-struct Machine {
-  std::string name;  ///< of data/systems or data/clusters, or a YAML file; empty where `value` is set or no machine was given
-  std::shared_ptr<const System> value;   ///< takes precedence over the name
+/// A name of the catalogue, a file, or the thing itself: `request.system = "dgx-h100"`, `request.system = my_system`.
+template <class Value>
+struct NameOr {
+  std::string name;                    ///< or a YAML file; empty where `value` is set or nothing was given
+  std::shared_ptr<const Value> value;  ///< takes precedence over the name
+
+  NameOr() = default;
+  NameOr(std::string of) : name(std::move(of)) {}
+  NameOr(const char* of) : name(of) {}
+  NameOr(Value of) : value(std::make_shared<const Value>(std::move(of))) {}
+  [[nodiscard]] explicit operator bool() const { return value != nullptr || !name.empty(); }
+  /// The same name, or the same object.
+  [[nodiscard]] friend bool operator==(const NameOr&, const NameOr&) = default;
+};
+
+/// A machine of data/systems or data/clusters, a file, or a System.
+struct Machine : NameOr<System> {
+  using NameOr<System>::NameOr;
   std::vector<std::string> overrides{};  ///< applied when `name` is loaded, as by load_system; `value` already contains them
   std::string calibration{};             ///< likewise
-  [[nodiscard]] explicit operator bool() const { return value != nullptr || !name.empty(); }
   /// The same name, or the same object, with the same changes.
   [[nodiscard]] friend bool operator==(const Machine&, const Machine&) = default;
   /// \param more_overrides \param other_calibration as load_system takes them \throws SpecError, RequestError as load_system

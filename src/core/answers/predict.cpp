@@ -165,7 +165,7 @@ Inference engine_named(std::string_view text, std::string_view named) {
     return out;
   }
   if (text.starts_with("rccl"))
-    throw RequestError(fmt::format("{}: releases of RCCL are not told apart: leave it out, machines of AMD run RCCL", named));
+    throw RequestError(fmt::format("{}: releases of RCCL make no difference here: leave it out, machines of AMD run RCCL", named));
   const auto equals = text.find('=');
   const std::string_view engine = text.substr(0, equals);
   const auto library = parse_inference_library(engine);
@@ -307,7 +307,9 @@ namespace {
   if (!r.system.name.empty()) {
     std::vector<std::string> overrides = r.overrides;
     overrides.push_back(without);
-    left = Machine{r.system.name, nullptr, r.system.overrides, r.system.calibration}.get(overrides, kernels, r.calibration);
+    Machine named = r.system;
+    named.value = nullptr;  // read again
+    left = named.get(overrides, kernels, r.calibration);
   }
   System out = *left;
   Tier& nic = *std::find_if(out.tiers.begin(), out.tiers.end(), [](const Tier& t) { return t.role == TierRole::nic; });

@@ -42,7 +42,7 @@ struct ShowTyped : ShowRequest {
   const auto system = request.system.get(request.overrides, {}, request.calibration);
   if (!request.of_an_operation()) return picture(*system);
   PredictRequest asked;
-  asked.system = {{}, system};
+  asked.system.value = system;
   asked.operation = request.operation.value_or(Collective::all_reduce);
   asked.nodes = request.nodes;
   asked.ranks = request.ranks;

@@ -184,7 +184,7 @@ void find_rate(Bill& out, const CostRequest& r, const Model& model) {
   check_ranges(r);
   const Model model = r.model ? r.model.load() : Model{};  // a name that was given must exist
   Bill out;
-  out.system = (r.system ? r.system : Machine{r.plan->system, {}}).load(r.overrides, KernelSets::none());
+  out.system = (r.system ? r.system : Machine{r.plan->system}).load(r.overrides, KernelSets::none());
   if (r.plan && r.plan->system != out.system.name)
     throw Refusal(fmt::format("<plan>: of {}, but the system is {}; give the same to both", r.plan->system, out.system.name));
   out.gpus = r.gpus ? *r.gpus : r.plan->gpus;

@@ -278,7 +278,7 @@ AnswerTable<PlannedSites> PlannedSites::fields() {
       gives(&A::link_use, "link_use", "link_use", "Share of the time that the link of a site is busy, 0 to 1."),
       gives(&A::state, "outer_state_GiB", "outer_state_bytes",
             "Of the outer optimizer on a GPU, bytes: the last round's weights and its momentum.", gibibyte),
-      gives(&A::state_on_gpu, "outer_state_on_gpu", "outer_state_on_gpu", "Whether it has room there; else it waits in host memory."),
+      gives(&A::state_on_gpu, "outer_state_on_gpu", "outer_state_on_gpu", "Whether it fits there; else it waits in host memory."),
       gives(&A::penalty, "penalty", "penalty", "More tokens for the same loss than data parallelism needs, as a share."),
       gives(&A::penalty_extrapolated, "penalty_extrapolated", "penalty_extrapolated",
             "Whether the published loss is of smaller models, fewer sites or another round."),
@@ -697,7 +697,7 @@ void check_sites(const PlanRequest& r, const Model& m) {
   if (t.rate < asked.rate) out.how.push_back(fmt::format("The NICs of a site's GPUs send no more than {:.4g} GB/s.", 1e-9 * t.rate));
   out.how.push_back(fmt::format(
       "outer_update: 24 B a parameter that a GPU updates, once a round, in {}; its state of 8 B a parameter is {:.3g} GiB a GPU.",
-      t.state_on_gpu ? "GPU memory" : "host memory, where it has room", t.state / gibibyte));
+      t.state_on_gpu ? "GPU memory" : "host memory, where it fits", t.state / gibibyte));
   out.how.push_back(
       r.sync_penalty
           ? fmt::format("Penalty as given: {:.3g} % more tokens for the same loss.", 100 * out.penalty)
@@ -727,8 +727,9 @@ void need_job(const PlanRequest& r) {
 }  // namespace
 
 NamedStack stack_on(const NamedStack& stack, const System& system) {
-  const NamedStack there = stack ? stack : NamedStack{usual_stack(system.gpu.generation), {}};
-  return {there.name, std::make_shared<const Stack>(there.load())};
+  NamedStack out = stack ? stack : NamedStack{usual_stack(system.gpu.generation)};
+  out.value = std::make_shared<const Stack>(out.load());
+  return out;
 }
 
 TrainingQuestion training_question(const PlanRequest& r, const System& system) {

@@ -247,7 +247,9 @@ void add_delivery(ProjectedRun& out, const System& system, const Prices& prices,
   const System& whole = *machine.value;
   check_spares_per_rack(*spares_per_rack, whole.domain / whole.gpus_per_node);
   const int working = whole.domain - *spares_per_rack * whole.gpus_per_node;
-  return {.name = machine.name, .value = std::make_shared<const System>(with_parameter(whole, DesignParameter::domain, working))};
+  Machine out = with_parameter(whole, DesignParameter::domain, working);
+  out.name = machine.name;
+  return out;
 }
 
 /// The least GPUs that end in time, with those of both ends of the interval.
@@ -520,7 +522,7 @@ std::vector<Machine> machines_of(const Machines& given) {
     }
     for (std::size_t from = 0; from <= one.name.size();) {
       const std::size_t end = std::min(one.name.find(',', from), one.name.size());
-      if (end > from) out.push_back({.name = one.name.substr(from, end - from), .value = nullptr});
+      if (end > from) out.emplace_back(one.name.substr(from, end - from));
       from = end + 1;
     }
   }
@@ -547,7 +549,7 @@ Runs runs_of(const ProjectRequest& request, const std::function<Sizes(const Proj
   std::vector<Machine> on;
   Sizes gpus;
   for (std::size_t i = 0; i < systems.size(); ++i) {
-    on.push_back({machines[i].name, std::make_shared<const System>(systems[i])});
+    on.emplace_back(systems[i]).name = machines[i].name;
     for (const std::optional<int>& size : sizes(r, systems[i])) gpus.push_back(size), runs.machine.push_back(i);
   }
   out.rows.resize(gpus.size());

@@ -54,7 +54,7 @@ FilesAnswer answer(const CalibrateFilesRequest& r) {
     CalibrateRequest points{r};
     points.stack.clear();
     refuse_fields_of_points(points, "tables of kernels");
-    return answer(CalibrateStackRequest{r.samples, NamedStack{r.stack, nullptr}, r.leave_out});
+    return answer(CalibrateStackRequest{r.samples, NamedStack{r.stack}, r.leave_out});
   }
 
   std::vector<std::string> files;

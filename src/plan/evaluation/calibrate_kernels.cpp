@@ -261,7 +261,7 @@ KernelStackAnswer answer(const CalibrateStackRequest& request) {
     std::vector<OpsRow> more = read_ops_rows(sample.file);
     rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }
-  const NamedStack named = request.stack ? request.stack : NamedStack{usual_stack(Generation::hopper), nullptr};
+  const NamedStack named = request.stack ? request.stack : NamedStack{usual_stack(Generation::hopper)};
   KernelStackAnswer out = calibrate_kernels(std::move(rows), named.load(), request.leave_out);
   if (!named.name.empty()) out.recipe = named.name;
   out.origin = core::fit_origin(out.rows(), "times", request.samples);

@@ -56,7 +56,7 @@ PlannedLayout step(const std::string& system, const Model& model, int sequence, 
                    const std::string& stack) {
   PlanRequest r;
   r.system = {system};
-  r.model = {model.name, std::make_shared<const Model>(model)};
+  r.model = model;
   r.stack = {stack};
   r.gpus = 1;
   r.global_batch = microbatch;
@@ -194,7 +194,7 @@ TEST_CASE("products, attention, update and the rest of a step are each as its tr
   PlanRequest r;
   r.system = {"dgx-h100"};
   r.stack = {"pytorch-2026"};
-  r.model = {"l70x2", std::make_shared<const Model>(llama("llama3-70b", 2))};
+  r.model = llama("llama3-70b", 2);
   r.gpus = r.global_batch = r.microbatch = r.tp = r.pp = r.cp = 1;
   r.zero = 0;
   r.sequence = 8192;

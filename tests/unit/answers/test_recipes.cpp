@@ -64,11 +64,11 @@ TEST_CASE("a dispatcher that sends a token once a domain exchanges less, one tha
 
 TEST_CASE("what overlaps is exposed no more than in the stack known for it, what does not is exposed whole") {
   PlanRequest r = dense();
-  r.stack = {"megatron-core", {}};  // hides nothing of it by itself
+  r.stack = "megatron-core";  // hides nothing of it by itself
   const double as_it_comes = term(r, "tensor");
   r.tp_comm_overlap = true;
   CHECK(term(r, "tensor") == Approx(load_stack("nemo").tensor_exposed * as_it_comes));
-  r.stack = {"nemo", {}};
+  r.stack = "nemo";
   const double overlapped = term(r, "tensor");
   r.tp_comm_overlap = false;
   CHECK(term(r, "tensor") == Approx(overlapped / load_stack("nemo").tensor_exposed));

@@ -29,7 +29,7 @@ const System& machine(const std::string& name) {
 NeedRequest asked(const std::string& unknown, const std::string& system = "dgx-h100") {
   NeedRequest r;
   r.unknown = unknown;
-  r.system.value = std::make_shared<const System>(machine(system));
+  r.system = machine(system);
   static const auto model = std::make_shared<const Model>(load_model("llama3-8b"));
   r.model.value = model;
   static const auto stack = std::make_shared<const Stack>(load_stack(unfitted_stack));

@@ -38,7 +38,7 @@ PlanRequest request(const char* model, const char* system, int gpus, int batch, 
   r.gpus = gpus;
   r.global_batch = batch;
   r.sequence = sequence;
-  r.stack = {"nemo", {}};
+  r.stack = "nemo";
   r.top = 1;
   return r;
 }

@@ -19,7 +19,7 @@ constexpr double day = 86400;
 template <class Request>
 Request bought(const std::string& machines) {
   Request r;
-  r.systems.all = {{.name = machines, .value = nullptr}};
+  r.systems.all = {machines};
   r.model.name = "llama3-8b";
   r.global_batch = 512;
   r.tokens = 1e12;
@@ -168,7 +168,7 @@ TEST_CASE("owning and renting cost the same where the answer says so") {
 
 TEST_CASE("the machine with more tokens is not said to be the cheaper one, and one without a price leaves the others theirs") {
   CompareRequest q;
-  q.systems = {{.name = "dgx-b200", .value = nullptr}, {.name = "gb200-nvl72", .value = nullptr}};
+  q.systems = {"dgx-b200", "gb200-nvl72"};
   q.train = true;
   q.model.name = "llama3-8b";
   q.gpus = 8;
@@ -177,7 +177,7 @@ TEST_CASE("the machine with more tokens is not said to be the cheaper one, and o
   CompareAnswer a = answer(q);
   CHECK(a.best == "gb200-nvl72");
   CHECK(a.cheapest == "dgx-b200");
-  q.systems.push_back({.name = "vera-rubin-nvl72", .value = nullptr});
+  q.systems.push_back("vera-rubin-nvl72");
   q.price_kind = PriceKind::on_demand;
   a = answer(q);
   CHECK(a.price_kind == "on_demand");

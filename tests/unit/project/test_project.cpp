@@ -20,7 +20,7 @@ namespace {
 template <class Request = ProjectRequest>
 Request asked(const std::string& machines, int gpus = 256) {
   Request r;
-  r.systems.all = {{.name = machines, .value = nullptr}};
+  r.systems.all = {machines};
   r.model.name = "llama3-8b";
   if (gpus > 0) r.gpus = gpus;
   r.global_batch = 512;
@@ -197,7 +197,7 @@ TEST_CASE("a machine that cannot do the job says why beside those that can; alon
   CHECK(a.rows[0].trouble.empty());
   CHECK_FALSE(a.rows[1].trouble.empty());
   CHECK(a.cheapest == "dgx-h100");
-  q.systems.all = {{.name = "dgx-1-v100", .value = nullptr}};
+  q.systems.all = {"dgx-1-v100"};
   CHECK_THROWS_AS(answer(q), RequestError);
   CHECK_THAT(message_of([&] { (void)answer(asked("", 8)); }), Contains("which machines"));
   CHECK_THAT(message_of([&] { (void)answer(asked("dgx-h100", 0)); }), Contains("in what time"));
@@ -253,7 +253,7 @@ TEST_CASE("need machine picks what brute force over the runs picks, under random
 TEST_CASE("published runs lie inside the intervals of one question each") {
   SECTION("Llama 3 405B: 30.84 M H100 hours for 15.6 T tokens, above 90 % of 54 days kept (arXiv 2407.21783; model card)") {
     ProjectRequest q;
-    q.systems.all = {{.name = "meta-24k-roce", .value = nullptr}};
+    q.systems.all = {"meta-24k-roce"};
     q.model.name = "llama3-405b";
     q.stack.name = "meta-llama3";
     q.gpus = 16384;
@@ -277,7 +277,7 @@ TEST_CASE("published runs lie inside the intervals of one question each") {
   }
   SECTION("DeepSeek-V3: 2.664 M H800 hours of pretraining on 14.8 T tokens, 2.788 M in all (arXiv 2412.19437)") {
     ProjectRequest q;
-    q.systems.all = {{.name = "deepseek-v3-h800", .value = nullptr}};
+    q.systems.all = {"deepseek-v3-h800"};
     q.model.name = "deepseek-v3";
     q.stack.name = "deepseek";
     q.precision = Precision::fp8;
@@ -299,7 +299,7 @@ TEST_CASE("published runs lie inside the intervals of one question each") {
   }
   SECTION("BLOOM: 1,082,990 A100 hours, 433 MWh at the GPUs' rating, 690 MWh with what nodes draw idle (arXiv 2211.02001)") {
     ProjectRequest q;
-    q.systems.all = {{.name = "jean-zay-a100", .value = nullptr}};
+    q.systems.all = {"jean-zay-a100"};
     q.model.name = "bloom-176b";
     q.stack.name = "megatron-deepspeed-bf16";
     q.gpus = 384;
@@ -347,7 +347,7 @@ TEST_CASE("a machine that comes later has less time, and one that comes too late
   CHECK_THAT(refused([](ProjectRequest& q) { q.in = units::s(1e6); }), Contains("one end"));
   CHECK_THAT(refused([](ProjectRequest& q) { q.deliveries = {{"dgx-h10", "2027-02"}}; }), Contains("dgx-h100"));
   CHECK_THAT(refused([](ProjectRequest& q) { q.deliveries = {{"dgx-h100", "2027"}}; }), Contains("is no day"));
-  CHECK_THAT(refused([](ProjectRequest& q) { q.systems.all = {{.name = "mtia-400-rack", .value = nullptr}}; }), Contains("is not known"));
+  CHECK_THAT(refused([](ProjectRequest& q) { q.systems.all = {"mtia-400-rack"}; }), Contains("is not known"));
 }
 
 TEST_CASE("need machine: delivery and the last day are limits like money") {

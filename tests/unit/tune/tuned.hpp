@@ -12,7 +12,7 @@ namespace core = fabricost::core;
 namespace plan = fabricost::plan;
 
 inline plan::TuneAnswer tune(const core::System& system, plan::TuneRequest request = {}) {
-  request.system.value = std::make_shared<const core::System>(system);
+  request.system = system;
   return answer(request);
 }
 

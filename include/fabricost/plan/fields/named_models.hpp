@@ -17,27 +17,19 @@ inline constexpr std::array<std::string_view, 2> launch_names{"graph", "eager"};
 [[nodiscard]] constexpr auto words_of(Launch) { return EnumWords{launch_names, "a way to launch"}; }
 
 /// A model: a name, a file, or a Model.
-struct NamedModel {
-  std::string name;
-  std::shared_ptr<const Model> value;
-  [[nodiscard]] explicit operator bool() const { return value != nullptr || !name.empty(); }
+struct NamedModel : NameOr<Model> {
+  using NameOr<Model>::NameOr;
   /// \throws SpecError, RequestError as load_model
   [[nodiscard]] Model load() const;
-  /// The same name, or the same object.
-  [[nodiscard]] friend bool operator==(const NamedModel&, const NamedModel&) = default;
 };
 /// A name or a file.
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, NamedModel& out);
 
 /// A software stack of training: a name, a file, or a Stack.
-struct NamedStack {
-  std::string name;
-  std::shared_ptr<const Stack> value;
-  [[nodiscard]] explicit operator bool() const { return value != nullptr || !name.empty(); }
+struct NamedStack : NameOr<Stack> {
+  using NameOr<Stack>::NameOr;
   /// \throws SpecError, RequestError as load_stack
   [[nodiscard]] Stack load() const;
-  /// The same name, or the same object.
-  [[nodiscard]] friend bool operator==(const NamedStack&, const NamedStack&) = default;
 };
 /// A name or a file.
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, NamedStack& out);

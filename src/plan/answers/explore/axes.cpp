@@ -102,7 +102,7 @@ std::vector<Variant> variants_of(const std::vector<Axis>& axes, const Machine& g
       const varied::Varied& what = read[j].what;
       const std::string value = read[j].written(places[j]);
       if (what.kind == Kind::system) {
-        one.machine = {value, nullptr};
+        one.machine = value;
       } else if (what.kind == Kind::option) {
         one.options.emplace_back(what.name, value);
         continue;

@@ -175,7 +175,7 @@ struct BestRun {
     const bool owned = server_price_of(system, prices).value > Dollars{},
                powered = rated_power_per_gpu(system, prices.power).value > Watts{};
     const bool priced = prices.kind == PriceKind::owned ? owned && powered : rent_of(system, prices).value > DollarRate{};
-    if (q.by == BestMachine::cheapest || q.budget ? priced : powered) out.all.push_back({.name = one.name, .value = nullptr});
+    if (q.by == BestMachine::cheapest || q.budget ? priced : powered) out.all.emplace_back(one.name);
   }
   return out;
 }

@@ -16,7 +16,7 @@
 namespace fabricost::plan {
 
 void from_text(const std::string& text, std::string_view, const Amount&, const Range&, Machines& out) {
-  out.all.assign(1, {.name = text, .value = nullptr});
+  out.all = {text};
 }
 
 namespace {
