@@ -131,18 +131,32 @@ constexpr auto option_groups = std::to_array<Named>({
   return line + " ...";
 }
 
-[[nodiscard]] std::string option_entry(const CLI::Option& option, bool whole) {
+/// What a question says of the option; nullptr: it does not claim it.
+[[nodiscard]] const Runner::Claim* claim_of(const CLI::Option& option, std::string_view question) {
+  const std::span<const Runner::Claim> all = Runner::claims_of(option);
+  const auto at = std::find_if(all.begin(), all.end(), [&](const Runner::Claim& one) { return one.question == question; });
+  return at == all.end() ? nullptr : &*at;
+}
+
+/// Whether the option belongs to the question; those that no question claims belong to all.
+[[nodiscard]] bool is_of(const CLI::Option& option, std::string_view question) {
+  return question.empty() || Runner::claims_of(option).empty() || claim_of(option, question) != nullptr;
+}
+
+[[nodiscard]] std::string option_entry(const CLI::Option& option, bool whole, std::string_view question) {
   const bool positional = option.get_positional();
   std::string first = "  " + option.get_name(positional, !positional);
   if (!option.get_option_text().empty() && option.get_option_text() != " ") first += " " + option.get_option_text();
-  if (whole) return two_columns(first, option.get_description());
+  const Runner::Claim* const claim = claim_of(option, question);
+  const std::string words = claim == nullptr || claim->words.empty() ? option.get_description() : claim->words;
+  if (whole) return two_columns(first, words);
   first.resize(std::max(first.size() + 2, text_column), ' ');
-  return first + brief(option.get_description(), help_width - first.size()) + "\n";
+  return first + brief(words, help_width - first.size()) + "\n";
 }
 
-[[nodiscard]] std::string group_text(std::string_view title, const std::vector<const CLI::Option*>& options, bool whole) {
+[[nodiscard]] std::string group_text(std::string_view title, const std::vector<const CLI::Option*>& options, bool whole, std::string_view question = {}) {
   std::string out;
-  for (const CLI::Option* option : options) out += option_entry(*option, whole);
+  for (const CLI::Option* option : options) out += option_entry(*option, whole, question);
   return out.empty() ? out : fmt::format("\n{}:\n{}", title, out);
 }
 
@@ -163,8 +177,11 @@ constexpr auto option_groups = std::to_array<Named>({
 
 [[nodiscard]] std::string usage_of(const CLI::App& app, const Common* common) {
   std::string out = "Usage: fabricost " + name_of(app, common);
-  for (const CLI::Option* option : app.get_options([](const CLI::Option* o) { return o->get_positional(); }))
-    out += " " + option->get_name(true, false);
+  const std::vector<std::string> needed = words_in(common != nullptr ? common->needed : "");
+  for (const CLI::Option* option : app.get_options([](const CLI::Option* o) { return o->get_positional(); })) {
+    const std::string name = option->get_name(true, false);
+    out += std::find(needed.begin(), needed.end(), name) != needed.end() ? " " + name : " [" + name + "]";
+  }
   return out + " [OPTIONS]\n";
 }
 
@@ -184,19 +201,13 @@ constexpr auto option_groups = std::to_array<Named>({
   return out;
 }
 
-/// Whether the option belongs to the question; those that no question claims belong to all.
-[[nodiscard]] bool is_of(const CLI::Option& option, const std::string& question) {
-  const std::span<const std::string_view> claimed = Runner::questions_of(option);
-  return question.empty() || claimed.empty() || std::find(claimed.begin(), claimed.end(), question) != claimed.end();
-}
-
 [[nodiscard]] std::string command_help(const CLI::App& app, bool whole) {
   const Common* const common = common_of(app);
   const std::string question = question_of(common);
   std::string out = wrapped("", app.get_description(), help_width) + (whole || common == nullptr ? "\n" : "") + usage_of(app, common);
   const std::vector<const CLI::Option*> needed = options_of(app, common != nullptr ? common->needed : ""),
                                         often = options_of(app, common != nullptr ? common->common : "");
-  out += group_text("Needed", needed, whole) + group_text(common != nullptr ? "Common" : "Options", often, whole);
+  out += group_text("Needed", needed, whole, question) + group_text(common != nullptr ? "Common" : "Options", often, whole, question);
   const std::string example = examples(app, whole || common == nullptr, question);
   if (!whole && common != nullptr)
     return out + example +
@@ -213,11 +224,11 @@ constexpr auto option_groups = std::to_array<Named>({
     std::vector<std::pair<std::string, std::vector<const CLI::Option*>>> own;  // groups that the command made itself
     for (const std::string& group : app.get_groups())
       if (group != "Options") own.emplace_back(group, others(app.get_options([&](const CLI::Option* o) { return o->get_group() == group; })));
-    for (const Named& one : option_groups) out += group_text(one.title, others(options_of(app, one.names)), true);
-    for (const auto& [group, options] : own) out += group_text(group, options, true);
+    for (const Named& one : option_groups) out += group_text(one.title, others(options_of(app, one.names)), true, question);
+    for (const auto& [group, options] : own) out += group_text(group, options, true, question);
   }
   const std::vector<const CLI::Option*> rest = others(app.get_options({}));
-  return out + group_text(common != nullptr ? "More" : "Options", rest, true) + (example.empty() ? "" : "\n") + example;
+  return out + group_text(common != nullptr ? "More" : "Options", rest, true, question) + (example.empty() ? "" : "\n") + example;
 }
 
 /// Commands by question, MORE by name alone; or all with their descriptions.
@@ -337,7 +348,7 @@ constexpr auto words = std::to_array<Topic>({
     {"prefill", "Reading prompts, before the first token. disaggregated: on GPUs of their own. decode: writing the answer."},
     {"ttft", "Time to the first token, from the request's arrival."},
     {"tpot", "Time per output token after the first. tokens/s/user is 1 / TPOT."},
-    {"within", "Share of the requests that keep all limits asked for."},
+    {"within", "Share of the requests that meet all limits asked for."},
     {"saturates", "Requests per second that are answered where more arrive: beyond it queues grow for ever."},
     {"kv", "The cache of keys and values that a running request holds, in GiB of a GPU."},
     {"hand-over", "Activations from one stage of a pipeline to the next, or a prompt's cache from prefill to decode."},

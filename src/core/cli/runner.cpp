@@ -145,8 +145,8 @@ std::vector<const CLI::Option*>& output_options() {
   return all;
 }
 
-std::map<const CLI::Option*, std::vector<std::string_view>>& claims() {
-  static std::map<const CLI::Option*, std::vector<std::string_view>> all;
+std::map<const CLI::Option*, std::vector<Runner::Claim>>& claims() {
+  static std::map<const CLI::Option*, std::vector<Runner::Claim>> all;
   return all;
 }
 
@@ -267,11 +267,11 @@ bool Runner::is_output(const CLI::Option& option) {
   return std::find(output_options().begin(), output_options().end(), &option) != output_options().end();
 }
 
-void Runner::claim(const CLI::Option& option, std::string_view question) { claims()[&option].push_back(question); }
+void Runner::claim(const CLI::Option& option, Claim claim) { claims()[&option].push_back(std::move(claim)); }
 
-std::span<const std::string_view> Runner::questions_of(const CLI::Option& option) {
+std::span<const Runner::Claim> Runner::claims_of(const CLI::Option& option) {
   const auto at = claims().find(&option);
-  return at == claims().end() ? std::span<const std::string_view>{} : at->second;
+  return at == claims().end() ? std::span<const Claim>{} : at->second;
 }
 
 void Runner::check_extras() const {

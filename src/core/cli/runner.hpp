@@ -60,9 +60,13 @@ class Runner {
   /// another option names; the writer refuses whatever else the command has read (text/write_file.hpp).
   static void output(const CLI::Option& option);
   [[nodiscard]] static bool is_output(const CLI::Option& option);
-  /// Of a command that answers several questions: the option belongs to this one. An option that none claims belongs to all.
-  static void claim(const CLI::Option& option, std::string_view question);
-  [[nodiscard]] static std::span<const std::string_view> questions_of(const CLI::Option& option);
+  /// An option of a command with several questions belongs to this one, and means this there; one that none claims belongs to all.
+  struct Claim {
+    std::string_view question;
+    std::string words;  ///< empty: as the option is described
+  };
+  static void claim(const CLI::Option& option, Claim claim);
+  [[nodiscard]] static std::span<const Claim> claims_of(const CLI::Option& option);
   /// \param words those after "fabricost" \return the exit status
   [[nodiscard]] int run(const std::vector<std::string>& words);
 

@@ -42,7 +42,7 @@ std::size_t longest_word(std::string_view text) {
 
 /// Narrows the widest column of texts by what a table is too wide, if at least half of it stays, most rows stay whole and no word is
 /// broken.
-void narrow(std::vector<std::size_t>& widths, const Cells& headings, const std::vector<Cells>& rows, const std::vector<bool>& right,
+void narrow(std::vector<std::size_t>& widths, const Cells& headings, const std::vector<Cells>& rows, const std::vector<bool>& whole,
             std::size_t indent, std::size_t width) {
   constexpr std::ptrdiff_t few_rows = 4;  // which may all be in two lines
   std::size_t total = indent, columns = 0;
@@ -51,7 +51,7 @@ void narrow(std::vector<std::size_t>& widths, const Cells& headings, const std::
   std::size_t* widest = nullptr;
   for (std::size_t i = 0; i < widths.size(); ++i) {
     const std::size_t left = widths[i] - std::min(widths[i], total - width);
-    if (right[i] || left == 0 || 2 * left < widths[i] || (widest != nullptr && *widest >= widths[i])) continue;
+    if (whole[i] || left == 0 || 2 * left < widths[i] || (widest != nullptr && *widest >= widths[i])) continue;
     const bool no_word_breaks =
         std::all_of(rows.begin(), rows.end(), [&](const Cells& row) { return row.size() <= i || longest_word(row[i]) <= left; });
     const auto in_two =
@@ -69,11 +69,12 @@ std::string TextTable::text(std::size_t indent, std::size_t width) const {
   constexpr std::size_t most_rows_below = 12;
   Cells headings = headings_;
   std::vector<std::size_t> widths;
-  std::vector<bool> right;
+  std::vector<bool> right, whole;
   bool headed = false;
   for (std::string& heading : headings) {
     right.push_back(heading.starts_with('>'));
-    if (right.back()) heading.erase(0, 1);
+    whole.push_back(right.back() || heading.starts_with('='));
+    if (whole.back()) heading.erase(0, 1);
     widths.push_back(shown_width(heading));
     headed = headed || !heading.empty();
   }
@@ -82,13 +83,13 @@ std::string TextTable::text(std::size_t indent, std::size_t width) const {
   std::string left_out;
   std::size_t first_below = widths.size();
   if (width > 0) {
-    narrow(widths, headings, rows_, right, indent, width);
+    narrow(widths, headings, rows_, whole, indent, width);
     std::size_t end = indent, shown = 0;
     for (bool fits = true; fits && shown < widths.size(); ++shown) {
       if (widths[shown] == 0) continue;
       const std::size_t begin = end + (end > indent ? 2 : 0);
       if (begin + widths[shown] > width) {
-        fits = begin == indent || (!right[shown] && begin + std::max(least, shown_width(headings[shown])) <= width);
+        fits = begin == indent || (!whole[shown] && begin + std::max(least, shown_width(headings[shown])) <= width);
         if (!fits) break;
         widths[shown] = std::max(width - begin, least);
       }
@@ -169,7 +170,20 @@ std::string wrapped(std::string_view first, std::string_view text, std::size_t w
 }
 
 std::string wrapped_command(std::string_view first, std::string_view command, std::size_t width) {
-  std::string out = wrapped(first, command, width - 2);
+  constexpr char joint = '\x1f';  // stands for the blanks that no line may end at: inside quotes, and between an option and its value
+  std::string glued{command};
+  bool quoted = false;
+  for (std::size_t i = 0, word = 0; i < glued.size(); ++i) {
+    if (glued[i] == '"' || glued[i] == '\'') quoted = !quoted;
+    if (glued[i] != ' ') continue;
+    const bool option = glued[word] == '-' && glued.find(joint, word) >= i && i + 1 < glued.size() && glued[i + 1] != '-';
+    if (quoted || option)
+      glued[i] = joint;
+    else
+      word = i + 1;
+  }
+  std::string out = wrapped(first, glued, width - 2);
+  std::replace(out.begin(), out.end(), joint, ' ');
   for (std::size_t end = out.find('\n'); end + 1 < out.size(); end = out.find('\n', end + 3)) out.replace(end, 1, " \\\n  ");
   return out;
 }

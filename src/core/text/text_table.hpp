@@ -33,7 +33,7 @@ template <class... Values>
 /// Columns two blanks apart, as wide as their widest cell; an empty one is left out. Trailing empty cells of a row may be omitted.
 class TextTable {
  public:
-  /// \param headings ">time": the column is aligned to the right, as in fmt
+  /// \param headings ">time": the column is aligned to the right, as in fmt; "=layout": aligned to the left, its cells are never broken
   explicit TextTable(Cells headings) : headings_(std::move(headings)) {}
   TextTable(std::initializer_list<std::string> headings) : headings_(headings) {}
   void row(Cells of) { rows_.push_back(std::move(of)); }
@@ -58,7 +58,8 @@ class TextTable {
 
 /// `text` broken between words into lines of at most `width`, the first after `first`, the others indented.
 [[nodiscard]] std::string wrapped(std::string_view first, std::string_view text, std::size_t width = 80);
-/// The same of a command line, to be copied: a line that goes on ends in a backslash.
+/// The same of a command line, to be copied: a line that goes on ends in a backslash, never inside quotes nor before
+/// the value of an option.
 [[nodiscard]] std::string wrapped_command(std::string_view first, std::string_view command, std::size_t width);
 
 /// Eleven lines under a heading, at most 100 columns: below -50 %, -50 to -25, -25 to -10, -10 to -5, -5 to

@@ -29,8 +29,8 @@ RequestTable<RlRequest> RlRequest::fields() {
       asks(&R::colocated, "colocated", "--colocated", "YES",
            "Generate and train on the same GPUs in turn (yes) or apart\n(no); default the faster"),
       asks(&R::overlap, "overlap", "--overlap", "HOW",
-           "Overlap: none (default); one_step: generate the next answers\nmeanwhile; continuous: generation never ends, weights "
-           "change\nunder it"),
+           "none (default), one_step (generate the next answers meanwhile) or\ncontinuous (generation never ends, weights change "
+           "under it)"),
       asks(&R::train_gpus, "train_gpus", "--train-gpus", count, any_count, "N", "GPUs that train (the others generate); default searched"),
       asks(&R::log_probs, "log_probs", "--no-log-probs", "", "Skip the forward pass for probabilities before the update"),
       asks(&R::reference, "reference", "--reference", "", "Add a forward pass of a reference model of the same shape"),

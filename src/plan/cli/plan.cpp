@@ -78,14 +78,14 @@ template <class Request, class Other, class Third>
 void refuse_others(const PlanOptions& o, std::string_view mine, std::string_view other, std::string_view third) {
   std::string_view of = other, found = given_beyond<Other, Request>(o.typed);
   if (found.empty()) of = third, found = given_beyond<Third, Request>(o.typed);
-  if (found.empty() && mine != "--serve" && (o.graph || o.eager)) {
-    of = "--serve";
+  if (found.empty() && mine != "serve" && (o.graph || o.eager)) {
+    of = "serve";
     found = o.graph ? "--graph" : "--eager";
   }
   if (found.empty()) return;
   if (const std::string_view own = namesake_of(found, fields_of<Request>()); !own.empty())
-    throw RequestError(fmt::format("{} is of {}; {} has {}", found, of, mine, own));
-  throw RequestError(fmt::format("{} is of {}; leave it out of {}", found, of, mine));
+    throw RequestError(fmt::format("{} is of plan {}; plan {} has {}", found, of, mine, own));
+  throw RequestError(fmt::format("{} is of plan {}; leave it out of plan {}", found, of, mine));
 }
 
 [[nodiscard]] std::string run(const PlanOptions& o, const Terminal& terminal) {
@@ -93,18 +93,18 @@ void refuse_others(const PlanOptions& o, std::string_view mine, std::string_view
   if (questions > 1) throw RequestError("plan for what? Give one of train, serve and rl");
   if (questions < 1) throw RequestError("plan for what? Say plan train, plan serve or plan rl");
   if (o.train) {
-    refuse_others<PlanRequest, ServeRequest, RlRequest>(o, "--train", "--serve", "--rl");
+    refuse_others<PlanRequest, ServeRequest, RlRequest>(o, "train", "serve", "rl");
     if (!o.threads.empty() && whole_of(o.threads, "--threads", any_count) > 1)
       throw RequestError("--threads: a search is run on one thread; leave it out");
     return answered(o, request_of<PlanRequest>(o.typed), terminal);
   }
-  if (!o.trace.empty()) throw RequestError(fmt::format("--trace is of --train; leave it out of {}", o.rl ? "--rl" : "--serve"));
-  if (o.rl && !o.launch.empty()) throw RequestError("--launch-flags is of --train and --serve; leave it out of --rl");
+  if (!o.trace.empty()) throw RequestError(fmt::format("--trace is of plan train; leave it out of plan {}", o.rl ? "rl" : "serve"));
+  if (o.rl && !o.launch.empty()) throw RequestError("--launch-flags is of plan train and plan serve; leave it out of plan rl");
   if (o.rl) {
-    refuse_others<RlRequest, PlanRequest, ServeRequest>(o, "--rl", "--train", "--serve");
+    refuse_others<RlRequest, PlanRequest, ServeRequest>(o, "rl", "train", "serve");
     return answered(o, request_of<RlRequest>(o.typed), terminal);
   }
-  refuse_others<ServeRequest, PlanRequest, RlRequest>(o, "--serve", "--train", "--rl");
+  refuse_others<ServeRequest, PlanRequest, RlRequest>(o, "serve", "train", "rl");
   if (o.graph && o.eager) throw RequestError("--graph and --eager: give one");
   auto request = request_of<ServeRequest>(o.typed);
   if (o.graph || o.eager) request.launch = o.graph ? Launch::graph : Launch::eager;
@@ -113,9 +113,11 @@ void refuse_others(const PlanOptions& o, std::string_view mine, std::string_view
 
 /// \param more options of the question that are no fields
 void claim(CLI::App& sub, Fields fields, std::string_view question, std::initializer_list<const char*> more) {
+  const auto spell = [&](std::string_view name, std::string_view value) { return as_option(fields, name, value); };
   for (const Field& field : fields)
-    if (!field.option.empty()) Runner::claim(*sub.get_option(std::string{long_name(field.option)}), question);
-  for (const char* option : more) Runner::claim(*sub.get_option(option), question);
+    if (!field.option.empty())
+      Runner::claim(*sub.get_option(std::string{long_name(field.option)}), {question, with_fields(field.words, spell)});
+  for (const char* option : more) Runner::claim(*sub.get_option(option), {question, {}});
 }
 
 }  // namespace
@@ -135,11 +137,6 @@ void add_plan(CLI::App& app, Runner& runner) {
   sub.add_flag("--json", o->json, "Print JSON");
   const char* const group = "Serving";
   add_options(sub, o->typed, fields_of<ServeRequest>(), group);
-  for (const Field& field : fields_of<ServeRequest>())  // whose defaults are not those of training, above
-    if (field.option == "--precision" || field.option == "--stack") {
-      CLI::Option& shared = *sub.get_option(std::string{field.option});
-      shared.description(fmt::format("{}\n--serve: {}", shared.get_description(), field.words));
-    }
   sub.add_flag("--graph", o->graph, "Prefill in CUDA graphs too; default decode alone")->group(group);
   sub.add_flag("--eager", o->eager, "No CUDA graphs: the host launches every kernel")->group(group);
   add_options(sub, o->typed, fields_of<RlRequest>(), "Reinforcement learning");

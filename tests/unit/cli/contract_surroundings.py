@@ -27,6 +27,22 @@ class Surroundings(Contract):
             for line in text.splitlines():
                 self.assertLessEqual(len(line), 80, line)
 
+    def test_an_example_may_be_copied_and_help_is_of_the_question_asked(self):
+        for command in (["predict"], ["diagnose"], ["share"], ["plan", "train"], ["plan", "serve"]):
+            with self.subTest(command=command):
+                example = self.fine(*command, "-h").split("Example: ")[1].split("\nAll ")[0]
+                lines = example.splitlines()
+                self.assertTrue(all(line.endswith(" \\") for line in lines[:-1]), example)
+                self.assertFalse([line for line in lines if line.removesuffix(" \\").split()[-1].startswith("--")], example)
+                self.assertFalse([line for line in lines if line.count('"') % 2], example)
+        self.assertNotIn("Training software", self.fine("plan", "serve", "--help"))
+        self.assertNotIn("Serving framework", self.fine("plan", "train", "--help"))
+
+    def test_a_layout_is_not_broken_over_two_lines(self):
+        for more in ([], ["--disaggregated"], ["--request-rate", "2/s"]):
+            text = self.fine("plan", "serve", "-m", "deepseek-v3", "-s", "dgx-h200", "-g", "32", "--top", "4", *more, env={"COLUMNS": "80"})
+            self.assertFalse([line for line in text.splitlines() if len(line) > 80 or re.match(r" {20,}(\d+ )?(tp|pp|ep|dp) \d", line)], text)
+
     def test_help_explains_commands_topics_and_causes(self):
         self.assertEqual(self.fine("help", "predict"), self.fine("predict", "--help"))
         for topic in ("units", "layout", "gdr_off"):

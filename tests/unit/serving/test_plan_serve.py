@@ -44,7 +44,7 @@ with tempfile.TemporaryDirectory() as folder:
 for wrong in ["zipf:", "zipf:-1", "zipf:many", "zopf"]:
     refused(*MIXTURE, "--routing", wrong, saying=[wrong])
 refused(*SMALL, "--routing", "uniform", saying=["no experts"])
-refused(*SMALL, "--capacity", 1.25, saying=["--capacity is of --train"])
+refused(*SMALL, "--capacity", 1.25, saying=["--capacity is of plan train"])
 
 # drafts need a module of the model that writes them
 refused("--model", "llama3-70b", "--system", "dgx-b200", "--gpus", 8, "--stack", "trtllm-mtp", saying=["--stack trtllm-mtp", "llama3-70b"])
