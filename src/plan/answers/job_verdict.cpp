@@ -9,8 +9,6 @@
 #include <fabricost/plan/kernels/compute.hpp>
 #include <fabricost/plan/memory/advice.hpp>
 #include <fabricost/plan/serving/arrivals/loaded.hpp>
-#include <fabricost/plan/serving/certainty.hpp>
-#include <fabricost/plan/training/figures.hpp>
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
@@ -24,12 +22,17 @@
 namespace fabricost::plan {
 namespace {
 
+/// "1 x tp 8 pp 1 and 2 prefill workers"
+[[nodiscard]] std::string engines_text(const PlannedDeployment& d) {
+  return fmt::format("{} x {}{}", d.replicas, engine_text({d.tp, d.dp, d.pp, d.ep}),
+                     d.disaggregated ? fmt::format(" and {}", counted(d.prefill_workers, "prefill worker")) : "");
+}
+
 /// "Best: 11.95 tokens/s/GPU (7.68 to 18.6) with 1 x tp 8 pp 1, 3 requests each".
-[[nodiscard]] std::string waiting_verdict_of(const ServingQuestion& q, const PricedServing& best) {
-  const auto [low, high] = certainty_of(q, best).rate;
-  return fmt::format("Best: {} tokens/s/GPU ({} to {}) with {} x {}{}, {:.0f} requests each", figure(best.tokens_per_s_per_gpu),
-                     figure(low, 3), figure(high, 3), best.replicas, engine_text(best.engine, q.model.mixture()),
-                     best.apart ? fmt::format(" and {} prefill workers", best.prefill_workers) : "", best.batch);
+[[nodiscard]] std::string waiting_verdict_of(const PlannedDeployment& best) {
+  const auto [low, high] = best.interval_tokens_per_second_per_gpu;
+  return fmt::format("Best: {} tokens/s/GPU ({} to {}) with {}, {:.0f} requests each", figure(best.tokens_per_second_per_gpu),
+                     figure(low, 3), figure(high, 3), engines_text(best), best.batch);
 }
 
 /// "Best: 2 x tp 4 pp 1 for 3 requests/s, 99.2 % of them within the limits, which hold up to 5.1/s"; of a trace "for 7 requests within 2 s,
@@ -39,8 +42,7 @@ namespace {
   const bool limited = q.ttft > 0 || q.tpot > 0;
   const auto count = load.trace ? static_cast<double>(load.trace->requests.size()) : 0;
   return fmt::format(
-      "Best: {} x {}{} for {}{}{}", best.replicas, engine_text({best.tp, best.dp, best.pp, best.ep}, q.model.mixture()),
-      best.disaggregated ? fmt::format(" and {} prefill workers", best.prefill_workers) : "",
+      "Best: {} for {}{}{}", engines_text(best),
       load.trace ? fmt::format("{}, answered in {}", arriving_text(load), short_time_text(count / a.rate)) : figure(a.rate) + " requests/s",
       limited ? fmt::format(", {} of them within the limits", percent(a.within, 1)) : "",
       !limited        ? ""
@@ -68,25 +70,22 @@ namespace {
 
 /// "Best: 19 s a step (12.9 to 28 s) with tp 4 pp 16 vp 8 cp 4 dp 4 zero 1".
 std::string verdict_of(const PlanAnswer& answer) {
-  const FoundPlan& a = *answer.found;
-  const PricedLayout& best = a.plan.layouts.front();
-  const Layout& l = best.layout;
-  if (!a.plan.fits)
-    return fmt::format("Nothing fits: the nearest layout needs {:.1f} GiB of a GPU's {:.1f}", best.memory.total() / gibibyte,
-                       Processor::of(a.system).memory / gibibyte);
+  const PlannedLayout& best = answer.layouts.front();
+  if (!answer.fits)
+    return fmt::format("Nothing fits: the nearest layout needs {:.1f} GiB{}", best.memory_size.value() / gibibyte,
+                       answer.found ? fmt::format(" of a GPU's {:.1f}", Processor::of(answer.found->system).memory / gibibyte) : "");
   std::string layout;
-  for (const auto& [axis, ranks] : {std::pair{"tp", l.tp}, std::pair{"pp", l.pp}, std::pair{"vp", l.vp}, std::pair{"cp", l.cp},
-                                    std::pair{"ep", l.ep}, std::pair{"dp", l.dp}})
+  for (const auto& [axis, ranks] : {std::pair{"tp", best.tp}, std::pair{"pp", best.pp}, std::pair{"vp", best.vp}, std::pair{"cp", best.cp},
+                                    std::pair{"ep", best.ep}, std::pair{"dp", best.dp}})
     if (ranks > 1) layout += fmt::format("{} {} ", axis, ranks);
-  const TrainingFigures f = figures_of(a.system, a.question, best);
-  return fmt::format("Best: {} s a step ({} to {} s) with {}zero {}", figure(best.time.seconds), figure(f.low, 3), figure(f.high, 3),
-                     layout, l.zero);
+  return fmt::format("Best: {} s a step ({} to {} s) with {}zero {}", figure(best.step.value()), figure(best.interval.first.value(), 3),
+                     figure(best.interval.second.value(), 3), layout, best.zero);
 }
 
 std::string verdict_of(const ServeAnswer& answer) {
-  const FoundDeployments& a = *answer.found;
-  return a.loaded ? loaded_verdict_of(a.question, a.loaded->load, answer.layouts.front())
-                  : waiting_verdict_of(a.question, a.plan.layouts.front());
+  const PlannedDeployment& best = answer.layouts.front();
+  return answer.found && answer.found->loaded ? loaded_verdict_of(answer.found->question, answer.found->loaded->load, best)
+                                              : waiting_verdict_of(best);
 }
 
 std::string verdict_of(const RlAnswer& answer) {

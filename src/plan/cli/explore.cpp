@@ -56,8 +56,9 @@ void add_points(Page& page, const ExploreAnswer& a) {
   };
   for (const ExploreObjective& objective : a.objectives)
     if (!varied(objective)) headings.push_back(">" + heading_of(objective).text);
-  headings.insert(headings.end(), {"layout", "takes most besides computing", ""});
+  headings.insert(headings.end(), {"=layout", "takes most besides computing", ""});
   TextTable rows{headings};
+  rows.go_on_below();
   const std::vector<int> shown = shown_points(a);
   const bool all = a.front.size() < a.points.size() && shown.size() == a.points.size();
   for (const int number : shown) {
@@ -93,6 +94,7 @@ void add_parts(Page& page, const ExploreAnswer& a) {
         headings.push_back(">d " + heading.substr(0, heading.find(", ")));
       }
   TextTable rows{headings};
+  rows.go_on_below();
   for (const ExploreWorth& one : a.worth) {
     Cells cells{one.parameter, one.change, fmt::format("{:+.2f} %", 100 * one.gain)};
     if (priced) cells.push_back(fmt::format("{:.3f}", *one.dollars_per_gpu_hour));

@@ -28,7 +28,7 @@ void text_of(Page& page, const RlAnswer& answer) {
              answer.rollout_stack);
   page.add("\n");
   page.table(
-      {">iteration s", ">tokens/s/GPU", ">train", ">wait %", ">generate", ">wait %", "training", "engines"}, answer.layouts,
+      {">iteration s", ">tokens/s/GPU", ">train", ">wait %", ">generate", ">wait %", "=training", "=engines"}, answer.layouts,
       [](const PlannedRl& p) {
         return cells(
             figure(p.iteration.value()), figure(p.tokens_per_second_per_gpu), p.colocated ? "all" : std::to_string(p.train_gpus),

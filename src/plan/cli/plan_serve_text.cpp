@@ -17,14 +17,15 @@ namespace fabricost::cli {
 namespace {
 
 void add_layouts(Page& page, const ServingQuestion& q, const std::vector<PricedServing>& layouts) {
-  page.table({">tokens/s/GPU", ">nine in ten", ">/user", ">TTFT", ">TPOT", ">batch", q.disaggregated ? "decode" : "engine", q.disaggregated ? "prefill" : "", ">GiB", ">KV GiB"},
+  page.table({">tokens/s/GPU", ">nine in ten", ">/user", ">TTFT", ">TPOT", ">batch", q.disaggregated ? "=decode" : "=engine",
+              q.disaggregated ? "=prefill" : "", ">GiB", ">KV GiB"},
              layouts, [&](const PricedServing& p) {
                const auto [low, high] = certainty_of(q, p).rate;
                return cells(figure(p.tokens_per_s_per_gpu), fmt::format("{} to {}", figure(low, 3), figure(high, 3)),
                             figure(p.tokens_per_s_per_user, 3), short_time_text(p.time.ttft),
                             p.time.tpot > 0 ? short_time_text(p.time.tpot) : "-", fmt::format("{:.0f}", p.batch),
-                            fmt::format("{} x {}", p.replicas, engine_text(p.engine, q.model.mixture())),
-                            p.apart ? fmt::format("{} x {}", p.prefill_workers, engine_text(p.prefill, q.model.mixture())) : "",
+                            fmt::format("{} x {}", p.replicas, engine_text(p.engine)),
+                            p.apart ? fmt::format("{} x {}", p.prefill_workers, engine_text(p.prefill)) : "",
                             fmt::format("{:.1f}", p.memory / gibibyte), fmt::format("{:.1f}", p.cache / gibibyte));
              });
 }
@@ -43,16 +44,16 @@ void add_layouts(Page& page, const ServingQuestion& q, const std::vector<PricedS
 /// Deployments under requests that arrive.
 void add_loaded(Page& page, const ServingQuestion& q, const ServeAnswer& answer, const LoadQuestion& load) {
   const std::string percentile = fmt::format("p{:g}", load.percentile);
-  page.table({">req/s", ">within", q.disaggregated ? "decode" : "engine", q.disaggregated ? "prefill" : "", ">TTFT", ">" + percentile,
+  page.table({">req/s", ">within", q.disaggregated ? "=decode" : "=engine", q.disaggregated ? "=prefill" : "", ">TTFT", ">" + percentile,
               ">TPOT", ">" + percentile, ">saturates", ">running", ">end to end", ">" + percentile},
              answer.layouts, [&](const PlannedDeployment& d) {
                const ServedArrivals& a = *d.arrivals;
                const auto time = [](Time t) { return t > Time{} ? short_time_text(t.value()) : std::string{"-"}; };
                return cells(figure(a.rate), percent(a.within, 1),
-                            fmt::format("{} x {}", d.replicas, engine_text({d.tp, d.dp, d.pp, d.ep}, q.model.mixture())),
+                            fmt::format("{} x {}", d.replicas, engine_text({d.tp, d.dp, d.pp, d.ep})),
                             d.disaggregated
                                 ? fmt::format("{} x {}", d.prefill_workers,
-                                              engine_text({d.prefill_tp, d.prefill_dp, d.prefill_pp, d.prefill_ep}, q.model.mixture()))
+                                              engine_text({d.prefill_tp, d.prefill_dp, d.prefill_pp, d.prefill_ep}))
                                 : "",
                             time(a.ttft.mean), time(a.ttft.at_percentile), time(a.tpot.mean), time(a.tpot.at_percentile),
                             a.saturation ? figure(*a.saturation, 3) : "-", fmt::format("{:.0f}", d.batch), time(a.e2e.mean),
@@ -63,7 +64,7 @@ void add_loaded(Page& page, const ServingQuestion& q, const ServeAnswer& answer,
   page.say("Of the first: {} requests in flight; the queue takes {} of TTFT; half have at most TTFT {} and TPOT {}{}{}{}.", figure(a.in_flight),
            short_time_text(a.queue.value()), short_time_text(a.ttft.p50.value()), short_time_text(a.tpot.p50.value()),
            a.rate_within ? fmt::format("; {} up to {} requests/s",
-                                       q.ttft > 0 || q.tpot > 0 ? "the limits are kept" : "all are answered", figure(*a.rate_within))
+                                       q.ttft > 0 || q.tpot > 0 ? "the limits are met" : "all are answered", figure(*a.rate_within))
                          : "",
            a.hit_rate > 0 ? fmt::format("; the cache has {:.0f} % of the prompts' tokens{}", 100 * a.hit_rate,
                                         a.reloaded ? fmt::format(", {:.0f} % {}", 100 * *a.reloaded, stores_text(answer.found->system, load.stores, best))
@@ -82,7 +83,7 @@ void add_closed(Page& page, const FoundDeployments& a) {
            "request when the last is answered; limits are of these means, not of the slowest requests.");
   if (q.ttft <= 0 && a.plan.ttft > 0)
     page.line("Without --ttft, TTFT is at most {} here{}; --ttft 1d lifts that.", short_time_text(a.plan.ttft),
-              a.plan.ttft > q.usual_ttft ? fmt::format(", as none keeps {}", short_time_text(q.usual_ttft)) : "");
+              a.plan.ttft > q.usual_ttft ? fmt::format(", as none meets {}", short_time_text(q.usual_ttft)) : "");
   page.line("{} configurations tried; {} layouts do not fit or miss the latency limits.", a.plan.evaluated, a.plan.pruned);
 }
 

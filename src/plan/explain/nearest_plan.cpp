@@ -56,13 +56,12 @@ constexpr int max_gpus = 4096;  ///< maximum a remedy proposes
   std::string limits;
   if (q.ttft > 0) limits += fmt::format(" TTFT {}", short_time_text(q.ttft));
   if (q.tpot > 0) limits += fmt::format(" TPOT {}", short_time_text(q.tpot));
-  const bool mixture = q.model.mixture();
   return fmt::format(
-      "{} on {} {} GPUs keeps{} in no layout; the nearest ({} x {}{}, batch {:.0f}) has TTFT {}, TPOT {}: ask for <ttft_seconds={:.4g}> "
+      "{} on {} {} GPUs: no layout meets{}; the nearest ({} x {}{}, batch {:.0f}) has TTFT {}, TPOT {}: ask for <ttft_seconds={:.4g}> "
       "and "
       "<tpot_seconds={:.4g}>, shorter prompts or more GPUs",
-      q.model.name, q.gpus, system.name, limits, p.replicas, engine_text(p.engine, mixture),
-      p.apart ? fmt::format(" behind {} x {}", p.prefill_workers, engine_text(p.prefill, mixture)) : "", p.batch,
+      q.model.name, q.gpus, system.name, limits, p.replicas, engine_text(p.engine),
+      p.apart ? fmt::format(" behind {} x {}", p.prefill_workers, engine_text(p.prefill)) : "", p.batch,
       short_time_text(p.time.ttft), short_time_text(p.time.tpot), 1.01 * p.time.ttft, 1.01 * p.time.tpot);
 }
 
@@ -110,10 +109,10 @@ constexpr int max_gpus = 4096;  ///< maximum a remedy proposes
 
 }  // namespace
 
-std::string engine_text(const EngineLayout& l, bool mixture) {
+std::string engine_text(const EngineLayout& l) {
   std::string out = fmt::format("tp {} pp {}", l.tp, l.pp);
-  if (mixture) out += fmt::format(" ep {}", l.ep);
-  if (mixture || l.attention_dp > 1) out += fmt::format(" dp {}", l.attention_dp);
+  if (l.ep > 1) out += fmt::format(" ep {}", l.ep);
+  if (l.attention_dp > 1) out += fmt::format(" dp {}", l.attention_dp);
   return out;
 }
 
@@ -213,7 +212,7 @@ std::string nothing_found(const System& system, const ServingQuestion& q, const 
   const std::string helps = remedy(q, system);
   return fmt::format("{} in {} does not fit {} of {:.1f} GiB: the nearest layout ({}) needs {:.1f} GiB of the {:.1f} GiB a stack fills{}{}",
                      q.model.name, name(q.format.weights), counted(q.gpus, system.gpu.name), system.gpu.memory.value.value() / gibibyte,
-                     engine_text(*plan.nearest_fit, q.model.mixture()), (capacity + plan.lacking) / gibibyte, capacity / gibibyte,
+                     engine_text(*plan.nearest_fit), (capacity + plan.lacking) / gibibyte, capacity / gibibyte,
                      helps.empty() ? "" : "; ", helps);
 }
 

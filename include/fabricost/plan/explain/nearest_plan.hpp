@@ -29,7 +29,7 @@ namespace fabricost::plan {
 /// request that is impossible
 [[nodiscard]] std::string nothing_found(const System& system, const ServingQuestion& question, const ServingPlan& plan);
 
-/// "tp 8 pp 1"; for a mixture of experts also " ep 8 dp 1".
-[[nodiscard]] std::string engine_text(const EngineLayout& layout, bool mixture);
+/// "tp 8 pp 1 ep 8 dp 2"; ep and dp only where they are above 1.
+[[nodiscard]] std::string engine_text(const EngineLayout& layout);
 
 }  // namespace fabricost::plan
