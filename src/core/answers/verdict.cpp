@@ -34,4 +34,14 @@ std::string verdict_of(const SweepAnswer& a) {
                                 : title_of(first, first.system, false));
 }
 
+/// "On 8 ranks ring ll runs, from 1.1 MiB nvls simple: all_reduce (half), dgx-h100"; of several counts the first.
+std::string verdict_of(const CrossoversAnswer& a) {
+  const CrossoversAtCount& first = a.rows.front();
+  std::string runs;
+  for (const CrossoverAnswer& c : first.runs)
+    runs += fmt::format("{}{} {}", runs.empty() ? "" : fmt::format(", from {} ", rough_size(c.from.value())), c.algorithm, c.protocol) +
+            (runs.empty() ? " runs" : "");
+  return fmt::format("On {} {}: {} ({}), {}", counted(first.ranks, "rank"), runs, a.operation, a.dtype, a.system);
+}
+
 }  // namespace fabricost::core

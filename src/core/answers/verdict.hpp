@@ -12,5 +12,6 @@ namespace fabricost::core {
 [[nodiscard]] std::string verdict_of(const PredictAnswer& answer);
 [[nodiscard]] std::string verdict_of(const MoeAnswer& answer);
 [[nodiscard]] std::string verdict_of(const SweepAnswer& answer);
+[[nodiscard]] std::string verdict_of(const CrossoversAnswer& answer);
 
 }  // namespace fabricost::core

@@ -73,7 +73,7 @@ void text_of(Page& page, const SweepAnswer& a) {
 }
 
 void text_of(Page& page, const CrossoversAnswer& a) {
-  page.title("From which size what runs, and what is fastest: {} ({}), {}", a.operation, a.dtype, a.system);
+  page.title(verdict_of(a));
   TextTable rows{">nodes", ">ranks", ">from", "runs", ">from", "fastest"};
   const auto cells = [](const std::vector<CrossoverAnswer>& of, std::size_t i) {
     if (i >= of.size()) return std::pair<std::string, std::string>{};
