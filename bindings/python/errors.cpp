@@ -96,7 +96,7 @@ void add_errors(py::module_& module) {
   request_error_type = new_type(module, "RequestError",
                                 "A question the machine or the model cannot answer: an unknown name, ranks that do not fit, an algorithm\n"
                                 "that does not exist for the operation. `reason` is 'memory' where a plan could be but does not fit,\n"
-                                "'limits' where it fits but keeps no limit on time, and 'request' for everything else.",
+                                "'limits' where it fits but misses the limits on time, and 'request' for everything else.",
                                 error_type);
   py::reinterpret_borrow<py::object>(request_error_type).attr("reason") = "request";
   spec_error_type = new_type(

@@ -1,5 +1,6 @@
 /// Dispatch and combine of experts with the kernels that inference engines run.
 
+#include "answers/verdict.hpp"
 #include "bindings.hpp"
 #include "core/operations.hpp"
 #include "question.hpp"
@@ -149,8 +150,7 @@ void add_predicted(py::module_& module) {
           "explain", [](const P& p, const py::object& system) { return explain(system_from(system), p.made); }, "system"_a,
           "explain(self, system)\n--\n\nThe story of this prediction as text, on the system it was made for; nothing is predicted again.")
       .def("__repr__", [](const P& p) {
-        return fmt::format("{}: {:.4g} us over {} on {}, {}, {:.4g} MB", p.operation, p.time.value() * 1e6, counted(p.ranks, "rank"),
-                           counted(p.nodes, "node"), p.implementation, p.bytes.value() / 1e6);
+        return verdict_of(p);
       });
 }
 

@@ -2,6 +2,7 @@
 /// which each pair runs, and from which each is fastest; fc.predict_inference and fc.fused_norm: all-reduces of inference engines, and the
 /// norm that follows.
 
+#include "answers/verdict.hpp"
 #include "bindings.hpp"
 #include "core/operations.hpp"
 #include "core/predictions.hpp"
@@ -187,8 +188,7 @@ void add_crossovers(py::module_& module) {
   add_answer_of_rows<A>(module, "Crossovers", "Sizes at which what runs, and what is fastest, change: a row a count. Made by crossovers.",
                         &A::rows)
       .def("__repr__", [](const A& a) {
-        return fmt::format("crossovers of {} ({}) on {}, {}", a.operation, a.dtype, a.system,
-                           counted(static_cast<double>(a.rows.size()), "count"));
+        return verdict_of(a);
       });
   add_question<CrossoversCall>(module, "crossovers", 2,
                            R"(For each count from which size what runs, by the library's own choice, and what is fastest: Crossovers.)",

@@ -68,9 +68,7 @@ void add_prediction(py::module_& module) {
           "constants come from, as fc.explain.")
       .def("__str__", [](const P& p) { return verdict_of(p) + "\n" + explain(p); })
       .def("__repr__", [](const P& p) {
-        return fmt::format("{}: {:.4g} us over {} on {}, {} {}, mostly {}", name(p.operation.collective), p.seconds * 1e6,
-                           counted(p.ranks, "rank"), counted(p.nodes, "node"), p.algorithm.view(), p.protocol.view(),
-                           p.bottleneck().tier.view());
+        return fmt::format("{}, {} {}, mostly {}", verdict_of(p), p.algorithm.view(), p.protocol.view(), p.bottleneck().tier.view());
       });
   add_value_semantics(type);
 }

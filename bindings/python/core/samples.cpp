@@ -213,8 +213,11 @@ std::vector<Point> points_of(py::handle given) {
   const bool columns = py::isinstance<py::array>(samples) ? !samples.attr("dtype").attr("names").is_none()
                                                           : py::isinstance<py::dict>(samples) || py::hasattr(samples, "columns");
   if (!columns) throw_type("samples", "a structured array, a mapping of columns or the path of a log", given);
-  for (const char* const name : {"bytes", "seconds"})
-    if (column(samples, name).is_none()) throw RequestError(fmt::format("samples: there is no column \"{}\"", name));
+  for (const char* const name : {"bytes", "seconds"}) {
+    if (!column(samples, name).is_none()) continue;
+    const py::object names = py::isinstance<py::array>(samples) ? samples.attr("dtype").attr("names") : samples;
+    throw RequestError(fmt::format("samples: there is no column \"{}\"; there are {}", name, std::string(py::str(py::list(names)))));
+  }
   const py::ssize_t count = numbers_in(column(samples, "bytes"), "bytes", -1).size();
   std::vector<Point> out(static_cast<std::size_t>(count));
   for_each_column([&](const char* name, auto member) {

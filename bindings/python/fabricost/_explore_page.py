@@ -51,7 +51,7 @@ def page(found: Any, title: str | None) -> str:
         html.line(f"Money: {found.price_kind}.".replace("_", " ") if found.price_kind else f"No money: {found.no_price}."),
     )
     if found.front:
-        heading = ["number", *map(label, shown), "laid out as", "takes most besides computing", ""]
+        heading = ["number", *map(label, shown), "layout", "largest term besides computing", ""]
         rows = [[f"{row:,}", *cells, found["layout"][row].replace(" ", "\u00a0"), found["binds"][row], "knee" if row == found.knee else ""]
                 for row, cells in zip(found.front, _rows(found, found.front, shown))]
         pictures = []

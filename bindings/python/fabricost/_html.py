@@ -58,6 +58,11 @@ def line(text: str) -> str:
     return f'<p style="margin:6px 0">{escape(text)}</p>'
 
 
+def verdict(answer: Any) -> str:
+    """The first line of what an answer prints."""
+    return repr(answer).splitlines()[0]
+
+
 def percent(share: float, digits: int = 1) -> str:
     return f"{100 * share:.{digits}f} %"
 
@@ -92,14 +97,12 @@ def sure(basis: str, extrapolated: Sequence[str]) -> str:
 def prediction(p: Any) -> str:
     """A Prediction: what ran, its time, terms and uncertainty."""
     op = p.operation
-    low, high = p.interval_seconds
     asked = f"{op.collective} of {size_text(op.bytes)} ({op.dtype}) over {counted(p.ranks, 'rank')} on {counted(p.nodes, 'node')}"
     caption = f"{asked}: {p.algorithm} {p.protocol}"
     after = (
-        f"{seconds_text(p.seconds)}, nine in ten between {seconds_text(low)} and {seconds_text(high)}; "
         f"algbw {rate_text(p.algorithm_bytes_per_second)}, busbw {rate_text(p.bus_bytes_per_second)}; {sure(p.basis, p.extrapolated)}"
     )
-    return f"<div>{_shared_terms(p.terms, p.seconds, caption)}{line(after)}</div>"
+    return f"<div>{line(verdict(p))}{_shared_terms(p.terms, p.seconds, caption)}{line(after)}</div>"
 
 
 CURVE: Columns = {
@@ -151,17 +154,15 @@ def system(s: Any) -> str:
 
 def training_plan(p: Any) -> str:
     """A TrainingPlan: its layout, step, memory and terms."""
-    low, high = p.interval_seconds
     layout = (
         f"{p.model} on {p.gpus:,} {p.system} GPUs: tp {p.tp} pp {p.pp} vp {p.vp} cp {p.cp} ep {p.ep} dp {p.dp}, ZeRO {p.zero}, "
         f"microbatch {p.microbatch}, {p.schedule}, recompute {p.recompute}"
     )
     after = (
-        f"{seconds_text(p.step_seconds)} a step, nine in ten between {seconds_text(low)} and {seconds_text(high)}; "
         f"{p.memory_bytes / GIB:.1f} GiB, MFU {percent(p.mfu)} counting all scores, "
         f"{percent(p.mfu_causal)} causal ones, {p.tokens_per_second_per_gpu:,.1f} tokens/s/GPU; {p.stack}"
     )
-    return f"<div>{_shared_terms(p.terms, p.step_seconds, layout)}{line(after)}</div>"
+    return f"<div>{line(verdict(p))}{_shared_terms(p.terms, p.step_seconds, layout)}{line(after)}</div>"
 
 
 def plans(p: Any) -> str:
@@ -169,7 +170,7 @@ def plans(p: Any) -> str:
     first = p[0]
     caption = (
         f"{first.model} on {first.gpus:,} {first.system} GPUs, {p.global_batch:,} sequences of {p.sequence:,} tokens a step, "
-        f"{p.precision}, {first.stack}: {p.evaluated:,} layouts priced, {p.pruned:,} left out"
+        f"{p.precision}, {first.stack}: {p.evaluated:,} layouts evaluated, {p.pruned:,} left out"
     )
     columns: Columns = {
         "step s": lambda x: f"{x.step_seconds:.4g}",
@@ -181,7 +182,7 @@ def plans(p: Any) -> str:
         "ZeRO": lambda x: x.zero,
         **named("microbatch", "schedule", "recompute"),
     }
-    return listed(list(p)[:MOST_ROWS], columns, caption)
+    return f"<div>{line(verdict(p))}{listed(list(p)[:MOST_ROWS], columns, caption)}</div>"
 
 
 def serve_plan(p: Any) -> str:
@@ -198,13 +199,13 @@ def serve_plan(p: Any) -> str:
         f"({seconds_text(o0)} to {seconds_text(o1)}), {p.tokens_per_second_per_gpu:,.1f} tokens/s/GPU, "
         f"{p.memory_bytes / GIB:.1f} GiB; {p.stack}"
     )
-    return f"<div>{_shared_terms(p.terms, p.tpot_seconds, caption)}{line(after)}</div>"
+    return f"<div>{line(verdict(p))}{_shared_terms(p.terms, p.tpot_seconds, caption)}{line(after)}</div>"
 
 
 def serve_plans(p: Any) -> str:
     """ServePlans: the deployments, most tokens per second and GPU first."""
     first = p[0]
-    caption = f"{first.model} in {first.precision} on {first.gpus:,} {first.system} GPUs, {first.stack}: {p.evaluated:,} deployments priced"
+    caption = f"{first.model} in {first.precision} on {first.gpus:,} {first.system} GPUs, {first.stack}: {p.evaluated:,} deployments evaluated"
     columns: Columns = {
         "tokens/s/GPU": lambda x: f"{x.tokens_per_second_per_gpu:,.1f}",
         "tokens/s/user": lambda x: f"{x.tokens_per_second_per_user:.3g}",
@@ -216,7 +217,7 @@ def serve_plans(p: Any) -> str:
         **named("tp", "pp", "ep", "dp"),
         "prefill": lambda x: x.prefill_workers or "-",
     }
-    return listed(list(p)[:MOST_ROWS], columns, caption)
+    return f"<div>{line(verdict(p))}{listed(list(p)[:MOST_ROWS], columns, caption)}</div>"
 
 
 _ERRORS: Columns = {

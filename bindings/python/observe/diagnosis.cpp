@@ -37,8 +37,9 @@ void add_diagnosis(py::module_& module) {
              return out;
            })
       .def("__repr__", [](const D& d) {
-        const char* const other = d.state == RunState::nothing_to_judge ? "nothing to judge" : "not healthy";
-        return fmt::format("<Diagnosis: {}, {}>", d.healthy ? "healthy" : other, counted(static_cast<double>(d.causes.size()), "cause"));
+        std::string out = d.verdict;
+        for (const Finding& f : d.causes) out += "\n  " + repr_of(f);
+        return out;
       });
   add_question<DiagnoseRequest>(module, "diagnose", 1,
                             R"(Reads a log (nccl-tests tables, messages of NCCL, PyTorch, launchers or the kernel) and says whether the run

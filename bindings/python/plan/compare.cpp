@@ -4,6 +4,7 @@
 #include "question.hpp"
 #include "plan/machines.hpp"
 
+#include <answers/job_verdict.hpp>
 #include <fabricost/plan/answers/compare.hpp>
 
 namespace py = pybind11;
@@ -16,13 +17,13 @@ void add_compare(py::module_& module) {
   using C = CompareAnswer;
   add_answer<R>(module, "Compared", "The best one machine makes of a job. Made by compare.").def("__repr__", [](const R& r) {
     if (!r.trouble.empty()) return fmt::format("{}: {}", r.system, r.trouble);
-    return fmt::format("{}: {:.4g} s, {:.4g} tokens/s/GPU, {}, mostly {}", r.system, r.time.value(), r.tokens_per_second_per_gpu, r.layout,
-                       r.binds);
+    return fmt::format("{}: {:.4g} s ({:.3g} to {:.3g} s), {:.4g} tokens/s/GPU, {}", r.system, r.time.value(), r.interval.first.value(),
+                       r.interval.second.value(), r.tokens_per_second_per_gpu, r.layout);
   });
   add_answer_of_rows<C>(module, "Comparison", "Machines at one job, in the order asked: `rows[0]`, `for row in rows`. Made by compare.",
                         &C::rows)
       .def("__repr__", [](const C& c) {
-        std::string out = c.verdict;
+        std::string out = verdict_of(c);
         for (const R& r : c.rows) out += "\n  " + repr_of(r);
         return out;
       });

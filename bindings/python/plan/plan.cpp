@@ -4,6 +4,7 @@
 #include "core/operations.hpp"
 #include "question.hpp"
 
+#include <answers/job_verdict.hpp>
 #include <fabricost/plan/answers/plan.hpp>
 #include <text/write_file.hpp>
 
@@ -32,8 +33,9 @@ void add_plan(py::module_& module) {
       .property(
           "bottleneck", [](const L& p) { return largest(p.terms); }, "The largest StepTerm.")
       .def("__repr__", [](const L& p) {
-        return fmt::format("tp {} pp {} cp {} ep {} dp {}, microbatch {}, {}: {:.4g} s a step, {:.1f} GiB, MFU {:.1f} % (all scores)", p.tp,
-                           p.pp, p.cp, p.ep, p.dp, p.microbatch, p.schedule, p.step.value(), p.memory_size.value() / gibibyte, 100 * p.mfu);
+        return fmt::format("{:.4g} s a step ({:.3g} to {:.3g} s): tp {} pp {} cp {} ep {} dp {}, microbatch {}, {}, {:.1f} GiB, MFU {:.1f} %",
+                           p.step.value(), p.interval.first.value(), p.interval.second.value(), p.tp, p.pp, p.cp, p.ep, p.dp, p.microbatch,
+                           p.schedule, p.memory_size.value() / gibibyte, 100 * p.mfu);
       });
   add_answer<S>(module, "Sensitivity", "What one change of the machine gives a training job. Made by Plans.sensitivity.")
       .def("__repr__", [](const S& s) { return fmt::format("{}: {:.4g} s, {:+.2f} %", s.change, s.step.value(), 100 * s.gain); });
@@ -101,9 +103,8 @@ True
           "save_trace(self, folder)\n--\n\nWrites the step of the fastest layout as traces of one rank of each stage, which "
           "read_trace reads.")
       .def("__repr__", [](const P& p) {
-        std::string out = fmt::format("{} layouts of {} on {} GPUs of {}", p.layouts.size(), p.model, p.gpus, p.system);
-        if (!p.layouts.empty()) out += "; fastest " + repr_of(p.layouts.front());
-        return out;
+        if (p.layouts.empty()) return fmt::format("no layouts of {} on {} GPUs of {}", p.model, p.gpus, p.system);
+        return fmt::format("{}\n  {} layouts of {} on {} GPUs of {}", verdict_of(p), p.layouts.size(), p.model, p.gpus, p.system);
       });
   add_question<WithProgress<PlanRequest>>(
       module, "plan", 2,

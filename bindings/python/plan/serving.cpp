@@ -3,6 +3,7 @@
 #include "bindings.hpp"
 #include "question.hpp"
 
+#include <answers/job_verdict.hpp>
 #include <fabricost/plan/answers/serve.hpp>
 #include <fabricost/plan/serving/arrivals/requests.hpp>
 
@@ -81,8 +82,10 @@ void add_serving(py::module_& module) {
       .property(
           "bottleneck", [](const D& p) { return largest(p.terms); }, "The largest StepTerm of a token.")
       .def("__repr__", [](const D& p) {
-        return fmt::format("{} x tp {} pp {} ep {}, batch {:.0f}: {:.4g} tokens/s/GPU, TTFT {:.4g} s, TPOT {:.4g} ms", p.replicas, p.tp,
-                           p.pp, p.ep, p.batch, p.tokens_per_second_per_gpu, p.ttft.value(), 1e3 * p.tpot.value());
+        const auto [low, high] = p.interval_tokens_per_second_per_gpu;
+        return fmt::format("{:.4g} tokens/s/GPU ({:.3g} to {:.3g}): {} x tp {} pp {} ep {} dp {}, batch {:.0f}, TTFT {:.4g} s, TPOT {:.4g} ms",
+                           p.tokens_per_second_per_gpu, low, high, p.replicas, p.tp, p.pp, p.ep, p.dp, p.batch, p.ttft.value(),
+                           1e3 * p.tpot.value());
       });
   add_answer_of_rows<P>(module, "ServePlans", "Deployments, most tokens per second and GPU first. Made by plan_serve.", &P::layouts)
       .def(
@@ -106,9 +109,8 @@ being slower for a user, most per user first: ServePlans. Both ends, and between
 True
 )")
       .def("__repr__", [](const P& p) {
-        std::string out = fmt::format("{} deployments of {} on {} GPUs of {}", p.layouts.size(), p.model, p.gpus, p.system);
-        if (!p.layouts.empty()) out += "; first " + repr_of(p.layouts.front());
-        return out;
+        if (p.layouts.empty()) return fmt::format("no deployments of {} on {} GPUs of {}", p.model, p.gpus, p.system);
+        return fmt::format("{}\n  {} deployments of {} on {} GPUs of {}", verdict_of(p), p.layouts.size(), p.model, p.gpus, p.system);
       });
   add_question<WithProgress<ServeRequest>>(
       module, "plan_serve", 2,
@@ -121,7 +123,7 @@ than its batch needs.
 
 With request_rate, or requests of a trace, requests arrive and wait for their turn in a simulated scheduler; limits are then of a percentile,
 and each deployment has its arrivals.)",
-      R"(Other Python threads run during the search. Raises RequestError where nothing fits (its reason is 'memory') or keeps the limits
+      R"(Other Python threads run during the search. Raises RequestError where nothing fits (its reason is 'memory') or meets the limits
 ('limits'), with what comes nearest.
 
 >>> import fabricost as fc

@@ -2,6 +2,8 @@
 
 #include "answers/explore/point_text.hpp"
 
+#include <fabricost/text/quantity.hpp>
+
 #include <fmt/format.h>
 
 #include <cmath>
@@ -46,7 +48,11 @@ std::string place_text(const ExploreAnswer& a, const ExplorePoint& point) {
   std::string out;
   for (std::size_t i = 0; i < point.at.size(); ++i) {
     const std::string& unit = a.axes[i].unit;
-    out += fmt::format("{}{} {}{}{}", i > 0 ? ", " : "", point.at[i].first, axis_value_text(point.at[i].second), unit.empty() ? "" : " ", unit);
+    const double* const number = std::get_if<double>(&point.at[i].second);
+    const std::string value = number != nullptr && unit == "byte/s" ? rate_text(Bandwidth::from_value(*number))
+                              : number != nullptr && unit == "byte" ? size_text(Bytes::from_value(*number))
+                                                                    : axis_value_text(point.at[i].second) + (unit.empty() ? "" : " " + unit);
+    out += fmt::format("{}{} {}", i > 0 ? ", " : "", point.at[i].first, value);
   }
   return out;
 }
