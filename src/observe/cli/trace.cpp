@@ -124,7 +124,7 @@ void trace_text(Page& page, const TraceAnswer& a) {
   if (!a.against.empty()) add_against(page, a);
   if (a.replay) add_replay(page, *a.replay);
   if (!a.collectives.empty()) {
-    page.section(a.system ? fmt::format("Collectives, against {}{}", *a.system, a.system_guessed ? " (told from the traces)" : "")
+    page.section(a.system ? fmt::format("Collectives, against {}{}", *a.system, a.system_guessed ? " (found from the traces)" : "")
                           : "Collectives");
     add_collectives(page, a);
     add_groups(page, a);

@@ -351,7 +351,7 @@ void conclude_all(Diagnosis& out, const Context& c) {
   }
   out.state = RunState::nothing_to_judge;
   out.verdict = "nothing to judge: " + c.contradiction;
-  const char* const remedy = "name the machine that ran it, or none, and it is told from the log";
+  const char* const remedy = "name the machine that ran it, or none, and it is found from the log";
   out.causes.insert(out.causes.begin(), {Cause::wrong_machine, 1, c.contradiction, remedy, ""});
 }
 

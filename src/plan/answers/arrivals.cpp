@@ -30,7 +30,7 @@ RequestTable<ArrivingRequests> ArrivingRequests::fields() {
            "Standard deviation of the lengths of prompts and answers over\ntheir means, log-normal; default 0"),
       asks(&A::percentile, "percentile", "--percentile", number, {1, 99.99}, "P", "Limits are of this percentile of requests; default 99"),
       asks(&A::goodput, "goodput", "--goodput", share, some_share, "SHARE",
-           "Limits are kept where at least this share of requests keeps both,\nas 95%, instead of a percentile of each"),
+           "Limits are met where at least this share of requests meets both,\nas 95%, instead of a percentile of each"),
       asks(&A::prefix, "prefix", "--prefix", "AMOUNT",
            "Of each prompt the cache has already this share, as 60%, or these\nfirst tokens, which all prompts have in common"),
       asks(&A::turns, "turns", "--turns", count, {1, 1000}, "N",
@@ -38,12 +38,12 @@ RequestTable<ArrivingRequests> ArrivingRequests::fields() {
       asks(&A::turn_gap, "turn_gap_seconds", "--turn-gap", seconds, {0, 1e6}, "TIME",
            "Mean time between two turns of a session; default 30s"),
       asks(&A::prefix_tier, "prefix_tier", "--prefix-tier", "TIERS",
-           "Where prefixes lie that have left the GPUs: host, ssd, remote, or\nseveral with the room of each, as host:64GiB,ssd; default "
+           "Where prefixes are stored that have left the GPUs: host, ssd, remote,\nor several, each with its size, as host:64GiB,ssd; default "
            "hbm, nowhere"),
       asks(&A::prefix_cache, "prefix_cache_bytes", "--prefix-cache", gibibytes, {0, 1e6 * gibibyte}, "GIB",
-           "Room there, for each GPU; default the host's memory, else any"),
+           "Size of that store for each GPU; default the host's memory, else no\nlimit"),
       asks(&A::prefix_read_bandwidth, "prefix_read_bytes_per_second", "--prefix-read-rate", one_way_rate, {1, 1e15}, "RATE",
-           "Of ssd: read rate of a node's drives, as \"50 GB/s\""),
+           "ssd: read rate of a node's drives, as \"50 GB/s\""),
       asks(
           &A::route, "route", "--route", "HOW",
           "Replica that a request goes to: fewest (unanswered; default),\nround-robin, or prefix (least to read, with what its cache has)"),
@@ -55,9 +55,9 @@ RequestTable<ArrivingRequests> ArrivingRequests::fields() {
 
 AnswerTable<RequestTimes> RequestTimes::fields() {
   using A = RequestTimes;
-  return {gives(&A::mean, "mean_s", "mean_seconds", "Mean, s."), gives(&A::p50, "p50_s", "p50_seconds", "What half of the requests keep."),
-          gives(&A::p90, "p90_s", "p90_seconds", "What nine in ten keep."), gives(&A::p99, "p99_s", "p99_seconds", "What 99 in 100 keep."),
-          gives(&A::at_percentile, "at_percentile_s", "at_percentile_seconds", "What the asked percentile keeps; limits are of it.")};
+  return {gives(&A::mean, "mean_s", "mean_seconds", "Mean, s."), gives(&A::p50, "p50_s", "p50_seconds", "Half of the requests take at most this."),
+          gives(&A::p90, "p90_s", "p90_seconds", "Nine in ten take at most this."), gives(&A::p99, "p99_s", "p99_seconds", "99 in 100 take at most this."),
+          gives(&A::at_percentile, "at_percentile_s", "at_percentile_seconds", "The percentile asked for, s; limits are of it.")};
 }
 
 AnswerTable<ServedArrivals> ServedArrivals::fields() {
@@ -69,11 +69,11 @@ AnswerTable<ServedArrivals> ServedArrivals::fields() {
       gives(&A::saturation, "saturation_per_s", "saturation_per_second",
             "Requests per second that all engines answer where more arrive; None: of a trace.", 1, true),
       gives(&A::rate_within, "rate_within_limits_per_s", "rate_within_limits_per_second",
-            "Requests per second up to which the limits are kept, of a trace played faster those answered then, of the first "
-            "deployment alone; None: a trace keeps them where all come at once.",
+            "Requests per second up to which the limits are met, of a trace played faster those answered then, of the first "
+            "deployment alone; None: a trace meets them even where all come at once.",
             1, true),
-      gives(&A::within, "share_within_limits", "share_within_limits", "Share of requests that keep both limits."),
-      gives(&A::keeps, "keeps_limits", "keeps_limits", "Whether the limits are kept."),
+      gives(&A::within, "share_within_limits", "share_within_limits", "Share of requests that meet both limits."),
+      gives(&A::keeps, "meets_limits", "meets_limits", "Whether the limits are met."),
       gives(&A::ttft, "ttft", "ttft", "Time to the first token, a RequestTimes."),
       gives(&A::tpot, "tpot", "tpot", "Time per further token of a request, a RequestTimes."),
       gives(&A::e2e, "e2e", "e2e", "Time to the last token, a RequestTimes."),
@@ -121,7 +121,7 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, PrefixTiers& out) {
   const auto refuse = [&](std::string_view part) {
     throw RequestError(fmt::format("{}: \"{}\" is no tier of the prefix cache; write hbm, or any of host, ssd, remote in this order, each "
-                                   "with its room for a GPU if that is bounded, as host:64GiB,ssd",
+                                   "with its size for a GPU if that is bounded, as host:64GiB,ssd",
                                    option, part.substr(0, 40)));
   };
   out.stores.clear();

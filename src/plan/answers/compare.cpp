@@ -102,7 +102,7 @@ AnswerTable<CompareAnswer> CompareAnswer::fields() {
           gives(&A::next, "verdict.next", "", "The one it is compared with; None: no other can do the job."),
           gives(&A::faster, "verdict.faster", "",
                 "Tokens of the best over those of the next, or requests per second within the limits; None: no verdict."),
-          gives(&A::sure, "verdict.sure", "", "Whether the intervals part."),
+          gives(&A::sure, "verdict.sure", "", "Whether the intervals do not overlap."),
           gives(&A::probability, "verdict.probability", "probability",
                 "That it is faster than the next, 0 to 1: what both share of their errors cancels; None: no verdict, or no "
                 "other."),
@@ -245,7 +245,7 @@ void check(const CompareRequest& r) {
   for (const std::string& one : {against(v.best->dollars, v.next->dollars, "money"), against(v.best->joules, v.next->joules, "energy")})
     if (!one.empty()) extras += (extras.empty() ? ", for " : " and ") + one;
   const std::string_view does = of.job == "train"      ? "trains"
-                                : v.best->requests ? "keeps the limits at"
+                                : v.best->requests ? "meets the limits at"
                                                    : "answers with",
                          what = v.best->requests ? "requests" : "tokens", unit = v.best->requests ? "requests/s" : "tokens/s/GPU";
   if (v.probability < even_odds)

@@ -35,7 +35,7 @@ RequestTable<ServeRequest> ServeRequest::fields() {
       asks(&R::osl, "osl", "--osl", length, any_count, "N", "Tokens per answer; default 512"),
       asks(&R::ttft, "ttft_seconds", "--ttft", seconds, wait, "TIME",
            "Longest mean time to the first token, as 1s; default 5s, or\n0.25 ms per token of a longer prompt, twice that where "
-           "none\nkeeps it, and so on; 1d lifts it"),
+           "none\nmeets it, and so on; 1d lifts it"),
       asks(&R::tpot, "tpot_seconds", "--tpot", seconds, wait_of_token, "TIME", "Longest mean time per further token, as 30ms"),
       asks(&R::concurrency, "concurrency", "--concurrency", count, {1, 1e9}, "N", "Requests in flight, all engines together"),
       asks(&R::batch, "batch", "--batch", count, any_count, "N", "Sequences per engine; default the most within the limits"),
@@ -150,7 +150,7 @@ AnswerTable<ServeAnswer> ServeAnswer::fields() {
   using A = ServeAnswer;
   return {gives(&A::layouts, "layouts", "", "The deployments, most tokens per second and GPU first."),
           gives(&A::evaluated, "evaluated", "evaluated", "Pairs of deployment and batch that were priced."),
-          gives(&A::pruned, "pruned", "pruned", "Layouts left out: they do not fit, or no batch keeps the limits."),
+          gives(&A::pruned, "pruned", "pruned", "Layouts left out: they do not fit, or no batch meets the limits."),
           field::give_search_time<A>,
           gives(&A::model, "model", "", "Name of the model."),
           gives(&A::system, "system", "", "Name of the machine."),
@@ -296,7 +296,7 @@ void set_stores(std::vector<PrefixStore>& out, const ServeRequest& r) {
   if (!share && !r.turns && r.requests.empty())
     throw Refusal("<prefix_tier>: what do prompts repeat? Give a share as <prefix=60%>, <turns=10>, or <requests> with hash_ids");
   if (share && (out.size() > 1 || out.front().bytes))
-    throw Refusal("<prefix_tier>: <prefix> says already how much is found; name one tier without its room, or give <turns> or <requests> instead");
+    throw Refusal("<prefix_tier>: <prefix> says already how much is found; name one tier without its size, or give <turns> or <requests> instead");
 }
 
 /// Machines of another kind that read the prompts, by the same stack. \throws Refusal
@@ -327,8 +327,8 @@ void set_pool(ServingQuestion& q, const ServeRequest& r, const ServingTable& tab
   if (q.tpot > 0) limits += fmt::format(" TPOT {}", short_time_text(q.tpot));
   const double asked = load.rate();
   const std::string nearest_text =
-      fmt::format("{} x {}{}", p.replicas, engine_text(p.engine, q.model.mixture()),
-                  p.apart ? fmt::format(" behind {} x {}", p.prefill_workers, engine_text(p.prefill, q.model.mixture())) : "");
+      fmt::format("{} x {}{}", p.replicas, engine_text(p.engine),
+                  p.apart ? fmt::format(" behind {} x {}", p.prefill_workers, engine_text(p.prefill)) : "");
   if (limits.empty() || nearest.saturation.value_or(asked) < asked)
     return fmt::format(
         "{} on {} {} GPUs: {} are more than they answer; the nearest ({}) answers {}/s: take more GPUs or a lower <request_rate>",
@@ -337,7 +337,7 @@ void set_pool(ServingQuestion& q, const ServeRequest& r, const ServingTable& tab
   const std::string of =
       load.goodput > 0 ? fmt::format("{:.4g} % of requests", 100 * load.goodput) : fmt::format("the {:g}th percentile", load.percentile);
   return fmt::format(
-      "{} on {} {} GPUs with {} keeps{} for {} in no layout; the nearest ({}) has TTFT {}, TPOT {} at that percentile, keeps "
+      "{} on {} {} GPUs with {}: no layout meets{} for {}; the nearest ({}) has TTFT {}, TPOT {} at that percentile, meets "
       "both for {:.4g} %{}: ask for looser limits, a lower <request_rate> or more GPUs",
       q.model.name, q.gpus, system.name, arriving_text(load), limits, of, nearest_text, short_time_text(f.ttft.at), short_time_text(f.tpot.at),
       100 * f.within, within > 0 ? fmt::format(" and for all up to {} requests/s", figure(within)) : "");
@@ -403,7 +403,7 @@ std::optional<LoadQuestion> load_question(ServeRequest& r) {
   }
   if (r.concurrency) throw Refusal("<concurrency> is of clients that wait for answers; leave it out of requests that arrive");
   if (r.pareto) throw Refusal("<pareto> is of clients that wait for answers; leave it out of requests that arrive");
-  if (r.percentile && r.goodput) throw Refusal("<percentile> and <goodput> say twice when limits are kept; give one");
+  if (r.percentile && r.goodput) throw Refusal("<percentile> and <goodput> say twice when limits are met; give one");
   if (r.goodput && !r.ttft && !r.tpot)
     throw Refusal("<goodput> is a share of requests within limits: add <ttft_seconds> or <tpot_seconds>");
   LoadQuestion out;

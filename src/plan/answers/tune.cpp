@@ -73,7 +73,7 @@ AnswerTable<TuneAnswer> TuneAnswer::fields() {
       gives(&A::groups, "shapes", "groups", "Groups of ranks that were asked for, a list of TunedGroup."),
       gives(&A::ranges, "ranges", "ranges", "List of SlowRange: sure ones first, each by time lost."),
       gives(&A::unmeasured, "unmeasured", "unmeasured", "What is never recommended because no fit covers it, a list of UnmeasuredChoice."),
-      gives(&A::doubts, "doubts", "doubts", "What keeps a whole question from being sure."),
+      gives(&A::doubts, "doubts", "doubts", "Why a whole question is not sure."),
       gives(&A::config, "", "", "The sure ranges as the CSV that NCCL's example tuner plugin reads.")};
 }
 

@@ -35,7 +35,7 @@ void money_rows(TextTable& table, const MoneyAnswer& m) {
   std::string out;
   if (a.network != ScaleOut::rail) out += fmt::format("{}, ", name(a.network));
   if (a.network_ports > 0)
-    out += (a.network == ScaleOut::dragonfly ? "" : fmt::format("{} tiers, ", a.network_tiers)) +
+    out += (a.network == ScaleOut::dragonfly ? "" : counted(a.network_tiers, "tier") + ", ") +
            fmt::format("{:.0f} switch ports, ", a.network_ports);
   out += fmt::format("{:.0f} cables", a.network_cables);
   if (a.network_taper > 1) out += fmt::format(", tapered {:.3g}:1", a.network_taper);

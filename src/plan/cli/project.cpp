@@ -92,7 +92,7 @@ void add_work(Rows& rows, bool dated) {
   });
   rows.add("step, s", [](const R& r) { return ranged(r.step.value(), numbers_in(r.interval_step)); });
   rows.add("MFU", [](const R& r) { return percent(r.mfu, 1); });
-  rows.add("what failures leave, %", [](const R& r) {
+  rows.add("goodput, %", [](const R& r) {
     const auto& [low, high] = r.interval_goodput;
     return fmt::format("{:.1f}", 100 * r.goodput) + (low < high ? fmt::format(" ({:.1f} to {:.1f})", 100 * low, 100 * high) : "");
   });

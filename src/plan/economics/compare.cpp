@@ -114,7 +114,7 @@ Compared compared(const ServingQuestion& question, const PricedServing& best, co
 Compared compared(ServingQuestion question, const System& system, const Prices& prices) {
   question.top = 1;
   const ServingPlan plan = plan_serving(system, question);
-  if (plan.layouts.empty()) throw RequestError("fits in no deployment that keeps the limits");
+  if (plan.layouts.empty()) throw RequestError("no deployment that fits meets the limits");
   return compared(question, plan.layouts.front(), system, prices);
 }
 

@@ -7,7 +7,7 @@ constexpr long long max_links = 1LL << 24;  ///< a machine of 100,000 GPUs has a
 int add_block(Topology& t, LinkKind kind, const Label& tier, double capacity, double lanes, long long count, int level = 0) {
   if (count + t.links() > max_links)
     throw RequestError(t.name + ": tier " + tier.c_str() + " brings it to " + std::to_string(count + t.links()) +
-                       " links, more than can be laid out; ask for fewer nodes");
+                       " links, more than can be modelled one by one; ask for fewer nodes");
   if (!(capacity > 0)) throw RequestError(t.name + ": tier " + tier.c_str() + " has links that carry nothing");
   t.blocks.push_back({kind, tier, capacity, lanes, t.links(), static_cast<int>(count), level});
   return static_cast<int>(t.blocks.size()) - 1;
@@ -159,7 +159,7 @@ Topology topology_of(const System& system, int nodes) {
   t.gpus_per_node = system.gpus_per_node;
   t.domain = std::max(1, system.domain);
   if (static_cast<long long>(t.nodes) * t.gpus_per_node > detail::max_links || t.domain > detail::max_links)
-    throw RequestError(system.name + ": " + std::to_string(t.nodes) + " nodes are more than can be laid out link by link; ask for fewer");
+    throw RequestError(system.name + ": " + std::to_string(t.nodes) + " nodes are more than can be modelled link by link; ask for fewer");
   const Tier* scale_up = system.tier(TierRole::scale_up);
   if (scale_up != nullptr) {
     if (scale_up->endpoints < t.domain)

@@ -82,7 +82,7 @@ TEST_CASE("addresses alone are read only when the instance is known", "[topology
   std::string text = "<system version=\"1\"><cpu numaid=\"0\">";
   for (int i = 0; i < 9; ++i) text += "<pci busid=\"0000:00:1" + std::to_string(i) + ".0\"/>\n";
   text += "</cpu></system>\n";
-  CHECK(contains(topology_fault(text).message, "which are GPUs cannot be told"));
+  CHECK(contains(topology_fault(text).message, "which are GPUs is not known"));
   const DescribedTopology t = topology_in("<!-- for `g5.48xlarge` -->\n" + text);
   CHECK(t.gpus.size() == 8);
   CHECK(t.nics.size() == 1);

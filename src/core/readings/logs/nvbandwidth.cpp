@@ -74,7 +74,7 @@ void add_nvbandwidth(PointMaker& points, const Matrix& matrix, std::string_view 
     } else if (test.path == Path::gpu_gpu && cell.row == cell.column) {
       points.skip("a copy inside one GPU (diagonal)");
     } else if (test.sum_of_both && !symmetrical(matrix, cell.row, cell.column)) {
-      points.skip("the sum of two directions that differ by more than 10 %: neither can be told");
+      points.skip("the sum of two directions that differ by more than 10 %: neither is known");
     } else {
       const double rate = *cell.value * 1e9 * (test.sum_of_both ? 0.5 : 1);
       points.transfer(cell.line, bytes, rate > 0 ? bytes / rate : 0, test.path, test.both_ways, notes);

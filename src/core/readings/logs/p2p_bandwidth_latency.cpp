@@ -94,7 +94,7 @@ class P2pReader : LogReader {
       return;
     }
     if (both && !symmetrical(matrix_, cell.row, cell.column))
-      return points_.skip("the sum of two directions that differ by more than 10 %: neither can be told");
+      return points_.skip("the sum of two directions that differ by more than 10 %: neither is known");
     const double rate = *cell.value * 1e9 * (both ? 0.5 : 1);
     points_.transfer(cell.line, copy_bytes, rate > 0 ? copy_bytes / rate : 0, Path::gpu_gpu, both,
                      both ? (staged ? halved_staged_ : halved_) : (staged ? long_staged_ : long_));

@@ -66,7 +66,7 @@ AnswerTable<Diagnosis> Diagnosis::fields() {
                 "compared."),
           gives(&A::system, "", "system", "Name of the machine it was compared with; empty: with none."),
           gives(&A::compared_with, "system", "", "Name of the machine it was compared with."),
-          gives(&A::system_guessed, "system_guessed", "system_guessed", "True: told from the log, not by the caller."),
+          gives(&A::system_guessed, "system_guessed", "system_guessed", "True: found from the log, not given."),
           gives(&A::basis, "", "basis", "What the prediction rests on: calibrated, sibling or datasheet."),
           gives(&A::sizes, "sizes", "", "Each size of the log."),
           gives(&A::differences, "differences", "differences", "List of Difference, from the run of `against`.", {}, true),

@@ -175,8 +175,8 @@ std::vector<std::string> Exchange::assumed() const {
   std::vector<std::string> out;
   if (there_ != nullptr) {
     out.emplace_back(
-        "Kernels take as long as those of the same kind do there: products, attention, and what is bound by memory, told by their names; "
-        "their shapes stay.");
+        "Kernels take as long as those of the same kind do there: products, attention, and what is bound by memory, by their names; their "
+        "shapes stay.");
     if (untold_ > 0)
       out.push_back(fmt::format("The names of {:.0f} % of the kernels' time do not tell what bounds them: they lie between products and "
                                 "memory.",
@@ -264,7 +264,7 @@ void say_replay(const TraceRequest& request, const timeline::Job& job, TraceMach
     if (after > Time{}) out.changes.push_back({std::move(words), after, out.step / after - 1});
   };
   for (const timeline::Without one : without) {
-    if (job.ranks.size() < 2) answer.notes.emplace_back("One rank is traced: who waits for whom, and how long, cannot be told.");
+    if (job.ranks.size() < 2) answer.notes.emplace_back("One rank is traced: who waits for whom, and how long, is not known.");
     change(fmt::format("without {}", timeline::without_names[static_cast<std::size_t>(one)]), step_at(exchange, End::middle, one));
   }
   if (here.system() == nullptr) return;

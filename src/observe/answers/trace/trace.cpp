@@ -131,7 +131,7 @@ AnswerTable<TraceAnswer> TraceAnswer::fields() {
   using A = TraceAnswer;
   return {gives(&A::findings, "findings", "findings", "What stands out, a sentence each, most costly first."),
           gives(&A::system, "system", "system", "Name of the machine of the predictions; None: none."),
-          gives(&A::system_guessed, "system_guessed", "system_guessed", "True: told from the traces, not by the caller."),
+          gives(&A::system_guessed, "system_guessed", "system_guessed", "True: found from the traces, not given."),
           gives(&A::collectives, "collectives", "collectives", "List of TracedCollective, the slow ones first; with `calls` in order."),
           gives(&A::groups, "groups", "groups", "List of TracedProcessGroup."),
           gives(&A::step, "step.step_s", "step_seconds", "A step, s: the mean of the ranks' windows over the steps the program marked."),
@@ -142,7 +142,7 @@ AnswerTable<TraceAnswer> TraceAnswer::fields() {
           gives(&A::clock_doubt, "clock_doubt_s", "clock_doubt_seconds",
                 "How far the ends of a collective still lie apart on the aligned clocks, s, the median."),
           gives(&A::skipped, "skipped", "skipped", "List of TraceSkipped."),
-          names_fields(gives(&A::notes, "notes", "notes", "What could not be told, and why.")),
+          names_fields(gives(&A::notes, "notes", "notes", "What could not be found out, and why.")),
           gives(&A::replay, "replay", "replay", "A TraceReplay, with `on` or `without`; else None.", 1, true),
           gives(&A::against, "against.terms", "against", "With `against`: List of TracedAgainst.", 1, true),
           gives(&A::parted, "against.findings", "parted", "Where the run and the plan part, a sentence each, most costly first.", 1, true)};
@@ -420,7 +420,7 @@ TraceAnswer answer(const TraceRequest& request) {
   out.steps = std::max(1, job.steps);
   say_passes(job, out);
   if (out.steps > 1 && std::all_of(job.ranks.begin(), job.ranks.end(), [](const RankTrace& one) { return one.steps.empty(); }))
-    out.notes.push_back(fmt::format("No step is marked: {} were told by the calls that repeat.", out.steps));
+    out.notes.push_back(fmt::format("No step is marked: {} were found by the calls that repeat.", out.steps));
   std::map<std::string, std::int64_t> skipped = job.skipped;
   for (const auto& [reason, files] : traces.skipped) skipped[reason] += files;
   for (const auto& [reason, events] : skipped)

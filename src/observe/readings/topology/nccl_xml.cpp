@@ -290,7 +290,7 @@ class NcclXml {
     const CloudInstance* known = known_->instance(t_.instance);
     if (known == nullptr || static_cast<int>(unclassified_.size()) != known->gpus + known->nics)
       fault(unclassified_.front().node,
-            fmt::format("and {} others are PCI functions without a class and without <gpu> or <nic>: which are GPUs cannot be told",
+            fmt::format("and {} others are PCI functions without a class and without <gpu> or <nic>: which are GPUs is not known",
                         unclassified_.size() - 1),
             "dump the topology of a running job with NCCL_TOPO_DUMP_FILE");
     for (std::size_t i = 0; i < unclassified_.size(); ++i) {

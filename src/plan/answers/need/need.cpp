@@ -116,9 +116,9 @@ RequestTable<NeedMachineRequest> NeedMachineRequest::fields() {
 AnswerTable<NeedMachineTried> NeedMachineTried::fields() {
   using A = NeedMachineTried;
   return {gives(&A::value, "value", "value", "The machine."),
-          gives(&A::holds, "holds", "holds", "Whether its run keeps every limit."),
+          gives(&A::holds, "holds", "holds", "Whether its run meets every limit."),
           gives(&A::measure, "measure", "measure", "What machines are chosen by; None: not known.", 1, true),
-          gives(&A::gpus, "gpus", "gpus", "GPUs of its best run that keeps the limits, else of the one nearest to them.", 1, true),
+          gives(&A::gpus, "gpus", "gpus", "GPUs of its best run that meets the limits, else of the one nearest to them.", 1, true),
           gives(&A::binds, "binds", "binds", "The limits that its run breaks, in words; empty: none.", 1, true),
           gives(&A::trouble, "trouble", "trouble", "Why it cannot do the job; empty: it can.", 1, true)};
 }
@@ -126,19 +126,19 @@ AnswerTable<NeedMachineTried> NeedMachineTried::fields() {
 AnswerTable<NeedMachineAnswer> NeedMachineAnswer::fields() {
   using A = NeedMachineAnswer;
   return {gives(&A::unknown, "unknown", "unknown", "machine."),
-          gives(&A::value, "answer.value", "value", "The best machine whose run keeps every limit; None: none does."),
+          gives(&A::value, "answer.value", "value", "The best machine whose run meets every limit; None: none does."),
           gives(&A::unit, "answer.unit", "unit", "Empty."),
           gives(&A::fast_value, "interval[]", "fast_value", "The best where every run takes as little as its interval says; None: none."),
           gives(&A::slow_value, "interval[]", "slow_value", "The same where every run takes as much."),
           gives(&A::next_smaller, "next_smaller", "next_smaller",
                 "The best of those that break a limit, where it would be better; None: none."),
-          gives(&A::next_larger, "next_larger", "next_larger", "The next best that keeps them; None: there is none."),
+          gives(&A::next_larger, "next_larger", "next_larger", "The next best that meets them; None: there is none."),
           gives(&A::binding, "binding", "binding", "What next_smaller breaks; else what takes most besides computing, in words."),
           gives(&A::goal, "goal", "goal", "The limits in words."),
           gives(&A::measured, "measured", "measured", "What machines are chosen by, with its unit."),
           gives(&A::measure, "measure", "measure", "The same of the answer."),
           gives(&A::run, "at", "run", "The whole run there, a ProjectedRun.", 1, true),
-          gives(&A::satisfied, "satisfied", "satisfied", "Whether a machine keeps every limit."),
+          gives(&A::satisfied, "satisfied", "satisfied", "Whether a machine meets every limit."),
           gives(&A::reason, "reason", "reason", "Why none does; empty: one does."),
           gives(&A::tried, "tried", "tried", "Every machine, best first.")};
 }
