@@ -39,7 +39,7 @@ class RlSearch {
 
   [[nodiscard]] double bytes() const { return weight_bytes(q_.rollout.format.weights) * parameters_of(q_.training.model).total; }
 
-  /// Engines to try on so many GPUs, each layout once.
+  /// Engines to try on so many GPUs.
   [[nodiscard]] std::vector<EngineLayout> engines(const ServingQuestion& q);
 
   /// The fastest generation on so many GPUs. \param taken bytes of each GPU that stay with the trainer
@@ -114,13 +114,9 @@ std::optional<RlSearch::Trainer> RlSearch::trainer(int gpus) {
 std::vector<EngineLayout> RlSearch::engines(const ServingQuestion& q) {
   std::vector<EngineLayout> out;
   try {
-    for (const PricedServing& p : serving_pareto(system_, q)) {
-      const auto same = [&](const EngineLayout& l) {
-        return std::tuple{l.tp, l.pp, l.ep, l.attention_dp} == std::tuple{p.engine.tp, p.engine.pp, p.engine.ep, p.engine.attention_dp};
-      };
-      if (q.gpus >= p.engine.gpus() && std::none_of(out.begin(), out.end(), same)) out.push_back(p.engine);
-    }
-    if (out.empty()) why_ = q.model.name + ": no engine on " + std::to_string(q.gpus) + " GPUs has the memory to serve it";
+    out = engine_layouts(system_, q);
+    if (out.empty())
+      why_ = q.model.name + ": no engine on " + std::to_string(q.gpus) + " GPUs has the memory to serve it; take more <gpus>, or fewer <train_gpus>";
   } catch (const RequestError& error) {
     why_ = error.what();
   }

@@ -38,4 +38,9 @@ std::vector<PricedServing> serving_pareto(const System& system, const ServingQue
   return detail::within_usual(question, [&](const ServingQuestion& q) { return detail::ServingSearch{q, system}.pareto(); });
 }
 
+std::vector<EngineLayout> engine_layouts(const System& system, const ServingQuestion& question) {
+  check(question, system);
+  return detail::ServingSearch{question, system}.layouts();
+}
+
 }  // namespace fabricost::plan

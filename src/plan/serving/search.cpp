@@ -151,6 +151,12 @@ std::vector<PricedServing> ServingSearch::pareto() {
   return front.rows();
 }
 
+std::vector<EngineLayout> ServingSearch::layouts() {
+  std::vector<EngineLayout> out;
+  for (const Engine& engine : all_engines(q_.sizes(), q_.isl + q_.osl)) out.push_back(engine.layout());
+  return out;
+}
+
 std::vector<int> ServingSearch::replica_counts(int gpus) const {
   const Model& m = q_.model;
   std::vector<int> out{1};

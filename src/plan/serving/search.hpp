@@ -48,6 +48,8 @@ class ServingSearch {
 
   [[nodiscard]] std::vector<PricedServing> pareto();
 
+  [[nodiscard]] std::vector<EngineLayout> layouts();
+
  private:
   /// One way to use the GPUs, with its batch sizes.
   struct Deployment {

@@ -224,6 +224,36 @@ TEST_CASE("The split that is found is at least as fast as every one named") {
   }
 }
 
+TEST_CASE("No engine that is named generates faster than the one that is found, whatever is asked") {
+  std::mt19937_64 random(11);
+  const auto one_of = [&](const auto& values) { return *(std::begin(values) + random() % std::size(values)); };
+  int named = 0;
+  for (int i = 0; i < 12; ++i) {
+    RlRequest r = small();
+    r.system.name = one_of(std::array{"dgx-h100", "dgx-h200", "dgx-b200"});
+    r.model.name = one_of(std::array{"qwen3-30b-a3b", "llama3-8b", "qwen3-32b"});
+    r.gpus = one_of(std::array{8, 16});
+    r.prompts = one_of(std::array{16, 64, 256});
+    r.isl = 128;
+    r.osl = one_of(std::array{512, 2048, 4096});
+    r.max_osl = one_of(std::array{*r.osl, 32768});
+    r.colocated = random() % 2 == 0;
+    const RlAnswer found = answer(r);
+    if (found.layouts.empty()) continue;
+    for (const int tp : {1, 2, 4, 8}) {
+      r.rollout_tp = tp;
+      try {
+        const RlAnswer other = answer(r);
+        if (other.layouts.empty()) continue;
+        CHECK(other.layouts.front().iteration.value() >= found.layouts.front().iteration.value() * (1 - 1e-12));
+        ++named;
+      } catch (const RequestError&) {  // such an engine does not fit
+      }
+    }
+  }
+  CHECK(named > 20);
+}
+
 TEST_CASE("An update trains on the tokens of the answers, a critic on them twice") {
   RlRequest r = small();
   r.colocated = true;

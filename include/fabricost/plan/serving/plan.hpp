@@ -27,4 +27,7 @@ namespace fabricost::plan {
 /// rows that differ by a tenth in one of the two rates. \throws as plan_serving
 [[nodiscard]] std::vector<PricedServing> serving_pareto(const System& system, const ServingQuestion& question);
 
+/// Engines that hold the weights and a sequence for each attention replica. \throws as plan_serving
+[[nodiscard]] std::vector<EngineLayout> engine_layouts(const System& system, const ServingQuestion& question);
+
 }  // namespace fabricost::plan
