@@ -287,6 +287,9 @@ void check_call(const System& system, const Choice& choice, Collective op, DataT
   check_type(system, op, dtype);
   if (choice.inference.from_host && !is_rccl_call(system, choice) && op != Collective::all_reduce)
     throw Refusal(fmt::format("<launch=eager> is known for all_reduce alone, not for {}", name(op)));
+  if (const InferenceLibrary library = choice.inference.library; library != InferenceLibrary::none && op != Collective::all_reduce)
+    throw Refusal(fmt::format("<library={0}>: the kernels of {0} are of all_reduce; leave it out for {1}, which runs as without {0}",
+                              name(library), name(op)));
 }
 
 std::string override_of_lost_rails(const System& whole, int lost, std::string_view field) {

@@ -153,6 +153,9 @@ void refuse_contradictions(const CostRequest& r) {
   if (r.global_batch && !r.step) throw Refusal("<global_batch> is that of a step: add <step_seconds>");
   if (r.sequence && !r.step && !r.mfu) throw Refusal("<sequence> is for a speed by <step_seconds> or <mfu>: add one of them");
   if (r.mfu && !r.model) throw Refusal("<mfu> is of a model's FLOPs: add <model>");
+  if (r.model && !r.mfu) throw Refusal("<model> is for a speed by <mfu>: add it, or leave <model> out");
+  if (r.goodput < 1 && !r.step && !r.tokens_per_second_per_gpu && !r.mfu && !r.plan)
+    throw Refusal("<goodput> is the share of the time in which tokens are made: add a speed, as <tokens_per_second_per_gpu>");
   if (r.hours && r.tokens) throw Refusal("<hours> or <tokens>: the other one follows");
 }
 

@@ -83,7 +83,7 @@ double expected_maximum(const Jitter& one, double ranks) {
     sum += density * one.at(z);
     weight += density;
   }
-  return sum / weight;
+  return std::max(one.mean, sum / weight);  // the sum may round below the mean, which no maximum is
 }
 
 double MeasuredTimes::quantile(double share) const {

@@ -40,6 +40,16 @@ QUESTIONS = {
             [f"need machine --train {DENSE},dgx-a100 -g 16 {STEP} --tokens 1T --in 9000d"],
     "project": [f"project {one} --tokens 1T" for one in [*TRAINED, "-m llama3-70b -s dgx-h100 -g 64 -b 128"]],
 }
+ALONE = {  # each option that is taken is taken by itself: a question without what it is of has to refuse it
+    "goodput": ["goodput -g 1024", "goodput -g 1024 --spares 1", "goodput -g 1024 -s gb200-nvl72 -m llama3-70b --async",
+                "goodput -g 1024 --lost-rails 1 --rails 8 --network-share 20% --flaps-per-link-year 3 --flap-stall 10min"],
+    "cost": ["cost -s dgx-h100 -g 64", "cost -s dgx-h100 -g 64 --hours 100", "cost -s dgx-h100 -g 64 --tokens 1B --tokens-per-s-per-gpu 100",
+             "cost -s dgx-h100 -g 64 -m llama3-8b --mfu 30%", "cost -s dgx-h100 -g 64 --step-time 1s -b 64 -l 2048 --hours 1"],
+    "predict": [f"predict {one} -s dgx-h100 --size 64KiB" for one in ("all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all", "send_recv")],
+}
+VALUES_ALONE = {"--network": ["torus"], "--upgrade": ["1000000"], "--price-kind": ["owned"], "--fleet": ["rsc-2"], "--spares": ["2"], "--interest": ["10%"],
+                "--storage-share": ["10%"], "--price-server": ["100000"], "--gpus-per-node": ["2"],
+                "--set": ["tiers.nic.endpoints=4"], "--library": ["vllm", "sglang", "flashinfer", "aiter", "torch_symmetric"]}
 BEFORE_THE_ANSWER = {"--help", "--json", "--train", "--serve", "--rl", "--csv", "--trace", "--threads"}  # its form, and its question
 BY_KIND = {"N": ["2", "4", "8", "1"], "K": ["1", "3"], "X": ["0.5", "2", "0.1"], "YES": ["yes", "no"], "F": ["bf16", "fp16", "fp32"],
            "0..3": ["1", "3"], "TIME": ["100ms", "10s", "10d"], "SHARE": ["50%"], "RATE": ["1GB/s"], "P": ["fp8", "fp4", "fp16"],
@@ -115,6 +125,14 @@ def effect(command, option, kind):
     return "ignored" if taken else "refused"
 
 
+def ignored_alone(command, option, kind):
+    """The questions that take the option and answer as without it."""
+    values = VALUES_ALONE.get(option, VALUES.get(option, BY_KIND.get((kind or "").rstrip(".") or None, [])))
+    tried = [(question, [option] if value is None else [option, value]) for question in ALONE[command] if f" {option} " not in f"{question} "
+             for value in values]
+    return [(question, *words) for question, words in tried if answer(question, *words) == answer(question) and text(question, *words) == text(question)]
+
+
 class Options(unittest.TestCase):
     def no_option_is_ignored(self, command):
         for question in QUESTIONS[command]:
@@ -124,6 +142,18 @@ class Options(unittest.TestCase):
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             found = dict(zip(options, pool.map(lambda one: effect(command, *one), options.items())))
         self.assertEqual([name for name, what in found.items() if what == "ignored"], [])
+
+    def test_no_question_of_money_or_failures_takes_an_option_without_what_it_is_of(self):
+        for command in ("goodput", "cost"):
+            for question in ALONE[command]:
+                self.assertIsNotNone(answer(question), question)
+            options = {name: kind for name, kind in options_of(command).items() if name not in BEFORE_THE_ANSWER}
+            self.assertGreater(len(options), 20)
+            self.assertEqual([one for name, kind in options.items() for one in ignored_alone(command, name, kind)], [])
+
+    def test_the_kernels_of_an_engine_are_of_no_other_operation_than_all_reduce(self):
+        self.assertEqual(ignored_alone("predict", "--library", "ENGINE"), [])
+        self.assertIsNotNone(answer(ALONE["predict"][0].replace("all_gather", "all_reduce"), "--library", "vllm"))
 
     def test_plan_ignores_no_option(self):
         self.no_option_is_ignored("plan")
