@@ -80,7 +80,11 @@ namespace {
   if (!r.stages) throw Refusal("how many stages? Add <stages>, as in <stages=8>", true);
   if (!r.microbatches) throw Refusal("how many microbatches? Add <microbatches>, as in <microbatches=24>", true);
   if (!r.forward) throw Refusal("how long is a forward? Add <forward_seconds>, as in <forward_seconds=0.0185>", true);
-  if (!r.chunks) r.chunks = *r.schedule == PipelineSchedule::interleaved ? 2 : 1;
+  constexpr int interleaved = 2;
+  const int chunks = chunks_of(*r.schedule, r.chunks.value_or(interleaved));
+  if (r.chunks.value_or(chunks) != chunks)
+    throw Refusal(fmt::format("<chunks> {}: a stage of {} holds {}; leave it out", *r.chunks, name(*r.schedule), chunks));
+  r.chunks = chunks;
   if (!r.backward) r.backward = r.forward;
   if (!r.weight) r.weight = r.forward;
   if (!r.held) r.held = StageTimes{}.held_for_weight;

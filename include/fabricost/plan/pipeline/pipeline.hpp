@@ -128,7 +128,8 @@ namespace detail {
   const double p = stages, m = microbatches, last = p - 1, total = t.work(), c = t.exchange, e = t.last_extra;
   if (stages == 1) return {m * e, t.overlapped == 0};
   const double saved = t.overlapped > 0 ? total - t.overlapped : 0;  // by every dualpipe pair that runs as one
-  const bool ramps_apart = microbatches > 3 * stages;                // with fewer microbatches dualpipe has shorter orders
+  // with fewer microbatches dualpipe has shorter orders, and so it may have where B exceeds F or W
+  const bool as_published = microbatches > 3 * stages && t.backward <= t.forward && t.backward <= t.weight && e == 0 && saved == 0 && c == 0;
   switch (schedule) {
     case PipelineSchedule::none:
     case PipelineSchedule::gpipe: return {last * (total + 2 * c) + m * e, true};
@@ -152,13 +153,13 @@ namespace detail {
     case PipelineSchedule::v_min: return detail::lean_v_bubble(schedule, stages, m, t);
     case PipelineSchedule::dualpipe:
       return {detail::dualpipe_ways(p / 2 - 1, t, 5.5 * p - 7, 6 * p - 8, 4.5 * p - 6) + (m / 2 - p + 1) * e - (m - p / 2 - 2) * saved,
-              ramps_apart && e == 0 && saved == 0 && c == 0};
+              as_published};
     case PipelineSchedule::dualpipe_v: {
       // a stage has two chunks of half the time each
       StageTimes half = t;
       for (double* one : {&half.forward, &half.backward, &half.weight}) *one /= 2;
       return {detail::dualpipe_ways(last, half, 10 * p - 12, 12 * p - 14, 8 * p - 10) + (m - 2 * p + 1) * e - (m - p / 2 - 1) * saved,
-              ramps_apart && e == 0 && saved == 0 && c == 0};
+              as_published};
     }
     default: return detail::zero_bubble(schedule, p, m, t);
   }
