@@ -2,10 +2,11 @@
 
 #include "question.hpp"
 
-#include "core/operations.hpp"
 #include "answers/typed.hpp"
+#include "core/operations.hpp"
 #include "specs/near_or_all.hpp"
 #include "specs/store.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/specs/load.hpp>
 #include <fabricost/text/ranges.hpp>
@@ -81,7 +82,8 @@ static void check_order(std::string_view function, std::span<const std::string_v
     const auto* const machine = held<Machine>(one);
     const std::string name = machine != nullptr ? machine->name : PyUnicode_Check(one.ptr()) != 0 ? std::string{text_of(one, names[i])} : "";
     if (machine != nullptr || !SpecStore{}.find("systems", name).empty())
-      throw py::type_error(fmt::format("{}() takes {} in this order; {} is a machine, given as {}", function, fmt::join(names, ", "), name, names[i]));
+      throw py::type_error(
+          fmt::format("{}() takes {} in this order; {} is a machine, given as {}", function, joined(names), name, names[i]));
   }
 }
 
@@ -364,7 +366,7 @@ std::string detail::no_such(std::string_view function, std::string_view given, c
   if (function.starts_with('_')) function.remove_prefix(1);  // _explore stands behind explore
   std::vector<std::string> near = near_names(given, std::vector<std::string>(names.begin(), names.end()));
   if (near.empty()) near = near_by_words(given, names);
-  return fmt::format("{}() has no {}; {}", function, given, did_you_mean(near, fmt::format("it takes {}", fmt::join(names, ", "))));
+  return fmt::format("{}() has no {}; {}", function, given, did_you_mean(near, fmt::format("it takes {}", joined(names))));
 }
 
 void add_properties(py::handle type, std::span<const Field> fields, std::size_t shift, bool members) {

@@ -7,6 +7,7 @@
 #include <fabricost/namespaces.hpp>
 
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -78,18 +79,13 @@ inline constexpr std::array<std::string_view, 6> path_names{"gpu-gpu", "gpu-host
 [[nodiscard]] constexpr bool is_exchange(Collective c) { return c == Collective::all_to_all || c == Collective::send_recv; }
 
 /// Lower case without dashes and underscores, the form in which all names are compared.
-[[nodiscard]] inline std::string folded(std::string_view text) {
-  std::string out;
-  for (const char c : text)
-    if (c != '-' && c != '_' && c != ' ') out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
-}
+[[nodiscard]] std::string folded(std::string_view text);
+/// The place of a text among names, all folded. (Device code is C++17, which has no std::span.)
+[[nodiscard]] std::optional<std::size_t> place_among(const std::string_view* names, std::size_t count, std::string_view text);
 template <class Enum, std::size_t N>
 [[nodiscard]] std::optional<Enum> parse_enum(std::string_view text, const std::array<std::string_view, N>& names) {
-  const std::string wanted = folded(text);
-  for (std::size_t i = 0; i < N; ++i)
-    if (folded(names[i]) == wanted) return static_cast<Enum>(i);
-  return std::nullopt;
+  const std::optional<std::size_t> found = place_among(names.data(), N, text);
+  return found ? std::optional{static_cast<Enum>(*found)} : std::nullopt;
 }
 
 /// Names in any case, with dashes or underscores; nccl-tests' spellings too (`alltoall`, `sendrecv`).
@@ -98,16 +94,7 @@ template <class Enum, std::size_t N>
 }
 
 /// `half`, `fp16`, `float16`, `bf16`, `float`, `fp32`, `int8`, `uint8`, `fp8`, `f8e4m3`, `double`, ...
-[[nodiscard]] inline std::optional<DataType> parse_data_type(std::string_view text) {
-  const std::string t = folded(text);
-  if (t == "fp16" || t == "float16" || t == "f16") return DataType::half;
-  if (t == "bf16") return DataType::bfloat16;
-  if (t == "fp32" || t == "float32" || t == "f32" || t == "int32" || t == "uint32" || t == "int") return DataType::single;
-  if (t == "fp64" || t == "float64" || t == "int64" || t == "uint64") return DataType::double_precision;
-  if (t == "uint8" || t == "char") return DataType::int8;
-  if (t == "f8e4m3" || t == "f8e5m2" || t == "fp8e4m3" || t == "fp8e5m2") return DataType::fp8;
-  return parse_enum<DataType>(text, data_type_names);
-}
+[[nodiscard]] std::optional<DataType> parse_data_type(std::string_view text);
 
 /// `sum`, `prod`, `max`, `min`, `avg`; none for others, such as nccl-tests' `mulsum`.
 [[nodiscard]] inline std::optional<Reduction> parse_reduction(std::string_view text) {
@@ -134,3 +121,7 @@ using core::path_names;
 using core::Reduction;
 using core::reduction_names;
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/collective-inl.hpp>
+#endif

@@ -3,33 +3,21 @@
 
 #include <fabricost/request_error.hpp>
 
-#include <algorithm>
-#include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace fabricost::core {
 
-/// `text` with each <name> or <name=value> replaced by `spelled(name, value)`.
-template <class Spelled>
-[[nodiscard]] std::string with_fields(std::string_view text, Spelled&& spelled) {
-  std::string out;
-  while (true) {
-    const std::size_t begin = text.find('<'), end = text.find('>', begin);
-    if (end == std::string_view::npos) return out.append(text);
-    out.append(text.substr(0, begin));
-    const std::string_view inside = text.substr(begin + 1, end - begin - 1);
-    const std::size_t equals = std::min(inside.find('='), inside.size());
-    out += spelled(inside.substr(0, equals), inside.substr(std::min(equals + 1, inside.size())));
-    text.remove_prefix(end + 1);
-  }
-}
+/// How an interface writes a field of a request, or a field and its value.
+using Spelling = std::function<std::string(std::string_view name, std::string_view value)>;
 
-[[nodiscard]] inline std::string as_member(std::string_view name, std::string_view value) {
-  return std::string{name} + (value.empty() ? "" : " = ") + std::string{value};
-}
+/// `text` with each <name> or <name=value> replaced by `spelled(name, value)`.
+[[nodiscard]] std::string with_fields(std::string_view text, const Spelling& spelled);
+
+/// As C++ writes them: "name", "name = value".
+[[nodiscard]] std::string as_member(std::string_view name, std::string_view value);
 
 /// One fault in an input file.
 struct Issue {
@@ -42,49 +30,20 @@ struct Issue {
   std::string excerpt;  ///< the line of the file; may be empty
 
   /// `file:line:column: path: message` and, below it, the line of the file with a caret and the remedy.
-  /// \param spelled as with_fields takes it
-  template <class Spelled>
-  [[nodiscard]] std::string text(Spelled&& spelled) const {
-    const std::string instead = with_fields(remedy, spelled);
-    std::string out = file;
-    const auto add = [&out](auto&&... pieces) { (out.append(pieces), ...); };
-    if (line > 0) add(":", std::to_string(line), ":", std::to_string(column));
-    add(": ");
-    if (!path.empty()) add(path, ": ");
-    add(message);
-    if (!excerpt.empty()) {
-      add("\n    ", excerpt, "\n    ", std::string(static_cast<std::size_t>(column > 0 ? column - 1 : 0), ' '), "^");
-      if (!instead.empty()) add(" ", instead);
-    } else if (!instead.empty()) {
-      add("\n    ", instead);
-    }
-    return out;
-  }
-  [[nodiscard]] std::string text() const { return text(as_member); }
+  [[nodiscard]] std::string text(const Spelling& spelled = as_member) const;
 };
 
 /// One or more faults of input files, all reported at once.
 class SpecError : public Error {
  public:
-  explicit SpecError(std::vector<Issue> issues) : Error(joined(issues, as_member)), issues_(std::move(issues)) {}
+  explicit SpecError(std::vector<Issue> issues);
 
   [[nodiscard]] const std::vector<Issue>& issues() const { return issues_; }
   /// what() in the words of an interface.
-  template <class Spelled>
-  [[nodiscard]] std::string text(Spelled&& spelled) const {
-    return joined(issues_, spelled);
-  }
+  [[nodiscard]] std::string text(const Spelling& spelled) const;
 
  private:
-  template <class Spelled>
-  static std::string joined(const std::vector<Issue>& issues, Spelled&& spelled) {
-    std::string out;
-    for (const Issue& issue : issues) {
-      if (!out.empty()) out.append("\n");
-      out.append(issue.text(spelled));
-    }
-    return out;
-  }
+  static std::string joined(const std::vector<Issue>& issues, const Spelling& spelled);
 
   std::vector<Issue> issues_;
 };
@@ -94,8 +53,7 @@ class SpecError : public Error {
 class Refusal : public RequestError {
  public:
   /// \param missing a required value is not given
-  explicit Refusal(std::string text, bool missing = false)
-      : RequestError(with_fields(text, as_member)), text_(std::move(text)), missing_(missing) {}
+  explicit Refusal(std::string text, bool missing = false);
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
   [[nodiscard]] bool missing() const noexcept { return missing_; }
 
@@ -111,3 +69,7 @@ using core::Issue;
 using core::Refusal;
 using core::SpecError;
 }  // namespace fabricost
+
+#ifdef FABRICOST_HEADER_ONLY
+#include <fabricost/error-inl.hpp>
+#endif

@@ -2,6 +2,7 @@
 
 #include "web/code.hpp"
 
+#include "text/joined.hpp"
 #include "text/plain_text.hpp"
 
 #include <fabricost/plan/answers/share.hpp>
@@ -10,7 +11,6 @@
 #include <fabricost/plan/answers/stragglers.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -40,8 +40,6 @@ namespace {
   return out;
 }
 
-[[nodiscard]] std::string listed(const std::vector<std::string>& parts) { return fmt::format("{}", fmt::join(parts, ", ")); }
-
 template <class Each>
 [[nodiscard]] std::vector<std::string> each_of(const Json& given, const Each& each) {
   std::vector<std::string> out;
@@ -70,16 +68,16 @@ template <class Each>
   if (type.kind == ValueKind::word) return literal(type.words[static_cast<std::size_t>(type.number(value))]);
   if (is<Counts>(type)) {
     const auto& counts = static_cast<const Counts*>(value)->values;
-    return counts.size() == 1 ? fmt::format("{}", counts.front()) : fmt::format("[{}]", fmt::join(counts, ", "));
+    return counts.size() == 1 ? fmt::format("{}", counts.front()) : fmt::format("[{}]", joined(counts));
   }
   if (is<Machines>(type)) {
     std::vector<std::string> names = names_in(given);
     for (std::string& name : names) name = literal(name);
-    return "[" + listed(names) + "]";
+    return "[" + joined(names) + "]";
   }
-  if (is<std::vector<SlowKind>>(type)) return "[" + listed(slow_text(value, "({}, {})")) + "]";
-  if (type.kind == ValueKind::list && type.inner->kind == ValueKind::number) return "[" + listed(numbers_text(type, value)) + "]";
-  if (type.kind == ValueKind::list) return "[" + listed(each_of(given, literal)) + "]";
+  if (is<std::vector<SlowKind>>(type)) return "[" + joined(slow_text(value, "({}, {})")) + "]";
+  if (type.kind == ValueKind::list && type.inner->kind == ValueKind::number) return "[" + joined(numbers_text(type, value)) + "]";
+  if (type.kind == ValueKind::list) return "[" + joined(each_of(given, literal)) + "]";
   return literal(joined_text_in(given, {}));
 }
 
@@ -94,28 +92,28 @@ template <class Each>
   const bool optional = &type != &field;
   const std::string python = python_of(field, value, given);
   const auto in_braces = [&](std::string_view form) {
-    return listed(each_of(given, [&](const std::string& text) { return fmt::format(fmt::runtime(form), literal(text)); }));
+    return joined(each_of(given, [&](const std::string& text) { return fmt::format(fmt::runtime(form), literal(text)); }));
   };
   if (type.kind == ValueKind::flag) return python == "True" ? " = true" : " = false";
   if (is_number(type)) return type.quantity ? fmt::format(" = fabricost::units::{}({})", unit_in_cpp(type), python) : " = " + python;
   if (type.kind == ValueKind::word)
     return optional ? fmt::format(" = fabricost::worded<decltype(request.{})::value_type>({})", name, python)
                     : fmt::format(" = *fabricost::worded<decltype(request.{})>({})", name, python);
-  if (is<Counts>(field)) return fmt::format(".values = {{{}}}", fmt::join(static_cast<const Counts*>(value)->values, ", "));
+  if (is<Counts>(field)) return fmt::format(".values = {{{}}}", joined(static_cast<const Counts*>(value)->values));
   if (optional && is<std::vector<Bytes>>(type)) {
     std::vector<std::string> sizes = numbers_text(type, field.at(value, 0));
     for (std::string& size : sizes) size = fmt::format("fabricost::units::B({})", size);
-    return fmt::format(".emplace({{{}}})", listed(sizes));
+    return fmt::format(".emplace({{{}}})", joined(sizes));
   }
   if (is<Machines>(field)) {
     std::vector<std::string> names = names_in(given);
     for (std::string& one : names) one = literal(one);
-    return fmt::format(".all = {{{}}}", listed(names));
+    return fmt::format(".all = {{{}}}", joined(names));
   }
   if (is<std::vector<Machine>>(field) || is<std::vector<Sample>>(field)) return fmt::format(" = {{{}}}", in_braces("{{{}}}"));
   if (is<LayoutAxes>(field)) return fmt::format(" = fabricost::layout_from({}, {})", python, literal(name));
   if (is<std::vector<GroupedRequest>>(field)) return fmt::format(" = {{{}}}", in_braces("fabricost::grouped_from({})"));
-  if (is<std::vector<SlowKind>>(field)) return fmt::format(" = {{{}}}", listed(slow_text(value, "{{{}, {}}}")));
+  if (is<std::vector<SlowKind>>(field)) return fmt::format(" = {{{}}}", joined(slow_text(value, "{{{}, {}}}")));
   if (is<Inference>(type)) return fmt::format(" = fabricost::engine_named({}, {})", python, literal(name));
   if (is<Routing>(type)) return fmt::format(" = fabricost::routing_named({}, {})", python, literal(name));
   if (field.kind != ValueKind::list) return " = " + python;

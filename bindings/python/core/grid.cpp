@@ -5,7 +5,6 @@
 #include <fabricost/error.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

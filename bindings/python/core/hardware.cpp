@@ -2,9 +2,10 @@
 
 #include "bindings.hpp"
 #include "core/operations.hpp"
-#include "question.hpp"
 #include "machine.hpp"
 #include "plain.hpp"
+#include "question.hpp"
+#include "text/joined.hpp"
 
 #include <specs/parts/design_parameters.hpp>
 #include <text/write_file.hpp>
@@ -22,7 +23,6 @@
 #include <fabricost/version.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
@@ -96,7 +96,7 @@ void add_tiers(py::module_& module) {
       .def("__contains__", [](const Tiers&, const py::object&) { return false; })
       .def(
           "__iter__", [](const Tiers& tiers) { return py::make_iterator(tiers.all.begin(), tiers.all.end()); }, py::keep_alive<0, 1>())
-      .def("__repr__", [](const Tiers& tiers) { return fmt::format("tiers {}", fmt::join(tiers.names(), " ")); });
+      .def("__repr__", [](const Tiers& tiers) { return fmt::format("tiers {}", joined(tiers.names(), " ")); });
   add_value_semantics(type);
 }
 
@@ -267,7 +267,7 @@ does not fit the machine.
           "show(self)\n--\n\nThe machine tier by tier as text: one-way rates (GB/s), latencies, bisection, sources, as `fabricost machine` "
           "prints it.")
       .def("__repr__", [](const Machine& s) {
-        return fmt::format("{}: {}, tiers {}", s.name, counted(s.gpus(), "GPU"), fmt::join(Tiers{s.tiers}.names(), " "));
+        return fmt::format("{}: {}, tiers {}", s.name, counted(s.gpus(), "GPU"), joined(Tiers{s.tiers}.names(), " "));
       });
   add_value_semantics(type);
 }

@@ -13,7 +13,6 @@
 #include <fabricost/predict/predict.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <pybind11/stl.h>
 
 #include <algorithm>

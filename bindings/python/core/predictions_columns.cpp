@@ -5,13 +5,12 @@
 #include "arguments.hpp"
 #include "bindings.hpp"
 #include "core/grid.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/explain/assumptions.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/predict.hpp>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -87,7 +86,7 @@ template <class WordOf>
     for (const bool ranks : {false, true})
       for (const bool nodes : {false, true}) {
         const Extrapolated one{.sizes = sizes, .ranks = ranks, .nodes = nodes};
-        out[code_of(one)] = fmt::format("{}", fmt::join(names_of(one), " "));
+        out[code_of(one)] = joined(names_of(one), " ");
       }
   return out;
 }

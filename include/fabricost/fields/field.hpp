@@ -465,9 +465,6 @@ void check_ranges(const Request& request) {
   check_ranges(numbers, &request, &one_of<Request>());
 }
 
-/// How an interface writes a field, as with_fields takes it.
-using Spelling = std::function<std::string(std::string_view name, std::string_view value)>;
-
 /// Replaces the fields that texts of a value, or of any part of it, name in angle brackets.
 void spell_fields(const ValueType& type, void* value, const Spelling& spelled);
 template <class T>

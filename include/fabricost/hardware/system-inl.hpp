@@ -93,4 +93,12 @@ FABRICOST_BODY Bandwidth bisection_of(const System& system, const Tier& tier) {
   return tier.role == TierRole::network ? aggregate_of(system, tier) * 0.5 : tier.bisection();
 }
 
+FABRICOST_BODY void check_size(const System& system, double gpus) {
+  const std::optional<long long> max = stated_gpus(system);
+  if (!max || gpus <= static_cast<double>(*max)) return;
+  throw RequestError(system.name + " has " + std::to_string(system.nodes) + " nodes of " + std::to_string(system.gpus_per_node) + ", " +
+                     std::to_string(*max) + " GPUs; " + std::to_string(static_cast<long long>(gpus)) + " are asked for: take at most " +
+                     std::to_string(*max) + ", or override its nodes");
+}
+
 }  // namespace fabricost::core

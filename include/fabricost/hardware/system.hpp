@@ -150,13 +150,7 @@ struct NicWay {
 }
 
 /// \throws RequestError for more GPUs than the machine has
-inline void check_size(const System& system, double gpus) {
-  const std::optional<long long> max = stated_gpus(system);
-  if (!max || gpus <= static_cast<double>(*max)) return;
-  throw RequestError(system.name + " has " + std::to_string(system.nodes) + " nodes of " + std::to_string(system.gpus_per_node) + ", " +
-                     std::to_string(*max) + " GPUs; " + std::to_string(static_cast<long long>(gpus)) + " are asked for: take at most " +
-                     std::to_string(*max) + ", or override its nodes");
-}
+void check_size(const System& system, double gpus);
 
 }  // namespace fabricost::core
 

@@ -11,8 +11,9 @@
 #include <fabricost/shipped_numbers.hpp>
 #include <fabricost/text/quantity.hpp>
 
+#include "text/joined.hpp"
+
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -185,7 +186,7 @@ Inference engine_named(std::string_view text, std::string_view named) {
 /// A send_recv runs between two GPUs of a domain, between a GPU and its host, or between two nodes. Without a
 /// path on several nodes every GPU sends to the next, as in nccl-tests.
 Operation operation_of(std::optional<Collective> collective, DataType dtype, std::optional<Path> path, int nodes, int ranks) {
-  if (!collective) throw Refusal(fmt::format("which operation? One of: {}", fmt::join(collective_names, ", ")), true);
+  if (!collective) throw Refusal(fmt::format("which operation? One of: {}", joined(collective_names)), true);
   Operation out{.collective = *collective, .ranks = ranks, .nodes = nodes, .dtype = dtype, .path = path.value_or(Path::gpu_gpu)};
   if (!path) return out;
   if (*collective != Collective::send_recv)

@@ -1,5 +1,6 @@
 /// Writes calibration files: constants with their units, the uncertainty of each, and the residuals.
 
+#include "text/joined.hpp"
 #include "text/yaml_text.hpp"
 
 #include <fabricost/calibrate/calibrate.hpp>
@@ -68,7 +69,7 @@ std::string fitted_on_yaml(const CalibratedSet& set, const std::string& margin) 
       if (MeasuredOperations::has(one.measured, place)) names.push_back(all[place]);
     if (out.empty()) out = margin + "fitted_on:\n";
     out += fmt::format("{}  - {{system: {}, domain: {}, {}: [{}]}}\n", margin, yaml_word(one.system), one.domain, measured_key(set.set),
-                       fmt::join(names, ", "));
+                       joined(names));
   }
   return out;
 }
@@ -135,14 +136,14 @@ std::string calibration_yaml(const Calibration& calibration, std::string_view na
     for (const CalibratedSet& set : calibration.sets)
       for (const std::string& system : set.systems)
         if (std::find(systems.begin(), systems.end(), system) == systems.end()) systems.push_back(system);
-  std::string out = heading(name, in_quotes(fmt::format("Fitted to measurements of {}", fmt::join(systems, ", "))), systems, date, origin);
+  std::string out = heading(name, in_quotes(fmt::format("Fitted to measurements of {}", joined(systems))), systems, date, origin);
   out += "parts:\n";
   for (const CalibratedSet& set : calibration.sets) out += "  - " + set_yaml(set, "    ");
   return out;
 }
 
 std::string calibration_yaml(const CalibratedSet& set, std::string_view date, std::string_view origin) {
-  const std::string title = fmt::format("Fitted to measurements of {}", fmt::join(set.systems, ", "));
+  const std::string title = fmt::format("Fitted to measurements of {}", joined(set.systems));
   return heading(set.name, in_quotes(title), set.systems, date, origin) + set_yaml(set, "");
 }
 

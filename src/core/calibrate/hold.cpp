@@ -9,7 +9,6 @@
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace fabricost::core::calibrating {
 namespace {

@@ -4,11 +4,10 @@
 
 #include "cli/subcommands.hpp"
 #include "text/amounts.hpp"
+#include "text/joined.hpp"
 #include "text/write_file.hpp"
 
 #include <fabricost/answers/constants.hpp>
-
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -47,7 +46,7 @@ void text_of(Page& page, const Calibration& fit) {
              fit.mean_before, fit.mean_after);
   if (!fit.converged) page.title("The fit had not settled after its last step: more points, or points of other sizes, would help.");
   for (const CalibratedSet& set : fit.sets) {
-    page.section("{}: {}, {}", set.name, counted(set.points, "point"), fmt::join(set.systems, ", "));
+    page.section("{}: {}, {}", set.name, counted(set.points, "point"), joined(set.systems));
     TextTable constants{"constant", ">fitted", ">+- %", ">before", "goes with"};
     Cells held;
     for (const FittedConstant& c : set.fitted) {

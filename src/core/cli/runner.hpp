@@ -3,6 +3,8 @@
 /// that --check asked for; 2 the caller's error, with a message on stderr and nothing on stdout; 70 an internal error. A subcommand returns
 /// its whole output, so it is never half written.
 
+#include "text/joined.hpp"
+
 #include <fabricost/namespaces.hpp>
 
 #include <fmt/format.h>
@@ -23,11 +25,7 @@ class Option;
 
 namespace fabricost::cli {
 
-/// "a, b, c"
-template <class Names>
-[[nodiscard]] std::string joined(const Names& names, std::string_view between = ", ") {
-  return fmt::format("{}", fmt::join(names, between));
-}
+using core::joined;
 
 /// A field of a request whose options are not known here: "--path nic" of <path=nic>, "--set" of <overrides>.
 [[nodiscard]] std::string option_text(std::string_view name, std::string_view value);

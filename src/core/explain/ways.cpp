@@ -1,13 +1,13 @@
 /// Explains the gain of other ways to communicate over the library's own, and the sizes at which they lose.
 
 #include "explain/sections.hpp"
+#include "text/joined.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/predict/compile.hpp>
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cmath>
 #include <vector>
@@ -29,7 +29,7 @@ namespace {
   if (w.put != Put::none && !w.gin) out.emplace_back("a put that the processor's proxy posts");
   if (w.relay) out.emplace_back("relays through idle GPUs");
   if (w.nic_block > 0) out.push_back(fmt::format("NICs filled {} at a time", size_text(Bytes::from_value(w.nic_block))));
-  return fmt::format("{}", fmt::join(out, ", "));
+  return joined(out);
 }
 
 /// The same request without the ways; a forced kernel over windows is none of the library's algorithms. A put that the GPU posts is

@@ -1,12 +1,12 @@
 /// Messages about invalid and out-of-range values.
 
 #include "specs/near_or_all.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <array>
 #include <cmath>
@@ -25,7 +25,7 @@ std::string unknown_text(std::string_view given, std::string_view what, std::spa
   const std::vector<std::string> near = near_names(given, names);
   constexpr std::size_t read_at_once = 45;
   if (near.empty() && names.size() > read_at_once) return fmt::format("\"{}\" is not {}; there are {}", given, what, names.size());
-  return fmt::format("\"{}\" is not {}; {}", given, what, did_you_mean(near, fmt::format("one of: {}", fmt::join(names, ", "))));
+  return fmt::format("\"{}\" is not {}; {}", given, what, did_you_mean(near, fmt::format("one of: {}", joined(names))));
 }
 
 std::string unknown_text(std::string_view given, std::string_view what, std::span<const std::string_view> names) {

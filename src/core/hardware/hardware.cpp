@@ -1,4 +1,6 @@
-// The bodies of the headers of hardware, compiled once.
+// The bodies of the headers of hardware and of those that all folders include, compiled once.
+#include <fabricost/collective-inl.hpp>
+#include <fabricost/error-inl.hpp>
 #include <fabricost/hardware/check-inl.hpp>
 #include <fabricost/hardware/constants-inl.hpp>
 #include <fabricost/hardware/design_parameters-inl.hpp>

@@ -179,7 +179,7 @@ Points read_points(const std::filesystem::path& file, const PointDefaults& other
 
 namespace {
 
-[[nodiscard]] JobFiles& joined() {
+[[nodiscard]] JobFiles& usable_job_files() {
   static JobFiles readers{.is_trace = [](const std::filesystem::path&) { return false; },
                           .points_of = [](const std::vector<std::filesystem::path>&, const PointDefaults&) { return Points{}; },
                           .contradiction = [](const std::filesystem::path&, const System&) { return std::string{}; },
@@ -189,9 +189,9 @@ namespace {
 
 }  // namespace
 
-const JobFiles& job_files() { return joined(); }
+const JobFiles& job_files() { return usable_job_files(); }
 
-void use_job_files(const JobFiles& readers) { joined() = readers; }
+void use_job_files(const JobFiles& readers) { usable_job_files() = readers; }
 
 namespace {
 

@@ -8,6 +8,7 @@
 #include "specs/near_or_all.hpp"
 #include "specs/parts/identities.hpp"
 #include "text/csv.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/choice/engine_kernels.hpp>
 #include <fabricost/specs/data_directory.hpp>
@@ -104,8 +105,7 @@ void require(CsvTable& table, const Columns& at) {
   if (at.time < 0 && at.busbw < 0 && at.algbw < 0) missing.emplace_back("time_us");
   if (missing.empty()) return;
   table.fault(
-      -1,
-      fmt::format("the column{} {} {} missing", missing.size() > 1 ? "s" : "", fmt::join(missing, ", "), missing.size() > 1 ? "are" : "is"),
+      -1, fmt::format("the column{} {} {} missing", missing.size() > 1 ? "s" : "", joined(missing), missing.size() > 1 ? "are" : "is"),
       "columns: source,system,nodes,gpus_per_node,operation,dtype,bytes,time_us,in_place,library,library_version,algorithm,protocol,notes");
   table.finish();
 }

@@ -2,6 +2,7 @@
 /// generation and its transport, then one given by hand, which replaces only the sets it was fitted for.
 
 #include "specs/store.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/choice/launch.hpp>
 #include <fabricost/hardware/constants.hpp>
@@ -134,7 +135,7 @@ class CalibrationReader {
         if (place < names.size())
           on.measured |= 1U << place;
         else
-          one.fault(*item, key, fmt::format("\"{}\" is not known", item->text), fmt::format("one of {}", fmt::join(names, ", ")));
+          one.fault(*item, key, fmt::format("\"{}\" is not known", item->text), fmt::format("one of {}", joined(names)));
       }
       one.finish();
       part.fitted_on.push_back(std::move(on));
@@ -152,7 +153,7 @@ class CalibrationReader {
     const auto& known = launch_mode_names;
     for (const SpecNode* item : in.texts("launches"))  // for people, as the next
       if (item->text != "unstated" && std::find(known.begin(), known.end(), item->text) == known.end())
-        in.fault(*item, "launches", fmt::format("\"{}\" is not known", item->text), fmt::format("one of {}", fmt::join(known, ", ")));
+        in.fault(*item, "launches", fmt::format("\"{}\" is not known", item->text), fmt::format("one of {}", joined(known)));
     in.texts("libraries");
     in.finish();
   }

@@ -3,6 +3,8 @@
 
 #include <fabricost/specs/load.hpp>
 
+#include "text/joined.hpp"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -15,7 +17,7 @@ namespace fabricost::core {
 
 /// "did you mean ring or tree?" of near names; `otherwise` where there are none.
 [[nodiscard]] inline std::string did_you_mean(const std::vector<std::string>& near, const std::string& otherwise) {
-  return near.empty() ? otherwise : fmt::format("did you mean {}?", fmt::join(near, " or "));
+  return near.empty() ? otherwise : fmt::format("did you mean {}?", joined(near, " or "));
 }
 [[nodiscard]] inline std::string near_or(std::string_view wanted, std::span<const std::string> names, const std::string& otherwise) {
   return did_you_mean(near_names(wanted, names), otherwise);
@@ -29,7 +31,7 @@ namespace fabricost::core {
 /// "did you mean ring?", or "one of: " and all names if none is near.
 template <std::size_t N>
 [[nodiscard]] std::string near_or_all(std::string_view wanted, const std::array<std::string_view, N>& names) {
-  return near_or(wanted, std::vector<std::string>(names.begin(), names.end()), fmt::format("one of: {}", fmt::join(names, " ")));
+  return near_or(wanted, std::vector<std::string>(names.begin(), names.end()), fmt::format("one of: {}", joined(names, " ")));
 }
 
 }  // namespace fabricost::core

@@ -4,6 +4,7 @@
 #include "specs/overrides.hpp"
 
 #include "specs/near_or_all.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/error.hpp>
 #include <fabricost/specs/load.hpp>
@@ -117,7 +118,7 @@ void apply_override(SpecNode& tree, const std::string& path, const std::string& 
         const auto names = tier_names(*at);
         const std::string near = nearest_or(segment, names, "");
         throw nowhere(path, value, fmt::format("no tier \"{}\"", segment.front() == '[' ? segment + "]" : segment),
-                      fmt::format("{}{}tiers here: {}", near, near.empty() ? "" : " ", fmt::join(names, " ")));
+                      fmt::format("{}{}tiers here: {}", near, near.empty() ? "" : " ", joined(names, " ")));
       }
     } else {
       next = at->find(segment);

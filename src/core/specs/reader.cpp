@@ -6,6 +6,7 @@
 
 #include "specs/overrides.hpp"
 #include "specs/store.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/specs/load.hpp>
 
@@ -200,7 +201,7 @@ int MapReader::choice_index(std::string_view key, std::span<const std::string_vi
     if (names[i] == given) return static_cast<int>(i);
   const std::string near = nearest_or(given, std::vector<std::string>(names.begin(), names.end()), "");
   fault(*value, key, fmt::format("\"{}\" is not known", given),
-        fmt::format("{}{}write one of {}", near, near.empty() ? "" : " ", fmt::join(names, ", ")));
+        fmt::format("{}{}write one of {}", near, near.empty() ? "" : " ", joined(names)));
   return -1;
 }
 
@@ -209,7 +210,7 @@ void MapReader::finish() {
   for (const SpecNode::Entry& entry : node_.entries) {
     if (std::find(known_.begin(), known_.end(), entry.key) != known_.end()) continue;
     faults_.add(issue_at(entry.mark, path_of(entry.key), "unknown key",
-                         nearest_or(entry.key, known_, fmt::format("known here: {}", fmt::join(known_, " ")))));
+                         nearest_or(entry.key, known_, fmt::format("known here: {}", joined(known_, " ")))));
   }
   text("source");
   choice_index("confidence", confidence_names, false);

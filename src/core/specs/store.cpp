@@ -7,6 +7,7 @@
 #include "specs/near_or_all.hpp"
 #include "specs/parts/identities.hpp"
 #include "text/ascii.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/specs/data_directory.hpp>
 
@@ -148,7 +149,7 @@ std::string SpecStore::unknown(std::string_view folder, const std::string& wante
   const std::string message = fmt::format("no {} named \"{}\"; ", kind, clipped(wanted));
   return message + near_or(lowered(wanted), names,  // names are in lower case
                            folder == "systems" ? "`fabricost machine` lists them, or give the path of a YAML file"
-                                               : fmt::format("known: {}", fmt::join(names, " ")));
+                                               : fmt::format("known: {}", joined(names, " ")));
 }
 
 SpecNode SpecStore::parse_once(const fs::path& file) {

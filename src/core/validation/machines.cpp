@@ -1,6 +1,7 @@
 /// Loads the machines that measured points name, and predicts the points.
 
 #include "validation/machines.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/choice/engine_kernels.hpp>
 #include <fabricost/choice/releases.hpp>
@@ -108,7 +109,7 @@ const System& PointMachines::loaded(const std::string& name, const std::vector<s
     throw;
   } catch (const SpecError& error) {
     if (changes.empty()) throw;
-    throw RequestError(fmt::format("{} cannot have {}: {}", name, fmt::join(changes, ", "), first_line(error.issues().front().message)));
+    throw RequestError(fmt::format("{} cannot have {}: {}", name, joined(changes), first_line(error.issues().front().message)));
   }
   if (adjust_) adjust_(*slot);
   return *slot;

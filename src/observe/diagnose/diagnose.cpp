@@ -8,6 +8,7 @@
 #include "diagnose/inputs/inputs.hpp"
 #include "diagnose/inputs/split.hpp"
 #include "readings/logs/nccl_runs.hpp"
+#include "text/joined.hpp"
 #include "text/line_reader.hpp"
 #include "text/plain_text.hpp"
 #include "text/quantile.hpp"
@@ -367,7 +368,7 @@ Diagnosis diagnose_each(const diagnosis::Inputs& inputs, const std::vector<diagn
       parts.back().answer.verdict += test.repeated();
       if (test.hosts.size() == 1) parts.back().host = *test.hosts.begin();
       parts.back().said = plain_text(test.said);
-      parts.back().like = fmt::format("{} {} {}", test.operation, test.ranks, fmt::join(test.gpus, ","));
+      parts.back().like = fmt::format("{} {} {}", test.operation, test.ranks, joined(std::vector(test.gpus.begin(), test.gpus.end()), ","));
       any = any || test.tables > 0;
     } catch (const SpecError& error) {
       none(test, error.issues().front().message.c_str());

@@ -5,6 +5,7 @@
 #include "readings/logs/line_fields.hpp"
 #include "readings/logs/log_text.hpp"
 #include "text/csv.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/algorithms/registry.hpp>
 #include <fabricost/collective.hpp>
@@ -104,16 +105,6 @@ std::string_view in_brackets(std::string_view word) {
   const auto open = word.find('(');
   if (open == std::string_view::npos || word.back() != ')') return {};
   return word.substr(open + 1, word.size() - open - 2);
-}
-
-/// Words with one blank between them.
-std::string joined(const Tokens& tokens, std::size_t count) {
-  std::string out;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i > 0) out += ' ';
-    out += tokens[i];
-  }
-  return out;
 }
 
 /// Reads the words before a figure.
@@ -327,7 +318,7 @@ class Reader {
         else if (word == "ll" || word == "ll128" || word == "simple")
           q.protocol = word;
       }
-      const std::string label = joined(tokens, i);
+      const std::string label = joined({tokens.begin(), i}, " ");
       if (!q.algorithm.empty() && !numbers.empty()) {
         q.rate = numbers.front() * 1e9;
         q.label = label;
@@ -368,7 +359,7 @@ class Reader {
       const std::string_view unit = !number->rest.empty() ? number->rest : i + 1 < tokens.size() ? tokens[i + 1] : std::string_view{};
       const double rate = factor_in(rate_units, unit), time = factor_in(time_units, unit);
       if (!(rate > 0) && !(time > 0) && !(number->rest.empty() && comment)) continue;  // of no quantity, as most numbers of a training log
-      std::string label = joined(tokens, i);
+      std::string label = joined({tokens.begin(), i}, " ");
       if (!glued.empty()) {
         if (!label.empty()) label += ' ';
         label += glued;

@@ -1,6 +1,7 @@
 /// Signals of adapters, of the network between them, and of rails.
 
 #include "diagnose/context.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/predict/fabric_of.hpp>
 
@@ -147,7 +148,8 @@ std::optional<Rails> rails_with(const Context& c, Holds holds) {
   if (!several_expected(c)) return std::nullopt;
   for (const auto& [transport, use] : c.info.net) {
     const bool sockets = transport == "Socket";
-    Rails one{&use, sockets, sockets ? c.info.interfaces.size() : c.info.adapters.size(), fmt::format("{}", fmt::join(use.devices, ", "))};
+    Rails one{&use, sockets, sockets ? c.info.interfaces.size() : c.info.adapters.size(),
+              joined(std::vector(use.devices.begin(), use.devices.end()))};
     if (holds(one)) return one;
   }
   return std::nullopt;

@@ -4,6 +4,7 @@
 
 #include "answers/explore/point_text.hpp"
 #include "text/amounts.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/plan/explain/nearest_plan.hpp>
 #include <fabricost/plan/kernels/compute.hpp>
@@ -12,7 +13,6 @@
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -59,9 +59,9 @@ namespace {
     nodes.push_back(std::to_string(group.nodes));
   }
   const auto listed_text = [](const std::vector<std::string>& words) {
-    if (words.size() < 2) return fmt::format("{}", fmt::join(words, ""));
+    if (words.size() < 2) return joined(words, "");
     if (words.size() > 3) return words.front() + " to " + words.back();
-    return fmt::format("{} and {}", fmt::join(std::span{words}.first(words.size() - 1), ", "), words.back());
+    return fmt::format("{} and {}", joined(std::span{words}.first(words.size() - 1)), words.back());
   };
   return fmt::format("{} ranks on {} node{}", listed_text(ranks), listed_text(nodes), nodes == std::vector<std::string>{"1"} ? "" : "s");
 }

@@ -4,6 +4,8 @@
 #include <fabricost/plan/answers/pipeline.hpp>
 #include <fabricost/plan/pipeline/run.hpp>
 
+#include "text/joined.hpp"
+
 #include <fmt/format.h>
 
 namespace fabricost::plan {
@@ -76,7 +78,7 @@ namespace {
 
 /// The request with defaults filled in.
 [[nodiscard]] PipelineRequest filled_in(PipelineRequest r) {
-  if (!r.schedule) throw Refusal(fmt::format("which schedule? Add <schedule>, one of: {}", fmt::join(pipeline_schedule_names, " ")), true);
+  if (!r.schedule) throw Refusal(fmt::format("which schedule? Add <schedule>, one of: {}", joined(pipeline_schedule_names, " ")), true);
   if (!r.stages) throw Refusal("how many stages? Add <stages>, as in <stages=8>", true);
   if (!r.microbatches) throw Refusal("how many microbatches? Add <microbatches>, as in <microbatches=24>", true);
   if (!r.forward) throw Refusal("how long is a forward? Add <forward_seconds>, as in <forward_seconds=0.0185>", true);

@@ -3,6 +3,7 @@
 #include "answers/recipe.hpp"
 #include "answers/search_time.hpp"
 #include "answers/searched.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/fields/field.hpp>
 #include <fabricost/hardware/design_parameters.hpp>
@@ -18,7 +19,6 @@
 #include <fabricost/plan/training/sites.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -608,7 +608,7 @@ void check_counts(const TrainingQuestion& q) {
       .optimizer_offload_fraction = l.offload_optimizer > 0 ? std::optional{l.offload_optimizer} : std::nullopt,
       .decoder_first_pipeline_num_layers = l.split.first > 0 ? std::optional{l.split.first} : std::nullopt,
       .decoder_last_pipeline_num_layers = l.split.last > 0 ? std::optional{l.split.last} : std::nullopt,
-      .recompute_num_layers_per_stage = fmt::format("{}", fmt::join(l.recompute_by_stage, ","))};
+      .recompute_num_layers_per_stage = joined(l.recompute_by_stage, ",")};
 }
 
 /// Fields of a transformer, which a recommendation model has not. \throws Refusal

@@ -2,10 +2,9 @@
 
 #include "cli/calibrate.hpp"
 #include "text/amounts.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/plan/evaluation/calibrate.hpp>
-
-#include <fmt/ranges.h>
 
 namespace fabricost::cli {
 
@@ -25,7 +24,7 @@ void kernels_text(Page& page, const Calibration& fit) {
       "{} constants fitted to {} times of kernels, {} of them narrowed; median error {:.2f} -> {:.2f} %, mean {:.2f} -> {:.2f} %\n",
       fit.constants, fit.points, fit.determined, fit.median_before, fit.median_after, fit.mean_before, fit.mean_after));
   for (const CalibratedSet& set : fit.sets) {
-    page.section("{}: {} times, {}", set.name, set.points, fmt::join(set.systems, ", "));
+    page.section("{}: {} times, {}", set.name, set.points, joined(set.systems));
     page.table({"constant", ">fitted", ">+- %", ">before", ""}, set.fitted, [](const FittedConstant& c) {
       return cells(c.key, value_text(c, c.value), figure(100 * c.deviation, 2), value_text(c, c.prior), narrowed_text(c));
     });

@@ -4,11 +4,11 @@
 
 #include "specs/reader.hpp"
 #include "specs/store.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/request_error.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -43,8 +43,8 @@ std::string launch_command(std::string_view program, std::string_view question, 
   constexpr std::array<std::string_view, 2> questions{"train", "serve"};
   const std::vector<std::string> known = names_in("launchers");
   if (std::find(known.begin(), known.end(), program) == known.end())
-    throw RequestError(fmt::format("--launch-flags: \"{}\" is no program whose flags are known; write one of {}", clipped(std::string{program}),
-                                   fmt::join(known, ", ")));
+    throw RequestError(fmt::format("--launch-flags: \"{}\" is no program whose flags are known; write one of {}",
+                                   clipped(std::string{program}), joined(known)));
   SpecStore store;
   const SpecNode tree = store.resolve("launchers", program);
   Faults faults;

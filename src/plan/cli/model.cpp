@@ -2,10 +2,9 @@
 
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/plan/answers/models.hpp>
-
-#include <fmt/ranges.h>
 
 namespace fabricost::cli {
 namespace {
@@ -34,9 +33,9 @@ namespace {
     const Recommender& r = m.recommender;
     return fmt::format(
         "recommendation: {} rows of {} values in {} tables, {:.4g} looked up for a sample; dense layers {}, {}, then {}",
-        count_text(r.rows), r.width, r.tables, r.lookups, fmt::join(r.bottom, "-"),
+        count_text(r.rows), r.width, r.tables, r.lookups, joined(r.bottom, "-"),
         r.cross_layers > 0 ? fmt::format("{} cross layers of rank {}", r.cross_layers, r.cross_rank) : "dot products of all pairs",
-        fmt::join(r.top, "-"));
+        joined(r.top, "-"));
   }
   std::string out = fmt::format("{}: every token attends to all others", model_kind_names[static_cast<std::size_t>(m.kind)]);
   if (m.patch_pixels > 0)

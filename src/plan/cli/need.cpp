@@ -3,10 +3,9 @@
 #include "answers/job_verdict.hpp"
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/plan/answers/design/need.hpp>
-
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 
@@ -32,7 +31,7 @@ struct NeedOptions : GivenOptions {
     means.push_back(fmt::format("{:.0f} % of the optimizer's states in host memory", 100 * *l.optimizer_offload_fraction));
   else if (l.host)
     means.push_back("activations in host memory");
-  return means.empty() ? "" : fmt::format("; {}", fmt::join(means, ", "));
+  return means.empty() ? "" : fmt::format("; {}", joined(means));
 }
 
 [[nodiscard]] std::string layout_text(const NeedAnswer& a) {

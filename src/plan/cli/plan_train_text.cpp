@@ -4,6 +4,7 @@
 #include "cli/plan_text.hpp"
 
 #include "cli/question_command.hpp"
+#include "text/joined.hpp"
 #include "text/term_words.hpp"
 
 #include <fabricost/plan/economics/terms.hpp>
@@ -12,8 +13,6 @@
 #include <fabricost/plan/specs/stacks.hpp>
 #include <fabricost/plan/training/figures.hpp>
 #include <fabricost/plan/training/idle_gpus.hpp>
-
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -63,7 +62,7 @@ void add_layouts(Page& page, const FoundPlan& a, const std::vector<PricedLayout>
   return fmt::format(
       "Fitted on {}: {}. Pass your stack with --stack. If it is not listed, measure one step and pass --stack-scale = "
       "measured / predicted.",
-      name(generation), fmt::join(fitted, ", "));
+      name(generation), joined(fitted));
 }
 
 /// "512 of 576 GPUs and 504 of 512 sequences: ...", where a layout is not of the job given.
@@ -75,7 +74,7 @@ void add_layouts(Page& page, const FoundPlan& a, const std::vector<PricedLayout>
   if (l.global_batch != q.global_batch)
     what.push_back(fmt::format("{} sequences a step instead of {} ({:+.1f} %): they divide better.", l.global_batch, q.global_batch,
                                100.0 * l.global_batch / q.global_batch - 100));
-  return fmt::format("{}", fmt::join(what, " "));
+  return joined(what, " ");
 }
 
 /// The fastest of the layouts, where the first is a plainer one.

@@ -5,7 +5,9 @@
 #include <fabricost/plan/evaluation/moe_kernel_rows.hpp>
 #include <fabricost/plan/evaluation/validate.hpp>
 
-#include <fmt/ranges.h>
+#include "text/joined.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
@@ -68,9 +70,10 @@ FilesAnswer answer(const CalibrateFilesRequest& r) {
       return kernels_of(calibrate_moe_kernels(rows, r.leave_out), r.samples);
     }
     if (std::any_of(files.begin(), files.end(), [](const std::string& file) { return workload_table(file) != WorkloadTable::none; }))
-      throw RequestError(fmt::format("steps, serving runs, and kernels fitted with them, by `python -m fabricost.evaluation --fit FOLDER {}`; kernels alone "
-                                     "make a stack, points have a call of their own",
-                                     fmt::join(files, " ")));
+      throw RequestError(fmt::format(
+          "steps, serving runs, and kernels fitted with them, by `python -m fabricost.evaluation --fit FOLDER {}`; kernels alone "
+          "make a stack, points have a call of their own",
+          joined(files, " ")));
   }
   if (r.only == ConstantSet::custom) {
     if (!r.calibration.empty()) throw Refusal("<only=custom> always starts from what is shipped; leave <calibration> out");

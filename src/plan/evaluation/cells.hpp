@@ -3,6 +3,7 @@
 
 #include "text/ascii.hpp"
 #include "text/csv.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/plan/evaluation/workload.hpp>
 
@@ -27,8 +28,8 @@ inline void require_columns(CsvTable& table, std::span<const std::string_view> n
     if (table.column(name) < 0) missing.push_back(name);
   if (missing.empty()) return;
   const bool several = missing.size() > 1;
-  table.fault(-1, fmt::format("the column{} {} {} missing", several ? "s" : "", fmt::join(missing, ", "), several ? "are" : "is"),
-              fmt::format("{} has at least {}", what, fmt::join(names, ",")));
+  table.fault(-1, fmt::format("the column{} {} {} missing", several ? "s" : "", joined(missing), several ? "are" : "is"),
+              fmt::format("{} has at least {}", what, joined(names, ",")));
   table.finish();
 }
 

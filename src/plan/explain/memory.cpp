@@ -1,5 +1,6 @@
 /// The items of a GPU's memory as text.
 
+#include "text/joined.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/error.hpp>
@@ -7,7 +8,6 @@
 #include <fabricost/plan/explain/memory.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -71,7 +71,7 @@ std::string recompute_text(const Layout& layout) {
   if (!layout.recompute_by_stage.empty()) {
     const auto last =
         std::find_if(layout.recompute_by_stage.rbegin(), layout.recompute_by_stage.rend(), [](int n) { return n > 0; }).base();
-    out += fmt::format(", {} layers of the first stages", fmt::join(layout.recompute_by_stage.begin(), last, ","));
+    out += fmt::format(", {} layers of the first stages", joined({layout.recompute_by_stage.begin(), last}, ","));
   }
   if (layout.recompute == Recompute::full && layout.offload_layers > 0) out += ", inputs on the host";
   if (layout.offload_optimizer > 0) out += fmt::format(", {:.0f} % of states on the host", 100 * layout.offload_optimizer);

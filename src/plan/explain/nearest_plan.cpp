@@ -1,6 +1,7 @@
 /// When no layout fits or meets the limits: the nearest one, and helpful changes.
 
 #include "text/amounts.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/explain/assumptions.hpp>
 #include <fabricost/hardware/host_rate.hpp>
@@ -9,7 +10,6 @@
 #include <fabricost/plan/training/idle_gpus.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -201,7 +201,7 @@ std::string mostly_waits(const System& system, const TrainingQuestion& q, const 
       "{:.0f} % of the step waits for {} pipeline stages to fill and drain around {} microbatches, at {:.4g} tokens a second "
       "and GPU: {}",
       100 * t.bubble / t.seconds, best.layout.pp, best.layout.microbatches(), now.tokens_per_gpu(),
-      ways.empty() ? "more sequences a step, or fewer GPUs, would wait less" : fmt::format("{}", fmt::join(ways, "; ")));
+      ways.empty() ? "more sequences a step, or fewer GPUs, would wait less" : joined(ways, "; "));
 }
 
 std::string nothing_found(const System& system, const ServingQuestion& q, const ServingPlan& plan) {

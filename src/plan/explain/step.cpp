@@ -1,6 +1,7 @@
 /// Training steps explained term by term.
 
 #include "explain/sections.hpp"
+#include "text/joined.hpp"
 #include "text/term_words.hpp"
 #include "text/text_table.hpp"
 
@@ -16,7 +17,6 @@
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -107,7 +107,7 @@ class StepWords {
           std::pair{"element-wise kernels", k.element}, std::pair{"recomputation", k.repeated}, std::pair{"output matrix and loss", k.head},
           std::pair{"adapters", k.adapters}, std::pair{"encoder of images", k.vision}})
       if (seconds > 0) kinds.push_back(fmt::format("{} {:.4g} s", words, seconds));
-    out.push_back(fmt::format("By kind: {}.", fmt::join(kinds, ", ")));
+    out.push_back(fmt::format("By kind: {}.", joined(kinds)));
     if (const std::string factor = factor_text(stack_); !factor.empty()) out.push_back(factor);
     return out;
   }
@@ -249,7 +249,7 @@ struct Move {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < std::min(most, found.size()); ++i)
     out.push_back(fmt::format("{}: {:+.1f} %", found[i].second, 100 * found[i].first));
-  return fmt::format("{}", fmt::join(out, ", "));
+  return joined(out);
 }
 
 /// "tp 8 pp 16 cp 1 dp 8"
@@ -281,7 +281,7 @@ struct Move {
   for (std::size_t i = 0; i < std::min<std::size_t>(3, apart.size()); ++i)
     if (std::fabs(apart[i].first) > 0.002 * priced.time.seconds)
       words.push_back(fmt::format("{} {:+.3g} s", term_words(apart[i].second), apart[i].first));
-  return words.empty() ? out : out + fmt::format(" Difference: {}.", fmt::join(words, ", "));
+  return words.empty() ? out : out + fmt::format(" Difference: {}.", joined(words));
 }
 
 [[nodiscard]] std::string interval_text(const TrainingQuestion& q, const System& system, const PricedLayout& priced) {
@@ -291,7 +291,7 @@ struct Move {
   const std::string fitted =
       seen.empty() ? "rests on no published steps of its own (docs/training.md, Software stacks, says which do; stack_scale "
                      "corrects it by one of your own steps)"
-                   : fmt::format("was fitted on {}{}", fmt::join(seen, ", "),
+                   : fmt::format("was fitted on {}{}", joined(seen),
                                  !q.stack.seen.of(system.gpu.generation) ? fmt::format(", not on {}", name(system.gpu.generation))
                                  : system.constants.compute_related      ? fmt::format(", though not on {}", system.gpu.name)
                                                                          : "") +

@@ -2,6 +2,7 @@
 
 #include "specs/reader.hpp"
 #include "specs/store.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/plan/specs/failures.hpp>
 
@@ -55,7 +56,7 @@ const FailureFleet& FailureFacts::fleet(std::string_view name) const {
     names.push_back(f.name);
   }
   throw RequestError(
-      fmt::format("\"{}\" is no fleet whose failures are known; write one of {}", clipped(std::string{name}), fmt::join(names, ", ")));
+      fmt::format("\"{}\" is no fleet whose failures are known; write one of {}", clipped(std::string{name}), joined(names)));
 }
 
 FailureFacts load_failure_facts() {

@@ -2,6 +2,7 @@
 
 #include "specs/store.hpp"
 #include "text/amounts.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/parameters/interval.hpp>
 #include <fabricost/plan/serving/parameters.hpp>
@@ -43,7 +44,7 @@ void read_kernels(MapReader& in, std::string_view key, std::vector<MoeKernel>& i
       into.push_back(*kernel);
     else
       in.fault(*item, key, fmt::format("\"{}\" is no kernel of dispatch and combine", item->text.substr(0, 40)),
-               fmt::format("one of {}", fmt::join(moe_kernel_names, ", ")));
+               fmt::format("one of {}", joined(moe_kernel_names)));
   }
 }
 
@@ -91,7 +92,7 @@ void each_entry(MapReader& of, std::string_view key, Faults& faults, Visit&& vis
 
 std::optional<Generation> generation_of(const std::string& name, const SpecNode& at, MapReader& in) {
   const auto g = parse_enum<Generation>(name, generation_names);
-  if (!g) in.fault(at, name, fmt::format("\"{}\" is no GPU generation", name), fmt::format("one of {}", fmt::join(generation_names, ", ")));
+  if (!g) in.fault(at, name, fmt::format("\"{}\" is no GPU generation", name), fmt::format("one of {}", joined(generation_names)));
   return g;
 }
 
@@ -193,7 +194,7 @@ const ServingStack& ServingTable::described(std::string_view name) const {
   if (found != stacks.end()) return *found;
   std::vector<std::string_view> names;
   for (const ServingStack& s : stacks) names.push_back(s.name);
-  throw RequestError(fmt::format("there is no serving stack \"{}\"; there are {}", name.substr(0, 40), fmt::join(names, ", ")));
+  throw RequestError(fmt::format("there is no serving stack \"{}\"; there are {}", name.substr(0, 40), joined(names)));
 }
 
 ServingStack ServingTable::stack_of_engine(std::string_view name, Generation g) const {

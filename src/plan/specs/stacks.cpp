@@ -3,6 +3,7 @@
 #include <fabricost/plan/specs/stacks.hpp>
 
 #include "specs/store.hpp"
+#include "text/joined.hpp"
 
 #include <fmt/format.h>
 
@@ -65,7 +66,7 @@ StepsSeen read_seen(MapReader& in, std::string_view key, double spread) {
       out.add({*g, spread});
     else
       in.fault(*item, key, fmt::format("\"{}\" is no generation of GPUs", clipped(item->text)),
-               fmt::format("one of {}", fmt::join(generation_names, ", ")));
+               fmt::format("one of {}", joined(generation_names)));
   }
   return out;
 }
@@ -133,7 +134,7 @@ Stack read_stack(const SpecNode& tree, Faults& faults) {
       s.schedules.push_back(*known);
     else
       in.fault(*item, "schedules", fmt::format("\"{}\" is no pipeline schedule", clipped(item->text)),
-               fmt::format("one of {}", fmt::join(pipeline_schedule_names, ", ")));
+               fmt::format("one of {}", joined(pipeline_schedule_names)));
   }
   if (const SpecNode* told = in.take("kernels")) s.kernels = read_kernels(*told, faults);
   s.factor_of = in.text("factor_of");

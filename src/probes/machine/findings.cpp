@@ -3,6 +3,7 @@
 /// and reports nothing that a healthy machine also shows.
 
 #include "machine/figures.hpp"
+#include "text/joined.hpp"
 
 #include "validation/machines.hpp"
 
@@ -32,7 +33,7 @@ std::string percent(double part, double whole) { return fmt::format("{:.0f} %", 
 /// "GPU 3", "GPUs 0, 1, 4", "all 8 GPUs"
 std::string gpus_text(const std::vector<std::size_t>& which, std::size_t all) {
   if (which.size() == all) return all == 1 ? "the GPU" : fmt::format("all {} GPUs", all);
-  return fmt::format("GPU{} {}", which.size() == 1 ? "" : "s", fmt::join(which, ", "));
+  return fmt::format("GPU{} {}", which.size() == 1 ? "" : "s", joined(which));
 }
 
 /// Indices of the GPUs that satisfy `fits`.

@@ -1,6 +1,7 @@
 /// Opens plugins with dlopen, and reports why none is usable.
 
 #include "measure/plugin.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/compiled_part.hpp>
 #include <fabricost/error.hpp>
@@ -57,7 +58,7 @@ Opened open(const PluginKind& kind) {
 std::string folders_text() {
   std::vector<std::string> out;
   for (const std::filesystem::path& folder : probe_folders()) out.push_back(folder.string());
-  return fmt::format("{}", fmt::join(out, ", "));
+  return joined(out);
 }
 
 /// A folder from the environment.

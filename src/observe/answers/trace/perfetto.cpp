@@ -46,8 +46,7 @@ class Tracks {
 
   void name(int process, int thread, const char* what, const std::string& said) {
     comma();
-    fmt::format_to(std::back_inserter(out_), R"({{"ph":"M","pid":{},"tid":{},"name":"{}","args":{{"name":{}}}}})", process, thread, what,
-                   in_json(said));
+    out_ += fmt::format(R"({{"ph":"M","pid":{},"tid":{},"name":"{}","args":{{"name":{}}}}})", process, thread, what, in_json(said));
   }
   void comma() { out_ += std::exchange(first_, false) ? "\n" : ",\n"; }
 
@@ -72,8 +71,8 @@ class Tracks {
     const int thread = lane(process, track, from, to);
     constexpr double us = 1e3;
     comma();
-    fmt::format_to(std::back_inserter(out_), R"({{"ph":"X","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},"name":{},"args":{{{}}}}})", process,
-                   thread, static_cast<double>(from - found_.start) / us, static_cast<double>(to - from) / us, in_json(words), arguments);
+    out_ += fmt::format(R"({{"ph":"X","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},"name":{},"args":{{{}}}}})", process, thread,
+                        static_cast<double>(from - found_.start) / us, static_cast<double>(to - from) / us, in_json(words), arguments);
   }
 
   void call(const timeline::Call& call, const std::optional<detail::Expected>& expected) {

@@ -5,6 +5,7 @@
 
 #include "answers/trace/step.hpp"
 #include "readings/traces/readers.hpp"
+#include "text/joined.hpp"
 
 #include <fmt/format.h>
 
@@ -346,7 +347,7 @@ void say_passes(const timeline::Job& job, TraceAnswer& out) {
                                  static_cast<double>(p.requests) / static_cast<double>(p.decoding),
                                  p.attending > 0 ? fmt::format(" at {:.0f} tokens of context", static_cast<double>(p.context) / static_cast<double>(p.attending))
                                                  : ""));
-    out.notes.push_back(fmt::format("The engine marked its forward passes, which count as steps: {}.", fmt::join(said, "; ")));
+    out.notes.push_back(fmt::format("The engine marked its forward passes, which count as steps: {}.", joined(said, "; ")));
     return;
   }
 }

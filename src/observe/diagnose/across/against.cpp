@@ -5,13 +5,13 @@
 #include "diagnose/context.hpp"
 #include "diagnose/inputs/condense.hpp"
 #include "readings/logs/log_text.hpp"
+#include "text/joined.hpp"
 #include "text/line_reader.hpp"
 
 #include <fabricost/collective.hpp>
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -142,8 +142,8 @@ std::string plain_factor(const std::map<double, double>& apart, Collective colle
     if (ranks > 2 && ranks != 8) match(ranks, fmt::format("of all {} ranks' bytes and one rank's", ranks));
   }
   if (words.empty()) return "";
-  return fmt::format("large messages are a plain factor of {:.3g} apart, as that {}: see what was counted before looking for a fault", middle,
-                     fmt::join(words, ", or "));
+  return fmt::format("large messages are a plain factor of {:.3g} apart, as that {}: see what was counted before looking for a fault",
+                     middle, joined(words, ", or "));
 }
 
 std::vector<Difference> differences(const Shows& here, const Shows& there, const Numbers& thresholds) {

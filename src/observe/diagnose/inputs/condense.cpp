@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <iterator>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -185,7 +184,7 @@ void Condenser::mark(std::string_view line) {
 
 void Condenser::put(std::string_view line, std::uint64_t number, std::uint64_t times) {
   text_.clear();
-  if (number != written_ + 1 || times > 1) fmt::format_to(std::back_inserter(text_), "{}{} {}\n", line_mark, number, times);
+  if (number != written_ + 1 || times > 1) text_ = fmt::format("{}{} {}\n", line_mark, number, times);
   text_ += line;
   text_ += '\n';
   written_ = number;
@@ -304,7 +303,7 @@ void Condenser::finish() {
 
 std::string Condenser::kept_back() const {
   std::string out;
-  for (const Form* form : dropped()) fmt::format_to(std::back_inserter(out), "{}{} {}\n{}\n", line_mark, form->number, form->dropped, form->last);
+  for (const Form* form : dropped()) out += fmt::format("{}{} {}\n{}\n", line_mark, form->number, form->dropped, form->last);
   return out;
 }
 

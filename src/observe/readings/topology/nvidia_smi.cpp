@@ -10,6 +10,7 @@
 
 #include "readings/logs/log_text.hpp"
 #include "specs/parts/gpu_index.hpp"
+#include "text/joined.hpp"
 
 #include <fmt/format.h>
 
@@ -345,7 +346,7 @@ class NvidiaSmi {
     const bool whole = std::find(announced.begin(), announced.end(), cell.links) != announced.end();
     if (cell.links < 1 || (cell.links > known_->max_nvlinks() && !whole))
       fault(word, fmt::format("{} between {} and {}: no GPU has {} NVLinks", word.text, row, column, cell.links),
-            fmt::format("write NV1 to NV{} (behind the switches of GPUs to come {})", known_->max_nvlinks(), fmt::join(announced, ", ")));
+            fmt::format("write NV1 to NV{} (behind the switches of GPUs to come {})", known_->max_nvlinks(), joined(announced)));
   }
 
   /// Parses "0-23,48-71  0  N/A", or NUMA 0; an invalid list is reported.

@@ -3,6 +3,7 @@
 #include "answers/explore/objectives.hpp"
 #include "answers/explore/variants.hpp"
 #include "text/amounts.hpp"
+#include "text/joined.hpp"
 #include "text/term_words.hpp"
 
 #include <fabricost/fields/field.hpp>
@@ -13,7 +14,6 @@
 #include <fabricost/progress.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -320,7 +320,7 @@ void add_worth(Space& space, ExploreAnswer& out) {
 /// The model, or those that are varied.
 [[nodiscard]] std::string models_text(const std::vector<Axis>& axes, const std::string& first) {
   for (const Axis& axis : axes)
-    if (axis.what.name == "model") return fmt::format("{}", fmt::join(axis.shown.words, ", "));
+    if (axis.what.name == "model") return joined(axis.shown.words);
   return first;
 }
 /// A count is given, or varied. \throws Refusal
@@ -403,7 +403,7 @@ void drop_unknown_dollars(const ExploreOptions& o, const Priced& prices, Objecti
   std::vector<std::string> out;
   if (r.ttft) out.push_back("TTFT " + short_time_text(r.ttft->value()));
   if (r.tpot) out.push_back("TPOT " + short_time_text(r.tpot->value()));
-  return out.empty() ? "" : fmt::format(" within {}", fmt::join(out, ", "));
+  return out.empty() ? "" : fmt::format(" within {}", joined(out));
 }
 
 [[nodiscard]] std::string counted(long long points) { return fmt::format("{} point{}", points, points == 1 ? "" : "s"); }

@@ -16,7 +16,6 @@
 #include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

@@ -2,8 +2,9 @@
 
 #include "answers/need/usual.hpp"
 
+#include "text/joined.hpp"
+
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -73,7 +74,7 @@ std::vector<double> usual_values(Varied& unknown, const System& machine, const s
     case Kind::sequence: return counts_to(max_sequence, 256);
     case Kind::parameter: break;
     case Kind::declared:
-      if (!unknown.values.empty()) return varied::values_of(fmt::format("{}", fmt::join(unknown.values, ",")), unknown, "over").numbers;
+      if (!unknown.values.empty()) return varied::values_of(joined(unknown.values, ","), unknown, "over").numbers;
       [[fallthrough]];
     default:
       if (unknown.kind == Kind::option && unknown.whole) {

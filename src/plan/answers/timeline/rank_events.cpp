@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -106,11 +105,11 @@ void RankEvents::write(const SentCall& one, double from, double seconds, const s
 
 void RankEvents::event(std::string_view category, std::string_view name, int stream, double from, double seconds, const std::string& more) {
   constexpr double us = 1e6;
-  fmt::format_to(std::back_inserter(out_),
-                 "{}\n"
-                 R"({{"ph":"X","cat":"{}","name":"{}","pid":0,"tid":{},"ts":{:.3f},"dur":{:.3f})",
-                 out_.empty() ? "" : ",", category, name, stream, from * us, seconds * us);
-  fmt::format_to(std::back_inserter(out_), ",\"args\":{{\"stream\":{}{}}}}}", stream, more);
+  out_ += fmt::format(
+      "{}\n"
+      R"({{"ph":"X","cat":"{}","name":"{}","pid":0,"tid":{},"ts":{:.3f},"dur":{:.3f})",
+      out_.empty() ? "" : ",", category, name, stream, from * us, seconds * us);
+  out_ += fmt::format(",\"args\":{{\"stream\":{}{}}}}}", stream, more);
 }
 
 }  // namespace fabricost::plan::detail

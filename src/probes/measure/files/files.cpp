@@ -4,6 +4,7 @@
 
 #include "text/ascii.hpp"
 #include "text/csv.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/error.hpp>
 
@@ -47,8 +48,7 @@ void collective_cells(Row& row, const Case& what, const Machine& machine, const 
   row.library_version = machine.library_version;
   row.algorithm = what.algorithm;
   row.protocol = processes_only ? Protocol::simple : what.protocol;  // MPI sends whole messages, like `simple`
-  if (!processes_only && what.gpus.size() < machine.units.size())
-    row.notes.emplace_back("gpus", fmt::format("{}", fmt::join(what.gpus, ",")));
+  if (!processes_only && what.gpus.size() < machine.units.size()) row.notes.emplace_back("gpus", joined(what.gpus, ","));
   if (processes_only && what.pairs.size() == 1) ping_pong_cells(row, what, machine);
   if (what.registered != Registration::none)
     row.notes.emplace_back("registered", what.registered == Registration::own ? "yes" : "symmetric");
@@ -88,7 +88,7 @@ void host_cells(Row& row, const Case& what, const Machine& machine) {
     row.notes.emplace_back("gpu", std::to_string(what.gpu));
   } else {
     row.gpus_per_node = static_cast<int>(what.gpus.size());
-    row.notes.emplace_back("gpus", fmt::format("{}", fmt::join(what.gpus, ",")));
+    row.notes.emplace_back("gpus", joined(what.gpus, ","));
   }
 }
 

@@ -4,6 +4,7 @@
 #include "measure/plan/plan.hpp"
 
 #include "specs/near_or_all.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/calibrate/probes.hpp>
 #include <fabricost/error.hpp>
@@ -76,7 +77,7 @@ constexpr std::uint64_t memory_unsaid = 8 * GiB, l2_unsaid = 64 * MiB;
   for (const ProbeType& one : probe_table) names.emplace_back(one.word);
   for (const std::string_view one : collective_names) names.emplace_back(one);
   throw Refusal(fmt::format("<only> {}: is nothing that is measured; {}", text,
-                            near_or(text, names, fmt::format("one of: {}, a probe's word, or a collective", fmt::join(probe_groups, " ")))));
+                            near_or(text, names, fmt::format("one of: {}, a probe's word, or a collective", joined(probe_groups, " ")))));
 }
 
 }  // namespace
@@ -463,7 +464,7 @@ std::string title_of(const Case& what) {
     case ProbeGroup::overlap: return fmt::format("{} beside {}", out, collective_text(what));
     case ProbeGroup::peer: out += ", " + pairs_text(what) + (what.both_ways ? ", both ways" : ""); break;
     case ProbeGroup::host:
-      out += what.gpus.empty() ? fmt::format(", GPU {}", what.gpu) : fmt::format(", GPUs {} at once", fmt::join(what.gpus, " "));
+      out += what.gpus.empty() ? fmt::format(", GPU {}", what.gpu) : fmt::format(", GPUs {} at once", joined(what.gpus, " "));
       out += fmt::format(", {}{}", what.pinned ? "pinned" : "pageable", what.both_ways ? ", both ways" : "");
       break;
     default: out += fmt::format(", GPU {}", what.gpu); break;
