@@ -101,6 +101,7 @@ struct ComputeForm {
   double routed_traffic;  ///< the same per routed token: sorting, weighting, adding up
   double biased_traffic;  ///< and of experts with biases, for each value of both widths: biases in 32 bit, limits of the activation
   double layer_kernels;   ///< element-wise kernels and attention of a layer's forward, each with a start
+  double attention_block; ///< s that a processor takes for each block of queries of fused attention beside its products
   double ring_kernels;    ///< kernels of one more step of a ring of context ranks
   double power;           ///< exponent with which clocks follow the power of GPUs of one generation
   double full_clock;      ///< share of the peak that the best products reach where power does not lower the clock

@@ -343,7 +343,7 @@ double kernel_seconds(const OpsRow& op, const Processor& gpu, double slower) {
     case OpKind::attention:
     case OpKind::attention_backward: {
       const Stack stack{.fp8_attention = op.precision == Precision::fp8};
-      const double forward = attention_seconds(clocked, stack, op.rows * op.columns, {op.inner / 2, op.inner / 2}, op.precision, op.columns, op.bytes);
+      const double forward = attention_seconds(clocked, stack, {op.rows, op.columns, {op.inner / 2, op.inner / 2}, true, op.bytes}, op.precision);
       if (op.kind == OpKind::attention) return forward;
       if (!own.known()) return attention_backward(clocked, AttentionKernel::cudnn) * forward;
       const double flops = backward_products * op.rows * op.columns * op.inner;

@@ -96,20 +96,21 @@ double attention_rate(const Processor& gpu, AttentionKernel kernel, double peak)
   return at_clock(gpu, c.attention * own) * peak;
 }
 
-double attention_seconds(const Processor& gpu, const Stack& stack, double scores, HeadWidth head, Precision precision, double keys,
-                         double bytes) {
+double attention_seconds(const Processor& gpu, const Stack& stack, const AttentionWork& work, Precision precision) {
   const AttentionKernel kernel = stack.attention;
   const ComputeConstants& c = gpu.constants;
+  const double scores = work.queries * work.keys;
   if (kernel == AttentionKernel::math)
-    return 2 * scores * head.sum() / (c.scores * c.gemm * gpu.peak16) + c.score_bytes * scores / (c.memory * gpu.memory_rate);
+    return 2 * scores * work.head.sum() / (c.scores * c.gemm * gpu.peak16) + c.score_bytes * scores / (c.memory * gpu.memory_rate);
   const double tile = kernel == AttentionKernel::cudnn ? c.form.tile : c.form.tile / 2;
-  const double width = tile * (std::ceil(head.query / tile) + std::ceil(head.value / tile));
+  const double width = tile * (std::ceil(work.head.query / tile) + std::ceil(work.head.value / tile));
+  const double flops = ((work.masked ? 1 : 2) * scores + attention_block * work.keys * gpu.units) * width;
   const bool narrow = stack.fp8_attention && (precision == Precision::fp8 || precision == Precision::fp4);
   const Precision in = narrow ? Precision::fp8 : Precision::bf16;
+  const double blocks = gpu.units > 0 ? c.form.attention_block * work.queries / (attention_block * gpu.units) : 0;
   if (const KernelRate& own = gpu.own.of(KernelKind::attention, in); own.known())
-    return own.start + (scores + attention_block * keys * gpu.units) * width / (std::min(gpu.most, own.share) * gpu.peak(in)) +
-           bytes / (own.memory * gpu.memory_rate);
-  return scores * width / attention_rate(gpu, kernel, gpu.peak(in));
+    return own.start + blocks + flops / (std::min(gpu.most, own.share) * gpu.peak(in)) + work.bytes / (own.memory * gpu.memory_rate);
+  return blocks + flops / attention_rate(gpu, kernel, gpu.peak(in));
 }
 
 double attention_backward(const Processor& gpu, AttentionKernel kernel) {

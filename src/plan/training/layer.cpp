@@ -54,9 +54,7 @@ void LayerModel::attention(Kernels& out, double& traffic) const {
   const double whole = m.attention_layers() > 0 ? static_cast<double>(m.full_layers()) / m.attention_layers() : 1;
   const double past = l.attended();  // packed documents attend to themselves only
   const double seen = m.window > 0 ? whole * past + (1 - whole) * std::min<double>(past, 2 * m.window) : past;
-  const bool masks = m.causal() || stack.attention == AttentionKernel::math;  // fused kernels skip the half that a causal mask leaves out
-  out.core = attention_seconds(gpu, stack, (masks ? 1.0 : 2.0) * double(l.microbatch) * m.heads / t * l.sequence * seen / l.cp,
-                               head_width(), l.precision, seen, 2 * T * (query + keys + value));
+  out.core = attention_seconds(gpu, stack, {T * m.heads / t, seen, head_width(), m.causal(), 2 * T * (query + keys + value)}, l.precision);
   if (m.cross_tokens > 0) attention_to_text(out, traffic);
   if (m.modulation > 0) out.products += product(out, l.microbatch, m.modulation * h / t, h);
   if (!m.latent()) out.selective = out.core;
@@ -67,8 +65,8 @@ void LayerModel::attention_to_text(Kernels& out, double& traffic) const {
   const double text = double(l.microbatch) * m.cross_tokens;  // every context rank has all of it
   out.products += product(out, T, query, h) + product(out, text, query + value, h) + product(out, T, h, value);
   traffic += attention_traffic(gpu, l.sequence_parallel ? T / t : T, h, T, query + value);
-  const double scores = (stack.attention == AttentionKernel::math ? 1.0 : 2.0) * T * m.heads / t * m.cross_tokens;
-  out.core += attention_seconds(gpu, stack, scores, head_width(), l.precision, m.cross_tokens, 2 * (T + text) * (query + value));
+  out.core += attention_seconds(
+      gpu, stack, {T * m.heads / t, double(m.cross_tokens), head_width(), false, 2 * (T + text) * (query + value)}, l.precision);
 }
 
 void LayerModel::state(Kernels& out, double& traffic) const {

@@ -113,7 +113,7 @@ TEST_CASE("no attention of any kind is faster than its causal scores at the peak
     const double sequence = std::floor(random.scaled(1, 1e6)), heads = 1 + random.below(128), width = 2.0 * (16 << random.below(5));
     const auto precision = static_cast<Precision>(random.below(4));
     const auto seconds = [&](double tokens) {
-      return attention_seconds(gpu, stack, heads * tokens * tokens, {width / 2, width / 2}, precision);
+      return attention_seconds(gpu, stack, {heads * tokens, tokens, {width / 2, width / 2}}, precision);
     };
     const double forward = seconds(sequence), backward = attention_backward(gpu, stack.attention) * forward;
     const double peak = stack.fp8_attention ? full.peak8 : full.peak16, work = heads * sequence * sequence * width;

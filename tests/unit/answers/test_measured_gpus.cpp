@@ -133,7 +133,7 @@ TEST_CASE("cuDNN's attention is predicted forward and backward, from 4k to 128k 
   int kernels = 0;
   const auto compare = [&](const std::string& system, double batch, double heads, double sequence, double measured, bool backward) {
     const Processor gpu = processor(system);
-    double seconds = attention_seconds(gpu, Stack{}, batch * heads * sequence * sequence, {128, 128}, Precision::bf16);
+    double seconds = attention_seconds(gpu, Stack{}, {batch * heads * sequence, sequence, {128, 128}}, Precision::bf16);
     if (backward) seconds *= attention_backward(gpu, AttentionKernel::cudnn);
     std::printf("%s %g x %g heads, %g tokens, %s: %.0f us of %.0f (%+.1f %%)\n", system.c_str(), batch, heads, sequence,
                 backward ? "backward" : "forward", 1e6 * seconds, 1e6 * measured, 100 * (seconds / measured - 1));

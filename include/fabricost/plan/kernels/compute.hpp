@@ -3,7 +3,9 @@
 ///
 ///   product(M, N, K)  start + norm_q(x, y),  x = 2 M N K (1 + mis [a side of the rank is no multiple of 64]) / (e P),
 ///                     y = w (M K + K N + M N) / (em BW);  fp8: e of its own peak, one byte
-///   attention         cudnn, flash3, flash2: 2 a d s^2 b (causal half of both products) / (k ea P), k of each kind; backward 2.87 times that
+///   attention         cudnn, flash3, flash2: 2 a d (b s^2 + B U s / a) / (k ea P) + (a b s / B) tb / U, k of each kind: the causal half of
+///                     both products, half of the longest block of B = 128 queries for the U processors that wait for the last ones, and
+///                     tb for filling and draining each block's pipeline; backward 2.87 times that
 ///                     math: 4 a d s^2 b / (0.7 e P) + 13 bytes per score / (em BW); backward twice that
 ///   element-wise      ce x 16-bit traffic / (em BW); backward twice that
 ///   cast              to fp8 or fp4 of a product's inputs, row by row and, where weights are trained, column by column: w bytes a value
@@ -133,12 +135,17 @@ struct HeadWidth {
   [[nodiscard]] double sum() const { return query + value; }
 };
 
-/// Seconds of attention forward: b sequences of s tokens, of which this rank has s/c as queries.
-/// \param scores b a s^2 / c of this rank \param head widths of one head, each filled up to a tile of the matrix units (flash kernels: half of one)
-/// \param precision of the layer's products
-/// \param keys that a query may see \param bytes of queries, keys, values and results; both count in a stack's own kernels alone
-[[nodiscard]] double attention_seconds(const Processor& gpu, const Stack& stack, double scores, HeadWidth head, Precision precision,
-                                       double keys = 0, double bytes = 0);
+/// Attention of one rank: b sequences of s tokens, of which it has s/c as queries.
+struct AttentionWork {
+  double queries;      ///< b a s / c, of all its heads
+  double keys;         ///< that a query may see
+  HeadWidth head;      ///< each filled up to a tile of the matrix units (flash kernels: half of one)
+  bool masked = true;  ///< causal: fused kernels leave out the half that the mask covers
+  double bytes = 0;    ///< of queries, keys, values and results; they count in a stack's own kernels alone
+};
+
+/// Seconds of attention forward. \param precision of the layer's products
+[[nodiscard]] double attention_seconds(const Processor& gpu, const Stack& stack, const AttentionWork& work, Precision precision);
 [[nodiscard]] double attention_backward(const Processor& gpu, AttentionKernel kernel);
 
 /// Bytes the element-wise kernels of a layer move around attention: `rows` of norms and residuals, T tokens of `width` (queries, keys,

@@ -3,7 +3,8 @@
 /// of its file). Where it does, steps on that GPU are priced with them in place of the generation's constants.
 ///
 ///   gemm, experts       start + norm_q(flops / (share P), bytes / (memory BW));  experts: of each of the two products of all experts
-///   attention           start + (flops + those of 128 more queries on each processor) / (share P) + bytes / (memory BW)
+///   attention           start + (flops + those of 128 more queries on each processor) / (share P) + bytes / (memory BW) + tb for each block of
+///                       128 queries of a processor (form.attention_block)
 ///   attention_backward  the same with five products for two
 ///   decode              start + bytes / (memory BW): attention of one token to its context
 ///   optimizer, memory   start + bytes / (memory BW)
