@@ -15,7 +15,8 @@ import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = re.compile(r"(?m)^<!-- (serving )?stacks(?:: ([\w.\- ]+))? -->\n(?:.*\n)*?<!-- end of stacks -->$")
-DEFAULTS = {"nemo": " on NVIDIA's GPUs", "maxtext-tpu": " on TPUs", "rocm-mlperf": " on AMD's Instinct", "megatron-core": " elsewhere", "vllm": ""}
+DEFAULTS = {"nemo": " on NVIDIA's GPUs before Blackwell", "nemo-2025-09": " on Blackwell",
+            "maxtext-tpu": " on TPUs", "rocm-mlperf": " on AMD's Instinct", "megatron-core": " elsewhere", "vllm": ""}
 
 
 def read(path):

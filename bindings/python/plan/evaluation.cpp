@@ -157,7 +157,7 @@ class StepQuestion : public Question {
       : step_(step), stack_(std::move(stack)), gpu_(step.on(machine)), costs_(*machine.costs) {}
   [[nodiscard]] double price(const ComputeConstants& compute, const double* row) override {
     gpu_.use(compute);
-    stack_.scale = row[scale_at];
+    stack_.scale = stack_.release * row[scale_at];
     return step_time(step_.model, step_.layout, stack_, gpu_, costs_).seconds;
   }
 

@@ -17,6 +17,7 @@ void take_fitted(Stack& stack, const std::vector<FittedStack>& all) {
     for (const StepsSeen::On& there : one.seen.on)
       if (!own.of(there.generation)) stack.seen.add({there.generation, std::max(there.spread, stack.spread)});
   }
+  stack.scale *= stack.release;
 }
 
 double spread_of(const Stack& stack, const StepKind& step) {

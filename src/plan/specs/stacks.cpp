@@ -139,6 +139,7 @@ Stack read_stack(const SpecNode& tree, Faults& faults) {
   if (const SpecNode* told = in.take("kernels")) s.kernels = read_kernels(*told, faults);
   s.factor_of = in.text("factor_of");
   s.scale = in.number("scale", s.scale, 0.2, 5);
+  s.release = in.number("release", s.release, 0.2, 5);
   s.spread = in.number("spread", s.spread, 0.01, 2);
   s.seen = read_seen(in, "seen", s.spread);
   in.finish();

@@ -170,8 +170,9 @@ TEST_CASE("a machine's default stack has published steps, and a named stack is t
   r.model.name = "llama3-8b";
   r.gpus = 8;
   r.global_batch = 64;
-  for (const auto& [machine, usual] : {std::pair{"dgx-h100", "nemo"}, {"dgx-b200", "nemo"}, {"dgx-a100", "nemo"}, {"tpu-v6e-pod", "maxtext-tpu"},
-                                       {"mi300x-8", "rocm-mlperf"}, {"mi355x-8", "rocm-mlperf"}, {"gaudi-3", "megatron-core"}}) {
+  for (const auto& [machine, usual] :
+       {std::pair{"dgx-h100", "nemo"}, {"dgx-b200", "nemo-2025-09"}, {"dgx-a100", "nemo"}, {"tpu-v6e-pod", "maxtext-tpu"},
+        {"mi300x-8", "rocm-mlperf"}, {"mi355x-8", "rocm-mlperf"}, {"gaudi-3", "megatron-core"}}) {
     INFO(machine);
     r.system.name = machine;
     r.stack = {};

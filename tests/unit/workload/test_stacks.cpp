@@ -89,6 +89,9 @@ TEST_CASE("what a program's variants ran counts as seen, as far off as they were
   CHECK(on_blackwell < spread_of(nemo, {Generation::ampere, Precision::bf16}));
   CHECK(mlperf.seen.experts);  // NeMo's recipes have some
   CHECK(load_stack("nemo-mlperf-2023").seen.on.size() == 1);  // a program of its own
+  const Stack later = load_stack("nemo-mlperf-2025-09");
+  REQUIRE(later.release < 1);
+  CHECK(later.scale == Approx(later.release * mlperf.scale));  // the same program, a later release
   const Stack unrun = load_stack("torchtitan-compiled-loss");
   CHECK(unrun.seen.of(Generation::hopper));
   CHECK(unrun.spread == Stack{}.spread);  // none of its own steps were fitted

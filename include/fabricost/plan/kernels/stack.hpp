@@ -27,6 +27,7 @@ inline constexpr const char* unfitted_stack = "megatron-core";
 /// The stack where none is named: on each maker's GPUs that of the most published steps that users run today.
 [[nodiscard]] constexpr const char* usual_stack(Generation g) {
   if (g == Generation::tpu) return "maxtext-tpu";
+  if (g == Generation::blackwell) return "nemo-2025-09";
   if (is_nvidia(g)) return "nemo";
   return g < Generation::tpu ? "rocm-mlperf" : unfitted_stack;
 }
@@ -83,6 +84,7 @@ struct Stack {
   bool deduplicated = false;             ///< expert exchange sends a token once per node (DeepEP), not once per expert
   bool fused_experts = false;  ///< dispatch sorts rows by expert; activation, casts and sums run inside the experts' products
   double scale = 1;                      ///< factor on kernels and the host's launches
+  double release = 1;  ///< time of its kernels over that of the release that its program's fitted factor is of
   bool scale_given = false;              ///< by a user: one that beats the peak is refused then, a fitted one bounds the products
   bool searches_stages = true;           ///< a search proposes pipeline stages; else only a request for them has any
   bool offloads_inputs = false;          ///< a search also keeps the inputs of recomputed layers in host memory
