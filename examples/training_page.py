@@ -99,7 +99,7 @@ class Published:
         later = pd.concat([mlperf, newer])
         steps = pd.concat([training.read(workloads / "training.csv"), later[later.group.isin(self.groups["fitted"])],
                            training.read(own / "torch-steps.csv")], ignore_index=True)
-        kernels = [workloads / "ops.csv", own / "torch-kernels.csv"]
+        kernels = [workloads / "ops.csv", own / "torch-kernels.csv", own / "aiconfigurator-kernels.csv"]
 
         def fit(rows, *served, **options):
             return evaluation.fit(rows, *kernels, *served, **options)

@@ -11,7 +11,7 @@ import pytest
 import fabricost as fc
 
 pytest.importorskip("pandas")
-pytest.importorskip("yaml")
+yaml = pytest.importorskip("yaml")
 
 from fabricost import evaluation
 from fabricost import _core
@@ -239,6 +239,7 @@ def test_a_fit_takes_sound_groups_and_writes_its_files(tmp_path):
     ("nemo_h100", "NeMo Megatron-Bridge performance summary, container 26.02.01 (github)", "nemo"), ("dgxc_gb200", "", "nemo-dgx-cloud"),
     ("dgxc_h100", "Paxml/XLA FSDP+DP", "jax-fsdp"), ("mosaic_fsdp_a100-80g", "PURE", "composer-fsdp-pure"),
     ("mlperf_gpt3_nvidia", "MLPerf Training v3.0", "nemo-mlperf-2023"), ("mlperf_405b_nvidia", "MLPerf Training v5.1, fp8_attention=1", "nemo-mlperf-fp8-attention"),
+    ("mlperf_8b_nvidia", "GB200 MLPerf Training v5.1", "nemo-mlperf-2025-09"), ("mlperf_405b_nvidia", "GB200 MLPerf Training v5.0", "nemo-mlperf"),
     ("mlperf_lora_nvidia", "GB200 MLPerf Training v5.1 LoRA r=16, fp8_attention=1", "nemo-lora-2025-09"), ("somebody_else", "", "megatron-core"),
 ])
 def test_a_row_runs_the_stack_that_speaks_most_closely_for_its_group(group, said, stack):
@@ -370,6 +371,22 @@ def test_a_fit_finds_the_constants_that_steps_were_made_with(tmp_path):
     scale = {s.name: s.scale for s in found.stacks}["megatron-core"]  # rates are known up to the stack
     assert scale / constants["gemm"].value == pytest.approx(1.1 / 0.72, rel=0.05) and scale / constants["attention"].value == pytest.approx(1.1 / 0.38, rel=0.08)
     assert scale * constants["layer_floor"].value == pytest.approx(1.1 * 700e-6, rel=0.08)
+
+
+def test_the_shipped_constants_of_kernels_and_programs_are_those_of_the_fit():
+    measurements, own = ROOT.parent / "shared" / "measurements", ROOT / "data" / "measurements"
+    tables = [measurements / "workloads" / "training.csv", *(measurements / "second" / "workloads" / f"{name}.csv" for name in ("mlperf", "newer_training")),
+              measurements / "workloads" / "ops.csv", *(own / f"{name}.csv" for name in ("torch-steps", "torch-kernels", "aiconfigurator-kernels"))]
+    if not tables[0].exists():
+        pytest.skip("the measurements are not beside this checkout")
+    number = lambda value: float(str(value).split()[0])
+    for name, text in evaluation.fit(*tables).files().items():
+        found, shipped = yaml.safe_load(text), evaluation._data.data(name)
+        if name.startswith("calibrations"):
+            assert {key: number(value) for key, value in found["constants"].items()} == pytest.approx(
+                {key: number(value) for key, value in shipped["constants"].items()}, rel=0.02), name
+        else:
+            assert {key: one["scale"] for key, one in found["stacks"].items()} == pytest.approx({key: one["scale"] for key, one in shipped["stacks"].items()}, rel=0.01)
 
 
 def test_a_fit_of_serving_runs_finds_what_they_were_made_with(tmp_path):

@@ -195,6 +195,13 @@ TEST_CASE("a GPU with more power per FLOP runs products faster, never above the 
   CHECK(rate(0.6) == Approx(0.55e15));  // of whom the share was measured on, nothing is known
 }
 
+TEST_CASE("two GPUs of one die differ by their power alone, whatever their peaks", "[step]") {
+  const Processor b200 = Processor::of(jobs::machine("dgx-b200")), gb200 = Processor::of(jobs::machine("gb200-nvl72"));
+  REQUIRE(gb200.peak16 > 1.1 * b200.peak16);
+  const double watts = gb200.watts * gb200.peak16 / (b200.watts * b200.peak16);
+  CHECK(product_rate(gb200, Precision::bf16) / product_rate(b200, Precision::bf16) == Approx(std::pow(watts, b200.constants.form.power)));
+}
+
 TEST_CASE("a step waits for the slowest of its nodes: not at all on one, then as the largest of normal deviations", "[step]") {
   const System& h100 = jobs::machine("dgx-h100");
   GroupCosts costs(h100);
