@@ -208,7 +208,7 @@ class ServingRun : public Question {
     ServingStack stack = stack_;
     for (std::size_t i = 0; i < serving_stack_parameters.size(); ++i) stack.*serving_stack_parameters[i].member = row[framework_at + i];
     const double whole_share = stack.memory_share;
-    const auto& [isl, osl, concurrency] = run_.load;
+    const double isl = run_.load.isl, osl = run_.load.osl;
     stack = roomy(stack, engine_, isl + osl);
     if (stack.drafts > 0) stack.draft(stack.drafts, draft_cost(*run_.model));
     if (prefill_) stack = roomy(stack, *prefill_, isl);

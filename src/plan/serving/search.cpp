@@ -308,10 +308,10 @@ DecodeStep ServingSearch::step_of(const Engine& decode, double sequences) const 
   return decode_step(placed(decode, running, q_.isl + q_.osl), q_.stack, running, q_.isl + q_.osl / 2);
 }
 
-Pairing ServingSearch::at_step(const Beside& pair, const DecodeStep& step, double places) const {
+Pairing ServingSearch::at_step(const Beside& pair, const DecodeStep& step, double requests) const {
   Pairing out = pair.pairing;
   const PrefillWorker& worker = *pair.worker;
-  out.waits = apart_waits(worker.prompt, worker.engine.layout(), q_.stack, step, q_.sent(pair.link, q_.isl, worker.prompt.alone), q_.osl, places);
+  out.waits = apart_waits(worker.prompt, worker.engine.layout(), q_.stack, step, q_.sent(pair.link, q_.isl, worker.prompt.alone), q_.osl, requests);
   return out;
 }
 
@@ -328,7 +328,8 @@ PricedServing ServingSearch::priced(const Engine& decode, const Beside& pair, co
   out.batch = batch;
   out.requests = q_.concurrency > 0 ? std::min(q_.concurrency, batch * out.replicas) : batch * out.replicas;
   out.link = pair.link;
-  out.time = disaggregated(pair.worker->engine, at, workers, q_.stack, {q_.isl, q_.osl, out.requests / ground.copies},
+  const double requests = out.requests / ground.copies;
+  out.time = disaggregated(pair.worker->engine, at, workers, q_.stack, {q_.isl, q_.osl, requests, q_.concurrency > 0 ? 0 : requests},
                            q_.sent(pair.link, q_.isl, pair.worker->prompt.alone), pair.worker->prompt);
   out.time.running = std::ceil(out.time.running);
   return finished(out, at, out.time.rate * ground.copies);
@@ -347,7 +348,7 @@ void ServingSearch::apart(const Engine& decode, const std::vector<Beside>& pairs
         DecodeBatch out{.step = step_of(decode, batch)};
         if (slow(out.step)) return out;
         for (const Beside& pair : pairs) {
-          const Pairing pairing = at_step(pair, out.step, std::min(batch, std::floor(room)) / decode.layout().attention_dp);
+          const Pairing pairing = at_step(pair, out.step, batch / decode.layout().attention_dp);
           if (!wanted(per_gpu(pairing.ground, pairing.most(batch)), user(out.step))) continue;
           const std::optional<Pairing::Found> found = pairing.best(batch);
           if (!found) continue;
@@ -369,7 +370,7 @@ void ServingSearch::apart(const Engine& decode, const std::vector<Beside>& pairs
 }
 
 void ServingSearch::apart_of_requests(const Engine& decode, const std::vector<Beside>& pairs, const Wanted& wanted, const Take& take) {
-  std::map<double, DecodeStep> steps;
+  const DecodeStep fastest = step_of(decode, 1);
   for (const Beside& pair : pairs) {
     const Ground& ground = pair.pairing.ground;
     const double requests = q_.concurrency / ground.copies;
@@ -377,14 +378,10 @@ void ServingSearch::apart_of_requests(const Engine& decode, const std::vector<Be
     for (int i = 0; batch_at(i) <= last; ++i) {
       const int decodes = static_cast<int>(batch_at(i)), prefills = pair.pairing.prefills(decodes);
       if (prefills < 1) break;
-      const double each = std::max(1.0, requests / decodes), place = std::max(1.0, each / std::max(1.0, std::floor(room_of(decode))));
-      const auto at = steps.find(each);
-      const DecodeStep& step = at != steps.end() ? at->second : steps.emplace(each, step_of(decode, each)).first->second;
-      ApartWaits waits = at_step(pair, step, std::min(each, std::max(1.0, std::floor(room_of(decode)))) / decode.layout().attention_dp).waits;
-      waits.per_place = place;
-      const double ttft = waits.ttft(requests, pair.pairing.servers * prefills), all = per_gpu(ground, requests / (ttft + waits.answer));
-      if ((q_.ttft > 0 && ttft > q_.ttft * (1 + 1e-9)) || !wanted(all * (1 + 1e-9), std::numeric_limits<double>::infinity())) continue;
-      const PricedServing p = priced(decode, pair, {prefills, decodes}, std::ceil(each));
+      const ApartWaits waits = at_step(pair, fastest, requests / decodes / decode.layout().attention_dp).waits;
+      const double least = waits.ttft(requests, pair.pairing.servers * prefills);
+      if (!wanted(per_gpu(ground, requests / (least + waits.answer)) * (1 + 1e-9), std::numeric_limits<double>::infinity())) continue;
+      const PricedServing p = priced(decode, pair, {prefills, decodes}, std::ceil(requests / decodes));
       if (missed(p.time) <= 1) take(p);
     }
   }

@@ -138,8 +138,8 @@ class ServingSearch {
   [[nodiscard]] std::vector<Beside> beside(const Engine& decode, std::vector<PrefillGround>& grounds);
   [[nodiscard]] DecodeStep step_of(const Engine& decode, double sequences) const;
   /// The pairing with the waits of a decode step.
-  /// \param places of a replica of the decode worker; 0 for a bound of all numbers of them
-  [[nodiscard]] Pairing at_step(const Beside& pair, const DecodeStep& step, double places) const;
+  /// \param requests of a replica of the decode worker; 0 for a bound of all numbers of them
+  [[nodiscard]] Pairing at_step(const Beside& pair, const DecodeStep& step, double requests) const;
   [[nodiscard]] PricedServing priced(const Engine& decode, const Beside& pair, const Workers& workers, double batch);
   /// Every decode worker's batches with the best prefill workers and numbers of both.
   void apart(const Engine& decode, const std::vector<Beside>& pairs, const Wanted& wanted, const Take& take);

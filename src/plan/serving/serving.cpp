@@ -260,23 +260,43 @@ ServingTime aggregated(const Engine& engine, const ServingStack& stack, const Se
 }
 
 ApartWaits apart_waits(const Prefill& prompt, const EngineLayout& prefill, const ServingStack& stack, const DecodeStep& step,
-                       const KvTransfer& sent, double osl, double places) {
+                       const KvTransfer& sent, double osl, double requests) {
   return {.alone = stack.first + prompt.alone + stack.handover + sent.waited + stack.first_steps * step.seconds,
           .bunching = stack.bunching_apart * prompt.shared,
           .full = std::max(prompt_of_many(prompt), prefill.pp * sent.taken),
-          .received = places * sent.taken,
+          .received = requests * sent.taken,
           .answer = osl > 1 ? osl * step.per_token : 0};
 }
 
 ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers, const ServingStack& stack,
                           const ServingLoad& load, const KvTransfer& sent, const Prefill& prompt) {
-  const double room = room_for(decode, stack, load.isl + load.osl);
+  const double room = std::floor(room_for(decode, stack, load.isl + load.osl));
   if (room < 1 || room_for(prefill, stack, load.isl) < 1)
     throw RequestError(decode.model().name + ": weights and one sequence do not fit a GPU's memory in this layout");
+  const double links = static_cast<double>(workers.prefill) * prefill.layout().attention_dp, servers = links * prefill.layout().pp;
+  const double replicas = static_cast<double>(workers.decode) * decode.layout().attention_dp;
+  DecodeStep step;
+  ApartWaits waits;
+  double ttft = 0;
+  const auto requests_beside = [&](double decoding) {  // in flight where so many decode
+    step = decode_step(decode, stack, std::max(1.0, decoding / workers.decode), load.isl + load.osl / 2);
+    waits = apart_waits(prompt, prefill.layout(), stack, step, sent, load.osl, load.concurrency / replicas);
+    ttft = waits.ttft(load.concurrency, servers);
+    return waits.answer > 0 ? decoding * (ttft + waits.answer) / waits.answer : decoding;
+  };
+  double decoding = load.decoding > 0 ? load.decoding : std::min(load.concurrency, workers.decode * room);
+  if (load.decoding <= 0 && requests_beside(decoding) > load.concurrency) {
+    constexpr int halvings = 24;
+    double low = 0;
+    for (int i = 0; i < halvings; ++i) {
+      const double middle = (low + decoding) / 2;
+      (requests_beside(middle) < load.concurrency ? low : decoding) = middle;
+    }
+  }
+  requests_beside(decoding);
+  ttft = std::max(ttft, waits.answer * (load.concurrency / decoding - 1));  // the others wait for a place
   ServingTime out;
-  const double asked = load.concurrency / workers.decode;
-  out.running = std::max(1.0, std::min(asked, std::floor(room)));
-  const DecodeStep step = decode_step(decode, stack, out.running, load.isl + load.osl / 2);
+  out.running = std::max(1.0, decoding / workers.decode);
   out.decode = step.forward;
   out.prefill = prompt.forward;
   out.step = step.seconds;
@@ -286,13 +306,9 @@ ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Wor
     out.tpot = step.per_token;
   }
   out.transfer = sent.waited;
-  const double links = static_cast<double>(workers.prefill) * prefill.layout().attention_dp, servers = links * prefill.layout().pp;
-  const double replicas = static_cast<double>(workers.decode) * decode.layout().attention_dp;
-  ApartWaits waits = apart_waits(prompt, prefill.layout(), stack, step, sent, load.osl, out.running / decode.layout().attention_dp);
-  waits.per_place = std::max(1.0, asked / out.running);
-  out.ttft = waits.ttft(load.concurrency, servers);
-  out.queue = out.ttft - waits.alone;
-  out.rate = load.concurrency / (out.ttft + waits.answer);
+  out.ttft = ttft;
+  out.queue = ttft - waits.alone;
+  out.rate = load.concurrency / (ttft + waits.answer);
   out.prefill_use = std::min(1.0, out.rate * prompt_of_many(prompt) / servers);  // above 1 by rounding alone
   out.link_use = std::min(1.0, out.rate * sent.taken / std::min(links, replicas));
   return out;
@@ -301,30 +317,7 @@ ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Wor
 ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers, const ServingStack& stack,
                           const ServingLoad& load, const KvLink& link) {
   const double seconds = link.seconds(kv_bytes(prefill.model(), load.isl, prefill.format().kv_width));
-  const KvTransfer sent{seconds, seconds};
-  const Prefill prompt = prefill_prompt(prefill, stack, load.isl);
-  const double links = static_cast<double>(workers.prefill) * prefill.layout().attention_dp, servers = links * prefill.layout().pp,
-               replicas = static_cast<double>(workers.decode) * decode.layout().attention_dp,
-               full = std::max(prompt_of_many(prompt), prefill.layout().pp * sent.taken);
-  ServingTime out;
-  const auto requests_beside = [&](double decoding) {  // in flight where so many decode
-    out = disaggregated(prefill, decode, workers, stack, {load.isl, load.osl, decoding}, sent, prompt);
-    const double answer = load.osl * out.tpot, bound = load.concurrency * std::max(full / servers, sent.taken / replicas),
-                 first = std::max(out.ttft, bound - answer);
-    out.queue += first - out.ttft;
-    out.ttft = first;
-    return answer > 0 ? decoding * (first + answer) / answer : decoding;
-  };
-  constexpr int halvings = 24;
-  double low = 0;
-  for (double high = load.concurrency, i = 0; i < halvings; ++i) {
-    const double middle = (low + high) / 2;
-    (requests_beside(middle) < load.concurrency ? low : high) = middle;
-  }
-  out.rate = load.concurrency / (out.ttft + load.osl * out.tpot);
-  out.prefill_use = std::min(1.0, out.rate * prompt_of_many(prompt) / servers);
-  out.link_use = std::min(1.0, out.rate * sent.taken / std::min(links, replicas));
-  return out;
+  return disaggregated(prefill, decode, workers, stack, load, KvTransfer{seconds, seconds}, prefill_prompt(prefill, stack, load.isl));
 }
 
 double static_batch_seconds(const Engine& engine, const ServingStack& stack, double batch, double isl, double osl) {

@@ -18,6 +18,7 @@ bool dominates(const PrefillWorker& a, const PrefillWorker& b) {
   const double instead = std::floor(std::min(b.takes.gpus / a.takes.gpus, b.takes.places / a.takes.places) + 1e-9);
   const double servers = instead * a.servers();
   return instead >= 1 && servers >= b.servers() && instead * a.engine.layout().attention_dp >= b.engine.layout().attention_dp && a.prompt.alone <= b.prompt.alone && a.prompt.shared <= b.prompt.shared &&
+         a.engine.layout().pp <= b.engine.layout().pp && prompt_of_many(a.prompt) <= prompt_of_many(b.prompt) &&
          prompt_of_many(a.prompt) / servers <= prompt_of_many(b.prompt) / b.servers() &&
          a.engine.layout().cache_gpus() >= b.engine.layout().cache_gpus();
 }

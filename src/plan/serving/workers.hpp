@@ -2,7 +2,7 @@
 /// How many engines GPUs hold, and which numbers of prefill and decode workers answer most, without trying all of them.
 ///
 ///   c = n_d b requests in flight, S = n_p s prefill servers, T the seconds of an answer after its first token
-///   TTFT     max( a + k max(0, c / S - 1), c f / S - T, r - T )   (ApartWaits: alone, bunching, full, answer, received), r in no bound
+///   TTFT     max( a + k max(0, c / S - 1) + W, c f / S - T, r - T )   (ApartWaits: alone, bunching, full, answer, received), W and r in no bound
 ///   rate     c / (TTFT + T)
 ///   bounds   1 / rate >= (a + T) / c,  >= f / S,  >= (a + T - k) / c + k / S;  n_d g_d + n_p g_p <= G gives with each of them the
 ///            most that any numbers reach; a limit on TTFT bounds c / S, too

@@ -2,6 +2,7 @@
 
 #include "rig.hpp"
 #include "support/message_of.hpp"
+#include "support/number_of.hpp"
 
 #include <fabricost/plan/serving/arrivals/simulate.hpp>
 #include <fabricost/plan/specs/serving.hpp>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <ctime>
 #include <limits>
 #include <random>
@@ -32,6 +34,11 @@ StepTimes engine() {
   return StepTimes(
       {.decode = [](double n, double c) { return 5e-3 + 1e-4 * n + 1e-7 * n * c; }, .rows = [](double rows) { return 2e-5 * rows; }});
 }
+
+/// How many random services are drawn where `usual` are by default, for 40 questions: FABRICOST_SERVING_QUESTIONS sets another number.
+int many(int usual) { return static_cast<int>(std::max(1LL, usual * support::number_of("FABRICOST_SERVING_QUESTIONS", 40) / 40)); }
+/// Other services for another FABRICOST_SEED.
+std::mt19937_64 draws(long long start) { return std::mt19937_64(static_cast<std::uint64_t>(start + support::number_of("FABRICOST_SEED", 0))); }
 
 constexpr double at_once = std::numeric_limits<double>::infinity();
 
@@ -81,9 +88,9 @@ TEST_CASE("prompts of exponential lengths one at a time stay as in a queue M/M/1
 }
 
 TEST_CASE("random services keep Little's law, the order of percentiles, and every token") {
-  std::mt19937_64 source(3);
+  std::mt19937_64 source = draws(3);
   const auto any = [&](double from, double to) { return from * std::pow(to / from, std::uniform_real_distribution<double>()(source)); };
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < many(60); ++i) {
     StepTimes times = engine();
     const RequestLoad load = drawn_load({.rate = any(0.1, 100),
                                          .burstiness = any(0.2, 5),
@@ -134,9 +141,9 @@ TEST_CASE("a lone request has the times of its steps") {
 }
 
 TEST_CASE("random services with more cache, hits, accepted drafts or engines answer no less, and more requests wait no less") {
-  std::mt19937_64 source(17);
+  std::mt19937_64 source = draws(17);
   const auto any = [&](double from, double to) { return from * std::pow(to / from, std::uniform_real_distribution<double>()(source)); };
-  for (int i = 0; i < 12; ++i) {
+  for (int i = 0; i < many(12); ++i) {
     StepTimes times = engine();
     const double isl = std::round(any(100, 4000)), osl = std::round(any(20, 600)), variation = any(0.05, 1);
     const std::uint64_t seed = source();
@@ -208,7 +215,7 @@ TEST_CASE("replicas that read prompts together hold them until each has one, or 
 
 TEST_CASE("random closed loops answer what the simulated scheduler answers, also where more arrives than they can") {
   const ServingTable table = load_serving_table();
-  std::mt19937_64 source(11);
+  std::mt19937_64 source = draws(11);
   const auto any = [&](double from, double to) { return from * std::pow(to / from, std::uniform_real_distribution<double>()(source)); };
   struct Deployment {
     const char *system, *model;
@@ -221,7 +228,7 @@ TEST_CASE("random closed loops answer what the simulated scheduler answers, also
                                Deployment{"dgx-h100", "mixtral-8x7b", {.tp = 4}, WeightFormat::bf16},
                                Deployment{"dgx-b200", "deepseek-v3", {.attention_dp = 8, .ep = 8}, WeightFormat::fp8}};
   std::vector<double> closed_off, saturated_off;
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < many(60); ++i) {
     const Deployment& of = deployments[static_cast<std::size_t>(i) % deployments.size()];
     const Model model = load_model(of.model);
     const Rig rig(of.system);
@@ -356,9 +363,9 @@ TEST_CASE("a turn waits for the answer before it, and no longer, beside other re
 }
 
 TEST_CASE("random sessions routed to where their prefix lies find more of it than in turn, and wait less") {
-  std::mt19937_64 source(23);
+  std::mt19937_64 source = draws(23);
   const auto any = [&](double from, double to) { return from * std::pow(to / from, std::uniform_real_distribution<double>()(source)); };
-  for (int i = 0; i < 6; ++i) {
+  for (int i = 0; i < many(6); ++i) {
     const RequestLoad load = drawn_load({.rate = any(4, 12), .isl = std::round(any(300, 900)), .osl = std::round(any(30, 200)),
                                          .turns = static_cast<int>(any(4, 101)), .gap = any(1, 10), .count = 3000, .seed = source()});
     StepTimes times = engine();
@@ -379,9 +386,9 @@ TEST_CASE("random sessions routed to where their prefix lies find more of it tha
 }
 
 TEST_CASE("random sessions find what they said before, and more of either cache, or one that all share, never answers less") {
-  std::mt19937_64 source(13);
+  std::mt19937_64 source = draws(13);
   const auto any = [&](double from, double to) { return from * std::pow(to / from, std::uniform_real_distribution<double>()(source)); };
-  for (int i = 0; i < 16; ++i) {
+  for (int i = 0; i < many(16); ++i) {
     const DrawnLoad of{.rate = any(2, 8), .isl = std::round(any(100, 600)), .osl = std::round(any(30, 200)), .variation = i % 2 * 0.4,
                        .turns = static_cast<int>(any(2, 101)), .gap = any(1, 20), .count = 2000, .seed = source()};
     const RequestLoad load = drawn_load(of);

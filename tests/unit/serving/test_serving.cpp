@@ -260,9 +260,10 @@ TEST_CASE("prefill apart: TPOT is the step alone, and prompts bound the rate whe
   const Prefill prompt = prefill_prompt(engine, stack, 8192);
   const KvTransfer slow{.waited = 0.1, .taken = 3 * prompt_of_many(prompt)};
   const ServingTime sent = disaggregated(engine, engine, {2, 8}, stack, {8192, 128, 512}, slow, prompt);
-  CHECK(sent.rate == Approx(2 / slow.taken));
-  CHECK(sent.link_use == Approx(1));
-  CHECK(sent.prefill_use == Approx(1.0 / 3));
+  CHECK(sent.rate <= 2 / slow.taken);  // a queue of those that come at random is never quite full
+  CHECK(sent.rate == Approx(2 / slow.taken).epsilon(1e-4));
+  CHECK(sent.link_use == Approx(1).epsilon(1e-4));
+  CHECK(sent.prefill_use == Approx(1.0 / 3).epsilon(1e-4));
   // the links of few decode workers receive no faster than those of many prefill workers send
   const ServingTime received = disaggregated(engine, engine, {64, 2}, stack, {8192, 128, 512}, slow, prompt);
   CHECK(received.rate == Approx(2 / slow.taken));

@@ -147,7 +147,7 @@ double of_everything(const Asked& asked, double max_batch) {
         for (int decodes = 1; decodes * each < q.gpus; ++decodes) {
           const int prefills = (q.gpus - decodes * each) / prefill.layout().gpus();
           if (prefills < 1) break;
-          const ServingTime t = disaggregated(prefill, decode, {prefills, decodes}, q.stack, {q.isl, q.osl, batch * decodes},
+          const ServingTime t = disaggregated(prefill, decode, {prefills, decodes}, q.stack, {q.isl, q.osl, batch * decodes, batch * decodes},
                                               q.sent(kv_link(system, holders, true), q.isl, prompts[beside].alone), prompts[beside]);
           if (keeps(t)) out = std::max(out, t.rate * q.osl);
         }
@@ -231,6 +231,43 @@ TEST_CASE("a looser limit, more GPUs and more memory never answer less, and a na
   }
   std::printf("  %lld asked, %lld answered, %lld faults\n", count.asked, count.answered, count.faults);
   for (const auto& [rule, times] : count.kinds) std::printf("    %d times: %s\n", times, rule.c_str());
+  CHECK(count.faults == 0);
+  CHECK(count.answered * 3 >= count.asked);
+}
+
+TEST_CASE("requests in flight wait for their first token or decode, and more of them are not answered more slowly", "[serving]") {
+  Count count;
+  for (long long i = 0, n = number_of("FABRICOST_SERVING_QUESTIONS", 40); i < n; ++i) {
+    support::Random random{static_cast<std::uint64_t>(number_of("FABRICOST_SEED", 20261126)) * 15485863ULL + static_cast<std::uint64_t>(i) * 7907ULL};
+    Asked asked = random_question(random, true);
+    ServingQuestion& q = asked.question;
+    q.concurrency = std::floor(random.scaled(1, 5000));
+    q.ttft = q.tpot = 0;
+    ++count.asked;
+    try {
+      for (const PricedServing& p : plan_serving(asked.system, q).layouts) {
+        ++count.answered;
+        const double rate = p.tokens_per_s_per_gpu * q.gpus / q.osl, answer = q.osl * p.time.tpot;
+        const double decoding = std::max(1.0, rate * answer / p.replicas);
+        const auto expect = [&](bool holds, const char* rule) {
+          count.expect(holds, rule, [&] {
+            return asked.text() + ": rate " + std::to_string(rate) + ", first tokens " + std::to_string(p.time.ttft) + " s, answers " + std::to_string(answer) +
+                   " s, decoding " + std::to_string(decoding) + " of " + std::to_string(p.time.running);
+          });
+        };
+        expect(std::fabs(rate * (p.time.ttft + answer) / p.requests - 1) < 1e-6, "Little's law");
+        expect(p.time.running >= decoding * (1 - 1e-6) && p.time.running - 1 <= decoding * (1 + 1e-6), "those that decode are rate x answer");
+        expect(p.time.prefill_use <= 1 && p.time.link_use <= 1 && p.time.queue >= -1e-9, "a pool does more than it can");
+      }
+    } catch (const RequestError&) {  // nothing fits
+      continue;
+    }
+    Asked more = asked;
+    more.question.concurrency *= random.scaled(1, 4);
+    const double now = best(asked), then = best(more);
+    count.expect(then >= as_much * now, "more requests answer less", [&] { return asked.text() + ": " + std::to_string(now) + ", then " + std::to_string(then); });
+  }
+  std::printf("  %lld asked, %lld layouts, %lld faults\n", count.asked, count.answered, count.faults);
   CHECK(count.faults == 0);
   CHECK(count.answered * 3 >= count.asked);
 }

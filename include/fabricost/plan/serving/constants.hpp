@@ -82,8 +82,7 @@ struct ServingStack {
   double bunching = prior::serving_stack::bunching;        ///< share of the prompts of all others that a new one waits for
   double handover = prior::serving_stack::handover;  ///< s from a prefill worker to a decode worker, without the transfer of the cache, for
                                                      ///< disaggregated prefill
-  double bunching_apart = prior::serving_stack::bunching_apart;  ///< `bunching` at one worker of disaggregated prefill, where no decode
-                                                                 ///< steps spread the arrivals
+  double bunching_apart = prior::serving_stack::bunching_apart;  ///< `bunching` where prefill is apart: clients that start at once
   double chunk = prior::serving_stack::chunk;                    ///< maximum prompt tokens of a step
   double captured = 0;                                           ///< most tokens of a step that also reads prompts in a CUDA graph
   double poll = 1;                                               ///< decode steps between two checks for arrivals

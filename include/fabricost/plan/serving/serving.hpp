@@ -12,9 +12,9 @@
 ///   TPOT     the step and the share of beside(l) that is not waited for before the first token (bunching)
 ///   TTFT     first + prompt + first_steps x step + held back + the prompts of others that arrive in bunches or do not fit the chunk, and
 ///            for c > b the wait for a place: c / b cycles in all       Little's law: c = rate x time in the system
-///   apart    (disaggregated) TPOT = step; TTFT + handover + transfer; at least the time that c requests need on the prefill
-///            workers: c prompt_of_many / workers - osl TPOT, prompt_of_many: full, at least its products at the peak; or on their links, or
-///            for as long as the decode workers' links receive the caches of all places
+///   apart    (disaggregated) TPOT = step of those that decode, rate x answer of them by Little's law; TTFT + handover + transfer + the prompts of
+///            others: bunching x shared of each, and those that come at random to a busy server (ApartWaits); at least the time that c requests
+///            need on the prefill workers, c prompt_of_many / workers - osl TPOT, on the links of either kind, or on the places of decode workers
 ///
 /// With weights or cache in host memory (HostMemory), a step takes at least the time of its fetches.
 ///
@@ -36,6 +36,7 @@ struct ServingLoad {
   double isl = 0;          ///< tokens of a prompt
   double osl = 0;          ///< tokens of an answer
   double concurrency = 1;  ///< requests in flight at one engine; if disaggregated, at the whole deployment
+  double decoding = 0;     ///< those of them that decode, if disaggregated; 0: rate x answer of them, by Little's law
 };
 
 /// The resulting times and rates.
@@ -164,34 +165,36 @@ struct Workers {
 };
 
 /// What a request waits for where prefill is apart, whatever the number of requests and workers.
+///
+///   W = f rho / 2 (1 - rho),  rho = (c - 1) f / S (TTFT + answer)      c requests, S servers, f full: the mean wait of an M/D/1 queue for
+///                                                                      what the others send, solved for W
 struct ApartWaits {
-  double alone = 0;      ///< s to the first token without other load
-  double bunching = 0;   ///< further s for each request per server beyond the first
-  double full = 0;       ///< s of a server per prompt where many wait: to read it, or of its link to send its cache
-  double received = 0;   ///< s in which the link of a replica of a decode worker receives the caches of all its places
-  double answer = 0;     ///< s from the first token to the last
-  double per_place = 1;  ///< requests for each place on the decode workers, at least 1
+  double alone = 0;     ///< s to the first token without other load
+  double bunching = 0;  ///< further s for each request per server beyond the first
+  double full = 0;      ///< s of a server per prompt where many wait: to read it, or of its link to send its cache
+  double received = 0;  ///< s in which the link of a replica of a decode worker receives the caches of all its requests
+  double answer = 0;    ///< s from the first token to the last
 
   /// Seconds to the first token of `requests` requests in flight on `servers` prefill servers.
   [[nodiscard]] double ttft(double requests, double servers) const {
-    const double bound = std::max(requests * full / servers, received) - answer;  // prefill or links are the bottleneck
-    const double first = std::max(alone + bunching * std::max(0.0, requests / servers - 1), bound);
-    return first + (per_place - 1) * (first + answer);
+    const double first = alone + bunching * std::max(0.0, requests / servers - 1), others = std::max(0.0, requests - 1) * full / servers,
+                 left = first + answer - others;
+    const double queue = (std::hypot(left, std::sqrt(2 * full * others)) - left) / 2;
+    return std::max(first + queue, std::max(requests * full / servers, received) - answer);  // prefill or links are the bottleneck
   }
 };
 
 /// The waits of a prompt and of a decode step. A replica of attention has one link, and a server for each stage.
-/// \param sent its cache to the decode worker \param places of a replica of it
+/// \param sent its cache to the decode worker \param requests of a replica of it
 [[nodiscard]] ApartWaits apart_waits(const Prefill& prompt, const EngineLayout& prefill, const ServingStack& stack, const DecodeStep& step,
-                                     const KvTransfer& sent, double osl, double places);
+                                     const KvTransfer& sent, double osl, double requests);
 
-/// Prompts on `prefill` workers, answers on `decode` workers, where all requests decode. \param sent the cache between them \param prompt from `prefill_prompt`
+/// Prompts on `prefill` workers, answers on `decode` workers. \param sent the cache between them \param prompt from `prefill_prompt`
 /// \throws RequestError when not even one sequence fits
 [[nodiscard]] ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers, const ServingStack& stack,
                                         const ServingLoad& load, const KvTransfer& sent, const Prefill& prompt);
 
-/// The same of requests in flight of which those decode that have their first token, answer / (TTFT + answer) of them by Little's law; prices
-/// the prompt itself. \throws RequestError when not even one sequence fits
+/// The same; prices the prompt itself. \throws RequestError when not even one sequence fits
 [[nodiscard]] ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Workers& workers, const ServingStack& stack,
                                         const ServingLoad& load, const KvLink& link);
 
