@@ -32,7 +32,7 @@ _MOST_OF_GROUP = 40  # rows that a group counts as at most
 _FEWEST_OF_PROGRAM = 5  # rows as many as its spread of unseen software counts for; with fewer, its factor is the common one
 _TTFT_WEIGHT = 1.3
 _OWN_SHARE = 0.5  # generations, and kernels of stacks, scatter half as widely around each other as around the prior
-_OF_KERNELS = ("stretch", "prefill", "starts")  # frameworks call much the same kernels; what their servers and schedulers add is their own
+_OF_KERNELS = ("stretch", "prefill", "starts", "host_launch")  # frameworks call much the same kernels through PyTorch; what their servers and schedulers add is their own
 
 
 @dataclass
@@ -242,8 +242,8 @@ class Stack:
 
 @dataclass
 class Fit:
-    """Constants fitted to training steps, kernels and serving runs. Errors are shares, of steps and kernels; save(folder) writes the constants as they
-    lie in data/."""
+    """Constants fitted to training steps, kernels and serving runs. Errors are shares, of steps and kernels, or of serving runs where there are no others;
+    save(folder) writes the constants as they lie in data/."""
 
     rows: int
     constants: int
@@ -413,7 +413,10 @@ def _fit_serving(out: Fit, runs: Any, questions: Any) -> None:
     every = np.arange(len(runs))
     constants = model.constants(found.unknowns, every)
     out.constants += sum(not x.held for x in unknowns)
-    _add_serving(out, runs.assign(size=np.abs(np.log(model.ratios(constants, every))), order=runs.generation.map(_core._generations().index)), constants)
+    ratio = model.ratios(constants, every)
+    if math.isnan(out.median_error):
+        out.median_error, out.mean_error = float(np.median(np.abs(ratio - 1))), float(np.abs(ratio - 1).mean())
+    _add_serving(out, runs.assign(size=np.abs(np.log(ratio)), order=runs.generation.map(_core._generations().index)), constants)
     out.common = np.array(_core._compute_prior())
     for i, x in enumerate(unknowns):
         if not x.of and not x.held and CONSTANTS.set[x.column] == "serving_stack":
