@@ -121,7 +121,7 @@ TEST_CASE("print: an answer is what the command prints as JSON", "[print]") {
   CHECK(fmt::format("{}", found) == streamed(found));
 
   PredictRequest request;  // the example of docs/how-to/cpp-tool.md
-  request.system.name = "dgx-h100";
+  request.system = "dgx-h100";
   request.operation = Collective::all_reduce;
   request.bytes = 256 * MiB;
   const double microseconds = json_of(answer(request))["time_us"];

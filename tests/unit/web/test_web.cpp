@@ -163,7 +163,8 @@ TEST_CASE("files of a request are there while it is answered, and gone afterward
 
 TEST_CASE("the page asks no question that is not there") {
   std::vector<std::string> known{"questions", "code"};
-  for (const Json& question : ask("questions")["answer"]["questions"]) known.push_back(question["name"]);
+  const Json described = ask("questions")["answer"]["questions"];
+  for (const Json& question : described) known.push_back(question["name"]);
   const std::regex asked(R"(model\.ask\('\w+', '(\w+)')");
   int found = 0;
   for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(FABRICOST_SOURCE_DIR) / "bindings/web/page/views")) {
