@@ -18,14 +18,14 @@ std::size_t shown_width(std::string_view text) {
 
 namespace {
 
-/// A cell in lines of its column's width; a longer address is cut.
+/// A cell in lines of its column's width; a longer address or path is cut.
 Cells broken(const std::string& text, std::size_t width) {
   if (shown_width(text) <= width) return {text};
   const std::string lines = wrapped("", text, width);
   Cells out;
   for (std::size_t at = 0, end = 0; (end = lines.find('\n', at)) != std::string::npos; at = end + 1) {
     std::string& line = out.emplace_back(lines.substr(at, end - at));
-    if (line.size() > width && line.starts_with("http")) line.replace(width - 3, std::string::npos, "...");
+    if (line.size() > width && line.find('/') != std::string::npos) line.replace(width - 3, std::string::npos, "...");
   }
   return out;
 }
