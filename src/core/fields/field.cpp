@@ -144,6 +144,8 @@ bool is_given(std::span<const Field> fields, const void* request, const void* de
   for (const Field& field : fields) {
     if (field.name != name) continue;
     const ValueType& type = field.type->bare();
+    if (field.type->kind == ValueKind::optional && field.type->count(field.in(request)) != field.type->count(field.in(defaults)))
+      return true;
     if (type.kind == ValueKind::other && type.equal == nullptr) continue;
     if (!same_value(*field.type, field.in(request), field.in(defaults))) return true;
   }

@@ -1,6 +1,7 @@
 /// Finds the best plan of each machine for one job.
 
 #include "answers/typed/own_machines.hpp"
+#include "fields/refuse_given.hpp"
 #include "text/amounts.hpp"
 
 #include <fabricost/explain/assumptions.hpp>
@@ -126,20 +127,13 @@ void check(const CompareRequest& r) {
   if (!r.model) throw Refusal("which model? Name it with <model> (fabricost model lists them)", true);
   if (r.systems.empty()) throw Refusal("which machines? Name two or more (fabricost machine lists them)", true);
   if (!r.gpus) throw Refusal("on how many GPUs? Give <gpus>", true);
-  const auto refuse = [&r](bool given, std::string_view name) {
-    if (given) throw Refusal(fmt::format("<{}> is not of a job to {}; leave it out", name, r.train ? "train" : "serve"));
-  };
   if (r.train) {
-    refuse(r.isl.has_value(), "isl");
-    refuse(r.osl.has_value(), "osl");
-    refuse(r.ttft.has_value(), "ttft_seconds");
-    refuse(r.tpot.has_value(), "tpot_seconds");
-    for (const Field& field : fields_of<ArrivingRequests>()) refuse(is_given<ArrivingRequests>(r, field.name), field.name);
+    constexpr std::string_view why = "<{}> is not of a job to train; leave it out";
+    refuse_given(r, {"isl", "osl", "ttft_seconds", "tpot_seconds"}, why);
+    for (const Field& field : fields_of<ArrivingRequests>()) refuse_given<ArrivingRequests>(r, {field.name}, why);
     if (!r.global_batch) throw Refusal("how many sequences a step? Give <global_batch>", true);
   } else {
-    refuse(r.global_batch.has_value(), "global_batch");
-    refuse(r.sequence.has_value(), "sequence");
-    refuse(r.max_tp.has_value(), "max_tp");
+    refuse_given(r, {"global_batch", "sequence", "max_tp"}, "<{}> is not of a job to serve; leave it out");
     if (r.stack.value) throw Refusal("<stack>: serving frameworks go by their names");
   }
   check_ranges(r);

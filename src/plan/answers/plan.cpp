@@ -3,6 +3,7 @@
 #include "answers/recipe.hpp"
 #include "answers/search_time.hpp"
 #include "answers/searched.hpp"
+#include "fields/refuse_given.hpp"
 #include "text/joined.hpp"
 
 #include <fabricost/fields/field.hpp>
@@ -620,9 +621,8 @@ void check_recommender(const PlanRequest& r, TrainingQuestion& q) {
           fmt::format("<{}>: {} is a recommendation model, whose tables are spread over all GPUs and whose dense layers each has a copy "
                       "of; leave it out",
                       field, q.model.name));
-  for (const std::string_view field : {"cpu_offloading_num_layers", "optimizer_offload_fraction"})
-    if (is_given(r, field))
-      throw Refusal(fmt::format("<{}>: {} is a recommendation model, whose states stay on the GPUs; leave it out", field, q.model.name));
+  refuse_given(r, {"cpu_offloading_num_layers", "optimizer_offload_fraction"},
+               "<{}>: " + q.model.name + " is a recommendation model, whose states stay on the GPUs; leave it out");
   if (q.precision == Precision::fp8 || q.precision == Precision::fp4)
     throw Refusal(fmt::format("<precision>: the dense layers of {} are priced in bf16 and fp16 only", q.model.name));
   q.sequence = 1;  // a sample
@@ -630,10 +630,11 @@ void check_recommender(const PlanRequest& r, TrainingQuestion& q) {
 
 /// \throws Refusal for fields of several sites without them, and the other way round
 void check_sites(const PlanRequest& r, const Model& m) {
-  for (const std::string_view field : {"site_bytes_per_second", "site_distance_km", "sync_every", "sync_fragments", "sync_overlap",
-                                       "sync_precision", "sync_penalty", "site_availability"})
-    if (!r.sites && is_given(r, field)) throw Refusal(fmt::format("<{}> is of several sites; say how many with <sites>", field));
-  if (!r.sites) return;
+  if (!r.sites)
+    return refuse_given(r,
+                        {"site_bytes_per_second", "site_distance_km", "sync_every", "sync_fragments", "sync_overlap", "sync_precision",
+                         "sync_penalty", "site_availability"},
+                        "<{}> is of several sites; say how many with <sites>");
   if (!r.site_rate) throw Refusal("at which rate does a site reach the others? Give <site_bytes_per_second>", true);
   const int every = r.sync_every.value_or(static_cast<int>(load_site_facts().steps)), most = std::min(every, m.layers);
   if (r.sync_fragments.value_or(1) > most)

@@ -20,6 +20,8 @@
 
 #include "answers/recipe.hpp"
 
+#include "fields/refuse_given.hpp"
+
 #include <fmt/format.h>
 
 #include <string>
@@ -69,9 +71,7 @@ void check_scales(const PlanRequest& r, const TrainingQuestion& q, const System&
 }
 
 void check_sharding(const PlanRequest& r, const TrainingQuestion& q) {
-  for (const auto& [given, field] : {std::pair{r.reshard_after_forward.has_value(), "reshard_after_forward"},
-                                     std::pair{r.prefetch_layers.has_value(), "prefetch_layers"}})
-    if (given && q.zero != 3) throw Refusal(fmt::format("<{}>: only sharded weights are gathered; give <zero=3>", field));
+  if (q.zero != 3) refuse_given(r, {"reshard_after_forward", "prefetch_layers"}, "<{}>: only sharded weights are gathered; give <zero=3>");
   refuse(r.prefetch_layers && q.stack.memory.planned, "<prefetch_layers>: a compiler places the gathers of this stack; leave it out");
   refuse(q.split.by_stage() && (q.split.embedding || q.split.loss),
          "<decoder_first_pipeline_num_layers> or <decoder_last_pipeline_num_layers> with <account_for_embedding_in_pipeline_split> or "

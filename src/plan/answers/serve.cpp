@@ -1,6 +1,7 @@
 /// Searches deployments of a served model.
 
 #include "answers/search_time.hpp"
+#include "fields/refuse_given.hpp"
 #include "text/amounts.hpp"
 
 #include <fabricost/fields/field.hpp>
@@ -385,20 +386,10 @@ ServingQuestion serving_question(const ServeRequest& r, const Model& model, cons
 std::optional<LoadQuestion> load_question(ServeRequest& r) {
   const bool traced = !r.requests.empty();
   if (!r.request_rate && !traced) {
-    const auto refuse = [](bool given, std::string_view name) {
-      if (given) throw Refusal(fmt::format("<{}> is of requests that arrive: add <request_rate=30>", name));
-    };
-    refuse(r.burstiness.has_value(), "burstiness");
-    refuse(r.length_variation.has_value(), "length_variation");
-    refuse(r.percentile.has_value(), "percentile");
-    refuse(r.goodput.has_value(), "goodput");
-    refuse(r.prefix.has_value(), "prefix");
-    refuse(r.turns.has_value(), "turns");
-    refuse(r.turn_gap.has_value(), "turn_gap_seconds");
-    refuse(r.prefix_tier.has_value(), "prefix_tier");
-    refuse(r.prefix_cache.has_value(), "prefix_cache_bytes");
-    refuse(r.prefix_read_bandwidth.has_value(), "prefix_read_bytes_per_second");
-    refuse(r.route.has_value(), "route");
+    refuse_given(r,
+                 {"burstiness", "length_variation", "percentile", "goodput", "prefix", "turns", "turn_gap_seconds", "prefix_tier",
+                  "prefix_cache_bytes", "prefix_read_bytes_per_second", "route"},
+                 "<{}> is of requests that arrive: add <request_rate=30>");
     return std::nullopt;
   }
   if (r.concurrency) throw Refusal("<concurrency> is of clients that wait for answers; leave it out of requests that arrive");
@@ -412,11 +403,8 @@ std::optional<LoadQuestion> load_question(ServeRequest& r) {
   set_stores(out.stores, r);
   out.route = r.route.value_or(out.route);
   if (traced) {
-    const auto refuse = [](bool given, std::string_view name) {
-      if (given) throw Refusal(fmt::format("<{}> is in the trace of <requests> already; leave it out", name));
-    };
-    refuse(r.burstiness.has_value(), "burstiness"), refuse(r.length_variation.has_value(), "length_variation"),
-        refuse(r.prefix.has_value(), "prefix"), refuse(r.turns.has_value(), "turns"), refuse(r.turn_gap.has_value(), "turn_gap_seconds");
+    refuse_given(r, {"burstiness", "length_variation", "prefix", "turns", "turn_gap_seconds"},
+                 "<{}> is in the trace of <requests> already; leave it out");
     out.trace = r.requests.value ? *r.requests.value : read_requests(r.requests.file);
     if (out.trace->rate <= 0) throw Refusal("<requests>: all arrive at one time; a trace has several timestamps");
     if (r.request_rate) out.trace = faster(std::move(*out.trace), r.request_rate->per_second / out.trace->rate);

@@ -4,6 +4,8 @@
 #include <fabricost/plan/evaluation/validate.hpp>
 #include <fabricost/plan/specs/stacks.hpp>
 
+#include "fields/refuse_given.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,15 +45,8 @@ namespace {
   return out;
 }
 
-/// Refuses an option that has no effect on these tables, since the user expects one.
-void refuse_for_tables(bool given, std::string_view field, std::string_view tables) {
-  if (given) throw fabricost::core::Refusal(fmt::format("<{}> has no meaning for tables of {}; leave it out", field, tables));
-}
-
 [[nodiscard]] ExchangesAnswer exchanges(const std::vector<std::string>& files, const ValidateRequest& r) {
-  refuse_for_tables(r.choice.has_value(), "choice", "expert exchange");
-  refuse_for_tables(r.launch.has_value(), "launch", "expert exchange");
-  refuse_for_tables(r.library.has_value(), "library", "expert exchange");
+  refuse_given(r, {"choice", "launch", "library"}, "<{}> has no meaning for tables of expert exchange; leave it out");
   std::vector<MoeKernelRow> rows;
   for (const std::string& file : files)
     for (MoeKernelRow& row : read_moe_kernel_rows(file)) rows.push_back(std::move(row));
@@ -94,11 +89,7 @@ std::variant<ValidationAnswer, WorkloadsAnswer, ExchangesAnswer> answer(const Va
   if (files.size() == r.samples.size()) {
     if (are_exchange_tables(files)) return exchanges(files, r);
     if (const auto tables = workload_files(files); !tables.empty()) {
-      refuse_for_tables(r.choice.has_value(), "choice", "workloads");
-      refuse_for_tables(!r.calibration.empty(), "calibration", "workloads");
-      refuse_for_tables(r.raw, "raw", "workloads");
-      refuse_for_tables(r.launch.has_value(), "launch", "workloads");
-      refuse_for_tables(r.library.has_value(), "library", "workloads");
+      refuse_given(r, {"choice", "calibration", "raw", "launch", "library"}, "<{}> has no meaning for tables of workloads; leave it out");
       if (!r.stack.empty() &&
           std::any_of(tables.begin(), tables.end(), [](const auto& f) { return workload_table(f) != WorkloadTable::ops; }))
         throw fabricost::core::Refusal("<stack> prices tables of kernels; leave it out of others");
