@@ -30,7 +30,7 @@ struct UnitName {
 };
 
 constexpr double smallest_fraction = 1e-6;  // below that, times would no longer be finite numbers
-constexpr std::array<UnitName, 10> sizes{{{"B", units::B(1)},
+constexpr std::array<UnitName, 11> sizes{{{"B", units::B(1)},
                                           {"kB", units::kB(1)},
                                           {"MB", units::MB(1)},
                                           {"GB", units::GB(1)},
@@ -39,7 +39,8 @@ constexpr std::array<UnitName, 10> sizes{{{"B", units::B(1)},
                                           {"MiB", units::MiB(1)},
                                           {"GiB", units::GiB(1)},
                                           {"TiB", units::TiB(1)},
-                                          {"PB", units::PB(1)}}};
+                                          {"PB", units::PB(1)},
+                                          {"PiB", units::TiB(1024)}}};
 constexpr std::array<UnitName, 6> times{
     {{"s", units::s(1)}, {"ms", units::ms(1)}, {"us", units::us(1)}, {"ns", units::ns(1)}, {"min", units::s(60)}, {"h", units::h(1)}}};
 constexpr std::array<UnitName, 6> byte_rates{{{"B/s", units::B_per_s(1)},
@@ -161,6 +162,8 @@ ParsedQuantity checked(std::string_view text, ParsedQuantity value, double min, 
 }
 
 }  // namespace
+
+std::optional<double> size_unit(std::string_view name) { return factor_of(name, sizes); }
 
 double leading_number(std::string_view text, std::string_view& rest) {
   text = trimmed(text);

@@ -4,6 +4,7 @@
 
 #include <fabricost/namespaces.hpp>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -35,6 +36,9 @@ enum class QuantityKind {
 
 /// \return bytes/s in one direction, line bits/s, bytes, seconds, flop/s, Hz, W, USD, USD/s or a plain number
 [[nodiscard]] ParsedQuantity parse_quantity(std::string_view text, QuantityKind kind);
+
+/// Bytes of a unit of sizes: 1048576 of "MiB"; nothing for another text.
+[[nodiscard]] std::optional<double> size_unit(std::string_view name);
 
 /// A number with a decimal point at the start of a text, in any locale; the trimmed rest is left in `rest`.
 /// NaN if there is none.

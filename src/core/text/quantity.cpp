@@ -8,6 +8,7 @@
 #include <fabricost/units.hpp>
 
 #include "text/ascii.hpp"
+#include "text/parse_quantity.hpp"
 
 #include <fmt/format.h>
 
@@ -21,22 +22,6 @@ namespace {
 
 constexpr double size_limit = 1e18;
 constexpr std::size_t max_sizes = 100'000;
-
-struct SizeUnit {
-  std::string_view text;
-  Bytes bytes;
-};
-constexpr std::array<SizeUnit, 11> size_units{{{"B", units::B(1)},
-                                               {"kB", units::kB(1)},
-                                               {"MB", units::MB(1)},
-                                               {"GB", units::GB(1)},
-                                               {"TB", units::TB(1)},
-                                               {"PB", units::PB(1)},
-                                               {"KiB", units::KiB(1)},
-                                               {"MiB", units::MiB(1)},
-                                               {"GiB", units::GiB(1)},
-                                               {"TiB", units::TiB(1)},
-                                               {"PiB", units::TiB(1024)}}};
 
 constexpr std::string_view blanks = " \t\r\n";
 
@@ -86,18 +71,13 @@ struct Leading {
   if (value->rest.find(':') != std::string_view::npos)
     refuse(text, "is a range of sizes, and one size is asked for; sweep takes a range, as its sizes");
   if (std::isnan(value->number)) refuse(text, "is not a size; write a number and its unit, as in 256MiB");
-  double unit = 1;
-  if (!value->rest.empty()) {
-    unit = 0;
-    for (const SizeUnit& known : size_units)
-      if (value->rest == known.text) unit = known.bytes.value();
-    if (unit == 0) refuse(text, fmt::format("is not a size; write {}", remedy(*value)));
-  }
-  const double bytes = value->number * unit;
+  const std::optional<double> unit = value->rest.empty() ? 1.0 : size_unit(value->rest);
+  if (!unit) refuse(text, fmt::format("is not a size; write {}", remedy(*value)));
+  const double bytes = value->number * *unit;
   if (!(bytes < size_limit)) refuse(text, "is too large: a size must be below 10^18 bytes");
   const double nearest = std::round(bytes);
   constexpr double computed = 1e6;  // from here on a fraction of a byte comes from arithmetic, as of 1.1 times a memory
-  if (unit == 1 && nearest != bytes && bytes < computed) refuse(text, "is not a whole number of bytes");
+  if (*unit == 1 && nearest != bytes && bytes < computed) refuse(text, "is not a whole number of bytes");
   if (nearest == 0 && bytes > 0) refuse(text, "is less than a byte");
   return nearest;
 }

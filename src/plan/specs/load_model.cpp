@@ -6,6 +6,7 @@
 #include "specs/store.hpp"
 #include "text/ascii.hpp"
 
+#include <fabricost/collective.hpp>
 #include <fabricost/specs/data_directory.hpp>
 #include <fabricost/plan/specs/load_model.hpp>
 
@@ -291,14 +292,6 @@ Model read_model(const SpecNode& tree, Faults& faults) {
   return m;
 }
 
-/// A name without common differences in spelling.
-std::string folded_model(std::string_view name) {
-  std::string out;
-  for (const char c : name)
-    if (c != '-' && c != '_' && c != ' ') out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
-}
-
 /// The words and numbers of a name, without its publisher and words that say nothing of the shape: "meta-llama/Llama-3.1-405B-Instruct" is
 /// llama 3 .1 405 b.
 std::vector<std::string> parts_of(std::string_view name) {
@@ -333,8 +326,8 @@ struct Names {
 Names names_of_models() {
   Names out;
   const auto add = [&](const std::string& name, const std::string& means) {
-    out.full.emplace(folded_model(name), means);
-    out.last.emplace(folded_model(name.substr(name.rfind('/') + 1)), means);
+    out.full.emplace(folded(name), means);
+    out.last.emplace(folded(name.substr(name.rfind('/') + 1)), means);
     out.parts.emplace_back(parts_of(name), means);
     out.all.push_back(name);
   };
@@ -412,8 +405,8 @@ std::string without_date(const std::string& name) {
 }
 
 std::string found(const Names& names, const std::string& wanted) {
-  if (const auto at = names.full.find(folded_model(wanted)); at != names.full.end()) return at->second;
-  const auto at = names.last.find(folded_model(wanted.substr(wanted.rfind('/') + 1)));
+  if (const auto at = names.full.find(folded(wanted)); at != names.full.end()) return at->second;
+  const auto at = names.last.find(folded(wanted.substr(wanted.rfind('/') + 1)));
   if (at != names.last.end()) return at->second;
   if (std::string one = spelled(names, wanted); !one.empty()) return one;
   const std::string undated = without_date(wanted);
@@ -423,7 +416,7 @@ std::string found(const Names& names, const std::string& wanted) {
 std::string unknown_model(const Names& names, const std::string& wanted) {
   std::vector<std::string> near;  // first the models whose names go on where this one ends: a family
   constexpr std::size_t min_letters = 3, most_listed = 8;
-  const std::string given = folded_model(wanted);
+  const std::string given = folded(wanted);
   if (given.size() >= min_letters)
     for (auto at = names.full.lower_bound(given); at != names.full.end() && at->first.starts_with(given); ++at)
       if (std::find(near.begin(), near.end(), at->second) == near.end() && near.size() < most_listed) near.push_back(at->second);

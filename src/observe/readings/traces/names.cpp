@@ -4,6 +4,8 @@
 #include "readings/traces/traced.hpp"
 #include "text/ascii.hpp"
 
+#include <fabricost/collective.hpp>
+
 #include <algorithm>
 #include <string>
 
@@ -11,13 +13,6 @@ namespace fabricost::observe {
 
 namespace {
 
-/// Small letters without blanks, dashes and underscores.
-[[nodiscard]] std::string bare(std::string_view text) {
-  std::string out;
-  for (const char c : text)
-    if (c != '_' && c != '-' && c != ' ') out += lower(c);
-  return out;
-}
 struct Named {
   std::string_view words;
   Moves moves;
@@ -132,7 +127,7 @@ std::vector<Span> SpanUnion::take() {
 
 Moves moves_named(std::string_view words) {
   if (const auto colon = words.find(':'); colon != std::string_view::npos) words.remove_prefix(colon + 1);  // nccl:
-  return begins_with(bare(words.substr(0, 60)));
+  return begins_with(folded(words.substr(0, 60)));
 }
 
 std::optional<Moves> moves_of_kernel(std::string_view kernel) {
@@ -141,7 +136,7 @@ std::optional<Moves> moves_of_kernel(std::string_view kernel) {
   const auto nccl = head.find("nccl");
   if (nccl != std::string_view::npos && head.find("ernel", nccl) != std::string_view::npos) {
     const auto name = head.find('_', nccl);  // ncclKernel_, ncclDevKernel_, ncclSymkDevKernel_
-    return name == std::string_view::npos ? Moves::unknown : begins_with(bare(head.substr(name + 1, 40)));
+    return name == std::string_view::npos ? Moves::unknown : begins_with(folded(head.substr(name + 1, 40)));
   }
   for (const std::string_view part : {"internode::", "internode_ll::", "intranode::", "::ep::", " ep::", "deep_ep::"}) {
     const auto at = head.find(part);
@@ -214,7 +209,7 @@ double bytes_of_call(Moves moves, const Elements& elements, unsigned width, int 
 
 TracedType type_named(std::string_view words) {
   if (words.starts_with("nccl")) words.remove_prefix(4);  // ncclBfloat16
-  const std::string text = bare(words.substr(0, 40));
+  const std::string text = folded(words.substr(0, 40));
   const auto at = std::find_if(types.begin(), types.end(), [&](const NamedType& one) { return has_word(one.words, text); });
   return at == types.end() ? TracedType{} : at->type;
 }
@@ -222,40 +217,23 @@ TracedType type_named(std::string_view words) {
 namespace {
 
 struct NamedWork {
-  std::string_view words;
   Work work;
+  std::string_view words;  ///< parts of its kernels' names
 };
 
-/// Small letters. Operations fused with a product do not count; kernels around attention move data.
-constexpr std::array<NamedWork, 75> works{{{"splitkreduce", Work::memory}, {"preprocess", Work::memory}, {"postprocess", Work::memory},
-                                           {"dot_do_o", Work::memory}, {"convertdq", Work::memory}, {"convert_dq", Work::memory},
-                                           {"::utils::", Work::memory}, {"fbgemm_gpu", Work::memory}, {"gemv", Work::memory},
-                                           {"pytorch_flash", Work::attention_old},
-                                           {"flash_fwd_kernel", Work::attention_old},
-                                           {"flash_bwd_dq", Work::attention_old},
-                                           {"fmha_cutlass", Work::attention_old},
-                                           {"_attn_fwd", Work::attention_old},
-                                           {"_attn_bwd", Work::attention_old},
-                                           {"flash", Work::attention}, {"fmha", Work::attention}, {"attn", Work::attention},
-                                           {"attention", Work::attention}, {"sdpa", Work::attention}, {"gemm", Work::product},
-                                           {"nvjet", Work::product}, {"cijk_", Work::product}, {"xmma", Work::product},
-                                           {"matmul", Work::product}, {"_mm_", Work::product}, {"triton_mm", Work::product},
-                                           {"triton_tem", Work::product}, {"convolve", Work::product}, {"conv_fwd", Work::product},
-                                           {"conv_bwd", Work::product}, {"grouped_conv", Work::product}, {"conv2d", Work::product},
-                                           {"winograd", Work::product}, {"dgrad", Work::product}, {"wgrad", Work::product},
-                                           {"fprop", Work::product}, {"memset", Work::memory}, {"transpose", Work::memory},
-                                           {"quantize", Work::memory}, {"cast", Work::memory}, {"elementwise", Work::memory},
-                                           {"reduce", Work::memory}, {"norm", Work::memory}, {"softmax", Work::memory},
-                                           {"triton_poi", Work::memory}, {"triton_red", Work::memory}, {"triton_per", Work::memory},
-                                           {"multi_tensor", Work::memory}, {"adam", Work::memory}, {"dropout", Work::memory},
-                                           {"embedding", Work::memory}, {"embs", Work::memory}, {"cross_entropy", Work::memory},
-                                           {"copy", Work::memory}, {"swiglu", Work::memory}, {"silu", Work::memory},
-                                           {"gelu", Work::memory}, {"rope", Work::memory}, {"rotary", Work::memory},
-                                           {"index", Work::memory}, {"indices", Work::memory}, {"gather", Work::memory},
-                                           {"scatter", Work::memory}, {"permute", Work::memory}, {"sort", Work::memory},
-                                           {"topk", Work::memory}, {"scan", Work::memory}, {"pool", Work::memory},
-                                           {"concat", Work::memory}, {"fill", Work::memory}, {"bias", Work::memory},
-                                           {"subtensor", Work::memory}, {"nll_loss", Work::memory}, {"at::native", Work::memory}}};
+/// Small letters, in the order in which they are looked for. Operations fused with a product do not count; kernels around attention move
+/// data.
+constexpr std::array<NamedWork, 5> works{
+    {{Work::memory, "splitkreduce preprocess postprocess dot_do_o convertdq convert_dq ::utils:: fbgemm_gpu gemv"},
+     {Work::attention_old, "pytorch_flash flash_fwd_kernel flash_bwd_dq fmha_cutlass _attn_fwd _attn_bwd"},
+     {Work::attention, "flash fmha attn attention sdpa"},
+     {Work::product,
+      "gemm nvjet cijk_ xmma matmul _mm_ triton_mm triton_tem convolve conv_fwd conv_bwd grouped_conv conv2d winograd "
+      "dgrad wgrad fprop"},
+     {Work::memory,
+      "memset transpose quantize cast elementwise reduce norm softmax triton_poi triton_red triton_per multi_tensor "
+      "adam dropout embedding embs cross_entropy copy swiglu silu gelu rope rotary index indices gather scatter "
+      "permute sort topk scan pool concat fill bias subtensor nll_loss at::native"}}};
 
 /// Products of numbers of one byte name them.
 constexpr std::array<std::string_view, 5> narrow{"fp8", "e4m3", "e5m2", "f8f8", "_f8"};
@@ -269,11 +247,14 @@ Work work_of_kernel(std::string_view kernel) {
   const std::string_view own = std::string_view(text).substr(0, text.find('('));
   const std::string_view head = own.empty() ? std::string_view(text) : own;
   const auto has = [&](std::string_view words) { return head.find(words) != std::string_view::npos; };
-  for (const NamedWork& one : works) {
-    if (!has(one.words)) continue;
-    if (one.work != Work::product) return one.work;
-    return std::any_of(narrow.begin(), narrow.end(), has) ? Work::product_8 : Work::product;
-  }
+  for (const NamedWork& one : works)
+    for (std::string_view left = one.words; !left.empty();) {
+      const std::string_view word = left.substr(0, left.find(' '));
+      left.remove_prefix(std::min(word.size() + 1, left.size()));
+      if (!has(word)) continue;
+      if (one.work != Work::product) return one.work;
+      return std::any_of(narrow.begin(), narrow.end(), has) ? Work::product_8 : Work::product;
+    }
   return Work::unknown;
 }
 
