@@ -234,6 +234,7 @@ void add_operations(py::module_& module) {
   py::tuple names(algorithm_names.size());
   for (std::size_t i = 0; i < algorithm_names.size(); ++i) names[i] = py::str(std::string{algorithm_names[i]});
   module.attr("_algorithm_names") = names;
+  module.def("_bus_factor", [](const std::string& operation, int ranks) { return bus_factor(parse_collective(operation).value(), ranks); });
   add_operation(module);
   constexpr const char* own = "the buffer of one rank";
   constexpr const char* held = "everything a rank holds at the start";

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from . import _core
 from ._command import status_of
+from ._export.command import Parser  # one form of errors
 from .names import operations
 
 
@@ -18,13 +19,8 @@ def _fault(text: str) -> NoReturn:
     raise RequestError(text)
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        _fault(f"{message}; fabricost report --help lists the options")
-
-
-def _parser() -> _Parser:
-    out = _Parser(
+def _parser() -> Parser:
+    out = Parser(
         prog="fabricost report",
         allow_abbrev=False,
         description="One self-contained HTML page with the answer, its pictures, sources and how sure it is",

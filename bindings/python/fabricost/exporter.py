@@ -86,10 +86,6 @@ def _checked(call: Call) -> Call | None:
     return call if call.ranks > 1 else None
 
 
-def _bus_factor(operation: str, n: int) -> float:
-    return {"all_reduce": 2 * (n - 1) / n, "broadcast": 1.0, "reduce": 1.0}.get(operation, (n - 1) / n)
-
-
 def calls_of_text(text: str) -> Iterator[Call]:
     """Of Inspector's file for the node exporter. It names a range of sizes; bandwidth and time say which. Raises ValueError, KeyError."""
     rates: dict[tuple[tuple[str, str], ...], float] = {}
@@ -102,7 +98,7 @@ def calls_of_text(text: str) -> Iterator[Call]:
         labels = dict(key)
         operation, ranks = _CALLS[labels["collective"].lower()], int(labels["nranks"])
         if ranks > 1 and rates.get(key, 0.0) > 0:
-            size = rates[key] * 1e9 / _bus_factor(operation, ranks) * microseconds / 1e6
+            size = rates[key] * 1e9 / _core._bus_factor(operation, ranks) * microseconds / 1e6
             call = _checked(Call(labels["comm_name"], operation, ranks, int(labels["n_nodes"]), size, microseconds / 1e6))
             if call is not None:
                 yield call
