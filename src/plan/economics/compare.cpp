@@ -65,7 +65,7 @@ Compared compared(TrainingQuestion question, const System& system, const Prices&
   if (whole && plan.fits && !plan.layouts.empty() && detail::idle_of(plan.layouts.front(), system, question.gpus) > 0) {
     question.top = near_fastest;
     plan = plan_training(system, question);
-    std::swap(plan.layouts.front(), plan.layouts[cheapest_of(plan.layouts, [&](const PricedLayout& one) {
+    std::swap(plan.layouts.front(), plan.layouts[cheapest_of(plan.layouts, question.plain_within, [&](const PricedLayout& one) {
       return seconds_a_sequence(one) * paid_gpus(system, question.gpus, prices, detail::idle_of(one, system, question.gpus));
     })]);
   }

@@ -5,6 +5,7 @@
 
 #include <fabricost/plan/economics/compare.hpp>
 #include <fabricost/plan/pictures/compare.hpp>
+#include <fabricost/plan/training/idle_gpus.hpp>
 #include <fabricost/pictures/picture.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/plan/specs/prices.hpp>
@@ -168,6 +169,29 @@ TEST_CASE("MI355X over B200 is as measured, with the error of three unlike compa
     off += std::log(ratio / one.ratio) / 3;
   }
   CHECK(std::fabs(off) < 0.12);
+}
+
+TEST_CASE("A machine is compared with the layout that plan proposes, unless another pays for clearly fewer GPU-seconds") {
+  const Prices prices = load_prices();
+  int left_idle = 0;
+  for (const char* name : {"superpod-h100", "gb200-nvl72"}) {
+    const System system = load_system(name);
+    for (const char* model : {"llama3-8b", "llama3-70b", "mixtral-8x7b"})
+      for (const int gpus : {100, 144, 250}) {
+        TrainingQuestion q = question(model, gpus, 250, 512);
+        q.fewer = true;
+        q.plain_within = plainer_within;
+        const PricedLayout proposed = plan_training(system, q).layouts.front();
+        const PricedLayout taken = *compared(q, system, prices).training;
+        const auto pays = [&](const PricedLayout& one) {
+          return seconds_a_sequence(one) * paid_gpus(system, gpus, prices, idle_beyond(one.layout, system, gpus));
+        };
+        left_idle += idle_beyond(proposed.layout, system, gpus) > 0;
+        CAPTURE(name, model, gpus, proposed.time.seconds, taken.time.seconds);
+        CHECK((taken.time.seconds == proposed.time.seconds || pays(proposed) > pays(taken) * (1 + plainer_within)));
+      }
+  }
+  CHECK(left_idle > 4);
 }
 
 TEST_CASE("A job smaller than a rack pays for its nodes where they are rented, and for the rack where it is bought") {

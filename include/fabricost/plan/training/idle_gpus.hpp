@@ -34,13 +34,14 @@ namespace fabricost::plan {
 /// The number of fastest layouts that are searched for one that leaves fewer GPUs idle.
 inline constexpr int near_fastest = 32;
 
-/// The place, among layouts of one job, of the one that pays for the fewest GPU-seconds. \param paid GPU-seconds of one
+/// The place, among layouts of one job, of the one that pays for the fewest GPU-seconds; the first, which is the plainest, where that saves
+/// no more than `within`. \param paid GPU-seconds of one
 template <class Layouts, class Paid>
-[[nodiscard]] std::size_t cheapest_of(const Layouts& layouts, Paid&& paid) {
+[[nodiscard]] std::size_t cheapest_of(const Layouts& layouts, double within, Paid&& paid) {
   std::size_t best = 0;
   for (std::size_t i = 1; i < layouts.size(); ++i)
     if (paid(layouts[i]) < paid(layouts[best])) best = i;
-  return best;
+  return paid(layouts.front()) <= paid(layouts[best]) * (1 + within) ? 0 : best;
 }
 
 }  // namespace fabricost::plan
