@@ -199,16 +199,12 @@ class StepWords {
     const Path path = x.group == StepGroup::stages && x.at.domains > 1 ? Path::nic : Path::gpu_gpu;
     const Curve& curve = costs_.curve(x.collective, x.at, path);
     const std::string bytes = size_text(Bytes::from_value(std::round(x.bytes)));
-    std::string by;
-    if (x.group == StepGroup::expert) {
-      by = fmt::format("{:.4g} GB/s out of a rank", 1e-9 * x.bytes / x.seconds);
-    } else {
-      const Candidate ran = curve.ran_at(x.bytes);
-      by = fmt::format("{}, {:.4g} GB/s busbw", pair_text(ran), 1e-9 * x.bytes / x.seconds * bus_factor(x.collective, x.at.ranks()));
-    }
-    const std::string_view what = x.group == StepGroup::expert ? "dispatch or combine" : name(x.collective);
-    return fmt::format("{:.4g} x {} of {} {}: {:.4g} ms each ({}).", x.count, what, bytes,
-                       where_text(x, curve.fabric(), domains_taken(l_, system_.domain)), 1e3 * x.seconds, by);
+    const bool experts = x.group == StepGroup::expert;  // by a kernel of its own
+    const std::string by = experts ? "" : pair_text(curve.ran_at(x.bytes)) + ", ";
+    const double busbw = x.bytes / x.seconds * bus_factor(x.collective, x.at.ranks());
+    return fmt::format("{:.4g} x {} of {} {}: {:.4g} ms each ({}{:.4g} GB/s busbw).", x.count,
+                       experts ? "dispatch or combine" : name(x.collective), bytes,
+                       where_text(x, curve.fabric(), domains_taken(l_, system_.domain)), 1e3 * x.seconds, by, 1e-9 * busbw);
   }
 
   const TrainingQuestion& q_;

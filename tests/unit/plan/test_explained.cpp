@@ -77,6 +77,29 @@ TEST_CASE("Kernels and exchanges of an explained step sum to the terms that were
   CHECK(seen > 50);
 }
 
+TEST_CASE("No explained exchange of experts inside a domain is faster than the domain's links") {
+  std::mt19937_64 random(13);
+  const System system = load_system("dgx-h100");
+  const double link = system.tier(TierRole::scale_up)->bandwidth.value.value();
+  int seen = 0;
+  for (int i = 0; i < 12; ++i) {
+    TrainingQuestion q = question(random() % 2 == 0 ? "mixtral-8x7b" : "qwen3-30b-a3b", 16, 32 << random() % 4);
+    q.ep = 2 << random() % 3;
+    q.tp = 1;
+    q.top = 1;
+    for (const PricedLayout& one : plan_training(system, q).layouts)
+      for (const ExplainedTerm& term : explain_step(system, q, one).terms)
+        for (const std::string& sentence : term.how) {
+          const auto rate = sentence.find("ms each (");
+          if (sentence.find("dispatch or combine") == std::string::npos || rate == std::string::npos) continue;
+          ++seen;
+          INFO(sentence);
+          CHECK(1e9 * std::stod(sentence.substr(rate + 9)) <= link);
+        }
+  }
+  CHECK(seen > 4);
+}
+
 TEST_CASE("The usual layout fits and is never faster than the search's") {
   for (const ExplainedJob& job : explained_jobs) {
     const System system = load_system(job.machine);
