@@ -44,7 +44,8 @@ RequestTable<GoodputRequest> GoodputRequest::fields() {
       asks(&R::spares, "spares", "--spares", count, {0, 1e6}, "N", "Spare nodes; default: there is always one"),
       field::ask_spares_per_rack<R>,
       asks(&R::repair, "repair_seconds", "--repair", seconds, any_time, "TIME", "Time until a node is back, with <spares>; default 24h"),
-      asks(&R::replaced, "replaced", "--replaced", share, any_share, "X", "Share of failures that take a node away, with <spares>; default\nthe fleet's"),
+      asks(&R::replaced, "replaced", "--replaced", share, any_share, "X",
+           "Share of failures that take a node away, with <spares>; default\nthe fleet's"),
       asks(&R::flaps_per_link_year, "flaps_per_link_year", "--flaps-per-link-year", number, {0, 1e9}, "X",
            "Flaps of a link per year (it drops out and comes back);\nneeds <flap_stall_seconds>"),
       asks(&R::flap_stall, "flap_stall_seconds", "--flap-stall", seconds, any_time, "TIME",
@@ -269,7 +270,8 @@ void mean_checkpoints(FailingJob& out, const GoodputRequest& a, const FailureFac
   out.reload = numbers_in(a.reload).value_or(written);
   c.recovery = numbers_in(a.restart).value_or(facts.recovery) + out.reload;
   const bool replaces = a.spares || a.spares_per_rack;
-  if (!replaces && (a.repair || a.replaced)) throw Refusal("<repair_seconds> and <replaced> are of nodes that spares replace: add <spares>");
+  if (!replaces && (a.repair || a.replaced))
+    throw Refusal("<repair_seconds> and <replaced> are of nodes that spares replace: add <spares>");
   out.question.spares = a.spares.value_or(0);
   out.question.repair = replaces ? numbers_in(a.repair).value_or(facts.repair) : 0;
 }

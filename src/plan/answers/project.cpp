@@ -455,9 +455,8 @@ void add_money(ProjectedRun& out, const System& system, Time occupied, const Pri
     plan = searched(asked);
   }
   const auto paid = [&](const PlannedLayout& one) { return paid_gpus(*machine.value, out.gpus, prices, one.idle_gpus); };
-  const PlannedLayout& best = plan.layouts[cheapest_of(plan.layouts, plainer_within, [&](const PlannedLayout& one) {
-    return paid(one) / one.tokens_per_second;
-  })];
+  const PlannedLayout& best =
+      plan.layouts[cheapest_of(plan.layouts, plainer_within, [&](const PlannedLayout& one) { return paid(one) / one.tokens_per_second; })];
   out.layout = best;
   out.kernels = plan.kernels;
   out.used_gpus = best.used_gpus;

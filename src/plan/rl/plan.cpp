@@ -116,7 +116,8 @@ std::vector<EngineLayout> RlSearch::engines(const ServingQuestion& q) {
   try {
     out = engine_layouts(system_, q);
     if (out.empty())
-      why_ = q.model.name + ": no engine on " + std::to_string(q.gpus) + " GPUs has the memory to serve it; take more <gpus>, or fewer <train_gpus>";
+      why_ = q.model.name + ": no engine on " + std::to_string(q.gpus) +
+             " GPUs has the memory to serve it; take more <gpus>, or fewer <train_gpus>";
   } catch (const RequestError& error) {
     why_ = error.what();
   }

@@ -3,12 +3,12 @@
 
 #include "catch.hpp"
 
+#include <fabricost/pictures/picture.hpp>
 #include <fabricost/plan/economics/compare.hpp>
 #include <fabricost/plan/pictures/compare.hpp>
-#include <fabricost/plan/training/idle_gpus.hpp>
-#include <fabricost/pictures/picture.hpp>
-#include <fabricost/specs/load.hpp>
 #include <fabricost/plan/specs/prices.hpp>
+#include <fabricost/plan/training/idle_gpus.hpp>
+#include <fabricost/specs/load.hpp>
 
 using namespace fabricost::plan;
 using namespace fabricost::test;

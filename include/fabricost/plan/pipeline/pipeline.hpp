@@ -129,7 +129,8 @@ namespace detail {
   if (stages == 1) return {m * e, t.overlapped == 0};
   const double saved = t.overlapped > 0 ? total - t.overlapped : 0;  // by every dualpipe pair that runs as one
   // with fewer microbatches dualpipe has shorter orders, and so it may have where B exceeds F or W
-  const bool as_published = microbatches > 3 * stages && t.backward <= t.forward && t.backward <= t.weight && e == 0 && saved == 0 && c == 0;
+  const bool as_published =
+      microbatches > 3 * stages && t.backward <= t.forward && t.backward <= t.weight && e == 0 && saved == 0 && c == 0;
   switch (schedule) {
     case PipelineSchedule::none:
     case PipelineSchedule::gpipe: return {last * (total + 2 * c) + m * e, true};
