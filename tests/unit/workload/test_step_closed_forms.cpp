@@ -195,6 +195,21 @@ TEST_CASE("a GPU with more power per FLOP runs products faster, never above the 
   CHECK(rate(0.6) == Approx(0.55e15));  // of whom the share was measured on, nothing is known
 }
 
+TEST_CASE("fused attention waits for its longest block, and fills a pipeline for each block of queries", "[step]") {
+  Processor gpu = jobs::plain_processor(1e15);
+  gpu.units = 100;
+  const auto seconds = [&](const Processor& on, double heads, double s) {
+    return attention_seconds(on, Stack{}, {heads * s, s, {128, 128}}, Precision::bf16);
+  };
+  const double start = gpu.constants.form.attention_block;
+  CHECK(seconds(gpu, 32, 4096) == Approx((32 * 4096.0 * 4096 + 128 * 4096.0 * 100) * 256 / 1e15 + 32 * 4096.0 / 128 / 100 * start));
+  // FlashAttention-4 on B300, 16 heads of 128, 32,768 tokens (github.com/Dao-AILab/flash-attention/pull/2605): TFLOP/s
+  const Processor b300 = Processor::of(jobs::machine("dgx-b300"));
+  const auto rate = [&](double s) { return s / seconds(b300, 16 * 32768 / s, s); };
+  CHECK(rate(4096) / rate(1024) == Approx(1381.0 / 785).epsilon(0.15));
+  CHECK(rate(4096) / rate(2048) == Approx(1381.0 / 1132).epsilon(0.15));
+}
+
 TEST_CASE("two GPUs of one die differ by their power alone, whatever their peaks", "[step]") {
   const Processor b200 = Processor::of(jobs::machine("dgx-b200")), gb200 = Processor::of(jobs::machine("gb200-nvl72"));
   REQUIRE(gb200.peak16 > 1.1 * b200.peak16);
