@@ -370,7 +370,6 @@ void ServingSearch::apart(const Engine& decode, const std::vector<Beside>& pairs
 }
 
 void ServingSearch::apart_of_requests(const Engine& decode, const std::vector<Beside>& pairs, const Wanted& wanted, const Take& take) {
-  const DecodeStep fastest = step_of(decode, 1);
   for (const Beside& pair : pairs) {
     const Ground& ground = pair.pairing.ground;
     const double requests = q_.concurrency / ground.copies;
@@ -378,10 +377,28 @@ void ServingSearch::apart_of_requests(const Engine& decode, const std::vector<Be
     for (int i = 0; batch_at(i) <= last; ++i) {
       const int decodes = static_cast<int>(batch_at(i)), prefills = pair.pairing.prefills(decodes);
       if (prefills < 1) break;
-      const ApartWaits waits = at_step(pair, fastest, requests / decodes / decode.layout().attention_dp).waits;
-      const double least = waits.ttft(requests, pair.pairing.servers * prefills);
-      if (!wanted(per_gpu(ground, requests / (least + waits.answer)) * (1 + 1e-9), std::numeric_limits<double>::infinity())) continue;
-      const PricedServing p = priced(decode, pair, {prefills, decodes}, std::ceil(requests / decodes));
+      const double each = requests / decodes, servers = pair.pairing.servers * prefills;
+      const auto waits_beside = [&](double decoding) { return at_step(pair, step_of(decode, decoding), each / decode.layout().attention_dp).waits; };
+      // from none that decodes, step by step to no more than do: steps and rates are no better than these
+      ApartWaits waits = waits_beside(1);
+      const double alone = waits.alone;
+      double ttft = waits.ttft(requests, servers);
+      const auto helps = [&] {
+        return (q_.tpot <= 0 || waits.answer <= q_.osl * q_.tpot * (1 + 1e-9)) &&
+               wanted(per_gpu(ground, requests / (ttft + waits.answer)) * (1 + 1e-9), std::numeric_limits<double>::infinity());
+      };
+      constexpr int closer = 3;
+      for (int k = 0; k < closer && waits.answer > 0 && helps(); ++k) {
+        waits = waits_beside(each * waits.answer / (ttft + waits.answer));
+        ttft = waits.ttft(requests, servers);
+      }
+      if (!helps()) continue;
+      if (q_.ttft > 0) {  // first tokens come soonest where all decode, and take their time
+        ApartWaits slowest = waits_beside(each);
+        slowest.alone = alone;
+        if (slowest.ttft(requests, servers) > q_.ttft * (1 + 1e-9)) continue;
+      }
+      const PricedServing p = priced(decode, pair, {prefills, decodes}, std::ceil(each));
       if (missed(p.time) <= 1) take(p);
     }
   }

@@ -285,15 +285,25 @@ ServingTime disaggregated(const Engine& prefill, const Engine& decode, const Wor
     return waits.answer > 0 ? decoding * (ttft + waits.answer) / waits.answer : decoding;
   };
   double decoding = load.decoding > 0 ? load.decoding : std::min(load.concurrency, workers.decode * room);
-  if (load.decoding <= 0 && requests_beside(decoding) > load.concurrency) {
-    constexpr int halvings = 24;
-    double low = 0;
-    for (int i = 0; i < halvings; ++i) {
-      const double middle = (low + decoding) / 2;
-      (requests_beside(middle) < load.concurrency ? low : decoding) = middle;
+  double above = requests_beside(decoding) - load.concurrency, below = -load.concurrency;
+  if (load.decoding <= 0 && above > 0) {
+    constexpr int most_steps = 60;
+    double low = 0, high = decoding, off = above;
+    for (int i = 0; i < most_steps && std::fabs(off) > 1e-9 * load.concurrency; ++i) {
+      decoding = (low * above - high * below) / (above - below);  // regula falsi; an end that stays counts half (Illinois)
+      const bool was_above = off > 0;
+      off = requests_beside(decoding) - load.concurrency;
+      if (off > 0) {
+        high = decoding;
+        above = off;
+        if (was_above) below /= 2;
+      } else {
+        low = decoding;
+        below = off;
+        if (!was_above) above /= 2;
+      }
     }
   }
-  requests_beside(decoding);
   ttft = std::max(ttft, waits.answer * (load.concurrency / decoding - 1));  // the others wait for a place
   ServingTime out;
   out.running = std::max(1.0, decoding / workers.decode);
