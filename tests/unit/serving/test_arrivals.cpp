@@ -363,9 +363,9 @@ TEST_CASE("a turn waits for the answer before it, and no longer, beside other re
 }
 
 TEST_CASE("random sessions routed to where their prefix lies find more of it than in turn, and wait less") {
-  std::mt19937_64 source = draws(23);
+  std::mt19937_64 source(23);
   const auto any = [&](double from, double to) { return from * std::pow(to / from, std::uniform_real_distribution<double>()(source)); };
-  for (int i = 0; i < many(6); ++i) {
+  for (int i = 0; i < 6; ++i) {
     const RequestLoad load = drawn_load({.rate = any(4, 12), .isl = std::round(any(300, 900)), .osl = std::round(any(30, 200)),
                                          .turns = static_cast<int>(any(4, 101)), .gap = any(1, 10), .count = 3000, .seed = source()});
     StepTimes times = engine();
