@@ -37,6 +37,7 @@ struct Point {
   std::optional<Protocol> protocol;    ///< forced
   std::optional<CollectiveKernel> kernel;  ///< of an inference engine, where its row names it
   bool windows = false;                    ///< buffers in symmetric windows
+  bool nvls = true, pxn = true;            ///< as Ways has them: the environment turned neither off
   SharedText notes;
 
   /// The two ends of a send_recv. Unknown: as in nccl-tests, each rank sends to the next.

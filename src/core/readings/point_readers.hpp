@@ -2,6 +2,8 @@
 /// The readers behind read_points, one per format, and the table that describes how runs were made. Private
 /// to the sources.
 
+#include "readings/environment.hpp"
+
 #include <fabricost/error.hpp>
 #include <fabricost/namespaces.hpp>
 #include <fabricost/readings/points.hpp>
@@ -21,8 +23,7 @@ struct RunDescription {
   int nics_per_node = 0;
   LineRate nic_rate{};
   std::optional<bool> gpu_direct, sharp;
-  std::optional<Algorithm> algorithm;
-  std::optional<Protocol> protocol;
+  Environment environment;
   SharedText health;
   CallLaunch launch{};       ///< of its log in `logs`
   bool early_tests = false;  ///< likewise
@@ -32,6 +33,9 @@ using RunDescriptions = std::unordered_map<std::string, RunDescription>;
 /// The `sources.csv` in the folder of a point file; empty when there is none. Of a run with a log in logs/ID.txt the log's head says how it
 /// was launched. \throws SpecError
 [[nodiscard]] RunDescriptions read_sources(const std::filesystem::path& point_file);
+
+/// Adds an environment's settings; an algorithm or protocol of the point's own stays.
+void add_environment(Point& point, const Environment& environment);
 
 /// Fills in the fields that the point lacks and the description has.
 void describe(Point& point, const RunDescriptions& runs);

@@ -274,6 +274,9 @@ std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const Poi
     read_algorithm(table, at.algorithm, point);
     same_text(point.library_version, last.library_version, version_of(table.cell(at.library_version), table.cell(at.notes)));
     same_text(point.notes, last.notes, table.cell(at.notes));
+    Environment environment;
+    environment.read(table.cell(at.notes));
+    add_environment(point, environment);
     if (is_registered(table.cell(at.notes))) because("buffers registered with the library, which are not priced");
     point.path = name_in<Path>(table, at.path, "path", path_names, parse_path);
     point.both_ways = flag_in(table, at.both_ways, "both_ways").value_or(false);
@@ -369,8 +372,10 @@ RunDescriptions read_sources(const std::filesystem::path& point_file) {
     run.nic_rate = units::Gbit_per_s(number_in(table, rate, "nic_gbps").value);
     run.gpu_direct = flag_in(table, direct, "gdr");
     run.sharp = flag_in(table, sharp, "sharp");
-    run.algorithm = name_in<Algorithm>(table, algorithm, "algorithm", algorithm_names, parse_algorithm);
-    run.protocol = name_in<Protocol>(table, protocol, "protocol", protocol_names, parse_protocol);
+    run.environment.read(table.cell(notes));
+    if (const auto forced = name_in<Algorithm>(table, algorithm, "algorithm", algorithm_names, parse_algorithm))
+      run.environment.algorithm = forced;
+    if (const auto forced = name_in<Protocol>(table, protocol, "protocol", protocol_names, parse_protocol)) run.environment.protocol = forced;
     run.health = table.cell(health);
     const auto says = [&](std::string_view words) { return table.cell(notes).find(words) != std::string_view::npos; };
     if (says("event-timed")) run.launch.mode = LaunchMode::eager;  // each call by itself
@@ -383,6 +388,13 @@ RunDescriptions read_sources(const std::filesystem::path& point_file) {
   return out;
 }
 
+void add_environment(Point& point, const Environment& environment) {
+  if (!point.algorithm) point.algorithm = environment.algorithm;
+  if (!point.protocol) point.protocol = environment.protocol;
+  point.nvls = point.nvls && environment.nvls;
+  point.pxn = point.pxn && environment.pxn;
+}
+
 void describe(Point& point, const RunDescriptions& runs) {
   const auto found = runs.find(point.source);
   if (found == runs.end()) return;
@@ -390,8 +402,7 @@ void describe(Point& point, const RunDescriptions& runs) {
   if (point.system.empty()) point.system = run.system;
   if (point.nodes == 0) point.nodes = run.nodes;
   if (point.gpus_per_node == 0) point.gpus_per_node = run.gpus_per_node;
-  if (!point.algorithm) point.algorithm = run.algorithm;
-  if (!point.protocol) point.protocol = run.protocol;
+  add_environment(point, run.environment);
   point.gpu_direct = run.gpu_direct;
   point.sharp = run.sharp;
   point.nics_per_node = run.nics_per_node;

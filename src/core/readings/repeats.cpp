@@ -44,7 +44,7 @@ struct Key {
   Collective collective = Collective::all_reduce;
   DataType dtype = DataType::half;
   Reduction redop = Reduction::sum;
-  bool both_ways = false, streamed = false, from_host = false, windows = false;
+  bool both_ways = false, streamed = false, from_host = false, windows = false, nvls = true, pxn = true;
   Tuner tuner = newest_tuner;
   CallLaunch launch;
   std::optional<Path> path;
@@ -64,7 +64,8 @@ struct KeyHash {
     mix(static_cast<std::size_t>(k.nodes));
     mix(static_cast<std::size_t>(k.gpus_per_node));
     mix((static_cast<std::size_t>(k.collective) << 16U) + (static_cast<std::size_t>(k.redop) << 8U) + static_cast<std::size_t>(k.dtype));
-    mix((k.both_ways ? 1U : 0U) + (k.streamed ? 16U : 0U) + (k.windows ? 32U : 0U) + (k.path ? 2U + 2U * static_cast<unsigned>(*k.path) : 0U));
+    mix((k.both_ways ? 1U : 0U) + (k.streamed ? 16U : 0U) + (k.windows ? 32U : 0U) + (k.nvls ? 64U : 0U) + (k.pxn ? 128U : 0U) +
+        (k.path ? 2U + 2U * static_cast<unsigned>(*k.path) : 0U));
     mix(k.gpu_direct ? (*k.gpu_direct ? 2U : 1U) : 0U);
     mix(static_cast<std::size_t>(k.tuner) + 16U * static_cast<std::size_t>(k.launch.mode) + 256U * std::size_t{k.launch.gpus});
     mix((k.algorithm ? 1U + static_cast<unsigned>(*k.algorithm) : 0U) * 8U + (k.protocol ? 1U + static_cast<unsigned>(*k.protocol) : 0U));
@@ -142,6 +143,8 @@ void RepeatMerger::add(const Point& p) {
                 .streamed = p.streamed,
                 .from_host = p.from_host(),
                 .windows = p.windows,
+                .nvls = p.nvls,
+                .pxn = p.pxn,
                 // between nodes the constants of transports hold launches, and releases differ by less than repeats do
                 .tuner = p.nodes == 1 ? era_of(p).tuner : Tuner{},
                 .launch = p.nodes == 1 ? p.launch : CallLaunch{},

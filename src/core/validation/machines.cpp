@@ -142,7 +142,9 @@ CallLaunch launch_of(const Point& point) {
 Ways ways_of(const Point& point) {
   return {.redop = reduces(point.collective) ? point.redop : Reduction::sum,
           .symmetric = point.windows,
-          .any_buffer = era_of(point).release >= prior::ways::any_buffer_from};
+          .any_buffer = era_of(point).release >= prior::ways::any_buffer_from,
+          .nvls = point.nvls,
+          .pxn = point.pxn};
 }
 
 }  // namespace fabricost::core

@@ -227,6 +227,16 @@ TEST_CASE("settings forced by the environment are forced in the points") {
   CHECK(read.points.at(0).protocol == Protocol::ll128);
 }
 
+TEST_CASE("NVLS and PXN that the environment turns off are off in the points") {
+  const auto read = [](const std::string& setting) {
+    return points_in(started + devices(8, 8) + "node0:1:2 [0] NCCL INFO " + setting + "\n" + header + row_1m, h100).points.at(0);
+  };
+  CHECK_FALSE(read("NCCL_NVLS_ENABLE set by environment to 0.").nvls);
+  CHECK(read("NCCL_NVLS_ENABLE set by environment to 2.").nvls);
+  CHECK_FALSE(read("NCCL_PXN_DISABLE set by environment to 1.").pxn);
+  CHECK(read("NCCL_BUFFSIZE set by environment to 0.").pxn);
+}
+
 TEST_CASE("groups of ranks that run at once share links and are not priced") {
   std::string two = devices(8, 8);
   for (std::size_t at = two.find("Rank  4"); at < two.size() && at != std::string::npos; at = two.find("Rank", at + 1))

@@ -171,6 +171,24 @@ TEST_CASE("sources.csv beside a point file says how the runs were made") {
   CHECK(read.points[3].protocol == Protocol::ll);
 }
 
+TEST_CASE("settings of NCCL's environment that notes state are those of the point, and such runs do not merge with others") {
+  const Folder folder;
+  (void)folder.write("sources.csv", "id,algorithm_forced,notes\na,,\"old nodes, NCCL_NVLS_ENABLE=0\"\nb,tree,NCCL_ALGO=Ring\n");
+  const std::string row = ",dgx-h100,2,8,all_reduce,half,8,1,0,nccl,,,,";
+  const Points read = read_points(folder.write(
+      "points.csv", csv_header + "a" + row + "\nb" + row + "\nc" + row + "one process; NVLS off\nc" + row +
+                        "NCCL_ALGO=Ring NCCL_PROTO=LL128; NCCL_PXN_DISABLE=1\nc" + row + "NCCL_NVLS_ENABLE=1\n"));
+  REQUIRE(read.points.size() == 5);
+  CHECK_FALSE(read.points[0].nvls);
+  CHECK(read.points[1].algorithm == Algorithm::tree);  // the column wins over the notes
+  CHECK_FALSE(read.points[2].nvls);
+  CHECK(read.points[3].algorithm == Algorithm::ring);
+  CHECK(read.points[3].protocol == Protocol::ll128);
+  CHECK_FALSE(read.points[3].pxn);
+  CHECK(read.points[4].nvls);
+  CHECK(merge_repeats(read.points).size() == 4);  // of the first and third
+}
+
 TEST_CASE("calls that sources.csv says were event-timed waited for their launch, each by itself") {
   const Folder folder;
   (void)folder.write("sources.csv", "id,notes\na,\"best of N, event-timed\"\nb,\"events, timed\"\n");

@@ -221,8 +221,7 @@ class RunsToPoints::RunPoints {
     model_.source = file.stem().string();
     model_.library = run.library.empty() ? "nccl" : run.library;
     model_.library_version = run.version;
-    model_.algorithm = run.algorithm;
-    model_.protocol = run.protocol;
+    add_environment(model_, run.environment);
     model_.launch = launch_of(run);
     model_.early_tests = is_early(run);
     unit_ = unit_of(run);

@@ -194,15 +194,10 @@ class NcclTestsReader {
 
   void forced(const Tokens& tokens, std::size_t i) {
     // NCCL INFO NCCL_ALGO set by environment to Ring
-    if ((tokens[i] != "NCCL_ALGO" && tokens[i] != "NCCL_PROTO") || i + 5 >= tokens.size() || tokens[i + 1] != "set" ||
-        tokens[i + 3] != "environment")
-      return;
+    if (!tokens[i].starts_with("NCCL_") || i + 5 >= tokens.size() || tokens[i + 1] != "set" || tokens[i + 3] != "environment") return;
     std::string_view value = tokens[i + 5];
     while (!value.empty() && (value.back() == '.' || value.back() == ',')) value.remove_suffix(1);
-    if (tokens[i] == "NCCL_ALGO")
-      run_.algorithm = parse_algorithm(value);
-    else
-      run_.protocol = parse_protocol(value);
+    run_.environment.set(tokens[i], value);
   }
 
   static std::string version_of_code(std::string_view code) {

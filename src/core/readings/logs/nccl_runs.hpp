@@ -58,8 +58,7 @@ struct LogRun {
   std::vector<int> groups;         ///< of the ranks listed
   std::vector<int> processes;      ///< their Pids; -1: not said
   std::string library, version;
-  std::optional<Algorithm> algorithm;
-  std::optional<Protocol> protocol;
+  Environment environment;
   std::vector<LogRow> rows;
   std::vector<Skipped> skipped;
   double time_unit = 0;  ///< seconds; 0: not said
