@@ -49,17 +49,19 @@ void sum_up(CalibratedSet& into, std::size_t block, const Preparation& data, con
   }
   into.median_ape = quantile_of(all, 0.5);
   into.mape = mean_of(all);
+  // the width of a transport that others measured holds how far its clusters lie from it, which the first points of one more tell in part
+  const bool others_measured = !data.own_name.empty() && into.set == ConstantSet::transport && !data.unproven[block];
   for (const NamedWidth& width : interval_widths) {
-    const auto found = classes.find(width.key);
-    if (found == classes.end()) continue;
-    const Members& its = found->second;
+    if (!classes.contains(width.key) && !(others_measured && width.set == into.set)) continue;
+    const Members& its = classes[width.key];
     const bool enough = its.sizes.size() >= enough_for_quantile;
-    const double scatter = enough ? quantile_of(its.sizes, policy::fits::quantile) : into.constants.interval.*width.of;
-    const double unsure = nine_in_ten * std::sqrt(mean_of(its.squares));
     double& half = into.constants.interval.*width.of;
-    // the width of a transport that others measured holds how far its clusters lie from it, which few points of one more cannot add to
-    const bool held_by_others = !enough && !data.own_name.empty() && into.set == ConstantSet::transport && !data.unproven[block];
-    half = std::max(policy::fits::min_width, held_by_others ? scatter : std::hypot(scatter, unsure));
+    if (others_measured && !enough) {
+      half = std::max(policy::fits::min_width, policy::fits::first_points * half);
+    } else {
+      const double scatter = enough ? quantile_of(its.sizes, policy::fits::quantile) : half;
+      half = std::max(policy::fits::min_width, std::hypot(scatter, nine_in_ten * std::sqrt(mean_of(its.squares))));
+    }
     if (!enough && data.unproven[block]) half = std::hypot(half, policy::fits::unproven_shape);
     into.classes.push_back({.key = width.key,
                             .points = static_cast<int>(its.sizes.size()),
