@@ -145,11 +145,12 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
   const bool rooted = is_rooted(op);
   const double steps = all_reduce ? 2 * (n - 1) : rooted ? n : n - 1;
   const double ratio = n / steps;
-  const double waits = rooted ? 1 + k.rooted_steps * (steps - 1) : steps;  // steps that its latency counts
-  const double ll_share = k.ll_share[all_reduce || op == Collective::reduce ? 1 : 0];
   const Channels& inside = f.channels;
   const double devices = std::max(1.0, std::min(f.nics, g));  // as in price/internode.hpp
-  const double count = N > 1 ? std::clamp(k.network_channels[gen] * devices, k.min_network_channels, k.max_channels) : inside.count;
+  const double in_turn = N > 1 ? (devices > 1 ? 1 : 0) : k.rooted_steps;  // rings that leave by several devices differ in their order
+  const double waits = rooted ? 1 + in_turn * (steps - 1) : steps;        // steps that its latency counts
+  const double ll_share = k.ll_share[N > 1 || all_reduce || op == Collective::reduce ? 1 : 0];
+  const double count = N > 1 ? network_channels(devices, f.generation, k) : inside.count;
   const double network = k.network_share * f.outer_rate * std::min(1.0, devices_with_channels(f.generation, k) / devices);
   const double ring_bus = N > 1 ? (g > 1 ? std::min(inside.total(), network) : network) : inside.total();
   const double tree_bus = N > 2 || g <= 1 ? k.tree_share * ring_bus : (N > 1 ? 1 : k.tree_share) * inside.total();
@@ -159,7 +160,7 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
 
   const auto& ring_inner = f.over_pcie ? k.ring_pcie : k.ring_nvlink;
   const auto& ring_outer = g <= 1 ? k.tree_network : k.ring_network;
-  const double crossing = N <= 1 ? 0 : all_reduce ? 2 * (N - 1) : N - 1;
+  const double crossing = N <= 1 ? 0 : rooted ? waits : all_reduce ? 2 * (N - 1) : N - 1;
   for (std::size_t p = 0; p < 3; ++p) {
     if (p == 1 && !ll128) continue;
     const double bus = p == 0   ? std::min(ll_limit, ll_share * ring_bus)
@@ -167,7 +168,8 @@ void make_tuner_rows(Table& table, Collective op, const Fabric& f, bool byte_wid
                                 : ring_bus;
     double hop = ring_inner[p];
     if (N > 1) hop = std::max(hop, p == 2 ? k.simple_posts * post : post);
-    table.add({Algorithm::ring, static_cast<Protocol>(p)}, k.ring_base[p] + (waits - crossing) * hop + crossing * ring_outer[p],
+    const double outer = p == 2 && crossing > 1 && rooted ? k.tree_network[p] : ring_outer[p];  // a chunk fills the ring rank by rank
+    table.add({Algorithm::ring, static_cast<Protocol>(p)}, k.ring_base[p] + (waits - crossing) * hop + crossing * outer,
               bus * ratio);
   }
   if (all_reduce) {

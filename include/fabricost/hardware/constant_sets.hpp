@@ -68,6 +68,9 @@ struct TransportForm {
   double ll_growth_size;           ///< per device, at which half of an LL step's growth is reached: (1.7)^(1/2) kB
   double ll_rendezvous_size;       ///< per device, at which half of ll_rendezvous is reached
   double ring_ll_growth;           ///< growth of a ring's LL step over a tree's (tree_growth)
+  double ll_slice;                 ///< what a rank of a broadcast or reduction takes for a slice of LL, in LL hops
+  double ll_fewest_threads;        ///< threads that carry a slice of a small message, as a fraction of a channel's
+  double ring_chunk;               ///< bytes of a channel that a rank of a broadcast or reduction passes on at once under Simple
   double ring_simple_start;        ///< a ring's Simple step for an empty message, as a fraction
   double ring_simple_growth_size;  ///< per device, at which half of the rest is reached
   double ll128_inner_hops;         ///< an LL128 step inside a server among others, in LL hops

@@ -40,6 +40,10 @@ FABRICOST_BODY Channels in_switch_channels(double planned_per_gpu, int ranks, Ge
   return {ranks, planned_per_gpu / (ranks + 1)};
 }
 
+FABRICOST_BODY double network_channels(double devices, Generation generation, const TunerTables& tables) {
+  return std::clamp(tables.network_channels[tuner_generation(generation)] * devices, tables.min_network_channels, tables.max_channels);
+}
+
 FABRICOST_BODY double devices_with_channels(Generation generation, const TunerTables& tables) {
   return tables.max_channels / tables.network_channels[tuner_generation(generation)];
 }

@@ -26,6 +26,9 @@ struct Channels {
 [[nodiscard]] Channels in_switch_channels(double planned_per_gpu, int ranks, Generation generation,
                                           const TunerTables& tables = tables_of(newest_tuner));
 
+/// Channels that the search finds between domains: `network_channels` a device, at least `min_network_channels`, at most `max_channels`.
+[[nodiscard]] double network_channels(double devices, Generation generation, const TunerTables& tables);
+
 /// Devices that the channels of rings and trees ride, `max_channels` in all and `network_channels` a device. A rack has more of them.
 [[nodiscard]] double devices_with_channels(Generation generation, const TunerTables& tables);
 

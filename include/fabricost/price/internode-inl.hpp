@@ -114,8 +114,9 @@ FABRICOST_BODY Line price_internode_ring(const Schedule& schedule, const Fabric&
   const auto& t = c.transport;
   detail::Crossing at = detail::crossing(schedule, protocol);
   const detail::Crossing all = at;
+  const bool rooted = is_rooted(schedule.collective);
   // a rank, its next call queued, waits for one step instead of all: ranks further on work while the next call starts
-  const bool streams = fabric.back_to_back && protocol == Protocol::ll && is_rooted(schedule.collective);
+  const bool streams = fabric.back_to_back && protocol == Protocol::ll && rooted;
   if (streams) {
     at.outer = at.inner > 0 ? 0 : std::min(1.0, at.outer);
     at.inner = std::min(1.0, at.inner);
@@ -132,23 +133,30 @@ FABRICOST_BODY Line price_internode_ring(const Schedule& schedule, const Fabric&
 
   Line line;
   line.wire_level = level;
-  line.add_base_part(TermKind::launch, 0, 1, up.launch);
+  line.add_base_part(TermKind::launch, 0, tables_of(fabric.tuner).launch_share, up.launch);
   double rate = std::min(inner, outer);
   if (protocol == Protocol::ll) {
     line.add_base_part(TermKind::steps, 0, at.inner, with_latency(up.ll.hop, fabric.inner_latency_shift));
     line.add_base_part(TermKind::steps, 1, at.outer, with_latency(t.ring_ll_step, fabric.outer_latency_shift));
-    line.add_ramp({.shape = Ramp::Shape::saturating_square,
-               .level = 1,
-               .amplitude = at.outer * t.form.ring_ll_growth * t.tree_growth,
-               .per_byte = 1 / (t.form.ll_growth_size * device)});
-    if (streams) {  // until the channels' buffers hold no more, which ranks further on have not yet passed on
-      const double waiting = (all.inner - at.inner) * up.ll.hop + (all.outer - at.outer) * t.ring_ll_step;
-      line.add_ramp({.shape = Ramp::Shape::linear,
-                 .level = 1,
-                 .amplitude = waiting,
-                 .per_byte = 1 / (up.ll.chunk * running_channels(fabric.channels, tables_of(fabric.tuner)))});
-    }
     rate *= t.ll_share;
+    const double one_channel = up.ll.chunk * fabric.ranks();  // S up to which a ring opens no second channel
+    if (rooted && fabric.local() > 1) {
+      const double channel = up.ll.channel_share * fabric.inner_rate / running_channels(fabric.channels, tables_of(fabric.tuner));
+      line.early = one_channel;
+      line.early_rate = at.bytes * std::max(0.0, 1 / channel - 1 / rate);
+    }
+    if (streams) {
+      const double all_steps = (all.inner - at.inner) * up.ll.hop + (all.outer - at.outer) * t.ring_ll_step;
+      const double slices = std::min(fabric.ranks() * t.form.ll_slice * up.ll.hop, all_steps);
+      line.add_ramp({.shape = Ramp::Shape::linear, .amplitude = slices, .per_byte = 1 / (t.form.ll_fewest_threads * one_channel)});
+      if (detail::net_devices(fabric) > 1)  // the last rank of one channel is among the first of the next
+        line.add_ramp({.shape = Ramp::Shape::step, .level = 1, .amplitude = all_steps - slices, .per_byte = 1 / one_channel});
+    } else {
+      line.add_ramp({.shape = Ramp::Shape::saturating_square,
+                 .level = 1,
+                 .amplitude = at.outer * t.form.ring_ll_growth * t.tree_growth,
+                 .per_byte = 1 / (t.form.ll_growth_size * device)});
+    }
   } else if (protocol == Protocol::ll128) {
     line.add_base_part(TermKind::steps, 0, at.inner, with_latency(detail::ll128_hops(g, t.form) * up.ll.hop, fabric.inner_latency_shift));
     line.add_latency_part(TermKind::steps, 1, at.outer, with_latency(t.ll128_step, fabric.outer_latency_shift));
@@ -164,6 +172,10 @@ FABRICOST_BODY Line price_internode_ring(const Schedule& schedule, const Fabric&
                .amplitude = at.outer * (1 - t.form.ring_simple_start) * step,
                .per_byte = 1 / (t.form.ring_simple_growth_size * device)});
     line.overlap = t.ring_overlap;
+    if (rooted && schedule.steps() > 1) {
+      const double chunks = t.form.ring_chunk * network_channels(detail::net_devices(fabric), fabric.generation, tables_of(fabric.tuner));
+      line.add_ramp({.shape = Ramp::Shape::linear, .level = level, .amplitude = (schedule.steps() - 1) * chunks / rate, .per_byte = 1 / chunks});
+    }
   }
   line.add_rate_part(TermKind::wire, level, at.bytes, 1 / rate);
   return line;
@@ -198,7 +210,7 @@ FABRICOST_BODY Line price_tree(const Schedule& schedule, const Fabric& fabric, c
 
   Line line;
   line.wire_level = level;
-  line.add_base_part(TermKind::launch, 0, 1, up.launch);
+  line.add_base_part(TermKind::launch, 0, tables_of(fabric.tuner).launch_share, up.launch);
   double share = 1;
   if (protocol == Protocol::ll) {
     line.add_base_part(TermKind::steps, 0, chain, with_latency(up.tree_hop * detail::chain_factor(chain, up.form), fabric.inner_latency_shift));
@@ -284,7 +296,7 @@ FABRICOST_BODY Line price_internode_exchange(const Schedule& schedule, const Fab
   const double g = fabric.local();
   const double path = nic_path_share(fabric, t, schedule.collective);
   Line line;
-  line.add_base_part(TermKind::launch, 0, 1, c.scale_up.launch);
+  line.add_base_part(TermKind::launch, 0, tables_of(fabric.tuner).launch_share, c.scale_up.launch);
   if (schedule.collective == Collective::send_recv) {
     line.add_base_part(TermKind::steps, 1, t.form.send_recv_start, with_latency(t.ring_simple_step, fabric.outer_latency_shift));
     line.wire_level = 1;

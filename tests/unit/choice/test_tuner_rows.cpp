@@ -103,6 +103,21 @@ TEST_CASE("rings: their serial steps at the latency of what they cross, as many 
   CHECK(simple_amd - simple_intel == Approx(inner_steps * (6e-6 - std::max(3e-6, tables_of(newest_tuner).ring_nvlink[2]))));
 }
 
+TEST_CASE("between nodes a broadcast is believed to cross the network n times where its rings leave by several devices, else once", "[choice]") {
+  const TunerTables& k = tables_of(newest_tuner);
+  for (const Protocol p : {Protocol::ll, Protocol::ll128, Protocol::simple}) {
+    const auto at = static_cast<std::size_t>(p);
+    for (const int nodes : {2, 8}) {
+      Fabric f = cluster(Generation::hopper, 4, nodes);
+      const double each = p == Protocol::simple ? k.tree_network[at] : k.ring_network[at];
+      CHECK(row(f, Collective::broadcast, Algorithm::ring, p)->latency == Approx(k.ring_base[at] + 4 * nodes * each));
+      CHECK(row(f, Collective::reduce, Algorithm::ring, p)->latency == Approx(k.ring_base[at] + 4 * nodes * each));
+      f.nics = 1;
+      CHECK(row(f, Collective::broadcast, Algorithm::ring, p)->latency == Approx(k.ring_base[at] + k.ring_network[at]));
+    }
+  }
+}
+
 TEST_CASE("CollNet chains pass every rank, PAT every doubling, and both know what they reduce", "[choice]") {
   Fabric f = cluster(Generation::hopper, 8, 4);
   f.sharp = true;

@@ -275,6 +275,40 @@ TEST_CASE("a broadcast queued behind the last one starts after one step, however
   }
 }
 
+TEST_CASE("a queued broadcast waits for all ranks once a second channel carries it in another order", "[price]") {
+  Constants c = constants();
+  c.transport.tree_growth = 0;  // of steps that are not queued
+  const auto seconds = [&](int nics, bool queued, double bytes) {
+    Fabric f = cluster(8, 4);
+    f.nics = nics;
+    f.back_to_back = queued;
+    return priced(Algorithm::ring, Collective::broadcast, f, c, Protocol::ll)(bytes);
+  };
+  const double one_channel = c.scale_up.ll.chunk * 32, more = one_channel * (1 + 1e-9);
+  CHECK(seconds(1, true, more) == Approx(seconds(1, true, one_channel)));
+  CHECK(seconds(8, true, one_channel) == Approx(seconds(1, true, one_channel)));
+  CHECK(seconds(8, true, one_channel) < 0.7 * seconds(8, false, one_channel));
+  CHECK(seconds(8, true, more) == Approx(seconds(8, false, more)));
+}
+
+TEST_CASE("under Simple each rank of a broadcast has a chunk of all channels before the next one has it", "[price]") {
+  Constants c = constants();
+  const auto filling = [&](Collective op, int g, int nodes, double bytes) {
+    const Fabric f = cluster(g, nodes);
+    c.transport.form.ring_chunk = 1;
+    const double without = priced(Algorithm::ring, op, f, c)(bytes);
+    c.transport.form.ring_chunk = 512.0 * 1024;
+    return priced(Algorithm::ring, op, f, c)(bytes) - without;
+  };
+  const Fabric f = cluster(8, 4);
+  const double chunks = 512.0 * 1024 * network_channels(8, f.generation, tables_of(f.tuner));
+  const double each = chunks * priced(Algorithm::ring, Collective::broadcast, f, c).rate;
+  CHECK(filling(Collective::broadcast, 8, 4, 1e9) == Approx(30 * each).epsilon(1e-4));
+  CHECK(filling(Collective::reduce, 8, 4, chunks / 2) == Approx(15 * each).epsilon(1e-4));
+  CHECK(filling(Collective::broadcast, 1, 2, 1e9) == 0);
+  CHECK(filling(Collective::all_reduce, 8, 4, 1e9) == 0);
+}
+
 TEST_CASE("the links inside a domain carry all hops of a ring but the one that leaves", "[price]") {
   const Constants c = constants();
   for (const int g : {2, 4, 8}) {
