@@ -11,10 +11,11 @@ import pytest
 import fabricost as fc
 
 pytest.importorskip("pandas")
-yaml = pytest.importorskip("yaml")
+pytest.importorskip("yaml")
 
-from fabricost import evaluation
-from fabricost import _core
+import yaml
+
+from fabricost import _core, evaluation
 from fabricost.evaluation import _fit, _table, machines, serving, training
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

@@ -117,11 +117,13 @@ std::string verdict_of(const NeedMachineAnswer& a) {
 std::string verdict_of(const CompareAnswer& of) {
   if (!of.next) return of.verdict;
   if (*of.probability < even_odds) return of.verdict;
-  const auto at = std::find_if(of.all.begin(), of.all.end(), [&](const Compared& c) { return c.system == *of.next; });
-  const auto best = std::find_if(of.all.begin(), of.all.end(), [&](const Compared& c) { return c.system == *of.best; });
-  const auto &own = best->dollars, &other = at->dollars;
-  return fmt::format("{} is {}: {:.3g} times the {} of {} ({}){}", *of.best, of.cheapest == of.best && at->dollars ? "better" : "faster",
-                     *of.faster, at->requests ? "requests/s within limits" : "tokens per GPU", *of.next,
+  const auto row = [&of](const std::string& system) -> const ComparedAnswer& {
+    return *std::find_if(of.rows.begin(), of.rows.end(), [&](const ComparedAnswer& c) { return c.system == system; });
+  };
+  const ComparedAnswer &best = row(*of.best), &next = row(*of.next);
+  const auto &own = best.dollars_per_million_tokens, &other = next.dollars_per_million_tokens;
+  return fmt::format("{} is {}: {:.3g} times the {} of {} ({}){}", *of.best, of.cheapest == of.best && other ? "better" : "faster",
+                     *of.faster, next.arrivals ? "requests/s within limits" : "tokens per GPU", *of.next,
                      of.sure ? "sure" : fmt::format("{:.0f} % likely", 100 * *of.probability),
                      own && other ? fmt::format(", {} against {} $/Mtoken", figure(*own, 3), figure(*other, 3)) : "");
 }

@@ -61,8 +61,9 @@ def test_a_plans_own_timeline_is_what_the_plan_says_here_and_elsewhere(folder):
     for number, (model, here, there, gpus, batch, layout) in enumerate(LAYOUTS):
         traces = folder / str(number)
         plan = planned(model, here, gpus, batch, layout, "--trace", traces)
-        stack = layout.split("--stack ")[1:]
-        other = planned(model, there, gpus, batch, pinned(plan) + (f" --stack {stack[0]}" if stack else ""))
+        # the program of the traces, not the release of today that a plan takes on Blackwell
+        stack = layout.split("--stack ")[1:] or ["nemo"]
+        other = planned(model, there, gpus, batch, f"{pinned(plan)} --stack {stack[0]}")
         about = (model, here, there, layout)
         run = found(traces, "--system", here)
         better = [one for one in run["collectives"] if one.get("verdict") == "better"]
@@ -73,8 +74,8 @@ def test_a_plans_own_timeline_is_what_the_plan_says_here_and_elsewhere(folder):
         replay = found(traces, "--system", here, "--on", there)["replay"]
         print(f"  {model} {here} -> {there} {layout}: read {run['step']['step_s'] / plan['step_s']:.4f}, replayed "
               f"{replay['step_s'] / other['step_s']:.3f} of {other['step_s']:.3g} s")
-        # kernels are scaled by the rates that large products reach: 11 % for 70B split among eight tensor ranks, all others within 5 %
-        near(replay["step_s"], other["step_s"], 0.12, "replayed there", *about)
+        # 12 % for 70B split among eight tensor ranks, whose exchange is hidden anew behind faster kernels
+        near(replay["step_s"], other["step_s"], 0.13 if "--tp 8 --pp 8" in layout else 0.09, "replayed there", *about)
         low, high = replay["interval_s"]
         assert low <= replay["step_s"] <= high
         near(sum(terms(replay).values()), replay["step_s"], 1e-9)

@@ -54,7 +54,7 @@ class Exchange {
 // Converts one machine's times to another's:
 //
 //   products       start there + (t - start here) x rate here / rate there, the rates that large products reach (kernels/compute.hpp)
-//   attention      t x its rate here / there
+//   attention      t x (seconds there / here of 16 heads of 128 over 8,192 tokens)
 //   memory         t x rate that element-wise kernels reach of the memory here / there; copies: t x rate of the host link here / there
 //   other kernels  between the ratios of products and of memory, both ends included
 //   calls          t x prediction there / prediction here: a call slower than predicted here is so there, too. If not all ranks of a call
@@ -100,13 +100,17 @@ void Exchange::compare(const System& here, const System& there) {
     ratios_[static_cast<std::size_t>(work)] = {low, ratio, high};
   };
   const double products = product_rate(a, Precision::bf16) / product_rate(b, Precision::bf16);
-  const double memory =
-      b.constants.elementwise / (b.constants.memory * b.memory_rate) / (a.constants.elementwise / (a.constants.memory * a.memory_rate));
+  const double memory = element_seconds(b, 1) / element_seconds(a, 1);
   set(Work::product, products);
   set(Work::product_8, product_rate(a, Precision::fp8) / product_rate(b, Precision::fp8));
-  set(Work::attention, attention_rate(a) / attention_rate(b));
-  const auto old_rate = [](const Processor& gpu) { return attention_rate(gpu, AttentionKernel::flash2, gpu.peak16); };
-  set(Work::attention_old, old_rate(a) / old_rate(b));
+  const auto attention = [](const Processor& gpu, AttentionKernel kernel) {
+    constexpr double tokens = 8192, heads = 16, width = 128;
+    Stack stack;
+    stack.attention = kernel;
+    return attention_seconds(gpu, stack, {.queries = heads * tokens, .keys = tokens, .head = {width, width}}, Precision::bf16);
+  };
+  set(Work::attention, attention(b, AttentionKernel::cudnn) / attention(a, AttentionKernel::cudnn));
+  set(Work::attention_old, attention(b, AttentionKernel::flash2) / attention(a, AttentionKernel::flash2));
   set(Work::memory, memory);
   const double host_a = copy_rate(here), host_b = copy_rate(there);
   set(Work::host_copy, host_a > 0 && host_b > 0 ? host_a / host_b : 1);
