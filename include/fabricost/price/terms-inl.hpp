@@ -34,9 +34,9 @@ FABRICOST_BODY Contributions take_apart(const Line& line, double bytes) {
                            : ramp.inside ? keep_hidden
                                          : 1));
   for (const Part& p : line.rate_parts) out.add(p.kind == TermKind::wire ? transfer : p.kind, p.level, p.value() * bytes * keep_volume);
-  // a faster start (below zero) counts as wire time, an extra copy as copies
+  // a faster start (below zero) and a first round of chunks count as wire time, an extra copy as copies
   const double early = line.early_rate * std::min(bytes, line.early) * keep_volume;
-  out.add(early < 0 ? transfer : TermKind::copy, line.wire_level, early);
+  out.add(early < 0 || line.chunk <= line.early ? transfer : TermKind::copy, line.wire_level, early);
   out.add(transfer, line.wire_level, (line.chunks(bytes) + line.jumped(bytes)) * keep_volume);
   return out;
 }
@@ -45,7 +45,8 @@ FABRICOST_BODY double wire_share(const Line& line, double bytes) {
   double outer = line.base, hidden = line.latency, moving = 0;
   for (const Ramp& ramp : line.ramps)
     if (!ramp.moves()) (ramp.shape == Ramp::Shape::unbounded ? moving : ramp.inside ? hidden : outer) += ramp(bytes);
-  double wire = line.blocks(bytes) + line.chunks(bytes) + line.jumped(bytes) + std::min(0.0, line.early_rate) * std::min(bytes, line.early);
+  double wire = line.blocks(bytes) + line.chunks(bytes) + line.jumped(bytes) +
+                (line.chunk <= line.early ? line.early_rate : std::min(0.0, line.early_rate)) * std::min(bytes, line.early);
   for (const Part& p : line.rate_parts)
     if (p.kind == TermKind::wire) wire += p.value() * bytes;
   const double volume = line.volume(bytes), together = norm(hidden, volume, line.overlap), all = outer + moving + together;

@@ -99,9 +99,12 @@ void add_volume_extras(Sum& sum, const ExplainContext& context) {
   const double S = context.bytes();
   const double first = std::min(S, line.early);
   if (std::fabs(line.early_rate * first) >= nothing) {
-    sum.row(line.early_rate < 0 ? TermKind::wire : TermKind::copy, line.wire_level,
+    const bool round = line.chunk <= line.early;
+    sum.row(round || line.early_rate < 0 ? TermKind::wire : TermKind::copy, line.wire_level,
             fmt::format("first {} x {:.6g} us/MB{}", megabytes(first), line.early_rate * 1e12,
-                        line.early_rate < 0 ? " (still in cache)" : " (first touched)"),
+                        round                 ? " (a round of the kernel)"
+                        : line.early_rate < 0 ? " (still in cache)"
+                                              : " (first touched)"),
             line.early_rate * first);
   }
   if (line.chunks(S) != 0) {

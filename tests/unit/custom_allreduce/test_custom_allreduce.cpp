@@ -139,11 +139,11 @@ TEST_CASE("kernels move the bytes of their schedules") {
     CHECK(price_custom(kind, f, c).rate * share * f.inner_rate ==
           Approx(schedule_of(Algorithm::one_shot, Collective::all_reduce, f.levels).bytes(0)));
   const double each =
-      price_custom(CollectiveKernel::pull_one_shot, f, c).rate / schedule_of(Algorithm::one_shot, Collective::all_reduce, f.levels).bytes(0);
+      price_custom(CollectiveKernel::pull_one_shot, f, c).volume(1) / schedule_of(Algorithm::one_shot, Collective::all_reduce, f.levels).bytes(0);
   CustomConstants alike = c;
   alike.pull_two_shot.share = c.pull_one_shot.share;
   alike.pull_two_shot.kib = c.pull_one_shot.kib / 7;  // one shot reads its seven peers at once
-  CHECK(price_custom(CollectiveKernel::pull_two_shot, f, alike).rate ==
+  CHECK(price_custom(CollectiveKernel::pull_two_shot, f, alike).volume(1) ==
         Approx(each * schedule_of(Algorithm::two_shot, Collective::all_reduce, f.levels).bytes(0)));
   CHECK(price_custom(CollectiveKernel::push_two_shot, f, c).rate * c.push_two_shot.share * f.inner_rate ==
         Approx(schedule_of(Algorithm::two_shot, Collective::all_reduce, f.levels).bytes(0)));
@@ -154,7 +154,7 @@ TEST_CASE("kernels that read their peers are bound by the link where it is slow,
   const auto rates = [&](CollectiveKernel kernel, double link, int ranks = 8) {
     Fabric f = fabric_of(machine("dgx-b200"), AllReduce{.ranks = ranks});
     f.inner_rate = link;
-    return price_custom(kernel, f, c).rate;
+    return price_custom(kernel, f, c).volume(1);
   };
   for (const auto& [pull, ranks] : {std::pair{CollectiveKernel::pull_one_shot, 2}, {CollectiveKernel::pull_two_shot, 8}}) {
     CHECK(rates(pull, 50e9, ranks) == Approx(2 * rates(pull, 100e9, ranks)).epsilon(0.01));
@@ -169,6 +169,37 @@ TEST_CASE("kernels that read their peers are bound by the link where it is slow,
   CHECK(torch(4) == Approx(torch(2) / 2));
   CHECK(torch(6) == Approx(torch(2)));
   CHECK(torch(8) == Approx(torch(2) / 4));
+}
+
+TEST_CASE("a kernel that reads its peers takes whole rounds where loads limit it, and every byte by itself where the link does") {
+  const CustomConstants& c = machine("dgx-b200").constants.custom;
+  constexpr double grid = 36 * 512 * 16;  // bytes of a rank in one round
+  for (const int ranks : {2, 4, 6, 8})
+    for (const auto& [kernel, round] : {std::pair{CollectiveKernel::pull_one_shot, grid}, {CollectiveKernel::pull_two_shot, ranks * grid}}) {
+      Fabric f = fabric_of(machine("dgx-b200"), AllReduce{.ranks = ranks});
+      f.inner_rate = 1e15;
+      const Line loads = price_custom(kernel, f, c);
+      const double one = loads.volume(round);
+      CHECK(loads.volume(round / 2) == Approx(one / 2));
+      for (const double rounds : {1.01, 1.5, 2.0, 6.2, 40.7}) CHECK(loads.volume(rounds * round) == Approx(std::ceil(rounds) * one));
+      f.inner_rate = 10e9;
+      const Line link = price_custom(kernel, f, c);
+      for (const double rounds : {1.01, 1.5, 2.0, 6.2, 40.7}) CHECK(link.volume(rounds * round) == Approx(rounds * link.volume(round)));
+    }
+}
+
+TEST_CASE("two shots of six GPUs are near what threads print") {
+  // vllm-project/vllm pulls 24111 (H100) and 37756 (B300), no size of either fitted: MiB and us
+  const auto off = [](const char* system, const std::vector<std::pair<double, double>>& printed) {
+    const Fabric f = fabric_of(machine(system), AllReduce{.ranks = 6});
+    const Line line = price_custom(CollectiveKernel::pull_two_shot, f, machine(system).constants.custom);
+    std::vector<double> errors;
+    for (const auto& [mib, us] : printed) errors.push_back(std::fabs(line(mib * MiB_) / (us * 1e-6) - 1));
+    std::sort(errors.begin(), errors.end());
+    return errors[errors.size() / 2];
+  };
+  CHECK(off("dgx-h100", {{0.5, 15}, {1, 17}, {1.5, 20}, {2, 26}, {3, 29}, {4, 37}}) < 0.1);
+  CHECK(off("dgx-b300", {{1, 23}, {2, 36}, {4, 49}, {8, 74}, {16, 136}, {32, 250}, {64, 488}, {128, 975}}) < 0.08);
 }
 
 TEST_CASE("a generation without measurements waits in its own steps: NCCL's") {
