@@ -112,6 +112,33 @@ TEST_CASE("under random arrivals a comparison and an exploration of machines ans
   }
 }
 
+TEST_CASE("the best deployment for requests that arrive is the same however many are listed, in random questions") {
+  std::mt19937_64 source(5);
+  const auto any = [&](double from, double to) { return from * std::pow(to / from, std::uniform_real_distribution<double>()(source)); };
+  int answered = 0;
+  for (int i = 0; i < 6; ++i) {
+    ServeRequest r = request("llama3-8b", i % 2 == 0 ? "dgx-h100" : "l40s-pcie", 2 << i % 2);
+    r.isl = static_cast<int>(any(200, 2000));
+    r.osl = static_cast<int>(any(20, 200));
+    r.request_rate = RequestRate{any(1, 60)};
+    if (i % 3 == 1) r.ttft = units::ms(any(300, 3000));
+    const auto best_of = [&](int rows) {
+      r.top = rows;
+      try {
+        const PlannedDeployment best = answer(r).layouts.front();
+        return std::vector<double>{1.0 * best.tp, 1.0 * best.pp, best.ttft.value(), best.tpot.value(), best.arrivals->rate_within.value()};
+      } catch (const RequestError&) {
+        return std::vector<double>{};
+      }
+    };
+    const std::vector<double> best = best_of(1);
+    INFO(i << ": " << r.request_rate->per_second << " requests/s");
+    CHECK(best == best_of(1000));  // all are decided
+    answered += best.empty() ? 0 : 1;
+  }
+  CHECK(answered >= 2);
+}
+
 TEST_CASE("a rate of requests is kept wherever a higher one is, and up to the one that the answer names, in random questions") {
   std::mt19937_64 source(22);
   const auto any = [&](double from, double to) { return from * std::pow(to / from, std::uniform_real_distribution<double>()(source)); };

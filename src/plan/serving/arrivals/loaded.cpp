@@ -79,21 +79,10 @@ class Deployed {
     alone_ = prefill_prompt(*prefill_, q.prefill_stack(), q.isl).alone / q.isl;
   }
 
-  /// Of all engines together. \param rate requests per second of all; of a trace, its own times this over its rate \param count drawn
-  /// requests \param running of them \param of_answers the least variation of their lengths
-  [[nodiscard]] std::pair<LoadFigures, Simulated> at(double rate, int count = DrawnLoad{}.count, int running = 0, double of_answers = 0) {
-    RequestLoad load;
-    if (load_.trace) {
-      load = faster(*load_.trace, rate / load_.trace->rate);
-    } else {
-      DrawnLoad drawn = load_.drawn;
-      drawn.rate = rate / share_;
-      drawn.count = count;
-      drawn.running = running;
-      drawn.of_answers = of_answers;
-      load = drawn_load(drawn);
-    }
-    Simulated served = prefill_ ? apart(load) : simulate(times_, scheduler_, engines_, load);
+  /// \param rate requests per second of all engines; of a trace, its own times this over its rate
+  [[nodiscard]] std::pair<LoadFigures, Simulated> at(double rate) {
+    const RequestLoad load = load_.trace ? faster(*load_.trace, rate / load_.trace->rate) : drawn(rate);
+    Simulated served = simulated(load);
     LoadFigures figures = figures_of(load, served, load_.percentile, q_.ttft, q_.tpot);
     figures.rate *= share_;
     figures.tokens *= share_;
@@ -112,15 +101,17 @@ class Deployed {
     const double each = q_.isl + q_.osl, held = std::min(scheduler_.sequences, scheduler_.cache / each) * scheduler_.replicas * engines_;
     const int count = static_cast<int>(std::clamp(12 * held, 2000.0, 100'000.0));
     constexpr double unlike = 0.15;  // answers of one length would go on ending in the bunches in which they began
-    const auto many = [&](double rate) { return at(rate, count, static_cast<int>(std::min<double>(held, count)), unlike); };
-    const Simulated all = many(std::numeric_limits<double>::infinity()).second;
+    const auto many = [&](double rate) { return drawn(rate, count, static_cast<int>(std::min<double>(held, count)), unlike); };
     double last = 0;
-    for (const Served& one : all.requests) last = std::max(last, one.last);
+    for (const Served& one : simulated(many(std::numeric_limits<double>::infinity())).requests) last = std::max(last, one.last);
     double sent = 2 * share_ * count / last;
-    auto [figures, served] = many(sent);
-    for (int i = 0; i < 6 && load_.drawn.turns > 1 && figures.rate > settled * sent; ++i) {  // what comes at once has no prefixes to find
+    RequestLoad load = many(sent);
+    Simulated served = simulated(load);
+    const auto rate = [&] { return share_ * figures_of(load, served, load_.percentile, q_.ttft, q_.tpot).rate; };
+    for (int i = 0; i < 6 && load_.drawn.turns > 1 && rate() > settled * sent; ++i) {  // what comes at once has no prefixes to find
       sent *= 2;
-      std::tie(figures, served) = many(sent);
+      load = many(sent);
+      served = simulated(load);
     }
     std::vector<double> ends;
     for (const Served& one : served.requests) ends.push_back(one.last);
@@ -136,15 +127,22 @@ class Deployed {
   /// Whether requests are answered as they come: in what was simulated, or, where that ends before a burst is answered, in the long run.
   [[nodiscard]] bool sustains(const LoadFigures& f, double rate) { return load_.trace || f.rate >= settled * rate || saturation() >= rate; }
 
-  [[nodiscard]] bool keeps(const LoadFigures& f, double rate) {
-    const bool within =
-        load_.goodput > 0 ? f.within >= load_.goodput : (q_.ttft <= 0 || f.ttft.at <= q_.ttft) && (q_.tpot <= 0 || f.tpot.at <= q_.tpot);
-    return within && sustains(f, rate);
+  [[nodiscard]] bool limited() const { return load_.goodput > 0 || q_.ttft > 0 || q_.tpot > 0; }
+  [[nodiscard]] bool within(const LoadFigures& f) const {
+    return load_.goodput > 0 ? f.within >= load_.goodput : (q_.ttft <= 0 || f.ttft.at <= q_.ttft) && (q_.tpot <= 0 || f.tpot.at <= q_.tpot);
+  }
+  [[nodiscard]] bool keeps(const LoadFigures& f, double rate) { return within(f) && sustains(f, rate); }
+
+  /// Whether requests pile up at a rate at which this was seen, and so at any higher one. Where they come faster than they are answered by
+  /// a share x, the mean one waits x/2 of the time of all arrivals; the waits of a draw that is answered in time are a few percent of that.
+  [[nodiscard]] static bool piles_up(const LoadFigures& f, double rate) {
+    return f.rate < settled * rate && 8 * f.queue * rate > DrawnLoad{}.count;
   }
 
   /// Whether the limits are kept at a rate of drawn requests, and so at all lower ones. Percentiles near saturation are those of a draw:
   /// what is kept is therefore told by rates that are the same whatever is asked, never by the asked one alone.
   [[nodiscard]] bool keeps_up_to(double rate) {
+    if (!limited()) static_cast<void>(saturation());
     while (rate > kept_ && rate < broken_ && narrow()) continue;
     return rate <= kept_;
   }
@@ -153,8 +151,8 @@ class Deployed {
     while (narrow()) continue;
     return kept_;
   }
-  /// What was seen at the highest rate that is known to be kept.
-  [[nodiscard]] const std::pair<LoadFigures, Simulated>& at_kept() const { return at_kept_; }
+  /// What is seen at the highest rate that is known to be kept.
+  [[nodiscard]] std::pair<LoadFigures, Simulated> at_kept() { return at(kept_); }
 
   /// The deployment with the times of its load, and the parts of the mean time of a token.
   [[nodiscard]] PricedServing priced(const LoadFigures& f, const Simulated& served) const {
@@ -204,13 +202,8 @@ class Deployed {
     const double rate = in_four_digits(std::isinf(broken_) ? (kept_ > 0 ? kept_ * closed_loop : start)
                                        : kept_ > 0         ? std::sqrt(kept_ * broken_)
                                                            : broken_ / closed_loop);
-    auto seen = at(rate);
-    if (keeps(seen.first, rate)) {
-      kept_ = rate;
-      at_kept_ = std::move(seen);
-    } else {
-      broken_ = rate;
-    }
+    const bool kept = (!limited() && saturation_ && rate <= *saturation_) || keeps(at(rate).first, rate);
+    (kept ? kept_ : broken_) = rate;
     return true;
   }
 
@@ -253,6 +246,21 @@ class Deployed {
   }
 
   [[nodiscard]] KvTransfer sent_of(double prompt) const { return q_.sent(p_.link, prompt, prompt * alone_); }
+
+  /// The engines' share of requests that are drawn. \param rate per second of all \param running of them \param of_answers the least
+  /// variation of their lengths
+  [[nodiscard]] RequestLoad drawn(double rate, int count = DrawnLoad{}.count, int running = 0, double of_answers = 0) const {
+    DrawnLoad out = load_.drawn;
+    out.rate = rate / share_;
+    out.count = count;
+    out.running = running;
+    out.of_answers = of_answers;
+    return drawn_load(out);
+  }
+
+  [[nodiscard]] Simulated simulated(const RequestLoad& load) {
+    return prefill_ ? apart(load) : simulate(times_, scheduler_, engines_, load);
+  }
 
   /// Prompts on some engines, answers on others.
   [[nodiscard]] Simulated apart(const RequestLoad& load) {
@@ -311,7 +319,6 @@ class Deployed {
   double share_ = 1;  ///< of all engines over those simulated
   std::optional<double> saturation_{};
   double kept_ = 0, broken_ = std::numeric_limits<double>::infinity();  ///< requests per second
-  std::pair<LoadFigures, Simulated> at_kept_{};
 };
 
 /// Finds how much faster a trace may be played while the limits are kept; no rate: they are kept where all its requests come at once.
@@ -360,35 +367,58 @@ LoadedPlan loaded(const System& system, const ServingQuestion& question, LoadQue
   const double asked = load.rate();
   std::vector<LoadedServing> out;
   std::vector<std::unique_ptr<Deployed>> deployed;
+  std::vector<bool> decided;  // whether it keeps the limits is known
   std::optional<RequestError> why;
+  const auto row_of = [](const Deployed& one, const LoadFigures& figures, const Simulated& served, bool keeps) {
+    return LoadedServing{.deployment = one.priced(figures, served),
+                         .figures = figures,
+                         .hit_rate = served.hit_rate,
+                         .reloaded = served.reloaded,
+                         .preempted = served.preempted,
+                         .keeps = keeps};
+  };
   for (std::size_t i = 0; i < front.size(); ++i) {
     const auto same = [&](const PricedServing& other) { return layout_of(other) == layout_of(front[i]); };
     if (std::any_of(front.begin(), front.begin() + static_cast<std::ptrdiff_t>(i), same)) continue;
     try {
       auto one = std::make_unique<Deployed>(question, load, system, machine, pool ? *pool : machine, front[i]);
-      auto [figures, served] = one->at(asked);
-      const bool kept = load.trace ? one->keeps(figures, asked) : one->keeps_up_to(asked);
-      if (!load.trace && kept && !one->keeps(figures, asked)) std::tie(figures, served) = one->at_kept();  // a higher rate's
-      LoadedServing row{.deployment = one->priced(figures, served),
-                        .figures = figures,
-                        .hit_rate = served.hit_rate,
-                        .reloaded = served.reloaded,
-                        .preempted = served.preempted};
-      row.keeps = kept;
-      out.push_back(row);
+      const auto [figures, served] = one->at(asked);
+      out.push_back(row_of(*one, figures, served, !load.trace || one->keeps(figures, asked)));
+      decided.push_back(load.trace.has_value());
       deployed.push_back(std::move(one));
     } catch (const RequestError& error) {  // a request is longer than this one's cache, or its parts cannot be joined
       why = error;
     }
   }
-  if (out.empty() && why) throw *why;
   std::vector<std::size_t> order(out.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto rank = [&](std::size_t i) {
+  const auto rank = [&](std::size_t i) {  // of what is not decided a bound: at a higher rate times are longer
     const LoadFigures& f = out[i].figures;
-    return in_order(!out[i].keeps, -std::round(100 * f.within * (load.trace ? 1 : std::min(1.0, f.rate / asked))), f.e2e.mean, i);
+    const double share = !decided[i] ? 1 : f.within * (load.trace ? 1 : std::min(1.0, f.rate / asked));
+    return in_order(!out[i].keeps, -std::round(100 * share), f.e2e.mean, i);
   };
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
+  const auto decide = [&](std::size_t i) {
+    Deployed& one = *deployed[i];
+    out[i].keeps = !Deployed::piles_up(out[i].figures, asked) && one.keeps_up_to(asked);
+    decided[i] = true;
+    if (!out[i].keeps || one.keeps(out[i].figures, asked)) return;
+    const auto [figures, served] = one.at_kept();  // a higher rate's
+    out[i] = row_of(one, figures, served, true);
+  };
+  for (std::size_t place = 0; place < std::min(order.size(), static_cast<std::size_t>(question.top));) {
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
+    if (decided[order[place]]) {
+      ++place;
+      continue;
+    }
+    try {
+      decide(order[place]);
+    } catch (const RequestError& error) {
+      why = error;
+      order.erase(order.begin() + static_cast<std::ptrdiff_t>(place));
+    }
+  }
+  if (order.empty() && why) throw *why;
   if (order.size() > static_cast<std::size_t>(question.top)) order.resize(static_cast<std::size_t>(question.top));
   if (!order.empty() && !out[order.front()].keeps) order.resize(1);  // the nearest, which says what is missed
   std::vector<LoadedServing> best;

@@ -5,6 +5,7 @@
 
 #include <fabricost/error.hpp>
 #include <fabricost/plan/serving/arrivals/simulate.hpp>
+#include <fabricost/progress.hpp>
 
 #include <fmt/format.h>
 
@@ -109,6 +110,7 @@ class Service {
     const auto all = static_cast<int>(load_.requests.size());
     const int sent = clients_ == 0 ? all : std::min(all, clients_ * static_cast<int>(engines_.size()));
     while (true) {
+      core::ask_to_go_on();
       const double drawn = next_ >= sent ? never : clients_ > 0 ? 0 : request(next_).at, at = std::min(drawn, due());
       advance(at);
       if (due() < at) continue;  // an answer came that a turn had waited for
