@@ -10,9 +10,12 @@ FABRICOST_BODY double per_byte(double share, double rate, double kib, const Cust
   return norm(1 / (share * rate), kib / 1024, form.rate_overlap);
 }
 
-/// S bytes of a rank that one round of vLLM's grid reduces: 36 blocks of 512 threads, 16 bytes each (vllm-project/vllm:
+/// S bytes of a rank that one round of vLLM's grid reduces: 36 blocks, on AMD 16, of 512 threads, 16 bytes each (vllm-project/vllm:
 /// csrc/custom_all_reduce.cuh; SGLang's is the same).
-inline constexpr double pull_round = 36 * 512 * 16;
+inline double pull_round(Generation g) {
+  const bool amd = !is_nvidia(g) && g < Generation::tpu;
+  return (amd ? 16 : 36) * 512.0 * 16;
+}
 
 /// A kernel whose grid takes its bytes in rounds: as far as loads limit it, not the link, the last takes as long as a full one.
 /// \param line with the wire as its only rate \param round bytes of S \param loads seconds per byte of S that loads in flight need
@@ -74,12 +77,13 @@ FABRICOST_BODY Line price_custom(CollectiveKernel kernel, const Fabric& f, const
     case CollectiveKernel::copy_engine:
     case CollectiveKernel::copy_engine_multicast: break;  // symmetric.hpp, copy_engine.hpp
     case CollectiveKernel::pull_one_shot:
-      return detail::in_rounds(price_one_shot(f, c.pull_one_shot, c.form, n - 1), detail::pull_round, c.pull_one_shot.kib / 1024, c.form);
+      return detail::in_rounds(price_one_shot(f, c.pull_one_shot, c.form, n - 1), detail::pull_round(f.generation),
+                               c.pull_one_shot.kib / 1024, c.form);
     case CollectiveKernel::push_one_shot: return price_one_shot(f, c.push_one_shot, c.form);
     case CollectiveKernel::lamport_one_shot: return price_one_shot(f, c.lamport_one_shot, c.form);
     case CollectiveKernel::pull_two_shot:
-      return detail::in_rounds(price_two_shot(f, c.pull_two_shot, c.form), n * detail::pull_round, 2 * (n - 1) / n * c.pull_two_shot.kib / 1024,
-                               c.form);
+      return detail::in_rounds(price_two_shot(f, c.pull_two_shot, c.form), n * detail::pull_round(f.generation),
+                               2 * (n - 1) / n * c.pull_two_shot.kib / 1024, c.form);
     case CollectiveKernel::push_two_shot: return price_two_shot(f, c.push_two_shot, c.form);
     case CollectiveKernel::lamport_two_shot: return price_two_shot(f, c.lamport_two_shot, c.form);
     case CollectiveKernel::multicast: return price_multicast(f, c.multicast, c.form);

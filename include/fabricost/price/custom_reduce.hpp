@@ -5,7 +5,7 @@
 ///   two shots  start + norm_q( floor + hop (log2 n - 1) , 2 (n-1)/n S / rate )
 ///   least      (n-1) S / B of one shot, 2 (n-1)/n S / B of two, (1 + 1/n) S / B where the switch adds (price/lower_bound.hpp)
 ///   1 / rate = norm_12( 1 / (share B) , kib / 1024 )                                  the link, or the loads in flight
-///   vLLM's and SGLang's kernels that read: rounds of 288 KiB a rank; ceil(S / round) round for S beyond the first, where loads limit
+///   vLLM's and SGLang's kernels that read: rounds of 288 KiB a rank (AMD 128): ceil(S / round) round for S beyond one, where loads limit
 ///   launched from Python: norm_4( host_launch , t + host_extra + 2 S / (host_copy memory rate) )     the buffer is copied once
 ///                                                                 (12, 64 KiB and 4: CustomForm, data/priors/custom.yaml)
 ///
