@@ -10,11 +10,13 @@ FABRICOST_BODY double per_byte(double share, double rate, double kib, const Cust
   return norm(1 / (share * rate), kib / 1024, form.rate_overlap);
 }
 
-/// S bytes of a rank that one round of vLLM's grid reduces: 36 blocks, on AMD 16, of 512 threads, 16 bytes each (vllm-project/vllm:
-/// csrc/custom_all_reduce.cuh; SGLang's is the same).
+/// Grid of vLLM's kernel (vllm-project/vllm: csrc/custom_all_reduce.cuh; SGLang's is the same).
+inline constexpr double pull_blocks = 36, pull_blocks_amd = 16, pull_threads = 512, pull_thread_bytes = 16;
+
+/// S bytes of a rank that one round of that grid reduces.
 inline double pull_round(Generation g) {
   const bool amd = !is_nvidia(g) && g < Generation::tpu;
-  return (amd ? 16 : 36) * 512.0 * 16;
+  return (amd ? pull_blocks_amd : pull_blocks) * pull_threads * pull_thread_bytes;
 }
 
 /// A kernel whose grid takes its bytes in rounds: as far as loads limit it, not the link, the last takes as long as a full one.
