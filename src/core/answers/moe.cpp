@@ -88,6 +88,8 @@ void check(const MoeRequest& r) {
   if (!r.experts) throw Refusal("how many? Add <experts=256> over all ranks", true);
   if (!r.top_k) throw Refusal("how many? Add <top_k=8> experts a token goes to", true);
   check_ranges(r);
+  if ((r.groups > 0) != (r.group_limit > 0))
+    throw Refusal("<groups> and <group_limit> go together: a token's experts are in so many of the groups");
   check(gate_of(r));
 }
 

@@ -286,6 +286,9 @@ void check_ranks(const System& system, const Operation& op) {
 
 void check_call(const System& system, const Choice& choice, Collective op, DataType dtype) {
   check_type(system, op, dtype);
+  if (system.library == Library::other && (choice.inference.from_host || choice.inference.library != InferenceLibrary::none))
+    throw Refusal(fmt::format("<{}>: {} has a communication library of its own, and none of the engines' kernels",
+                              choice.inference.library == InferenceLibrary::none ? "launch=eager" : "library", system.name));
   if (choice.inference.from_host && !is_rccl_call(system, choice) && op != Collective::all_reduce)
     throw Refusal(fmt::format("<launch=eager> is known for all_reduce alone, not for {}", name(op)));
   if (const InferenceLibrary library = choice.inference.library; library != InferenceLibrary::none && op != Collective::all_reduce)

@@ -268,6 +268,9 @@ ShareAnswer answer(const ShareRequest& r) {
   const Choice choice = choice_of({r.choice, {}, {}, r.library, {}, r.launch, ways_of(r, r.pxn)});
   auto system = with_library(r.system.get(r.overrides, {}, r.calibration), r.library);
   if (!r.pxn && !on_rails(*system)) throw no_rails(*system);
+  if (const auto& tiers = system->tiers;
+      !r.adaptive && std::none_of(tiers.begin(), tiers.end(), [](const Tier& t) { return t.kind == TierKind::dragonfly; }))
+    throw Refusal(fmt::format("<adaptive> is about routes of a dragonfly, and {} has none; leave it out", system->name));
   ShareAnswer out{.system = system->name,
                   .nodes = r.nodes.value_or(std::max(1, system->domain / std::max(1, system->gpus_per_node))),
                   .balancing = std::string{balancing_names[static_cast<std::size_t>(r.balancing)]}};
@@ -279,6 +282,11 @@ ShareAnswer answer(const ShareRequest& r) {
   const std::vector<Axis> axes = sized_axes(r.layout.axes, out.gpus, fmt::format("<layout={}>", text_of(r.layout.axes)));
   std::vector<GroupedCollective> collectives;
   for (const GroupedRequest& one : r.collectives) collectives.push_back(placed(one, axes, choice));
+  const auto along = [&](const GroupedRequest& one) {
+    return std::any_of(axes.begin(), axes.end(), [&](const Axis& axis) { return axis.name == one.over.axis; });
+  };
+  if (!axes.empty() && std::none_of(r.collectives.begin(), r.collectives.end(), along))
+    throw Refusal("<layout>: no collective runs over an axis of it; say which, as in \"all_reduce 1GiB over tp\", or leave it out");
   const ConcurrentOptions options{.routes = {.relay_on_rails = r.pxn, .adaptive = r.adaptive}, .balancing = r.balancing};
   const ConcurrentGroups all = at_once(*system, out.nodes, collectives, options);
   out.sharp = sharp_turns_of(*system, out.nodes, all, options.routes);
