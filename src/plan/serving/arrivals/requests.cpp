@@ -53,8 +53,13 @@ class TraceLine {
  public:
   TraceLine(const LineReader& reader, const std::string& line) : reader_(reader), line_(line) {
     std::size_t next = 0;
-    tree_ = core::read_json_value(line, next, fmt::format("{}:{}", reader.name(), reader.number()),
-                                  {.nodes = std::size_t{1} << 20U, .depth = 8, .writer = "a trace of requests"});
+    try {
+      tree_ = core::read_json_value(line, next, reader.name(), {.nodes = std::size_t{1} << 20U, .depth = 8, .writer = "a trace of requests"});
+    } catch (SpecError& fault) {  // it counts lines from this one
+      core::Issue issue = fault.issues().front();
+      issue.line = reader.number();
+      throw SpecError({std::move(issue)});
+    }
     if (line.find_first_not_of(" \t\r", next) != std::string::npos) refuse("something follows the request");
     if (tree_[tree_.root].kind != PlainTree::Kind::map) refuse("is no JSON object");
   }
