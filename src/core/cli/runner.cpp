@@ -240,6 +240,8 @@ std::string Terminal::strong_headings(std::string_view text) const {
 
 Runner::Runner()
     : app_(std::make_unique<CLI::App>("Predict and diagnose communication, training and serving on GPU clusters.", "fabricost")) {
+  output_options().clear();  // of a Runner before this one
+  claims().clear();
   app_->set_help_flag("-h", "Print what is needed and common options");
   app_->set_help_all_flag("--help", "Print all options");
   app_->set_version_flag("--version", FABRICOST_VERSION, "Print the version and exit");
