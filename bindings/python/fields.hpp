@@ -7,6 +7,7 @@
 /// library and the layout of the type, so bytes of another version, or truncated ones, are refused.
 
 #include <fabricost/error.hpp>
+#include <fabricost/fields/field.hpp>
 #include <fabricost/fixed_list.hpp>
 #include <fabricost/label.hpp>
 #include <fabricost/shared_text.hpp>
@@ -17,6 +18,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -87,6 +89,8 @@ template <class T>
 inline constexpr bool is_list = false;
 template <class E>
 inline constexpr bool is_list<std::vector<E>> = true;
+template <class E>
+inline constexpr bool is_list<core::ByName<E>> = true;
 template <class T>
 inline constexpr bool is_fixed_list = false;
 template <class E, int n>
@@ -99,6 +103,10 @@ template <class T>
 inline constexpr bool is_optional = false;
 template <class E>
 inline constexpr bool is_optional<std::optional<E>> = true;
+template <class T>
+inline constexpr bool is_shared = false;
+template <class E>
+inline constexpr bool is_shared<std::shared_ptr<const E>> = true;
 template <class T>
 inline constexpr bool is_pair = false;
 template <class A, class B>
@@ -203,6 +211,11 @@ void pass_one(Stream& stream, T& value) {
     pass(stream, there);
     if constexpr (Stream::reads) value = there ? T{std::in_place} : T{};
     if (there) pass(stream, *value);
+  } else if constexpr (is_shared<T>) {
+    using E = std::remove_const_t<typename T::element_type>;
+    std::optional<E> held = value == nullptr ? std::nullopt : std::optional<E>{*value};
+    pass(stream, held);
+    if constexpr (Stream::reads) value = held ? std::make_shared<const E>(std::move(*held)) : nullptr;
   } else if constexpr (is_pair<T>) {
     pass(stream, value.first, value.second);
   } else if constexpr (requires { pass_fields(stream, value); }) {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <stdexcept>
 
 namespace py = pybind11;
 
@@ -54,6 +55,13 @@ void add_method(py::object& type, const char* name, Function&& function, const E
   return py::hasattr(value, "to_dict") ? value.attr("to_dict")() : value;
 }
 
+/// Whether it holds an enumeration that has names and no way back from them.
+[[nodiscard]] bool has_words_one_way(const ValueType& type) {
+  const auto inside = [](const ValueType* part) { return part != nullptr && has_words_one_way(*part); };
+  return (type.kind == ValueKind::word && type.set_word == nullptr) || inside(type.inner) || inside(type.second) ||
+         std::any_of(type.alternatives.begin(), type.alternatives.end(), inside);
+}
+
 /// A class of records.
 struct Record {
   Members members;
@@ -61,14 +69,23 @@ struct Record {
   const py::detail::type_info* type;
 
   [[nodiscard]] bool same(const void* a, const void* b) const {
+    if (made.whole) return made.kept(a) == made.kept(b);
     return std::all_of(members.begin(), members.end(),
                        [&](const Member& m) { return !m.compared || same_value(*m.type, place_of(a, m), place_of(b, m)); });
   }
-  /// All members and, with `kept`, the source of the record.
-  [[nodiscard]] py::tuple values(const void* record, bool kept) const {
-    py::tuple out(members.size() + (kept ? 1 : 0));
-    for (std::size_t i = 0; i < members.size(); ++i) out[i] = object_of(*members[i].type, place_of(record, members[i]));
-    if (kept) out[members.size()] = py::bytes(made.kept(record));
+  [[nodiscard]] py::object hashed(const void* record) const {
+    if (made.whole) return py::bytes(made.kept(record));
+    py::list compared;
+    for (const Member& m : members)
+      if (m.compared) compared.append(object_of(*m.type, place_of(record, m)));
+    return py::repr(compared);
+  }
+  /// How many members a pickle holds one by one.
+  [[nodiscard]] std::size_t single() const { return made.whole ? 0 : members.size(); }
+  [[nodiscard]] py::tuple state(const void* record) const {
+    py::tuple out(single() + (made.kept == nullptr ? 0 : 1));
+    for (std::size_t i = 0; i < single(); ++i) out[i] = object_of(*members[i].type, place_of(record, members[i]));
+    if (made.kept != nullptr) out[single()] = py::bytes(made.kept(record));
     return out;
   }
   [[nodiscard]] py::dict dict(const void* record) const {
@@ -80,11 +97,11 @@ struct Record {
   }
   /// \throws ValueError for a state of another length
   [[nodiscard]] void* restored(const py::tuple& state) const {
-    if (state.size() != members.size() + (made.kept == nullptr ? 0 : 1)) throw py::value_error("a pickle of another version of this class");
+    if (state.size() != single() + (made.kept == nullptr ? 0 : 1)) throw py::value_error("a pickle of another version of this class");
     std::unique_ptr<void, void (*)(void*)> out(made.make(), made.drop);
-    for (std::size_t i = 0; i < members.size(); ++i)
+    for (std::size_t i = 0; i < single(); ++i)
       put_object(*members[i].type, static_cast<char*>(out.get()) + members[i].offset, py::object(state[i]));
-    if (made.keep != nullptr) made.keep(out.get(), state[members.size()].cast<std::string>());
+    if (made.keep != nullptr) made.keep(out.get(), state[single()].cast<std::string>());
     return out.release();
   }
 };
@@ -132,6 +149,11 @@ void hint_at_names(py::object type, std::vector<std::pair<std::string_view, std:
 }
 
 void add_members(py::object type, Members members, const RecordType& made) {
+  if (!made.whole)
+    for (const Member& member : members)
+      if (has_words_one_way(*member.type))
+        throw std::logic_error(fmt::format("{} of {} cannot be read from a pickle: keep the record whole (is_kept_whole)", member.name,
+                                           reinterpret_cast<PyTypeObject*>(type.ptr())->tp_name));
   const auto record = std::make_shared<const Record>(Record{std::move(members), made, type_of(type)});
   for (const Member& member : record->members)  // all in the order of the table
     if (*member.name != '\0')
@@ -147,19 +169,11 @@ void add_members(py::object type, Members members, const RecordType& made) {
         return py::bool_(record->same(self_in(self, record->type), b));
       },
       py::is_operator());
-  add_method(type, "__hash__", [record](py::handle self) {
-    const void* const own = self_in(self, record->type);
-    py::list compared;
-    for (const Member& m : record->members)
-      if (m.compared) compared.append(object_of(*m.type, place_of(own, m)));
-    return py::hash(py::repr(compared));
-  });
+  add_method(type, "__hash__", [record](py::handle self) { return py::hash(record->hashed(self_in(self, record->type))); });
   add_method(
       type, "to_dict", [record](py::handle self) { return record->dict(self_in(self, record->type)); },
       "to_dict(self)\n--\n\nField names and values, a dict that json.dumps takes.");
-  add_method(type, "__getstate__", [record](py::handle self) {
-    return record->values(self_in(self, record->type), record->made.kept != nullptr);
-  });
+  add_method(type, "__getstate__", [record](py::handle self) { return record->state(self_in(self, record->type)); });
   add_method(
       type, "__setstate__",
       [record](py::detail::value_and_holder& place, const py::tuple& state) { place.value_ptr() = record->restored(state); },

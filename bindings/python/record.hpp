@@ -4,6 +4,7 @@
 
 #include "arguments.hpp"
 #include "fields.hpp"
+#include "plain.hpp"
 #include "text.hpp"
 #include "values.hpp"
 
@@ -134,17 +135,26 @@ concept KeepsWhatItWasMadeFrom = requires(C& c) {
   c.made;
 };
 
+/// Whether == and pickles of a record take all fields of the struct, because Python's members do not say all of it.
+template <class C>
+inline constexpr bool is_kept_whole = false;
+
 /// The properties of a record's class beside its members.
 struct RecordType {
   void* (*make)();
   void (*drop)(void* record);
-  std::string (*kept)(const void* record) = nullptr;  ///< `made` as bytes, if it has it
+  std::string (*kept)(const void* record) = nullptr;  ///< `made`, or the whole record, as bytes
   void (*keep)(void* record, const std::string& bytes) = nullptr;
+  bool whole = false;
 };
 template <class C>
 [[nodiscard]] constexpr RecordType record_type() {
   RecordType out{[]() -> void* { return new C{}; }, [](void* record) { delete static_cast<C*>(record); }};
-  if constexpr (KeepsWhatItWasMadeFrom<C>) {
+  if constexpr (is_kept_whole<C>) {
+    out.whole = true;
+    out.kept = [](const void* record) { return detail::stamped<C>(bytes_of(*static_cast<const C*>(record))); };
+    out.keep = [](void* record, const std::string& state) { *static_cast<C*>(record) = value_of<C>(detail::unstamped<C>(state)); };
+  } else if constexpr (KeepsWhatItWasMadeFrom<C>) {
     out.kept = [](const void* record) { return bytes_of(static_cast<const C*>(record)->made); };
     out.keep = [](void* record, const std::string& bytes) {
       auto& made = static_cast<C*>(record)->made;

@@ -9,11 +9,14 @@ import pytest
 
 import fabricost as fc
 
+from conftest import SOURCE
+
 
 def values(h100):
     slower = fc.load_system("dgx-h100", ["tiers.nvlink.bandwidth=400 GB/s per direction"])
     p = fc.predict(h100, fc.AllReduce(1e6, ranks=16))
-    return [h100, slower, h100.tiers, h100.tiers["nvlink"], h100.tiers["nic"], fc.AllReduce(), fc.AllReduce(1e6, ranks=16, dtype="fp8"),
+    run = fc.diagnose(SOURCE / "data/measurements/dgx-h100-all-reduce.txt", system=h100, expected="900 GB/s")
+    return [run, *run.causes, *run.rules, fc.load_model("dlrm-dcnv2"), fc.models("qwen3-vl-8b"), h100, slower, h100.tiers, h100.tiers["nvlink"], h100.tiers["nic"], fc.AllReduce(), fc.AllReduce(1e6, ranks=16, dtype="fp8"),
             fc.AllGather(1e6, ranks=16, dtype="fp8"), fc.SendRecv(8, path="nic"), p, fc.predict(h100, fc.AllReduce(2e6, ranks=16)),
             *p.terms]
 
@@ -42,6 +45,16 @@ def test_a_pickled_system_prices_the_same(h100):
     machine = pickle.loads(pickle.dumps(fc.load_system("aws-p5", ["nic.gdr=false"], "none")))
     for operation in (fc.AllReduce(1e8, nodes=4), fc.AllToAll(1e8, nodes=2), fc.AllGather(1e3)):
         assert fc.predict(machine, operation) == fc.predict(fc.load_system("aws-p5", ["nic.gdr=false"], "none"), operation)
+
+
+@pytest.mark.parametrize("name", ["gpt-oss-120b", "dlrm-dcnv2", "qwen3-vl-8b"])
+def test_a_pickled_model_trains_and_serves_the_same(name):
+    """Also by what it does not show: the precision of its weights, its tables, the encoder of its images."""
+    model = fc.load_model(name)
+    again = pickle.loads(pickle.dumps(model))
+    assert fc.plan("dgx-b200", again, gpus=64, global_batch=512, top=1) == fc.plan("dgx-b200", model, gpus=64, global_batch=512, top=1)
+    if model.kind == "decoder":
+        assert fc.plan_serve("dgx-b200", copy.copy(again), gpus=8, tp=8) == fc.plan_serve("dgx-b200", model, gpus=8, tp=8)
 
 
 def test_operations_and_predictions_with_arrays_are_values_too(h100):

@@ -11,6 +11,14 @@ namespace py = pybind11;
 
 namespace fabricost::python {
 
+// their states and causes have names and no way back from them
+template <>
+inline constexpr bool is_kept_whole<Finding> = true;
+template <>
+inline constexpr bool is_kept_whole<RuleSeen> = true;
+template <>
+inline constexpr bool is_kept_whole<Diagnosis> = true;
+
 void add_diagnosis(py::module_& module) {
   add_answer<Difference>(module, "Difference", "What a run does otherwise than one that went well.");
   add_answer<Finding>(module, "Finding", "One likely cause of a slow run.").def("__repr__", [](const Finding& f) {
