@@ -1,5 +1,6 @@
 """Exports: what their readers expect of their fields, and the numbers that the model gives. Without Google's protobuf or pyarrow some skip."""
 import json
+import os
 import re
 import subprocess
 import sys
@@ -279,6 +280,17 @@ def test_a_placement_that_is_written_again_is_the_same(folder, text, write):
     assert again == first
 
 
+@pytest.mark.parametrize("text, says", [("[" * 5000, "is no Slurm"), ("a: 1", "has neither"), (b"\xe9", "is not UTF-8"), (None, "not a regular file")])
+def test_what_is_no_placement_is_refused(folder, text, says):
+    pytest.importorskip("yaml")
+    if text is None:
+        os.mkfifo(folder / "a")
+    else:
+        (folder / "a").write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(fc.RequestError, match=says):
+        fc.read_placement(folder / "a")
+
+
 def test_nodes_are_listed_as_slurm_lists_them():
     random = np.random.default_rng(7)
     for _ in range(200):
@@ -288,6 +300,8 @@ def test_nodes_are_listed_as_slurm_lists_them():
     assert placement.expanded("a[1-2]b[08-10],c") == [f"a{i}b{j}" for i in (1, 2) for j in ("08", "09", "10")] + ["c"]
     with pytest.raises(fc.RequestError, match="list of nodes"):
         placement.expanded("n[1-x]")
+    with pytest.raises(fc.RequestError, match="more than 1000000 nodes"):
+        placement.expanded("n[1-1000000]m[1-1000000]")
 
 
 def test_a_rack_is_a_block(folder):

@@ -120,7 +120,7 @@ def test_the_window_is_bounded_and_follows_a_file_that_grows(tmp_path):
 
 
 def test_what_cannot_be_read_or_priced_is_counted(inspector, tmp_path):
-    (tmp_path / "b.log").write_text("no record\n" + record(1, 1 << 20, ranks=9999, nodes=1) + json.dumps({"dump_stats": {}}) + "\n")
+    (tmp_path / "b.log").write_text("[" * 100_000 + "\n" + record(1, 1 << 20, ranks=9999, nodes=1) + json.dumps({"dump_stats": {}}) + "\n")
     (tmp_path / "c.prom").write_text('nccl_collective_exec_time_microseconds{collective="AllReduce"} 3\n')
     found = metrics(once("--system", "dgx-h100", "--from", tmp_path / "b.log", "--from", tmp_path / "c.prom", "--from", tmp_path / "none"))
     unread = {key[1]: (key[0], value) for key, value in found["fabricost_unread"].items() if key[1] != "file"}

@@ -72,3 +72,5 @@ def test_kernels_without_pytorch_say_what_is_missing(tmp_path):
     code = "import sys; sys.modules['torch'] = None; from fabricost import kernels; sys.exit(kernels.main([sys.argv[1]]))"
     ran = subprocess.run([sys.executable, "-c", code, str(tmp_path / "k.csv")], capture_output=True, text=True)
     assert ran.returncode == 2 and "torch" in ran.stderr and not (tmp_path / "k.csv").exists()
+    ran = subprocess.run([sys.executable, "-c", code, str(tmp_path / "none" / "k.csv")], capture_output=True, text=True)
+    assert ran.returncode == 2 and "no file can be written there" in ran.stderr

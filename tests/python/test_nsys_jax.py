@@ -3,6 +3,7 @@ import io
 import json
 import lzma
 import math
+import os
 import pathlib
 import subprocess
 import sys
@@ -113,7 +114,11 @@ def test_the_command_converts_and_says_what_is_no_archive(tmp_path):
     (tmp_path / "no.zip").write_text("no")
     with zipfile.ZipFile(tmp_path / "empty.zip", "w") as out:
         out.writestr("readme", "")
-    for name, says in (("no.zip", "is no zip"), ("empty.zip", "holds no nvtx_gpu_proj_trace")):
+    with zipfile.ZipFile(tmp_path / "damaged.zip", "w") as out:
+        out.writestr("nvtx_gpu_proj_trace/a.parquet", "no")
+    os.mkfifo(tmp_path / "pipe.zip")
+    for name, says in (("no.zip", "is no zip"), ("pipe.zip", "is no zip"), ("empty.zip", "holds no nvtx_gpu_proj_trace"),
+                       ("damaged.zip", "a.parquet: is no table of Parquet")):
         done = subprocess.run([*run, tmp_path / name, "-o", tmp_path / "bad"], capture_output=True, text=True)
         assert done.returncode == 2 and says in done.stderr and not (tmp_path / "bad").exists()
 

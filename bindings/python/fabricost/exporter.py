@@ -159,7 +159,7 @@ class Reader:
                 continue
             try:
                 call = call_of(json.loads(text))
-            except (ValueError, KeyError, TypeError, AttributeError):
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 self.unread += 1
                 continue
             if call is not None:

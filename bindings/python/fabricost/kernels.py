@@ -165,15 +165,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", metavar="KIND", choices=KINDS, default=list(KINDS), help=f"kinds to time: {' '.join(KINDS)}; default all")
     parser.add_argument("--gpu", metavar="NAME", help="its name in data/gpus; default as PyTorch has it")
     asked = parser.parse_args(arguments)
+    if not asked.out.absolute().parent.is_dir() or asked.out.exists() and not asked.out.is_file():
+        parser.error(f"{asked.out}: no file can be written there")  # before the minutes that it takes
     try:
         rows = measure_kernels(asked.only, gpu=asked.gpu, say=lambda text: print(text, file=sys.stderr))
-    except (ImportError, RuntimeError) as error:
+        with asked.out.open("w", newline="") as file:
+            table = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
+            table.writeheader()
+            table.writerows(rows)
+    except (ImportError, RuntimeError, OSError) as error:
         print(f"fabricost.kernels: {error}", file=sys.stderr)
         return 2
-    with asked.out.open("w", newline="") as file:
-        table = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
-        table.writeheader()
-        table.writerows(rows)
     print(f"{len(rows)} kernels of {rows[0]['gpu'] if rows else 'no GPU'} in {asked.out}")
     return 0 if rows else 2
 

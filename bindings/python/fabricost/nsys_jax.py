@@ -20,6 +20,7 @@ import pathlib
 import re
 import sys
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -169,20 +170,26 @@ class _Archive:
         self.path = path
         if path.is_dir():
             self.names = [one.relative_to(path).as_posix() for one in sorted(path.rglob("*")) if one.is_file()]
-        elif zipfile.is_zipfile(path):
+        elif path.is_file() and zipfile.is_zipfile(path):
             self.zip = zipfile.ZipFile(path)
             self.names = sorted(self.zip.namelist())
         else:
             raise RequestError(f"{path}: is no zip and no folder; name an archive of nsys-jax")
 
     def read(self, name: str) -> bytes:
-        return (self.path / name).read_bytes() if self.path.is_dir() else self.zip.read(name)
+        try:
+            return (self.path / name).read_bytes() if self.path.is_dir() else self.zip.read(name)
+        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+            raise RequestError(f"{self.path}: {name}: cannot be unpacked: {error}") from None
 
     def table(self, name: str) -> dict[str, list[Any]]:
         # ParquetFile without threads starts none, where read_table starts one: a thread that outlives the interpreter aborts the process
         # (apache/arrow#33975).
         held = module("pyarrow").BufferReader(self.read(name))
-        columns: dict[str, list[Any]] = module("pyarrow.parquet").ParquetFile(held).read(use_threads=False).to_pydict()
+        try:
+            columns: dict[str, list[Any]] = module("pyarrow.parquet").ParquetFile(held).read(use_threads=False).to_pydict()
+        except ValueError as error:
+            raise RequestError(f"{self.path}: {name}: is no table of Parquet: {error}") from None
         return columns
 
 

@@ -3,14 +3,17 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import os
 import re
-from pathlib import Path
 from typing import Any
 
 from .. import _core
 from .._extras import module
+from .._input import text_of
 from .shared import Format, Made, Option, yaml_text
+
+_MOST_NODES = 1_000_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,13 +39,15 @@ def expanded(listed: str | list[str]) -> list[str]:
     for word in itertools.chain.from_iterable(re.findall(r"(?:[^,\[\]]|\[[^\]]*\])+", one) for one in ([listed] if isinstance(listed, str) else listed)):
         parts = re.split(r"\[([^\]]*)\]", word.strip())
         each = [[part] if at % 2 == 0 else [n for span in part.split(",") for n in _span(span, word)] for at, part in enumerate(parts)]
+        if len(out) + math.prod(map(len, each)) > _MOST_NODES:
+            raise _core.RequestError(f"nodes: {word!r} lists more than {_MOST_NODES} nodes")
         out += map("".join, itertools.product(*each))
     return out
 
 
 def _span(text: str, word: str) -> list[str]:
     first, _, last = text.partition("-")
-    if not first.isdigit() or not (last or first).isdigit() or int(last or first) - int(first) > 1_000_000:
+    if not re.fullmatch("[0-9]{1,18}", first) or not re.fullmatch("[0-9]{1,18}", last or first) or int(last or first) - int(first) >= _MOST_NODES:
         raise _core.RequestError(f"nodes: {word!r} is no list of nodes; write node[1-18] or node[1-3,7]")
     return [str(n).zfill(len(first)) for n in range(int(first), int(last or first) + 1)]
 
@@ -108,14 +113,12 @@ def read_placement(path: str | os.PathLike[str]) -> Placement:
     """
     yaml = module("yaml")
     try:
-        tree = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        tree = yaml.safe_load(text_of(path))
         if isinstance(tree, list):
             return _from_slurm(tree)
         if isinstance(tree, dict) and "blocks" in tree:
             return _from_topograph(tree)
-    except OSError as error:
-        raise _core.RequestError(f"path {path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as error:
+    except (yaml.YAMLError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise _core.RequestError(f"path {path}: is no Slurm topology.yaml and no topograph model ({type(error).__name__}: {error})") from error
     raise _core.RequestError(f"path {path}: has neither Slurm's list of topologies nor topograph's blocks")
 

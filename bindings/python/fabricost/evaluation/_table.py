@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 import re
@@ -12,6 +13,7 @@ from typing import Any, NoReturn
 import fabricost as fc
 
 from .._extras import module
+from .._input import text_of
 
 pd = module("pandas")
 
@@ -74,8 +76,7 @@ class Row:
 
 def header_of(file: str) -> tuple[list[str], Iterator[Row]]:
     """The columns of a CSV file, and its rows. Lines that are empty or begin with # are comments."""
-    with open(file, encoding="utf-8", newline="") as opened:
-        lines = [(at, text) for at, text in enumerate(opened, 1) if text.strip() and not text.startswith("#")]
+    lines = [(at, text) for at, text in enumerate(io.StringIO(text_of(file)), 1) if text.strip() and not text.startswith("#")]
     if not lines:
         raise fc.SpecError(f"{file}: is empty")
     cells = [(at, [cell.strip() for cell in next(csv.reader([text]))]) for at, text in lines]
