@@ -10,6 +10,7 @@
 #include <fabricost/answers/constants.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 
@@ -101,7 +102,10 @@ namespace {
 [[nodiscard]] bool is_date(const std::string& text) {
   bool fine = text.size() == 10;
   for (std::size_t i = 0; fine && i < text.size(); ++i) fine = i == 4 || i == 7 ? text[i] == '-' : text[i] >= '0' && text[i] <= '9';
-  return fine;
+  const auto number = [&](std::size_t from, std::size_t count) { return std::stoi(text.substr(from, count)); };
+  return fine && std::chrono::year_month_day{std::chrono::year{number(0, 4)}, std::chrono::month{static_cast<unsigned>(number(5, 2))},
+                                             std::chrono::day{static_cast<unsigned>(number(8, 2))}}
+                     .ok();
 }
 
 [[nodiscard]] std::string list_of(const CalibrateTyped& typed, bool json, const Terminal& terminal) {

@@ -2,6 +2,7 @@
 
 #include <fabricost/answers/calibrate.hpp>
 
+#include "text/plain_text.hpp"
 #include "text/quantile.hpp"
 
 #include <fabricost/fields/field.hpp>
@@ -180,6 +181,9 @@ void refuse_sets_of_tables(const CalibrateRequest& r) {
   request.raw = true;
   Points fitted;
   const std::vector<LeaveOut> by_hand = leave_outs(r.leave_out);
+  for (const LeaveOut& one : by_hand)
+    if (std::none_of(points.points.begin(), points.points.end(), [&](const Point& p) { return one.holds(p); }))
+      out.push_back(fmt::format("no point to leave out is of \"{}\": is that the beginning of a source's name?", plain_text(one.term())));
   std::copy_if(points.points.begin(), points.points.end(), std::back_inserter(fitted.points),
                [&](const Point& p) { return !left_out(by_hand, p); });
   std::map<std::string, std::map<std::string, std::vector<double>>> ratios;  // measured over predicted, of each machine's runs
