@@ -36,16 +36,16 @@ static void pass_fields(Stream& stream, Model& model) {
          expert_ffn, fp8_block, expert_hidden, shared_experts, shared_ffn, first_dense, expert_every, expert_groups, group_limit, q_rank,
          kv_rank, rope_dim, nope_dim, value_dim, output_rank, output_groups, gated_attention, shared_kv, index_heads, index_dim,
          index_tokens, head_norm, window, window_layers, window_heads, window_kv_heads, window_head_dim, predict_layers, head_share,
-         cross_tokens, modulation, patch_pixels, patch_frames, recommender, vision, images, image_tokens, mixer, single_block,
-         dense_blocks, expert_blocks, stated_parameters, stated_active, stated_other, stated_source, stated_precision, partial, unread,
-         notes, source, confidence, aliases, frozen] = model;
+         cross_tokens, modulation, patch_pixels, patch_frames, recommender, vision, images, image_tokens, mixer, single_block, dense_blocks,
+         expert_blocks, stated_parameters, stated_active, stated_other, stated_source, stated_precision, partial, unread, notes, source,
+         confidence, aliases, frozen] = model;
   pass(stream, name, title, kind, layers, hidden, heads, kv_heads, head_dim, vocab, ffn, gated, tied, positions, biases, experts, top_k,
        expert_ffn, fp8_block, expert_hidden, shared_experts, shared_ffn, first_dense, expert_every, expert_groups, group_limit, q_rank,
-       kv_rank, rope_dim, nope_dim, value_dim, output_rank, output_groups, gated_attention, shared_kv, index_heads, index_dim,
-       index_tokens, head_norm, window, window_layers, window_heads, window_kv_heads, window_head_dim, predict_layers, head_share,
-       cross_tokens, modulation, patch_pixels, patch_frames, recommender, vision, images, image_tokens, mixer, single_block,
-       dense_blocks, expert_blocks, stated_parameters, stated_active, stated_other, stated_source, stated_precision, partial, unread,
-       notes, source, confidence, aliases, frozen);
+       kv_rank, rope_dim, nope_dim, value_dim, output_rank, output_groups, gated_attention, shared_kv, index_heads, index_dim, index_tokens,
+       head_norm, window, window_layers, window_heads, window_kv_heads, window_head_dim, predict_layers, head_share, cross_tokens,
+       modulation, patch_pixels, patch_frames, recommender, vision, images, image_tokens, mixer, single_block, dense_blocks, expert_blocks,
+       stated_parameters, stated_active, stated_other, stated_source, stated_precision, partial, unread, notes, source, confidence, aliases,
+       frozen);
 }
 template <>
 inline constexpr bool is_kept_whole<Model> = true;

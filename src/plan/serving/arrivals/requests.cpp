@@ -54,7 +54,8 @@ class TraceLine {
   TraceLine(const LineReader& reader, const std::string& line) : reader_(reader), line_(line) {
     std::size_t next = 0;
     try {
-      tree_ = core::read_json_value(line, next, reader.name(), {.nodes = std::size_t{1} << 20U, .depth = 8, .writer = "a trace of requests"});
+      tree_ =
+          core::read_json_value(line, next, reader.name(), {.nodes = std::size_t{1} << 20U, .depth = 8, .writer = "a trace of requests"});
     } catch (SpecError& fault) {  // it counts lines from this one
       core::Issue issue = fault.issues().front();
       issue.line = reader.number();
