@@ -29,6 +29,11 @@ def test_each_element_is_what_it_is_alone(h100, name, choice):
     same_as_one_by_one(h100, grid, COLLECTIVES[name], SIZES, ranks, choice=choice)
 
 
+def test_a_release_of_nccl_and_lost_nics_go_together(h100):
+    how = {"library": "nccl-2.27", "lost_rails": 1}
+    same_as_one_by_one(h100, fc.predict(h100, fc.AllReduce(SIZES[::8], nodes=4), **how), fc.AllReduce, SIZES[::8], nodes=4, **how)
+
+
 def test_any_field_broadcasts(h100):
     one_size = fc.predict(h100, fc.AllReduce(1e8, ranks=[8, 16, 32]))
     same_as_one_by_one(h100, one_size, fc.AllReduce, 1e8, np.array([8, 16, 32]))

@@ -21,6 +21,8 @@ QUESTIONS = {
                 "--protocol", "ll128"]),
     "fastest": (lambda: fc.predict("dgx-h100", fc.AllToAll(fc.MiB), choice="fastest"),
                 ["predict", "all_to_all", "--system", "dgx-h100", "--size", "1MiB", "--choice", "fastest"]),
+    "nic": (lambda: fc.predict("mi300x-8", fc.SendRecv(fc.GiB, path="nic")),
+            ["predict", "send_recv", "--system", "mi300x-8", "--size", "1GiB", "--path", "nic"]),
     "path": (lambda: fc.predict("dgx-h100", fc.SendRecv(fc.MiB, path="gpu-host")),
              ["predict", "send_recv", "--system", "dgx-h100", "--size", "1MiB", "--path", "gpu-host"]),
     "machine": (lambda: fc.predict(fc.load_system("dgx-h100", ["tiers.nvlink.bandwidth=400 GB/s per direction"], "none"), fc.AllReduce(fc.GiB)),

@@ -44,6 +44,9 @@ inline constexpr std::array<std::string_view, 3> argument_names_of<Collective::s
 template <Collective C>
 using GivenArguments = std::array<py::object, argument_names_of<C>.size()>;
 
+/// Between nodes a message is one of all their GPUs' communicator, as the command has it without --ranks.
+[[nodiscard]] int usual_ranks(Path path) { return path == Path::nic ? 0 : SendRecv{}.ranks; }
+
 /// \throws TypeError, RequestError
 template <Collective C>
 [[nodiscard]] CollectiveRequest<C> collective_request(const GivenArguments<C>& given) {
@@ -53,7 +56,7 @@ template <Collective C>
   if constexpr (C == Collective::send_recv) {
     Path path = Path::gpu_gpu;
     if (given[1]) read_object(given[1], "path", path);
-    out.scalar = SendRecv{.path = path};
+    out.scalar = SendRecv{.path = path, .ranks = usual_ranks(path)};
     fields = {given[0], given[2], py::object{}};
   }
   if (!std::all_of(fields.begin(), fields.end(), is_plain)) {
@@ -99,7 +102,7 @@ template <Collective C>
   const double bytes = op.scalar.bytes.value();
   out += op.bytes ? "(bytes=" + shown(op.bytes) : bytes >= 0 ? fmt::format("(bytes={}", bytes) : "(bytes=None";
   if (op.scalar.collective == Collective::send_recv) {
-    const bool more = op.ranks || op.scalar.ranks != SendRecv{}.ranks;
+    const bool more = op.ranks || op.scalar.ranks != usual_ranks(op.scalar.path);
     const std::string ranks = !more ? "" : ", ranks=" + (op.ranks ? shown(op.ranks) : std::to_string(op.scalar.ranks));
     return out + fmt::format(", path='{}'{})", name(op.scalar.path), ranks);
   }

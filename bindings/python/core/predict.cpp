@@ -58,9 +58,9 @@ void refuse_others(const py::kwargs& kwargs, std::string_view what) {
     throw Refusal("<launch=eager> and <fused_norm> are of one operation at a time: give no arrays");
   if (r.upgrade) throw Refusal("<upgrade> is of one operation at a time: give no arrays");
   py::object system = object_of(r.system);
+  if (r.lost_rails > 0) system = system.attr("without_rails")(r.lost_rails);
   if (r.library && is_nccl(*r.library))
     system = py::cast(System{*with_library(std::make_shared<const System>(system.cast<const System&>()), r.library)});
-  if (r.lost_rails > 0) system = system.attr("without_rails")(r.lost_rails);
   const Operation& operation = r.given.operation().scalar;
   check_ranges(static_cast<const PredictRequest&>(r));
   check_call(system.cast<const System&>(), choice, operation.collective, operation.dtype);

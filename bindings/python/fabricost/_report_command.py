@@ -72,7 +72,7 @@ def _operation(asked: argparse.Namespace) -> Any:
     if name == "send_recv":
         if asked.nodes or asked.dtype:
             _fault("--nodes, --dtype: send_recv is between two; name its --path")
-        return fc.SendRecv(bytes=size, path=asked.path or "gpu-gpu", ranks=asked.ranks or 2)
+        return fc.SendRecv(bytes=size, path=asked.path or "gpu-gpu", **({"ranks": asked.ranks} if asked.ranks else {}))
     if asked.path:
         _fault(f"--path: is for send_recv, not {name}")
     return operations[name](bytes=size, ranks=asked.ranks, nodes=asked.nodes, dtype=asked.dtype or "half")
