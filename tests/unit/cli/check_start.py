@@ -13,7 +13,8 @@ import sys
 import tempfile
 
 RUNS = 5
-MOST_MS = 24.0
+MOST_MS = {"systems": 80.0, "models": 50.0}  # they read every file of their folders
+OTHERS_MS = 24.0
 SLACK = 2  # other machines, neighbours on the same core, caches they empty
 QUESTIONS = ["--help", "systems", "show dgx-h100", "models", "predict all_reduce --system dgx-h100 --size 256MiB",
              "predict all_reduce --system aws-p5 --nodes 8 --size 1GiB --json"]
@@ -39,8 +40,9 @@ def main():
     for question in QUESTIONS:
         spent = milliseconds([command, *question.split()])
         print(f"{spent:6.1f} ms  {question}")
-        if spent > MOST_MS * SLACK:
-            faults.append(f"{question}: {spent:.1f} ms; more than {SLACK} times {MOST_MS}")
+        most = MOST_MS.get(question, OTHERS_MS)
+        if spent > most * SLACK:
+            faults.append(f"{question}: {spent:.1f} ms; more than {SLACK} times {most}")
     strip = sys.argv[3] if len(sys.argv) == 4 else shutil.which("strip")
     if strip:
         with tempfile.TemporaryDirectory() as folder:
