@@ -14,9 +14,8 @@ def asked(*arguments):
     done = subprocess.run([TOOL, *words, "--json"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, f"fabricost {' '.join(words)}: {done.stderr}"
     answer = json.loads(done.stdout)
-    if isinstance(answer, dict):
-        del answer["schema"], answer["question"]  # of the command alone
-    return answer
+    del answer["schema"], answer["question"]  # of the command alone
+    return answer["rows"] if list(answer) == ["rows"] else answer
 
 
 def refused(*arguments):

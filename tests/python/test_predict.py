@@ -40,7 +40,7 @@ def test_answers_are_printed_with_the_sentence_of_the_command(h100, command):
 
 
 def test_names_are_those_of_the_command(command):
-    assert fc.system_names() == [one["name"] for one in json.loads(command("systems", "--json"))]
+    assert fc.system_names() == [one["name"] for one in json.loads(command("systems", "--json"))["rows"]]
 
 
 def test_show_is_the_commands(h100, command):

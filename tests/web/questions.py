@@ -240,9 +240,8 @@ def main():
                 faults.append(f"{line}\n    {theirs}\n    {ours}")
         else:
             theirs = json.loads(out)
-            if isinstance(theirs, dict):
-                del theirs["schema"], theirs["question"]  # of the command alone
-            found, error = differences(answer["answer"], theirs)
+            del theirs["schema"], theirs["question"]  # of the command alone
+            found, error = differences(answer["answer"], theirs["rows"] if list(theirs) == ["rows"] else theirs)
             numbers += out.count(":")
             worst = max(worst, error)
             if found:

@@ -91,7 +91,7 @@ void OptionRows::add_to(CLI::App& sub, Typed& typed, std::size_t questions, cons
     const auto has = [&](std::string_view name) {
       return std::any_of(rows_.begin(), rows_.end(), [&](const Row& one) { return long_name(one.option) == name; });
     };
-    for (const auto& [name, alike] : {std::pair{"--ranks", "--gpus"}, {"--output", "--out"}})
+    for (const auto& [name, alike] : {std::pair{"--ranks", "--gpus"}, {"--output", "--out"}, {"--size", "--bytes"}})
       if (long_name(option) == name && !has(alike)) names += fmt::format(",{}", alike);
     CLI::Option* added = row.flag   ? sub.add_flag(names, typed.flags[row.option], words)
                          : row.list ? sub.add_option(names, typed.lists[row.option], words)
@@ -158,9 +158,11 @@ constexpr int json_schema = 1;
 
 std::string json_text(const ValueType& type, const void* value) {
   const nlohmann::ordered_json answer = json_parts::json_value(type, value);
-  if (!answer.is_object()) return printed(answer);
   nlohmann::ordered_json out{{"schema", json_schema}, {"question", line_of(typed_words())}};
-  out.update(answer);
+  if (answer.is_object())
+    out.update(answer);
+  else
+    out["rows"] = answer;
   return printed(out);
 }
 

@@ -21,7 +21,7 @@ def rows_of(system, factor):
     for op in ("all_reduce", "all_gather"):
         for ranks in (2, 8):
             answer = json.loads(tool.works("sweep", op, "--system", system, "--ranks", ranks, "--sizes", "512B:512MiB:x2", "--json"))
-            for one in answer if isinstance(answer, list) else answer["points"]:
+            for one in answer["rows"]:
                 text += f"made,{system},1,{ranks},{op},half,{one['bytes']},{one['time_us'] * factor:.6f},,nccl,,,,\n"
     return text
 

@@ -30,9 +30,8 @@ class Contract(unittest.TestCase):
         def refuse(text):
             raise AssertionError(f"{text} in JSON")
         answer = json.loads(self.fine(*arguments, **more), parse_constant=refuse)
-        if isinstance(answer, dict):
-            del answer["schema"], answer["question"]  # so that two ways to ask have the same answer
-        return answer
+        del answer["schema"], answer["question"]  # so that two ways to ask have the same answer
+        return answer["rows"] if list(answer) == ["rows"] else answer
 
     def refused(self, *arguments, says=()):
         done = run(*arguments)

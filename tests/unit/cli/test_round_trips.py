@@ -81,7 +81,7 @@ def apart_by_file(system):
 def main(tool, how_many):
     print(f"seed {SEED}")
     chance = random.Random(SEED)
-    systems = [one["name"] for one in json.loads(ask(tool, ["systems", "--json"]))]
+    systems = [one["name"] for one in json.loads(ask(tool, ["systems", "--json"]))["rows"]]
     answered = 0
     with tempfile.TemporaryDirectory() as folder:
         saved = pathlib.Path(folder) / "saved.yaml"

@@ -83,6 +83,8 @@ def floats_of_bytes(value, key=""):
 
 def test_json_says_its_schema_and_its_question():
     for words in (("predict", "all_reduce", "--system", "dgx-h100", "--size", "1 MiB"), ("machine", "dgx-h100"), ("model", "llama3-8b"),
+                  ("machine",), ("model",), ("predict", "all_reduce", "--system", "dgx-h100", "--size", "1MiB:4MiB:x2"),
+                  ("sweep", "all_reduce", "--system", "dgx-h100", "--crossovers"),
                   ("plan", "train", "--model", "llama3-8b", "--system", "dgx-h100", "--gpus", "8", "--global-batch", "8"),
                   ("plan", "serve", "--model", "llama3-8b", "--system", "dgx-h100", "--gpus", "4", "--disaggregated"),
                   ("cost", "failures", "--system", "dgx-h100", "--gpus", "1024", "--model", "llama3-8b"), ("diagnose", str(FILES["all_reduce.log"]))):
