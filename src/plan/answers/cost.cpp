@@ -156,6 +156,8 @@ void refuse_contradictions(const CostRequest& r) {
   if (r.model && !r.mfu) throw Refusal("<model> is for a speed by <mfu>: add it, or leave <model> out");
   if (r.goodput < 1 && !r.step && !r.tokens_per_second_per_gpu && !r.mfu && !r.plan)
     throw Refusal("<goodput> is the share of the time in which tokens are made: add a speed, as <tokens_per_second_per_gpu>");
+  if (r.dollars_per_gpu_hour && r.price_kind == PriceKind::owned)
+    throw Refusal("<dollars_per_gpu_hour> is a rent, and <price_kind=owned> asks what owning costs: leave one of them out");
   if (r.hours && r.tokens) throw Refusal("<hours> or <tokens>: the other one follows");
 }
 
