@@ -8,6 +8,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+
 namespace fabricost::core {
 
 double ratio_to_next(const System& system, std::size_t i) {
@@ -65,10 +68,13 @@ std::string headline(const System& system) {
 
 std::string sources(const System& system) {
   std::string out;
+  std::size_t widest = std::string_view{"machine"}.size();
+  for (const Tier& tier : system.tiers) widest = std::max(widest, tier.name.view().size());
+  const auto of = [&](std::string_view what) { return fmt::format("  {:<{}}  ", what, widest); };
   const std::string machine_source = system.provenance.source;
-  if (!machine_source.empty()) out += wrapped("  machine   ", fmt::format("{} ({})", machine_source, name(system.provenance.confidence)));
+  if (!machine_source.empty()) out += wrapped(of("machine"), fmt::format("{} ({})", machine_source, name(system.provenance.confidence)));
   const Sourced<Bytes>& memory = system.gpu.memory;
-  out += wrapped("  memory    ", fmt::format("{:.0f} MiB, as the driver shows it: {} ({})", memory.value.value() / mebibyte,
+  out += wrapped(of("memory"), fmt::format("{:.0f} MiB, as the driver shows it: {} ({})", memory.value.value() / mebibyte,
                                              memory.provenance.source.empty() ? "no source" : memory.provenance.source,
                                              name(memory.provenance.confidence)));
   for (const Tier& tier : system.tiers) {
@@ -78,7 +84,7 @@ std::string sources(const System& system) {
     if (tier.latency.value.value() > 0)
       text += fmt::format("; latency {}{}", name(tier.latency.provenance.confidence),
                           tier.latency.provenance.source == rate.source ? "" : ": " + tier.latency.provenance.source);
-    out += wrapped(fmt::format("  {:<8}  ", tier.name.view()), text);
+    out += wrapped(of(tier.name.view()), text);
   }
   return out;
 }

@@ -18,10 +18,68 @@ std::size_t shown_width(std::string_view text) {
 
 namespace {
 
+constexpr std::string_view word_ends = " \n";
+
+/// Whether `word` is a unit, perhaps with a punctuation mark behind it: an amount is not parted from it.
+bool is_unit(std::string_view word) {
+  constexpr auto units = std::to_array<std::string_view>({"%", "ns", "us", "ms", "s", "min", "h", "d", "B", "KiB", "MiB", "GiB", "TiB", "kB", "MB",
+                                                          "GB", "TB", "MB/s", "GB/s", "TB/s", "W", "kW", "MW", "kWh", "MWh", "GWh"});
+  while (!word.empty() && std::string_view{",.;:)"}.find(word.back()) != std::string_view::npos) word.remove_suffix(1);
+  return std::find(units.begin(), units.end(), word) != units.end();
+}
+
+/// Where the word at `at` ends; an amount goes on over the blank before its unit.
+std::size_t end_of_word(std::string_view text, std::size_t at) {
+  const auto ends = [&](std::size_t from) { return std::min(text.find_first_of(word_ends, from), text.size()); };
+  const std::size_t end = ends(at);
+  if (end + 1 >= text.size() || text[end] != ' ' || end == at || text[end - 1] < '0' || text[end - 1] > '9') return end;
+  const std::size_t second = ends(end + 1);
+  return is_unit(text.substr(end + 1, second - end - 1)) ? second : end;
+}
+
+/// How much of a word longer than a line stands on it: an address is broken behind one of its marks.
+std::size_t first_part(std::string_view word, std::size_t room) {
+  const std::size_t mark = word.substr(0, room).find_last_of("/-_?&=,");
+  return mark == std::string_view::npos ? word.size() : mark + 1;
+}
+
+/// \param parts break words longer than a line, too
+std::string wrapped_words(std::string_view first, std::string_view text, std::size_t width, bool parts) {
+  std::string out{first};
+  std::size_t column = shown_width(first);
+  const std::string indent(column, ' ');
+  const std::size_t room = width > column ? width - column : 0;
+  bool fresh = true;
+  for (std::size_t at = text.find_first_not_of(word_ends); at < text.size(); at = text.find_first_not_of(word_ends, at)) {
+    std::string_view word = text.substr(at, end_of_word(text, at) - at);
+    at += word.size();
+    const auto next_line = [&] {
+      out += "\n" + indent;
+      column = indent.size();
+      fresh = true;
+    };
+    if (!fresh && column + 1 + shown_width(word) > width) next_line();
+    while (parts && shown_width(word) > room && first_part(word, room) < word.size()) {
+      const std::size_t part = first_part(word, room);
+      out += word.substr(0, part);
+      word.remove_prefix(part);
+      next_line();
+    }
+    if (!fresh) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += shown_width(word);
+    fresh = false;
+  }
+  return out + "\n";
+}
+
 /// A cell in lines of its column's width; a longer address or path is cut.
 Cells broken(const std::string& text, std::size_t width) {
   if (shown_width(text) <= width) return {text};
-  const std::string lines = wrapped("", text, width);
+  const std::string lines = wrapped_words("", text, width, false);
   Cells out;
   for (std::size_t at = 0, end = 0; (end = lines.find('\n', at)) != std::string::npos; at = end + 1) {
     std::string& line = out.emplace_back(lines.substr(at, end - at));
@@ -140,37 +198,10 @@ std::string TextTable::text(std::size_t indent, std::size_t width) const {
   return out;
 }
 
-std::string wrapped(std::string_view first, std::string_view text, std::size_t width) {
-  std::string out{first};
-  std::size_t column = shown_width(first);
-  const std::string indent(column, ' ');
-  bool fresh = true;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    while (at < text.size() && (text[at] == ' ' || text[at] == '\n')) ++at;
-    const std::size_t end = std::min(text.find_first_of(" \n", at), text.size());
-    const std::string_view word = text.substr(at, end - at);
-    at = end;
-    if (word.empty()) continue;
-    const std::size_t wide = shown_width(word);
-    if (!fresh && column + 1 + wide > width) {
-      out += "\n" + indent;
-      column = indent.size();
-      fresh = true;
-    }
-    if (!fresh) {
-      out += ' ';
-      ++column;
-    }
-    out += word;
-    column += wide;
-    fresh = false;
-  }
-  return out + "\n";
-}
+std::string wrapped(std::string_view first, std::string_view text, std::size_t width) { return wrapped_words(first, text, width, true); }
 
 std::string wrapped_command(std::string_view first, std::string_view command, std::size_t width) {
-  constexpr char joint = '\x1f';  // stands for the blanks that no line may end at: inside quotes, and between an option and its value
+  constexpr char joint = '\x1f';  // stands for the word_ends that no line may end at: inside quotes, and between an option and its value
   std::string glued{command};
   bool quoted = false;
   for (std::size_t i = 0, word = 0; i < glued.size(); ++i) {
@@ -182,7 +213,7 @@ std::string wrapped_command(std::string_view first, std::string_view command, st
     else
       word = i + 1;
   }
-  std::string out = wrapped(first, glued, width - 2);
+  std::string out = wrapped_words(first, glued, width - 2, false);
   std::replace(out.begin(), out.end(), joint, ' ');
   for (std::size_t end = out.find('\n'); end + 1 < out.size(); end = out.find('\n', end + 3)) out.replace(end, 1, " \\\n  ");
   return out;
