@@ -82,8 +82,9 @@ void add_closed(Page& page, const FoundDeployments& a) {
   page.say("Tokens of answers are counted, not those of prompts. TTFT and TPOT are means, each client sending its next "
            "request when the last is answered; limits are of these means, not of the slowest requests.");
   if (q.ttft <= 0 && a.plan.ttft > 0)
-    page.line("Without --ttft, TTFT is at most {} here{}; --ttft 1d lifts that.", short_time_text(a.plan.ttft),
-              a.plan.ttft > q.usual_ttft ? fmt::format(", as none meets {}", short_time_text(q.usual_ttft)) : "");
+    page.say("Without --ttft, TTFT is at most {} here{}; --ttft 1d lifts that.{}", short_time_text(a.plan.ttft),
+             a.plan.ttft > q.usual_ttft ? fmt::format(", as none meets {}", short_time_text(q.usual_ttft)) : "",
+             q.tpot <= 0 ? " TPOT is not limited; --tpot does." : "");
   page.line("{} configurations tried; {} layouts do not fit or miss the latency limits.", a.plan.evaluated, a.plan.pruned);
 }
 

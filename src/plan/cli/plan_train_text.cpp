@@ -182,9 +182,9 @@ void text_of(Page& page, const PlanAnswer& answer) {
     page.say("Beside other jobs on the network a step takes {} s, after they have ended {} s.", figure(a.plan.layouts.front().time.seconds),
              figure(answer.alone->value()));
   if (answer.sites) add_sites(page, *answer.sites);
-  page.section("Its memory");
+  page.add("\n");
   const Layout& best = a.plan.layouts.front().layout;
-  page.add(with_fields(memory_text(q.model, best, memory_stack(a.system, q, best), Processor::of(a.system).memory, headroom_of(q),
+  page.add_headed(with_fields(memory_text(q.model, best, memory_stack(a.system, q, best), Processor::of(a.system).memory, headroom_of(q),
                                    a.system.domain, stated_host_room(a.system)),
                        as_option<PlanRequest>));
   if (!answer.sensitivity.empty()) {

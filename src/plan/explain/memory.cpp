@@ -85,8 +85,8 @@ std::string memory_text(const Model& model, const Layout& layout, const MemorySt
   const MemoryUse use = worst_stage(model, layout, stack);
   std::vector<Item> items = items_of(use, layout);
   sort_by_size(items);
-  std::string out = layout.pp > 1 ? fmt::format("memory of a GPU of stage {} of {}, the fullest\n", use.stage + 1, layout.pp)
-                                  : std::string("memory of a GPU\n");
+  std::string out = layout.pp > 1 ? fmt::format("Memory of a GPU of stage {} of {}, the fullest\n", use.stage + 1, layout.pp)
+                                  : std::string("Memory of a GPU\n");
   const double total = use.total(), room = capacity * (1 - margin);
   for (const Item& item : items)
     out += wrapped(fmt::format("  {:<20}{:>9.2f} GiB {:>5.1f} %{}", item.name, item.bytes / gibibyte, 100 * item.bytes / total,
