@@ -76,7 +76,20 @@ constexpr OtherWord other_options[] = {{"--num-gpus", "--ranks"},
                                        {"-N", "--nodes"},
                                        {"--input-length", "--isl"},
                                        {"--output-length", "--osl"},
-                                       {"--batch-size", "--batch"},
+                                       {"--batch-size", "--batch (serving) or --global-batch (training)"},
+                                       {"--input-len", "--isl"},
+                                       {"--output-len", "--osl"},
+                                       {"--itl", "--tpot"},
+                                       {"--gpu", "--system"},
+                                       {"--systems", "--system"},
+                                       {"--tensor-parallel", "--tp"},
+                                       {"--tensor-parallel-size", "--tp"},
+                                       {"--tensor-model-parallel-size", "--tp"},
+                                       {"--pipeline-parallel-size", "--pp"},
+                                       {"--pipeline-model-parallel-size", "--pp"},
+                                       {"--context-parallel-size", "--cp"},
+                                       {"--expert-model-parallel-size", "--ep"},
+                                       {"--micro-batch-size", "--microbatch"},
                                        {"--gbs", "--global-batch"},
                                        {"--seq-len", "--sequence"},
                                        {"--drafts", "--draft-tokens"},
@@ -244,7 +257,7 @@ Runner::Runner()
   claims().clear();
   app_->set_help_flag("-h", "Print what is needed and common options");
   app_->set_help_all_flag("--help", "Print all options");
-  app_->set_version_flag("--version", FABRICOST_VERSION, "Print the version and exit");
+  app_->set_version_flag("-V,--version", FABRICOST_VERSION, "Print the version and exit");
   app_->require_subcommand(0, 1);
   app_->allow_extras();  // reported by check_extras, with suggestions
   app_->footer(
@@ -283,6 +296,7 @@ void Runner::check_extras() const {
     for (const Entry& entry : entries_) names.push_back(entry.subcommand->get_name());
     const std::vector<std::string> extras = app_->remaining();
     if (extras.empty()) throw UsageError("which command? One of: " + joined(names));
+    if (extras.front() == "version" || extras.front() == "-v") throw UsageError("the version is printed by fabricost --version");
     if (extras.front().starts_with("-"))
       throw UsageError(
           fmt::format("\"{}\" is not an option of fabricost itself; a command comes first: {}", extras.front(), joined(names)));
@@ -353,6 +367,10 @@ std::string Runner::printed(std::vector<std::string> words) {
 
 int Runner::run(const std::vector<std::string>& words) {
   constexpr int internal_fault = 70;  // EX_SOFTWARE of sysexits.h
+  if (words.empty()) {
+    (void)write_all(stderr, help_text(*app_, false));
+    return 2;
+  }
   const auto refuse = [&](std::string_view text) {
     complain(fmt::format("{}: {}", asked_name(*app_), text));
     return 2;
