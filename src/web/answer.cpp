@@ -3,6 +3,7 @@
 #include "web/answer.hpp"
 
 #include "text/plain_text.hpp"
+#include "text/term_words.hpp"
 #include "web/questions/question.hpp"
 
 #include <fabricost/specs/load.hpp>
@@ -60,6 +61,7 @@ class GivenFiles {
     out["questions"].push_back({{"name", one.name}, {"command", one.command}, {"record", one.record}, {"fields", described(one)}});
   for (const SystemName& one : system_names()) out["systems"].push_back({{"name", one.name}, {"cluster", one.cluster}});
   out["models"] = model_names();
+  for (const auto& [term, words] : words_of_terms) out["terms"][std::string{term}] = words;
   return out;
 }
 

@@ -46,7 +46,7 @@ async function learn() {
   const { answer } = await model.ask(Symbol('questions'), 'questions');
   const byName = new Map(answer.questions.map((q) => [q.name, q]));
   known = { questions: answer.questions, question: (name) => byName.get(name), systems: answer.systems, models: answer.models,
-      version: answer.version };
+      version: answer.version, terms: answer.terms };
 }
 
 let loading = 0;  // counts, so that a view that was left while it loaded is not shown

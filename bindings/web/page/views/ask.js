@@ -49,6 +49,7 @@ const LEFT_OUT = ['systems', 'design', 'picture', 'validate', 'diagnose'];
 const words = (v) =>
     (typeof v === 'number' ? digits(v, 4) : v === null ? 'none' : typeof v === 'boolean' ? (v ? 'yes' : 'no') : String(v));
 const plain = (v) => v === null || typeof v !== 'object';
+let terms = {};  // their names in words
 /** JSON as people read it: lists of objects as tables, objects as lists of terms. */
 function shown(name, value) {
   if (plain(value)) return el('p', {}, words(value));
@@ -64,7 +65,8 @@ function shown(name, value) {
       return el('div', {},
           table(name.replaceAll('_', ' '), head.map((h) => h.replaceAll('_', ' ')),
           value.map((v) =>
-          head.map((h) => (Array.isArray(v[h]) ? v[h].map(words).join(' to ') : v[h] === undefined ? '' : words(v[h]))))),
+          head.map((h) => (Array.isArray(v[h]) ? v[h].map(words).join(' to ') : v[h] === undefined ? ''
+          : name === 'terms' && h === 'name' ? terms[v[h]] ?? words(v[h]) : words(v[h]))))),
           nested.length > 0 ? details('more of each', nested) : '');
     }
     return el('ol', {}, value.map((v) => el('li', {}, shown(name, v))));
@@ -79,6 +81,7 @@ function shown(name, value) {
 
 export function askView(context) {
   const { model, known, values, change, restart } = context;
+  terms = known.terms;
   const names = known.questions.map((q) => q.name).filter((n) => !LEFT_OUT.includes(n));
   const name = names.includes(values.question) ? values.question : 'compare';
   const question = known.question(name);

@@ -98,7 +98,7 @@ export function layoutsView(context) {
           { type: 'radio', name: 'layout', value: i, checked: i === chosen, 'aria-label': `look at row ${i + 1}`,
           onchange: () => change('layout', String(i)) }), ...row])),
       el('h3', {}, train ? `Where the step of row ${chosen + 1} goes` : `Where a token of row ${chosen + 1} goes`), el('p', {}, words),
-      stack('parts of the time', l.terms.filter((t) => t.time_s > 0).map((t) => ({ name: t.name.replaceAll('_', ' '), value: t.time_s })).sort((p, q) => q.value - p.value), seconds),
+      stack('parts of the time', l.terms.filter((t) => t.time_s > 0).map((t) => ({ name: known.terms[t.name] ?? t.name.replaceAll('_', ' '), value: t.time_s })).sort((p, q) => q.value - p.value), seconds),
       map, details('As JSON', el('pre', { tabindex: '0' }, JSON.stringify(l, null, 2))),
       exportsOf(context,
           { question: job, fields: asked(), answer: found, rows: { head, body }, picture: null, name: `layouts-${values.model}` }));
