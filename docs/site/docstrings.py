@@ -39,7 +39,8 @@ def _paragraph(lines):
         out = []
         for line in lines[2:]:
             name, kind = line.partition(" : ")[::2]
-            out.append("  " + inline(line.strip()) if line.startswith(" ") else f"* ``{name}`` ({inline(kind)}):")
+            kind = f" ({inline(kind)})" if kind else ""
+            out.append("  " + inline(line.strip()) if line.startswith(" ") else f"* ``{name}``{kind}:")
         return [*out, ""]
     if first.startswith(">>>"):
         return [*lines, ""]

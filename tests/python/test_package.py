@@ -51,11 +51,14 @@ def test_every_answer_is_a_table_in_a_notebook():
 
 
 def test_arguments_are_documented_as_numpydoc_does():
-    """With type and default: `sequence : int, default 4096`."""
-    for name in ("plan", "plan_serve", "need", "compare", "cost", "diagnose"):
-        words = inspect.getdoc(getattr(fc, name))
-        listed = re.findall(r"(?m)^(\w+) : \S.*\n    \S", words.split("Parameters\n----------\n")[1])
-        assert set(listed) == set(inspect.signature(getattr(fc, name)).parameters), name
+    """Of every public function, with type and default: `sequence : int, default 4096`; several of another function in one line."""
+    functions = [name for name in fc.__all__ if callable(getattr(fc, name)) and not inspect.isclass(getattr(fc, name))]
+    assert len(functions) > 40
+    for name in functions:
+        asked = set(inspect.signature(getattr(fc, name)).parameters)
+        words = inspect.getdoc(getattr(fc, name)).partition("Parameters\n----------\n")[2]
+        listed = re.findall(r"(?m)^(?:\*{0,2}(\w+) : \S.*|\*\*(\w+)|(\w+(?:, \w+)+))\n    \S", words)
+        assert {one for names in listed for one in ", ".join(filter(None, names)).split(", ")} == asked, name
 
 
 def test_types_are_whole():

@@ -328,10 +328,16 @@ void add_hardware(py::module_& module) {
              R"(load_system(name_or_path, overrides=(), calibration='')
 --
 
-A system or cluster by name (see system_names), or a YAML file: a path with a '/' or ending in .yaml.
+A system or cluster.
 
-overrides: `PATH=VALUE` strings; bandwidths say their direction.
-calibration: '' for the shipped one, 'none' for datasheet and prior only, or a calibration file (or the text of one).
+Parameters
+----------
+name_or_path : path
+    A name (see system_names), or a YAML file: a path with a '/' or ending in .yaml.
+overrides : sequence of str, default ()
+    `PATH=VALUE` texts; bandwidths say their direction.
+calibration : str, default ''
+    '' for the shipped one, 'none' for datasheet and prior only, or a calibration file (or the text of one).
 
 Raises SpecError with every fault of the files, RequestError for a name that does not exist.
 

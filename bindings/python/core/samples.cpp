@@ -263,7 +263,18 @@ Measured times of a point CSV or of what nccl-tests, rccl-tests, nvbandwidth, p2
     operation, dtype, algorithm, protocol, path, system, source, library, library_version, notes      texts, empty where unknown
     in_place, gpu_direct, sharp                                                                        1, 0, or -1 where unknown
 
-and what else is known of a point. system, nodes, ranks: what the file does not say itself.
+and what else is known of a point.
+
+Parameters
+----------
+path : path
+    The file.
+system : System | path | None, optional
+    The machine, where the file does not say it.
+nodes : int, default 0
+    Nodes, where the file does not say them; 0: it does.
+ranks : int, default 0
+    GPUs, where the file does not say them; 0: it does.
 
 Raises SpecError with file, line and column for a file that is none of these, RequestError when nothing in it can be used.
 
@@ -280,6 +291,11 @@ Raises SpecError with file, line and column for a file that is none of these, Re
 --
 
 read_log, by the name of what is read most often: the output of nccl-tests or rccl-tests, text or JSON.
+
+Parameters
+----------
+path, system, nodes, ranks
+    As of read_log.
 )");
 }
 

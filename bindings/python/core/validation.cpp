@@ -130,7 +130,10 @@ system: a System prices all of them, whatever machine they name; a name is taken
 
 Predicts every row of tables of published results and says how far off: |predicted / measured - 1|, a WorkloadValidation.
 
-tables: paths of CSV files with the columns of tables of kernels (docs/reading-logs.md); fabricost.evaluation reads others.
+Parameters
+----------
+*tables : path
+    CSV files with the columns of tables of kernels (docs/reading-logs.md); fabricost.evaluation reads others.
 
 Raises RequestError for a file that is none, SpecError with line and column for a cell that is wrong.
 )");

@@ -143,17 +143,35 @@ def explore(system: Any = None, model: Any = None, *, vary: Mapping[str, Any], o
             overwrite: bool = False, **job: Any) -> Exploration:
     """Trains a model on every combination of the varied values, each with a full search over layouts, an Exploration.
 
-    vary: name to values, the last name fastest: nic_bandwidth, scale_up_bandwidth, hbm_bandwidth (byte/s, one way), hbm_size (byte),
-        nic_count, domain, arithmetic (times); system and gpu (names); gpus, nodes, batch, sequence; parameters that a machine's file
-        declares, and any value of it by its path ("tiers.nic.latency"); any option of plan (model, precision, tp, recompute, ...).
-        Numbers in SI units, or a text as the command takes it, with its unit and a link's direction: "25:400:x2GB/s per direction",
-        "1:8:x2us", "none,full".
-    objectives: step, $/token, J/token, W, goodput, mfu, tokens/s, gpus, or a name of vary; default a step and dollars.
-    limits: name to the most it may be (of tokens, goodput and mfu the least), as in {"step": "8s"}; numbers are in SI units.
-    prices: your own, USD for a GPU-hour by a machine's or GPU's name.
-    out: a folder of Parquet files that is written as points are found; the same call continues a run that was stopped. client: a
-        dask.distributed Client whose workers compute the parts. part: points of a file. progress: a bar on the terminal; default where it lasts and somebody looks.
-    job: arguments of plan (gpus, global_batch, sequence, precision, stack, tp, ...), price_kind, and threads.
+    Parameters
+    ----------
+    system : System | path | None, optional
+        The machine; None: `system` or `gpu` is varied.
+    model : Model | path | None, optional
+        The model; None: it is varied.
+    vary : mapping of str to sequence, array or str
+        Name to values, the last name fastest: nic_bandwidth, scale_up_bandwidth, hbm_bandwidth (byte/s, one way), hbm_size (byte), nic_count,
+        domain, arithmetic (times); system and gpu (names); gpus, nodes, batch, sequence; parameters that a machine's file declares, and any
+        value of it by its path ("tiers.nic.latency"); any option of plan (model, precision, tp, recompute, ...). Numbers in SI units, or a
+        text as the command takes it, with its unit and a link's direction: "25:400:x2GB/s per direction", "1:8:x2us", "none,full".
+    objectives : str | sequence of str, default a step and dollars
+        step, $/token, J/token, W, goodput, mfu, tokens/s, gpus, or a name of vary.
+    limits : mapping of str to float or str | None, optional
+        Name to the most it may be (of tokens, goodput and mfu the least), as in {"step": "8s"}; numbers are in SI units.
+    prices : mapping of str to float | None, optional
+        Your own, USD for a GPU-hour by a machine's or GPU's name.
+    out : path | None, optional
+        A folder of Parquet files that is written as points are found; the same call continues a run that was stopped.
+    client : dask.distributed.Client | None, optional
+        Its workers compute the parts.
+    part : int, default 1000
+        Points of a file.
+    progress : bool | None, default where it lasts and somebody looks
+        A bar on the terminal.
+    overwrite : bool, default False
+        Delete another exploration's results in `out`.
+    **job
+        Arguments of plan (gpus, global_batch, sequence, precision, stack, tp, ...), price_kind, and threads.
 
     Raises RequestError for a name that cannot be varied, be an objective or be limited; a point that cannot run says why in its `trouble`.
 
@@ -174,7 +192,16 @@ def explore_serve(system: Any = None, model: Any = None, *, vary: Mapping[str, A
     """Serves a model on every combination of the varied values, each with a full search over deployments, an Exploration.
 
     As explore, with isl, osl and batch (sequences of an engine) among the axes, and ttft, tpot and tokens/s/user among the
-    objectives; default tokens/s/user and dollars. job: arguments of plan_serve.
+    objectives; default tokens/s/user and dollars.
+
+    Parameters
+    ----------
+    system, model, vary, limits, prices, out, client, part, progress, overwrite
+        As of explore.
+    objectives : str | sequence of str, default tokens/s/user and dollars
+        As of explore, and ttft, tpot, tokens/s/user.
+    **job
+        Arguments of plan_serve (gpus, isl, osl, ttft_seconds, tpot_seconds, ...), price_kind, and threads.
 
     >>> import fabricost as fc
     >>> found = fc.explore_serve("dgx-h100", "llama3-8b", gpus=8, vary={"batch": "1:64:x2"})

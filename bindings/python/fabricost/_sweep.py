@@ -72,14 +72,28 @@ def sweep(axes: Mapping[str, Any], out: str | os.PathLike[str], *, of: Callable[
           client: Any = None, workers: int | None = None, part: int = 1 << 19, progress: bool = True, overwrite: bool = False) -> Sweep:
     """Predicts every combination of the axes and writes them to `out`, a folder of Parquet files, as it goes.
 
-    axes: name to values, as in {"system": ["dgx-h100", "dgx-b200"], "operation": ["all_reduce"], "bytes": 2.0 ** np.arange(10, 34),
+    Parameters
+    ----------
+    axes : mapping of str to sequence, array or value
+        Name to values, as in {"system": ["dgx-h100", "dgx-b200"], "operation": ["all_reduce"], "bytes": 2.0 ** np.arange(10, 34),
         "ranks": [8, 16, 64]}. Names: system (names, files or System), operation (all_reduce, ...), bytes, ranks, nodes, dtype, path,
         algorithm, protocol, choice. A single value counts as an axis of one. Rows come in the order of nested loops, the last axis
         fastest; bytes is always put last, where it costs least.
-    of: computes something else than predictions: a function from the columns of a part (a dict of arrays) to
-    columns of results. It must be importable by name if a client sends it to other processes.
-    client: a dask.distributed Client; its workers then compute the parts, which are written here. None: `workers` threads.
-    part: rows per file. progress: a bar on the terminal (tqdm). overwrite: delete another sweep's results in `out`.
+    out : path
+        The folder.
+    of : callable | None, optional
+        Computes something else than predictions: a function from the columns of a part (a dict of arrays) to columns of results. It must
+        be importable by name if a client sends it to other processes.
+    client : dask.distributed.Client | None, optional
+        Its workers compute the parts, which are written here.
+    workers : int | None, default the processors
+        Threads, without a client.
+    part : int, default 524288
+        Rows per file.
+    progress : bool, default True
+        A bar on the terminal (tqdm).
+    overwrite : bool, default False
+        Delete another sweep's results in `out`.
 
     Columns: the axes, then seconds, low_seconds and high_seconds (nine in ten measurements fall between),
     bus_bytes_per_second, ran_ranks and ran_nodes (the participants, also if the axes leave them to the machine),

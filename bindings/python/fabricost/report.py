@@ -273,13 +273,33 @@ def report(
 ) -> Any:
     """One self-contained HTML page: the request, the machine, the answers with their pictures, sources of the numbers, and the uncertainty.
 
-    operation: an Operation; its bytes, if given, are explained in full, and a curve over sizes is drawn.
-    log: a benchmark's output, compared with its prediction and diagnosed.
-    model with gpus: the training plan (with global_batch, sequences per step) or, with serve=True, the serving
-    plan; plan: further arguments of plan or plan_serve, for example {"sequence": 8192}. choice: algorithm,
-    protocol, choice as in predict.
-    output: the file, replaced only when the page is complete; its Path is returned. A link stays a link; anything
-    but a regular file (a device, a pipe, a folder) is refused. Without it the page is returned as text.
+    Parameters
+    ----------
+    system : System | path
+        The machine.
+    operation : Operation | None, optional
+        Its bytes, if given, are explained in full, and a curve over sizes is drawn.
+    sizes : array | sequence | None, default 1 KiB to 16 GiB
+        Sizes of that curve, byte.
+    log : path | None, optional
+        A benchmark's output, compared with its prediction and diagnosed.
+    model : Model | path | None, optional
+        With gpus: the training plan or, with serve, the serving plan.
+    gpus : int | None, optional
+        GPUs of the plan.
+    global_batch : int | None, optional
+        Sequences per step of the training plan.
+    serve : bool, default False
+        The model is served, not trained.
+    plan : dict | None, optional
+        Further arguments of plan or plan_serve, as in {"sequence": 8192}.
+    output : path | None, optional
+        The file, replaced only when the page is complete; its Path is returned. A link stays a link; anything but a regular file (a device,
+        a pipe, a folder) is refused. None: the page is returned as text.
+    title : str | None, optional
+        Heading of the page.
+    **choice
+        algorithm, protocol and choice, as in predict.
 
     Raises RequestError for an empty or incomplete request, ImportError without matplotlib, and whatever the functions it calls raise.
     """

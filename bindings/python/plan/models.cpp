@@ -210,7 +210,12 @@ void add_models(py::module_& module) {
       R"(load_model(name_or_path)
 --
 
-The shape of a model by name (see model_names; case, dashes and the publisher's name do not matter), or of a YAML file.
+The shape of a model.
+
+Parameters
+----------
+name_or_path : path
+    A name (see model_names; case, dashes and the publisher's name do not matter), or a YAML file.
 
 Raises SpecError with every fault of the file, RequestError for a name that does not exist.
 
@@ -226,7 +231,12 @@ llama3-70b: 70.55 B parameters, 80 layers, hidden 8192
       R"(load_stack(name_or_path='megatron-core')
 --
 
-A training stack by name (see stack_names), or a YAML file. Raises as load_model.
+A training stack. Raises as load_model.
+
+Parameters
+----------
+name_or_path : path, default 'megatron-core'
+    A name (see stack_names), or a YAML file.
 
 >>> import fabricost as fc
 >>> fc.load_stack("megatron-core").name

@@ -18,11 +18,17 @@ FORMATS: dict[str, Format] = {
 def export(format: str, *, system: Any = None, output: str | os.PathLike[str], **options: Any) -> Exported:
     """Writes predictions of a machine in the form that another program reads.
 
-    format: xla, xla-matmul, dynamo, aiconfigurator, nccl-tuner, astra-sim, chakra, slurm, topograph or grafana.
-    system: a name, a file or a System; the machine need not exist.
-    output: the file, or for formats of several files the folder; each file is replaced when it is whole.
-    options: of the format, as `fabricost export FORMAT --help` lists them, with underscores for dashes; sizes in bytes and times in
-    seconds, or texts with units.
+    Parameters
+    ----------
+    format : str
+        xla, xla-matmul, dynamo, aiconfigurator, nccl-tuner, astra-sim, chakra, slurm, topograph or grafana.
+    system : System | path | None, optional
+        The machine, which need not exist; None for formats that describe none.
+    output : path
+        The file, or for formats of several files the folder; each file is replaced when it is whole.
+    **options
+        Of the format, as `fabricost export FORMAT --help` lists them, with underscores for dashes; sizes in bytes and times in seconds, or
+        texts with units.
 
     Returns Exported: `files`, the paths written, and `notes`, sentences on how far the format follows the predictions and how its
     reader is told. Every number is predicted, none measured. Raises RequestError for what the format cannot say, ImportError without

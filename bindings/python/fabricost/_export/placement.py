@@ -109,6 +109,11 @@ def topograph_text(p: Placement) -> str:
 def read_placement(path: str | os.PathLike[str]) -> Placement:
     """Blocks and switches of a Slurm topology.yaml or a topograph model: which nodes of a job share an NVLink domain or a switch.
 
+    Parameters
+    ----------
+    path : path
+        The file.
+
     Raises RequestError for another file, ImportError without PyYAML.
     """
     yaml = module("yaml")
