@@ -1,10 +1,7 @@
 """Pictures show the package's own figures, and a question that cannot be drawn is refused by name."""
 
-import os
 import pathlib
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -140,24 +137,3 @@ def test_residuals_are_predicted_over_measured():
     assert f"median error {100 * np.median(np.abs(ratio - 1)):.2g} %" in axes.get_title()
     edge = [line for line in axes.get_lines() if line.get_label() == "further off"]
     assert len(edge) == 1 and edge[0].get_xdata() == [table["bytes"][40]]
-
-
-def run(code):
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env={**os.environ, "MPLBACKEND": "Agg"}
-    )
-
-
-def test_the_package_and_its_pictures_import_without_matplotlib():
-    done = run("import sys, fabricost, fabricost.plot; print(sorted({'matplotlib', 'pandas'} & set(sys.modules)))")
-    assert done.stdout == "[]\n", done.stderr
-
-
-def test_without_matplotlib_a_picture_says_what_to_install():
-    done = run(
-        "import sys; sys.modules['matplotlib'] = None; sys.modules['matplotlib.pyplot'] = None\n"
-        "import fabricost as fc, fabricost.plot as plot\n"
-        "try: plot.roofline(fc.load_system('dgx-h100'))\n"
-        "except ImportError as error: print(error)"
-    )
-    assert "pip install 'fabricost[plot]'" in done.stdout, done.stderr

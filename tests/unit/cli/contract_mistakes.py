@@ -1,7 +1,5 @@
 """Mistakes: exit status 2, nothing on stdout, and on stderr the fault and its remedy."""
 import os
-import pathlib
-import tempfile
 
 from contract import Contract, run
 
@@ -39,13 +37,6 @@ class Mistakes(Contract):
         line = "explore --train -m llama3-8b -s dgx-h100 -b 64 -g 8 --vary sequence=2048,4096 --json".split()
         self.assertNotIn("seconds", self.loaded(*line))
         self.assertEqual(self.fine(*line), self.fine(*line))
-
-    def test_a_broken_file_is_named_with_line_and_column(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "broken.yaml"
-            path.write_text("name: broken\nextends: dgx-h100\ntiers:\n  - name: nvlink\n    bandwidth: 900 GB/s\n")
-            text = self.refused("predict", "all_reduce", "--system", path, "--size", "1MiB", says="which direction")
-            self.assertRegex(text, r"^\S*broken\.yaml:5:\d+: ")
 
     def test_a_full_disk_is_no_success(self):
         if not os.path.exists("/dev/full"):

@@ -41,7 +41,7 @@ def commands():
 def examples(command):
     text = shown(command, "--help")
     check_width(text, command, "--help")
-    lines = text.split("\nExample: ")[-1].replace(" \\\n", " ").splitlines() if "\nExample: " in text else []
+    lines = text.split("\nExample: ")[1].replace(" \\\n", " ").splitlines()
     return [" ".join(line.split()) for line in lines if line.strip().startswith("fabricost ")]
 
 
