@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Compares the pages of the site with the output of their commands and with tables of fields, and runs their Python examples.
+"""Compares the README and the pages of the site with the output of their commands and with tables of fields, and runs their Python examples.
 
-    pages.py FABRICOST [PAGE...]            compare; default: all pages below docs/ with a block that begins `    $ fabricost`,
+    pages.py FABRICOST [PAGE...]            compare; default: README.md and all pages below docs/ with a block that begins `    $ fabricost`,
                                             or a table of fields
     pages.py FABRICOST [PAGE...] --write    write the outputs again
 
 A page runs in an empty folder of its own with `data` linked into it, so that what one command writes the next can read. In a block with
-lines `    ...` some of the output is left out: the others must stand in it in that order, and --write shows the lines of the same words again.
+lines `    ...`, and in the README, some of the output is left out: the others must stand in it in that order, and --write shows the lines of the same words again.
 A block `    $ cat FILE` shows a file that the reader writes: it is put there before the commands run. A command that cannot answer (exit
 status 2) is shown with its message. Examples that begin with `>>>` are run as doctests when the package can be imported and has what the
 page says in a line `<!-- needs fabricost.NAME -->` or `<!-- needs MODULE -->`.
@@ -77,14 +77,14 @@ def shown_again(quoted, output):
     return indented("\n".join(out))
 
 
-def fresh(tool, text, folder):
+def fresh(tool, path, text, folder):
     """The page with the outputs its commands print now."""
     def block(match):
         done = subprocess.run([tool, *shlex.split(match[1])], capture_output=True, text=True, timeout=120, cwd=folder,
                               env={**os.environ, "FABRICOST_DATA": "data", "COLUMNS": "100"})  # so that faults in it have the same path everywhere
         assert done.returncode in (0, 2), (match[1], done.returncode, done.stderr)
         printed = done.stdout if done.returncode == 0 else done.stderr
-        if "    ...\n" in match[2]:
+        if "    ...\n" in match[2] or path == ROOT / "README.md":
             line = missing(SEARCHED.sub("", match[2]), SEARCHED.sub("", printed))
             if line is None:
                 return match[0]
@@ -132,7 +132,7 @@ def main(arguments):
     tool, *pages = [a for a in arguments if a != "--write"]
     tool = str(pathlib.Path(tool).resolve())
     paths = [pathlib.Path(p).resolve() for p in pages] or [
-        p for p in sorted((ROOT / "docs").rglob("*.md")) if HELD.search(p.read_text(encoding="utf-8"))]
+        p for p in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))] if HELD.search(p.read_text(encoding="utf-8"))]
     known = fields.tables(pathlib.Path(tool).parent / "bin/fields_page")
     faults = commands = 0
     for path in paths:
@@ -140,7 +140,7 @@ def main(arguments):
             folder = pathlib.Path(made)
             text = path.read_text(encoding="utf-8")
             lay_out(text, folder)
-            now = with_tables(fresh(tool, text, folder), known)
+            now = with_tables(fresh(tool, path, text, folder), known)
             commands += len(BLOCK.findall(text))
             if write:
                 path.write_text(now, encoding="utf-8")

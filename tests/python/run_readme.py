@@ -4,8 +4,11 @@
 
 Each block goes on where the one before ended; the last, which needs more than numpy (pictures, sweeps), is run with --all.
 """
+import contextlib
+import io
 import os
 import pathlib
+import re
 import sys
 import tempfile
 import textwrap
@@ -40,7 +43,10 @@ with tempfile.TemporaryDirectory() as folder:
     pathlib.Path("data").symlink_to(readme.parent / "data")
     names: dict = {}
     for block in code if "--all" in sys.argv else code[:-1]:
-        exec(compile(block, "README.md", "exec"), names)
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec(compile(block, "README.md", "exec"), names)
+        for line in re.findall(r"(?m)^print.*  # (.*)$", block):  # what stands beside a line is what it prints
+            assert line in printed.getvalue().splitlines(), (line, printed.getvalue())
     made = {"dgx-h100.calibrated.yaml"} | ({"busbw.png", "report.html", "answers"} if "--all" in sys.argv else set())
     assert made <= set(os.listdir(folder)), os.listdir(folder)
     os.chdir("/")
