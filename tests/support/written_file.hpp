@@ -1,26 +1,17 @@
 #pragma once
-/// A file with a text, removed with the object.
+/// A file with a text, in a folder of its own that is removed with the object.
 
-#include <filesystem>
-#include <fstream>
-#include <string>
+#include "support/folder.hpp"
 
 namespace fabricost::test {
 
 class WrittenFile {
  public:
-  explicit WrittenFile(const std::string& text, const std::string& name) : path_(std::filesystem::temp_directory_path() / name) {
-    std::ofstream(path_) << text;
-  }
-  ~WrittenFile() {
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-  }
-  WrittenFile(const WrittenFile&) = delete;
-  WrittenFile& operator=(const WrittenFile&) = delete;
+  explicit WrittenFile(std::string_view text, std::string_view name = "file.csv") : path_(folder_.write(name, text)) {}
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
  private:
+  support::Folder folder_;
   std::filesystem::path path_;
 };
 

@@ -187,13 +187,4 @@ TEST_CASE("a quantity of a request is typed, checked, shown and named as its num
   CHECK(name_in_cpp("bytes_per_gpu") == "bytes_per_gpu");
 }
 
-TEST_CASE("no token takes longer than ten seconds", "[answers]") {
-  ServeRequest request;
-  request.system.name = "dgx-h100";
-  request.model.name = "llama3-8b";
-  request.gpus = 8;
-  request.tpot = units::s(30);
-  CHECK_THROWS_WITH(answer(request), Catch::Contains("tpot_seconds") && Catch::Contains("not from 0 to 10"));
-}
-
 }  // namespace

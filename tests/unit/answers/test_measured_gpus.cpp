@@ -2,6 +2,7 @@
 
 #include "catch.hpp"
 #include "support/measurements.hpp"
+#include "text/csv.hpp"
 
 #include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/plan/kernels/compute.hpp>
@@ -17,28 +18,13 @@ namespace {
 
 constexpr double gibi = 1024.0 * 1024 * 1024;
 
-/// Cells of a line, by column; quoted cells may hold commas.
+/// The rows of a table, by column.
 std::vector<std::map<std::string, std::string>> table(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  std::vector<std::string> head;
+  fabricost::core::CsvTable read(file);
   std::vector<std::map<std::string, std::string>> out;
-  for (std::string line; std::getline(in, line);) {
-    std::vector<std::string> cells(1);
-    bool quoted = false;
-    for (const char c : line) {
-      if (c == '"')
-        quoted = !quoted;
-      else if (c == ',' && !quoted)
-        cells.emplace_back();
-      else if (c != '\r')
-        cells.back() += c;
-    }
-    if (head.empty()) {
-      head = cells;
-      continue;
-    }
+  while (read.next()) {
     auto& row = out.emplace_back();
-    for (std::size_t i = 0; i < head.size() && i < cells.size(); ++i) row[head[i]] = cells[i];
+    for (const std::string& column : read.header()) row[column] = read.cell(read.column(column));
   }
   return out;
 }

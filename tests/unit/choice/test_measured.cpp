@@ -130,14 +130,6 @@ TEST_CASE("trees never win inside one node", "[choice]") {
     }
 }
 
-TEST_CASE("in-switch reduction needs all eight ranks of a server", "[choice]") {
-  for (const System& s : {systems::hopper_box(), systems::blackwell_box()})
-    for (const int n : {2, 4}) {
-      const Curve curve = compile(s, {.ranks = n});
-      for (double bytes = 8; bytes < 1e11; bytes *= 2) CHECK(curve.ran_at(bytes).algorithm == Algorithm::ring);
-    }
-}
-
 TEST_CASE("a rack reduces in its switches when the message is large", "[choice]") {
   CHECK(compile(systems::rack(), {}).ran_at(1e9) == Candidate{Algorithm::nvls, Protocol::simple});
 }

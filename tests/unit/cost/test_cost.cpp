@@ -16,20 +16,6 @@ namespace {
 double usd(Dollars d) { return in(d, units::USD).value(); }
 double kilowatts(Watts w) { return in(w, units::kW).value(); }
 
-class File {
- public:
-  explicit File(const std::string& text) : path_(std::filesystem::temp_directory_path() / "fabricost_prices.yaml") {
-    std::ofstream(path_) << text;
-  }
-  ~File() { std::filesystem::remove(path_); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  [[nodiscard]] std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
-
 }  // namespace
 
 TEST_CASE("a rent is GPUs times time times price, whoever names the price") {

@@ -2,34 +2,15 @@
 /// Logs written for single tests, and their diagnoses.
 
 #include "diagnose/diagnose.hpp"
+#include "support/written_file.hpp"
 
 #include <fmt/format.h>
 
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
-/// A file that is removed at the end of its scope.
-class TemporaryLog {
- public:
-  explicit TemporaryLog(const std::string& text, const std::string& extension = ".txt")
-      : path_(std::filesystem::temp_directory_path() /
-              fmt::format("fabricost-diagnose-{}-{}{}", getpid(), reinterpret_cast<std::uintptr_t>(this), extension)) {
-    std::ofstream(path_) << text;
-  }
-  TemporaryLog(const TemporaryLog&) = delete;
-  TemporaryLog& operator=(const TemporaryLog&) = delete;
-  ~TemporaryLog() {
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-  }
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
+struct TemporaryLog : fabricost::test::WrittenFile {
+  explicit TemporaryLog(const std::string& text, const std::string& name = "log.txt") : WrittenFile(text, name) {}
 };
 
 inline fabricost::observe::Diagnosis diagnosed(const std::string& text, const fabricost::observe::DiagnoseRequest& request = {}) {

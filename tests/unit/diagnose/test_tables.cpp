@@ -195,7 +195,7 @@ TEST_CASE("files that say nothing about a run are refused with their line") {
     CHECK(error.issues().front().line == 2);
     CHECK_FALSE(error.issues().front().remedy.empty());
   }
-  const TemporaryLog document("NCCL_P2P_DISABLE=1 makes things slow, see ACS and the IOMMU\n", ".md");
+  const TemporaryLog document("NCCL_P2P_DISABLE=1 makes things slow, see ACS and the IOMMU\n", "log.md");
   CHECK_THROWS_AS(diagnose({document.path()}), SpecError);
 }
 

@@ -24,34 +24,6 @@ using namespace fabricost::plan;
 using namespace fabricost::test;
 using namespace fabricost::observe;
 
-namespace {
-
-ValidationReport validated(const std::filesystem::path& folder, std::initializer_list<const char*> systems) {
-  Points points;
-  for (const char* system : systems) points.append(read_points(folder / (std::string(system) + ".nccl.csv")));
-  return validate(points);
-}
-
-}  // namespace
-
-TEST_CASE("measured NVLink systems are predicted within a median of 4 %", "[measurements]") {
-  const auto folder = measurements();
-  if (folder.empty()) return;
-  const ValidationReport report = validated(folder, {"dgx-a100", "dgx-h100", "dgx-b200"});
-  CHECK(report.total.points == 2358);  // two releases' tables apart
-  CHECK(report.skipped.empty());
-  CHECK(report.total.median_ape <= 4);
-  for (const ErrorGroup& system : report.by_system) CHECK(system.errors.median_ape <= 4);
-}
-
-TEST_CASE("a measured PCIe system is predicted within a median of 8 %", "[measurements]") {
-  const auto folder = measurements();
-  if (folder.empty()) return;
-  const ValidationReport report = validated(folder, {"l40s-pcie"});
-  CHECK(report.total.points == 504);
-  CHECK(report.total.median_ape <= 8);
-}
-
 TEST_CASE("copies of two GPUs of our own are predicted within 10 % median and 15 % mean, 85 % inside") {
   for (const char* gpu : {"h100", "h200"}) {
     INFO(gpu);

@@ -1,5 +1,6 @@
 // The MoE CSV: rows read, refused and skipped; the fit; measured kernels, and ranks and systems left out of the fit.
 #include "support/measurements.hpp"
+#include "support/written_file.hpp"
 
 #include <fabricost/plan/evaluation/moe_kernel_rows.hpp>
 #include <fabricost/parameters/related.hpp>
@@ -26,13 +27,8 @@ std::string spec_fault(Call&& call) {
   return "";
 }
 
-std::filesystem::path file_with(const std::string& rows) {
-  const auto path = std::filesystem::temp_directory_path() / "fabricost-moe-rows.csv";
-  std::ofstream(path) << header << rows;
-  return path;
-}
 MoeKernelReport report_of(const std::string& rows) {
-  std::vector<MoeKernelRow> read = merge_repeats(read_moe_kernel_rows(file_with(rows)));
+  std::vector<MoeKernelRow> read = merge_repeats(read_moe_kernel_rows(fabricost::test::WrittenFile(header + rows).path()));
   predict_moe_kernel_rows(read);
   return summarise(std::move(read));
 }
@@ -72,9 +68,7 @@ TEST_CASE("the table of predictions is one that can be read again, with nothing 
   const MoeKernelReport r = report_of(good + "a,dgx-h100,,dispatch,deepep-normal,fp8,,,,,uniform,,=A1*2,\n");
   const std::string table = per_row_csv(r);
   CHECK(has(table, "\na,dgx-h100,,dispatch,deepep-normal,fp8,,,,,uniform,,,,,,,,,1,time_us is a formula\n"));
-  const auto path = std::filesystem::temp_directory_path() / "fabricost-moe-predicted.csv";
-  std::ofstream(path) << table;
-  const std::vector<MoeKernelRow> again = read_moe_kernel_rows(path);
+  const std::vector<MoeKernelRow> again = read_moe_kernel_rows(fabricost::test::WrittenFile(table).path());
   REQUIRE(again.size() == 2);
   CHECK(again[0].seconds == Approx(r.rows[0].seconds));
   CHECK(again[1].seconds == 0);

@@ -232,9 +232,7 @@ TEST_CASE("a job on racks that keep spare nodes waits while more racks are short
 
 namespace {
 
-struct File : fabricost::test::WrittenFile {
-  explicit File(const std::string& text, const std::string& name = "fabricost_reliability.csv") : WrittenFile(text, name) {}
-};
+using File = fabricost::test::WrittenFile;
 
 template <class Call>
 std::string spec_error(Call&& call) {

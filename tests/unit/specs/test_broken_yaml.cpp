@@ -35,7 +35,6 @@ TEST_CASE("what is not YAML is refused where it stops being so", "[specs]") {
       yaml("an unclosed list", good_system + "    dims: [4, 4\n", {"not valid YAML", "a [ is not closed"}),
       yaml("an unclosed map", "name: {a: 1\n", {"not valid YAML", "a { is not closed"}),
       yaml("a comma before the first key", "^, name: box\ngpu: h100-sxm\n", {"not valid YAML: unexpected text"}),
-      yaml("a bracket too many", "name: box\n^]\n", {"not valid YAML"}),
       yaml("a missing colon", "name: box\ngpu h100-sxm\ngpus^: 8\n", {"not valid YAML", "the line before lacks its colon"}),
       yaml("a colon in a text", "title: a^: b\n", {"not valid YAML", "needs quotes"}),
       yaml("a list as a key", "? ^[a, b]\n: 1\n", {"a key must be plain text"}),
@@ -62,7 +61,6 @@ TEST_CASE("anchors, aliases and tags are no part of the format", "[specs]") {
       yaml("an anchor", "name: ^&n box\n", {"anchors (&name) are not part of the format", "write the value out"}),
       yaml("an alias", "name: &n box\ntitle: ^*n\n", {"aliases (*name) are not part of the format", "extends"}),
       yaml("an alias of nothing", "title: ^*n\n", {"not valid YAML", "anchor is not defined"}),
-      yaml("a merge key", "a: &a {gpus: 8}\n<<: ^*a\n", {"aliases (*name)"}),
       yaml("a bomb of aliases", bomb, {"anchors", "aliases"}),
       yaml("a tag", "name: ^!!str box\n", {"tags (!name) are not part of the format", "leave it out"}),
       yaml("a tag on a map", "name: ^!!python/object:os.system {}\n", {"tags (!name)"}),
@@ -77,11 +75,9 @@ TEST_CASE("documents too deep or too large are refused at once", "[specs]") {
       yaml("1000 maps", "a: " + repeated("{a: ", 1000) + "1" + repeated("}", 1000) + "\n", {"nested more than 24 deep"}),
       yaml("1000 dashes", repeated("- ", 1000) + "a\n", {"nested more than 24 deep"}),
       yaml("half a million brackets", repeated("[", 500000), {}),
-      yaml("half a million braces", repeated("{", 500000), {}),
       yaml("60,000 unknown keys", keys, {"more than 10000 values"}),
       yaml("a million numbers", "tiers: [" + repeated("1,", 500000) + "1]\n", {"more than 10000 values"}),
       yaml("a name of a million letters", "name: box\ngpu: ^" + std::string(1000000, 'a') + "\n", {"no gpu named \"aaaa", "..."}),
-      yaml("a number of a million digits", "name: box\ngpus: ^" + std::string(1000000, '9') + "\n", {"gpus: \"9999", "..."}),
       yaml("a key of a thousand letters", "name: box\n^" + std::string(1000, 'k') + ": 1\n", {"unknown key", "kkk..."}),
       yaml("a key of a million letters", std::string(1000000, 'k') + ": 1\n", {"not valid YAML"}),
       yaml("more than 1 MiB", "notes: " + repeated("a b c d\n  ", 200000), {"are too many", "at most 1048576 bytes"}),
@@ -101,7 +97,6 @@ TEST_CASE("bytes that are no text are refused", "[specs]") {
       yaml("a surrogate", "title: " + bytes({0xed, 0xa0, 0x80}) + "\n", {"byte 0xed is not text"}),
       yaml("beyond Unicode", "title: " + bytes({0xf4, 0x90, 0x80, 0x80}) + "\n", {"byte 0xf4 is not text"}),
       yaml("UTF-16", bytes({0xff, 0xfe, 'n', 0, 'a', 0}), {":1:1: ", "byte 0xff is not text"}),
-      yaml("rubbish", bytes({0x7f, 'E', 'L', 'F', 2, 1, 1, 0, 0, 0}), {"byte 0x02 is not text"}),
   });
 }
 

@@ -81,17 +81,3 @@ TEST_CASE("a name of NVIDIA's racks means the rack that is sold under it", "[spe
   for (const char* name : {"nvl144", "kyber-nvl144", "rubin-ultra-nvl144", "kyber-nvl576", "nvl576"})
     CHECK(load_system(name).domain == 144);
 }
-
-TEST_CASE("a link's rate is what its lanes carry, to a part in a thousand", "[specs][facts]") {
-  int checked = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(FABRICOST_SOURCE_DIR) / "data" / "links")) {
-    const Link link = load_link(entry.path().stem().string());
-    INFO(link.name);
-    if (link.lane_rate.value.value() <= 0) continue;
-    const double lanes = link.lanes * link.lane_rate.value.value() * link.encoding / 8;
-    CHECK(link.bandwidth.value.value() == Approx(lanes).epsilon(1e-3));
-    ++checked;
-  }
-  CHECK(checked > 40);
-  CHECK(link_rate("xgmi-4") == Approx(76.8));
-}

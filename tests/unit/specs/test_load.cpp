@@ -72,7 +72,7 @@ TEST_CASE("every shipped link carries lanes x rate x encoding / 8", "[specs]") {
     INFO(name);
     const Link link = load_link(name);
     CHECK(link.name == name);
-    CHECK(link.bandwidth.value.value() == Approx(link.lanes * link.lane_rate.value.value() * link.encoding / 8).epsilon(0.05));
+    CHECK(link.bandwidth.value.value() == Approx(link.lanes * link.lane_rate.value.value() * link.encoding / 8).epsilon(1e-3));
     CHECK(link.usable.value <= link.bandwidth.value);
     CHECK(link.efficiency() > 0.8);
     CHECK(link.efficiency() <= 1);
@@ -164,11 +164,6 @@ TEST_CASE("every shipped file names its source and its confidence", "[specs]") {
 TEST_CASE("a name of a system exists once", "[specs]") {
   std::set<std::string> names;
   for (const SystemName& entry : system_names()) CHECK(names.insert(entry.name).second);
-}
-
-TEST_CASE("names may be written in capitals and with underscores", "[specs]") {
-  CHECK(load_system("DGX-H100").name == "dgx-h100");
-  CHECK(load_system("GB200_NVL72").name == "gb200-nvl72");
 }
 
 TEST_CASE("what was loaded before makes no difference", "[specs]") {

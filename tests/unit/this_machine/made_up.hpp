@@ -6,9 +6,10 @@
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/specs/load.hpp>
 
+#include "support/folder.hpp"
+
 #include <fmt/format.h>
 
-#include <unistd.h>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -47,19 +48,10 @@ struct Machine {
 class Files {
  public:
   explicit Files(const Machine& machine) : machine_(machine) {
-    static int count = 0;
-    folder_ = std::filesystem::temp_directory_path() / fmt::format("fabricost-this-machine-{}-{}", getpid(), ++count);
-    std::filesystem::create_directories(folder_);
     std::ofstream{points()} << csv();
     std::ofstream{machine_file()} << yaml();
   }
-  Files(const Files&) = delete;
-  Files& operator=(const Files&) = delete;
-  ~Files() {
-    std::error_code error;
-    std::filesystem::remove_all(folder_, error);
-  }
-  [[nodiscard]] std::filesystem::path folder() const { return folder_; }
+  [[nodiscard]] std::filesystem::path folder() const { return folder_.path(); }
   [[nodiscard]] std::filesystem::path points() const { return folder_ / "measured.csv"; }
   [[nodiscard]] std::filesystem::path machine_file() const { return folder_ / "measured.machine.yaml"; }
 
@@ -168,7 +160,7 @@ class Files {
   Machine machine_;
   std::mt19937 random_{1};
   std::string text_;
-  std::filesystem::path folder_;
+  support::Folder folder_;
 };
 
 /// A DGX H200's GPU on its own, the whole node, a box without NVLink at x8, a slice.

@@ -1,5 +1,6 @@
 // Pieces of JSON, names in traces, spans.
 #include "catch.hpp"
+#include "support/written_file.hpp"
 
 #include "readings/traces/json_pieces.hpp"
 #include "readings/traces/traced.hpp"
@@ -15,10 +16,9 @@ struct Read {
 };
 
 Read read(const std::string& text) {
-  const auto file = std::filesystem::temp_directory_path() / "fabricost-pieces.json";
-  std::ofstream(file, std::ios::binary) << text;
+  const fabricost::test::WrittenFile file(text, "pieces.json");
   Read out;
-  JsonPieces(file).read(
+  JsonPieces(file.path()).read(
       "list", [&](std::string_view key, std::string_view value) { out.members.push_back(std::string{key} + "=" + std::string{value}); },
       [&](std::string_view value) { out.elements.emplace_back(value); });
   return out;

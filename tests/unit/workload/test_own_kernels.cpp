@@ -95,7 +95,7 @@ TEST_CASE("a roofline is found again in the times that it makes", "[calibrate]")
 TEST_CASE("a stack with own kernels prices steps on their GPU, and on no other", "[calibrate]") {
   KernelStackAnswer found = calibrate_kernels(read(products({0.3, 0.8, 4e-6})), load_stack("nemo"));
   found.origin = "a test";
-  const tables::File file(found.yaml("mine", "2026-01-31"), ".yaml");
+  const tables::File file(found.yaml("mine", "2026-01-31"), "mine.yaml");
   const Stack mine = load_stack(file.path().string()), plain = load_stack("nemo");
   REQUIRE(mine.kernels.size() == 1);
   CHECK(mine.kernels.front().rate.share == Approx(found.kernels.front().rate.share).epsilon(1e-3));

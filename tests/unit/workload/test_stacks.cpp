@@ -13,16 +13,12 @@ using support::contains;
 namespace {
 
 std::string refused(const std::string& text) {
-  const auto path = std::filesystem::temp_directory_path() / ("fabricost-stack-" + std::to_string(getpid()) + ".yaml");
-  std::ofstream(path) << text;
-  std::string out;
   try {
-    (void)load_stack(path.string());
+    (void)load_stack(tables::File(text, "stack.yaml").path().string());
   } catch (const Error& error) {
-    out = error.what();
+    return error.what();
   }
-  std::filesystem::remove(path);
-  return out;
+  return "";
 }
 
 }  // namespace
@@ -54,11 +50,9 @@ TEST_CASE("keys and words that are not known are refused with the place", "[stac
 }
 
 TEST_CASE("a file's own scale stays, whatever was fitted", "[stacks]") {
-  const auto path = std::filesystem::temp_directory_path() / ("fabricost-own-" + std::to_string(getpid()) + ".yaml");
-  std::ofstream(path) << "name: own\ntitle: Own\nextends: nemo\nsource: made here\nconfidence: assumed\nscale: 1.5\n";
-  CHECK(load_stack(path.string()).scale == 1.5);
-  CHECK(load_stack(path.string()).tensor_exposed == load_stack("nemo").tensor_exposed);
-  std::filesystem::remove(path);
+  const tables::File own("name: own\ntitle: Own\nextends: nemo\nsource: made here\nconfidence: assumed\nscale: 1.5\n", "own.yaml");
+  CHECK(load_stack(own.path().string()).scale == 1.5);
+  CHECK(load_stack(own.path().string()).tensor_exposed == load_stack("nemo").tensor_exposed);
 }
 
 TEST_CASE("variants of one program have its factor, and a spread of their own", "[stacks]") {
