@@ -55,18 +55,7 @@ class CalibrationReader {
     in.text("notes");
     source = tree_.find("source") != nullptr ? tree_.find("source")->text : "";
     assumed = tree_.find("confidence") != nullptr && tree_.find("confidence")->text == "assumed";
-    if (const SpecNode* list = of_transport_ ? nullptr : in.take("parts")) {
-      if (list->kind != SpecNode::Kind::list || list->items.empty())
-        in.fault(*list, "parts", "is not a list of sets of constants", "write one `- kind: ...` per set");
-      else
-        for (std::size_t i = 0; i < list->items.size(); ++i) {
-          MapReader part(list->items[i], fmt::format("parts[{}]", i), faults_);
-          read_part(part);
-          part.finish();
-        }
-    } else {
-      read_part(in);
-    }
+    if (of_transport_ || !in.each_item("parts", [&](MapReader& part) { read_part(part); })) read_part(in);
     in.finish();
   }
 

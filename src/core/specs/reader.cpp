@@ -26,8 +26,17 @@ MapReader::MapReader(const SpecNode& node, std::string path, Faults& faults) : n
 
 std::string MapReader::path_of(std::string_view key) const { return path_.empty() ? std::string{key} : path_ + "." + std::string{key}; }
 
+std::string MapReader::path_of_item(std::string_view key, const SpecNode& item, const SpecNode& list) const {
+  return fmt::format("{}[{}]", path_of(key), &item - list.items.data());
+}
+
 void MapReader::fault(const SpecNode& at, std::string_view key, std::string message, std::string remedy) {
   faults_.add(issue_at(at.mark, path_of(key), std::move(message), std::move(remedy)));
+}
+
+void MapReader::refuse(std::string message, std::string remedy) {
+  faults_.add(issue_at(key_ != nullptr ? *key_ : node_.mark, path_, std::move(message), std::move(remedy)));
+  refused_ = true;
 }
 
 const SpecNode* MapReader::take(std::string_view key, bool required) {
@@ -206,7 +215,7 @@ int MapReader::choice_index(std::string_view key, std::span<const std::string_vi
 }
 
 void MapReader::finish() {
-  if (node_.kind != SpecNode::Kind::map) return;
+  if (node_.kind != SpecNode::Kind::map || refused_) return;
   for (const SpecNode::Entry& entry : node_.entries) {
     if (std::find(known_.begin(), known_.end(), entry.key) != known_.end()) continue;
     faults_.add(issue_at(entry.mark, path_of(entry.key), "unknown key",

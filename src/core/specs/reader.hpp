@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fabricost::core {
@@ -97,17 +98,69 @@ class MapReader {
   [[nodiscard]] Provenance provenance(const SpecNode& value) const;
 
   void fault(const SpecNode& at, std::string_view key, std::string message, std::string remedy);
+
+  /// Reads the map below a key: read(MapReader&), and finishes it. \return false: there is no such key
+  template <class Read>
+  bool section(std::string_view key, const Read& read) {
+    return read_below(take(key), path_of(key), read);
+  }
+  /// The same where a missing key is a fault.
+  template <class Read>
+  void needed_section(std::string_view key, const Read& read) {
+    read_below(take(key, true), path_of(key), read);
+  }
+  /// The same of every map in this one, whatever their keys: read(key, MapReader&).
+  template <class Read>
+  void each_entry(const Read& read) {
+    for (const SpecNode::Entry& entry : node_.entries)
+      read_below(take(entry.key), path_of(entry.key), [&](MapReader& in) {
+        in.key_ = &entry.mark;
+        read(entry.key, in);
+      });
+  }
+  /// The same of every map in the list below a key, which has one or more. \return false: there is no such key
+  template <class Read>
+  bool each_item(std::string_view key, const Read& read, bool required = false) {
+    const SpecNode* const list = take(key, required);
+    if (list == nullptr) return false;
+    if (list->items.empty()) fault(*list, key, "is not a list", "write one `- {...}` for each");
+    for (const SpecNode& item : list->items) read_below(&item, path_of_item(key, item, *list), read);
+    return true;
+  }
   /// Reports unread keys, with the nearest known one. Call last.
   void finish();
+  /// A map that should not be there: a fault at its key; what it holds is none.
+  void refuse(std::string message, std::string remedy);
 
  private:
+  template <class Read>
+  bool read_below(const SpecNode* node, std::string path, const Read& read) {
+    if (node == nullptr) return false;
+    MapReader in(*node, std::move(path), faults_);
+    read(in);
+    in.finish();
+    return true;
+  }
+  [[nodiscard]] std::string path_of_item(std::string_view key, const SpecNode& item, const SpecNode& list) const;
   int choice_index(std::string_view key, std::span<const std::string_view> names, bool required);
 
   const SpecNode& node_;
   std::string path_;
   Faults& faults_;
   std::vector<std::string> known_;
+  const Mark* key_ = nullptr;  ///< of a map that each_entry reads
+  bool refused_ = false;
 };
+
+/// Reads a whole document: read(MapReader&). \throws SpecError with all its faults
+template <class Read>
+void read_document(const SpecNode& tree, const Read& read) {
+  Faults faults;
+  MapReader in(tree, "", faults);
+  read(in);
+  in.finish();
+  faults.raise();
+}
 
 /// Minimum number of edits from one word to the other: a letter more, less or other, two neighbours swapped.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);

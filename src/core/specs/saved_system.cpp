@@ -35,16 +35,14 @@ std::optional<SavedSystem> read_saved_system(std::string_view name_or_path) {
   const SpecNode* const set = tree.find("set");
   const SpecNode* const calibration = tree.find("calibration");
   if (set == nullptr && calibration == nullptr) return std::nullopt;
-  Faults faults;
-  MapReader in(tree, "", faults);
   SavedSystem out;
-  (void)in.text("title");
-  out.extends = in.text("extends");
-  if (out.extends.empty()) in.fault(tree, "extends", "is missing", "name the machine that `set` and `calibration` change");
-  out.calibration = in.text("calibration");
-  for (const SpecNode* one : in.texts("set")) out.set.push_back(one->text);
-  in.finish();
-  faults.raise();
+  read_document(tree, [&](MapReader& in) {
+    (void)in.text("title");
+    out.extends = in.text("extends");
+    if (out.extends.empty()) in.fault(tree, "extends", "is missing", "name the machine that `set` and `calibration` change");
+    out.calibration = in.text("calibration");
+    for (const SpecNode* one : in.texts("set")) out.set.push_back(one->text);
+  });
   const auto from_here = [&](std::string& path) {
     if (path.find('\n') == std::string::npos && is_path(path) && std::filesystem::path{path}.is_relative())
       path = beside(file, path).string();

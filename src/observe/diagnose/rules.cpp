@@ -57,24 +57,20 @@ void weigh_by_cases(Rules& rules, std::span<const SpecNode> trees, Faults& fault
   const Numbers& judgement = rules.numbers.find("judgement")->second;
   const double written = judgement.get("cases_of_a_weight", 0);  // where it is missing, that is a fault already
   for (const SpecNode& tree : trees) {
-    const SpecNode* list = tree.find("counted");
-    for (std::size_t i = 0; list != nullptr && i < list->items.size(); ++i) {
-      MapReader in(list->items[i], fmt::format("counted[{}]", i), faults);
+    MapReader(tree, "", faults).each_item("counted", [&](MapReader& in) {
       const std::string name = in.text("rule", true);
       constexpr int most = 1000000;
       const double right = in.count("right", 0, 0, most), wrong = in.count("wrong", 0, 0, most);
-      in.finish();
       const auto found = known.find(name);
       if (found == known.end()) {
         std::vector<std::string> names;
         for (const auto& [id, rows] : known) names.push_back(id);
-        in.fault(list->items[i], "rule", fmt::format("\"{}\" is no rule", clipped(name)),
-                 nearest_or(name, names, "write the name of one, as the answer's `rule` says it"));
-        continue;
+        return in.fault(in.node(), "rule", fmt::format("\"{}\" is no rule", clipped(name)),
+                        nearest_or(name, names, "write the name of one, as the answer's `rule` says it"));
       }
       for (Row* row : found->second)
         if (right + wrong + written > 0) row->weight = (right + written * row->weight) / (right + wrong + written);
-    }
+    });
   }
 }
 
@@ -193,9 +189,6 @@ class RuleReader {
       MapReader list(*causes, "causes", faults_);
       for (const auto& [key, mark, value] : causes->entries) list.take(key);
     }
-    for (const char* key : {"questions", "counted", "helps", "public_runs"})
-      if (const SpecNode* list = in.node().find(key); list != nullptr && list->kind != SpecNode::Kind::list)
-        in.fault(*list, key, "is not a list", "write `- {...}` below it");
     in.text("notes");
     const std::string of = in.name("name", true);
     in.text("title", true);
@@ -218,60 +211,48 @@ class RuleReader {
         row.id += fmt::format(".{}", ++numbers[row.id]);
       }
     if (const SpecNode* set = in.take("settings")) read_settings(*set, file);
-    if (const SpecNode* questions = in.take("questions")) read_questions(*questions);
-    if (const SpecNode* runs = in.take("public_runs")) read_public_runs(*runs);
+    in.each_item("questions", [&](MapReader& one) { read_question(one); });
+    in.each_item("public_runs", [&](MapReader& one) { read_public_runs(one); });
     (void)in.take("counted");  // weigh_by_cases reads it when all rules are known
-    if (const SpecNode* helps = in.take("helps")) {
-      for (std::size_t i = 0; i < helps->items.size(); ++i) {
-        MapReader row(helps->items[i], fmt::format("helps[{}]", i), faults_);
-        rules_.helps.push_back({row.text("variable", true), value_test(row), row.choice("cause", cause_names, Cause::other, true)});
-        row.finish();
-      }
-    }
+    in.each_item("helps", [&](MapReader& row) {
+      rules_.helps.push_back({row.text("variable", true), value_test(row), row.choice("cause", cause_names, Cause::other, true)});
+    });
     in.finish();
     rules_.files.push_back(std::move(file));
   }
 
-  void read_public_runs(const SpecNode& list) {
+  void read_public_runs(MapReader& in) {
     constexpr int most = 1000000;
-    for (std::size_t i = 0; i < list.items.size(); ++i) {
-      MapReader in(list.items[i], fmt::format("public_runs[{}]", i), faults_);
-      PublicRuns& one = rules_.public_runs.emplace_back();
-      one.gpu = in.text("gpu", true);
-      one.operation = in.text("operation", true);
-      one.nodes = in.count("nodes", 1, 1, most, true);
-      one.gpus = in.count("gpus", 1, 1, most, true);
-      if (const auto rate = in.quantity("network", QuantityKind::link_rate)) one.network = rate->number;
-      for (const SpecNode* text : in.texts("busbw")) {
-        const double rate = parse_number(text->text).value_or(0);
-        if (!(rate > 0)) in.fault(*text, "busbw", fmt::format("\"{}\" is no bandwidth", clipped(text->text)), "write a number of GB/s");
-        one.bus.push_back(rate * 1e9);
-      }
-      if (one.bus.empty() || !std::is_sorted(one.bus.begin(), one.bus.end()))
-        in.fault(list.items[i], "busbw", "is empty, or not ascending", "write the runs' bus bandwidth in GB/s, the slowest first");
-      in.finish();
+    PublicRuns& one = rules_.public_runs.emplace_back();
+    one.gpu = in.text("gpu", true);
+    one.operation = in.text("operation", true);
+    one.nodes = in.count("nodes", 1, 1, most, true);
+    one.gpus = in.count("gpus", 1, 1, most, true);
+    if (const auto rate = in.quantity("network", QuantityKind::link_rate)) one.network = rate->number;
+    for (const SpecNode* text : in.texts("busbw")) {
+      const double rate = parse_number(text->text).value_or(0);
+      if (!(rate > 0)) in.fault(*text, "busbw", fmt::format("\"{}\" is no bandwidth", clipped(text->text)), "write a number of GB/s");
+      one.bus.push_back(rate * 1e9);
     }
+    if (one.bus.empty() || !std::is_sorted(one.bus.begin(), one.bus.end()))
+      in.fault(in.node(), "busbw", "is empty, or not ascending", "write the runs' bus bandwidth in GB/s, the slowest first");
   }
 
-  void read_questions(const SpecNode& list) {
-    for (std::size_t i = 0; i < list.items.size(); ++i) {
-      MapReader in(list.items[i], fmt::format("questions[{}]", i), faults_);
-      Question& one = rules_.questions.emplace_back();
-      one.ask = in.text("ask", true);
-      one.tells = in.text("tells", true);
-      const SpecNode* when = in.node().find("when");
-      for (const std::string& text : one_or_more(in, "when")) one.when.push_back(condition(in, *when, text));
-      if (const SpecNode* groups = in.take("groups", true))
-        for (const SpecNode& group : groups->items) {
-          std::vector<Cause>& causes = one.groups.emplace_back();
-          for (const SpecNode& cause : group.kind == SpecNode::Kind::scalar ? std::vector{group} : group.items) {
-            const auto at = std::find(cause_names.begin(), cause_names.end(), cause.text);
-            if (at == cause_names.end()) in.fault(cause, "groups", fmt::format("\"{}\" is no cause", clipped(cause.text)), "name one");
-            if (at != cause_names.end()) causes.push_back(static_cast<Cause>(at - cause_names.begin()));
-          }
+  void read_question(MapReader& in) {
+    Question& one = rules_.questions.emplace_back();
+    one.ask = in.text("ask", true);
+    one.tells = in.text("tells", true);
+    const SpecNode* when = in.node().find("when");
+    for (const std::string& text : one_or_more(in, "when")) one.when.push_back(condition(in, *when, text));
+    if (const SpecNode* groups = in.take("groups", true))
+      for (const SpecNode& group : groups->items) {
+        std::vector<Cause>& causes = one.groups.emplace_back();
+        for (const SpecNode& cause : group.kind == SpecNode::Kind::scalar ? std::vector{group} : group.items) {
+          const auto at = std::find(cause_names.begin(), cause_names.end(), cause.text);
+          if (at == cause_names.end()) in.fault(cause, "groups", fmt::format("\"{}\" is no cause", clipped(cause.text)), "name one");
+          if (at != cause_names.end()) causes.push_back(static_cast<Cause>(at - cause_names.begin()));
         }
-      in.finish();
-    }
+      }
   }
 
   struct Given {  ///< inherited from what surrounds a row

@@ -45,18 +45,17 @@ std::string launch_command(std::string_view program, std::string_view question, 
   if (std::find(known.begin(), known.end(), program) == known.end())
     throw RequestError(fmt::format("--launch-flags: \"{}\" is no program whose flags are known; write one of {}",
                                    clipped(std::string{program}), joined(known)));
-  SpecStore store;
-  const SpecNode tree = store.resolve("launchers", program);
-  Faults faults;
-  MapReader in(tree, "", faults);
-  in.name("name", true);
-  in.text("title", true);
-  in.text("notes");
-  const std::string of = in.one_of("question", questions, true);
-  std::string out = in.text("command", true);
-  const SpecNode *flags = in.take("flags", true), *switches = in.take("switches"), *choices = in.take("choices");
-  in.finish();
-  faults.raise();
+  const SpecNode tree = SpecStore{}.resolve("launchers", program);
+  std::string of, out;
+  const SpecNode *flags = nullptr, *switches = nullptr, *choices = nullptr;
+  read_document(tree, [&](MapReader& in) {
+    in.name("name", true);
+    in.text("title", true);
+    in.text("notes");
+    of = in.one_of("question", questions, true);
+    out = in.text("command", true);
+    flags = in.take("flags", true), switches = in.take("switches"), choices = in.take("choices");
+  });
   if (of != question) throw RequestError(fmt::format("--launch-flags: {} is of plan {}", program, of));
   if (const std::size_t at = out.find("{model}"); at != std::string::npos) out.replace(at, 7, value_of("model").get<std::string>());
   each(flags, [&](const std::string& flag, const SpecNode& formula) {

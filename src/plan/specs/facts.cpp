@@ -19,25 +19,18 @@ struct Number {
 };
 
 void read_numbers(std::string_view file, std::initializer_list<std::pair<std::string_view, std::initializer_list<Number>>> sections) {
-  SpecStore store;
-  const SpecNode tree = store.resolve("workloads", file);
-  Faults faults;
-  MapReader in(tree, "", faults);
-  in.name("name", true);
-  for (const char* key : {"date", "source", "confidence", "title"}) in.text(key);
-  for (const auto& [key, numbers] : sections) {
-    const SpecNode* node = in.take(key, true);
-    if (node == nullptr) continue;
-    MapReader one(*node, std::string{key}, faults);
-    one.text("source", true);
-    for (const Number& n : numbers) {
-      (void)one.take(n.key, true);
-      *n.into = n.unit * one.number(n.key, n.min, n.min, n.max);
-    }
-    one.finish();
-  }
-  in.finish();
-  faults.raise();
+  read_document(SpecStore{}.resolve("workloads", file), [&](MapReader& in) {
+    in.name("name", true);
+    for (const char* key : {"date", "source", "confidence", "title"}) in.text(key);
+    for (const auto& section : sections)
+      in.needed_section(section.first, [&](MapReader& one) {
+        one.text("source", true);
+        for (const Number& n : section.second) {
+          (void)one.take(n.key, true);
+          *n.into = n.unit * one.number(n.key, n.min, n.min, n.max);
+        }
+      });
+  });
 }
 
 }  // namespace

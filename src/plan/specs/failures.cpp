@@ -15,9 +15,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> parts{"gpu", "network", "host", "software"};
 
-FailureFleet read_fleet(const std::string& name, const SpecNode& node, Faults& faults) {
-  const std::string path = "fleets." + name;
-  MapReader in(node, path, faults);
+FailureFleet read_fleet(const std::string& name, MapReader& in) {
   FailureFleet out;
   out.name = name;
   out.title = in.text("title");
@@ -27,23 +25,19 @@ FailureFleet read_fleet(const std::string& name, const SpecNode& node, Faults& f
   out.gpus_per_node = in.number("gpus_per_node", 8, 1, 1024);
   out.days = in.number("days", 0, 0, 1e5);
   out.planned = in.number("planned", 0, 0, 1e9);
-  if (const SpecNode* list = in.take("causes"))
-    for (std::size_t i = 0; i < list->items.size(); ++i) {
-      MapReader one(list->items[i], fmt::format("{}.causes[{}]", path, i), faults);
-      FailureCause cause;
-      cause.cause = one.text("cause", true);
-      cause.part = one.one_of("part", parts, true);
-      cause.count = one.number("count", 0, 0, 1e9);
-      one.finish();
-      out.causes.push_back(std::move(cause));
-    }
+  in.each_item("causes", [&](MapReader& one) {
+    FailureCause& cause = out.causes.emplace_back();
+    cause.cause = one.text("cause", true);
+    cause.part = one.one_of("part", parts, true);
+    cause.count = one.number("count", 0, 0, 1e9);
+  });
   if (in.has("failures_per_thousand_node_days"))
     out.rate = FailureRate::per_thousand_node_days(in.number("failures_per_thousand_node_days", 0, 0, 1e6));
   else if (out.days > 0 && !out.causes.empty())
     out.rate = FailureRate::counted(out.failures(), out.days, out.gpus, out.gpus_per_node);
   else
-    in.fault(node, "days", "no rate and nothing it follows from", "give failures_per_thousand_node_days, or days and causes with counts");
-  in.finish();
+    in.fault(in.node(), "days", "no rate and nothing it follows from",
+             "give failures_per_thousand_node_days, or days and causes with counts");
   return out;
 }
 
@@ -60,34 +54,23 @@ const FailureFleet& FailureFacts::fleet(std::string_view name) const {
 }
 
 FailureFacts load_failure_facts() {
-  SpecStore store;
-  const SpecNode tree = store.resolve("workloads", "reliability");
-  Faults faults;
-  MapReader in(tree, "", faults);
-  in.name("name", true);
-  in.text("date");
   FailureFacts out;
-  if (const SpecNode* list = in.take("fleets", true)) {
-    MapReader fleets(*list, "fleets", faults);
-    for (const auto& [key, mark, value] : list->entries) {
-      fleets.take(key);
-      out.fleets.push_back(read_fleet(key, value, faults));
-    }
-    fleets.finish();
-  }
-  const auto section = [&](std::string_view key, std::initializer_list<std::pair<const char*, std::pair<double*, double>>> fields) {
-    const SpecNode* node = in.take(key, true);
-    if (node == nullptr) return;
-    MapReader one(*node, std::string{key}, faults);
-    for (const auto& [field, into] : fields) *into.first = into.second * one.number(field, 0, 0, 1e6);
-    one.finish();
-  };
-  section("recovery", {{"minutes", {&out.recovery, 60}}});
-  section("checkpoint", {{"seconds", {&out.stall, 1}}});
-  section("checkpoint_in_background", {{"seconds", {&out.background_stall, 1}}, {"drain_seconds", {&out.background_drain, 1}}});
-  section("repair", {{"hours", {&out.repair, 3600}}});
-  in.finish();
-  faults.raise();
+  read_document(SpecStore{}.resolve("workloads", "reliability"), [&](MapReader& in) {
+    in.name("name", true);
+    in.text("date");
+    in.needed_section("fleets", [&](MapReader& fleets) {
+      fleets.each_entry([&](const std::string& name, MapReader& fleet) { out.fleets.push_back(read_fleet(name, fleet)); });
+    });
+    const auto section = [&](std::string_view key, std::initializer_list<std::pair<const char*, std::pair<double*, double>>> fields) {
+      in.needed_section(key, [&](MapReader& one) {
+        for (const auto& [field, into] : fields) *into.first = into.second * one.number(field, 0, 0, 1e6);
+      });
+    };
+    section("recovery", {{"minutes", {&out.recovery, 60}}});
+    section("checkpoint", {{"seconds", {&out.stall, 1}}});
+    section("checkpoint_in_background", {{"seconds", {&out.background_stall, 1}}, {"drain_seconds", {&out.background_drain, 1}}});
+    section("repair", {{"hours", {&out.repair, 3600}}});
+  });
   return out;
 }
 

@@ -26,16 +26,6 @@ constexpr double max_parameters = 1e16;
 constexpr std::array<std::string_view, 3> narrow_weights{"fp8", "fp4", "int4"};
 constexpr std::array<std::string_view, 2> mixer_kinds{"mamba2", "gated_delta"};
 
-/// The keys below `key`, read by `read`.
-template <class Read>
-void section(MapReader& in, std::string_view key, Faults& faults, Read&& read, bool required = false) {
-  const SpecNode* node = in.take(key, required);
-  if (node == nullptr) return;
-  MapReader at(*node, std::string{key}, faults);
-  read(at);
-  at.finish();
-}
-
 int width(MapReader& at, std::string_view key, bool required = false) { return at.count(key, 0, 1, widest_layer, required); }
 
 /// Parameters as a plain number: 405.9e9.
@@ -117,28 +107,22 @@ std::vector<int> read_widths(MapReader& at, std::string_view key) {
 }
 
 /// Tables and dense layers of a recommendation model. Its other sizes are those of a model with one token.
-void read_recommender(MapReader& in, Model& m, Faults& faults) {
+void read_recommender(MapReader& in, Model& m) {
   Recommender& r = m.recommender;
-  section(
-      in, "tables", faults,
-      [&](MapReader& at) {
-        r.tables = at.count("count", 1, 1, 1000000, true);
-        r.rows = at.number("rows", 1, 1, max_parameters);
-        r.width = at.count("width", 1, 1, widest_layer, true);
-        r.lookups = at.number("lookups", r.tables, 1, 1e9);
-        r.value_bytes = at.count("value_bytes", 4, 1, 8);
-        r.state_bytes = at.number("state_bytes", 0, 0, 16);
-      },
-      true);
-  section(
-      in, "dense", faults,
-      [&](MapReader& at) {
-        r.bottom = read_widths(at, "bottom");
-        r.top = read_widths(at, "top");
-        r.cross_layers = at.count("cross_layers", 0, 0, max_layers);
-        r.cross_rank = at.count("cross_rank", 0, 0, widest_layer);
-      },
-      true);
+  in.needed_section("tables", [&](MapReader& at) {
+    r.tables = at.count("count", 1, 1, 1000000, true);
+    r.rows = at.number("rows", 1, 1, max_parameters);
+    r.width = at.count("width", 1, 1, widest_layer, true);
+    r.lookups = at.number("lookups", r.tables, 1, 1e9);
+    r.value_bytes = at.count("value_bytes", 4, 1, 8);
+    r.state_bytes = at.number("state_bytes", 0, 0, 16);
+  });
+  in.needed_section("dense", [&](MapReader& at) {
+    r.bottom = read_widths(at, "bottom");
+    r.top = read_widths(at, "top");
+    r.cross_layers = at.count("cross_layers", 0, 0, max_layers);
+    r.cross_rank = at.count("cross_rank", 0, 0, widest_layer);
+  });
   m.layers = std::max(1, static_cast<int>(r.bottom.size() + r.top.size()) - 1 + r.cross_layers);
   m.hidden = std::max(1, r.width);
   m.heads = m.kv_heads = m.head_dim = m.vocab = m.ffn = 1;
@@ -221,12 +205,11 @@ void check_together(const SpecNode& tree, const Model& m, Faults& faults) {
 }
 
 /// The shape of a transformer.
-void read_transformer(MapReader& in, Model& m, Faults& faults) {
+void read_transformer(MapReader& in, Model& m) {
   m.layers = in.count("layers", 1, 1, max_layers, true);
   m.hidden = in.count("hidden", 1, 1, widest_layer, true);
   if (m.kind == ModelKind::diffusion || (m.kind == ModelKind::encoder && in.has("patch")))
-    section(
-        in, "patch", faults, [&](MapReader& at) { read_patch(at, m); }, true);
+    in.needed_section("patch", [&](MapReader& at) { read_patch(at, m); });
   else
     m.vocab = in.count("vocab", 1, 1, 100000000, true);
   if (const std::string vision = in.text("vision"); !vision.empty()) {
@@ -237,17 +220,16 @@ void read_transformer(MapReader& in, Model& m, Faults& faults) {
   }
   m.head_share = in.number("head_share", 1, 1e-6, 1);
   m.modulation = in.count("modulation", 0, 0, 1000);
-  section(in, "cross", faults, [&](MapReader& at) { m.cross_tokens = at.count("tokens", 0, 1, 1000000000, true); });
+  in.section("cross", [&](MapReader& at) { m.cross_tokens = at.count("tokens", 0, 1, 1000000000, true); });
   m.positions = in.count("positions", 0, 0, 100000000);
   m.tied = in.flag("tied", false);
   m.biases = in.flag("biases", false);
-  section(
-      in, "attention", faults, [&](MapReader& at) { read_attention(at, m); }, true);
-  section(in, "ffn", faults, [&](MapReader& at) { read_ffn(at, m); });
-  section(in, "experts", faults, [&](MapReader& at) { read_experts(at, m); });
-  section(in, "window", faults, [&](MapReader& at) { read_window(at, m); });
-  section(in, "index", faults, [&](MapReader& at) { read_index(at, m); });
-  section(in, "mixer", faults, [&](MapReader& at) { read_mixer(at, m.mixer); });
+  in.needed_section("attention", [&](MapReader& at) { read_attention(at, m); });
+  in.section("ffn", [&](MapReader& at) { read_ffn(at, m); });
+  in.section("experts", [&](MapReader& at) { read_experts(at, m); });
+  in.section("window", [&](MapReader& at) { read_window(at, m); });
+  in.section("index", [&](MapReader& at) { read_index(at, m); });
+  in.section("mixer", [&](MapReader& at) { read_mixer(at, m.mixer); });
   m.predict_layers = in.count("predict_layers", 0, 0, 100);
   m.fp8_block = in.count("fp8_block", 0, 0, 4096);
   read_blocks(in, m);
@@ -269,10 +251,10 @@ Model read_model(const SpecNode& tree, Faults& faults) {
   m.confidence = name(origin.confidence);
   m.kind = in.choice("kind", model_kind_names, m.kind);
   if (m.recommends())
-    read_recommender(in, m, faults);
+    read_recommender(in, m);
   else
-    read_transformer(in, m, faults);
-  section(in, "published", faults, [&](MapReader& at) {
+    read_transformer(in, m);
+  in.section("published", [&](MapReader& at) {
     m.stated_parameters = parameters(at, "parameters");
     m.stated_active = parameters(at, "active");
     m.stated_other = parameters(at, "other");

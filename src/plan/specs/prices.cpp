@@ -61,67 +61,43 @@ void plain(MapReader& in, std::string_view key, double min, double max, Sourced<
   return Sourced<Day>{*found, in.provenance(*value)};
 }
 
-void read_network(const SpecNode& node, Prices& into, Faults& faults) {
-  MapReader in(node, "network", faults);
+void read_network(MapReader& in, Prices& into) {
   into.power.switch_radix = in.count("radix", into.power.switch_radix, 2, 4096);
   (void)in.quantity("switch_port", QuantityKind::money, into.switch_port);
   (void)in.quantity("cable", QuantityKind::money, into.cable);
   (void)in.quantity("copper_cable", QuantityKind::money, into.copper_cable);
   plain(in, "ethernet_port", 0, 10, into.ethernet_port);
   (void)in.quantity("port_power", QuantityKind::power, into.power.switch_port);
-  in.finish();
 }
 
-void read_rack(const SpecNode& node, PowerUse& into, Faults& faults) {
-  MapReader in(node, "rack", faults);
+void read_rack(MapReader& in, PowerUse& into) {
   (void)in.quantity("power", QuantityKind::power, into.rack);
   into.machines_of_a_rack = in.count("machines", static_cast<int>(into.machines_of_a_rack), 1, 1000);
   into.gpus_of_a_rack = in.count("gpus", static_cast<int>(into.gpus_of_a_rack), 1, 1'000'000);
-  in.finish();
 }
 
-void read_sellers(const SpecNode& node, const std::string& path, GpuPrice& into, Faults& faults) {
-  MapReader in(node, path, faults);
-  for (const auto& [seller, mark, value] : node.entries) {
-    Sourced<DollarRate> rent;
-    if (in.quantity(seller, QuantityKind::rent, rent)) into.sellers.emplace_back(seller, rent);
-  }
-  in.finish();
-}
-
-void read_gpus(const SpecNode& node, Prices& into, Faults& faults) {
-  MapReader list(node, "gpus", faults);
+void read_gpus(MapReader& list, Prices& into) {
   const std::vector<std::string> known = names_in("gpus");
-  for (const auto& [key, mark, value] : node.entries) {
-    list.take(key);
-    if (std::find(known.begin(), known.end(), key) == known.end()) {
-      faults.add(issue_at(mark, "gpus." + key, fmt::format("\"{}\" is no GPU of data/gpus", key),
-                          nearest_or(key, known, "write the name of a file there")));
-      continue;
-    }
+  list.each_entry([&](const std::string& key, MapReader& one) {
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      return one.refuse(fmt::format("\"{}\" is no GPU of data/gpus", key), nearest_or(key, known, "write the name of a file there"));
     GpuPrice price{.gpu = key};
-    MapReader one(value, "gpus." + key, faults);
     (void)one.quantity("rent", QuantityKind::rent, price.rent);
     (void)one.quantity("on_demand", QuantityKind::rent, price.on_demand);
     (void)one.quantity("reserved", QuantityKind::rent, price.reserved);
     (void)one.quantity("server", QuantityKind::money, price.server);
-    if (const SpecNode* sellers = one.take("sellers")) read_sellers(*sellers, "gpus." + key + ".sellers", price, faults);
+    one.section("sellers", [&](MapReader& sellers) {
+      for (const SpecNode::Entry& seller : sellers.node().entries) {
+        Sourced<DollarRate> rent;
+        if (sellers.quantity(seller.key, QuantityKind::rent, rent)) price.sellers.emplace_back(seller.key, rent);
+      }
+    });
     price.delivery = day(one, "delivery");
-    one.finish();
     into.gpus.push_back(std::move(price));
-  }
-  list.finish();
+  });
 }
 
-}  // namespace
-
-namespace {
-
-[[nodiscard]] Prices read_prices(std::string_view name_or_path) {
-  SpecStore store;
-  Faults faults;
-  const SpecNode tree = store.resolve("prices", name_or_path);
-  MapReader in(tree, "", faults);
+[[nodiscard]] Prices read_prices(MapReader& in, std::string_view name_or_path) {
   in.take("extends");
   in.text("notes");
   Prices out;
@@ -137,11 +113,15 @@ namespace {
   plain(in, "load", 0.01, 1, out.power.load);
   plain(in, "pue", 1, 5, out.power.pue);
   plain(in, "node_over_gpus", 1, 10, out.power.node_over_gpus);
-  if (const SpecNode* network = in.take("network")) read_network(*network, out, faults);
-  if (const SpecNode* rack = in.take("rack")) read_rack(*rack, out.power, faults);
-  if (const SpecNode* gpus = in.take("gpus")) read_gpus(*gpus, out, faults);
-  in.finish();
-  faults.raise();
+  in.section("network", [&](MapReader& network) { read_network(network, out); });
+  in.section("rack", [&](MapReader& rack) { read_rack(rack, out.power); });
+  in.section("gpus", [&](MapReader& gpus) { read_gpus(gpus, out); });
+  return out;
+}
+
+[[nodiscard]] Prices read_prices(std::string_view name_or_path) {
+  Prices out;
+  read_document(SpecStore{}.resolve("prices", name_or_path), [&](MapReader& in) { out = read_prices(in, name_or_path); });
   return out;
 }
 

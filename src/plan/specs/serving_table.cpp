@@ -48,8 +48,7 @@ void read_kernels(MapReader& in, std::string_view key, std::vector<MoeKernel>& i
   }
 }
 
-ServingStack read_stack(const SpecNode& tree, const std::string& name, const std::string& path, Faults& faults) {
-  MapReader in(tree, path, faults);
+ServingStack read_stack(MapReader& in, const std::string& name) {
   in.text("notes");
   ServingStack s;
   s.name = name;
@@ -73,27 +72,26 @@ ServingStack read_stack(const SpecNode& tree, const std::string& name, const std
   s.drafts = in.count("drafts", s.drafts, 0, 16);
   s.acceptance = in.number("acceptance", s.acceptance, 0, 1);
   read_constants(in, s, serving_stack_parameters);
-  in.finish();
   return s;
 }
 
-/// The entries of a map by key.
-template <class Visit>
-void each_entry(MapReader& of, std::string_view key, Faults& faults, Visit&& visit) {
-  const SpecNode* list = of.take(key, true);
-  if (list == nullptr) return;
-  MapReader in(*list, std::string{key}, faults);
-  for (const auto& [name, mark, value] : list->entries) {
-    in.take(name);
-    visit(name, value, in.path_of(name), in);
-  }
-  in.finish();
+/// read(generation, MapReader&) of each entry of a map by generations.
+template <class Read>
+void each_generation(MapReader& in, const Read& read) {
+  in.each_entry([&](const std::string& name, MapReader& one) {
+    const auto g = parse_enum<Generation>(name, generation_names);
+    if (!g) return one.refuse(fmt::format("\"{}\" is no GPU generation", name), fmt::format("one of {}", joined(generation_names)));
+    read(*g, one);
+  });
 }
 
-std::optional<Generation> generation_of(const std::string& name, const SpecNode& at, MapReader& in) {
-  const auto g = parse_enum<Generation>(name, generation_names);
-  if (!g) in.fault(at, name, fmt::format("\"{}\" is no GPU generation", name), fmt::format("one of {}", joined(generation_names)));
-  return g;
+/// read(MapReader&) of a file of data/workloads.
+template <class Read>
+void read_workloads(std::string_view file, const Read& read) {
+  read_document(SpecStore{}.resolve("workloads", file), [&](MapReader& in) {
+    for (const char* told : {"name", "title", "date", "notes"}) in.text(told);
+    read(in);
+  });
 }
 
 /// Geometric mean of each constant of some sets.
@@ -115,59 +113,35 @@ void mean_of(T& into, const std::vector<const T*>& sets, const std::array<Servin
 }  // namespace
 
 ServingTable load_serving_table() {
-  SpecStore library;
-  Faults faults;
   ServingTable out;
-  const auto opened = [&](const SpecNode& tree) {
-    MapReader in(tree, "", faults);
-    for (const char* told : {"name", "title", "date", "notes"}) in.text(told);
-    return in;
-  };
-  const SpecNode described = library.resolve("workloads", "serving-stacks");
-  MapReader stacks = opened(described);
-  each_entry(stacks, "stacks", faults, [&](const std::string& name, const SpecNode& value, const std::string& path, MapReader&) {
-    out.stacks.push_back(read_stack(value, name, path, faults));
+  read_workloads("serving-stacks", [&](MapReader& in) {
+    in.needed_section("stacks", [&](MapReader& stacks) {
+      stacks.each_entry([&](const std::string& name, MapReader& one) { out.stacks.push_back(read_stack(one, name)); });
+    });
   });
-  stacks.finish();
-  const SpecNode fitted = library.resolve("workloads", "serving");
-  MapReader in = opened(fitted);
-  each_entry(in, "gpus", faults, [&](const std::string& name, const SpecNode& value, const std::string& path, MapReader& at) {
-    const auto g = generation_of(name, value, at);
-    if (!g) return;
-    MapReader one(value, path, faults);
-    read_constants(one, out.gpus[*g], serving_gpu_parameters);
-    one.count("rows", 0, 0, 1000000);
-    one.finish();
-  });
-  if (const SpecNode* common = in.take("common", true)) {
-    MapReader one(*common, "common", faults);
-    read_constants(one, out.common, serving_stack_parameters);
-    one.finish();
-  }
-  each_entry(in, "stacks", faults, [&](const std::string& name, const SpecNode& value, const std::string& path, MapReader& at) {
+  const auto fitted = [&](const std::string& name, MapReader& generations) {
     const auto known = std::find_if(out.stacks.begin(), out.stacks.end(), [&](const ServingStack& s) { return s.name == name; });
-    if (known == out.stacks.end()) {
-      at.fault(value, name, fmt::format("no stack \"{}\" is described", name), "describe it in serving-stacks.yaml");
-      return;
-    }
-    MapReader generations(value, path, faults);
-    for (const auto& [generation, mark, constants] : value.entries) {
-      generations.take(generation);
-      const auto g = generation_of(generation, constants, generations);
-      if (!g) continue;
-      MapReader one(constants, fmt::format("{}.{}", path, generation), faults);
-      ServingTable::PerGeneration& into = out.fitted[name][*g];
+    if (known == out.stacks.end())
+      return generations.refuse(fmt::format("no stack \"{}\" is described", name), "describe it in serving-stacks.yaml");
+    each_generation(generations, [&](Generation g, MapReader& one) {
+      ServingTable::PerGeneration& into = out.fitted[name][g];
       into.stack = *known;
       read_constants(one, into.stack, serving_stack_parameters);
       MeasuredLoads& measured = into.stack.measured;
       measured = {one.number("sequences", 0, 0, 1e6), one.number("prompt", 0, 0, 1e9), one.number("answer", 0, 0, 1e9)};
       into.rows = one.count("rows", 0, 0, 1000000);
-      one.finish();
-    }
-    generations.finish();
+    });
+  };
+  read_workloads("serving", [&](MapReader& in) {
+    in.needed_section("gpus", [&](MapReader& gpus) {
+      each_generation(gpus, [&](Generation g, MapReader& one) {
+        read_constants(one, out.gpus[g], serving_gpu_parameters);
+        one.count("rows", 0, 0, 1000000);
+      });
+    });
+    in.needed_section("common", [&](MapReader& one) { read_constants(one, out.common, serving_stack_parameters); });
+    in.needed_section("stacks", [&](MapReader& stacks) { stacks.each_entry(fitted); });
   });
-  in.finish();
-  faults.raise();
   return out;
 }
 

@@ -13,8 +13,7 @@ namespace fabricost::plan {
 
 namespace {
 
-void read_memory(const SpecNode& node, MemoryStack& into, Faults& faults) {
-  MapReader in(node, "memory", faults);
+void read_memory(MapReader& in, MemoryStack& into) {
   in.text("notes");
   const auto number = [&](std::string_view key, double& value, double max) { value = in.number(key, value, 0, max); };
   const auto flag = [&](std::string_view key, bool& value) { value = in.flag(key, value); };
@@ -55,7 +54,6 @@ void read_memory(const SpecNode& node, MemoryStack& into, Faults& faults) {
        {std::pair{"context", &into.context}, std::pair{"communicator", &into.communicator}, std::pair{"extra", &into.extra}})
     if (const auto size = in.quantity(key, QuantityKind::size)) *value = size->number;
   number("fragmentation", into.fragmentation, 1);
-  in.finish();
 }
 
 /// A list of generations whose steps were seen, with what the model misses them by.
@@ -72,35 +70,23 @@ StepsSeen read_seen(MapReader& in, std::string_view key, double spread) {
 }
 
 /// Rooflines of one's own kernels: by GPU, then by kind and precision, as in `gemm_fp8`.
-std::vector<OwnKernel> read_kernels(const SpecNode& node, Faults& faults) {
-  std::vector<OwnKernel> out;
-  MapReader gpus(node, "kernels", faults);
-  for (const auto& [gpu, mark, rates] : node.entries) {
-    gpus.take(gpu);
-    MapReader of(rates, "kernels." + gpu, faults);
+void read_kernels(MapReader& gpus, std::vector<OwnKernel>& into) {
+  gpus.each_entry([&](const std::string& gpu, MapReader& of) {
     for (std::size_t kind = 0; kind < kernel_kind_names.size(); ++kind)
-      for (std::size_t precision = 0; precision < kernel_precision_names.size(); ++precision) {
-        const std::string key = fmt::format("{}_{}", kernel_kind_names[kind], kernel_precision_names[precision]);
-        const SpecNode* const told = of.take(key);
-        if (told == nullptr) continue;
-        MapReader one(*told, fmt::format("kernels.{}.{}", gpu, key), faults);
-        OwnKernel own{.gpu = gpu, .kind = static_cast<KernelKind>(kind), .precision = static_cast<KernelPrecision>(precision)};
-        own.rate.share = one.number("share", 1, 1e-3, 1);
-        own.rate.memory = one.number("memory", 1, 1e-3, 1);
-        if (const auto start = one.quantity("start", QuantityKind::time)) own.rate.start = start->number;
-        own.spread = one.number("spread", prior::stack::spread, 0.001, 2);
-        own.rows = one.count("rows", 0, 0, 1000000);
-        one.finish();
-        out.push_back(std::move(own));
-      }
-    of.finish();
-  }
-  gpus.finish();
-  return out;
+      for (std::size_t precision = 0; precision < kernel_precision_names.size(); ++precision)
+        of.section(fmt::format("{}_{}", kernel_kind_names[kind], kernel_precision_names[precision]), [&](MapReader& one) {
+          OwnKernel own{.gpu = gpu, .kind = static_cast<KernelKind>(kind), .precision = static_cast<KernelPrecision>(precision)};
+          own.rate.share = one.number("share", 1, 1e-3, 1);
+          own.rate.memory = one.number("memory", 1, 1e-3, 1);
+          if (const auto start = one.quantity("start", QuantityKind::time)) own.rate.start = start->number;
+          own.spread = one.number("spread", prior::stack::spread, 0.001, 2);
+          own.rows = one.count("rows", 0, 0, 1000000);
+          into.push_back(std::move(own));
+        });
+  });
 }
 
-Stack read_stack(const SpecNode& tree, Faults& faults) {
-  MapReader in(tree, "", faults);
+Stack read_stack(MapReader& in) {
   in.take("extends");
   in.text("notes");
   static_cast<void>(in.texts("published"));  // which published rows ran it: fabricost.evaluation
@@ -127,7 +113,7 @@ Stack read_stack(const SpecNode& tree, Faults& faults) {
   s.searches_stages = in.flag("searches_stages", s.searches_stages);
   s.offloads_inputs = in.flag("offloads_inputs", s.offloads_inputs);
   s.prunes_recompute = in.flag("prunes_recompute", s.prunes_recompute);
-  if (const SpecNode* told = in.take("memory")) read_memory(*told, s.memory, faults);
+  in.section("memory", [&](MapReader& memory) { read_memory(memory, s.memory); });
   if (in.has("schedules")) s.schedules.clear();
   for (const SpecNode* item : in.texts("schedules")) {
     if (const auto known = parse_pipeline_schedule(item->text); known && *known != PipelineSchedule::none)
@@ -136,26 +122,20 @@ Stack read_stack(const SpecNode& tree, Faults& faults) {
       in.fault(*item, "schedules", fmt::format("\"{}\" is no pipeline schedule", clipped(item->text)),
                fmt::format("one of {}", joined(pipeline_schedule_names)));
   }
-  if (const SpecNode* told = in.take("kernels")) s.kernels = read_kernels(*told, faults);
+  in.section("kernels", [&](MapReader& gpus) { read_kernels(gpus, s.kernels = {}); });
   s.factor_of = in.text("factor_of");
   s.scale = in.number("scale", s.scale, 0.2, 5);
   s.release = in.number("release", s.release, 0.2, 5);
   s.spread = in.number("spread", s.spread, 0.01, 2);
   s.seen = read_seen(in, "seen", s.spread);
-  in.finish();
   return s;
 }
 
 /// Results of published runs for whole stacks (data/workloads/stacks.yaml).
-std::vector<FittedStack> read_fitted(const SpecNode& tree, Faults& faults) {
-  std::vector<FittedStack> out;
-  MapReader in(tree, "", faults);
+void read_fitted(MapReader& in, std::vector<FittedStack>& into) {
   for (const char* told : {"name", "title", "date", "notes"}) in.text(told);
-  if (const SpecNode* list = in.take("stacks", true)) {
-    MapReader stacks(*list, "stacks", faults);
-    for (const auto& [key, mark, value] : list->entries) {
-      stacks.take(key);
-      MapReader one(value, "stacks." + key, faults);
+  in.needed_section("stacks", [&](MapReader& stacks) {
+    stacks.each_entry([&](const std::string& key, MapReader& one) {
       FittedStack fitted{.name = key};
       fitted.factor = one.text("factor_of");
       if (fitted.factor.empty()) fitted.factor = key;
@@ -165,29 +145,23 @@ std::vector<FittedStack> read_fitted(const SpecNode& tree, Faults& faults) {
       fitted.seen = read_seen(one, "generations", fitted.spread);
       fitted.seen.experts = one.flag("experts", false);
       fitted.seen.fp4 = one.flag("fp4", false);
-      one.finish();
-      out.push_back(std::move(fitted));
-    }
-    stacks.finish();
-  }
-  in.finish();
-  return out;
+      into.push_back(std::move(fitted));
+    });
+  });
 }
 
 /// data/workloads/stacks.yaml, if it exists.
 std::vector<FittedStack> fitted_stacks(SpecStore& library) {
-  if (library.find("workloads", "stacks").empty()) return {};
-  Faults faults;
-  std::vector<FittedStack> out = read_fitted(library.resolve("workloads", "stacks"), faults);
-  faults.raise();
+  std::vector<FittedStack> out;
+  if (!library.find("workloads", "stacks").empty())
+    read_document(library.resolve("workloads", "stacks"), [&](MapReader& in) { read_fitted(in, out); });
   return out;
 }
 
 Stack load(SpecStore& library, std::string_view name_or_path, const std::vector<FittedStack>& fitted) {
-  Faults faults;
   const SpecNode tree = library.resolve("stacks", name_or_path);
-  Stack out = read_stack(tree, faults);
-  faults.raise();
+  Stack out;
+  read_document(tree, [&](MapReader& in) { out = read_stack(in); });
   const double own_scale = out.scale;
   take_fitted(out, fitted);
   if (tree.find("scale") != nullptr) out.scale = own_scale;

@@ -39,21 +39,16 @@ Gpu read_gpu(const SpecNode& tree, Faults& faults) {
   in.quantity("power", QuantityKind::power, gpu.power);
   in.quantity("price", QuantityKind::rent, gpu.price);
   if (const SpecNode* identity = in.take("identity")) gpu.arch = read_identity(*identity, gpu.name, gpu.vendor, faults).arch;
-  if (const SpecNode* hbm = in.take("hbm", true)) {
-    MapReader at(*hbm, "hbm", faults);
+  in.needed_section("hbm", [&](MapReader& at) {
     at.quantity("bandwidth", QuantityKind::memory_rate, gpu.hbm_bandwidth, true);
     at.quantity("latency", QuantityKind::time, gpu.hbm_latency);
-    at.finish();
-  }
-  if (const SpecNode* l2 = in.take("l2")) {
-    MapReader at(*l2, "l2", faults);
+  });
+  in.section("l2", [&](MapReader& at) {
     at.quantity("size", QuantityKind::size, gpu.l2_size);
     at.quantity("bandwidth", QuantityKind::memory_rate, gpu.l2_bandwidth, true);
     at.quantity("latency", QuantityKind::time, gpu.l2_latency);
-    at.finish();
-  }
-  if (const SpecNode* compute = in.take("compute")) {
-    MapReader at(*compute, "compute", faults);
+  });
+  in.section("compute", [&](MapReader& at) {
     at.quantity("fp32", QuantityKind::flop_rate, gpu.fp32);
     at.quantity("tf32", QuantityKind::flop_rate, gpu.tf32);
     at.quantity("fp16", QuantityKind::flop_rate, gpu.fp16, true);
@@ -61,17 +56,14 @@ Gpu read_gpu(const SpecNode& tree, Faults& faults) {
     at.quantity("fp8", QuantityKind::flop_rate, gpu.fp8);
     at.quantity("int8", QuantityKind::flop_rate, gpu.int8);
     at.quantity("fp4", QuantityKind::flop_rate, gpu.fp4);
-    at.finish();
-  }
+  });
   const auto attachment = [&](std::string_view key, std::string_view count_key, std::string& link, bool* bridge = nullptr) {
     int count = 0;
-    if (const SpecNode* node = in.take(key)) {
-      MapReader at(*node, std::string{key}, faults);
+    in.section(key, [&](MapReader& at) {
       link = at.reference("link", true);
       count = at.count(count_key, 1, 1, 1000, true);
       if (bridge != nullptr) *bridge = at.flag("bridge", false);
-      at.finish();
-    }
+    });
     return count;
   };
   gpu.scale_up_links = attachment("scale_up", "links", gpu.scale_up_link, &gpu.scale_up_bridge);
@@ -116,16 +108,13 @@ Link read_link(const SpecNode& tree, Faults& faults) {
       in.fault(*usable->node, "usable", fmt::format("\"{}\" is more than the link carries", usable->node->text),
                fmt::format("at most {:.5g} GB/s per direction", link.bandwidth.value.value() * 1e-9));
   }
-  if (const SpecNode* packet = in.take("packet")) {
-    MapReader at(*packet, "packet", faults);
-    Sourced<Bytes> payload;
-    Sourced<Bytes> header;
+  in.section("packet", [&](MapReader& at) {
+    Sourced<Bytes> payload, header;
     at.quantity("payload", QuantityKind::size, payload, true);
     at.quantity("header", QuantityKind::size, header, true);
-    at.finish();
     link.packet_payload = payload.value;
     link.packet_header = header.value;
-  }
+  });
   in.quantity("latency", QuantityKind::time, link.latency);
   for (const SpecNode* one : in.texts("usual_beside"))
     if (std::find(generation_names.begin(), generation_names.end(), one->text) == generation_names.end())

@@ -46,8 +46,7 @@ std::string read_arch(MapReader& in) {
   return arch;
 }
 
-GpuClue read_clue(const SpecNode& node, const std::string& path, std::string_view gpu, std::string_view vendor, Faults& faults) {
-  MapReader in(node, path, faults);
+GpuClue read_clue(MapReader& in, std::string_view gpu, std::string_view vendor) {
   GpuClue out{.gpu = std::string{gpu}, .vendor = std::string{vendor}};
   out.arch = arch_number(read_arch(in));
   if (in.has("links")) {
@@ -55,7 +54,7 @@ GpuClue read_clue(const SpecNode& node, const std::string& path, std::string_vie
     if (links.size() == 2 && links[0] <= links[1])
       out.links = {links[0], links[1]};
     else if (!links.empty())
-      in.fault(*node.find("links"), "links", "is no range", "write the fewest and the most, as [13, 18]");
+      in.fault(*in.node().find("links"), "links", "is no range", "write the fewest and the most, as [13, 18]");
   }
   out.gpus = in.count("gpus", 0, 1, max_direct_links);
   out.sockets = in.count("sockets", 0, 1, max_direct_links);
@@ -64,19 +63,9 @@ GpuClue read_clue(const SpecNode& node, const std::string& path, std::string_vie
   constexpr std::array<std::string_view, 3> wirings{"any", "direct", "pairs"};
   out.wiring = in.choice("wiring", wirings, GpuClue::Wiring::any);
   out.remark = in.text("remark");
-  in.finish();
-  if (node.kind == SpecNode::Kind::map && out.arch == 0 && out.pcie == 0 && out.per_processor == 0 && !out.links)
-    in.fault(node, "", "says nothing a machine shows", "give arch, links, per_processor or pcie");
+  if (in.node().kind == SpecNode::Kind::map && out.arch == 0 && out.pcie == 0 && out.per_processor == 0 && !out.links)
+    in.fault(in.node(), "", "says nothing a machine shows", "give arch, links, per_processor or pcie");
   return out;
-}
-
-/// The entries of a list of maps.
-template <class Visit>
-void each(MapReader& in, std::string_view key, Visit&& visit) {
-  const SpecNode* list = in.take(key);
-  if (list == nullptr) return;
-  if (list->kind != SpecNode::Kind::list) return in.fault(*list, key, "is not a list", "write one `- {...}` for each");
-  for (std::size_t i = 0; i < list->items.size(); ++i) visit(list->items[i], fmt::format("{}[{}]", in.path_of(key), i));
 }
 
 }  // namespace
@@ -95,23 +84,18 @@ GpuIdentity read_identity(const SpecNode& identity, std::string_view gpu, std::s
   GpuIdentity out;
   out.arch = read_arch(in);
   read_clues(in, out, gpu, "");
-  each(in, "stands_in_for", [&](const SpecNode& node, const std::string& path) {
-    MapReader one(node, path, faults);
+  in.each_item("stands_in_for", [&](MapReader& one) {
     const std::string what = one.text("what", true);
     read_clues(one, out, gpu, what.empty() ? "another" : what);
-    one.finish();
   });
-  each(in, "clues",
-       [&](const SpecNode& node, const std::string& path) { out.clues.push_back(read_clue(node, path, gpu, vendor, faults)); });
-  each(in, "instances", [&](const SpecNode& node, const std::string& path) {
-    MapReader one(node, path, faults);
+  in.each_item("clues", [&](MapReader& one) { out.clues.push_back(read_clue(one, gpu, vendor)); });
+  in.each_item("instances", [&](MapReader& one) {
     CloudInstance made;
     made.name = one.text("name", true);
     made.gpu = gpu;
     made.gpus = one.count("gpus", 1, 1, 1024, true);
     made.nics = one.count("nics", 1, 1, 1024, true);
-    made.source = one.provenance(node).source;
-    one.finish();
+    made.source = one.provenance(one.node()).source;
     if (!made.name.empty()) out.instances.push_back(std::move(made));
   });
   in.finish();

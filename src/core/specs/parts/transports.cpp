@@ -21,8 +21,7 @@ std::vector<std::string> plain_texts(MapReader& in, std::string_view key) {
   return out;
 }
 
-AdapterClue read_clue(const SpecNode& node, std::string path, const std::string& usual_reason, Faults& faults) {
-  MapReader in(node, std::move(path), faults);
+AdapterClue read_clue(MapReader& in, const std::string& usual_reason) {
   AdapterClue out{.pci = plain_texts(in, "pci"), .names = plain_texts(in, "names"), .beside = plain_texts(in, "beside")};
   out.pci_class = in.text("class");
   out.gpus = in.text("gpus");
@@ -31,27 +30,19 @@ AdapterClue read_clue(const SpecNode& node, std::string path, const std::string&
   out.weight = in.count("weight", 0, 0, 9, true);
   out.reason = in.text("reason");
   if (out.reason.empty()) out.reason = usual_reason;
-  if (out.reason.empty()) in.fault(node, "reason", "is missing", "say here or for all clues why this transport is taken");
-  in.finish();
+  if (out.reason.empty()) in.fault(in.node(), "reason", "is missing", "say here or for all clues why this transport is taken");
   return out;
 }
 
-KnownAdapters read_adapters(const SpecNode& node, std::string_view transport, Faults& faults) {
-  MapReader in(node, "adapters", faults);
+KnownAdapters read_adapters(MapReader& in, std::string_view transport) {
   KnownAdapters out{.transport = std::string{transport}};
   const std::string reason = in.text("reason");
-  for (const SpecNode* link : in.texts("links")) out.links.push_back(link->text);
-  if (out.links.empty()) in.fault(node, "links", "is missing or empty", "name the links of data/links such an adapter has");
+  out.links = plain_texts(in, "links");
+  if (out.links.empty()) in.fault(in.node(), "links", "is missing or empty", "name the links of data/links such an adapter has");
   out.rate = in.text("rate");
   out.one_rate = in.flag("one_rate", false);
-  if (const SpecNode* list = in.take("clues", true)) {
-    if (list->kind != SpecNode::Kind::list || list->items.empty())
-      in.fault(*list, "clues", "is not a list", "write one `- {...}` for each");
-    else
-      for (std::size_t i = 0; i < list->items.size(); ++i)
-        out.clues.push_back(read_clue(list->items[i], fmt::format("adapters.clues[{}]", i), reason, faults));
-  }
-  in.finish();
+  in.each_item(
+      "clues", [&](MapReader& clue) { out.clues.push_back(read_clue(clue, reason)); }, true);
   return out;
 }
 
@@ -70,26 +61,20 @@ TransportSpec read_transport(const SpecNode& tree, Faults& faults) {
   t.name = label("name", true);
   t.shares = label("transport", false);  // of the calibration it extends
   t.relative = label("relative", false);
-  if (const SpecNode* older = in.take("older")) {
-    MapReader before(*older, "older", faults);
+  in.section("older", [&](MapReader& before) {
     t.older = Label::cut(before.name("transport", true));  // one that is cut is the name of none
     const std::string until = before.text("until");
     t.older_until = version_number(until) / 1000;
-    if (t.older_until == 0) before.fault(*older, "until", fmt::format("\"{}\" is no release", until), "write it as in \"2.22\"");
-    before.finish();
-  }
+    if (t.older_until == 0) before.fault(before.node(), "until", fmt::format("\"{}\" is no release", until), "write it as in \"2.22\"");
+  });
   t.network = in.choice("network", network_kind_names, NetworkKind::other);
   t.sockets = in.flag("sockets", false);
   t.roce = in.flag("roce", false);
   constexpr std::array<std::string_view, 2> ports{"infiniband", "ethernet"};
   t.infiniband_ports = in.one_of("switch_ports", ports) == ports[0];
   t.plugin = in.choice("tuner_plugin", tuner_plugin_names, TunerPlugin::none);
-  if (const SpecNode* protocols = in.take("protocols")) {
-    MapReader runs(*protocols, "protocols", faults);
-    t.ll128 = runs.flag("ll128", true);
-    runs.finish();
-  }
-  if (const SpecNode* adapters = in.take("adapters")) (void)read_adapters(*adapters, t.name.view(), faults);
+  in.section("protocols", [&](MapReader& runs) { t.ll128 = runs.flag("ll128", true); });
+  in.section("adapters", [&](MapReader& adapters) { (void)read_adapters(adapters, t.name.view()); });
   return out;  // unknown keys are reported with those of the constants
 }
 
@@ -98,7 +83,7 @@ std::vector<KnownAdapters> known_adapters() {
   Faults faults;
   for (const std::string& name : names_in("transports")) {
     const SpecNode tree = parse_spec(data_directory() / "transports" / (name + ".yaml"));
-    if (const SpecNode* adapters = tree.find("adapters")) out.push_back(read_adapters(*adapters, name, faults));
+    MapReader(tree, "", faults).section("adapters", [&](MapReader& adapters) { out.push_back(read_adapters(adapters, name)); });
   }
   faults.raise();
   return out;
