@@ -12,33 +12,53 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
 
 namespace fabricost::observe {
 
 namespace {
 
+/// A number in protobuf's notation, seven bits a byte. \param byte gives the next one, -1 after the last \return nothing: it is cut
+template <class Next>
+[[nodiscard]] std::optional<std::uint64_t> varint(const Next& byte, unsigned bits) {
+  std::uint64_t out = 0;
+  for (unsigned shift = 0; shift < bits; shift += 7) {
+    const int one = byte();
+    if (one < 0) break;
+    out |= static_cast<std::uint64_t>(static_cast<unsigned>(one) & 127U) << shift;
+    if (one < 128) return out;
+  }
+  return std::nullopt;
+}
+constexpr unsigned bits_of_length = 35;
+
+/// Takes the first byte of a text; -1: it is empty.
+[[nodiscard]] int take_byte(std::string_view& bytes) {
+  if (bytes.empty()) return -1;
+  const auto out = static_cast<unsigned char>(bytes.front());
+  bytes.remove_prefix(1);
+  return out;
+}
+
 /// The fields of a message in protobuf's wire format.
 class WireFields {
  public:
-  explicit WireFields(std::string_view bytes) : bytes_(bytes) {}
+  explicit WireFields(std::string_view of) : left_(of) {}
 
   /// The next field: a number in `number`, or bytes in `bytes`. \return false: after the last, or broken
   [[nodiscard]] bool next() {
-    if (at_ >= bytes_.size()) return false;
     std::uint64_t key = 0;
-    if (!varint(key)) return false;
+    if (left_.empty() || !whole(key)) return false;
     field = static_cast<unsigned>(std::min<std::uint64_t>(key >> 3U, 1U << 30U));
     number = 0;
     bytes = {};
     switch (key & 7U) {
-      case 0: return varint(number);
+      case 0: return whole(number);
       case 1: return skip(8);
       case 5: return skip(4);
       case 2: {
         std::uint64_t size = 0;
-        return varint(size) && skip(size);
+        return whole(size) && skip(size);
       }
       default: return fail();
     }
@@ -54,24 +74,19 @@ class WireFields {
     broken_ = true;
     return false;
   }
-  [[nodiscard]] bool varint(std::uint64_t& out) {
-    out = 0;
-    for (unsigned shift = 0; shift < 64 && at_ < bytes_.size(); shift += 7) {
-      const auto byte = static_cast<unsigned char>(bytes_[at_++]);
-      out |= static_cast<std::uint64_t>(byte & 127U) << shift;
-      if (byte < 128) return true;
-    }
-    return fail();
+  [[nodiscard]] bool whole(std::uint64_t& out) {
+    const auto read = varint([&] { return take_byte(left_); }, 64);
+    out = read.value_or(0);
+    return read.has_value() || fail();
   }
   [[nodiscard]] bool skip(std::uint64_t size) {
-    if (size > bytes_.size() - at_) return fail();
-    bytes = bytes_.substr(at_, size);
-    at_ += size;
+    if (size > left_.size()) return fail();
+    bytes = left_.substr(0, size);
+    left_.remove_prefix(size);
     return true;
   }
 
-  std::string_view bytes_;
-  std::size_t at_ = 0;
+  std::string_view left_;
   bool broken_ = false;
 };
 
@@ -132,10 +147,7 @@ struct Attribute {
 
 class ChakraReader {
  public:
-  explicit ChakraReader(const std::filesystem::path& file) : source_(file) {
-    trace_.file = source_.name();
-    trace_.shows_compute = false;
-  }
+  explicit ChakraReader(const std::filesystem::path& file) : source_(file), trace_(trace_of_calls(source_.name())) {}
 
   std::vector<RankTrace> run() {
     for (std::string message; next(message);) {
@@ -146,10 +158,7 @@ class ChakraReader {
       if (!read_chakra_node(message, node)) fail("node {} is no message of protobuf", messages_ - 1);
       take(node);
     }
-    begin_at_zero(trace_);
-    std::vector<RankTrace> out;
-    out.push_back(std::move(trace_));
-    return out;
+    return one_from_zero(std::move(trace_));
   }
 
  private:
@@ -158,34 +167,27 @@ class ChakraReader {
     throw fault_of_file(source_.name(), fmt::format(form, std::forward<Parts>(parts)...), "write the trace again: it may be cut");
   }
 
-  /// The next byte; -1 after the last.
-  [[nodiscard]] int byte() {
-    if (at_ == size_) {
-      size_ = source_.read(block_.data(), block_.size());
-      at_ = 0;
-      if (size_ == 0) return -1;
-    }
-    return static_cast<unsigned char>(block_[at_++]);
+  /// \return false after the last byte
+  [[nodiscard]] bool fill() {
+    size_ = source_.read(block_.data(), block_.size());
+    at_ = 0;
+    return size_ > 0;
   }
+  /// The next byte; -1 after the last.
+  [[nodiscard]] int byte() { return at_ < size_ || fill() ? static_cast<unsigned char>(block_[at_++]) : -1; }
 
   [[nodiscard]] bool next(std::string& message) {
-    std::uint64_t size = 0;
-    constexpr unsigned max_bits = 35;
-    for (unsigned shift = 0;; shift += 7) {
-      const int one = byte();
-      if (one < 0 && shift == 0) return false;
-      if (one < 0 || shift >= max_bits) fail("the length of message {} is cut", messages_);
-      size |= static_cast<std::uint64_t>(static_cast<unsigned>(one) & 127U) << shift;
-      if (one < 128) break;
-    }
+    if (at_ == size_ && !fill()) return false;
+    const auto size = varint([&] { return byte(); }, bits_of_length);
+    if (!size) fail("the length of message {} is cut", messages_);
     constexpr std::uint64_t largest = std::uint64_t{1} << 26U;
-    if (size > largest) fail("message {} is longer than 64 MiB: this is no execution trace of Chakra", messages_);
+    if (*size > largest) fail("message {} is longer than 64 MiB: this is no execution trace of Chakra", messages_);
     message.clear();
-    while (message.size() < size) {
+    while (message.size() < *size) {
       const int one = byte();
       if (one < 0) fail("the file ends inside message {}", messages_);
       message += static_cast<char>(one);
-      const std::size_t more = std::min<std::size_t>(size_ - at_, size - message.size());
+      const std::size_t more = std::min<std::size_t>(size_ - at_, *size - message.size());
       message.append(block_.data() + at_, more);
       at_ += more;
     }
@@ -213,33 +215,24 @@ class ChakraReader {
   }
 
   [[nodiscard]] std::uint32_t place_of(const std::string& group) {
-    const auto [at, fresh] = places_.try_emplace(group, static_cast<std::uint32_t>(trace_.groups.size()));
-    if (fresh) trace_.groups.push_back({.name = group, .words = {}, .ranks = {}});
-    return at->second;
+    return places_.of(group, trace_, [&] { return TracedGroup{.name = group, .words = {}, .ranks = {}}; });
   }
 
   ByteSource source_;
   std::vector<char> block_ = std::vector<char>(std::size_t{1} << 16U);
   std::size_t at_ = 0, size_ = 0;
   RankTrace trace_;
-  std::map<std::string, std::uint32_t> places_;
+  GroupPlaces places_;
   std::int64_t messages_ = 0;
 };
 
 /// The message at the beginning of `bytes`, behind its length; nothing: it is cut.
 [[nodiscard]] std::optional<std::string_view> first_message(std::string_view& bytes) {
-  std::uint64_t size = 0;
-  for (unsigned shift = 0; shift < 35 && !bytes.empty(); shift += 7) {
-    const auto one = static_cast<unsigned char>(bytes.front());
-    bytes.remove_prefix(1);
-    size |= static_cast<std::uint64_t>(one & 127U) << shift;
-    if (one >= 128) continue;
-    if (size > bytes.size()) return std::nullopt;
-    const std::string_view out = bytes.substr(0, size);
-    bytes.remove_prefix(size);
-    return out;
-  }
-  return std::nullopt;
+  const auto size = varint([&] { return take_byte(bytes); }, bits_of_length);
+  if (!size || *size > bytes.size()) return std::nullopt;
+  const std::string_view out = bytes.substr(0, *size);
+  bytes.remove_prefix(*size);
+  return out;
 }
 
 }  // namespace

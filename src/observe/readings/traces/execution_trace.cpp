@@ -42,10 +42,7 @@ struct CommNode {
 
 class ExecutionReader {
  public:
-  explicit ExecutionReader(const std::filesystem::path& file) : json_(file) {
-    trace_.file = json_.name();
-    trace_.shows_compute = false;
-  }
+  explicit ExecutionReader(const std::filesystem::path& file) : json_(file), trace_(trace_of_calls(json_.name())) {}
 
   std::vector<RankTrace> run() {
     json_.read(
@@ -53,10 +50,7 @@ class ExecutionReader {
     if (nodes_ == 0)
       throw fault_of_file(json_.name(), "this is JSON, but no execution trace: it has no nodes", "docs/traces.md lists what is read");
     for (TracedGroup& group : trace_.groups) complete(group);
-    begin_at_zero(trace_);
-    std::vector<RankTrace> out;
-    out.push_back(std::move(trace_));
-    return out;
+    return one_from_zero(std::move(trace_));
   }
 
  private:
@@ -115,10 +109,7 @@ class ExecutionReader {
   }
 
   [[nodiscard]] std::uint32_t place_of(TracedGroup group) {
-    std::string key = fmt::format("{}|{}", group.name, group.size);
-    const auto [at, fresh] = places_.try_emplace(std::move(key), static_cast<std::uint32_t>(trace_.groups.size()));
-    if (fresh) trace_.groups.push_back(std::move(group));
-    return at->second;
+    return places_.of(fmt::format("{}|{}", group.name, group.size), trace_, [&] { return std::move(group); });
   }
 
   /// A list of groups, as text inside the JSON.
@@ -148,7 +139,7 @@ class ExecutionReader {
   JsonPieces json_;
   RankTrace trace_;
   std::map<std::string, TracedGroup> listed_;
-  std::map<std::string, std::uint32_t> places_;
+  GroupPlaces places_;
   std::int64_t nodes_ = 0;
 };
 

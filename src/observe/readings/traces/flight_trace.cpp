@@ -89,12 +89,9 @@ std::vector<RankTrace> read_flight_dump(const std::filesystem::path& file) {
   FlightDumps dumps;
   (void)add_flight_dump(tree, name, dumps);
   const FlightDump& dump = dumps.dumps.front();
-  std::vector<RankTrace> out(1);
-  RankTrace& trace = out.front();
-  trace.file = dump.file;
+  RankTrace trace = trace_of_calls(dump.file);
   trace.rank = dump.rank;
   trace.library = dump.library;
-  trace.shows_compute = false;
   trace.groups = groups_of(dumps, trace);
   for (const FlightEntry& one : dump.entries) {
     const TracedCall call = call_of_entry(dumps, one, trace.groups);
@@ -103,8 +100,7 @@ std::vector<RankTrace> read_flight_dump(const std::filesystem::path& file) {
     else if (!coalesced_with(trace, call))
       trace.calls.push_back(call);
   }
-  begin_at_zero(trace);
-  return out;
+  return one_from_zero(std::move(trace));
 }
 
 }  // namespace fabricost::observe

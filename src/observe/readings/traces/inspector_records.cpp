@@ -116,12 +116,7 @@ class InspectorReader {
     std::string process = fmt::format("{}:{}", shown_text(record.host), shown_text(record.process));
     if (record.process.empty()) process += fmt::format("{}/{}", record.id, record.rank);
     const auto [at, fresh] = places_.try_emplace(process, traces_.size());
-    if (fresh) {
-      traces_.emplace_back();
-      traces_.back().file = json_.name();
-      traces_.back().shows_compute = false;
-      traces_.back().process = process;
-    }
+    if (fresh) traces_.emplace_back(trace_of_calls(json_.name())).process = process;
     return traces_[at->second];
   }
 

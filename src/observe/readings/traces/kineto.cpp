@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -40,6 +41,22 @@ struct Arguments {
   std::string_view operation, type, group, words, ranks, dims, types;
   Elements elements;
 };
+constexpr std::array<std::pair<std::string_view, std::int64_t Arguments::*>, 8> whole_arguments{{{"correlation", &Arguments::correlation},
+                                                                                                 {"External id", &Arguments::external},
+                                                                                                 {"Group size", &Arguments::size},
+                                                                                                 {"Global rank start", &Arguments::first},
+                                                                                                 {"Global rank stride", &Arguments::stride},
+                                                                                                 {"Seq", &Arguments::sequence},
+                                                                                                 {"Src Rank", &Arguments::source},
+                                                                                                 {"Dst Rank", &Arguments::target}}};
+constexpr std::array<std::pair<std::string_view, std::string_view Arguments::*>, 7> text_arguments{
+    {{"Collective name", &Arguments::operation},
+     {"dtype", &Arguments::type},
+     {"Process Group Name", &Arguments::group},
+     {"Process Group Description", &Arguments::words},
+     {"Process Group Ranks", &Arguments::ranks},
+     {"Input Dims", &Arguments::dims},
+     {"Input dims", &Arguments::dims}}};
 
 class Reader {
  public:
@@ -203,51 +220,21 @@ class Reader {
     JsonMembers m(raw);
     while (m.next()) {
       const std::string_view key = m.key, value = m.value;
-      if (key == "correlation")
-        a.correlation = json_whole(value, 0);
-      else if (key == "External id")
-        a.external = json_whole(value, 0);
-      else if (key == "stream")
-        a.stream = static_cast<int>(std::clamp<std::int64_t>(json_whole(value, 0), 0, 1'000'000'000));
-      else if (key == "Collective name")
-        a.operation = unquoted(value);
-      else if (key == "In msg nelems")
-        a.elements.in = json_whole(value, -1);
-      else if (key == "Out msg nelems")
-        a.elements.out = json_whole(value, -1);
-      else if (key == "Group size")
-        a.size = json_whole(value, 0);
-      else if (key == "dtype")
-        a.type = unquoted(value);
-      else if (key == "Process Group Name")
-        a.group = unquoted(value);
-      else if (key == "Process Group Description")
-        a.words = unquoted(value);
-      else if (key == "Process Group Ranks")
-        a.ranks = value;
-      else if (key == "Global rank start")
-        a.first = json_whole(value, -1);
-      else if (key == "Global rank stride")
-        a.stride = json_whole(value, 0);
-      else if (key == "Seq")
-        a.sequence = json_whole(value, -1);
-      else if (key == "Src Rank")
-        a.source = json_whole(value, -1);
-      else if (key == "Dst Rank")
-        a.target = json_whole(value, -1);
-      else if (key == "Input Dims" || key == "Input dims")
-        a.dims = value;
-      else if (key == "Input type")
-        a.types = value;
+      for (const auto& [name, member] : whole_arguments)
+        if (key == name) a.*member = json_whole(value, a.*member);
+      for (const auto& [name, member] : text_arguments)
+        if (key == name) a.*member = unquoted(value);
+      if (key == "stream") a.stream = stream_of(json_whole(value, 0));
+      if (key == "In msg nelems") a.elements.in = json_whole(value, -1);
+      if (key == "Out msg nelems") a.elements.out = json_whole(value, -1);
+      if (key == "Input type") a.types = value;
     }
     if (m.broken()) bad("args");
     return a;
   }
 
   [[nodiscard]] std::uint32_t group_of(const Arguments& a) {
-    std::string key = fmt::format("{}|{}|{}", a.group, a.ranks, a.size);
-    const auto [at, fresh] = places_.try_emplace(std::move(key), static_cast<std::uint32_t>(trace_.groups.size()));
-    if (fresh) {
+    return places_.of(fmt::format("{}|{}|{}", a.group, a.ranks, a.size), trace_, [&] {
       constexpr std::int64_t most = 1'000'000;
       TracedGroup group{.name = shown_text(a.group),
                         .words = shown_text(a.words),
@@ -258,9 +245,8 @@ class Reader {
       if (cut || (group.size > 0 && static_cast<int>(group.ranks.size()) != group.size)) group.ranks.clear();
       if (group.ranks.empty() && group.size > 0 && a.first >= 0 && a.stride > 0 && a.stride < most && a.first < most)
         for (std::int64_t i = 0; i < group.size; ++i) group.ranks.push_back(static_cast<int>(a.first + i * a.stride));
-      trace_.groups.push_back(std::move(group));
-    }
-    return at->second;
+      return group;
+    });
   }
 
   /// The ranks that a gather's or a scatter's own sizes tell: what goes in over what comes out. 0: they do not.
@@ -348,7 +334,7 @@ class Reader {
   kineto::Events kept_;
   std::vector<Span> passes_;  ///< of an engine
   std::map<std::string, TracedGroup> configured_;
-  std::map<std::string, std::uint32_t> places_;
+  GroupPlaces places_;
   std::int64_t base_ = 0, events_ = 0;
   std::int64_t first_ = std::numeric_limits<std::int64_t>::max(), last_ = std::numeric_limits<std::int64_t>::min();
   SpanUnion compute_, busy_;  ///< busy_: copies alone until the end

@@ -52,20 +52,14 @@ struct PluginCall {
 
 class PluginReader {
  public:
-  explicit PluginReader(const std::filesystem::path& file) : json_(file) {
-    trace_.file = json_.name();
-    trace_.shows_compute = false;
-  }
+  explicit PluginReader(const std::filesystem::path& file) : json_(file), trace_(trace_of_calls(json_.name())) {}
 
   std::vector<RankTrace> run() {
     json_.read(
         "traceEvents", [](std::string_view, std::string_view) {}, [&](std::string_view raw) { take(raw); });
     close();
-    std::vector<RankTrace> out;
-    if (trace_.calls.empty() && trace_.skipped.empty()) return out;  // of a communicator that was not used
-    begin_at_zero(trace_);
-    out.push_back(std::move(trace_));
-    return out;
+    if (trace_.calls.empty() && trace_.skipped.empty()) return {};  // of a communicator that was not used
+    return one_from_zero(std::move(trace_));
   }
 
  private:

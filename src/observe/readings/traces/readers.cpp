@@ -134,6 +134,20 @@ int count_in(std::string_view value) {
   return static_cast<int>(std::clamp<std::int64_t>(json_whole(value, -1), -1, most));
 }
 
+RankTrace trace_of_calls(const std::string& file) {
+  RankTrace out;
+  out.file = file;
+  out.shows_compute = false;
+  return out;
+}
+
+std::vector<RankTrace> one_from_zero(RankTrace trace) {
+  begin_at_zero(trace);
+  std::vector<RankTrace> out;
+  out.push_back(std::move(trace));
+  return out;
+}
+
 void begin_at_zero(RankTrace& trace) {
   std::stable_sort(trace.calls.begin(), trace.calls.end(),
                    [](const TracedCall& a, const TracedCall& b) { return a.span.from < b.span.from; });

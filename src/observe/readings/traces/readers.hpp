@@ -3,9 +3,13 @@
 
 #include "readings/traces/traced.hpp"
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fabricost::observe {
@@ -65,8 +69,27 @@ struct TraceKind {
 [[nodiscard]] std::int64_t elements_in(std::string_view dims);
 /// JSON by its first byte that is not blank.
 [[nodiscard]] bool begins_json(std::string_view head);
+/// Of a file that shows calls alone.
+[[nodiscard]] RankTrace trace_of_calls(const std::string& file);
 /// Moves all times of a trace so that its first call begins at zero, and sets its window.
 void begin_at_zero(RankTrace& trace);
+/// The same of the one trace of a file.
+[[nodiscard]] std::vector<RankTrace> one_from_zero(RankTrace trace);
+
+/// The places of a trace's groups by what tells them apart.
+class GroupPlaces {
+ public:
+  /// \param make gives the group when it is new
+  template <class Make>
+  [[nodiscard]] std::uint32_t of(std::string key, RankTrace& trace, const Make& make) {
+    const auto [at, fresh] = places_.try_emplace(std::move(key), static_cast<std::uint32_t>(trace.groups.size()));
+    if (fresh) trace.groups.push_back(make());
+    return at->second;
+  }
+
+ private:
+  std::map<std::string, std::uint32_t> places_;
+};
 /// The whole of `file`, unpacked. \throws SpecError when it is longer than `most` bytes
 [[nodiscard]] std::string whole_file(const std::filesystem::path& file, std::size_t most);
 /// The first bytes, unpacked.

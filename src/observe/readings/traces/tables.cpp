@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -113,22 +112,18 @@ bool may_be_aicb(std::string_view head) { return head.starts_with("comm_type,com
 
 std::vector<RankTrace> read_aicb(const std::filesystem::path& file) {
   TableRows rows(file);
-  std::vector<RankTrace> out(1);
-  RankTrace& trace = out.front();
-  trace.file = rows.name();
-  trace.shows_compute = false;
-  std::map<std::string, std::uint32_t> places;
+  RankTrace trace = trace_of_calls(rows.name());
+  GroupPlaces places;
   double now = 0;  // ns
   while (rows.next()) {
     const Moves moves = moves_of_row(member_of(rows.cell("comm_type")));
     if (moves == Moves::unknown || moves == Moves::barrier) continue;  // computation, ends of steps
     const std::string group = shown_text(member_of(rows.cell("comm_group")));
-    const auto [at, fresh] = places.try_emplace(group, static_cast<std::uint32_t>(trace.groups.size()));
-    if (fresh) trace.groups.push_back({.name = group, .words = group, .ranks = {}});
+    const std::uint32_t at = places.of(group, trace, [&] { return TracedGroup{.name = group, .words = group, .ranks = {}}; });
     constexpr double most_ranks = 1e6, most_bytes = 1e17, longest = 1e9, ns = 1e6;
-    TracedGroup& said = trace.groups[at->second];
+    TracedGroup& said = trace.groups[at];
     said.size = std::max(said.size, static_cast<int>(std::clamp(rows.number("comm_group_size", 0), 0.0, most_ranks)));
-    TracedCall call{.group = at->second, .moves = moves};
+    TracedCall call{.group = at, .moves = moves};
     if (const double bytes = rows.number("msg_size", -1); bytes >= 0 && bytes < most_bytes) call.bytes = bytes;
     const double milliseconds = rows.number("_elapsed_time", -1);
     const bool timed = milliseconds > 0 && milliseconds < longest;
@@ -140,8 +135,7 @@ std::vector<RankTrace> read_aicb(const std::filesystem::path& file) {
     now += length;
     trace.calls.push_back(call);
   }
-  begin_at_zero(trace);
-  return out;
+  return one_from_zero(std::move(trace));
 }
 
 // Tables of TraceLens (AMD-AGI/TraceLens), CSV: a row for all calls of one operation, group and size. comm_latency is from the last start
@@ -155,11 +149,8 @@ bool may_be_tracelens(std::string_view head) {
 
 std::vector<RankTrace> read_tracelens(const std::filesystem::path& file) {
   TableRows rows(file);
-  std::vector<RankTrace> out(1);
-  RankTrace& trace = out.front();
-  trace.file = rows.name();
-  trace.shows_compute = false;
-  std::map<std::string, std::uint32_t> places;
+  RankTrace trace = trace_of_calls(rows.name());
+  GroupPlaces places;
   double now = 0;  // ns
   while (rows.next()) {
     constexpr double most = 1e6, longest = 1e12, max_elements = 1e15, ns = 1000;
@@ -173,15 +164,15 @@ std::vector<RankTrace> read_tracelens(const std::filesystem::path& file) {
     bool cut = false;
     group.ranks = ranks_in(rows.cell("Process Group Ranks"), cut);
     if (cut || std::ssize(group.ranks) != group.size) group.ranks.clear();
-    const auto [at, fresh] =
-        places.try_emplace(fmt::format("{}|{}|{}", group.name, group.size, rows.cell("Process Group Ranks")), trace.groups.size());
-    TracedCall call{.group = at->second, .moves = moves_named(rows.cell("Collective name")), .type = type_named(rows.cell("dtype"))};
+    const std::string key = fmt::format("{}|{}|{}", group.name, group.size, rows.cell("Process Group Ranks"));
+    TracedCall call{.group = places.of(key, trace, [&] { return group; }),
+                    .moves = moves_named(rows.cell("Collective name")),
+                    .type = type_named(rows.cell("dtype"))};
     const auto elements = [&](std::string_view column) {
       const double n = rows.number(column, -1);
       return n < 0 || n > max_elements ? -1 : static_cast<std::int64_t>(n);
     };
     call.bytes = bytes_of_call(call.moves, {elements("In msg nelems"), elements("Out msg nelems")}, call.type.width, group.size);
-    if (fresh) trace.groups.push_back(std::move(group));
     call.repeats = std::max({1, count("count", 0), count("operation_count", 0)});
     double microseconds = -1;
     for (const char* column : {"comm_latency_median", "comm_latency_mean", "comm_latency"})
@@ -198,8 +189,7 @@ std::vector<RankTrace> read_tracelens(const std::filesystem::path& file) {
     now += microseconds;
     trace.calls.push_back(call);
   }
-  begin_at_zero(trace);
-  return out;
+  return one_from_zero(std::move(trace));
 }
 
 }  // namespace fabricost::observe
