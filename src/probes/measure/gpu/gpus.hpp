@@ -22,7 +22,7 @@ namespace fabricost::probes::measure::gpu {
 
 class Gate {
  public:
-  Gate() : flag_(sizeof(int), true, cudaHostAllocMapped | cudaHostAllocPortable) { open(); }
+  Gate() : flag_(pinned_memory(sizeof(int), cudaHostAllocMapped | cudaHostAllocPortable)) { open(); }
   ~Gate() { open(); }
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
@@ -44,7 +44,7 @@ class Gate {
     *flag_.as<volatile int>() = value;
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
-  HostBuffer flag_;
+  Memory flag_;
 };
 
 /// Opens the gate at the end of a scope, since a held stream would block the clean-up after a failure.

@@ -39,7 +39,7 @@ class PcieLoad {
  public:
   /// \param available memory of the device
   PcieLoad(int ordinal, std::uint64_t available)
-      : device_(ordinal, std::min(std::uint64_t{32} << 20U, available / 64)), host_(device_.bytes(), true), stream_(make_stream()) {
+      : device_(ordinal, std::min(std::uint64_t{32} << 20U, available / 64)), host_(pinned_memory(device_.bytes())), stream_(make_stream()) {
     for (int i = 0; i < 16; ++i)
       check(cudaMemcpyAsync(device_.as<void>(), host_.as<void>(), device_.bytes(), cudaMemcpyHostToDevice, stream_.handle()),
             "copying to the device");
@@ -50,7 +50,7 @@ class PcieLoad {
 
  private:
   Buffer device_;
-  HostBuffer host_;
+  Memory host_;
   Stream stream_;
 };
 

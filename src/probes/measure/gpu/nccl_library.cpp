@@ -231,7 +231,7 @@ Buffer library_buffer(const NcclLibrary& library, int ordinal, std::uint64_t byt
   void* at = nullptr;
   library.check(library.ncclMemAlloc(&at, std::max<std::uint64_t>(bytes, 16)),
                 std::to_string(bytes) + " bytes of NCCL on GPU " + std::to_string(ordinal));
-  return {ordinal, bytes, at, [free = library.ncclMemFree](void* memory) { static_cast<void>(free(memory)); }};
+  return {ordinal, Memory{at, bytes, [free = library.ncclMemFree](void* memory) { static_cast<void>(free(memory)); }}};
 }
 
 RegisteredBuffers::RegisteredBuffers(std::shared_ptr<Communicators> of, Registration how, const std::vector<Part>& parts)

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -99,90 +100,62 @@ using GraphExec = Owned<cudaGraphExec_t, cudaGraphExecDestroy>;
   return event;
 }
 
-/// Memory of one device, from the runtime or from another allocator.
-class Buffer {
+/// Memory, which `release` frees.
+class Memory {
  public:
   using Release = std::function<void(void*)>;
-  Buffer() = default;
-  /// Takes over memory of another allocator.
-  Buffer(int ordinal, std::uint64_t bytes, void* at, Release release)
-      : at_(at), bytes_(bytes), ordinal_(ordinal), release_(std::move(release)) {}
-  Buffer(int ordinal, std::uint64_t bytes) : bytes_(bytes), ordinal_(ordinal) {
-    use(ordinal);
-    check(cudaMalloc(&at_, std::max<std::uint64_t>(bytes, 16)), std::to_string(bytes) + " bytes on GPU " + std::to_string(ordinal));
-  }
-  ~Buffer() {
-    if (at_ == nullptr) return;
-    if (release_)
-      release_(at_);
-    else
-      ignore(cudaFree(at_));
-  }
-  Buffer(Buffer&& other) noexcept { *this = std::move(other); }
-  Buffer& operator=(Buffer&& other) noexcept {
-    std::swap(at_, other.at_);
-    std::swap(bytes_, other.bytes_);
-    std::swap(ordinal_, other.ordinal_);
-    std::swap(release_, other.release_);
-    return *this;
-  }
+  Memory() = default;
+  Memory(void* at, std::uint64_t bytes, Release release) : at_(at, std::move(release)), bytes_(bytes) {}
   template <class T = void>
   [[nodiscard]] T* as() const {
-    return static_cast<T*>(at_);
+    return static_cast<T*>(at_.get());
   }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  std::unique_ptr<void, Release> at_;
+  std::uint64_t bytes_ = 0;
+};
+inline constexpr std::uint64_t least_memory = 16;
+
+[[nodiscard]] inline Memory device_memory(int ordinal, std::uint64_t bytes) {
+  use(ordinal);
+  void* at = nullptr;
+  check(cudaMalloc(&at, std::max(bytes, least_memory)), std::to_string(bytes) + " bytes on GPU " + std::to_string(ordinal));
+  return {at, bytes, [](void* memory) { ignore(cudaFree(memory)); }};
+}
+
+/// Memory of one device, from the runtime or from another allocator.
+class Buffer : public Memory {
+ public:
+  Buffer() = default;
+  /// Takes over memory of another allocator.
+  Buffer(int ordinal, Memory memory) : Memory(std::move(memory)), ordinal_(ordinal) {}
+  Buffer(int ordinal, std::uint64_t bytes) : Buffer(ordinal, device_memory(ordinal, bytes)) {}
   /// Sets all bytes, before anything enqueued later on any stream.
   void fill(int byte) const {
     use(ordinal_);
-    check(cudaMemset(at_, byte, bytes_), "filling a buffer");
+    check(cudaMemset(as(), byte, bytes()), "filling a buffer");
     check(cudaDeviceSynchronize(), "filling a buffer");  // our streams do not wait for the default one
   }
   /// Fills it with bytes that are in no result, so that missing writes are detected.
   void poison() const { fill(0xA5); }
 
  private:
-  void* at_ = nullptr;
-  std::uint64_t bytes_ = 0;
   int ordinal_ = 0;
-  Release release_{};  ///< empty: the runtime's
 };
 
-/// Host memory, page-locked or from the allocator.
-class HostBuffer {
- public:
-  HostBuffer() = default;
-  HostBuffer(std::uint64_t bytes, bool pinned, unsigned flags = cudaHostAllocPortable) : bytes_(bytes), pinned_(pinned) {
-    const std::uint64_t wanted = std::max<std::uint64_t>(bytes, 16);
-    if (pinned)
-      check(cudaHostAlloc(&at_, wanted, flags), std::to_string(bytes) + " bytes of pinned host memory");
-    else if ((at_ = std::malloc(wanted)) == nullptr)
-      throw OutOfMemory(std::to_string(bytes) + " bytes of host memory");
-  }
-  ~HostBuffer() {
-    if (at_ == nullptr) return;
-    if (pinned_)
-      ignore(cudaFreeHost(at_));
-    else
-      std::free(at_);
-  }
-  HostBuffer(HostBuffer&& other) noexcept
-      : at_(std::exchange(other.at_, nullptr)), bytes_(std::exchange(other.bytes_, 0)), pinned_(std::exchange(other.pinned_, false)) {}
-  HostBuffer& operator=(HostBuffer&& other) noexcept {
-    std::swap(at_, other.at_);
-    std::swap(bytes_, other.bytes_);
-    std::swap(pinned_, other.pinned_);
-    return *this;
-  }
-  template <class T = void>
-  [[nodiscard]] T* as() const {
-    return static_cast<T*>(at_);
-  }
-  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-
- private:
-  void* at_ = nullptr;
-  std::uint64_t bytes_ = 0;
-  bool pinned_ = false;
-};
+/// Host memory that GPUs reach by themselves.
+[[nodiscard]] inline Memory pinned_memory(std::uint64_t bytes, unsigned flags = cudaHostAllocPortable) {
+  void* at = nullptr;
+  check(cudaHostAlloc(&at, std::max(bytes, least_memory), flags), std::to_string(bytes) + " bytes of pinned host memory");
+  return {at, bytes, [](void* memory) { ignore(cudaFreeHost(memory)); }};
+}
+/// Host memory from the allocator.
+[[nodiscard]] inline Memory pageable_memory(std::uint64_t bytes) {
+  void* const at = std::malloc(std::max(bytes, least_memory));
+  if (at == nullptr) throw OutOfMemory(std::to_string(bytes) + " bytes of host memory");
+  return {at, bytes, [](void* memory) { std::free(memory); }};
+}
 
 }  // namespace fabricost::probes::measure::gpu

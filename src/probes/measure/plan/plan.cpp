@@ -36,6 +36,8 @@ class Planner {
   void host();
   void peers();
   void collectives();
+  template <class Change>
+  void collective(Collective operation, Stage stage, double coarser, const Change& change);
   void collective_choices();
   void overlap();
   void mpi();
@@ -317,43 +319,36 @@ void Planner::collectives() {
     if (probe.pair) what.gpus = {gpus_[0], gpus_[1]};
     points(what, {std::min(static_cast<std::uint64_t>(probe.bytes), max)}, essential);
   }
-  for (const Collective operation : all_operations) {
-    if (!wanted(operation)) continue;
-    Case what = all;
-    what.operation = operation;
-    curve(what);
-  }
+  for (const Collective operation : all_operations) collective(operation, curves, 1, [](Case&) {});
+  if (quick_) return;
   if (gpus_.size() > 2 && processes_ == 1)
-    for (const Collective operation : all_operations) {
-      if (!wanted(operation)) continue;
-      Case what = all;
-      what.operation = operation;
-      what.gpus = {gpus_[0], gpus_[1]};
-      if (!quick_) curve(what, choices);
-    }
-  if (!quick_) collective_choices();
+    for (const Collective operation : all_operations)
+      collective(operation, choices, 1, [&](Case& what) { what.gpus = {gpus_[0], gpus_[1]}; });
+  collective_choices();
+}
+
+/// Adds the curve of a collective of all GPUs, which `change` may make another.
+template <class Change>
+void Planner::collective(Collective operation, Stage stage, double coarser, const Change& change) {
+  if (!wanted(operation)) return;
+  Case what{.kind = ProbeKind::collective, .gpus = gpus_, .operation = operation};
+  change(what);
+  curve(what, stage, coarser);
 }
 
 void Planner::collective_choices() {
-  const Case all{.kind = ProbeKind::collective, .gpus = gpus_};
   const bool in_switch = may_reduce_in_switch(machine_, gpus_);
   const auto forced = [&](Collective operation, Algorithm algorithm, Protocol protocol) {
-    if (!wanted(operation)) return;
-    Case what = all;
-    what.operation = operation;
-    what.algorithm = algorithm;
-    what.protocol = protocol;
-    curve(what, choices, 2);
+    collective(operation, choices, 2, [&](Case& what) {
+      what.algorithm = algorithm;
+      what.protocol = protocol;
+    });
   };
   for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple})
     for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree}) forced(Collective::all_reduce, algorithm, protocol);
   if (in_switch) {
     forced(Collective::all_reduce, Algorithm::nvls, Protocol::simple);
-    if (wanted(Collective::all_reduce)) {
-      Case off = all;
-      off.nvls = false;
-      curve(off, choices, 2);
-    }
+    collective(Collective::all_reduce, choices, 2, [](Case& what) { what.nvls = false; });
   }
   for (const Protocol protocol : {Protocol::ll, Protocol::ll128, Protocol::simple})
     for (const Collective operation : {Collective::all_gather, Collective::reduce_scatter}) forced(operation, Algorithm::ring, protocol);
@@ -361,27 +356,13 @@ void Planner::collective_choices() {
     for (const Collective operation : {Collective::all_gather, Collective::reduce_scatter})
       forced(operation, Algorithm::nvls, Protocol::simple);
   for (const Collective operation : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter})
-    for (const Registration how : {Registration::own, Registration::symmetric}) {
-      if (!wanted(operation)) continue;
-      Case what = all;
-      what.operation = operation;
-      what.registered = how;
-      curve(what, choices, 4);
-    }
-  if (!wanted(Collective::all_reduce)) return;
-  for (std::size_t few = 4; few < gpus_.size(); few *= 2) {
-    Case what = all;
-    what.gpus.resize(few);
-    curve(what, choices, 2);
-  }
-  for (const DataType type : {DataType::single, DataType::bfloat16, DataType::int8}) {
-    Case what = all;
-    what.dtype = type;
-    curve(what, choices, 4);
-  }
-  Case in_place = all;
-  in_place.in_place = true;
-  curve(in_place, choices, 4);
+    for (const Registration how : {Registration::own, Registration::symmetric})
+      collective(operation, choices, 4, [&](Case& what) { what.registered = how; });
+  for (std::size_t few = 4; few < gpus_.size(); few *= 2)
+    collective(Collective::all_reduce, choices, 2, [&](Case& what) { what.gpus.resize(few); });
+  for (const DataType type : {DataType::single, DataType::bfloat16, DataType::int8})
+    collective(Collective::all_reduce, choices, 4, [&](Case& what) { what.dtype = type; });
+  collective(Collective::all_reduce, choices, 4, [](Case& what) { what.in_place = true; });
 }
 
 void Planner::overlap() {

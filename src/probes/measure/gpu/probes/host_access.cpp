@@ -14,13 +14,13 @@ constexpr std::uint32_t host_access_seed = 13;
 
 // Page-locked memory beside a GPU, under the address that its kernels use.
 struct Mapped {
-  HostBuffer host;
+  Memory host;
   void* seen = nullptr;
 
   Mapped(const Gpus& gpus, int gpu, std::uint64_t bytes) {
     const OnNode near(numa_node_of(bus_of(gpus, gpu)));
     use(gpus.ordinal(gpu));
-    host = HostBuffer(bytes, true, cudaHostAllocMapped | cudaHostAllocPortable);
+    host = pinned_memory(bytes, cudaHostAllocMapped | cudaHostAllocPortable);
     check(cudaHostGetDevicePointer(&seen, host.as<void>(), 0), "mapping host memory");
   }
 };

@@ -21,7 +21,7 @@ constexpr std::uint32_t host_copy_seed = 11;
 struct Direction {
   bool to_device;
   Buffer device;
-  HostBuffer host;
+  Memory host;
   int ordinal;
 
   [[nodiscard]] cudaError_t copy(cudaStream_t stream) const {
@@ -105,7 +105,8 @@ static std::unique_ptr<Job> prepare_host_copy(Gpus& gpus, const Case& what) {
   const auto direction = [&](int gpu, bool to_device, const Lane& lane) {
     const int ordinal = gpus.ordinal(gpu);
     auto made =
-        std::make_shared<Direction>(Direction{to_device, Buffer(ordinal, what.bytes), HostBuffer(what.bytes, what.pinned), ordinal});
+        std::make_shared<Direction>(Direction{to_device, Buffer(ordinal, what.bytes),
+                                              what.pinned ? pinned_memory(what.bytes) : pageable_memory(what.bytes), ordinal});
     made->try_and_check(lane.stream.handle(), std::to_string(what.bytes) + " bytes, GPU " + std::to_string(gpu) +
                                                   (to_device ? " from" : " to") + (what.pinned ? " pinned" : " pageable") + " host memory");
     return made;

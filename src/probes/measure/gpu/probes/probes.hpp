@@ -33,7 +33,7 @@ class Words {
   return static_cast<unsigned char>(pattern_word(i / 4, seed) >> (8 * (i % 4)));
 }
 /// \throws WrongResult unless host memory holds fill_words' words
-inline void expect_words_on_host(const HostBuffer& host, std::uint32_t seed, const std::string& name) {
+inline void expect_words_on_host(const Memory& host, std::uint32_t seed, const std::string& name) {
   std::uint64_t different = 0;
   for (std::uint64_t i = 0; i < host.bytes(); ++i) different += host.as<unsigned char>()[i] != byte_of_words(i, seed) ? 1 : 0;
   if (different != 0) throw WrongResult(name + ": " + std::to_string(different) + " bytes are wrong");
