@@ -174,7 +174,8 @@ FABRICOST_BODY Line price_internode_ring(const Schedule& schedule, const Fabric&
     line.overlap = t.ring_overlap;
     if (rooted && schedule.steps() > 1) {
       const double chunks = t.form.ring_chunk * network_channels(detail::net_devices(fabric), fabric.generation, tables_of(fabric.tuner));
-      line.add_ramp({.shape = Ramp::Shape::linear, .level = level, .amplitude = (schedule.steps() - 1) * chunks / rate, .per_byte = 1 / chunks});
+      const double waits = std::min(schedule.steps() - 1, fabric.domains() - 1);  // the last rank passes nothing on
+      line.add_ramp({.shape = Ramp::Shape::linear, .level = 1, .amplitude = waits * chunks / rate, .per_byte = 1 / chunks});
     }
   }
   line.add_rate_part(TermKind::wire, level, at.bytes, 1 / rate);

@@ -32,6 +32,7 @@ FABRICOST_BODY Line price_ring(const Schedule& schedule, const Fabric& fabric, c
   const TunerTables& version = tables_of(fabric.tuner);
   const bool rooted = is_rooted(schedule.collective);
   const bool no_copies = rooted && n <= 2;  // one rank sends, the other receives, and none passes on what it keeps
+  const double kept = rooted ? 1 / server_ranks : message;  // all of S passes every rank, so that its copies do not shrink with more ranks
   const double waits = fabric.back_to_back && rooted ? std::min(1.0, k) : k;
   const bool gathers = gathers_or_scatters(schedule.collective);
   const double slower = gathers ? version.gather_share : 1;
@@ -63,7 +64,7 @@ FABRICOST_BODY Line price_ring(const Schedule& schedule, const Fabric& fabric, c
     line.add_latency_part(TermKind::floor, 0, slower, c.ll128.floor);
     line.overlap = c.ll128.overlap;
     line.add_rate_part(TermKind::wire, 0, bytes * heavier, 1 / rate);
-    if (!no_copies) line.add_rate_part(TermKind::copy, 0, c.ll128.drain * message * heavier, 1 / rate);
+    if (!no_copies) line.add_rate_part(TermKind::copy, 0, c.ll128.drain * kept * heavier, 1 / rate);
   } else {
     const auto& s = c.simple;
     const double rate = detail::simple_rate_factor(s, schedule.collective) * s.rate_share * fabric.inner_rate;
@@ -75,9 +76,9 @@ FABRICOST_BODY Line price_ring(const Schedule& schedule, const Fabric& fabric, c
     line.overlap = s.overlap;
     line.add_rate_part(TermKind::wire, 0, bytes * heavier, 1 / rate);
     const double copies = no_copies ? 0 : version.local_copies;
-    line.add_rate_part(TermKind::copy, 0, copies * s.drain * message * heavier, 1 / rate);
-    line.early_rate = copies * s.cold_copy * message * heavier / rate;
-    line.early = channels * c.form.ring_cold_size / message;
+    line.add_rate_part(TermKind::copy, 0, copies * s.drain * kept * heavier, 1 / rate);
+    line.early_rate = copies * s.cold_copy * kept * heavier / rate;
+    line.early = channels * c.form.ring_cold_size / kept;
   }
   return line;
 }

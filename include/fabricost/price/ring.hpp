@@ -18,7 +18,8 @@
 ///
 /// From 2.19 to 2.25 an all_gather and a reduce_scatter take G = 1.13 times as long, but for the bytes of LL128 and Simple.
 ///
-/// In a broadcast or reduction of two no rank keeps what it passes on: x = y = 0 (pairs of 4 GH200 and of 4 A100).
+/// A broadcast or reduction passes all of S through every rank, so that x and y count S/8 of it, as on servers of 8, however many ranks
+/// there are; of two no rank keeps what it passes on: x = y = 0 (pairs of 4 GH200 and of 4 A100).
 ///
 /// z: racks of 16 to 72 GB200, whose pipelines hide more of a step than hs says.
 
