@@ -69,7 +69,9 @@ void incast_text(Page& page, const IncastAnswer& a, const Explained<IncastReques
   rows.row("one alone", time_text(a.alone), per_second_text(a.made.one.rate));
   rows.row("all at once", time_text(a.time), rate_text(a.bandwidth));
   page.table(rows);
-  page.say("A lossless network holds the senders back by that much; others behind the same buffers suffer too, which is not modelled.");
+  page.say(
+      "A lossless network holds the senders back by that much; others behind the same buffers suffer too, which is not modelled. "
+      "These are RDMA writes at the port's rate: NCCL's send starts later and carries less (fabricost predict send_recv --path nic).");
   request.explain_on(page, explain(a.made));
 }
 
