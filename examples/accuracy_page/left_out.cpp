@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <set>
@@ -170,6 +171,41 @@ struct Averages {
   }
 };
 
+namespace {
+
+/// How wide intervals of clusters left out are, and how wide they would have to be, by transport.
+std::string widths_by_transport(const std::vector<ComparedPoint>& left_out) {
+  std::map<std::string, std::vector<const ComparedPoint*>> by_transport;
+  for (const ComparedPoint& p : left_out) {
+    const System system = load_system(p.point.system.str());
+    by_transport[std::string{system.tier(TierRole::nic)->transport.family().view()}].push_back(&p);
+  }
+  std::string out =
+      "\nThe intervals of these points, left out, by transport: how far their ends are apart (the upper over the lower, geometric mean), "
+      "and how "
+      "far they\nwould have to be to hold nine in ten, all drawn in or out alike.\n\n| transport | clusters | points | ends apart | in the "
+      "interval | nine in ten |\n|---|---|---|---|---|---|\n";
+  for (const auto& [transport, points] : by_transport) {
+    std::set<std::string> names;
+    std::vector<double> misses;  // distances from the prediction over those of the interval's end
+    double width = 0;
+    for (const ComparedPoint* p : points) {
+      names.insert(p->point.system.str());
+      const double measured = p->point.seconds, predicted = p->prediction.seconds;
+      const double end = measured < predicted ? p->prediction.low : p->prediction.high;
+      misses.push_back(std::log(measured / predicted) / std::log(end / predicted));
+      width += std::log(p->prediction.high / p->prediction.low) / static_cast<double>(points.size());
+    }
+    const auto nine_in_ten = misses.begin() + static_cast<std::ptrdiff_t>(std::ceil(0.9 * static_cast<double>(misses.size()))) - 1;
+    std::nth_element(misses.begin(), nine_in_ten, misses.end());
+    out += fmt::format("| {} | {} | {} | {:.2f} | {:.0f} % | {:.2f} |\n", transport, names.size(), points.size(), std::exp(width),
+                       100 * summarise(points).interval_coverage, std::exp(width * *nine_in_ten));
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string clusters(const Measurements& data) {
   const Calibration all = calibrate(data.clusters, {.only = ConstantSet::transport});
   const ValidationReport shipped = validate(data.clusters);
@@ -223,6 +259,7 @@ std::string clusters(const Measurements& data) {
       "| the {} whose transport another cluster measured | | {} | | | {} | {} | |\n",
       shipped.total.points, average.at(0), 100 * whole.interval_coverage, whole.interval_score, average.at(1), average.at(2),
       elsewhere.clusters, elsewhere.at(0), elsewhere.at(1), elsewhere.at(2));
+  out += widths_by_transport(together);
   out += not_priced(shipped);
   out += fmt::format("\nAll transports fitted together to these points: {:.1f} / {:.1f} %.\n\n", all.median_after, all.mean_after);
   out += fmt::format(
