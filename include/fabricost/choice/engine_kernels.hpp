@@ -75,6 +75,7 @@ struct ReducePieces {
     case CollectiveKernel::lamport_one_shot: return {Algorithm::one_shot, Protocol::ll, kernel};
     case CollectiveKernel::lamport_two_shot: return {Algorithm::two_shot, Protocol::ll, kernel};
     case CollectiveKernel::multicast: return {Algorithm::nvls, Protocol::simple, kernel};
+    case CollectiveKernel::scattered_multicast: return {Algorithm::two_shot, Protocol::ll, kernel};
     case CollectiveKernel::window_one_shot: return {Algorithm::one_shot, Protocol::simple, kernel};
     case CollectiveKernel::window_exchange: return {Algorithm::direct, Protocol::simple, kernel};
     case CollectiveKernel::window_flags: return {Algorithm::direct, Protocol::ll, kernel};

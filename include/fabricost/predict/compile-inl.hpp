@@ -131,7 +131,7 @@ FABRICOST_BODY PriceTable prices_of(const System& system, const Fabric& f, const
   PriceTable out{candidates_or_throw(system, choice, in, f), in, f, system.constants};
   if (choice.rule == Choice::Rule::fastest)
     for (const ReducePieces::Piece& piece : allowed_pieces(system, f, op, choice))
-      out.add(candidate_of(piece.kernel), price_custom(piece.kernel, f, system.constants.custom), piece.until);
+      out.add(candidate_of(piece.kernel), price_custom(piece.kernel, f, system.constants), piece.until);
   return out;
 }
 
@@ -159,7 +159,7 @@ FABRICOST_BODY Curve compile_on(const Fabric& f, const System& system, const Ope
   }
   double own_until = 0;
   for (const ReducePieces::Piece& piece : pieces_of(system, f, operation, choice)) {
-    curve.append(candidate_of(piece.kernel), price_custom(piece.kernel, f, c.custom), piece.until);
+    curve.append(candidate_of(piece.kernel), price_custom(piece.kernel, f, c), piece.until);
     own_until = piece.until;
   }
   const auto append = [&](Candidate candidate, double until) {

@@ -60,7 +60,7 @@ inline Prediction detail::predict_without_host(const System& system, const Opera
   if (choice.inference.library != InferenceLibrary::none) {
     p.made_from.engine = pieces_of(system, f, op, choice);
     if (const CollectiveKernel own = p.made_from.engine.at(bytes); own != CollectiveKernel::library) {
-      detail::complete(p, system, candidate_of(own), [&] { return price_custom(own, f, system.constants.custom); });
+      detail::complete(p, system, candidate_of(own), [&] { return price_custom(own, f, system.constants); });
       return p;
     }
   }

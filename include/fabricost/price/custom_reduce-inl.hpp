@@ -4,10 +4,32 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/price/custom_reduce.hpp>
 
+#include <algorithm>
+
 namespace fabricost::core::detail {
 
 FABRICOST_BODY double per_byte(double share, double rate, double kib, const CustomForm& form) {
   return norm(1 / (share * rate), kib / 1024, form.rate_overlap);
+}
+
+/// Bytes of S that a ring of 8 sends.
+inline constexpr double bus_of_server = 2 * (server_ranks - 1) / server_ranks;
+
+/// Seconds per byte where the switch adds and multicasts, over links of a rate: (1 + 1/n) of S cross them, and a rank adds S/n with the
+/// loads its blocks have in flight. `share` gives the bus bandwidth of 8 ranks.
+inline double multicast_byte(double n, double rate, const TwoShotConstants& k) {
+  const double more = (1 + 1 / n) / (1 + 1 / server_ranks);  // than 8 ranks move
+  return std::max(bus_of_server * more / (k.share * rate), k.kib / 1024 / n);
+}
+
+/// What two shots take beside their bytes.
+inline Line two_trips(const Fabric& f, const TwoShotConstants& k) {
+  Line line;
+  line.overlap = k.overlap;
+  line.add_base_part(TermKind::launch, 0, 1, k.start);
+  line.add_latency_part(TermKind::floor, 0, 1, k.floor);
+  line.add_latency_part(TermKind::steps, 0, std::log2(f.ranks()) - 1, k.hop);
+  return line;
 }
 
 /// Grid of vLLM's kernel (vllm-project/vllm: csrc/custom_all_reduce.cuh; SGLang's is the same).
@@ -50,23 +72,30 @@ FABRICOST_BODY Line price_one_shot(const Fabric& f, const OneShotConstants& k, c
 
 FABRICOST_BODY Line price_two_shot(const Fabric& f, const TwoShotConstants& k, const CustomForm& form, double loads) {
   const double n = f.ranks();
-  Line line;
-  line.overlap = k.overlap;
-  line.add_base_part(TermKind::launch, 0, 1, k.start);
-  line.add_latency_part(TermKind::floor, 0, 1, k.floor);
-  line.add_latency_part(TermKind::steps, 0, std::log2(n) - 1, k.hop);
+  Line line = detail::two_trips(f, k);
   line.add_rate_part(TermKind::wire, 0, 2 * (n - 1) / n, detail::per_byte(k.share, f.inner_rate, k.kib / loads, form));
   line.min = 2 * (n - 1) / n / f.inner_rate;
   return line;
 }
 
-FABRICOST_BODY Line price_multicast(const Fabric& f, const TwoShotConstants& k, const CustomForm& form) {
-  Line line = price_two_shot(f, k, form);
-  line.min = (1 + 1 / f.ranks()) / f.full_rate;
+FABRICOST_BODY Line price_multicast(const Fabric& f, const TwoShotConstants& k) {
+  const double n = f.ranks(), links = 1 + 1 / n;
+  Line line = detail::two_trips(f, k);
+  line.add_rate_part(TermKind::wire, 0, links, detail::multicast_byte(n, f.inner_rate, k) / links);
+  line.min = links / f.full_rate;
   return line;
 }
 
-FABRICOST_BODY Line price_custom(CollectiveKernel kernel, const Fabric& f, const CustomConstants& c) {
+FABRICOST_BODY Line price_scattered_multicast(const Fabric& f, const Constants& c) {
+  const double n = f.ranks(), links = (n - 1) / n + 1;
+  Line line = detail::two_trips(f, c.custom.multicast);
+  line.add_rate_part(TermKind::wire, 0, links, 1 / (c.scale_up.simple.rate_share * f.inner_rate));
+  line.min = links / f.full_rate;
+  return line;
+}
+
+FABRICOST_BODY Line price_custom(CollectiveKernel kernel, const Fabric& f, const Constants& constants) {
+  const CustomConstants& c = constants.custom;
   const double n = f.ranks();
   switch (kernel) {
     case CollectiveKernel::library:
@@ -88,7 +117,8 @@ FABRICOST_BODY Line price_custom(CollectiveKernel kernel, const Fabric& f, const
                                2 * (n - 1) / n * c.pull_two_shot.kib / 1024, c.form);
     case CollectiveKernel::push_two_shot: return price_two_shot(f, c.push_two_shot, c.form);
     case CollectiveKernel::lamport_two_shot: return price_two_shot(f, c.lamport_two_shot, c.form);
-    case CollectiveKernel::multicast: return price_multicast(f, c.multicast, c.form);
+    case CollectiveKernel::multicast: return price_multicast(f, c.multicast);
+    case CollectiveKernel::scattered_multicast: return price_scattered_multicast(f, constants);
     case CollectiveKernel::symmetric_two_shot: return price_two_shot(f, c.symmetric_two_shot, c.form, loads_of_torch(f.ranks()));
   }
   return {};

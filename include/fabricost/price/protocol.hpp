@@ -29,6 +29,7 @@ enum class CollectiveKernel : unsigned char {
   lamport_one_shot,
   lamport_two_shot,
   multicast,
+  scattered_multicast,
   symmetric_two_shot,
   window_one_shot,
   window_two_shot,
@@ -39,10 +40,10 @@ enum class CollectiveKernel : unsigned char {
   copy_engine,
   copy_engine_multicast
 };
-inline constexpr std::array<std::string_view, 17> collective_kernel_names{
-    "library",   "pull_one_shot",      "pull_two_shot",   "push_one_shot",   "push_two_shot",   "lamport_one_shot", "lamport_two_shot",
-    "multicast", "symmetric_two_shot", "window_one_shot", "window_two_shot", "window_exchange", "window_flags",     "any_buffer",
-    "any_buffer_two_shot", "copy_engine", "copy_engine_multicast"};
+inline constexpr std::array<std::string_view, 18> collective_kernel_names{
+    "library",          "pull_one_shot", "pull_two_shot",       "push_one_shot",       "push_two_shot",   "lamport_one_shot",
+    "lamport_two_shot", "multicast",     "scattered_multicast", "symmetric_two_shot",  "window_one_shot", "window_two_shot",
+    "window_exchange",  "window_flags",  "any_buffer",          "any_buffer_two_shot", "copy_engine",     "copy_engine_multicast"};
 [[nodiscard]] constexpr std::string_view name(CollectiveKernel k) { return collective_kernel_names[static_cast<std::size_t>(k)]; }
 
 /// A pair that can run: one algorithm under one protocol.

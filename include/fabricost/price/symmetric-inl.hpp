@@ -2,13 +2,15 @@
 /// Bodies of symmetric.hpp.
 
 #include <fabricost/compiled_once.hpp>
+#include <fabricost/price/custom_reduce-inl.hpp>
 #include <fabricost/price/symmetric.hpp>
 
 namespace fabricost::core {
 
 FABRICOST_BODY Line price_symmetric(CollectiveKernel kernel, const Fabric& f, const CustomConstants& c, WindowKernel how) {
   namespace k = prior::ways;
-  const double n = f.ranks(), rate = f.switched ? f.full_rate : f.inner_rate, link = c.multicast.share * rate;
+  const double n = f.ranks(), rate = f.switched ? f.full_rate : f.inner_rate;
+  const double link = detail::bus_of_server / detail::multicast_byte(server_ranks, rate, c.multicast);
   Line line;
   if (kernel == CollectiveKernel::any_buffer) {
     line.overlap = k::any_overlap;

@@ -47,7 +47,7 @@ std::string explain_engine(const ExplainContext& context) {
   TextTable table{"kernel", "sizes", context.system != nullptr ? ">price at this size, us" : "", ""};
   for (const ReducePieces::Piece& piece : pieces)
     table.row({ran_text(candidate_of(piece.kernel)), until_text(piece.until),
-               context.system != nullptr ? micro(price_custom(piece.kernel, f, context.system->constants.custom)(context.bytes())) : "",
+               context.system != nullptr ? micro(price_custom(piece.kernel, f, context.system->constants)(context.bytes())) : "",
                piece.kernel == context.prediction.ran.kernel ? "<- runs" : ""});
   table.row({"the library's", "beyond", "", context.engine_ran() ? "" : "<- runs"});
   return out + table.text(2);

@@ -50,6 +50,7 @@ struct Causes {
   if (context.prediction.ran.algorithm == Algorithm::one_shot)
     out = "every rank takes all of S from every other, where a ring sends 2 (n-1)/n of it";
   if (kernel == CollectiveKernel::multicast) out = "switches that add move other bytes than a ring";
+  if (kernel == CollectiveKernel::scattered_multicast) out = "a rank receives all sums from the switch, where a ring sends 2 (n-1)/n of S";
   const bool pulls =
       kernel == CollectiveKernel::pull_one_shot || kernel == CollectiveKernel::pull_two_shot || kernel == CollectiveKernel::symmetric_two_shot;
   if (wire >= naive)

@@ -101,7 +101,7 @@ void copy_by_elements(Prediction& p) {
 /// A kernel of an engine that its row names, at whatever size.
 Prediction of_kernel(const System& system, const Operation& op, const Choice& choice, CollectiveKernel kernel) {
   Curve curve{fabric_of(system, op)};
-  curve.append(candidate_of(kernel), price_custom(kernel, curve.fabric(), system.constants.custom), std::numeric_limits<double>::infinity());
+  curve.append(candidate_of(kernel), price_custom(kernel, curve.fabric(), system.constants), std::numeric_limits<double>::infinity());
   return prediction_at(curve, system, op, choice);
 }
 

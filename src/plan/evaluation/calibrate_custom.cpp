@@ -54,7 +54,7 @@ Calibration calibrate_custom(const Points& points, const std::vector<std::string
                           .section = from_host ? std::string_view{"host_launch"} : name(kernel),
                           .seconds =
                               [kernel, fabric, bytes, memory, from_host, by_library, by_others](const Constants& c) {
-                                const double t = by_library ? by_others : price_custom(kernel, fabric, c.custom)(bytes);
+                                const double t = by_library ? by_others : price_custom(kernel, fabric, c)(bytes);
                                 return from_host ? host_call(t, bytes, memory, c.custom).seconds() : t;
                               },
                           .measured = point.seconds};

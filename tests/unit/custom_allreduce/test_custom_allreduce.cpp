@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 using namespace fabricost::plan;
 
@@ -133,34 +134,69 @@ TEST_CASE("beyond the hand-over an engine's all-reduce is NCCL's") {
 
 TEST_CASE("kernels move the bytes of their schedules") {
   const Fabric f = fabric_of(machine("dgx-h100"), AllReduce{.ranks = 8});
-  const CustomConstants& c = machine("dgx-h100").constants.custom;
+  const Constants& all = machine("dgx-h100").constants;
+  const CustomConstants& c = all.custom;
   for (const auto& [kind, share] :
        {std::pair{CollectiveKernel::push_one_shot, c.push_one_shot.share}, {CollectiveKernel::lamport_one_shot, c.lamport_one_shot.share}})
-    CHECK(price_custom(kind, f, c).rate * share * f.inner_rate ==
+    CHECK(price_custom(kind, f, all).rate * share * f.inner_rate ==
           Approx(schedule_of(Algorithm::one_shot, Collective::all_reduce, f.levels).bytes(0)));
-  const double each =
-      price_custom(CollectiveKernel::pull_one_shot, f, c).volume(1) / schedule_of(Algorithm::one_shot, Collective::all_reduce, f.levels).bytes(0);
-  CustomConstants alike = c;
-  alike.pull_two_shot.share = c.pull_one_shot.share;
-  alike.pull_two_shot.kib = c.pull_one_shot.kib / 7;  // one shot reads its seven peers at once
+  const double each = price_custom(CollectiveKernel::pull_one_shot, f, all).volume(1) /
+                      schedule_of(Algorithm::one_shot, Collective::all_reduce, f.levels).bytes(0);
+  Constants alike = all;
+  alike.custom.pull_two_shot.share = c.pull_one_shot.share;
+  alike.custom.pull_two_shot.kib = c.pull_one_shot.kib / 7;  // one shot reads its seven peers at once
   CHECK(price_custom(CollectiveKernel::pull_two_shot, f, alike).volume(1) ==
         Approx(each * schedule_of(Algorithm::two_shot, Collective::all_reduce, f.levels).bytes(0)));
-  CHECK(price_custom(CollectiveKernel::push_two_shot, f, c).rate * c.push_two_shot.share * f.inner_rate ==
+  CHECK(price_custom(CollectiveKernel::push_two_shot, f, all).rate * c.push_two_shot.share * f.inner_rate ==
         Approx(schedule_of(Algorithm::two_shot, Collective::all_reduce, f.levels).bytes(0)));
 }
 
+TEST_CASE("a switch that adds takes 1 + 1/n of S over a link, one that only multicasts 1 + (n-1)/n") {
+  const auto bytes = [](CollectiveKernel kernel, int ranks) {
+    const Fabric f = fabric_of(machine("dgx-h100"), AllReduce{.ranks = ranks});
+    return price_custom(kernel, f, machine("dgx-h100").constants).rate * f.inner_rate;
+  };
+  CHECK(bytes(CollectiveKernel::multicast, 4) / bytes(CollectiveKernel::multicast, 8) == Approx((1 + 1.0 / 4) / (1 + 1.0 / 8)));
+  const double share = machine("dgx-h100").constants.scale_up.simple.rate_share;
+  for (const int ranks : {2, 4, 8}) CHECK(bytes(CollectiveKernel::scattered_multicast, ranks) == Approx((2 - 1.0 / ranks) / share));
+}
+
+TEST_CASE("where the sums of a switch wait for their trips, fewer ranks take longer") {
+  const Constants& c = machine("dgx-b300").constants;
+  const auto seconds = [&](int ranks, double mib) {
+    return price_custom(CollectiveKernel::multicast, fabric_of(machine("dgx-b300"), AllReduce{.ranks = ranks}), c)(mib * MiB_);
+  };
+  for (const auto& [mib, us] :
+       {std::pair{16.0, 72.0}, {32.0, 132.0}, {64.0, 271.0}, {128.0, 541.0}})  // vllm-project/vllm pull 37756, not fitted
+    CHECK(seconds(6, mib) == Approx(us * 1e-6).epsilon(0.15));
+  CHECK(seconds(6, 1024) / seconds(8, 1024) == Approx(8.0 / 6).epsilon(0.01));
+}
+
+TEST_CASE("FlashInfer's all-reduce of a rack of GB300 is near what a thread prints") {
+  // vllm-project/vllm pull 53318, none fitted: GPUs, bytes, us
+  const std::vector<std::tuple<int, double, double>> printed{
+      {2, 67106766, 146.95}, {4, 83879788, 209.26}, {8, 67106766, 180.87}, {16, 8386510, 36.92}};
+  for (const auto& [ranks, bytes, us] : printed) {
+    const Fabric f = fabric_of(machine("gb300-nvl72"), AllReduce{.ranks = ranks});
+    CHECK(price_custom(CollectiveKernel::scattered_multicast, f, machine("gb300-nvl72").constants)(bytes) ==
+          Approx(us * 1e-6).epsilon(0.1));
+  }
+}
+
 TEST_CASE("kernels that read their peers are bound by the link where it is slow, by their loads in flight where it is fast") {
-  const CustomConstants& c = machine("dgx-b200").constants.custom;
+  const Constants& c = machine("dgx-b200").constants;
   const auto rates = [&](CollectiveKernel kernel, double link, int ranks = 8) {
     Fabric f = fabric_of(machine("dgx-b200"), AllReduce{.ranks = ranks});
     f.inner_rate = link;
     return price_custom(kernel, f, c).volume(1);
   };
-  for (const auto& [pull, ranks] : {std::pair{CollectiveKernel::pull_one_shot, 2}, {CollectiveKernel::pull_two_shot, 8}}) {
+  for (const auto& [pull, ranks] :
+       {std::pair{CollectiveKernel::pull_one_shot, 2}, {CollectiveKernel::pull_two_shot, 8}, {CollectiveKernel::multicast, 8}}) {
     CHECK(rates(pull, 50e9, ranks) == Approx(2 * rates(pull, 100e9, ranks)).epsilon(0.01));
     CHECK(rates(pull, 900e9, ranks) == Approx(rates(pull, 1800e9, ranks)).epsilon(0.01));
   }
-  for (const CollectiveKernel push : {CollectiveKernel::push_one_shot, CollectiveKernel::push_two_shot, CollectiveKernel::multicast})
+  for (const CollectiveKernel push :
+       {CollectiveKernel::push_one_shot, CollectiveKernel::push_two_shot, CollectiveKernel::scattered_multicast})
     CHECK(rates(push, 900e9) == Approx(2 * rates(push, 1800e9)));
   constexpr double no_limit = 1e15;
   CHECK(rates(CollectiveKernel::pull_one_shot, no_limit, 8) == Approx(rates(CollectiveKernel::pull_one_shot, no_limit, 2)));  // 7 loads for 7 S
@@ -172,7 +208,7 @@ TEST_CASE("kernels that read their peers are bound by the link where it is slow,
 }
 
 TEST_CASE("a kernel that reads its peers takes whole rounds where loads limit it, and every byte by itself where the link does") {
-  const CustomConstants& c = machine("dgx-b200").constants.custom;
+  const Constants& c = machine("dgx-b200").constants;
   constexpr double grid = 36 * 512 * 16;  // bytes of a rank in one round
   for (const int ranks : {2, 4, 6, 8})
     for (const auto& [kernel, round] : {std::pair{CollectiveKernel::pull_one_shot, grid}, {CollectiveKernel::pull_two_shot, ranks * grid}}) {
@@ -192,7 +228,7 @@ TEST_CASE("two shots of six GPUs are near what threads print") {
   // vllm-project/vllm pulls 24111 (H100) and 37756 (B300), no size of either fitted: MiB and us
   const auto off = [](const char* system, const std::vector<std::pair<double, double>>& printed) {
     const Fabric f = fabric_of(machine(system), AllReduce{.ranks = 6});
-    const Line line = price_custom(CollectiveKernel::pull_two_shot, f, machine(system).constants.custom);
+    const Line line = price_custom(CollectiveKernel::pull_two_shot, f, machine(system).constants);
     std::vector<double> errors;
     for (const auto& [mib, us] : printed) errors.push_back(std::fabs(line(mib * MiB_) / (us * 1e-6) - 1));
     std::sort(errors.begin(), errors.end());
@@ -412,7 +448,7 @@ TEST_CASE("FlashInfer's kernels cross the nodes of a domain, PyTorch's run at ev
   CHECK(experts_of_engine("flashinfer") == name(MoeKernel::trtllm_one_sided));
   CHECK(experts_of_engine("vllm").empty());
   CHECK(kernel("gb300-nvl72", 16, 64 * KiB_, L::flashinfer) == K::lamport_one_shot);
-  CHECK(kernel("gb300-nvl72", 16, 8 * MiB_, L::flashinfer) == K::multicast);
+  CHECK(kernel("gb300-nvl72", 16, 8 * MiB_, L::flashinfer) == K::scattered_multicast);
   CHECK(kernel("gb300-nvl72", 12, 8 * MiB_, L::flashinfer) == K::library);
   CHECK(kernel("dgx-a100", 8, 8 * MiB_, L::flashinfer) == K::lamport_two_shot);
   CHECK(kernel("dgx-h100", 6, 64 * MiB_, L::torch_symmetric) == K::multicast);

@@ -85,7 +85,7 @@ TEST_CASE("in-switch reduction never runs above what the links carry", "[price]"
 TEST_CASE("an engine's kernel takes no less than its bytes over the links that carry them", "[price]") {
   Fabric f = support::fabric(8);
   f.inner_rate = 0.75 * full;
-  const auto least = [&](CollectiveKernel kernel) { return price_custom(kernel, f, CustomConstants{}).min; };
+  const auto least = [&](CollectiveKernel kernel) { return price_custom(kernel, f, Constants{}).min; };
   CHECK(least(CollectiveKernel::pull_one_shot) == Approx(7 / (0.75 * full)));
   CHECK(least(CollectiveKernel::pull_two_shot) == Approx(2 * 7.0 / 8 / (0.75 * full)));
   CHECK(least(CollectiveKernel::multicast) == Approx((1 + 1.0 / 8) / full));  // the whole once, and its own part reduced
