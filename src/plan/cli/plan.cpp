@@ -1,8 +1,8 @@
 /// fabricost plan train, serve and rl: three questions that share options.
 
-#include "cli/question_command.hpp"
 #include "cli/launch_flags.hpp"
 #include "cli/plan_text.hpp"
+#include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 #include "text/text_table.hpp"
 
@@ -10,14 +10,17 @@
 #include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/plan/answers/rl.hpp>
 #include <fabricost/plan/answers/serve.hpp>
+#include <fabricost/plan/model/stages.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <concepts>
 #include <filesystem>
+#include <functional>
 #include <initializer_list>
 #include <memory>
+#include <vector>
 
 namespace fabricost::cli {
 namespace {
@@ -38,12 +41,44 @@ void write_timeline(const PlanAnswer& found, const std::string& folder) {
     write_output({(std::filesystem::path(folder) / file.name).string()}, file.text, "--trace");
 }
 
+/// Layers of each chunk as Megatron Core's pipeline_model_parallel_layout writes them, "Ettt|(tttt|)*6tttL"; empty where all have as many.
+[[nodiscard]] std::string pipeline_layout(const plan::Model& model, const plan::Layout& layout) {
+  const plan::LayerSplit split = plan::split_layers(model, layout);
+  std::vector<int> layers;
+  for (int chunk = 0; chunk < split.chunks; ++chunk) layers.push_back(split.layers(chunk));
+  if (has_single_blocks(model) || std::adjacent_find(layers.begin(), layers.end(), std::not_equal_to<>()) == layers.end()) return "";
+  const auto of = [](int count) { return std::string(static_cast<std::size_t>(count), 't'); };
+  std::string out = "E" + of(layers.front()) + "|";
+  for (auto at = layers.begin() + 1, last = layers.end() - 1; at != last;) {
+    const auto end = std::find_if(at, last, [&](int other) { return other != *at; });
+    out += fmt::format("({}|)*{}", of(*at), end - at);
+    at = end;
+  }
+  return out + of(layers.back()) + std::string(static_cast<std::size_t>(model.predict_layers), 'm') + "L";
+}
+
+/// What commands say of a layout in other terms than plan; null for any other name.
+[[nodiscard]] core::json_parts::Json in_terms_of_commands(const PlanAnswer& found, std::string_view name) {
+  const plan::Model& model = found.found->question.model;
+  const plan::Layout& layout = found.found->plan.layouts.front().layout;
+  if (name == "layers") return model.layers;
+  if (name == "pipeline_layout") return pipeline_layout(model, layout);
+  if (name == "local_batch") return layout.pp > 1 ? layout.global_batch / layout.dp : layout.microbatch;
+  if (name == "microbatch_of_stages") return layout.pp > 1 ? layout.microbatch : 1;
+  if (name == "shard_degree") return layout.shard > 0 ? std::max(1, layout.shard / layout.cp) : layout.dp;
+  if (name == "virtual_stages") return pipeline_layout(model, layout).empty() ? layout.vp : 1;
+  if (name != "recompute_method" || layout.recompute != plan::Recompute::full) return {};
+  return !layout.recompute_by_stage.empty() ? "per_stage" : layout.recompute_layers > 0 ? "block" : "uniform";
+}
+
 /// Adds the command that starts the best layout: a section of the text; as JSON, "launch".
 template <class Request, class Answer>
 void add_launch(std::string& out, const PlanOptions& o, const Request& request, const Answer& found, const Terminal& terminal) {
   using core::json_parts::Json;
   Json json = core::json_of(found);
   const plan::ValueOf value_of = [&](const std::string& name) -> Json {
+    if constexpr (std::same_as<Request, PlanRequest>)
+      if (Json other = in_terms_of_commands(found, name); !other.is_null()) return other;
     for (const Json* of : {&json.at("layouts").front(), &json})
       if (of->contains(name)) return of->at(name);
     const auto fields = fields_of<Request>();
@@ -130,8 +165,9 @@ void add_plan(CLI::App& app, Runner& runner) {
   sub.add_flag("--rl", o->rl, "Plan reinforcement learning: generation and training");
   add_options(sub, o->typed, fields_of<PlanRequest>());
   sub.add_option("--threads", o->threads, "Number of threads: 1")->option_text("N");
-  Runner::output(*sub.add_option("--trace", o->trace.path, "Write the fastest layout's step into this folder as traces\n(fabricost trace reads them)")
-                      ->option_text("FOLDER"));
+  Runner::output(
+      *sub.add_option("--trace", o->trace.path, "Write the fastest layout's step into this folder as traces\n(fabricost trace reads them)")
+           ->option_text("FOLDER"));
   sub.add_option("--launch-flags", o->launch, "Also the command that starts it in vllm, sglang, trtllm, megatron\nor torchtitan")
       ->option_text("PROGRAM");
   sub.add_flag("--json", o->json, "Print JSON");
@@ -140,7 +176,9 @@ void add_plan(CLI::App& app, Runner& runner) {
   sub.add_flag("--graph", o->graph, "Prefill in CUDA graphs too; default decode alone")->group(group);
   sub.add_flag("--eager", o->eager, "No CUDA graphs: the host launches every kernel")->group(group);
   add_options(sub, o->typed, fields_of<RlRequest>(), "Reinforcement learning");
-  sub.add_option("--find")->description("How much is enough: gpus, batch, ... (fabricost need)")->option_text("UNKNOWN");  // command_words.hpp
+  sub.add_option("--find")
+      ->description("How much is enough: gpus, batch, ... (fabricost need)")
+      ->option_text("UNKNOWN");  // command_words.hpp
   sub.add_option("--vary")->description("Vary the machine: domain=8,16 (fabricost explore)")->option_text("NAME=VALUES...");
   claim(sub, fields_of<PlanRequest>(), "train", {"--train", "--threads", "--trace", "--launch-flags", "--find", "--vary"});
   claim(sub, fields_of<ServeRequest>(), "serve", {"--serve", "--graph", "--eager", "--launch-flags", "--find", "--vary"});

@@ -120,11 +120,28 @@ TEST_CASE("flags at their default are left out, sums and products are worked out
 }
 
 TEST_CASE("switches follow flags, and a value of several has its words") {
-  const Json layout = {{"tp", 2}, {"pp", 4}, {"vp", 2}, {"zero", 1}, {"sequence_parallel", true}, {"recompute", "full"}, {"precision", "bf16"}};
+  const Json layout = {{"tp", 2}, {"pp", 4}, {"vp", 2}, {"zero", 1}, {"sequence_parallel", true}, {"recompute", "full"}, {"recompute_method", "uniform"}, {"precision", "bf16"}};
   const std::string command = launch_command("megatron", "train", values(layout));
   CHECK(command.ends_with("--sequence-parallel --use-distributed-optimizer --bf16 --recompute-granularity full --recompute-method uniform "
                           "--recompute-num-layers 1"));
   CHECK(command.find("--context-parallel-size") == std::string::npos);
+}
+
+TEST_CASE("what Megatron-LM has no default for is stated, and partial recomputation is counted by chunk") {
+  Json layout = {{"tp", 8}, {"pp", 4}, {"vp", 5}, {"virtual_stages", 5}, {"microbatch", 1}, {"expert_tp", 1}, {"global_batch", 64}, {"sequence", 4096}};
+  layout.update({{"recompute", "full"}, {"recompute_method", "block"}, {"recompute_num_layers", 30}, {"optimizer_offload_fraction", 0.5}});
+  const std::string command = launch_command("megatron", "train", values(layout));
+  CHECK(command.find("--micro-batch-size 1 ") != std::string::npos);
+  CHECK(command.find("--expert-tensor-parallel-size 1 ") != std::string::npos);  // Megatron's default is tp
+  CHECK(command.find("--optimizer-offload-fraction 0.5 ") != std::string::npos);
+  CHECK(command.ends_with("--recompute-granularity full --recompute-method block --recompute-num-layers 2"));  // 30 of 4 x 5 chunks
+}
+
+TEST_CASE("a layout that a program cannot run is refused") {
+  Json layout = {{"pp", 4}, {"schedule", "dualpipe"}};
+  CHECK_THROWS_WITH(launch_command("megatron", "train", values(layout)), Catch::Contains("Megatron-LM has no flags for schedule dualpipe"));
+  layout = {{"recompute", "full"}, {"recompute_method", "block"}};
+  CHECK_THROWS_WITH(launch_command("torchtitan", "train", values(layout)), Catch::Contains("give recompute full or none"));
 }
 
 TEST_CASE("every program of data/launchers is read, and of its own question alone") {
