@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ import numpy as np
 import fabricost as fc
 
 from .. import _core
-from ._data import data
+from ._data import data, files
 from ._table import pd
 
 NINE_IN_TEN = 1.645  # standard deviations on either side that hold nine tenths of a normal distribution
@@ -268,6 +269,7 @@ class Fit:
         out = {f"calibrations/compute-{name}.yaml": _core._compute_yaml(
             name, g.systems, g.compute, g.rows, 100 * g.median_error, 100 * g.mean_error,
             [(key, c.relative_error, c.determined, c.shared) for key, c in g.constants.items()], self.origin) for name, g in self.generations.items()}
+        out |= self._of_unfitted()
         head = f'source: "{self.origin}"\nconfidence: measured\ndate: {datetime.date.today()}\n'
         if self.stacks:
             out["workloads/stacks.yaml"] = (
@@ -284,6 +286,22 @@ class Fit:
                                                    f"answer: {r.answer:.6g}, rows: {r.rows}}}\n" for r in its.sort_values("order").itertuples())
             out["workloads/serving.yaml"] = (f"name: serving\ntitle: What kernels of inference reach on each GPU generation, and what serving frameworks add\n{head}gpus:\n{gpus}"
                                              f"common: {{{_cells('serving_stack', self.common)}}}\nstacks:\n{stacks}")
+        return out
+
+    def _of_unfitted(self) -> dict[str, str]:
+        """Calibrations of generations without rows here that state how far `gemm` is known and nothing of fp8, as their steps were all in fp8: that
+        rate stays, and `gemm` follows by the ratio that all generations have in common."""
+        shared = next((c.value for g in self.generations.values() for key, c in g.constants.items() if key == "gemm_fp8" and c.determined), None)
+        if shared is None:
+            return {}
+        out = {}
+        for name, spec in files("calibrations"):
+            known = spec.get("deviations", {})
+            if spec.get("kind") == "compute" and spec["generation"] not in self.generations and "gemm" in known and "gemm_fp8" not in known:
+                text = (Path(_core._data_directory()) / "calibrations" / f"{name}.yaml").read_text()
+                in_fp8 = spec["constants"]["gemm"] * spec["constants"]["gemm_fp8"]
+                text = re.sub(r"(?m)^  gemm: .*$", f"  gemm: {in_fp8 / shared:.4g}", text, count=1)
+                out[f"calibrations/{name}.yaml"] = re.sub(r"(?m)^  gemm_fp8: .*$", f"  gemm_fp8: {shared:.4g}", text, count=1)
         return out
 
     def save(self, folder: str | os.PathLike[str]) -> None:
