@@ -17,7 +17,7 @@ const EXAMPLES = {  // where a question starts
   models: { model: 'llama3-70b' },
   moe: { operation: 'moe_dispatch', system: 'dgx-h100', tokens: '4096', hidden: '7168', experts: '256', top_k: '8', ranks: '64' },
   need: { unknown: 'nic.bandwidth', system: 'dgx-h100', ...LLAMA, gpus: '512', within: '10%' },
-  need_machine: { systems: ['dgx-h100', 'dgx-b200', 'gb200-nvl72'], model: 'llama3-70b', global_batch: '1024', tokens: '1T', in_seconds: '30d' },
+  need_machine: { systems: ['dgx-h100', 'dgx-b200', 'gb200-nvl72'], ...LLAMA, global_batch: '1024', tokens: '1T', in_seconds: '30d' },
   need_serve: { unknown: 'nodes', system: 'dgx-h100', model: 'llama3-70b', tokens_per_second: '100000' },
   pipeline: { schedule: 'zb_h1', stages: '8', microbatches: '24', forward_seconds: '18.5ms', backward_seconds: '18.1ms',
       weight_seconds: '9.3ms', exchange_seconds: '0.6ms' },
