@@ -376,10 +376,9 @@ template <const auto& all>
 /// A word as it is listed: in small letters, with a dash for a blank or an underscore.
 [[nodiscard]] std::string listed_word(std::string word) {
   for (char& c : word) c = c == ' ' || c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  constexpr std::pair<std::string_view, std::string_view> alike[] = {{"bus-bandwidth", "busbw"}, {"algorithm-bandwidth", "algbw"},
-                                                                     {"size", "units"},          {"sizes", "units"},
-                                                                     {"status", "exit"},         {"parallelism", "layout"},
-                                                                     {"basis", "accuracy"},      {"nine-in-ten", "interval"}};
+  constexpr std::pair<std::string_view, std::string_view> alike[] = {
+      {"bus-bandwidth", "busbw"}, {"algorithm-bandwidth", "algbw"}, {"size", "units"},     {"sizes", "units"},
+      {"status", "exit"},         {"parallelism", "layout"},        {"basis", "accuracy"}, {"nine-in-ten", "interval"}};
   const auto* const other = std::find_if(std::begin(alike), std::end(alike), [&](const auto& one) { return one.first == word; });
   return other == std::end(alike) ? word : std::string{other->second};
 }

@@ -93,7 +93,8 @@ void add_operation(CLI::App& app, Runner& runner, const char* name, const char* 
   };
   add_command<Request>(app, runner, name, words, footer, job, json_words, [](CLI::App& sub, GivenOptions& o) {
     add_options(sub, o.typed, fields_of<MoeTyped>(), "MoE dispatch and combine");
-    if constexpr (!std::same_as<Request, ExplainRequest>) sub.add_flag("--explain")->description("Also why: each term with its numbers and sources");  // command_words.hpp asks it
+    if constexpr (!std::same_as<Request, ExplainRequest>)
+      sub.add_flag("--explain")->description("Also why: each term with its numbers and sources");  // command_words.hpp asks it
   });
 }
 

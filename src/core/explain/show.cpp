@@ -75,8 +75,8 @@ std::string sources(const System& system) {
   if (!machine_source.empty()) out += wrapped(of("machine"), fmt::format("{} ({})", machine_source, name(system.provenance.confidence)));
   const Sourced<Bytes>& memory = system.gpu.memory;
   out += wrapped(of("memory"), fmt::format("{:.0f} MiB, as the driver shows it: {} ({})", memory.value.value() / mebibyte,
-                                             memory.provenance.source.empty() ? "no source" : memory.provenance.source,
-                                             name(memory.provenance.confidence)));
+                                           memory.provenance.source.empty() ? "no source" : memory.provenance.source,
+                                           name(memory.provenance.confidence)));
   for (const Tier& tier : system.tiers) {
     const Provenance& rate = tier.bandwidth.provenance;
     std::string text = rate.source.empty() ? "no source" : rate.source == machine_source ? "as the machine" : rate.source;

@@ -22,8 +22,9 @@ constexpr std::string_view word_ends = " \n";
 
 /// Whether `word` is a unit, perhaps with a punctuation mark behind it: an amount is not parted from it.
 bool is_unit(std::string_view word) {
-  constexpr auto units = std::to_array<std::string_view>({"%", "ns", "us", "ms", "s", "min", "h", "d", "B", "KiB", "MiB", "GiB", "TiB", "kB", "MB",
-                                                          "GB", "TB", "MB/s", "GB/s", "TB/s", "W", "kW", "MW", "kWh", "MWh", "GWh"});
+  constexpr auto units =
+      std::to_array<std::string_view>({"%",  "ns", "us", "ms", "s",    "min",  "h",    "d", "B",  "KiB", "MiB", "GiB", "TiB",
+                                       "kB", "MB", "GB", "TB", "MB/s", "GB/s", "TB/s", "W", "kW", "MW",  "kWh", "MWh", "GWh"});
   while (!word.empty() && std::string_view{",.;:)"}.find(word.back()) != std::string_view::npos) word.remove_suffix(1);
   return std::find(units.begin(), units.end(), word) != units.end();
 }

@@ -56,7 +56,8 @@ class TextTable {
 /// Characters a terminal shows for UTF-8 text.
 [[nodiscard]] std::size_t shown_width(std::string_view text);
 
-/// `text` in lines of at most `width`, the first after `first`, the others indented; an amount stays with its unit, a long address is broken.
+/// `text` in lines of at most `width`, the first after `first`, the others indented; an amount stays with its unit, a long address is
+/// broken.
 [[nodiscard]] std::string wrapped(std::string_view first, std::string_view text, std::size_t width = 80);
 /// The same of a command line, to be copied: a line that goes on ends in a backslash, never inside quotes nor before
 /// the value of an option.

@@ -185,8 +185,8 @@ void text_of(Page& page, const PlanAnswer& answer) {
   page.add("\n");
   const Layout& best = a.plan.layouts.front().layout;
   page.add_headed(with_fields(memory_text(q.model, best, memory_stack(a.system, q, best), Processor::of(a.system).memory, headroom_of(q),
-                                   a.system.domain, stated_host_room(a.system)),
-                       as_option<PlanRequest>));
+                                          a.system.domain, stated_host_room(a.system)),
+                              as_option<PlanRequest>));
   if (!answer.sensitivity.empty()) {
     page.section("What would help");
     page.table({"change", ">step s", ">faster by"}, answer.sensitivity,
