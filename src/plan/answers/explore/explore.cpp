@@ -117,24 +117,71 @@ constexpr long long most_points = 100'000;
 constexpr std::array<DesignParameter, 4> rates{DesignParameter::nic_bandwidth, DesignParameter::scale_up_bandwidth,
                                                DesignParameter::hbm_bandwidth, DesignParameter::arithmetic};
 
-/// The forward question.
-struct Asker {
-  std::function<Found(std::size_t machine, const System&, const Job&)> best;
-  std::function<Found(std::size_t machine, const System&, const Job&, const Compared& held)> held;  ///< of that layout
+/// The model, or those that are varied.
+[[nodiscard]] std::string models_text(const std::vector<Axis>& axes, const std::string& first) {
+  for (const Axis& axis : axes)
+    if (axis.what.name == "model") return joined(axis.shown.words);
+  return first;
+}
+
+/// Leaves out dollars if no price is known. \throws Refusal if they were requested
+void drop_unknown_dollars(const ExploreOptions& o, const Priced& prices, Objectives& objectives) {
+  if (prices.kind) return;
+  for (std::size_t i = 0; i < objectives.all.size(); ++i) {
+    if (objectives.all[i].name != "dollars_per_million_tokens") continue;
+    if (!o.objectives.empty() || objectives.all[i].most) throw Refusal(prices.why + "; give <prices=NAME=USD>");
+    objectives.all.erase(objectives.all.begin() + static_cast<std::ptrdiff_t>(i));
+    --objectives.counted;
+    return;
+  }
+}
+
+/// What a point stands for.
+struct Place {
+  std::vector<std::size_t> on_axes;
+  std::size_t machine;  ///< of its variant
+  Job job;
+  System system;
 };
 
 /// Everything that points share.
 struct Space {
+  /// \param all with the models read \throws Refusal where dollars were requested and no price is known
+  template <class Request>
+  Space(const Request& r, const std::vector<Axis>& along, const Objectives& wanted, Read<Request> all)
+      : axes(along),
+        machines(std::move(all.machines)),
+        prices(prices_of(r, machines)),
+        objectives(wanted),
+        model(models_text(axes, all.requests.front().model.value->name)) {
+    for (const Request& one : all.requests) mixture.push_back(one.model.value->mixture());
+    drop_unknown_dollars(r, prices, objectives);
+  }
+
   std::vector<Axis> axes;
   std::vector<RequestedMachine> machines;
   Priced prices;
   Objectives objectives;
-  Asker ask;
-  std::vector<bool> mixture;  ///< of the model, by variant
+  std::string model;
+  std::vector<bool> mixture{};  ///< of the model, by variant
   Goodputs goodputs{};
+  /// The forward question. \param held of this layout alone, if there is one
+  std::function<Found(const Place&, const Compared* held)> ask{};
 
-  [[nodiscard]] std::optional<double> value(const Objective& objective, const Found& found, const std::vector<std::size_t>& places) {
-    if (objective.axis) return axes[*objective.axis].shown.values[places[*objective.axis]];
+  [[nodiscard]] Place place_at(long long number) const {
+    Place out{.on_axes = places_of(axes, number), .machine = 0, .job = {}, .system = {}};
+    out.machine = variant_of(axes, out.on_axes);
+    out.system = machine_at(axes, out.on_axes, *machines[out.machine].system, out.job);
+    if (out.job.nodes) out.job.gpus = *out.job.nodes * out.system.gpus_per_node;
+    return out;
+  }
+  /// The best there with a parameter of the machine changed, or that of a layout.
+  [[nodiscard]] Found turned(Place at, DesignParameter parameter, double value, const Compared* held) const {
+    at.system = with_parameter(std::move(at.system), parameter, value);
+    return ask(at, held);
+  }
+  [[nodiscard]] std::optional<double> value(const Objective& objective, const Found& found, const Place& place) {
+    if (objective.axis) return axes[*objective.axis].shown.values[place.on_axes[*objective.axis]];
     if (objective.goodput) return goodputs.of(static_cast<int>(found.gpus), found.gpus_per_node);
     if (objective.value == nullptr) return std::nullopt;
     const std::optional<double> out = objective.value(found);
@@ -148,21 +195,20 @@ struct Space {
 }
 
 /// d log objective / d log parameter of the layout that was found.
-void add_elasticities(Space& space, ExplorePoint& out, std::size_t machine, const System& system, const Job& job, const Found& found,
-                      const std::vector<std::size_t>& places) {
+void add_elasticities(Space& space, ExplorePoint& out, const Place& place, const Found& found) {
   constexpr double turn = 1e-3;
   for (const Objective& objective : space.objectives.all)
     if (!objective.axis && !objective.goodput) out.elasticities.emplace_back(std::string{objective.name}, ByName<double>{});
   for (const DesignParameter parameter : rates) {
-    const double now = varied::standing(system, parameter).value_or(0);
+    const double now = varied::standing(place.system, parameter).value_or(0);
     if (!(now > 0)) continue;
     try {
-      const Found less = space.ask.held(machine, with_parameter(system, parameter, now * (1 - turn)), job, found.plan),
-                  more = space.ask.held(machine, with_parameter(system, parameter, now * (1 + turn)), job, found.plan);
+      const Found less = space.turned(place, parameter, now * (1 - turn), &found.plan),
+                  more = space.turned(place, parameter, now * (1 + turn), &found.plan);
       auto row = out.elasticities.begin();
       for (const Objective& objective : space.objectives.all) {
         if (objective.axis || objective.goodput) continue;
-        const auto low = space.value(objective, less, places), high = space.value(objective, more, places);
+        const auto low = space.value(objective, less, place), high = space.value(objective, more, place);
         if (low && high) row->second.emplace_back(std::string{name(parameter)}, std::log(*high / *low) / std::log((1 + turn) / (1 - turn)));
         ++row;
       }
@@ -189,22 +235,19 @@ void cannot_run(ExplorePoint& out, const Space& space, const RequestError& why) 
     out.at.emplace_back(axis.name, axis.words.empty() ? ExploreValue{axis.values[places[i]]} : ExploreValue{axis.words[places[i]]});
   }
   try {
-    const std::size_t machine = variant_of(space.axes, places);
-    Job job;
-    const System system = machine_at(space.axes, places, *space.machines[machine].system, job);
-    if (job.nodes) job.gpus = *job.nodes * system.gpus_per_node;
-    const Found found = space.ask.best(machine, system, job);
+    const Place place = space.place_at(number);
+    const Found found = space.ask(place, nullptr);
     out.meets = true;
     for (const Objective& objective : space.objectives.all) {
-      const auto value = space.value(objective, found, places);
+      const auto value = space.value(objective, found, place);
       out.objectives.emplace_back(std::string{objective.name}, value);
       if (objective.most && !(value && objective.holds(*value))) out.meets = false;
     }
     out.interval = {units::s(found.plan.low), units::s(found.plan.high)};
-    out.layout = layout_text(found.plan, space.mixture[machine]);
+    out.layout = layout_text(found.plan, space.mixture[place.machine]);
     const StepTerm most = largest_term(found.plan);
     out.binds = fmt::format("{}, {:.0f} %", term_words(most.name), 100 * share_of(most.time, found.plan.terms));
-    if (!found.plan.requests) add_elasticities(space, out, machine, system, job, found, places);
+    if (!found.plan.requests) add_elasticities(space, out, place, found);
   } catch (const UnmetError& error) {
     cannot_run(out, space, error);
   } catch (const RequestError& error) {
@@ -253,17 +296,13 @@ void add_differences(const Space& space, ExploreAnswer& out) {
 void add_worth(Space& space, ExploreAnswer& out) {
   if (out.front.empty()) return;
   out.chosen = out.knee.value_or(out.front.front());
-  const std::vector<std::size_t> places = places_of(space.axes, *out.chosen);
-  const std::size_t machine = variant_of(space.axes, places);
-  Job job;
-  const System system = machine_at(space.axes, places, *space.machines[machine].system, job);
-  if (job.nodes) job.gpus = *job.nodes * system.gpus_per_node;
-  const Found now = space.ask.best(machine, system, job);
+  const Place place = space.place_at(*out.chosen);
+  const Found now = space.ask(place, nullptr);
   const auto try_turn = [&](DesignParameter parameter, double by, std::string change) {
-    const double value = varied::standing(system, parameter).value_or(0);
+    const double value = varied::standing(place.system, parameter).value_or(0);
     if (!(value > 0)) return;
     try {
-      const Found then = space.ask.best(machine, with_parameter(system, parameter, value * by), job);
+      const Found then = space.turned(place, parameter, value * by, nullptr);
       ExploreWorth one{std::string{name(parameter)}, std::move(change), then.plan.worth() / now.plan.worth() - 1};
       if (now.plan.dollars) one.dollars_per_gpu_hour = one.gain * *now.plan.dollars * now.plan.tokens_per_gpu * 3600 / 1e6;
       out.worth.push_back(std::move(one));
@@ -279,6 +318,7 @@ void add_worth(Space& space, ExploreAnswer& out) {
 
 [[nodiscard]] ExploreAnswer explored(const ExploreOptions& o, Space& space) {
   ExploreAnswer out;
+  out.model = space.model;
   for (const Axis& axis : space.axes) out.axes.push_back(axis.shown);
   for (std::size_t i = 0; i < space.objectives.all.size(); ++i) {
     const Objective& one = space.objectives.all[i];
@@ -317,30 +357,12 @@ void add_worth(Space& space, ExploreAnswer& out) {
   return std::any_of(axes.begin(), axes.end(),
                      [&](const Axis& axis) { return std::find(names.begin(), names.end(), axis.shown.name) != names.end(); });
 }
-/// The model, or those that are varied.
-[[nodiscard]] std::string models_text(const std::vector<Axis>& axes, const std::string& first) {
-  for (const Axis& axis : axes)
-    if (axis.what.name == "model") return joined(axis.shown.words);
-  return first;
-}
 /// A count is given, or varied. \throws Refusal
 template <class T>
 void need_one(std::optional<T>& given, bool varied, std::string_view what, std::string_view field) {
   if (given && varied) throw Refusal(fmt::format("<{}> is varied; leave it out", field));
   if (!given && !varied) throw Refusal(fmt::format("{}? Give <{}>", what, field), true);
   if (!given) given = 1;
-}
-
-/// Leaves out dollars if no price is known. \throws Refusal if they were requested
-void drop_unknown_dollars(const ExploreOptions& o, const Priced& prices, Objectives& objectives) {
-  if (prices.kind) return;
-  for (std::size_t i = 0; i < objectives.all.size(); ++i) {
-    if (objectives.all[i].name != "dollars_per_million_tokens") continue;
-    if (!o.objectives.empty() || objectives.all[i].most) throw Refusal(prices.why + "; give <prices=NAME=USD>");
-    objectives.all.erase(objectives.all.begin() + static_cast<std::ptrdiff_t>(i));
-    --objectives.counted;
-    return;
-  }
 }
 
 [[nodiscard]] TrainingQuestion with_layout(TrainingQuestion q, const Layout& l) {
@@ -377,18 +399,19 @@ void drop_unknown_dollars(const ExploreOptions& o, const Priced& prices, Objecti
   return q;
 }
 
-[[nodiscard]] TrainingQuestion asked_at(TrainingQuestion q, const Job& job) {
-  q.gpus = job.gpus.value_or(q.gpus);
-  q.global_batch = job.batch.value_or(q.global_batch);
-  q.sequence = job.sequence.value_or(q.sequence);
+[[nodiscard]] TrainingQuestion asked_at(TrainingQuestion q, const Place& place) {
+  q.gpus = place.job.gpus.value_or(q.gpus);
+  q.global_batch = place.job.batch.value_or(q.global_batch);
+  q.sequence = place.job.sequence.value_or(q.sequence);
   return q;
 }
-[[nodiscard]] ServingQuestion asked_at(ServingQuestion q, const Job& job, const System& system) {
+[[nodiscard]] ServingQuestion asked_at(ServingQuestion q, const Place& place) {
+  const Job& job = place.job;
   q.gpus = job.gpus.value_or(q.gpus);
   q.isl = job.isl.value_or(static_cast<int>(q.isl));
   q.osl = job.osl.value_or(static_cast<int>(q.osl));
   if (job.batch) q.batch = job.batch;
-  if (q.host.rate > 0) q.host.rate = host_rate(system);
+  if (q.host.rate > 0) q.host.rate = host_rate(place.system);
   return q;
 }
 
@@ -414,10 +437,10 @@ void drop_unknown_dollars(const ExploreOptions& o, const Priced& prices, Objecti
 ExploreAnswer answer(const ExploreRequest& request) {
   using namespace explore;
   ExploreRequest r = request;
-  std::vector<Axis> axes = axes_of(r.vary, r.system, false, varied::options_of(fields_of<PlanRequest>()));
+  const std::vector<Axis> axes = axes_of(r.vary, r.system, false, varied::options_of(fields_of<PlanRequest>()));
   need_one(r.gpus, varies(axes, {"gpus", "nodes"}), "on how many GPUs", "gpus");
   need_one(r.global_batch, varies(axes, {"batch"}), "how many sequences a step", "global_batch");
-  Objectives objectives = objectives_of(r, axes, false, "step,$/token");
+  const Objectives objectives = objectives_of(r, axes, false, "step,$/token");
   Read<ExploreRequest> all =
       read<PlanRequest>(variants_of(axes, r.system), r, [](const Machine& machine, const auto& overrides, const auto& one) {
         return with_library(machine.get(overrides, {.compute = true, .custom = one.symmetric, .moe = false}, one.calibration), one.library);
@@ -425,32 +448,17 @@ ExploreAnswer answer(const ExploreRequest& request) {
   load_models(all.requests);
   const auto questions = questions_of<TrainingQuestion>(
       all.requests, [&](const ExploreRequest& one, std::size_t i) { return training_question(one, *all.machines[i].system); });
-  Space space{.axes = axes,
-              .machines = std::move(all.machines),
-              .prices = prices_of(r, space.machines),
-              .objectives = std::move(objectives),
-              .ask = {},
-              .mixture = {}};
-  std::string model;
-  for (const auto& one : questions) {
-    const TrainingQuestion* const question = std::get_if<TrainingQuestion>(&one);
-    space.mixture.push_back(question != nullptr && question->model.mixture());
-    if (model.empty() && question != nullptr) model = question->model.name;
-  }
-  drop_unknown_dollars(r, space.prices, space.objectives);
-  const auto found = [&space](std::size_t machine, const System& system, const TrainingQuestion& q) {
-    Found out{.plan = compared(q, system, space.prices.of[machine]), .gpus = double(q.gpus), .gpus_per_node = system.gpus_per_node};
+  Space space(r, axes, objectives, std::move(all));
+  space.ask = [&](const Place& at, const Compared* held) {
+    TrainingQuestion q = asked_at(question_in(questions[at.machine]), at);
+    if (held != nullptr) q = with_layout(std::move(q), held->training->layout);
+    Found out{
+        .plan = compared(q, at.system, space.prices.of[at.machine]), .gpus = double(q.gpus), .gpus_per_node = at.system.gpus_per_node};
     drop_other_kinds(out.plan, space.prices);
-    out.mfu = rates_of(system, q, *out.plan.training).mfu;
+    out.mfu = rates_of(at.system, q, *out.plan.training).mfu;
     return out;
   };
-  const auto asked = [&](std::size_t machine, const Job& job) { return asked_at(question_in(questions[machine]), job); };
-  space.ask = {
-      .best = [&](std::size_t machine, const System& system, const Job& job) { return found(machine, system, asked(machine, job)); },
-      .held = [&](std::size_t machine, const System& system, const Job& job,
-                  const Compared& held) { return found(machine, system, with_layout(asked(machine, job), held.training->layout)); }};
   ExploreAnswer out = explored(r, space);
-  out.model = models_text(axes, model);
   out.job = "train";
   out.title = fmt::format("Training {}: {}", out.model, counted(out.all_points));
   return out;
@@ -459,50 +467,37 @@ ExploreAnswer answer(const ExploreRequest& request) {
 ExploreAnswer answer(const ExploreServeRequest& request) {
   using namespace explore;
   ExploreServeRequest r = request;
-  std::vector<Axis> axes = axes_of(r.vary, r.system, true, varied::options_of(fields_of<ServeRequest>()));
+  const std::vector<Axis> axes = axes_of(r.vary, r.system, true, varied::options_of(fields_of<ServeRequest>()));
   if (!r.model && !varies(axes, {"model"})) throw Refusal("which model? Name it with <model> (fabricost model lists them)", true);
   need_one(r.gpus, varies(axes, {"gpus", "nodes"}), "on how many GPUs", "gpus");
   if (r.batch && varies(axes, {"batch"})) throw Refusal("<batch> is varied; leave it out");
   check_ranges(static_cast<const ServeRequest&>(r));
-  Objectives objectives = objectives_of(r, axes, true, usual_goals(r));
+  const Objectives objectives = objectives_of(r, axes, true, usual_goals(r));
   Read<ExploreServeRequest> all =
       read<ServeRequest>(variants_of(axes, r.system), r, [](const Machine& machine, const auto& overrides, const auto& one) {
         return with_library(machine.get(overrides, {}, one.calibration), {});
       });
   load_models(all.requests);
-  Space space{.axes = axes,
-              .machines = std::move(all.machines),
-              .prices = prices_of(r, space.machines),
-              .objectives = std::move(objectives),
-              .ask = {},
-              .mixture = {}};
-  for (const ExploreServeRequest& one : all.requests) space.mixture.push_back(one.model.value->mixture());
-  drop_unknown_dollars(r, space.prices, space.objectives);
   std::vector<std::optional<LoadQuestion>> loads(all.requests.size());
   const auto questions = questions_of<ServingQuestion>(all.requests, [&](ExploreServeRequest one, std::size_t i) {
     loads[i] = load_question(one);
     if (loads[i] && (loads[i]->trace || loads[i]->drawn.turns > 1) && varies(axes, {"isl", "osl"}))
       throw Refusal(loads[i]->trace ? "<vary>: lengths are in the trace of <requests>" : "<vary>: isl and osl are of turns here; vary turns");
-    return serving_question(one, *one.model.value, *space.machines[i].system);
+    return serving_question(one, *one.model.value, *all.machines[i].system);
   });
-  const auto found = [&](std::size_t machine, const System& system, const ServingQuestion& q) {
-    const Prices& prices = space.prices.of[machine];
-    Found out{.plan = loads[machine] ? compared(q, *loads[machine], system, prices).first : compared(q, system, prices),
+  Space space(r, axes, objectives, std::move(all));
+  space.ask = [&](const Place& at, const Compared* held) {
+    ServingQuestion q = asked_at(question_in(questions[at.machine]), at);
+    if (held != nullptr) q = with_layout(std::move(q), *held->serving);
+    const Prices& prices = space.prices.of[at.machine];
+    const std::optional<LoadQuestion>& load = loads[at.machine];
+    Found out{.plan = load ? compared(q, *load, at.system, prices).first : compared(q, at.system, prices),
               .gpus = double(q.gpus),
-              .gpus_per_node = system.gpus_per_node};
+              .gpus_per_node = at.system.gpus_per_node};
     drop_other_kinds(out.plan, space.prices);
     return out;
   };
-  const auto asked = [&](std::size_t machine, const System& system, const Job& job) {
-    return asked_at(question_in(questions[machine]), job, system);
-  };
-  space.ask = {
-      .best = [&](std::size_t machine, const System& system,
-                  const Job& job) { return found(machine, system, asked(machine, system, job)); },
-      .held = [&](std::size_t machine, const System& system, const Job& job,
-                  const Compared& held) { return found(machine, system, with_layout(asked(machine, system, job), *held.serving)); }};
   ExploreAnswer out = explored(r, space);
-  out.model = models_text(axes, all.requests.front().model.value->name);
   out.job = "serve";
   out.title = fmt::format("Serving {}{}: {}", out.model, limits_text(r), counted(out.all_points));
   return out;
