@@ -1,6 +1,7 @@
 /// fabricost need: the answers as text.
 
 #include "answers/job_verdict.hpp"
+#include "answers/need/usual.hpp"
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 #include "text/joined.hpp"
@@ -55,13 +56,10 @@ void add_range(Page& page, const NeedAnswer& a) {
             a.slow_value ? "" : ": there nothing tried is enough");
 }
 
-/// The beginning of a refusal without the numbers in it, by which refusals of neighbouring values differ.
-[[nodiscard]] std::string without_digits(const std::string& text) {
+/// Whether two values are refused for one reason, by its beginning: refusals of neighbouring values differ in numbers.
+[[nodiscard]] bool refused_alike(const NeedTried& a, const NeedTried& b) {
   constexpr std::size_t beginning = 60;
-  std::string out;
-  for (const char c : text)
-    if ((c < '0' || c > '9') && out.size() < beginning) out += c;
-  return out;
+  return plan::need::without_numbers(a.trouble).substr(0, beginning) == plan::need::without_numbers(b.trouble).substr(0, beginning);
 }
 
 /// The values around the answer, or the first and last ones.
@@ -79,7 +77,7 @@ void add_tried(Page& page, const NeedAnswer& a) {
       one = end - around;
     }
     auto last = one;  // values that are refused for the same reason are one row
-    while (!one->trouble.empty() && last + 1 != end && without_digits((last + 1)->trouble) == without_digits(one->trouble)) ++last;
+    while (!one->trouble.empty() && last + 1 != end && refused_alike(*(last + 1), *one)) ++last;
     rows.row(last == one ? min_text(one->value) : fmt::format("{} to {}", min_text(one->value), min_text(last->value)),
              one->measure ? figure(*one->measure) : "", one->holds ? "yes" : "no",
              one->binds.empty() ? shortened(one->trouble, 70) : one->binds);

@@ -130,4 +130,11 @@ Goal goal_of(const NeedServeRequest& r) {
           .measure = [](const Outcome& o, double by) { return o.rate / by; }};
 }
 
+std::string takes_most(const std::vector<StepTerm>& all, Time of) {
+  StepTerm max;
+  for (const StepTerm& t : all)
+    if (t.name != "compute" && t.time > max.time) max = t;
+  return max.name.empty() ? "computing" : fmt::format("{}, {:.0f} %", term_words(max.name), 100 * (max.time / of));
+}
+
 }  // namespace fabricost::plan::need

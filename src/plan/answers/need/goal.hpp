@@ -56,6 +56,9 @@ struct Goal {
   }
 };
 
+/// "exchange of experts, 23 %": the largest term besides arithmetic. \param of what their shares are
+[[nodiscard]] std::string takes_most(const std::vector<StepTerm>& terms, Time of);
+
 /// The one goal of a training question. \throws Refusal for none, several, or a text that is none
 [[nodiscard]] Goal goal_of(const NeedRequest& request);
 [[nodiscard]] Goal goal_of(const NeedServeRequest& request);

@@ -1,10 +1,10 @@
 /// Asks for the whole run on every machine with many numbers of GPUs, and picks the best that keeps the limits.
 
+#include "answers/need/goal.hpp"
 #include "answers/need/runs.hpp"
 #include "answers/need/usual.hpp"
 #include "answers/typed/own_machines.hpp"
 #include "text/amounts.hpp"
-#include "text/term_words.hpp"
 
 #include <fabricost/fields/field.hpp>
 #include <fabricost/plan/answers/design/need.hpp>
@@ -156,14 +156,6 @@ struct BestRun {
   return out;
 }
 
-/// "exchange of experts, 23 %": the largest term of a step besides arithmetic.
-[[nodiscard]] std::string takes_most(const ProjectedRun& r) {
-  StepTerm max;
-  for (const StepTerm& t : r.layout->terms)
-    if (t.name != "compute" && t.time > max.time) max = t;
-  return max.name.empty() ? "computing" : fmt::format("{}, {:.0f} %", term_words(max.name), 100 * (max.time / r.step));
-}
-
 /// Machines of the catalogue, without clusters, for which the measure of choice can be known.
 [[nodiscard]] Machines catalogue(const NeedMachineRequest& q) {
   Machines out;
@@ -264,7 +256,7 @@ NeedMachineAnswer answer(const NeedMachineRequest& request) {
   out.run = *best->run;
   out.measure = best->measure;
   out.next_larger = named(need::best_of(rows, true, best));
-  out.binding = need::takes_most(*best->run);
+  out.binding = need::takes_most(best->run->layout->terms, best->run->step);
   if (const need::BestRun* breaks = need::best_of(rows, false); breaks != nullptr && breaks->measure < best->measure)
     out.next_smaller = breaks->run->system, out.binding = breaks->breaks.words;
   return out;

@@ -7,7 +7,6 @@
 #include "answers/need/usual.hpp"
 #include "answers/searched.hpp"
 #include "answers/varied/varied.hpp"
-#include "text/term_words.hpp"
 
 #include <fabricost/fields/field.hpp>
 #include <fabricost/hardware/system.hpp>
@@ -148,14 +147,9 @@ namespace {
 using varied::Kind;
 using varied::Varied;
 
-/// "exchange of experts, 23 %": the largest term besides arithmetic.
+/// "8 idle; exchange of experts, 23 %".
 [[nodiscard]] std::string binds_words(const Outcome& o) {
-  StepTerm max;
-  for (const StepTerm& t : o.terms)
-    if (t.name != "compute" && t.time > max.time) max = t;
-  const std::string idle = o.idle > 0 ? fmt::format("{} idle; ", o.idle) : "";
-  if (max.name.empty()) return idle + "computing";
-  return fmt::format("{}{}, {:.0f} %", idle, term_words(max.name), 100 * max.time.value() / o.seconds);
+  return (o.idle > 0 ? fmt::format("{} idle; ", o.idle) : "") + takes_most(o.terms, units::s(o.seconds));
 }
 
 template <class S>
