@@ -14,6 +14,21 @@
 
 namespace fabricost::plan {
 
+RequestTable<OwningRequest> OwningRequest::fields() {
+  using R = OwningRequest;
+  using enum Amount;
+  return {
+      asks(&R::dollars_per_kwh, "dollars_per_kwh", "--price-kwh", number, {0, 10}, "X", "Price of electricity, USD per kWh"),
+      asks(&R::pue, "pue", "--pue", number, {1, 5}, "X", "Power of the site divided by that of racks and switches"),
+      asks(&R::lifetime_years, "lifetime_years", "--years", number, {0.1, 50}, "X", "Years over which servers are written off"),
+      asks(&R::interest, "interest", "--interest", share, {0, 1}, "X", "Interest a year on what is bought, in equal payments; default 0"),
+      asks(&R::storage_share, "storage_share", "--storage-share", share, {0, 10}, "X",
+           "Price of the storage as a share of the servers'; default 0"),
+      asks(&R::network, "network", "--network", "KIND",
+           "Network to pay for: rail, fat_tree, torus or dragonfly (no\nspeed changes); default the machine's own, rail where "
+           "its\nfile names none")};
+}
+
 RequestTable<CostRequest> CostRequest::fields() {
   using R = CostRequest;
   using enum Amount;
@@ -42,12 +57,7 @@ RequestTable<CostRequest> CostRequest::fields() {
                "Kind of price: on_demand, reserved or owned; default on_demand\nwhere known, else reserved"),
           asks(&R::dollars_per_server, "dollars_per_server", "--price-server", number, {1, 1e12}, "X",
                "USD for a server, or a rack where that is the machine"),
-          field::ask_dollars_per_kwh<R>,
-          field::ask_pue<R>,
-          field::ask_lifetime_years<R>,
-          field::ask_interest<R>,
-          field::ask_storage_share<R>,
-          field::ask_network<R>,
+          OwningRequest::fields(),
           asks(&R::prices, "prices", "--prices", "FILE", "File of prices; it may say extends: default"),
           field::ask_overrides<R>};
 }

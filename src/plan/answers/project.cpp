@@ -60,12 +60,7 @@ RequestTable<ProjectRequest> ProjectRequest::fields() {
       asks(&R::own_prices, "own_prices", "--price", "NAME=USD", "Your own price of a GPU-hour of one machine, repeatable:\ndgx-h100=2.50"),
       asks(&R::price_kind, "price_kind", "--price-kind", "KIND",
            "Kind of price: on_demand, reserved or owned; default the\nfirst known of all machines"),
-      field::ask_dollars_per_kwh<R>,
-      field::ask_pue<R>,
-      field::ask_lifetime_years<R>,
-      field::ask_interest<R>,
-      field::ask_storage_share<R>,
-      field::ask_network<R>,
+      OwningRequest::fields(),
       asks(&R::prices, "prices", "--prices", "FILE", "File of prices; it may say extends: default")};
 }
 
@@ -217,16 +212,9 @@ void add_delivery(ProjectedRun& out, const System& system, const Prices& prices,
 /// The request about failures; its GPUs are set later.
 [[nodiscard]] GoodputRequest failing(const ProjectRequest& r, const Machine& machine) {
   GoodputRequest out;
+  static_cast<FailuresRequest&>(out) = r;
   out.system = machine;
   out.model = r.model;
-  out.fleet = r.fleet;
-  out.mttf_node = r.mttf_node;
-  out.checkpoint = r.checkpoint;
-  out.background = r.background;
-  out.restart = r.restart;
-  out.storage_bandwidth = r.storage_bandwidth;
-  out.repair = r.repair;
-  out.spares_per_rack = r.spares_per_rack;
   out.prices = r.prices;
   return out;
 }
@@ -267,7 +255,6 @@ void find_gpus(ProjectedRun& out, const ProjectRequest& r, const Machine& machin
   node.gpus = machine.value->gpus_per_node;
   need.in = longest * r.use * kept_of_turns(r, answer(node));
   if (!r.spares) *need.in *= 1 - waiting_with_spares;  // need knows of no spares
-  need.failures.spares = r.spares;
   const NeedAnswer found = least_above(need, too_few_gpus(r, *machine.value, *need.in));
   if (!found.value) throw Refusal(found.reason);
   out.gpus = static_cast<int>(*found.value);
@@ -345,6 +332,7 @@ void pay(ProjectedRun& out, const System& system, const Prices& prices) {
 [[nodiscard]] CostAnswer priced(const ProjectRequest& r, const ProjectedRun& run, const Machine& machine, std::optional<PriceKind> kind,
                                 std::optional<double> own, double kept) {
   CostRequest asked;
+  static_cast<OwningRequest&>(asked) = r;
   asked.system = machine;
   asked.gpus = run.paid_gpus;
   asked.paid_gpus = run.paid_gpus;
@@ -354,12 +342,6 @@ void pay(ProjectedRun& out, const System& system, const Prices& prices) {
   asked.tokens_per_second_per_gpu = run.layout->tokens_per_second / run.paid_gpus;
   asked.dollars_per_gpu_hour = own;
   asked.price_kind = kind;
-  asked.dollars_per_kwh = r.dollars_per_kwh;
-  asked.pue = r.pue;
-  asked.lifetime_years = r.lifetime_years;
-  asked.interest = r.interest;
-  asked.storage_share = r.storage_share;
-  asked.network = r.network;
   asked.prices = r.prices;
   return answer(asked);
 }

@@ -29,32 +29,15 @@ struct PlannedRate {
 /// The fastest layout of a file that `fabricost plan train --json` wrote. \throws RequestError naming the file for other content
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, PlannedRate& out);
 
-namespace field {
+/// What owning costs beside the servers themselves, as requests say it.
+struct OwningRequest {
+  std::optional<double> dollars_per_kwh, pue, lifetime_years, interest, storage_share;
+  std::optional<ScaleOut> network;
 
-// Fields that requests for a cost and for a project share.
-template <class R>
-inline constexpr auto ask_dollars_per_kwh = asks(&R::dollars_per_kwh, "dollars_per_kwh", "--price-kwh", Amount::number, {0, 10}, "X",
-                                                 "Price of electricity, USD per kWh");
-template <class R>
-inline constexpr auto ask_pue = asks(&R::pue, "pue", "--pue", Amount::number, {1, 5}, "X",
-                                     "Power of the site divided by that of racks and switches");
-template <class R>
-inline constexpr auto ask_lifetime_years = asks(&R::lifetime_years, "lifetime_years", "--years", Amount::number, {0.1, 50}, "X",
-                                                "Years over which servers are written off");
-template <class R>
-inline constexpr auto ask_interest = asks(&R::interest, "interest", "--interest", Amount::share, {0, 1}, "X",
-                                          "Interest a year on what is bought, in equal payments; default 0");
-template <class R>
-inline constexpr auto ask_storage_share = asks(&R::storage_share, "storage_share", "--storage-share", Amount::share, {0, 10}, "X",
-                                               "Price of the storage as a share of the servers'; default 0");
-template <class R>
-inline constexpr auto ask_network = asks(&R::network, "network", "--network", "KIND",
-                                         "Network to pay for: rail, fat_tree, torus or dragonfly (no\n"
-                                         "speed changes); default the machine's own, rail where its\nfile names none");
+  static RequestTable<OwningRequest> fields();
+};
 
-}  // namespace field
-
-struct CostRequest {
+struct CostRequest : OwningRequest {
   Machine system;
   std::optional<int> gpus;
   std::optional<double> hours, tokens;
@@ -68,8 +51,7 @@ struct CostRequest {
   std::optional<Dollars> upgrade;
   std::optional<double> dollars_per_gpu_hour;
   std::optional<PriceKind> price_kind;
-  std::optional<double> dollars_per_server, dollars_per_kwh, pue, lifetime_years, interest, storage_share;
-  std::optional<ScaleOut> network;
+  std::optional<double> dollars_per_server;
   std::string prices = "default";
   std::vector<std::string> overrides;
   double spare_gpus = 0;  ///< of the GPUs: they stand by (economics/network.hpp)

@@ -27,19 +27,22 @@ inline constexpr auto ask_spares_per_rack =
          "Spare nodes inside each rack, which alone replace its nodes, as 2\nof an NVL72 that runs 64 + 8 GPUs; <spares> are racks then");
 }  // namespace field
 
-struct GoodputRequest {
-  std::optional<int> gpus, gpus_per_node;
-  Machine system;
+/// How often nodes fail and what is done about it, of any job.
+struct FailuresRequest {
   std::optional<std::string> fleet;
-  std::optional<Time> mttf_node;
-  std::optional<double> failures_per_node_day, failures_per_1000_node_days;
-  std::optional<Time> checkpoint, checkpoint_every;
+  std::optional<Time> mttf_node, checkpoint, restart;
   bool background = false;
-  std::optional<Time> drain, restart, reload;
-  NamedModel model;
   std::optional<Bandwidth> storage_bandwidth;
   std::optional<int> spares, spares_per_rack;
   std::optional<Time> repair;
+};
+
+struct GoodputRequest : FailuresRequest {
+  std::optional<int> gpus, gpus_per_node;
+  Machine system;
+  std::optional<double> failures_per_node_day, failures_per_1000_node_days;
+  std::optional<Time> checkpoint_every, drain, reload;
+  NamedModel model;
   std::optional<double> replaced, jitter, dollars_per_gpu_hour;
   std::string prices = "default";
   std::optional<double> flaps_per_link_year;

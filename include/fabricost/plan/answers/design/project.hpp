@@ -42,23 +42,15 @@ struct OwnDelivery {
 /// "NAME=DAY". \throws RequestError
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, OwnDelivery& out);
 
-struct ProjectRequest : PlanRequest {
+struct ProjectRequest : PlanRequest, FailuresRequest, OwningRequest {
   Machines systems;
   std::optional<double> tokens;
   std::optional<Time> in;
   std::string done_by, start;
   std::vector<OwnDelivery> deliveries;
-  std::optional<std::string> fleet;
-  std::optional<Time> mttf_node, checkpoint, restart;
-  std::optional<Bandwidth> storage_bandwidth;
-  std::optional<Time> repair;
-  bool background = false;
-  std::optional<int> spares, spares_per_rack;
   double use = 1;
   std::vector<OwnPrice> own_prices;
   std::optional<PriceKind> price_kind;
-  std::optional<double> dollars_per_kwh, pue, lifetime_years, interest, storage_share;
-  std::optional<ScaleOut> network;
   std::string prices = "default";
 
   static constexpr std::array<std::string_view, 2> by_place{"systems", "model"};
