@@ -8,7 +8,6 @@
 #include "text/line_reader.hpp"
 #include "text/plain_text.hpp"
 
-#include <string>
 #include <string_view>
 
 namespace fabricost::observe {

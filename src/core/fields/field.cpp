@@ -3,7 +3,6 @@
 #include <fabricost/fields/field.hpp>
 #include <fabricost/fields/terms.hpp>
 
-#include <string>
 
 namespace fabricost::core {
 

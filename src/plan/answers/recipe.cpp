@@ -26,7 +26,6 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace fabricost::plan {
 namespace {

@@ -23,7 +23,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace fabricost::plan {

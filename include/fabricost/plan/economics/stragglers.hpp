@@ -16,7 +16,6 @@
 #include <array>
 #include <cmath>
 #include <numbers>
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -4,7 +4,6 @@
 #include <fabricost/answers/calibrate.hpp>
 #include <fabricost/plan/evaluation/calibrate_kernels.hpp>
 
-#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>

@@ -7,7 +7,6 @@
 #include <fabricost/plan/serving/constants.hpp>
 
 #include <array>
-#include <memory>
 #include <string>
 #include <string_view>
 

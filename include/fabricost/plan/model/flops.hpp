@@ -10,7 +10,6 @@
 #include <fabricost/plan/model/model.hpp>
 
 #include <array>
-#include <string>
 #include <string_view>
 
 namespace fabricost::plan {

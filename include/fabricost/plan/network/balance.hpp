@@ -14,7 +14,6 @@
 
 #include <array>
 #include <cmath>
-#include <string>
 #include <string_view>
 
 namespace fabricost::plan {

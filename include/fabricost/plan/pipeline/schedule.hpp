@@ -20,7 +20,6 @@
 #include <array>
 #include <cmath>
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace fabricost::plan {

@@ -4,7 +4,6 @@
 #include "readings/traces/traced.hpp"
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace fabricost::observe::kineto {

@@ -11,7 +11,6 @@
 #include <limits>
 #include <memory>
 #include <numeric>
-#include <tuple>
 #include <unordered_set>
 #include <utility>
 
