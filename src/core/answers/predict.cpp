@@ -443,6 +443,7 @@ std::optional<Prediction> faster_than_chosen(const PredictAnswer& chosen) {
     Choice forced = choice;
     forced.algorithm = row.candidate.algorithm;
     forced.protocol = row.candidate.protocol;
+    forced.ways.symmetric = false;  // a pair of the library's own, not a kernel over windows
     const Prediction p = predict(*chosen.machine, chosen.operation, forced);
     if (p.seconds < worth_saying * chosen.seconds && (!best || p.seconds < best->seconds)) best = p;
   }

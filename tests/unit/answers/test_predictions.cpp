@@ -50,6 +50,14 @@ TEST_CASE("A machine that is there loses rails as one by name does", "[answers]"
   }
 }
 
+TEST_CASE("Where rings outrun kernels over windows, the library's other pairs are compared with them", "[answers]") {
+  for (const double mib : {1.0, 64.0, 256.0}) {
+    PredictRequest request{.system = {"gb300-nvl72"}, .operation = Collective::all_reduce, .ranks = 4, .bytes = units::MiB(mib)};
+    request.symmetric = true;
+    CHECK_NOTHROW(faster_than_chosen(answer(request)));
+  }
+}
+
 TEST_CASE("A sweep has a prediction for each size or each count", "[answers]") {
   SweepRequest sizes;
   sizes.system = {"dgx-h100"};
