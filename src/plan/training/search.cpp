@@ -145,11 +145,13 @@ std::vector<int> TrainingSearch::chunks(PipelineSchedule schedule, int pp) const
 }
 
 void TrainingSearch::make_pipelines() {
-  const bool searched = q_.stack.searches_stages || q_.vp || q_.schedule || q_.dp;
+  const bool staged = q_.vp.value_or(1) > 1 || q_.schedule.value_or(PipelineSchedule::none) != PipelineSchedule::none;
+  const bool searched = q_.stack.searches_stages || staged || (q_.dp && q_.tp && q_.cp);  // then stages are what is left of the GPUs
   const int most = searched ? q_.model.layers + 2 : 1;
   pipelines_.clear();
   for (const int pp : either(q_.pp, part_ == Part::smaller ? up_to(std::min(q_.gpus, most)) : divisors(q_.gpus, most))) {
     if (pp < 1 || (pp > 1 && (q_.model.layers < pp || q_.zero == 2 || offloads_layers(q_)))) continue;
+    if (pp > 1 && !q_.pp && q_.schedule == PipelineSchedule::none) continue;
     for (const PipelineSchedule schedule : schedules(pp))
       for (const int vp : chunks(schedule, pp)) {
         Layout l;

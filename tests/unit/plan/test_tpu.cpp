@@ -39,9 +39,20 @@ TEST_CASE("A search on TPUs proposes no pipeline stages, but plans those that ar
   q.pp = 4;
   CHECK(plan_training(v5p, q).layouts.front().layout.pp == 4);
   q.pp = std::nullopt;
+  for (const bool dp : {true, false}) {  // what a layout without stages has, is no wish for stages
+    TrainingQuestion one = on_tpu("llama2-70b", 512, 2048, 4096);
+    dp ? one.dp = 512 : one.vp = 1;
+    for (const PricedLayout& plain : plan_training(v5p, one).layouts) CHECK(plain.layout.pp == 1);
+  }
   q.stack = load_stack("megatron-core");
   const TrainingPlan other = plan_training(v5p, q);
   CHECK(std::any_of(other.layouts.begin(), other.layouts.end(), [](const PricedLayout& one) { return one.layout.pp > 1; }));
+}
+
+TEST_CASE("Without a schedule there are no stages") {
+  TrainingQuestion q = question("llama3-70b", 64, 64, 4096);
+  q.schedule = PipelineSchedule::none;
+  for (const PricedLayout& one : plan_training(load_system("dgx-h100"), q).layouts) CHECK(one.layout.pp == 1);
 }
 
 TEST_CASE("Inputs of recomputed layers wait in host memory only where a layout does not fit otherwise") {
