@@ -405,19 +405,21 @@ TEST_CASE("random sessions find what they said before, and more of either cache,
       CHECK(waits == Approx(area).epsilon(1e-9));
       for (std::size_t k = 0; k < load.requests.size(); ++k)
         if (const int last = load.requests[k].after; last >= 0) CHECK(s.requests[k].arrived >= s.requests[static_cast<std::size_t>(last)].last);
-      return std::pair{s.hit_rate, figures_of(load, s, 99, 0, 0).e2e.mean};
+      return std::pair{s.hit_rate, figures_of(load, s, 99, 0, 0)};
     };
     const double longest = std::max_element(load.requests.begin(), load.requests.end(), [](const Arrival& a, const Arrival& b) {
                              return a.prompt < b.prompt;
                            })->prompt + 10'000.0;
-    std::pair<double, double> before{0, 1e9};
-    const auto no_worse = [&](const std::pair<double, double>& now) {
+    std::pair<double, LoadFigures> before;
+    const auto no_worse = [&](const std::pair<double, LoadFigures>& now) {
       CHECK(now.first >= before.first - 0.01);
-      CHECK(now.second <= before.second * 1.02);
+      CHECK(now.second.rate >= 0.98 * before.second.rate);
+      // where turns come faster than they are answered, waits are those of one draw
+      if (before.second.rate >= 0.98 * of.rate) CHECK(now.second.e2e.mean <= before.second.e2e.mean * 1.02);
       before = now;
     };
     for (const double cache : {1.0, 4.0, 64.0}) no_worse(run(cache * longest, 0, false));
-    before = {0, 1e9};
+    before = {};
     for (const double behind : {0.0, 1.0, 4.0, 1e4}) no_worse(run(longest, behind * longest, false));
     no_worse(run(longest, 1e4 * longest, true));
     // with room for all in one place, all but what a turn adds is found, up to a block
