@@ -26,7 +26,7 @@ def test_an_array_is_refused_where_its_number_is_and_answered_alike():
     draw = random.Random(5)
     names = fc.system_names()
     refused = answered = 0
-    for _ in range(300):
+    for _ in range(150):
         system = draw.choice(names)
         kind = draw.choice(OPERATIONS)
         fields = {"dtype": draw.choice(["half", "fp8", "float", "int8"])}
@@ -43,7 +43,7 @@ def test_an_array_is_refused_where_its_number_is_and_answered_alike():
         else:
             answered += 1
             assert many == pytest.approx(one, rel=1e-9), (system, kind, fields, how)
-    assert refused > 25 and answered > 100
+    assert refused > 12 and answered > 50
 
 
 def test_a_type_that_nccl_does_not_add_is_refused_in_arrays():
@@ -121,13 +121,8 @@ SEARCHES = {
 def test_progress_shows_a_bar_and_changes_nothing(search):
     pytest.importorskip("tqdm")
     seen = {}
-    for wanted in (False, True):
-        shown = io.StringIO()
-        with contextlib.redirect_stderr(shown):
-            seen[wanted] = SEARCHES[search](progress=wanted)
-        assert ("fabricost" in shown.getvalue()) == wanted, shown.getvalue()
-    with contextlib.redirect_stderr(io.StringIO()) as shown:
-        default = SEARCHES[search]()
-    assert not shown.getvalue()
-    for one in seen.values():
-        assert repr(one) == repr(default)
+    for wanted in ({}, {"progress": True}):
+        with contextlib.redirect_stderr(io.StringIO()) as shown:
+            seen[len(wanted)] = SEARCHES[search](**wanted)
+        assert ("fabricost" in shown.getvalue()) == bool(wanted) == bool(shown.getvalue()), shown.getvalue()
+    assert repr(seen[0]) == repr(seen[1])
