@@ -202,7 +202,7 @@ std::string TextTable::text(std::size_t indent, std::size_t width) const {
 std::string wrapped(std::string_view first, std::string_view text, std::size_t width) { return wrapped_words(first, text, width, true); }
 
 std::string wrapped_command(std::string_view first, std::string_view command, std::size_t width) {
-  constexpr char joint = '\x1f';  // stands for the word_ends that no line may end at: inside quotes, and between an option and its value
+  constexpr char joint = '\x1f';  // stands for the blanks that no line may end at: inside quotes, and between an option and its value
   std::string glued{command};
   bool quoted = false;
   for (std::size_t i = 0, word = 0; i < glued.size(); ++i) {

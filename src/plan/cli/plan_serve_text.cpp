@@ -84,7 +84,7 @@ void add_closed(Page& page, const FoundDeployments& a) {
   if (q.ttft <= 0 && a.plan.ttft > 0)
     page.say("Without --ttft, TTFT is at most {} here{}; --ttft 1d lifts that.{}", short_time_text(a.plan.ttft),
              a.plan.ttft > q.usual_ttft ? fmt::format(", as none meets {}", short_time_text(q.usual_ttft)) : "",
-             q.tpot <= 0 ? " TPOT is not limited; --tpot does." : "");
+             q.tpot <= 0 ? " TPOT is not limited; --tpot limits it." : "");
   page.line("{} configurations tried; {} layouts do not fit or miss the latency limits.", a.plan.evaluated, a.plan.pruned);
 }
 
