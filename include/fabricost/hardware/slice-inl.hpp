@@ -5,6 +5,7 @@
 #include <fabricost/hardware/slice.hpp>
 
 #include <bit>
+#include <utility>
 
 namespace fabricost::core::detail {
 

@@ -318,7 +318,7 @@ class Reader {
         else if (word == "ll" || word == "ll128" || word == "simple")
           q.protocol = word;
       }
-      const std::string label = joined({tokens.begin(), i}, " ");
+      const std::string label = joined({tokens.data(), i}, " ");
       if (!q.algorithm.empty() && !numbers.empty()) {
         q.rate = numbers.front() * 1e9;
         q.label = label;
@@ -359,7 +359,7 @@ class Reader {
       const std::string_view unit = !number->rest.empty() ? number->rest : i + 1 < tokens.size() ? tokens[i + 1] : std::string_view{};
       const double rate = factor_in(rate_units, unit), time = factor_in(time_units, unit);
       if (!(rate > 0) && !(time > 0) && !(number->rest.empty() && comment)) continue;  // of no quantity, as most numbers of a training log
-      std::string label = joined({tokens.begin(), i}, " ");
+      std::string label = joined({tokens.data(), i}, " ");
       if (!glued.empty()) {
         if (!label.empty()) label += ' ';
         label += glued;
