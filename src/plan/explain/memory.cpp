@@ -69,9 +69,9 @@ std::string recompute_text(const Layout& layout) {
   if (layout.recompute == Recompute::selective && !layout.recompute_modules.empty()) out += " " + names_of(layout.recompute_modules);
   if (layout.recompute == Recompute::full && layout.recompute_layers > 0) out += fmt::format(", {} layers", layout.recompute_layers);
   if (!layout.recompute_by_stage.empty()) {
-    const auto last =
-        std::find_if(layout.recompute_by_stage.rbegin(), layout.recompute_by_stage.rend(), [](int n) { return n > 0; }).base();
-    out += fmt::format(", {} layers of the first stages", joined({layout.recompute_by_stage.begin(), last}, ","));
+    const auto& all = layout.recompute_by_stage;
+    const auto last = std::find_if(all.rbegin(), all.rend(), [](int n) { return n > 0; }).base();
+    out += fmt::format(", {} layers of the first stages", joined({all.data(), static_cast<std::size_t>(last - all.begin())}, ","));
   }
   if (layout.recompute == Recompute::full && layout.offload_layers > 0) out += ", inputs on the host";
   if (layout.offload_optimizer > 0) out += fmt::format(", {:.0f} % of states on the host", 100 * layout.offload_optimizer);
