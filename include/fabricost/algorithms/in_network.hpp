@@ -93,7 +93,7 @@ struct Collnet : Defaults {
   [[nodiscard]] static const char* why_not(const Case& p) {
     if (const char* why = not_for(p.collective)) return why;
     if (p.at.domains() <= 1) return "CollNet needs more than one domain";
-    if (!p.at.sharp) return "this network offers no in-network reduction (nic.sharp is false)";
+    if (!p.at.sharp) return "this network offers no in-network reduction (nic.sharp is false; set nic.sharp=true where NCCL uses SHARP)";
     return p.simple ? nullptr : "CollNet runs Simple only";
   }
 

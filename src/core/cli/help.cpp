@@ -358,6 +358,9 @@ constexpr auto words = std::to_array<Topic>({
     {"pareto", "No other point is as good in everything and better in one thing. front: all such points."},
     {"oversubscription", "The rate that enters a network tier over the rate that leaves it: 2 halves what crosses it."},
     {"rail", "The NICs of equal number in all nodes, and the switches they share."},
+    {"sharp",
+     "Reduction in InfiniBand's switches (SHARP, NCCL's CollNet), between nodes. Machines are taken without it: add --set nic.sharp=true where "
+     "the switches reduce and jobs run with NCCL_COLLNET_ENABLE=1. NCCL then chooses collnet_direct, or --algorithm collnet_chain forces the other."},
     {"spares", "Nodes that stand by and take over when one fails."},
 });
 

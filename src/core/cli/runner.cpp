@@ -96,7 +96,9 @@ constexpr OtherWord other_options[] = {{"--num-gpus", "--ranks"},
                                        {"--num-speculative-tokens", "--draft-tokens"},
                                        {"--rate", "--request-rate"},
                                        {"--qps", "--request-rate"},
-                                       {"--prefix-cache", "--prefix"}};
+                                       {"--prefix-cache", "--prefix"},
+                                       {"--sharp", "--set nic.sharp=true"},
+                                       {"--collnet", "--set nic.sharp=true"}};
 
 /// The word here for one of theirs, if it is one of `known`; empty for other words. (Of a command the first word has to be known.)
 [[nodiscard]] std::string_view word_here(std::string_view typed, std::span<const OtherWord> words, const std::vector<std::string>& known) {
