@@ -124,8 +124,9 @@ FABRICOST_BODY WayKernels kernels_of(const Fabric& f, const System& system, cons
   const auto add = [&](CollectiveKernel kernel, double until = std::numeric_limits<double>::infinity()) {
     const Candidate c = candidate_of(kernel);
     if (choice.algorithm && *choice.algorithm != c.algorithm) return;
-    out.add({c, price_symmetric(kernel, f, system.constants.custom, {.barriers = !w.barrier_free, .blocks = static_cast<double>(w.ctas)}),
-             until});
+    const WindowKernel how{
+        .barriers = !w.barrier_free, .blocks = static_cast<double>(w.ctas), .gathers = gathers_or_scatters(op.collective)};
+    out.add({c, price_symmetric(kernel, f, system.constants.custom, how), until});
   };
   if (w.symmetric && op.collective == Collective::all_reduce) {
     add(CollectiveKernel::window_one_shot);

@@ -27,6 +27,13 @@ FABRICOST_BODY Line price_symmetric(CollectiveKernel kernel, const Fabric& f, co
     line.add_rate_part(TermKind::wire, 0, 1, std::max(k::any_two_kib / kibibyte, line.min));
     return line;
   }
+  if (kernel == CollectiveKernel::window_exchange && how.gathers && how.barriers) {
+    const bool newer = f.generation >= Generation::blackwell;
+    line.add_base_part(TermKind::launch, 0, 1, newer ? k::gather_new_start : k::gather_start);
+    line.min = (n - 1) / n / rate;
+    line.add_rate_part(TermKind::wire, 0, 1, line.min / (newer ? k::gather_new_share : k::gather_share));
+    return line;
+  }
   line.overlap = k::overlap;
   const double own = kernel == CollectiveKernel::window_one_shot ? 1 : kernel == CollectiveKernel::window_two_shot ? 1 / n : 0;
   const double parts = (n - 1) / n;  // crossing the links, as B counts them

@@ -100,7 +100,12 @@ std::string explain_way_numbers(const ExplainContext& context) {
   switch (context.prediction.ran.kernel) {
     case CollectiveKernel::window_one_shot: cite("kernel", "one_shot, block_kib, overlap", "on GB200s of one rack"); break;
     case CollectiveKernel::window_two_shot: cite("kernel", "one_shot, two_shot, barrier, block_kib, overlap", "on GB200s of one rack"); break;
-    case CollectiveKernel::window_exchange: cite("kernel", "one_shot, peer, signal, overlap", "on GB200s of one rack"); break;
+    case CollectiveKernel::window_exchange:
+      if (gathers_or_scatters(context.operation().collective) && !w.barrier_free)
+        cite("kernel", "gather_*", "as NCCL estimates it (src/tuning/sym_model)", Confidence::vendor_code);
+      else
+        cite("kernel", "one_shot, peer, signal, overlap", "on GB200s of one rack");
+      break;
     case CollectiveKernel::window_flags:
       cite("kernel", "one_shot, peer, overlap", "on GB200s of one rack");
       cite("flags", "flags_bytes", "as NCCL's tuner counts them (src/tuning/sym_model.cc)", Confidence::vendor_code);

@@ -160,10 +160,11 @@ std::optional<LaunchMode> launch_in(CsvTable& table, int column, std::string_vie
 
 /// The algorithm of a row: NCCL's name of one, an engine's name of its kernel, NCCL's windows, or words for the library's own choice.
 void read_algorithm(CsvTable& table, int column, Point& point) {
+  point.windows = std::string_view{point.library}.find("(symmetric memory") != std::string_view::npos;
   if (table.cell(column).empty()) return;
   const std::string text = fabricost::core::folded(table.cell(column));
   if (text == "auto" || text == "fallback") return;
-  point.windows = text == fabricost::core::folded("symmetric window");
+  if (text == fabricost::core::folded("symmetric window")) point.windows = true;
   if (const auto engine = parse_inference_library(point.library); engine && !point.windows)
     if ((point.kernel = kernel_of_engine(*engine, table.cell(column)))) point.algorithm = candidate_of(*point.kernel).algorithm;
   if (!point.windows && !point.kernel)

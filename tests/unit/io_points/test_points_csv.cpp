@@ -124,20 +124,24 @@ TEST_CASE("a well-formed row that cannot be priced is counted, not refused") {
 }
 
 TEST_CASE("kernels of engines go by the names that tables give them, machines by their words") {
-  const Points read = points_in(csv_header +
-                                "r,\"8x B300 node, 6 of 8 GPUs\",1,6,all_reduce,half,8,1,0,vllm custom_all_reduce,vLLM of March 2026,1-stage,,\n"
-                                "r,dgx-h100,1,8,all_reduce,half,8,1,0,torch symmetric memory,,multimem,,\n"
-                                "r,GB300 NVL72,1,4,all_reduce,half,8,1,0,flashinfer,0.6.15,auto,,\n"
-                                "r,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,symmetric window,,\n"
-                                "r,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,,,\n");
-  REQUIRE(read.points.size() == 5);
+  const Points read =
+      points_in(csv_header +
+                "r,\"8x B300 node, 6 of 8 GPUs\",1,6,all_reduce,half,8,1,0,vllm custom_all_reduce,vLLM of March 2026,1-stage,,\n"
+                "r,dgx-h100,1,8,all_reduce,half,8,1,0,torch symmetric memory,,multimem,,\n"
+                "r,GB300 NVL72,1,4,all_reduce,half,8,1,0,flashinfer,0.6.15,auto,,\n"
+                "r,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,symmetric window,,\n"
+                "r,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,,,\n"
+                "r,GB300 NVL72,1,4,all_reduce,half,16,1,0,nccl (symmetric memory where eligible),2.30.7,fallback,,\n");
+  REQUIRE(read.points.size() == 6);
   CHECK(read.points[0].kernel == CollectiveKernel::pull_one_shot);
   CHECK(read.points[0].system == "8x-b300-node");
   CHECK(read.points[1].kernel == CollectiveKernel::multicast);
   CHECK(read.points[2].system == "gb300-nvl72");
   CHECK_FALSE(read.points[2].kernel);
   CHECK(read.points[3].windows);
-  CHECK(merge_repeats(read.points).size() == 5);
+  CHECK_FALSE(read.points[4].windows);
+  CHECK(read.points[5].windows);
+  CHECK(merge_repeats(read.points).size() == 6);
   CHECK_THROWS_WITH(points_in(csv_header + "r,dgx-h100,1,8,all_reduce,half,8,1,0,vllm,,3-stage,,\n"),
                     Catch::Contains("unknown algorithm \"3-stage\""));
 }

@@ -41,6 +41,21 @@ TEST_CASE("one shot and exchanges over windows: one trip, a time for each peer w
     }
 }
 
+TEST_CASE("NCCL's own gathering and scattering over windows: its estimate of a start, then every byte at a share of the links", "[price]") {
+  for (const int n : {2, 8, 72})
+    for (const double S : everywhere) {
+      Fabric f = domain(n);
+      const double least = S * (n - 1.0) / n / support::inside_rate;
+      f.generation = Generation::hopper;
+      CHECK(priced(CollectiveKernel::window_exchange, f, {.gathers = true})(S) == Approx(k::gather_start + least / k::gather_share));
+      f.generation = Generation::blackwell;
+      CHECK(priced(CollectiveKernel::window_exchange, f, {.gathers = true})(S) ==
+            Approx(k::gather_new_start + least / k::gather_new_share));
+      CHECK(priced(CollectiveKernel::window_exchange, f, {.barriers = false, .gathers = true})(S) ==
+            priced(CollectiveKernel::window_exchange, f, {.barriers = false})(S));
+    }
+}
+
 TEST_CASE("two shots over windows: two trips, a barrier unless it is off, and 2(n-1)/n of the bytes", "[price]") {
   for (const int n : {2, 4, 8, 72})
     for (const double S : everywhere) {
