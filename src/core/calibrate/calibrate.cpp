@@ -49,19 +49,19 @@ void sum_up(CalibratedSet& into, std::size_t block, const Preparation& data, con
   }
   into.median_ape = quantile_of(all, 0.5);
   into.mape = mean_of(all);
-  // the width of a transport that others measured holds how far its clusters lie from it, which the first points of one more tell in part
+  // residuals around the middle of several clusters hold how far another one lies from it, which errors of the constants hold again
+  const bool of_clusters = data.own_name.empty() && into.set == ConstantSet::transport && into.systems.size() > 1;
   const bool others_measured = !data.own_name.empty() && into.set == ConstantSet::transport && !data.unproven[block];
   for (const NamedWidth& width : interval_widths) {
     if (!classes.contains(width.key) && !(others_measured && width.set == into.set)) continue;
     const Members& its = classes[width.key];
     const bool enough = its.sizes.size() >= enough_for_quantile;
     double& half = into.constants.interval.*width.of;
-    if (others_measured && !enough) {
-      half = std::max(policy::fits::min_width, policy::fits::first_points * half);
-    } else {
+    if (!others_measured || enough) {
       const double scatter = enough ? quantile_of(its.sizes, policy::fits::quantile) : half;
       half = std::max(policy::fits::min_width, std::hypot(scatter, nine_in_ten * std::sqrt(mean_of(its.squares))));
     }
+    if (of_clusters) half = std::max(policy::fits::min_width, policy::fits::other_cluster * half);
     if (!enough && data.unproven[block]) half = std::hypot(half, policy::fits::unproven_shape);
     into.classes.push_back({.key = width.key,
                             .points = static_cast<int>(its.sizes.size()),

@@ -5,11 +5,16 @@
 #include <fabricost/calibrate/calibrate.hpp>
 #include <fabricost/specs/load.hpp>
 #include <fabricost/validation/set_aside.hpp>
+#include <fabricost/validation/validate.hpp>
 
 #include "catch.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
 
 using namespace fabricost::core;
 using support::contains;
@@ -74,6 +79,38 @@ TEST_CASE("shipped transports are what a fit of the public clusters says", "[mea
   CHECK(named.size() == 38);
   CHECK(transports.size() == 13);
   CHECK(clusters.size() == 32);
+}
+
+TEST_CASE("intervals of clusters that a transport's fit has not seen hold nine in ten of their points, and are no wider than that",
+          "[measurements]") {
+  const auto folder = fabricost::test::measurements();
+  if (folder.empty()) return;
+  const std::set<std::string> clusters{"alps-gh200",     "polaris-a100",      "kestrel-h100",  "sirius-a100", "gcp-a3-ultra",
+                                       "gcp-a4",         "gcp-a3-ultra-1gpu", "gcp-a4-1gpu",   "oci-a100",    "oci-gb200-nvl72",
+                                       "rtx6000d-8-cx8", "oci-gb200v3-nvl72", "dgx-spark-pair"};
+  Points all;
+  std::vector<LeaveOut> left;
+  for (const std::string& term : terms_left_out()) left.emplace_back(term);
+  for (const Point& p : healthy_runs(folder).points)
+    if (p.nodes > 1 && clusters.contains(p.system.str()) &&
+        std::none_of(left.begin(), left.end(), [&](const LeaveOut& l) { return l.holds(p); }))
+      all.points.push_back(p);
+  all.points = merge_repeats(all.points);
+  double inside = 0, counted = 0;
+  for (const std::string& cluster : clusters) {
+    Points its, others;
+    for (const Point& p : all.points) (p.system == cluster ? its : others).points.push_back(p);
+    const Calibration fit = calibrate(others, {.only = ConstantSet::transport, .starts = 1});
+    const auto unseen = [&](System& system) {
+      apply_transport_mean(system, fit);
+      apply_calibration(system, fit);
+    };
+    const ErrorSummary errors = validate(its, {.adjust = unseen}).total;
+    inside += errors.interval_coverage * errors.points;
+    counted += errors.points;
+  }
+  CHECK(inside / counted > 0.87);
+  CHECK(inside / counted < 0.93);
 }
 
 TEST_CASE("a cluster's own constants are for its own network, and of its transport's for all others", "[calibrate]") {
