@@ -18,7 +18,7 @@ GROUPS = [
       "Upgrade", "MoePrediction", "crossovers", "Crossover*", "Curve", "compile", "Moe*", "Inference*", "predict_*"]),
     ("Measurements", "measurements", "Read logs, compare, fit, diagnose, tune.",
      ["read_log", "read_nccl_log", "read_*", "validate", "Validation", "Validat*", "validate_workloads", "WorkloadValidation",
-      "ExchangeValidation", "calibrate", "calibrate_machine", "calibrate_stack", "KernelStack", "KernelRoofline", "constants", "Constants", "ListedConstant", "ListedSet", "Fit",
+      "calibrate", "calibrate_machine", "calibrate_stack", "KernelStack", "KernelRoofline", "constants", "Constants", "ListedConstant", "ListedSet", "Fit",
       "FittedSet", "Constant", "Residual", "Calibrat*", "ThisMachine",
       "CollectivesFit", "measure", "measure_plan", "Measurement", "MeasurePlan", "MeasuredPoint", "NotMeasured",
       "PlannedStep", "KernelFit",

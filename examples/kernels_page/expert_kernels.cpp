@@ -6,7 +6,7 @@
 #include <fabricost/specs/load.hpp>
 
 #include <array>
-#include <map>
+#include <set>
 #include <span>
 
 namespace kernels {
@@ -26,11 +26,11 @@ Rows only(const Rows& all, const auto& keep) {
     if (keep(r)) out.push_back(r);
   return out;
 }
-MoeKernelReport predicted(Rows rows, const std::vector<Calibration>& fits) {
-  predict_moe_kernel_rows(rows, {}, [&](System& s) {
+WorkloadReport predicted(Rows rows, const std::vector<Calibration>& fits) {
+  predict_moe_kernel_rows(rows, [&](System& s) {
     if (!fits.empty()) use_fits(ConstantSet::moe, s, fits);
   });
-  return summarise(std::move(rows));
+  return summarise(std::vector<WorkloadRow>(rows.begin(), rows.end()));
 }
 
 /// All rows of these machines' tables, repeats merged.
@@ -43,12 +43,14 @@ Rows read(const std::filesystem::path& folder, std::span<const char* const> mach
 
 std::string as_shipped(const Rows& all) {
   std::string out = "| system, kernel, phase | rows | median / mean | in the interval |\n|---|---|---|---|\n";
-  const MoeKernelReport report = predicted(all, {});
   const auto line = [&](const std::string& name, const ErrorSummary& e) {
     out += fmt::format("| {} | {} | {} | {:.0f} % |\n", name, e.points, pair(e), 100 * e.interval_coverage);
   };
-  for (const ErrorGroup& g : report.by_system) line(g.name, g.errors);
-  for (const ErrorGroup& g : report.by_group) line(g.name, g.errors);
+  std::set<std::string> machines;
+  for (const MoeKernelRow& row : all) machines.insert(row.system);
+  for (const std::string& machine : machines)
+    line(machine, predicted(only(all, [&](const MoeKernelRow& row) { return row.system == machine; }), {}).total);
+  for (const ErrorGroup& g : predicted(all, {}).by_group) line(g.name, g.errors);
   return out + "\n";
 }
 

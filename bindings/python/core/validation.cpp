@@ -94,16 +94,10 @@ void add_validation(py::module_& module) {
           "__len__", [](const WorkloadsAnswer& w) { return w.report.rows.size(); }, "Number of rows.")
       .def("__repr__",
            [](const WorkloadsAnswer& w) { return fmt::format("<WorkloadValidation of {} figures: {}>", w.points, errors_text(w)); });
-  add_report<ExchangesAnswer>(module, "ExchangeValidation",
-                              "Measured dispatch and combine beside predictions. Errors are shares: |predicted / measured - 1|.")
-      .def(
-          "__len__", [](const ExchangesAnswer& e) { return e.report.rows.size(); }, "Number of merged rows.")
-      .def("__repr__",
-           [](const ExchangesAnswer& e) { return fmt::format("<ExchangeValidation of {} times: {}>", e.points, errors_text(e)); });
   add_question<ValidateFilesRequest>(
       module, "validate", 1,
       R"(Predicts every measured point and says how far off: |predicted / measured - 1|, median, mean and by group; a Validation. Of
-tables of published workloads a WorkloadValidation, of tables of expert exchange an ExchangeValidation.
+tables of kernels and of expert exchange a WorkloadValidation.
 
 samples: what read_log returns, any structured array, mapping or DataFrame with columns bytes and seconds (and operation, ranks, nodes,
 dtype, algorithm, ...), the path of a log or point CSV, or a list of those. Repeats are merged by their median unless raw.
@@ -133,7 +127,7 @@ Predicts every row of tables of published results and says how far off: |predict
 Parameters
 ----------
 *tables : path
-    CSV files with the columns of tables of kernels (docs/reading-logs.md); fabricost.evaluation reads others.
+    CSV files with the columns of tables of kernels (docs/reading-logs.md) or of expert exchange; fabricost.evaluation reads others.
 
 Raises RequestError for a file that is none, SpecError with line and column for a cell that is wrong.
 )");

@@ -21,19 +21,6 @@ void text_of(Page& page, const WorkloadReport& report) {
   add_reasons(page, "Not counted", report.skipped);
 }
 
-void text_of(Page& page, const MoeKernelReport& report) {
-  page.title("{} of expert exchange", counted(report.total.points, "measured time"));
-  if (report.total.points > 0) {
-    ErrorTable errors{report.total};
-    errors.groups("by system", report.by_system);
-    errors.groups("by tokens of a rank", report.by_size);
-    errors.groups("by group", report.by_group);
-    page.table(errors.rows());
-    add_histogram(page, report.rows, [](const MoeKernelRow& row) { return row.skipped.empty(); });
-  }
-  add_reasons(page, "Not counted", report.skipped);
-}
-
 [[nodiscard]] std::string csv_of(const WorkloadReport& report) {
   std::string out = "id,group,model,metric,measured,predicted,low,high,error_percent,fully_specified,skipped\n";
   for (const WorkloadRow& r : report.rows) {
@@ -45,8 +32,6 @@ void text_of(Page& page, const MoeKernelReport& report) {
   }
   return out;
 }
-
-[[nodiscard]] std::string csv_of(const MoeKernelReport& report) { return per_row_csv(report); }
 
 }  // namespace
 

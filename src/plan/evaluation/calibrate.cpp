@@ -3,14 +3,14 @@
 #include <fabricost/plan/evaluation/calibrate.hpp>
 #include <fabricost/plan/evaluation/calibrate_custom.hpp>
 #include <fabricost/plan/evaluation/moe_kernel_rows.hpp>
-#include <fabricost/plan/evaluation/validate.hpp>
+#include <fabricost/plan/evaluation/workload.hpp>
 
 #include "text/joined.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
+#include <set>
 
 namespace fabricost::plan {
 namespace {
@@ -25,11 +25,6 @@ void refuse_fields_of_points(const CalibrateRequest& r, std::string_view tables)
                                      {!r.hold.empty(), "hold"}})
     if (given) throw fabricost::core::Refusal(fmt::format("<{}> is for points of collectives; leave it out of {}", field, tables));
   if (!r.stack.empty()) throw fabricost::core::Refusal("<stack> is for tables of kernels alone; leave it out");
-}
-
-template <class Row>
-void append(std::vector<Row>& rows, std::vector<Row> more) {
-  rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
 [[nodiscard]] KernelFitAnswer kernels_of(Calibration fit, const std::vector<Sample>& samples) {
@@ -63,13 +58,18 @@ FilesAnswer answer(const CalibrateFilesRequest& r) {
   for (const Sample& sample : r.samples)
     if (!sample.file.empty()) files.push_back(sample.file);
   if (!files.empty() && files.size() == r.samples.size()) {
-    if (are_exchange_tables(files)) {
+    std::set<WorkloadTable> kinds;
+    for (const std::string& file : files) kinds.insert(workload_table(file));
+    if (kinds == std::set{WorkloadTable::moe_kernels}) {
       refuse_fields_of_points(r, "tables of MoE dispatch and combine");
       std::vector<MoeKernelRow> rows;
-      for (const std::string& file : files) append(rows, read_moe_kernel_rows(file));
+      for (const std::string& file : files)
+        for (MoeKernelRow& row : read_moe_kernel_rows(file)) rows.push_back(std::move(row));
       return kernels_of(calibrate_moe_kernels(rows, r.leave_out), r.samples);
     }
-    if (std::any_of(files.begin(), files.end(), [](const std::string& file) { return workload_table(file) != WorkloadTable::none; }))
+    if (kinds.contains(WorkloadTable::moe_kernels))
+      throw RequestError("tables of MoE dispatch and combine are fitted apart from other measurements: give them in two calls");
+    if (kinds != std::set{WorkloadTable::none})
       throw RequestError(fmt::format(
           "steps, serving runs, and kernels fitted with them, by `python -m fabricost.evaluation --fit FOLDER {}`; kernels alone "
           "make a stack, points have a call of their own",

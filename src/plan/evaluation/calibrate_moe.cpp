@@ -42,7 +42,7 @@ Calibration calibrate_moe_kernels(const std::vector<MoeKernelRow>& all, const st
   std::vector<Skipped> skipped;
   for (const MoeKernelRow& row : merge_repeats(all)) {
     std::string why = row.skipped;
-    if (why.empty() && is_left_out(row.source, leave_out)) why = left_out_as_asked;
+    if (why.empty() && is_left_out(row.id, leave_out)) why = left_out_as_asked;
     if (why.empty() && row.question.kernel == MoeKernel::nccl) why = "NCCL's exchange has constants of its own";
     try {
       if (why.empty()) {
@@ -56,7 +56,7 @@ Calibration calibrate_moe_kernels(const std::vector<MoeKernelRow>& all, const st
                             .section = section_of(row.question),
                             .seconds = [work, fp4, phase = row.question.phase, kernel = row.question.kernel](
                                            const Constants& c) { return price_kernel(work, c.moe, phase, kernel, fp4).seconds(); },
-                            .measured = row.seconds};
+                            .measured = row.measured};
         samples.add(std::move(sample), {row.system, static_cast<std::size_t>(row.question.kernel), p.placement.ranks, system->domain,
                                         static_cast<std::size_t>(row.question.kernel)});
       }

@@ -2,6 +2,7 @@
 
 #include "text/csv.hpp"
 
+#include <fabricost/plan/evaluation/moe_kernel_rows.hpp>
 #include <fabricost/plan/evaluation/ops.hpp>
 #include <fabricost/plan/evaluation/workload.hpp>
 #include <fabricost/readings/points.hpp>
@@ -58,6 +59,7 @@ WorkloadReport summarise(std::vector<WorkloadRow> rows) {
 
 WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& files, const Stack* stack) {
   std::vector<WorkloadRow> rows;
+  std::vector<MoeKernelRow> exchanges;
   for (const std::filesystem::path& file : files) {
     switch (workload_table(file)) {
       case WorkloadTable::ops: {
@@ -70,9 +72,14 @@ WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& file
         throw RequestError(fmt::format("{}: steps, serving runs, pipelines, experts and reliability are compared by `python -m fabricost.evaluation {}`",
                                        file.string(), file.string()));
       case WorkloadTable::moe_kernels:
+        for (MoeKernelRow& row : read_moe_kernel_rows(file)) exchanges.push_back(std::move(row));
+        break;
       case WorkloadTable::none: throw RequestError(file.string() + ": is no table of published results");
     }
   }
+  exchanges = merge_repeats(exchanges);
+  predict_moe_kernel_rows(exchanges);
+  rows.insert(rows.end(), exchanges.begin(), exchanges.end());
   return summarise(std::move(rows));
 }
 

@@ -19,19 +19,6 @@ AnswerTable<WorkloadsAnswer> WorkloadsAnswer::fields() {
           gives(&A::by_group, "by_group", "by_group", "Errors of each group of rows, by name.")};
 }
 
-AnswerTable<ExchangesAnswer> ExchangesAnswer::fields() {
-  using A = ExchangesAnswer;
-  return {Errors::fields(),
-          gives(&A::total, "", "total", "Errors over all rows that could be priced."),
-          gives(&A::skipped_rows, "skipped", "", ""),
-          gives(&A::skipped, "", "skipped", "Rows that could not be priced, by reason."),
-          gives(&A::by_operation, "by_operation", "by_operation", "Errors of each phase, by name."),
-          gives(&A::by_system, "by_system", "by_system", "Errors on each machine, by name."),
-          gives(&A::by_size, "by_size", "by_size", "Errors in ranges of tokens of a rank."),
-          gives(&A::by_library, "by_library", "by_library", "Errors of each implementation."),
-          gives(&A::by_group, "by_group", "by_group", "Errors of each machine, kernel and phase.")};
-}
-
 namespace {
 
 /// The files if they are tables of published workloads; empty for points. \throws RequestError for both at
@@ -45,28 +32,7 @@ namespace {
   return out;
 }
 
-[[nodiscard]] ExchangesAnswer exchanges(const std::vector<std::string>& files, const ValidateRequest& r) {
-  refuse_given(r, {"choice", "launch", "library"}, "<{}> has no meaning for tables of expert exchange; leave it out");
-  std::vector<MoeKernelRow> rows;
-  for (const std::string& file : files)
-    for (MoeKernelRow& row : read_moe_kernel_rows(file)) rows.push_back(std::move(row));
-  if (!r.raw) rows = merge_repeats(rows);
-  predict_moe_kernel_rows(rows, r.calibration);
-  ExchangesAnswer out;
-  out.report = summarise(std::move(rows));
-  static_cast<ErrorSummary&>(out) = out.report.total;
-  return out;
-}
-
 }  // namespace
-
-bool are_exchange_tables(const std::vector<std::string>& files) {
-  const auto tables = static_cast<std::size_t>(std::count_if(
-      files.begin(), files.end(), [](const std::string& file) { return workload_table(file) == WorkloadTable::moe_kernels; }));
-  if (tables != 0 && tables != files.size())
-    throw RequestError("tables of MoE dispatch and combine are compared apart from other measurements: give them in two calls");
-  return tables > 0;
-}
 
 WorkloadsAnswer validated(const std::vector<std::filesystem::path>& tables, std::string_view stack) {
   WorkloadsAnswer out;
@@ -82,12 +48,11 @@ WorkloadsAnswer validated(const std::vector<std::filesystem::path>& tables, std:
   return out;
 }
 
-std::variant<ValidationAnswer, WorkloadsAnswer, ExchangesAnswer> answer(const ValidateFilesRequest& r) {
+std::variant<ValidationAnswer, WorkloadsAnswer> answer(const ValidateFilesRequest& r) {
   std::vector<std::string> files;
   for (const Sample& sample : r.samples)
     if (!sample.file.empty()) files.push_back(sample.file);
   if (files.size() == r.samples.size()) {
-    if (are_exchange_tables(files)) return exchanges(files, r);
     if (const auto tables = workload_files(files); !tables.empty()) {
       refuse_given(r, {"choice", "calibration", "raw", "launch", "library"}, "<{}> has no meaning for tables of workloads; leave it out");
       if (!r.stack.empty() &&

@@ -3,7 +3,6 @@
 #include "scratch.hpp"
 #include "targets.hpp"
 
-#include <fabricost/plan/evaluation/moe_kernel_rows.hpp>
 #include <fabricost/plan/evaluation/workload.hpp>
 #include <fabricost/plan/readings/iteration_times.hpp>
 #include <fabricost/plan/serving/arrivals/requests.hpp>
@@ -39,17 +38,12 @@ void workload(std::string_view bytes) {
 
 void moe_kernels(std::string_view bytes) {
   const fs::path file = Scratch::folder().write("kernels.csv", bytes);
-  std::string table;
   tolerate([&] {
-    std::vector<MoeKernelRow> rows = merge_repeats(read_moe_kernel_rows(file));
-    predict_moe_kernel_rows(rows);
-    for (const MoeKernelRow& row : rows)
-      require(!row.skipped.empty() || (std::isfinite(row.seconds) && row.seconds > 0 && std::isfinite(row.predicted) && row.predicted > 0 &&
+    for (const WorkloadRow& row : validate_workloads({file}).rows)
+      require(!row.skipped.empty() || (std::isfinite(row.measured) && row.measured > 0 && std::isfinite(row.predicted) && row.predicted > 0 &&
                                        row.low <= row.predicted && row.predicted <= row.high),
               "a priced row has a time, a prediction and an interval around it");
-    table = per_row_csv(summarise(std::move(rows)));
   });
-  if (!table.empty()) (void)read_moe_kernel_rows(Scratch::folder().write("predicted.csv", table));  // what was written can be read
 }
 
 void iteration_times(std::string_view bytes) {

@@ -27,12 +27,9 @@ std::string spec_fault(Call&& call) {
   return "";
 }
 
-MoeKernelReport report_of(const std::string& rows) {
-  std::vector<MoeKernelRow> read = merge_repeats(read_moe_kernel_rows(fabricost::test::WrittenFile(header + rows).path()));
-  predict_moe_kernel_rows(read);
-  return summarise(std::move(read));
-}
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+WorkloadReport report_of(const std::string& rows) { return validate_workloads({fabricost::test::WrittenFile(header + rows).path()}); }
+/// Errors of these rows as they were predicted.
+WorkloadReport summary_of(const std::vector<MoeKernelRow>& rows) { return summarise(std::vector<WorkloadRow>(rows.begin(), rows.end())); }
 
 std::vector<MoeKernelRow> measured(const std::filesystem::path& folder, std::initializer_list<const char*> systems) {
   std::vector<MoeKernelRow> out;
@@ -43,17 +40,17 @@ std::vector<MoeKernelRow> measured(const std::filesystem::path& folder, std::ini
 
 /// Median error of `rows` in percent with the constants of `fit` for every generation it has; others with those of `otherwise`.
 double median_with(const Calibration& fit, std::vector<MoeKernelRow> rows, Generation otherwise) {
-  predict_moe_kernel_rows(rows, {}, [&](System& s) {
+  predict_moe_kernel_rows(rows, [&](System& s) {
     for (const CalibratedSet& set : fit.sets)
       if (set.generation == s.gpu.generation || (set.generation == otherwise)) s.constants.moe = set.constants.moe;
   });
-  return summarise(std::move(rows)).total.median_ape;
+  return summary_of(rows).total.median_ape;
 }
 
 }  // namespace
 
 TEST_CASE("well-formed rows that cannot be priced are counted with the reason") {
-  const MoeKernelReport r = report_of(good + "a,dgx-h100,8,dispatch,pplx,fp8,128,7168,256,8,uniform,24,48.6,\n" +
+  const WorkloadReport r = report_of(good + "a,dgx-h100,8,dispatch,pplx,fp8,128,7168,256,8,uniform,24,48.6,\n" +
                                       "a,nobodys-box,8,dispatch,deepep-normal,fp8,128,7168,256,8,uniform,24,48.6,\n" +
                                       "a,dgx-h100,8,dispatch,deepep-normal,fp8,128,7168,256,8,uniform,24,0,\n" +
                                       "a,dgx-h100,8,dispatch,deepep-normal,fp8,128,7168,256,8,uniform,24,=A1*2,\n" +
@@ -64,24 +61,12 @@ TEST_CASE("well-formed rows that cannot be priced are counted with the reason") 
   CHECK(rows == 5);
 }
 
-TEST_CASE("the table of predictions is one that can be read again, with nothing where nothing was given") {
-  const MoeKernelReport r = report_of(good + "a,dgx-h100,,dispatch,deepep-normal,fp8,,,,,uniform,,=A1*2,\n");
-  const std::string table = per_row_csv(r);
-  CHECK(has(table, "\na,dgx-h100,,dispatch,deepep-normal,fp8,,,,,uniform,,,,,,,,,1,time_us is a formula\n"));
-  const std::vector<MoeKernelRow> again = read_moe_kernel_rows(fabricost::test::WrittenFile(table).path());
-  REQUIRE(again.size() == 2);
-  CHECK(again[0].seconds == Approx(r.rows[0].seconds));
-  CHECK(again[1].seconds == 0);
-}
-
-TEST_CASE("repeats are merged by their median, prepare counts with dispatch") {
+TEST_CASE("repeats are merged by their median") {
   const std::string p = "a,gb200-nvl72,4,prepare,trtllm-NVLinkTwoSided,bfloat16,64,7168,256,8,balanced,,";
-  const MoeKernelReport r = report_of(p + "13,\n" + p + "90,\n" + p + "12,\n" + good);
+  const WorkloadReport r = report_of(p + "13,\n" + p + "90,\n" + p + "12,\n" + good);
   REQUIRE(r.total.points == 2);
-  CHECK(r.rows[0].seconds == Approx(13e-6));
-  CHECK(r.rows[0].repeats == 3);
-  REQUIRE(r.by_operation.size() == 1);
-  CHECK(r.by_operation[0].name == "moe_dispatch");
+  CHECK(r.rows[0].measured == Approx(13e-6));
+  CHECK(r.by_group.front().name == "dgx-h100 deepep-normal dispatch");
 }
 
 TEST_CASE("the fit finds the constants that made the times") {
@@ -106,7 +91,7 @@ TEST_CASE("the fit finds the constants that made the times") {
                       .tokens = tokens,
                       .ranks = ranks,
                       .precision = Precision::bf16};
-      row.seconds = predict(system, row.question).seconds;
+      row.measured = predict(system, row.question).seconds;
       rows.push_back(row);
     }
   const Calibration fit = calibrate_moe_kernels(rows);
@@ -124,10 +109,10 @@ TEST_CASE("kernels on H100, B200 and NVL72 are predicted within a median of 6 %"
   if (folder.empty()) return;
   std::vector<MoeKernelRow> rows = merge_repeats(measured(folder, {"dgx-h100", "dgx-b200", "gb200-nvl72"}));
   predict_moe_kernel_rows(rows);
-  const MoeKernelReport report = summarise(std::move(rows));
+  const WorkloadReport report = summary_of(rows);
   CHECK(report.total.points == 11600);
   CHECK(report.skipped.empty());
-  for (const ErrorGroup& g : report.by_system) CHECK(g.errors.median_ape <= 3.5);
+  CHECK(report.total.median_ape <= 3.5);
   for (const ErrorGroup& g : report.by_group) CHECK(g.errors.median_ape <= 6);
   CHECK(report.total.interval_coverage > 0.85);
 }
@@ -149,10 +134,10 @@ TEST_CASE("DeepEP on one generation follows from the other, latencies stretched 
     REQUIRE(fit.sets.size() == 1);
     const std::array related{fit.sets[0].constants};
     std::vector<MoeKernelRow> rows = merge_repeats(measured(folder, {left}));
-    predict_moe_kernel_rows(rows, {},
+    predict_moe_kernel_rows(rows,
                             [&](System& s) { take_from_related(ConstantSet::moe, s.constants, related, [](auto&&...) { return true; }); });
     INFO(left << " from " << from);
-    CHECK(summarise(std::move(rows)).total.median_ape < 7);
+    CHECK(summary_of(rows).total.median_ape < 7);
   }
 }
 
@@ -189,7 +174,7 @@ TEST_CASE("kernels on machines the constants never saw fall into their interval 
       if (!row.skipped.empty()) continue;
       CHECK(row.basis == Basis::sibling);
       all += 1;
-      inside += row.low <= row.seconds && row.seconds <= row.high ? 1 : 0;
+      inside += row.low <= row.measured && row.measured <= row.high ? 1 : 0;
     }
     INFO(system << ": " << inside / all << " of " << all);
     CHECK(all > 1000);
