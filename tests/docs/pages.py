@@ -77,11 +77,24 @@ def shown_again(quoted, output):
     return indented("\n".join(out))
 
 
+KNOWN = {}  # answers where nothing but data was read and nothing written, by command line: pages show some commands again
+
+
+def answered(tool, line, folder):
+    alone = os.listdir(folder) == ["data"]
+    if alone and line in KNOWN:
+        return KNOWN[line]
+    done = subprocess.run([tool, *shlex.split(line)], capture_output=True, text=True, timeout=120, cwd=folder,
+                          env={**os.environ, "FABRICOST_DATA": "data", "COLUMNS": "100"})  # so that faults in it have the same path everywhere
+    if alone and os.listdir(folder) == ["data"]:
+        KNOWN[line] = done
+    return done
+
+
 def fresh(tool, path, text, folder):
     """The page with the outputs its commands print now."""
     def block(match):
-        done = subprocess.run([tool, *shlex.split(match[1])], capture_output=True, text=True, timeout=120, cwd=folder,
-                              env={**os.environ, "FABRICOST_DATA": "data", "COLUMNS": "100"})  # so that faults in it have the same path everywhere
+        done = answered(tool, match[1], folder)
         assert done.returncode in (0, 2), (match[1], done.returncode, done.stderr)
         printed = done.stdout if done.returncode == 0 else done.stderr
         if "    ...\n" in match[2] or path == ROOT / "README.md":
