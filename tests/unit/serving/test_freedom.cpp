@@ -138,22 +138,6 @@ TEST_CASE("what may lie in the host's memory is a limit: more of it never answer
   }
 }
 
-TEST_CASE("70B on 8 H100: cache on the host leaves the best as it is where the link is slow") {
-  const System system = load_system("dgx-h100");
-  const ServingTable table = load_serving_table();
-  ServingQuestion q;
-  q.model = load_model("llama3-70b");
-  q.gpus = 8;
-  q.format = {WeightFormat::fp8, 1};
-  q.stack = table.stack("vllm", system.gpu.generation);
-  q.constants = table.constants(system.gpu.generation);
-  const double without = best(q, system);
-  for (const double cache : {1.0, 10.0, 400.0}) {
-    q.host = {0, cache * gib, host_rate(system)};
-    CHECK(best(q, system) >= as_much * without);
-  }
-}
-
 TEST_CASE("GPUs that no layout divides stay idle rather than the model unserved") {
   const System system = load_system("dgx-h100");
   ServingQuestion q;
