@@ -117,6 +117,27 @@ void add_property(py::handle type, const char* name, const char* doc, Getter get
   annotate(type, name, text);
 }
 
+void add_sequence(py::object type, std::size_t offset, const ValueType& list) {
+  annotate(type, "__getitem__", type_text(*list.inner));
+  const auto rows = [offset, of = type_of(type)](py::handle self) -> const void* { return static_cast<const char*>(self_in(self, of)) + offset; };
+  const auto all = [rows, &list](py::handle self) { return object_of(list, rows(self)); };
+  add_method(type, "__len__", [rows, &list](py::handle self) { return list.count(rows(self)); });
+  add_method(
+      type, "__getitem__",
+      [rows, &list](py::handle self, py::ssize_t place) {
+        const auto count = static_cast<py::ssize_t>(list.count(rows(self)));
+        if (place < -count || place >= count) throw py::index_error(std::to_string(place) + " of " + std::to_string(count));
+        return object_of(*list.inner, list.at(rows(self), static_cast<std::size_t>(place < 0 ? place + count : place)));
+      },
+      py::arg("place"));
+  add_method(
+      type, "__getitem__", [all](py::handle self, const py::slice& slice) { return py::object(all(self)[slice]); }, py::arg("slice"));
+  add_method(type, "__iter__", [all](py::handle self) { return py::iter(all(self)); });
+  add_method(
+      type, "to_pandas", [all](py::handle self) { return by_python("_given", "records", all(self)); },
+      "to_pandas(self)\n--\n\nA pandas.DataFrame, one line each: intervals as low_ and high_, terms as a column each. Needs pandas.");
+}
+
 void add_ends(py::object type, const std::vector<std::pair<std::string_view, bool>>& intervals) {
   for (const auto& [interval, optional] : intervals)
     for (const bool high : {false, true}) {

@@ -180,27 +180,12 @@ PyClass<C> add_record(pybind11::module_& module, const char* name, const char* d
   return type;
 }
 
-/// __len__, __getitem__ by place and by slice, __iter__, to_pandas. The stub makes its overloads from the annotation.
+/// __len__, __getitem__ by place and by slice, __iter__, to_pandas of a list `offset` bytes from the beginning of an object. The stub makes
+/// the overloads of __getitem__ from the annotation.
+void add_sequence(pybind11::object type, std::size_t offset, const ValueType& list);
 template <class Holder, class Row>
 void add_sequence(PyClass<Holder>& type, std::vector<Row> Holder::*rows) {
-  namespace py = pybind11;
-  annotate(type, "__getitem__", type_text<Row>());
-  type.def("__len__", [rows](const Holder& self) { return (self.*rows).size(); });
-  type.def(
-      "__getitem__",
-      [rows](const Holder& self, py::ssize_t place) {
-        const auto count = static_cast<py::ssize_t>((self.*rows).size());
-        if (place < -count || place >= count) throw py::index_error(std::to_string(place) + " of " + std::to_string(count));
-        return (self.*rows)[static_cast<std::size_t>(place < 0 ? place + count : place)];
-      },
-      py::arg("place"));
-  type.def(
-      "__getitem__", [rows](const Holder& self, const py::slice& slice) { return py::list(py::cast(self.*rows)[slice]); },
-      py::arg("slice"));
-  type.def("__iter__", [rows](const Holder& self) { return py::iter(py::cast(self.*rows)); });
-  type.def(
-      "to_pandas", [rows](const Holder& self) { return by_python("_given", "records", py::cast(self.*rows)); },
-      "to_pandas(self)\n--\n\nA pandas.DataFrame, one line each: intervals as low_ and high_, terms as a column each. Needs pandas.");
+  add_sequence(type, offset_of(rows), value_type<std::vector<Row>>);
 }
 
 }  // namespace fabricost::python
