@@ -14,5 +14,7 @@ namespace fabricost::core {
 [[nodiscard]] std::string joined(std::span<const int> numbers, std::string_view between = ", ");
 [[nodiscard]] std::string joined(std::span<const std::size_t> numbers, std::string_view between = ", ");
 [[nodiscard]] std::string joined(std::span<const double> numbers, std::string_view between = ", ");
+/// "a, b and c"
+[[nodiscard]] std::string joined_with_and(std::span<const std::string> words);
 
 }  // namespace fabricost::core

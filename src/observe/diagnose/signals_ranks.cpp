@@ -1,6 +1,7 @@
 /// Signals from comparing the ranks of a job: a rank waits for another collective, never came, or its log stops before the others'.
 
 #include "diagnose/context.hpp"
+#include "text/joined.hpp"
 
 #include <fmt/format.h>
 
@@ -195,10 +196,12 @@ std::string listed(const std::set<int>& ranks) {
     at = std::next(end);
   }
   constexpr std::size_t most = 8;
-  std::string out;
-  for (std::size_t i = 0; i < parts.size() && i < most; ++i) out += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
-  if (parts.size() > most) out += fmt::format(" and {} more", parts.size() - most);
-  return out;
+  if (parts.size() > most) {
+    const std::size_t more = parts.size() - most;
+    parts.resize(most);
+    parts.push_back(fmt::format("{} more", more));
+  }
+  return joined_with_and(parts);
 }
 
 std::span<const Signal> rank_report_signals() {

@@ -1,3 +1,5 @@
+#include "text/joined.hpp"
+
 #include <fabricost/plan/memory/advice.hpp>
 
 namespace fabricost::plan::memory_detail {
@@ -35,9 +37,7 @@ std::string changes(const Layout& from, const Layout& to, int layers) {
     words.push_back(to.offload_layers > 0
                         ? "activations in host memory (<cpu_offloading_num_layers=" + std::to_string(to.offload_layers) + ">)"
                         : "activations on the GPU");
-  std::string out;
-  for (std::size_t i = 0; i < words.size(); ++i) out += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
-  return out;
+  return core::joined_with_and(words);
 }
 
 }  // namespace fabricost::plan::memory_detail

@@ -6,6 +6,7 @@
 /// of the stock system.
 
 #include "readings/topology/topology_text.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/specs/load.hpp>
 
@@ -164,7 +165,7 @@ class Comparison {
       if (nearest[g] && *nearest[g] > wanted) farther[*nearest[g]].push_back(t_.gpus[g].name);
     }
     for (const auto& [path, names] : farther)
-      say(fmt::format("{}: the nearest NIC is {} away, in {} {}", listed(names), path_word(path), stock_.name, path_word(nic->path)));
+      say(fmt::format("{}: the nearest NIC is {} away, in {} {}", joined_with_and(names), path_word(path), stock_.name, path_word(nic->path)));
     if (nic->kind == TierKind::rails && nic->endpoints == stock_.gpus_per_node) shared_nics(*nic);
   }
   /// For machines with a NIC per GPU: GPUs whose nearest NICs are also the nearest of others.
@@ -183,7 +184,7 @@ class Comparison {
         if (near == 1 && this_one) users.push_back(t_.gpus[g].name);
       }
       if (users.size() > 1)
-        say(fmt::format("{} share {}; in {} each GPU has a NIC of its own", listed(users), t_.nics[n].name, stock_.name));
+        say(fmt::format("{} share {}; in {} each GPU has a NIC of its own", joined_with_and(users), t_.nics[n].name, stock_.name));
     }
   }
 

@@ -184,7 +184,7 @@ class NvidiaSmi {
     if (!unnamed.empty())
       t.warnings.push_back(
           file_.warning(static_cast<std::size_t>(header_lines_.back()),
-                        fmt::format("the columns of {} are cut off; their rows say how far the GPUs are", listed(unnamed))));
+                        fmt::format("the columns of {} are cut off; their rows say how far the GPUs are", joined_with_and(unnamed))));
     size_matrices(t);
     fill(t, rows, last);
     check_paths(t, file_, columns_);
@@ -328,7 +328,7 @@ class NvidiaSmi {
     t.warnings.push_back(file_.warning(
         last, fmt::format("the table ends here: the header names {} devices, and the row{} of {} {} missing; what is "
                           "known of them is what the other rows say",
-                          names_.size(), missing.size() == 1 ? "" : "s", listed(missing), missing.size() == 1 ? "is" : "are")));
+                          names_.size(), missing.size() == 1 ? "" : "s", joined_with_and(missing), missing.size() == 1 ? "is" : "are")));
   }
 
   void check_cell(const DescribedTopology& t, const Cell& cell, std::size_t i, std::size_t j, const Word& word, const std::string& row,

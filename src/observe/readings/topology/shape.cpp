@@ -202,12 +202,6 @@ int gpus_per_switch(const DescribedTopology& t) {
   return max;
 }
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string out;
-  for (std::size_t i = 0; i < names.size(); ++i) out += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
-  return out;
-}
-
 std::string path_word(NicPath path) {
   std::string out{name(path)};
   for (char& c : out) c = upper(c);

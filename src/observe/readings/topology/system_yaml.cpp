@@ -4,6 +4,7 @@
 #include "specs/parts/gpu_index.hpp"
 #include "specs/parts/transports.hpp"
 #include "text/ascii.hpp"
+#include "text/joined.hpp"
 #include "text/yaml_text.hpp"
 
 #include <fabricost/observe/readings/topology.hpp>
@@ -401,8 +402,8 @@ class SystemText {
       std::vector<std::string> left;
       for (std::size_t n = 0; n < t_.nics.size(); ++n)
         if (std::find(used.begin(), used.end(), n) == used.end()) left.push_back(t_.nics[n].name);
-      why += fmt::format("; {} beside no GPU, taken for storage or management", listed(left));
-      guess("NICs for the GPUs", fmt::format("{} of {}", used.size(), t_.nics.size()), fmt::format("{} beside no GPU", listed(left)));
+      why += fmt::format("; {} beside no GPU, taken for storage or management", joined_with_and(left));
+      guess("NICs for the GPUs", fmt::format("{} of {}", used.size(), t_.nics.size()), fmt::format("{} beside no GPU", joined_with_and(left)));
     }
     sourced(why);
   }

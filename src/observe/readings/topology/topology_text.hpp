@@ -95,8 +95,6 @@ template <class Value>
 /// GPUs per PCIe switch, as shown by paths between GPUs, or from several GPUs to one NIC.
 [[nodiscard]] int gpus_per_switch(const DescribedTopology& topology);
 
-/// "GPU0, GPU3 and GPU5"
-[[nodiscard]] std::string listed(const std::vector<std::string>& names);
 /// PIX, PXB, ...
 [[nodiscard]] std::string path_word(NicPath path);
 
