@@ -37,7 +37,8 @@ template <class Names>
 /// One size of one table as printed, repeats merged by their median.
 struct Shown {
   double bytes = 0, seconds = 0, bus = 0;  ///< bus bandwidth in byte/s
-  int line = 0;  ///< 0: not known
+  int line = 0;                            ///< 0: not known
+  double best = 0;                         ///< bus bandwidth of the best of the repeats; 0: not known
 };
 
 /// Comparison of a table with the prediction.

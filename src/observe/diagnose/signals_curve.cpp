@@ -46,16 +46,32 @@ std::optional<Facts> collapse(const Context& c, const Numbers& n) {
   return std::nullopt;
 }
 
-/// A drop that larger sizes recover from: the tuner changes algorithm or protocol too early or too late.
+/// A drop that larger sizes recover from: the tuner changes algorithm or protocol too early or too late. Every repeat shows it.
 std::optional<Facts> dip(const Context& c, const Numbers& n) {
   const auto rows = large_rows(c);
   for (std::size_t i = 0; i + 2 < rows.size(); ++i) {
     if (rows[i + 1]->bus > n["fall"] * rows[i]->bus || rows[i + 1]->bytes > n["step"] * rows[i]->bytes) continue;
+    if (rows[i + 1]->best > n["fall"] * rows[i]->best) continue;
     const double later = best_after(rows, i + 1);
     if (later < n["again"] * rows[i]->bus) continue;
     return Facts{at_size(*rows[i]) + at_line(*rows[i]), at_size(*rows[i + 1]), gigabytes(later)};
   }
   return std::nullopt;
+}
+
+/// Half of the large sizes or more, whose repeats differ: what ran beside them does, or packets are lost.
+std::optional<Facts> unsteady(const Context& c, const Numbers& n) {
+  std::vector<const Shown*> differ;
+  std::size_t all = 0;
+  for (const Shown& row : c.curve) {
+    if (row.bytes < n["size"] || !(row.bus > 0)) continue;
+    ++all;
+    if (row.best > n["ratio"] * row.bus) differ.push_back(&row);
+  }
+  if (differ.size() < 2 || 2 * differ.size() < all) return std::nullopt;
+  const auto worst =
+      *std::max_element(differ.begin(), differ.end(), [](const Shown* a, const Shown* b) { return a->best / a->bus < b->best / b->bus; });
+  return Facts{at_size(*worst) + at_line(*worst), gigabytes(worst->best), fmt::format("{}", differ.size()), fmt::format("{}", all)};
 }
 
 /// Without a machine to compare with.
@@ -258,6 +274,7 @@ std::span<const Signal> curve_signals() {
   static const std::vector<Signal> all{
       {"collapse", collapse, {"shape"}, {{"times"}}},
       {"dip", dip, {"before", "at", "later"}, {{"fall"}, {"step"}, {"again"}}},
+      {"unsteady", unsteady, {"at", "best", "times", "of"}, {{"size", size}, {"ratio"}}},
       {"late_launches", late_launches, {"time"}, {{"size", size}, {"time", time}}},
       {"few_channels_listed", few_channels_listed, {"channels"}, {{"channels", count}}},
       {"few_channels_on_nvlink", few_channels_on_nvlink, {"line"}, {{"channels", count}}},
@@ -267,28 +284,16 @@ std::span<const Signal> curve_signals() {
       {"flat_and_slow_between_two", flat_and_slow_between_two, {"first", "last"}, {{"rate", link_rate}, {"flat"}, {"size", size}}},
       {"message_too_small", message_too_small, {"size", "shown"}, {{"size", size}, {"share"}}},
       {"slow", slow, {"compared"}},
-      {"slower_between_nodes",
-       slower_between_nodes,
-       {"against", "ratio"},
-       {{"least", number, optional}, {"most", number, optional}}},
-      {"slower_in_a_node",
-       slower_in_a_node,
-       {"against", "ratio"},
-       {{"least", number, optional}, {"most", number, optional}}},
+      {"slower_between_nodes", slower_between_nodes, {"against", "ratio"}, {{"least", number, optional}, {"most", number, optional}}},
+      {"slower_in_a_node", slower_in_a_node, {"against", "ratio"}, {{"least", number, optional}, {"most", number, optional}}},
       {"fabric_used", fabric_used},
       {"direct_connections", direct_connections},
       {"over_roce", over_roce},
       {"boards_on_pcie", boards_on_pcie},
-      {"rate_of_one_adapter",
-       rate_of_one_adapter,
-       {"against", "used", "endpoints", "rate"},
-       {{"near"}, {"adapters", count}}},
+      {"rate_of_one_adapter", rate_of_one_adapter, {"against", "used", "endpoints", "rate"}, {{"near"}, {"adapters", count}}},
       {"half_of_the_adapters", half_of_the_adapters, {"against", "half"}, {{"least"}, {"most"}}},
       {"stream_of_messages", stream_of_messages},
-      {"rate_of_the_ring",
-       rate_of_the_ring,
-       {"example"},
-       {{"size", size}, {"slower"}, {"faster_than_ring"}, {"slower_than_ring"}}},
+      {"rate_of_the_ring", rate_of_the_ring, {"example"}, {{"size", size}, {"slower"}, {"faster_than_ring"}, {"slower_than_ring"}}},
       {"rate_of_pcie", rate_of_pcie, {"against", "rate", "tier"}, {{"above"}}},
       {"rate_of_shared_memory", rate_of_shared_memory, {"against"}, {{"share"}}},
       {"only_small_sizes", only_small_sizes, {"size", "time", "system", "predicted"}, {{"size", size}}},

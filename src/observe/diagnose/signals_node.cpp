@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 namespace fabricost::observe::diagnosis {
 
@@ -121,6 +123,21 @@ std::optional<Facts> nvlink_between_nodes(const Context& c, const Numbers&) {
   return found(c.system && c.system->domain > c.system->gpus_per_node);
 }
 
+/// Hosts whose GPUs all have PCI addresses of their own: machines of one kind repeat theirs, containers of one machine do not.
+std::optional<Facts> addresses_of_one_machine(const Context& c, const Numbers& n) {
+  std::set<std::string> all;
+  std::size_t listed = 0;
+  for (const auto& [host, addresses] : c.info.joined) {
+    if (host.empty()) return std::nullopt;
+    all.insert(addresses.begin(), addresses.end());
+    listed += addresses.size();
+  }
+  const auto gpus = static_cast<double>(listed);
+  if (c.info.joined.size() < 2 || all.size() < listed || c.info.net.empty() || gpus < n["least"] || gpus > n["most"]) return std::nullopt;
+  if (static_cast<std::size_t>(c.info.ranks) != listed) return std::nullopt;
+  return Facts{cited(c.info.net.begin()->second.first), fmt::format("{}", listed), fmt::format("{}", c.info.joined.size())};
+}
+
 /// Every path in the matrix of nvidia-smi is PHB: a guest without PCIe switches or bridges.
 std::optional<Facts> flat_matrix(const Context& c, const Numbers& n) {
   std::size_t gpus = 0;
@@ -169,6 +186,10 @@ std::span<const Signal> node_signals() {
       {"one_node", one_node},
       {"neighbours_in_a_node", neighbours_in_a_node},
       {"nvlink_between_nodes", nvlink_between_nodes},
+      {"addresses_of_one_machine",
+       addresses_of_one_machine,
+       {"line", "gpus", "hosts"},
+       {{"least", QuantityKind::count}, {"most", QuantityKind::count}}},
       {"flat_matrix", flat_matrix, {"line", "gpus"}, {{"gpus"}}},
       {"pcie_below_network", pcie_below_network, {"line", "rate", "network"}, {{"ratio"}}},
   };

@@ -1,6 +1,7 @@
 /// Signals of figures that people wrote beside the log.
 
 #include "diagnose/context.hpp"
+#include "text/ascii.hpp"
 
 #include <fabricost/error.hpp>
 #include <fabricost/predict/predict.hpp>
@@ -13,6 +14,8 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <string>
+#include <vector>
 
 namespace fabricost::observe::diagnosis {
 
@@ -342,14 +345,20 @@ std::optional<Facts> adapters_lose_together(const Context& c, const Numbers& n) 
 
 /// Equal calls, most of them with equal times, a few a hundred times longer: a timeout somewhere.
 std::optional<Facts> rare_stalls(const Context& c, const Numbers& n) {
-  std::vector<const Quoted*> sorted;
-  for (const Quoted& q : c.quoted)
-    if (q.seconds > 0) sorted.push_back(&q);
-  if (sorted.size() < 4) return std::nullopt;
-  std::stable_sort(sorted.begin(), sorted.end(), [](const Quoted* a, const Quoted* b) { return a->seconds < b->seconds; });
-  const double usual = sorted[(sorted.size() - 1) / 2]->seconds, longest = sorted.back()->seconds;
-  if (longest < n["ratio"] * usual || longest < n["time"]) return std::nullopt;
-  return Facts{fmt::format("{}", sorted.back()->line.number), time_text(Time::from_value(longest)), time_text(Time::from_value(usual))};
+  std::map<std::string, std::vector<const Quoted*>> kinds;  // by the words beside their numbers
+  for (const Quoted& q : c.quoted) {
+    std::string kind = q.label;
+    std::erase_if(kind, is_digit);
+    if (q.seconds > 0) kinds[kind].push_back(&q);
+  }
+  for (auto& [kind, sorted] : kinds) {
+    if (sorted.size() < 4) continue;
+    std::stable_sort(sorted.begin(), sorted.end(), [](const Quoted* a, const Quoted* b) { return a->seconds < b->seconds; });
+    const double usual = sorted[(sorted.size() - 1) / 2]->seconds, longest = sorted.back()->seconds;
+    if (longest < n["ratio"] * usual || longest < n["time"]) continue;
+    return Facts{fmt::format("{}", sorted.back()->line.number), time_text(Time::from_value(longest)), time_text(Time::from_value(usual))};
+  }
+  return std::nullopt;
 }
 
 }  // namespace

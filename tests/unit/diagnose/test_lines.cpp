@@ -64,6 +64,44 @@ const Case cases[] = {
      Cause::rail_missing},
     {"two tests", "# Rank 0 Group 0 Pid 1 on a device 0 [0x03] NVIDIA A100\n# Rank 0 Group 0 Pid 1 on b device 0 [0x03] NVIDIA A100\n",
      Cause::launch_mistake},
+    {"receives staged on one host, sends direct on another",
+     "a:1:2 [0] NCCL INFO Channel 00/0 : 9[1a000] -> 2[6b000] [receive] via NET/IB/1\n"
+     "b:1:2 [1] NCCL INFO Channel 00/0 : 9[1a000] -> 2[6b000] [send] via NET/IB/0/GDRDMA\n",
+     Cause::gdr_off},
+    {"no multicast group left",
+     "ncclUnhandledCudaError: Call to CUDA function failed.\n"
+     "Failed to bind NVLink SHARP (NVLS) Multicast memory of size 4194304 : CUDA error 2 'out of memory'.\n",
+     Cause::nvls_off},
+    {"fabric manager's own log",
+     "[Jan 02 2026 03:04:05] [ERROR] [tid 99] not all local fabric manager instances finished their configuration\n"
+     "[Jan 02 2026 03:04:05] [ERROR] [tid 99] failed to configure all the available GPUs or NVSwitches\n",
+     Cause::fabric_manager},
+    {"fabric manager without NVLSM",
+     "GPU 0: NVIDIA B200 (UUID: GPU-1)\nnv-fabricmanager[9]: request to query NVSwitch device information from NVSwitch driver failed "
+     "with error:WARNING Nothing to do [NV_WARN_NOTHING_TO_DO]\n",
+     Cause::fabric_manager},
+    {"the start stops in the switches",
+     "a:1:2 [0] NCCL INFO Connected all trees\na:1:2 [0] NCCL INFO NVLS Bind mem 0xa0 UC handle 0x7f MC handle 0x7e size 1073741824\n",
+     Cause::fabric_manager},
+    {"UCX without verbs", "# ucx_info -d\n#      Transport: self\n#      Transport: tcp\n#      Transport: cuda_copy\n",
+     Cause::tcp_fallback},
+    {"SHARP's port", "[a:0:9 unique id 77] ERROR collect_ports_data: device mlx5_3 port 1 is not valid (port is used by SM)\n",
+     Cause::other},
+    {"power brake", "GPU 00000000:1B:00.0\n        HW Power Brake Slowdown           : Active\n", Cause::stragglers},
+    {"small /dev/shm, in Ray's words",
+     "WARNING: The object store is using /tmp instead of /dev/shm because /dev/shm has only 67108864 bytes available.\n"
+     "ncclSystemError: System call (e.g. socket, malloc) or external library call failed or device error.\n",
+     Cause::no_p2p_shm},
+    {"oneCCL's direct algorithm",
+     "|CCL_INFO| library version: 2022.0\nRuntimeError: level_zero backend failed with error: 20 (UR_RESULT_ERROR_DEVICE_LOST)\n",
+     Cause::bug_in_version},
+    {"queue refused, in Open MPI's words", "Failed to create a completion queue (CQ):\nHostname: a\nError:    Cannot allocate memory\n",
+     Cause::locked_memory},
+    {"verbs of another release",
+     "libibverbs: Warning: Driver bnxt_re does not support the kernel ABI of 9 (supports 1 to 6) for device "
+     "/sys/class/infiniband/bnxt_re7\n"
+     "a:1:2 [0] NCCL INFO NET/IB : No device found.\n",
+     Cause::version_mismatch},
     {"bridged pairs", "GPU0 X NV12 SYS SYS 0-31 0\nGPU1 NV12 X SYS SYS 0-31 0\nGPU2 SYS SYS X NV12 32-63 1\nGPU3 SYS SYS NV12 X 32-63 1\n",
      Cause::nvlink_not_used},
 };
@@ -107,6 +145,12 @@ TEST_CASE("normal messages accuse nobody") {
       "ACSCtl: SrcValid- TransBlk- ReqRedir- CmpltRedir- UpstreamFwd-\na:1:2 [0] NCCL INFO cudaDriverVersion 12020\n",
       "LnkCap: Port #0, Speed 16GT/s, Width x16\nLnkSta: Speed 16GT/s, Width x16\na:1:2 [0] NCCL INFO cudaDriverVersion 12020\n",
       "Rate: 400\nRate: 400\na:1:2 [0] NCCL INFO cudaDriverVersion 12020\n",
+      // a host may receive directly what it cannot send so
+      "a:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [receive] via NET/IB/0/GDRDMA\n"
+      "a:1:2 [0] NCCL INFO NVLS Bind mem 0xa0 UC handle 0x7f MC handle 0x7e size 1024\n"
+      "a:1:2 [0] NCCL INFO comm 0x5 rank 0 nranks 16 cudaDev 0 busId 1b000 - Init COMPLETE\n",
+      "a:1:2 [0] NCCL INFO cudaDriverVersion 12020\n#      Transport: tcp\n#      Transport: rc_mlx5\n",
+      "a:1:2 [0] NCCL INFO cudaDriverVersion 12020\n        HW Power Brake Slowdown           : Not Active\n",
       // a hybrid cube mesh leaves pairs without a link and closes its rings all the same
       "GPU0 X NV1 NV1 NV2 NV2 SYS SYS SYS\nGPU1 NV1 X NV2 NV1 SYS NV2 SYS SYS\nGPU2 NV1 NV2 X NV2 SYS SYS NV1 SYS\nGPU3 NV2 NV1 NV2 X SYS "
       "SYS SYS NV1\n"
@@ -160,6 +204,10 @@ TEST_CASE("an engine that waits once is idle or compiles, one that waits for min
   const std::string waits = "(EngineCore_DP0 pid=7) INFO [shm_broadcast.py:466] No available shared memory broadcast block found\n";
   CHECK(diagnosed("# vLLM on 2 GPUs\n" + waits).state == RunState::nothing_to_judge);
   CHECK((diagnosed(waits + waits + waits).state == RunState::failed && names(diagnosed(waits + waits + waits), Cause::rank_lost)));
+  // boards on PCIe that were connected directly: their transfers never arrive
+  const std::string direct = "|   0  NVIDIA RTX PRO 6000 Blac...    Off |\na:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n";
+  CHECK(names(diagnosed(direct + waits + waits + waits), Cause::iommu));
+  CHECK_FALSE(names(diagnosed(direct + waits), Cause::iommu));
 }
 
 TEST_CASE("a node of two GPUs does not need its four adapters, nor does one adapter alone speak of a fault") {
@@ -330,6 +378,31 @@ TEST_CASE("a wire that carries what NCCL does not points at the way to the GPU, 
   CHECK(causes_of(behind).find("on 0 nodes") == std::string::npos);
   CHECK(names(diagnosed("# ib_write_bw -d mlx5_bond_0 : 390 Gb/s ; all_reduce_perf: 200 Gb/s\n"), Cause::half_rate_link));
   CHECK(diagnosed("# ib_write_bw: 390 Gb/s ; all_reduce_perf: 380 Gb/s\n").fine());
+}
+
+TEST_CASE("hosts whose GPUs all have PCI addresses of their own may be containers of one machine") {
+  const auto log = [](int addresses) {
+    std::string out;
+    for (int rank = 0; rank < 8; ++rank)
+      out += fmt::format(
+          "pod{0}:1:2 [0] NCCL INFO comm 0x5 rank {0} nranks 8 cudaDev 0 nvmlDev 0 busId {1}0000 commId 0x9 - Init COMPLETE\n"
+          "pod{0}:1:2 [0] NCCL INFO comm 0x5 rank {0} nRanks 8 nNodes 8 localRanks 1 localRank 0 MNNVL 0\n"
+          "pod{0}:1:2 [0] NCCL INFO Channel 00/0 : {0}[0] -> {2}[0] [send] via NET/IB/0\n",
+          rank, 1 + rank % addresses, (rank + 1) % 8);
+    return diagnosed(out);
+  };
+  INFO(causes_of(log(8)));
+  CHECK(names(log(8), Cause::no_p2p_shm));
+  CHECK_FALSE(names(log(1), Cause::no_p2p_shm));
+  CHECK_FALSE(names(log(4), Cause::no_p2p_shm));
+}
+
+TEST_CASE("times of different things say nothing of each other") {
+  const Diagnosis d = diagnosed(
+      "INFO Time to get ids: 0.7 ms\nINFO Time to prepare: 0.5 ms\nINFO Time to start: 1800.3 ms\nINFO Time for all: 1803.4 ms\n");
+  INFO(causes_of(d));
+  CHECK_FALSE(names(d, Cause::roce_untuned));
+  CHECK_FALSE(names(d, Cause::stragglers));
 }
 
 TEST_CASE("rare calls a hundred times longer are timeouts, even times are not") {

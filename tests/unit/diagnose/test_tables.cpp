@@ -139,6 +139,45 @@ TEST_CASE("bandwidth that collapses and stays low is loss, one that recovers is 
   CHECK(rising.healthy);
 }
 
+TEST_CASE("two columns that differ at most sizes are loss or other traffic, not a switch point") {
+  // size, type and both halves of a row: out of place, in place
+  const auto log = [](const std::vector<std::pair<double, double>>& columns) {
+    std::string out = table("NVIDIA H100 80GB HBM3", 2, 8, {});
+    out.replace(out.find("#wrong"), 6, "#wrong     time   algbw   busbw #wrong");
+    double bytes = 256 * MiB;
+    for (const auto& [first, second] : columns) {
+      const auto half = [&](double bus) {
+        return fmt::format("{:.2f} {:.2f} {:.2f} 0", bytes / (bus / 1.875 * 1e9) * 1e6, bus / 1.875, bus);
+      };
+      out += fmt::format("{:.0f} {:.0f} float sum -1 {} {}\n", bytes, bytes / 4, half(first), half(second));
+      bytes *= 2;
+    }
+    return diagnosed(out);
+  };
+  const Diagnosis noisy = log({{22, 36}, {13, 45}, {57, 20}, {28, 30}});
+  INFO(causes_of(noisy));
+  CHECK(names(noisy, Cause::roce_untuned));
+  CHECK_FALSE(names(noisy, Cause::algorithm_choice));
+  const Diagnosis steady = log({{22, 23}, {13, 13}, {24, 25}, {28, 29}});
+  INFO(causes_of(steady));
+  CHECK(names(steady, Cause::algorithm_choice));
+  CHECK_FALSE(names(steady, Cause::roce_untuned));
+}
+
+TEST_CASE("GPUs connected directly are not copying through host memory, unless a variable sent them through the CPUs") {
+  std::vector<std::pair<double, double>> rows{{16 * MiB, 2.0}, {64 * MiB, 2.0}, {256 * MiB, 2.1}, {1024 * MiB, 2.1}};
+  const std::string flat = table("NVIDIA GeForce RTX 4090", 1, 4, rows),
+                    direct = "a:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n";
+  CHECK(names(diagnosed(flat), Cause::no_p2p_shm));
+  CHECK_FALSE(names(diagnosed(direct + flat), Cause::no_p2p_shm));
+  const Diagnosis forced = diagnosed("a:1:2 [0] NCCL INFO NCCL_P2P_LEVEL set by environment to SYS\n" + direct + flat);
+  INFO(causes_of(forced));
+  CHECK(names(forced, Cause::debug_env));
+  const Diagnosis old = diagnosed("NCCL version 2.16.2+cuda11.8\n" + direct + flat);
+  INFO(causes_of(old));
+  CHECK(names(old, Cause::bug_in_version));
+}
+
 TEST_CASE("expectations are taken apart: directions, bits, line rates") {
   const std::string run = table_at("dgx-h100", "NVIDIA H100 80GB HBM3", 1, 8, 1);
   for (const char* expected : {"900 GB/s", "900 GB/s both directions", "450 GB/s", "7200 Gb/s", "600 GB/s busbw"}) {

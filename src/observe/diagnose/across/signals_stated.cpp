@@ -6,7 +6,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <set>
+#include <string>
+#include <utility>
 
 namespace fabricost::observe::diagnosis {
 
@@ -167,21 +171,25 @@ std::optional<Facts> node_lacks_adapters(const Context& c, const Numbers&) {
 }
 
 /// A host whose connections in one direction are staged in host memory, all or more than half of them, where another's
-/// are direct.
+/// are direct. Where an adapter may read GPU memory to send it, another may write what it receives.
 std::optional<Facts> node_without_direct(const Context& c, const Numbers&) {
+  constexpr std::array<std::pair<char, char>, 4> ways{{{'s', 's'}, {'r', 'r'}, {' ', ' '}, {'r', 's'}}};
   for (const auto& [network, use] : c.info.net) {
     if (network == "Socket") continue;
-    for (const char way : {'s', 'r', ' '}) {
+    for (const auto& [without, with] : ways) {
       std::set<std::string> nodes, others;
       const HostPaths* worst = nullptr;
       bool whole = false;
-      for (const auto& [key, one] : use.paths) whole = whole || (key.second == way && one.direct == one.times);
+      for (const auto& [key, one] : use.paths) whole = whole || (key.second == with && one.direct == one.times);
       for (const auto& [key, one] : use.paths) {
-        if (key.second != way || key.first.empty()) continue;
+        if (key.first.empty()) continue;
         const bool staged = one.direct == 0 || (whole && 2 * one.direct < one.times);
-        (staged ? nodes : others).insert(key.first);
-        if (staged && (worst == nullptr || one.times - one.direct > worst->times - worst->direct)) worst = &one;
+        if (!staged && key.second == with) others.insert(key.first);
+        if (!staged || key.second != without) continue;
+        nodes.insert(key.first);
+        if (worst == nullptr || one.times - one.direct > worst->times - worst->direct) worst = &one;
       }
+      for (const std::string& node : nodes) others.erase(node);
       if (nodes.empty() || others.empty()) continue;
       std::set<std::string> adapters;
       for (const int device : worst->staged) adapters.insert(fmt::format("{}", device));

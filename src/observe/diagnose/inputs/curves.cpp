@@ -4,6 +4,7 @@
 
 #include "text/quantile.hpp"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <set>
@@ -30,7 +31,7 @@ std::vector<Shown> curve_of(const std::vector<LogRun>& runs, std::string& test) 
     if (sizes.size() <= best.size()) continue;
     best.clear();
     for (auto& [bytes, v] : sizes)
-      best.push_back({bytes, lower_median(v[0]), lower_median(v[1]), lines[bytes]});
+      best.push_back({bytes, lower_median(v[0]), lower_median(v[1]), lines[bytes], *std::max_element(v[1].begin(), v[1].end())});
     test = run.test;
   }
   return best;

@@ -36,6 +36,12 @@ std::size_t indent_of(std::string_view line) {
   return out;
 }
 
+/// "00000000:1B:00.0": a GPU of nvidia-smi -q, from which on people quote it.
+bool is_address(std::string_view text) {
+  return text.size() == 16 && text[8] == ':' && text[11] == ':' && text[14] == '.' &&
+         text.find_first_not_of("0123456789ABCDEFabcdef:.") == std::string_view::npos;
+}
+
 constexpr std::string_view tool_names[]{"", "nvidia-smi -q", "nvidia-smi nvlink", "ibstat", "ibv_devinfo"};
 
 }  // namespace
@@ -56,7 +62,7 @@ bool ToolStates::starts(std::string_view text) {
     enter(Tool::devinfo, without_blanks(text.substr(7)));
   } else if (text.starts_with("GPU ") && text.find("(UUID: ") != std::string_view::npos) {
     enter(Tool::nvlink, text.substr(0, text.find(':')));
-  } else if (tool_ == Tool::smi && text.starts_with("GPU ") && text.size() > 4 && is_digit(text[4])) {
+  } else if (text.starts_with("GPU ") && ((tool_ == Tool::smi && text.size() > 4 && is_digit(text[4])) || is_address(text.substr(4)))) {
     enter(Tool::smi, text);
   } else {
     return false;
