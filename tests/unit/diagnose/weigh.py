@@ -20,7 +20,7 @@ title: How often rules were right
 source: "tests/unit/diagnose/threads.yaml and the complaints and healthy runs of tests/unit/diagnose/score.py, counted"
 confidence: measured
 order: 41
-counted:"""
+"""
 
 
 def count(found):
@@ -34,7 +34,7 @@ def count(found):
 
 def lines_of(found):
     rows = [f"- {{rule: {rule}, right: {right}, wrong: {wrong}}}\n" for rule, (right, wrong) in sorted(count(found).items())]
-    return "\n" + "".join(rows) if rows else " []\n"
+    return "counted:\n" + "".join(rows) if rows else ""
 
 
 def answers(tool, every, data):
@@ -58,7 +58,7 @@ def main():
         lines = lines_of(answers(tool, every, data))
         with open(os.path.join(data, "diagnosis", "weights.yaml"), "w", encoding="utf-8") as file:
             file.write(HEAD + lines)
-        print(f"{len(lines.splitlines()) - 1} rules of {len(every)} cases")
+        print(f"{max(0, len(lines.splitlines()) - 1)} rules of {len(every)} cases")
         return
     for title, counted in (("weights as written", False), ("weights counted", True)):
         print(f"{title}: {left_out(tool, every, data, counted)[0]}")
