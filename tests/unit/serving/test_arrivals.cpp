@@ -333,7 +333,7 @@ TEST_CASE("blocks are found in the nearest of several tiers, and one behind it h
   StepTimes times = reader(1e-5);
   RequestLoad load;
   load.block = 100;
-  for (std::uint64_t i = 0; i < 9; ++i) load.hashes.push_back(i);
+  for (std::uint32_t i = 0; i < 9; ++i) load.hashes.push_back(i);
   for (const std::uint32_t first : {0, 3, 6, 0})
     load.requests.push_back({.at = static_cast<double>(load.requests.size()), .prompt = 300, .answer = 1, .first = first, .blocks = 3});
   const CacheTier near{.tokens = 300, .token = 1e-6}, wide{.tokens = 600, .token = 2e-6}, all{.tokens = 1e9, .common = true, .token = 4e-6};

@@ -57,10 +57,10 @@ TEST_CASE("another rate has the same requests, sooner") {
   }
 }
 
-TEST_CASE("a trace counts from its first request and keeps its hashes") {
-  const WrittenFile file(R"({"timestamp": 5000, "input_length": 600, "output_length": 7, "hash_ids": [1, 2]}
+TEST_CASE("a trace counts from its first request, and equal hashes are one block") {
+  const WrittenFile file(R"({"timestamp": 5000, "input_length": 600, "output_length": 7, "hash_ids": [71, 52]}
 
-{"timestamp": 5500.5, "input_length": 512, "output_length": 1, "hash_ids": [1], "session": "a"}
+{"timestamp": 5500.5, "input_length": 512, "output_length": 1, "hash_ids": [71], "session": "a"}
 {"timestamp": 6000, "input_length": 1, "output_length": 2}
 )",
                          "requests.jsonl");
@@ -69,7 +69,7 @@ TEST_CASE("a trace counts from its first request and keeps its hashes") {
   CHECK(load.requests[0].at == 0);
   CHECK(load.requests[1].at == Approx(0.5005));
   CHECK(load.requests[0].blocks == 2);
-  CHECK(load.hashes == std::vector<std::uint64_t>{1, 2, 1});
+  CHECK(load.hashes == std::vector<std::uint32_t>{0, 1, 0});
   CHECK(load.rate == Approx(2));
 }
 

@@ -33,7 +33,7 @@ constexpr double settled = 0.98;         ///< share of the arriving requests tha
   double out = q.isl + q.osl;
   if (!load.trace) return out - load.drawn.shared;
   const RequestLoad& trace = *load.trace;
-  const std::unordered_set<std::uint64_t> blocks(trace.hashes.begin(), trace.hashes.end());
+  const std::unordered_set<std::uint32_t> blocks(trace.hashes.begin(), trace.hashes.end());
   return std::max(1.0, out - static_cast<double>((trace.hashes.size() - blocks.size()) * static_cast<std::size_t>(trace.block)) /
                                  static_cast<double>(trace.requests.size()));
 }

@@ -15,7 +15,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 namespace fabricost::plan {
@@ -72,14 +74,15 @@ class TraceLine {
     if (node.kind != PlainTree::Kind::whole && node.kind != PlainTree::Kind::real) refuse(fmt::format("\"{}\" is no number", key));
     return node.kind == PlainTree::Kind::whole ? static_cast<double>(node.whole) : node.real;
   }
-  void blocks(RequestLoad& load, Arrival& request) const {
+  /// \param numbers of the blocks above, by their hashes
+  void blocks(RequestLoad& load, Arrival& request, std::unordered_map<std::int64_t, std::uint32_t>& numbers) const {
     const PlainTree::Id id = tree_.find(tree_.root, "hash_ids");
     if (id == PlainTree::none) return;
     if (tree_[id].kind != PlainTree::Kind::list) refuse("\"hash_ids\" is no list");
     request.first = static_cast<std::uint32_t>(load.hashes.size());
     for (const PlainTree::Id one : tree_.items(id)) {
       if (tree_[one].kind != PlainTree::Kind::whole) refuse("\"hash_ids\" holds something else than whole numbers");
-      load.hashes.push_back(static_cast<std::uint64_t>(tree_[one].whole));
+      load.hashes.push_back(numbers.try_emplace(tree_[one].whole, static_cast<std::uint32_t>(numbers.size())).first->second);
     }
     if (load.hashes.size() > most_blocks) refuse(fmt::format("is beyond the first {} blocks of prompts; cut the trace", most_blocks));
     request.blocks = static_cast<std::uint32_t>(load.hashes.size()) - request.first;
@@ -134,8 +137,7 @@ namespace {
       one.written = static_cast<std::uint32_t>(history / out.block) - one.blocks;
       out.requests.push_back(one);
     }
-    for (int block = 0; block < history / out.block; ++block)
-      out.hashes.push_back((static_cast<std::uint64_t>(s) << 32U) + static_cast<std::uint64_t>(block));
+    for (int block = 0; block < history / out.block; ++block) out.hashes.push_back(static_cast<std::uint32_t>(out.hashes.size()));
   }
   std::stable_sort(out.requests.begin(), out.requests.end(), [](const Arrival& a, const Arrival& b) { return a.at < b.at; });
   std::vector<int> latest(static_cast<std::size_t>(sessions), -1);
@@ -205,13 +207,14 @@ void complete(RequestLoad& load) {
 RequestLoad read_requests(const std::filesystem::path& file) {
   LineReader reader(file);
   RequestLoad out;
+  std::unordered_map<std::int64_t, std::uint32_t> numbers;
   std::string line;
   while (reader.next(line)) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     const TraceLine of(reader, line);
     const std::string wrong = add_request(out, of.number("timestamp"), of.number("input_length"), of.number("output_length"));
     if (!wrong.empty()) of.refuse(wrong);
-    of.blocks(out, out.requests.back());
+    of.blocks(out, out.requests.back(), numbers);
   }
   if (out.requests.empty()) throw core::fault_of_file(reader.name(), "has no requests", "write one JSON object a line");
   complete(out);

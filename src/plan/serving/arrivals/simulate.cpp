@@ -153,7 +153,7 @@ class Service {
   [[nodiscard]] const Arrival& request(int i) const { return load_.requests[static_cast<std::size_t>(i)]; }
   [[nodiscard]] Left& left(int i) { return left_[static_cast<std::size_t>(i)]; }
   [[nodiscard]] Served& times_of(int i) { return out_.requests[static_cast<std::size_t>(i)]; }
-  [[nodiscard]] const std::uint64_t* hashes(const Arrival& one) const { return load_.hashes.data() + one.first; }
+  [[nodiscard]] const std::uint32_t* hashes(const Arrival& one) const { return load_.hashes.data() + one.first; }
   [[nodiscard]] double read_of(const Arrival& one, const Left& l) const { return one.prompt + l.answered; }
 
   /// The decode steps that a request will need. Those of a sampled draft differ from request to request.
@@ -199,7 +199,7 @@ class Service {
   }
 
   /// The nearest tier that has a block; their number: none. \param shared with those that all replicas share
-  [[nodiscard]] std::size_t tier_of(const Replica& r, std::uint64_t hash, bool shared) const {
+  [[nodiscard]] std::size_t tier_of(const Replica& r, std::uint32_t hash, bool shared) const {
     std::size_t out = 0;
     while (out < s_.behind.size() && !(s_.behind[out].common ? shared && common_[out].has(hash) : r.behind[out].has(hash))) ++out;
     return out;
@@ -397,7 +397,7 @@ class Service {
     if (s_.behind.empty()) return 0;
     if (one.blocks == 0 && one.repeated > 0)
       static_cast<void>(brings(0, std::min<double>(one.repeated, tokens - 1)));  // a share of the prompt
-    const std::uint64_t* of = hashes(one);
+    const std::uint32_t* of = hashes(one);
     for (auto n = static_cast<std::size_t>(std::ceil(found / load_.block)); n < one.blocks;) {
       const std::size_t tier = tier_of(r, of[n], true);
       if (tier == s_.behind.size()) break;
@@ -409,7 +409,7 @@ class Service {
   }
 
   /// Copies blocks to the tiers.
-  void store(Replica& r, const std::uint64_t* hashes, std::size_t count) {
+  void store(Replica& r, const std::uint32_t* hashes, std::size_t count) {
     for (std::size_t t = 0; t < s_.behind.size(); ++t) {
       UsedBlocks& tier = s_.behind[t].common ? common_[t] : r.behind[t];
       for (std::size_t i = count; i-- > 0;) tier.use(hashes[i]);

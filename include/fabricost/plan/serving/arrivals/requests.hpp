@@ -30,7 +30,7 @@ struct Arrival {
 
 struct RequestLoad {
   std::vector<Arrival> requests;      ///< in the order of their arrival
-  std::vector<std::uint64_t> hashes;  ///< of blocks of prompts
+  std::vector<std::uint32_t> hashes;  ///< of blocks of prompts, numbered from 0: equal ones are of equal text
   int block = 512;                    ///< tokens of a hashed block
   int shared = 0;                     ///< repeated tokens that all prompts have in common, which the cache holds once
   double rate = 0;                    ///< requests per second; 0: all at once
