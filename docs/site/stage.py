@@ -32,7 +32,7 @@ BELOW = {  # the pages that the sidebar of the site shows below another one; ind
     "how-to/ml-engineer.md": ("training", "reinforcement-learning"),
     "how-to/buyer.md": ("need", "project"),
     "how-to/measure.md": ("reference/measured-files", "reference/probes"),
-    "how-to/notebook.md": ("how-to/arrays", "pictures", "how-to/report", "notebooks"),
+    "how-to/notebook.md": ("pictures", "notebooks"),
     "how-to/cpp-tool.md": ("units-mistakes",),
     "accuracy.md": ("accuracy-sources", "training-accuracy", "kernels-accuracy", "moe-domains")}
 MISTAKES = "tests/structure/compile_fail/cases.txt"  # shown as the page units-mistakes
