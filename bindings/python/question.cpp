@@ -4,6 +4,7 @@
 
 #include "answers/typed.hpp"
 #include "core/operations.hpp"
+#include "fields/other_words.hpp"
 #include "specs/near_or_all.hpp"
 #include "specs/store.hpp"
 #include "text/joined.hpp"
@@ -14,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdint>
 #include <stdexcept>
@@ -333,6 +335,19 @@ std::string docstring_of(std::span<const Argument> arguments, std::string_view f
 
 namespace {
 
+/// What a word of other tools means here, as on the command line: "dtype" is "precision".
+[[nodiscard]] std::vector<std::string> meant(std::string_view given, std::span<const std::string_view> names) {
+  const auto with = [](std::string text, char from, char to) {
+    std::replace(text.begin(), text.end(), from, to);
+    return text;
+  };
+  std::vector<std::string> options;
+  for (const std::string_view name : names) options.push_back("--" + with(std::string{name}, '_', '-'));
+  const std::string_view option = option_meant(with(std::string{given}, '_', '-'), options);
+  if (option.empty()) return {};
+  return {with(std::string{option.substr(2, option.find_first_of(" ,") - 2)}, '-', '_')};
+}
+
 /// Names with a word that begins as one of the given name does, or the other way round: "seq_len" is near "sequence", "num_gpus" near
 /// "gpus". Those with the fewest further letters come first; at most three.
 [[nodiscard]] std::vector<std::string> near_by_words(std::string_view given, std::span<const std::string_view> names) {
@@ -364,9 +379,16 @@ namespace {
 
 std::string detail::no_such(std::string_view function, std::string_view given, const std::vector<std::string_view>& names) {
   if (function.starts_with('_')) function.remove_prefix(1);  // _explore stands behind explore
-  std::vector<std::string> near = near_names(given, std::vector<std::string>(names.begin(), names.end()));
+  constexpr std::array of_operations{"size", "bytes", "ranks", "gpus", "nodes", "dtype"};
+  if ((function == "predict" || function == "explain") && std::find(of_operations.begin(), of_operations.end(), given) != of_operations.end())
+    return fmt::format("{}() has no {}; it is of the operation, as in AllReduce(bytes=2**28, ranks=16)", function, given);
+  std::vector<std::string> near = meant(given, names);
+  if (near.empty()) near = near_names(given, std::vector<std::string>(names.begin(), names.end()));
   if (near.empty()) near = near_by_words(given, names);
-  return fmt::format("{}() has no {}; {}", function, given, did_you_mean(near, fmt::format("it takes {}", joined(names))));
+  constexpr std::size_t read_at_once = 25;
+  const std::string all = names.size() > read_at_once ? fmt::format("help(fabricost.{}) lists the {} that it takes", function, names.size())
+                                                      : fmt::format("it takes {}", joined(names));
+  return fmt::format("{}() has no {}; {}", function, given, did_you_mean(near, all));
 }
 
 void add_properties(py::handle type, std::span<const Field> fields, std::size_t shift, bool members) {

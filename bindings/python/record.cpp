@@ -7,11 +7,14 @@
 #include <text/write_file.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace py = pybind11;
 
@@ -155,16 +158,40 @@ void add_ends(py::object type, const std::vector<std::pair<std::string_view, boo
     }
 }
 
+namespace {
+
+/// Public attributes of the object's class that begin with the name.
+[[nodiscard]] std::vector<std::string> attributes_like(const py::object& of, const std::string& name) {
+  constexpr std::size_t shortest = 2;
+  std::vector<std::string> out;
+  if (name.size() < shortest || name.starts_with('_')) return out;
+  for (const py::handle one : py::module_::import("builtins").attr("dir")(py::type::of(of)))
+    if (auto own = one.cast<std::string>(); own.starts_with(name)) out.push_back(std::move(own));
+  return out;
+}
+
+/// "; did you mean low_seconds?", of a list "; a row has it: [0].tp".
+[[nodiscard]] std::string attribute_meant(const py::object& self, const std::string& name) {
+  if (const auto own = attributes_like(self, name); !own.empty()) return fmt::format("; did you mean {}?", fmt::join(own, " or "));
+  if (!py::hasattr(py::type::of(self), "__getitem__") || py::len(self) == 0) return "";
+  const auto of_row = attributes_like(self[py::int_(0)], name);
+  return of_row.empty() ? "" : fmt::format("; a row has it: [0].{}", of_row.front());
+}
+
+}  // namespace
+
 void hint_at_names(py::object type, std::vector<std::pair<std::string_view, std::string_view>> in_json) {
   add_method(
       type, "__getattr__",
       [in_json = std::move(in_json)](const py::object& self, const std::string& name) -> py::object {
         const char* const kind = Py_TYPE(self.ptr())->tp_name;
         const auto* const last = std::strrchr(kind, '.');
-        std::string message = fmt::format("{} has no {}", last == nullptr ? kind : last + 1, name);
+        const std::string message = fmt::format("{} has no {}", last == nullptr ? kind : last + 1, name);
         for (const auto& [json, here] : in_json)
-          if (json == name) message += fmt::format("; what --json calls so is {} here, in SI units", here);
-        throw py::attribute_error(message);
+          if (json == name) throw py::attribute_error(fmt::format("{}; what --json calls so is {} here, in SI units", message, here));
+        for (const auto& [json, here] : in_json)
+          if (json.starts_with(name + "_")) throw py::attribute_error(fmt::format("{}; did you mean {}?", message, here));  // busbw_GBps
+        throw py::attribute_error(message + attribute_meant(self, name));
       },
       py::arg("name"));
 }

@@ -43,9 +43,19 @@ _later = {"Exploration": "_explore", "explore": "_explore", "explore_serve": "_e
           "export": "_export", "Placement": "_export.placement", "read_placement": "_export.placement", "plot": "plot"}  # they need numpy or more, so they are imported on first use
 
 
+def _near(name: str) -> list[str]:
+    from difflib import get_close_matches
+
+    meant = {"machines": "systems", "list_systems": "systems", "list_models": "models", "train": "plan", "plan_train": "plan",
+             "plan_training": "plan", "serve": "plan_serve"}
+    return [meant[name]] if name in meant else get_close_matches(name, [one for one in __dir__() if not one.startswith("_")])
+
+
 def __getattr__(name: str) -> _Any:
     if name not in _later:
-        raise AttributeError(f"module 'fabricost' has no attribute {name!r}")
+        plain = name.replace("_", "").lower()
+        near = [one for one in __dir__() if plain and one.replace("_", "").lower() == plain] or _near(name)
+        raise AttributeError(f"module 'fabricost' has no attribute {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
     from importlib import import_module
 
     module = import_module(f".{_later[name]}", __name__)

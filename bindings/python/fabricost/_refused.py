@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import functools
 import inspect
 import re
@@ -28,8 +27,7 @@ def _words(function: Callable[..., object], args: tuple[object, ...], kwargs: di
         if name in placed[:len(args)]:
             return f"{called} was given {name} twice"
         if name not in names and not open_ended:
-            near = difflib.get_close_matches(name, names)
-            return f"{called} has no {name}; " + (f"did you mean {' or '.join(near)}?" if near else f"it takes {', '.join(names)}")
+            return _core._no_such(function.__name__, name, names)
     given = {*placed[:len(args)], *kwargs}
     missing = [one.name for one in parameters if one.name in names and one.default is one.empty and one.name not in given]
     return f"{called} needs {' and '.join(missing)}" if missing else None
@@ -95,5 +93,7 @@ def reworded(message: str, placed: int, named: list[str], given: list[str]) -> s
         if name not in named:
             return f"{function}() needs {name}"
     taken = [", ".join(f"{name}: {of}" for name, of in _types(one).items()) for one in signatures]
+    if function == "__getitem__" and given == ["str"] and all(set(_types(one).values()) <= {"int", "slice"} for one in signatures):
+        return "[] takes the place of a row, [0], or of several, [:3], not str; figures are attributes of a row"
     called = "[]" if function == "__getitem__" else f"{function}()"
     return f"{called} takes {' or '.join(filter(None, taken))}, not {_plain(', '.join(given))}"

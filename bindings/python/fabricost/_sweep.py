@@ -66,6 +66,13 @@ class Sweep:
     def __repr__(self) -> str:
         return f"Sweep: {self.rows:,} rows in {self.parts:,} parts in {str(self.path)!r}"
 
+    def _repr_html_(self) -> str:
+        from ._html import MOST_ROWS, line, rows_of
+
+        first = self.dataset().head(MOST_ROWS).to_pylist() if self.rows else []
+        more = line(f"{self.rows - len(first):,} more") if self.rows > len(first) else ""
+        return f"<div>{rows_of(first, repr(self)) if first else line(repr(self))}{more}</div>"
+
 
 @worded
 def sweep(axes: Mapping[str, Any], out: str | os.PathLike[str], *, of: Callable[[Columns], Mapping[str, Any]] | None = None,

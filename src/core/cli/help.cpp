@@ -3,6 +3,8 @@
 #include "cli/help.hpp"
 
 #include "cli/runner.hpp"
+#include "fields/other_words.hpp"
+#include "text/ascii.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/fields/fields.hpp>
@@ -38,7 +40,8 @@ struct Common {
   std::string_view command, needed, common;
 };
 constexpr auto common_options = std::to_array<Common>({
-    {"predict", "OP --system --size", "--nodes --ranks --dtype --explain --launch --library --upgrade --algorithm --protocol --calibration --json"},
+    {"predict", "OP --system --size",
+     "--nodes --ranks --dtype --explain --launch --library --upgrade --algorithm --protocol --calibration --json"},
     {"explain", "OP --system --size", "--nodes --ranks --dtype --launch --library --upgrade --algorithm --protocol --calibration --json"},
     {"sweep", "OP --system --sizes", "--nodes --ranks --size --dtype --crossovers --algorithm --protocol --calibration --csv --json"},
     {"share", "--system --of", "--nodes --layout --balancing --minimal --calibration --json"},
@@ -48,8 +51,10 @@ constexpr auto common_options = std::to_array<Common>({
     {"measure", "", "--quick --budget --only --gpus --sizes --system --out --json"},
     {"plan train", "--system --model --gpus --global-batch",
      "--sequence --precision --stack --tp --pp --recompute --top --explain --find --vary --json"},
-    {"plan serve", "--system --model --gpus", "--isl --osl --ttft --tpot --concurrency --request-rate --precision --stack --top --find --vary --json"},
-    {"plan rl", "--system --model --gpus --prompts --osl --max-osl", "--samples --isl --colocated --overlap --stack --rollout-stack --json"},
+    {"plan serve", "--system --model --gpus",
+     "--isl --osl --ttft --tpot --concurrency --request-rate --precision --stack --top --find --vary --json"},
+    {"plan rl", "--system --model --gpus --prompts --osl --max-osl",
+     "--samples --isl --colocated --overlap --stack --rollout-stack --json"},
     {"plan", "--train --serve --rl --system --model --gpus", "--global-batch --sequence --isl --osl --ttft --tpot --find --vary"},
     {"compare", "SYSTEMS --train --serve --model --gpus", "--global-batch --sequence --isl --osl --ttft --tpot --precision --price"},
     {"need", "UNKNOWN --train --serve --system --model", "--gpus --global-batch --over --within --step --mfu --tokens-per-second --json"},
@@ -61,7 +66,7 @@ constexpr auto common_options = std::to_array<Common>({
     {"pipeline", "--schedule --stages --microbatches --forward", "--backward --weight --chunks --exchange --json"},
     {"goodput", "--gpus", "--system --fleet --mttf-node --checkpoint --interval --async --restart --spares --json"},
     {"stragglers", "--ranks", "FILE --mean --deviation --p50 --p99 --slow --barriers --json"},
-    {"cost", "--system", "--gpus --hours --tokens --model --mfu --plan --price-kind --price-gpu-hour --json"},
+    {"cost", "--system", "--gpus --hours --tokens --model --mfu --plan --price-kind --price-gpu-hour --upgrade --json"},
 });
 
 /// Headings for the other options, whatever the command.
@@ -394,6 +399,30 @@ std::string help_text(const CLI::App& app, bool whole) {
   return app.get_parent() == nullptr ? app_help(app, whole) : command_help(app, whole);
 }
 
+std::string question_name(const CLI::App& command) {
+  const std::string question = question_of(common_of(command));
+  return command.get_name() + (question.empty() ? "" : " " + question);
+}
+
+std::vector<std::string> options_asked(const CLI::App& command) {
+  const std::string question = question_of(common_of(command));
+  std::vector<std::string> out;
+  for (const CLI::Option* option : command.get_options([&](const CLI::Option* o) { return is_of(*o, question); }))
+    for (const std::string& name : option->get_lnames()) out.push_back("--" + name);
+  return out;
+}
+
+std::vector<std::string> needed_beside(const CLI::App& command, std::string_view said) {
+  const Common* const common = common_of(command);
+  std::vector<std::string> out;
+  for (const std::string& name : words_in(common != nullptr ? common->needed : "")) {
+    const CLI::Option* const option = command.get_option_no_throw(name);
+    const bool question = option != nullptr && option->get_expected_max() == 0;  // --train or --serve
+    if (option != nullptr && !question && option->count() == 0 && said.find(name) == std::string_view::npos) out.push_back(name);
+  }
+  return out;
+}
+
 HelpTopics core_topics() { return {"TOPICS", names_of<topics>, text_of<topics>}; }
 HelpTopics word_topics() { return {"WORDS", names_of<words>, text_of<words>}; }
 
@@ -412,7 +441,13 @@ void add_help(CLI::App& app, Runner& runner) {
       for (const std::string_view name : of.names) known.emplace_back(name);
     }
     if (*topic == "more") return app_help(app, true);
-    if (!topic->empty()) throw RequestError(unknown_text(*topic, "a command, a topic, a word or a cause", known));
+    if (!topic->empty()) {
+      if (const std::string_view here = command_meant(lowered(*topic), known); !here.empty())
+        throw RequestError(fmt::format("\"{}\" is no word of the help; the command is fabricost {}", *topic, here));
+      if (near_names(*topic, known).empty())
+        throw RequestError(fmt::format("\"{}\" is not a command, a topic, a word or a cause; fabricost help lists them", *topic));
+      throw RequestError(unknown_text(*topic, "a command, a topic, a word or a cause", known));
+    }
     std::string out = app_help(app, false);
     for (const HelpTopics& of : help_topics()) out += "\n" + wrapped(fmt::format("{:<9}", of.title), joined(of.names, " "), help_width);
     return out;

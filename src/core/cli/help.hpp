@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -15,6 +16,13 @@ namespace fabricost::cli {
 
 /// The help of the command, or of one of its subcommands. \param whole all options in groups; else what is needed and a dozen common ones
 [[nodiscard]] std::string help_text(const CLI::App& app, bool whole);
+
+/// The command with its selected question: "plan train".
+[[nodiscard]] std::string question_name(const CLI::App& command);
+/// Long names of its options, of a command with several questions those of the selected one.
+[[nodiscard]] std::vector<std::string> options_asked(const CLI::App& command);
+/// What the command needs and was not given, without what `said` names already.
+[[nodiscard]] std::vector<std::string> needed_beside(const CLI::App& command, std::string_view said);
 
 /// Words that `fabricost help` explains beside commands.
 struct HelpTopics {

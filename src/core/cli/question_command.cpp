@@ -144,9 +144,9 @@ void put_typed(const Typed& typed, Fields fields, void* request) {
 
 void write_output(const OutputPath& to, const std::string& text, std::string_view option) { write_file(to.path, text, option); }
 
-RequestError spelled(const Refusal& refusal, Fields fields) {
-  return RequestError(
-      with_fields(refusal.text(), [&](std::string_view name, std::string_view value) { return as_option(fields, name, value); }));
+Refusal spelled(const Refusal& refusal, Fields fields) {
+  return Refusal(with_fields(refusal.text(), [&](std::string_view name, std::string_view value) { return as_option(fields, name, value); }),
+                 refusal.missing());
 }
 
 namespace {

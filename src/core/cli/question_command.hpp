@@ -105,8 +105,8 @@ template <HasFields Request>
 void write_output(const OutputPath& to, const std::string& text, std::string_view option);
 
 /// A refusal with the options of its fields.
-[[nodiscard]] RequestError spelled(const Refusal& refusal, Fields fields);
-/// Calls `ask` and rethrows a Refusal so. \throws RequestError
+[[nodiscard]] Refusal spelled(const Refusal& refusal, Fields fields);
+/// Calls `ask` and rethrows a Refusal so.
 template <HasFields Request, class Ask>
 [[nodiscard]] auto spelled_out(Ask&& ask) {
   try {
@@ -116,7 +116,7 @@ template <HasFields Request, class Ask>
   }
 }
 
-/// The answer; fields that its texts or a Refusal name are options. \throws RequestError
+/// The answer; fields that its texts or a Refusal name are options. \throws Refusal
 template <HasFields Request>
 [[nodiscard]] auto spelled_answer(const Request& request) {
   return spelled_out<Request>([&] {

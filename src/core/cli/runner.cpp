@@ -6,10 +6,13 @@
 #include "cli/help.hpp"
 #include "cli/progress.hpp"
 #include "cli/subcommands.hpp"
+#include "fields/other_words.hpp"
 
 #include "specs/overrides.hpp"
 #include "specs/store.hpp"
+#include "text/ascii.hpp"
 #include "text/plain_text.hpp"
+#include "text/text_table.hpp"
 
 #include <fabricost/error.hpp>
 #include <fabricost/fields/fields.hpp>
@@ -48,64 +51,11 @@ class UsageError : public Error {
   return out;
 }
 
-/// A word that people know from another tool, and the word used here.
-struct OtherWord {
-  std::string_view theirs, ours;
-};
-constexpr OtherWord other_commands[] = {{"train", "plan train"}, {"training", "plan train"},
-                                        {"serve", "plan serve"}, {"inference", "plan serve"},
-                                        {"rl", "plan rl"},       {"list", "machine"},
-                                        {"machines", "machine"},   {"clusters", "machine"},
-                                        {"simulate", "predict"},   {"estimate", "predict"},
-                                        {"check", "diagnose"},     {"analyze", "diagnose"},
-                                        {"fit", "calibrate"},      {"price", "cost"},
-                                        {"buy", "compare"},        {"benchmark", "measure"},
-                                        {"bench", "measure"},      {"topology", "topo"}};
-constexpr OtherWord other_options[] = {{"--num-gpus", "--ranks"},
-                                       {"--ngpus", "--ranks"},
-                                       {"-g", "--ranks"},
-                                       {"--ranks", "--gpus"},
-                                       {"--bytes", "--size"},
-                                       {"-b", "--size"},
-                                       {"--machine", "--system"},
-                                       {"--cluster", "--system"},
-                                       {"--nodes", "--gpus"},
-                                       {"--hardware", "--system"},
-                                       {"-m", "--model"},
-                                       {"-n", "--nodes"},
-                                       {"-N", "--nodes"},
-                                       {"--input-length", "--isl"},
-                                       {"--output-length", "--osl"},
-                                       {"--batch-size", "--batch (serving) or --global-batch (training)"},
-                                       {"--input-len", "--isl"},
-                                       {"--output-len", "--osl"},
-                                       {"--itl", "--tpot"},
-                                       {"--gpu", "--system"},
-                                       {"--systems", "--system"},
-                                       {"--tensor-parallel", "--tp"},
-                                       {"--tensor-parallel-size", "--tp"},
-                                       {"--tensor-model-parallel-size", "--tp"},
-                                       {"--pipeline-parallel-size", "--pp"},
-                                       {"--pipeline-model-parallel-size", "--pp"},
-                                       {"--context-parallel-size", "--cp"},
-                                       {"--expert-model-parallel-size", "--ep"},
-                                       {"--micro-batch-size", "--microbatch"},
-                                       {"--gbs", "--global-batch"},
-                                       {"--seq-len", "--sequence"},
-                                       {"--drafts", "--draft-tokens"},
-                                       {"--num-speculative-tokens", "--draft-tokens"},
-                                       {"--rate", "--request-rate"},
-                                       {"--qps", "--request-rate"},
-                                       {"--prefix-cache", "--prefix"},
-                                       {"--sharp", "--set nic.sharp=true"},
-                                       {"--collnet", "--set nic.sharp=true"}};
-
-/// The word here for one of theirs, if it is one of `known`; empty for other words. (Of a command the first word has to be known.)
-[[nodiscard]] std::string_view word_here(std::string_view typed, std::span<const OtherWord> words, const std::vector<std::string>& known) {
-  for (const OtherWord& word : words)
-    if (word.theirs == typed && std::find(known.begin(), known.end(), word.ours.substr(0, word.ours.find(' '))) != known.end())
-      return word.ours;
-  return {};
+/// As options are spelt: "--global_batch" is "global-batch".
+[[nodiscard]] std::string without_dashes(std::string_view typed) {
+  std::string out{typed.substr(std::min(typed.find_first_not_of('-'), typed.size()))};
+  std::replace(out.begin(), out.end(), '_', '-');
+  return lowered(out);
 }
 
 /// Why a word that belongs to no option is refused, with the option that takes it: values follow their option.
@@ -131,28 +81,47 @@ constexpr OtherWord other_options[] = {{"--num-gpus", "--ranks"},
          !(terminal != nullptr && std::strcmp(terminal, "dumb") == 0);
 }
 
-[[nodiscard]] std::size_t columns_of_output() {
-  constexpr std::size_t usual = 80, least = 40, most = 1000;
-  std::size_t columns = 0;
-  if (const char* text = std::getenv("COLUMNS"); text != nullptr) {
-    std::from_chars(text, text + std::strlen(text), columns);
-  } else if (winsize size{}; isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
-    columns = size.ws_col;
-  }
-  return columns == 0 ? usual : std::clamp(columns, least, most);
-}
-
 /// Writes all of the text or nothing, except that a full disk or a closed pipe may truncate it.
 [[nodiscard]] bool write_all(std::FILE* stream, const std::string& text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stream) == text.size();
   return std::fflush(stream) == 0 && written;
 }
 
-/// Prints an error without control characters, which typed or read text may contain.
+/// $COLUMNS, or those of the terminal that the stream is; 0: neither is known.
+[[nodiscard]] std::size_t columns_of(int stream) {
+  constexpr std::size_t least = 40, most = 1000;
+  std::size_t columns = 0;
+  if (const char* text = std::getenv("COLUMNS"); text != nullptr) {
+    std::from_chars(text, text + std::strlen(text), columns);
+  } else if (winsize size{}; isatty(stream) == 1 && ioctl(stream, TIOCGWINSZ, &size) == 0) {
+    columns = size.ws_col;
+  }
+  return columns == 0 ? 0 : std::clamp(columns, least, most);
+}
+
+/// A line broken between words, and indented where it goes on.
+[[nodiscard]] std::string broken_line(const std::string& line, std::size_t columns) {
+  if (shown_width(line) <= columns) return line + "\n";
+  const std::size_t indent = std::min(line.find_first_not_of(' '), line.size()), mark = line.substr(indent).starts_with("^ ") ? 2 : 0;
+  if (indent > 0) return wrapped(line.substr(0, indent + mark), line.substr(indent + mark), columns);
+  return wrapped("  ", line, columns).substr(2);
+}
+
+/// Prints an error without control characters, which typed or read text may contain. Lines are broken at $COLUMNS or the terminal's, but
+/// not one of a file, which a mark below points into; a program that reads them gets them whole.
 void complain(const std::string& text) {
-  std::string line = plain_text(brief_text(text));
-  if (line.empty() || line.back() != '\n') line += '\n';
-  (void)write_all(stderr, line);
+  const std::string plain = plain_text(brief_text(text));
+  const std::size_t columns = columns_of(STDERR_FILENO);
+  std::string out;
+  for (std::size_t at = 0; at < plain.size();) {
+    const std::size_t end = std::min(plain.find('\n', at), plain.size());
+    const std::string line = plain.substr(at, end - at);
+    at = end + 1;
+    const std::size_t below = plain.find_first_not_of(' ', std::min(at, plain.size()));
+    const bool marked = line.starts_with(" ") && below != std::string::npos && plain[below] == '^';
+    out += columns == 0 || marked ? line + "\n" : broken_line(line, columns);
+  }
+  (void)write_all(stderr, out.empty() ? "\n" : out);
 }
 
 std::vector<const CLI::Option*>& output_options() {
@@ -303,8 +272,12 @@ void Runner::check_extras() const {
       throw UsageError(
           fmt::format("\"{}\" is not an option of fabricost itself; a command comes first: {}", extras.front(), joined(names)));
     if (const std::string why = left_out_text(extras.front()); !why.empty()) throw UsageError(why);
-    if (const std::string_view here = word_here(extras.front(), other_commands, names); !here.empty())
+    if (const std::string_view here = command_meant(lowered(extras.front()), names); !here.empty())
       throw UsageError(fmt::format("\"{}\" is not a command; here it is fabricost {}", extras.front(), here));
+    if (worded<Collective>(extras.front()))
+      throw UsageError(fmt::format("\"{0}\" is not a command; write fabricost predict {0} ...", extras.front()));
+    if (std::error_code error; std::filesystem::exists(extras.front(), error))
+      throw UsageError(fmt::format("\"{0}\" is not a command; for a log write fabricost diagnose {0}", extras.front()));
     throw UsageError(unknown_text(extras.front(), "a command", names));
   }
   const CLI::App& sub = *chosen.front();
@@ -317,18 +290,35 @@ void Runner::check_extras() const {
     if (std::find(known.begin(), known.end(), extra.substr(0, extra.find('='))) != known.end())
       throw UsageError(fmt::format("option {0} must come after the command: fabricost {1} ... {0}", extra, sub.get_name()));
   for (const std::string& extra : extras)
-    if (extra.starts_with("-") && extra != "--") {
-      const std::string typed = extra.substr(0, extra.find('='));
-      if (const std::string_view here = word_here(typed, other_options, known); !here.empty())
-        throw UsageError(fmt::format("\"{}\" is not an option; write {}", typed, here));
-      if ((typed.starts_with("--op") || typed == "--collective") && sub.get_option_no_throw("OP") != nullptr)
-        throw UsageError(
-            fmt::format("\"{}\" is not an option; the operation is the first word: fabricost {} all_reduce ...", typed, sub.get_name()));
-      const bool renamed = asked_name(*app_) != full_name(*app_);
-      throw UsageError(unknown_text(typed, renamed ? "an option of " + full_name(*app_) : "an option", known));
-    }
+    if (extra.starts_with("-") && extra != "--") throw UsageError(option_refused(sub, extra.substr(0, extra.find('='))));
   for (const std::string& extra : extras)
     if (extra != "--") throw UsageError(extra_text(extra, known));
+}
+
+std::string Runner::option_refused(const CLI::App& sub, const std::string& typed) const {
+  const std::string unknown = fmt::format("\"{}\" is not an option", typed), plain = without_dashes(typed);
+  const std::vector<std::string> known = options_asked(sub);
+  const auto has = [&](const std::string& name) { return std::find(known.begin(), known.end(), name) != known.end(); };
+  if (has("--" + plain)) return fmt::format("{}; write --{}", unknown, plain);
+  if (const std::string_view here = option_meant(plain, known); !here.empty()) return fmt::format("{}; write {}", unknown, here);
+  for (const CLI::Option* option : sub.get_options([](const CLI::Option* one) { return one->get_positional(); })) {
+    const std::string name = option->get_name(true, false), word = lowered(name);
+    if (word == plain || word == plain + "s" || (word == "op" && (plain.starts_with("op") || plain == "collective")))
+      return fmt::format("{}; give {} without one: fabricost {} {} ...", unknown, word == "op" ? "the operation" : "the " + word,
+                         sub.get_name(), word == "op" ? "all_reduce" : name);
+  }
+  constexpr std::size_t read_at_once = 15;
+  if (!near_names(typed, known).empty() || known.size() <= read_at_once)
+    return unknown_text(typed, asked_name(*app_) != full_name(*app_) ? "an option of " + full_name(*app_) : "an option", known);
+  Runner all;  // this one has the command that was asked alone
+  for (const Subcommand& one : subcommands())
+    if (one.add != nullptr) one.add(all.app(), all);
+  std::vector<std::string> others;
+  for (const Entry& entry : all.entries_)
+    if (entry.subcommand->get_option_no_throw("--" + plain) != nullptr) others.push_back(entry.subcommand->get_name());
+  constexpr std::size_t few = 3;
+  if (!others.empty() && others.size() <= few) return fmt::format("{} here; it is one of fabricost {}", unknown, joined(others, " and "));
+  return unknown;
 }
 
 std::string Runner::printed(std::vector<std::string> words) {
@@ -347,9 +337,14 @@ std::string Runner::printed(std::vector<std::string> words) {
     std::string option = text.substr(0, text.find_first_of(": "));
     if (!option.starts_with("-")) option.insert(0, "--");
     const auto says = [&](const char* word) { return text.find(word) != std::string::npos; };
-    throw UsageError(option + (says("received")   ? ": given more than once; keep one of them"
-                               : says("override") ? ": takes no value"
-                                                  : ": its value is missing"));
+    if (says("received")) throw UsageError(option + ": given more than once; keep one of them");
+    if (says("override")) throw UsageError(option + ": takes no value");
+    const std::vector<CLI::App*> chosen = app_->get_subcommands();
+    const CLI::Option* const missing = chosen.empty() ? nullptr : chosen.front()->get_option_no_throw(option);
+    std::string why = option + ": its value is missing";
+    if (missing != nullptr) why += fmt::format("; write {} {}: {}", option, missing->get_option_text(), missing->get_description());
+    std::replace(why.begin(), why.end(), '\n', ' ');
+    throw UsageError(why);
   } catch (const CLI::ParseError& error) {
     check_extras();  // an unknown option is the more likely cause
     throw UsageError(error.what());
@@ -360,7 +355,9 @@ std::string Runner::printed(std::vector<std::string> words) {
     refuse_empty_values(*sub);
     refuse_to_write_inputs(*sub);
   }
-  const Terminal terminal{colour_wanted(), columns_of_output()};
+  constexpr std::size_t usual = 80;
+  const std::size_t columns = columns_of(STDOUT_FILENO);
+  const Terminal terminal{colour_wanted(), columns == 0 ? usual : columns};
   const SearchProgress progress;
   for (const Entry& entry : entries_)
     if (entry.subcommand->parsed()) return entry.job(terminal);
@@ -374,7 +371,11 @@ int Runner::run(const std::vector<std::string>& words) {
     return 2;
   }
   const auto refuse = [&](std::string_view text) {
-    complain(fmt::format("{}: {}", asked_name(*app_), text));
+    std::string out = fmt::format("{}: {}", asked_name(*app_), text);
+    constexpr std::string_view of_sweep = "--sizes:";  // of predict a range is --size, too
+    if (const std::size_t at = out.find(of_sweep); at != std::string::npos && asked_command(typed_words()) == "predict")
+      out.replace(at, of_sweep.size(), "--size:");
+    complain(out);
     return 2;
   };
   try {
@@ -387,7 +388,8 @@ int Runner::run(const std::vector<std::string>& words) {
     (void)write_all(stdout, plain_text(failed.output, colour_wanted()));
     return 1;
   } catch (const UsageError& error) {
-    return refuse(fmt::format("{}\nSee {} --help", error.what(), full_name(*app_)));
+    const std::vector<CLI::App*> chosen = app_->get_subcommands();
+    return refuse(fmt::format("{}\nSee fabricost {}-h", error.what(), chosen.empty() ? "" : question_name(*chosen.front()) + " "));
   } catch (const SpecError& error) {
     std::string text;
     for (Issue issue : error.issues()) {
@@ -397,7 +399,11 @@ int Runner::run(const std::vector<std::string>& words) {
     complain(text);  // starts with file:line:column, as editors like it
     return 2;
   } catch (const Refusal& error) {
-    return refuse(with_fields(error.text(), option_text));
+    std::string text = with_fields(error.text(), option_text);
+    if (error.missing())
+      if (const std::string others = joined(needed_beside(*app_->get_subcommands().front(), text)); !others.empty())
+        text += "\nAlso needed: " + others;
+    return refuse(text);
   } catch (const Error& error) {
     return refuse(error.what());
   } catch (const std::bad_alloc&) {

@@ -75,6 +75,8 @@ class Runner {
   };
   [[nodiscard]] std::string printed(std::vector<std::string> words);
   void check_extras() const;
+  /// Why a word that is no option of the command is refused, with the option that is meant.
+  [[nodiscard]] std::string option_refused(const CLI::App& sub, const std::string& typed) const;
 
   std::unique_ptr<CLI::App> app_;
   std::vector<Entry> entries_;

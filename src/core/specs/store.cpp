@@ -50,8 +50,8 @@ std::vector<std::string> near_names(std::string_view wanted, std::span<const std
     const std::string known = plain(name);
     std::size_t distance = edit_distance(given, known);
     if (distance > 1 && !known.starts_with(given.front())) distance = slips + 1;
-    // a substring counts as nearer than its missing letters
-    if (given.size() >= 3 && (known.find(given) != std::string::npos || given.find(known) != std::string::npos))
+    // a substring counts as nearer than its missing letters; two letters are in any word
+    if (std::min(given.size(), known.size()) >= 3 && (known.find(given) != std::string::npos || given.find(known) != std::string::npos))
       distance = std::min<std::size_t>(distance, 1);
     if (distance <= slips) ranked.emplace_back(distance, edit_distance(wanted, name), name);
   }
@@ -147,9 +147,12 @@ std::string SpecStore::unknown(std::string_view folder, const std::string& wante
   }
   const std::string_view kind = folder == "switches" ? "switch" : folder.substr(0, folder.size() - 1);
   const std::string message = fmt::format("no {} named \"{}\"; ", kind, clipped(wanted));
+  constexpr std::size_t read_at_once = 45;
   return message + near_or(lowered(wanted), names,  // names are in lower case
                            folder == "systems" ? "`fabricost machine` lists them, or give the path of a YAML file"
-                                               : fmt::format("known: {}", joined(names, " ")));
+                           : names.size() > read_at_once
+                               ? fmt::format("data/{} has {}; or give the path of a YAML file", folder, names.size())
+                               : fmt::format("known: {}", joined(names, " ")));
 }
 
 SpecNode SpecStore::parse_once(const fs::path& file) {

@@ -64,7 +64,8 @@ void diagnosis_text(Page& page, const Diagnosis& a) {
       others += fmt::format("{}{} ({:.0f} %)", others.empty() ? "" : ", ", name(f.cause), 100 * f.confidence);
       continue;
     }
-    page.add(fmt::format("{} ({:.0f} %){}\n", page.strong(name(f.cause)), 100 * f.confidence, f.what.empty() ? "" : ": " + f.what));
+    const std::string cause = fmt::format("{} ({:.0f} %)", name(f.cause), 100 * f.confidence);
+    page.title(f.what.empty() ? cause : fmt::format("{}: {}", cause, f.what));
     if (i == 0 || !compared) page.add(few_lines("  seen  ", f.evidence, each, page.margin()));  // that of the first is the table's comparison
     page.add(few_lines("  try   ", f.remedy, each, page.margin()));
     pages += fmt::format("{}{}", i == 0 ? "fabricost help " : ", ", name(f.cause));

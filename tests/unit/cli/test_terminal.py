@@ -72,6 +72,37 @@ def test_examples_are_within_the_terminal():
     assert tried > 25, tried
 
 
+def refused(*arguments):
+    done = subprocess.run([TOOL, *arguments], capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL,
+                          env={**os.environ, "COLUMNS": str(COLUMNS)})
+    assert done.returncode == 2 and not done.stdout, (arguments, done.returncode, done.stdout[:200])
+    return done.stderr
+
+
+def test_refusals_are_within_the_terminal():
+    lines = [line.split("\t")[0] for line in (ROOT / "tests/contract/refusals.tsv").read_text(encoding="utf-8").splitlines()]
+    plain = [line for line in lines if not re.search(r"files/|corpus/|measurements/|data/|x{50}", line)]
+    for line in plain[::6]:
+        text = refused(*shlex.split(line))
+        assert all(len(one) <= COLUMNS for one in text.splitlines()), (line, text)
+
+
+def test_a_guess_from_another_tool_is_answered_with_the_option():
+    train, serve = "plan train -m llama3-8b -s dgx-h100 -g 8", "plan serve -m llama3-8b -s dgx-h100 -g 8"
+    for line, named in ((f"{train} --batch-size 8", "--global-batch"), (f"{train} --num_gpus 8", "--gpus"), (f"{train} --fsdp", "--zero 3"),
+                        (f"{train} --dtype fp8", "--precision"), (f"{train} --seqlen 8192", "--sequence"), (f"{train} --output json", "--json"),
+                        (f"{train} --GLOBAL_BATCH 8", "--global-batch"), (f"{serve} --max-num-seqs 256", "--batch"), (f"{serve} --backend vllm", "--stack"),
+                        (f"{serve} --kv-cache-dtype fp8", "--kv-precision"), (f"{serve} --rps 5", "--request-rate"), (f"{serve} --p99", "--percentile"),
+                        ("compare dgx-h100 dgx-b200 --train --batch-size 8", "--global-batch"), ("compare dgx-h100 --budget 10M", "it is one of fabricost measure and need"),
+                        ("predict all_reduce -s dgx-h100 --world-size 8", "--gpus"), ("predict all_reduce -s dgx-h100 -b 8 -e 8G", "--size 8:8GiB:x2"),
+                        ("predict all_reduce -s dgx-h100 --nccl-version 2.27", "--library nccl-2.27"), ("predict --op all_reduce", "predict all_reduce"),
+                        ("diagnose --log my.log", "diagnose LOG"), ("allreduce --size 1GiB", "predict allreduce"), ("search", "plan"),
+                        (str(FILES["all_reduce.log"]), "fabricost diagnose"), ("help price", "fabricost cost"), ("help nothing-like-it", "fabricost help"),
+                        ("plan train", "Also needed: --system, --gpus, --global-batch"), (f"{train} --launch-flags", "vllm, sglang")):
+        text = " ".join(refused(*shlex.split(line)).split())
+        assert named in text, (line, text)
+
+
 def floats_of_bytes(value, key=""):
     """Counts of bytes that JSON has as floats."""
     if isinstance(value, dict):
@@ -95,6 +126,8 @@ def test_json_says_its_schema_and_its_question():
 
 if __name__ == "__main__":
     test_help_is_one_screen()
+    test_refusals_are_within_the_terminal()
+    test_a_guess_from_another_tool_is_answered_with_the_option()
     test_json_says_its_schema_and_its_question()
     test_examples_are_within_the_terminal()
     print("ok")

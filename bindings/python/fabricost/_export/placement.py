@@ -32,6 +32,14 @@ class Placement:
         """The switch that a node hangs on; None: on none."""
         return next((name for name, nodes in self.leaves.items() if node in nodes), None)
 
+    def _repr_html_(self) -> str:
+        from .._html import rows_of
+
+        rows = [{"kind": kind, "name": name, "has": folded(below)}
+                for kind, of in (("block", self.blocks), ("switch", self.leaves), ("switch above", self.above)) for name, below in of.items()]
+        nodes = {node for of in (self.blocks, self.leaves) for below in of.values() for node in below}
+        return f"<div>{rows_of(rows, f'{len(nodes):,} nodes')}</div>" if rows else "<div>no nodes</div>"
+
 
 def expanded(listed: str | list[str]) -> list[str]:
     """node[01-03,7],login -> node01 node02 node03 node7 login, as Slurm reads hosts."""

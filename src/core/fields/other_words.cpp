@@ -1,0 +1,96 @@
+#include "fields/other_words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+namespace fabricost::core {
+namespace {
+
+/// A word used here, and those that people know from other tools, separated by blanks.
+struct OtherWords {
+  std::string_view ours, theirs;
+};
+constexpr OtherWords other_commands[] = {{"plan train", "train training layout parallelism"},
+                                         {"plan serve", "serve serving inference deploy"},
+                                         {"plan rl", "rl"},
+                                         {"plan", "search optimize optimise"},
+                                         {"machine", "list machines clusters gpus hardware"},
+                                         {"predict", "simulate estimate latency"},
+                                         {"diagnose", "check analyze analyse debug slow log"},
+                                         {"trace", "profile"},
+                                         {"explore", "what-if whatif vary"},
+                                         {"calibrate", "fit"},
+                                         {"cost", "price prices money budget tco dollars"},
+                                         {"compare", "buy"},
+                                         {"need", "capacity sizing"},
+                                         {"measure", "benchmark bench"},
+                                         {"topo", "topology"}};
+/// In this order: of two that a command has, the first is meant.
+constexpr OtherWords other_options[] = {
+    {"--nodes", "num-nodes nnodes n node-count"},
+    {"--gpus", "num-gpus ngpus n-gpus gpu-count num-ranks nranks np world-size ranks nodes num-nodes nnodes devices num-devices g"},
+    {"--ranks", "num-gpus ngpus gpus world-size g"},
+    {"--size, as in --size 8:8GiB:x2", "b e f minbytes maxbytes stepfactor"},
+    {"--size", "bytes message-size msg-size data-size buffer-size"},
+    {"--system", "machine cluster hardware gpu gpu-type systems accelerator device"},
+    {"--model", "m model-name model-path"},
+    {"--isl", "input-length input-len prompt prompt-length prompt-len prompt-tokens input-tokens random-input-len"},
+    {"--osl", "output-length output-len answer completion-tokens output-tokens max-tokens max-new-tokens random-output-len"},
+    {"--global-batch", "batch-size gbs bs batch train-batch-size"},
+    {"--batch", "batch-size bs max-num-seqs max-batch-size"},
+    {"--concurrency", "users clients num-users"},
+    {"--microbatch", "micro-batch-size micro-batch mbs per-device-train-batch-size"},
+    {"--sequence", "seq seq-len seq-length seqlen sequence-length context context-length max-seq-len"},
+    {"--tp", "tensor-parallel tensor-parallel-size tensor-model-parallel-size tp-size"},
+    {"--pp", "pipeline-parallel pipeline-parallel-size pipeline-model-parallel-size pp-size stages"},
+    {"--cp", "context-parallel context-parallel-size cp-size"},
+    {"--ep", "expert-parallel expert-parallel-size expert-model-parallel-size enable-expert-parallel ep-size"},
+    {"--dp", "data-parallel data-parallel-size dp-size replicas"},
+    {"--vp", "virtual-pipeline num-layers-per-virtual-pipeline-stage"},
+    {"--zero 3", "fsdp fsdp2"},
+    {"--zero", "zero-stage use-distributed-optimizer"},
+    {"--recompute", "activation-checkpointing gradient-checkpointing checkpoint-activations recompute-granularity remat"},
+    {"--precision", "dtype quantization quant data-type fp8 bf16"},
+    {"--dtype", "precision data-type datatype d"},
+    {"--kv-precision", "kv-cache-dtype kv-dtype"},
+    {"--stack", "framework engine backend software"},
+    {"--headroom", "gpu-memory-utilization memory-margin"},
+    {"--disaggregated", "disagg disaggregate"},
+    {"--request-rate", "rate qps rps requests-per-second arrival-rate"},
+    {"--tpot", "itl inter-token-latency"},
+    {"--ttft", "time-to-first-token"},
+    {"--draft-tokens", "drafts num-speculative-tokens"},
+    {"--prefix", "prefix-cache prefix-caching enable-prefix-caching"},
+    {"--percentile", "p99 p95 p90 p50"},
+    {"--library, as in --library nccl-2.27", "nccl nccl-version version"},
+    {"--top", "num-results limit"},
+    {"--tokens", "train-tokens num-tokens"},
+    {"--price", "price-gpu-hour gpu-price gpu-hour-price"},
+    {"--price-gpu-hour", "price gpu-price gpu-hour-price"},
+    {"--set nic.sharp=true", "sharp collnet collnet-enable"},
+    {"--out", "output output-file outfile"},
+    {"--json", "output format output-format"}};
+
+/// The first word here for one of theirs that begins with one of `known`.
+[[nodiscard]] std::string_view word_here(std::string_view typed, std::span<const OtherWords> words, const std::vector<std::string>& known) {
+  for (const OtherWords& word : words) {
+    const std::string_view first = word.ours.substr(0, word.ours.find_first_of(" ,"));
+    if (fmt::format(" {} ", word.theirs).find(fmt::format(" {} ", typed)) != std::string::npos &&
+        std::find(known.begin(), known.end(), first) != known.end())
+      return word.ours;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view command_meant(std::string_view typed, const std::vector<std::string>& known) {
+  return word_here(typed, other_commands, known);
+}
+std::string_view option_meant(std::string_view typed, const std::vector<std::string>& known) {
+  return word_here(typed, other_options, known);
+}
+
+}  // namespace fabricost::core

@@ -1,0 +1,17 @@
+#pragma once
+/// Words that people know from other tools, and the command or the option that is meant.
+
+#include <fabricost/namespaces.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricost::core {
+
+/// "plan serve" of "inference": begins with one of the commands `known`; empty for other words.
+[[nodiscard]] std::string_view command_meant(std::string_view typed, const std::vector<std::string>& known);
+/// "--isl" of "input-len", which has no dashes in front: begins with one of the options `known`; empty for other words.
+[[nodiscard]] std::string_view option_meant(std::string_view typed, const std::vector<std::string>& known);
+
+}  // namespace fabricost::core
