@@ -231,31 +231,40 @@ void check(const CompareRequest& r) {
   return of.cheapest && of.cheapest != of.best ? fmt::format(" A token costs least on {}.", *of.cheapest) : "";
 }
 
-/// The faster machine, by how much, how certain; better where its tokens cost no more.
-[[nodiscard]] std::string verdict_text(const CompareAnswer& of, const Verdict& v) {
-  if (v.best == nullptr) return fmt::format("No verdict: {}.", v.why);
-  if (v.next == nullptr) return fmt::format("{} is the only machine asked for that can do it; name another one beside it.", v.best->system);
+/// Writes the verdict: the faster machine, by how much, how certain; better where its tokens cost no more. And its grounds.
+void write_verdict(CompareAnswer& of, const Verdict& v) {
+  if (v.best == nullptr) {
+    of.verdict = fmt::format("No verdict: {}.", v.why);
+    return;
+  }
+  if (v.next == nullptr) {
+    of.verdict = fmt::format("{} is the only machine asked for that can do it; name another one beside it.", v.best->system);
+    return;
+  }
   std::string extras;
   for (const std::string& one : {against(v.best->dollars, v.next->dollars, "money"), against(v.best->joules, v.next->joules, "energy")})
-    if (!one.empty()) extras += (extras.empty() ? ", for " : " and ") + one;
+    if (!one.empty()) extras += (extras.empty() ? "for " : " and ") + one;
+  if (!extras.empty()) extras += " a token";
   const std::string_view does = of.job == "train"      ? "trains"
                                 : v.best->requests ? "meets the limits at"
                                                    : "answers with",
                          what = v.best->requests ? "requests" : "tokens", unit = v.best->requests ? "requests/s" : "tokens/s/GPU";
-  if (v.probability < even_odds)
-    return fmt::format("No difference to tell: {} {} {:.3g} times as many {} as {}{}{}, as likely as not ({:.0f} %).{}", v.best->system,
-                       does, v.faster, what, v.next->system, extras, extras.empty() ? "" : " a token",
-                       100 * v.probability, cheapest_text(of));
+  const std::string more = fmt::format("{} {:.3g} times as many {} as {}", does, v.faster, what, v.next->system),
+                    beside = extras.empty() ? "" : ", " + extras;
+  if (v.probability < even_odds) {
+    of.verdict = fmt::format("No difference to tell: {} {}{}, as likely as not ({:.0f} %).{}", v.best->system, more, beside,
+                             100 * v.probability, cheapest_text(of));
+    return;
+  }
+  const std::string ranges = fmt::format("{:.4g} to {:.4g} and {:.4g} to {:.4g} {}", v.best->rate.first, v.best->rate.second,
+                                         v.next->rate.first, v.next->rate.second, unit),
+                    certain = v.sure ? fmt::format("that is sure, their ranges ({}) do not meet", ranges)
+                                     : fmt::format("likely, {:.0f} %, not sure: their ranges ({}) overlap", 100 * v.probability, ranges);
   const bool better = of.cheapest == of.best && v.next->dollars;
-  return fmt::format(
-      "{} is the {} one: it {} {:.3g} times as many {} as {} on as many GPUs{}{}; {}.{}", v.best->system, better ? "better" : "faster",
-      does, v.faster, what, v.next->system, extras, extras.empty() ? "" : " a token",
-      v.sure ? fmt::format("that is sure, their ranges ({:.4g} to {:.4g} and {:.4g} to {:.4g} {}) do not meet",
-                           v.best->rate.first, v.best->rate.second, v.next->rate.first, v.next->rate.second, unit)
-             : fmt::format("likely, {:.0f} %, not sure: their ranges ({:.4g} to {:.4g} and {:.4g} to {:.4g} {}) overlap",
-                           100 * v.probability, v.best->rate.first, v.best->rate.second, v.next->rate.first,
-                           v.next->rate.second, unit),
-      cheapest_text(of));
+  of.verdict = fmt::format("{} is the {} one: it {} on as many GPUs{}; {}.{}", v.best->system, better ? "better" : "faster", more, beside,
+                           certain, cheapest_text(of));
+  of.grounds = fmt::format("{}Their ranges {}: {}.{}", extras.empty() ? "" : fmt::format("It does so {}. ", extras),
+                           v.sure ? "do not meet" : "overlap", ranges, cheapest_text(of));
 }
 
 void add_verdict(CompareAnswer& out) {
@@ -275,7 +284,7 @@ void add_verdict(CompareAnswer& out) {
       out.probability = v.probability;
     }
   }
-  out.verdict = verdict_text(out, v);
+  write_verdict(out, v);
 }
 
 [[nodiscard]] std::string serving_title(const CompareRequest& r, const ServeRequest& s, const std::string& model) {

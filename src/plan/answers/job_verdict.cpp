@@ -36,7 +36,7 @@ namespace {
 }
 
 /// "Best: 2 x tp 4 pp 1 for 3 requests/s, 99.2 % of them within the limits, which hold up to 5.1/s"; of a trace "for 7 requests within 2 s,
-/// answered in 3.1 s".
+/// answered in 3.1 s"; without limits "for 3 requests/s, TTFT 169 ms and TPOT 16.5 ms".
 [[nodiscard]] std::string loaded_verdict_of(const ServingQuestion& q, const LoadQuestion& load, const PlannedDeployment& best) {
   const ServedArrivals& a = *best.arrivals;
   const bool limited = q.ttft > 0 || q.tpot > 0;
@@ -44,7 +44,8 @@ namespace {
   return fmt::format(
       "Best: {} for {}{}{}", engines_text(best),
       load.trace ? fmt::format("{}, answered in {}", arriving_text(load), short_time_text(count / a.rate)) : figure(a.rate) + " requests/s",
-      limited ? fmt::format(", {} of them within the limits", percent(a.within, 1)) : "",
+      limited ? fmt::format(", {} of them within the limits", percent(a.within, 1))
+              : fmt::format(", TTFT {} and TPOT {}", short_time_text(a.ttft.mean.value()), short_time_text(a.tpot.mean.value())),
       !limited        ? ""
       : a.rate_within ? fmt::format(", which hold up to {}/s", figure(*a.rate_within))
                       : ", which hold however soon they come");
@@ -110,7 +111,8 @@ std::string verdict_of(const NeedAnswer& a) {
 }
 
 std::string verdict_of(const NeedMachineAnswer& a) {
-  return fmt::format("{}: {}: {}", a.value ? "Take " + *a.value : "No machine is within the limits", a.goal, a.title);
+  return fmt::format("{}: {}: {}", a.value ? fmt::format("Take {} GPUs of {}", a.run->gpus, *a.value) : "No machine is within the limits",
+                     a.goal, a.title);
 }
 
 /// "dgx-b200 is better: 2.55 times the tokens per GPU of dgx-h100 (sure)".
@@ -133,22 +135,22 @@ std::string verdict_of(const ProjectAnswer& a) {
   std::vector<const ProjectedRun*> able;
   for (const ProjectedRun& r : a.rows)
     if (r.trouble.empty()) able.push_back(&r);
-  std::string out;
   if (able.empty()) return a.rows.size() == 1 ? a.rows.front().trouble : "No machine can do this run.";
+  const auto days = [](Time time, int digits) { return figure(time.value() / day_seconds, digits); };
   if (able.size() == 1) {
     const ProjectedRun& r = *able.front();
-    const auto days = [](Time time, int digits) { return figure(time.value() / day_seconds, digits); };
-    out = fmt::format("{} days ({} to {}) on {} of {}", days(r.time, 4), days(r.interval.first, 3), days(r.interval.second, 3),
-                      counted(r.gpus, "GPU"), r.system);
-    return r.price ? out + fmt::format(", {} million USD", figure(r.price->value() / 1e6)) : out;
+    return fmt::format("{} days ({} to {}) on {} of {}{}", days(r.time, 4), days(r.interval.first, 3), days(r.interval.second, 3),
+                       counted(r.gpus, "GPU"), r.system, r.price ? ", " + dollars_text(*r.price) : "");
   }
-  const auto say = [&out](std::string_view what, const std::optional<std::string>& which) {
-    if (which) out += fmt::format("{}{}: {}", out.empty() ? "" : "; ", what, *which);
+  std::string out;
+  const auto say = [&](std::string_view what, const std::optional<std::string>& which, const auto& text) {
+    const auto best = std::find_if(able.begin(), able.end(), [&](const ProjectedRun* r) { return r->system == which; });
+    if (best != able.end()) out += fmt::format("{}{}: {} ({})", out.empty() ? "" : "; ", what, *which, text(**best));
   };
-  say("Cheapest", a.cheapest);
-  say("lowest power", a.lowest_power);
-  say("fewest GPUs", a.fewest_gpus);
-  say("soonest", a.soonest);
+  say("Cheapest", a.cheapest, [](const ProjectedRun& r) { return dollars_text(*r.price); });
+  say("lowest power", a.lowest_power, [](const ProjectedRun& r) { return figure(in(*r.site_power, units::MW).value(), 3) + " MW"; });
+  say("fewest GPUs", a.fewest_gpus, [](const ProjectedRun& r) { return std::to_string(r.gpus); });
+  say("soonest", a.soonest, [&](const ProjectedRun& r) { return days(r.wait + r.time, 3) + " days"; });
   return out.empty() ? "None ends in time." : out + ".";
 }
 

@@ -84,6 +84,7 @@ void compared_text(Page& page, const CompareAnswer& of) {
   const bool arrive = std::any_of(of.rows.begin(), of.rows.end(), [](const ComparedAnswer& row) { return row.arrivals.has_value(); });
   page.title(verdict_of(of));
   page.say(of.title);
+  if (!of.grounds.empty()) page.say(of.grounds);
   page.add("\n");
   TextTable rows{"machine",
                  train ? "" : "weights",  // the title of a training job names its one precision
@@ -152,10 +153,6 @@ void compared_text(Page& page, const CompareAnswer& of) {
                : "experts: ep; so many engines, each with a batch of requests.");
   page.say("Nine in ten measured runs should fall into the range given. {} Joules and megawatts are the site's, with cooling.",
            money_text(of));
-  if (of.next) {
-    page.add("\n");
-    page.say(of.verdict);
-  }
 }
 
 }  // namespace

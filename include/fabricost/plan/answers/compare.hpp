@@ -80,6 +80,7 @@ struct CompareAnswer {
 
   std::vector<Compared> all;  ///< the candidates of the rows
   std::string title;          ///< what was compared, in one line
+  std::string grounds;        ///< what the verdict says beside which machine is better and by how much; empty: nothing
   double percentile = 0;      ///< of requests that arrive
 
   static AnswerTable<CompareAnswer> fields();
