@@ -380,7 +380,8 @@ namespace {
 std::string detail::no_such(std::string_view function, std::string_view given, const std::vector<std::string_view>& names) {
   if (function.starts_with('_')) function.remove_prefix(1);  // _explore stands behind explore
   constexpr std::array of_operations{"size", "bytes", "ranks", "gpus", "nodes", "dtype"};
-  if ((function == "predict" || function == "explain") && std::find(of_operations.begin(), of_operations.end(), given) != of_operations.end())
+  if ((function == "predict" || function == "explain") &&
+      std::find(of_operations.begin(), of_operations.end(), given) != of_operations.end())
     return fmt::format("{}() has no {}; it is of the operation, as in AllReduce(bytes=2**28, ranks=16)", function, given);
   std::vector<std::string> near = meant(given, names);
   if (near.empty()) near = near_names(given, std::vector<std::string>(names.begin(), names.end()));

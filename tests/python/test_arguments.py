@@ -71,7 +71,13 @@ def test_impossible_questions_are_request_errors(h100, says, ask):
     ("[] takes place: int or name: str, not float", lambda s: s.tiers[1.5]),
     ("System() needs given", lambda s: fc.System()),
     ("System() takes 1 argument, not 2", lambda s: fc.System("dgx-h100", 2)),
-    ("plan() has no seq_len; did you mean sequence or sequence_parallel?", lambda s: fc.plan(seq_len=4096)),
+    ("plan() has no seq_len; did you mean sequence?", lambda s: fc.plan(seq_len=4096)),
+    ("plan() has no dtype; did you mean precision?", lambda s: fc.plan(dtype="fp8")),
+    ("plan_serve() has no backend; did you mean stack?", lambda s: fc.plan_serve(backend="vllm")),
+    ("predict() has no size; it is of the operation, as in AllReduce(bytes=2**28, ranks=16)", lambda s: fc.predict(s, "all_reduce", size=1)),
+    ("AllReduce() has no gpus; did you mean ranks?", lambda s: fc.AllReduce(1, gpus=8)),
+    ("[] takes the place of a row, [0], or of several, [:3], not str; figures are attributes of a row",
+     lambda s: fc.plan("dgx-h100", "llama3-8b", gpus=8, global_batch=8, top=1)["step"]),
     ("sweep() needs axes and out", lambda s: fc.sweep()),
     ("sweep() has no folder; it takes axes, out, of, client, workers, part, progress, overwrite", lambda s: fc.sweep({}, folder=".")),
     ("of: a function is wanted, not int", lambda s: fc.sweep({"bytes": [1]}, "somewhere", of=3)),
@@ -213,3 +219,17 @@ def test_the_names_of_an_enumeration_are_those_the_library_knows():
         with pytest.raises(ValueError, match="one of: ") as refused:
             fc.predict(system, fc.AllReduce(bytes=1e6), **{option: "nonsense"})
         assert str(refused.value).split("one of: ")[1].split(", ") == [str(name) for name in enumeration]
+
+
+@pytest.mark.parametrize("name, meant", [("machines", "systems"), ("plan_training", "plan"), ("serve", "plan_serve"), ("all_reduce", "AllReduce")])
+def test_a_guessed_function_is_answered_with_the_name(name, meant):
+    with pytest.raises(AttributeError, match=f"did you mean {meant}\\?"):
+        getattr(fc, name)
+
+
+def test_a_guessed_attribute_is_answered_with_the_name(h100):
+    for name, meant in (("low", "did you mean low_seconds?"), ("busbw", "did you mean bus_bytes_per_second?")):
+        with pytest.raises(AttributeError, match=re.escape(meant)):
+            getattr(fc.predict(h100, fc.AllReduce(1 << 20)), name)
+    with pytest.raises(AttributeError, match=re.escape("a row has it: [0].tp")):
+        fc.plan("dgx-h100", "llama3-8b", gpus=8, global_batch=8, top=1).tp  # noqa: B018

@@ -50,6 +50,16 @@ def test_every_answer_is_a_table_in_a_notebook():
         assert shown.count("<table") == 1 and shown.count("<tr>") > 2 and "\n" not in shown, shown[:300]
 
 
+def test_what_a_folder_or_a_file_holds_is_a_table_in_a_notebook(tmp_path):
+    pytest.importorskip("pyarrow")
+    pytest.importorskip("yaml")
+    swept = fc.sweep({"system": ["dgx-h100"], "bytes": [2.0**k for k in range(10, 30)], "ranks": [8]}, tmp_path / "swept", progress=False)
+    made = fc.export("slurm", system="gb200-nvl72", output=tmp_path / "topology.yaml", nodes=36, leaf=18)
+    for answer, has in ((swept, "10 more"), (fc.read_placement(made.files[0]), "node[1-18]")):
+        shown = answer._repr_html_()
+        assert shown.count("<table") == 1 and has in shown, shown[:300]
+
+
 def test_arguments_are_documented_as_numpydoc_does():
     """Of every public function, with type and default: `sequence : int, default 4096`; several of another function in one line."""
     functions = [name for name in fc.__all__ if callable(getattr(fc, name)) and not inspect.isclass(getattr(fc, name))]
