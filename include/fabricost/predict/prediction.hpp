@@ -12,6 +12,8 @@
 #include <fabricost/price/line.hpp>
 #include <fabricost/price/protocol.hpp>
 
+#include <utility>
+
 namespace fabricost::core {
 
 /// One contribution to the time.
@@ -62,7 +64,7 @@ struct Prediction {
   Candidate ran{};
   bool by_price = false;  ///< the pair was chosen by price because no tuner rule applies to this library
   double seconds = 0;
-  double low = 0, high = 0;  ///< nine in ten measurements fall in between
+  double low = 0, high = 0;  ///< seconds; nine in ten measurements fall in between
   double min = 0;            ///< seconds the bytes need at the links' full rate (price/lower_bound.hpp), a lower bound of `low`
   Terms terms;
   Basis basis = Basis::datasheet;
@@ -70,6 +72,7 @@ struct Prediction {
   PredictionInputs made_from;
 
   [[nodiscard]] Time time() const { return Time::from_value(seconds); }
+  [[nodiscard]] std::pair<Time, Time> interval() const { return {Time::from_value(low), Time::from_value(high)}; }
   /// False for a collective of one rank, which takes a launch alone.
   [[nodiscard]] bool moves() const { return ranks > 1 || operation.collective == Collective::send_recv; }
   /// bytes / time; 0 if nothing moves or takes time

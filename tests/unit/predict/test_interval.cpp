@@ -5,6 +5,8 @@
 #include <fabricost/fabricost.hpp>
 #include <fabricost/price/terms.hpp>
 
+#include <utility>
+
 using namespace fabricost::core;
 
 namespace {
@@ -38,6 +40,11 @@ TEST_CASE("beyond the measured sizes a flat curve is as sure as where it was mea
   CHECK(at(units::GiB(16)) < 1.4 * inside);
   CHECK(at(units::GiB(16)) > at(units::MiB(512)));  // what was latency at 512 MiB is extrapolated
   CHECK(predict(s, AllReduce{.bytes = units::GiB(16), .ranks = 8}).extrapolated.sizes);
+}
+
+TEST_CASE("the interval in quantities is that in seconds", "[predict]") {
+  const Prediction p = predict(measured_box(), AllReduce{.bytes = units::MiB(256), .ranks = 8});
+  CHECK(p.interval() == std::pair{units::s(p.low), units::s(p.high)});
 }
 
 TEST_CASE("what was latency or copies at the largest measured size is what beyond it widens the interval", "[predict]") {
