@@ -102,9 +102,9 @@ void add_groups(Page& page, const TraceAnswer& a) {
   int ranks = 0;
   for (const TracedCollective& row : a.collectives) ranks = std::max(ranks, row.ranks);
   if (slow > 0) return fmt::format("Slow: {} of {} kinds of collectives take longer than predicted", slow, judged);
-  if (!a.findings.empty() && a.findings.front().starts_with("Rank ")) return a.findings.front().substr(0, a.findings.front().find(';'));
-  if (!a.findings.empty() && a.findings.front().starts_with("The pipeline's bubble"))
-    return a.findings.front().substr(0, a.findings.front().find(':'));
+  const std::string first = a.findings.empty() ? "" : a.findings.front();
+  if (first.starts_with("Rank ") || first.find(" takes ") != std::string::npos) return first.substr(0, first.find(';'));
+  if (first.starts_with("The pipeline's bubble") || first.starts_with("GPUs stand idle")) return first.substr(0, first.find(':'));
   if (judged > 0) return fmt::format("As predicted: {} of {} kinds of collectives were judged, none is slow", judged, a.collectives.size());
   if (std::ssize(a.ranks) < ranks)
     return fmt::format("Nothing can be judged: {} of {} ranks {} traced", a.ranks.size(), ranks, a.ranks.size() == 1 ? "was" : "were");

@@ -3,14 +3,16 @@ import json
 import os
 import pathlib
 import random
+import re
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "support")]
 from emit import Job  # noqa: E402
-from command import run_tests  # noqa: E402
-from trace_answers import MIB, found, near, rows  # noqa: E402
+from command import Command, run_tests  # noqa: E402
+from trace_answers import COMMAND, MIB, found, near, rows  # noqa: E402
 
+DIAGNOSE = Command(sys.argv[1], "diagnose")
 WORLD = {"0": ("default_pg", list(range(8)))}
 
 
@@ -215,6 +217,44 @@ def test_since_when_it_is_slow(folder):
     (reduce,) = rows(found(folder), "all_reduce")
     assert reduce["verdict"] == "slow"
     near(reduce["slow_since_s"], 8 * 1.31e-3 + 1e-3, 0.05)
+
+
+def test_the_longest_wait_is_named_with_its_time(folder):
+    job = Job(8, WORLD)
+    for step in range(12):
+        job.compute(1000, {5: 90000} if step == 9 else None)
+        job.collective("0", "allreduce", 32 * MIB, 310.0)
+    job.write(folder)
+    said = found(folder)["findings"][0]
+    assert said.startswith("Rank 5 comes last to ") and re.search(r"at 12\.\d+ ms, 9\d\.?\d* ms of waiting", said), said
+
+
+def test_few_calls_that_stall_are_found_though_the_middle_one_is_sound(folder):
+    for name, stalled in (("stalls", 30000.0), ("sound", 700.0)):
+        job = Job(8, WORLD)
+        for step in range(40):
+            job.compute(1000)
+            job.collective("0", "allreduce", 32 * MIB, stalled if step % 13 == 5 else 310.0)
+        job.write(folder / name)
+    (said,) = found(folder / "stalls")["findings"]
+    assert "takes 30.0 ms in 3 of 40 calls, where 311 us is usual, first at 7.6" in said, said
+    assert COMMAND.works(str(folder / "stalls")).startswith("all_reduce of 64 MiB in group 0 takes 30.0 ms in 3 of 40 calls")
+    assert not found(folder / "sound")["findings"]
+    for name, verdict in (("stalls", "slow: all_reduce of 64 MiB in group 0 takes 30.0 ms"), ("sound", "as predicted: ")):
+        assert DIAGNOSE.works(str(folder / name)).startswith(verdict)  # a folder of traces, as its files
+
+
+def test_gpus_that_stand_idle_most_of_a_step_are_said(folder):
+    job = Job(8, WORLD)
+    for _ in range(6):
+        for rank in range(8):
+            job.at[rank] += 20000  # the loader
+        job.compute(5000)
+        job.collective("0", "allreduce", 32 * MIB, 310.0)
+    job.write(folder)
+    assert found(folder)["findings"][0].startswith("GPUs stand idle for "), found(folder)["findings"]
+    assert COMMAND.works(str(folder)).startswith("GPUs stand idle for ")
+    assert "GPUs stand idle for " in DIAGNOSE.works(str(folder)), "a note, where no collective is slow"
 
 
 def test_a_coalesced_burst_is_one_call(folder):

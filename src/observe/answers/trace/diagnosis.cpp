@@ -79,7 +79,10 @@ Diagnosis diagnosis_of_traces(const DiagnoseRequest& request) {
   const diagnosis::Rules& rules = diagnosis::load_rules();
   const diagnosis::Row* const late = rule_with(rules, "inspector_late");
   for (const std::string& finding : trace.findings)
-    if (finding.starts_with("Rank ") || finding.find(" takes ") != std::string::npos) out.causes.push_back(cause_of(finding, late));
+    if (finding.starts_with("Rank ") || finding.find(" takes ") != std::string::npos)
+      out.causes.push_back(cause_of(finding, late));
+    else
+      out.notes.push_back(finding);
   for (const TracedCollective& row : trace.collectives)
     if (const auto size = size_of(trace, row)) out.sizes.push_back(*size);
   std::stable_sort(out.sizes.begin(), out.sizes.end(), [](const DiagnosedSize& a, const DiagnosedSize& b) { return a.bytes < b.bytes; });
@@ -87,7 +90,7 @@ Diagnosis diagnosis_of_traces(const DiagnoseRequest& request) {
   out.system_guessed = trace.system_guessed;
   out.healthy = out.causes.empty() && !out.sizes.empty();
   out.state = !out.causes.empty() ? RunState::slow : out.sizes.empty() ? RunState::nothing_to_judge : RunState::as_predicted;
-  out.verdict = out.state == RunState::slow ? "slow: " + trace.findings.front()
+  out.verdict = out.state == RunState::slow ? "slow: " + out.causes.front().evidence
                 : out.state == RunState::as_predicted
                     ? fmt::format("as predicted: {} kinds of collectives take what they should", out.sizes.size())
                     : "nothing to judge: no collective of the traces has a prediction and all its ranks";

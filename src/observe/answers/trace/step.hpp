@@ -80,7 +80,7 @@ void say_replay(const TraceRequest& request, const timeline::Job& job, TraceMach
 /// Compares with a plan's step. \param file as `plan --json` printed it \throws SpecError where it is no plan
 void say_against(const std::string& file, TraceAnswer& answer);
 
-/// Adds findings and notes, from all other fields of the answer.
-void say_findings(TraceAnswer& answer);
+/// Adds findings and notes, from all other fields of the answer and the calls they come from.
+void say_findings(const FoundTrace& trace, TraceAnswer& answer);
 
 }  // namespace fabricost::observe::detail

@@ -428,7 +428,7 @@ TraceAnswer answer(const TraceRequest& request) {
     out.skipped.push_back({reason, static_cast<int>(std::min<std::int64_t>(events, std::numeric_limits<int>::max()))});
   say_what_is_unknown(job, out);
   if (out.collectives.empty()) out.notes.emplace_back("The traces show no collective.");
-  detail::say_findings(out);
+  detail::say_findings(*found, out);
   if (again) detail::say_replay(request, job, machine, out);
   if (!request.against.empty()) detail::say_against(request.against, out);
   found->expected.reserve(job.calls.size());

@@ -262,6 +262,16 @@ bool is_trace(const fs::path& file) {
 }
 
 bool is_profile(const fs::path& file) {
+  std::error_code error;
+  if (fs::is_directory(file, error)) {
+    bool any = false;
+    for (fs::directory_iterator at(file, fs::directory_options::skip_permission_denied, error), end; !error && at != end;
+         at.increment(error)) {
+      if (!at->is_regular_file(error) || !is_profile(at->path())) return false;
+      any = true;
+    }
+    return any;
+  }
   const TraceKind* const kind = kind_of_file(file);
   return kind != nullptr && kind->may_be != may_be_inspector && kind->may_be != may_be_flight_dump;
 }

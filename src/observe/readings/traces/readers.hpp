@@ -108,7 +108,7 @@ struct Traces {
 /// A file that one of the readers knows by its first bytes, or a folder with one. False for an unreadable file.
 [[nodiscard]] bool is_trace(const std::filesystem::path& file);
 
-/// The same for traces of profilers alone: no folder, no dump of Inspector or the flight recorder, which tell more than times.
+/// The same for traces of profilers alone, or a folder of nothing else: no dump of Inspector or the flight recorder, which tell more than times.
 [[nodiscard]] bool is_profile(const std::filesystem::path& file);
 
 }  // namespace fabricost::observe
