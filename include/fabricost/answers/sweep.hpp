@@ -24,13 +24,17 @@ struct OperationOnCounts {
   std::optional<std::vector<Bytes>> sizes{};
 };
 
-/// Several sizes on one count, or one size on several counts.
-struct SweepRequest : OperationOnCounts, WaysRequest {
-  Choice::Rule choice = Choice::Rule::nccl;
-  std::optional<Bytes> bytes{};
+/// With all that decides what runs.
+struct CallOnCounts : OperationOnCounts, WaysRequest {
   std::optional<Inference> library{};
   std::optional<LaunchMode> launch{};
   bool pxn = true;
+};
+
+/// Several sizes on one count, or one size on several counts.
+struct SweepRequest : CallOnCounts {
+  Choice::Rule choice = Choice::Rule::nccl;
+  std::optional<Bytes> bytes{};
 
   static RequestTable<SweepRequest> fields();
 };
@@ -45,7 +49,7 @@ struct SweepAnswer {
 
 /// For every count: the sizes from which each pair runs by the library's own choice, and from which each is
 /// fastest. The smallest and largest of `sizes` are the bounds; empty: 8 B to 16 GiB.
-struct CrossoversRequest : OperationOnCounts {
+struct CrossoversRequest : CallOnCounts {
   static RequestTable<CrossoversRequest> fields();
 };
 

@@ -43,7 +43,11 @@ RequestTable<CrossoversRequest> CrossoversRequest::fields() {
           field::ask_calibration<R>,
           field::ask_tier_override<R>,
           field::ask_path<R>,
-          asks(&R::sizes, "sizes", "--sizes", Amount::size, {}, "SIZES", "Range of sizes to look at; default 8 B to 16 GiB")};
+          asks(&R::sizes, "sizes", "--sizes", Amount::size, {}, "SIZES", "Range of sizes to look at; default 8 B to 16 GiB"),
+          field::ask_library<R>,
+          field::ask_launch<R>,
+          field::ask_pxn<R>,
+          WaysRequest::fields()};
 }
 
 AnswerTable<CrossoverAnswer> CrossoverAnswer::fields() {
@@ -83,8 +87,16 @@ namespace {
   return out;
 }
 
-[[nodiscard]] std::shared_ptr<const System> machine_of(const OperationOnCounts& r) {
-  return r.system.get(r.overrides, KernelSets::none(), r.calibration);
+[[nodiscard]] Choice choice_on_counts(const CallOnCounts& r, Choice::Rule rule) {
+  return choice_of({rule, r.algorithm, r.protocol, r.library, {}, r.launch, ways_of(r, r.pxn)});
+}
+/// The machine that can run such a call. \throws Refusal
+[[nodiscard]] std::shared_ptr<const System> machine_of(const CallOnCounts& r, const Choice& choice) {
+  const bool own_kernels = choice.inference.library != InferenceLibrary::none || choice.inference.from_host || r.symmetric;
+  const KernelSets kernels{.compute = false, .custom = own_kernels, .moe = false};
+  auto out = with_library(r.system.get(r.overrides, kernels, r.calibration), r.library);
+  check_call(*out, choice, *r.operation, r.dtype);
+  return out;
 }
 
 /// work(operation) for each; with several, an error names the operation.
@@ -123,12 +135,12 @@ SweepAnswer answer(const SweepRequest& r) {
     throw Refusal("one size on one count is fabricost predict; take <sizes>, or several counts: <nodes=1:64:x2>");
   if (!out.by_count && (!r.sizes || r.sizes->empty())) throw Refusal("which sizes? Add <sizes>, as in <sizes=1KiB:8GiB:x2>", true);
   std::vector<Operation> operations = operations_of(r);
-  if (out.by_count && !r.bytes) throw Refusal("how much? Add <bytes>, as in <bytes=268435456>", true);
-  const Choice choice = choice_of({r.choice, r.algorithm, r.protocol, r.library, {}, r.launch, ways_of(r, r.pxn)});
-  const bool own_kernels = choice.inference.library != InferenceLibrary::none || choice.inference.from_host || r.symmetric;
-  const KernelSets kernels{.compute = false, .custom = own_kernels, .moe = false};
-  const auto system = with_library(r.system.get(r.overrides, kernels, r.calibration), r.library);
-  check_call(*system, choice, *r.operation, r.dtype);
+  if (out.by_count && !r.bytes) {
+    (void)r.system.get(r.overrides, KernelSets::none(), r.calibration);  // what was given is checked before what is missing
+    throw Refusal("how much? Add <bytes>, as in <bytes=268435456>", true);
+  }
+  const Choice choice = choice_on_counts(r, r.choice);
+  const auto system = machine_of(r, choice);
   if (!out.by_count) {
     check_ranks(*system, operations.front());
     for (const Prediction& p : sweep(*system, operations.front(), *r.sizes, choice)) out.rows.push_back(answer_of(*system, p));
@@ -147,12 +159,13 @@ CrossoversAnswer answer(const CrossoversRequest& r) {
   const auto [min, max] = std::minmax_element(sizes.begin(), sizes.end());
   const double first = min->value(), last = max->value();
   const std::vector<Operation> operations = operations_of(r);
-  const auto system = machine_of(r);
+  Choice choice = choice_on_counts(r, Choice::Rule::nccl);
+  const auto system = machine_of(r, choice);
   CrossoversAnswer out{
       .operation = std::string{name(*r.operation)}, .dtype = std::string{name(r.dtype)}, .system = system->name, .rows = {}};
   for_each_count(operations, [&](const Operation& op) {
     check_ranks(*system, op);
-    Choice choice{.algorithm = r.algorithm, .protocol = r.protocol};
+    choice.rule = Choice::Rule::nccl;
     const Curve runs = compile(*system, op, choice);
     choice.rule = Choice::Rule::fastest;
     const Curve fastest = compile(*system, op, choice);

@@ -143,6 +143,43 @@ TEST_CASE("NCCL adds fp8 from Hopper on, and moves it everywhere") {
   CHECK(refusal_of(sum).empty());
 }
 
+TEST_CASE("Crossovers are where predict changes what runs, whatever decides it", "[answers]") {
+  struct Way {
+    const char* system;
+    void (*put)(CallOnCounts& all, PredictRequest& one);
+  };
+  for (const Way& way : {Way{"dgx-h100", [](CallOnCounts& c, PredictRequest& p) { c.nvls = p.nvls = OnOff::off; }},
+                         Way{"dgx-h100", [](CallOnCounts& c, PredictRequest& p) { c.library = p.library = Inference{.library = InferenceLibrary::vllm}; }},
+                         Way{"dgx-b200", [](CallOnCounts& c, PredictRequest& p) { c.symmetric = p.symmetric = true; }},
+                         Way{"dgx-a100", [](CallOnCounts& c, PredictRequest& p) { c.launch = p.launch = LaunchMode::queued; }}}) {
+    CrossoversRequest all;
+    PredictRequest one;
+    all.system = one.system = {way.system};
+    all.operation = one.operation = Collective::all_reduce;
+    way.put(all, one);
+    const CrossoversAtCount found = answer(all).rows.front();
+    for (const auto& [changes, rule] : {std::pair{&found.runs, Choice::Rule::nccl}, {&found.fastest, Choice::Rule::fastest}})
+      for (std::size_t i = 0; i < changes->size(); ++i) {
+        one.choice = rule;
+        one.bytes = (*changes)[i].from;
+        const PredictAnswer from = answer(one);
+        CAPTURE(way.system, i, one.bytes->value());
+        CHECK(std::pair{from.algorithm.view(), from.protocol.view()} ==
+              std::pair<std::string_view, std::string_view>{(*changes)[i].algorithm, (*changes)[i].protocol});
+        if (i == 0) continue;
+        one.bytes = units::B(one.bytes->value() - 1);
+        const PredictAnswer before = answer(one);
+        CHECK(std::pair{before.algorithm.view(), before.protocol.view()} ==
+              std::pair<std::string_view, std::string_view>{(*changes)[i - 1].algorithm, (*changes)[i - 1].protocol});
+      }
+  }
+  CrossoversRequest none;
+  none.system = {"dgx-h100"};
+  none.operation = Collective::reduce_scatter;
+  none.library = Inference{.library = InferenceLibrary::vllm};
+  CHECK_THROWS_AS(answer(none), Refusal);
+}
+
 TEST_CASE("Copies to the GPU, from it and both ways at once are told apart, and both ways share", "[answers]") {
   const auto copy = [](const char* system, Path path, double bytes) {
     return answer(PredictRequest{.system = {system}, .operation = Collective::send_recv, .path = path, .bytes = units::B(bytes)});
