@@ -2,12 +2,14 @@
 /// Bodies of engine_kernels.hpp.
 
 #include <fabricost/choice/engine_kernels.hpp>
+#include <fabricost/choice/releases.hpp>
 #include <fabricost/compiled_once.hpp>
 
 #include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -46,6 +48,11 @@ struct EngineTable {
 
 /// The version to compare with others: the newest known is later than any that is named.
 [[nodiscard]] constexpr int compared_version(const Inference& i) { return i.version == 0 ? std::numeric_limits<int>::max() - 1 : i.version; }
+/// Rules without a generation are of NVIDIA's GPUs.
+FABRICOST_BODY bool is_of_vendor(const HandOverCondition& c, Library library) {
+  return library == Library::nccl ? c.generation == Generation::other || is_nvidia(c.generation)
+                                  : c.generation != Generation::other && !is_nvidia(c.generation);
+}
 FABRICOST_BODY bool holds(const HandOverCondition& c, const Inference& i, const Fabric& f, bool ultra) {
   const int version = compared_version(i);
   return version >= c.from && version < c.before && (c.generation == Generation::other || c.generation == f.generation) &&
@@ -105,6 +112,14 @@ FABRICOST_BODY CollectiveKernel ReducePieces::at(double bytes) const {
   return CollectiveKernel::library;
 }
 
+FABRICOST_BODY bool has_kernels_with(InferenceLibrary engine, Library library) {
+  return std::any_of(std::begin(detail::engine_tables), std::end(detail::engine_tables), [&](const detail::EngineTable& table) {
+    return table.library == engine && std::any_of(table.hand_over, table.hand_over + table.rules, [&](const detail::HandOver& one) {
+             return detail::is_of_vendor(one.when, library);
+           });
+  });
+}
+
 FABRICOST_BODY ReducePieces reduce_pieces(const Inference& i, const Fabric& f, bool ultra) {
   const auto n = static_cast<std::size_t>(f.ranks());
   ReducePieces out;
@@ -116,9 +131,7 @@ FABRICOST_BODY ReducePieces reduce_pieces(const Inference& i, const Fabric& f, b
     if (f.nodes > 1 && detail::compared_version(i) < engine.across_nodes_from) return out;
     const auto* const end = engine.hand_over + engine.rules;
     const auto* const rule = std::find_if(engine.hand_over, end, [&](const auto& one) {
-      const Generation g = one.when.generation;  // rules without one are of NVIDIA's
-      const bool of_vendor = f.library == Library::nccl || (g != Generation::other && !is_nvidia(g));
-      return of_vendor && detail::holds(one.when, i, f, ultra);
+      return detail::is_of_vendor(one.when, f.library) && detail::holds(one.when, i, f, ultra);
     });
     if (rule == end) return out;
     const std::size_t at = std::min(n, detail::max_engine_ranks) - 2;

@@ -208,9 +208,9 @@ std::shared_ptr<const System> with_library(std::shared_ptr<const System> system,
   System out = *system;
   out.tuner = tuner_of_version(library->version / 1000000, release_of(*library));
   out.nccl_release = release_of(*library);
-  const Generation generation = system->gpu.generation;
-  if (const double from = tables_of(out.tuner).first_release[tuner_generation(generation)]; release_of(*library) < from)
-    throw Refusal(fmt::format("<library=nccl-2.{}>: NCCL runs on {} GPUs from 2.{:.0f} on", release_of(*library), name(generation), from));
+  if (const double from = later_first_release(out); from > 0)
+    throw Refusal(
+        fmt::format("<library=nccl-2.{}>: NCCL runs on {} GPUs from 2.{:.0f} on", release_of(*library), name(system->gpu.generation), from));
   return std::make_shared<const System>(std::move(out));
 }
 
@@ -289,6 +289,10 @@ void check_call(const System& system, const Choice& choice, Collective op, DataT
   if (system.library == Library::other && (choice.inference.from_host || choice.inference.library != InferenceLibrary::none))
     throw Refusal(fmt::format("<{}>: {} has a communication library of its own, and none of the engines' kernels",
                               choice.inference.library == InferenceLibrary::none ? "launch=eager" : "library", system.name));
+  if (choice.inference.library != InferenceLibrary::none && !has_kernels_with(choice.inference.library, system.library))
+    throw Refusal(fmt::format("<library={0}>: no kernels of {0} are known on {1} GPUs; leave it out for the time of {2}",
+                              name(choice.inference.library), name(system.gpu.generation),
+                              library_names[static_cast<std::size_t>(system.library)]));
   if (choice.inference.from_host && !is_rccl_call(system, choice) && op != Collective::all_reduce)
     throw Refusal(fmt::format("<launch=eager> is known for all_reduce alone, not for {}", name(op)));
   if (const InferenceLibrary library = choice.inference.library; library != InferenceLibrary::none && op != Collective::all_reduce)
@@ -361,11 +365,13 @@ struct LoadedRequest {
   Operation operation;
   Choice choice;
 };
-/// Whatever needs no file is checked before one is read.
 [[nodiscard]] LoadedRequest loaded(const PredictRequest& r) {
   LoadedRequest out{.system = nullptr, .operation = operation_of(r.operation, r.dtype, r.path, r.nodes, r.ranks), .choice = choice_of(r)};
   need_machine(r.system);
-  if (!r.bytes) throw Refusal("how much? Add <bytes>, as in <bytes=268435456>", true);
+  if (!r.bytes) {
+    (void)r.system.get(r.overrides, KernelSets::none(), r.calibration);  // what was given is checked before what is missing
+    throw Refusal("how much? Add <bytes>, as in <bytes=268435456>", true);
+  }
   out.operation.bytes = *r.bytes;
   check_ranges(r);
   // the cost of a call from Python is stored beside the engines' kernels

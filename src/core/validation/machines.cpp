@@ -81,6 +81,9 @@ const System& PointMachines::with_era(const System& system, LibraryEra era) {
   at->second.tuner = era.tuner;
   at->second.tuner_assumed = era.assumed;
   at->second.nccl_release = era.release;
+  if (const double from = later_first_release(at->second); from > 0)
+    throw RequestError(
+        fmt::format("NCCL 2.{} does not run on {} GPUs, which it does from 2.{:.0f} on", era.release, name(system.gpu.generation), from));
   return at->second;
 }
 
@@ -121,7 +124,7 @@ Operation operation_of_point(const Point& point, const System& system) {
                .ranks = point.ranks(),
                .nodes = point.nodes,
                .dtype = point.dtype};
-  if (point.path) return SendRecv{.bytes = op.bytes, .path = *point.path};
+  if (point.path) return SendRecv{.bytes = op.bytes, .path = *point.path, .ranks = 2};
   if (point.library == "oneccl" && point.collective == Collective::all_gather) op.bytes *= static_cast<double>(point.ranks());
   if (point.collective == Collective::send_recv) {
     const bool one_domain =

@@ -150,7 +150,7 @@ ValidationAnswer answer(const ValidateRequest& r) {
   const std::string guessed = r.system ? std::string{} : usual_system_of(r.samples);
   const std::string system = !guessed.empty() ? guessed : unnamed ? r.system.value->name : r.system.name;
   const PointDefaults otherwise = stated(system, r.nodes, r.ranks, r.launch, r.library);
-  if (r.system) (void)r.system.load({}, {}, r.calibration);  // a name that was given must exist
+  if (r.system) (void)with_library(r.system.get({}, KernelSets::none(), r.calibration), r.library);  // what was given must exist
   ValidationAnswer out = validated(read(r.samples, otherwise, !r.raw), r);
   const auto& points = out.report.points;
   if (std::any_of(points.begin(), points.end(), [&](const ComparedPoint& p) { return p.point.system == guessed; }))
