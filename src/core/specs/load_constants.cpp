@@ -289,7 +289,8 @@ void load_constants(System& system, SpecStore& library, std::string_view calibra
   if (!measured_library) use_datasheet(system);
   if (calibration == "none") return;
 
-  bool own_board = false;  // the PCIe box is the measured one, or extends it
+  bool own_board = false;    // the PCIe box is the measured one, or extends it
+  bool known_board = false;  // the measured one itself, its board's rates as they were
   const auto apply = [&](const SpecNode& tree, bool by_hand, bool of_transport = false) {
     CalibrationReader reader(tree, c, faults);
     of_transport ? reader.read_transport() : reader.read();
@@ -338,6 +339,7 @@ void load_constants(System& system, SpecStore& library, std::string_view calibra
       const bool own_library = part.library == Library::other || part.library == system.library;
       const bool same = named && own_library && (by_hand || !altered.inside);
       c.basis = same ? Basis::calibrated : reader.assumed ? Basis::datasheet : Basis::sibling;
+      known_board = part.set == ConstantSet::pcie && named && own_library && !altered.board;
       own_board = part.set == ConstantSet::pcie && among(reader.systems, chain);
     }
   };
@@ -380,6 +382,13 @@ void load_constants(System& system, SpecStore& library, std::string_view calibra
     apply(parse_spec_text(std::string{calibration}, "calibration"), true);
   else if (!calibration.empty())
     apply(library.resolve("calibrations", calibration), true);
+  if (!known_board || c.basis == Basis::calibrated) return;
+  // altered by hand, it keeps the board that its constants were fitted on
+  for (Tier& tier : system.tiers) {
+    if (tier.role != TierRole::scale_up) continue;
+    tier.carried = {};
+    for (std::size_t i = 0; i < c.pcie.simple_share.size(); ++i) tier.carried[i] = tier.bandwidth.value * c.pcie.simple_share[i];
+  }
 }
 
 }  // namespace fabricost::core

@@ -149,6 +149,7 @@ void read_outline(MapReader& in, const SpecNode& tree, System& system) {
 
 System read_system(const SpecNode& tree, SpecStore& library, std::span<const std::pair<std::string, std::string>> overrides,
                    OverriddenParts& altered, Faults& faults) {
+  const bool altered_by_file = altered.inside && altered.outside;
   MapReader in(tree, "", faults);
   System system;
   in.take("extends");
@@ -205,6 +206,8 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
                             "make `domain:` (or `gpus:`) and the scale-up tier's endpoints agree"));
       refuse_without_effect(node, tier, fmt::format("tiers[{}]", i), faults);
       for (const SpecNode::Entry& entry : node.entries) {
+        const bool carries = std::count(carried_keys.begin(), carried_keys.end(), std::string_view{entry.key}) > 0;
+        if (carries && (by_hand(entry.value) || (altered_by_file && entry.value.replaced != nullptr))) altered.board = true;
         if (!by_hand(entry.value) || entry.key == "notes" || entry.key == "source" || entry.key == "confidence") continue;
         if (tier.role == TierRole::scale_up) altered.inside = true;
         if (tier.role == TierRole::nic || tier.role == TierRole::network) altered.outside = true;

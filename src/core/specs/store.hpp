@@ -87,6 +87,7 @@ class SpecStore {
 struct OverriddenParts {
   bool inside = false;   ///< the GPU or the scale-up tier
   bool outside = false;  ///< the NICs or the network
+  bool board = false;    ///< what the board of a PCIe tier carries
 };
 
 /// Fills `system.constants`. \param calibration "" shipped, "none" prior, else a file \param kernels shipped

@@ -5,6 +5,8 @@
 
 #include <fabricost/predict/predict.hpp>
 
+#include <fmt/format.h>
+
 using namespace fabricost::observe;
 using namespace specs;
 using units::GB_per_s;
@@ -33,6 +35,32 @@ TEST_CASE("a value is reached by tier name, by index and without `tiers`", "[spe
   CHECK(rate(with({"nvlink.bandwidth=3600 Gbit/s per direction"}), "nvlink") == Approx(450));
   CHECK(rate(with({"nvlink.bandwidth={value: 400 GB/s per direction, source: me, confidence: measured}"}), "nvlink") == Approx(400));
   CHECK(rate(with({"nvlink.bandwidth=1 GB/s per direction", "nvlink.bandwidth=2 GB/s per direction"}), "nvlink") == Approx(2));
+}
+
+TEST_CASE("a value that is replaced by itself moves no time", "[specs]") {
+  for (const char* name : {"rtx-pro-6000-pcie", "l40s-aiconfigurator", "pcie5-8gpu", "dgx-h100", "mi300x-8", "aws-p5"}) {
+    const System own = load_system(name);
+    for (const Tier& tier : own.tiers) {
+      if (tier.role == TierRole::memory || tier.role == TierRole::network) continue;
+      const std::string path = std::string{tier.name.view()};
+      for (const std::string& same : {fmt::format("{}.latency={:.17g} us", path, in(tier.latency.value, units::us).value()),
+                                      fmt::format("{}.bandwidth={:.17g} GB/s per direction", path, in(tier.bandwidth.value, GB_per_s).value())}) {
+        const System again = load_system(name, std::vector{same});
+        for (const Collective op : {Collective::all_reduce, Collective::broadcast, Collective::all_to_all})
+          for (const int ranks : {2, 4, 8})
+            for (const double bytes : {4096., 1e6, 1e9}) {
+              CAPTURE(name, same, fabricost::core::name(op), ranks, bytes);
+              CHECK(seconds(again, bytes, ranks, 1, op) == Approx(seconds(own, bytes, ranks, 1, op)).epsilon(1e-9));
+            }
+      }
+    }
+  }
+}
+
+TEST_CASE("what a board carries counts where it is stated by hand", "[specs]") {
+  const System own = load_system("rtx-pro-6000-pcie");
+  CHECK(seconds(with({"pcie.sockets_rate=11.25 GB/s per direction"}, "rtx-pro-6000-pcie"), 1e9, 8, 1, Collective::all_gather) >
+        1.9 * seconds(own, 1e9, 8, 1, Collective::all_gather));
 }
 
 TEST_CASE("flags, links and keys at the top can be overridden", "[specs]") {
