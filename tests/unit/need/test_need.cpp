@@ -243,6 +243,23 @@ TEST_CASE("serving needs parts of a node where the model fits on them, and whole
   CHECK(*answer(r).value >= 8);
 }
 
+TEST_CASE("training needs parts of a node where they are enough, and whole nodes beyond one") {
+  NeedRequest r = asked("gpus");
+  r.gpus.reset();
+  r.global_batch = 8;
+  for (const int gpus : {1, 2, 4, 24}) {
+    PlanRequest one = r;
+    one.gpus = gpus;
+    r.step = answer(one).layouts.front().step * (1 + 1e-9);
+    const NeedAnswer found = answer(r);
+    CAPTURE(gpus);
+    REQUIRE(found.value.has_value());
+    CHECK(*found.value <= gpus);
+    CHECK((*found.value < 8 || std::fmod(*found.value, 8) == 0));
+    CHECK(*found.measure <= r.step->value());
+  }
+}
+
 TEST_CASE("more GPUs never serve fewer tokens a second, since some may stay idle") {
   NeedServeRequest r;
   r.unknown = "gpus";

@@ -201,7 +201,7 @@ struct NeedQuestion {
   std::vector<double> values;  ///< in the unknown's unit
   bool refine = false;         ///< they are a range of ours, not the user's
   bool most = false;
-  bool any_count = false;  ///< some of so many GPUs may stay idle
+  double unit = 1;  ///< between counts of the range multiples of it are asked for
   bool least_alone = false;  ///< of larger values nothing is asked
   bool edge_alone = false;   ///< of the values tried only the edge is wanted
   double above = 0;          ///< no value below it can hold
@@ -246,7 +246,7 @@ template <class Plan, class Ask>
   out.limit = q.goal.limit;
   const bool steps = (q.unknown.kind == Kind::option && !q.unknown.whole) || q.unknown.parameter == DesignParameter::domain ||
                      q.unknown.parameter == DesignParameter::nic_count || !q.unknown.values.empty();
-  Search<Plan, Ask> search{q.unknown, q.goal, q.most, q.refine && !steps, q.any_count, q.edge_alone, q.above, ask};
+  Search<Plan, Ask> search{q.unknown, q.goal, q.most, q.refine && !steps, q.unit, q.edge_alone, q.above, ask};
   const auto ask_for_all = [&] { search.ask_at(q.values, true); };  // all of them: it need not be monotone
   if (q.goal.against == Against::least) ask_for_all();
   out.reason = take_reference(q, search, ask);
@@ -325,8 +325,8 @@ void put(Request& r, const Varied& unknown, const Unturned& machine, double valu
 }
 
 template <class Request>
-[[nodiscard]] std::vector<double> candidates(const Request& r, Varied& unknown, const System& machine, bool serving) {
-  std::vector<double> out = r.over.empty() ? usual_values(unknown, machine, r.gpus, serving) : varied::values_of(r.over, unknown, "over").numbers;
+[[nodiscard]] std::vector<double> candidates(const Request& r, Varied& unknown, const System& machine, bool parts) {
+  std::vector<double> out = r.over.empty() ? usual_values(unknown, machine, r.gpus, parts) : varied::values_of(r.over, unknown, "over").numbers;
   if (unknown.words) throw Refusal(fmt::format("<unknown>: {} takes names, and names have no least; vary it in explore", unknown.name));
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
@@ -417,9 +417,10 @@ template <class Plan, class Request, class Prepare, class Answered>
   if (!r.gpus && q.unknown.kind != Kind::gpus && q.unknown.kind != Kind::nodes) throw Refusal("on how many GPUs? Give <gpus>", true);
   if constexpr (requires { r.global_batch; })
     if (!r.global_batch && q.unknown.kind != Kind::batch) throw Refusal("how many sequences a step? Give <global_batch>", true);
-  q.any_count = serving && (q.unknown.kind == Kind::gpus || q.unknown.kind == Kind::nodes);
   if (q.goal.against == Against::unbounded) q.without_bound = without_bound(r, q.unknown, *machine);
-  q.values = candidates(r, q.unknown, *machine, serving);
+  q.values = candidates(r, q.unknown, *machine, !above);
+  if (q.unknown.kind == Kind::gpus && !serving) q.unit = machine->gpus_per_node;  // above a node: a service may leave some of a node idle
+  if (q.unknown.kind == Kind::sequence) q.unit = q.values.front();
   const bool simulated = [&] {
     if constexpr (requires { r.request_rate; }) return r.request_rate.has_value() && !q.most;
     return false;

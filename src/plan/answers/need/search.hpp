@@ -41,11 +41,10 @@ struct At {
 template <class Plan, class Ask>
 class Search {
  public:
-  /// \param most the largest value is wanted, not the least \param refine between values of the grid \param any_count counts between those
-  /// of the grid are worth asking for: some of so many may stay idle \param edge_alone of what is tried only the edge is wanted
-  /// \param above no value below it can hold
-  Search(const varied::Varied& unknown, const Goal& goal, bool most, bool refine, bool any_count, bool edge_alone, double above, Ask ask)
-      : unknown_(unknown), goal_(goal), most_(most), refine_(refine), any_count_(any_count), edge_alone_(edge_alone), above_(above),
+  /// \param most the largest value is wanted, not the least \param refine between values of the grid \param unit multiples of it are asked for
+  /// between counts of the grid \param edge_alone of what is tried only the edge is wanted \param above no value below it can hold
+  Search(const varied::Varied& unknown, const Goal& goal, bool most, bool refine, double unit, bool edge_alone, double above, Ask ask)
+      : unknown_(unknown), goal_(goal), most_(most), refine_(refine), edge_alone_(edge_alone), unit_(unit), above_(above),
         ask_(std::move(ask)) {}
 
   const At<Plan>& at(double value) {
@@ -72,7 +71,6 @@ class Search {
   }
   /// The least of `values` that holds, or the largest, refined between it and the one before it that does not; none: nothing.
   [[nodiscard]] std::optional<double> edge(std::vector<double> values, End end) {
-    least_ = values.front();
     if (most_) std::reverse(values.begin(), values.end());
     const auto first = first_that_holds(values, end);
     if (!first || !refine_ || *first == values.front()) return first;
@@ -117,10 +115,9 @@ class Search {
   /// holds and the next, until they are 1 % apart.
   double between_whole(double fails, double holding, End end) {
     constexpr int parts = 8;
-    // in multiples of the smallest
-    const double unit = any_count_ || unknown_.kind == varied::Kind::option ? 1 : least_, toward = most_ ? 1 : -1;
+    const double toward = most_ ? 1 : -1;
     for (;;) {
-      const double step = std::max(1.0, std::floor(std::fabs(fails - holding) / parts / unit)) * unit, from = holding;
+      const double step = std::max(1.0, std::floor(std::fabs(fails - holding) / parts / unit_)) * unit_, from = holding;
       std::vector<double> counts;
       for (double at = from + toward * step; better(fails, at); at += toward * step) counts.push_back(at);
       if (edge_alone_)
@@ -130,14 +127,14 @@ class Search {
       const auto best = std::find_if(counts.rbegin(), counts.rend(), [&](double count) { return holds(count, end); });
       if (best != counts.rend()) holding = *best;
       if (better(fails, holding + toward * step)) fails = holding + toward * step;
-      if (step <= unit || step <= 0.01 * holding) return holding;
+      if (step <= unit_ || step <= 0.01 * holding) return holding;
     }
   }
 
   const varied::Varied& unknown_;
   const Goal& goal_;
-  bool most_, refine_, any_count_, edge_alone_;
-  double above_, least_ = 1;
+  bool most_, refine_, edge_alone_;
+  double unit_, above_;
   Ask ask_;
   std::map<double, At<Plan>> all_;
 };

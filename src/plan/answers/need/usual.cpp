@@ -61,12 +61,12 @@ std::vector<int> sizes_of_run(const System& machine, int batch, double least, do
   return all;
 }
 
-std::vector<double> usual_values(Varied& unknown, const System& machine, const std::optional<int>& gpus, bool serving) {
+std::vector<double> usual_values(Varied& unknown, const System& machine, const std::optional<int>& gpus, bool parts) {
   constexpr double max_options = 1024;
   switch (unknown.kind) {
     case Kind::gpus: {
       std::vector<double> out = counts_to(most_gpus, machine.gpus_per_node);
-      for (int part = 1; serving && part < machine.gpus_per_node; part *= 2) out.push_back(part);
+      for (int part = 1; parts && part < machine.gpus_per_node; part *= 2) out.push_back(part);
       return out;
     }
     case Kind::nodes: return counts_to(most_gpus / machine.gpus_per_node, 1);
