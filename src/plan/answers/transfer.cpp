@@ -31,7 +31,6 @@ RequestTable<StorageRequest> StorageRequest::fields() {
           asks(&R::host_memory_bandwidth, "host_memory_bytes_per_second", "--host-memory", bytes_per_second, some_rate, "RATE",
                "Bandwidth of a node's memory, reads and writes together"),
           asks(&R::behind_host, "behind_host", "--behind-host", "", "Drives or ports are not attached to the GPUs' PCIe switches"),
-          field::ask_calibration<R>,
           field::ask_override<R>};
 }
 
@@ -74,7 +73,6 @@ RequestTable<AccessRequest> AccessRequest::fields() {
           asks(&R::hops, "hops", "--hops", count, any_count, "N", "Links between the two, on a torus; default 1"),
           asks(&R::start, "start_seconds", "--start", seconds, start_time, "TIME",
                "Time to post an RDMA message, added to the rest, as \"2 us\""),
-          field::ask_calibration<R>,
           field::ask_override<R>};
 }
 
@@ -108,7 +106,6 @@ RequestTable<IncastRequest> IncastRequest::fields() {
           asks(&R::bytes, "bytes", "--size", size, any_bytes, "SIZE", "Bytes written by each sender", true),
           asks(&R::start, "start_seconds", "--start", seconds, start_time, "TIME",
                "Time to post an RDMA message, added to the rest, as \"2 us\""),
-          field::ask_calibration<R>,
           field::ask_override<R>};
 }
 
@@ -147,7 +144,7 @@ constexpr double unbounded = std::numeric_limits<double>::infinity();
 
 System OnMachine::load() const {
   need_machine(system);
-  return system.load(overrides, {}, calibration);
+  return system.load(overrides, KernelSets::none());
 }
 
 StorageAnswer answer(const StorageRequest& r) {
@@ -209,8 +206,8 @@ AccessAnswer answer(const AccessRequest& r) {
   out.system = system.name;
   out.tier = system.tier(TierRole::scale_up)->name.view();
   out.nic_tier = system.tier(TierRole::nic)->name.view();
-  out.store_until = bounded(out.made.stores_until);
-  out.load_until = bounded(out.made.loads_until);
+  out.store_until = bounded(std::floor(out.made.stores_until));
+  out.load_until = bounded(std::floor(out.made.loads_until));
   for (const Bytes size : out.bytes) {
     out.store.push_back(units::s(out.made.store(size.value())));
     out.load.push_back(units::s(out.made.load(size.value())));

@@ -19,7 +19,6 @@ namespace fabricost::plan {
 /// The machine, with the overrides of the command.
 struct OnMachine {
   Machine system;
-  std::string calibration;
   std::vector<std::string> overrides;
   /// \throws Refusal where no machine is named; SpecError, RequestError as load_system
   [[nodiscard]] System load() const;
