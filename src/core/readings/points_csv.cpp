@@ -123,6 +123,7 @@ Measured measured_in(CsvTable& table, const Columns& at, const Point& point) {
     case NumberCell::Kind::number:
       if (time.value == 0) return {0, "time_us is 0"};
       if (time.value < 1e-3) return {0, "time_us is less than a nanosecond"};
+      if (time.value > 86400e6) return {0, "time_us is more than a day"};
       return {time.value * 1e-6, ""};
     case NumberCell::Kind::empty: break;
   }
@@ -292,6 +293,8 @@ std::vector<Skipped> read_point_csv(const std::filesystem::path& file, const Poi
     if (bytes.kind == NumberCell::Kind::formula) because("bytes is a formula");
     if (bytes.kind == NumberCell::Kind::empty) because("bytes is empty");
     if (bytes.kind == NumberCell::Kind::number && bytes.value == 0) because("bytes is 0");
+    if (bytes.value != std::floor(bytes.value))
+      table.fault(at.bytes, fmt::format("bytes is {}, not a whole number", table.cell(at.bytes)), "write the size as nccl-tests counts it");
     point.bytes = bytes.value;
 
     describe(point, runs);

@@ -74,6 +74,7 @@ TEST_CASE("a malformed cell is a fault with its line and column") {
                         Case{"r,dgx-h100,1,8,all_reduce,half,8,-1,0,nccl,,,,", "time_us is negative", 34},
                         Case{"r,dgx-h100,1,8,all_reduce,half,nan,1,0,nccl,,,,", "bytes is \"nan\", not a number", 32},
                         Case{"r,dgx-h100,1,8,all_reduce,half,8 KiB,1,0,nccl,,,,", "not a number", 32},
+                        Case{"r,dgx-h100,1,8,all_reduce,half,8.5,1,0,nccl,,,,", "bytes is 8.5, not a whole number", 32},
                         Case{"r,dgx-h100,1,8,allreduse,half,8,1,0,nccl,,,,", "unknown operation \"allreduse\"", 16},
                         Case{"r,dgx-h100,1,8,all_reduce,halve,8,1,0,nccl,,,,", "unknown dtype \"halve\"", 27},
                         Case{"r,dgx-h100,1.5,8,all_reduce,half,8,1,0,nccl,,,,", "nodes is 1.5, not a whole number", 12},
@@ -104,6 +105,7 @@ TEST_CASE("all faults of a file are reported together, twenty at most") {
 TEST_CASE("a well-formed row that cannot be priced is counted, not refused") {
   const Points read = points_in(csv_header +
                                 "r,dgx-h100,1,8,all_reduce,half,8,0,0,nccl,,,,\n"
+                                "r,dgx-h100,1,8,all_reduce,half,8,1e12,0,nccl,,,,\n"
                                 "r,dgx-h100,1,8,all_reduce,half,8,=G2*2,0,nccl,,,,\n"
                                 "r,dgx-h100,1,8,all_reduce,half,=2^10,1,0,nccl,,,,\n"
                                 "r,dgx-h100,1,8,all_reduce,half,8,,0,nccl,,,,\n"
@@ -115,6 +117,7 @@ TEST_CASE("a well-formed row that cannot be priced is counted, not refused") {
                                 "r,dgx-h100,1,8,all_reduce,half,8,1,0,nccl,,,,\n");
   CHECK(read.points.size() == 1);
   CHECK(skipped_rows(read, "time_us is 0") == 1);
+  CHECK(skipped_rows(read, "time_us is more than a day") == 1);
   CHECK(skipped_rows(read, "time_us is a formula") == 1);
   CHECK(skipped_rows(read, "bytes is a formula") == 1);
   CHECK(skipped_rows(read, "time_us is empty") == 1);

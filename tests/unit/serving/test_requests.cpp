@@ -81,6 +81,8 @@ TEST_CASE("what is no trace of requests is refused with its line") {
   CHECK_THAT(fault_of(good + "{\"timestamp\": 11"), Catch::Contains(":2:"));
   CHECK_THAT(fault_of(good + good.substr(0, good.size() - 1) + " x\n"), Catch::Contains("something follows"));
   CHECK_THAT(fault_of(R"({"timestamp": 1, "input_length": 5})"), Catch::Contains("has no \"output_length\""));
+  CHECK_THAT(fault_of(good + R"({"timestamp": 11, "input_length": 5, "output_length": 5, "input_length": 9})"),
+             Catch::Contains(":2:") && Catch::Contains("\"input_length\" is given twice"));
   CHECK_THAT(fault_of(R"({"timestamp": "1", "input_length": 5, "output_length": 5})"), Catch::Contains("\"timestamp\" is no number"));
   CHECK_THAT(fault_of(R"({"timestamp": -1, "input_length": 5, "output_length": 5})"), Catch::Contains("timestamp -1"));
   CHECK_THAT(fault_of(R"({"timestamp": 1, "input_length": 0, "output_length": 5})"), Catch::Contains("input_length 0"));

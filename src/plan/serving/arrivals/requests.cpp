@@ -65,6 +65,9 @@ class TraceLine {
     }
     if (line.find_first_not_of(" \t\r", next) != std::string::npos) refuse("something follows the request");
     if (tree_[tree_.root].kind != PlainTree::Kind::map) refuse("is no JSON object");
+    const auto members = tree_.members(tree_.root);
+    for (auto one = members.begin(); one != members.end(); ++one)
+      if (tree_.find(tree_.root, one->first) != one->second) refuse(fmt::format("\"{}\" is given twice", one->first));
   }
   /// A number that the line must have.
   [[nodiscard]] double number(const char* key) const {
