@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
+#include <vector>
 
 namespace fabricost::core {
 
@@ -77,9 +79,19 @@ Points read(const std::vector<Sample>& samples, const PointDefaults& otherwise, 
 }
 
 std::string files_text(const std::vector<Sample>& samples) {
+  std::vector<std::pair<std::string, int>> files;  // with how many have that name, in different folders
+  for (const Sample& sample : samples) {
+    if (sample.file.empty()) continue;
+    const std::string name = std::filesystem::path(sample.file).filename().string();
+    const auto same = std::find_if(files.begin(), files.end(), [&](const auto& file) { return file.first == name; });
+    if (same == files.end())
+      files.emplace_back(name, 1);
+    else
+      ++same->second;
+  }
   std::string out;
-  for (const Sample& sample : samples)
-    if (!sample.file.empty()) out += fmt::format("{}{}", out.empty() ? "" : ", ", std::filesystem::path(sample.file).filename().string());
+  for (const auto& [name, count] : files)
+    out += fmt::format("{}{}{}", out.empty() ? "" : ", ", count > 1 ? fmt::format("{} files ", count) : std::string{}, name);
   return out.empty() ? "samples given in memory" : out;
 }
 
