@@ -6,6 +6,7 @@
 #include "text/amounts.hpp"
 #include "text/joined.hpp"
 
+#include <fabricost/explain/assumptions.hpp>
 #include <fabricost/plan/explain/nearest_plan.hpp>
 #include <fabricost/plan/kernels/compute.hpp>
 #include <fabricost/plan/memory/advice.hpp>
@@ -168,7 +169,7 @@ std::string verdict_of(const CostAnswer& a) {
 }
 
 std::string verdict_of(const GoodputAnswer& a) {
-  return fmt::format("{:.0f} GPUs in {:.0f} nodes: {} of the time is work that counts", a.gpus, a.nodes, percent(a.goodput, 2));
+  return fmt::format("{} in {}: {} of the time is work that counts", counted(a.gpus, "GPU"), counted(a.nodes, "node"), percent(a.goodput, 2));
 }
 
 std::string verdict_of(const StragglersAnswer& a) {
