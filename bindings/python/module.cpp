@@ -7,6 +7,7 @@
 
 #include <fabricost/version.hpp>
 
+#include <fmt/format.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -30,6 +31,29 @@ void refuse_uninitialised_objects(const pybind11::module_& module) {
     auto* const type = reinterpret_cast<PyTypeObject*>(thing.ptr());
     const auto& known = pybind11::detail::get_internals().registered_types_py;
     if (known.find(type) != known.end()) pybind11::detail::get_type_info(type)->operator_new = &refuse_uninitialised;
+  }
+}
+
+/// repr() of classes with to_dict and none of their own: their numbers and texts.
+void add_reprs(const pybind11::module_& module) {
+  namespace py = pybind11;
+  for (const auto& [name, thing] : py::dict(module.attr("__dict__"))) {
+    if (PyType_Check(thing.ptr()) == 0) continue;
+    const py::object type = py::reinterpret_borrow<py::object>(thing), own = type.attr("__dict__");
+    if (!own.contains("to_dict") || own.contains("__repr__")) continue;
+    const py::cpp_function repr(
+        [name = name.cast<std::string>()](const py::object& self) {
+          std::string out;
+          for (const auto& [key, value] : self.attr("to_dict")().cast<py::dict>()) {
+            const bool number = py::isinstance<py::float_>(value);
+            if (!number && !py::isinstance<py::int_>(value) && !py::isinstance<py::str>(value)) continue;
+            out += fmt::format("{}{}={}", out.empty() ? "" : ", ", key.cast<std::string>(),
+                               number ? fmt::format("{:.4g}", value.cast<double>()) : py::repr(value).cast<std::string>());
+          }
+          return fmt::format("{}({})", name, out);
+        },
+        py::name("__repr__"), py::is_method(type));
+    py::setattr(type, "__repr__", repr);
   }
 }
 
@@ -66,6 +90,7 @@ PYBIND11_MODULE(_core, module) {
 #define FABRICOST_ADD(name) add_##name(module);
   FABRICOST_PARTS(FABRICOST_ADD)
 #undef FABRICOST_ADD
+  add_reprs(module);
   refuse_uninitialised_objects(module);
   reword_refused_calls(module);
   pybind11::list names;

@@ -3,6 +3,7 @@
 #include "record.hpp"
 
 #include "arguments.hpp"
+#include "copies.hpp"
 
 #include <text/write_file.hpp>
 
@@ -226,6 +227,11 @@ void add_members(py::object type, Members members, const RecordType& made) {
       type, "__setstate__",
       [record](py::detail::value_and_holder& place, const py::tuple& state) { place.value_ptr() = record->restored(state); },
       py::detail::is_new_style_constructor());
+}
+
+void add_copies(py::object type) {
+  add_method(type, "__copy__", [](const py::object& self) { return self; }, "Itself: it cannot be changed.");
+  add_method(type, "__deepcopy__", [](const py::object& self, const py::dict&) { return self; }, py::arg("memo"), "Itself: it cannot be changed.");
 }
 
 void add_to_dict(py::object type, std::vector<const char*> names) {

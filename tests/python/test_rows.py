@@ -32,6 +32,18 @@ def test_answers_of_rows_are_values(ask):
     assert any(row == json.loads(json.dumps(first[0].to_dict())) for row in (each[0] for each in rows if each))
 
 
+def test_reports_are_copied_and_a_validation_is_pickled():
+    rows = {"bytes": [1e6, 2e6, 4e6], "seconds": [30e-6, 40e-6, 60e-6], "ranks": [8] * 3}
+    fit = fc.calibrate("dgx-h100", rows)
+    for report in (fit, fit.validation):
+        assert copy.copy(report) is report and copy.deepcopy([report])[0] is report
+    again = pickle.loads(pickle.dumps(fit.validation))
+    assert again == fit.validation and hash(again) == hash(fit.validation)
+    assert repr(again) == repr(fit.validation) and (again.samples == fit.validation.samples).all()
+    residual = next(iter(fit.sets[0].residuals.values()))
+    assert repr(residual).startswith(f"Residual(points={residual.points}, median_error=")
+
+
 def test_another_question_has_another_answer():
     assert ASKED["plan"]() != fc.plan("dgx-h100", "llama3-8b", gpus=16, global_batch=128)
 

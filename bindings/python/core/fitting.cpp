@@ -3,6 +3,7 @@
 
 #include "arguments.hpp"
 #include "bindings.hpp"
+#include "copies.hpp"
 #include "core/operations.hpp"
 #include "machine.hpp"
 #include "question.hpp"
@@ -94,9 +95,10 @@ void add_fit(py::module_& module) {
   add_answer<FittedSet>(module, "FittedSet", "Constants that lie in one file.").def("__repr__", [](const FittedSet& s) {
     return fmt::format("<FittedSet {}: {} points, median error {:.2f} %>", s.name, s.points, 100 * s.median_error);
   });
-  add_report<FitAnswer>(module, "CollectivesFit", "Constants fitted to the collectives of one machine.");
+  add_copies(add_report<FitAnswer>(module, "CollectivesFit", "Constants fitted to the collectives of one machine."));
   auto fit = add_report<CalibrationAnswer, Fit>(
       module, "Fit", "Constants fitted to measurements of machines. Errors are shares: |predicted / measured - 1|.");
+  add_copies(fit);
   fit.property(
          "system",
          [](const Fit& f) {
@@ -131,10 +133,11 @@ void add_fit(py::module_& module) {
 }
 
 void add_fits_of_tables(py::module_& module) {
-  add_files(add_report<KernelFitAnswer>(module, "KernelFit",
-                                        "Constants of kernels that are no library's: engines' all-reduces, expert exchange."));
+  add_copies(add_files(add_report<KernelFitAnswer>(
+      module, "KernelFit", "Constants of kernels that are no library's: engines' all-reduces, expert exchange.")));
   add_answer<KernelFit>(module, "KernelRoofline", "What kernels of one kind and precision reach on a GPU.");
   auto stack = add_files(add_report<KernelStackAnswer>(module, "KernelStack", "A training stack that holds one's own kernels."));
+  add_copies(stack);
   stack.def("__repr__", [](const KernelStackAnswer& s) {
     return fmt::format("<KernelStack in the recipe of {}: {} times, median error of rows left out {:.1f} %>", s.recipe, s.rows(), 100 * s.median_error());
   });
@@ -146,6 +149,7 @@ void add_this_machine(py::module_& module) {
   using M = MachineAnswer;
   constexpr const char* dicts = "list[dict[str, Any]]";
   auto type = add_report<M>(module, "ThisMachine", "A machine as it was measured, beside the stock system it is like.");
+  add_copies(type);
   type.property(
           "system", [](const M& m) { return loaded(m.made.system); }, "The machine with what was measured: for predict, or to save.")
       .property(

@@ -1,8 +1,11 @@
 /// fc.validate: the errors of predictions against measurements, as fractions |predicted / measured - 1|.
 
 #include "bindings.hpp"
+#include "copies.hpp"
 #include "core/operations.hpp"
+#include "core/prediction_fields.hpp"
 #include "core/samples.hpp"
+#include "plain.hpp"
 #include "question.hpp"
 
 #include <fabricost/plan/evaluation/validate.hpp>
@@ -14,6 +17,16 @@
 #include <pybind11/stl.h>
 
 namespace py = pybind11;
+
+namespace fabricost::core {
+
+// Found by fields.hpp.
+template <class Stream>
+static void pass_fields(Stream& stream, ValidationAnswer& answer) {
+  python::pass(stream, static_cast<ErrorSummary&>(answer), answer.report);
+}
+
+}  // namespace fabricost::core
 
 namespace fabricost::python {
 
@@ -66,8 +79,9 @@ void add_validation(py::module_& module) {
         return fmt::format("{} points: {}, {:.0f} % within 10 %, {:.0f} % inside the interval", e.points, errors_text(e),
                            100 * e.within_10pct, 100 * e.interval_coverage);
       });
-  add_report<ValidationAnswer>(module, "Validation", "Measured beside predicted. Errors are shares: |predicted / measured - 1|.")
-      .property("samples", &compared_of,
+  auto type = add_report<ValidationAnswer>(module, "Validation", "Measured beside predicted. Errors are shares: |predicted / measured - 1|.");
+  add_value_semantics(type);
+  type.property("samples", &compared_of,
                 "A structured array with a row for each merged point: bytes, measured_seconds, predicted_seconds, low_seconds,\n"
                 "high_seconds, error (predicted / measured - 1), what ran, and who measured it.",
                 records_array)
@@ -81,8 +95,10 @@ void add_validation(py::module_& module) {
         for (const Skipped& s : v.report.skipped) rows += s.rows;
         return fmt::format("<Validation of {} points: {}, {} skipped>", v.points, errors_text(v), rows);
       });
-  add_report<WorkloadsAnswer>(module, "WorkloadValidation",
-                              "Published results beside predictions. Errors are shares: |predicted / measured - 1|.")
+  auto workloads = add_report<WorkloadsAnswer>(module, "WorkloadValidation",
+                                               "Published results beside predictions. Errors are shares: |predicted / measured - 1|.");
+  add_copies(workloads);
+  workloads
       .property("rows", &figures_of,
                 "A structured array with a row for each figure: id, group, model, metric, measured and predicted (in the same\n"
                 "unit), low, high, error (predicted / measured - 1), skipped (why there is none, or nothing).",
