@@ -56,10 +56,15 @@ using AllToAll = detail::Named<Collective::all_to_all>;
 struct SendRecv {
   Bytes bytes = detail::not_given;
   Path path = Path::gpu_gpu;
-  int ranks = 2;
+  int ranks = 0;  ///< of the communicator; 0: two, and between nodes all
 
   operator Operation() const {  // NOLINT(google-explicit-constructor): it is one
-    return {.collective = Collective::send_recv, .bytes = bytes, .ranks = ranks, .nodes = path == Path::nic ? 2 : 1, .path = path};
+    const bool across = path == Path::nic;
+    return {.collective = Collective::send_recv,
+            .bytes = bytes,
+            .ranks = ranks == 0 && !across ? 2 : ranks,
+            .nodes = across ? 2 : 1,
+            .path = path};
   }
 };
 

@@ -44,8 +44,7 @@ inline constexpr std::array<std::string_view, 3> argument_names_of<Collective::s
 template <Collective C>
 using GivenArguments = std::array<py::object, argument_names_of<C>.size()>;
 
-/// Between nodes a message is one of all their GPUs' communicator, as the command has it without --ranks.
-[[nodiscard]] int usual_ranks(Path path) { return path == Path::nic ? 0 : SendRecv{}.ranks; }
+[[nodiscard]] int usual_ranks(Path path) { return static_cast<Operation>(SendRecv{.path = path}).ranks; }
 
 /// \throws TypeError, RequestError
 template <Collective C>
@@ -56,7 +55,7 @@ template <Collective C>
   if constexpr (C == Collective::send_recv) {
     Path path = Path::gpu_gpu;
     if (given[1]) read_object(given[1], "path", path);
-    out.scalar = SendRecv{.path = path, .ranks = usual_ranks(path)};
+    out.scalar = SendRecv{.path = path};
     fields = {given[0], given[2], py::object{}};
   }
   if (!std::all_of(fields.begin(), fields.end(), is_plain)) {

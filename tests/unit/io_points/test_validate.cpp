@@ -93,7 +93,7 @@ TEST_CASE("NCCL's channels hold its own messages between nodes, not those of MPI
   const ValidationReport report = validate(points);
   REQUIRE(report.total.points == 2);
   const System system = load_system("hgx-h100-ndr");
-  const Prediction nccl = predict(system, SendRecv{.bytes = Bytes::from_value(1 << 30), .path = Path::nic});
+  const Prediction nccl = predict(system, SendRecv{.bytes = Bytes::from_value(1 << 30), .path = Path::nic, .ranks = 2});
   for (const ComparedPoint& p : report.points)
     if (p.point.library == "nccl")
       CHECK(p.prediction.seconds == nccl.seconds);

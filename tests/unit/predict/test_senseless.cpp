@@ -41,4 +41,15 @@ TEST_CASE("a size that was not given is asked for, and one of zero is the latenc
   CHECK(compile(box, AllReduce{}).seconds(1e6) == Approx(predict(box, some).seconds));
 }
 
+TEST_CASE("a message between nodes is of the communicator of all their GPUs, as the command has it, one inside a node of two") {
+  const Operation across = SendRecv{.path = Path::nic}, pair = SendRecv{.path = Path::nic, .ranks = 2}, inside = SendRecv{};
+  CHECK(across.ranks == 0);
+  CHECK(pair.ranks == 2);
+  CHECK(inside.ranks == 2);
+  const System box = systems::hopper_box();
+  const Bytes size = Bytes::from_value(1e6);
+  CHECK(predict(box, SendRecv{.bytes = size, .path = Path::nic}).seconds ==
+        predict(box, SendRecv{.bytes = size, .path = Path::nic, .ranks = 16}).seconds);
+}
+
 }  // namespace

@@ -144,7 +144,7 @@ std::optional<Expected> TraceMachine::expect(const timeline::Group& group, const
                         .nodes = nodes,
                         .dtype = timeline::data_type_of(call.type)};
     if (call.moves == Moves::send_recv) {
-      operation = SendRecv{.bytes = operation.bytes, .path = nodes > 1 ? Path::nic : Path::gpu_gpu};
+      operation = SendRecv{.bytes = operation.bytes, .path = nodes > 1 ? Path::nic : Path::gpu_gpu, .ranks = 2};
     } else if (group.said.size < 2) {
       return std::nullopt;
     }
