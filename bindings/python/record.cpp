@@ -230,8 +230,10 @@ void add_members(py::object type, Members members, const RecordType& made) {
 }
 
 void add_copies(py::object type) {
-  add_method(type, "__copy__", [](const py::object& self) { return self; }, "Itself: it cannot be changed.");
-  add_method(type, "__deepcopy__", [](const py::object& self, const py::dict&) { return self; }, py::arg("memo"), "Itself: it cannot be changed.");
+  add_method(
+      type, "__copy__", [](const py::object& self) { return self; }, "Itself: it cannot be changed.");
+  add_method(
+      type, "__deepcopy__", [](const py::object& self, const py::dict&) { return self; }, py::arg("memo"), "Itself: it cannot be changed.");
 }
 
 void add_to_dict(py::object type, std::vector<const char*> names) {

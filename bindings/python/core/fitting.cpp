@@ -133,8 +133,8 @@ void add_fit(py::module_& module) {
 }
 
 void add_fits_of_tables(py::module_& module) {
-  add_copies(add_files(add_report<KernelFitAnswer>(
-      module, "KernelFit", "Constants of kernels that are no library's: engines' all-reduces, expert exchange.")));
+  add_copies(add_files(add_report<KernelFitAnswer>(module, "KernelFit",
+                                                   "Constants of kernels that are no library's: engines' all-reduces, expert exchange.")));
   add_answer<KernelFit>(module, "KernelRoofline", "What kernels of one kind and precision reach on a GPU.");
   auto stack = add_files(add_report<KernelStackAnswer>(module, "KernelStack", "A training stack that holds one's own kernels."));
   add_copies(stack);

@@ -5,8 +5,8 @@
 #include "bindings.hpp"
 #include "core/operations.hpp"
 #include "core/prediction_fields.hpp"
-#include "question.hpp"
 #include "plain.hpp"
+#include "question.hpp"
 
 #include <fabricost/answers/predict.hpp>
 #include <fabricost/explain/explain.hpp>

@@ -79,7 +79,8 @@ void add_validation(py::module_& module) {
         return fmt::format("{} points: {}, {:.0f} % within 10 %, {:.0f} % inside the interval", e.points, errors_text(e),
                            100 * e.within_10pct, 100 * e.interval_coverage);
       });
-  auto type = add_report<ValidationAnswer>(module, "Validation", "Measured beside predicted. Errors are shares: |predicted / measured - 1|.");
+  auto type =
+      add_report<ValidationAnswer>(module, "Validation", "Measured beside predicted. Errors are shares: |predicted / measured - 1|.");
   add_value_semantics(type);
   type.property("samples", &compared_of,
                 "A structured array with a row for each merged point: bytes, measured_seconds, predicted_seconds, low_seconds,\n"

@@ -114,9 +114,8 @@ FABRICOST_BODY CollectiveKernel ReducePieces::at(double bytes) const {
 
 FABRICOST_BODY bool has_kernels_with(InferenceLibrary engine, Library library) {
   return std::any_of(std::begin(detail::engine_tables), std::end(detail::engine_tables), [&](const detail::EngineTable& table) {
-    return table.library == engine && std::any_of(table.hand_over, table.hand_over + table.rules, [&](const detail::HandOver& one) {
-             return detail::is_of_vendor(one.when, library);
-           });
+    return table.library == engine && std::any_of(table.hand_over, table.hand_over + table.rules,
+                                                  [&](const detail::HandOver& one) { return detail::is_of_vendor(one.when, library); });
   });
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-/// Which release of NCCL brought an algorithm (data/priors/ways.yaml), and what runs on which GPUs. Apart from the algorithms, whose headers
-/// the probes' plugins compile without any data.
+/// Which release of NCCL brought an algorithm (data/priors/ways.yaml), and what runs on which GPUs. Apart from the algorithms, whose
+/// headers the probes' plugins compile without any data.
 
 #include <fabricost/algorithms/registry.hpp>
 #include <fabricost/choice/engine_kernels.hpp>

@@ -169,7 +169,8 @@ std::string verdict_of(const CostAnswer& a) {
 }
 
 std::string verdict_of(const GoodputAnswer& a) {
-  return fmt::format("{} in {}: {} of the time is work that counts", counted(a.gpus, "GPU"), counted(a.nodes, "node"), percent(a.goodput, 2));
+  return fmt::format("{} in {}: {} of the time is work that counts", counted(a.gpus, "GPU"), counted(a.nodes, "node"),
+                     percent(a.goodput, 2));
 }
 
 std::string verdict_of(const StragglersAnswer& a) {

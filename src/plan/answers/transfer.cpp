@@ -101,8 +101,7 @@ AnswerTable<AccessAnswer> AccessAnswer::fields() {
 RequestTable<IncastRequest> IncastRequest::fields() {
   using R = IncastRequest;
   using enum Amount;
-  return {field::ask_system<R>,
-          asks(&R::senders, "senders", "--senders", count, any_count, "N", "Number of GPUs that write at once", true),
+  return {field::ask_system<R>, asks(&R::senders, "senders", "--senders", count, any_count, "N", "Number of GPUs that write at once", true),
           asks(&R::bytes, "bytes", "--size", size, any_bytes, "SIZE", "Bytes written by each sender", true),
           asks(&R::start, "start_seconds", "--start", seconds, start_time, "TIME",
                "Time to post an RDMA message, added to the rest, as \"2 us\""),

@@ -148,10 +148,11 @@ TEST_CASE("Crossovers are where predict changes what runs, whatever decides it",
     const char* system;
     void (*put)(CallOnCounts& all, PredictRequest& one);
   };
-  for (const Way& way : {Way{"dgx-h100", [](CallOnCounts& c, PredictRequest& p) { c.nvls = p.nvls = OnOff::off; }},
-                         Way{"dgx-h100", [](CallOnCounts& c, PredictRequest& p) { c.library = p.library = Inference{.library = InferenceLibrary::vllm}; }},
-                         Way{"dgx-b200", [](CallOnCounts& c, PredictRequest& p) { c.symmetric = p.symmetric = true; }},
-                         Way{"dgx-a100", [](CallOnCounts& c, PredictRequest& p) { c.launch = p.launch = LaunchMode::queued; }}}) {
+  for (const Way& way :
+       {Way{"dgx-h100", [](CallOnCounts&c, PredictRequest&p) { c.nvls = p.nvls = OnOff::off; }},
+        Way{"dgx-h100", [](CallOnCounts&c, PredictRequest&p) { c.library = p.library = Inference{.library = InferenceLibrary::vllm}; }},
+        Way{"dgx-b200", [](CallOnCounts&c, PredictRequest&p) { c.symmetric = p.symmetric = true; }},
+        Way{"dgx-a100", [](CallOnCounts&c, PredictRequest&p) { c.launch = p.launch = LaunchMode::queued; }}}) {
     CrossoversRequest all;
     PredictRequest one;
     all.system = one.system = {way.system};

@@ -43,8 +43,9 @@ TEST_CASE("a value that is replaced by itself moves no time", "[specs]") {
     for (const Tier& tier : own.tiers) {
       if (tier.role == TierRole::memory || tier.role == TierRole::network) continue;
       const std::string path = std::string{tier.name.view()};
-      for (const std::string& same : {fmt::format("{}.latency={:.17g} us", path, in(tier.latency.value, units::us).value()),
-                                      fmt::format("{}.bandwidth={:.17g} GB/s per direction", path, in(tier.bandwidth.value, GB_per_s).value())}) {
+      for (const std::string& same :
+           {fmt::format("{}.latency={:.17g} us", path, in(tier.latency.value, units::us).value()),
+            fmt::format("{}.bandwidth={:.17g} GB/s per direction", path, in(tier.bandwidth.value, GB_per_s).value())}) {
         const System again = load_system(name, std::vector{same});
         for (const Collective op : {Collective::all_reduce, Collective::broadcast, Collective::all_to_all})
           for (const int ranks : {2, 4, 8})

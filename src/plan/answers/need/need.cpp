@@ -201,7 +201,7 @@ struct NeedQuestion {
   std::vector<double> values;  ///< in the unknown's unit
   bool refine = false;         ///< they are a range of ours, not the user's
   bool most = false;
-  double unit = 1;  ///< between counts of the range multiples of it are asked for
+  double unit = 1;           ///< between counts of the range multiples of it are asked for
   bool least_alone = false;  ///< of larger values nothing is asked
   bool edge_alone = false;   ///< of the values tried only the edge is wanted
   double above = 0;          ///< no value below it can hold
@@ -326,7 +326,8 @@ void put(Request& r, const Varied& unknown, const Unturned& machine, double valu
 
 template <class Request>
 [[nodiscard]] std::vector<double> candidates(const Request& r, Varied& unknown, const System& machine, bool parts) {
-  std::vector<double> out = r.over.empty() ? usual_values(unknown, machine, r.gpus, parts) : varied::values_of(r.over, unknown, "over").numbers;
+  std::vector<double> out =
+      r.over.empty() ? usual_values(unknown, machine, r.gpus, parts) : varied::values_of(r.over, unknown, "over").numbers;
   if (unknown.words) throw Refusal(fmt::format("<unknown>: {} takes names, and names have no least; vary it in explore", unknown.name));
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());

@@ -41,10 +41,16 @@ struct At {
 template <class Plan, class Ask>
 class Search {
  public:
-  /// \param most the largest value is wanted, not the least \param refine between values of the grid \param unit multiples of it are asked for
-  /// between counts of the grid \param edge_alone of what is tried only the edge is wanted \param above no value below it can hold
+  /// \param most the largest value is wanted, not the least \param refine between values of the grid \param unit multiples of it are asked
+  /// for between counts of the grid \param edge_alone of what is tried only the edge is wanted \param above no value below it can hold
   Search(const varied::Varied& unknown, const Goal& goal, bool most, bool refine, double unit, bool edge_alone, double above, Ask ask)
-      : unknown_(unknown), goal_(goal), most_(most), refine_(refine), edge_alone_(edge_alone), unit_(unit), above_(above),
+      : unknown_(unknown),
+        goal_(goal),
+        most_(most),
+        refine_(refine),
+        edge_alone_(edge_alone),
+        unit_(unit),
+        above_(above),
         ask_(std::move(ask)) {}
 
   const At<Plan>& at(double value) {

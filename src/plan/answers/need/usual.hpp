@@ -22,9 +22,8 @@ namespace fabricost::plan::need {
 [[nodiscard]] std::vector<int> sizes_of_run(const System& machine, int batch, double least, double most);
 
 /// Counts as people buy them; a parameter from a 64th to 64 times its value; the values that the machine's file lists for its own
-/// parameters. \param gpus of the job, where they are known \param parts of a node are worth asking for \throws Refusal where no usual values
-/// are known
-[[nodiscard]] std::vector<double> usual_values(varied::Varied& unknown, const System& machine, const std::optional<int>& gpus,
-                                               bool parts);
+/// parameters. \param gpus of the job, where they are known \param parts of a node are worth asking for \throws Refusal where no usual
+/// values are known
+[[nodiscard]] std::vector<double> usual_values(varied::Varied& unknown, const System& machine, const std::optional<int>& gpus, bool parts);
 
 }  // namespace fabricost::plan::need
