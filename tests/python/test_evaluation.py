@@ -293,6 +293,8 @@ def test_published_runs_are_priced_as_their_servers_were_set():
     held = [settings("trtllm", llama, 16, lengths, tp)["settings"].get("hold_steps") for lengths, tp in (("1024,1024", 4), ("1024,1024", 8), ("1024,8192", 4))]
     assert held == [20, None, None] and settings("trtllm", deepseek, 16, "8192,1024")["settings"]["chunk"] == 8192
     assert "drafts" not in settings("trtllm 1.1.0rc2.post2", deepseek, 16, "8192,1024")["settings"]  # drafted on another day, as its notes say
+    drafts = [settings("sglang 0.5.9", "Qwen/Qwen3.5-397B-A17B", 16, "1024,8192", tp)["settings"].get("drafts") for tp in (4, 8)]
+    assert drafts == [3, None]  # whatever day a row states
     assert settings("sglang 0.5.6", "meta-llama/Llama-3.1-8B-Instruct", 16, "1000,100")["isl"] == 1000  # of another client
     assert settings("vllm 0.12.0", "Qwen/Qwen3-32B", 16, "1024,128")["kv"] == 2
 

@@ -71,19 +71,20 @@ ForwardTime Engine::pass(double T, double sequences, double mean, double read, d
   const Processor& gpu = machine_->gpu();
   const KernelCounts& k = machine_->kernels;
   const double t = layout_.tp, h = m.hidden, rate = machine_->product_rate(format_.weights);
+  const bool in_4_bit = machine_->multiplies_in_4_bit(format_.weights);
   ForwardTime out;
   for (const Kind* kind : {&full_, &window_, &mixer_, &dense_}) out.products += kind->layers * product(T, *kind, rate);
   out.attention = attention(T, sequences, mean, read, unfolded);
   if (m.mixer.layers > 0) out.attention += m.mixer.layers * stream_seconds(gpu, sequences * 4.0 * m.mixer.inner * m.mixer.state / t);
   const double attentions = full_.layers + window_.layers;
   out.launches = attentions * ((m.latent() ? k.latent : k.attention) + (m.head_norm == HeadNorm::none ? 0 : k.norms)) +
-                 (m.index_tokens > 0 ? full_.layers * k.index : 0) + mixer_.layers * k.mixer +
-                 dense_.layers * k.dense + expert_layers_ * k.experts + 1;
+                 (m.index_tokens > 0 ? full_.layers * k.index : 0) + mixer_.layers * k.mixer + dense_.layers * k.dense +
+                 expert_layers_ * (in_4_bit ? k.experts4 : k.experts) + 1;
   if (expert_layers_ > 0) {
     const double everywhere = T * layout_.attention_dp, ranks = layout_.ranks();
     const double touched = machine_->touched_share(m, everywhere) * held_experts_ / ranks;
     const double rows = everywhere * m.top_k / ranks * machine_->fullest(m, layout_.ep, everywhere / layout_.ep);
-    const double share = expert_share(c.experts, everywhere * m.top_k / held_experts_);
+    const double share = expert_share(in_4_bit ? c.experts4 : c.experts, everywhere * m.top_k / held_experts_);
     const double one = roofline(gpu, 2 * rows * expert_.weights, share * rate,
                                 weight_bytes(format_.weights) * touched * expert_.weights + 2 * rows * expert_.moved);
     out.experts = expert_layers_ * (one + (shared_.weights > 0 ? product(T, shared_, rate) : 0));

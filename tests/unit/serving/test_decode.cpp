@@ -84,6 +84,21 @@ TEST_CASE("one token touches its own experts' weights, many tokens all of them")
   CHECK(shared(engine.decode(512, 1)) < 1.25 * all);
 }
 
+TEST_CASE("experts in 4 bits have kernels and a share of the peak of their own where the GPU multiplies 4 bits") {
+  const Model model = load_model("gpt-oss-120b");
+  ServingConstants faster;
+  faster.experts4 = 2 * faster.experts4;
+  const auto of = [&](const char* system, const ServingConstants& constants, WeightFormat format) {
+    Rig rig(system, constants);
+    return Engine{model, {}, {format, 1}, rig.machine}.prefill(8192);
+  };
+  CHECK(of("dgx-b200", {}, WeightFormat::fp4).launches == of("dgx-b200", {}, WeightFormat::fp8).launches - 2 * model.layers);
+  CHECK(of("dgx-h100", {}, WeightFormat::fp4).launches == of("dgx-h100", {}, WeightFormat::fp8).launches);
+  CHECK(of("dgx-b200", faster, WeightFormat::fp4).experts < 0.8 * of("dgx-b200", {}, WeightFormat::fp4).experts);
+  CHECK(of("dgx-b200", faster, WeightFormat::fp8).experts == of("dgx-b200", {}, WeightFormat::fp8).experts);
+  CHECK(of("dgx-h100", faster, WeightFormat::fp4).experts == of("dgx-h100", {}, WeightFormat::fp4).experts);
+}
+
 TEST_CASE("experts that do not divide over their ranks are filled up with copies") {
   Rig rig("gb200-nvl72");
   const Model model = load_model("deepseek-v3");

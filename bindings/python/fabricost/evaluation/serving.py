@@ -76,12 +76,12 @@ def _engine(row: Row, prefix: str = "") -> tuple[int, int, int, int]:
 def _settings(row: Row, run: dict[str, Any]) -> dict[str, Any]:
     """The known settings of the run's server, what is stated last winning."""
     out: dict[str, Any] = {}
-    tp, replicas, _, _ = run["engine"]
+    tp, replicas, _, ep = run["engine"]
     isl, osl, together = row.count("isl", _COUNT), row.count("osl", _COUNT), run["concurrency"]
     for of in [] if run["prefill"] else stacks()[run["stack"]].get("settings", []):
         fits = (of.get("system", run["system"]) == run["system"] and run["model"].name.startswith(of.get("model", "")) and row["backend"].startswith(str(of.get("version", "")))
                 and str(of.get("run", "")) in row["notes"] and of.get("weights", run["weights"]) == run["weights"] and of.get("replicas", replicas > 1) == (replicas > 1)
-                and tp <= of.get("tp_most", tp) and of.get("isl", isl) == isl and of.get("osl", osl) == osl
+                and tp <= of.get("tp_most", tp) and ep <= of.get("ep_most", ep) and of.get("isl", isl) == isl and of.get("osl", osl) == osl
                 and of.get("from", 0) <= together < of.get("until", math.inf))
         if fits:
             out |= {key: value for key, value in of.items() if key in ("chunk", "poll", "hold_steps", "hold_tokens", "together", "drafts", "acceptance", "memory_share", "kv", "length")}

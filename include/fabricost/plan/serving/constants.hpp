@@ -19,6 +19,7 @@ namespace fabricost::plan {
 struct ServingConstants {
   double kv = prior::serving_gpu::kv;            ///< share of the memory rate at which attention reads cached keys and values
   double experts = prior::serving_gpu::experts;  ///< share of `gemm` that products of many experts with few rows each reach (expert_share)
+  double experts4 = prior::serving_gpu::experts4;  ///< the same of experts in 4 bits that the GPU multiplies so
   double weights8 = prior::serving_gpu::weights8,
          weights4 = prior::serving_gpu::weights4;  ///< rate at which weights of 8 and 4 bits outside of
                                                    ///< experts are read, over that of 16 bits
@@ -37,12 +38,14 @@ inline constexpr double fitted_expert_rows = 512;
 /// Kernels of one layer: effective counts. The comments list the kernels that each stands for.
 struct KernelCounts {
   double attention = prior::serving_kernels::attention;  ///< input product, rotary and cache write, attention, output product
-  double latent = prior::serving_kernels::latent;    ///< two products down, two up, norms, rotary, cache write, the products folded into
-                                                     ///< queries and outputs, attention
-  double norms = prior::serving_kernels::norms;      ///< of queries and keys, where a model has them
-  double index = prior::serving_kernels::index;      ///< of an indexer: products, norm, rotary, rotations, casts, cache write, scores, top-k
-  double mixer = prior::serving_kernels::mixer;      ///< products, convolution, gates, the recurrence, norm
-  double dense = prior::serving_kernels::dense;      ///< two products and the activation
+  double latent = prior::serving_kernels::latent;  ///< two products down, two up, norms, rotary, cache write, the products folded into
+                                                   ///< queries and outputs, attention
+  double norms = prior::serving_kernels::norms;    ///< of queries and keys, where a model has them
+  double index = prior::serving_kernels::index;    ///< of an indexer: products, norm, rotary, rotations, casts, cache write, scores, top-k
+  double mixer = prior::serving_kernels::mixer;    ///< products, convolution, gates, the recurrence, norm
+  double dense = prior::serving_kernels::dense;    ///< two products and the activation
+  double experts4 = prior::serving_kernels::experts4;  ///< of experts in 4 bits that the GPU multiplies so: router, top-k and sort, two
+                                                       ///< grouped products, the first with gather and activation, weighted sum
   double experts = prior::serving_kernels::experts;  ///< router, top-k, sort, two grouped products, activation, weighted sum
 };
 

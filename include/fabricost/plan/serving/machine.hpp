@@ -55,6 +55,7 @@ class ServingMachine {
   [[nodiscard]] GroupCosts& costs() { return nccl_; }
   /// FLOP/s of large products.
   [[nodiscard]] double product_rate(WeightFormat f) const { return fabricost::plan::product_rate(gpu_, multiplied_in(f)); }
+  [[nodiscard]] bool multiplies_in_4_bit(WeightFormat f) const { return multiplied_in(f) == Precision::fp4; }
   /// The most that any product reaches.
   [[nodiscard]] double peak(WeightFormat f) const { return gpu_.peak(multiplied_in(f)); }
 

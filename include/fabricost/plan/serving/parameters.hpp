@@ -22,9 +22,10 @@ struct ServingParameter : FitRange {
 };
 
 using GpuFit = ServingParameter<ServingConstants>::Fit;
-inline constexpr std::array<ServingParameter<ServingConstants>, 4> serving_gpu_parameters{{
+inline constexpr std::array<ServingParameter<ServingConstants>, 5> serving_gpu_parameters{{
     {prior::serving_gpu::kv_fit, "kv", false, &ServingConstants::kv},
     {prior::serving_gpu::experts_fit, "experts", false, &ServingConstants::experts},
+    {prior::serving_gpu::experts4_fit, "experts4", false, &ServingConstants::experts4, GpuFit::shared},
     {prior::serving_gpu::weights8_fit, "weights8", false, &ServingConstants::weights8},
     {prior::serving_gpu::weights4_fit, "weights4", false, &ServingConstants::weights4},
 }};
