@@ -165,7 +165,7 @@ namespace {
 [[nodiscard]] std::vector<std::string> attributes_like(const py::object& of, const std::string& name) {
   constexpr std::size_t shortest = 2;
   std::vector<std::string> out;
-  if (name.size() < shortest || name.starts_with('_')) return out;
+  if (name.size() < shortest) return out;
   for (const py::handle one : py::module_::import("builtins").attr("dir")(py::type::of(of)))
     if (auto own = one.cast<std::string>(); own.starts_with(name)) out.push_back(std::move(own));
   return out;
@@ -173,6 +173,7 @@ namespace {
 
 /// "; did you mean low_seconds?", of a list "; a row has it: [0].tp".
 [[nodiscard]] std::string attribute_meant(const py::object& self, const std::string& name) {
+  if (name.starts_with('_')) return "";  // Python's own, also asked of objects that hold nothing
   if (const auto own = attributes_like(self, name); !own.empty()) return fmt::format("; did you mean {}?", fmt::join(own, " or "));
   if (!py::hasattr(py::type::of(self), "__getitem__") || py::len(self) == 0) return "";
   const auto of_row = attributes_like(self[py::int_(0)], name);
