@@ -4,7 +4,6 @@
 
 #include <fabricost/algorithms/registry.hpp>
 #include <fabricost/choice/engine_kernels.hpp>
-#include <fabricost/hardware/system.hpp>
 #include <fabricost/hardware/tuner.hpp>
 #include <fabricost/shipped_numbers.hpp>
 
@@ -23,10 +22,10 @@ namespace fabricost::core {
 /// Whether an engine has kernels, at any version and number of ranks, for GPUs that this library joins.
 [[nodiscard]] bool has_kernels_with(InferenceLibrary engine, Library library);
 
-/// The first release, 2.x, that runs on a machine's GPUs where the one it is set to is older; 0: that one runs.
-[[nodiscard]] inline double later_first_release(const System& system) {
-  const double from = tables_of(system.tuner).first_release[tuner_generation(system.gpu.generation)];
-  return system.library == Library::nccl && system.nccl_release > 0 && system.nccl_release < from ? from : 0;
+/// The first release of NCCL, 2.x, that runs on GPUs of a generation where the given one is older; 0: that one runs, or it is not said.
+[[nodiscard]] inline double later_first_release(Library library, Tuner tuner, int release, Generation generation) {
+  const double from = tables_of(tuner).first_release[tuner_generation(generation)];
+  return library == Library::nccl && release > 0 && release < from ? from : 0;
 }
 
 }  // namespace fabricost::core

@@ -208,7 +208,7 @@ std::shared_ptr<const System> with_library(std::shared_ptr<const System> system,
   System out = *system;
   out.tuner = tuner_of_version(library->version / 1000000, release_of(*library));
   out.nccl_release = release_of(*library);
-  if (const double from = later_first_release(out); from > 0)
+  if (const double from = later_first_release(out.library, out.tuner, out.nccl_release, out.gpu.generation); from > 0)
     throw Refusal(fmt::format("<library=nccl-2.{}>: NCCL runs on {} GPUs from 2.{:.0f} on", release_of(*library),
                               name(system->gpu.generation), from));
   return std::make_shared<const System>(std::move(out));

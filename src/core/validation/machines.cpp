@@ -65,8 +65,8 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 const System& PointMachines::of(const Point& point) {
   const LibraryEra era = point.path ? LibraryEra{} : era_of(point);
-  const Key key{point.system, point.gpu_direct, sharp_of(point), point.nics_per_node, point.nic_rate.value(), era,
-                release_between_nodes(point)};
+  const Key key{
+      point.system, point.gpu_direct, sharp_of(point), point.nics_per_node, point.nic_rate.value(), era, release_between_nodes(point)};
   const auto found = seen_.find(key);
   if (found != seen_.end()) return *found->second;
   const System& plain = loaded(point.system, {});
@@ -81,7 +81,8 @@ const System& PointMachines::with_era(const System& system, LibraryEra era) {
   at->second.tuner = era.tuner;
   at->second.tuner_assumed = era.assumed;
   at->second.nccl_release = era.release;
-  if (const double from = later_first_release(at->second); from > 0)
+  if (const double from = later_first_release(at->second.library, at->second.tuner, at->second.nccl_release, at->second.gpu.generation);
+      from > 0)
     throw RequestError(
         fmt::format("NCCL 2.{} does not run on {} GPUs, which it does from 2.{:.0f} on", era.release, name(system.gpu.generation), from));
   return at->second;

@@ -60,7 +60,7 @@ def test_bytes_that_are_no_text_become_characters(folder):
     assert found.returncode == 0, found.stderr
     causes = json.loads(found.stdout.decode("utf-8"))["causes"]
     assert "Z\ufffdrich" in causes[0]["evidence"], causes
-    row = b"caf\xe9,dgx-h100,1,8,all_reduce,half,1048576,30,0,nccl,2.2,,,M\xfcnchen\n"
+    row = b"caf\xe9,dgx-h100,1,8,all_reduce,half,1048576,30,0,nccl,2.23,,,M\xfcnchen\n"
     points = bytes_written(folder, "latin.csv", HEAD.encode() + row)
     out = os.path.join(folder, "latin_out.csv")
     assert run("validate", points, "-o", out).returncode == 0
