@@ -113,6 +113,8 @@ void check_type(const System& system, Collective op, DataType dtype);
 /// \throws Refusal as check_type, and where calls from Python are asked for and not known of the operation: of RCCL they are, of others of
 /// all_reduce alone
 void check_call(const System& system, const Choice& choice, Collective op, DataType dtype);
+/// Asks for the size; what was given is checked before what is missing. \throws Refusal; SpecError, RequestError as load_system
+[[noreturn]] void refuse_without_size(const Machine& system, const std::vector<std::string>& overrides, const std::string& calibration);
 /// \throws RequestError for more ranks than a cluster has, as plan, share and serving refuse them (check_size)
 void check_ranks(const System& system, const Operation& op);
 

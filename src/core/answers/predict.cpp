@@ -280,6 +280,11 @@ void check_type(const System& system, Collective op, DataType dtype) {
                     system.name, name(generation)));
 }
 
+void refuse_without_size(const Machine& system, const std::vector<std::string>& overrides, const std::string& calibration) {
+  (void)system.get(overrides, KernelSets::none(), calibration);
+  throw Refusal("how much? Add <bytes>, as in <bytes=268435456>", true);
+}
+
 void check_ranks(const System& system, const Operation& op) {
   check_size(system, std::max(static_cast<double>(op.ranks), static_cast<double>(op.nodes) * system.gpus_per_node));
 }
@@ -368,10 +373,7 @@ struct LoadedRequest {
 [[nodiscard]] LoadedRequest loaded(const PredictRequest& r) {
   LoadedRequest out{.system = nullptr, .operation = operation_of(r.operation, r.dtype, r.path, r.nodes, r.ranks), .choice = choice_of(r)};
   need_machine(r.system);
-  if (!r.bytes) {
-    (void)r.system.get(r.overrides, KernelSets::none(), r.calibration);  // what was given is checked before what is missing
-    throw Refusal("how much? Add <bytes>, as in <bytes=268435456>", true);
-  }
+  if (!r.bytes) refuse_without_size(r.system, r.overrides, r.calibration);
   out.operation.bytes = *r.bytes;
   check_ranges(r);
   // the cost of a call from Python is stored beside the engines' kernels

@@ -135,10 +135,7 @@ SweepAnswer answer(const SweepRequest& r) {
     throw Refusal("one size on one count is fabricost predict; take <sizes>, or several counts: <nodes=1:64:x2>");
   if (!out.by_count && (!r.sizes || r.sizes->empty())) throw Refusal("which sizes? Add <sizes>, as in <sizes=1KiB:8GiB:x2>", true);
   std::vector<Operation> operations = operations_of(r);
-  if (out.by_count && !r.bytes) {
-    (void)r.system.get(r.overrides, KernelSets::none(), r.calibration);  // what was given is checked before what is missing
-    throw Refusal("how much? Add <bytes>, as in <bytes=268435456>", true);
-  }
+  if (out.by_count && !r.bytes) refuse_without_size(r.system, r.overrides, r.calibration);
   const Choice choice = choice_on_counts(r, r.choice);
   const auto system = machine_of(r, choice);
   if (!out.by_count) {
@@ -159,16 +156,14 @@ CrossoversAnswer answer(const CrossoversRequest& r) {
   const auto [min, max] = std::minmax_element(sizes.begin(), sizes.end());
   const double first = min->value(), last = max->value();
   const std::vector<Operation> operations = operations_of(r);
-  Choice choice = choice_on_counts(r, Choice::Rule::nccl);
-  const auto system = machine_of(r, choice);
+  const Choice by_rule = choice_on_counts(r, Choice::Rule::nccl), by_time = choice_on_counts(r, Choice::Rule::fastest);
+  const auto system = machine_of(r, by_rule);
   CrossoversAnswer out{
       .operation = std::string{name(*r.operation)}, .dtype = std::string{name(r.dtype)}, .system = system->name, .rows = {}};
   for_each_count(operations, [&](const Operation& op) {
     check_ranks(*system, op);
-    choice.rule = Choice::Rule::nccl;
-    const Curve runs = compile(*system, op, choice);
-    choice.rule = Choice::Rule::fastest;
-    const Curve fastest = compile(*system, op, choice);
+    const Curve runs = compile(*system, op, by_rule);
+    const Curve fastest = compile(*system, op, by_time);
     out.rows.push_back({.nodes = runs.fabric().nodes,
                         .ranks = static_cast<int>(runs.fabric().ranks()),
                         .runs = changes_of(runs, first, last),
