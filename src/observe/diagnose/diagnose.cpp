@@ -94,17 +94,17 @@ std::vector<DiagnosedSize> compare(const Points& points, const DiagnoseRequest& 
 
 /// Maximum points kept of a long log: more than any nccl-tests run prints, some 100 MB.
 constexpr std::size_t max_points = 65536;
-struct Enough {};
+struct MostRead {};
 
 /// The first points of a log. \param whole false if there are more
 Points first_points(const std::filesystem::path& file, const PointDefaults& source, bool& whole) {
   Points out;
   try {
     out.skipped = read_points(file, source, [&](Point&& point) {
-      if (out.points.size() == max_points) throw Enough{};
+      if (out.points.size() == max_points) throw MostRead{};
       out.points.push_back(std::move(point));
     });
-  } catch (const Enough&) {
+  } catch (const MostRead&) {
     whole = false;
   }
   return out;
@@ -197,14 +197,14 @@ std::vector<LogRun> first_runs(const std::filesystem::path& file) {
   bool fresh = true;
   try {
     (void)read_nccl_runs(file, [&](const LogRun& run, bool last) {
-      if (fresh && (out.size() == max_runs || rows >= max_points)) throw Enough{};
+      if (fresh && (out.size() == max_runs || rows >= max_points)) throw MostRead{};
       if (fresh) {
         out.push_back(run);
         rows += run.rows.size();
       }
       fresh = last;
     });
-  } catch (const Enough&) {  // the rest is not used
+  } catch (const MostRead&) {  // the rest is not used
   }
   return out;
 }

@@ -139,11 +139,11 @@ class RankReportReader {
   }
 
   /// A statement that all ranks should make alike: its kind, its name and its value; no value: no statement.
-  struct Said {
+  struct Statement {
     Stated::Kind kind = Stated::Kind::variable;
     std::string what, value;
   };
-  static Said said_by(std::string_view line) {
+  static Statement statement_of(std::string_view line) {
     using Kind = Stated::Kind;
     const auto after = [&](std::string_view mark) {
       const auto at = line.find(mark);
@@ -176,8 +176,8 @@ class RankReportReader {
 
   void states(const std::string& line, int tag) {
     if (!has(line, "NCCL ")) return;
-    Said said = said_by(line);
-    auto& [kind, what, value] = said;
+    Statement stated = statement_of(line);
+    auto& [kind, what, value] = stated;
     while (!value.empty() && (value.back() == ' ' || value.back() == '.' || value.back() == ',')) value.pop_back();
     for (const char* own : {"RANK", "FILE", "HOSTID", "VISIBLE"})  // each rank has its own
       if (what.find(own) != std::string::npos) return;

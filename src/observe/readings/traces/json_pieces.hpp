@@ -24,7 +24,7 @@ class JsonPieces {
 
   using Member = std::function<void(std::string_view key, std::string_view value)>;
   using Element = std::function<void(std::string_view value)>;
-  /// \param list the member whose elements are told one by one; of a document that is a list, all are
+  /// \param list the member whose elements are passed on one by one; of a document that is a list, all are
   /// \throws SpecError with line and column where it is cut or not JSON
   void read(std::string_view list, const Member& member, const Element& element);
 
@@ -33,7 +33,7 @@ class JsonPieces {
   /// A fault was that the file ends too early.
   [[nodiscard]] bool ends_early() const { return ends_early_; }
 
-  /// A fault in the piece told last. \throws SpecError
+  /// A fault in the piece passed on last. \throws SpecError
   [[noreturn]] void fail(const std::string& message, const std::string& remedy = "write the trace again: it may be cut or edited") const;
   [[nodiscard]] std::uint64_t bytes() const { return before_ + end_; }
   /// The packed file ends too early.

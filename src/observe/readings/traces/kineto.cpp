@@ -197,8 +197,8 @@ class Reader {
     const Arguments a = arguments(args);
     Kernel kernel{
         .call = call_of(span, a), .correlation = a.correlation, .external = a.external, .receives = a.target < 0 && a.source >= 0};
-    kernel.told = kernel.call.moves != Moves::unknown;
-    if (!kernel.told) kernel.call.moves = *moves;
+    kernel.has_operation = kernel.call.moves != Moves::unknown;
+    if (!kernel.has_operation) kernel.call.moves = *moves;
     if (keep_ && kernel.call.stream == 0) kernel.call.stream = stream_of(thread);  // on a GPU, a thread is a stream
     kept_.kernels.push_back(kernel);
   }

@@ -12,7 +12,7 @@ namespace fabricost::observe::kineto {
 struct Kernel {
   TracedCall call;
   std::int64_t correlation = 0, external = 0;
-  bool told = false;      ///< it carries its operation itself
+  bool has_operation = false;  ///< the record of the kernel states it
   bool receives = false;  ///< from its peer
 };
 /// A call of the CUDA or HIP runtime that started something.

@@ -21,9 +21,9 @@ constexpr const char* no_call = "a kernel of communication whose call is not in 
 [[nodiscard]] bool fits(const Kernel& kernel, const CallRequest& asked, const RankTrace& trace) {
   const Moves k = kernel.call.moves, a = asked.call.moves;
   if (a == Moves::unknown) return false;
-  if (!kernel.told && kernel.call.bytes < 0) return true;  // sends and receives carry out exchanges, broadcasts uneven gathers
+  if (!kernel.has_operation && kernel.call.bytes < 0) return true;  // sends and receives carry out exchanges, broadcasts uneven gathers
   if (k != a) return false;
-  if (!kernel.told) return true;
+  if (!kernel.has_operation) return true;
   const auto& groups = trace.groups;
   return groups[kernel.call.group].name == groups[asked.call.group].name;
 }
@@ -94,9 +94,9 @@ class Joiner {
   void own(Kernel& kernel, const Launch* launch) {
     if (const auto record = records_.find(kernel.external); kernel.external > 0 && record != records_.end()) {
       const bool known = record->second->call.moves != Moves::unknown;
-      if (known && !kernel.told) take_over(kernel, *record->second);
+      if (known && !kernel.has_operation) take_over(kernel, *record->second);
       record->second->used = true;
-      if (known || kernel.told) return;
+      if (known || kernel.has_operation) return;
     }
     if (launch == nullptr) return;
     const auto thread = threads_.find(launch->thread);
@@ -104,7 +104,7 @@ class Joiner {
     for (const bool annotation : {false, true}) {
       CallRequest* const asked = around(thread->second, launch->at, annotation);
       if (asked == nullptr || !fits(kernel, *asked, trace_)) continue;
-      if (!asked->used && !kernel.told) take_over(kernel, *asked);
+      if (!asked->used && !kernel.has_operation) take_over(kernel, *asked);
       asked->used = true;
       return;
     }
@@ -144,7 +144,7 @@ class Joiner {
         ++trace_.skipped[no_call];
         continue;
       }
-      if (one.told && one.external > 0) {
+      if (one.has_operation && one.external > 0) {
         const auto [at, first] = begun.try_emplace(one.external, trace_.calls.size());
         if (!first) {
           TracedCall& call = trace_.calls[at->second];
