@@ -351,6 +351,8 @@ namespace {
   if (left.carrying < nic->endpoints)
     out += fmt::format(" The NICs of a GPU are one device: the one with the fewest left holds all to its pace, {:.3g} times as long.",
                        whole / left.carrying);
+  else if (p.operation.collective == Collective::send_recv)
+    out += fmt::format(" A single message has one of the {} left to itself.", nic->endpoints);
   else if (exchanges_at_once(p.ran.algorithm, p.operation.collective))
     out += fmt::format(
         " Messages keep to the NIC next to their GPU, and those of a lost one move: the fullest of the {} left carries "
@@ -396,10 +398,14 @@ struct LoadedRequest {
           .made = both};
 }
 
-[[nodiscard]] PredictAnswer answered(const LoadedRequest& a, bool norm) {
+[[nodiscard]] PredictAnswer answered(const LoadedRequest& a, const PredictRequest& r) {
   PredictAnswer out = answer_of(*a.system, predict(*a.system, a.operation, a.choice));
+  if (r.lost_rails > 0 && (out.made_from.fabric.domains() <= 1 || is_host_copy(a.operation)))
+    throw Refusal(fmt::format("<lost_rails>: nothing crosses the NICs here: {}; take <nodes> of more than one scale-up domain, or leave it out",
+                              is_host_copy(a.operation) ? "a copy between a GPU and its host"
+                                                        : fmt::format("{} ranks of one scale-up domain", out.ranks)));
   out.machine = a.system;
-  if (norm) out.norm = normed(*a.system, out);
+  if (r.fused_norm) out.norm = normed(*a.system, out);
   return out;
 }
 
@@ -434,7 +440,7 @@ namespace {
 
 PredictAnswer answer(const PredictRequest& request) {
   const LoadedRequest a = loaded(request);
-  PredictAnswer out = answered(a, request.fused_norm);
+  PredictAnswer out = answered(a, request);
   if (request.upgrade) out.upgrade = upgraded(a, request, out.time());
   return out;
 }
@@ -461,7 +467,7 @@ std::optional<Prediction> faster_than_chosen(const PredictAnswer& chosen) {
 ExplainAnswer answer(const ExplainRequest& request) {
   const LoadedRequest a = loaded(request);
   const System& system = *a.system;
-  ExplainAnswer out{answered(a, request.fused_norm), {}, naive_time(system, a.operation), {}};
+  ExplainAnswer out{answered(a, request), {}, naive_time(system, a.operation), {}};
   std::vector<std::string> notes;
   if (std::string lost = lost_note(system, out); !lost.empty()) notes.push_back(std::move(lost));
   if (request.upgrade) {

@@ -87,7 +87,11 @@ TEST_CASE("the words say what lost NICs cost", "[predict][lost]") {
     return all.find(words) != std::string::npos;
   };
   CHECK(says("the fullest of the 7 left carries 1.5 times as much"));
+  r.operation = Collective::send_recv;
+  r.path = Path::nic;
+  CHECK(says("A single message has one of the 7 left to itself."));
   r.operation = Collective::all_gather;
+  r.path = {};
   CHECK(says("divides its channels evenly over the 7 left: each carries 1.14 times as much"));
   r.system.name = "aws-p5";
   CHECK(says("the one with the fewest left holds all to its pace, 1.33 times as long"));
