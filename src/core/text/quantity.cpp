@@ -70,6 +70,8 @@ struct Leading {
   if (!value) refuse(text, "is not a size; write a number and B, kB, MB, GB, KiB, MiB or GiB, as in 256MiB");
   if (value->rest.find(':') != std::string_view::npos)
     refuse(text, "is a range of sizes, and one size is asked for; sweep takes a range, as its sizes");
+  if (const std::size_t comma = value->rest.find(','); comma != std::string_view::npos && comma > 0)
+    refuse(text, "is a list of sizes, and one size is asked for; sweep takes a list, as its sizes");
   if (std::isnan(value->number)) refuse(text, "is not a size; write a number and its unit, as in 256MiB");
   const std::optional<double> unit = value->rest.empty() ? 1.0 : size_unit(value->rest);
   if (!unit) refuse(text, fmt::format("is not a size; write {}", remedy(*value)));
