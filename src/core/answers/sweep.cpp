@@ -1,6 +1,7 @@
 /// Predicts each size or count of a request, and the switch points of their curves.
 
 #include <fabricost/answers/sweep.hpp>
+#include <fabricost/explain/assumptions.hpp>
 #include <fabricost/fields/field.hpp>
 
 #include <fmt/format.h>
@@ -103,12 +104,17 @@ namespace {
 template <class Work>
 void for_each_count(const std::vector<Operation>& operations, Work&& work) {
   for (const Operation& op : operations) {
+    const auto named = [&](const std::string& what) {
+      return fmt::format("{}: {}", op.nodes > 0 ? counted(op.nodes, "node") : counted(op.ranks, "rank"), what);
+    };
     try {
       work(op);
+    } catch (const Refusal& e) {
+      if (operations.size() == 1) throw;
+      throw Refusal(named(e.text()));
     } catch (const RequestError& e) {
       if (operations.size() == 1) throw;
-      throw RequestError(
-          fmt::format("{}: {}", op.nodes > 0 ? fmt::format("{} nodes", op.nodes) : fmt::format("{} ranks", op.ranks), e.what()));
+      throw RequestError(named(e.what()));
     }
   }
 }

@@ -72,7 +72,7 @@ ConcurrentGroups at_once(const System& system, int nodes, std::span<const Groupe
       outcome.size = static_cast<int>(groups.front().size());
       outcome.alone = predict(system, detail::placed(system, t, one.operation, groups.front()), one.choice);
       for (std::size_t g = 0; g < groups.size(); ++g) {
-        out.flat.push_back({.name = one.name + " #" + std::to_string(g),
+        out.flat.push_back({.name = groups.size() > 1 ? one.name + " #" + std::to_string(g) : one.name,
                             .collective = one.operation.collective,
                             .algorithm = outcome.alone.ran.algorithm,
                             .ranks = groups[g],
@@ -80,6 +80,8 @@ ConcurrentGroups at_once(const System& system, int nodes, std::span<const Groupe
         out.of.push_back(static_cast<int>(c));
       }
       out.outcomes.push_back(outcome);
+    } catch (const Refusal& e) {
+      throw Refusal(one.name + ": " + e.text());
     } catch (const RequestError& e) {
       throw RequestError(one.name + ": " + e.what());
     }
