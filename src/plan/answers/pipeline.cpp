@@ -33,7 +33,7 @@ RequestTable<PipelineRequest> PipelineRequest::fields() {
       asks(&R::overlapped, "overlapped_seconds", "--overlapped", seconds, stage_time, "TIME",
            "dualpipe: time of a forward and a full backward run as one;\ndefault their sum"),
       asks(&R::held, "held", "--held", share, any_share, "SHARE",
-           "Share of activations kept for the weight gradient;\ndefault 0.94 (fused attention)")};
+           "Share of activations kept for the weight gradient;\ndefault 32/34 (fused attention)")};
 }
 
 AnswerTable<PipelinePiece> PipelinePiece::fields() {
@@ -89,7 +89,8 @@ namespace {
   r.chunks = chunks;
   if (!r.backward) r.backward = r.forward;
   if (!r.weight) r.weight = r.forward;
-  if (!r.held) r.held = StageTimes{}.held_for_weight;
+  if (r.held && !splits_backward(*r.schedule))
+    throw Refusal(fmt::format("<held>: {} computes both gradients at once, and frees all activations then; leave it out", name(*r.schedule)));
   return r;
 }
 
@@ -115,7 +116,7 @@ PipelineAnswer answer(const PipelineRequest& request) {
                          .exchange = r.exchange.value(),
                          .last_extra = r.head.value(),
                          .overlapped = r.overlapped.value(),
-                         .held_for_weight = *r.held};
+                         .held_for_weight = r.held.value_or(StageTimes{}.held_for_weight)};
   if (times.overlapped > 0 && !runs_both_ways(*r.schedule))
     throw Refusal("<overlapped_seconds> is for dualpipe and dualpipe_v, where a forward and a backward run as one");
   check_pipeline(*r.schedule, *r.stages, *r.chunks, *r.microbatches, times);

@@ -126,7 +126,9 @@ def _run(row: Row, s: Setting, m: int, **options: Any) -> Any:
         chunks = int(s.stage_layers)
     if interleaved:
         options["chunks"] = chunks
-    return fc.pipeline(schedule=name, stages=s.stages, microbatches=m, held=s.held, **options)
+    if not name.lower().startswith(("gpipe", "1f1b", "interleaved")):  # those compute both gradients at once
+        options["held"] = s.held
+    return fc.pipeline(schedule=name, stages=s.stages, microbatches=m, **options)
 
 
 def _activations(row: Row, s: Setting, sequence_parallel: bool, selective: bool, full: bool) -> float:

@@ -71,6 +71,9 @@ enum class PipelineLayout : unsigned char {
   return s == PipelineSchedule::dualpipe || s == PipelineSchedule::dualpipe_v;
 }
 
+/// True if the gradient of the weights is a piece of work of its own, apart from that of the input.
+[[nodiscard]] constexpr bool splits_backward(PipelineSchedule s) { return s >= PipelineSchedule::zb_h1; }
+
 /// Chunks of layers per stage: 2 in the V schedules and dualpipe, `asked` when interleaved, otherwise 1.
 [[nodiscard]] constexpr int chunks_of(PipelineSchedule s, int asked) {
   return layout_of(s) != PipelineLayout::loop ? 2 : s == PipelineSchedule::interleaved ? asked : 1;
