@@ -276,10 +276,10 @@ std::string override_of(const Varied& varied, double value) {
 
 std::vector<Option> options_of(std::span<const Field> fields) {
   // those varied by names of their own, and those of one plan alone: several sites and other jobs
-  static constexpr std::array<std::string_view, 19> others{
+  static constexpr std::array<std::string_view, 20> others{
       "system", "gpus", "global_batch", "sequence", "isl", "osl", "calibration", "top", "unknown", "over",
       "sites", "site_bytes_per_second", "site_distance_km", "sync_every", "sync_fragments", "sync_overlap", "sync_precision", "sync_penalty",
-      "network_share"};
+      "site_availability", "network_share"};
   std::vector<Option> out;
   for (const Field& field : fields) {
     if (field.name.empty() || field.type->kind == ValueKind::list || std::find(others.begin(), others.end(), field.name) != others.end())
