@@ -415,10 +415,13 @@ std::vector<std::string> options_asked(const CLI::App& command) {
 std::vector<std::string> needed_beside(const CLI::App& command, std::string_view said) {
   const Common* const common = common_of(command);
   std::vector<std::string> out;
+  bool said_by_place = said.find("--") == std::string_view::npos;  // what names no option asks for what has none, as a file
   for (const std::string& name : words_in(common != nullptr ? common->needed : "")) {
     const CLI::Option* const option = command.get_option_no_throw(name);
     const bool question = option != nullptr && option->get_expected_max() == 0;  // --train or --serve
-    if (option != nullptr && !question && option->count() == 0 && said.find(name) == std::string_view::npos) out.push_back(name);
+    if (option == nullptr || question || option->count() > 0 || said.find(name) != std::string_view::npos) continue;
+    if (name.front() != '-' && std::exchange(said_by_place, false)) continue;
+    out.push_back(name);
   }
   return out;
 }

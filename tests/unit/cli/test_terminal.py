@@ -101,6 +101,8 @@ def test_a_guess_from_another_tool_is_answered_with_the_option():
                         ("plan train", "Also needed: --system, --gpus, --global-batch"), (f"{train} --launch-flags", "vllm, sglang")):
         text = " ".join(refused(*shlex.split(line)).split())
         assert named in text, (line, text)
+    for asked in ("diagnose", "trace", "validate"):  # the file that the question asks for is not needed beside it
+        assert "Also needed" not in refused(asked)
 
 
 def floats_of_bytes(value, key=""):
