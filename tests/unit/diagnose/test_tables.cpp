@@ -84,6 +84,9 @@ TEST_CASE("what is normal is said of the machine that ran, and of figures that c
   const std::string normal = diagnosed(table("NVIDIA H100 80GB HBM3", 1, 8, rows), {.system = {"dgx-h100"}}).normal;
   INFO(normal);
   CHECK(normal.find(" of 6 public runs on such machines") != std::string::npos);
+  const auto small = diagnosed(table("NVIDIA H100 80GB HBM3", 1, 8, {rows.begin(), rows.begin() + 3}), {.system = {"dgx-h100"}}).normal;
+  CHECK(small.find("at 64 MiB: normal") != std::string::npos);  // the best of public runs have larger messages
+  CHECK(small.find("public runs") == std::string::npos);
   CHECK(diagnosed(table("NVIDIA GB300", 1, 8, rows), {.system = {"dgx-h100"}}).normal.empty());
   CHECK(diagnosed(table("NVIDIA H100 80GB HBM3", 1, 8, {{512 * MiB, 5000}, {1024 * MiB, 5000}}), {.system = {"dgx-h100"}}).normal.empty());
 }
