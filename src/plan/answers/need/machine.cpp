@@ -173,7 +173,7 @@ struct BestRun {
 }
 
 /// Why no number of GPUs can do it: the reason of the fewest, and that of the most where it is another.
-[[nodiscard]] std::string troubles_of(const Runs& runs, std::size_t machine) {
+[[nodiscard]] std::string troubles_of(const NeedMachineRequest& q, const Runs& runs, std::size_t machine) {
   std::vector<std::string> all;
   bool unknown = false;
   for (std::size_t i = 0; i < runs.machine.size(); ++i) {
@@ -184,12 +184,12 @@ struct BestRun {
     else if (all.empty() || trouble != all.back())
       all.push_back(trouble);
   }
-  if (unknown) return "what machines are chosen by is not known of it";
+  if (unknown) return q.by == BestMachine::cheapest ? "its price is not known" : "its power is not known";
   if (all.empty()) return "it has no number of GPUs to try";
   return without_numbers(all.back()) != without_numbers(all.front()) ? all.front() + "; with more: " + all.back() : all.front();
 }
 
-void add_tried(NeedMachineAnswer& out, const std::vector<BestRun>& best, const Runs& runs, const std::vector<std::string>& names) {
+void add_tried(const NeedMachineRequest& q, NeedMachineAnswer& out, const std::vector<BestRun>& best, const Runs& runs, const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < best.size(); ++i) {
     NeedMachineTried one{.value = names[i]};
     if (const BestRun& b = best[i]; b.run != nullptr) {
@@ -198,7 +198,7 @@ void add_tried(NeedMachineAnswer& out, const std::vector<BestRun>& best, const R
       one.binds = b.breaks.words;
       one.holds = b.keeps();
     } else {
-      one.trouble = troubles_of(runs, i);
+      one.trouble = troubles_of(q, runs, i);
     }
     out.tried.push_back(std::move(one));
   }
@@ -242,7 +242,7 @@ NeedMachineAnswer answer(const NeedMachineRequest& request) {
   out.goal = need::goal_words(q);
   out.measured = need::words_for(q.by);
   out.title = fmt::format("{}, {} tokens", runs.all.model, count_text(runs.all.tokens));
-  need::add_tried(out, rows, runs, names);
+  need::add_tried(q, out, rows, runs, names);
   const auto named = [](const need::BestRun* r) { return r == nullptr ? std::nullopt : std::optional{r->run->system}; };
   const need::BestRun* best = need::best_of(rows);
   out.value = named(best);
