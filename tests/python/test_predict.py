@@ -20,6 +20,18 @@ def test_explain_is_the_commands(h100, command):
         assert line in printed
 
 
+def test_weights_that_a_node_cannot_hold_are_on_no_node_whole(command):
+    asked = ("transfer", "storage", "--system", "dgx-h100", "--nodes", "16", "--size", "810GB", "--client", "ethernet-100")
+    assert "every node reads its part" in command(*asked).splitlines()[0]
+    fits = {way.sharing: way.fits for way in fc.transfer_storage("dgx-h100", bytes=810e9, nodes=16, client="ethernet-100")}
+    assert fits == {"every_node": False, "by_part": True, "gathered": False}
+
+
+def test_a_machine_without_a_price_says_so(command):
+    said = command("need", "machine", "--train", "-m", "llama3-8b", "-s", "dgx-h100,mi355x-8", "-b", "64", "--tokens", "1T", "-g", "64")
+    assert "mi355x-8: its price is not known; give one with --price NAME=USD" in words(said)
+
+
 def words(text):
     return " ".join(text.split())
 

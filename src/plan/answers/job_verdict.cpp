@@ -19,6 +19,7 @@
 #include <array>
 #include <cmath>
 #include <span>
+#include <tuple>
 
 namespace fabricost::plan {
 namespace {
@@ -220,13 +221,15 @@ std::string_view sharing_text(const StorageAnswer& a, std::size_t way) {
   return a.nodes == 1 ? "the node" : who[static_cast<std::size_t>(a.made.ways[way].sharing)];
 }
 
-/// Of the ways after which every node has all the weights, the fastest.
+/// Of the ways after which every node has all the weights, the fastest; where they do not fit a node, that after which each has its part.
 std::string verdict_of(const StorageAnswer& a) {
-  std::optional<std::size_t> best;
   const auto time = [&](std::size_t way) { return std::min(a.ways[way].direct, a.ways[way].through_host); };
-  for (std::size_t i = 0; i < a.ways.size(); ++i)
-    if ((a.nodes == 1 || a.made.ways[i].sharing != WeightSharing::by_part) && (!best || time(i) < time(*best))) best = i;
-  const std::size_t way = best.value_or(0);
+  const auto rank = [&](std::size_t way) {
+    return std::tuple{!a.ways[way].fits, a.nodes > 1 && a.made.ways[way].sharing == WeightSharing::by_part, time(way)};
+  };
+  std::size_t way = 0;
+  for (std::size_t i = 1; i < a.ways.size(); ++i)
+    if (rank(i) < rank(way)) way = i;
   const bool direct = a.ways[way].direct <= a.ways[way].through_host;
   return fmt::format("{} ({}{}): {} from storage into {} of {}, {}", time_text(time(way)),
                      a.nodes == 1 ? "" : fmt::format("{}, ", sharing_text(a, way)), direct ? "direct" : "through the host",

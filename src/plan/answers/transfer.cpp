@@ -42,6 +42,7 @@ AnswerTable<StorageWay> StorageWay::fields() {
           gives(&A::nodes, "", "nodes", "Nodes that load."),
           gives(&A::gpus, "", "gpus", "GPUs that load."),
           gives(&A::bytes, "", "bytes", "All of the weights."),
+          gives(&A::fits, "fits", "fits", "Whether the GPUs of a node can hold what it then has."),
           gives(&A::node_bandwidth, "", "node_bytes_per_second", "What a node's drives or client ports deliver, byte/s."),
           gives(&A::direct, "direct.time_s", "direct_seconds", "With GPUDirect Storage, s: latency + bytes / slowest part."),
           gives(&A::direct_bandwidth, "direct.rate_GBps", "direct_bytes_per_second", "Of the slowest part, byte/s.", 1e9),
@@ -171,6 +172,7 @@ StorageAnswer answer(const StorageRequest& r) {
     way.nodes = out.nodes;
     way.gpus = out.gpus;
     way.bytes = out.bytes;
+    way.fits = out.bytes.value() / (sharing == WeightSharing::by_part ? out.nodes : 1) <= system.memory().value() * out.gpus / out.nodes;
     way.node_bandwidth = out.node_bandwidth;
     way.sharing = name(sharing);
     way.direct = units::s(direct.seconds);

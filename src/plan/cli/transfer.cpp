@@ -4,8 +4,12 @@
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
 
+#include <fabricost/explain/assumptions.hpp>
 #include <fabricost/plan/answers/transfer.hpp>
 #include <fabricost/plan/explain/transfer.hpp>
+#include <fabricost/text/quantity.hpp>
+
+#include <algorithm>
 
 namespace fabricost::cli {
 namespace {
@@ -35,6 +39,10 @@ void storage_text(Page& page, const StorageAnswer& a, const Explained<StorageReq
     rows.row(sharing_text(a, i), time_text(a.ways[i].direct), a.ways[i].direct_bottleneck, time_text(a.ways[i].through_host),
              a.ways[i].through_host_bottleneck);
   page.table(rows);
+  const auto fits = [](const StorageWay& way) { return way.fits; };
+  if (!std::all_of(a.ways.begin(), a.ways.end(), fits))
+    page.say("The {} of a node cannot hold all {}{}.", counted(a.gpus / a.nodes, "GPU"), size_text(a.bytes),
+             std::any_of(a.ways.begin(), a.ways.end(), fits) ? ", but its part" : a.nodes > 1 ? ", nor its part" : "");
   request.explain_on(page, explain(a.made));
 }
 

@@ -43,6 +43,7 @@ struct StorageWay {
   std::string system, sharing;
   int nodes = 1, gpus = 1;
   Bytes bytes{};
+  bool fits = true;
   Bandwidth node_bandwidth{};
   Time direct{};
   Bandwidth direct_bandwidth{};
