@@ -1,5 +1,7 @@
 /// Predicts the exchange of a layer of experts.
 
+#include "text/joined.hpp"
+
 #include <fabricost/answers/moe.hpp>
 #include <fabricost/explain/assumptions.hpp>
 #include <fabricost/fields/field.hpp>
@@ -7,7 +9,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace fabricost::core {
 
@@ -83,10 +87,12 @@ namespace {
 }  // namespace
 
 void check(const MoeRequest& r) {
-  if (!r.tokens) throw Refusal("how many? Add <tokens=4096> of every rank", true);
-  if (!r.hidden) throw Refusal("how many? Add <hidden=7168> numbers of a token", true);
-  if (!r.experts) throw Refusal("how many? Add <experts=256> over all ranks", true);
-  if (!r.top_k) throw Refusal("how many? Add <top_k=8> experts a token goes to", true);
+  std::vector<std::string> missing;
+  if (!r.tokens) missing.emplace_back("<tokens=4096> (of every rank)");
+  if (!r.hidden) missing.emplace_back("<hidden=7168> (numbers of a token)");
+  if (!r.experts) missing.emplace_back("<experts=256> (over all ranks)");
+  if (!r.top_k) missing.emplace_back("<top_k=8> (experts of a token)");
+  if (!missing.empty()) throw Refusal("what is exchanged? Add " + joined(missing, ", "), true);
   check_ranges(r);
   if ((r.groups > 0) != (r.group_limit > 0))
     throw Refusal("<groups> and <group_limit> go together: a token's experts are in so many of the groups");

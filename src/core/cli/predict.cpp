@@ -82,7 +82,11 @@ void add_operation(CLI::App& app, Runner& runner, const char* name, const char* 
       if (const std::string_view option = given_beyond<PredictRequest, MoeTyped>(o.typed); !option.empty())
         throw RequestError(fmt::format("{} does not go with expert exchange; it takes --implementation and --tokens", option));
       if (!o.typed.given("--system,-s")) throw RequestError("which machine? Add --system NAME; fabricost machine lists the names");
-      return output_of<MoeTyped>(o.typed, o.json, terminal, moe_text, nothing_beside);
+      try {
+        return output_of<MoeTyped>(o.typed, o.json, terminal, moe_text, nothing_beside);
+      } catch (const Refusal& refusal) {
+        throw Refusal(refusal.text());  // it names all that is missing: an exchange has no size, which other operations need
+      }
     }
     if (const std::string_view option = given_beyond<MoeTyped, PredictRequest>(o.typed); !option.empty()) {
       (void)request_of<PredictRequest>(o.typed);  // an operation that is none comes first

@@ -103,6 +103,7 @@ def test_a_guess_from_another_tool_is_answered_with_the_option():
         assert named in text, (line, text)
     for asked in ("diagnose", "trace", "validate"):  # the file that the question asks for is not needed beside it
         assert "Also needed" not in refused(asked)
+    assert "--size" not in refused("predict", "moe_dispatch", "-s", "dgx-h100")  # an exchange of experts has none
 
 
 def floats_of_bytes(value, key=""):
