@@ -32,6 +32,13 @@ def test_a_machine_without_a_price_says_so(command):
     assert "mi355x-8: its price is not known; give one with --price NAME=USD" in words(said)
 
 
+@pytest.mark.parametrize("of, guessed, meant", [("tier", "bandwidth", "bytes_per_second"), ("tier", "latency_us", "latency_seconds"),
+                                                ("system", "tier", "tiers"), ("system", "memory", "memory_bytes")])
+def test_a_guessed_attribute_of_a_machine_is_answered_with_its_name(h100, of, guessed, meant):
+    with pytest.raises(AttributeError, match=f"has no {guessed};.*{meant}"):
+        getattr(h100 if of == "system" else h100.tiers["nvlink"], guessed)
+
+
 def words(text):
     return " ".join(text.split())
 

@@ -82,6 +82,7 @@ void add_tier(py::module_& module) {
                            t.bandwidth.value.value() / 1e9, t.latency.value.value() * 1e6);
       });
   add_value_semantics(type);
+  hint_at_names(type, {{"bandwidth_GBps", "bytes_per_second"}, {"latency_us", "latency_seconds"}});
 }
 
 void add_tiers(py::module_& module) {
@@ -270,6 +271,7 @@ does not fit the machine.
         return fmt::format("{}: {}, tiers {}", s.name, counted(s.gpus(), "GPU"), joined(Tiers{s.tiers}.names(), " "));
       });
   add_value_semantics(type);
+  hint_at_names(type, {{"memory_GiB", "memory_bytes"}});
 }
 
 [[nodiscard]] Machine load(const py::object& name_or_path, const py::object& overrides, const py::object& calibration) {
