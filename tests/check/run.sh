@@ -17,7 +17,7 @@ sanitized=build-sanitized
 random_calls() {
   PYTHONPATH="$PWD/build/python" FABRICOST_RANDOM_CALLS=100000 "$python" -m pytest -q tests/python/test_arguments.py
 }
-box() { ctest --test-dir build -C long -R '^(fabric_in_a_box(\.hangs)?|measure\.mpi)$' --output-on-failure; }
+box() { ctest --test-dir build -C long -R '^(fabric_in_a_box|measure\.mpi)$' --output-on-failure; }
 dask() { PYTHONPATH="$PWD/build/python" "$python" tests/python/check_dask.py; }
 # One build, by clang, several files at a time (a third of the time) and without optimisation but for what fits and searches (another third),
 # serves the sanitizers, the coverage and the fuzz targets. When time is short it counts no lines. Every test runs in it but those that build

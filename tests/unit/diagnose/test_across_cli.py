@@ -146,5 +146,20 @@ def test_ranks_beside_each_other(folder):
     assert "node node1 (4 ranks)" in answer["causes"][0]["evidence"] and answer["causes"][0]["cause"] == "gdr_off", answer
 
 
+def test_an_address_that_other_ranks_do_not_reach_is_named_with_its_node(folder):
+    for rank in range(16):
+        head = f"n{rank // 4}:{100 + rank}:{100 + rank} [{rank % 4}] "
+        log = f"{head}NCCL INFO Bootstrap : Using eth0:10.77.0.{rank // 4 + 1}<0>\n"
+        begun = f"{head}NCCL INFO ncclCommInitRank comm 0x1 rank {rank} nranks 16 commId 0x77 - Init "
+        log += begun + "START\n" + begun + "COMPLETE\n"
+        if rank < 12:
+            log += f"{head}misc/socket.cc:538 NCCL WARN socketProgress: Call to recv from 10.77.0.4<20012> failed : Connection timed out\n"
+        put(folder, f"dark/rank_{rank}.log", log)
+    answer = found_in(os.path.join(folder, "dark"))
+    cause = answer["causes"][0]
+    assert answer["state"] == "failed" and cause["cause"] == "link_failed", answer
+    assert "do not reach 10.77.0.4 (the address of node n3 (4 ranks))" in cause["evidence"], cause
+
+
 if __name__ == "__main__":
     run_tests(globals())
