@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 
 import contract
-from contract import H100, Contract
+from contract import Contract
 
 
 def joined(text):
@@ -45,14 +45,6 @@ class Surroundings(Contract):
         for topic in ("units", "layout", "gdr_off"):
             self.assertIn(topic, self.fine("help"))
             self.assertTrue(self.fine("help", topic).startswith(f"{topic}\n\n"))
-
-    def test_numbers_have_a_point_in_every_locale(self):
-        for arguments in (["predict", "all_reduce", *H100, "--size", "1.5GB", "--json"],
-                          ["sweep", "all_reduce", *H100, "--sizes", "1.5kB", "--csv"],
-                          ["explain", "all_reduce", *H100, "--size", "1.5MB"], ["show", "dgx-h100", "--json"]):
-            want = self.fine(*arguments, env={"LC_ALL": "C"})
-            for name in ("de_DE.UTF-8", "fr_FR.UTF-8", "de_DE"):  # where it is not installed, the C locale stays
-                self.assertEqual(want, self.fine(*arguments, env={"LC_ALL": name}))
 
     def test_colour_in_a_terminal_unless_refused(self):
         shown = lambda **env: self.in_terminal("show", "dgx-h100", env=env)

@@ -5,8 +5,6 @@
 #include <fabricost/error.hpp>
 #include <fabricost/text/quantity.hpp>
 
-#include <clocale>
-
 using namespace fabricost::core;
 using namespace fabricost::core::units;
 
@@ -157,13 +155,4 @@ TEST_CASE("rates_print_in_the_unit_people_use") {
   CHECK(rate_text(TB_per_s(129.6)) == "129.6 TB/s");
   CHECK(rate_text(MB_per_s(12)) == "12 MB/s");
   CHECK(rate_text(GB_per_s(0)) == "0 GB/s");
-}
-
-TEST_CASE("the_locale_does_not_matter") {
-  const std::string before = std::setlocale(LC_ALL, nullptr);
-  for (const char* comma : {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "C"})
-    if (std::setlocale(LC_ALL, comma) != nullptr) break;
-  CHECK(bytes_of("1.5GB") == 1.5e9);
-  CHECK(size_text(GB(1.5)) == "1.5 GB");
-  std::setlocale(LC_ALL, before.c_str());
 }
