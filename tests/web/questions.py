@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """Seeded random questions, asked of the page's module and of the command: words must be equal, numbers within 1e-12.
 
-    questions.py TOOL MODULE_DIR [--count N] [--seed S] [--chromium OUT]
+    questions.py TOOL MODULE_DIR [--count N] [--seed S]
 
-The module runs under node, or in Chromium with --chromium (OUT: what build.sh wrote). The command line of each question is the module's
-own, that of "copy as command", so that this checks it as well. A refusal must be one on both sides. The first differences are printed as
-lines to run."""
+The module runs under node. The command line of each question is the module's own, that of "copy as command", so that this checks it as
+well. A refusal must be one on both sides. The first differences are printed as lines to run."""
 
 import argparse
 import concurrent.futures
@@ -42,23 +41,6 @@ class Node:
         if len(answers) != len(asked):
             sys.exit(f"the module stopped at {asked[len(answers)]}: {done.stderr[-2000:]}")
         return answers
-
-
-class Chromium:
-    """The same in the page's worker."""
-
-    def __init__(self, page):
-        from playwright.sync_api import sync_playwright
-        path = shutil.which("chromium") or shutil.which("google-chrome")
-        self.page = sync_playwright().start().chromium.launch(executable_path=path, args=["--no-sandbox"]).new_page()
-        self.page.goto((pathlib.Path(page) / "fabricost.html").resolve().as_uri())
-        self.page.wait_for_selector("html[data-ready]")
-
-    def ask_all(self, asked):
-        out = []
-        for first in range(0, len(asked), 100):
-            out += self.page.evaluate("(all) => Promise.all(all.map(([q, f]) => window.fabricostAsk(q, f)))", asked[first:first + 100])
-        return out
 
 
 # Questions whose numbers are turned: where they start.
@@ -198,12 +180,11 @@ def main():
     parser.add_argument("module")
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=20261123)
-    parser.add_argument("--chromium")
     given = parser.parse_args()
     if not (pathlib.Path(given.module) / "fabricost-all.wasm").exists() or not shutil.which("node"):
         print("skipped: the page's module is not built (bindings/web/build.sh, which needs emscripten), or node is not here")
         sys.exit(77)
-    face = Chromium(given.chromium) if given.chromium else Node(given.module)
+    face = Node(given.module)
     described = face.ask_all([("questions", {})])[0]["answer"]
     known = {"systems": [s["name"] for s in described["systems"]], "models": described["models"]}
     names = {question["name"]: {field["name"] for field in question["fields"]} for question in described["questions"]}

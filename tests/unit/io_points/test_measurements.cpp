@@ -36,46 +36,6 @@ TEST_CASE("copies of two GPUs of our own are predicted within 10 % median and 15
   }
 }
 
-TEST_CASE("every log gives the points that were taken from it", "[measurements]") {
-  const auto folder = measurements();
-  if (folder.empty()) return;
-  using Key = std::tuple<std::string, Collective, DataType, double>;
-  std::map<std::string, std::string> system_of;
-  std::map<std::string, std::pair<int, int>> shape_of;
-  std::map<std::string, std::vector<std::pair<Key, double>>> wanted;
-  for (const char* health : {"healthy", "unclear", "complaint"})
-    for (const Point& p : read_points(folder / "multinode" / (std::string("points_") + health + ".csv")).points) {
-      system_of[p.source] = p.system;
-      shape_of[p.source] = {p.nodes, p.ranks()};
-      wanted[p.source].push_back({{p.source, p.collective, p.dtype, p.bytes}, p.seconds});
-    }
-  int files = 0, identical = 0, matched = 0, all = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder / "multinode" / "logs")) {
-    const std::string source = entry.path().stem().string();
-    const auto [nodes, ranks] = shape_of.at(source);
-    const Points read = read_points(entry.path(), {.system = system_of.at(source), .nodes = nodes, .ranks = ranks});
-    auto expected = wanted.at(source);
-    const std::size_t count = expected.size();
-    for (const Point& p : read.points) {
-      const Key key{source, p.collective, p.dtype, p.bytes};
-      // the collection keeps six digits
-      const auto same = std::find_if(expected.begin(), expected.end(),
-                                     [&](const auto& e) { return e.first == key && std::fabs(e.second / p.seconds - 1) < 1e-5; });
-      if (same != expected.end()) expected.erase(same);
-    }
-    ++files;
-    all += static_cast<int>(count);
-    matched += static_cast<int>(count - expected.size());
-    if (expected.empty() && read.points.size() == count)
-      ++identical;
-    else
-      UNSCOPED_INFO(source << ": " << expected.size() << " of " << count << " points missing");
-  }
-  CHECK(files > 200);
-  CHECK(identical >= files - 1);  // one of the collection has a row shifted
-  CHECK(matched >= all - 1);
-}
-
 // Every healthy public run is in a figure of docs/accuracy.md, or in its list of runs left out.
 
 namespace {

@@ -94,22 +94,3 @@ TEST_CASE("every model of the table of shapes is shipped, under all its names, w
   }
   CHECK(models == 98);
 }
-
-TEST_CASE("every model of the training runs has a name here and the shape of its rows", "[models][measurements]") {
-  const auto folder = fabricost::test::measurements();
-  if (folder.empty()) return;
-  CsvTable table(folder / "workloads" / "training.csv");
-  int rows = 0, unlike = 0;
-  while (table.next()) {
-    const Row row(table);
-    ++rows;
-    INFO(row.text("id") << " " << row.text("model"));
-    const Model& m = named(row.text("model"));
-    const auto hidden = parse_number(row.text("hidden")), heads = parse_number(row.text("heads"));
-    // rows that cut layers off or change heads say so themselves and win; a name alone must be near
-    if (!hidden) continue;
-    if (*hidden != m.hidden || *heads != m.heads) ++unlike;
-  }
-  CHECK(rows == 1548);
-  CHECK(unlike <= 8);  // two sizes are called GPT-1.7B; MegaScale's ablation has its own GPT-175B
-}

@@ -2,9 +2,10 @@
 #include "machines.hpp"
 #include "network/rings.hpp"
 
-#include <fabricost/experts/moe_kernels.hpp>
+#include <fabricost/algorithms/schedule_of.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/predict/predict.hpp>
+#include <fabricost/price/lower_bound.hpp>
 #include <fabricost/specs/load.hpp>
 
 #include "support/message_of.hpp"
@@ -213,35 +214,6 @@ TEST_CASE("a tapered second stage slows an all_to_all by its links, a ring not a
 
 // Shipped machines: where an interval begins, against bytes over datasheet rates worked out here.
 
-namespace {
-
-/// Bus bandwidth where the interval begins, GB/s.
-double fast_end(const char* system, Collective op, double bytes, int nodes = 1, std::vector<std::string> overrides = {}) {
-  const Prediction p =
-      predict(load_system(system, overrides), Operation{.collective = op, .bytes = Bytes::from_value(bytes), .nodes = nodes});
-  CHECK(p.low >= p.min);
-  return bytes / p.low * bus_factor(op, p.ranks) / 1e9;
-}
-
-}  // namespace
-
-TEST_CASE("intervals of exchanges and gathers begin within the links of a DGX H100 cluster, an NVL72 and a mesh of MI355X") {
-  const double GiB = gibibyte;
-  // of n ranks n - 8 are in other nodes: (n-8)/n S of each over its 50 GB/s
-  for (const int nodes : {2, 16, 64}) {
-    const double n = 8.0 * nodes;
-    CHECK(fast_end("dgx-h100", Collective::all_to_all, GiB, nodes) <= 50 * (n - 1) / (n - 8) * (1 + 1e-9));
-    CHECK(fast_end("dgx-h100", Collective::all_gather, 8 * GiB, nodes) <= 400 * (1 + 1e-9));
-    CHECK(fast_end("dgx-h100", Collective::broadcast, 16 * GiB, nodes) <= 400 * (1 + 1e-9));
-    CHECK(fast_end("dgx-h100", Collective::all_reduce, GiB, nodes) <= 400 * (n - 1) / n * nodes / (nodes - 1) * (1 + 1e-9));
-  }
-  CHECK(fast_end("gb200-nvl72", Collective::all_to_all, 8 * GiB, 18) <= 900 * (1 + 1e-9));
-  CHECK(fast_end("gb200-nvl72", Collective::all_gather, GiB, 18) <= 900 * (1 + 1e-9));
-  CHECK(fast_end("dgx-h200", Collective::all_gather, 8 * GiB) <= 450 * (1 + 1e-9));
-  CHECK(fast_end("mi355x-8", Collective::all_gather, 8 * GiB) <= load_system("mi355x-8").tier("xgmi")->bandwidth.value.value() / 1e9);
-  CHECK(fast_end("dgx-h100", Collective::all_reduce, 16 * GiB) <= 2.0 * 7 / 9 * 450 * (1 + 1e-9));  // NVLS
-}
-
 TEST_CASE("the least time of a ring or an exchange is what its routes put on the fullest link") {
   using machines::alone;
   for (const auto& [name, nodes] : {std::pair{"dgx-h100", 4}, {"superpod-h100", 64}, {"meta-24k-roce", 768}, {"dgx-a100", 2}})
@@ -280,23 +252,4 @@ TEST_CASE("copies to the host and kernels of inference engines begin within thei
           CHECK(volume * bytes / p.low <= link * (1 + 1e-9));
         }
   }
-}
-
-TEST_CASE("dispatch and combine of experts begin within NVLink and the NICs") {
-  for (const auto& [name, ranks] : {std::pair{"dgx-h100", 8}, {"dgx-h100", 64}, {"gb200-nvl72", 64}, {"gb200-nvl72", 8}})
-    for (const MoeKernel kernel : {MoeKernel::deepep_normal, MoeKernel::deepep_low_latency, MoeKernel::nccl})
-      for (const MoePhase phase : {MoePhase::dispatch, MoePhase::combine})
-        for (const double tokens : {8.0, 1024.0, 65536.0}) {
-          const System s = load_system(name);
-          const MoePrediction p = predict(s, MoeQuestion{.phase = phase,
-                                                         .kernel = kernel,
-                                                         .gate = {.experts = 256, .top_k = 8},
-                                                         .hidden = 7168,
-                                                         .tokens = tokens,
-                                                         .ranks = ranks});
-          INFO(name << " " << fabricost::core::name(kernel) << " " << ranks << " " << tokens);
-          CHECK(p.inside_bytes / p.low <= s.tier(TierRole::scale_up)->bandwidth.value.value() * (1 + 1e-9));
-          CHECK(p.across_bytes / p.low <= 50e9 * (1 + 1e-9));
-          CHECK(p.low <= p.seconds);
-        }
 }

@@ -63,27 +63,6 @@ double max_bus_bandwidth(Candidate pair, Collective op, const Wires& w) {
 
 }  // namespace
 
-TEST_CASE("bus bandwidth stays below what the algorithm allows at the tier's rate", "[predict][property]") {
-  support::Report report{"too fast"};
-  for (int i = 0; i < support::draws(500); ++i) {
-    const support::Case c = support::random_case(i);
-    const Wires w = wires_of(c, fabric_of(c.system, c.operation));
-    for (const Candidate pair : support::pairs_of(c)) {
-      const Curve curve = compile(c.system, c.operation, support::forced(pair));
-      const double max = max_bus_bandwidth(pair, c.operation.collective, w);
-      for (const double bytes : support::random_sizes(i)) {
-        const double busbw = bytes / curve.seconds(bytes) * bus_factor(c.operation.collective, static_cast<int>(w.n));
-        report.expect(busbw <= max * (1 + 1e-12), c, pair, bytes, [&] {
-          return std::to_string(busbw / 1e9).append(" GB/s of at most ").append(std::to_string(max / 1e9)).append(",");
-        });
-      }
-    }
-  }
-  INFO(report.text());
-  CHECK(report.failed() == 0);
-  CHECK(report.checked() > support::draws(80000));
-}
-
 TEST_CASE("no interval begins below what bytes and links allow, whatever the constants and however wide it is", "[predict][property]") {
   support::Report report{"begins too fast"};
   int held = 0;
@@ -93,7 +72,8 @@ TEST_CASE("no interval begins below what bytes and links allow, whatever the con
     const Fabric f = fabric_of(c.system, c.operation);
     const Wires w = wires_of(c, f);
     for (const Candidate pair : support::pairs_of(c)) {
-      double max = max_bus_bandwidth(pair, c.operation.collective, w);
+      const double at_point = max_bus_bandwidth(pair, c.operation.collective, w);
+      double max = at_point;
       const bool trees = pair.algorithm == Algorithm::tree || pair.algorithm == Algorithm::nvls_tree;
       // of two trees with half of the data each, up and down: 1, 1.5 or 2 S leave the fullest of 2, 3 or more domains
       if (w.N > 1 && trees && c.operation.collective == Collective::all_reduce)
@@ -104,8 +84,9 @@ TEST_CASE("no interval begins below what bytes and links allow, whatever the con
         Operation op = c.operation;
         op.bytes = Bytes::from_value(bytes);
         const Prediction p = predict(c.system, op, support::forced(pair));
-        const double busbw = bytes / p.low * bus_factor(op.collective, static_cast<int>(w.n));
-        report.expect(busbw <= max * (1 + 1e-9) && p.min <= p.low && p.low <= p.seconds, c, pair, bytes, [&] {
+        const double moved = bytes * bus_factor(op.collective, static_cast<int>(w.n)), busbw = moved / p.low;
+        const bool sound = busbw <= max * (1 + 1e-9) && moved / p.seconds <= at_point * (1 + 1e-12) && p.min <= p.low && p.low <= p.seconds;
+        report.expect(sound, c, pair, bytes, [&] {
           return std::to_string(busbw / 1e9).append(" GB/s of at most ").append(std::to_string(max / 1e9)).append(",");
         });
         held += p.low == p.min && p.low < p.seconds ? 1 : 0;

@@ -146,31 +146,6 @@ TEST_CASE("a graph file is refused and said to be one", "[topology][measurements
   CHECK_THROWS_WITH(read_topology(folder / "multinode" / "topo" / "xml" / "azure_ncv4_graph.xml"), Catch::Contains("graph file"));
 }
 
-TEST_CASE("real tables prefixed by a launcher, or with their blanks retyped, give the same",
-          "[topology][measurements]") {
-  const auto folder = measurements();
-  if (folder.empty()) return;
-  for (const auto& [file, want] : stated()) {
-    if (!file.ends_with(".txt")) continue;
-    INFO(file);
-    std::ifstream in(folder / "multinode" / "topo" / file, std::ios::binary);
-    std::string prefixed, squeezed;
-    for (std::string line; std::getline(in, line);) {
-      prefixed += "2024-05-01T10:00:00 node-3 | " + line + "\n";
-      for (const char c : line)
-        if ((c != ' ' && c != '\t') || squeezed.empty() || squeezed.back() != ' ') squeezed += c == '\t' ? ' ' : c;
-      squeezed += '\n';
-    }
-    for (const std::string& text : {prefixed, squeezed}) {
-      const DescribedTopology t = topology_in(text);
-      CHECK(static_cast<int>(t.gpus.size()) == want.gpus);
-      CHECK(t.links_per_gpu() == want.links);
-      CHECK(static_cast<int>(t.nics.size()) == want.nics);
-      CHECK(t.sockets == want.sockets);
-    }
-  }
-}
-
 // Differences between a machine and a stock one.
 
 namespace {
