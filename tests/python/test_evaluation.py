@@ -155,6 +155,7 @@ def test_published_steps_are_predicted_as_well_as_the_page_says():
     judged = evaluation._data.data("workloads/training-groups.yaml")["judged"]
     found = [report.by_group[group] for group in judged]
     assert sum(one["median_ape"] for one in found) / len(found) <= 4 and sum(one["mape"] for one in found) / len(found) <= 6
+    assert len(report.rows) > 1500 and not (report.rows.skipped == "shape not stated").any()  # every model has a name or a shape
     assert report.layouts > 400 and len(report.unfit) <= 0.02 * report.layouts  # a published layout ran, so it fits
     peaks = report.memory_by_group
     assert peaks["simumax_b200"]["points"] == 22 and peaks["simumax_b200"]["median_ape"] <= 3

@@ -1,5 +1,5 @@
 #pragma once
-/// Steps common to all fits to published rows: leaving groups out, numbering common values.
+/// Leaving groups out of a fit to published rows.
 
 #include <algorithm>
 #include <string>
@@ -12,14 +12,5 @@ namespace fabricost::plan {
   return std::any_of(leave_out.begin(), leave_out.end(), [&](const std::string& beginning) { return name.starts_with(beginning); });
 }
 inline constexpr const char* left_out_as_asked = "left out as asked";
-
-/// The place of a value in a list, which gets it where it has none yet.
-template <class T>
-[[nodiscard]] int index_of(std::vector<T>& list, const T& wanted) {
-  const auto at = std::find(list.begin(), list.end(), wanted);
-  const auto index = static_cast<int>(at - list.begin());
-  if (at == list.end()) list.push_back(wanted);
-  return index;
-}
 
 }  // namespace fabricost::plan
