@@ -91,9 +91,9 @@ struct RankTimes {
 
 void refuse_contradictions(const StragglersRequest& r) {
   const bool by_mean = r.mean || r.deviation, by_percentile = r.p50 || r.p99;
-  if (r.times.has_value() + by_mean + by_percentile != 1)
-    throw Refusal(
-        "which times? Give measured ones (<times>), or <mean_seconds> and <deviation_seconds>, or <p50_seconds> and <p99_seconds>");
+  if (const int kinds = r.times.has_value() + by_mean + by_percentile; kinds != 1)
+    throw Refusal(fmt::format("{} measured ones (<times>), or <mean_seconds> and <deviation_seconds>, or <p50_seconds> and <p99_seconds>",
+                              kinds == 0 ? "which times? Give" : "times are given in two ways; keep one:"));
   if (!r.ranks) throw Refusal("over how many ranks? Add <ranks>, as in <ranks=1024>", true);
   if (r.times && r.shape) throw Refusal("<shape> is for <mean_seconds> or <p50_seconds>; measured times have their own");
   if (by_mean && !(r.mean && r.deviation)) throw Refusal("<mean_seconds> and <deviation_seconds> go together");
