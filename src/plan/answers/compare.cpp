@@ -256,8 +256,8 @@ void write_verdict(CompareAnswer& of, const Verdict& v) {
                              100 * v.probability, cheapest_text(of));
     return;
   }
-  const std::string ranges = fmt::format("{:.4g} to {:.4g} and {:.4g} to {:.4g} {}", v.best->rate.first, v.best->rate.second,
-                                         v.next->rate.first, v.next->rate.second, unit),
+  const std::string ranges = fmt::format("{} to {} and {} to {} {}", figure(v.best->rate.first), figure(v.best->rate.second),
+                                         figure(v.next->rate.first), figure(v.next->rate.second), unit),
                     certain = v.sure ? fmt::format("that is sure, their ranges ({}) do not meet", ranges)
                                      : fmt::format("likely, {:.0f} %, not sure: their ranges ({}) overlap", 100 * v.probability, ranges);
   const bool better = of.cheapest == of.best && v.next->dollars;

@@ -255,7 +255,7 @@ std::string verdict_of(const AccessAnswer& a) {
 }
 
 std::string verdict_of(const IncastAnswer& a) {
-  return fmt::format("{}, {:.3g} times one alone: {} of {} each to one port of {}", time_text(a.time), a.time / a.alone,
+  return fmt::format("{}, {} times one alone: {} of {} each to one port of {}", time_text(a.time), figure(a.time / a.alone, 3),
                      counted(a.senders, "sender"), size_text(a.bytes), a.system);
 }
 

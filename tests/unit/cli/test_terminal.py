@@ -72,6 +72,12 @@ def test_examples_are_within_the_terminal():
     assert tried > 25, tried
 
 
+def test_counts_and_rates_have_no_exponent():
+    for line in ("plan train -m llama3-8b -s dgx-h100 -g 8 -b 64 --top 1", "compare dgx-h100 dgx-b200 --train -m llama3-8b -g 8 -b 64",
+                 "transfer incast -s dgx-h100 --senders 1000000 --size 1MB"):
+        assert not re.search(r"\de\+\d", shown(*shlex.split(line))), line
+
+
 def refused(*arguments):
     done = subprocess.run([TOOL, *arguments], capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL,
                           env={**os.environ, "COLUMNS": str(COLUMNS)})
