@@ -401,9 +401,9 @@ struct LoadedRequest {
 [[nodiscard]] PredictAnswer answered(const LoadedRequest& a, const PredictRequest& r) {
   PredictAnswer out = answer_of(*a.system, predict(*a.system, a.operation, a.choice));
   if (r.lost_rails > 0 && (out.made_from.fabric.domains() <= 1 || is_host_copy(a.operation)))
-    throw Refusal(fmt::format("<lost_rails>: nothing crosses the NICs here: {}; take <nodes> of more than one scale-up domain, or leave it out",
-                              is_host_copy(a.operation) ? "a copy between a GPU and its host"
-                                                        : fmt::format("{} ranks of one scale-up domain", out.ranks)));
+    throw Refusal(fmt::format(
+        "<lost_rails>: nothing crosses the NICs here: {}; take <nodes> of more than one scale-up domain, or leave it out",
+        is_host_copy(a.operation) ? "a copy between a GPU and its host" : fmt::format("{} ranks of one scale-up domain", out.ranks)));
   out.machine = a.system;
   if (r.fused_norm) out.norm = normed(*a.system, out);
   return out;

@@ -6,11 +6,16 @@
 #include "text/quantile.hpp"
 #include "trace/timeline.hpp"
 
+#include <fabricost/request_error.hpp>
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace fabricost::observe::timeline::parts {
@@ -104,7 +109,8 @@ void number_ranks(Job& job) {
     while (known.contains(next)) ++next;
     known.insert(one.rank = next);
   }
-  std::stable_sort(all.begin(), all.end(), [](const RankTrace& a, const RankTrace& b) { return a.rank < b.rank; });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const RankTrace& a, const RankTrace& b) { return std::tie(a.rank, a.whole.from) < std::tie(b.rank, b.whole.from); });
   // several files of one rank are windows of its run
   std::vector<RankTrace> out;
   for (RankTrace& one : all) {
@@ -113,6 +119,10 @@ void number_ranks(Job& job) {
       continue;
     }
     RankTrace& into = out.back();
+    if (!into.gpu.empty() && !one.gpu.empty() && into.gpu != one.gpu)
+      throw RequestError(fmt::format("rank {} is traced on {} ({}) and on {} ({}): give the traces of one job", into.rank, into.gpu,
+                                     into.file, one.gpu, one.file));
+    into.between += std::max<std::int64_t>(0, one.whole.from - into.whole.to);
     const auto first = static_cast<std::uint32_t>(into.groups.size());
     into.groups.insert(into.groups.end(), one.groups.begin(), one.groups.end());
     for (TracedCall& call : one.calls) {

@@ -292,6 +292,7 @@ class Player {
       mine.rank = one.rank;
       mine.world = one.world;
       mine.steps = one.steps;
+      mine.between = one.between;
     }
     std::vector<char> any(out.ranks.size(), 0);
     for (const Op& op : ops_) {

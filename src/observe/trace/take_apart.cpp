@@ -77,7 +77,7 @@ using Does = std::tuple<Moves, std::string_view, double>;
   for (std::size_t i = period; i < slowest->size(); i += period) lengths.push_back((*slowest)[i]->span.from - (*slowest)[i - period]->span.from);
   if (lengths.empty()) return 0;
   std::sort(lengths.begin(), lengths.end());
-  const auto median = static_cast<double>(lengths[lengths.size() / 2]), whole = static_cast<double>(trace.whole.length());
+  const auto median = static_cast<double>(lengths[lengths.size() / 2]), whole = static_cast<double>(trace.window());
   const bool even = static_cast<double>(lengths.front()) > (1 - uneven) * median && static_cast<double>(lengths.back()) < (1 + uneven) * median;
   return even && std::fabs(median * static_cast<double>(steps) - whole) < uneven * whole ? steps : 0;
 }
@@ -165,7 +165,7 @@ void parts::take_apart(Job& job) {
       job.spent.emplace_back();
       continue;
     }
-    Spent spent{.window = trace.whole.length(), .compute = total(trace.compute)};
+    Spent spent{.window = trace.window(), .compute = total(trace.compute)};
     auto& mine = of[rank];
     std::sort(mine.begin(), mine.end(), [](const auto& a, const auto& b) { return a.first->own.from < b.first->own.from; });
     std::vector<Span> all = trace.busy;

@@ -90,7 +90,8 @@ namespace {
   if (!r.backward) r.backward = r.forward;
   if (!r.weight) r.weight = r.forward;
   if (r.held && !splits_backward(*r.schedule))
-    throw Refusal(fmt::format("<held>: {} computes both gradients at once, and frees all activations then; leave it out", name(*r.schedule)));
+    throw Refusal(
+        fmt::format("<held>: {} computes both gradients at once, and frees all activations then; leave it out", name(*r.schedule)));
   return r;
 }
 

@@ -36,9 +36,10 @@ AnswerTable<MemoryPart> table_for(std::type_identity<MemoryPart> /*of*/) {
 }
 
 RequestTable<PlanRequest> PlanRequest::fields_of_search() {
-  static constexpr std::string_view others[]{"--top,-k",         "--sensitivity",       "--pareto",       "--explain",        "--sites",
-                                             "--site-rate",      "--site-distance",     "--sync-every",   "--sync-fragments", "--sync-overlap",
-                                             "--sync-precision", "--site-availability", "--sync-penalty", "--network-share"};
+  static constexpr std::string_view others[]{"--top,-k",         "--sensitivity",  "--pareto",         "--explain",
+                                             "--sites",          "--site-rate",    "--site-distance",  "--sync-every",
+                                             "--sync-fragments", "--sync-overlap", "--sync-precision", "--site-availability",
+                                             "--sync-penalty",   "--network-share"};
   return fields().without(others);
 }
 

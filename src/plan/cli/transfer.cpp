@@ -42,7 +42,9 @@ void storage_text(Page& page, const StorageAnswer& a, const Explained<StorageReq
   const auto fits = [](const StorageWay& way) { return way.fits; };
   if (!std::all_of(a.ways.begin(), a.ways.end(), fits))
     page.say("The {} of a node cannot hold all {}{}.", counted(a.gpus / a.nodes, "GPU"), size_text(a.bytes),
-             std::any_of(a.ways.begin(), a.ways.end(), fits) ? ", but its part" : a.nodes > 1 ? ", nor its part" : "");
+             std::any_of(a.ways.begin(), a.ways.end(), fits) ? ", but its part"
+             : a.nodes > 1                                   ? ", nor its part"
+                                                             : "");
   request.explain_on(page, explain(a.made));
 }
 

@@ -192,6 +192,27 @@ def test_a_rank_in_two_files_is_one_rank(folder):
     assert halves["step"]["terms"] == whole["step"]["terms"], halves["step"]
 
 
+def test_nothing_is_idle_between_the_windows_of_a_profiler(folder):
+    sound_job(steps=6).write(folder / "one")
+    sound_job(steps=6).write(folder / "two")
+    for file in sorted((folder / "two").glob("*.json")):  # an hour later, as a schedule that repeats writes it
+        trace = json.loads(file.read_text())
+        later = [{**event, "ts": event["ts"] + 3600e6} for event in trace["traceEvents"]]
+        (folder / "two" / f"later-{file.name}").write_text(json.dumps({**trace, "traceEvents": later}))
+    one, two = found(folder / "one"), found(folder / "two")
+    traced = [answer["step"]["steps"] * answer["step"]["step_s"] for answer in (one, two)]
+    near(traced[1], 2 * traced[0], 1e-3)
+    near(two["ranks"][0]["window_s"], 2 * one["ranks"][0]["window_s"], 1e-3)
+
+
+def test_traces_of_other_gpus_are_not_windows_of_a_rank(folder):
+    job = sound_job()
+    job.write(folder / "job")
+    job.gpu = "AMD Instinct MI300X"
+    job.write(folder / "other", only=[3])
+    COMMAND.refused(folder / "job", folder / "other", saying=["rank 3 is traced on NVIDIA H100 80GB HBM3", "AMD Instinct MI300X"])
+
+
 def test_a_slow_link_is_a_slow_group(folder):
     groups = {str(k): ("dp", [2 * k, 2 * k + 1]) for k in range(4)}
     job = Job(8, groups)

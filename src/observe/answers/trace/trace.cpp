@@ -391,11 +391,8 @@ TraceAnswer answer(const TraceRequest& request) {
   for (std::size_t i = 0; i < job.ranks.size(); ++i) {
     const RankTrace& one = job.ranks[i];
     if (one.whole.length() > 0) start = std::min(start, job.clocks[i].common(one.whole.from));
-    out.ranks.push_back({.rank = one.rank,
-                         .file = one.file,
-                         .gpu = one.gpu,
-                         .window = time_of(one.whole.length()),
-                         .clock = time_of(job.clocks[i].offset)});
+    out.ranks.push_back(
+        {.rank = one.rank, .file = one.file, .gpu = one.gpu, .window = time_of(one.window()), .clock = time_of(job.clocks[i].offset)});
   }
   found->start = start;
   found->labels = labels_of(job);

@@ -125,8 +125,12 @@ struct RankTrace {
   std::vector<Span> steps;        ///< on the host's clock
   EnginePasses passes{};
   Span whole{};                   ///< first start to last end on the GPU
+  std::int64_t between = 0;       ///< of it, between files of the same rank: nothing was traced then
   std::int64_t start = 0;         ///< when its times are zero, ns since 1970 on that clock; any number where the profiler says none
   std::map<std::string, std::int64_t> skipped;  ///< events that were left out, by reason
+
+  /// How long it was traced.
+  [[nodiscard]] std::int64_t window() const { return whole.length() - between; }
 };
 
 /// The events that a reader keeps of a trace: calls, or also kernels that compute, which takes memory for each.

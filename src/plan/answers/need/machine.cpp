@@ -189,7 +189,8 @@ struct BestRun {
   return without_numbers(all.back()) != without_numbers(all.front()) ? all.front() + "; with more: " + all.back() : all.front();
 }
 
-void add_tried(const NeedMachineRequest& q, NeedMachineAnswer& out, const std::vector<BestRun>& best, const Runs& runs, const std::vector<std::string>& names) {
+void add_tried(const NeedMachineRequest& q, NeedMachineAnswer& out, const std::vector<BestRun>& best, const Runs& runs,
+               const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < best.size(); ++i) {
     NeedMachineTried one{.value = names[i]};
     if (const BestRun& b = best[i]; b.run != nullptr) {
