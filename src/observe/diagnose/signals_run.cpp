@@ -22,6 +22,17 @@ std::optional<Facts> second_rank_zero(const Context& c, const Numbers&) {
   return std::nullopt;
 }
 
+/// A second list of ranks right behind the first, of another process on the same host: their output is one log, their tests are not.
+std::optional<Facts> second_list_at_once(const Context& c, const Numbers& n) {
+  for (std::size_t i = 1; i < c.info.rank_lines.size(); ++i) {
+    const RankLine &before = c.info.rank_lines[i - 1], &one = c.info.rank_lines[i];
+    if (one.rank == 0 && one.host == before.host && one.line.file == before.line.file && one.line.text != before.line.text &&
+        one.line.number - before.line.number <= n["lines"])
+      return Facts{cited(one.line)};
+  }
+  return std::nullopt;
+}
+
 /// A table of one rank: nothing was sent. Several ranks 0 on one host: each process ran a test of its own.
 std::optional<Facts> ran_alone(const Context& c, const Numbers&) {
   if (c.curve.empty() || c.info.rank_lines.empty() || c.best_bus() > 0) return std::nullopt;
@@ -91,6 +102,7 @@ std::span<const Signal> run_signals() {
   using QuantityKind::count;
   static const std::vector<Signal> all{
       {"second_rank_zero", second_rank_zero, {"line"}},
+      {"second_list_at_once", second_list_at_once, {"line"}, {{"lines", count}}},
       {"ran_alone", ran_alone, {"line", "why"}},
       {"nccl_messages", [](const Context& c, const Numbers&) { return found(c.info.messages > 0); }},
       {"rows_without_time", rows_without_time, {"rows"}},

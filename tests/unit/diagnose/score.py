@@ -13,7 +13,8 @@ sample); of 41 read after that, 34 were right and 7 wrong. Of 40 of 2025 and 202
 healthy ones was called sick; of 20 after what they taught (batch 9), 15, 2 and 3, and 2 of 13. Of 30 more 21 were right, of 17 of KV
 transfer engines and launchers 8, of 12 after these 10 (those that were wrong are batch 10), and 5 of 53 healthy ones were called sick. Of
 12 more 10 were right (batch 11: the other two), and none of 8 healthy ones was called sick. Of 46 more 29 were right, and none of 4
-healthy ones was called sick (batch 12 and what they taught). The
+healthy ones was called sick (batch 12 and what they taught). Of 26 kept unread while 21 others taught rules 18 were right before and 19
+after, of 11 more after that 9, and 1 of 13 healthy ones was called sick (batch 13: those that were wrong). The
 cross-validation leaves out counts, and the rules whose only source is a case of the fold; it, and the cases with what their owners
 expected, run with --left-out alone. Prints one
 line per case that is wrong (with --all every case) and fails below the bounds.

@@ -166,6 +166,14 @@ const Failure failures[] = {
      "h1:100:200 [0] NCCL INFO misc/socket.cc:505 -> 2 (Operation now in progress)\n"
      "h1:100:200 [0] NCCL INFO bootstrap.cc:275 -> 2\n",
      Cause::bootstrap_network},
+    {"port of a newer NCCL",
+     "h1:100:200 [0] transport/net_ib.cc:199 NCCL WARN NET/IB : mlx5_3:1 Got async error event: port error\n"
+     "RuntimeError: NCCL communicator was aborted\n",
+     Cause::link_failed},
+    {"chosen devices",
+     "UCX_NET_DEVICES=mlx5_0:1\n[17.1] [h1:1:0] select.c:649  UCX  ERROR   no active messages transport to <no debug data>: self/memory "
+     "- no peer failure handler\n",
+     Cause::debug_env},
     {"trail of the start",
      "h1:100:200 [0] NCCL INFO bootstrap.cc:275 -> 2\n"
      "h1:100:200 [0] NCCL INFO init.cc:1493 -> 2\n",
@@ -249,18 +257,21 @@ TEST_CASE("an error that no rule explains is a failure that is not understood, q
   CHECK(d.verdict.find("not understood") != std::string::npos);
   CHECK(d.verdict.find("line 2: h:1:2 [0] transport.cc:99") != std::string::npos);
   // beside one that is understood it is a note, and the lines of that one are none
-  const Diagnosis both = diagnosed(std::string{failures[0].log} + "h:1:2 [0] transport/net_ib.cc:9 NCCL WARN The flux capacitor is empty\n");
+  const Diagnosis both =
+      diagnosed(std::string{failures[0].log} + "h:1:2 [0] transport/net_ib.cc:9 NCCL WARN The flux capacitor is empty\n");
   INFO(causes_of(both));
   REQUIRE_FALSE(both.causes.empty());
   CHECK(both.causes.front().cause == Cause::imex);
   CHECK_FALSE(names(both, Cause::link_failed));
-  for (const std::string& note : both.notes) CHECK((note.find("not explained") == std::string::npos || note.find("flux") != std::string::npos));
+  for (const std::string& note : both.notes)
+    CHECK((note.find("not explained") == std::string::npos || note.find("flux") != std::string::npos));
 }
 
 TEST_CASE("a log whose ranks connected is a part of one, and its communicator was made") {
   std::string begun;
   for (const int rank : {0, 1})
-    begun += fmt::format("h:1:2 [{0}] NCCL INFO ncclCommInitRank comm 0x5 rank {0} nranks 2 cudaDev {0} busId {0}1000 commId 0xab - Init START\n", rank);
+    begun += fmt::format(
+        "h:1:2 [{0}] NCCL INFO ncclCommInitRank comm 0x5 rank {0} nranks 2 cudaDev {0} busId {0}1000 commId 0xab - Init START\n", rank);
   CHECK(names(diagnosed(begun), Cause::rank_lost));
   CHECK(diagnosed(begun + "h:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n").fine());
 }
@@ -297,4 +308,25 @@ TEST_CASE("a test that stops after its GPUs were connected, or runs each rank al
   CHECK(each.state == RunState::failed);
   CHECK(names(each, Cause::launch_mistake));
   CHECK(causes_of(each).find("2 processes") != std::string::npos);
+}
+
+TEST_CASE("a code of an error is read where it stands, not in whatever number holds its digits") {
+  const Diagnosis tasks = diagnosed("RuntimeError: it ended\nsrun: error: h1: tasks 2-7: Exited with exit code 1\n");
+  CHECK_FALSE(names(tasks, Cause::no_p2p_shm));
+  CHECK(names(diagnosed("Worker ended with exit code -7\n"), Cause::no_p2p_shm));
+  CHECK_FALSE(names(diagnosed("RuntimeError: worker 1800: cuMemCreate failed: invalid value\n"), Cause::imex));
+}
+
+TEST_CASE("two tests at once on one host are told from two in turn") {
+  const std::string row = "  134217728  33554432  float  sum  -1  27691  4.85  4.85  0\n";
+  const auto ranks = [](int pid) {
+    return fmt::format(
+        "#  Rank  0 Group  0 Pid {} on h1 device  0 [0x06] NVIDIA A100-SXM4-40GB\n"
+        "#  Rank  1 Group  0 Pid {} on h1 device  1 [0x07] NVIDIA A100-SXM4-40GB\n",
+        pid, pid);
+  };
+  const std::string head = "#       size         count      type   redop    root     time   algbw   busbw #wrong\n";
+  const std::string end = "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 4.85\n#\n# Using devices\n";
+  CHECK(names(diagnosed(ranks(11) + ranks(12) + head + row + row), Cause::launch_mistake));
+  CHECK_FALSE(names(diagnosed(ranks(11) + head + row + row + end + ranks(12) + head + row + row + end), Cause::launch_mistake));
 }
