@@ -124,10 +124,10 @@ TEST_CASE("between servers the fitted forms hold", "[price]") {
                       S / std::min({gen.BN / std::hypot(1.0, gen.lN / 128) * 1e3 * g / (2.0 * (g - 1)), E * w,
                                     8 * 57.7e3 * n / (2.0 * (n - 1))}));  // 8 heads of 57.7 GB/s
         const double across = S * g * (1 - 1.0 / N) / (t.exchange_share * W);
-        const double inside = S * g / n / inner;
+        const double in_node = S * g / n / inner;
         compare(system, {.collective = Collective::all_to_all, .ranks = n, .nodes = N}, {Algorithm::direct, Protocol::simple}, S,
                 gen.c0 + us * t.exchange_base + (n - g) * us * (t.exchange_peer + (V > 16384 ? t.exchange_peer_simple : 0)) +
-                    std::sqrt(across * across + inside * inside));
+                    std::sqrt(across * across + in_node * in_node));
       }
     }
 }
