@@ -402,6 +402,9 @@ std::string unknown_model(const Names& names, const std::string& wanted) {
   if (given.size() >= min_letters)
     for (auto at = names.full.lower_bound(given); at != names.full.end() && at->first.starts_with(given); ++at)
       if (std::find(near.begin(), near.end(), at->second) == near.end() && near.size() < most_listed) near.push_back(at->second);
+  if (near.empty())  // then those of that size
+    for (const std::string& name : model_names())
+      if (folded(name.substr(name.rfind('-') + 1)) == given && near.size() < most_listed) near.push_back(name);
   if (near.empty()) near = near_names(wanted, names.all);
   if (near.empty()) near = like(names, wanted);
   return fmt::format("no model named \"{}\"; {}", clipped(wanted),
