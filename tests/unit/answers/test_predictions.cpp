@@ -35,7 +35,7 @@ const PredictRequest all_reduce{.system = {"dgx-h100"}, .operation = Collective:
 
 TEST_CASE("A machine that is there loses rails as one by name does", "[answers]") {
   for (const char* name : {"dgx-h100", "aws-p5", "gb200-nvl72", "azure-nd-h100-v5", "frontier", "mi300x-8"}) {
-    PredictRequest by_name{.system = {name}, .operation = Collective::all_reduce, .nodes = 4, .bytes = units::MB(256), .lost_rails = 1};
+    PredictRequest by_name{.system = {name}, .operation = Collective::all_reduce, .nodes = 36, .bytes = units::MB(256), .lost_rails = 1};
     PredictRequest by_value = by_name;
     by_value.system = load_system(name);
     CAPTURE(name);
@@ -76,7 +76,7 @@ TEST_CASE("A sweep has a prediction for each size or each count", "[answers]") {
   CHECK(refusal_of(counts) == "nodes and ranks are both lists; sweep over one of them");
   counts.ranks.values = {9};
   counts.nodes.values = {1, 2};
-  CHECK(refusal_of(counts).starts_with("1 nodes: "));
+  CHECK(refusal_of(counts).starts_with("1 node: "));
   sizes.sizes.reset();
   CHECK(refusal_of(sizes).starts_with("which sizes? Add sizes"));
 }
