@@ -118,7 +118,7 @@ all=(
   "alone_2 170 the other sources"
   "consumer 150 the library compiled in a project of its own"
   "accuracy 190 the errors of collectives by fits that have not seen them, and the copies of the sources"
-  "training 1600 the errors of training steps by fits that have not seen them"
+  "training 420 the errors of training steps by fits that have not seen them"
   "sanitizers_1 325 address and undefined behaviour sanitizers: the first third of the test programs"
   "sanitizers_2 350 address and undefined behaviour sanitizers: the second third of them"
   "sanitizers_3 300 address and undefined behaviour sanitizers: the last third of them"
