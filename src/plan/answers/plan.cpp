@@ -3,6 +3,7 @@
 #include "answers/recipe.hpp"
 #include "answers/search_time.hpp"
 #include "answers/searched.hpp"
+#include "answers/varied/varied.hpp"
 #include "fields/refuse_given.hpp"
 #include "text/joined.hpp"
 
@@ -35,13 +36,7 @@ AnswerTable<MemoryPart> table_for(std::type_identity<MemoryPart> /*of*/) {
           gives(&A::bytes, "GiB", "bytes", "Of the GPU's memory.", gibibyte)};
 }
 
-RequestTable<PlanRequest> PlanRequest::fields_of_search() {
-  static constexpr std::string_view others[]{"--top,-k",         "--sensitivity",  "--pareto",         "--explain",
-                                             "--sites",          "--site-rate",    "--site-distance",  "--sync-every",
-                                             "--sync-fragments", "--sync-overlap", "--sync-precision", "--site-availability",
-                                             "--sync-penalty",   "--network-share"};
-  return fields().without(others);
-}
+RequestTable<PlanRequest> PlanRequest::fields_of_search() { return fields().without(varied::options_of_one_plan()); }
 
 RequestTable<PlanRequest> PlanRequest::fields() {
   using R = PlanRequest;

@@ -274,15 +274,24 @@ std::string override_of(const Varied& varied, double value) {
   return fmt::format("design.{}={}", varied.name, amount);
 }
 
+std::span<const std::string_view> options_of_one_plan() {
+  static constexpr std::string_view all[]{"--top,-k",         "--sensitivity",       "--pareto",       "--explain",        "--sites",
+                                          "--site-rate",      "--site-distance",     "--sync-every",   "--sync-fragments", "--sync-overlap",
+                                          "--sync-precision", "--site-availability", "--sync-penalty", "--network-share"};
+  return all;
+}
+
 std::vector<Option> options_of(std::span<const Field> fields) {
-  // those varied by names of their own, and those of one plan alone: several sites and other jobs
-  static constexpr std::array<std::string_view, 20> others{
-      "system", "gpus", "global_batch", "sequence", "isl", "osl", "calibration", "top", "unknown", "over",
-      "sites", "site_bytes_per_second", "site_distance_km", "sync_every", "sync_fragments", "sync_overlap", "sync_precision", "sync_penalty",
-      "site_availability", "network_share"};
+  // those varied by names of their own
+  static constexpr std::array<std::string_view, 9> others{"system", "gpus",        "global_batch", "sequence", "isl",
+                                                          "osl",    "calibration", "unknown",      "over"};
+  const auto among = [](std::span<const std::string_view> names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
   std::vector<Option> out;
   for (const Field& field : fields) {
-    if (field.name.empty() || field.type->kind == ValueKind::list || std::find(others.begin(), others.end(), field.name) != others.end())
+    if (field.name.empty() || field.type->kind == ValueKind::list || among(others, field.name) ||
+        among(options_of_one_plan(), field.option))
       continue;
     const ValueKind kind = field.type->bare().kind;
     out.push_back({.name = field.name,

@@ -45,6 +45,10 @@ struct Option {
   Range range{};
 };
 
+/// Options of one plan alone, which no search among many takes: how many layouts are listed, what is said of the best, its sites, its share
+/// of a network.
+[[nodiscard]] std::span<const std::string_view> options_of_one_plan();
+
 /// The options of a question, without counts, names of the machine, and options of printing.
 [[nodiscard]] std::vector<Option> options_of(std::span<const Field> fields);
 
