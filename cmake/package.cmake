@@ -30,7 +30,7 @@ reads logs of real runs and fits itself to them. Hardware specs come along, with
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libfabricost-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-  "fabricost (= ${PROJECT_VERSION}), libeigen3-dev, libboost-dev, libyaml-cpp-dev, libfmt-dev, libpugixml-dev, zlib1g-dev, libzstd-dev, libsqlite3-dev")
+  "fabricost (= ${PROJECT_VERSION}), libboost-dev, libyaml-cpp-dev, libfmt-dev, libpugixml-dev, zlib1g-dev, libzstd-dev, libsqlite3-dev")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "C++ library fabricost, for compiling with it
 Headers, the static library that reads files, and files for CMake's find_package and for pkg-config.")
 

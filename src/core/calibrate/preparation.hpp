@@ -1,10 +1,10 @@
 #pragma once
 /// Measured points sorted into machines, sets of constants and series, ready to be fitted; constants that somebody asks not to be fitted.
 
+#include "calibrate/fit.hpp"
 #include "validation/machines.hpp"
 
 #include <fabricost/calibrate/calibrate.hpp>
-#include <fabricost/calibrate/fit.hpp>
 #include <fabricost/hardware/parameters.hpp>
 
 #include <cmath>

@@ -1,9 +1,9 @@
 /// Fits rooflines to one's own kernels, and writes the stack that holds them.
 
+#include "calibrate/least_squares.hpp"
 #include "evaluation/rows.hpp"
 #include "text/quantile.hpp"
 
-#include <fabricost/calibrate/least_squares.hpp>
 #include <fabricost/fields/field.hpp>
 #include <fabricost/parameters/interval.hpp>
 #include <fabricost/plan/evaluation/calibrate_kernels.hpp>
@@ -79,7 +79,7 @@ int fold_of(const std::string& id) {
 
 /// One roofline as least squares sees it. A loop around one kernel finds in the cache what a step reads from memory: the rate of operands
 /// that fit there is an unknown of its own, and no part of the roofline.
-class RooflineFit {
+class RooflineFit : public core::LeastSquaresProblem {
  public:
   RooflineFit(KernelKind kind, KernelPrecision precision, const Processor& gpu) : kind_(kind), precision_(precision) {
     const Precision p = precision_of(precision);
@@ -101,12 +101,12 @@ class RooflineFit {
     if (kernel_bytes(*row.op) < row.cache * row.op->part) own.memory *= std::exp(spreads_[3] * u[3]);
     return std::log(kernel_seconds(*row.op, gpu) / row.op->row.measured);
   }
-  [[nodiscard]] Eigen::VectorXd residuals(const Eigen::VectorXd& u) const {
+  [[nodiscard]] Eigen::VectorXd residuals(const Eigen::VectorXd& u) const override {
     Eigen::VectorXd out(static_cast<Eigen::Index>(rows.size()));
     for (std::size_t i = 0; i < rows.size(); ++i) out[static_cast<Eigen::Index>(i)] = error(rows[i], u) / loss_scale;
     return out;
   }
-  [[nodiscard]] Eigen::MatrixXd jacobian(const Eigen::VectorXd& u) const {
+  [[nodiscard]] Jacobian jacobian(const Eigen::VectorXd& u) const override {
     constexpr double step = 1e-3;
     const Eigen::VectorXd here = residuals(u);
     Eigen::MatrixXd out(here.size(), u.size());

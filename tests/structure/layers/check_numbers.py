@@ -75,8 +75,8 @@ FOLDERS = {  # plan/NAME: headers and sources
     "include/fabricost/plan/serving/constants.hpp": {},
     "include/fabricost/plan/serving/parameters.hpp": {},
     "include/fabricost/plan/serving/kv_cache.hpp": {},
-    "include/fabricost/calibrate": {"1.4826": "median of |r| to the standard deviation of a normal distribution"},
-    "src/core/calibrate": {},
+    "include/fabricost/calibrate": {},
+    "src/core/calibrate": {"1.4826": "median of |r| to the standard deviation of a normal distribution"},
     "src/probes/machine": {"0.001": "printed deviations have three digits"},
 }
 SUFFIXES = {".hpp", ".cpp", ".h"}

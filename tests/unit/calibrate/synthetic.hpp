@@ -4,8 +4,9 @@
 
 #include "support/random_cases.hpp"
 
+#include "calibrate/fit.hpp"
+
 #include <fabricost/calibrate/calibrate.hpp>
-#include <fabricost/calibrate/fit.hpp>
 #include <fabricost/fabricost.hpp>
 #include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/readings/points.hpp>
@@ -115,7 +116,7 @@ inline Constants drawn(const Block& block, Random& random) {
       change[i] = own * normal(random) + block.latency * table[i].latency * latency + block.rate * table[i].rate * rate;
     }
     Constants out = block.prior;
-    fabricost::core::detail::apply_changes(out, block, change);
+    fabricost::core::apply_changes(out, block, change);
     const bool inside = std::all_of(table.begin(), table.end(), [&](const Parameter& p) {
       const double value = p.value(out);
       return p.held() || (value > p.min * (1 + 1e-9) && value < p.max * (1 - 1e-9));

@@ -1,9 +1,11 @@
 // The minimiser alone, on problems whose answers are known.
-#include <fabricost/calibrate/least_squares.hpp>
+#include "calibrate/least_squares.hpp"
 
 #include "support/random_cases.hpp"
 
 #include "catch.hpp"
+
+#include <Eigen/Dense>
 
 using namespace fabricost::core;
 using Eigen::MatrixXd;
@@ -11,11 +13,12 @@ using Eigen::VectorXd;
 
 namespace {
 
-struct Linear {
+struct Linear : LeastSquaresProblem {
   MatrixXd a;
   VectorXd b;
-  [[nodiscard]] VectorXd residuals(const VectorXd& u) const { return a * u - b; }
-  [[nodiscard]] MatrixXd jacobian(const VectorXd&) const { return a; }
+  Linear(MatrixXd factors, VectorXd right) : a(std::move(factors)), b(std::move(right)) {}
+  [[nodiscard]] VectorXd residuals(const VectorXd& u) const override { return a * u - b; }
+  [[nodiscard]] Jacobian jacobian(const VectorXd&) const override { return a; }
 };
 
 /// n equations of k unknowns, each of size `size`, that `truth` meets up to `miss`.
@@ -117,14 +120,14 @@ TEST_CASE("a residual of no weight changes nothing", "[calibrate]") {
 
 TEST_CASE("a curved valley is followed to its bottom", "[calibrate]") {
   // Rosenbrock's valley, steep enough that the prior does not matter
-  struct Valley {
+  struct Valley : LeastSquaresProblem {
     double steep = 100;
-    [[nodiscard]] VectorXd residuals(const VectorXd& u) const {
+    [[nodiscard]] VectorXd residuals(const VectorXd& u) const override {
       VectorXd r(2);
       r << steep * 10 * (u[1] - u[0] * u[0]), steep * (1 - u[0]);
       return r;
     }
-    [[nodiscard]] MatrixXd jacobian(const VectorXd& u) const {
+    [[nodiscard]] Jacobian jacobian(const VectorXd& u) const override {
       MatrixXd j(2, 2);
       j << -steep * 20 * u[0], steep * 10, -steep, 0;
       return j;

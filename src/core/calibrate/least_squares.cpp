@@ -1,41 +1,22 @@
-#pragma once
-/// Levenberg-Marquardt for robust least squares with a Gaussian prior, in whitened unknowns u (prior: every u is 0 with standard
-/// deviation 1, independently):
-///
-///   minimise  sum_i w_i rho(r_i(u)^2) + |u|^2,   rho(z) = 2 (sqrt(1 + z) - 1)  (soft L1: squares near zero, absolute values far out)
-///
-/// by steps of  (J' W J + I + lambda diag) d = -(J' W r + u)  with W = w rho'. Deterministic.
+/// The minimiser of calibrate/least_squares.hpp.
 
-#include <fabricost/shipped_numbers.hpp>
+#include "calibrate/least_squares.hpp"
 
 #include <Eigen/Dense>
 #include <Eigen/Sparse>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <type_traits>
 #include <vector>
 
 namespace fabricost::core {
+namespace {
 
-/// Below this ratio of its standard deviation after the fit to that of its prior, an unknown is determined.
-inline constexpr double narrowed_to = policy::fits::narrowed_to;
-
-struct LeastSquares {
-  Eigen::VectorXd unknowns;
-  Eigen::MatrixXd covariance;  ///< of the unknowns, with the noise estimated from the robust spread of the residuals
-  double cost = std::numeric_limits<double>::infinity();
-  double noise = 0;  ///< robust standard deviation of the residuals, in units of the loss's scale
-  int steps = 0;
-  bool converged = false;
-};
-
-namespace detail {
-
-[[nodiscard]] inline double soft_l1(double r) { return 2 * (std::sqrt(1 + r * r) - 1); }
+[[nodiscard]] double soft_l1(double r) { return 2 * (std::sqrt(1 + r * r) - 1); }
 
 /// 1.4826 times the median of |r| with positive weight: the standard deviation, for normal residuals.
-[[nodiscard]] inline double robust_spread(const Eigen::VectorXd& r, const Eigen::VectorXd& weight) {
+[[nodiscard]] double robust_spread(const Eigen::VectorXd& r, const Eigen::VectorXd& weight) {
   std::vector<double> sizes;
   for (Eigen::Index i = 0; i < r.size(); ++i)
     if (weight[i] > 0) sizes.push_back(std::fabs(r[i]));
@@ -46,25 +27,25 @@ namespace detail {
 }
 
 /// J' W J
-template <class Jacobian>
-[[nodiscard]] Eigen::MatrixXd product(const Jacobian& j, const Eigen::VectorXd& weight) {
-  const Jacobian weighted = weight.asDiagonal() * j;
-  return Eigen::MatrixXd(j.transpose() * weighted);
+[[nodiscard]] Eigen::MatrixXd product(const LeastSquaresProblem::Jacobian& jacobian, const Eigen::VectorXd& weight) {
+  return std::visit(
+      [&](const auto& j) {
+        const std::decay_t<decltype(j)> weighted = weight.asDiagonal() * j;
+        return Eigen::MatrixXd(j.transpose() * weighted);
+      },
+      jacobian);
 }
 
-}  // namespace detail
+}  // namespace
 
-/// \param model  `residuals(u)` (finite everywhere) and `jacobian(u)` (residuals x unknowns, dense or sparse)
-/// \param weight of every residual, 0 to 1
-template <class Model>
-[[nodiscard]] LeastSquares minimise(Model& model, const Eigen::VectorXd& start, const Eigen::VectorXd& weight, int max_steps = 200) {
+LeastSquares minimise(const LeastSquaresProblem& problem, const Eigen::VectorXd& start, const Eigen::VectorXd& weight, int max_steps) {
   using Vector = Eigen::VectorXd;
   LeastSquares out;
   out.unknowns = start;
-  Vector r = model.residuals(start);
+  Vector r = problem.residuals(start);
   const auto cost_of = [&](const Vector& u, const Vector& residuals) {
     double sum = u.squaredNorm();
-    for (Eigen::Index i = 0; i < residuals.size(); ++i) sum += weight[i] * detail::soft_l1(residuals[i]);
+    for (Eigen::Index i = 0; i < residuals.size(); ++i) sum += weight[i] * soft_l1(residuals[i]);
     return sum;
   };
   const auto pull = [&](const Vector& residuals) -> Vector { return weight.array() / (1 + residuals.array().square()).sqrt(); };
@@ -72,10 +53,10 @@ template <class Model>
   double damping = 1e-2;
   Eigen::MatrixXd normal;
   for (; out.steps < max_steps && !out.converged; ++out.steps) {
-    const auto j = model.jacobian(out.unknowns);
+    const auto j = problem.jacobian(out.unknowns);
     const Vector w = pull(r);
-    normal = detail::product(j, w);
-    const Vector gradient = j.transpose() * w.cwiseProduct(r) + out.unknowns;
+    normal = product(j, w);
+    const Vector gradient = std::visit([&](const auto& its) { return Vector(its.transpose() * w.cwiseProduct(r) + out.unknowns); }, j);
     normal.diagonal().array() += 1;
     bool better = false;
     for (int attempt = 0; attempt < 12 && !better; ++attempt) {
@@ -83,7 +64,7 @@ template <class Model>
       damped.diagonal().array() += damping * normal.diagonal().array();
       const Vector step = damped.ldlt().solve(-gradient);
       const Vector next = out.unknowns + step;
-      const Vector residuals = model.residuals(next);
+      const Vector residuals = problem.residuals(next);
       const double cost = cost_of(next, residuals);
       if (std::isfinite(cost) && cost < out.cost) {
         better = true;
@@ -98,12 +79,12 @@ template <class Model>
     }
     if (!better) out.converged = true;  // no step decreases the cost
   }
-  const auto j = model.jacobian(out.unknowns);
+  const auto j = problem.jacobian(out.unknowns);
   // a few points do not determine the noise: it is assumed to be one scale until there are about twenty
   const auto seen = static_cast<double>((weight.array() > 0).count());
-  const double spread = detail::robust_spread(r, weight);
+  const double spread = robust_spread(r, weight);
   out.noise = std::sqrt((20 + seen * spread * spread) / (20 + seen));
-  normal = detail::product(j, pull(r) / (out.noise * out.noise));
+  normal = product(j, pull(r) / (out.noise * out.noise));
   normal.diagonal().array() += 1;
   out.covariance = normal.ldlt().solve(Eigen::MatrixXd::Identity(normal.rows(), normal.cols()));
   return out;
