@@ -3,6 +3,7 @@
 #include "text/joined.hpp"
 
 #include <fabricost/answers/moe.hpp>
+#include <fabricost/answers/predict.hpp>
 #include <fabricost/explain/assumptions.hpp>
 #include <fabricost/fields/field.hpp>
 
@@ -111,6 +112,7 @@ MoeAnswer answer(const MoeRequest& r) {
                 .ranks = ranks_of(r, *system),
                 .precision = {},
                 .sms = r.sms};
+  check_ranks(*system, {.ranks = q.ranks, .nodes = r.nodes});
   if (r.dtype) q.precision = precision_of(*r.dtype);
   const MoePrediction p = predict(*system, q);
   std::vector<std::string> assumed = assumptions(*system, p.nodes);

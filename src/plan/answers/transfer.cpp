@@ -152,6 +152,7 @@ StorageAnswer answer(const StorageRequest& r) {
   const System system = r.load();
   if (!r.bytes && !r.bytes_per_gpu) throw Refusal("how much? Add <bytes> (all of it) or <bytes_per_gpu>");
   if (r.bytes && r.bytes_per_gpu) throw Refusal("<bytes> and <bytes_per_gpu> exclude each other");
+  check_size(system, static_cast<double>(r.nodes) * system.gpus_per_node);
   WeightLoading load{.nodes = r.nodes};
   load.node.storage_rate = source_rate(r);
   load.node.gpus = r.gpus.value_or(0);
@@ -228,6 +229,7 @@ IncastAnswer answer(const IncastRequest& r) {
   const System system = r.load();
   if (!r.senders) throw Refusal("how many write at once? Add <senders>, as in <senders=8>", true);
   if (!r.bytes) throw Refusal("how much does each send? Add <bytes>, as in <bytes=1048576>", true);
+  check_size(system, *r.senders + 1.0);
   IncastAnswer out;
   out.made = incast(system, *r.senders, r.bytes->value(), r.start.value());
   out.system = system.name;

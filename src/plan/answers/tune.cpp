@@ -322,6 +322,7 @@ TuneAnswer answer(const TuneRequest& request) {
   std::vector<int> nodes = request.nodes.values;
   if (nodes.empty()) nodes.push_back(0);
   for (const int count : nodes) {
+    check_ranks(system, {.ranks = request.ranks, .nodes = count});
     bool first = true;
     for (const Collective c : tuned_collectives) {
       if (asked && *asked != c) continue;
