@@ -1,6 +1,7 @@
 /// Places collectives on a layout and computes how they share links until they end.
 
 #include <fabricost/plan/answers/share.hpp>
+#include <fabricost/explain/assumptions.hpp>
 #include <fabricost/fields/field.hpp>
 #include <fabricost/hardware/slice.hpp>
 #include <fabricost/plan/network/topology_of.hpp>
@@ -279,6 +280,9 @@ ShareAnswer answer(const ShareRequest& r) {
     throw RequestError(fmt::format("{} nodes are {} GPUs; link by link a million is the most", out.nodes, gpus));
   out.gpus = out.nodes * system->gpus_per_node;
   if (system->pod > 0) system = std::make_shared<const System>(slice_for(*system, out.gpus));
+  if (r.balancing == Balancing::hashed && !has_parallel_links(topology_of(*system, out.nodes)))
+    throw Refusal(fmt::format("<balancing=hashed> is about parallel links of a network, and {} of {} have none; leave it out",
+                              counted(out.nodes, "node"), system->name));
   const std::vector<Axis> axes = sized_axes(r.layout.axes, out.gpus, fmt::format("<layout={}>", text_of(r.layout.axes)));
   std::vector<GroupedCollective> collectives;
   for (const GroupedRequest& one : r.collectives) collectives.push_back(placed(one, axes, choice));

@@ -1,5 +1,6 @@
 #include <fabricost/plan/network/concurrent.hpp>
 
+#include <algorithm>
 #include <numeric>
 
 namespace fabricost::plan {
@@ -21,6 +22,11 @@ std::vector<std::vector<int>> strided_groups(int count, int size, int stride) {
 
 namespace fabricost::plan::detail {
 
+/// Whether flows are hashed over the links of a block, being parallel links of the network.
+bool is_hashed(const LinkBlock& b) {
+  return (b.kind == LinkKind::tier_up || b.kind == LinkKind::tier_down || b.kind == LinkKind::groups) && b.lanes >= 2;
+}
+
 /// Capacities after hashing: a bundle of p links crossed by f flows carries at most f x (one link) / E[max].
 std::vector<double> capacities_of(const Topology& t, const std::vector<Traffic>& traffic, Balancing balancing) {
   std::vector<double> out(static_cast<std::size_t>(t.links()));
@@ -33,10 +39,10 @@ std::vector<double> capacities_of(const Topology& t, const std::vector<Traffic>&
     for (const LinkLoad& l : one.loads) flows[static_cast<std::size_t>(l.link)] += l.flows;
   std::map<std::pair<double, double>, double> known;
   for (const LinkBlock& b : t.blocks) {
-    if (b.kind != LinkKind::tier_up && b.kind != LinkKind::tier_down && b.kind != LinkKind::groups) continue;
+    if (!is_hashed(b)) continue;
     for (int i = b.first; i < b.first + b.count; ++i) {
       const double f = std::round(flows[static_cast<std::size_t>(i)]);
-      if (f < 2 || b.lanes < 2) continue;
+      if (f < 2) continue;
       const auto [at, fresh] = known.try_emplace({f, b.lanes}, 0);
       if (fresh) at->second = std::min(1.0, f / b.lanes / expected_max_load(f, b.lanes));
       out[static_cast<std::size_t>(i)] *= at->second;
@@ -48,6 +54,8 @@ std::vector<double> capacities_of(const Topology& t, const std::vector<Traffic>&
 }  // namespace fabricost::plan::detail
 
 namespace fabricost::plan {
+
+bool has_parallel_links(const Topology& machine) { return std::any_of(machine.blocks.begin(), machine.blocks.end(), detail::is_hashed); }
 
 ConcurrentFlows::ConcurrentFlows(const Topology& machine, std::span<const ConcurrentCollective> collectives,
                                  const ConcurrentOptions& options)

@@ -41,6 +41,9 @@ struct ConcurrentOptions {
   Balancing balancing = Balancing::even;  ///< of flows over the parallel links of network tiers
 };
 
+/// Whether the network tiers have parallel links, over which flows can be hashed.
+[[nodiscard]] bool has_parallel_links(const Topology& machine);
+
 /// A link that limits a collective.
 struct ContendedLink {
   int link = 0;
