@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 namespace fabricost::plan::detail {
 
@@ -168,6 +169,7 @@ std::optional<PricedLayout> usual_layout(const System& system, const TrainingQue
     }
     return std::nullopt;
   };
+  const std::vector<int> widths = divisors(node, question.max_tp > 0 ? std::min(node, question.max_tp) : node);
   int most_experts = 1;
   for (const int ep : divisors(std::max(1, model.experts), std::max(8, system.domain))) most_experts = std::max(most_experts, ep);
   for (const bool all_again : {question.recompute == Recompute::full, true})  // more stages rather than the whole forward again
@@ -176,8 +178,8 @@ std::optional<PricedLayout> usual_layout(const System& system, const TrainingQue
         if (auto found = fitting(1, pp, most_experts, all_again)) return found;
         continue;
       }
-      for (const int tp : divisors(node, node))
-        if (pp == 1 || tp == node)
+      for (const int tp : widths)
+        if (pp == 1 || tp == widths.back())
           if (auto found = fitting(tp, pp, 1, all_again)) return found;
     }
   return std::nullopt;

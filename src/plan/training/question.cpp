@@ -58,6 +58,8 @@ void check(const TrainingQuestion& q, const System& system) {
   if (q.global_batch < 1) throw Refusal("<global_batch> must be at least 1 sequence");
   if (q.sequence < 1) throw Refusal("<sequence> must be at least 1 token");
   if (!(headroom_of(q) >= 0 && headroom_of(q) < 1)) throw Refusal("<headroom> is a share of the memory, 0 to below 1");
+  if (q.tp && q.max_tp > 0 && *q.tp > q.max_tp)
+    throw Refusal("<tp> " + std::to_string(*q.tp) + " is more than <max_tp> " + std::to_string(q.max_tp) + "; leave one of them out");
   check_size(system, q.gpus);
   if (q.gpus > system.domain && system.tier(TierRole::nic) == nullptr)
     throw RequestError(system.name + ": " + std::to_string(q.gpus) + " GPUs do not fit its domain of " + std::to_string(system.domain) +

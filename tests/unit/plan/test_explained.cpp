@@ -110,7 +110,10 @@ TEST_CASE("The usual layout fits and is never faster than the search's") {
     REQUIRE(usual);
     CHECK(fits(usual->memory, Processor::of(system).memory, headroom_of(q)));
     CHECK(usual->time.seconds >= best.time.seconds * (1 - 1e-12));
-    if (!q.model.mixture()) CHECK(usual->layout.tp <= 8);
-    if (q.model.mixture()) CHECK(usual->layout.tp == 1);
+    CHECK(usual->layout.tp <= (q.model.mixture() ? 1 : 8));
+    q.max_tp = 4;
+    const auto narrow = usual_layout(system, q);
+    REQUIRE(narrow);
+    CHECK(narrow->layout.tp <= 4);
   }
 }
