@@ -1,5 +1,7 @@
 /// Predicts each size or count of a request, and the switch points of their curves.
 
+#include "text/named_refusal.hpp"
+
 #include <fabricost/answers/sweep.hpp>
 #include <fabricost/explain/assumptions.hpp>
 #include <fabricost/fields/field.hpp>
@@ -103,20 +105,9 @@ namespace {
 /// work(operation) for each; with several, an error names the operation.
 template <class Work>
 void for_each_count(const std::vector<Operation>& operations, Work&& work) {
-  for (const Operation& op : operations) {
-    const auto named = [&](const std::string& what) {
-      return fmt::format("{}: {}", op.nodes > 0 ? counted(op.nodes, "node") : counted(op.ranks, "rank"), what);
-    };
-    try {
-      work(op);
-    } catch (const Refusal& e) {
-      if (operations.size() == 1) throw;
-      throw Refusal(named(e.text()));
-    } catch (const RequestError& e) {
-      if (operations.size() == 1) throw;
-      throw RequestError(named(e.what()));
-    }
-  }
+  if (operations.size() == 1) return work(operations.front());
+  for (const Operation& op : operations)
+    with_name_in_errors(op.nodes > 0 ? counted(op.nodes, "node") : counted(op.ranks, "rank"), [&] { work(op); });
 }
 
 [[nodiscard]] std::vector<CrossoverAnswer> changes_of(const Curve& curve, double first, double last) {

@@ -1,3 +1,5 @@
+#include "text/named_refusal.hpp"
+
 #include <fabricost/plan/network/at_once.hpp>
 
 namespace fabricost::plan::detail {
@@ -65,7 +67,7 @@ ConcurrentGroups at_once(const System& system, int nodes, std::span<const Groupe
   ConcurrentGroups out;
   for (std::size_t c = 0; c < collectives.size(); ++c) {
     const GroupedCollective& one = collectives[c];
-    try {
+    with_name_in_errors(one.name, [&] {
       const std::vector<std::vector<int>> groups = strided_groups(t.gpus(), one.size > 0 ? one.size : t.gpus(), one.stride);
       GroupedOutcome outcome;
       outcome.groups = static_cast<int>(groups.size());
@@ -80,11 +82,7 @@ ConcurrentGroups at_once(const System& system, int nodes, std::span<const Groupe
         out.of.push_back(static_cast<int>(c));
       }
       out.outcomes.push_back(outcome);
-    } catch (const Refusal& e) {
-      throw Refusal(one.name + ": " + e.text());
-    } catch (const RequestError& e) {
-      throw RequestError(one.name + ": " + e.what());
-    }
+    });
   }
   const ConcurrentFlows flows{t, out.flat, options};
   out.contention = flows.contention();
