@@ -145,7 +145,7 @@ void text_of(Page& page, const NeedMachineAnswer& a) {
   for (const NeedMachineTried& one : a.tried)
     if (!one.trouble.empty())
       page.say((one.trouble.starts_with(one.value + ": ") ? "" : one.value + ": ") + one.trouble +
-               (one.trouble.ends_with("price is not known") ? "; give one with --price NAME=USD" : ""));
+               (one.unpriced ? "; give one with --price NAME=USD" : ""));
 }
 
 template <class Request>

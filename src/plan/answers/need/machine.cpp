@@ -173,7 +173,7 @@ struct BestRun {
 }
 
 /// Why no number of GPUs can do it: the reason of the fewest, and that of the most where it is another.
-[[nodiscard]] std::string troubles_of(const NeedMachineRequest& q, const Runs& runs, std::size_t machine) {
+void add_trouble(const NeedMachineRequest& q, const Runs& runs, std::size_t machine, NeedMachineTried& out) {
   std::vector<std::string> all;
   bool unknown = false;
   for (std::size_t i = 0; i < runs.machine.size(); ++i) {
@@ -184,9 +184,13 @@ struct BestRun {
     else if (all.empty() || trouble != all.back())
       all.push_back(trouble);
   }
-  if (unknown) return q.by == BestMachine::cheapest ? "its price is not known" : "its power is not known";
-  if (all.empty()) return "it has no number of GPUs to try";
-  return without_numbers(all.back()) != without_numbers(all.front()) ? all.front() + "; with more: " + all.back() : all.front();
+  out.unpriced = unknown && q.by == BestMachine::cheapest;
+  if (unknown)
+    out.trouble = out.unpriced ? "its price is not known" : "its power is not known";
+  else if (all.empty())
+    out.trouble = "it has no number of GPUs to try";
+  else
+    out.trouble = without_numbers(all.back()) != without_numbers(all.front()) ? all.front() + "; with more: " + all.back() : all.front();
 }
 
 void add_tried(const NeedMachineRequest& q, NeedMachineAnswer& out, const std::vector<BestRun>& best, const Runs& runs,
@@ -199,7 +203,7 @@ void add_tried(const NeedMachineRequest& q, NeedMachineAnswer& out, const std::v
       one.binds = b.breaks.words;
       one.holds = b.keeps();
     } else {
-      one.trouble = troubles_of(q, runs, i);
+      add_trouble(q, runs, i, one);
     }
     out.tried.push_back(std::move(one));
   }

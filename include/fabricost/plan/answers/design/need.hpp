@@ -110,6 +110,7 @@ struct NeedMachineTried {
   std::optional<double> measure{};
   std::optional<int> gpus{};
   std::string binds{}, trouble{};
+  bool unpriced = false;  ///< the trouble is that no price of it is known
   bool operator==(const NeedMachineTried&) const = default;
 
   static AnswerTable<NeedMachineTried> fields();
