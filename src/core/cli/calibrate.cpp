@@ -8,6 +8,8 @@
 #include "text/write_file.hpp"
 
 #include <fabricost/answers/constants.hpp>
+#include <fabricost/answers/validate.hpp>
+#include <fabricost/readings/points.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -136,7 +138,18 @@ void write_fitted_files(const CalibrateTyped& typed, const std::vector<FittedFil
   }
 }
 
-std::optional<std::string> calibrate_points(const CalibrateTyped& typed, bool json, const Terminal& terminal) {
+/// The machine of logs that name none, as validate takes it; empty where a file is no log.
+[[nodiscard]] static std::string usual_system_of_logs(const std::vector<Sample>& samples) {
+  const bool logs = std::all_of(samples.begin(), samples.end(), [](const Sample& one) {
+    return std::filesystem::is_regular_file(one.file) && is_benchmark_output(one.file);
+  });
+  return logs ? usual_system_of(samples) : std::string{};
+}
+
+std::optional<std::string> calibrate_points(const CalibrateTyped& asked, bool json, const Terminal& terminal) {
+  CalibrateTyped typed = asked;
+  const std::string usual = typed.system ? std::string{} : usual_system_of_logs(typed.samples);
+  if (!usual.empty()) typed.system.name = usual;
   check_samples(typed);
   const std::string date = typed.date.empty() ? today() : typed.date;
   const CalibrationAnswer fit = answer(static_cast<const CalibrateRequest&>(typed));
@@ -145,6 +158,8 @@ std::optional<std::string> calibrate_points(const CalibrateTyped& typed, bool js
     write_output(typed.out, fit.yaml(calibration_name(typed.out.path), date), "--out");
   else if (!typed.out.empty())
     write_fitted_files(typed, fit.files(date));
+  if (!usual.empty() && !json)
+    out.insert(0, wrapped("", fmt::format("{} is taken, the usual machine of the GPUs in the log; another one: --system NAME", usual)));
   for (const std::string& warning : fit.warnings)
     if (!json) out.insert(0, wrapped("warning: ", warning));
   return out;

@@ -49,6 +49,16 @@ def test_for_scripts(folder):
     assert f"launch: {launch['value'] * 1e6:.6g} us" in open(out).read()
 
 
+def test_a_log_without_a_machine_is_fitted_as_the_usual_one_of_its_gpus(folder):
+    log = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "data", "measurements", "dgx-h100-all-reduce.txt")
+    out = os.path.join(folder, "cal.yaml")
+    text = works("--from", log, "-o", out)
+    assert text.startswith("dgx-h100 is taken, the usual machine of the GPUs in the log"), text[:200]
+    with open(out, encoding="utf-8") as made:
+        assert "systems: [dgx-h100]" in made.read()
+    assert text.split("\n", 2)[2] == works("--system", "dgx-h100", "--from", log)
+
+
 def test_what_cannot_be_fitted_or_written_is_refused(folder):
     table = written(folder, "points.csv", HEADER + "x,dgx-h100,1,8,all_gather,half,1048576,20,,nccl,,,,\n")
     out = os.path.join(folder, "out.yaml")

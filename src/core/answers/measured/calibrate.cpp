@@ -24,7 +24,8 @@ RequestTable<CalibrateRequest> CalibrateRequest::fields() {
   using enum Amount;
   return {asks(&R::samples, "samples", "--from,-f", "FILE...",
                "Measurements: point CSVs, nccl-tests logs, ...;\ndefault what fabricost measure wrote here", true),
-          asks(&R::system, "system", "--system,-s", "NAME", "The machine; without it all machines of the files are fitted together", true),
+          asks(&R::system, "system", "--system,-s", "NAME",
+               "The machine; default the usual one of the GPUs in logs; those\nof point CSVs are fitted together", true),
           field::ask_nodes_of_files<R>,
           field::ask_ranks_of_files<R>,
           field::ask_first_calibration<R>,

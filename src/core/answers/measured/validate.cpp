@@ -130,8 +130,7 @@ std::vector<Skipped> contradictions(const std::vector<Sample>& samples, const Ma
   return out;
 }
 
-/// The usual machine of the GPUs of logs: one for all that speak of any, else empty.
-[[nodiscard]] static std::string usual_system_of(const std::vector<Sample>& samples) {
+std::string usual_system_of(const std::vector<Sample>& samples) {
   std::string out;
   for (const Sample& one : samples) {
     if (!std::filesystem::is_regular_file(one.file) || job_files().is_trace(one.file) || !is_benchmark_output(one.file)) continue;
