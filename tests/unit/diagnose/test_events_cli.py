@@ -56,6 +56,12 @@ def test_descriptions_of_options_and_harmless_noise_are_no_events(folder):
     assert answer(folder, "  -t, --timeout N  seconds\n" + EVENTS.splitlines()[0] + "\n")["state"] == "failed"
 
 
+def test_a_setting_that_help_describes_is_not_set(folder):
+    told = "  --nvls HOW  in-switch reduction, on (default) or off\n              (NCCL_NVLS_ENABLE=0)\n"
+    assert answer(folder, "NCCL\n" + told)["causes"] == []
+    assert answer(folder, "NCCL\n(NCCL_NVLS_ENABLE=0)\n")["causes"][0]["cause"] == "nvls_off"
+
+
 def test_random_settings_are_no_events(folder):
     made = random.Random(7)
     words = ["watchdog", "timeout", "error", "fatal", "nccl", "abort", "fabric_manager", "stuck", "p2p", "straggler", "ECC", "oom", "imex"]

@@ -157,7 +157,7 @@ class NcclInfoReader {
 
   /// "NCCL_X set by environment to V", "NCCL_X set to V", "NCCL_X=V".
   void settings(const std::string& line) {
-    if (has(line, "consider passing ")) return;  // PyTorch's advice with every CUDA error
+    if (described_ || has(line, "consider passing ")) return;  // a program's help; PyTorch's advice with every CUDA error
     for (const std::string_view prefix : {"NCCL_", "CUDA_LAUNCH_BLOCKING", "RCCL_", "FI_", "UCX_"}) {
       for (std::size_t at = line.find(prefix); at != std::string::npos; at = line.find(prefix, at + 1)) {
         if (at > 0 && is_name(line[at - 1])) continue;
