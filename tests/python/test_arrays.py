@@ -34,6 +34,13 @@ def test_a_release_of_nccl_and_lost_nics_go_together(h100):
     same_as_one_by_one(h100, fc.predict(h100, fc.AllReduce(SIZES[::8], nodes=4), **how), fc.AllReduce, SIZES[::8], nodes=4, **how)
 
 
+def test_lost_nics_are_refused_where_none_is_used(h100):
+    for sizes in (1e6, SIZES[:2]):
+        with pytest.raises(fc.RequestError, match="lost_rails: nothing crosses the NICs here"):
+            fc.predict(h100, fc.AllReduce(sizes, ranks=8), lost_rails=1)
+    assert fc.predict(h100, fc.AllReduce(1e6, ranks=[8, 16]), lost_rails=1).shape == (2,)
+
+
 def test_any_field_broadcasts(h100):
     one_size = fc.predict(h100, fc.AllReduce(1e8, ranks=[8, 16, 32]))
     same_as_one_by_one(h100, one_size, fc.AllReduce, 1e8, np.array([8, 16, 32]))

@@ -64,7 +64,10 @@ void refuse_others(const py::kwargs& kwargs, std::string_view what) {
   const Operation& operation = r.given.operation().scalar;
   check_ranges(static_cast<const PredictRequest&>(r));
   check_call(system.cast<const System&>(), choice, operation.collective, operation.dtype);
-  return predict_all(std::move(system), r.given.operation(), choice, r.threads);
+  Predictions out = predict_all(std::move(system), r.given.operation(), choice, r.threads);
+  if (r.lost_rails > 0 && out.size() > 0 && !out.uses_nics)
+    throw Refusal("<lost_rails>: nothing crosses the NICs here; take <nodes> of more than one scale-up domain, or leave it out");
+  return out;
 }
 
 [[nodiscard]] py::object predict_request(const py::args& args, const py::kwargs& kwargs) {

@@ -169,6 +169,7 @@ Predictions predict_all(py::object system, const OperationRequest& operation, co
     for_each_stretch(grid, operation, out.shape, [&](const Stretch& stretch, const Operation& op) {
       const auto sizes = sizes_of(stretch.bytes, stretch.stride, stretch.count, gathered);
       const Curve& curve = curve_of(curves, out, machine, op, stretch);
+      out.uses_nics = out.uses_nics || (curve.fabric().domains() > 1 && !is_host_copy(op));
       evaluate_stretch(out, curve, stretch, sizes, threads, times, to, {machine, curve.fabric(), op.collective, choice.launch});
     });
   }

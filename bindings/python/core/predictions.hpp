@@ -37,6 +37,7 @@ struct Predictions {
   std::vector<pybind11::ssize_t> shape;
   pybind11::array seconds;  ///< float64, C order, cannot be written to
   pybind11::dict kept;      ///< results computed before
+  bool uses_nics = false;   ///< some of them leave a scale-up domain
 
   [[nodiscard]] const System& machine() const { return system.cast<const System&>(); }
   [[nodiscard]] std::int64_t size() const;
