@@ -58,6 +58,8 @@ FABRICOST_BODY TunerTable allowed_rows(const Choice& asked, ChoiceInput in, cons
   TunerTable table = tuner_table(in.op, f, in.byte_wide);
   if (choice.algorithm || choice.protocol) table.rows.keep_if([&](const TunerRow& row) { return choice.allows(row.candidate); });
   if (choice.algorithm == Algorithm::tree && f.domains() > 1) limit_forced_tree(table, f);
+  // GPUs that reach only their neighbours cannot send to all others at once
+  if (why_not({Algorithm::direct, Protocol::simple}, in.op, f, in.byte_wide) != nullptr) table.exchange_limit = 0;
   // point to point: a forced protocol replaces the limit, an algorithm other than direct the whole rule
   if (table.exchange_limit > 0 && (choice.protocol || (choice.algorithm && *choice.algorithm != Algorithm::direct))) {
     table.exchange_limit = 0;

@@ -1,6 +1,7 @@
 // Which pairs can run where: every algorithm's collectives, written down once more as a table for each kind of machine.
 #include <fabricost/choice/candidates.hpp>
 #include <fabricost/choice/engine_kernels.hpp>
+#include <fabricost/choice/pick.hpp>
 
 #include "catch.hpp"
 #include "support/fabrics.hpp"
@@ -129,6 +130,15 @@ TEST_CASE("a torus runs what sends to neighbours", "[choice]") {
   pods.levels = Levels{64, 2};
   CHECK(why_not({Algorithm::torus_bucket, Protocol::simple}, C::all_reduce, pods, false) != nullptr);
   CHECK(why_not({Algorithm::hierarchical, Protocol::simple}, C::all_to_all, pods, false) != nullptr);
+}
+
+TEST_CASE("NCCL sends to all at once only where GPUs reach more than their neighbours", "[choice]") {
+  Fabric ring = box(16, 1);
+  CHECK(allowed_rows({}, {C::all_to_all}, ring).exchange_limit > 0);
+  ring.switched = ring.in_switch = ring.sharp = false;
+  ring.neighbours_only = true;
+  CHECK(allowed_rows({}, {C::all_to_all}, ring).exchange_limit == 0);
+  CHECK(allowed_rows({}, {C::send_recv}, ring).exchange_limit > 0);
 }
 
 TEST_CASE("what runs Simple only is offered in no other protocol", "[choice]") {
