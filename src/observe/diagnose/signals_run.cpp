@@ -65,9 +65,12 @@ std::optional<Facts> engine_waits_on(const Context& c, const Numbers& n) {
   return Facts{cited(seen)};
 }
 
+/// A step without the wait for its data, which is long at the begin of each epoch of a healthy run.
+double own(const StepTime& one) { return one.seconds - one.waited; }
+
 double usual(std::span<const StepTime> steps) {
   std::vector<double> times;
-  for (const StepTime& one : steps) times.push_back(one.seconds);
+  for (const StepTime& one : steps) times.push_back(own(one));
   return lower_median(times);
 }
 
@@ -79,7 +82,7 @@ std::optional<Facts> steps_slow_down(const Context& c, const Numbers& n) {
   const std::size_t third = steps.size() / 3;
   const auto last = steps.last(third);
   const double before = usual(steps.first(third)), after = usual(last);
-  if (after < n["ratio"] * before) return std::nullopt;
+  if (!(before > 0) || after < n["ratio"] * before) return std::nullopt;
   return Facts{cited(last.front().line), fmt::format("{:.2g}", after / before)};
 }
 
@@ -89,11 +92,25 @@ std::optional<Facts> steps_stall(const Context& c, const Numbers& n) {
   if (c.steps.size() < warm + least) return std::nullopt;
   const std::span<const StepTime> steps = std::span{c.steps}.subspan(warm);
   const double most_take = usual(steps);
-  const auto stalls = [&](const StepTime& one) { return one.seconds > n["ratio"] * most_take; };
+  const auto stalls = [&](const StepTime& one) { return own(one) > n["ratio"] * most_take; };
   const auto times = std::count_if(steps.begin(), steps.end(), stalls);
-  if (times < 2) return std::nullopt;
+  if (!(most_take > 0) || times < 2) return std::nullopt;
   const auto first = std::find_if(steps.begin(), steps.end(), stalls);
-  return Facts{cited(first->line), fmt::format("{}", times), fmt::format("{:.2g}", first->seconds / most_take)};
+  return Facts{cited(first->line), fmt::format("{}", times), fmt::format("{:.2g}", own(*first) / most_take)};
+}
+
+/// Much of the time of the steps goes by until data has come, and not only where an epoch begins.
+std::optional<Facts> steps_wait(const Context& c, const Numbers& n) {
+  const auto warm = static_cast<std::size_t>(n["warm"]), least = static_cast<std::size_t>(n["steps"]);
+  if (c.steps.size() < warm + least) return std::nullopt;
+  double waited = 0, all = 0, often = 0;
+  const StepTime* longest = nullptr;
+  for (const StepTime& one : std::span{c.steps}.subspan(warm)) {
+    waited += one.waited, all += one.seconds, often += one.waited >= n["share"] * one.seconds ? 1 : 0;
+    if (longest == nullptr || one.waited > longest->waited) longest = &one;
+  }
+  if (!(waited >= n["share"] * all) || often < n["often"] * static_cast<double>(c.steps.size() - warm)) return std::nullopt;
+  return Facts{cited(longest->line), fmt::format("{:.0f}", 100 * waited / all)};
 }
 
 }  // namespace
@@ -109,6 +126,7 @@ std::span<const Signal> run_signals() {
       {"engine_waits_on", engine_waits_on, {"line"}, {{"times", count}}},
       {"steps_slow_down", steps_slow_down, {"line", "ratio"}, {{"warm", count}, {"steps", count}, {"ratio"}}},
       {"steps_stall", steps_stall, {"line", "times", "ratio"}, {{"warm", count}, {"steps", count}, {"ratio"}}},
+      {"steps_wait", steps_wait, {"line", "percent"}, {{"warm", count}, {"steps", count}, {"share"}, {"often"}}},
       {"impossible_times", impossible_times, {"times", "of", "example"}},
   };
   return all;

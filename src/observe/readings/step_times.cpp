@@ -1,8 +1,10 @@
 /// "elapsed time per iteration (ms): 12699.3" of Megatron-LM, "CurrSamplesPerSec=4.58" and "SamplesPerSec=83.5" of DeepSpeed,
 /// "Speed: 2015.42 samples/sec", "3.169 sec/step", "completed step: 7, seconds: 3.125" of MaxText, "train_step_timing in s: 5.1" of NeMo,
 /// "timing_s/step:41.2" of verl; Primus writes as Megatron-LM does: one table of forms. A rate counts as the time of one of its units.
+/// Meters of PyTorch's examples, torchvision, timm and OpenMMLab say beside the time of a step how long it waited for data.
 /// Sources: the logs that https://github.com/epfLLM/Megatron-LLM/issues/11, https://github.com/deepspeedai/DeepSpeedExamples/issues/381,
-/// https://github.com/kubeflow/kubeflow/issues/68 and https://github.com/rwth-i6/returnn/issues/1485 quote.
+/// https://github.com/kubeflow/kubeflow/issues/68, https://github.com/rwth-i6/returnn/issues/1485,
+/// https://github.com/pytorch/examples/issues/164 and https://github.com/soumith/imagenet-multiGPU.torch/issues/24 quote.
 
 #include "readings/step_times.hpp"
 
@@ -36,6 +38,13 @@ constexpr std::array<Form, 9> forms{{{"elapsed time per iteration (ms): ", false
                                      {"train_step_timing in s: ", false, 1},
                                      {"timing_s/step:", false, 1}}};
 
+/// What announces the wait for data of a step, and the time of the step.
+struct Meters {
+  std::string_view data, step;
+};
+constexpr std::array<Meters, 5> meters{
+    {{"\tData ", "Time "}, {" data: ", " time: "}, {" data_time: ", " time: "}, {" Data: ", " Time: "}, {" DataLoadingTime ", "Time "}}};
+
 /// The digits and points that end at `end`.
 double real_before(std::string_view line, std::size_t end) {
   std::size_t first = end;
@@ -51,23 +60,33 @@ double seconds_in(std::string_view line, const Form& form) {
   return value > 0 && std::isfinite(seconds) ? seconds : 0;
 }
 
+/// A wait that is longer than the step is not within it.
+StepTime metered(std::string_view line, const Meters& said) {
+  const std::string_view data = after(line, said.data);
+  const double step = real_at(after(line, said.step)), waited = real_at(data);
+  if (data.empty() || !(step > 0) || waited < 0) return {};
+  return {waited > step ? step + waited : step, waited, {}};
+}
+
 }  // namespace
 
 std::vector<StepTime> read_step_times(const std::filesystem::path& file) {
   constexpr std::size_t most = 65536, longest_quote = 200;
-  std::array<std::vector<StepTime>, forms.size()> found;
+  std::array<std::vector<StepTime>, forms.size() + meters.size()> found;
   static const LiteralFilter marks = [] {
     LiteralFilter out;
     for (const Form& form : forms) out.add(form.mark);
+    for (const Meters& said : meters) out.add(said.data);
     return out;
   }();
   LineReader lines(file);
   for (std::string line; lines.next(line);) {
     if (line.starts_with(file_mark) || !marks.may_hold(line)) continue;
-    for (std::size_t i = 0; i < forms.size(); ++i) {
-      const double seconds = seconds_in(line, forms[i]);
-      if (!(seconds > 0)) continue;
-      if (found[i].size() < most) found[i].push_back({seconds, {lines.number(), plain_text(line.substr(0, longest_quote)), {}}});
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      StepTime one = i < forms.size() ? StepTime{seconds_in(line, forms[i]), 0, {}} : metered(line, meters[i - forms.size()]);
+      if (!(one.seconds > 0)) continue;
+      one.line = {lines.number(), plain_text(line.substr(0, longest_quote)), {}};
+      if (found[i].size() < most) found[i].push_back(std::move(one));
       break;
     }
   }

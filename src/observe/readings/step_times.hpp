@@ -11,6 +11,7 @@ namespace fabricost::observe {
 /// One line about a step; of lines about rates, the time of one sample or iteration.
 struct StepTime {
   double seconds = 0;
+  double waited = 0;  ///< of it, for data; 0 where the line does not say
   LogLine line;
 };
 

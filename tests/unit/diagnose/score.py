@@ -14,8 +14,9 @@ healthy ones was called sick; of 20 after what they taught (batch 9), 15, 2 and 
 transfer engines and launchers 8, of 12 after these 10 (those that were wrong are batch 10), and 5 of 53 healthy ones were called sick. Of
 12 more 10 were right (batch 11: the other two), and none of 8 healthy ones was called sick. Of 46 more 29 were right, and none of 4
 healthy ones was called sick (batch 12 and what they taught). Of 26 kept unread while 21 others taught rules 18 were right before and 19
-after, of 11 more after that 9, and 1 of 13 healthy ones was called sick (batch 13: those that were wrong). The
-cross-validation leaves out counts, and the rules whose only source is a case of the fold; it, and the cases with what their owners
+after, of 11 more after that 9, and 1 of 13 healthy ones was called sick (batch 13: those that were wrong).
+Of 35 kept unread while 34 of the same kinds taught rules, 24 were right before and 27 after, and 1 of 5 healthy ones was called sick
+(batch 14: those of the 34 that were wrong). The cross-validation leaves out counts, and the rules whose only source is a case of the fold; it, and the cases with what their owners
 expected, run with --left-out alone. Prints one
 line per case that is wrong (with --all every case) and fails below the bounds.
 """
@@ -29,7 +30,7 @@ from cases import FINER, SICK, rows
 # Bounds for cases read while the rules were written: they show a rule that breaks, not how good the rules are; UNSEEN shows that.
 BOUNDS = {"confirmed": 0.70, "likely": 0.70, "expected": 0.70, "false alarms": 0.05}
 UNSEEN = {"confirmed": 0.40, "likely": 0.40, "expected": 0.30, "false alarms": 0.10}
-REPORTS = 0.85
+REPORTS = 0.98
 LEFT_OUT = 0.60
 FACTOR = {"all_reduce": lambda n: 2 * (n - 1) / n, "all_gather": lambda n: (n - 1) / n}
 

@@ -24,133 +24,23 @@ const Failure failures[] = {
      "nccl-x:1:1 [1] NCCL INFO init.cc:915 -> 2\n"
      "nccl-x: Test NCCL failure common.cu:1279 'unhandled system error (run with NCCL_DEBUG=INFO for details) / '\n",
      Cause::imex},
-    {"dup",
-     "h1:100:200 [0] init.cc:943 NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 5000\n"
-     "h1:100:200 [0] NCCL INFO init.cc:1358 -> 5\n"
-     "RuntimeError: NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1333, invalid usage, NCCL "
-     "version 2.18.1\n"
-     "ncclInvalidUsage: This usually reflects invalid usage of NCCL library.\n",
-     Cause::launch_mistake},
     {"ver",
      "h1:100:200 [0] init.cc:900 NCCL WARN Mismatched NCCL version detected : rank 0 used version 22005 rank 8 used "
      "version 21805\n",
      Cause::version_mismatch},
-    {"mtu",
-     "h1:100:200 [0] transport/net_ib.cc:1930 NCCL WARN NET/IB: Got completion from peer 10.0.0.2<44> with "
-     "status=IBV_WC_LOC_LEN_ERR(1) opcode=IBV_WC_RECV(128) reqSize=0 vendor_err=0x69 req_type=Recv localGid "
-     "::ffff:10.0.0.1 remoteGids::ffff:10.0.0.2 hca mlx5_0\n",
-     Cause::roce_untuned},
-    {"e12",
-     "h1:100:200 [0] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion from peer 10.0.0.2<4> with error "
-     "12, opcode 0, len 0, vendor err 129 (Send)\n"
-     "h1:100:200 [0] NCCL INFO transport/net.cc:1134 -> 6\n",
-     Cause::roce_untuned},
-    {"iface",
-     "h1:1:1 [0] NCCL INFO Bootstrap : Using docker0:172.17.0.1<0>\n"
-     "h1:100:200 [0] misc/socket.cc:488 NCCL WARN socketStartConnect: Connect to 172.17.0.1<49721> failed : "
-     "Software caused connection abort\n",
-     Cause::bootstrap_network},
-    {"refused",
-     "h1:100:200 [0] misc/socket.cc:484 NCCL WARN socketStartConnect: Connect to 10.1.1.2<43131> failed : "
-     "Connection refused\n"
-     "h1:100:200 [0] NCCL INFO misc/socket.cc:567 -> 2\n",
-     Cause::bootstrap_network},
-    {"noif",
-     "h1:100:200 [0] bootstrap.cc:45 NCCL WARN Bootstrap : no socket interface found\n"
-     "h1:100:200 [0] NCCL INFO init.cc:89 -> 3\n",
-     Cause::bootstrap_network},
-    {"xid79", "[ 123.456] NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.\n",
-     Cause::gpu_fault},
-    {"xid94", "Nov 13 03:11:09 n12 kernel: NVRM: Xid (PCI:0000:9b:00): 94, pid=12, name=python, Ch 00000008\n", Cause::gpu_fault},
-    {"xid31",
-     "Nov 13 03:11:09 n12 kernel: NVRM: Xid (PCI:0000:9b:00): 31, pid=12, name=python, Ch 00000008, intr 00000000. "
-     "MMU Fault: ENGINE GRAPHICS\n",
-     Cause::program_error},
-    {"xid74",
-     "[Tue Mar  5 01:02:03 2024] NVRM: Xid (PCI:0000:4b:00): 74, pid='<unknown>', name=<unknown>, NVLink: fatal "
-     "error detected on link 4(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)\n",
-     Cause::gpu_fault},
-    {"gpuoom",
-     "h1:100:200 [0] include/alloc.h:103 NCCL WARN Cuda failure 2 'out of memory'\n"
-     "h1:100:200 [0] include/alloc.h:112 NCCL WARN Failed to CUDA calloc 10485760 bytes\n",
-     Cause::gpu_memory},
-    {"torchoom",
-     "[rank2]: Traceback (most recent call last):\n"
-     "[rank2]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 2 has a total capacity "
-     "of 79.10 GiB\n"
-     "[rank0]:[E626 06:24:44.903881913 ProcessGroupNCCL.cpp:616] [Rank 0] Watchdog caught collective operation "
-     "timeout: WorkNCCL(SeqNum=3, OpType=ALLREDUCE, NumelIn=100, NumelOut=100, Timeout(ms)=600000) ran for 600020 "
-     "milliseconds before timing out.\n",
-     Cause::gpu_memory},
-    {"fm",
-     "RuntimeError: Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions before calling "
-     "NumCudaDevices() that might have already set an error? Error 802: system not yet initialized\n",
-     Cause::fabric_manager},
-    {"nvls",
-     "node2:242431:242479 [5] transport/nvls.cc:158 NCCL WARN Cuda failure 1 'invalid argument'\n"
-     "node2:242431:242475 [1] NCCL INFO transport/nvls.cc:330 -> 1\n"
-     "node2: Test NCCL failure common.cu:1005 'unhandled cuda error (run with NCCL_DEBUG=INFO for details) / '\n",
-     Cause::fabric_manager},
-    {"shm",
-     "h1:100:200 [0] misc/shmutils.cc:72 NCCL WARN Error: failed to extend /dev/shm/nccl-EfS4zJ to 9637892 bytes\n"
-     "h1:100:200 [0] misc/shmutils.cc:113 NCCL WARN Error while creating shared memory segment /dev/shm/nccl-EfS4zJ "
-     "(size 9637888)\n",
-     Cause::no_p2p_shm},
-    {"memlock", "h1:100:200 [0] misc/ibvwrap.cc:190 NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory\n",
-     Cause::locked_memory},
-    {"gid",
-     "h1:100:200 [0] misc/ibvwrap.cc:160 NCCL WARN Call to ibv_modify_qp failed with error Connection timed out "
-     "errno 110\n",
-     Cause::roce_untuned},
     {"efa",
      "h1:100:200 [0] NCCL INFO NET/OFI Initializing aws-ofi-nccl 1.7.4\n"
      "h1:100:200 [0] nccl_net_ofi_create_plugin:203 NCCL WARN NET/OFI Unable to find a protocol that worked. "
      "Failing initialization.\n"
      "h1:100:200 [0] ofi_init:1304 NCCL WARN NET/OFI OFI fi_getinfo() call failed: No data available\n",
      Cause::plugin_missing},
-    {"oom",
-     "slurmstepd: error: Detected 1 oom_kill event in StepId=123.0. Some of the step tasks have been OOM Killed.\n"
-     "srun: error: n3: task 24: Out Of Memory\n",
-     Cause::host_memory},
-    {"remote",
-     "h1:100:200 [0] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer n7<4242>\n"
-     "n1: Test NCCL failure common.cu:958 'remote process exited or there was a network error / '\n",
-     Cause::rank_lost},
-    {"trunc",
-     "h1:100:200 [0] transport/net_socket.cc:499 NCCL WARN NET/Socket : peer 10.0.0.2<4> message truncated : "
-     "receiving 1048576 bytes instead of 524288. If you believe your socket network is in healthy state, there may "
-     "be a mismatch in collective sizes or environment settings (e.g. NCCL_PROTO, NCCL_ALGO) between ranks\n",
-     Cause::collective_mismatch},
-    {"detail",
-     "RuntimeError: Detected mismatch between collectives on ranks. Rank 0 is running collective: "
-     "CollectiveFingerPrint(SequenceNumber=5, OpType=ALLREDUCE, TensorShape=[10]), but Rank 1 is running "
-     "collective: CollectiveFingerPrint(SequenceNumber=5, OpType=BARRIER)\n",
-     Cause::collective_mismatch},
     {"illegal",
      "h1:100:200 [0] enqueue.cc:1200 NCCL WARN Cuda failure 700 'an illegal memory access was encountered'\n"
      "terminate called after throwing an instance of 'c10::DistBackendError'\n",
      Cause::program_error},
-    {"ibdown",
-     "h1:100:200 [0] transport/net_ib.cc:93 NCCL WARN NET/IB : mlx5_3:1 Got async event : port error\n"
-     "h1:100:200 [0] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion from peer 10.0.0.2<4> with error "
-     "12, opcode 0, len 0, vendor err 129 (Send)\n",
-     Cause::link_failed},
-    {"driver",
-     "h1:100:200 [0] init.cc:1 NCCL WARN Cuda failure 'CUDA driver version is insufficient for CUDA runtime "
-     "version'\n",
-     Cause::driver_mismatch},
     {"ordinal", "n1: Test CUDA failure common.cu:894 'invalid device ordinal'\n", Cause::launch_mistake},
     {"store", "torch.distributed.DistStoreError: Timed out after 901 seconds waiting for clients. 15/16 clients joined.\n",
      Cause::rank_lost},
-    {"mpislots",
-     "There are not enough slots available in the system to satisfy the 16\n"
-     "slots that were requested by the application:\n",
-     Cause::launch_mistake},
-    {"mon", "RuntimeError: Rank 3 failed to pass monitoredBarrier in 1800000 ms\n", Cause::rank_lost},
-    {"ipc",
-     "h1:100:200 [0] transport/p2p.cc:275 NCCL WARN Cuda failure 'invalid argument'\n"
-     "h1:100:200 [0] NCCL INFO transport/p2p.cc:300 -> 1\n",
-     Cause::no_p2p_shm},
     {"ibdev",
      "h1:100:200 [0] misc/ibvwrap.cc:94 NCCL WARN Call to ibv_open_device failed\n"
      "h1:100:200 [0] transport/net_ib.cc:150 NCCL WARN NET/IB : Unable to open device mlx5_0\n"

@@ -343,4 +343,15 @@ TEST_CASE("steps of a training program that become slower, or stall, are told fr
   CHECK((diagnosed(steps(stalls)).state == RunState::slow && names(diagnosed(steps(stalls)), Cause::stragglers)));
   const std::vector<double> once{30, 6, 5, 5, 5, 44, 5, 5, 5, 5, 5, 5};  // a checkpoint
   CHECK(diagnosed(steps(once)).state == RunState::nothing_to_judge);
+  const auto meters = [](double each, double tenth) {
+    std::string out;
+    for (int i = 0; i < 30; ++i) {
+      const double waited = i % 10 == 0 ? tenth : each;
+      out += fmt::format("Epoch: [0][{}/500]\tTime {:.3f} (0.4)\tData {:.3f} (0.1)\tLoss 6.9 (6.9)\n", i, waited + 0.2, waited);
+    }
+    return out;
+  };
+  CHECK(diagnosed(meters(0.01, 4)).state == RunState::nothing_to_judge);  // the begin of an epoch
+  const Diagnosis waits = diagnosed(meters(0.25, 0.25));
+  CHECK((waits.state == RunState::slow && names(waits, Cause::other)));
 }

@@ -95,9 +95,9 @@ bool lists_settings(std::string_view line) {
 /// The forms of the settings of a line, and of the texts between them.
 template <class Take>
 void forms_of_settings(std::string_view line, std::uint64_t seed, const Take& take) {
-  std::uint64_t between = 0;  // 0: no word yet
+  std::uint64_t between = 0;                                           // 0: no word yet
   const char *const end = line.data() + line.size(), *text = nullptr;  // where it begins
-  bool value = false;  // of the name before
+  bool value = false;                                                  // of the name before
   const auto end_text = [&](const char* to) {
     if (between != 0) take(between, std::string_view{text, static_cast<std::size_t>(to - text)});
     between = 0;
@@ -275,10 +275,10 @@ const Condenser::Slot* Condenser::form_at(std::uint64_t place, std::string_view 
   if (forms_.size() >= max_forms) return nullptr;
   slot = {place, static_cast<std::uint32_t>(forms_.size()), 0, Kind::repeated};
   forms_.emplace_back();
-  constexpr std::array<std::string_view, 14> counted{"per iteration (", "completed step: ",
-                                                     "Init START", "Init COMPLETE", "SeqNum=",     " last enqueued",
-                                                     "WORLD_SIZE", "world_size",    "world size",  " set by env",
-                                                     "LnkCap",     "LnkSta",        "flight reco", " device "};
+  constexpr std::array<std::string_view, 18> counted{
+      "per iteration (", "completed step: ", "\tData ", " data: ",        "data_time: ", "DataLoadin",
+      "Init START",      "Init COMPLETE",    "SeqNum=", " last enqueued", "WORLD_SIZE",  "world_size",
+      "world size",      " set by env",      "LnkCap",  "LnkSta",         "flight reco", " device "};
   if (contains_text(text, " via NET/"))
     slot.kind = Kind::network;
   else if (text.empty() || text.front() == '#' || is_table_row(text) || (text.front() >= '0' && text.front() <= '9') ||
