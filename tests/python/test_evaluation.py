@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import fabricost as fc
@@ -409,3 +410,28 @@ def test_a_fit_of_serving_runs_finds_what_they_were_made_with(tmp_path):
     kv, prior = found.serving_gpus["hopper"][_fit.AT["kv"]], _core._compute_prior()[_fit.AT["kv"]]
     assert abs(kv - 0.5) < 0.7 * (prior - 0.5)  # these rows read little cache
     assert "vllm:" in found.files()["workloads/serving.yaml"]
+    assert set(found.unseen) == {"model", "gpu", "generation", "apart"} and "unseen:" in found.files()["workloads/serving.yaml"]
+
+
+def test_residuals_of_a_group_left_out_are_those_of_a_fit_without_it():
+    random = np.random.default_rng(1)
+    slopes, noise, group = random.normal(size=(60, 3)), random.normal(size=60), np.repeat(["a", "b", "c"], 20)
+    weight = np.where(group == "b", 0.5, 1.0)
+
+    def fit(weight):
+        return _fit.minimise(lambda u: slopes @ u - noise, lambda u, r: slopes, np.zeros(3), weight).unknowns
+
+    u = fit(weight)
+    left = _fit._left_out(u, slopes @ u - noise, slopes, weight, group)
+    for name in "abc":
+        its = group == name
+        assert left[its] == pytest.approx((slopes @ fit(np.where(its, 0, weight)) - noise)[its], abs=0.01)
+
+
+def test_a_model_that_an_engine_was_not_fitted_to_has_a_wider_interval(tmp_path):
+    cells = "8,8/node,sglang 0.5.9,agg,both,8,1,1,8,1,64,64,1024,1024"
+    file = tmp_path / "inference.csv"
+    file.write_text("\n".join([HEADERS["inference"], served(cells), served(cells, model="meta-llama/Llama-3.1-70B")]) + "\n")
+    rows = evaluation.validate(str(file)).rows
+    wide = (rows.high / rows.low).tolist()
+    assert wide[2] > 1.1 * wide[0] and wide[3] > 1.1 * wide[1]

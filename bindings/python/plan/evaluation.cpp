@@ -9,6 +9,7 @@
 #include <fabricost/plan/evaluation/ops.hpp>
 #include <fabricost/plan/memory/memory.hpp>
 #include <fabricost/plan/serving/arrivals/loaded.hpp>
+#include <fabricost/plan/serving/certainty.hpp>
 #include <fabricost/plan/serving/offload.hpp>
 #include <fabricost/plan/serving/parameters.hpp>
 #include <fabricost/plan/specs/serving.hpp>
@@ -276,7 +277,7 @@ class Questions {
     add(std::make_unique<KernelQuestion>(kernel, machine.gpu), machine.system.constants.compute, {}, {});
     return py::make_tuple(name(machine.system.gpu.generation), machine.gpu.watts, machine.gpu.unit_peak);
   }
-  /// (generation, constants as shipped, as described before any fit)
+  /// (generation, constants as shipped with the spreads of this run, as described before any fit, name of the GPU)
   py::tuple add_serving(const std::string& system, const std::string& stack, const Model& model, const std::string& weights, double kv_width,
                         const std::array<int, 4>& engine, const std::optional<std::array<int, 4>>& prefill, std::array<int, 2> workers,
                         std::array<double, 3> load, double batch, const std::string& figure,
@@ -293,7 +294,12 @@ class Questions {
     const Generation g = described.gpu.generation;
     const ComputeConstants& compute = described.constants.compute;
     add(std::make_unique<ServingRun>(std::move(run), base, *machine), compute, table_.constants(g), table_.stack(stack, g));
-    return py::make_tuple(name(g), row_of(compute, table_.constants(g), table_.stack(stack, g)), row_of(compute, {}, base));
+    ServingStack shipped = table_.stack(stack, g, described.gpu.name);
+    const AskedRun asked{model.name, prefill.has_value(), load[2] / layout_of(engine).gpus() / workers[1], load[0], load[1]};
+    const ServingSpread spread = spread_of(shipped, asked).spread;
+    shipped.spread_tpot = spread.tpot;
+    shipped.spread_ttft = spread.ttft;
+    return py::make_tuple(name(g), row_of(compute, table_.constants(g), shipped), row_of(compute, {}, base), described.gpu.name);
   }
   [[nodiscard]] std::size_t size() const { return all_.size(); }
   /// \param constants a row for each of the questions `at`

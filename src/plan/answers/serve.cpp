@@ -110,7 +110,8 @@ AnswerTable<PlannedDeployment> PlannedDeployment::fields() {
       gives(&A::interval_tokens_per_second_per_gpu, "interval_tokens_per_s_per_gpu", "interval_tokens_per_second_per_gpu",
             "The same of the tokens per second and GPU: with TTFT and TPOT at one end of theirs."),
       gives(&A::extrapolated, "extrapolated", "extrapolated",
-            "What lies outside the runs that the stack was fitted to, which widens the intervals: sequences (of a GPU), prompts, answers."),
+            "What lies outside the runs that the stack was fitted to, which widens the intervals: model, disaggregation, sequences (of a GPU), "
+            "prompts, answers."),
       gives(&A::idle_gpus, "idle_gpus", "idle_gpus", "GPUs that no engine uses; they count in tokens_per_second_per_gpu."),
       gives(&A::disaggregated, "", "disaggregated", "Whether prefill and decode have GPUs of their own."),
       gives(&A::prefill_tp, "prefill.tp", "prefill_tp", "Tensor ranks of a prefill worker; 0: not apart.", 1, left_out),
@@ -307,7 +308,7 @@ void set_pool(ServingQuestion& q, const ServeRequest& r, const ServingTable& tab
     if (!r.prefill_gpus) throw Refusal("how many GPUs of <prefill_system> read the prompts? Give <prefill_gpus>", true);
     const std::shared_ptr<const System> system = r.prefill_system.get();
     q.disaggregated = true;
-    q.pool = {system, *r.prefill_gpus, table.stack(r.stack, system->gpu.generation), table.constants(system->gpu.generation)};
+    q.pool = {system, *r.prefill_gpus, table.stack(r.stack, system->gpu.generation, system->gpu.name), table.constants(system->gpu.generation)};
     q.pool->stack.prefill_launch = q.stack.prefill_launch;
     q.pool->stack.kernels.routing = q.stack.kernels.routing;
     q.pool->stack.kernels.copies = q.stack.kernels.copies;
@@ -372,7 +373,7 @@ ServingQuestion serving_question(const ServeRequest& r, const Model& model, cons
   q.model = model;
   set_format(q, r, system);
   const ServingTable table = load_serving_table();
-  q.stack = table.stack(r.stack, system.gpu.generation);
+  q.stack = table.stack(r.stack, system.gpu.generation, system.gpu.name);
   q.constants = table.constants(system.gpu.generation);
   if (q.stack.drafts > 0 && q.model.predict_layers == 0)
     throw Refusal(fmt::format("<stack={}> drafts tokens with a model's own module for it, which {} has not (predict_layers)", q.stack.name,

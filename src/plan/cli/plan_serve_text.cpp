@@ -97,12 +97,16 @@ void add_token(Page& page, const ServingQuestion& q, const PricedServing& best) 
   page.table(rows);
 }
 
-/// What lies outside the runs, with the largest of them.
+/// What none of the runs had, and what lies outside them, with the largest of them.
 [[nodiscard]] std::string extrapolated_text(const ServingQuestion& q, const PricedServing& p) {
   std::string out = "Extrapolated, which widens the ranges: the runs that " + q.stack.name + " was fitted to had";
   const char* between = "";
   for (const std::string& what : certainty_of(q, p).extrapolated) {
-    if (what == "sequences")
+    if (what == "model")
+      out += fmt::format("{} no {}", between, q.model.name);
+    else if (what == "disaggregation")
+      out += fmt::format("{} no prefill apart", between);
+    else if (what == "sequences")
       out += fmt::format("{} at most {:.0f} sequences a GPU (here {:.0f})", between, q.stack.measured.sequences,
                          p.time.running / p.engine.gpus());
     else

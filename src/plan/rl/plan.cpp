@@ -1,12 +1,13 @@
 #include <fabricost/plan/rl/plan.hpp>
 
+#include <fabricost/error.hpp>
 #include <fabricost/hardware/host_rate.hpp>
 #include <fabricost/hardware/slice.hpp>
 #include <fabricost/parameters/interval.hpp>
+#include <fabricost/plan/serving/certainty.hpp>
 #include <fabricost/plan/serving/plan.hpp>
 #include <fabricost/plan/training/figures.hpp>
 #include <fabricost/plan/training/plan.hpp>
-#include <fabricost/error.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -195,7 +196,7 @@ void RlSearch::finish(PricedRl way, const Trainer& trainer, const RolloutTime& r
 
 void RlSearch::set_interval(PricedRl& way, const Trainer& trainer) const {
   const RlTime& t = way.time;
-  const auto [slow, fast] = interval_around(1, q_.rollout.stack.spread_tpot);
+  const auto [slow, fast] = interval_around(1, spread_of(q_.rollout.stack, {.model = q_.rollout.model.name}).spread.tpot);
   const auto [little, much] = interval_around(1, q_.spread);
   const bool both = t.hidden <= 0, by_rollout = t.rollout() >= t.trainer();
   const double generated = both || by_rollout ? q_.scale * t.rollout() : 0, trained = both || !by_rollout ? q_.scale * t.trainer() : 0;

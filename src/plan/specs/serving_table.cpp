@@ -94,6 +94,10 @@ void read_workloads(std::string_view file, const Read& read) {
   });
 }
 
+[[nodiscard]] bool is_among(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 /// Geometric mean of each constant of some sets.
 template <class T, std::size_t N>
 void mean_of(T& into, const std::vector<const T*>& sets, const std::array<ServingParameter<T>, N>& parameters) {
@@ -106,8 +110,23 @@ void mean_of(T& into, const std::vector<const T*>& sets, const std::array<Servin
 }
 
 /// The runs of an engine on one generation count for the others: sequences and tokens load its scheduler and its kernels alike.
-[[nodiscard]] MeasuredLoads larger(const MeasuredLoads& a, const MeasuredLoads& b) {
-  return {std::max(a.sequences, b.sequences), std::max(a.prompt, b.prompt), std::max(a.answer, b.answer)};
+[[nodiscard]] MeasuredRuns joined_runs(const MeasuredRuns& a, const MeasuredRuns& b) {
+  MeasuredRuns out{std::max(a.sequences, b.sequences), std::max(a.prompt, b.prompt), std::max(a.answer, b.answer), a.models,
+                   a.apart || b.apart};
+  for (const std::string& model : b.models)
+    if (!is_among(out.models, model)) out.models.push_back(model);
+  return out;
+}
+
+[[nodiscard]] std::vector<std::string> read_names(MapReader& in, std::string_view key) {
+  std::vector<std::string> out;
+  for (const SpecNode* one : in.texts(key)) out.push_back(one->text);
+  return out;
+}
+
+void widen_spreads(ServingStack& stack, const ServingSpread& by) {
+  stack.spread_tpot = std::hypot(stack.spread_tpot, by.tpot);
+  stack.spread_ttft = std::hypot(stack.spread_ttft, by.ttft);
 }
 
 }  // namespace
@@ -127,8 +146,9 @@ ServingTable load_serving_table() {
       ServingTable::PerGeneration& into = out.fitted[name][g];
       into.stack = *known;
       read_constants(one, into.stack, serving_stack_parameters);
-      MeasuredLoads& measured = into.stack.measured;
-      measured = {one.number("sequences", 0, 0, 1e6), one.number("prompt", 0, 0, 1e9), one.number("answer", 0, 0, 1e9)};
+      into.stack.measured = {one.number("sequences", 0, 0, 1e6), one.number("prompt", 0, 0, 1e9), one.number("answer", 0, 0, 1e9),
+                             read_names(one, "models"), one.flag("apart", false)};
+      into.gpus = read_names(one, "gpus");
       into.rows = one.count("rows", 0, 0, 1000000);
     });
   };
@@ -141,6 +161,14 @@ ServingTable load_serving_table() {
     });
     in.needed_section("common", [&](MapReader& one) { read_constants(one, out.common, serving_stack_parameters); });
     in.needed_section("stacks", [&](MapReader& stacks) { stacks.each_entry(fitted); });
+    in.needed_section("unseen", [&](MapReader& unseen) {
+      using Unseen = ServingTable::Unseen;
+      for (const auto& [key, member] :
+           {std::pair{"model", &Unseen::model}, {"gpu", &Unseen::gpu}, {"generation", &Unseen::generation}, {"apart", &Unseen::apart}})
+        unseen.needed_section(key, [&, into = &(out.unseen.*member)](MapReader& one) {
+          *into = {one.number("tpot", 0, 0, 10), one.number("ttft", 0, 0, 10)};
+        });
+    });
   });
   return out;
 }
@@ -154,11 +182,13 @@ ServingConstants ServingTable::constants(Generation g) const {
   return out;
 }
 
-ServingStack ServingTable::stack(std::string_view name, Generation g) const {
-  ServingStack out = stack_of_engine(name, g);
+ServingStack ServingTable::stack(std::string_view name, Generation g, std::string_view gpu) const {
+  ServingStack out = stack_of_engine(name, g, gpu);
+  out.unseen_model = unseen.model;
+  out.unseen_apart = unseen.apart;
   if (gpus.find(g) == gpus.end()) {
     out.assumed_kernels = true;
-    for (double* spread : {&out.spread_tpot, &out.spread_ttft}) *spread = std::hypot(*spread, assumed_kernels_spread);
+    widen_spreads(out, {assumed_kernels_spread, assumed_kernels_spread});
   }
   return out;
 }
@@ -171,13 +201,14 @@ const ServingStack& ServingTable::described(std::string_view name) const {
   throw RequestError(fmt::format("there is no serving stack \"{}\"; there are {}", name.substr(0, 40), joined(names)));
 }
 
-ServingStack ServingTable::stack_of_engine(std::string_view name, Generation g) const {
+ServingStack ServingTable::stack_of_engine(std::string_view name, Generation g, std::string_view gpu) const {
   const ServingStack& base = described(name);
   const auto all = fitted.find(base.name);
   if (all != fitted.end())
     if (const auto at = all->second.find(g); at != all->second.end()) {
       ServingStack out = at->second.stack;
-      for (const auto& [generation, set] : all->second) out.measured = larger(out.measured, set.stack.measured);
+      for (const auto& [generation, set] : all->second) out.measured = joined_runs(out.measured, set.stack.measured);
+      if (!gpu.empty() && !at->second.gpus.empty() && !is_among(at->second.gpus, gpu)) widen_spreads(out, unseen.gpu);
       return out;
     }
   ServingStack out = base;
@@ -187,9 +218,15 @@ ServingStack ServingTable::stack_of_engine(std::string_view name, Generation g) 
   else
     known.push_back(&common);
   mean_of(out, known, serving_stack_parameters);
-  for (const ServingStack* one : known) out.measured = larger(out.measured, one->measured);
-  out.spread_tpot = std::max(1.3 * out.spread_tpot, base.spread_tpot);  // as far as runs of its own were off, where they are known
-  out.spread_ttft = std::max(1.3 * out.spread_ttft, base.spread_ttft);
+  for (const ServingStack* one : known) out.measured = joined_runs(out.measured, one->measured);
+  if (all != fitted.end()) {
+    widen_spreads(out, unseen.generation);
+  } else {
+    out.spread_tpot *= 1.3;
+    out.spread_ttft *= 1.3;
+  }
+  out.spread_tpot = std::max(out.spread_tpot, base.spread_tpot);  // as far as runs of its own were off, where they are known
+  out.spread_ttft = std::max(out.spread_ttft, base.spread_ttft);
   return out;
 }
 

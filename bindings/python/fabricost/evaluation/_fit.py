@@ -257,6 +257,7 @@ class Fit:
     serving: Any = None  # constants of frameworks by stack and generation
     serving_gpus: dict[str, Any] = field(default_factory=dict)
     common: Any = None  # what all frameworks have in common
+    unseen: dict[str, tuple[float, float]] = field(default_factory=dict)  # further spreads of TPOT and TTFT of what a framework was not fitted to
 
     @property
     def known(self) -> tuple[Any, Any]:
@@ -283,9 +284,10 @@ class Fit:
             stacks = ""
             for name, its in self.serving.sort_values("stack").groupby("stack"):
                 stacks += f"  {name}:\n" + "".join(f"    {r.generation}: {{{_cells('serving_stack', r.constants)}, sequences: {r.sequences:.4g}, prompt: {r.prompt:.6g}, "
-                                                   f"answer: {r.answer:.6g}, rows: {r.rows}}}\n" for r in its.sort_values("order").itertuples())
+                                                   f"answer: {r.answer:.6g}, models: [{', '.join(r.models)}], gpus: [{', '.join(r.gpus)}]{', apart: true' * r.apart}, rows: {r.rows}}}\n" for r in its.sort_values("order").itertuples())
             out["workloads/serving.yaml"] = (f"name: serving\ntitle: What kernels of inference reach on each GPU generation, and what serving frameworks add\n{head}gpus:\n{gpus}"
-                                             f"common: {{{_cells('serving_stack', self.common)}}}\nstacks:\n{stacks}")
+                                             f"common: {{{_cells('serving_stack', self.common)}}}\nstacks:\n{stacks}unseen:\n"
+                                             + "".join(f"  {of}: {{tpot: {tpot:.3g}, ttft: {ttft:.3g}}}\n" for of, (tpot, ttft) in self.unseen.items()))
         return out
 
     def _of_unfitted(self) -> dict[str, str]:
@@ -435,6 +437,8 @@ def _fit_serving(out: Fit, runs: Any, questions: Any) -> None:
     if math.isnan(out.median_error):
         out.median_error, out.mean_error = float(np.median(np.abs(ratio - 1))), float(np.abs(ratio - 1).mean())
     _add_serving(out, runs.assign(size=np.abs(np.log(ratio)), order=runs.generation.map(_core._generations().index)), constants)
+    residuals = model.residuals(found.unknowns)
+    out.unseen = _unseen(runs, found.unknowns, residuals, model.jacobian(found.unknowns, residuals), weight)
     out.common = np.array(_core._compute_prior())
     for i, x in enumerate(unknowns):
         if not x.of and not x.held and CONSTANTS.set[x.column] == "serving_stack":
@@ -459,6 +463,50 @@ def _stacks_of(jobs: Any, size: Any, scale: Any, unknowns: list[Unknown], common
     return out
 
 
+def _left_out(u: Any, r: Any, jacobian: Any, weight: Any, groups: Any) -> Any:
+    """Residuals of each row by constants of which its group says nothing, to first order around those of all rows."""
+    out, most_steps = r.copy(), 6
+    for group in dict.fromkeys(groups):
+        its, there = groups == group, u
+        seen = np.where(its, 0, weight)
+        for _ in range(most_steps):
+            off = r + jacobian @ (there - u)
+            w = seen / np.sqrt(1 + off * off)
+            there = np.linalg.solve(jacobian.T @ (w[:, None] * jacobian) + np.eye(len(u)), jacobian.T @ (w * (jacobian @ u - r)))
+        out[its] = (r + jacobian @ (there - u))[its]
+    return out
+
+
+def _unseen(runs: Any, u: Any, r: Any, jacobian: Any, weight: Any) -> dict[str, tuple[float, float]]:
+    """Further spreads of TPOT and TTFT, in quadrature, with which nine in ten rows are inside where each model, GPU, generation of a framework, and what has
+    prefill apart is left out. A row counts for a model, a GPU and prefill apart if its framework is still known on its generation, for a generation
+    if it is known on another one; groups count as in the fit."""
+    stack, on, ttft = runs["stack"].to_numpy(), runs.generation.to_numpy(), (runs.figure == "ttft").to_numpy()
+    prior, sizes = _core._compute_prior(), np.abs(r) * _SERVING_LOSS
+    groups = {"model": runs.served.to_numpy(), "gpu": runs.of_gpu.to_numpy(), "generation": (runs["stack"] + " " + runs.generation).to_numpy(), "apart": runs.apart.to_numpy()}
+    out = {}
+    for kind, group in groups.items():
+        left = np.abs(_left_out(u, r, jacobian, weight, group)) * _SERVING_LOSS
+        found = []
+        for key, figure in (("spread_tpot", ~ttft), ("spread_ttft", ttft)):
+            further, of = [], []
+            for name, framework, g in dict.fromkeys(zip(group, stack, on)):
+                others = figure & (stack == framework) & (group != name)
+                known = [_spread(sizes[others & (on == one)], prior[AT[key]]) for one in dict.fromkeys(on[others])]
+                here = others & (on == g)
+                spread = _spread(sizes[here], prior[AT[key]]) if here.any() else math.exp(np.mean(np.log(known))) if known else prior[AT[key]]
+                if {"generation": not here.any() and bool(known), "apart": here.any() and bool(name)}.get(kind, here.any()):
+                    its = left[figure & (group == name) & (stack == framework) & (on == g)]
+                    further += np.sqrt(np.maximum(0, (its / NINE_IN_TEN) ** 2 - spread**2)).tolist()
+                    of += [name] * len(its)
+            counts = Counter(of)
+            order = np.argsort(further)
+            share = np.cumsum([min(1.0, _MOST_OF_GROUP / counts[of[i]]) for i in order])
+            found.append(further[order[np.searchsorted(share, 0.9 * share[-1])]] if len(order) else 0.0)
+        out[kind] = (found[0], found[1])
+    return out
+
+
 def _add_serving(out: Fit, runs: Any, constants: Any) -> None:
     prior, found = _core._compute_prior(), []
     for (name, generation), its in runs.groupby(["stack", "generation"]):
@@ -467,6 +515,7 @@ def _add_serving(out: Fit, runs: Any, constants: Any) -> None:
         for key, of in (("spread_tpot", its.figure != "ttft"), ("spread_ttft", its.figure == "ttft")):
             row[AT[key]] = _spread(its["size"][of].to_numpy(), prior[AT[key]])
         found.append({"stack": name, "generation": generation, "order": its.order.iloc[0], "constants": row, "rows": len(its),
+                      "models": sorted(set(its.served)), "gpus": sorted(set(its.of_gpu)), "apart": bool(its.apart.any()),
                       **{load: its[load].max() for load in ("sequences", "prompt", "answer")}})
     out.serving = pd.DataFrame(found)
     out.serving_gpus = {g: constants[np.flatnonzero(runs.generation == g)[0]] for g in runs.sort_values("order").generation.unique()}

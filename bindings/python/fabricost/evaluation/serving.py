@@ -190,19 +190,19 @@ def runs_of(rows: Iterable[Row], questions: Any) -> Any:
                 if figure in _FORMULAS:
                     one["formula"] = _formula(figure, run) / _unit(unit)
                 else:
-                    generation, shipped, described = questions.add_serving(
+                    generation, shipped, described, gpu = questions.add_serving(
                         run["system"], run["stack"], run["model"], run["weights"], run["kv"], run["engine"], run["prefill"], run["workers"],
                         (run["isl"], run["osl"], run["concurrency"]), run["batch"], figure, run["settings"])
                     gpus = math.prod(run["engine"][:3]) * (run["workers"][1] if run["prefill"] else 1)
                     one |= {"at": len(questions) - 1, "per": _per(run, figure, metric) / _unit(unit), "generation": generation, "shipped": shipped, "described": described,
-                            "stack": run["stack"], "system": run["system"], "sequences": run["concurrency"] / gpus, "prompt": run["isl"], "answer": run["osl"]}
+                            "stack": run["stack"], "system": run["system"], "served": run["model"].name, "of_gpu": gpu, "apart": run["prefill"] is not None, "sequences": run["concurrency"] / gpus, "prompt": run["isl"], "answer": run["osl"]}
             except (Skipped, fc.RequestError) as reason:
                 one["skipped"] = str(reason)
             if not one["skipped"] and not one["measured"] > 0:
                 one["skipped"] = "a figure of 0 has no relative error"
             out.append(one)
     return pd.DataFrame(out, columns=["id", "group", "model", "metric", "measured", "fully_specified", "figure", "skipped", "at", "per", "formula", "generation", "shipped",
-                                      "described", "stack", "system", "sequences", "prompt", "answer"])
+                                      "described", "stack", "system", "served", "of_gpu", "apart", "sequences", "prompt", "answer"])
 
 
 def fitted(rows: Iterable[Row], questions: Any) -> Any:

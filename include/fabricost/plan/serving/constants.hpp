@@ -46,7 +46,7 @@ struct KernelCounts {
   double dense = prior::serving_kernels::dense;    ///< two products and the activation
   double experts4 = prior::serving_kernels::experts4;  ///< of experts in 4 bits that the GPU multiplies so: router, top-k and sort, two
                                                        ///< grouped products, the first with gather and activation, weighted sum
-  double experts = prior::serving_kernels::experts;  ///< router, top-k, sort, two grouped products, activation, weighted sum
+  double experts = prior::serving_kernels::experts;    ///< router, top-k, sort, two grouped products, activation, weighted sum
 };
 
 enum class ServingPhase : unsigned char { prefill, decode };
@@ -63,10 +63,17 @@ struct ServingKernels {
   int copies = 0;  ///< of the busiest experts of a layer, beside one of each
 };
 
-/// The largest of each in the published runs that a stack was fitted to; 0: unknown.
-struct MeasuredLoads {
+/// What the published runs had that a stack was fitted to: the largest of each load, 0 if unknown, and the models, none if unknown.
+struct MeasuredRuns {
   double sequences = 0;           ///< running, of a GPU
   double prompt = 0, answer = 0;  ///< tokens
+  std::vector<std::string> models{};
+  bool apart = false;  ///< prompts were read by workers of their own in some of them
+};
+
+/// Standard deviations, in log, around the model.
+struct ServingSpread {
+  double tpot = 0, ttft = 0;
 };
 
 /// Constants of one serving framework.
@@ -103,8 +110,9 @@ struct ServingStack {
 
   double spread_tpot = prior::serving_stack::spread_tpot,
          spread_ttft = prior::serving_stack::spread_ttft;  ///< standard deviation, in log, around the model
-  MeasuredLoads measured{};
-  bool assumed_kernels = false;  ///< inference kernels of this generation were not measured; the spreads include that
+  MeasuredRuns measured{};
+  ServingSpread unseen_model{}, unseen_apart{};  ///< further ones of a model that no run had, and of prefill apart where none had it
+  bool assumed_kernels = false;                  ///< inference kernels of this generation were not measured; the spreads include that
 
   /// Tokens per step and sequence: 1 + A + A^2 ... of d drafts, each accepted only if all before it are.
   [[nodiscard]] double tokens_per_step() const;
