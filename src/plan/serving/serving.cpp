@@ -158,11 +158,13 @@ Cycle cycle_of(const Engine& engine, const ServingStack& stack, const ServingLoa
   const double dp = engine.layout().attention_dp, pp = engine.layout().pp;
   const double steps = load.osl > 1 ? load.osl / stack.tokens_per_step() : 0, rows = 1 + stack.drafts;
   Cycle out;
-  // places decode, and wait or read prompts for the rest of their turns; what the chunk has no tokens for waits longer
+  // places decode, and wait or read prompts for the rest of their turns
   const double most_begun = stack.chunk / (load.isl + steps * rows);
   out.passes = std::max(1.0, load.isl / std::max(1.0, stack.chunk - std::min(each, most_begun * steps) * rows));
   const double joined = engine.model().mixture() ? dp : 1, turn = steps + stack.first_steps + out.passes - 1;
-  out.begun = std::min(each / turn, most_begun);
+  // what the chunk has no tokens for waits as in M/D/1: begun (turn + begun / (2 most (most - begun))) = each; one place waits for nobody
+  const double all_begun = turn * most_begun;
+  out.begun = 2 * each * most_begun / (all_begun + each + std::sqrt((all_begun - each) * (all_begun - each) + 2 * (each - 1)));
   Readings readings;
   if (joined > 1 && each > 1 && stack.together > 1) {
     const double fit = std::max(1.0, (stack.chunk - each * rows) / load.isl);

@@ -93,7 +93,8 @@ TEST_CASE("every answer sees the prompts of all the others once") {
   const Engine engine{model, {}, {WeightFormat::bf16, 2}, rig.machine};
   const ServingLoad load{1000, 100, 11};
   const Cycle cycle = cycle_of(engine, stack, load, 11, prefill_prompt(engine, stack, 1000));
-  CHECK(aggregated(engine, stack, load).interference * 100 == Approx(10 * cycle.own));
+  CHECK(aggregated(engine, stack, load).interference * 100 ==
+        Approx(10 * cycle.own).epsilon(1e-4));  // but for the wait for tokens of a step
   CHECK(aggregated(engine, stack, {1000, 100, 1}).interference == Approx(0).margin(1e-12));
 }
 
@@ -144,8 +145,7 @@ TEST_CASE("steps read every prompt once, no more than fits, in graphs or not, an
         const ReadingSteps steps = reading_steps(parts, fit, replicas, captured);
         const auto over = [&](const auto& of) { return mean_over_steps(parts, steps.variance, replicas, of); };
         CHECK(over([](double x) { return x; }) == Approx(parts).epsilon(1e-4));
-        if (more == 100)
-          CHECK(over([](double x) { return x * x; }) == Approx(parts * parts + steps.variance / replicas).epsilon(1e-3));
+        if (more == 100) CHECK(over([](double x) { return x * x; }) == Approx(parts * parts + steps.variance / replicas).epsilon(1e-3));
         CHECK(steps.variance <= parts * (1 + 1e-9));
         for (const ReadingStep& one : steps.groups) {
           share += one.share, mean += one.share * one.mean, most += one.share * one.most;
