@@ -139,7 +139,7 @@ TEST_CASE("the least and the most are what asking forwards at every value finds,
   }
   CHECK(satisfied > support::draws(12));
   CHECK(satisfied < (support::slow_build ? support::draws(60) : support::draws(54)));  // of the six of a slow build five may be
-  CHECK(not_monotone > 0);  // what bisection alone would get wrong
+  CHECK((support::slow_build || not_monotone > 0));  // what bisection alone would get wrong; six questions need not have one
 }
 
 TEST_CASE("a continuous unknown is found to 1 %, holds, and the next smaller does not") {
