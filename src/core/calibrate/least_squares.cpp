@@ -2,10 +2,11 @@
 
 #include "calibrate/least_squares.hpp"
 
+#include "text/quantile.hpp"
+
 #include <Eigen/Dense>
 #include <Eigen/Sparse>
 
-#include <algorithm>
 #include <cmath>
 #include <type_traits>
 #include <vector>
@@ -20,10 +21,7 @@ namespace {
   std::vector<double> sizes;
   for (Eigen::Index i = 0; i < r.size(); ++i)
     if (weight[i] > 0) sizes.push_back(std::fabs(r[i]));
-  if (sizes.empty()) return 0;
-  const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
-  std::nth_element(sizes.begin(), middle, sizes.end());
-  return 1.4826 * *middle;
+  return sizes.empty() ? 0 : 1.4826 * upper_median(sizes);
 }
 
 /// J' W J
