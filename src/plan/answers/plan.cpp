@@ -217,7 +217,8 @@ AnswerTable<PlannedLayout> PlannedLayout::fields() {
             "below 1 drops are not counted.",
             1e12),
       gives(&A::mfu, "mfu", "mfu",
-            "flops_per_second_per_gpu over the GPU's dense peak in the precision of the products, 0 to 1: all scores count."),
+            "flops_per_second_per_gpu over the GPU's dense peak in the precision of the products, 0 to 1: all scores count. At 1 it was "
+            "cut off, since kernels skip the scores that a mask discards: mfu_causal tells."),
       gives(&A::memory_size, "memory_GiB", "memory_bytes", "Bytes on a GPU of the stage that needs most.", gibibyte),
       gives(&A::exposed_communication, "exposed_comm_s", "exposed_communication_seconds",
             "Tensor + context + expert + hand-over + data: s of a step that nothing hides."),

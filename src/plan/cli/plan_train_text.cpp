@@ -114,6 +114,7 @@ void add_first(Page& page, const FoundPlan& a, const PricedLayout& p) {
   page.add("\n");
   page.line("{:.4g} TFLOP/s per GPU (matrix products and all scores; {:.4g} with the scores a causal mask leaves)", 1e-12 * f.flops_per_gpu,
             1e-12 * f.causal_flops_per_gpu);
+  if (f.mfu >= 1) page.say("With all scores MFU would be above 100 %, since kernels skip those that the mask discards: go by the causal one.");
   page.line("{} GPU-hours per trillion tokens", count_text(f.gpu_hours_per_trillion));
   if (stack.capacity > 0 && stack.capacity < 1)
     page.line("A capacity of {:.3g} leaves {:.3g} % of the experts' rows uncomputed; FLOPs count those that are.", stack.capacity,
