@@ -88,6 +88,12 @@ def test_calibrate_is_the_commands(samples, log, h100, command, tmp_path):
     assert fit.system.basis == "calibrated"
 
 
+def test_a_log_without_a_machine_is_fitted_as_the_usual_one_of_its_gpus(log, command):
+    fit = fc.calibrate(samples=log)
+    assert fit.guessed_system == "dgx-h100" == json.loads(command("calibrate", "--from", log, "--json"))["guessed_system"]
+    assert fit.system.name == "dgx-h100" and fit.to_yaml() == fc.calibrate("dgx-h100", log).to_yaml()
+
+
 def test_an_argument_that_is_none_is_told_its_neighbour(log):
     with pytest.raises(TypeError, match=r"calibrate\(\) has no nods; did you mean nodes\?"):
         fc.calibrate("dgx-h100", log, nods=1)

@@ -25,7 +25,7 @@ namespace fabricost::core {
 }
 
 struct CalibrateRequest {
-  Machine system;  ///< none: all machines of the samples are fitted together
+  Machine system;  ///< none: the usual one of the GPUs in logs; of point CSVs all machines are fitted together
   std::vector<Sample> samples;
   int nodes = 0, ranks = 0;
   std::string calibration, stack;
@@ -112,6 +112,7 @@ struct CalibrationAnswer : FitAnswer {
   Calibration made;
   Points fitted;       ///< the points that were read
   SavedSystem system;  ///< with the fitted constants; extends is empty where several machines were fitted together
+  std::string guessed_system;  ///< taken for logs that name no machine: the usual one of their GPUs; empty: none was
   [[nodiscard]] std::vector<SetAsidePoint> set_aside_points() const;
   [[nodiscard]] std::vector<std::string> set_aside() const;
   /// One file for each set. \param date yyyy-mm-dd

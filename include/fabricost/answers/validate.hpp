@@ -81,6 +81,9 @@ struct ValidationAnswer : Errors {
 /// GPUs and ranks stated in logs that the named machine cannot have, each with the number of its points.
 [[nodiscard]] std::vector<Skipped> contradictions(const std::vector<Sample>& samples, const Machine& machine, const PointDefaults& otherwise);
 
+/// Whether all are logs of benchmarks; tables name their machines.
+[[nodiscard]] bool are_logs(const std::vector<Sample>& samples);
+
 /// The usual machine of the GPUs that logs of benchmarks name: one for all that name any, else empty.
 [[nodiscard]] std::string usual_system_of(const std::vector<Sample>& samples);
 

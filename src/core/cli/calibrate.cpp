@@ -9,7 +9,6 @@
 
 #include <fabricost/answers/constants.hpp>
 #include <fabricost/answers/validate.hpp>
-#include <fabricost/readings/points.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -118,16 +117,20 @@ namespace {
 
 }  // namespace
 
+static void check_folder(const CalibrateTyped& typed) {
+  if (!typed.out.empty() && !std::filesystem::is_directory(typed.out.path))
+    throw RequestError(
+        fmt::format("-o {}: several machines are fitted together, so this must be a folder: one file for each set of constants "
+                    "is written there",
+                    typed.out.path));
+}
+
 void check_samples(const CalibrateTyped& typed) {
   if (typed.samples.empty())
     throw Refusal(
         "from which measurements? Name them with <samples>; or run fabricost measure, whose measured.csv and measured.machine.yaml in "
         "this folder need no name");
-  if (!typed.system && !typed.out.empty() && !std::filesystem::is_directory(typed.out.path))
-    throw RequestError(
-        fmt::format("-o {}: several machines are fitted together, so this must be a folder: one file for each set of constants "
-                    "is written there",
-                    typed.out.path));
+  if (!typed.system && !are_logs(typed.samples)) check_folder(typed);
 }
 
 void write_fitted_files(const CalibrateTyped& typed, const std::vector<FittedFile>& files) {
@@ -138,28 +141,20 @@ void write_fitted_files(const CalibrateTyped& typed, const std::vector<FittedFil
   }
 }
 
-/// The machine of logs that name none, as validate takes it; empty where a file is no log.
-[[nodiscard]] static std::string usual_system_of_logs(const std::vector<Sample>& samples) {
-  const bool logs = std::all_of(samples.begin(), samples.end(), [](const Sample& one) {
-    return std::filesystem::is_regular_file(one.file) && is_benchmark_output(one.file);
-  });
-  return logs ? usual_system_of(samples) : std::string{};
-}
-
-std::optional<std::string> calibrate_points(const CalibrateTyped& asked, bool json, const Terminal& terminal) {
-  CalibrateTyped typed = asked;
-  const std::string usual = typed.system ? std::string{} : usual_system_of_logs(typed.samples);
-  if (!usual.empty()) typed.system.name = usual;
+std::optional<std::string> calibrate_points(const CalibrateTyped& typed, bool json, const Terminal& terminal) {
   check_samples(typed);
   const std::string date = typed.date.empty() ? today() : typed.date;
   const CalibrationAnswer fit = answer(static_cast<const CalibrateRequest&>(typed));
   std::string out = shown(fit, json, terminal, [](Page& page, const CalibrationAnswer& a) { text_of(page, a.made); });
-  if (!typed.out.empty() && typed.system)
+  const bool one_machine = typed.system || !fit.guessed_system.empty();
+  if (!one_machine) check_folder(typed);
+  if (!typed.out.empty() && one_machine)
     write_output(typed.out, fit.yaml(calibration_name(typed.out.path), date), "--out");
   else if (!typed.out.empty())
     write_fitted_files(typed, fit.files(date));
-  if (!usual.empty() && !json)
-    out.insert(0, wrapped("", fmt::format("{} is taken, the usual machine of the GPUs in the log; another one: --system NAME", usual)));
+  if (!fit.guessed_system.empty() && !json)
+    out.insert(0, wrapped("", fmt::format("{} is taken, the usual machine of the GPUs in the log; another one: --system NAME",
+                                          fit.guessed_system)));
   for (const std::string& warning : fit.warnings)
     if (!json) out.insert(0, wrapped("warning: ", warning));
   return out;

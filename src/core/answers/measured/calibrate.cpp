@@ -108,7 +108,9 @@ AnswerTable<SetAsidePoint> SetAsidePoint::fields() {
 AnswerTable<CalibrationAnswer> CalibrationAnswer::fields() {
   using A = CalibrationAnswer;
   return {FitAnswer::fields(), gives(&A::set_aside_points, "set_aside", "", ""),
-          gives(&A::set_aside, "", "set_aside", "Points left out of the fit, each as a sentence with its reason.")};
+          gives(&A::set_aside, "", "set_aside", "Points left out of the fit, each as a sentence with its reason."),
+          gives(&A::guessed_system, "guessed_system", "guessed_system",
+                "Machine taken for logs that name none: the usual one of their GPUs; empty: none was.", 1, true)};
 }
 
 namespace {
@@ -280,7 +282,10 @@ Points measured_points(const CalibrateRequest& r) {
   return read(r.samples, defaults_of(r), false);
 }
 
-CalibrationAnswer answer(const CalibrateRequest& r) {
+CalibrationAnswer answer(const CalibrateRequest& asked) {
+  CalibrateRequest r = asked;
+  const std::string guessed = !r.system && are_logs(r.samples) ? usual_system_of(r.samples) : std::string{};
+  if (!guessed.empty()) r.system.name = guessed;
   if (r.only == ConstantSet::custom) throw Refusal("<only=custom> is of the component plan, which fits the kernels of inference engines");
   const bool unnamed = r.system.value != nullptr && r.system.name.empty();
   const PointDefaults otherwise = defaults_of(r);
@@ -295,9 +300,10 @@ CalibrationAnswer answer(const CalibrateRequest& r) {
   Points points = measured_points(r);
   const std::vector<std::string> warnings = warnings_of(r, otherwise, points);
   Calibration fit = calibrate(points, how);
-  CalibrationAnswer out{answer_of(fit), std::move(fit), std::move(points), {}};
+  CalibrationAnswer out{answer_of(fit), std::move(fit), std::move(points), {}, {}};
   out.origin = fit_origin(out.points, "merged points", r.samples);
   out.warnings = warnings;
+  out.guessed_system = guessed;
   if (!system.empty()) out.system = {system, r.system.overrides, out.yaml("fitted", today())};
   return out;
 }

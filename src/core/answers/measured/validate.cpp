@@ -130,10 +130,16 @@ std::vector<Skipped> contradictions(const std::vector<Sample>& samples, const Ma
   return out;
 }
 
+[[nodiscard]] static bool is_log(const Sample& one) {
+  return std::filesystem::is_regular_file(one.file) && !job_files().is_trace(one.file) && is_benchmark_output(one.file);
+}
+
+bool are_logs(const std::vector<Sample>& samples) { return std::all_of(samples.begin(), samples.end(), is_log); }
+
 std::string usual_system_of(const std::vector<Sample>& samples) {
   std::string out;
   for (const Sample& one : samples) {
-    if (!std::filesystem::is_regular_file(one.file) || job_files().is_trace(one.file) || !is_benchmark_output(one.file)) continue;
+    if (!is_log(one)) continue;
     const std::string there = job_files().usual_system(one.file);
     if (!there.empty() && !out.empty() && there != out) return {};
     if (!there.empty()) out = there;
