@@ -316,7 +316,7 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
   const bool words = is_notes(file) && (c.info.says_words || about_communication(c.quoted) || names_the_field(file));
   const bool dumped = !dumps.flights.empty() || !dumps.inspected.empty() || c.reports.ras.seen;
   const bool failed = is_notes(file) && diagnosis::says_a_failure(c);
-  if (!table && !c.info.says_anything && !words && !dumped && !failed && c.steps.empty()) refuse(file);
+  if (!table && !c.info.says_anything && !words && !dumped && !failed && c.steps.empty() && c.pairs.streams.empty()) refuse(file);
 
   if (!c.sizes.empty() && c.sizes.front().collective == Collective::all_to_all)
     std::erase_if(c.curve,

@@ -3,6 +3,7 @@
 #include "diagnose/quoted.hpp"
 
 #include "readings/logs/line_fields.hpp"
+#include "readings/logs/literals.hpp"
 #include "readings/logs/log_text.hpp"
 #include "text/csv.hpp"
 #include "text/joined.hpp"
@@ -244,8 +245,9 @@ class Reader {
     while (lines_.next(line) && out_.size() < max) {
       if (line.starts_with("#source") || line.starts_with("#repo file") || line.size() > 2000) continue;
       unprefix(line);
-      take(line);
+      if (!osu_row(line)) take(line);
     }
+    end_of_osu();
     return std::move(out_);
   }
 
@@ -289,6 +291,43 @@ class Reader {
       if (!average) figure(piece, whole, unit_at_end || about_heading_, comment);
     about_heading_ = comment && about_rates && out_.size() == before;
     if (comment && out_.size() == before) heading(line);
+  }
+
+  /// A table of OSU's bandwidth below a line that names the release of a library: its best rate is a figure of that release.
+  /// \return whether the line is a row of it
+  bool osu_row(std::string_view line) {
+    constexpr int lines_above = 8;  // a command, its settings, the end of the table before
+    if (line.find("# OSU ") != std::string_view::npos) {
+      end_of_osu();
+      osu_open_ = line.find("Bandwidth") != std::string_view::npos && release_.line.number > 0 &&
+                  lines_.number() - release_.line.number <= lines_above;
+      return false;
+    }
+    static const LiteralFilter named{"UCX ", "ucx ", "fabric ", "MPI ", "mpi ", "PCX ", "pcx ", "PC-X ", "PICH"};
+    if ((!osu_open_ && !named.may_hold(line)) || line.find("# ") == 0) return false;
+    split(line, tokens_);
+    const auto size = tokens_.size() < 2 ? std::nullopt : number_in(tokens_[0]), rate = size ? number_in(tokens_[1]) : std::nullopt;
+    if (osu_open_ && rate && size->rest.empty() && rate->rest.empty() && size->value == std::floor(size->value)) {
+      release_.rate = std::max(release_.rate, rate->value * 1e6);
+      return true;
+    }
+    for (std::size_t i = 1; i < tokens_.size(); ++i)
+      for (const std::string_view library : {"ucx", "hpcx", "hpc-x", "libfabric", "openmpi", "open-mpi", "mpi", "mpich", "mvapich2"})
+        if (lower(tokens_[i - 1]) == library && is_digit(tokens_[i].front()) && tokens_[i].find('.') != std::string_view::npos) {
+          end_of_osu();
+          release_ = Quoted{};
+          release_.label = library;
+          release_.version = tokens_[i].substr(0, tokens_[i].find_first_not_of("0123456789."));
+          release_.line = quote(line);
+        }
+    return false;
+  }
+  void end_of_osu() {
+    if (!osu_open_) return;
+    constexpr int most_tables = 64;  // each is compared with each other one
+    if (release_.rate > 0 && ++osu_tables_ <= most_tables) out_.push_back(release_);
+    osu_open_ = false;
+    release_ = Quoted{};
   }
 
   /// A comment without a figure is the heading of the lines below it.
@@ -391,6 +430,9 @@ class Reader {
   Tokens tokens_;  ///< of a row
   std::vector<Quoted> out_;
   Quoted heading_;
+  Quoted release_;  ///< the last one named, for the table of OSU below it
+  bool osu_open_ = false;
+  int osu_tables_ = 0;
   bool about_heading_ = false;
 };
 

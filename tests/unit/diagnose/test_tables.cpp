@@ -329,6 +329,33 @@ TEST_CASE("messages between two ends that fall off or stay at the rate of copies
   CHECK((sockets.state == RunState::slow && names(sockets, Cause::tcp_fallback)));
 }
 
+TEST_CASE("tables of messages below the names of two releases blame the newer one where it is slower") {
+  const std::vector<std::pair<double, double>> fast{{1024, 900}, {MiB, 22000}, {4 * MiB, 22600}}, slow{{1024, 850}, {MiB, 4300}, {4 * MiB, 4400}};
+  const Diagnosis lost = diagnosed("Open-MPI 4.1.2 + UCX 1.9.0\n" + messages("MPI", fast) + "Open-MPI 4.1.2 + UCX 1.10 (rc2)\n" + messages("MPI", slow));
+  INFO(causes_of(lost));
+  CHECK((lost.state == RunState::slow && names(lost, Cause::bug_in_version)));
+  CHECK(diagnosed("UCX 1.9.0\n" + messages("MPI", slow) + "UCX 1.10.0\n" + messages("MPI", fast)).state == RunState::nothing_to_judge);
+  CHECK(diagnosed("UCX 1.10.0\n" + messages("MPI", fast) + messages("MPI", slow)).state == RunState::nothing_to_judge);
+}
+
+TEST_CASE("a stream of ucx_perftest that is fast in one second and slow in the next is told from a steady one") {
+  const auto stream = [](const std::vector<double>& windows, const std::string& end) {
+    std::string out = "|              |              |       overhead (usec)        |   bandwidth (MB/s)  |  message rate (msg/s) |\n"
+                      "|    Stage     | # iterations | 50.0%ile | average | overall |  average |  overall |  average  |  overall  |\n";
+    for (const double rate : windows) out += fmt::format("[thread 0]  33  0.588 440383.181 440383.181  {:.2f}  9000.00  2  2\n", rate);
+    return out + end;
+  };
+  const std::string end = "Final:  1000  0.25  903.1  898.2  10563.01  10609.38  1108  1112\n";
+  CHECK(diagnosed(stream({42214, 11513, 11512, 11514, 11512, 11513}, end)).state == RunState::nothing_to_judge);  // the first is posted ahead
+  CHECK(diagnosed(stream({11513, 11512, 900, 11512, 11513, 11511}, end)).state == RunState::nothing_to_judge);    // one stall
+  CHECK(diagnosed(stream({}, end)).state == RunState::nothing_to_judge);
+  for (const std::string& last : {end, std::string{"[thread 0]  53  0."}, std::string{"[thread 0]  nan\nFinal:\n"}}) {
+    const Diagnosis jitters = diagnosed(stream({2325, 18942, 5567, 21526, 5289, 21404}, last));
+    INFO(causes_of(jitters));
+    CHECK((jitters.state == RunState::slow && names(jitters, Cause::roce_untuned)));
+  }
+}
+
 TEST_CASE("steps of a training program that become slower, or stall, are told from steady ones") {
   const auto steps = [](const std::vector<double>& times) {
     std::string out;

@@ -1,6 +1,6 @@
 /// Recognises the tables by their titles: `Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)` (NVIDIA/cuda-samples,
 /// p2pBandwidthLatencyTest.cu), `memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)` (NVIDIA/nvbandwidth), `#bytes ... BW average[Gb/sec]`
-/// (linux-rdma/perftest).
+/// (linux-rdma/perftest), `overhead (usec) | bandwidth (MB/s) | message rate (msg/s)` (openucx/ucx, perftest.c).
 
 #include "diagnose/across/pair_rates.hpp"
 
@@ -30,11 +30,12 @@ class PairRateReader {
         file_ = line.substr(file_mark.size());
         before_ = lines_.number();
         adapter_.clear();
-        columns_ = false;
+        columns_ = ucx_ = false;
         continue;
       }
-      static const LiteralFilter told{"Device", "P2P=", "P2P = ", "memcpy ", "#bytes", "BW Test"};
-      if (title_.title.empty() && !columns_ && !told.may_hold(line)) continue;
+      static const LiteralFilter told{"Device", "P2P=", "P2P = ", "memcpy ", "#bytes", "BW Test", "bandwidth (MB/s)"};
+      static const LiteralFilter of_window{"[thread ", "Final: "};
+      if (title_.title.empty() && !columns_ && !told.may_hold(line) && !(ucx_ && of_window.may_hold(line))) continue;
       (void)unprefix(line);
       squeeze(line);
       split(line, tokens);
@@ -55,6 +56,7 @@ class PairRateReader {
     device(line, tokens);
     access(line, tokens);
     wire(line, tokens);
+    stream(line, tokens);
     if (title(line)) return;
     if (title_.title.empty()) return;
     if (!matrix_.open()) {
@@ -150,10 +152,33 @@ class PairRateReader {
     }
   }
 
+  /// "[thread 0]  881  0.249  1150.947  1150.947  8286.00  8286.00  869  869": messages; overhead at the median, of the window, of all so
+  /// far; bandwidth and message rate of the window and of all so far.
+  void stream(const std::string& line, const Tokens& tokens) {
+    constexpr std::size_t most = 256, cells = 8;
+    if (has(line, "bandwidth (MB/s)")) {
+      ucx_ = has(line, "overhead (usec)") && out_.streams.size() < most;
+      if (ucx_) out_.streams.emplace_back();
+      first_window_ = true;
+      return;
+    }
+    if (!ucx_) return;
+    const std::size_t at = tokens[0] == "[thread" ? 2 : 1;
+    if ((at == 1 && tokens[0] != "Final:") || tokens.size() != at + cells || !all_digits(tokens[at])) return;
+    const auto rate = parse_number(tokens[at + 4]);
+    if (!rate || *rate <= 0) return;
+    WindowRates& table = out_.streams.back();
+    if (at == 2 && !first_window_ && table.windows.size() < most) {
+      if (table.windows.empty() || *rate < *std::min_element(table.windows.begin(), table.windows.end())) table.line = quote(line);
+      table.windows.push_back(*rate);
+    }
+    first_window_ = false;
+  }
+
   LineReader lines_;
   std::string file_, adapter_;
   int before_ = 0;
-  bool host_ = false, by_cpu_ = false, columns_ = false;
+  bool host_ = false, by_cpu_ = false, columns_ = false, ucx_ = false, first_window_ = false;
   double unit_ = 0;
   Matrix matrix_;
   PairMatrix title_;

@@ -1,5 +1,6 @@
 #pragma once
-/// Rates of single pairs as benchmarks print them: matrices of CUDA's p2pBandwidthLatencyTest and of nvbandwidth, tables of perftest.
+/// Rates of single pairs as benchmarks print them: matrices of CUDA's p2pBandwidthLatencyTest and of nvbandwidth, tables of perftest and
+/// ucx_perftest.
 /// src/readings makes points of them, which are compared with a machine; here every rate is compared with its siblings. Private.
 
 #include "readings/logs/nccl_info.hpp"
@@ -30,9 +31,16 @@ struct WireRate {
   LogLine line;
 };
 
+/// One table of ucx_perftest: the same stream of messages over and over, second by second.
+struct WindowRates {
+  std::vector<double> windows;  ///< MB/s (2^20 bytes); not the first window, which posts more than it sends
+  LogLine line;                 ///< of the slowest
+};
+
 struct PairRates {
   std::vector<PairMatrix> matrices;
   std::vector<WireRate> wires;
+  std::vector<WindowRates> streams;
   std::vector<std::string> gpus;  ///< names of the devices, in their order
   int granted = 0, refused = 0;   ///< pairs of GPUs with peer access, and without
   LogLine refused_line;           ///< the first

@@ -156,6 +156,18 @@ std::optional<Facts> wire_below_its_port(const Context& c, const Numbers& n) {
                fmt::format("{:.4g}", port)};
 }
 
+/// One stream of messages of ucx_perftest, whose seconds differ: between the quartiles, as one stall proves nothing.
+std::optional<Facts> stream_unsteady(const Context& c, const Numbers& n) {
+  for (const WindowRates& one : c.pairs.streams) {
+    if (static_cast<double>(one.windows.size()) < n["windows"]) continue;
+    std::vector<double> sorted = one.windows;
+    std::sort(sorted.begin(), sorted.end());
+    const double low = sorted[sorted.size() / 4], high = sorted[sorted.size() - 1 - sorted.size() / 4];
+    if (low < n["share"] * high) return Facts{cited(one.line), fmt::format("{:.0f}", low), fmt::format("{:.0f}", high)};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::span<const Signal> pair_signals() {
@@ -169,6 +181,7 @@ std::span<const Signal> pair_signals() {
       {"no_peer_access", no_peer_access, {"line", "pairs"}},
       {"wire_slower_than_its_siblings", wire_slower_than_its_siblings, {"line", "adapter", "rate", "others"}, siblings},
       {"wire_below_its_port", wire_below_its_port, {"line", "adapter", "rate", "port"}, {{"share"}}},
+      {"stream_unsteady", stream_unsteady, {"line", "low", "high"}, {{"windows"}, {"share"}}},
   };
   return all;
 }
