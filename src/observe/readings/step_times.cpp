@@ -1,6 +1,6 @@
 /// "elapsed time per iteration (ms): 12699.3" of Megatron-LM, "CurrSamplesPerSec=4.58" and "SamplesPerSec=83.5" of DeepSpeed,
 /// "Speed: 2015.42 samples/sec", "3.169 sec/step", "completed step: 7, seconds: 3.125" of MaxText, "train_step_timing in s: 5.1" of NeMo,
-/// "timing_s/step:41.2" of verl; Primus writes as Megatron-LM does: one table of forms. A rate counts as the time of one of its units.
+/// "timing_s/step:41.2" of verl, "Iteration took 32.709 s"; Primus writes as Megatron-LM does: one table of forms. A rate counts as the time of one of its units.
 /// Meters of PyTorch's examples, torchvision, timm and OpenMMLab say beside the time of a step how long it waited for data.
 /// Sources: the logs that https://github.com/epfLLM/Megatron-LLM/issues/11, https://github.com/deepspeedai/DeepSpeedExamples/issues/381,
 /// https://github.com/kubeflow/kubeflow/issues/68, https://github.com/rwth-i6/returnn/issues/1485,
@@ -28,7 +28,7 @@ struct Form {
   bool before;  ///< the number stands before the mark
   double unit;  ///< seconds of a time; 0: a rate
 };
-constexpr std::array<Form, 9> forms{{{"elapsed time per iteration (ms): ", false, 1e-3},
+constexpr std::array<Form, 10> forms{{{"elapsed time per iteration (ms): ", false, 1e-3},
                                      {"elapsed time per iteration (s): ", false, 1},
                                      {"CurrSamplesPerSec=", false, 0},
                                      {" SamplesPerSec=", false, 0},
@@ -36,7 +36,8 @@ constexpr std::array<Form, 9> forms{{{"elapsed time per iteration (ms): ", false
                                      {" sec/step", true, 1},
                                      {", seconds: ", false, 1},
                                      {"train_step_timing in s: ", false, 1},
-                                     {"timing_s/step:", false, 1}}};
+                                     {"timing_s/step:", false, 1},
+                                     {"teration took ", false, 1}}};
 
 /// What announces the wait for data of a step, and the time of the step.
 struct Meters {
@@ -52,11 +53,18 @@ double real_before(std::string_view line, std::size_t end) {
   return real_at(line.substr(first, end - first));
 }
 
+/// "41 ms": whether the number that the text begins with counts thousandths.
+bool has_word_ms(std::string_view text) {
+  const auto end = text.find_first_not_of("0123456789. ");
+  return end != std::string_view::npos && text.substr(end).starts_with("ms");
+}
+
 double seconds_in(std::string_view line, const Form& form) {
   const auto at = line.find(form.mark);
   if (at == std::string_view::npos) return 0;
   const double value = form.before ? real_before(line, at) : real_at(line.substr(at + form.mark.size()));
-  const double seconds = form.unit > 0 ? value * form.unit : 1 / value;
+  const bool thousandth = !form.before && form.unit == 1 && has_word_ms(line.substr(at + form.mark.size()));
+  const double seconds = form.unit > 0 ? value * form.unit * (thousandth ? 1e-3 : 1) : 1 / value;
   return value > 0 && std::isfinite(seconds) ? seconds : 0;
 }
 

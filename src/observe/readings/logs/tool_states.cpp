@@ -42,7 +42,7 @@ bool is_address(std::string_view text) {
          text.find_first_not_of("0123456789ABCDEFabcdef:.") == std::string_view::npos;
 }
 
-constexpr std::string_view tool_names[]{"", "nvidia-smi -q", "nvidia-smi nvlink", "ibstat", "ibv_devinfo"};
+constexpr std::string_view tool_names[]{"", "nvidia-smi -q", "nvidia-smi nvlink", "ibstat", "ibv_devinfo", "dcgmi nvlink"};
 
 }  // namespace
 
@@ -62,6 +62,8 @@ bool ToolStates::starts(std::string_view text) {
     enter(Tool::devinfo, without_blanks(text.substr(7)));
   } else if (text.starts_with("GPU ") && text.find("(UUID: ") != std::string_view::npos) {
     enter(Tool::nvlink, text.substr(0, text.find(':')));
+  } else if (text.starts_with("gpuId ") && text.back() == ':') {
+    enter(Tool::dcgmi, text.substr(0, text.size() - 1));
   } else if (text.starts_with("GPU ") && ((tool_ == Tool::smi && text.size() > 4 && is_digit(text[4])) || is_address(text.substr(4)))) {
     enter(Tool::smi, text);
   } else {
@@ -109,9 +111,16 @@ std::string ToolStates::link(std::string_view text) {
 std::string ToolStates::take(std::string_view line) {
   const std::string_view text = without_blanks(line);
   const bool may_start = tool_ != Tool::none || text.starts_with("=====") || text.starts_with("CA '") || text.starts_with("hca_id:") ||
-                         text.starts_with("GPU ");
+                         text.starts_with("GPU ") || text.starts_with("gpuId ");
   if (text.empty() || text.size() > longest_line || !may_start || starts(text) || tool_ == Tool::none) return {};
   if (tool_ == Tool::nvlink) return link(text);
+  if (tool_ == Tool::dcgmi) {  // "D D U _": a letter for each link
+    const bool letters = text.find_first_not_of("UDX_ ") == std::string_view::npos;
+    const auto down = std::count(text.begin(), text.end(), 'D'), up = std::count(text.begin(), text.end(), 'U');
+    const std::string out = letters && down > 0 ? written("links", fmt::format("{} down of {}", down, down + up)) : std::string{};
+    tool_ = Tool::none;
+    return out;
+  }
   const std::size_t indent = indent_of(line);
   const std::size_t colon = tool_ == Tool::smi ? text.find(" : ") : text.find(':');
   const bool heading = colon == std::string_view::npos || (tool_ != Tool::smi && colon + 1 == text.size());

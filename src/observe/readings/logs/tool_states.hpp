@@ -1,6 +1,6 @@
 #pragma once
-/// Reads what tools print of GPUs and adapters in sections: nvidia-smi -q, nvidia-smi nvlink -s, ibstat, ibv_devinfo. A line there means
-/// little without the headings above it: each is written on one line, "nvidia-smi -q: GPU 00000000:1B:00.0: Remapped Rows > Pending = Yes",
+/// Reads what tools print of GPUs and adapters in sections: nvidia-smi -q, nvidia-smi nvlink -s, dcgmi nvlink, ibstat, ibv_devinfo. A line
+/// there means little without the headings above it: each is written on one line, "nvidia-smi -q: GPU 00000000:1B:00.0: Remapped Rows > Pending = Yes",
 /// so that a sign is a few words (data/diagnosis/tools_*.yaml).
 
 #include <fabricost/namespaces.hpp>
@@ -28,7 +28,7 @@ class ToolStates {
   void leave() { tool_ = Tool::none; }
 
  private:
-  enum class Tool : unsigned char { none, smi, nvlink, ibstat, devinfo };
+  enum class Tool : unsigned char { none, smi, nvlink, ibstat, devinfo, dcgmi };
   struct Heading {
     std::size_t indent = 0;
     std::string text;
