@@ -54,7 +54,7 @@ double real_before(std::string_view line, std::size_t end) {
 }
 
 /// "41 ms": whether the number that the text begins with counts thousandths.
-bool has_word_ms(std::string_view text) {
+bool in_thousandths(std::string_view text) {
   const auto end = text.find_first_not_of("0123456789. ");
   return end != std::string_view::npos && text.substr(end).starts_with("ms");
 }
@@ -63,7 +63,7 @@ double seconds_in(std::string_view line, const Form& form) {
   const auto at = line.find(form.mark);
   if (at == std::string_view::npos) return 0;
   const double value = form.before ? real_before(line, at) : real_at(line.substr(at + form.mark.size()));
-  const bool thousandth = !form.before && form.unit == 1 && has_word_ms(line.substr(at + form.mark.size()));
+  const bool thousandth = !form.before && form.unit == 1 && in_thousandths(line.substr(at + form.mark.size()));
   const double seconds = form.unit > 0 ? value * form.unit * (thousandth ? 1e-3 : 1) : 1 / value;
   return value > 0 && std::isfinite(seconds) ? seconds : 0;
 }
