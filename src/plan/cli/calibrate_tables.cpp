@@ -36,10 +36,11 @@ void kernels_text(Page& page, const Calibration& fit) {
 void text_of(Page& page, const KernelStackAnswer& fit) {
   page.title("{} times of kernels, a stack in the recipe of {}", fit.rows(), fit.recipe);
   page.line("error of rows left out in fifths: median {:.2f} %, mean {:.2f} %", 100 * fit.median_error(), 100 * fit.mean_error());
-  page.table({"kernel", ">rows", ">share", ">memory", ">start", ">spread %", ">median %", ">mean %", ">within %"}, fit.kernels,
+  page.table({"kernel", ">rows", ">share", ">memory", ">start", ">depth", ">spread %", ">median %", ">mean %", ">within %"}, fit.kernels,
              [](const KernelFit& k) {
                return cells(fmt::format("{} {} {}", k.gpu, k.kind_name(), k.precision_name()), k.rows, fmt::format("{:.3f}", k.share()),
-                            fmt::format("{:.3f}", k.memory()), fmt::format("{:.3g} us", 1e6 * k.start()), figure(100 * k.spread, 2),
+                            fmt::format("{:.3f}", k.memory()), fmt::format("{:.3g} us", 1e6 * k.start()),
+                            k.depth() > 0 ? fmt::format("{:.2g} ns", 1e9 * k.depth()) : "-", figure(100 * k.spread, 2),
                             figure(100 * k.median_error, 2), figure(100 * k.mean_error, 2), figure(100 * k.within, 2));
              });
   if (fit.left.empty()) return;

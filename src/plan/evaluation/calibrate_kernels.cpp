@@ -30,6 +30,7 @@ AnswerTable<KernelFit> KernelFit::fields() {
           gives(&A::share, "share", "share", "Of the dense peak; 1 where a kernel only moves bytes."),
           gives(&A::memory, "memory", "memory", "Of the memory's rate."),
           gives(&A::start, "start_s", "start", "Seconds before either."),
+          gives(&A::depth, "depth_s", "depth", "Seconds for each value of the side that a product or decode sums over."),
           gives(&A::spread, "spread", "spread", "Standard deviation, in log, of times around it."),
           gives(&A::median_error, "median_ape", "median_error",
                 "Median of |predicted / measured - 1|, each row by a fit without the fifth of the rows that holds it.", in_percent),
@@ -61,6 +62,7 @@ namespace {
 constexpr double loss_scale = 0.06;  // as of published steps and kernels: times repeat within a few per cent
 constexpr int folds = 5, fewest_rows = 5;
 constexpr double least_spread = 0.02;
+constexpr double usual_depth = 0.5e-9;  // s: a step of 64 values in some 60 cycles
 
 /// A time, and the processor that it was taken on.
 struct Timed {
@@ -86,13 +88,15 @@ class RooflineFit : public core::LeastSquaresProblem {
     const bool attention = kind == KernelKind::attention || kind == KernelKind::attention_backward;
     const double share = attention ? gpu.constants.attention : product_rate(gpu, p) / gpu.peak(p);
     moves_only_ = kind == KernelKind::decode || kind == KernelKind::optimizer || kind == KernelKind::memory;
-    prior_ = {moves_only_ ? 1 : share, gpu.constants.memory, gpu.constants.gemm_start};
+    const bool sums = kind == KernelKind::gemm || kind == KernelKind::decode;
+    prior_ = {moves_only_ ? 1 : share, gpu.constants.memory, gpu.constants.gemm_start, sums ? usual_depth : 0};
     // beside bytes, softmax grows with the queries: less is known of its rate than of memory's
-    spreads_ = {0.4, attention ? 0.8 : 0.25, 0.7, 0.5};
+    spreads_ = {0.4, attention ? 0.8 : 0.25, 0.7, 0.5, 1};
   }
   [[nodiscard]] KernelRate rate(const Eigen::VectorXd& u) const {
     return {moves_only_ ? 1 : std::min(1.0, prior_.share * std::exp(spreads_[0] * u[0])),
-            std::min(1.0, prior_.memory * std::exp(spreads_[1] * u[1])), prior_.start * std::exp(spreads_[2] * u[2])};
+            std::min(1.0, prior_.memory * std::exp(spreads_[1] * u[1])), prior_.start * std::exp(spreads_[2] * u[2]),
+            prior_.depth * std::exp(spreads_[4] * u[4])};
   }
   [[nodiscard]] double error(const Timed& row, const Eigen::VectorXd& u) const {
     Processor gpu = *row.gpu;
@@ -129,7 +133,7 @@ class RooflineFit : public core::LeastSquaresProblem {
   KernelPrecision precision_;
   bool moves_only_ = false;
   KernelRate prior_;
-  std::array<double, 4> spreads_{};
+  std::array<double, 5> spreads_{};
 };
 
 /// The spread whose interval holds nine in ten of these errors, in log.
@@ -237,7 +241,8 @@ KernelStackAnswer calibrate_kernels(std::vector<OpsRow> rows, const Stack& recip
 std::string KernelStackAnswer::yaml(std::string_view called, std::string_view date) const {
   std::string out = fmt::format(
       "name: {}\ntitle: \"Kernels as they were timed, in the recipe of {}\"\nextends: {}\nsource: \"{}\"\nconfidence: measured\n"
-      "notes: \"{}; start, then flops at a share of the dense peak beside bytes at a share of the memory's rate; spread: standard "
+      "notes: \"{}; start, then flops at a share of the dense peak beside bytes at a share of the memory's rate and the depth of the sum; "
+      "spread: standard "
       "deviation, "
       "in log, of times around it\"\npublished: []\nfactor_of: {}\nscale: 1\nkernels:\n",
       called, recipe, recipe, origin, date, factor);
@@ -245,8 +250,9 @@ std::string KernelStackAnswer::yaml(std::string_view called, std::string_view da
   for (const KernelFit& one : kernels) {
     if (one.gpu != gpu) out += fmt::format("  {}:\n", one.gpu);
     gpu = one.gpu;
-    out += fmt::format("    {}_{}: {{share: {:.4g}, memory: {:.4g}, start: {:.4g} us, spread: {:.3g}, rows: {}}}\n", one.kind_name(),
-                       one.precision_name(), one.rate.share, one.rate.memory, 1e6 * one.rate.start, one.spread, one.rows);
+    out += fmt::format("    {}_{}: {{share: {:.4g}, memory: {:.4g}, start: {:.4g} us, {}spread: {:.3g}, rows: {}}}\n", one.kind_name(),
+                       one.precision_name(), one.rate.share, one.rate.memory, 1e6 * one.rate.start,
+                       one.rate.depth > 0 ? fmt::format("depth: {:.3g} ns, ", 1e9 * one.rate.depth) : "", one.spread, one.rows);
   }
   return out;
 }

@@ -349,7 +349,7 @@ double kernel_seconds(const OpsRow& op, const Processor& gpu, double slower) {
       const double flops = backward_products * op.rows * op.columns * op.inner;
       return start + flops / (own.share * clocked.peak(op.precision)) + 2 * moved;
     }
-    case OpKind::decode: return start + moved;
+    case OpKind::decode: return start + p_norm(moved, own.depth * op.columns, 2);
     case OpKind::optimizer:
     case OpKind::memory: return own.known() ? start + moved : moved;
     case OpKind::stream:

@@ -82,8 +82,9 @@ double product_seconds(const Processor& gpu, Precision precision, double M, doub
   const double penalty = odd_size(N, c.form) || odd_size(K, c.form) ? 1 + c.misaligned : 1;
   const double bytes = bytes_of(precision) * (M * K + count * K * N) + 2 * M * N;
   if (const KernelRate& own = gpu.own.of(count > 1 ? KernelKind::experts : KernelKind::gemm, precision); own.known())
-    return own.start + p_norm(2 * M * N * K * penalty / (std::min(gpu.most, own.share) * gpu.peak(precision)),
-                              bytes / (own.memory * gpu.memory_rate), c.gemm_overlap);
+    return own.start + p_norm(p_norm(2 * M * N * K * penalty / (std::min(gpu.most, own.share) * gpu.peak(precision)),
+                                     bytes / (own.memory * gpu.memory_rate), c.gemm_overlap),
+                              own.depth * K, c.gemm_overlap);
   return c.gemm_start * std::min(count, c.form.start_products) +
          roofline(gpu, 2 * M * N * K * penalty, product_rate(gpu, precision), bytes);
 }

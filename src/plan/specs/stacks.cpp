@@ -79,6 +79,7 @@ void read_kernels(MapReader& gpus, std::vector<OwnKernel>& into) {
           own.rate.share = one.number("share", 1, 1e-3, 1);
           own.rate.memory = one.number("memory", 1, 1e-3, 1);
           if (const auto start = one.quantity("start", QuantityKind::time)) own.rate.start = start->number;
+          if (const auto depth = one.quantity("depth", QuantityKind::time)) own.rate.depth = depth->number;
           own.spread = one.number("spread", prior::stack::spread, 0.001, 2);
           own.rows = one.count("rows", 0, 0, 1000000);
           into.push_back(std::move(own));

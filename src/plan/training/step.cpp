@@ -21,7 +21,7 @@ Processor driven_by(const Stack& stack, const Layout& layout, Processor gpu) {
   for (double* const rate : {&gpu.peak16, &gpu.peak8, &gpu.peak4, &gpu.memory_rate}) *rate /= stack.scale;
   for (double* const time : {&gpu.constants.gemm_start, &gpu.constants.layer_floor, &gpu.constants.form.attention_block}) *time *= stack.scale;
   for (auto& kind : gpu.own.at)
-    for (KernelRate& own : kind) own.start *= stack.scale;
+    for (KernelRate& own : kind) own.start *= stack.scale, own.depth *= stack.scale;
   return gpu;
 }
 

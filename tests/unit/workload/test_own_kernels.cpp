@@ -24,17 +24,17 @@ const std::string header =
 static std::vector<OpsRow> read(const std::string& rows) { return read_ops_rows(tables::File(header + rows).path()); }
 static OpsRow read_one(const std::string& row) { return read(row + "\n").front(); }
 
-/// Products on an H100 that reach 60 % of the fp8 peak and 80 % of the memory's rate after 4 us.
+/// Products on an H100 as `truth` prices them.
 static std::string products(const KernelRate& truth) {
   const Processor gpu = Processor::of(load_system("dgx-h100"));
   std::string out;
   int id = 0;
   for (const double rows : {1, 16, 64, 256, 1024, 4096, 16384})
-    for (const double width : {2048, 4096, 8192}) {
-      const double x = 2 * rows * width * width / (truth.share * gpu.peak8),
-                   y = (2 * rows * width + width * width) / (truth.memory * gpu.memory_rate);
-      out += "P" + std::to_string(++id) + ",mine,s,H100,,matmul M=" + std::to_string(int(rows)) + " K=" + std::to_string(int(width)) +
-             " N=" + std::to_string(int(width)) + " fp8,,,,,,,,,,," + std::to_string(1e6 * (truth.start + std::hypot(x, y))) + ",,\n";
+    for (const auto& [inner, width] : {std::pair{2048.0, 2048.0}, {8192.0, 2048.0}, {4096.0, 4096.0}, {2048.0, 8192.0}, {8192.0, 8192.0}}) {
+      const double x = 2 * rows * inner * width / (truth.share * gpu.peak8),
+                   y = (rows * inner + 2 * rows * width + inner * width) / (truth.memory * gpu.memory_rate), z = truth.depth * inner;
+      out += "P" + std::to_string(++id) + ",mine,s,H100,,matmul M=" + std::to_string(int(rows)) + " K=" + std::to_string(int(inner)) +
+             " N=" + std::to_string(int(width)) + " fp8,,,,,,,,,,," + std::to_string(1e6 * (truth.start + std::hypot(x, y, z))) + ",,\n";
     }
   return out;
 }
@@ -81,24 +81,40 @@ TEST_CASE("rows that say nothing of a kernel give the reason", "[ops]") {
 }
 
 TEST_CASE("a roofline is found again in the times that it makes", "[calibrate]") {
-  const KernelRate truth{0.6, 0.8, 4e-6};
+  const KernelRate truth{0.6, 0.8, 4e-6, 1.5e-9};
   const KernelStackAnswer found = calibrate_kernels(read(products(truth)), load_stack("nemo"));
   REQUIRE(found.kernels.size() == 1);
   const KernelFit& one = found.kernels.front();
-  CHECK((one.gpu == "h100-sxm" && one.kind == KernelKind::gemm && one.precision == KernelPrecision::fp8 && one.rows == 21));
+  CHECK((one.gpu == "h100-sxm" && one.kind == KernelKind::gemm && one.precision == KernelPrecision::fp8 && one.rows == 35));
   CHECK(one.rate.share == Approx(truth.share).epsilon(0.02));
   CHECK(one.rate.memory == Approx(truth.memory).epsilon(0.05));
   CHECK(one.rate.start == Approx(truth.start).epsilon(0.05));
+  CHECK(one.rate.depth == Approx(truth.depth).epsilon(0.05));
   CHECK(found.mean_error() < 0.02);
 }
 
+TEST_CASE("decode that a few blocks walk takes its context's length, not its bytes", "[calibrate]") {
+  std::string rows;
+  int id = 0;
+  for (const double context : {1024, 4096, 16384})
+    for (const double batch : {1, 4, 16})
+      rows += "D" + std::to_string(++id) + ",mine,s,L40S,,generation_attention_kv_fp8,,1024,,8,1,,,,1,," +
+              std::to_string(8 + 0.016 * context) + ",,\"batch " + std::to_string(int(batch)) + ", context " +
+              std::to_string(int(context)) + ", head 128\"\n";
+  const KernelStackAnswer found = calibrate_kernels(read(rows), load_stack("nemo"));
+  REQUIRE(found.kernels.size() == 1);
+  CHECK(found.kernels.front().rate.depth == Approx(16e-9).epsilon(0.1));
+  CHECK(found.mean_error() < 0.05);
+}
+
 TEST_CASE("a stack with own kernels prices steps on their GPU, and on no other", "[calibrate]") {
-  KernelStackAnswer found = calibrate_kernels(read(products({0.3, 0.8, 4e-6})), load_stack("nemo"));
+  KernelStackAnswer found = calibrate_kernels(read(products({0.3, 0.8, 4e-6, 1e-9})), load_stack("nemo"));
   found.origin = "a test";
   const tables::File file(found.yaml("mine", "2026-01-31"), "mine.yaml");
   const Stack mine = load_stack(file.path().string()), plain = load_stack("nemo");
   REQUIRE(mine.kernels.size() == 1);
   CHECK(mine.kernels.front().rate.share == Approx(found.kernels.front().rate.share).epsilon(1e-3));
+  CHECK(mine.kernels.front().rate.depth == Approx(found.kernels.front().rate.depth).epsilon(0.01));
   CHECK(mine.scale == 1);
   CHECK(mine.tensor_exposed == plain.tensor_exposed);
   Layout layout;
@@ -213,8 +229,8 @@ TEST_CASE("what is no kernel known here says so, what is no number is refused", 
 
 TEST_CASE("kernels of any GPU that data/gpus knows are priced, whatever its wires") {
   const std::string call = "matmul M=8192 K=1024 N=2048 fp16,,,,,,,,,8192,,92.7,,cuBLAS";
-  for (const auto& [gpu, system] : {std::pair{"H200", "dgx-h200"}, {"NVIDIA H200", "dgx-h200"}, {"B200", "dgx-b200"}, {"MI300X", "mi300x-8"},
-                                    {"L40S", "l40s-pcie"}}) {
+  for (const auto& [gpu, system] :
+       {std::pair{"H200", "dgx-h200"}, {"NVIDIA H200", "dgx-h200"}, {"B200", "dgx-b200"}, {"MI300X", "mi300x-8"}, {"L40S", "l40s-pcie"}}) {
     INFO(gpu);
     for (const char* wires : {"", "NVLink4 NVSwitch 8/node", "PCIe"}) {
       const OpsRow row = read_one(std::string("O,own,s,") + gpu + "," + wires + "," + call);

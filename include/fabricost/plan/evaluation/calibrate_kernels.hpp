@@ -21,6 +21,7 @@ struct KernelFit : OwnKernel {
   [[nodiscard]] double share() const { return rate.share; }
   [[nodiscard]] double memory() const { return rate.memory; }
   [[nodiscard]] double start() const { return rate.start; }
+  [[nodiscard]] double depth() const { return rate.depth; }
   bool operator==(const KernelFit&) const = default;
 
   static AnswerTable<KernelFit> fields();

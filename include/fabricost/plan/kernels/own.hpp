@@ -2,13 +2,15 @@
 /// Kernels as somebody timed them on one GPU: a roofline for each kind and precision, which a stack may hold beside its recipe (`kernels:`
 /// of its file). Where it does, steps on that GPU are priced with them in place of the generation's constants.
 ///
-///   gemm, experts       start + norm_q(flops / (share P), bytes / (memory BW));  experts: of each of the two products of all experts
+///   gemm                start + norm_q(flops / (share P), bytes / (memory BW), depth K)
+///   experts             the same without K, for each of the two products of all experts
 ///   attention           start + (flops + those of 128 more queries on each processor) / (share P) + bytes / (memory BW) + tb for each block of
 ///                       128 queries of a processor (form.attention_block)
 ///   attention_backward  the same with five products for two
-///   decode              start + bytes / (memory BW): attention of one token to its context
+///   decode              start + norm_2(bytes / (memory BW), depth context): attention of one token to its context
 ///   optimizer, memory   start + bytes / (memory BW)
 ///
+/// depth: a block of the result goes along the side that it sums over step by step, however few blocks there are.
 /// The 128 queries: blocks of so many are handed to processors, and one in the middle of a sequence is half done when the others are.
 
 #include <fabricost/hardware/kinds.hpp>
@@ -39,6 +41,7 @@ struct KernelRate {
   double share = 0;   ///< of the dense peak of its precision; of kernels that only move bytes 1
   double memory = 1;  ///< of the memory's rate
   double start = 0;   ///< seconds
+  double depth = 0;   ///< seconds for each value of the side that a product or decode sums over
   bool operator==(const KernelRate&) const = default;
   [[nodiscard]] bool known() const { return share > 0; }
 };
