@@ -93,12 +93,15 @@ MemoryUse memory_of(const Model& model, const ParameterCount& count, const Layer
   const bool has_dense = content.dense_layers + mirror.dense_layers > 0, has_experts = content.expert_layers + mirror.expert_layers > 0;
   const double dense_layer = has_dense ? (count.mixing + count.dense_ffn) / t : 0;
   const double local_experts = model.experts * count.expert / (static_cast<double>(layout.ep) * layout.expert_tp);
-  const double expert_layer = has_experts ? (count.mixing + count.shared) / t + local_experts : 0;
+  const double apart = expert_ranks > 1 ? local_experts : 0;  // what no other rank has is nowhere gathered or reduced
+  const double expert_layer = has_experts ? (count.mixing + count.shared) / t + apart : 0;
   const double largest_layer = std::max(dense_layer, expert_layer);
   // weights are gathered, and their gradients reduced, by layers or, with `gathered_layers` 0, matrix by matrix as XLA does: one in use
   // and the next
-  const double matrix = model.hidden * std::max({model.dense_layers() > 0 ? model.ffn / t : 0, model.query_width() / t,
-                                                 has_experts ? local_experts / model.hidden / mats : 0});
+  const auto largest_matrix = [&](double experts) {
+    return std::max({model.dense_layers() > 0 ? h * model.ffn / t : 0, h * model.query_width() / t, has_experts ? experts / mats : 0});
+  };
+  const double matrix = largest_matrix(apart);
   const bool by_matrix = stack.gathered_layers == 0;
   const double gathered = !layout.reshards ? all : by_matrix ? 2 * matrix : stack.gathered_layers * largest_layer;
   const double table = embeds || heads ? h * model.vocab / t : 0;  // embedding or output matrix
@@ -119,7 +122,7 @@ MemoryUse memory_of(const Model& model, const ParameterCount& count, const Layer
     use.buffers += stack.gradient * reducing(std::max(2 * stack.bucket_parameters, by_matrix ? matrix : largest_layer));
     use.buffers += stack.gathered_weight * gathering(gathered + own.vocabulary);
   }
-  if (layout.adapters.in_4_bit) use.buffers += 2 * matrix;  // the one in use, in 16 bit
+  if (layout.adapters.in_4_bit) use.buffers += 2 * largest_matrix(local_experts);  // the one in use, in 16 bit
   if (model.frozen) {
     const Model& other = *model.frozen;
     const Layout on = frozen_layout(layout, other);
@@ -127,7 +130,8 @@ MemoryUse memory_of(const Model& model, const ParameterCount& count, const Layer
     const RankParameters n = rank_parameters(stage_parameters(parameters_of(other), other, second), other, on, second.layers);
     const bool shared = layout.adapters.on() && other.name == model.name;
     if (!shared) use.frozen = 2 * (zero >= 3 ? n.shared() / ranks + n.experts / expert_shard_ranks(on) : n.shared() + n.experts);
-    if (zero >= 3) use.frozen += stack.gathered_weight * std::max(0.0, 2 * (n.layers + n.experts) / second.layers - gathering(gathered));
+    const double gathers = n.layers + (expert_shard_ranks(on) > 1 ? n.experts : 0);
+    if (zero >= 3) use.frozen += stack.gathered_weight * std::max(0.0, 2 * gathers / second.layers - gathering(gathered));
     if (second.head) use.vocabulary += 2 * tokens * other.vocab / (stack.logits_sharded ? t : 1);
   }
   if (away > 0) use.buffers += tokens * kept / layers * std::min(2, away);  // one on its way out, one on its way back

@@ -66,6 +66,25 @@ TEST_CASE("experts are sharded over their own data ranks") {
   CHECK(memory_of(m, l, stack, 0).optimizer == Approx(12 * (experts / 2 / 2 + rest / 8)).epsilon(1e-12));
 }
 
+TEST_CASE("experts that one rank alone has are not gathered, and their gradients not reduced") {
+  Model m = gpt(8, 1024, 16);
+  m.experts = 16;
+  m.top_k = 2;
+  m.ffn = 0;
+  Layout l;
+  l.dp = l.ep = 8;
+  l.zero = 3;
+  l.global_batch = 8;
+  const auto buffers = [&](int width) {
+    m.expert_ffn = width;
+    return memory_of(m, l, MemoryStack{}, 0).buffers;
+  };
+  CHECK(expert_shard_ranks(l) == 1);
+  CHECK(buffers(4096) == buffers(2048));
+  l.ep = 4;
+  CHECK(buffers(4096) > buffers(2048));
+}
+
 TEST_CASE("low precision keeps copies of the weights with their scales") {
   const Model m = gpt(8, 1024, 16);
   MemoryStack stack;
