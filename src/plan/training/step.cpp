@@ -106,7 +106,8 @@ DataExchanges StepModel::data_exchanges(const RankParameters& local, const RankP
   const double early = sharded || (l.zero == 2 && l.pp == 1) ? 1 : 0;  // gradients are not kept between microbatches
   const double gathers = !l.reshards ? 1 : 2;                          // of a microbatch, its forward's and its backward's
   const bool fp8_only = stack.memory.fp8_parameters && l.precision == Precision::fp8;
-  const double weight_bytes = l.adapters.in_4_bit ? stack.memory.weight_in_4_bit : fp8_only ? 1 : 2;
+  const bool adapters_alone = !sharded && !l.trains_all();  // which are in 16 bit
+  const double weight_bytes = adapters_alone ? 2 : l.adapters.in_4_bit ? stack.memory.weight_in_4_bit : fp8_only ? 1 : 2;
   const auto of = [&](StepGroup group, const Replicas& at, double weights, double gradients) {
     const auto add = [&](Collective collective, Placement on, double bytes, double each, double last) {
       if (bytes > 0 && on.ranks() > 1)

@@ -199,6 +199,11 @@ TEST_CASE("frozen weights in 4 bit take 0.516 bytes a parameter of the layers, a
   const double least = 8 * 2 * 2.516 * layers / rate;  // 8 microbatches, two directions, read in 4 bit and written in 16
   CHECK(term_of_job(r, "compute") > before + least);
   CHECK(term_of_job(r, "compute") < before + 3 * least);
+  r.zero = 1;  // what is gathered then are adapters, in 16 bit
+  const double gathered = term_of_job(r, "data");
+  r.load_in_4bit = false;
+  CHECK(gathered == Approx(term_of_job(r, "data")));
+  r.load_in_4bit = true;
   r.precision = Precision::fp8;
   CHECK(has_words(refused_with(r), "precision"));
   r.precision = Precision::bf16;
