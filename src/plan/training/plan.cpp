@@ -73,37 +73,44 @@ bool is_single(TrainingQuestion q, const System& system) {
   return plan.unfit == 1 && plan.bounded == 0;
 }
 
-/// The layout of a recommendation model: all GPUs are replicas of its dense layers. \throws Refusal for a batch that they do not divide
-Layout recommender_layout(const TrainingQuestion& q) {
+/// The layout of a recommendation model on so many GPUs, which divide the batch: all are replicas of its dense layers.
+Layout recommender_layout(const TrainingQuestion& q, int gpus) {
   Layout out;
   q.set_common(out);
   out.schedule = PipelineSchedule::none;
-  out.dp = q.gpus;
-  if (q.global_batch % q.gpus != 0)
-    throw Refusal("<global_batch> of " + std::to_string(q.global_batch) + " samples does not divide over " + std::to_string(q.gpus) +
-                  " GPUs; take " + std::to_string((q.global_batch / q.gpus + 1) * q.gpus));
-  out.microbatch = q.global_batch / q.gpus;
+  out.dp = gpus;
+  out.microbatch = q.global_batch / gpus;
   return out;
 }
 
-/// Its one layout. \throws RequestError where it does not fit
+/// Its layout on all GPUs, or on the fewer that are faster. \throws RequestError where none fits, Refusal for a batch that the GPUs do not
+/// divide
 TrainingPlan plan_recommender(const TrainingQuestion& q, const System& system) {
-  PricedLayout only{recommender_layout(q), {}, {}};
-  GroupCosts costs(system, {.ways = q.ways});
   const Processor gpu = Processor::of(system);
-  only.time = recommender_step(q.model, only.layout, q.stack, gpu, costs);
-  only.memory = worst_stage(q.model, only.layout, q.stack.memory);
   const double room = gpu.memory * (1 - headroom_of(q));
-  if (only.memory.total() > room)
-    throw RequestError(q.model.name + " on " + std::to_string(q.gpus) + " GPUs needs " + memory_detail::gib(only.memory.total()) + " of " +
-                       memory_detail::gib(room) + " GiB a GPU; its tables are spread over all of them: take about " +
-                       std::to_string(static_cast<long long>(
-                           std::ceil(q.gpus * only.memory.states() / (room - only.memory.total() + only.memory.states())))) +
-                       " GPUs");
+  GroupCosts costs(system, {.ways = q.ways});
   TrainingPlan out;
-  out.layouts = {only};
-  out.evaluated = 1;
-  return out;
+  const auto seconds_beside = [&](const PricedLayout& one) {  // all GPUs are plainer
+    return one.time.seconds * (one.layout.gpus() == q.gpus ? 1 : 1 + q.plain_within);
+  };
+  for (int gpus = q.gpus; gpus >= (may_leave_idle(q) ? 1 : q.gpus); --gpus) {
+    if (q.global_batch % gpus != 0) continue;
+    PricedLayout one{recommender_layout(q, gpus), {}, {}};
+    one.memory = worst_stage(q.model, one.layout, q.stack.memory);
+    if (one.memory.total() > room) break;  // fewer have more of the tables
+    one.time = recommender_step(q.model, one.layout, q.stack, gpu, costs);
+    ++out.evaluated;
+    if (out.layouts.empty() || seconds_beside(one) < seconds_beside(out.layouts.front())) out.layouts = {one};
+  }
+  if (!out.layouts.empty()) return out;
+  if (q.global_batch % q.gpus != 0)
+    throw Refusal("<global_batch> of " + std::to_string(q.global_batch) + " samples does not divide over " + std::to_string(q.gpus) +
+                  " GPUs; take " + std::to_string((q.global_batch / q.gpus + 1) * q.gpus));
+  const MemoryUse needed = worst_stage(q.model, recommender_layout(q, q.gpus), q.stack.memory);
+  throw RequestError(
+      q.model.name + " on " + std::to_string(q.gpus) + " GPUs needs " + memory_detail::gib(needed.total()) + " of " +
+      memory_detail::gib(room) + " GiB a GPU; its tables are spread over all of them: take about " +
+      std::to_string(static_cast<long long>(std::ceil(q.gpus * needed.states() / (room - needed.total() + needed.states())))) + " GPUs");
 }
 
 }  // namespace fabricost::plan::detail

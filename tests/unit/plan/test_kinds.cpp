@@ -156,3 +156,18 @@ TEST_CASE("tables are spread over all GPUs, their rows exchanged twice, dense la
   CHECK(support::contains(refused([](PlanRequest& r) { r.gpus = 2; }), "take about"));
   CHECK(support::contains(refused([](PlanRequest& r) { r.global_batch = 65537; }), "does not divide"));
 }
+
+TEST_CASE("more GPUs never make a step of a recommendation model longer, nor refuse one") {
+  for (const char* const system : {"dgx-h100", "dgx-a100", "gb200-nvl72"})
+    for (const int batch : {8192, 65536}) {
+      double before = 1e300;
+      for (const int gpus : {8, 12, 16, 20, 32, 64, 72, 128, 256}) {
+        INFO(system << " " << gpus << " " << batch);
+        const PlannedLayout l = answer(training("dlrm-dcnv2", system, gpus, batch, PlanRequest{}.sequence)).layouts.front();
+        CHECK(l.used_gpus <= gpus);
+        CHECK(batch % l.used_gpus == 0);
+        CHECK(l.step.value() <= before * (1 + plainer_within));
+        before = std::min(before, l.step.value());
+      }
+    }
+}
