@@ -169,7 +169,9 @@ StepModel::Stages StepModel::stages() const {
   out.ends = ends();
   const LayerTime of_last = content(last);
   const auto [last_out, last_in] = offloaded(last, of_last);  // every stage copies its own layers
-  const double tail = of_last.sum() + last_out + last_in + out.alone + out.accumulate + out.ends;
+  // with DualPipe the first stage of the other direction, on the same GPU, waits for its tokens as well
+  const double last_alone = schedule_of(l) == PipelineSchedule::dualpipe ? out.alone : share_alone() * of_last.expert_hidden;
+  const double tail = of_last.sum() + last_alone + last_out + last_in + out.accumulate + out.ends;
   out.times = {.forward = out.stage.forward, .backward = out.stage.backward, .weight = out.stage.weight + out.accumulate};
   out.times.last_extra = l.pp > 1 ? std::max(0.0, tail - out.body) : out.ends;
   if (l.pp > 1) out.times.exchange = costs.send(hands_over_across(), handed_over());

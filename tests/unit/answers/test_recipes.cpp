@@ -220,6 +220,21 @@ TEST_CASE("tokens that are exchanged behind another microbatch need chunks to do
   CHECK(refusal(r).find("one prediction module") != std::string::npos);
 }
 
+TEST_CASE("where every microbatch is alone in its stage, overlapped tokens cost what exposed ones do, fewer on a shorter last stage") {
+  auto r = support::job<PlanRequest>("dgx-b200", "deepseek-v3", 256, 96);  // 61 layers: seven on the last stage, eight on others
+  r.tp = 2;
+  r.pp = 8;
+  r.vp = 7;
+  r.cp = 4;
+  r.ep = 32;
+  r.microbatch = 3;
+  r.zero = 0;
+  r.headroom = 0;
+  const double exposed = answer(r).layouts.front().step.value();
+  r.overlap_moe_comm = true;
+  CHECK(answer(r).layouts.front().step.value() == Approx(exposed).epsilon(2e-3));
+}
+
 TEST_CASE("layouts that differ only in how context ranks exchange are listed once, by the faster") {
   auto r = support::job<PlanRequest>("dgx-h100", "llama3-8b", 16, 16);
   r.sequence = 65536;
