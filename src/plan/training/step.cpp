@@ -134,6 +134,10 @@ double StepModel::share_alone() const {
   return std::min(1.0, fill / (chunks * l.microbatches()));
 }
 
+double StepModel::owned(const RankParameters& trained) const {
+  return l.zero > 0 ? trained.shared() / shard_ranks(l) + trained.experts / expert_shard_ranks(l) : trained.shared() + trained.experts;
+}
+
 StepModel::Stages StepModel::stages() const {
   Stages out;
   out.fullest = long_ones.front();
@@ -152,6 +156,9 @@ StepModel::Stages StepModel::stages() const {
     }
   }
   out.trained = trained_parameters(out.local, m, l, out.fullest);
+  out.owned = owned(out.trained);
+  if (l.pp > 1)
+    for (const StageContent& one : long_ones) out.owned = std::max(out.owned, owned(trained_parameters(parameters(one), m, l, one)));
   if (layers.kept && l.pp > 1) {
     const double longest = content(out.fullest).sum();
     for (int stage = 0; stage < l.pp; ++stage) out.slack += longest - content(stage_content(m, l, stage)).sum();
@@ -226,11 +233,8 @@ StepTime StepModel::run() const {
   if (l.pp > 1)
     links.add(costs.min_send(hands_over_across(), handed_over()), at.chunks * micro);  // one way: the first stage sends none back
   exchange_data(out, links, at.local, at.trained, at.body + (l.pp == 1 ? at.ends : 0), micro);
-  const bool owned_in_part = l.zero > 0;
-  const double owned = owned_in_part ? at.trained.shared() / shard_ranks(l) : at.trained.shared();
-  const double owned_experts = owned_in_part ? at.trained.experts / expert_shard_ranks(l) : at.trained.experts;
-  const double away = l.offload_optimizer * (owned + owned_experts);
-  const double update = update_seconds(bare, stack, owned + owned_experts - away);
+  const double away = l.offload_optimizer * at.owned;
+  const double update = update_seconds(bare, stack, at.owned - away);
   const double on_host = away > 0 ? updated_on_host(away) : 0;
   out.accumulation = micro * at.accumulate;
   out.optimizer = update;

@@ -235,6 +235,21 @@ TEST_CASE("where every microbatch is alone in its stage, overlapped tokens cost 
   CHECK(answer(r).layouts.front().step.value() == Approx(exposed).epsilon(2e-3));
 }
 
+TEST_CASE("parameters are updated by the stage that owns most of them, which is not always the one that holds most") {
+  auto r = support::job<PlanRequest>("hgx-h20", "kimi-k2", 96, 16);  // each expert has one replica, other matrices are sharded
+  r.tp = 4;
+  r.pp = 3;
+  r.cp = 2;
+  r.ep = 32;
+  r.zero = 1;
+  r.microbatch = 1;
+  r.recompute = Recompute::none;
+  r.decoder_last_pipeline_num_layers = 19;
+  const double without = term(r, "optimizer");
+  r.mtp_num_layers = 1;  // the last stage holds most then, with both tables
+  CHECK(term(r, "optimizer") == Approx(without));
+}
+
 TEST_CASE("layouts that differ only in how context ranks exchange are listed once, by the faster") {
   auto r = support::job<PlanRequest>("dgx-h100", "llama3-8b", 16, 16);
   r.sequence = 65536;

@@ -175,6 +175,7 @@ struct StepModel {
     StageContent fullest;
     LayerTime stage;
     RankParameters local, trained;
+    double owned = 0;                     ///< parameters that a rank updates, of the stage that updates most
     double out_of_gpu = 0, into_gpu = 0;  ///< copies of a microbatch's activations
     double accumulate = 0, body = 0, ends = 0;
     double slack = 0;  ///< by which a microbatch on all other stages is shorter than on as many of the fullest
@@ -188,6 +189,8 @@ struct StepModel {
     return folds_in_v(l.schedule) ? stages.front() : stages.back();
   }
   [[nodiscard]] Stages stages() const;
+  /// Parameters that a rank updates of those that it trains.
+  [[nodiscard]] double owned(const RankParameters& trained) const;
 
   /// The forward passes of the second, frozen model.
   [[nodiscard]] double frozen_seconds(double micro) const;
