@@ -3,10 +3,10 @@
 
 #include <fabricost/choice/engine_kernels.hpp>
 #include <fabricost/compiled_once.hpp>
-#include <fabricost/hardware/slice.hpp>
-#include <fabricost/experts/moe_kernels.hpp>
-#include <fabricost/predict/fabric_of.hpp>
 #include <fabricost/error.hpp>
+#include <fabricost/experts/moe_kernels.hpp>
+#include <fabricost/hardware/slice.hpp>
+#include <fabricost/predict/fabric_of.hpp>
 
 namespace fabricost::core {
 
@@ -29,7 +29,10 @@ FABRICOST_BODY void check(const MoeQuestion& q, const System& system) {
   check_parts(system, {.gpu = true, .scale_up = true, .transport = true, .moe = true});
   if (q.kernel != MoeKernel::nccl && !runs_on(q.kernel, system.library))
     throw Refusal(system.name + ": " + std::string{name(q.kernel)} + " is a kernel for GPUs of " +
-                  (is_trtllm(q.kernel) ? "NVIDIA" : q.kernel == MoeKernel::mori ? "AMD" : "NVIDIA and AMD") + "; <implementation=nccl> prices the all_to_all of this machine's own library");
+                  (is_trtllm(q.kernel)           ? "NVIDIA"
+                   : q.kernel == MoeKernel::mori ? "AMD"
+                                                 : "NVIDIA and AMD") +
+                  "; <implementation=nccl> prices the all_to_all of this machine's own library");
   check(q.gate);
   if (q.hidden < 1) throw RequestError("hidden must be at least 1");
   if (q.ranks < 0) throw RequestError("ranks must be at least 1, or 0 for one scale-up domain");
@@ -51,10 +54,6 @@ FABRICOST_BODY Precision sent(const MoeQuestion& q) {
   return narrows && q.phase == MoePhase::dispatch ? Precision::fp8 : Precision::bf16;
 }
 
-FABRICOST_BODY Copies copies_of(MoeKernel k) {
-  return k == MoeKernel::deepep_normal ? Copies::per_domain : stays_inside(k) ? Copies::per_rank : Copies::per_expert;
-}
-
 /// Traffic of the balanced choices of benchmarks: every token goes to min(k, sets) sets.
 FABRICOST_BODY ExpertTraffic balanced_traffic(const Gate& gate, const ExpertPlacement& at, Copies copies, double all) {
   const double e = at.ranks, g = at.per_domain, N = at.domains();
@@ -70,12 +69,30 @@ FABRICOST_BODY ExpertTraffic balanced_traffic(const Gate& gate, const ExpertPlac
 
 namespace fabricost::core {
 
+FABRICOST_BODY Copies copies_of(MoeKernel k) {
+  return k == MoeKernel::deepep_normal ? Copies::per_domain : detail::stays_inside(k) ? Copies::per_rank : Copies::per_expert;
+}
+
+FABRICOST_BODY Receivers receivers_of(const Gate& g, const Routing& r, const Popularity& p, Copies copies, int sets) {
+  if (copies == Copies::per_expert)
+    return {load_classes(g, p, sets), static_cast<double>(std::min(g.top_k, g.experts / sets)), static_cast<double>(g.top_k) / sets};
+  const std::vector<double> chances = touched_each(g, r, p, sets);
+  std::vector<double> dispersions;
+  double sum = 0;
+  for (const double chance : chances) {
+    dispersions.push_back(1 - chance);
+    sum += chance;
+  }
+  return {classes_of(chances, dispersions), 1, sum / sets};
+}
+
 FABRICOST_BODY MoeCost price_kernel(const MoeWork& work, const MoeConstants& c, MoePhase phase, MoeKernel kernel, bool combine_in_fp4) {
   const bool dispatch = phase == MoePhase::dispatch;
   switch (kernel) {
     case MoeKernel::deepep_normal: return price_moe(work, dispatch ? c.normal_dispatch : c.normal_combine, c.form);
     case MoeKernel::deepep_low_latency: return price_moe(work, dispatch ? c.low_latency_dispatch : c.low_latency_combine, c.form);
-    case MoeKernel::trtllm_one_sided: return price_moe(work, dispatch ? c.one_sided_dispatch : c.one_sided_combine, c.form, c.form.copy_power);
+    case MoeKernel::trtllm_one_sided:
+      return price_moe(work, dispatch ? c.one_sided_dispatch : c.one_sided_combine, c.form, c.form.copy_power);
     case MoeKernel::trtllm_two_sided:
       if (phase == MoePhase::prepare) return price_moe(work, c.prepare);
       return price_moe(work, dispatch ? c.two_sided_dispatch : combine_in_fp4 ? c.two_sided_combine_fp4 : c.two_sided_combine, c.form);
@@ -167,17 +184,21 @@ FABRICOST_BODY MoePrediction predict(const System& system, const MoeQuestion& q)
 
 FABRICOST_BODY MoeWork work_of(const System& machine, const MoeQuestion& q, const ExpertPlacement& at, MoePrediction& out) {
   const System system = detail::with_domains_as_nodes(machine);
-  const Copies copies = detail::copies_of(q.kernel);
+  const Copies copies = copies_of(q.kernel);
   const double w = detail::copy_bytes(q, out.precision);
   const bool forced = q.routing.kind == RoutingKind::balanced && copies != Copies::per_expert;
   const double all = q.tokens * w;
-  const ExpertTraffic traffic = forced ? detail::balanced_traffic(q.gate, at, copies, all) : expert_traffic(q.gate, at, copies, q.tokens, w);
+  const ExpertTraffic traffic =
+      forced ? detail::balanced_traffic(q.gate, at, copies, all) : expert_traffic(q.gate, at, copies, q.tokens, w);
   const ExpertTraffic one = forced ? detail::balanced_traffic(q.gate, at, copies, 1) : expert_traffic(q.gate, at, copies, 1, 1);
-  double skew = 1;
-  if (q.routing.skewed()) {
-    const double tokens = std::max(1.0, q.tokens * at.ranks);
-    skew = load_imbalance(q.gate, q.routing, at.ranks, tokens) / load_imbalance(q.gate, {.kind = RoutingKind::uniform}, at.ranks, tokens);
-  }
+  const auto skew_of = [&](int sets) {
+    if (!q.routing.skewed()) return 1.0;
+    const auto fullest = [&](const Routing& r) {
+      return receivers_of(q.gate, r, popularity_of(q.gate, r, at.ranks), copies, sets).fullest(std::max(1.0, q.tokens * at.ranks));
+    };
+    return fullest(q.routing) / fullest({.kind = RoutingKind::uniform});
+  };
+  const double skew = skew_of(at.ranks), across_skew = copies == Copies::per_domain && at.domains() > 1 ? skew_of(at.domains()) : skew;
   const Fabric f = fabric_of(system, AllToAll{.ranks = at.ranks, .nodes = at.domains()});
   if ((f.over_pcie && q.kernel != MoeKernel::nccl) || (at.per_domain > 1 && !(f.inner_rate > 0)))
     throw RequestError(machine.name + ": " + std::string{name(q.kernel)} + " needs GPUs that reach each other over NVLink or its like");
@@ -185,11 +206,12 @@ FABRICOST_BODY MoeWork work_of(const System& machine, const MoeQuestion& q, cons
   out.bytes = traffic.counted_inside;
   out.inside_bytes = traffic.inside;
   out.across_bytes = traffic.across;
-  MoeWork work{.tokens = q.tokens * skew,
+  MoeWork work{.tokens = q.tokens,
                .copies = one.counted_inside,
                .bytes = w,
+               .skew = skew,
                .inside_bytes = traffic.inside * skew,
-               .across_bytes = traffic.across * skew,
+               .across_bytes = traffic.across * across_skew,
                .ranks = static_cast<double>(at.ranks),
                .experts = static_cast<double>(q.gate.experts),
                .sms = static_cast<double>(q.sms > 0 ? q.sms : deepep_default_sms),

@@ -11,14 +11,16 @@
 ///   nccl                one per expert       one per expert                         any
 ///
 /// Copies are expectations over uniform choices (routing.hpp); `balanced` is the choice that benchmarks
-/// force: each token goes to min(k, ranks) ranks. Skewed choices multiply bytes and work by the fullest
-/// receiver's load over that of uniform ones (experts/imbalance.hpp). Across domains, the NICs carry the
+/// force: each token goes to min(k, ranks) ranks. Skewed choices multiply bytes and the work of copies by the
+/// fullest receiver's copies over those of uniform ones (experts/imbalance.hpp); a token sends one copy at most
+/// to a rank or domain where copies are made for those. What a rank does for each token that it sends is the
+/// same for all choices. Across domains, the NICs carry the
 /// transport's efficiency times their rate, a network step is added, and both paths overlap.
 
 #include <fabricost/experts/expert_exchange.hpp>
 #include <fabricost/hardware/check.hpp>
-#include <fabricost/predict/prediction.hpp>
 #include <fabricost/predict/certainty.hpp>
+#include <fabricost/predict/prediction.hpp>
 #include <fabricost/price/moe.hpp>
 
 #include <optional>
@@ -30,8 +32,8 @@ inline constexpr std::array<std::string_view, 3> moe_phase_names{"prepare", "dis
 [[nodiscard]] constexpr std::string_view name(MoePhase p) { return moe_phase_names[static_cast<std::size_t>(p)]; }
 
 enum class MoeKernel : unsigned char { deepep_normal, deepep_low_latency, trtllm_one_sided, trtllm_two_sided, mori, nccl };
-inline constexpr std::array<std::string_view, 6> moe_kernel_names{"deepep-normal", "deepep-low-latency", "trtllm-NVLinkOneSided",
-                                                                  "trtllm-NVLinkTwoSided", "mori", "nccl"};
+inline constexpr std::array<std::string_view, 6> moe_kernel_names{
+    "deepep-normal", "deepep-low-latency", "trtllm-NVLinkOneSided", "trtllm-NVLinkTwoSided", "mori", "nccl"};
 [[nodiscard]] constexpr std::string_view name(MoeKernel k) { return moe_kernel_names[static_cast<std::size_t>(k)]; }
 
 /// Names in any case, with dashes or underscores; `deepep` means its normal kernel, an engine of data/engines the one it names.
@@ -74,6 +76,18 @@ struct MoePrediction {
 
 [[nodiscard]] inline bool is_trtllm(MoeKernel k) { return k == MoeKernel::trtllm_one_sided || k == MoeKernel::trtllm_two_sided; }
 
+[[nodiscard]] Copies copies_of(MoeKernel k);
+
+/// Copies of one token that ranks or domains receive.
+struct Receivers {
+  std::vector<LoadClass> classes;
+  double max = 1;   ///< that one of them receives
+  double mean = 0;  ///< of all of them
+  [[nodiscard]] double fullest(double tokens) const { return mean * fullest_over_mean(classes, tokens, max); }
+};
+/// \param sets equal runs of experts
+[[nodiscard]] Receivers receivers_of(const Gate& g, const Routing& r, const Popularity& p, Copies copies, int sets);
+
 /// The bytes and work of one rank, independent of the constants.
 [[nodiscard]] MoeWork work_of(const System& machine, const MoeQuestion& q, const ExpertPlacement& at, MoePrediction& out);
 
@@ -96,8 +110,7 @@ void check(const MoeQuestion& q, const System& system);
 
 /// Prices a kernel with its constants, except nccl. \param combine_in_fp4 TensorRT-LLM's low-precision
 /// combine
-[[nodiscard]] MoeCost price_kernel(const MoeWork& work, const MoeConstants& c, MoePhase phase, MoeKernel kernel,
-                                   bool combine_in_fp4);
+[[nodiscard]] MoeCost price_kernel(const MoeWork& work, const MoeConstants& c, MoePhase phase, MoeKernel kernel, bool combine_in_fp4);
 
 /// The interval width of a kernel.
 [[nodiscard]] double IntervalWidths::*interval_class(MoeKernel k);

@@ -39,7 +39,7 @@ FABRICOST_BODY double sms_of_experts(double experts, double all_sms) {
 
 FABRICOST_BODY MoeCost price_moe(const MoeWork& w, const ChannelKernelConstants& k, const MoeForm& form) {
   const double kib = w.bytes / 1024;
-  const double tau = norm(k.token + k.token_kib * kib, w.copies * (k.copy + k.copy_kib * kib), k.overlap);
+  const double tau = norm(k.token + k.token_kib * kib, w.skew * w.copies * (k.copy + k.copy_kib * kib), k.overlap);
   const double sms = w.sms > form.few_sms ? form.few_sms * std::pow(w.sms / form.few_sms, k.spread) : w.sms;
   const double x = w.tokens / (w.sms * k.fill_tokens);
   MoeCost c{.start = k.start + k.start_copy * kib * detail::longer_start(w.copies, form),

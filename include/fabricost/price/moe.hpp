@@ -2,7 +2,7 @@
 /// Cost of the kernels of expert exchange: T tokens of a rank, C copies of each with w bytes, s SMs.
 ///
 ///   volume      norm( work , wire ),  wire = norm_12( inside bytes / (share B) , across bytes / Bn )
-///   DeepEP normal       work = T tau / s^,  tau = norm( token + token_kib w , C (copy + copy_kib w) ),  s^ = 4 (s/4)^spread
+///   DeepEP normal       work = T tau / s^,  tau = norm( token + token_kib w , skew C (copy + copy_kib w) ),  s^ = 4 (s/4)^spread
 ///                       t = start + start_copy w sqrt(C) + network step + fill tau x/(1+x) + norm_12(work, wire),  x = T/(s fill_tokens)
 ///   DeepEP low latency  work = T (token + token_kib w) / SMs the experts occupy
 ///                       t = start + expert E + start_copy w sqrt(C) + network step + norm(work, wire)
@@ -26,10 +26,11 @@ namespace fabricost::core {
 
 /// The work of one rank and its resources.
 struct MoeWork {
-  double tokens = 0;        ///< T
+  double tokens = 0;        ///< T, that the rank sends
   double copies = 0;        ///< C per token, including the copy that stays
   double bytes = 0;         ///< w of one copy
-  double inside_bytes = 0;  ///< sent by T tokens to other GPUs of the domain
+  double skew = 1;          ///< copies that the fullest rank receives over those of even choices
+  double inside_bytes = 0;  ///< sent by T tokens to other GPUs of the domain, times the skew
   double across_bytes = 0;  ///< to other domains
   double ranks = 1, experts = 1;
   double sms = 0;           ///< the kernel may use

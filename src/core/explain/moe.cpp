@@ -37,9 +37,8 @@ namespace {
   table.row({"the rank, inside its domain", moved_text(p.inside_bytes)});
   if (p.placement.domains() > 1) table.row({"the domain", moved_text(p.across_bytes)});
   out += table.text(2);
-  const double skew = p.question.tokens > 0 ? w.tokens / p.question.tokens : 1;
-  if (skew > 1 + 1e-9)
-    out += wrapped("  ", fmt::format("Choices are skewed: the fullest rank has {:.4g} times the tokens and bytes of even choices.", skew));
+  if (w.skew > 1 + 1e-9)
+    out += wrapped("  ", fmt::format("Choices are skewed: the fullest rank receives {:.4g} times the copies of even choices.", w.skew));
   return out;
 }
 

@@ -39,18 +39,18 @@ Popularity with_copies(const Popularity& of, int copies, int ranks) {
 }
 
 double ExpertRoundTrip::operator()(double tokens) const {
-  const double all = tokens * skewed_(tokens) / uniform_(tokens);
-  double seconds = price_kernel(of(dispatch_, all), *constants_, MoePhase::dispatch, kernel_, false).seconds() +
-                   price_kernel(of(combine_, all), *constants_, MoePhase::combine, kernel_, false).seconds();
+  double seconds = price_kernel(of(dispatch_, tokens), *constants_, MoePhase::dispatch, kernel_, false).seconds() +
+                   price_kernel(of(combine_, tokens), *constants_, MoePhase::combine, kernel_, false).seconds();
   if (kernel_ == MoeKernel::trtllm_two_sided)
-    seconds += price_kernel(of(dispatch_, all), *constants_, MoePhase::prepare, kernel_, false).seconds();
+    seconds += price_kernel(of(dispatch_, tokens), *constants_, MoePhase::prepare, kernel_, false).seconds();
   return seconds;
 }
 
-MoeWork ExpertRoundTrip::of(MoeWork one, double tokens) {
+MoeWork ExpertRoundTrip::of(MoeWork one, double tokens) const {
+  one.skew = inside_(tokens);
   one.tokens *= tokens;
-  one.inside_bytes *= tokens;
-  one.across_bytes *= tokens;
+  one.inside_bytes *= tokens * one.skew;
+  one.across_bytes *= tokens * across_(tokens);
   return one;
 }
 

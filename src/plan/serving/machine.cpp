@@ -52,12 +52,13 @@ ServingMachine::ExchangeWays ServingMachine::find_ways(const Model& m, int ranks
     return out;
   }
   const Gate gate = divided_gate(m, ep);
+  const Popularity chosen = engine_.routing.skewed() ? popularity(m, ep) : Popularity{};
   const bool narrow = weights == WeightFormat::fp8 || weights == WeightFormat::fp4;
   for (const MoeKernel kernel : phase == ServingPhase::decode ? engine_.experts_decode : engine_.experts_prefill) {
     if (!runs_on(kernel, system(), placed)) continue;
     const Precision sent = !narrow ? Precision::bf16 : weights == WeightFormat::fp4 && is_trtllm(kernel) ? Precision::fp4 : Precision::fp8;
     try {
-      out.kernels.emplace_back(system(), kernel, gate, placed, m.hidden, sent, engine_.routing.skewed() ? loads(m, ep) : Imbalance{});
+      out.kernels.emplace_back(system(), kernel, gate, placed, m.hidden, sent, engine_.routing, chosen);
     } catch (const RequestError&) {  // this kernel cannot connect these GPUs
     }
   }
@@ -85,11 +86,13 @@ const Imbalance& ServingMachine::loads(const Model& m, int ep) {
   if (ep < 2 || engine_.routing.kind == RoutingKind::balanced) return even;
   if (engine_.copies < 1) return nccl_.load(divided_gate(m, ep), engine_.routing, ep);
   const auto [at, fresh] = copied_.try_emplace({m.experts, m.top_k, ep});
-  if (fresh) {
-    const Popularity chosen = popularity_of(gate_of(m), engine_.routing, ep);
-    at->second = imbalance_of(divided_gate(m, ep), with_copies(chosen, held_experts(m, ep) - m.experts, ep), ep);
-  }
+  if (fresh) at->second = imbalance_of(divided_gate(m, ep), popularity(m, ep), ep);
   return at->second;
+}
+
+Popularity ServingMachine::popularity(const Model& m, int ep) const {
+  if (engine_.copies < 1) return popularity_of(divided_gate(m, ep), engine_.routing, ep);
+  return with_copies(popularity_of(gate_of(m), engine_.routing, ep), held_experts(m, ep) - m.experts, ep);
 }
 
 }  // namespace fabricost::plan

@@ -95,6 +95,8 @@ class ServingMachine {
   [[nodiscard]] ExchangeWays find_ways(const Model& m, int ranks, int ep, WeightFormat weights, ServingPhase phase);
   /// The gate with as many experts as the ranks hold.
   [[nodiscard]] Gate divided_gate(const Model& m, int ep) const;
+  /// Of the experts in the order of the ranks that hold them, copies included.
+  [[nodiscard]] Popularity popularity(const Model& m, int ep) const;
   /// Rows of the fullest rank over the mean, by the tokens of a rank.
   [[nodiscard]] const Imbalance& loads(const Model& m, int ep);
 
