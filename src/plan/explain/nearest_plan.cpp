@@ -27,8 +27,8 @@ constexpr int max_gpus = 4096;  ///< maximum a remedy proposes
   return !plan_serving(system, q).layouts.empty();
 }
 
-/// Narrower weights, else more GPUs of the same kind.
-[[nodiscard]] std::string remedy(const ServingQuestion& q, const System& system) {
+/// Narrower weights, else more GPUs of the same kind. \param of_pool it is prefill workers of another kind that do not fit
+[[nodiscard]] std::string remedy(const ServingQuestion& q, const System& system, bool of_pool) {
   std::string out;
   for (const WeightFormat f : {WeightFormat::fp8, WeightFormat::fp4}) {
     if (weight_bytes(f) >= weight_bytes(q.format.weights)) continue;
@@ -38,15 +38,16 @@ constexpr int max_gpus = 4096;  ///< maximum a remedy proposes
     out = fmt::format("<precision={}> fits", name(f));
     break;
   }
-  for (int gpus = 2 * q.gpus; gpus <= max_gpus && gpus <= 1024 * q.gpus; gpus *= 2) {
+  const int now = of_pool ? q.pool->gpus : q.gpus;
+  for (int gpus = 2 * now; gpus <= max_gpus && gpus <= 1024 * now; gpus *= 2) {
     ServingQuestion larger = q;
-    larger.gpus = gpus;
+    (of_pool ? larger.pool->gpus : larger.gpus) = gpus;
     try {
       if (!is_served(larger, system)) continue;
     } catch (const RequestError&) {
       continue;
     }
-    out += fmt::format("{}{} GPUs fit", out.empty() ? "" : "; ", gpus);
+    out += fmt::format("{}{}{} GPUs fit", out.empty() ? "" : "; ", gpus, of_pool ? " prefill" : "");
     break;
   }
   return out;
@@ -208,10 +209,11 @@ std::string nothing_found(const System& system, const ServingQuestion& q, const 
   if (plan.nearest) return limits_missed(q, system, *plan.nearest);
   if (!plan.nearest_fit)
     return "no two layouts of workers fit beside each other on these GPUs; take more GPUs, or leave <disaggregated> out";
-  const double capacity = q.stack.memory_share * system.gpu.memory.value.value();
-  const std::string helps = remedy(q, system);
+  const Gpu& gpu = (plan.of_pool ? *q.pool->system : system).gpu;
+  const double memory = gpu.memory.value.value(), capacity = (plan.of_pool ? q.pool->stack : q.stack).memory_share * memory;
+  const std::string helps = remedy(q, system, plan.of_pool);
   return fmt::format("{} in {} does not fit {} of {:.1f} GiB: the nearest layout ({}) needs {:.1f} GiB of the {:.1f} GiB a stack fills{}{}",
-                     q.model.name, name(q.format.weights), counted(q.gpus, system.gpu.name), system.gpu.memory.value.value() / gibibyte,
+                     q.model.name, name(q.format.weights), counted(plan.of_pool ? q.pool->gpus : q.gpus, gpu.name), memory / gibibyte,
                      engine_text(*plan.nearest_fit), (capacity + plan.lacking) / gibibyte, capacity / gibibyte,
                      helps.empty() ? "" : "; ", helps);
 }

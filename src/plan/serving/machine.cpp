@@ -52,7 +52,8 @@ ServingMachine::ExchangeWays ServingMachine::find_ways(const Model& m, int ranks
     return out;
   }
   const Gate gate = divided_gate(m, ep);
-  const Popularity chosen = engine_.routing.skewed() ? popularity(m, ep) : Popularity{};
+  static const Popularity even;
+  const Popularity& chosen = engine_.routing.skewed() ? popularity(m, ep) : even;
   const bool narrow = weights == WeightFormat::fp8 || weights == WeightFormat::fp4;
   for (const MoeKernel kernel : phase == ServingPhase::decode ? engine_.experts_decode : engine_.experts_prefill) {
     if (!runs_on(kernel, system(), placed)) continue;
@@ -90,9 +91,13 @@ const Imbalance& ServingMachine::loads(const Model& m, int ep) {
   return at->second;
 }
 
-Popularity ServingMachine::popularity(const Model& m, int ep) const {
-  if (engine_.copies < 1) return popularity_of(divided_gate(m, ep), engine_.routing, ep);
-  return with_copies(popularity_of(gate_of(m), engine_.routing, ep), held_experts(m, ep) - m.experts, ep);
+const Popularity& ServingMachine::popularity(const Model& m, int ep) {
+  const std::tuple key{m.experts, m.top_k, ep};
+  if (const auto at = chosen_.find(key); at != chosen_.end()) return at->second;
+  const bool copied = engine_.copies > 0;
+  Popularity chosen = popularity_of(copied ? gate_of(m) : divided_gate(m, ep), engine_.routing, ep);
+  if (copied) chosen = with_copies(chosen, held_experts(m, ep) - m.experts, ep);
+  return chosen_.emplace(key, std::move(chosen)).first->second;
 }
 
 }  // namespace fabricost::plan

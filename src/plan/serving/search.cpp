@@ -54,6 +54,7 @@ ServingPlan ServingSearch::run() {
   const auto keep = [](std::optional<PricedServing>& kept, const PricedServing& p) {
     if (!kept || better(p, *kept)) kept = p;
   };
+  if (engines.empty()) return std::move(plan_);
   if (q_.disaggregated) {
     std::vector<PrefillGround> grounds = prefill_grounds();
     std::vector<LeastPrefill> least;
@@ -258,12 +259,14 @@ void ServingSearch::together(const Engine& e, bool idle, const std::function<voi
 std::vector<ServingSearch::PrefillGround> ServingSearch::prefill_grounds() {
   std::vector<PrefillWorker> all;
   const ServingPlan before = plan_;
+  plan_.nearest_fit.reset();
   const ServingQuestion::Sizes sizes = q_.prefill.any() ? q_.prefill : q_.pool ? ServingQuestion::Sizes{} : q_.sizes();
   for (const Engine& e : all_engines(sizes, q_.isl, q_.pool.has_value())) {
     const Engine at = q_.pool ? e : placed(e, e.layout().attention_dp, q_.isl);
     all.push_back({at, fetching(prompt_of(e, q_.prefill_stack()), at, q_.prefill_stack(), q_.isl)});
   }
   if (!all.empty()) plan_ = before;  // those that do not fit are counted as decode workers
+  plan_.of_pool = all.empty() && q_.pool;
   std::vector<PrefillGround> out{{.ground = whole()}};
   if (q_.pool)
     out.front().apart = whole_pool();

@@ -96,7 +96,7 @@ class ServingMachine {
   /// The gate with as many experts as the ranks hold.
   [[nodiscard]] Gate divided_gate(const Model& m, int ep) const;
   /// Of the experts in the order of the ranks that hold them, copies included.
-  [[nodiscard]] Popularity popularity(const Model& m, int ep) const;
+  [[nodiscard]] const Popularity& popularity(const Model& m, int ep);
   /// Rows of the fullest rank over the mean, by the tokens of a rank.
   [[nodiscard]] const Imbalance& loads(const Model& m, int ep);
 
@@ -108,6 +108,7 @@ class ServingMachine {
   std::array<std::pair<WaysKey, const ExchangeWays*>, 2> last_ways_{};
   std::map<std::pair<int, int>, std::unique_ptr<TouchedExperts>> touched_;
   std::map<std::tuple<int, int, int>, Imbalance> copied_;  ///< with copies, by experts, choices and ranks
+  std::map<std::tuple<int, int, int>, Popularity> chosen_;
 };
 
 }  // namespace fabricost::plan

@@ -88,6 +88,7 @@ struct ServingPlan {
   std::optional<PricedServing> nearest{};
   double missed = 0;
   std::optional<EngineLayout> nearest_fit{};
+  bool of_pool = false;  ///< `nearest_fit` is a prefill worker on machines of another kind
   double lacking = 0;  ///< bytes per GPU
   double ttft = 0;     ///< s, the limit that was kept; 0: none
 };
