@@ -179,13 +179,13 @@ TEST_CASE("a rate of requests is kept wherever a higher one is, and up to the on
 
 TEST_CASE("more sequences, longer prompts and longer answers than any fitted run had are said, and widen the ranges") {
   const auto of = [](int isl, int osl, double concurrency) {
-    ServeRequest r = request("llama3-8b", "dgx-h100", 1);
+    ServeRequest r = request("llama3-70b", "dgx-h100", 8);
     r.isl = isl;
     r.osl = osl;
     r.concurrency = concurrency;
     return answer(r).layouts.front();
   };
-  const PlannedDeployment inside = of(1000, 1000, 32), crowded = of(128, 128, 2000), long_prompt = of(100000, 1000, 1),
+  const PlannedDeployment inside = of(1000, 1000, 256), crowded = of(16, 16, 4000), long_prompt = of(100000, 1000, 1),
                           long_answer = of(1000, 30000, 8);
   const auto width = [](const PlannedDeployment& p) { return p.interval_tpot.second / p.interval_tpot.first; };
   CHECK(inside.extrapolated.empty());

@@ -84,7 +84,7 @@ def _settings(row: Row, run: dict[str, Any]) -> dict[str, Any]:
                 and tp <= of.get("tp_most", tp) and ep <= of.get("ep_most", ep) and of.get("isl", isl) == isl and of.get("osl", osl) == osl
                 and of.get("from", 0) <= together < of.get("until", math.inf))
         if fits:
-            out |= {key: value for key, value in of.items() if key in ("chunk", "poll", "hold_steps", "hold_tokens", "together", "drafts", "acceptance", "memory_share", "kv", "length")}
+            out |= {key: value for key, value in of.items() if key in ("chunk", "poll", "hold_steps", "hold_tokens", "together", "drafts", "acceptance", "memory_share", "kv", "length", "cached")}
             if of.get("chunk_is_prompt"):
                 out["chunk"] = isl
     return out
@@ -105,6 +105,8 @@ def _served(row: Row, run: dict[str, Any]) -> None:
     nominal = row.count("isl", _COUNT), row.count("osl", _COUNT)
     settings = _settings(row, run)
     length = settings.pop("length", stacks()[run["stack"]].get("length", 1))
+    if settings.pop("cached", False):
+        raise Skipped("its prompts were found in the prefix cache")
     run |= {"kv": settings.pop("kv", run["kv"]), "settings": settings, "isl": length * nominal[0], "osl": length * nominal[1]}
     if min(run["concurrency"], run["isl"], run["osl"]) < 1:
         raise Skipped("concurrency or lengths not stated")
