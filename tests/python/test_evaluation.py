@@ -90,6 +90,15 @@ def test_published_failures_power_and_checkpoints_are_met():
     assert report.rows.set_index("id").predicted["R075"] == pytest.approx(8.364)
 
 
+def test_published_services_under_arrivals_are_met():
+    report = published("serving_arrival_rates", "third")
+    medians = {figure: report.by_group[f"arrival_rate_vllm:{figure}"]["median_ape"] for figure in ("ttft_mean_ms", "tpot_derived_ms", "e2e_mean_ms")}
+    assert medians["ttft_mean_ms"] < 20 and medians["tpot_derived_ms"] < 6 and medians["e2e_mean_ms"] < 6, medians
+    priced = report.rows[report.rows.skipped == ""]
+    assert len(priced) == 15 and (priced.low <= priced.predicted).all() and (priced.predicted <= priced.high).all()
+    assert sorted(set(report.rows.skipped)) == ["", "not measured", "rate or lengths not stated"]
+
+
 def test_pipelines_that_say_too_little_give_the_reason(tmp_path):
     rows = rows_of(tmp_path, "pipeline",
                    "a,g,X,,,,,8,1,1,24,6,1F1B,,,,,bubble_rate,0.2,fraction", "b,g,X,,,,,,,,,,1F1B,,,,,bubble_rate,(p-1)/m,formula",
