@@ -109,16 +109,18 @@ void Preparation::collect(const Points& points) {
   Screened screened = screen(merge_repeats(known));
   set_aside = std::move(screened.set_aside);
   known = std::move(screened.kept);
-  std::map<std::string, int> crossing;  // points between nodes, by system
+  // points between nodes, by system; of a system alone by number of nodes
+  std::map<std::pair<std::string, int>, int> crossing;
+  const auto sweep = [&](const Point& point) { return std::pair{std::string{point.system}, own_ ? point.nodes : 0}; };
   for (const Point& point : known)
-    if (point.nodes > 1) ++crossing[point.system];
+    if (point.nodes > 1) ++crossing[sweep(point)];
   for (const Point& point : known) {
     if (point.ranks() < 2 && !(point.path && is_host_path(*point.path))) {
       count_skipped(skipped, "one rank: nothing moves", point.repeats);
       continue;
     }
     try {
-      add(point, crossing[point.system]);
+      add(point, crossing[sweep(point)]);
     } catch (const RequestError& error) {
       count_skipped(skipped, first_line(error.what()), point.repeats);
     }
@@ -265,7 +267,7 @@ void Preparation::add(const Point& point, int crossing) {
   Series& s = series_of(machine, block, fabric, op, now.ran, across, false);
   s.bytes.push_back(size.value());
   s.log_seconds.push_back(std::log(seconds));
-  s.weight.push_back(across && !own_ ? std::min(1.0, fits::points_per_cluster / crossing) : 1);
+  s.weight.push_back(across ? std::min(1.0, (own_ ? fits::points_of_own_sweep : fits::points_per_cluster) / crossing) : 1);
 }
 
 std::size_t Preparation::machine_of(const System& system) {

@@ -30,7 +30,7 @@ TEST_CASE("constants held between nodes follow the step's latency once, alone or
     INFO("alone: " << system);
     const Calibration fit = calibrate(measured, {.system = system});
     const CalibratedSet& set = set_named(fit, "transport-efa-v2");
-    CHECK(set.constants.transport.tree_step == Approx(step).epsilon(0.05));
+    CHECK(set.constants.transport.tree_step == Approx(step).epsilon(0.1));  // sweeps count as ten points each, so the prior still weighs
     const TransportConstants wanted = TransportConstants::from_tree_step(set.constants.transport.tree_step);
     CHECK(set.constants.transport.tree_growth == Approx(wanted.tree_growth).epsilon(0.1));  // fitted, and held to follow
     CHECK(set.constants.transport.exchange_peer == Approx(wanted.exchange_peer).epsilon(1e-5));
@@ -129,7 +129,7 @@ TEST_CASE("a transport is fitted with what the board carries inside the nodes wh
   truth.constants.transport = TransportConstants::from_tree_step(9e-6);
   const Points measured = points_of(truth, "rtx6000d-8-cx8", {.nodes = {2}, .bytes = sizes(1024, 8e9)}, random, 0.01);
   const Calibration fit = calibrate(measured, {.system = "rtx6000d-8-cx8"});
-  CHECK(fit.mean_after < 2);
+  CHECK(fit.mean_after < 3);  // a sweep counts as ten points, so the prior still weighs
 }
 
 TEST_CASE("transports without measurements ship the geometric mean of their kind of network, and say so", "[calibrate]") {
