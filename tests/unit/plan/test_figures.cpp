@@ -88,8 +88,14 @@ TEST_CASE("no step, and no fast end of its interval, beats its products and the 
     }
   }
   CHECK(long_ones > support::draws(4));
-  CHECK(refused > support::draws(1));
   CHECK(refused < support::draws(15));
+}
+
+TEST_CASE("a factor of a stack that would beat the peak is refused with the factor to give") {
+  TrainingQuestion q = question("llama3-8b", 64, 64, 8192);
+  q.stack.scale = 0.2;
+  q.stack.scale_given = true;
+  CHECK_THROWS_WITH(plan_training(load_system("dgx-h100"), q), Catch::Contains("stack_scale") && Catch::Contains("is shorter than"));
 }
 
 TEST_CASE("A long sequence is planned where kernels skip so many masked scores that all of them would be more than the peak") {
