@@ -99,6 +99,17 @@ def test_published_services_under_arrivals_are_met():
     assert sorted(set(report.rows.skipped)) == ["", "not measured", "rate or lengths not stated"]
 
 
+def test_services_under_arrivals_are_told_apart_by_line_and_broken_figures_refused(tmp_path):
+    header = "id,group,model,gpu,tp,rate_per_s,isl_mean,osl_mean,ttft_mean_ms,tpot_derived_ms,e2e_mean_ms,backend,fully_specified,notes\n"
+    file = tmp_path / "arrivals.csv"
+    file.write_text(header + "A,g,llama3-8b,H100,1,2,500,100,20,8,900,vllm,yes,\nA,g,llama3-8b,H100,1,2,4000,100,90,8,900,vllm,yes,\n")
+    first, second = evaluation.validate(file).rows.query("metric == 'ttft_mean_ms'").predicted
+    assert second > 2 * first
+    file.write_text(header + "A,g,llama3-8b,H100,1,2,500,100,-20,8,900,vllm,yes,\n")
+    with pytest.raises(fc.SpecError, match=r"arrivals.csv:2: ttft_mean_ms is \"-20\""):
+        evaluation.validate(file)
+
+
 def test_pipelines_that_say_too_little_give_the_reason(tmp_path):
     rows = rows_of(tmp_path, "pipeline",
                    "a,g,X,,,,,8,1,1,24,6,1F1B,,,,,bubble_rate,0.2,fraction", "b,g,X,,,,,,,,,,1F1B,,,,,bubble_rate,(p-1)/m,formula",

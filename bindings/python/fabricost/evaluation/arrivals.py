@@ -13,7 +13,7 @@ from typing import Any
 
 import fabricost as fc
 
-from ._table import Row, Skipped, frame_of, number_of, pd
+from ._table import Row, Skipped, frame_of, pd
 from .machines import machine_of
 from .serving import stack_of
 
@@ -32,20 +32,20 @@ def _served(row: Row) -> Any:
 
 
 def _measured(figure: str, row: Row) -> float:
-    value = number_of(row[figure])
-    if not value or value < 0:
+    value = row.number(figure)
+    if not value:
         raise Skipped("not measured")
     return value
 
 
 def predicted(rows: Sequence[Row]) -> Any:
     """The three figures of every row with their predictions, in ms, each figure a group of its own."""
-    served: dict[str, Any] = {}
+    served: dict[int, Any] = {}  # by line
 
     def answer(figure: str, row: Row) -> tuple[float, ...]:
-        if row["id"] not in served:
-            served[row["id"]] = _served(row)
-        p = served[row["id"]]
+        if row.line not in served:
+            served[row.line] = _served(row)
+        p = served[row.line]
         first, each = ((p.ttft_seconds, p.low_ttft_seconds, p.high_ttft_seconds), (p.tpot_seconds, p.low_tpot_seconds, p.high_tpot_seconds))
         if figure != "e2e_mean_ms":
             return tuple(1e3 * s for s in (first if figure == "ttft_mean_ms" else each))
