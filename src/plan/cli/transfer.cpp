@@ -40,8 +40,9 @@ void storage_text(Page& page, const StorageAnswer& a, const Explained<StorageReq
              a.ways[i].through_host_bottleneck);
   page.table(rows);
   const auto fits = [](const StorageWay& way) { return way.fits; };
+  const int of_node = a.gpus / a.nodes;
   if (!std::all_of(a.ways.begin(), a.ways.end(), fits))
-    page.say("The {} of a node cannot hold all {}{}.", counted(a.gpus / a.nodes, "GPU"), size_text(a.bytes),
+    page.say("The {} of a node cannot hold all {}{}.", counted(of_node, "GPU"), size_text(a.bytes),
              std::any_of(a.ways.begin(), a.ways.end(), fits) ? ", but its part"
              : a.nodes > 1                                   ? ", nor its part"
                                                              : "");

@@ -117,7 +117,7 @@ std::string ToolStates::take(std::string_view line) {
   if (tool_ == Tool::dcgmi) {  // "D D U _": a letter for each link
     const bool letters = text.find_first_not_of("UDX_ ") == std::string_view::npos;
     const auto down = std::count(text.begin(), text.end(), 'D'), up = std::count(text.begin(), text.end(), 'U');
-    const std::string out = letters && down > 0 ? written("links", fmt::format("{} down of {}", down, down + up)) : std::string{};
+    std::string out = letters && down > 0 ? written("links", fmt::format("{} down of {}", down, down + up)) : std::string{};
     tool_ = Tool::none;
     return out;
   }
