@@ -52,11 +52,12 @@ struct NameOr {
 /// A machine of data/systems or data/clusters, a file, or a System.
 struct Machine : NameOr<System> {
   using NameOr<System>::NameOr;
-  std::vector<std::string> overrides{};  ///< applied when `name` is loaded, as by load_system; `value` already contains them
+  std::vector<std::string> overrides{};  ///< applied when `name` is loaded, as by load_system
   std::string calibration{};             ///< likewise
   /// The same name, or the same object, with the same changes.
   [[nodiscard]] friend bool operator==(const Machine&, const Machine&) = default;
-  /// \param more_overrides \param other_calibration as load_system takes them \throws SpecError, RequestError as load_system
+  /// \param more_overrides \param other_calibration as load_system takes them
+  /// \throws SpecError, RequestError as load_system; Refusal where they are given with a System instead of a name
   [[nodiscard]] System load(const std::vector<std::string>& more_overrides = {}, KernelSets kernels = {},
                             std::string_view other_calibration = {}) const;
   /// The system that load() returns, or `value` itself where it is set.

@@ -15,8 +15,21 @@
 
 namespace fabricost::core {
 
+namespace {
+
+/// A System in memory has no file to read again with other values.
+void need_name(const Machine& machine, const std::vector<std::string>& overrides, std::string_view calibration) {
+  if (machine.name.empty() && !(overrides.empty() && calibration.empty()))
+    throw Refusal(fmt::format("overrides and calibration are of machines given by name, and {} is a System: give them to load_system", machine.value->name));
+}
+
+}  // namespace
+
 System Machine::load(const std::vector<std::string>& more_overrides, KernelSets kernels, std::string_view other_calibration) const {
-  if (value != nullptr) return *value;
+  if (value != nullptr) {
+    need_name(*this, more_overrides, other_calibration);
+    return *value;
+  }
   std::vector<std::string> all = overrides;
   all.insert(all.end(), more_overrides.begin(), more_overrides.end());
   return load_system(name, all, other_calibration.empty() ? calibration : other_calibration, kernels);
@@ -24,7 +37,9 @@ System Machine::load(const std::vector<std::string>& more_overrides, KernelSets 
 
 std::shared_ptr<const System> Machine::get(const std::vector<std::string>& more_overrides, KernelSets kernels,
                                            std::string_view other_calibration) const {
-  return value != nullptr ? value : std::make_shared<const System>(load(more_overrides, kernels, other_calibration));
+  if (value == nullptr) return std::make_shared<const System>(load(more_overrides, kernels, other_calibration));
+  need_name(*this, more_overrides, other_calibration);
+  return value;
 }
 
 void need_machine(const Machine& machine) {

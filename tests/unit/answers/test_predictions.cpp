@@ -33,6 +33,21 @@ const PredictRequest all_reduce{.system = {"dgx-h100"}, .operation = Collective:
 
 }  // namespace
 
+TEST_CASE("overrides and calibration beside a System in memory are refused, not ignored", "[answers]") {
+  PredictRequest request;
+  request.system = load_system("dgx-h100");
+  request.operation = Collective::all_reduce;
+  request.bytes = units::MiB(1);
+  CHECK(refusal_of(request).empty());
+  request.overrides = {"nic.bandwidth=1 GB/s per direction"};
+  CHECK(refusal_of(request).find("dgx-h100 is a System") != std::string::npos);
+  request.overrides.clear();
+  request.calibration = "none";
+  CHECK(refusal_of(request).find("load_system") != std::string::npos);
+  request.system = "dgx-h100";
+  CHECK(refusal_of(request).empty());
+}
+
 TEST_CASE("A machine that is there loses rails as one by name does", "[answers]") {
   for (const char* name : {"dgx-h100", "aws-p5", "gb200-nvl72", "azure-nd-h100-v5", "frontier", "mi300x-8"}) {
     PredictRequest by_name{.system = {name}, .operation = Collective::all_reduce, .nodes = 36, .bytes = units::MB(256), .lost_rails = 1};
