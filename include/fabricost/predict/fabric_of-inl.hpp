@@ -92,6 +92,9 @@ FABRICOST_BODY void describe_scale_up(Fabric& f, const Tier& tier, int g, const 
     const std::size_t reach = pcie_reach(f);
     // the constants of a measured machine know its board better
     if (constants.basis != Basis::calibrated) {
+      // of an exchange (n-1)/n S leave a GPU, s (n-s)/n S a link that s GPUs share
+      const double s = tier.shared_by;
+      if (s > 1 && n > s) f.inner_exchanges = std::min(1.0, (n - 1) / (s * (n - s)));
       f.pcie_carried = tier.carried[reach].value();
       f.pcie_exchanged = reach == 1 ? 0 : tier.carried[reach == 0 ? 3 : 4].value();
     }
@@ -159,7 +162,7 @@ FABRICOST_BODY Label slot_tier(const FirstTiers& first) { return first.pcie() !=
 FABRICOST_BODY double describe_nics(Fabric& f, const System& system, const FirstTiers& first, bool pair) {
   const Tier* nic = first[TierRole::nic];
   if (nic == nullptr)
-    throw RequestError(system.name + ": more ranks than the scale-up domain holds, and no tier with role \"nic\" to leave it by");
+    throw RequestError(system.name + ": more ranks than the scale-up domain holds, and no tier with role \"nic\" to leave it by; take a machine that has one, or add it to a file that extends this one");
   const auto of_ranks = [&](double nics) {
     return std::max(1.0, std::floor(nics * system.nodes_per_domain() * f.local() / system.domain + 1e-9));
   };
@@ -183,6 +186,21 @@ FABRICOST_BODY double describe_nics(Fabric& f, const System& system, const First
   f.ll128 = nic->transport.ll128;
   f.plugin = nic->transport.plugin;
   return reached < sent ? reached / sent : 1;
+}
+
+/// Without GPUDirect what a node sends is written to its memory and read from it, and so is what arrives: four passes. NCCL's planning
+/// knows nothing of it.
+FABRICOST_BODY void bound_by_host_memory(Fabric& f, const System& system, const Tier& nic) {
+  const double passes = std::ceil(f.local() / system.gpus_per_node) * system.host_memory_rate.value.value() / 4;
+  if (nic.gpu_direct || nic.path == NicPath::c2c || !(passes > 0)) return;
+  const double share = passes / f.outer_rate;
+  const auto bound = [&](double& taper, Label& tier) {
+    if (share >= taper) return;
+    taper = share;
+    tier = Label{"host memory"};
+  };
+  bound(f.ring_taper, f.ring_taper_tier);
+  bound(f.all_to_all_taper, f.all_to_all_taper_tier);
 }
 
 /// What leaves a GPU is read from its memory while what arrives is written to it: one way, a GPU's links and its share of the NICs carry
@@ -246,8 +264,9 @@ FABRICOST_BODY Levels levels_of(const System& system, int ranks, int nodes) {
   if (const int rack = system.domain / per_node; rack > 1 && nodes % rack == 0 && ranks % (nodes / rack) == 0)
     return Levels{ranks / (nodes / rack), nodes / rack};  // whole domains: equal ranks per domain suffice, as inside one
   if (ranks % nodes != 0)
-    throw RequestError(std::to_string(ranks) + " ranks do not spread evenly over " + std::to_string(nodes) + " nodes; take a multiple of " +
-                       std::to_string(nodes));
+    throw RequestError(std::to_string(ranks) + " ranks do not spread evenly over " + std::to_string(nodes) + " nodes; take " +
+                       (ranks >= nodes ? std::to_string(ranks / nodes * nodes) + " or " : std::string{}) +
+                       std::to_string((ranks / nodes + 1) * nodes));
   const int nodes_per_domain = std::max(1, system.domain / per_node);
   const int per_rank_node = ranks / nodes;
   if (nodes % nodes_per_domain == 0) return Levels{per_rank_node * nodes_per_domain, nodes / nodes_per_domain};
@@ -289,11 +308,12 @@ FABRICOST_BODY Fabric fabric_on(const System& system, const Operation& op, const
   if (pair && op.path == Path::gpu_gpu && f.domains() <= 1 && system.domain < 2)
     throw Refusal(system.name + ": has one GPU per domain; use <path=nic>");
   if (f.local() > 1 && scale_up == nullptr && !is_host_copy(op))
-    throw RequestError(system.name + ": has no tier with role \"scale_up\" to join the GPUs of a node");
+    throw RequestError(system.name + ": has no tier with role \"scale_up\" to join the GPUs of a node; where PCIe joins them, it is that tier (role: scale_up, kind: host)");
   if (f.local() > 1 && scale_up != nullptr && !(f.inner_rate > 0)) throw RequestError(system.name + ": these GPUs share no link");
   if (f.domains() > 1) {
     const double reached = detail::describe_nics(f, system, first, pair);
     detail::describe_network(f, system, *nic, reached, f.nics / (devices_of(*nic) * system.nodes_per_domain()));
+    detail::bound_by_host_memory(f, system, *nic);
   }
   if (!is_host_copy(op)) detail::bound_by_memory(f, system.gpu.hbm_bandwidth.value.value());
   const bool nic_is_sound = nic == nullptr || nic->bandwidth.value.value() <= detail::max_link_rate;  // a slot may hold it back

@@ -4,6 +4,8 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/price/pcie.hpp>
 
+#include <limits>
+
 namespace fabricost::core {
 
 FABRICOST_BODY double pcie_ring_rate(const Fabric& fabric, const PcieConstants& c) {
@@ -37,8 +39,10 @@ FABRICOST_BODY Line price_pcie(const Schedule& schedule, const Fabric& fabric, c
   const double message = op == Collective::send_recv ? 0 : schedule.begin()->message;
   const bool exchange = is_exchange(op);
   const double ll_rate = pcie_ll_rate(fabric, c);
-  const double rate =
-      exchange && fabric.pcie_exchanged > 0 ? fabric.pcie_exchanged : pcie_rate_factor(c, op, reach) * pcie_ring_rate(fabric, c);
+  const double upward = op == Collective::all_to_all && fabric.inner_exchanges < 1 ? fabric.inner_exchanges * fabric.pcie_rate
+                                                                                  : std::numeric_limits<double>::infinity();
+  const double rate = std::min(
+      upward, exchange && fabric.pcie_exchanged > 0 ? fabric.pcie_exchanged : pcie_rate_factor(c, op, reach) * pcie_ring_rate(fabric, c));
 
   Line line;
   const auto wire = [&](double per_second) {
@@ -50,7 +54,7 @@ FABRICOST_BODY Line price_pcie(const Schedule& schedule, const Fabric& fabric, c
     if (exchange) {
       line.add_latency_part(TermKind::launch, 0, 1, c.exchange_base);
       line.add_latency_part(TermKind::steps, 0, std::log2(n) - 1, with_latency(c.exchange_hop, fabric.inner_latency_shift));
-      wire(c.exchange_ll_share * ll_rate);
+      wire(std::min(upward, c.exchange_ll_share * ll_rate));
     } else {
       line.add_latency_part(TermKind::launch, 0, 1, c.launch);
       line.add_latency_part(TermKind::steps, 0, k, with_latency(c.ll_hop, fabric.inner_latency_shift));

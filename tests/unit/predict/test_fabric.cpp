@@ -5,6 +5,8 @@
 #include "support/message_of.hpp"
 #include "support/systems.hpp"
 
+#include <algorithm>
+
 using namespace fabricost::core;
 
 namespace {
@@ -71,7 +73,7 @@ TEST_CASE("ranks that do not fit are refused with numbers", "[predict]") {
   CHECK(says(17, 2, "17 ranks"));
   CHECK(says(17, 2, "2 nodes of 8"));
   CHECK(says(13, 2, "13 ranks"));
-  CHECK(says(13, 2, "multiple of 2"));
+  CHECK(says(13, 2, "take 12 or 14"));
   CHECK(says(13, 0, "13 ranks"));
 }
 
@@ -140,6 +142,43 @@ TEST_CASE("NICs follow the GPUs that use them", "[predict]") {
   CHECK(fabric_of(systems::hopper_box(), {.ranks = 2, .nodes = 2}).outer_rate == Approx(50e9));
   CHECK(fabric_of(systems::cube_mesh_box(), {.ranks = 16, .nodes = 2}).outer_rate == Approx(50e9));  // four NICs of eight GPUs
   CHECK(fabric_of(systems::cube_mesh_box(), {.ranks = 2, .nodes = 2}).outer_rate == Approx(12.5e9));
+}
+
+TEST_CASE("what is staged in a node's memory passes it four times", "[predict]") {
+  System s = load_system("dgx-b200");
+  Tier& nic = *std::find_if(s.tiers.begin(), s.tiers.end(), [](const Tier& t) { return t.role == TierRole::nic; });
+  const auto reached = [&](int ranks) {
+    const Fabric f = fabric_of(s, {.ranks = ranks, .nodes = 2});
+    CHECK(f.ring_taper == f.all_to_all_taper);
+    return f.outer_rate * f.ring_taper;
+  };
+  CHECK(reached(16) == Approx(8 * 50e9));
+  const auto chosen = predict(s, AllReduce{.bytes = units::GiB(8), .nodes = 16}).ran;
+  nic.gpu_direct = false;
+  CHECK(reached(16) == Approx(s.host_memory_rate.value.value() / 4));
+  CHECK(reached(2) == Approx(50e9));  // one NIC is slower than that
+  const Prediction staged = predict(s, AllReduce{.bytes = units::GiB(8), .nodes = 16});
+  CHECK(staged.bottleneck().tier.view() == "host memory");
+  CHECK(staged.ran == chosen);
+  CHECK(in(staged.bus_bandwidth(), units::GB_per_s).value() < 135);
+  s.host_memory_rate.value = {};
+  CHECK(reached(16) == Approx(8 * 50e9));  // not known
+}
+
+TEST_CASE("GPUs that share a link upward exchange no faster than it carries", "[predict]") {
+  System box = load_system("rtx-pro-6000-pcie");
+  box.constants.basis = Basis::sibling;
+  Tier& pcie = *std::find_if(box.tiers.begin(), box.tiers.end(), [](const Tier& t) { return t.role == TierRole::scale_up; });
+  const auto asked = [&](int ranks) { return predict(box, AllToAll{.bytes = units::GiB(1), .ranks = ranks}); };
+  const double alone = asked(4).seconds, pair = asked(2).seconds;
+  pcie.shared_by = 2;
+  // two GPUs send half of 1 GiB each over the link that they share
+  const double link = pcie.bandwidth.value.value();
+  CHECK(asked(4).seconds >= std::max(alone, 2 * 0.5 * 1073741824.0 / link));
+  CHECK(asked(4).low >= 2 * 0.5 * 1073741824.0 / link);
+  CHECK(asked(2).seconds == Approx(pair));
+  pcie.shared_by = 4;
+  CHECK(asked(8).low >= 4 * 0.5 * 1073741824.0 / link);
 }
 
 TEST_CASE("tapered uplinks slow what crosses them", "[predict]") {
