@@ -38,14 +38,18 @@ std::string tiers_table(const System& system) {
   return table.text(2);
 }
 
-/// The rate that the switches of a network tier, or the trunks of a first stage, hold back.
+/// The rate that the switches of a network tier, the trunks of a first stage, or links that endpoints share hold back.
 std::string tapers(const System& system) {
   std::string out;
-  for (const Tier& tier : system.tiers)
+  for (const Tier& tier : system.tiers) {
+    if (tier.shared_by > 1)
+      out += wrapped("  ", fmt::format("{}: {} {} share one link upward.", tier.name.view(), tier.shared_by,
+                                       tier.role == TierRole::nic ? "NICs" : "GPUs"));
     if (tier.oversubscription > 1)
       out += wrapped("  ", fmt::format("{} is oversubscribed {:.4g}:1: 1/{:.4g} of what enters its {} from below can leave them upwards.",
                                        tier.name.view(), tier.oversubscription, tier.oversubscription,
                                        tier.role == TierRole::network ? "switches" : "first stage"));
+  }
   return out;
 }
 

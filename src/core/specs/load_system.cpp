@@ -139,6 +139,9 @@ void read_outline(MapReader& in, const SpecNode& tree, System& system) {
   if (system.domain % system.gpus_per_node != 0)
     in.fault(*tree.find("domain"), "domain", fmt::format("{} is no multiple of {} GPUs per node", system.domain, system.gpus_per_node),
              "correct domain or gpus");
+  if (const SpecNode* nodes = tree.find("nodes"); nodes != nullptr && static_cast<double>(system.nodes) * system.gpus_per_node < system.domain)
+    in.fault(*nodes, "nodes", fmt::format("{} nodes of {} GPUs do not fill the domain of {}", system.nodes, system.gpus_per_node, system.domain),
+             fmt::format("write at least {}, or correct domain", (system.domain + system.gpus_per_node - 1) / system.gpus_per_node));
   if (system.pod > 0 && system.pod % system.domain != 0)
     in.fault(*tree.find("pod"), "pod", fmt::format("{} is no multiple of the domain's {} GPUs", system.pod, system.domain),
              "correct pod or domain");
@@ -204,6 +207,10 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
         faults.add(issue_at(mark_of("endpoints"), fmt::format("tiers[{}].endpoints", i),
                             fmt::format("joins {} GPUs, but the domain has {}", tier.endpoints, system.domain),
                             "make `domain:` (or `gpus:`) and the scale-up tier's endpoints agree"));
+      if (counted && tier.role == TierRole::host && tier.endpoints != system.gpus_per_node)
+        faults.add(issue_at(mark_of("endpoints"), fmt::format("tiers[{}].endpoints", i),
+                            fmt::format("joins {} GPUs to their processors, but a node has {}", tier.endpoints, system.gpus_per_node),
+                            "make `gpus:` and the host tier's endpoints agree"));
       refuse_without_effect(node, tier, fmt::format("tiers[{}]", i), faults);
       for (const SpecNode::Entry& entry : node.entries) {
         const bool carries = std::count(carried_keys.begin(), carried_keys.end(), std::string_view{entry.key}) > 0;

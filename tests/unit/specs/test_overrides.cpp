@@ -200,7 +200,7 @@ TEST_CASE("overrides that lead nowhere are refused", "[specs]") {
       {"nvlink.bandwidth=", {"overrides: nvlink.bandwidth=", "has no value"}},
       {"nvlink.bandwidth=   ", {"has no value"}},
       {"nvlink.bandwidth=900 GB/s",
-       {"overrides: nvlink.bandwidth:1:1: tiers[0].bandwidth: \"900 GB/s\" does not say which direction", "450 GB/s per direction"}},
+       {"overrides: nvlink.bandwidth:1:1: tiers[0].bandwidth: \"900 GB/s\" does not say which direction", "900 GB/s per direction"}},
       {"nvlink.latency=5 GB", {"overrides: nvlink.latency:1:1", "\"GB\"", "us, ns"}},
       {"nic.gdr=perhaps", {"neither true nor false"}},
       {"name.first=x", {"\"name\" leads nowhere", "name a key of the file, or TIER.KEY"}},
