@@ -1,4 +1,7 @@
 #pragma once
+#if !defined(_MSVC_LANG) && __cplusplus < 202002L
+#error "fabricost needs C++20: compile with -std=c++20 or later"
+#endif
 /// Types for the quantities of public signatures: `Bytes`, `Time`, `Bandwidth`, ... instead of `double`.
 ///
 /// A quantity holds one double in its coherent unit (byte, second, byte per second, joule, dollar, ...). Numbers enter

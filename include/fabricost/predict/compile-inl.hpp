@@ -30,6 +30,9 @@ namespace fabricost::core::detail {
         std::string_view{" here: "}, std::string_view{why != nullptr ? why : "no protocol fits"}})
     out.append(piece);
   std::string possible;
+  for (const Candidate c : possible_candidates(op, f, byte_wide))
+    if (choice.protocol && c.algorithm == wanted.algorithm) possible.append(possible.empty() ? "" : ", ").append(name(c.protocol));
+  if (!possible.empty()) return out.append("; it runs under ").append(possible);
   Algorithm last{};
   for (const Candidate c : possible_candidates(op, f, byte_wide)) {
     if (!possible.empty() && c.algorithm == last) continue;
