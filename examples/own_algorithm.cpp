@@ -18,8 +18,10 @@ struct Chain : algorithms::Defaults {
     return op == Collective::all_reduce ? nullptr : "a chain reduces and sends back";
   }
   static void add_phases(Schedule& out, const Connectivity& at) {
-    for (int level = 0; level < at.levels.count; ++level) {
-      const double steps = 2 * (at.levels.size(level) - 1);
+    double groups = 1;  // of the level above: the chain passes through all of them
+    for (int level = at.levels.count - 1; level >= 0; --level) {
+      const double steps = 2 * (at.levels.size(level) - 1) * groups;
+      groups *= at.levels.size(level);
       if (steps > 0) out.add({.level = level, .steps = steps, .bytes = steps, .message = 1, .forwards = steps / 2, .reduces = steps / 2});
     }
   }
