@@ -91,6 +91,7 @@ struct TransportForm {
   double send_recv_start;          ///< start of a message to another domain, in a ring's Simple steps
   double send_recv_efficiency;     ///< fraction that it reaches of its GPU's part of the NICs
   double collnet_overlap;          ///< order of the norm of the times inside and between domains where the network's switches reduce
+  double collnet_from;             ///< smallest size measured of it
   double unfitted_step;            ///< a network step of an algorithm without a fitted form, in a ring's Simple steps
 };
 

@@ -67,11 +67,12 @@ FABRICOST_BODY Certainty certainty_of(const Constants& c, const Fabric& f, Colle
   }
   if (!has_fitted_form(ran.algorithm, op, f)) out.basis = Basis::datasheet;
   double beyond = 0;
-  if (bytes > 0 && bytes < c.smallest) {
+  const bool in_network = across && (ran.algorithm == Algorithm::collnet_direct || ran.algorithm == Algorithm::collnet_chain);
+  if (bytes > 0 && bytes < (in_network ? c.transport.form.collnet_from : c.smallest)) {
     out.extrapolated.sizes = true;
     beyond += w.below_sizes;
   }
-  if (bytes > c.largest) {
+  if (bytes > c.largest && !in_network) {
     out.extrapolated.sizes = true;
     beyond += wider_beyond(w, line, out.basis, c.largest, bytes);
   }

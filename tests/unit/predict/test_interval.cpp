@@ -155,3 +155,13 @@ TEST_CASE("an engine's kernel is calibrated only where it was measured, and less
   s.constants.custom_kernels.anywhere = 0;
   CHECK(predict(s, op, vllm).basis == Basis::datasheet);
 }
+
+TEST_CASE("switches of the network that reduce were measured from 2 GiB on, and intervals say so", "[predict]") {
+  System s = systems::hopper_box();
+  s.tiers[1].sharp = true;
+  const auto at = [&](Bytes size) { return predict(s, AllReduce{.bytes = size, .nodes = 4}, {.algorithm = Algorithm::collnet_direct}); };
+  const Prediction small = at(units::MiB(1)), large = at(units::GiB(8));
+  CHECK(small.extrapolated.sizes);
+  CHECK_FALSE(large.extrapolated.sizes);
+  CHECK(std::log(small.high / small.low) > 1.2 * std::log(large.high / large.low));
+}
