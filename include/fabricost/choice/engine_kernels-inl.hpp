@@ -2,7 +2,6 @@
 /// Bodies of engine_kernels.hpp.
 
 #include <fabricost/choice/engine_kernels.hpp>
-#include <fabricost/choice/releases.hpp>
 #include <fabricost/compiled_once.hpp>
 
 #include <algorithm>

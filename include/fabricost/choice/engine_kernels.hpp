@@ -43,6 +43,9 @@ struct Inference {
 /// "0.5.14" as 5014, "1.3.0rc10" as 1003000; 0 if it is not a version.
 [[nodiscard]] int version_number(std::string_view text);
 
+/// Whether an engine has kernels, at any version and number of ranks, for GPUs that this library joins.
+[[nodiscard]] bool has_kernels_with(InferenceLibrary engine, Library library);
+
 /// The kernels of an engine in order of size: each up to, not including, `until`; NCCL beyond the last.
 struct ReducePieces {
   struct Piece {

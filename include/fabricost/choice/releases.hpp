@@ -19,9 +19,6 @@ namespace fabricost::core {
   }
 }
 
-/// Whether an engine has kernels, at any version and number of ranks, for GPUs that this library joins.
-[[nodiscard]] bool has_kernels_with(InferenceLibrary engine, Library library);
-
 /// The first release of NCCL, 2.x, that runs on GPUs of a generation where the given one is older; 0: that one runs, or it is not said.
 [[nodiscard]] inline double later_first_release(Library library, Tuner tuner, int release, Generation generation) {
   const double from = tables_of(tuner).first_release[tuner_generation(generation)];
