@@ -349,6 +349,8 @@ class RunsToPoints::RunPoints {
         count_skipped(skipped, "bytes is 0");
       } else if (!(side.time * unit_ >= 1e-9)) {
         count_skipped(skipped, "time is 0 or N/A");
+      } else if (has_wrong_results(side)) {
+        count_skipped(skipped, "the test found its results wrong (#wrong)");
       } else {
         Point p = model_;
         p.dtype = *row.dtype;
@@ -356,7 +358,6 @@ class RunsToPoints::RunPoints {
         p.bytes = row.bytes;
         p.seconds = side.time * unit_;
         if (side.known_place) p.in_place = side.in_place;
-        if (side.wrong > 0 && side.wrong == std::floor(side.wrong)) p.notes = wrong_;
         p.contradicts_itself = contradicts(row, side, p.seconds);
         sink(std::move(p));
       }
@@ -371,7 +372,6 @@ class RunsToPoints::RunPoints {
   Point model_;         ///< the fields that all points of the run share
   double unit_ = 1e-6;  ///< seconds in one printed unit of time
   std::string reason_;  ///< the reason why the run gives no points; empty if it does
-  const SharedText wrong_{"wrong results"};
 };
 
 RunsToPoints::RunsToPoints(const std::filesystem::path& file, const PointDefaults& otherwise, const RunDescriptions& described,

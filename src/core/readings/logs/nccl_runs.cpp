@@ -189,7 +189,17 @@ class NcclTestsReader {
       if (tokens[i] == "nThread") run_.threads = value;
       if (tokens[i] == "nGpus") run_.gpus = value;
       if (tokens[i] == "graph:") run_.graph = value > 0;
+      if (tokens[i] == "maxBytes") run_.max_bytes = parse_number(tokens[i + 1]).value_or(0);
+      if (tokens[i] == "step:") step(tokens[i + 1]);
     }
+  }
+  /// "2(factor)", "1048576(bytes)"
+  void step(std::string_view text) {
+    const std::size_t open = text.find('(');
+    const double value = parse_number(text.substr(0, open)).value_or(0);
+    const std::string_view unit = open == std::string_view::npos ? std::string_view{} : text.substr(open);
+    if (unit.starts_with("(factor")) run_.step_factor = value;
+    if (unit.starts_with("(bytes")) run_.step_bytes = value;
   }
 
   void forced(const Tokens& tokens, std::size_t i) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -27,6 +28,9 @@ struct LogSide {
   bool in_place = false;
   bool known_place = true;
 };
+
+/// Old versions print the largest error there, which a right result has too.
+[[nodiscard]] inline bool has_wrong_results(const LogSide& side) { return side.wrong > 0 && side.wrong == std::floor(side.wrong); }
 
 struct LogRow {
   int line = 0;
@@ -64,6 +68,8 @@ struct LogRun {
   double time_unit = 0;  ///< seconds; 0: not said
   int threads = 0, gpus = 0;  ///< nThread, nGpus of the head; 0: not said
   bool graph = false;         ///< replayed in CUDA graphs
+  double max_bytes = 0;       ///< maxBytes of the head; 0: not said
+  double step_factor = 0, step_bytes = 0;  ///< from one size to the next, as the head says it
   bool short_bus_ids = false;  ///< devices as [0x27], not [0000:27:00]
   bool says_start = false;     ///< with a line "Collective test starting"
   int line = 1;               ///< where it starts
@@ -94,6 +100,14 @@ struct Ratio {
   if (run.graph) return {.mode = LaunchMode::queued};
   const LaunchMode mode = run.threads > 1 ? LaunchMode::threads : run.gpus > 1 ? LaunchMode::one_process : LaunchMode::process;
   return {.mode = mode, .gpus = static_cast<unsigned short>(std::min(65535, run.threads * run.gpus))};
+}
+
+/// Whether the head announces a size beyond the last row.
+[[nodiscard]] inline bool stops_early(const LogRun& run) {
+  if (run.rows.empty() || !(run.max_bytes > 0)) return false;
+  const double last = run.rows.back().bytes;
+  const double next = run.step_factor > 1 ? last * run.step_factor : last + run.step_bytes;
+  return next > last && next <= run.max_bytes;
 }
 
 /// Printed by an nccl-tests of 2024 or before: short bus numbers, no line that names the test. Public logs of this kind that name their
