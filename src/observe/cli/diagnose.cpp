@@ -26,13 +26,13 @@ constexpr std::ptrdiff_t most_lines = 25;
   return out.substr(0, end - 1).append(cut);
 }
 
-/// Measured and predicted time of some of the sizes, the largest among them.
-void add_sizes(Page& page, const Diagnosis& a, std::size_t most) {
+/// Measured and predicted time of some of the sizes, the largest among them; of several runs those of the first.
+void add_sizes(Page& page, const std::vector<DiagnosedSize>& sizes, std::size_t most) {
   TextTable table{"operation", ">size", ">measured", ">predicted", ">ratio", ">busbw", ""};
-  const std::size_t step = (a.sizes.size() + most - 1) / most;
-  for (std::size_t i = 0; i < a.sizes.size(); ++i) {
-    if ((a.sizes.size() - 1 - i) % step != 0) continue;
-    const DiagnosedSize& s = a.sizes[i];
+  const std::size_t step = (sizes.size() + most - 1) / most;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if ((sizes.size() - 1 - i) % step != 0) continue;
+    const DiagnosedSize& s = sizes[i];
     table.row(name(s.collective), size_text(s.bytes), time_text(s.measured), time_text(s.predicted),
               fmt::format("{:.2f}", s.ratio()), rate_text(s.bus_bandwidth), s.measured > s.high ? "above interval" : "");
   }
@@ -46,15 +46,14 @@ void add_sizes(Page& page, const Diagnosis& a, std::size_t most) {
   return fmt::format("{}: {}, here {}", one.what, stated(one.there), stated(one.here));
 }
 
-/// The verdict, whether the number is normal, the likeliest cause with evidence and remedy, the remedies of others, the next evidence to collect;
-/// then the table, and as many notes as there is room for. The JSON contains all of it.
+/// The verdict, whether the number is normal, the likeliest cause with evidence and remedy, the remedies of others, the next evidence to collect,
+/// of which nothing is cut, as people copy it; then the table, and as many notes as there is room for. The JSON contains all of it.
 void diagnosis_text(Page& page, const Diagnosis& a) {
   constexpr std::size_t told = 3, asked = 2, differences_told = 8;
   constexpr std::ptrdiff_t least_of_table = 6, table_head = 3;
   const bool compared = !a.sizes.empty();
-  const std::ptrdiff_t each = a.causes.size() == 1 ? 4 : 2;  // lines
   const auto left = [&page] { return most_lines - lines_of(page.text()); };
-  std::string verdict = few_lines("", a.verdict, 3, page.margin()), pages, others;
+  std::string verdict = few_lines("", a.verdict, 4, page.margin()), pages, others;
   verdict.pop_back();
   page.title(verdict);
   if (!a.normal.empty()) page.add(few_lines("number  ", a.normal, 2, page.margin()));
@@ -66,27 +65,29 @@ void diagnosis_text(Page& page, const Diagnosis& a) {
     }
     const std::string cause = fmt::format("{} ({:.0f} %)", name(f.cause), 100 * f.confidence);
     page.title(f.what.empty() ? cause : fmt::format("{}: {}", cause, f.what));
-    if (i == 0 || !compared) page.add(few_lines("  seen  ", f.evidence, each, page.margin()));  // that of the first is the table's comparison
-    page.add(few_lines("  try   ", f.remedy, each, page.margin()));
+    if (i == 0 || !compared) page.add(wrapped("  seen  ", f.evidence, page.margin()));  // that of the first is the table's comparison
+    page.add(wrapped("  try   ", f.remedy, page.margin()));
     pages += fmt::format("{}{}", i == 0 ? "fabricost help " : ", ", name(f.cause));
   }
   for (std::size_t i = 0; i < std::min(a.differences.size(), differences_told); ++i)
     page.add(few_lines(i == 0 ? "there   " : "        ", difference_text(a.differences[i]), 1, page.margin()));
   if (!others.empty()) page.add(few_lines("also possible: ", others, 1, page.margin()));
   for (std::size_t i = 0; i < std::min(a.next.size(), asked); ++i)
-    page.add(few_lines(i == 0 ? "next    " : "        ", fmt::format("{} ({})", a.next[i].ask, a.next[i].tells), i == 0 ? 2 : 1, page.margin()));
+    page.add(wrapped(i == 0 ? "next    " : "        ", fmt::format("{} ({})", a.next[i].ask, a.next[i].tells), page.margin()));
   if (!pages.empty()) page.add("more    " + pages + "\n");
   if (compared && left() >= least_of_table) {
+    std::vector<DiagnosedSize> sizes = a.sizes;
     const DiagnosedSize& first = a.sizes.front();
+    std::erase_if(sizes, [&](const DiagnosedSize& one) { return one.run != first.run; });
     const auto notes = std::min<std::ptrdiff_t>({std::ssize(a.notes), 2, left() - least_of_table});
     const auto rows = left() - table_head - notes;
     const auto fewer = [](const DiagnosedSize& one, const DiagnosedSize& other) { return one.ranks < other.ranks; };
-    const auto [least, most] = std::minmax_element(a.sizes.begin(), a.sizes.end(), fewer);
-    page.section("Against {}{}, {} ({})", a.system, a.system_guessed ? " (guessed from the log)" : "",
+    const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end(), fewer);
+    page.section("{}{}gainst {}{}, {} ({})", first.run, first.run.empty() ? "A" : " a", a.system, a.system_guessed ? " (guessed from the log)" : "",
                least->ranks == most->ranks ? fmt::format("{} ranks on {}", first.ranks, counted(first.nodes, "node"))
                                            : fmt::format("{} to {} ranks", least->ranks, most->ranks),
                name(a.basis));
-    add_sizes(page, a, static_cast<std::size_t>(std::max<std::ptrdiff_t>(rows, 1)));
+    add_sizes(page, sizes, static_cast<std::size_t>(std::max<std::ptrdiff_t>(rows, 1)));
   }
   for (const std::string& note : a.notes)
     if (left() > 0) page.add(few_lines("note    ", note, left() > 1 ? 2 : 1, page.margin()));

@@ -128,6 +128,7 @@ struct Spoken {
   std::vector<Finding> failures, faults, defences;
   std::vector<RuleSeen> rules;
   bool accused = false, proven = false;
+  bool damaged = false;   ///< the results are wrong
   bool happened = false;  ///< a fault is an event, not only the name of a device or a usual setting
   int last_failure = 0;  ///< the last line of a failure
   bool placed = true;    ///< every failure has a line
@@ -140,6 +141,11 @@ Spoken spoken(const Context& c) {
   Spoken out;
   for (const RuleFile& file : c.rules->files)
     for (Clue& clue : clues_of(file, c, roles)) {
+      if (clue.finding.cause == Cause::roce_untuned && c.over_infiniband()) {
+        if (clue.role == Role::hint) continue;
+        clue.finding.cause = Cause::link_failed;  // what there is to tune of Ethernet is not there
+      }
+      out.damaged = out.damaged || clue.role == Role::damage;
       // a table that goes on after the line was measured all the same
       if (clue.role == Role::failure && clue.last_line > 0 && (clue.last_line < c.last_row || whole)) clue.role = Role::hint;
       out.accused = out.accused || (!file.other_runs && (clue.role == Role::proof || (clue.role == Role::hint && c.in_doubt())));
@@ -175,13 +181,19 @@ void conclude_failure(Diagnosis& out, const Context& c, Spoken& all) {
   out.verdict = fmt::format("failed: {} ({})", in_words(first), first.evidence);
 }
 
+/// "128 NVIDIA B200 on 16 nodes: try --system dgx-b200; ", or that a name helps.
+std::string named_machines(const Context& c) {
+  const std::string possible = possible_machines(c.info);
+  return possible.empty() ? "give one that fabricost machine lists (--system NAME); " : possible + "; ";
+}
+
 /// Neither a table nor a figure nor times of steps: only words speak.
 bool nothing_measured(const Context& c) {
   return c.curve.empty() && c.sizes.empty() && c.quoted.empty() && c.info.averages.empty() && c.steps.empty() && c.siblings.empty();
 }
 
 void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
-  auto& [failures, faults, defences, rules, accused, proven, happened, last_failure, placed] = all;
+  auto& [failures, faults, defences, rules, accused, proven, damaged, happened, last_failure, placed] = all;
   merge(faults, c);
   if (const auto wrong = first_of(c, Role::expectation)) {
     // a user whose run exceeds the expectation does not ask why another quoted run was slow
@@ -206,20 +218,24 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
     }
   const bool fine = faults.empty(), judged = c.judged.compared || !defences.empty();
   const bool only_named = !fine && !happened && nothing_measured(c);
+  const bool cut = !c.ends_early.empty(), cut_small = fine && cut && !c.judged.large;
   const RunState sound = c.judged.above ? RunState::slower_than_predicted : RunState::as_predicted;
-  out.state = only_named ? RunState::nothing_to_judge : !fine ? RunState::slow : judged ? sound : RunState::nothing_to_judge;
-  out.healthy = fine && (judged || !c.curve.empty() || !c.info.averages.empty());
+  out.state = only_named || cut_small ? RunState::nothing_to_judge : !fine ? RunState::slow : judged ? sound : RunState::nothing_to_judge;
+  out.healthy = fine && !cut && (judged || !c.curve.empty() || !c.info.averages.empty());
   out.causes = fine ? std::move(defences) : std::move(faults);
   if (fine && out.causes.size() > 1) out.causes.resize(1);
   const std::string compared = compared_in_words(c);
-  if (fine && !out.causes.empty() && !c.judged.above)
+  if (cut_small)
+    out.verdict = fmt::format("nothing to judge: the run ended at {}: hung, killed or cut; {}{}", c.ends_early,
+                              !c.system && !c.curve.empty() ? named_machines(c) : std::string{}, compared);
+  else if (fine && !out.causes.empty() && !c.judged.above)
     out.verdict = fmt::format("as predicted, and here is why it looks {}: {}", exceeds_expectation(c) ? "high" : "low", compared);
   else if (out.state == RunState::slower_than_predicted)
     out.verdict = fmt::format("slower than predicted by x{:.3g}, too little to call it a fault: {}", c.judged.ratio, compared);
   else if (fine)
     out.verdict = (c.judged.faster                     ? fmt::format("faster than predicted by x{:.3g}, beyond its range: ", 1 / c.judged.ratio)
                    : c.judged.compared             ? std::string{"as predicted: "}
-                   : !c.system && !c.curve.empty() ? std::string{"nothing to judge until the machine is named: "}
+                   : !c.system && !c.curve.empty() ? std::string{"nothing to judge until the machine is named: "} + named_machines(c)
                                                    : std::string{"nothing to judge, and nothing speaks against this run: "}) +
                   compared;
   else if (c.judged.slow)
@@ -230,6 +246,18 @@ void conclude_comparison(Diagnosis& out, const Context& c, Spoken& all) {
   else
     out.verdict = fmt::format("slow, likely {}: {}", likely(out.causes.front()),
                               c.curve.empty() && c.sizes.empty() ? out.causes.front().evidence : compared);
+  if (cut && !cut_small) out.verdict += fmt::format("; the run ended at {}: hung, killed or cut", c.ends_early);
+}
+
+/// What a reader has to know of the machine that was compared with, beside the comparison.
+void add_about_machine(Diagnosis& out, const Context& c) {
+  if (!c.system || out.state == RunState::failed || !c.contradiction.empty()) return;
+  if (!c.faster_than_without_sharp.empty())
+    out.verdict += fmt::format("; faster than without SHARP ({}), so compared with it: name a machine that has it (--set nic.sharp=true, or "
+                               "sharp: true in its file)",
+                               c.faster_than_without_sharp);
+  const std::string adapters = c.guessed ? std::string{} : adapters_differ(c.info, *c.system);
+  if (!adapters.empty()) out.verdict += "; " + adapters;
 }
 
 /// Notes which information is missing from the log for a better answer.
@@ -323,7 +351,7 @@ void explain_by_parts(Diagnosis& out, const Context& c, Spoken& all) {
 /// What a program says before it answers requests, or goes through its steps, did not end it.
 void survive(Diagnosis& out, const Context& c, Spoken& all) {
   const int last = std::max({all.last_failure, c.info.seen("error_line").last_event, c.info.seen("fatal_line").last_event});
-  if (all.failures.empty() || !all.placed || c.info.seen("served").last <= last) return;
+  if (all.failures.empty() || all.damaged || !all.placed || c.info.seen("served").last <= last) return;
   for (const Finding& one : all.failures) out.notes.push_back("the run went on after it: " + one.evidence);
   all.failures.clear();
 }
@@ -343,6 +371,7 @@ void conclude_all(Diagnosis& out, const Context& c) {
     conclude_failure(out, c, all);
   else
     conclude_comparison(out, c, all);
+  add_about_machine(out, c);
   if (c.contradiction.empty()) return;
   out.healthy = false;
   if (out.state == RunState::failed) {

@@ -84,6 +84,23 @@ bool Context::wants_tcp() const {
   return nic != nullptr && nic->transport.sockets;
 }
 
+bool all_adapters_are(const NcclInfo& info, std::string_view layer) {
+  return !info.adapters.empty() &&
+         std::all_of(info.adapters.begin(), info.adapters.end(), [&](const std::string& one) { return one.ends_with(layer); });
+}
+
+bool Context::over_infiniband() const {
+  if (all_adapters_are(info, "/IB") || all_adapters_are(info, "/RoCE")) return all_adapters_are(info, "/IB");
+  const Tier* nic = system && !guessed ? system->tier(TierRole::nic) : nullptr;
+  return nic != nullptr && is_infiniband(nic->transport);
+}
+
+bool Context::over_roce() const {
+  if (all_adapters_are(info, "/IB") || all_adapters_are(info, "/RoCE")) return all_adapters_are(info, "/RoCE");
+  const Tier* nic = system ? system->tier(TierRole::nic) : nullptr;
+  return nic != nullptr && nic->transport.roce;
+}
+
 double Context::best_bus() const {
   double best = 0;
   for (const Shown& row : curve)

@@ -39,6 +39,7 @@ struct Shown {
   double bytes = 0, seconds = 0, bus = 0;  ///< bus bandwidth in byte/s
   int line = 0;                            ///< 0: not known
   double best = 0;                         ///< bus bandwidth of the best of the repeats; 0: not known
+  double in_place = 0;                     ///< time in place over that out of place; 0: not both are known
 };
 
 /// Comparison of a table with the prediction.
@@ -46,6 +47,7 @@ struct Judged {
   bool compared = false;
   bool slow = false;        ///< large messages take longer than the interval allows
   bool slow_small = false;  ///< only small ones do
+  bool large = false;       ///< sizes were measured where links bind
   bool above = false;       ///< not slow, but large messages take longer than the interval contains
   bool faster = false;      ///< large messages take less than the interval allows
   double ratio = 1;         ///< measured / predicted time at `at`, the size of the best bus bandwidth
@@ -91,6 +93,9 @@ struct Context {
   std::vector<DiagnosedSize> sizes;
   Judged judged;
   Impossible impossible;
+  std::string faster_than_without_sharp;  ///< the times are only possible where the switches reduce, which the machine does not say; else empty
+  std::string wrong_results;  ///< which rows of the table the test found wrong; empty: none
+  std::string ends_early;     ///< where the table ends, before the size that its head announces; empty: it does not, or this is not known
   Expectation expected;
   RankReports reports;
   std::vector<StepTime> steps;  ///< of a training program, in the order of the log
@@ -107,7 +112,10 @@ struct Context {
   [[nodiscard]] int ranks_per_node() const;
   [[nodiscard]] bool one_node() const { return nodes() == 1; }
   /// Whether hints apply: nothing was compared, or the comparison was slow.
-  [[nodiscard]] bool in_doubt() const { return !judged.compared || judged.slow || judged.slow_small; }
+  [[nodiscard]] bool in_doubt() const { return contradiction.empty() && (!judged.compared || judged.slow || judged.slow_small); }
+  /// What carries the traffic between nodes, as the log says it, else the machine.
+  [[nodiscard]] bool over_infiniband() const;
+  [[nodiscard]] bool over_roce() const;
   /// Whether switches between the GPUs multicast: those of the system, else of the usual machine of the log's GPU; nothing for an unknown
   /// GPU.
   [[nodiscard]] std::optional<bool> multicasts() const;
@@ -152,6 +160,13 @@ struct Machine {
 /// Its system; the bridged one for a pair that is sold with its bridge, or where only the wires of a bridge allow these times.
 [[nodiscard]] std::string machine_that_allows(const Machine& machine, const std::vector<Point>& points);
 
+/// "128 NVIDIA B200 on 16 nodes: try --system dgx-b200 or superpod-b200": machines of the log's GPU with so many nodes; empty: none is known.
+[[nodiscard]] std::string possible_machines(const NcclInfo& info);
+/// Every adapter that NET/IB lists is of this link layer, "/IB" or "/RoCE".
+[[nodiscard]] bool all_adapters_are(const NcclInfo& info, std::string_view layer);
+[[nodiscard]] inline bool is_infiniband(const Transport& t) { return t.infiniband_ports && !t.roce && !t.sockets; }
+/// Fewer adapters in the log than the machine has, or of another link layer; empty: they agree, or the log does not state any.
+[[nodiscard]] std::string adapters_differ(const NcclInfo& info, const System& system);
 /// GPUs or ranks in the log that the system cannot have; empty: they agree, or the log does not state any.
 [[nodiscard]] std::string contradiction_of(const NcclInfo& info, const System& system);
 [[nodiscard]] bool all_hold(const std::vector<Condition>& conditions, const Context& context);

@@ -66,10 +66,38 @@ void place_on(Points& points, const diagnosis::Machine& machine) {
   }
 }
 
+std::vector<std::string> overrides_of(const DiagnoseRequest& request) {
+  std::vector<std::string> out = request.system.overrides;
+  out.insert(out.end(), request.overrides.begin(), request.overrides.end());
+  return out;
+}
+std::string calibration_of(const DiagnoseRequest& request) {
+  return request.calibration.empty() ? request.system.calibration : request.calibration;
+}
+
+void reduce_in_switches(System& system) {
+  for (Tier& tier : system.tiers)
+    if (tier.role == TierRole::nic) tier.sharp = true;
+}
+
+/// Times that only switches which reduce allow, on a machine that does not say that its own do: it becomes one with them.
+void consider_sharp(Context& c, const std::vector<Point>& points, double doubt) {
+  if (!c.system || c.impossible.believed()) return;
+  System with = *c.system;
+  reduce_in_switches(with);
+  const diagnosis::Impossible seen = impossible_in(points, &with, doubt);
+  if (!seen.believed()) return;
+  c.faster_than_without_sharp = c.impossible.example;
+  c.impossible = seen;
+  c.system = std::move(with);
+}
+
 /// Predicts the log's points.
-std::vector<DiagnosedSize> compare(const Points& points, const DiagnoseRequest& request, std::vector<std::string>& notes) {
+std::vector<DiagnosedSize> compare(const Points& points, const DiagnoseRequest& request, bool sharp, std::vector<std::string>& notes) {
   std::vector<DiagnosedSize> out;
-  const ValidationReport report = validate(points, {.calibration = request.system.calibration, .overrides = request.system.overrides});
+  ValidationOptions how{.calibration = calibration_of(request), .overrides = overrides_of(request)};
+  if (sharp) how.adjust = reduce_in_switches;
+  const ValidationReport report = validate(points, how);
   if (report.points.empty())
     for (const Skipped& one : report.skipped) notes.push_back("no comparison: " + one.reason);
   for (const ComparedPoint& one : report.points) {
@@ -252,6 +280,22 @@ void compare_with(const std::filesystem::path& good, const Context& c, const std
   if (out.differences.empty()) out.notes.push_back("nothing differs from the run that went well");
 }
 
+/// All ranks of the log, each with a device of its own, are on fewer hosts than the request says nodes. Host names may be those of
+/// containers, but two of these would share their devices' numbers.
+void refuse_more_nodes(const NcclInfo& info, int nodes, const std::filesystem::path& file) {
+  std::map<std::string, std::set<std::string>> devices;
+  for (const RankLine& one : info.rank_lines) {
+    const std::size_t at = one.line.text.find(" device ");
+    if (at == std::string::npos || !devices[one.host].insert(one.line.text.substr(at, one.line.text.find('[', at) - at)).second) return;
+  }
+  const std::size_t ranks = info.rank_lines.size();
+  if (ranks == 0 || ranks != static_cast<std::size_t>(info.ranks > 0 ? info.ranks : static_cast<int>(ranks)) || nodes <= std::ssize(devices)) return;
+  std::vector<std::string> hosts;
+  for (const auto& one : devices) hosts.push_back(one.first);
+  throw Refusal(fmt::format("{}: line {}: all {} ranks are on {}; leave <nodes> out", file.string(), info.rank_lines.front().line.number, ranks,
+                            diagnosis::first_of(hosts, 4)));
+}
+
 diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis::Dumps& dumps,
                              const diagnosis::Rules& rules, const DiagnoseRequest& request) {
   diagnosis::Part part;
@@ -259,7 +303,7 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
   Context c;
   c.dumps = &dumps;
   if (!request.expected.empty()) c.expected = diagnosis::parse_expectation(request.expected);
-  if (request.system) c.system = request.system.load();
+  if (request.system) c.system = request.system.load(request.overrides, {}, request.calibration);
   c.rules = &rules;
   const diagnosis::Numbers& judgement = c.numbers("judgement");
   c.info = read_nccl_info(file, c.rules->signs);
@@ -274,6 +318,7 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
   for (const LogRun& run : runs)
     for (const LogRow& row : run.rows) c.last_row = std::max(c.last_row, row.line);
   c.rows_follow = c.last_row == 0 && c.info.has("table_head");
+  if (request.nodes > 0) refuse_more_nodes(c.info, request.nodes, file);
   if (request.nodes > 0) c.info.nodes = request.nodes;
   if (request.ranks > 0) c.info.ranks = request.ranks;
 
@@ -281,10 +326,11 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
   if (!c.system) {
     if (const auto guess = diagnosis::guessed_machine(c.info, file)) {
       machine = *guess;
-      c.system = load_system(machine.system);
+      c.system = load_system(machine.system, overrides_of(request), calibration_of(request));
       c.guessed = true;
     }
   }
+  if (c.system && !c.guessed) c.contradiction = diagnosis::contradiction_of(c.info, *c.system);
   bool table = !runs.empty();
   try {
     const PointDefaults source = stated(machine.system.empty() ? "dgx-h100" : machine.system, request.nodes, request.ranks, request.launch,
@@ -296,23 +342,29 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
       if (!whole) out.notes.push_back(fmt::format("the log is long: the first {} times were compared, and no more", max_points));
       place_on(points, machine);
       if (const std::string allows = diagnosis::machine_that_allows(machine, points.points); allows != machine.system) {
-        c.system = load_system(allows);
+        c.system = load_system(allows, overrides_of(request), calibration_of(request));
         for (Point& p : points.points) p.system = allows;
       }
-      c.impossible = impossible_in(points.points, c.system ? &*c.system : nullptr, c.guessed ? judgement["wires_of_guess"] : 1);
+      const double doubt = c.guessed ? judgement["wires_of_guess"] : 1;
+      c.impossible = impossible_in(points.points, c.system ? &*c.system : nullptr, doubt);
+      consider_sharp(c, points.points, doubt);
       for (const Skipped& s : points.skipped)
         out.notes.push_back(fmt::format("{} row{} set aside: {}", s.rows, s.rows == 1 ? "" : "s", s.reason));
       if (runs.empty()) c.curve = diagnosis::transfers_of(points.points);
       c.transfers = !c.curve.empty() && runs.empty();
-      if (!machine.system.empty()) c.sizes = compare(points, request, out.notes);
+      if (!machine.system.empty() && c.contradiction.empty())
+        c.sizes = compare(points, request, !c.faster_than_without_sharp.empty(), out.notes);
     }
   } catch (const SpecError& error) {
     if (table) out.notes.push_back(fmt::format("no comparison: {}", error.issues().front().message));
   } catch (const RequestError& error) {
-    if (!c.guessed && request.system) throw;
+    if ((!c.guessed && request.system) || request.ranks > 0 || request.nodes > 0) throw;
     out.notes.push_back(fmt::format("no comparison: {}", error.what()));
   }
   c.impossible.without = diagnosis::rows_without_time(runs);
+  if (!c.contradiction.empty()) c.impossible = {};
+  c.wrong_results = diagnosis::wrong_results_of(runs);
+  c.ends_early = diagnosis::early_end_of(runs, c.info);
   const bool words = is_notes(file) && (c.info.says_words || about_communication(c.quoted) || names_the_field(file));
   const bool dumped = !dumps.flights.empty() || !dumps.inspected.empty() || c.reports.ras.seen;
   const bool failed = is_notes(file) && diagnosis::says_a_failure(c);
@@ -323,10 +375,8 @@ diagnosis::Part diagnose_one(const std::filesystem::path& file, const diagnosis:
                   [&](const diagnosis::Shown& row) { return static_cast<long long>(row.bytes) / c.sizes.front().ranks % 16 != 0; });
   c.judged = diagnosis::judge(c.sizes, c.guessed, judgement);
   if (c.system) out.system = c.system->name;
-  if (c.system && !c.guessed) c.contradiction = diagnosis::contradiction_of(c.info, *c.system);
   out.system_guessed = c.guessed;
   if (c.judged.compared) out.basis = c.judged.at->basis;
-  if (!c.system && !c.curve.empty()) out.notes.push_back("the log does not say its machine: give one that fabricost machine lists (--system NAME) for a comparison");
   if (c.impossible.believed() && c.contradiction.empty()) out.normal = diagnosis::normal_in_words(c);
   diagnosis::conclude(out, c);
   if (c.judged.compared && (c.judged.slow || c.judged.above || c.judged.faster)) {

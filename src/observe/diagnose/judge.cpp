@@ -56,6 +56,7 @@ Judged judge_one(const std::vector<const DiagnosedSize*>& sizes, bool guessed, c
   out.at = *std::max_element(upper.begin(), upper.end(), [](const DiagnosedSize* a, const DiagnosedSize* b) { return a->bus_bandwidth < b->bus_bandwidth; });
   out.ratio = times_predicted(*out.at);
   large = large || top >= n["smallest_large"];
+  out.large = large;
   if (large) out.slow = beyond(*out.at) > allowed && median_beyond(upper) > allowed;
   // adapters have their rates however little of a cluster was measured
   const double lost = n["half_lost"];
@@ -63,7 +64,7 @@ Judged judge_one(const std::vector<const DiagnosedSize*>& sizes, bool guessed, c
     out.slow = out.slow || (out.ratio > lost && median_of(upper, times_predicted) > lost);
   if (!out.slow && small.size() >= 3) out.slow_small = median_beyond(small) > n["margin_of_small"];
   out.above = large && !out.slow && beyond(*out.at) > 1 && median_beyond(upper) > 1;
-  out.faster = large && below(*out.at) < 1 && median_of(upper, below) < 1;
+  out.faster = below(*out.at) < 1 && median_of(upper, below) < 1;
   return out;
 }
 

@@ -122,6 +122,19 @@ std::string adapters_contradict(const NcclInfo& info, const System& system) {
 
 }  // namespace
 
+std::string adapters_differ(const NcclInfo& info, const System& system) {
+  const Tier* const nic = system.tier(TierRole::nic);
+  const int count = static_cast<int>(info.adapters.size());
+  if (nic == nullptr || count == 0 || info.node_count() <= 1) return {};
+  if (all_adapters_are(info, "/RoCE") && is_infiniband(nic->transport))
+    return fmt::format("the adapters of the log are RoCE, those of {} InfiniBand (line {})", system.name, info.adapters_line.number);
+  if (all_adapters_are(info, "/IB") && nic->transport.roce)
+    return fmt::format("the adapters of the log are InfiniBand, those of {} RoCE (line {})", system.name, info.adapters_line.number);
+  if (count >= nic->endpoints) return {};
+  return fmt::format("the log lists {} adapter{} a node where {} has {} (line {})", count, count == 1 ? "" : "s", system.name, nic->endpoints,
+                     info.adapters_line.number);
+}
+
 std::optional<bool> usually_multicasts(std::string_view gpu) {
   const std::string name = GpuIdentities::shipped()->gpu_named(gpu);
   if (name.empty()) return std::nullopt;
@@ -148,6 +161,23 @@ std::string contradiction_of(const NcclInfo& info, const System& system) {
       return fmt::format("{} has {} GPUs a node, and the log lists {} ranks on {}", system.name, system.gpus_per_node, ranks, one.host);
   }
   return adapters_contradict(info, system);
+}
+
+std::string possible_machines(const NcclInfo& info) {
+  std::set<std::string> gpus, hosts;
+  for (const RankLine& one : info.rank_lines) {
+    gpus.insert(one.gpu);
+    hosts.insert(one.host);
+  }
+  const std::optional<Board> board = gpus.size() == 1 ? Boards{}.of(*gpus.begin()) : std::nullopt;
+  if (!board) return {};
+  std::vector<std::string> names{board->system};
+  names.insert(names.end(), board->clusters.begin(), board->clusters.end());
+  if (info.node_count() > 1)
+    std::erase_if(names, [](const std::string& name) { return load_system(name, {}, "none", KernelSets::none()).tier(TierRole::nic) == nullptr; });
+  if (names.empty()) return {};
+  return fmt::format("{} {} on {} node{}: try --system {}", info.rank_lines.size(), *gpus.begin(), hosts.size(), hosts.size() == 1 ? "" : "s",
+                     first_of(names, 4, " or "));
 }
 
 std::optional<Machine> guessed_machine(const NcclInfo& info, const std::filesystem::path& file) {

@@ -59,6 +59,22 @@ std::optional<Facts> dip(const Context& c, const Numbers& n) {
   return std::nullopt;
 }
 
+/// At most of the large sizes one of the two columns takes longer than the other by about the same factor.
+std::optional<Facts> one_place_slower(const Context& c, const Numbers& n) {
+  std::vector<double> factors;
+  const Shown* last = nullptr;
+  for (const Shown& row : c.curve)
+    if (row.bytes >= n["size"] && row.in_place > 0) factors.push_back(row.in_place), last = &row;
+  if (factors.size() < 3) return std::nullopt;
+  std::sort(factors.begin(), factors.end());
+  const double usual = factors[factors.size() / 2];
+  const auto same = std::count_if(factors.begin(), factors.end(), [&](double f) { return f < usual * n["same"] && usual < f * n["same"]; });
+  if ((usual < n["ratio"] && 1 / usual < n["ratio"]) || 4 * same < 3 * static_cast<std::ptrdiff_t>(factors.size())) return std::nullopt;
+  const bool in = usual > 1;
+  return Facts{in ? "in place" : "out of place", in ? "out of place" : "in place", fmt::format("{:.2g}", in ? usual : 1 / usual),
+               at_size(*last) + at_line(*last), gigabytes(last->best)};
+}
+
 /// Half of the large sizes or more, whose repeats differ: what ran beside them does, or packets are lost.
 std::optional<Facts> unsteady(const Context& c, const Numbers& n) {
   std::vector<const Shown*> differ;
@@ -168,10 +184,8 @@ std::optional<Facts> fabric_used(const Context& c, const Numbers&) {
 std::optional<Facts> direct_connections(const Context& c, const Numbers&) {
   return found(std::any_of(c.info.net.begin(), c.info.net.end(), [](const auto& one) { return one.second.direct > 0; }));
 }
-std::optional<Facts> over_roce(const Context& c, const Numbers&) {
-  const Tier* nic = c.system ? c.system->tier(TierRole::nic) : nullptr;
-  return found(nic != nullptr && nic->transport.roce);
-}
+std::optional<Facts> over_roce(const Context& c, const Numbers&) { return found(c.over_roce()); }
+std::optional<Facts> over_infiniband(const Context& c, const Numbers&) { return found(c.over_infiniband()); }
 std::optional<Facts> boards_on_pcie(const Context& c, const Numbers&) {
   const Tier* up = c.system ? c.system->tier(TierRole::scale_up) : nullptr;
   return found(up != nullptr && up->kind == TierKind::host);
@@ -203,6 +217,39 @@ std::optional<Facts> half_of_the_adapters(const Context& c, const Numbers& n) {
       fmt::format("half of what the {} adapters of a node give: one of them runs at half its rate (a ring is as slow "
                   "as its slowest), or half of them are unused",
                   nic->endpoints)};
+}
+
+/// The prediction fits with another network adapter than the machine's, at most of the large sizes.
+std::optional<Facts> rate_with(const Context& c, const Numbers& n, void (*change)(Tier&)) {
+  if (!is_slow_between_nodes(c)) return std::nullopt;
+  System other = *c.system;
+  for (Tier& tier : other.tiers)
+    if (tier.role == TierRole::nic) change(tier);
+  int large = 0, fits = 0;
+  std::string example;
+  for (const DiagnosedSize& one : c.sizes) {
+    if (one.collective != c.judged.at->collective || one.ranks != c.judged.at->ranks || one.bytes.value() < n["size"]) continue;
+    try {
+      const Prediction changed = predict(other, one.operation());
+      ++large;
+      if (one.measured.value() < changed.low / n["faster"] || one.measured.value() > changed.high * n["slower"]) continue;
+      ++fits;
+      example = gigabytes(changed.bus_bandwidth());
+    } catch (const RequestError&) {
+      return std::nullopt;
+    }
+  }
+  if (large == 0 || 2 * fits < large) return std::nullopt;
+  return Facts{against(c), example};
+}
+/// In-switch reduction was expected, and the prediction without it fits.
+std::optional<Facts> rate_without_sharp(const Context& c, const Numbers& n) {
+  const Tier* nic = c.system ? c.system->tier(TierRole::nic) : nullptr;
+  if (nic == nullptr || !nic->sharp) return std::nullopt;
+  return rate_with(c, n, [](Tier& tier) { tier.sharp = false; });
+}
+std::optional<Facts> rate_without_gdr(const Context& c, const Numbers& n) {
+  return rate_with(c, n, [](Tier& tier) { tier.gpu_direct = false; });
 }
 
 /// perftest, or OSU's bandwidth: no library of collectives ran.
@@ -289,6 +336,10 @@ std::span<const Signal> curve_signals() {
       {"fabric_used", fabric_used},
       {"direct_connections", direct_connections},
       {"over_roce", over_roce},
+      {"over_infiniband", over_infiniband},
+      {"rate_without_sharp", rate_without_sharp, {"against", "rate"}, {{"size", size}, {"faster"}, {"slower"}}},
+      {"rate_without_gdr", rate_without_gdr, {"against", "rate"}, {{"size", size}, {"faster"}, {"slower"}}},
+      {"one_place_slower", one_place_slower, {"slow", "fast", "factor", "at", "best"}, {{"size", size}, {"ratio"}, {"same"}}},
       {"boards_on_pcie", boards_on_pcie},
       {"rate_of_one_adapter", rate_of_one_adapter, {"against", "used", "endpoints", "rate"}, {{"near"}, {"adapters", count}}},
       {"half_of_the_adapters", half_of_the_adapters, {"against", "half"}, {{"least"}, {"most"}}},

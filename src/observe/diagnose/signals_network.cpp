@@ -244,6 +244,15 @@ std::optional<Facts> fewer_adapters_than_described(const Context& c, const Numbe
   return Facts{cited(c.info.adapters_line), fmt::format("{}", count), c.system->name, fmt::format("{}", nic->endpoints)};
 }
 
+/// The same on full nodes, where the rate is below the prediction too.
+std::optional<Facts> fewer_adapters_and_slower(const Context& c, const Numbers& n) {
+  const Tier* nic = described_nic(c);
+  const int count = static_cast<int>(c.info.adapters.size());
+  if (nic == nullptr || c.guessed || !c.judged.compared || c.judged.at->nodes <= 1 || c.ranks_per_node() < c.system->gpus_per_node) return std::nullopt;
+  if (count <= 1 || count >= nic->endpoints || c.judged.ratio < n["ratio"]) return std::nullopt;
+  return Facts{cited(c.info.adapters_line), fmt::format("{}", count), c.system->name, fmt::format("{}", nic->endpoints), against(c)};
+}
+
 /// Adapters of the topology dump and the line of the first.
 std::pair<std::set<std::string>, LogLine> topology_adapters(const Context& c) {
   std::set<std::string> nets;
@@ -304,6 +313,7 @@ std::span<const Signal> network_signals() {
       {"described_adapters", described_adapters, {"system", "endpoints"}},
       {"adapter_chosen", [](const Context& c, const Numbers&) { return found(c.info.setting("NCCL_IB_HCA") != nullptr); }},
       {"fewer_adapters_than_described", fewer_adapters_than_described, {"line", "count", "system", "endpoints"}},
+      {"fewer_adapters_and_slower", fewer_adapters_and_slower, {"line", "count", "system", "endpoints", "against"}, {{"ratio"}}},
       {"unused_adapters_in_topology", unused_adapters_in_topology, {"line", "there", "times", "first"}},
       {"topology_without_connections", topology_without_connections, {"line"}},
   };

@@ -51,6 +51,10 @@ std::optional<Facts> rows_without_time(const Context& c, const Numbers&) {
   return Facts{fmt::format("{}", c.impossible.without)};
 }
 
+std::optional<Facts> wrong_rows(const Context& c, const Numbers&) {
+  return c.wrong_results.empty() ? std::nullopt : std::optional{Facts{c.wrong_results}};
+}
+
 std::optional<Facts> impossible_times(const Context& c, const Numbers&) {
   const Impossible& seen = c.impossible;
   if (seen.believed()) return std::nullopt;
@@ -127,6 +131,7 @@ std::span<const Signal> run_signals() {
       {"steps_slow_down", steps_slow_down, {"line", "ratio"}, {{"warm", count}, {"steps", count}, {"ratio"}}},
       {"steps_stall", steps_stall, {"line", "times", "ratio"}, {{"warm", count}, {"steps", count}, {"ratio"}}},
       {"steps_wait", steps_wait, {"line", "percent"}, {{"warm", count}, {"steps", count}, {"share"}, {"often"}}},
+      {"wrong_rows", wrong_rows, {"line"}},
       {"impossible_times", impossible_times, {"times", "of", "example"}},
   };
   return all;

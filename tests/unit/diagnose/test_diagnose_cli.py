@@ -18,7 +18,7 @@ CAUSES = ("acs_enabled algorithm_choice bug_in_version container_vm_topology cpu
           "few_channels gdr_off half_rate_link iommu ll128_off nic_wrong_numa no_p2p_shm nvlink_not_used nvls_off oversubscription "
           "pcie_downgraded rail_missing roce_untuned small_message stragglers tcp_fallback other fabric_manager imex gpu_fault gpu_memory "
           "host_memory locked_memory bootstrap_network link_failed collective_mismatch rank_lost version_mismatch launch_mistake "
-          "program_error plugin_missing driver_mismatch wrong_machine").split()
+          "program_error plugin_missing driver_mismatch wrong_machine sharp_off").split()
 INFO = "x:1:2 [0] NCCL INFO "
 BROKEN = (INFO + "NCCL_P2P_DISABLE set by environment to 1\n" + INFO + "Channel 00 : 0[0] -> 1[1] via SHM/direct/direct\n"
           + INFO + "NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'\n")
@@ -75,6 +75,103 @@ def test_contradictions(folder):
     text = works(written(folder, "gb.log", FINE.replace("NVIDIA H100 80GB HBM3", "NVIDIA GB300")), "--system", "dgx-h100")
     assert text.startswith("nothing to judge: dgx-h100 has"), text
     assert "wrong_machine" in text and "GB300" in text, text
+
+
+def run_of(bus, nodes=16, least=26, most=34, wrong=0, gpu="NVIDIA B200", in_place=1.0, before="", closed=True, announced=34):
+    """A test of eight GPUs a node, `bus` GB/s at all sizes of 2^least to 2^most byte."""
+    n = 8 * nodes
+    out = ["# Collective test starting: all_reduce_perf", f"# nThread 1 nGpus 1 minBytes 8 maxBytes {1 << announced} step: 2(factor) iters: 20"]
+    out += [f"#  Rank {r} Group  0 Pid {r} on n{r // 8} device {r % 8} [0000:{r % 8 + 16}:00] {gpu}" for r in range(n)] + [before]
+    out.append("#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong")
+    for power in range(least, most + 1):
+        halves = []
+        for rate in (bus, bus / in_place):
+            alg = rate * n / 2 / (n - 1)
+            halves.append(f"{(1 << power) / alg / 1e3:.2f} {alg:.2f} {rate:.2f} {wrong}")
+        out.append(f"{1 << power} {1 << power - 2} float sum -1 " + " ".join(halves))
+    out += [f"# Out of bounds values : {wrong} {'FAILED' if wrong else 'OK'}", f"# Avg bus bandwidth    : {bus}"] if closed else []
+    return "\n".join(out) + "\n"
+
+
+def diagnosed(folder, text, *words):
+    return json.loads(works(written(folder, "run.log", text), "--json", *words))
+
+
+def test_wrong_results(folder):
+    """Results that are wrong are a failure, however fast they came, and nothing to fit."""
+    for text in (run_of(349, wrong=12), run_of(840, nodes=1).replace(" 0\n#", " 3\n#", 1)):
+        found = diagnosed(folder, text, "-s", "dgx-b200")
+        assert found["state"] == "failed" and found["causes"][0]["what"] == "results are wrong", found["verdict"]
+    done = subprocess.run([TOOL, "calibrate", "-f", written(folder, "half.log", run_of(349) + run_of(349, wrong=12)), "-s", "dgx-b200", "--json"],
+                          capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0 and "#wrong" in done.stdout, done
+    source = "print('# Out of bounds values : %d %s' % (wrong, 'FAILED'))\n"
+    refused(written(folder, "source.log", source), saying=["nothing in this file speaks of a run"])
+
+
+def test_sharp(folder):
+    found = diagnosed(folder, run_of(573), "-s", "dgx-b200")
+    assert found["state"] == "as_predicted" and "--set nic.sharp=true" in found["verdict"], found["verdict"]
+    assert "SHARP" not in diagnosed(folder, run_of(573), "-s", "dgx-b200", "--set", "nic.sharp=true")["verdict"]
+    assert "impossible" in diagnosed(folder, run_of(900), "-s", "dgx-b200")["verdict"], "too fast with SHARP, too"
+    off = diagnosed(folder, run_of(349), "-s", "dgx-b200", "--set", "nic.sharp=true")
+    assert off["causes"][0]["cause"] == "sharp_off" and "half_rate_link" not in [c["cause"] for c in off["causes"]], off["causes"]
+    assert "sharp_off" not in [c["cause"] for c in diagnosed(folder, run_of(175), "-s", "dgx-b200")["causes"]]
+
+
+def test_run_that_ends_early(folder):
+    small = diagnosed(folder, run_of(0.9, least=12, most=15, closed=False), "-s", "dgx-b200")
+    assert small["state"] == "nothing_to_judge" and "ended at 32 KiB, before 16 GiB" in small["verdict"], small["verdict"]
+    large = diagnosed(folder, run_of(349, most=29, closed=False), "-s", "dgx-b200")
+    assert large["state"] == "as_predicted" and not large["healthy"] and "ended at 512 MiB, before 16 GiB" in large["verdict"], large
+    for whole in (run_of(349, closed=False), run_of(349, most=29), run_of(349, most=29, closed=False, announced=29)):
+        assert "ended" not in diagnosed(folder, whole, "-s", "dgx-b200")["verdict"], "it reached its last size, or was closed"
+
+
+def adapters(count, layer):
+    return "n0:1:2 [0] NCCL INFO NET/IB : Using " + " ".join(f"[{i}]mlx5_{i}:1/{layer}" for i in range(count)) + " [RO]; OOB ib0:10.0.0.1<0>"
+
+
+def test_link_layers(folder):
+    """Of InfiniBand nothing is to be tuned as of RoCE, whatever failed or is slow; of RoCE it is considered."""
+    timed_out = "\nn0:1:2 [0] NCCL WARN NET/IB: Got completion from peer 10.0.0.2<1> with status=IBV_WC_RETRY_EXC_ERR(12) opcode=0"
+    for layer, cause in (("IB", "link_failed"), ("RoCE", "roce_untuned")):
+        failed = diagnosed(folder, adapters(8, layer) + timed_out + "\n")
+        assert failed["causes"][0]["cause"] == cause, (layer, failed["causes"])
+        slow = diagnosed(folder, run_of(100, before=adapters(8, layer)), "-s", "dgx-b200")
+        assert ("roce_untuned" in [c["cause"] for c in slow["causes"]]) == (layer == "RoCE"), (layer, slow["causes"])
+    assert "RoCE, those of dgx-b200 InfiniBand" in diagnosed(folder, run_of(349, before=adapters(8, "RoCE")), "-s", "dgx-b200")["verdict"]
+
+
+def test_adapters_that_are_missing(folder):
+    """A node with fewer adapters than its machine, and slower by as much."""
+    found = diagnosed(folder, run_of(308, before=adapters(7, "IB")), "-s", "dgx-b200")
+    assert found["state"] == "slow" and found["causes"][0]["cause"] == "rail_missing", found
+    assert "lists 7 adapters a node where dgx-b200 has 8" in diagnosed(folder, run_of(370, before=adapters(7, "IB")), "-s", "dgx-b200")["verdict"]
+    assert diagnosed(folder, run_of(308, before=adapters(8, "IB")), "-s", "dgx-b200")["state"] == "as_predicted"
+
+
+def test_gpu_direct_by_its_price(folder):
+    """Staging in host memory is no cause of what it would not cost."""
+    assert "gdr_off" not in [c["cause"] for c in diagnosed(folder, run_of(20), "-s", "dgx-b200")["causes"]]
+
+
+def test_columns_that_differ_alike(folder):
+    found = diagnosed(folder, run_of(300, in_place=2.0), "-s", "dgx-b200")
+    assert found["causes"][0]["what"].startswith("one of the two columns") and "comes and goes" in found["causes"][0]["evidence"], found["causes"]
+    assert "oversubscription" not in [c["cause"] for c in found["causes"] if "comes and goes" in c["evidence"]], found["causes"]
+
+
+def test_machines_to_name(folder):
+    assert "128 NVIDIA B200 on 16 nodes: try --system dgx-b200" in diagnosed(folder, run_of(349))["verdict"]
+    wrong = diagnosed(folder, run_of(184, nodes=8, gpu="NVIDIA A100-SXM4-80GB"), "-s", "dgx-b200")
+    assert [c["cause"] for c in wrong["causes"]] == ["wrong_machine"], wrong["causes"]
+
+
+def test_nodes_that_contradict_the_log(folder):
+    log = written(folder, "one.log", FINE)
+    refused(log, "--nodes", "4", saying=["all 8 ranks are on n; leave --nodes out"])
+    refused(log, "--ranks", "16", saying=["--ranks"])
 
 
 def watched(rank, number, elements):

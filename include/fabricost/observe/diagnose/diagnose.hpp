@@ -59,9 +59,10 @@ enum class Cause : unsigned char {
   program_error,
   plugin_missing,
   driver_mismatch,
-  wrong_machine
+  wrong_machine,
+  sharp_off
 };
-inline constexpr std::array<std::string_view, 40> cause_names{"acs_enabled",
+inline constexpr std::array<std::string_view, 41> cause_names{"acs_enabled",
                                                               "algorithm_choice",
                                                               "bug_in_version",
                                                               "container_vm_topology",
@@ -100,7 +101,8 @@ inline constexpr std::array<std::string_view, 40> cause_names{"acs_enabled",
                                                               "program_error",
                                                               "plugin_missing",
                                                               "driver_mismatch",
-                                                              "wrong_machine"};
+                                                              "wrong_machine",
+                                                              "sharp_off"};
 [[nodiscard]] constexpr std::string_view name(Cause c) { return cause_names[static_cast<std::size_t>(c)]; }
 
 /// One likely cause, as data/diagnosis and the log give it.
@@ -159,6 +161,7 @@ struct DiagnosedSize {
   DataType dtype = DataType::single;
   bool streamed = false;  ///< a rate of many messages in flight
   Basis basis = Basis::datasheet;  ///< of the prediction
+  std::string run{};               ///< of several: its file or first line; empty: there is one
   bool operator==(const DiagnosedSize&) const = default;
 
   [[nodiscard]] double ratio() const { return measured / predicted; }
@@ -202,6 +205,8 @@ struct DiagnoseRequest {
   bool follow = false;              ///< the logs are still written
   std::optional<LaunchMode> launch{};
   std::optional<Inference> library{};
+  std::vector<std::string> overrides{};  ///< of the machine, as load_system takes them
+  std::string calibration{};
 
   static RequestTable<DiagnoseRequest> fields();
 };

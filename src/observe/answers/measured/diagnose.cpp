@@ -50,7 +50,8 @@ AnswerTable<DiagnosedSize> DiagnosedSize::fields() {
           gives(&A::low, "interval_us[]", "low_seconds", "Least of nine in ten measurements, s.", in_microseconds),
           gives(&A::high, "interval_us[]", "high_seconds", "Most of nine in ten measurements, s.", in_microseconds),
           gives(&A::bus_bandwidth, "busbw_GBps", "bus_bytes_per_second", "Measured bus bandwidth, byte/s.", in_gigabytes_per_second),
-          gives(&A::ratio, "ratio", "", "Measured over predicted.")};
+          gives(&A::ratio, "ratio", "", "Measured over predicted."),
+          gives(&A::run, "run", "", "Of several runs: its file, or its first line.", {}, true)};
 }
 
 AnswerTable<Diagnosis> Diagnosis::fields() {
@@ -85,7 +86,9 @@ RequestTable<DiagnoseRequest> DiagnoseRequest::fields() {
           asks(&R::against, "against", "--against", "LOG", "Log, or folder of logs, of a good run to compare with"),
           asks(&R::follow, "follow", "--follow", "", "The logs are still written: read on until a verdict stands"),
           field::ask_launch_of_files<R>,
-          field::ask_library_of_files<R>};
+          field::ask_library_of_files<R>,
+          field::ask_overrides<R>,
+          field::ask_calibration<R>};
 }
 
 Diagnosis answer(const DiagnoseRequest& request) {

@@ -64,7 +64,9 @@ std::optional<Facts> stated_otherwise(const Context& c, const Numbers& n, Stated
     std::set<std::string> odd;
     for (const auto& way : one.who)
       if (&way != most) odd.insert(way.second.begin(), way.second.end());
-    return Facts{cited(one.lines.at(least->first)), named_or_nodes(odd, one, c.reports), what, least->first, most->first};
+    const std::set<std::string> hosts = hosts_of(odd, c.reports);
+    const std::string who = named_or_nodes(odd, one, c.reports);
+    return Facts{cited(one.lines.at(least->first)), who, what, least->first, most->first, hosts.contains("") ? who : named(hosts)};
   }
   return std::nullopt;
 }
@@ -224,16 +226,17 @@ std::optional<Facts> node_slower_than_its_siblings(const Context& c, const Numbe
 
 std::span<const Signal> stated_signals() {
   using Kind = Stated::Kind;
+  static const std::vector<std::string_view> stated_facts{"line", "odd", "what", "value", "others", "where"};
   static const std::vector<Signal> all{
       {"address_unreached", address_unreached, {"line", "ways", "ranks"}, {{"connections"}}},
       {"against", nullptr, {}, {{"share"}}},
-      {"environment_differs", stated_differs<Kind::variable>, {"line", "odd", "what", "value", "others"}, {{"speakers"}, {"share"}}},
-      {"network_differs", stated_differs<Kind::network>, {"line", "odd", "what", "value", "others"}, {{"speakers"}, {"share"}}},
-      {"topology_differs", stated_differs<Kind::topology>, {"line", "odd", "what", "value", "others"}, {{"speakers"}, {"share"}}},
-      {"gpu_direct_differs", stated_differs<Kind::direct>, {"line", "odd", "what", "value", "others"}, {{"speakers"}, {"share"}}},
-      {"multicast_differs", stated_differs<Kind::multicast>, {"line", "odd", "what", "value", "others"}, {{"speakers"}, {"share"}}},
-      {"versions_differ", stated_differs<Kind::version>, {"line", "odd", "what", "value", "others"}, {{"speakers"}, {"share"}}},
-      {"adapters_differ", stated_differs<Kind::adapters>, {"line", "odd", "what", "value", "others"}, {{"speakers"}, {"share"}}},
+      {"environment_differs", stated_differs<Kind::variable>, stated_facts, {{"speakers"}, {"share"}}},
+      {"network_differs", stated_differs<Kind::network>, stated_facts, {{"speakers"}, {"share"}}},
+      {"topology_differs", stated_differs<Kind::topology>, stated_facts, {{"speakers"}, {"share"}}},
+      {"gpu_direct_differs", stated_differs<Kind::direct>, stated_facts, {{"speakers"}, {"share"}}},
+      {"multicast_differs", stated_differs<Kind::multicast>, stated_facts, {{"speakers"}, {"share"}}},
+      {"versions_differ", stated_differs<Kind::version>, stated_facts, {{"speakers"}, {"share"}}},
+      {"adapters_differ", stated_differs<Kind::adapters>, stated_facts, {{"speakers"}, {"share"}}},
       {"node_lacks_adapters", node_lacks_adapters, {"line", "node", "count", "most", "missing", "others"}},
       {"node_without_direct", node_without_direct, {"line", "node", "staged", "of", "adapters", "others"}},
       {"node_slower_than_its_siblings",

@@ -131,8 +131,11 @@ Diagnosis together(std::vector<Part> parts, const Rules& rules) {
   as_varied(parts);
   Diagnosis out;
   const auto worse = [](const Part& a, const Part& b) { return severity(a.answer.state) < severity(b.answer.state); };
-  const Part& worst = *std::min_element(parts.begin(), parts.end(), worse);
   const std::vector<Finding> nodes = of_nodes(parts, rules);
+  const auto named = [&](const Part& one) { return !nodes.empty() && !one.host.empty() && nodes.front().evidence.starts_with(one.host + ": "); };
+  const auto slowest = std::find_if(parts.begin(), parts.end(), named);
+  const auto most_severe = std::min_element(parts.begin(), parts.end(), worse);
+  const Part& worst = slowest != parts.end() && !worse(*most_severe, *slowest) ? *slowest : *most_severe;
   out.state = worst.answer.state;
   if (!nodes.empty() && severity(RunState::slow) < severity(out.state)) out.state = RunState::slow;
   out.system = worst.answer.system;
@@ -148,7 +151,8 @@ Diagnosis together(std::vector<Part> parts, const Rules& rules) {
     out.healthy = out.healthy && answer.healthy;
     out.system_guessed = out.system_guessed || answer.system_guessed;
     out.rules.insert(out.rules.end(), answer.rules.begin(), answer.rules.end());
-    out.sizes.insert(out.sizes.end(), answer.sizes.begin(), answer.sizes.end());
+    for (DiagnosedSize& size : one.answer.sizes) size.run = one.place;
+    out.sizes.insert(&one == &worst ? out.sizes.begin() : out.sizes.end(), answer.sizes.begin(), answer.sizes.end());
     if (answer.state != worst.answer.state)
       continue;  // what explains a run that is as predicted is no cause of another's
     for (Finding finding : answer.causes) {
