@@ -55,8 +55,12 @@ void add_shares(Page& page, const std::vector<StepTerm>& terms, double whole) {
 
 void add_replay(Page& page, const TraceReplay& r) {
   const auto [low, high] = numbers_in(r.interval);
-  page.section("Replayed on {}: a step of {}{}, {:.3g} times that of the traces", r.system.empty() ? "its own machine" : r.system,
-               time_text(r.step), high > low ? fmt::format(" ({} to {})", seconds_text(low), seconds_text(high)) : "", r.ratio);
+  std::string without;
+  for (const TracedChange& one : r.changes)
+    if (one.change.starts_with("without ")) without += fmt::format("; {} {} ({:+.1f} %)", one.change, time_text(one.step), 100 * one.gain);
+  page.section("Replayed on {}: a step of {}{}, {:+.1f} % against the traces{}", r.system.empty() ? "its own machine" : r.system,
+               time_text(r.step), high > low ? fmt::format(" ({} to {})", seconds_text(low), seconds_text(high)) : "", 100 * (r.ratio - 1),
+               without);
   add_shares(page, r.terms, r.step.value());
   double path = 0;
   for (const StepTerm& term : r.path) path += term.time.value();
@@ -101,6 +105,11 @@ void add_groups(Page& page, const TraceAnswer& a) {
   const auto judged = slow + with([](const TracedCollective& row) { return row.verdict == "sound" || row.verdict == "better"; });
   int ranks = 0;
   for (const TracedCollective& row : a.collectives) ranks = std::max(ranks, row.ranks);
+  const auto impossible = with([](const TracedCollective& row) { return row.verdict == "impossible"; });
+  if (impossible > 0 && impossible >= judged)
+    return fmt::format("Impossible: {} of {} kinds of collectives take less than the machine's wires allow, so its times or sizes are not what "
+                       "they say, or it is another machine",
+                       impossible, judged + impossible);
   if (slow > 0) return fmt::format("Slow: {} of {} kinds of collectives take longer than predicted", slow, judged);
   const std::string first = a.findings.empty() ? "" : a.findings.front();
   if (first.starts_with("Rank ") || first.find(" takes ") != std::string::npos) return first.substr(0, first.find(';'));

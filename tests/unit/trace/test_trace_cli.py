@@ -95,6 +95,21 @@ def test_times_that_no_wire_allows_are_impossible_and_never_better(folder):
     answer = found(folder)
     (reduce,) = rows(answer, "all_reduce")
     assert reduce["verdict"] == "impossible", reduce
+    assert COMMAND.works(folder).startswith("Impossible: 1 of 2 kinds"), "no other is slow, and it is said first"
+    judged = json.loads(DIAGNOSE.works(folder, "--json"))
+    assert judged["state"] == "nothing_to_judge" and "impossible" in judged["verdict"], judged
+
+
+def test_a_machine_with_other_gpus_is_wrong(folder):
+    sound_job().write(folder)
+    assert any("dgx-b200 has b200-sxm" in note for note in found(folder, "--system", "dgx-b200")["notes"])
+    judged = json.loads(DIAGNOSE.works(folder, "--system", "dgx-b200", "--json"))
+    assert judged["state"] == "nothing_to_judge" and [one["cause"] for one in judged["causes"]] == ["wrong_machine"], judged
+
+
+def test_a_rank_that_is_given_twice_is_refused(folder):
+    sound_job().write(folder)
+    COMMAND.refused(folder / "rank0.json", folder / "rank0.json", saying=["rank 0 is given twice"])
 
 
 def test_sizes_tell_the_ranks_of_a_gather_or_scatter(folder):

@@ -62,6 +62,7 @@ def test_diagnose_finds_nothing_in_a_sound_job(folder):
     files = sorted(pathlib.Path(folder).glob("*.json"))
     answer = json.loads(Command(TOOL, "diagnose").works(*files, "--json"))
     assert answer["state"] == "as_predicted" and answer["healthy"] and not answer["causes"], answer
+    assert "(calibrated)" in Command(TOOL, "diagnose").works(*files)
 
 
 if __name__ == "__main__":

@@ -114,9 +114,9 @@ void say_against(const std::string& file, TraceAnswer& answer) {
   std::vector<TracedAgainst> apart(answer.against.begin() + 1, answer.against.end());
   answer.against.push_back(exposed);
   const Time more = answer.step - planned;
-  answer.parted.push_back(fmt::format("The run's step takes {}, the plan's {}: {} {}, {:.2g} times.", shown_time(answer.step),
+  answer.parted.push_back(fmt::format("The run's step takes {}, the plan's {}: {} {}, {:+.1f} %.", shown_time(answer.step),
                                       shown_time(planned), shown_time(length_of(more)), more > Time{} ? "more" : "less",
-                                      answer.step / planned));
+                                      100 * (answer.step / planned - 1)));
   std::stable_sort(apart.begin(), apart.end(), [](const TracedAgainst& a, const TracedAgainst& b) {
     return length_of(a.run - a.plan) > length_of(b.run - b.plan);
   });

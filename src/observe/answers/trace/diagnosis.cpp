@@ -2,11 +2,13 @@
 /// than its prediction, or than in groups like its own, has the slow link: which of the causes it is, a trace does not say.
 
 #include "answers/trace/diagnosis.hpp"
+#include "answers/trace/step.hpp"
 
 #include "diagnose/rules.hpp"
 #include "readings/traces/readers.hpp"
 
 #include <fabricost/observe/diagnose/diagnose.hpp>
+#include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
 
@@ -59,6 +61,37 @@ namespace {
       .bus_bandwidth = row.wire > Time{} ? *row.bytes / row.wire * bus_factor(*collective, row.ranks) : Bandwidth{}};
 }
 
+/// "all_reduce of 256 MiB in group 0 takes 301 us": the first of the kinds that take less than wires or a kernel's start allow; empty: fewer
+/// than half of those judged do.
+[[nodiscard]] std::string impossible_in(const TraceAnswer& trace) {
+  std::size_t impossible = 0, judged = 0;
+  std::string first;
+  for (const TracedCollective& row : trace.collectives) {
+    judged += row.verdict == "unknown" ? 0 : 1;
+    if (row.verdict != "impossible") continue;
+    if (impossible++ == 0)
+      first = fmt::format("{}{} in group {} takes {}, less than the wires of {} or a kernel's start allow", row.operation,
+                          row.bytes ? " of " + size_text(*row.bytes) : "", row.group, time_text(row.wire), trace.system.value_or("the machine"));
+  }
+  return 2 * impossible >= judged ? first : std::string{};
+}
+
+/// The machine that was named has other GPUs; empty: it has not.
+[[nodiscard]] std::string contradiction_in(const TraceAnswer& trace, const Machine& machine) {
+  if (!machine) return {};
+  const auto system = machine.get();
+  for (const TracedRank& one : trace.ranks)
+    if (std::string other = other_gpu(*system, one.gpu); !other.empty()) return other;
+  return {};
+}
+
+void nothing_to_judge(Diagnosis& out, const std::string& why, Finding cause) {
+  out.state = RunState::nothing_to_judge;
+  out.healthy = false;
+  out.verdict = "nothing to judge: " + why;
+  out.causes = {std::move(cause)};
+}
+
 }  // namespace
 
 bool asks_of_traces(const DiagnoseRequest& request) {
@@ -72,6 +105,8 @@ Diagnosis diagnosis_of_traces(const DiagnoseRequest& request) {
   asked.files.push_back({request.log.string()});
   for (const std::string& one : request.more) asked.files.push_back({one});
   asked.system = request.system;
+  asked.overrides = request.overrides;
+  if (!request.calibration.empty()) asked.system.calibration = request.calibration;
   const TraceAnswer trace = answer(asked);
   Diagnosis out;
   out.notes = trace.notes;
@@ -94,6 +129,18 @@ Diagnosis diagnosis_of_traces(const DiagnoseRequest& request) {
                 : out.state == RunState::as_predicted
                     ? fmt::format("as predicted: {} kinds of collectives take what they should", out.sizes.size())
                     : "nothing to judge: no collective of the traces has a prediction and all its ranks";
+  for (const std::optional<Expected>& one : found_of(trace).expected)
+    if (one) {
+      out.basis = one->basis;
+      break;
+    }
+  if (const std::string other = contradiction_in(trace, request.system); !other.empty())
+    nothing_to_judge(out, other,
+                     {Cause::wrong_machine, 1, other, "name the machine that ran it, or none, and it is found from the traces"});
+  else if (const std::string first = impossible_in(trace); !first.empty())
+    nothing_to_judge(out, "impossible: the times or the sizes of these traces are not what they say",
+                     {Cause::other, 0.99, first,
+                      "look at the unit of the times and at the sizes; if the machine is another one, or has SHARP, name it", "impossible times"});
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <fabricost/answers/moe.hpp>
 #include <fabricost/hardware/slice.hpp>
 #include <fabricost/specs/data_directory.hpp>
+#include <fabricost/specs/load.hpp>
 #include <fabricost/validation/set_aside.hpp>
 
 #include <fmt/format.h>
@@ -36,6 +37,12 @@ double least_time(const System& system, const Operation& operation) {
 
 }  // namespace
 
+std::string other_gpu(const System& system, const std::string& gpu) {
+  const std::string known = gpu.empty() ? std::string{} : GpuIdentities::shipped()->gpu_named(gpu);
+  if (known.empty() || known == system.gpu.name || load_gpu(known).generation == system.gpu.generation) return {};
+  return fmt::format("{} has {}, and the traces are of {}", system.name, system.gpu.name, gpu);
+}
+
 TraceMachine::TraceMachine(const TraceRequest& request, const std::vector<RankTrace>& traces, std::vector<std::string>& notes)
     : request_(request), notes_(notes) {
   std::set<std::string> gpus;
@@ -46,6 +53,8 @@ TraceMachine::TraceMachine(const TraceRequest& request, const std::vector<RankTr
   if (request.system) {
     system_ = request.system.get(request.on ? std::vector<std::string>{} : request.overrides);
     if (system_->pod > 0) system_ = std::make_shared<const System>(slice_for(*system_, world_));
+    for (const std::string& gpu : gpus)
+      if (const std::string other = other_gpu(*system_, gpu); !other.empty()) note(other + ": name the machine that ran them.");
     return;
   }
   if (!request.overrides.empty() && !request.on) throw Refusal("<overrides> change a machine: add <system>");
@@ -149,7 +158,7 @@ std::optional<Expected> TraceMachine::expect(const timeline::Group& group, const
       return std::nullopt;
     }
     const Prediction p = predict(*system_, operation);
-    return at->second = Expected{p.seconds, p.low, p.high, least_time(*system_, operation)};
+    return at->second = Expected{p.seconds, p.low, p.high, least_time(*system_, operation), p.basis};
   } catch (const RequestError& error) {
     note(fmt::format("No prediction of some calls: {}.", error.what()));
     return std::nullopt;

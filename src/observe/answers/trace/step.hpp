@@ -16,9 +16,13 @@
 
 namespace fabricost::observe::detail {
 
+/// "dgx-h100 has h100-sxm, and the traces are of NVIDIA B200"; empty: they agree, or the traces do not say their GPU.
+[[nodiscard]] std::string other_gpu(const System& system, const std::string& gpu);
+
 /// The predicted time of a call, with its interval, and the time that the machine's wires need at the least.
 struct Expected {
   double seconds = 0, low = 0, high = 0, least = 0;
+  Basis basis = Basis::datasheet;
 };
 
 class TraceMachine {

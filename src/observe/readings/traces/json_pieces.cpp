@@ -177,7 +177,7 @@ void JsonPieces::documents(const Element& element) {
 void JsonPieces::read(std::string_view list, const Member& member, const Element& element) {
   const char first = peek();
   if (first == '[') return elements(element);
-  if (first != '{') fail(first == 0 ? "the file is empty" : "this is not JSON: it begins with neither '{' nor '['", "name a trace");
+  if (first != '{') fail(first == 0 ? "the file is empty" : "this is not JSON: it begins with neither '{' nor '['", "name a trace; logs are for fabricost diagnose");
   ++at_;
   std::string key;
   for (bool any = false;; any = true) {

@@ -14,7 +14,9 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <system_error>
+#include <tuple>
 
 namespace fabricost::observe {
 
@@ -248,6 +250,17 @@ namespace fs = std::filesystem;
   return out;
 }
 
+/// Several files of a rank show one time after another; the same calls twice are one trace that was given twice.
+void refuse_repeated(const std::vector<RankTrace>& ranks) {
+  std::map<std::tuple<int, std::string, std::int64_t, std::int64_t, std::int64_t, std::size_t>, const RankTrace*> known;
+  for (const RankTrace& one : ranks) {
+    if (one.rank < 0 || one.calls.empty()) continue;
+    const auto [at, fresh] = known.try_emplace({one.rank, one.gpu, one.start, one.whole.from, one.whole.to, one.calls.size()}, &one);
+    if (!fresh)
+      throw Refusal(fmt::format("rank {} is given twice: {} and {}; leave one out", one.rank, at->second->file, one.file));
+  }
+}
+
 }  // namespace
 
 bool is_trace(const fs::path& file) {
@@ -292,6 +305,7 @@ Traces read_traces(const std::vector<fs::path>& given, Keep keep) {
   on_threads(files.size(), processors(), [&](std::size_t i) { read[i] = read_trace(files[i], keep); });
   for (std::vector<RankTrace>& some : read)
     for (RankTrace& one : some) out.ranks.push_back(std::move(one));
+  refuse_repeated(out.ranks);
   return out;
 }
 
