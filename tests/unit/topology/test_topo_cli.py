@@ -57,5 +57,15 @@ def test_the_file(folder):
     assert "assumed" in open(made, encoding="utf-8").read()
 
 
+def test_links_alone_do_not_contradict_the_compared_machine(folder):
+    topo = in_folder(folder, "topo.txt", hopper())
+    answer = json.loads(works("topo", topo, "--compare", "dgx-b200", "--json"))
+    assert answer["gpu"] == "b200-sxm" and not any(one.startswith("GPUs") for one in answer["differences"]), answer
+    assert any("nvidia-smi -L" in one for one in answer["unknown"]) and any("processor" in one for one in answer["unknown"]), answer
+    named = in_folder(folder, "named.txt", "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)\n" + hopper())
+    answer = json.loads(works("topo", named, "--compare", "dgx-b200", "--json"))
+    assert answer["gpu"] == "h100-sxm" and any("GPUs: h100-sxm here" in one for one in answer["differences"]), answer
+
+
 if __name__ == "__main__":
     run_tests(globals())

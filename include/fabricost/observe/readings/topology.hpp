@@ -88,9 +88,10 @@ struct GuessedSystem {
   std::vector<std::string> unknown;  ///< properties that the file cannot state and that affect predictions
 };
 
-/// A system file of one such node. \param name empty: derived from the file's name
+/// A system file of one such node. \param name empty: derived from the file's name \param likely whose GPUs these are taken for where
+/// the file does not tell them from others; nullptr: none
 /// \throws RequestError if no GPU can be identified
-[[nodiscard]] GuessedSystem system_from(const DescribedTopology& topology, std::string_view name = {});
+[[nodiscard]] GuessedSystem system_from(const DescribedTopology& topology, std::string_view name = {}, const System* likely = nullptr);
 
 /// Differences from a stock system, one sentence each: GPUs, direct links and their shape (independent of
 /// the numbering), NICs, the distance of each GPU's nearest NIC, rails, sockets, PCIe. Empty: none that this

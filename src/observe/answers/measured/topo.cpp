@@ -53,7 +53,8 @@ TopoAnswer answer(const TopoRequest& request) {
   if (request.path.empty())
     throw Refusal("which file? What nvidia-smi topo -m or rocm-smi --showtopo printed, or NCCL's topology XML", true);
   const DescribedTopology t = read_topology(request.path);
-  const GuessedSystem guessed = system_from(t, request.name);
+  const std::optional<System> stock = request.compare ? std::optional{request.compare.load()} : std::nullopt;
+  const GuessedSystem guessed = system_from(t, request.name, stock ? &*stock : nullptr);
   const bool amd = t.vendor == "amd";
   TopoAnswer out{.gpus = static_cast<int>(t.gpus.size()),
                  .nvlinks = amd ? 0 : t.links_per_gpu(),
@@ -76,10 +77,9 @@ TopoAnswer answer(const TopoRequest& request) {
     out.guesses.push_back({g.what, g.taken, g.reason});
     out.guess_texts.push_back(fmt::format("{}: {} ({})", g.what, g.taken, g.reason));
   }
-  if (request.compare) {
-    const System stock = request.compare.load();
-    out.compared_with = request.compare.name.empty() ? stock.name : request.compare.name;
-    out.differences_found = out.differences = differences(t, guessed, stock);
+  if (stock) {
+    out.compared_with = request.compare.name.empty() ? stock->name : request.compare.name;
+    out.differences_found = out.differences = differences(t, guessed, *stock);
   }
   return out;
 }

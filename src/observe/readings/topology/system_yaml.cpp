@@ -156,19 +156,21 @@ struct NicGuess {
 
 class SystemText {
  public:
-  SystemText(const DescribedTopology& t, std::string_view name) : t_(t) {
+  SystemText(const DescribedTopology& t, std::string_view name, const System* likely) : t_(t), likely_(likely) {
     out_.name = name_from(name.empty() ? std::filesystem::path(t.file).stem().string() : std::string{name});
   }
 
   GuessedSystem build() {
     if (t_.gpus.empty()) throw RequestError(t_.file + ": no GPU to build a system on");
-    const ModelGuess model = guess_model(t_);
+    const ModelGuess model = guess_model();
     gpu_ = load_gpu(model.gpu);
     link_ = gpu_.scale_up_link;
     out_.gpu = model.gpu;
     guess("GPU", model.gpu, model.reason);
-    unknown("which variant of the GPU it is (memory, clocks): the file does not name it",
-            t_.gpus.front().model.empty() && t_.gpus.front().pci_id.empty());
+    unknown("which variant of the GPU it is (memory, clocks): the file does not name it; put what nvidia-smi -L prints before it",
+            t_.vendor == "nvidia" && is_unnamed());
+    unknown("which variant of the GPU it is (memory, clocks): the file does not name it", t_.vendor != "nvidia" && is_unnamed());
+    unknown("the processor (lscpu): NCCL's choice depends on it", t_.cpu == Cpu::any && !grace());
     head();
     scale_up();
     nics();
@@ -186,6 +188,16 @@ class SystemText {
   }
 
  private:
+  [[nodiscard]] bool is_unnamed() const { return t_.gpus.front().model.empty() && t_.gpus.front().pci_id.empty(); }
+  /// The model; where links alone tell it, that of the likely machine if it has as many.
+  [[nodiscard]] ModelGuess guess_model() const {
+    ModelGuess model = observe::guess_model(t_);
+    const bool by_links = is_unnamed() && t_.instance.empty() && t_.gpus.front().compute == 0 && t_.links_stated;
+    if (!by_links || likely_ == nullptr || likely_->gpu.name == model.gpu || likely_->gpu.vendor != t_.vendor) return model;
+    const int links = t_.links_per_gpu();
+    if (links == 0 || likely_->gpu.scale_up_links != links) return model;
+    return {likely_->gpu.name, fmt::format("{} direct links per GPU, as those of {} have, and {} too", links, likely_->name, model.gpu)};
+  }
   void guess(std::string what, std::string taken, std::string reason) {
     out_.guesses.push_back({std::move(what), std::move(taken), std::move(reason)});
   }
@@ -409,6 +421,7 @@ class SystemText {
   }
 
   const DescribedTopology& t_;
+  const System* likely_;
   GuessedSystem out_;
   Gpu gpu_;
   std::string link_;    ///< scale-up link
@@ -418,6 +431,8 @@ class SystemText {
 
 }  // namespace
 
-GuessedSystem system_from(const DescribedTopology& topology, std::string_view name) { return SystemText(topology, name).build(); }
+GuessedSystem system_from(const DescribedTopology& topology, std::string_view name, const System* likely) {
+  return SystemText(topology, name, likely).build();
+}
 
 }  // namespace fabricost::observe
