@@ -4,6 +4,7 @@
 #include <fabricost/answers/predict.hpp>
 #include <fabricost/plan/answers/tune.hpp>
 #include <fabricost/choice/forced.hpp>
+#include <fabricost/choice/pick.hpp>
 #include <fabricost/fields/field.hpp>
 #include <fabricost/predict/curve.hpp>
 #include <fabricost/predict/certainty.hpp>
@@ -81,6 +82,7 @@ namespace {
 
 constexpr double worth_listing = 0.05;  ///< of log time: see answers/tune.hpp
 constexpr int per_octave = 16;
+constexpr double least_sure = 0.01;  ///< of NCCL's time that is lost at least: less is no reason to change anything
 
 /// True if a price rests on measurements of this algorithm for this operation: in-switch reduction was
 /// measured as all_reduce of all eight GPUs of a server and of racks (price/in_switch.hpp).
@@ -134,11 +136,17 @@ class Question {
     const Fabric& f = curve_.fabric();
     doubt_ = doubt_of(op.collective, f, system);
     const bool byte_wide = is_byte_wide(op.dtype);
+    const auto table = fabricost::core::allowed_rows(Choice{}, {op.collective, byte_wide}, f);
+    // NCCL runs no pair that its table of models ignores, whatever a variable or a plugin asks for
+    const auto has_row = [&](Candidate c) {
+      return std::any_of(table.rows.begin(), table.rows.end(), [&](const auto& row) { return row.candidate == c; });
+    };
     for (const Candidate c : forced_candidates(op.collective, f, byte_wide)) {
       if (!is_measured(c.algorithm, op.collective, f)) {
         unmeasured_.push_back(c);
         continue;
       }
+      if (!has_row(c)) continue;
       candidates_.push_back(c);
       lines_.push_back(price(schedule_of(c.algorithm, op.collective, f), f, system.constants, c.protocol, byte_wide));
     }
@@ -214,6 +222,7 @@ class Question {
     consider(first);
     for (auto at = std::lower_bound(sizes.begin(), sizes.end(), first); at != sizes.end() && *at <= last; ++at) consider(*at);
     consider(last);
+    out.sure = out.sure && out.least_share >= least_sure;
     return out;
   }
 

@@ -26,13 +26,16 @@ void add_ranges(Page& page, const TuneAnswer& a, bool sure) {
   page.table(rows);
 }
 
-/// "nvls simple (all_gather, reduce_scatter)", each pair once.
-[[nodiscard]] std::string unmeasured_text(const std::vector<UnmeasuredChoice>& pairs) {
+/// "nvls simple (all_gather, reduce_scatter on 1 node)", each pair once; with nodes where it is not so on all that were asked for.
+[[nodiscard]] std::string unmeasured_text(const TuneAnswer& a) {
+  std::map<std::string, std::map<std::string, std::vector<std::string>>> nodes;  // of each pair and operation
+  for (const UnmeasuredChoice& p : a.unmeasured) nodes[p.algorithm + " " + p.protocol][p.operation].push_back(std::to_string(p.nodes));
   std::map<std::string, std::vector<std::string>> operations;
-  for (const UnmeasuredChoice& p : pairs) {
-    std::vector<std::string>& its = operations[p.algorithm + " " + p.protocol];
-    if (std::find(its.begin(), its.end(), p.operation) == its.end()) its.push_back(p.operation);
-  }
+  for (const auto& [pair, its] : nodes)
+    for (const auto& [operation, where] : its)
+      operations[pair].push_back(where.size() == a.groups.size() ? operation
+                                                                 : fmt::format("{} on {} node{}", operation, joined_with_and(where),
+                                                                               where == std::vector<std::string>{"1"} ? "" : "s"));
   std::string out;
   for (const auto& [pair, its] : operations) out += fmt::format("{}{} ({})", out.empty() ? "" : ", ", pair, joined(its));
   return out;
@@ -50,7 +53,7 @@ void tune_text(Page& page, const TuneAnswer& a) {
   if (!a.ranges.empty() || !a.unmeasured.empty() || !a.doubts.empty()) page.add("\n");
   if (!a.ranges.empty()) page.say("Lost: at the size of the range that loses most; at least: in nineteen of twenty measurements there.");
   for (const std::string& doubt : a.doubts) page.say("Not sure: {}.", doubt);
-  if (!a.unmeasured.empty()) page.say("Never recommended, because no fit covers them here: {}.", unmeasured_text(a.unmeasured));
+  if (!a.unmeasured.empty()) page.say("Never recommended, because no fit covers them here: {}.", unmeasured_text(a));
 }
 
 }  // namespace

@@ -38,5 +38,16 @@ def test_the_file(folder):
     refused("--system", "dgx-a100", "-o", folder, saying=["--out", "not a regular file"])
 
 
+def test_what_is_sure_is_worth_a_change_and_comes_first(folder):
+    found = json.loads(works("--system", "dgx-b200", "--nodes", "2,4,16", "--json"))
+    sure = [one for one in found["ranges"] if one["sure"]]
+    assert all(one["lost_percent_interval"][0] >= 1 for one in sure), sure
+    text = works("--system", "dgx-b200", "--nodes", "1,2,16")
+    assert "tree ll (all_reduce on 1 node)" in text, text
+    # six GPUs of a node: NCCL's table has no NVLSTree there, which predict knows as well
+    pairs = {one["faster"]["algorithm"] for one in json.loads(works("--system", "dgx-b200", "--ranks", "12", "--json"))["ranges"]}
+    assert "nvls_tree" not in pairs, pairs
+
+
 if __name__ == "__main__":
     run_tests(globals())
