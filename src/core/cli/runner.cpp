@@ -69,6 +69,8 @@ class UsageError : public Error {
     what = "write --system " + extra;
   else if (has("--model") && ships("models"))
     what = "write --model " + extra;
+  else if (std::error_code error; has("--from") && std::filesystem::is_regular_file(extra, error))
+    what = "write --from " + extra;
   else if (has("--size") && parse_collective(extra))
     what = "the operation comes first, the machine after --system";
   return fmt::format("\"{}\" is one word too many ({})", extra, what);

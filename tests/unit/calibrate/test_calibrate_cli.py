@@ -59,7 +59,45 @@ def test_a_log_without_a_machine_is_fitted_as_the_usual_one_of_its_gpus(folder):
     assert text.split("\n", 2)[2] == works("--system", "dgx-h100", "--from", log)
 
 
+def test_a_slow_run_is_fitted_with_a_warning(folder):
+    log = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "data", "measurements", "dgx-h100-all-reduce.txt")
+    with open(log, encoding="utf-8") as file:
+        sound = file.read()
+
+    def slower(line):
+        words = line.split()
+        for at in (5, 9) if len(words) == 13 and words[0].isdigit() and int(words[0]) >= 1 << 24 else ():
+            words[at] = f"{2 * float(words[at]):.1f}"
+            words[at + 1], words[at + 2] = (f"{float(words[at + more]) / 2:.2f}" for more in (1, 2))
+        return " ".join(words)
+    slow = os.path.join(folder, "slow.log")
+    with open(slow, "w", encoding="utf-8") as file:
+        file.write("\n".join(slower(line) if line.strip()[:1].isdigit() else line for line in sound.splitlines()) + "\n")
+    warned = json.loads(works("--from", slow, "--system", "dgx-h100", "--json"))["warnings"]
+    assert any("large sizes of slow take 2" in one for one in warned), warned
+    assert not any("beyond the range" in one for one in json.loads(works("--from", log, "--system", "dgx-h100", "--json"))["warnings"])
+
+
+def test_reduction_in_the_networks_switches_is_named(folder):
+    box = written(folder, "box.yaml", "extends: dgx-b200\nname: box\nnodes: 4\ntiers:\n  - name: nic\n    sharp: true\n")
+    swept = json.loads(tool.works("sweep", "all_reduce", "--system", box, "--nodes", 4, "--sizes", "64MiB:1GiB:x2", "--json"))["rows"]
+    table = written(folder, "points.csv", HEADER + "".join(
+        f"made,box,4,8,all_reduce,half,{one['bytes']},{1.1 * one['time_us']:.6f},,nccl,,,,\n" for one in swept))
+    warned = json.loads(works("--system", box, "--from", table, "--json"))["warnings"]
+    assert any("5 of 5 times are of SHARP" in one for one in warned), warned
+
+
+def test_a_fit_that_makes_the_median_worse_says_so(folder):
+    """Every third time half again as long: no constants have both."""
+    rows = rows_of("dgx-b200", 1.0).splitlines()
+    odd = [line.replace(time, f"{float(time) * (1.5 if i % 3 == 0 else 1):.6f}") for i, line in enumerate(rows[1:]) for time in [line.split(",")[7]]]
+    report = json.loads(works("--system", "dgx-b200", "--from", written(folder, "points.csv", "\n".join([rows[0], *odd]) + "\n"), "--json"))
+    rose = report["median_ape"]["after"] > 1.001 * report["median_ape"]["before"]
+    assert rose and any("median error rises" in one for one in report["warnings"]), report["warnings"]
+
+
 def test_what_cannot_be_fitted_or_written_is_refused(folder):
+    refused(written(folder, "run.csv", "x"), "-s", "dgx-b200", saying=["one word too many (write --from "])
     table = written(folder, "points.csv", HEADER + "x,dgx-h100,1,8,all_gather,half,1048576,20,,nccl,,,,\n")
     out = os.path.join(folder, "out.yaml")
     refused("--system", "dgx-a100", "--from", table, "-o", out, saying=["no point is left to fit", "1 row: of dgx-h100, not of dgx-a100"])

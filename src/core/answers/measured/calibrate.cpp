@@ -157,6 +157,8 @@ namespace {
   return out;
 }
 
+constexpr double rises = 1.001;  ///< median error after a fit over that before, more than its printed digits
+
 void refuse_sets_of_tables(const CalibrateRequest& r) {
   const auto refuse = [&](std::string_view tables) {
     return Refusal(fmt::format(
@@ -170,6 +172,24 @@ void refuse_sets_of_tables(const CalibrateRequest& r) {
 [[nodiscard]] PointDefaults defaults_of(const CalibrateRequest& r) {
   const bool unnamed = r.system.value != nullptr && r.system.name.empty();
   return stated(unnamed ? r.system.value->name : r.system.name, r.nodes, r.ranks, r.launch, r.library);
+}
+
+/// A run whose large sizes, within a factor of 16 of the largest, take longer than nine in ten should; empty: they do not.
+[[nodiscard]] std::string slow_beyond_range(const std::vector<ComparedPoint>& run) {
+  constexpr double smallest = 4 * mebibyte;  // where links bind
+  double top = smallest;
+  for (const ComparedPoint& one : run) top = std::max(top, one.point.bytes);
+  std::vector<double> beyond, ratios;
+  for (const ComparedPoint& one : run)
+    if (one.point.bytes >= std::max(smallest, top / 16)) {
+      beyond.push_back(one.point.seconds / one.prediction.high);
+      ratios.push_back(one.point.seconds / one.prediction.seconds);
+    }
+  if (beyond.empty() || lower_median(beyond) <= 1) return {};
+  const std::string source = run.front().point.source.str();
+  return fmt::format("the large sizes of {} take {:.2g} times as long as predicted, beyond the range: a fault of that run would be fitted too "
+                     "(fabricost diagnose)",
+                     source.empty() ? "the run" : source, lower_median(ratios));
 }
 
 /// Logs of another machine than the named one; runs of the fit that take more than twice as long as predicted before, and as the others
@@ -189,9 +209,23 @@ void refuse_sets_of_tables(const CalibrateRequest& r) {
       out.push_back(fmt::format("no point to leave out is of \"{}\": is that the beginning of a source's name?", plain_text(one.term())));
   std::copy_if(points.points.begin(), points.points.end(), std::back_inserter(fitted.points),
                [&](const Point& p) { return !left_out(by_hand, p); });
+  if (!r.system.name.empty()) {
+    const std::string own = r.system.get()->name;  // as points name a machine of a file
+    for (Point& p : fitted.points)
+      if (p.system == own) p.system = r.system.name;
+  }
   std::map<std::string, std::map<std::string, std::vector<double>>> ratios;  // measured over predicted, of each machine's runs
-  for (const ComparedPoint& one : validated(std::move(fitted), request).report.points)
-    ratios[one.point.system.str()][one.point.source.str()].push_back(1 / (1 + one.error()));
+  const std::vector<ComparedPoint> compared = validated(std::move(fitted), request).report.points;
+  for (const ComparedPoint& one : compared) ratios[one.point.system.str()][one.point.source.str()].push_back(1 / (1 + one.error()));
+  const auto by_switches = std::count_if(compared.begin(), compared.end(), [](const ComparedPoint& one) {
+    return one.prediction.ran.algorithm == Algorithm::collnet_direct || one.prediction.ran.algorithm == Algorithm::collnet_chain;
+  });
+  if (by_switches > 0)
+    out.push_back(fmt::format("{} of {} times are of SHARP (collnet), which has no constants of its own: those of rings and trees move with it, "
+                              "and its residuals stand under nvls_tree; fit runs without SHARP too",
+                              by_switches, compared.size()));
+  if (ratios.size() == 1 && ratios.begin()->second.size() == 1)
+    if (std::string slow = slow_beyond_range(compared); !slow.empty()) out.push_back(std::move(slow));
   for (auto& [named, runs] : ratios) {
     const std::string& system = r.system.value != nullptr ? r.system.value->name : named;  // a machine of a text is named by all of it
     std::vector<double> medians;
@@ -303,6 +337,10 @@ CalibrationAnswer answer(const CalibrateRequest& asked) {
   CalibrationAnswer out{answer_of(fit), std::move(fit), std::move(points), {}, {}};
   out.origin = fit_origin(out.points, "merged points", r.samples);
   out.warnings = warnings;
+  if (out.median_after > out.median_before * rises)
+    out.warnings.push_back(fmt::format("the median error rises from {:.2f} to {:.2f} %: these points do not agree with each other or with the "
+                                       "form; look at the residuals, and leave out what is doubtful",
+                                       out.median_before, out.median_after));
   out.guessed_system = guessed;
   if (!system.empty()) out.system = {system, r.system.overrides, out.yaml("fitted", today())};
   return out;
