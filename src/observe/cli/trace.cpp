@@ -57,7 +57,7 @@ void add_replay(Page& page, const TraceReplay& r) {
   const auto [low, high] = numbers_in(r.interval);
   std::string without;
   for (const TracedChange& one : r.changes)
-    if (one.change.starts_with("without ")) without += fmt::format("; {} {} ({:+.1f} %)", one.change, time_text(one.step), 100 * one.gain);
+    if (one.change.starts_with("without ")) without += fmt::format("; {} {} ({:.1f} % faster)", one.change, time_text(one.step), 100 * one.gain);
   page.section("Replayed on {}: a step of {}{}, {:+.1f} % against the traces{}", r.system.empty() ? "its own machine" : r.system,
                time_text(r.step), high > low ? fmt::format(" ({} to {})", seconds_text(low), seconds_text(high)) : "", 100 * (r.ratio - 1),
                without);
