@@ -84,6 +84,11 @@ bool Context::wants_tcp() const {
   return nic != nullptr && nic->transport.sockets;
 }
 
+int adapters_listed(const NcclInfo& info) {
+  const auto bonded = [](const std::string& one) { return one.find("bond") != std::string::npos; };
+  return std::any_of(info.adapters.begin(), info.adapters.end(), bonded) ? 0 : static_cast<int>(info.adapters.size());
+}
+
 bool all_adapters_are(const NcclInfo& info, std::string_view layer) {
   return !info.adapters.empty() &&
          std::all_of(info.adapters.begin(), info.adapters.end(), [&](const std::string& one) { return one.ends_with(layer); });

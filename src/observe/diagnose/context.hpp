@@ -162,6 +162,8 @@ struct Machine {
 
 /// "128 NVIDIA B200 on 16 nodes: try --system dgx-b200 or superpod-b200": machines of the log's GPU with so many nodes; empty: none is known.
 [[nodiscard]] std::string possible_machines(const NcclInfo& info);
+/// Adapters that NET/IB lists; 0 where a name is of a bond, which joins several.
+[[nodiscard]] int adapters_listed(const NcclInfo& info);
 /// Every adapter that NET/IB lists is of this link layer, "/IB" or "/RoCE".
 [[nodiscard]] bool all_adapters_are(const NcclInfo& info, std::string_view layer);
 [[nodiscard]] inline bool is_infiniband(const Transport& t) { return t.infiniband_ports && !t.roce && !t.sockets; }

@@ -124,13 +124,13 @@ std::string adapters_contradict(const NcclInfo& info, const System& system) {
 
 std::string adapters_differ(const NcclInfo& info, const System& system) {
   const Tier* const nic = system.tier(TierRole::nic);
-  const int count = static_cast<int>(info.adapters.size());
-  if (nic == nullptr || count == 0 || info.node_count() <= 1) return {};
+  if (nic == nullptr || info.node_count() <= 1) return {};
   if (all_adapters_are(info, "/RoCE") && is_infiniband(nic->transport))
     return fmt::format("the adapters of the log are RoCE, those of {} InfiniBand (line {})", system.name, info.adapters_line.number);
   if (all_adapters_are(info, "/IB") && nic->transport.roce)
     return fmt::format("the adapters of the log are InfiniBand, those of {} RoCE (line {})", system.name, info.adapters_line.number);
-  if (count >= nic->endpoints) return {};
+  const int count = adapters_listed(info);
+  if (count == 0 || count >= nic->endpoints) return {};
   return fmt::format("the log lists {} adapter{} a node where {} has {} (line {})", count, count == 1 ? "" : "s", system.name, nic->endpoints,
                      info.adapters_line.number);
 }

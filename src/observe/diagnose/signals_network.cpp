@@ -247,7 +247,7 @@ std::optional<Facts> fewer_adapters_than_described(const Context& c, const Numbe
 /// The same on full nodes, where the rate is below the prediction too.
 std::optional<Facts> fewer_adapters_and_slower(const Context& c, const Numbers& n) {
   const Tier* nic = described_nic(c);
-  const int count = static_cast<int>(c.info.adapters.size());
+  const int count = adapters_listed(c.info);
   if (nic == nullptr || c.guessed || !c.judged.compared || c.judged.at->nodes <= 1 || c.ranks_per_node() < c.system->gpus_per_node) return std::nullopt;
   if (count <= 1 || count >= nic->endpoints || c.judged.ratio < n["ratio"]) return std::nullopt;
   return Facts{cited(c.info.adapters_line), fmt::format("{}", count), c.system->name, fmt::format("{}", nic->endpoints), against(c)};

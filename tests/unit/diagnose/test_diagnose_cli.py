@@ -149,6 +149,8 @@ def test_adapters_that_are_missing(folder):
     assert found["state"] == "slow" and found["causes"][0]["cause"] == "rail_missing", found
     assert "lists 7 adapters a node where dgx-b200 has 8" in diagnosed(folder, run_of(370, before=adapters(7, "IB")), "-s", "dgx-b200")["verdict"]
     assert diagnosed(folder, run_of(308, before=adapters(8, "IB")), "-s", "dgx-b200")["state"] == "as_predicted"
+    bonds = diagnosed(folder, run_of(308, before=adapters(4, "IB").replace("mlx5_", "mlx5_bond_")), "-s", "dgx-b200")
+    assert bonds["state"] == "as_predicted" and "adapters a node" not in bonds["verdict"], bonds["verdict"]
 
 
 def test_gpu_direct_by_its_price(folder):
@@ -166,6 +168,28 @@ def test_machines_to_name(folder):
     assert "128 NVIDIA B200 on 16 nodes: try --system dgx-b200" in diagnosed(folder, run_of(349))["verdict"]
     wrong = diagnosed(folder, run_of(184, nodes=8, gpu="NVIDIA A100-SXM4-80GB"), "-s", "dgx-b200")
     assert [c["cause"] for c in wrong["causes"]] == ["wrong_machine"], wrong["causes"]
+
+
+def test_one_node_of_several(folder):
+    """The number and the table are of the node that the verdict names; what people copy is printed whole."""
+    for node, bus in ((1, 790), (2, 840), (3, 845), (4, 600)):
+        written(folder, f"node{node}.log", run_of(bus, nodes=1).replace(" on n0 ", f" on b{node} "))
+    done = subprocess.run([TOOL, "diagnose", str(folder), "-s", "dgx-b200"], capture_output=True, text=True, timeout=60, check=False,
+                          env=os.environ | {"COLUMNS": "120"})
+    text = done.stdout
+    assert "b4: 600 GB/s" in text.split("\n")[0] and "\nnumber  node4.log: 600 GB/s" in text and "\nnode4.log against dgx-b200" in text, text
+    assert "..." not in text.split("\nmore ")[0], text
+    runs = {one["run"] for one in json.loads(works(folder, "-s", "dgx-b200", "--json"))["sizes"]}
+    assert runs == {f"node{node}.log" for node in (1, 2, 3, 4)}, runs
+
+
+def test_remedies_name_hosts(folder):
+    for rank in range(6):
+        host, state = ("b2", "Disabled") if rank == 5 else (f"b{rank // 4}", "Enabled")
+        written(folder, f"rank{rank}.log", f"{host}:1:2 [{rank % 4}] NCCL INFO NCCL version 2.27.7+cuda12.9\n"
+                f"{host}:1:2 [{rank % 4}] NCCL INFO NET/IB : GPU Direct RDMA {state} for HCA 0 'mlx5_0'\n")
+    causes = json.loads(works(folder, "--json"))["causes"]
+    assert any(one["cause"] == "gdr_off" and one["remedy"].startswith("on b2: ") for one in causes), causes
 
 
 def test_nodes_that_contradict_the_log(folder):
