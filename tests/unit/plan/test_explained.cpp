@@ -67,7 +67,8 @@ TEST_CASE("Kernels and exchanges of an explained step sum to the terms that were
         CHECK(x.at.ranks() > 1);
         total[x.group] += x.total();
       }
-      CHECK(q.stack.tensor_exposed * total[StepGroup::tensor] == Approx(one.time.tensor).epsilon(1e-9));
+      const double exposed = one.layout.tp > system.domain ? 1 : q.stack.tensor_exposed;
+      CHECK(exposed * total[StepGroup::tensor] == Approx(one.time.tensor).epsilon(1e-9));
       CHECK(q.stack.expert_exposed * total[StepGroup::expert] == Approx(one.time.expert).epsilon(1e-9));
       CHECK(total[StepGroup::data] + total[StepGroup::expert_data] >= one.time.data * (1 - 1e-9));
       CHECK(total[StepGroup::context] >= one.time.context * (1 - 1e-9));
@@ -75,6 +76,22 @@ TEST_CASE("Kernels and exchanges of an explained step sum to the terms that were
     }
   }
   CHECK(seen > 50);
+}
+
+TEST_CASE("products hide no exchange of tensor ranks that leave their domain") {
+  const System system = load_system("dgx-h100");
+  TrainingQuestion q = question("llama3-70b", 64, 256, 8192);
+  q.stack = load_stack("nemo");
+  REQUIRE(q.stack.tensor_exposed < 1);
+  q.pp = q.microbatch = q.zero = 1;
+  for (const int tp : {8, 16}) {
+    q.tp = tp;
+    const PricedLayout one = plan_training(system, q).layouts.front();
+    double all = 0;
+    for (const StepExchange& x : parts_of(q, system, one.layout).exchanges)
+      if (x.group == StepGroup::tensor) all += x.total();
+    CHECK(one.time.tensor == Approx((tp > system.domain ? 1 : q.stack.tensor_exposed) * all).epsilon(1e-9));
+  }
 }
 
 TEST_CASE("No explained exchange of experts inside a domain is faster than the domain's links") {

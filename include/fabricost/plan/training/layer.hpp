@@ -172,15 +172,18 @@ struct LayerModel {
   /// The exchanges of the layer, group by group.
   [[nodiscard]] LayerExchanges exchanges(LayerParts parts) const;
 
-  /// Tensor ranks of the layer, and of each expert, whose rows no product of theirs hides.
+  /// Tensor ranks of the layer, and of each expert, whose rows no product of theirs hides. Buffers that overlap exchanges with products reach
+  /// the ranks of one NVLink domain only (Transformer Engine's user buffers: NVIDIA/TransformerEngine, issue 1071 and pull request 1470).
   template <class Add>
   void add_tensor(const Add& add, LayerParts parts) const {
     const TensorQuestion q{l.tp, l.expert_tp, l.tokens(), 2, l.sequence_parallel, Recompute::none};
     const auto all = [&](const TensorMessages& forward, const TensorMessages& backward, const TensorMessages& feed, int ranks,
                          double load, double exposed) {
+      const Placement at = place(ranks, 1, domain());
+      if (at.domains > 1) exposed = 1;
       for (const Collective one : {Collective::all_gather, Collective::reduce_scatter, Collective::all_reduce})
         if (forward.count(one) + backward.count(one) > 0)
-          add(StepGroup::tensor, one, place(ranks, 1, domain()), load * std::max(forward.bytes(one), backward.bytes(one)),
+          add(StepGroup::tensor, one, at, load * std::max(forward.bytes(one), backward.bytes(one)),
               forward.count(one), backward.count(one), exposed, feed.count(one));
     };
     all(tensor_forward(m, q, parts), tensor_backward(m, q, parts), tensor_forward(m, q, {false, parts.feed, parts.experts}), l.tp, 1,
