@@ -81,8 +81,9 @@ std::string verdict_of(const PlanAnswer& answer) {
   for (const auto& [axis, ranks] : {std::pair{"tp", best.tp}, std::pair{"pp", best.pp}, std::pair{"vp", best.vp}, std::pair{"cp", best.cp},
                                     std::pair{"ep", best.ep}, std::pair{"dp", best.dp}})
     if (ranks > 1) layout += fmt::format("{} {} ", axis, ranks);
-  return fmt::format("Best: {} s a step ({} to {} s) with {}zero {}", figure(best.step.value()), figure(best.interval.first.value(), 3),
-                     figure(best.interval.second.value(), 3), layout, best.zero);
+  return fmt::format("Best: {} s a step ({} to {} s) with {}zero {}{}", figure(best.step.value()), figure(best.interval.first.value(), 3),
+                     figure(best.interval.second.value(), 3), layout, best.zero,
+                     best.idle_gpus > 0 ? fmt::format(", {} more GPUs idle", best.idle_gpus) : "");
 }
 
 std::string verdict_of(const ServeAnswer& answer) {

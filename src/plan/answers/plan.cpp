@@ -71,7 +71,7 @@ RequestTable<PlanRequest> PlanRequest::fields() {
       asks(&R::capacity, "capacity", "--capacity", number, {0.1, 100}, "X",
            "MoE capacity factor; tokens over it are dropped (default: no\nlimit)"),
       asks(&R::placing, "placing", "--placing", "HOW",
-           "Rank order: data_inside or stages_inside (which neighbours are\nnearest); default the faster"),
+           "Rank order: data_inside or stages_inside (which neighbours are\nnearest); default the faster one"),
       asks(&R::headroom, "headroom", "--headroom", number, {0, 0.9}, "X",
            "Fraction of GPU memory to keep free (default 0.05; 0 if the\nlayout is fully specified)"),
       asks(&R::top, "top", "--top,-k", count, any_count, "K", "Number of layouts to print; default 10"),
@@ -327,6 +327,8 @@ AnswerTable<PlanAnswer> PlanAnswer::fields() {
       gives(&A::pareto, "pareto", "", "Layouts none other beats in both time and memory.", 1, true),
       gives(&A::explanation, "explanation", "", "The fastest layout explained.", 1, true),
       gives(&A::sites, "sites", "sites", "The job on several sites, a PlannedSites; None: one site.", 1, true),
+      gives(&A::fastest, "fastest_step_s", "fastest_step_seconds",
+            "Step of the fastest layout, s, where the first is a plainer one; None: the first is the fastest.", 1, true),
       gives(&A::alone, "alone_step_s", "alone_step_seconds",
             "Step of the first layout after the other jobs on the network have ended, s; None: there are none.", 1, true)};
 }
@@ -515,6 +517,7 @@ PlanAnswer searched(const PlanRequest& request) {
   out.precision = out.layouts.front().precision;
   out.headroom = headroom_of(q);
   out.fits = plan.fits;
+  if (plan.fastest && is_faster(*plan.fastest, plan.layouts.front())) out.fastest = units::s(plan.fastest->time.seconds);
   if (!plan.fits) out.advice = does_not_fit(found->system, q, plan.layouts.front());
   out.kernels = kernels_known(found->system);
   if (request.sites) out.sites = planned_sites(request, *found);

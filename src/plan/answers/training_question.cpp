@@ -316,6 +316,7 @@ TrainingQuestion training_question(const PlanRequest& r, const System& system) {
   q.headroom = r.headroom;
   q.top = r.top;
   q.batch_within = r.batch_within;
+  q.plain_within = r.plain_within;
   q.stack = stack_on(r.stack, system).load();
   q.stack.scale = r.stack_scale.value_or(q.stack.scale);
   q.stack.scale_given = r.stack_scale.has_value();

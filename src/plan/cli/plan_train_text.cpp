@@ -42,16 +42,22 @@ void add_layouts(Page& page, const FoundPlan& a, const std::vector<PricedLayout>
   const bool apart = any([&](const PricedLayout& p) { return exchange(p) == context_names[2]; });
   const bool fewer = any([&](const PricedLayout& p) { return p.layout.gpus() != a.question.gpus; });
   const bool other = any([&](const PricedLayout& p) { return p.layout.global_batch != a.question.global_batch; });
-  page.table({fewer ? ">GPUs" : "", other ? ">batch" : "", ">step s", ">tokens/s/GPU", ">MFU %", ">GiB", ">tp", ">pp", ">vp", ">cp", mixture ? ">ep" : "", ">dp", ">zero",
-              ">mb", "recompute", "schedule", apart ? "cp-comm" : "", ">exposed %", ">causal %"},
+  const bool strands = any([&](const PricedLayout& p) { return idle_beyond(p.layout, a.system, a.question.gpus) > 0; });
+  const bool placed = any([&](const PricedLayout& p) { return p.layout.placing != Placing::data_inside; });
+  const bool experts_divided = any([&](const PricedLayout& p) { return p.layout.expert_tp > 1; });
+  const bool first = any([&](const PricedLayout& p) { return p.layout.split.first > 0; });
+  const bool last = any([&](const PricedLayout& p) { return p.layout.split.last > 0; });
+  page.table({fewer ? ">GPUs" : "", other ? ">batch" : "", ">step s", ">tokens/s/GPU", ">MFU %", ">GiB", ">tp", ">pp", ">vp", ">cp", mixture ? ">ep" : "", experts_divided ? ">expert-tp" : "", ">dp", ">zero",
+              ">mb", "recompute", "schedule", placed ? "placing" : "", first ? ">first stage" : "", last ? ">last stage" : "", apart ? "cp-comm" : "", ">exposed %", ">causal %", strands ? ">idle" : ""},
              layouts, [&](const PricedLayout& p) {
                const Layout& l = p.layout;
                const TrainingRates f = rates_of(a.system, a.question, p);
                const auto size = [](int ranks) { return std::to_string(ranks); };
+               const auto layers = [](int count) { return count > 0 ? fmt::format("{} layers", count) : ""; };
                return cells(fewer ? size(l.gpus()) : "", other ? size(l.global_batch) : "", figure(p.time.seconds), figure(f.tokens_per_gpu), tenths(100 * f.mfu), tenths(p.memory.total() / gibibyte),
-                            size(l.tp), size(l.pp), size(l.vp), size(l.cp), mixture ? size(l.ep) : "", size(l.dp), size(l.zero), size(l.microbatch),
-                            recompute_text(l), name(l.schedule), apart ? exchange(p) : "", tenths(100 * p.time.exposed() / p.time.seconds),
-                            tenths(100 * f.causal_mfu));
+                            size(l.tp), size(l.pp), size(l.vp), size(l.cp), mixture ? size(l.ep) : "", experts_divided ? size(l.expert_tp) : "", size(l.dp), size(l.zero), size(l.microbatch),
+                            recompute_text(l), name(l.schedule), placed ? placing_names[static_cast<std::size_t>(l.placing)] : "", first ? layers(l.split.first) : "", last ? layers(l.split.last) : "", apart ? exchange(p) : "", tenths(100 * p.time.exposed() / p.time.seconds),
+                            tenths(100 * f.causal_mfu), strands ? size(idle_beyond(l, a.system, a.question.gpus)) : "");
              });
 }
 
@@ -78,14 +84,10 @@ void add_layouts(Page& page, const FoundPlan& a, const std::vector<PricedLayout>
   return joined(what, " ");
 }
 
-/// The fastest of the layouts, where the first is a plainer one.
-[[nodiscard]] std::string plainer_text(const std::vector<PricedLayout>& layouts) {
-  const auto fastest = std::min_element(layouts.begin(), layouts.end(), is_faster);
-  if (fastest == layouts.begin() || fastest == layouts.end()) return {};
-  const double longer = seconds_a_sequence(layouts.front()) / seconds_a_sequence(*fastest) - 1;
-  constexpr double least_shown = 5e-4;
-  const std::string less = longer < least_shown ? "as long" : fmt::format("{:.2g} % less", 100 * longer / (1 + longer));
-  return fmt::format("The first is the plainest within 1 % of the fastest; that takes {}.", less);
+/// What the fastest layout takes, where the first is a plainer one.
+[[nodiscard]] std::string plainer_text(const PlanAnswer& answer) {
+  if (!answer.fastest || figure(answer.fastest->value()) == figure(answer.layouts.front().step.value())) return {};
+  return fmt::format("The fastest takes {} s; this one is within 1 % of it and plainer.", figure(answer.fastest->value()));
 }
 
 /// Where the layouts are so close to each other that other reasons decide.
@@ -165,6 +167,8 @@ void text_of(Page& page, const PlanAnswer& answer) {
            q.model.recommends() ? fmt::format("{} samples", q.global_batch)
                                 : fmt::format("{} sequences of {} tokens", q.global_batch, q.sequence),
            precision);
+  const std::string plainer = plainer_text(answer);
+  if (!plainer.empty()) page.say(plainer);
   if (!q.model.unread.empty()) page.say(unread_text(q.model));
   if (!a.plan.fits) page.line(answer.advice);
   if (a.plan.fits && !answer.advice.empty()) page.say(answer.advice);
@@ -172,13 +176,12 @@ void text_of(Page& page, const PlanAnswer& answer) {
   add_layouts(page, a, a.plan.layouts);
   if (const std::string alike = alike_text(a); !alike.empty()) page.say(alike);
   if (const std::string job = job_text(q, a.plan.layouts.front().layout); !job.empty()) page.say(job);
-  if (const std::string plainer = plainer_text(a.plan.layouts); !plainer.empty()) page.line(plainer);
   page.line("{} layouts: {} evaluated, {} out of memory, {} pruned", a.plan.evaluated + a.plan.unfit + a.plan.bounded,
             a.plan.evaluated, a.plan.unfit, a.plan.bounded);
   page.line("MFU: every matrix product and all scores over the dense {} peak; causal: the scores that a causal mask leaves.", precision);
   if (const double headroom = headroom_of(q); headroom > 0)
     page.line("{:.3g} % of GPU memory is kept free{}.", 100 * headroom, q.headroom ? "" : " (--headroom)");
-  page.section(plainer_text(a.plan.layouts).empty() ? "The fastest" : "The first");
+  page.section(plainer.empty() ? "The fastest" : "The first");
   add_first(page, a, a.plan.layouts.front());
   if (answer.alone)
     page.say("Beside other jobs on the network a step takes {} s, after they have ended {} s.", figure(a.plan.layouts.front().time.seconds),

@@ -14,6 +14,7 @@ TrainingPlan TrainingSearch::run() {
     visit();
   }
   std::stable_sort(plan_.layouts.begin(), plan_.layouts.end(), is_faster);
+  if (!plan_.layouts.empty()) plan_.fastest = plan_.layouts.front();
   propose();
   return std::move(plan_);
 }
@@ -44,11 +45,11 @@ void TrainingSearch::keep_plain(const PricedLayout& priced) {
   const double seconds = seconds_a_sequence(priced), near = 1 + q_.plain_within;
   fastest_ = std::min(fastest_, seconds);
   if (seconds > fastest_ * near) return;
-  const auto burden = burden_of(q_, priced.layout);
+  const auto burden = burden_of(q_, priced.layout, domain_);
   for (const PricedLayout& kept : plain_)
-    if (burden_of(q_, kept.layout) <= burden && !is_faster(priced, kept)) return;
+    if (burden_of(q_, kept.layout, domain_) <= burden && !is_faster(priced, kept)) return;
   std::erase_if(plain_, [&](const PricedLayout& kept) {
-    return seconds_a_sequence(kept) > fastest_ * near || (burden_of(q_, kept.layout) >= burden && !is_faster(kept, priced));
+    return seconds_a_sequence(kept) > fastest_ * near || (burden_of(q_, kept.layout, domain_) >= burden && !is_faster(kept, priced));
   });
   plain_.push_back(priced);
 }
@@ -56,7 +57,7 @@ void TrainingSearch::keep_plain(const PricedLayout& priced) {
 void TrainingSearch::propose() {
   if (plain_.empty() || !(q_.plain_within > 0)) return;  // the fastest is first already
   const auto first = std::min_element(plain_.begin(), plain_.end(), [&](const PricedLayout& a, const PricedLayout& b) {
-    const auto one = burden_of(q_, a.layout), other = burden_of(q_, b.layout);
+    const auto one = burden_of(q_, a.layout, domain_), other = burden_of(q_, b.layout, domain_);
     return one != other ? one < other : is_faster(a, b);
   });
   const bool with_twins = q_.top > longest_without_twins;
@@ -178,8 +179,7 @@ void TrainingSearch::make_pipelines() {
 std::span<const Placing> TrainingSearch::placings(const Layout& l) const {
   static constexpr std::array both{Placing::data_inside, Placing::stages_inside};
   if (q_.placing) return std::span{both}.subspan(*q_.placing == Placing::data_inside ? 0 : 1, 1);
-  // a single named layout has the usual placement
-  const bool matters = !names_one_layout(q_) && l.pp > 1 && l.dp > 1 && domain_ >= 2 * l.tp * l.cp;
+  const bool matters = l.pp > 1 && l.dp > 1 && domain_ >= 2 * l.tp * l.cp;
   return std::span{both}.first(matters ? 2 : 1);
 }
 

@@ -31,11 +31,12 @@ bool are_twins(const Layout& a, Layout b, int domain) {
 
 namespace fabricost::plan {
 
-std::array<int, 6> burden_of(const TrainingQuestion& q, const Layout& l) {
+std::array<int, 7> burden_of(const TrainingQuestion& q, const Layout& l, int domain) {
+  const int domains = std::max(0, domains_taken(l, domain) - (q.gpus + domain - 1) / domain);
   const bool on_host = l.offload_optimizer > 0 || l.offload_layers > 0;
   const bool other_job = l.gpus() != q.gpus || l.global_batch != q.global_batch;
   const int recomputation = l.recompute == Recompute::none ? 0 : l.recompute == Recompute::selective ? 1 : 2;
-  return {on_host ? 1 : 0, other_job ? 1 : 0, recomputation, std::max(0, l.zero - 1), l.vp > 1 ? 1 : 0, l.split.given() ? 1 : 0};
+  return {domains, on_host ? 1 : 0, other_job ? 1 : 0, recomputation, std::max(0, l.zero - 1), l.vp > 1 ? 1 : 0, l.split.given() ? 1 : 0};
 }
 
 }  // namespace fabricost::plan

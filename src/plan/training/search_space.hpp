@@ -63,6 +63,7 @@ namespace fabricost::plan {
 // Which of two layouts is the plainer one: the one that asks for less beyond what was given. The search proposes the plainest of the
 // layouts whose steps are within `TrainingQuestion::plain_within` of the fastest. In this order, the first that differs decides:
 //
+//   domains         no more scale-up domains than the GPUs given fill
 //   host memory     states or activations on the GPU before some of them in host memory
 //   job             all GPUs and the batch given before fewer GPUs or another batch
 //   recomputation   none before selective before full
@@ -71,7 +72,7 @@ namespace fabricost::plan {
 //   division        layers divided as usual before fewer on the first or the last stage
 
 /// What a layout asks for beyond the plain one, by importance; the least, compared one after the other, is the plainest.
-[[nodiscard]] std::array<int, 6> burden_of(const TrainingQuestion& q, const Layout& l);
+[[nodiscard]] std::array<int, 7> burden_of(const TrainingQuestion& q, const Layout& l, int domain);
 
 }  // namespace fabricost::plan
 

@@ -47,6 +47,37 @@ std::string refusal(const PlanRequest& r) {
 
 }  // namespace
 
+TEST_CASE("the columns of a printed layout, given by hand, give its step again") {
+  int placed = 0;
+  for (const auto& [model, machine, gpus, batch] : {std::tuple{"llama3-70b", "gb200-nvl72", 512, 1024},
+                                                    {"llama3-70b", "dgx-h100", 128, 256},
+                                                    {"qwen3-30b-a3b", "gb200-nvl72", 72, 288},
+                                                    {"llama3.1-405b", "dgx-h100", 512, 256}}) {
+    auto r = support::job<PlanRequest>(machine, model, gpus, batch);
+    r.sequence = 8192;
+    r.top = 6;
+    for (const PlannedLayout& row : answer(r).layouts) {
+      if (row.used_gpus != gpus) continue;
+      PlanRequest named = r;
+      named.tp = row.tp, named.pp = row.pp, named.vp = row.vp, named.cp = row.cp, named.ep = row.ep, named.dp = row.dp;
+      named.expert_tp = row.expert_tp, named.zero = row.zero, named.microbatch = row.microbatch;
+      if (row.recompute == "none") named.recompute = Recompute::none;
+      if (row.recompute == "selective") named.recompute = Recompute::selective;
+      if (row.recompute == "full") named.recompute = Recompute::full;
+      if (!row.recompute_modules.empty()) named.recompute_modules = {row.recompute_modules};
+      named.recompute_num_layers = row.recompute_num_layers;
+      named.optimizer_offload_fraction = row.optimizer_offload_fraction;
+      named.decoder_first_pipeline_num_layers = row.decoder_first_pipeline_num_layers;
+      named.decoder_last_pipeline_num_layers = row.decoder_last_pipeline_num_layers;
+      if (row.cp_comm_type == "a2a") named.cp_comm_type = ContextParallel::ulysses;
+      placed += row.placing == "stages_inside";
+      INFO(machine << " " << model << " tp " << row.tp << " pp " << row.pp << " vp " << row.vp << " cp " << row.cp << " " << row.placing);
+      CHECK(answer(named).layouts.front().step.value() == Approx(row.step.value()).epsilon(1e-12));
+    }
+  }
+  CHECK(placed > 0);
+}
+
 TEST_CASE("a dispatcher that sends a token once a domain exchanges less, one that sorts them costs no permutation") {
   PlanRequest r = experts();
   r.gpus = 32;

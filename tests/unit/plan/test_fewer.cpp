@@ -149,6 +149,16 @@ TEST_CASE("more GPUs never make a step longer: random jobs") {
   CHECK(idle > 0);
 }
 
+TEST_CASE("a layout that takes more scale-up domains than the GPUs fill is no plainer one") {
+  const System system = load_system("gb200-nvl72");
+  TrainingQuestion q = asked("llama3.1-405b", 288, 288, 8192);
+  q.stack = load_stack("nemo-2025-09");
+  const TrainingPlan plan = plan_training(system, q);
+  CHECK(idle_gpus(plan.layouts.front().layout, system) == 0);
+  CHECK(plan.fastest->time.seconds <= plan.layouts.front().time.seconds);
+  CHECK(plan.layouts.front().time.seconds <= plan.fastest->time.seconds * (1 + plainer_within));
+}
+
 TEST_CASE("a wider range of batches never trains fewer tokens a second: random jobs") {
   const std::vector<System> machines{load_system("dgx-h100"), load_system("dgx-b200"), load_system("gb200-nvl72"), load_system("dgx-a100")};
   const std::vector<Model> models{load_model("llama3-8b"), load_model("llama3-70b"), load_model("mixtral-8x7b"),

@@ -103,6 +103,7 @@ struct PlanRequest {
   NamedModel frozen_model{};
   std::optional<Time> data_time;
   double evaluation_share = 0;
+  double plain_within = plainer_within;  ///< TrainingQuestion::plain_within; no field: need asks for the fastest
 
   static RequestTable<PlanRequest> fields();
   /// Those of a search among many points: without how many layouts are listed, what is said of the best, its sites and its share of a
@@ -215,7 +216,7 @@ struct PlanAnswer {
   std::vector<PlannedLayout> pareto;
   std::optional<PlanExplanation> explanation;
   std::optional<PlannedSites> sites;
-  std::optional<Time> alone;
+  std::optional<Time> alone, fastest;
   std::shared_ptr<const FoundPlan> found;
 
   static AnswerTable<PlanAnswer> fields();

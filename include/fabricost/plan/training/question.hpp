@@ -111,6 +111,7 @@ struct TrainingPlan {
   long long evaluated = 0;                ///< layouts whose full step time was priced
   long long unfit = 0;                    ///< rejected because they need more memory than a GPU has
   long long bounded = 0;                  ///< rejected because no layout with their layers can be among the best
+  std::optional<PricedLayout> fastest{};  ///< however plain, where there are layouts of a transformer
   std::optional<PricedLayout> nearest{};  ///< if none fits, the one that lacks least memory
   /// Whether `layouts` fit. If a request names one layout and none of its open choices makes it fit, they are
   /// its fastest variants, whatever memory they need.

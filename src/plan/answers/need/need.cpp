@@ -447,7 +447,10 @@ template <class Plan, class Request, class Prepare, class Answered>
 namespace {
 
 [[nodiscard]] NeedAnswer trained(const NeedRequest& request, std::optional<double> above) {
-  const auto with_stack = [](NeedRequest& r, const System& machine) { r.stack = stack_on(r.stack, machine); };
+  const auto with_stack = [](NeedRequest& r, const System& machine) {
+    r.stack = stack_on(r.stack, machine);
+    r.plain_within = 0;
+  };
   const auto train = [](const NeedRequest& r, const System& machine, need::At<PlannedLayout>& out) {
     const PlanAnswer plan = searched(r);
     const PlannedLayout& best = plan.layouts.front();
