@@ -62,50 +62,99 @@ void each(const SpecNode* map, const Add& add) {
     for (const SpecNode::Entry& entry : map->entries) add(entry.key, entry.value);
 }
 
-}  // namespace
+[[nodiscard]] bool is_set(const Json& value) {
+  return value.is_boolean() ? value.get<bool>() : !text_of(value).empty() && value != 0;
+}
 
-std::string launch_command(std::string_view program, std::string_view question, const ValueOf& value_of) {
+/// A file of data/launchers.
+struct Launcher {
+  SpecNode tree;
+  std::string of, command, title, adds, stack;
+  std::vector<std::string> stacks, other_stacks;
+  const SpecNode *required = nullptr, *flags = nullptr, *switches = nullptr, *given = nullptr, *choices = nullptr, *refused = nullptr,
+                 *assumed = nullptr;
+};
+
+void read(Launcher& out, std::string_view program) {
   constexpr std::array<std::string_view, 2> questions{"train", "serve"};
   const std::vector<std::string> known = names_in("launchers");
   if (std::find(known.begin(), known.end(), program) == known.end())
     throw RequestError(fmt::format("--launch-flags: \"{}\" is no program whose flags are known; write one of {}",
                                    clipped(std::string{program}), joined(known)));
-  const SpecNode tree = SpecStore{}.resolve("launchers", program);
-  std::string of, out, title;
-  const SpecNode *required = nullptr, *flags = nullptr, *switches = nullptr, *given = nullptr, *choices = nullptr;
-  read_document(tree, [&](MapReader& in) {
+  out.tree = SpecStore{}.resolve("launchers", program);
+  read_document(out.tree, [&](MapReader& in) {
     in.name("name", true);
     in.text("notes");
-    of = in.one_of("question", questions, true);
-    out = in.text("command", true);
-    title = in.text("title", true);
-    required = in.take("required"), flags = in.take("flags", true), switches = in.take("switches");
-    given = in.take("given"), choices = in.take("choices");
+    out.of = in.one_of("question", questions, true);
+    out.command = in.text("command", true);
+    out.title = in.text("title", true);
+    out.adds = in.text("adds");
+    out.stack = in.text("stack");
+    for (const SpecNode* one : in.texts("stacks")) out.stacks.push_back(one->text);
+    for (const SpecNode* one : in.texts("other_stacks")) out.other_stacks.push_back(one->text);
+    out.required = in.take("required"), out.flags = in.take("flags", true), out.switches = in.take("switches");
+    out.given = in.take("given"), out.choices = in.take("choices"), out.refused = in.take("refused"), out.assumed = in.take("assumed");
   });
-  if (of != question) throw RequestError(fmt::format("--launch-flags: {} is of plan {}", program, of));
-  out = filled(std::move(out), value_of);
-  each(required,
+}
+
+}  // namespace
+
+LaunchCommand launch_of(std::string_view program, std::string_view question, const ValueOf& value_of) {
+  Launcher file;
+  read(file, program);
+  if (file.of != question) throw RequestError(fmt::format("--launch-flags: {} is of plan {}", program, file.of));
+  const auto refuse = [&](std::string_view what, const SpecNode& why) {
+    throw RequestError(fmt::format("--launch-flags: {} has no flags for {}: {}", file.title, what, filled(why.text, value_of)));
+  };
+  each(file.refused, [&](const std::string& field, const SpecNode& why) {
+    if (is_set(value_of(field))) refuse(field, why);
+  });
+  std::string out = filled(file.command, value_of);
+  each(file.required,
        [&](const std::string& flag, const SpecNode& formula) { out += fmt::format(" {} {}", flag, number_of(formula.text, value_of)); });
-  each(flags, [&](const std::string& flag, const SpecNode& formula) {
+  each(file.flags, [&](const std::string& flag, const SpecNode& formula) {
     if (const long long number = number_of(formula.text, value_of); number > 1) out += fmt::format(" {} {}", flag, number);
   });
-  each(switches, [&](const std::string& flag, const SpecNode& field) {
+  each(file.switches, [&](const std::string& flag, const SpecNode& field) {
     if (const Json value = value_of(field.text); value.is_boolean() ? value.get<bool>() : number_of(field.text, value_of) > 1)
       out += " " + flag;
   });
   const auto add = [&](const SpecNode& words) {
     if (!words.text.empty()) out += " " + filled(words.text, value_of);
   };
-  each(given, [&](const std::string& field, const SpecNode& words) {
-    if (const Json is = value_of(field); is.is_boolean() ? is.get<bool>() : !text_of(is).empty() && is != 0) add(words);
+  each(file.given, [&](const std::string& field, const SpecNode& words) {
+    if (is_set(value_of(field))) add(words);
   });
-  each(choices, [&](const std::string& field, const SpecNode& words) {
+  each(file.choices, [&](const std::string& field, const SpecNode& words) {
     const std::string is = text_of(value_of(field));
     if (const SpecNode* chosen = words.find(is)) return add(*chosen);
-    if (const SpecNode* others = words.find("others"); others != nullptr && !is.empty())
-      throw RequestError(fmt::format("--launch-flags: {} has no flags for {} {}: {}", title, field, is, others->text));
+    if (const SpecNode* others = words.find("others"); others != nullptr && !is.empty()) refuse(fmt::format("{} {}", field, is), *others);
   });
-  return out;
+  std::vector<std::string> assumed, notes;
+  each(file.assumed, [&](const std::string& field, const SpecNode& words) {
+    if (is_set(value_of(field))) assumed.push_back(filled(words.text, value_of));
+  });
+  if (!file.adds.empty()) notes.push_back(filled(file.adds, value_of));
+  if (!assumed.empty()) notes.push_back(fmt::format("The step also assumes what no flag here says: {}.", joined(assumed, "; ")));
+  return {out, notes};
+}
+
+std::string stack_to_launch(std::string_view program, const std::string& named, const std::string& usual) {
+  Launcher file;
+  read(file, program);
+  const auto is_of = [&](const std::string& stack) {
+    std::vector<std::string> chain;
+    (void)SpecStore{}.resolve("stacks", stack, &chain);
+    const auto among = [&](const std::vector<std::string>& names) {
+      return std::any_of(names.begin(), names.end(), [&](const std::string& one) { return std::find(chain.begin(), chain.end(), one) != chain.end(); });
+    };
+    return among(file.stacks) && !among(file.other_stacks);
+  };
+  if (file.stack.empty()) return named;
+  if (named.empty()) return is_of(usual) ? usual : file.stack;
+  if (!is_of(named))
+    throw RequestError(fmt::format("--launch-flags: {} does not run stack {}; take --stack {}", file.title, named, file.stack));
+  return named;
 }
 
 }  // namespace fabricost::plan

@@ -15,6 +15,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <array>
 #include <concepts>
 #include <filesystem>
 #include <functional>
@@ -57,6 +58,57 @@ void write_timeline(const PlanAnswer& found, const std::string& folder) {
   return out + of(layers.back()) + std::string(static_cast<std::size_t>(model.predict_layers), 'm') + "L";
 }
 
+/// Layers that each chunk recomputes, so that the layout's number is; 0: no such number is.
+[[nodiscard]] int recomputed_of_each_chunk(const plan::Model& model, const plan::Layout& layout) {
+  int each = 1;
+  while (recomputed_of_chunks(model, layout, each) < layout.recompute_layers) ++each;
+  return recomputed_of_chunks(model, layout, each) == layout.recompute_layers ? each : 0;
+}
+
+/// What commands say of the recipe: the stack's as the request changed it; null for any other name.
+[[nodiscard]] core::json_parts::Json recipe_of(const FoundPlan& found, std::string_view name) {
+  const plan::TrainingQuestion& q = found.question;
+  const plan::Stack& stack = q.stack;
+  const plan::MemoryStack& memory = stack.memory;
+  const plan::Layout& layout = found.plan.layouts.front().layout;
+  const bool narrow = q.precision == plan::Precision::fp8 || q.precision == plan::Precision::fp4, sharded = layout.zero > 0;
+  const bool replicas = layout.dp * layout.cp > 1, mixture = q.model.mixture(), exchanges = mixture && layout.ep > 1;
+  const bool overlaps_data = replicas && (layout.zero == 3 ? stack.shard_exposed : stack.data_exposed) < 1;
+  const bool hides_tokens = exchanges && stack.expert_exposed < 1, chunked = layout.pp == 1 || layout.vp > 1;
+  const bool remainders = memory.master_remainders && q.precision != plan::Precision::fp16;
+  const bool narrow_states = remainders || memory.optimizer < plan::MemoryStack{}.optimizer || layout.offload_optimizer > 0;
+  if (name == "tp_comm_overlap")
+    return layout.tp > 1 && layout.sequence_parallel && layout.tp <= found.system.domain && stack.tensor_exposed < 1;
+  if (name == "overlap_grad_reduce") return overlaps_data;
+  if (name == "overlap_param_gather") return overlaps_data && sharded;
+  if (name == "grad_reduce_in_bf16") return memory.gradient == 2;
+  if (name == "precision_aware_optimizer") return sharded && narrow_states;
+  if (name == "main_grads_in_bf16") return sharded && narrow_states && memory.gradient == 2;
+  if (name == "remainders_unsharded") return !sharded && remainders;
+  if (name == "fp8_param_gather") return sharded && memory.fp8_parameters && q.precision == plan::Precision::fp8;
+  if (name == "activation_func_fp8_input_store") return narrow && memory.activation_input == 1;
+  if (name == "fp8_attention") return narrow && stack.fp8_attention;
+  if (name == "fp8_blocks" && q.precision == plan::Precision::fp8)
+    return memory.fp8_tensor_scaled ? "tensorwise" : found.system.gpu.generation == plan::Generation::blackwell ? "mxfp8" : "blockwise";
+  if (name == "moe") return mixture;
+  if (name == "moe_dispatcher" && mixture)
+    return !exchanges ? "alltoall" : stack.fused_experts ? "hybridep" : stack.deduplicated ? "deepep" : "alltoall";
+  if (name == "overlap_moe_comm") return hides_tokens && chunked;
+  if (name == "overlap_moe_comm_elsewhere") return hides_tokens && !chunked;
+  if (name == "graphs_of_attention") return mixture && !layout.cuda_graphs && stack.launches <= 1;
+  if (name == "capacity") return stack.capacity;
+  if (name == "mtp_num_layers") return q.model.predict_layers;
+  if (name == "attention_backend" && !q.model.hybrid()) {
+    constexpr std::array<const char*, plan::attention_kernel_names.size()> backends{"fused", "flash", "flash", "unfused"};
+    return backends[static_cast<std::size_t>(stack.attention)];
+  }
+  if (name == "compiled_parts" && stack.elementwise == 1) return stack.eager_loss ? "model" : "model loss";
+  if (name == "keeps_gathered") return layout.zero == 3 && !layout.reshards;
+  if (name == "frozen_model") return q.model.frozen != nullptr;
+  if (name == "other_model") return !q.model.causal() || q.model.recommends() || q.model.hybrid() || q.model.vision != nullptr;
+  return {};
+}
+
 /// What commands say of a layout in other terms than plan; null for any other name.
 [[nodiscard]] core::json_parts::Json in_terms_of_commands(const PlanAnswer& found, std::string_view name) {
   const plan::Model& model = found.found->question.model;
@@ -67,8 +119,22 @@ void write_timeline(const PlanAnswer& found, const std::string& folder) {
   if (name == "microbatch_of_stages") return layout.pp > 1 ? layout.microbatch : 1;
   if (name == "shard_degree") return layout.shard > 0 ? std::max(1, layout.shard / layout.cp) : layout.dp;
   if (name == "virtual_stages") return pipeline_layout(model, layout).empty() ? layout.vp : 1;
-  if (name != "recompute_method" || layout.recompute != plan::Recompute::full) return {};
-  return !layout.recompute_by_stage.empty() ? "per_stage" : layout.recompute_layers > 0 ? "block" : "uniform";
+  if (name == "sharded") {  // with stages gradients are reduced once a step, whether they are sharded or not
+    constexpr std::array<const char*, 4> what{"nothing", "optimizer", "gradients", "weights"};
+    return what[static_cast<std::size_t>(layout.zero == 1 && layout.pp > 1 ? 2 : layout.zero)];
+  }
+  const bool some = layout.recompute == plan::Recompute::full && layout.recompute_layers > 0;
+  if (name == "recompute_of_each_chunk") return some ? recomputed_of_each_chunk(model, layout) : 0;
+  if (name == "recompute_num_layers_above") {
+    int each = 1;
+    while (some && recomputed_of_chunks(model, layout, each) < layout.recompute_layers) ++each;
+    return recomputed_of_chunks(model, layout, each);
+  }
+  if (name != "recompute_method" || layout.recompute != plan::Recompute::full) return recipe_of(*found.found, name);
+  return !layout.recompute_by_stage.empty()                              ? "per_stage"
+         : layout.recompute_layers == 0                                  ? "uniform"
+         : recomputed_of_each_chunk(model, layout) > 0 ? "block"
+                                                                         : "uneven";
 }
 
 /// Adds the command that starts the best layout: a section of the text; as JSON, "launch".
@@ -85,26 +151,35 @@ void add_launch(std::string& out, const PlanOptions& o, const Request& request, 
     const auto field = std::find_if(fields.begin(), fields.end(), [&](const Field& one) { return one.name == name; });
     return field == fields.end() ? Json() : core::json_parts::json_value(*field->type, field->in(&request));
   };
-  const std::string command = plan::launch_command(o.launch, o.train ? "train" : "serve", value_of);
+  const plan::LaunchCommand launch = plan::launch_of(o.launch, o.train ? "train" : "serve", value_of);
   if (o.json) {
-    json["launch"] = command;
+    json["launch"] = launch.command;
+    if (!launch.notes.empty()) json["launch_notes"] = launch.notes;
     out = core::printed(json);
     return;
   }
   Page page(terminal);
   page.section("Start it");
-  page.add(wrapped_command("  ", command, terminal.columns));
+  page.add(wrapped_command("  ", launch.command, terminal.columns));
+  for (const std::string& note : launch.notes) page.say(note);
   out += page.text();
 }
 
 template <class Request>
 [[nodiscard]] std::string answered(const PlanOptions& o, const Request& request, const Terminal& terminal) {
-  const auto found = spelled_answer(request);
+  Request asked = request;
+  if constexpr (std::same_as<Request, PlanRequest>)
+    if (!o.launch.empty() && request.system) {
+      const std::string named = request.stack.name.empty() ? plan::stack_to_launch(o.launch, "", plan::stack_on({}, *request.system.get({})).name)
+                                                           : plan::stack_to_launch(o.launch, request.stack.name, "");
+      if (!named.empty()) asked.stack = named;
+    }
+  const auto found = spelled_answer(asked);
   if constexpr (std::same_as<Request, PlanRequest>)
     if (!o.trace.empty()) write_timeline(found, o.trace.path);
   std::string out = shown(found, o.json, terminal, [](Page& page, const auto& a) { text_of(page, a); });
   if constexpr (!std::same_as<Request, RlRequest>)
-    if (!o.launch.empty()) add_launch(out, o, request, found, terminal);
+    if (!o.launch.empty()) add_launch(out, o, asked, found, terminal);
   return out;
 }
 

@@ -145,6 +145,13 @@ std::vector<PipelineSplit> uneven_splits(const Model& model, const Layout& layou
   return out;
 }
 
+int recomputed_of_chunks(const Model& model, const Layout& layout, int each) {
+  const LayerSplit split = split_layers(model, layout);
+  int out = 0;
+  for (int chunk = 0; chunk < split.chunks; ++chunk) out += std::min(each, split.layers(chunk));
+  return out;
+}
+
 bool has_idle_chunk(const Model& model, const Layout& layout) {
   const LayerSplit split = split_layers(model, layout);
   return split.max == 1 && (split.fewer_front > 1 || split.fewer_back > 1);

@@ -114,6 +114,18 @@ Stack read_stack(MapReader& in) {
   s.searches_stages = in.flag("searches_stages", s.searches_stages);
   s.offloads_inputs = in.flag("offloads_inputs", s.offloads_inputs);
   s.prunes_recompute = in.flag("prunes_recompute", s.prunes_recompute);
+  in.section("runs", [&](MapReader& runs) {
+    if (runs.has("zero")) s.runs.zero.clear();
+    for (const SpecNode* item : runs.texts("zero")) {
+      if (item->text.size() == 1 && item->text >= "0" && item->text <= "3")
+        s.runs.zero.push_back(item->text.front() - '0');
+      else
+        runs.fault(*item, "zero", fmt::format("\"{}\" is no ZeRO stage", clipped(item->text)), "0 to 3");
+    }
+    s.runs.recomputes = runs.choice("recomputes", recomputes_names, s.runs.recomputes);
+    s.runs.divides_any = runs.flag("divides_any", s.runs.divides_any);
+    s.runs.any_rank_order = runs.flag("any_rank_order", s.runs.any_rank_order);
+  });
   in.section("memory", [&](MapReader& memory) { read_memory(memory, s.memory); });
   if (in.has("schedules")) s.schedules.clear();
   for (const SpecNode* item : in.texts("schedules")) {

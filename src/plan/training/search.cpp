@@ -166,7 +166,7 @@ void TrainingSearch::make_pipelines() {
         if (vp < 1 || (pp > 1 && (has_idle_chunk(q_.model, l) || exposed))) continue;
         const LongStages usual = long_stages(q_.model, l);
         pipelines_.push_back({pp, vp, schedule, l.split, heavy_stages(q_.model, l), usual, longest_of(usual)});
-        if (q_.split.given() || names_one_layout(q_)) continue;
+        if (q_.split.given() || names_one_layout(q_) || !q_.stack.runs.divides_any) continue;
         for (const PipelineSplit& split : uneven_splits(q_.model, l)) {
           l.split = split;
           const LongStages own = long_stages(q_.model, l);
@@ -179,7 +179,7 @@ void TrainingSearch::make_pipelines() {
 std::span<const Placing> TrainingSearch::placings(const Layout& l) const {
   static constexpr std::array both{Placing::data_inside, Placing::stages_inside};
   if (q_.placing) return std::span{both}.subspan(*q_.placing == Placing::data_inside ? 0 : 1, 1);
-  const bool matters = l.pp > 1 && l.dp > 1 && domain_ >= 2 * l.tp * l.cp;
+  const bool matters = q_.stack.runs.any_rank_order && l.pp > 1 && l.dp > 1 && domain_ >= 2 * l.tp * l.cp;
   return std::span{both}.first(matters ? 2 : 1);
 }
 
@@ -190,7 +190,7 @@ Shardings TrainingSearch::shardings(const Layout& l) const {
     return out;
   }
   for (int zero = 0; zero <= (l.dp * l.cp > 1 ? 3 : 0); ++zero)
-    if (zero != 2 || l.pp == 1) out.add(zero);  // with stages 2 equals 1
+    if ((zero != 2 || l.pp == 1) && runs_sharded(q_.stack, zero, l.pp)) out.add(zero);  // with stages 2 equals 1
   return out;
 }
 
@@ -315,7 +315,8 @@ std::optional<PricedLayout> TrainingSearch::fitted(const Layout& l, const Pipeli
   const auto take = [&](const Layout& other) { out = {other, {}, memory(other)}; };
   if (const double all = lacking(out.memory); all <= 0) {
     if (fewest(l))
-      take(q_.fewest_by_stage && l.pp > 1 ? with_fewest_by_stage(l) : with_min_recomputed(l, q_.model.layers, none, all, lacks));
+      take(q_.fewest_by_stage && l.pp > 1 ? with_fewest_by_stage(l)
+                                          : as_the_stack_recomputes(with_min_recomputed(l, q_.model.layers, none, all, lacks)));
     return out;
   }
   if (may_offload(l)) take(offloaded(l));
@@ -325,6 +326,15 @@ std::optional<PricedLayout> TrainingSearch::fitted(const Layout& l, const Pipeli
   away.offload_optimizer = 1;
   if (const double all = lacks(away); all <= 0) take(with_min_offloaded(away, kept, all, lacks));
   return out;
+}
+
+Layout TrainingSearch::as_the_stack_recomputes(Layout l) const {
+  if (q_.stack.runs.recomputes != Recomputes::chunks || l.recompute_layers == 0) return l;
+  int each = 1;
+  while (recomputed_of_chunks(q_.model, l, each) < l.recompute_layers) ++each;
+  const int all = recomputed_of_chunks(q_.model, l, each);
+  l.recompute_layers = all < q_.model.layers ? all : 0;
+  return l;
 }
 
 Layout TrainingSearch::with_fewest_by_stage(Layout l) const {

@@ -167,6 +167,8 @@ class TrainingSearch {
 
   /// Whether as few layers are recomputed as fit.
   [[nodiscard]] bool fewest(const Layout& l) const { return fewest_ && l.recompute == Recompute::full; }
+  /// The layout with as many more layers recomputed as the stack's program needs to run it.
+  [[nodiscard]] Layout as_the_stack_recomputes(Layout l) const;
   /// A layout that fits with all layers recomputed and not without, with as few of them on each stage as fit there.
   [[nodiscard]] Layout with_fewest_by_stage(Layout l) const;
 

@@ -51,11 +51,16 @@ std::vector<int> context_sizes(const TrainingQuestion& q, int ranks, bool each) 
   return out;
 }
 
+bool runs_sharded(const Stack& stack, int zero, int pp) {
+  const auto can = [&](int one) { return std::find(stack.runs.zero.begin(), stack.runs.zero.end(), one) != stack.runs.zero.end(); };
+  return can(zero) || (zero == 1 && pp > 1 && can(2));
+}
+
 std::vector<ContextParallel> contexts(const TrainingQuestion& q, const Layout& l) {
   if (l.cp == 1) return {ContextParallel::ring};
   if (q.context) return {*q.context};
   const ContextParallel usual = has_windows(q) ? ContextParallel::all_gather : ContextParallel::ring;
-  if (names_one_layout(q) || ranks_of_heads(q.model, l) == 1) return {usual};
+  if (names_one_layout(q) || !q.stack.runs.any_rank_order || ranks_of_heads(q.model, l) == 1) return {usual};
   return {usual, ContextParallel::ulysses};
 }
 
@@ -83,7 +88,7 @@ std::vector<Again> recomputations(const TrainingQuestion& q) {
       if (q.recompute || !idle) out.push_back({kind, q.recompute_modules});
     }
   const bool as_the_stack = q.recompute && (*q.recompute != Recompute::selective || names_one_layout(q));
-  if (as_the_stack || !q.recompute_modules.empty()) return out;
+  if (as_the_stack || !q.recompute_modules.empty() || !q.stack.runs.divides_any) return out;
   using enum RecomputeModule;
   const auto add = [&](std::initializer_list<RecomputeModule> modules) {
     Again again{Recompute::selective, {}};
@@ -105,11 +110,11 @@ std::vector<Again> recomputations(const TrainingQuestion& q) {
 }
 
 bool recomputes_fewest(const TrainingQuestion& q) {
-  return !q.recompute && !q.recompute_layers && !names_one_layout(q) && !q.stack.offloads_inputs;
+  return !q.recompute && !q.recompute_layers && !names_one_layout(q) && !q.stack.offloads_inputs && q.stack.runs.recomputes != Recomputes::all;
 }
 
 bool offloads_states(const TrainingQuestion& q, const System& system) {
-  return !q.offload_optimizer && !names_one_layout(q) && stated_host_room(system) > 0;
+  return !q.offload_optimizer && q.stack.runs.divides_any && !names_one_layout(q) && stated_host_room(system) > 0;
 }
 
 }  // namespace fabricost::plan::detail

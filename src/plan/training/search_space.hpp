@@ -81,6 +81,9 @@ namespace fabricost::plan::detail {
 /// Context ranks to try. \param each of the numbers up to `ranks`, not only of those that divide them
 [[nodiscard]] std::vector<int> context_sizes(const TrainingQuestion& q, int ranks, bool each = false);
 
+/// Whether the stack's program shards so with so many stages.
+[[nodiscard]] bool runs_sharded(const Stack& stack, int zero, int pp);
+
 /// Exchanges that the context ranks of a layout may use: as given, else a ring (of windows all at once), and by heads where these
 /// divide.
 [[nodiscard]] std::vector<ContextParallel> contexts(const TrainingQuestion& q, const Layout& l);

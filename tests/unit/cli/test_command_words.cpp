@@ -103,7 +103,10 @@ TEST_CASE("an answer is 0, a finding 1, a refusal 2, and a fault of the program 
 
 namespace {
 
-using fabricost::plan::launch_command;
+std::string launch_command(std::string_view program, std::string_view question, const fabricost::plan::ValueOf& value_of) {
+  return fabricost::plan::launch_of(program, question, value_of).command;
+}
+using fabricost::plan::stack_to_launch;
 using Json = nlohmann::ordered_json;
 
 auto values(const Json& json) {
@@ -129,19 +132,34 @@ TEST_CASE("switches follow flags, and a value of several has its words") {
 
 TEST_CASE("what Megatron-LM has no default for is stated, and partial recomputation is counted by chunk") {
   Json layout = {{"tp", 8}, {"pp", 4}, {"vp", 5}, {"virtual_stages", 5}, {"microbatch", 1}, {"expert_tp", 1}, {"global_batch", 64}, {"sequence", 4096}};
-  layout.update({{"recompute", "full"}, {"recompute_method", "block"}, {"recompute_num_layers", 30}, {"optimizer_offload_fraction", 0.5}});
+  layout.update({{"recompute", "full"}, {"recompute_method", "block"}, {"recompute_num_layers", 40}, {"recompute_of_each_chunk", 2}, {"optimizer_offload_fraction", 0.5}});
   const std::string command = launch_command("megatron", "train", values(layout));
   CHECK(command.find("--micro-batch-size 1 ") != std::string::npos);
   CHECK(command.find("--expert-tensor-parallel-size 1 ") != std::string::npos);  // Megatron's default is tp
   CHECK(command.find("--optimizer-offload-fraction 0.5 ") != std::string::npos);
-  CHECK(command.ends_with("--recompute-granularity full --recompute-method block --recompute-num-layers 2"));  // 30 of 4 x 5 chunks
+  CHECK(command.ends_with("--recompute-granularity full --recompute-method block --recompute-num-layers 2"));  // 40 of 4 x 5 chunks
 }
 
 TEST_CASE("a layout that a program cannot run is refused") {
   Json layout = {{"pp", 4}, {"schedule", "dualpipe"}};
   CHECK_THROWS_WITH(launch_command("megatron", "train", values(layout)), Catch::Contains("Megatron-LM has no flags for schedule dualpipe"));
+  for (const char* const field : {"lora_rank", "load_in_4bit", "frozen_model", "sites"}) {
+    layout = {{field, field == std::string{"lora_rank"} || field == std::string{"sites"} ? Json(16) : Json(true)}};
+    for (const char* const program : {"megatron", "torchtitan"})
+      CHECK_THROWS_WITH(launch_command(program, "train", values(layout)), Catch::Contains(std::string{"has no flags for "} + field));
+  }
+  layout = {{"recompute", "full"}, {"recompute_method", "uneven"}, {"recompute_num_layers_above", 54}};
+  CHECK_THROWS_WITH(launch_command("megatron", "train", values(layout)), Catch::Contains("give recompute_num_layers 54"));
   layout = {{"recompute", "full"}, {"recompute_method", "block"}};
   CHECK_THROWS_WITH(launch_command("torchtitan", "train", values(layout)), Catch::Contains("give recompute full or none"));
+}
+
+TEST_CASE("a program runs the stacks that are made of it") {
+  CHECK(stack_to_launch("megatron", "", "nemo") == "nemo");
+  CHECK(stack_to_launch("torchtitan", "", "nemo") == "torchtitan");
+  CHECK(stack_to_launch("torchtitan", "torchtitan-eager", "") == "torchtitan-eager");
+  CHECK_THROWS_WITH(stack_to_launch("megatron", "maxtext-tpu", ""), Catch::Contains("does not run stack maxtext-tpu"));
+  CHECK(stack_to_launch("vllm", "", "nemo").empty());
 }
 
 TEST_CASE("every program of data/launchers is read, and of its own question alone") {

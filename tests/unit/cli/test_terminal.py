@@ -112,6 +112,30 @@ def test_a_guess_from_another_tool_is_answered_with_the_option():
     assert "--size" not in refused("predict", "moe_dispatch", "-s", "dgx-h100")  # an exchange of experts has none
 
 
+def test_launch_flags_say_what_the_stack_and_the_request_change():
+    def launch(*arguments):
+        done = subprocess.run([TOOL, "plan", "train", "--top", "1", "--json", *arguments], capture_output=True, text=True, timeout=120, check=True)
+        answer = json.loads(done.stdout)
+        return answer["launch"] + " ", answer
+    dense = ("-m", "llama3-70b", "-s", "dgx-h100", "-g", "512", "-b", "1024", "-l", "8192", "--precision", "fp8", "--tp", "4", "--pp", "4", "--launch-flags")
+    named, _ = launch(*dense, "megatron")
+    plain, answer = launch(*dense, "megatron", "--stack", "megatron-core")
+    for flag in ("--tp-comm-overlap", "--grad-reduce-in-bf16", "--fp8-param-gather", "--use-precision-aware-optimizer", "--main-grads-dtype bf16"):
+        assert flag + " " in named and flag + " " not in plain, (flag, named, plain)
+    assert "--tp-comm-overlap " in launch(*dense, "megatron", "--stack", "megatron-core", "--tp-comm-overlap", "yes")[0]
+    assert "--num-layers" in answer["launch_notes"][0]
+    experts = ("-m", "deepseek-v3", "-s", "dgx-h100", "-g", "512", "-b", "2048", "--launch-flags", "megatron")
+    moe = launch(*experts)[0]
+    assert "--mtp-num-layers 1 " in moe and "--moe-flex-dispatcher-backend deepep " in moe, moe
+    assert "--moe-token-dispatcher-type alltoall " in launch(*experts, "--moe-dispatcher", "alltoall")[0]
+    # what a search proposes for a program, the program has flags for: layers of Megatron-Core's chunks, TorchTitan's sharding
+    for batch in ("64", "1024"):
+        job = ("-m", "llama3-70b", "-s", "dgx-h100", "-g", "64", "-b", batch, "-l", "8192", "--launch-flags")
+        launch(*job, "megatron")
+        flags, answer = launch(*job, "torchtitan")
+        assert "--compile.enable --compile.components model " in flags and answer["layouts"][0]["step_s"] > 0
+
+
 def floats_of_bytes(value, key=""):
     """Counts of bytes that JSON has as floats."""
     if isinstance(value, dict):

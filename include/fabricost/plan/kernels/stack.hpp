@@ -59,6 +59,18 @@ struct StepsSeen {
   bool operator==(const StepsSeen&) const = default;
 };
 
+/// Layers that a program can recompute in full: any number, as many of each chunk of a stage (Megatron-Core's block), or all.
+enum class Recomputes : unsigned char { layers, chunks, all };
+inline constexpr std::array<std::string_view, 3> recomputes_names{"layers", "chunks", "all"};
+
+/// What a search proposes because the program can run it; a request may name any other layout.
+struct StackRuns {
+  std::vector<int> zero{0, 1, 2, 3};  ///< with stages 2 is 1
+  Recomputes recomputes = Recomputes::layers;
+  bool divides_any = true;  ///< modules are recomputed by name, end stages hold other numbers of layers, states wait in host memory
+  bool any_rank_order = true;  ///< stages or data innermost, context ranks by heads; else data, and rings
+};
+
 struct Stack {
   std::string name = unfitted_stack;
   std::string title{};
@@ -96,6 +108,7 @@ struct Stack {
   double capacity = 0;   ///< rows per expert over the mean, above which choices are dropped; 0: all rows are kept
   MemoryStack memory{};  ///< its memory use
   std::vector<PipelineSchedule> schedules{PipelineSchedule::one_f_one_b, PipelineSchedule::interleaved};  ///< that it can run
+  StackRuns runs{};
   StepsSeen seen{};  ///< what its steps were fitted on
   std::vector<OwnKernel> kernels{};  ///< as they were timed, on the GPUs that they were timed on
 };

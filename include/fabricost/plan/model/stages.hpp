@@ -97,6 +97,9 @@ using LongStages = std::array<StageContent, 4>;
 /// the first fewer than they where the last would have none. With an encoder of images the ends change places, since the first has that.
 [[nodiscard]] std::vector<PipelineSplit> uneven_splits(const Model& model, const Layout& layout);
 
+/// Layers recomputed where each chunk recomputes its first `each`.
+[[nodiscard]] int recomputed_of_chunks(const Model& model, const Layout& layout, int each);
+
 /// Whether a chunk has nothing to do: no layer, embedding or output matrix.
 [[nodiscard]] bool has_idle_chunk(const Model& model, const Layout& layout);
 
