@@ -60,6 +60,7 @@ std::string_view unit_of(Amount amount) {
     case Amount::seconds: return " s";
     case Amount::bytes_per_second:
     case Amount::one_way_rate: return " bytes/s";
+    case Amount::kilometres: return " km";
     case Amount::size:
     case Amount::size_or_unbounded:
     case Amount::gibibytes: return " bytes";

@@ -44,6 +44,7 @@ enum class Amount : unsigned char {
   size,               ///< 64B, 1GiB; of many: 64B:64KiB:x2
   size_or_unbounded,  ///< the word is infinity
   gibibytes,          ///< 40: so many GiB
+  kilometres,         ///< 500 or 500km
 };
 
 /// A number of an answer as JSON prints it: value / `over` * `times`; where it is `whole`, as a count of bytes is, as an integer.

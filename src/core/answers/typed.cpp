@@ -110,6 +110,12 @@ namespace {
     default: return "a number";
   }
 }
+/// "500" of "500 km".
+[[nodiscard]] std::string without_unit(const std::string& text, std::string_view unit) {
+  if (!text.ends_with(unit)) return text;
+  const std::string number = text.substr(0, text.size() - unit.size());
+  return number.ends_with(' ') ? number.substr(0, number.size() - 1) : number;
+}
 [[nodiscard]] double gibibytes_of(const std::string& text, std::string_view option, const Range& range) {
   const double min = range.min / gibibyte, max = range.max / gibibyte;
   const auto number = parse_number(text);
@@ -135,6 +141,7 @@ double amount_of(const std::string& text, std::string_view option, Amount amount
       case Amount::size: return size_of(text, option).value();
       case Amount::size_or_unbounded: return text == "unbounded" ? std::numeric_limits<double>::infinity() : size_of(text, option).value();
       case Amount::gibibytes: return gibibytes_of(text, option, range);
+      case Amount::kilometres: return number_from(without_unit(text, "km"), option, range.min, range.max);
     }
     return std::nan("");
   }();

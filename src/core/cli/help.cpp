@@ -77,7 +77,7 @@ constexpr auto option_groups = std::to_array<Named>({
                "--reshard-after-forward --prefetch-layers"},
     {"Memory", "--headroom --cpu-offloading-num-layers --optimizer-offload-fraction --main-params-dtype --exp-avg-dtype --exp-avg-sq-dtype "
                "--store-param-remainders --grad-reduce-in-fp32 --fp8-param-gather --activation-func-fp8-input-store --load-in-4bit"},
-    {"Kernels and overlap", "--precision --stack --stack-scale --cuda-graphs --fp8-recipe --fp8-attention --attention --tp-comm-overlap "
+    {"Kernels and overlap", "--precision --stack --stack-scale --measured-step --cuda-graphs --fp8-recipe --fp8-attention --attention --tp-comm-overlap "
                             "--overlap-grad-reduce"},
     {"Model", "--lora-rank --lora-modules --document --mtp-num-layers --frozen-model --data-time --evaluation-share"},
     {"Mixture of experts", "--routing --capacity --moe-dispatcher --overlap-moe-comm"},
@@ -358,6 +358,14 @@ constexpr auto words = std::to_array<Topic>({
     {"saturates", "Requests per second that are answered where more arrive: beyond it queues grow for ever."},
     {"kv", "The cache of keys and values that a running request holds, in GiB of a GPU."},
     {"hand-over", "Activations from one stage of a pipeline to the next, or a prompt's cache from prefill to decode."},
+    {"dcn", "Of a step on several sites: the exchange between them that no step hides. See sites."},
+    {"outer-update", "Once a round the outer optimizer moves the weights that all sites start from. See sites."},
+    {"sites", "Places that train one model apart and exchange once a round of steps (DiLoCo): --sites."},
+    {"stack", "The training software whose overlaps, fused kernels and memory a plan assumes: --stack, a file of data/stacks."},
+    {"lora", "Low-rank adapters, which are trained beside frozen weights: --lora-rank."},
+    {"fsdp", "Fully sharded data parallelism: --zero 3; among N replicas only (HSDP) --shard N."},
+    {"dpo", "Training on preferences beside a frozen reference model: --frozen-model."},
+    {"placing", "What is nearest in the order of ranks: replicas (data_inside) or stages (stages_inside)."},
     {"prompts-of-others", "Time that an answer waits because prompts of other requests are read in the same step."},
     {"knee", "The point where the Pareto front bends: better in one thing costs much of another on both sides."},
     {"pareto", "No other point is as good in everything and better in one thing. front: all such points."},

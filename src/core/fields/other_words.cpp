@@ -50,6 +50,7 @@ constexpr OtherWords other_options[] = {
     {"--dp", "data-parallel data-parallel-size dp-size replicas"},
     {"--vp", "virtual-pipeline num-layers-per-virtual-pipeline-stage"},
     {"--zero 3", "fsdp fsdp2"},
+    {"--frozen-model", "dpo reference-model ref-model teacher"},
     {"--zero", "zero-stage use-distributed-optimizer"},
     {"--recompute", "activation-checkpointing gradient-checkpointing checkpoint-activations recompute-granularity remat"},
     {"--precision", "dtype quantization quant data-type fp8 bf16"},

@@ -38,6 +38,8 @@ inline constexpr auto words_of_terms = std::to_array<std::pair<std::string_view,
     {"queue", "waiting for others"},
     {"transfer", "cache transfer"},
     {"reload", "reload of prefixes"},
+    {"dcn", "exchange between sites"},
+    {"outer_update", "update of the outer optimizer"},
 });
 
 /// "idle in the pipeline" for "bubble"; a name without a translation is returned unchanged.

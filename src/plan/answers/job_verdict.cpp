@@ -69,6 +69,15 @@ namespace {
   return fmt::format("{} ranks on {} node{}", listed_text(ranks), listed_text(nodes), nodes == std::vector<std::string>{"1"} ? "" : "s");
 }
 
+/// "tp 4 pp 16 vp 8 cp 4 dp 4 zero 1"
+[[nodiscard]] std::string ranks_of(const PlannedLayout& l) {
+  std::string out;
+  for (const auto& [axis, ranks] : {std::pair{"tp", l.tp}, std::pair{"pp", l.pp}, std::pair{"vp", l.vp}, std::pair{"cp", l.cp},
+                                    std::pair{"ep", l.ep}, std::pair{"dp", l.dp}})
+    if (ranks > 1) out += fmt::format("{} {} ", axis, ranks);
+  return out + fmt::format("zero {}", l.zero);
+}
+
 }  // namespace
 
 /// "Best: 19 s a step (12.9 to 28 s) with tp 4 pp 16 vp 8 cp 4 dp 4 zero 1".
@@ -77,13 +86,18 @@ std::string verdict_of(const PlanAnswer& answer) {
   if (!answer.fits)
     return fmt::format("Nothing fits: the nearest layout needs {:.1f} GiB{}", best.memory_size.value() / gibibyte,
                        answer.found ? fmt::format(" of a GPU's {:.1f}", Processor::of(answer.found->system).memory / gibibyte) : "");
-  std::string layout;
-  for (const auto& [axis, ranks] : {std::pair{"tp", best.tp}, std::pair{"pp", best.pp}, std::pair{"vp", best.vp}, std::pair{"cp", best.cp},
-                                    std::pair{"ep", best.ep}, std::pair{"dp", best.dp}})
-    if (ranks > 1) layout += fmt::format("{} {} ", axis, ranks);
-  return fmt::format("Best: {} s a step ({} to {} s) with {}zero {}{}", figure(best.step.value()), figure(best.interval.first.value(), 3),
-                     figure(best.interval.second.value(), 3), layout, best.zero,
-                     best.idle_gpus > 0 ? fmt::format(", {} more GPUs idle", best.idle_gpus) : "");
+  const std::string range = fmt::format("({} to {} s)", figure(best.interval.first.value(), 3), figure(best.interval.second.value(), 3));
+  const std::string with = fmt::format("with {}{}", ranks_of(best), best.idle_gpus > 0 ? fmt::format(", {} more GPUs idle", best.idle_gpus) : "");
+  const std::string step = figure(best.step.value());
+  if (answer.sites)
+    return fmt::format("Best: {} s a step over {} sites, {} s as data parallelism over their links; {} s on one alone {} {}",
+                       figure(answer.sites->step.value()), answer.sites->sites, figure(answer.sites->plain_step.value()), step, range, with);
+  if (!answer.best) return fmt::format("Best: {} s a step {} {}", step, range, with);
+  const double longer = best.step / answer.best->step - 1;
+  constexpr double alike = 0.005;
+  if (longer < alike) return fmt::format("{} s a step {}, as fast as the best, {}", step, range, with);
+  return fmt::format("{} s a step {}, {:.2g} % more than the best: {} s with {}", step, range, 100 * longer, figure(answer.best->step.value()),
+                     ranks_of(*answer.best));
 }
 
 std::string verdict_of(const ServeAnswer& answer) {

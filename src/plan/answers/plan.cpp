@@ -14,6 +14,7 @@
 #include <fabricost/plan/explain/memory.hpp>
 #include <fabricost/plan/explain/nearest_plan.hpp>
 #include <fabricost/plan/specs/sites.hpp>
+#include <fabricost/plan/specs/stacks.hpp>
 #include <fabricost/plan/training/figures.hpp>
 #include <fabricost/plan/training/idle_gpus.hpp>
 #include <fabricost/plan/training/sites.hpp>
@@ -49,7 +50,9 @@ RequestTable<PlanRequest> PlanRequest::fields() {
            "Training software: a name of data/stacks, or a YAML file;\ndefault one with published steps: nemo, on TPUs maxtext-tpu,\non "
            "AMD rocm-mlperf; elsewhere megatron-core"),
       asks(&R::stack_scale, "stack_scale", "--stack-scale", number, {0.2, 5}, "X",
-           "Factor on kernels and launches, in place of the stack's own:\nmeasured / predicted of one of your own steps"),
+           "Factor on kernels and launches, in place of the stack's own, as\n<measured_step> finds it"),
+      asks(&R::measured_step, "measured_step_seconds", "--measured-step", seconds, some_time, "TIME",
+           "Step that you measured of the layout named, as in 18.02s: finds\nthe stack's factor that explains it"),
       asks(&R::max_tp, "max_tp", "--max-tp", count, any_count, "N", "Largest tensor parallel size; default a scale-up domain's GPUs"),
       asks(&R::tp, "tp", "--tp", count, any_count, "N", "Tensor parallel size (TP); what is not given is searched"),
       asks(&R::pp, "pp", "--pp", count, any_count, "N", "Pipeline stages (PP)"),
@@ -77,7 +80,7 @@ RequestTable<PlanRequest> PlanRequest::fields() {
       asks(&R::top, "top", "--top,-k", count, any_count, "K", "Number of layouts to print; default 10"),
       field::ask_calibration<R>,
       asks(&R::overrides, "", "--set", "PATH=VALUE...", "Override a value of the machine, as in tiers.nic.endpoints=4"),
-      asks(&R::sensitivity, "", "--sensitivity", "", "Also print the gain from 10 % more of each tier, of memory, or\na larger domain"),
+      asks(&R::sensitivity, "", "--sensitivity", "", "Also print the gain from 10 % more of each tier, of memory, a\nlarger domain, fp8, or overlapped token exchange"),
       asks(&R::pareto, "", "--pareto", "",
            "Also print the Pareto front: layouts that no other beats in both\ntime and memory (serving: in both rates)"),
       asks(&R::explain, "", "--explain", "",
@@ -146,8 +149,8 @@ RequestTable<PlanRequest> PlanRequest::fields() {
            "Train on N sites, each with <gpus> and <global_batch>, that\nexchange after rounds of steps (DiLoCo)"),
       asks(&R::site_rate, "site_bytes_per_second", "--site-rate", one_way_rate, {1, 1e15}, "RATE",
            "Rate of a site's link to the others, one way, as \"100 Gbit/s\""),
-      asks(&R::site_distance, "site_distance_km", "--site-distance", number, {0, 1e6}, "KM",
-           "Kilometres of fibre between two sites; default 0"),
+      asks(&R::site_distance, "site_distance_km", "--site-distance", kilometres, {0, 1e6}, "KM",
+           "Fibre between two sites, as in 500km; default 0"),
       asks(&R::sync_every, "sync_every", "--sync-every", count, any_count, "H",
            "Steps of a round; default 30, those of the published loss"),
       asks(&R::sync_fragments, "sync_fragments", "--sync-fragments", count, any_count, "N",
@@ -287,7 +290,7 @@ AnswerTable<PlannedSites> PlannedSites::fields() {
 
 AnswerTable<PlanChange> PlanChange::fields() {
   using A = PlanChange;
-  return {gives(&A::change, "change", "change", "As in `nvlink bandwidth + 10 %`."),
+  return {gives(&A::change, "change", "change", "As in `nvlink bandwidth + 10 %`; or a switch of the recipe, as in `precision fp8`."),
           gives(&A::step, "step_s", "step_seconds", "Step of the fastest layout then, s."),
           gives(&A::gain, "gain", "gain", "Step before over step after, less 1.")};
 }
@@ -329,6 +332,10 @@ AnswerTable<PlanAnswer> PlanAnswer::fields() {
       gives(&A::sites, "sites", "sites", "The job on several sites, a PlannedSites; None: one site.", 1, true),
       gives(&A::fastest, "fastest_step_s", "fastest_step_seconds",
             "Step of the fastest layout, s, where the first is a plainer one; None: the first is the fastest.", 1, true),
+      gives(&A::best, "best", "best", "Where one layout was named, the best with its fields open, in the same stack; None: none was, or it does not fit.", 1,
+            true),
+      gives(&A::stack_scale, "stack_scale", "stack_scale",
+            "The stack's factor with which the layout takes the measured step, to give for other layouts; None: none was measured.", 1, true),
       gives(&A::alone, "alone_step_s", "alone_step_seconds",
             "Step of the first layout after the other jobs on the network have ended, s; None: there are none.", 1, true)};
 }
@@ -435,13 +442,13 @@ namespace {
   out.plain_tokens_per_second = std::pow(works, asked.sites) * tokens / t.plain;
   out.gain = out.useful_tokens_per_second / out.plain_tokens_per_second;
   out.how.push_back(
-      fmt::format("dcn: 2 x {} / {} of {:.4g} parameters of {} bytes are {:.4g} GB a round, at {:.4g} GB/s {:.4g} s; {} x two delays of "
+      fmt::format("Exchange between sites: 2 x {} / {} of {:.4g} parameters of {} bytes are {:.4g} GB a round, at {:.4g} GB/s {:.4g} s; {} x two delays of "
                   "{:.4g} ms ({:.4g} us a km): {:.4g} s in all, of which {:.4g} s are hidden by {} of {} steps.",
                   asked.sites - 1, asked.sites, t.parameters, asked.width, 1e-9 * t.sent, 1e-9 * t.rate, t.sent / t.rate, asked.fragments,
                   1e3 * asked.delay, 1e6 * facts.delay, t.exchange, t.exchange - t.exposed, asked.fragments * asked.overlap, asked.every));
   if (t.rate < asked.rate) out.how.push_back(fmt::format("The NICs of a site's GPUs send no more than {:.4g} GB/s.", 1e-9 * t.rate));
   out.how.push_back(fmt::format(
-      "outer_update: 24 B a parameter that a GPU updates, once a round, in {}; its state of 8 B a parameter is {:.3g} GiB a GPU.",
+      "Outer update: 24 B a parameter that a GPU updates, once a round, in {}; its state of 8 B a parameter is {:.3g} GiB a GPU.",
       t.state_on_gpu ? "GPU memory" : "host memory, where it fits", t.state / gibibyte));
   out.how.push_back(
       r.sync_penalty
@@ -474,6 +481,28 @@ std::vector<PlannedLayout> planned(const TrainingQuestion& question, const Syste
 std::vector<PlanChange> changes_of(const FoundPlan& found) {
   std::vector<PlanChange> out;
   for (const StepSensitivity& s : sensitivity_of(found.system, found.question)) out.push_back({s.change, units::s(s.seconds), s.gain});
+  TrainingQuestion q = found.question;
+  q.top = 1;
+  q.plain_within = q.batch_within = 0;
+  if (q.model.recommends() || out.empty()) return out;
+  const auto fastest = [&](const TrainingQuestion& of) { return plan_training(found.system, of).layouts.front().time.seconds; };
+  const auto turn = [&](const char* change, auto&& turned) {
+    TrainingQuestion other = q;
+    turned(other);
+    try {
+      const double now = fastest(other);
+      out.push_back({change, units::s(now), fastest(q) / now - 1});
+    } catch (const RequestError&) {  // the machine, or a layout that is named, does not run it
+    }
+  };
+  if (q.precision == Precision::bf16 && found.system.gpu.fp8.value.value() > 0)
+    turn("precision fp8", [](TrainingQuestion& other) { other.precision = Precision::fp8; });
+  if (const double hidden = load_stack("nemo-mlperf").expert_exposed; q.model.mixture() && q.stack.expert_exposed > hidden)
+    turn("overlap_moe_comm", [hidden](TrainingQuestion& other) {
+      other.stack.expert_exposed = hidden;
+      other.overlaps_tokens = true;
+    });
+  std::stable_sort(out.begin(), out.end(), [](const PlanChange& a, const PlanChange& b) { return a.gain > b.gain; });
   return out;
 }
 
@@ -498,6 +527,10 @@ PlanAnswer searched(const PlanRequest& request) {
                                    request.network_share * value_of(whole, DesignParameter::nic_bandwidth));
   }
   found->question = training_question(request, found->system);
+  if (request.measured_step) {
+    if (request.stack_scale) throw Refusal("<stack_scale> is what <measured_step> finds; leave one of them out");
+    explain_measured(found->system, found->question, request.measured_step->value());
+  }
   const auto start = std::chrono::steady_clock::now();
   found->plan = plan_training(found->system, q);
   const TrainingPlan& plan = found->plan;
@@ -517,6 +550,7 @@ PlanAnswer searched(const PlanRequest& request) {
   out.precision = out.layouts.front().precision;
   out.headroom = headroom_of(q);
   out.fits = plan.fits;
+  if (request.measured_step) out.stack_scale = q.stack.scale;
   if (plan.fastest && is_faster(*plan.fastest, plan.layouts.front())) out.fastest = units::s(plan.fastest->time.seconds);
   if (!plan.fits) out.advice = does_not_fit(found->system, q, plan.layouts.front());
   out.kernels = kernels_known(found->system);
@@ -542,6 +576,13 @@ PlanAnswer searched(const PlanRequest& request) {
 
 PlanAnswer answer(const PlanRequest& request) {
   PlanAnswer out = searched(request);
+  const FoundPlan& found = *out.found;
+  if (out.fits && names_one_layout(found.question) && !found.question.model.recommends()) {
+    TrainingQuestion open = with_open_layout(found.question);
+    open.top = 1;
+    if (const TrainingPlan plan = plan_training(found.system, open); !plan.layouts.empty())
+      out.best = planned(open, found.system, plan.layouts.front());
+  }
   if (out.fits) out.advice = mostly_waits(out.found->system, out.found->question, out.found->plan.layouts.front());
   return out;
 }

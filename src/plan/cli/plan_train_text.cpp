@@ -65,10 +65,10 @@ void add_layouts(Page& page, const FoundPlan& a, const std::vector<PricedLayout>
 [[nodiscard]] std::string fitted_stacks_text(Generation generation) {
   const std::vector<std::string> fitted = stacks_fitted_on(generation);
   if (fitted.empty())
-    return fmt::format("No stack was fitted on {}: measure one step and pass --stack-scale = measured / predicted.", name(generation));
+    return fmt::format("No stack was fitted on {}: measure one step of a layout and give it as --measured-step.", name(generation));
   return fmt::format(
-      "Fitted on {}: {}. Pass your stack with --stack. If it is not listed, measure one step and pass --stack-scale = "
-      "measured / predicted.",
+      "Fitted on {}: {}. Pass your stack with --stack. If it is not listed, measure one step of a layout and "
+      "give it as --measured-step.",
       name(generation), joined(fitted));
 }
 
@@ -123,8 +123,11 @@ void add_first(Page& page, const FoundPlan& a, const PricedLayout& p) {
               100 * (1 - stack.capacity));
   const bool known = stack.seen.of(a.system.gpu.generation), sibling = a.system.constants.compute_related;
   const bool no_experts = known && a.question.model.mixture() && !stack.seen.experts;
-  page.line("Nine in ten steps should take {} to {} s: stack {}, {} on this GPU generation{}{}.", figure(f.low), figure(f.high), stack.name,
-            known ? "fitted" : "not measured", known && sibling ? fmt::format(", not on {} itself", a.system.gpu.name) : "",
+  if (stack.scale_given)
+    page.line("Nine in ten steps should take {} to {} s: stack {}, its factor by a step of your own.", figure(f.low), figure(f.high), stack.name);
+  else
+    page.line("Nine in ten steps should take {} to {} s: stack {}, {} on this GPU generation{}{}.", figure(f.low), figure(f.high), stack.name,
+              known ? "fitted" : "not measured", known && sibling ? fmt::format(", not on {} itself", a.system.gpu.name) : "",
             no_experts ? ", on no model with experts" : "");
   if (!known && !stack.scale_given) page.say(fitted_stacks_text(a.system.gpu.generation));
   page.width = 98;
@@ -143,16 +146,20 @@ void add_first(Page& page, const FoundPlan& a, const PricedLayout& p) {
   }
 }
 
+[[nodiscard]] std::string site_term_words(const std::string& name) {
+  return name == "step" ? "step of a site alone" : std::string{term_words(name)};
+}
+
 void add_sites(Page& page, const PlannedSites& a) {
   page.section("Over {} sites, {} GPUs", a.sites, a.gpus);
   TextTable rows{"term", ">s", ">share"};
-  for (const StepTerm& term : a.terms) rows.row(term.name, figure(term.seconds()), percent(term.time / a.step, 1));
+  for (const StepTerm& term : a.terms) rows.row(site_term_words(term.name), figure(term.seconds()), percent(term.time / a.step, 1));
   rows.row("step with exchange", figure(a.step.value()));
   page.table(rows);
   page.line("{:.4g} tokens/s of all sites, {:.4g} useful (for the same loss); bottleneck: {}; the links are busy {} of the time",
-            a.tokens_per_second, a.useful_tokens_per_second, a.bottleneck, percent(a.link_use, 1));
-  page.line("data parallelism over the same links: {} s a step, {:.4g} tokens/s, {:.3g} times fewer than useful ones here",
-            figure(a.plain_step.value()), a.plain_tokens_per_second, a.gain);
+            a.tokens_per_second, a.useful_tokens_per_second, site_term_words(a.bottleneck), percent(a.link_use, 1));
+  page.line("data parallelism over the same links: {} s a step, {:.4g} tokens/s, {:.3g} times as many as the useful ones here",
+            figure(a.plain_step.value()), a.plain_tokens_per_second, 1 / a.gain);
   for (const std::string& sentence : a.how) page.say(sentence);
 }
 
@@ -169,6 +176,10 @@ void text_of(Page& page, const PlanAnswer& answer) {
            precision);
   const std::string plainer = plainer_text(answer);
   if (!plainer.empty()) page.say(plainer);
+  constexpr double absurd = 1e9;  // tokens of a step: more than any run's
+  if (!q.model.recommends() && double(q.global_batch) * q.sequence > absurd)
+    page.say("The batch is in sequences: {0} are {1:.3g} tokens a step. {0} tokens are {2} sequences: --global-batch {2}.", q.global_batch,
+             double(q.global_batch) * q.sequence, std::max(1, q.global_batch / q.sequence));
   if (!q.model.unread.empty()) page.say(unread_text(q.model));
   if (!a.plan.fits) page.line(answer.advice);
   if (a.plan.fits && !answer.advice.empty()) page.say(answer.advice);
@@ -186,6 +197,8 @@ void text_of(Page& page, const PlanAnswer& answer) {
   if (answer.alone)
     page.say("Beside other jobs on the network a step takes {} s, after they have ended {} s.", figure(a.plan.layouts.front().time.seconds),
              figure(answer.alone->value()));
+  if (answer.stack_scale)
+    page.say("The measured step is explained by the factor {0:.4g}: give --stack-scale {0:.4g} for other layouts.", *answer.stack_scale);
   if (answer.sites) add_sites(page, *answer.sites);
   page.add("\n");
   const Layout& best = a.plan.layouts.front().layout;

@@ -178,10 +178,7 @@ std::string mostly_waits(const System& system, const TrainingQuestion& q, const 
   if (2 * t.bubble <= t.seconds) return "";
   const Changed now{q, best};
   std::vector<std::string> ways;
-  TrainingQuestion free = q;
-  free.tp = free.pp = free.vp = free.cp = free.ep = free.dp = free.expert_tp = free.zero = free.microbatch = std::nullopt;
-  free.schedule = std::nullopt;
-  free.recompute = std::nullopt;
+  TrainingQuestion free = with_open_layout(q);
   free.batch_within = 0;
   if (const auto any = fastest(free, system); any && any->best.time.seconds < t.seconds)
     ways.push_back(fmt::format("another layout ({}) trains {:.4g} tokens a second and GPU", any->layout(), any->tokens_per_gpu()));

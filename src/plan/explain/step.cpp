@@ -189,7 +189,9 @@ class StepWords {
                         : term == "rows"    ? t_.rows
                                             : t_.data;
     const double share = all > 0 ? std::min(1.0, seen / all) : 0;
-    if (share > 0.999) out.push_back(fmt::format("Together {:.4g} s, which nothing hides.", all));
+    if (seen > 1.001 * all)
+      out.push_back(fmt::format("Together {:.4g} s, which nothing hides; the rest of the term waits for them at the ends of the step.", all));
+    else if (share > 0.999) out.push_back(fmt::format("Together {:.4g} s, which nothing hides.", all));
     if (all > 0 && share <= 0.999)
       out.push_back(fmt::format("Together {:.4g} s, of which {} is in the step; other work hides the rest.", all, percent(share)));
     return out;
@@ -202,8 +204,12 @@ class StepWords {
     const bool experts = x.group == StepGroup::expert;  // by a kernel of its own
     const std::string by = experts ? "" : pair_text(curve.ran_at(x.bytes)) + ", ";
     const double busbw = x.bytes / x.seconds * bus_factor(x.collective, x.at.ranks());
-    return fmt::format("{:.4g} x {} of {} {}: {:.4g} ms each ({}{:.4g} GB/s busbw).", x.count,
-                       experts ? "dispatch or combine" : name(x.collective), bytes,
+    const bool ring = x.group == StepGroup::context && l_.context == ContextParallel::ring;
+    return fmt::format("{:.6g} x {} of {} {}: {:.4g} ms each ({}{:.4g} GB/s busbw).", x.count,
+                       experts ? "dispatch or combine"
+                       : ring  ? "pass around the ring (p2p, priced as all_gather)"
+                               : name(x.collective),
+                       bytes,
                        where_text(x, curve.fabric(), domains_taken(l_, system_.domain)), 1e3 * x.seconds, by, 1e-9 * busbw);
   }
 
@@ -285,8 +291,9 @@ struct Move {
   std::vector<std::string_view> seen;
   for (const StepsSeen::On& on : q.stack.seen.on) seen.push_back(name(on.generation));
   const std::string fitted =
-      seen.empty() ? "rests on no published steps of its own (docs/training.md, Software stacks, says which do; stack_scale "
-                     "corrects it by one of your own steps)"
+      q.stack.scale_given ? "has the factor of a step of your own"
+      : seen.empty() ? "rests on no published steps of its own (docs/training.md, Software stacks, says which do; measured_step "
+                     "corrects it by one of your own)"
                    : fmt::format("was fitted on {}{}", joined(seen),
                                  !q.stack.seen.of(system.gpu.generation) ? fmt::format(", not on {}", name(system.gpu.generation))
                                  : system.constants.compute_related      ? fmt::format(", though not on {}", system.gpu.name)
@@ -315,16 +322,16 @@ ExplainedStep explain_step(const System& system, const TrainingQuestion& questio
 
 std::string against_usual(const System& system, const TrainingQuestion& question, const PricedLayout& priced,
                           std::optional<PricedLayout>& usual) {
-  usual = usual_layout(system, question);
+  usual = usual_layout(system, names_one_layout(question) ? with_open_layout(question) : question);
   return usual ? against_text(question, priced, *usual) : "The usual rule finds no layout that fits.";
 }
 
 std::string factor_text(const Stack& stack) {
   if (stack.scale == 1) return {};
   return fmt::format(
-      "Times of kernels and launches contain the factor {:.4g} of stack {} (no kernel beats the GPU's peak); exchanges cost what predict "
+      "Times of kernels and launches contain the factor {:.4g} {} (no kernel beats the GPU's peak); exchanges cost what predict "
       "says.",
-      stack.scale, stack.name);
+      stack.scale, stack.scale_given ? "given" : "of stack " + stack.name);
 }
 
 std::string explain(const ExplainedStep& step) {

@@ -200,11 +200,12 @@ Stack published_kernels(std::string_view group) {
 std::vector<std::string> stack_names() { return names_in("stacks"); }
 
 std::vector<std::string> stacks_fitted_on(Generation generation) {
-  std::vector<std::string> out;
   SpecStore library;
   const std::vector<FittedStack> fitted = fitted_stacks(library);
-  for (const std::string& name : stack_names())
-    if (load(library, name, fitted).seen.of(generation)) out.push_back(name);
+  std::vector<std::string> out = stack_names();
+  std::erase_if(out, [&](const std::string& name) {
+    return std::none_of(fitted.begin(), fitted.end(), [&](const FittedStack& one) { return one.name == name && one.seen.of(generation); });
+  });
   return out;
 }
 

@@ -151,6 +151,55 @@ TrainingPlan plan_training(const System& system, const TrainingQuestion& asked) 
                      std::to_string(nearest_divisor(question.global_batch, max)) + " GPUs, or another batch");
 }
 
+namespace {
+
+/// Leaves nothing of a layout to the search.
+void name_all(TrainingQuestion& q, const Layout& l) {
+  q.tp = l.tp, q.pp = l.pp, q.vp = l.vp, q.cp = l.cp, q.ep = l.ep, q.dp = l.dp, q.expert_tp = l.expert_tp, q.zero = l.zero;
+  q.microbatch = l.microbatch;
+  if (l.pp > 1) q.schedule = l.schedule;
+  if (l.cp > 1) q.context = l.context;
+  q.placing = l.placing;
+  q.recompute = l.recompute;
+  q.recompute_modules = l.recompute_modules;
+  if (l.recompute_layers > 0) q.recompute_layers = l.recompute_layers;
+  if (l.offload_optimizer > 0) q.offload_optimizer = l.offload_optimizer;
+  q.split = l.split;
+}
+
+}  // namespace
+
+double explain_measured(const System& system, TrainingQuestion& q, double seconds) {
+  if (!names_one_layout(q)) throw Refusal("<measured_step> is of one layout: name it with <tp>, <pp> and <dp>", true);
+  const PricedLayout named = plan_training(system, q).layouts.front();
+  name_all(q, named.layout);
+  GroupCosts costs(system, {.ways = q.ways});
+  const Processor gpu = Processor::of(system);
+  Stack stack = q.stack;
+  stack.memory = memory_on(stack.memory, system.gpu.generation);
+  stack.scale_given = true;
+  const auto step = [&](double scale) {
+    stack.scale = scale;
+    return step_time(q.model, named.layout, stack, gpu, costs).seconds;
+  };
+  double low = 0.2, high = 5;  // as stack_scale may be
+  if (const double least = step(low), most = step(high); !(seconds > least && seconds < most)) {
+    const auto text = [](double x) {
+      std::array<char, 32> out{};
+      return std::string(out.data(), static_cast<std::size_t>(std::snprintf(out.data(), out.size(), "%.4g", x)));
+    };
+    throw Refusal("<measured_step> of " + text(seconds) + " s: with factors from 0.2 to 5 this layout takes " + text(least) + " to " + text(most) +
+                  " s; look at what else differs from the run");
+  }
+  constexpr int halvings = 60;
+  for (int i = 0; i < halvings; ++i) {
+    const double middle = std::sqrt(low * high);
+    (step(middle) < seconds ? low : high) = middle;
+  }
+  q.stack.scale_given = true;
+  return q.stack.scale = std::sqrt(low * high);
+}
+
 std::optional<PricedLayout> usual_layout(const System& system, const TrainingQuestion& question) {
   const Model& model = question.model;
   TrainingQuestion q = question;
@@ -220,8 +269,13 @@ std::vector<PricedLayout> pareto_of(const System& system, TrainingQuestion quest
   question.global_batch = fastest.layouts.front().layout.global_batch;
   question.prune = false;
   question.top = 10000000;
+  double least = std::numeric_limits<double>::infinity();
   for (const PricedLayout& p : plan_training(system, question).layouts)  // fastest first
-    if (out.empty() || p.memory.total() < out.back().memory.total()) out.push_back(p);
+    if (out.empty() || p.memory.total() < least) {
+      least = p.memory.total();
+      if (std::none_of(out.begin(), out.end(), [&](const PricedLayout& one) { return detail::are_twins(one.layout, p.layout, system.domain); }))
+        out.push_back(p);
+    }
   return out;
 }
 

@@ -34,6 +34,23 @@ void TrainingQuestion::set_common(Layout& l) const {
 
 bool offloads_layers(const TrainingQuestion& q) { return q.offload_layers.value_or(0) > 0 && !q.stack.offloads_inputs; }
 
+TrainingQuestion with_open_layout(TrainingQuestion q) {
+  for (std::optional<int>* const size : {&q.tp, &q.pp, &q.vp, &q.cp, &q.ep, &q.dp, &q.expert_tp, &q.zero, &q.microbatch, &q.recompute_layers,
+                                         &q.offload_layers})
+    size->reset();
+  q.shard = 0;
+  q.context.reset();
+  q.schedule.reset();
+  q.recompute.reset();
+  q.sequence_parallel.reset();
+  q.placing.reset();
+  q.offload_optimizer.reset();
+  q.recompute_modules = {};
+  q.recompute_by_stage.clear();
+  q.split = {};
+  return q;
+}
+
 TrainingQuestion as_named(TrainingQuestion q) {
   const bool recomputes = q.stack.offloads_inputs;  // as it comes (maxtext, configs/base.yml: remat_policy full)
   if (!q.recompute && q.zero && names_one_layout(q) && !recomputes) q.recompute = Recompute::none;
@@ -57,6 +74,9 @@ void check(const TrainingQuestion& q, const System& system) {
   if (q.gpus < 1) throw Refusal("<gpus> must be at least 1");
   if (q.global_batch < 1) throw Refusal("<global_batch> must be at least 1 sequence");
   if (q.sequence < 1) throw Refusal("<sequence> must be at least 1 token");
+  if (q.microbatch && q.batch_within == 0 && q.global_batch % *q.microbatch != 0)
+    throw Refusal("<microbatch> " + std::to_string(*q.microbatch) + " does not divide <global_batch> " + std::to_string(q.global_batch) +
+                  "; take " + std::to_string(nearest_divisor(q.global_batch, *q.microbatch)));
   if (!(headroom_of(q) >= 0 && headroom_of(q) < 1)) throw Refusal("<headroom> is a share of the memory, 0 to below 1");
   if (q.tp && q.max_tp > 0 && *q.tp > q.max_tp)
     throw Refusal("<tp> " + std::to_string(*q.tp) + " is more than <max_tp> " + std::to_string(q.max_tp) + "; leave one of them out");

@@ -138,6 +138,7 @@ std::vector<PipelineSchedule> TrainingSearch::schedules(int pp) const {
 }
 
 std::vector<int> TrainingSearch::chunks(PipelineSchedule schedule, int pp) const {
+  if (q_.vp == 1 && schedule == PipelineSchedule::interleaved && !q_.schedule) return {};  // that is 1f1b
   if (q_.vp) return {*q_.vp};
   if (schedule != PipelineSchedule::interleaved) return {1};
   std::vector<int> out;

@@ -78,6 +78,46 @@ TEST_CASE("the columns of a printed layout, given by hand, give its step again")
   CHECK(placed > 0);
 }
 
+TEST_CASE("a measured step gives the factor that explains it, and a narrower range") {
+  for (PlanRequest r : {dense(), experts()}) {
+    const PlannedLayout before = answer(r).layouts.front();
+    r.measured_step = 1.15 * before.step;
+    const PlanAnswer by_step = answer(r);
+    const PlannedLayout after = by_step.layouts.front();
+    CHECK(after.step.value() == Approx(1.15 * before.step.value()).epsilon(1e-9));
+    CHECK(after.terms.front().time > 1.15 * before.terms.front().time);  // computing, since exchanges keep their time
+    CHECK(after.interval.second / after.step < before.interval.second / before.step);
+    r.measured_step.reset();
+    r.stack_scale = by_step.stack_scale;
+    r.vp = after.vp;
+    CHECK(answer(r).layouts.front().step.value() == Approx(after.step.value()).epsilon(1e-9));
+    r.measured_step = before.step;
+    CHECK(support::contains(refusal(r), "leave one of them out"));
+    r.stack_scale.reset();
+    r.measured_step = 1000 * before.step;
+    CHECK(support::contains(refusal(r), "with factors from 0.2 to 5 this layout takes"));
+    r.tp.reset();
+    CHECK(support::contains(refusal(r), "is of one layout"));
+  }
+}
+
+TEST_CASE("a named layout is compared with the best of its job, and with the rule of practitioners") {
+  auto r = support::job<PlanRequest>("dgx-h100", "llama3-70b", 128, 256);
+  r.sequence = 8192;
+  const PlanAnswer open = answer(r);
+  CHECK_FALSE(open.best);
+  r.tp = r.pp = r.dp = 8;
+  r.gpus = 512;
+  r.recompute = Recompute::full;
+  r.microbatch = 1;
+  r.global_batch = 1024;
+  r.explain = true;
+  const PlanAnswer named = answer(r);
+  REQUIRE(named.best);
+  CHECK(named.best->step < named.layouts.front().step);
+  CHECK(named.explanation->usual->step < named.layouts.front().step);
+}
+
 TEST_CASE("a dispatcher that sends a token once a domain exchanges less, one that sorts them costs no permutation") {
   PlanRequest r = experts();
   r.gpus = 32;

@@ -95,7 +95,7 @@ def test_refusals_are_within_the_terminal():
 
 def test_a_guess_from_another_tool_is_answered_with_the_option():
     train, serve = "plan train -m llama3-8b -s dgx-h100 -g 8", "plan serve -m llama3-8b -s dgx-h100 -g 8"
-    for line, named in ((f"{train} --batch-size 8", "--global-batch"), (f"{train} --num_gpus 8", "--gpus"), (f"{train} --fsdp", "--zero 3"),
+    for line, named in ((f"{train} --batch-size 8", "--global-batch"), (f"{train} --num_gpus 8", "--gpus"), (f"{train} --fsdp", "--zero 3"), (f"{train} --dpo", "--frozen-model"), (f"{train} -b 64 --microbatch 3", "does not divide --global-batch 64; take 4"),
                         (f"{train} --dtype fp8", "--precision"), (f"{train} --seqlen 8192", "--sequence"), (f"{train} --output json", "--json"),
                         (f"{train} --GLOBAL_BATCH 8", "--global-batch"), (f"{serve} --max-num-seqs 256", "--batch"), (f"{serve} --backend vllm", "--stack"),
                         (f"{serve} --kv-cache-dtype fp8", "--kv-precision"), (f"{serve} --rps 5", "--request-rate"), (f"{serve} --p99", "--percentile"),

@@ -38,3 +38,25 @@ TEST_CASE("More of a tier is tried where it can be felt: of the network only whe
   }
   CHECK(found);
 }
+
+TEST_CASE("a front of time and memory lists layouts that differ in more than their chunks") {
+  const System system = load_system("dgx-h100");
+  const std::vector<PricedLayout> front = pareto_of(system, question("llama3-70b", 64, 256, 8192));
+  REQUIRE(front.size() > 3);
+  for (std::size_t i = 0; i < front.size(); ++i)
+    for (std::size_t k = 0; k < i; ++k) {
+      Layout one = front[i].layout;
+      one.vp = front[k].layout.vp;
+      CHECK(one != front[k].layout);
+      CHECK(front[k].memory.total() > front[i].memory.total());
+    }
+}
+
+TEST_CASE("one chunk a stage is listed by one schedule") {
+  TrainingQuestion q = question("llama3-70b", 64, 64, 8192);
+  q.vp = 1;
+  q.fewest_by_stage = true;
+  q.top = 40;
+  const TrainingPlan plan = plan_training(load_system("dgx-h100"), q);
+  for (const PricedLayout& one : plan.layouts) CHECK(one.layout.schedule != PipelineSchedule::interleaved);
+}

@@ -52,9 +52,15 @@ Tried try_all(const TrainingQuestion& q, const System& system) {
     return true;
   };
   const auto saved = [&](Layout l) {  // the least that makes it fit, one layer a stage or a tenth of the states after the other
-    if (l.recompute == Recompute::full)
+    if (l.recompute == Recompute::full) {
       for (l.recompute_layers = l.pp; !fitting(l) && l.recompute_layers > 0;)
         l.recompute_layers = l.recompute_layers + l.pp < q.model.layers ? l.recompute_layers + l.pp : 0;
+      for (int each = 1; l.recompute_layers > 0; ++each)  // as many of each chunk, as Megatron-Core can
+        if (const int all = recomputed_of_chunks(q.model, l, each); all >= l.recompute_layers) {
+          l.recompute_layers = all < q.model.layers ? all : 0;
+          break;
+        }
+    }
     for (int tenths = 1; !fitting(l) && tenths <= 10; ++tenths) l.offload_optimizer = tenths / 10.0;
     return l;
   };

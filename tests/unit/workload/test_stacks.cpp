@@ -7,6 +7,8 @@
 
 #include <catch.hpp>
 
+#include <algorithm>
+
 using namespace fabricost::plan;
 using support::contains;
 
@@ -22,6 +24,15 @@ std::string refused(const std::string& text) {
 }
 
 }  // namespace
+
+TEST_CASE("stacks fitted on a generation have published steps there") {
+  const std::vector<std::string> hopper = stacks_fitted_on(Generation::hopper);
+  const auto listed = [&](const char* name) { return std::find(hopper.begin(), hopper.end(), name) != hopper.end(); };
+  CHECK(listed("nemo"));
+  CHECK_FALSE(listed("nemo-lora-rocm"));
+  CHECK_FALSE(listed("rocm-mlperf"));
+  CHECK_FALSE(listed("nemo-mlperf-2025-09"));
+}
 
 TEST_CASE("every shipped stack loads, and the fitted ones say on what", "[stacks]") {
   int fitted = 0;

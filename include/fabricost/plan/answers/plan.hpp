@@ -57,6 +57,7 @@ struct PlanRequest {
   Precision precision = Precision::bf16;
   NamedStack stack{};
   std::optional<double> stack_scale;
+  std::optional<Time> measured_step;
   int top = 10;
   std::optional<int> max_tp, tp, pp, vp, cp, ep, expert_tp, dp, zero, shard, microbatch;
   std::optional<PipelineSchedule> schedule;
@@ -217,6 +218,8 @@ struct PlanAnswer {
   std::optional<PlanExplanation> explanation;
   std::optional<PlannedSites> sites;
   std::optional<Time> alone, fastest;
+  std::optional<PlannedLayout> best;
+  std::optional<double> stack_scale;
   std::shared_ptr<const FoundPlan> found;
 
   static AnswerTable<PlanAnswer> fields();

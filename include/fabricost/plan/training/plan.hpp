@@ -19,6 +19,10 @@ namespace fabricost::plan {
 /// peak
 [[nodiscard]] TrainingPlan plan_training(const System& system, const TrainingQuestion& asked);
 
+/// Gives the stack of the question the factor with which the layout that it names, all of which it then names, takes so long. The factor is
+/// of kernels and launches; exchanges keep their time. \throws Refusal where no layout is named, or no factor explains the step
+double explain_measured(const System& system, TrainingQuestion& question, double seconds);
+
 // The layout that practitioners would take.
 
 /// The layout by the rule that practitioners state (Narayanan et al., arXiv 2104.04473, takeaways 1 and 2, for dense models: tensor ranks

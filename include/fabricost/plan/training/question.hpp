@@ -83,6 +83,8 @@ inline constexpr double default_headroom = prior::memory::headroom;
 /// Whether a request names one layout rather than a space to search: tensor ranks and stages, together with
 /// context ranks, replicas or microbatch.
 [[nodiscard]] inline bool names_one_layout(const TrainingQuestion& q) { return q.tp && q.pp && (q.cp || q.dp || q.microbatch); }
+/// The request with all that a search can choose left to it.
+[[nodiscard]] TrainingQuestion with_open_layout(TrainingQuestion q);
 /// The request with defaults: a named layout with its ZeRO stage and without a recomputation runs without it, even if it does not fit.
 /// With neither, both are searched: ZeRO 3 alone may cost far more than recomputing.
 [[nodiscard]] TrainingQuestion as_named(TrainingQuestion q);

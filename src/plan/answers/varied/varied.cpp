@@ -275,7 +275,7 @@ std::string override_of(const Varied& varied, double value) {
 }
 
 std::span<const std::string_view> options_of_one_plan() {
-  static constexpr std::string_view all[]{"--top,-k",         "--sensitivity",       "--pareto",       "--explain",        "--sites",
+  static constexpr std::string_view all[]{"--measured-step", "--top,-k",         "--sensitivity",       "--pareto",       "--explain",        "--sites",
                                           "--site-rate",      "--site-distance",     "--sync-every",   "--sync-fragments", "--sync-overlap",
                                           "--sync-precision", "--site-availability", "--sync-penalty", "--network-share"};
   return all;
