@@ -123,6 +123,12 @@ void text_of(Page& page, const NeedAnswer& a) {
          (a.slow_value ? "." : ": too late, too dear or too large there.");
 }
 
+/// "22.61 M USD in that time (567.6 M USD to buy)", of what is rented "2 M USD".
+[[nodiscard]] std::string money_text(const ProjectedRun& r) {
+  const std::string price = dollars_text(*r.price);
+  return r.price_kind == "owned" && r.capital ? fmt::format("{} in that time ({} to buy)", price, dollars_text(*r.capital)) : price;
+}
+
 void text_of(Page& page, const NeedMachineAnswer& a) {
   page.title(verdict_of(a));
   if (a.satisfied) {
@@ -130,16 +136,18 @@ void text_of(Page& page, const NeedMachineAnswer& a) {
     if (a.fast_value != a.value || a.slow_value != a.value) page.say(certainty_text(a));
     page.say("There: {} GPUs, {:.4g} days ({:.3g} to {:.3g}){}; step {}, {:.1f} % left by failures{}.", r.gpus,
              r.time.value() / day_seconds, r.interval.first.value() / day_seconds, r.interval.second.value() / day_seconds,
-             r.price ? ", " + dollars_text(*r.price) : "", duration_text(r.step), 100 * r.goodput,
+             r.price ? ", " + money_text(r) : "", duration_text(r.step), 100 * r.goodput,
              r.kernels == "assumed" ? "; what its kernels reach is assumed" : "");
     if (!r.cost->network_note.empty()) page.say(r.cost->network_note);
     if (a.next_smaller) page.say("{} would be better, but: {}.", *a.next_smaller, a.binding);
   } else {
     page.say(a.reason);
   }
-  TextTable rows{"machine", ">GPUs", ">" + a.measured.substr(0, a.measured.find(',')), "enough", ""};
+  TextTable rows{"machine", ">GPUs", ">" + a.measured.substr(0, a.measured.find(',')), a.bought ? ">to buy" : "", "enough", ""};
   for (const NeedMachineTried& one : a.tried)
-    if (one.trouble.empty()) rows.row(one.value, *one.gpus, measure_text(a.measured, *one.measure), one.holds ? "yes" : "no", one.binds);
+    if (one.trouble.empty())
+      rows.row(one.value, *one.gpus, measure_text(a.measured, *one.measure), a.bought ? one.capital ? dollars_text(*one.capital) : "?" : "",
+               one.holds ? "yes" : "no", one.binds);
   page.add("\n");
   page.table(rows);
   for (const NeedMachineTried& one : a.tried)

@@ -80,6 +80,7 @@ struct Broken {
   const auto plain = [](double x) { return fmt::format("{:.4g}", x); };
   if (q.in) limit("time", time_of(r, end), q.in->value(), [](double seconds) { return duration_text(seconds); });
   if (q.budget) limit("money", measure_of(r, BestMachine::cheapest, end), q.budget->value(), [](double dollars) { return dollars_text(dollars); });
+  if (q.capital) limit("to buy", numbers_in(r.capital), q.capital->value(), [](double dollars) { return dollars_text(dollars); });
   if (q.megawatts) limit("MW", r.site_power ? std::optional{in(*r.site_power, units::MW).value()} : std::nullopt, *q.megawatts, plain);
   if (q.racks) limit("racks", r.racks, *q.racks, plain);
   const auto day_limit = [&](std::string_view what, const std::optional<std::string>& day, const std::string& last) {
@@ -150,7 +151,9 @@ struct BestRun {
   if (q.in) say("in at most " + duration_text(*q.in));
   if (!q.done_by.empty()) say("by " + day_text(*parse_day(q.done_by)));
   if (!q.delivered_by.empty()) say("delivered by " + day_text(*parse_day(q.delivered_by)));
-  if (q.budget) say("for at most " + dollars_text(*q.budget));
+  if (q.budget)
+    say(fmt::format("{} at most {}", q.price_kind == PriceKind::owned ? "owned in that time for" : "for", dollars_text(*q.budget)));
+  if (q.capital) say("bought for at most " + dollars_text(*q.capital));
   if (q.megawatts) say(fmt::format("at most {:.4g} MW", *q.megawatts));
   if (q.racks) say(fmt::format("at most {} racks", *q.racks));
   return out;
@@ -167,7 +170,7 @@ struct BestRun {
     const bool owned = server_price_of(system, prices).value > Dollars{},
                powered = rated_power_per_gpu(system, prices.power).value > Watts{};
     const bool priced = prices.kind == PriceKind::owned ? owned && powered : rent_of(system, prices).value > DollarRate{};
-    if (q.by == BestMachine::cheapest || q.budget ? priced : powered) out.all.emplace_back(one.name);
+    if (q.by == BestMachine::cheapest || q.budget || q.capital ? priced : powered) out.all.emplace_back(one.name);
   }
   return out;
 }
@@ -199,6 +202,7 @@ void add_tried(const NeedMachineRequest& q, NeedMachineAnswer& out, const std::v
     NeedMachineTried one{.value = names[i]};
     if (const BestRun& b = best[i]; b.run != nullptr) {
       one.gpus = b.run->gpus;
+      one.capital = b.run->capital;
       one.measure = b.measure;
       one.binds = b.breaks.words;
       one.holds = b.keeps();
@@ -232,6 +236,9 @@ NeedMachineAnswer answer(const NeedMachineRequest& request) {
   check_ranges(request);
   NeedMachineRequest q = request;
   if (!q.delivered_by.empty()) static_cast<void>(day_of(q.delivered_by, "delivered_by"));
+  if (q.capital && q.price_kind.value_or(PriceKind::owned) != PriceKind::owned)
+    throw Refusal(fmt::format("<capital_dollars> limits what is bought, and <price_kind={}> rents: leave one of them out", name(*q.price_kind)));
+  if (q.capital) q.price_kind = PriceKind::owned;
   if (q.systems.all.empty()) q.systems = need::catalogue(q);
   if (q.by == BestMachine::cheapest && request.systems.all.empty() && !q.price_kind) q.price_kind = PriceKind::on_demand;
   const Prices prices = load_prices(q.prices);
@@ -246,6 +253,7 @@ NeedMachineAnswer answer(const NeedMachineRequest& request) {
   NeedMachineAnswer out;
   out.goal = need::goal_words(q);
   out.measured = need::words_for(q.by);
+  out.bought = q.price_kind == PriceKind::owned;
   out.title = fmt::format("{}, {} tokens", runs.all.model, count_text(runs.all.tokens));
   need::add_tried(q, out, rows, runs, names);
   const auto named = [](const need::BestRun* r) { return r == nullptr ? std::nullopt : std::optional{r->run->system}; };

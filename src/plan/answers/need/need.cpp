@@ -105,7 +105,9 @@ RequestTable<NeedMachineRequest> NeedMachineRequest::fields() {
           ProjectRequest::fields(),
           asks(&R::by, "by", "--by", "WORD",
                "Choice among machines within the limits: cheapest (default),\nlowest_power, fewest_gpus or soonest"),
-          asks(&R::budget, "budget_dollars", "--budget", large_count, {1, 1e15}, "N", "Limit: USD of the run, as in 100M"),
+          asks(&R::budget, "budget_dollars", "--budget", large_count, {1, 1e15}, "N", "Limit: USD of the run, as in 100M; of owned machines what they\nlose in worth and use in that time"),
+          asks(&R::capital, "capital_dollars", "--capital", large_count, {1, 1e15}, "N",
+               "Limit: USD to buy servers, network and storage, as in 600M"),
           asks(&R::megawatts, "megawatts", "--megawatts", number, {1e-6, 1e6}, "X", "Limit: MW of the site"),
           asks(&R::racks, "racks", "--racks", count, any_count, "N", "Limit: racks of servers"),
           asks(&R::delivered_by, "delivered_by", "--delivered-by", "DAY", "Limit: when the machine can be had, as in 2027-Q1")};
@@ -117,6 +119,7 @@ AnswerTable<NeedMachineTried> NeedMachineTried::fields() {
           gives(&A::holds, "holds", "holds", "Whether its run meets every limit."),
           gives(&A::measure, "measure", "measure", "What machines are chosen by; None: not known.", 1, true),
           gives(&A::gpus, "gpus", "gpus", "GPUs of its best run that meets the limits, else of the one nearest to them.", 1, true),
+          gives(&A::capital, "capital_usd", "capital_dollars", "To buy servers, network and storage, USD; None: not known.", 1, true),
           gives(&A::binds, "binds", "binds", "The limits that its run breaks, in words; empty: none.", 1, true),
           gives(&A::trouble, "trouble", "trouble", "Why it cannot do the job; empty: it can.", 1, true)};
 }

@@ -95,7 +95,7 @@ inline constexpr std::array<std::string_view, 4> best_machine_names{"cheapest", 
 struct NeedMachineRequest : ProjectRequest {
   std::string unknown = "machine";
   BestMachine by = BestMachine::cheapest;
-  std::optional<Dollars> budget;
+  std::optional<Dollars> budget, capital;
   std::optional<double> megawatts;
   std::optional<int> racks;
   std::string delivered_by;
@@ -109,6 +109,7 @@ struct NeedMachineTried {
   bool holds = false;
   std::optional<double> measure{};
   std::optional<int> gpus{};
+  std::optional<Dollars> capital{};
   std::string binds{}, trouble{};
   bool unpriced = false;  ///< the trouble is that no price of it is known
   bool operator==(const NeedMachineTried&) const = default;
@@ -127,7 +128,8 @@ struct NeedMachineAnswer {
   bool satisfied = false;
   std::string reason;
   std::vector<NeedMachineTried> tried;
-  std::string title;  ///< the question in one line
+  std::string title;    ///< the question in one line
+  bool bought = false;  ///< machines are owned
 
   static AnswerTable<NeedMachineAnswer> fields();
 };
