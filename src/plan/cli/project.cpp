@@ -87,8 +87,10 @@ void add_work(Rows& rows, bool dated) {
   rows.add("of them at work", [](const R& r) { return r.used_gpus < r.gpus ? fmt::format("{}", r.used_gpus) : std::string{}; });
   rows.add("idle in their domains", [](const R& r) { return r.idle_gpus > 0 ? fmt::format("{}", r.idle_gpus) : std::string{}; });
   rows.add("spare nodes", [](const R& r) {
-    const double each = std::ceil(r.gpus / r.failures->nodes);
-    return r.spares > 0 ? fmt::format("{} (of {:.0f} GPUs each)", r.spares, each) : std::string{"0"};
+    if (r.spares == 0) return std::string{"0"};
+    if (r.spares_per_rack) return counted(r.spares, "rack");
+    const int idle = std::min(r.spares, (r.gpus - r.used_gpus) / r.gpus_per_node);
+    return fmt::format("{} (of {} GPUs each{})", r.spares, r.gpus_per_node, idle > 0 ? fmt::format(", {} among the idle", idle) : "");
   });
   rows.add("step, s", [](const R& r) { return ranged(r.step.value(), numbers_in(r.interval_step)); });
   rows.add("MFU", [](const R& r) { return percent(r.mfu, 1); });

@@ -63,7 +63,7 @@ struct ProjectedRun {
   int gpus = 0;
   std::optional<std::pair<double, double>> gpus_interval{};
   bool gpus_found = false;
-  int used_gpus = 0, idle_gpus = 0, spares = 0, paid_gpus = 0;
+  int used_gpus = 0, idle_gpus = 0, spares = 0, paid_gpus = 0, gpus_per_node = 0;
   std::optional<int> spares_per_rack{}, usual_spares{};
   std::optional<double> usual_goodput{};
   Time step{};
