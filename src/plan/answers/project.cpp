@@ -87,6 +87,7 @@ AnswerTable<ProjectedRun> ProjectedRun::fields() {
       gives(&A::interval_spares, "spares_interval", "interval_spares",
             "(best, worst): spares with failures as of the published fleets, where the number was not given; each is paid for.", 1,
             left_out),
+      gives(&A::gpus_per_node, "gpus_per_node", "gpus_per_node", "GPUs of one of its nodes."),
       gives(&A::paid_gpus, "paid_gpus", "paid_gpus",
             "GPUs of the job, idle ones and spares, in whole racks: what racks, power and money are of."),
       gives(&A::step, "step_s", "step_seconds", "Of one step, s."),
@@ -418,6 +419,7 @@ void add_money(ProjectedRun& out, const System& system, Time occupied, const Pri
 [[nodiscard]] ProjectedRun run_on(const ProjectRequest& r, const Machine& machine, std::optional<int> gpus, const Prices& prices,
                                   const Calendar& calendar, std::optional<Day> own_day, bool batches) {
   ProjectedRun out{.system = machine.value->name};
+  out.gpus_per_node = machine.value->gpus_per_node;
   add_delivery(out, *machine.value, prices, calendar, own_day);
   out.gpus = gpus.value_or(0);
   out.spares_per_rack = r.spares_per_rack;
@@ -432,13 +434,22 @@ void add_money(ProjectedRun& out, const System& system, Time occupied, const Pri
   asked.top = 1;
   PlanAnswer plan = searched(asked);
   if (!plan.fits) throw UnmetError(Unmet::memory, plan.advice);
-  if (plan.layouts.front().idle_gpus > 0) {  // the one of the fastest that pays for the fewest GPU-seconds
-    asked.top = near_fastest;
-    plan = searched(asked);
-  }
-  const auto paid = [&](const PlannedLayout& one) { return paid_gpus(*machine.value, out.gpus, prices, one.idle_gpus); };
-  const PlannedLayout& best =
-      plan.layouts[cheapest_of(plan.layouts, plainer_within, [&](const PlannedLayout& one) { return paid(one) / one.tokens_per_second; })];
+  plan = cheapest_plan(
+      std::move(plan), plainer_within, [](const PlanAnswer& one) -> const PlannedLayout& { return one.layouts.front(); },
+      [](const PlannedLayout& one) { return one.idle_gpus; },
+      [](const PlannedLayout& one) { return one.step.value() / one.global_batch; },
+      [&](int idle) { return paid_gpus(*machine.value, out.gpus, prices, idle); },
+      [&](const WantedLayouts& wanted) -> std::optional<PlanAnswer> {
+        asked.wanted = wanted;
+        try {
+          PlanAnswer found = searched(asked);
+          return found.fits ? std::optional{std::move(found)} : std::nullopt;
+        } catch (const RequestError&) {
+          return std::nullopt;  // no layout is among those wanted
+        }
+      });
+  asked.wanted = {};
+  const PlannedLayout& best = plan.layouts.front();
   out.layout = best;
   out.kernels = plan.kernels;
   out.used_gpus = best.used_gpus;

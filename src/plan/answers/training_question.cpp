@@ -315,6 +315,7 @@ TrainingQuestion training_question(const PlanRequest& r, const System& system) {
   q.placing = r.placing;
   q.headroom = r.headroom;
   q.top = r.top;
+  q.wanted = r.wanted;
   q.batch_within = r.batch_within;
   q.plain_within = r.plain_within;
   q.stack = stack_on(r.stack, system).load();

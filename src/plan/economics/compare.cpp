@@ -54,21 +54,28 @@ void add_money(Compared& c, const ServingQuestion& q, const System& system, cons
 
 namespace fabricost::plan {
 
-Compared compared(TrainingQuestion question, const System& system, const Prices& prices) {
+Compared compared(TrainingQuestion question, const System& system, const Prices& prices, LayoutBy by) {
   if (system.pod > 0) {
     const System slice = slice_for(system, question.gpus);
-    return compared(std::move(question), slice, prices);
+    return compared(std::move(question), slice, prices, by);
   }
   question.top = 1;
   TrainingPlan plan = plan_training(system, question);
   const bool whole = !rents_part(system, question.gpus, prices);  // otherwise all layouts pay for the same nodes
-  if (whole && plan.fits && !plan.layouts.empty() && detail::idle_of(plan.layouts.front(), system, question.gpus) > 0) {
-    question.top = near_fastest;
-    plan = plan_training(system, question);
-    std::swap(plan.layouts.front(), plan.layouts[cheapest_of(plan.layouts, question.plain_within, [&](const PricedLayout& one) {
-      return seconds_a_sequence(one) * paid_gpus(system, question.gpus, prices, detail::idle_of(one, system, question.gpus));
-    })]);
-  }
+  if (by == LayoutBy::paid && whole && plan.fits && !plan.layouts.empty())
+    plan = cheapest_plan(
+        std::move(plan), question.plain_within, [](const TrainingPlan& one) -> const PricedLayout& { return one.layouts.front(); },
+        [&](const PricedLayout& one) { return static_cast<int>(detail::idle_of(one, system, question.gpus)); }, seconds_a_sequence,
+        [&](int idle) { return paid_gpus(system, question.gpus, prices, idle); },
+        [&](const WantedLayouts& wanted) -> std::optional<TrainingPlan> {
+          question.wanted = wanted;
+          try {
+            TrainingPlan found = plan_training(system, question);
+            return found.fits && !found.layouts.empty() ? std::optional{std::move(found)} : std::nullopt;
+          } catch (const RequestError&) {
+            return std::nullopt;  // no layout is among those wanted
+          }
+        });
   if (plan.layouts.empty() || !plan.fits) {  // `nearest` is set in this case
     const auto gibi = [](double bytes) { return std::to_string(static_cast<long long>(std::ceil(bytes / gibibyte))); };
     throw RequestError("does not fit in any layout: the nearest needs " + gibi(plan.nearest->memory.total()) + " GiB a GPU of " +

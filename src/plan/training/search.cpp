@@ -8,7 +8,7 @@ TrainingPlan TrainingSearch::run() {
   const bool named = names_one_layout(q_) && (!plan_.layouts.empty() || plan_.nearest);  // it exists on all GPUs
   if (may_leave_idle(q_) && !named && capacity_ < std::numeric_limits<double>::infinity()) {
     part_ = Part::smaller;
-    ceiling_ = fastest_;
+    ceiling_ = std::min(ceiling_, fastest_);
     if (least_batch() == most_batch()) parts_of_batch_ = divisors(static_cast<int>(most_batch()), static_cast<int>(most_batch()));
     make_pipelines();
     visit();
@@ -401,7 +401,9 @@ void TrainingSearch::price(const Layout& l, const MemoryUse& memory, const Layer
     return;
   }
   ++plan_.evaluated;
-  if (stated_ && l.gpus() + static_cast<long long>(idle_gpus(l, domain_)) > *stated_) return;  // takes more domains than there are
+  const long long taken = l.gpus() + static_cast<long long>(idle_gpus(l, domain_));
+  if (stated_ && taken > *stated_) return;  // takes more domains than there are
+  if (q_.wanted.most_idle && taken > q_.gpus + *q_.wanted.most_idle) return;
   // with stages inside data, experts reach fewer ranks of a domain than the shared layers were priced for
   const bool own = l.ep > 1 && l.placing == Placing::stages_inside;
   StepTime time;

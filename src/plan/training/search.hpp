@@ -60,6 +60,7 @@ class TrainingSearch {
       capacity_ = gpu_.memory * (1 - headroom_of(q));
       host_ = host_room(system);
     }
+    ceiling_ = q.wanted.most_seconds;
     recomputations_ = recomputations(q);
     fewest_ = recomputes_fewest(q) && !any_memory;
     states_away_ = offloads_states(q, system) && !any_memory;
@@ -207,7 +208,7 @@ class TrainingSearch {
   std::vector<Again> recomputations_;
   bool fewest_ = false, states_away_ = false;
   double fastest_ = std::numeric_limits<double>::infinity();  ///< seconds a sequence
-  double ceiling_ = fastest_;                                 ///< seconds a sequence that a layout of the smaller part must stay below
+  double ceiling_ = fastest_;                                 ///< seconds a sequence that a layout must stay below
   std::vector<PricedLayout> plain_;                           ///< near the fastest, the plainest of each time
   struct TooLarge {
     int pp = 0, dp = 0;

@@ -194,6 +194,21 @@ TEST_CASE("A machine is compared with the layout that plan proposes, unless anot
   CHECK(left_idle > 4);
 }
 
+TEST_CASE("No expert group pays for fewer GPU-seconds than the layout taken, and the fastest layout is that of the search") {
+  const System system = load_system("gb200-nvl72");
+  const Prices prices = load_prices();
+  TrainingQuestion q = question("moe-1.8t", 1152, 2304);
+  q.plain_within = plainer_within;
+  const auto pays = [&](const Compared& one) { return one.seconds * (q.gpus + one.idle_gpus); };
+  const Compared taken = compared(q, system, prices);
+  CHECK(compared(q, system, prices, LayoutBy::fastest).seconds == plan_training(system, q).layouts.front().time.seconds);
+  for (const int ep : {4, 8, 16}) {
+    CAPTURE(ep);
+    q.ep = ep;
+    CHECK(pays(taken) <= pays(compared(q, system, prices)) * (1 + plainer_within));
+  }
+}
+
 TEST_CASE("A job smaller than a rack pays for its nodes where they are rented, and for the rack where it is bought") {
   const std::vector<System> systems{load_system("gb200-nvl72")};
   Prices prices = load_prices();

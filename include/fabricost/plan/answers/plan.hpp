@@ -105,6 +105,7 @@ struct PlanRequest {
   std::optional<Time> data_time;
   double evaluation_share = 0;
   double plain_within = plainer_within;  ///< TrainingQuestion::plain_within; no field: need asks for the fastest
+  WantedLayouts wanted{};  ///< by other questions
 
   static RequestTable<PlanRequest> fields();
   /// Those of a search among many points: without how many layouts are listed, what is said of the best, its sites and its share of a

@@ -61,9 +61,12 @@ void add_money(Compared& c, const System& system, double gpus, const Prices& pri
 void add_money(Compared& c, const ServingQuestion& q, const System& system, const Prices& prices);
 }  // namespace detail
 
-/// The fastest layout of a training job on one machine; where that leaves GPUs of its domains idle, the one of the fastest that pays for
-/// the fewest GPU-seconds. \throws RequestError when none fits or is possible
-[[nodiscard]] Compared compared(TrainingQuestion question, const System& system, const Prices& prices);
+/// What a layout is chosen by: the fewest GPU-seconds paid for, those that it leaves idle in its domains or racks included, or the shortest
+/// step.
+enum class LayoutBy : unsigned char { paid, fastest };
+
+/// The best layout of a training job on one machine. \throws RequestError when none fits or is possible
+[[nodiscard]] Compared compared(TrainingQuestion question, const System& system, const Prices& prices, LayoutBy by = LayoutBy::paid);
 
 /// A deployment found by plan_serving. \throws RequestError for one with a throughput of 0
 [[nodiscard]] Compared compared(const ServingQuestion& question, const PricedServing& best, const System& system,

@@ -31,17 +31,4 @@ namespace fabricost::plan {
 /// Scale-up domains that a job takes, some in part.
 [[nodiscard]] inline int domains_taken(const Layout& l, int domain) { return (l.gpus() + idle_gpus(l, domain)) / domain; }
 
-/// The number of fastest layouts that are searched for one that leaves fewer GPUs idle.
-inline constexpr int near_fastest = 32;
-
-/// The place, among layouts of one job, of the one that pays for the fewest GPU-seconds; the first, which is the plainest, where that saves
-/// no more than `within`. \param paid GPU-seconds of one
-template <class Layouts, class Paid>
-[[nodiscard]] std::size_t cheapest_of(const Layouts& layouts, double within, Paid&& paid) {
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < layouts.size(); ++i)
-    if (paid(layouts[i]) < paid(layouts[best])) best = i;
-  return paid(layouts.front()) <= paid(layouts[best]) * (1 + within) ? 0 : best;
-}
-
 }  // namespace fabricost::plan

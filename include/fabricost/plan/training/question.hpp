@@ -11,6 +11,7 @@
 #include <fabricost/shipped_numbers.hpp>
 
 #include <array>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,12 @@ inline constexpr std::array<std::string_view, 3> context_names{"p2p", "all_gathe
 /// and the error of a prediction is larger.
 inline constexpr double plainer_within = 0.01;
 
+/// Limits to the layouts that a search returns.
+struct WantedLayouts {
+  std::optional<int> most_idle{};  ///< GPUs that they leave idle in the domains that they take, beyond the job's; none: any number
+  double most_seconds = std::numeric_limits<double>::infinity();  ///< of a step over its sequences
+};
+
 /// The request: given fields of the layout are fixed, the others are searched.
 struct TrainingQuestion {
   Model model;
@@ -35,6 +42,7 @@ struct TrainingQuestion {
   int max_tp = 0;                    ///< 0: as many as a scale-up domain has
   std::optional<double> headroom{};  ///< share of the memory to keep free; not given: headroom_of
   int top = 10;                      ///< layouts to return
+  WantedLayouts wanted{};
   bool prune = true;                 ///< false: price every layout of all GPUs that fits
   bool fewer = true;                 ///< some of the GPUs may stay idle where that is faster (may_leave_idle)
   double batch_within = 0;  ///< share by which the batch may differ from the one given, where its layout trains more tokens a second

@@ -115,6 +115,10 @@ Objectives objectives_of(const ExploreOptions& o, const std::vector<Axis>& axes,
   return out;
 }
 
+bool Objectives::pay() const {
+  return std::any_of(all.begin(), all.end(), [](const Objective& o) { return o.value == dollars || o.value == joules || o.value == watts; });
+}
+
 double Goodputs::of(int gpus, int gpus_per_node) {
   const std::scoped_lock lock{guard_};
   const auto found = known_.find({gpus, gpus_per_node});

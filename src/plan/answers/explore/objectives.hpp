@@ -40,6 +40,9 @@ struct Objective {
 struct Objectives {
   std::vector<Objective> all;
   std::size_t counted = 0;  ///< the first so many are objectives, the rest only limits
+
+  /// Whether one is money, energy or power, which idle GPUs of a rack have their part in.
+  [[nodiscard]] bool pay() const;
 };
 [[nodiscard]] Objectives objectives_of(const ExploreOptions& options, const std::vector<Axis>& axes, bool serving, std::string_view usual);
 
