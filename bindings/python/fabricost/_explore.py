@@ -39,8 +39,8 @@ class Exploration:
     """Points of a design space, as columns. Made by explore and explore_serve.
 
     `columns`: name to array: the varied values (rates in byte/s, sizes in byte, as vary takes them), the objectives, low_seconds and
-    high_seconds (nine in ten fall between), meets (the limits), front, layout, binds, trouble, and `d OBJECTIVE / d DIAL`, the
-    elasticities. `units`: of the columns that have one. found["nic_bandwidth"] and found["step"] are found["nic.bandwidth"] and
+    high_seconds (nine in ten fall between), meets (the limits), front, idle_gpus, extra_dollars_per_gpu_hour (what a GPU may cost
+    more than with no part varied, at equal dollars a token), layout, binds, trouble, and `d OBJECTIVE / d DIAL`, the elasticities. `units`: of the columns that have one. found["nic_bandwidth"] and found["step"] are found["nic.bandwidth"] and
     found["step_seconds"]. `axes`, `objectives`: names of both. `front`: rows that no other beats, best in the first objective first;
     `knee`: the row where the front bends, or None. `worth`: the gain from more of each part at the knee, a list of ExploreWorth.
     """

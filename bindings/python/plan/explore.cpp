@@ -48,6 +48,8 @@ constexpr double none = std::numeric_limits<double>::quiet_NaN();
   add("high_seconds", [](const P& p) { return p.trouble.empty() ? p.interval.second.value() : none; });
   add("meets", &P::meets);
   add("front", &P::front);
+  add("idle_gpus", &P::idle_gpus);
+  add("extra_dollars_per_gpu_hour", [](const P& p) { return p.extra_dollars_per_gpu_hour.value_or(none); });
   add_texts("layout", &P::layout);
   add_texts("binds", &P::binds);
   add_texts("trouble", &P::trouble);

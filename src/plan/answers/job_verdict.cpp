@@ -205,8 +205,8 @@ std::string verdict_of(const ExploreAnswer& a) {
     const bool runs = std::any_of(a.points.begin(), a.points.end(), [](const ExplorePoint& p) { return p.trouble.empty(); });
     return fmt::format("{}: {}", runs ? "No point is within the limits" : "Nothing can run", a.title);
   }
-  return fmt::format("{}: {} ({})", a.knee ? "Best compromise" : "Best", explore::place_text(a, *best),
-                     explore::measured_text(a.objectives.front(), best->objectives.front().second));
+  return fmt::format("{}: {}{} ({})", a.knee ? "Best compromise" : "Best", explore::place_text(a, *best),
+                     best->extra_dollars_per_gpu_hour ? " at an equal price of a GPU" : "", explore::measured_text(a.objectives.front(), best->objectives.front().second));
 }
 
 std::string_view library_text(const TuneAnswer& a) { return a.library == "rccl" ? "RCCL" : "NCCL"; }

@@ -56,6 +56,10 @@ void add_points(Page& page, const ExploreAnswer& a) {
   };
   for (const ExploreObjective& objective : a.objectives)
     if (!varied(objective)) headings.push_back(">" + heading_of(objective).text);
+  const bool idle = std::any_of(a.points.begin(), a.points.end(), [](const ExplorePoint& p) { return p.idle_gpus > 0; });
+  const bool extra = std::any_of(a.points.begin(), a.points.end(), [](const ExplorePoint& p) { return p.extra_dollars_per_gpu_hour.has_value(); });
+  if (idle) headings.emplace_back(">idle GPUs");
+  if (extra) headings.emplace_back(">may cost more, $/GPU-hour");
   headings.insert(headings.end(), {"=layout", "takes most besides computing", ""});
   TextTable rows{headings};
   rows.go_on_below();
@@ -68,6 +72,8 @@ void add_points(Page& page, const ExploreAnswer& a) {
     for (std::size_t j = 0; j < a.objectives.size(); ++j)
       if (!varied(a.objectives[j])) cells.push_back(number_text(point.objectives[j].second, heading_of(a.objectives[j]).worth));
     const bool runs = point.trouble.empty();
+    if (idle) cells.push_back(runs ? std::to_string(point.idle_gpus) : "");
+    if (extra) cells.push_back(point.extra_dollars_per_gpu_hour ? fmt::format("{:+.3f}", *point.extra_dollars_per_gpu_hour) : "");
     cells.insert(cells.end(), {runs ? point.layout : "", runs ? point.binds : shortened(point.trouble, 70),
                                a.knee == number       ? "knee"
                                : all && point.front   ? "Pareto"
@@ -127,6 +133,10 @@ void explored_text(Page& page, const ExploreAnswer& a) {
   page.add("\n");
   add_points(page, a);
   add_parts(page, a);
+  if (std::any_of(a.points.begin(), a.points.end(), [](const ExplorePoint& p) { return p.idle_gpus > 0; }))
+    page.say("Idle GPUs are of the scale-up domains or racks that a job takes; dollars, joules and MW have them.");
+  if (std::any_of(a.points.begin(), a.points.end(), [](const ExplorePoint& p) { return p.extra_dollars_per_gpu_hour.has_value(); }))
+    page.say("may cost more: than the machine with no part varied, at the same $/token.");
   if (a.price_kind == "owned")
     page.say("Dollars are what owning costs: servers at their listed price, ports and cables by the NICs' rate.");
   else if (a.price_kind)

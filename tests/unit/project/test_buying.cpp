@@ -50,6 +50,23 @@ TEST_CASE("a tighter limit never makes the cheapest machine cheaper, and what it
   CHECK(answer(q).satisfied);
 }
 
+TEST_CASE("a budget limits what an owned run uses up, capital what is bought for it") {
+  auto q = narrow(bought<NeedMachineRequest>("dgx-h100,dgx-b200"));
+  q.gpus = 256;
+  q.price_kind = PriceKind::owned;
+  const NeedMachineAnswer free = answer(q);
+  REQUIRE(free.satisfied);
+  CHECK(*free.run->capital > *free.run->price);
+  CHECK(free.tried.front().capital == free.run->capital);
+  q.budget = *free.run->price;
+  CHECK(answer(q).satisfied);
+  CHECK_THAT(answer(q).goal, Catch::Contains("owned in that time for"));
+  q.capital = *free.run->capital * 0.9;
+  CHECK(answer(q).value != free.value);
+  q.price_kind = PriceKind::on_demand;
+  CHECK_THROWS_WITH(answer(q), Catch::Contains("limits what is bought"));
+}
+
 TEST_CASE("the best machine is that of brute force over numbers of GPUs") {
   for (const BestMachine by : {BestMachine::cheapest, BestMachine::soonest}) {
     auto q = narrow(bought<NeedMachineRequest>("dgx-h100,gb200-nvl72"));
@@ -184,6 +201,20 @@ TEST_CASE("the machine with more tokens is not said to be the cheaper one, and o
   CHECK(a.no_price);
   CHECK(a.rows.front().dollars_per_million_tokens);
   CHECK_FALSE(a.rows.back().dollars_per_million_tokens);
+}
+
+TEST_CASE("an explored domain says what its GPUs may cost more at the same money a token, and the machine's own nothing") {
+  ExploreRequest r;
+  r.system.name = "dgx-h100";
+  r.model.name = "llama3-8b";
+  r.gpus = 64;
+  r.global_batch = 64;
+  r.vary = {"domain=8,32"};
+  const ExploreAnswer a = answer(r);
+  const auto dollars = [](const ExplorePoint& p) { return *p.objectives[1].second; };
+  REQUIRE(a.points.size() == 2);
+  CHECK(std::fabs(*a.points[0].extra_dollars_per_gpu_hour) < 1e-9);
+  CHECK((*a.points[1].extra_dollars_per_gpu_hour > 0) == (dollars(a.points[1]) < dollars(a.points[0])));
 }
 
 TEST_CASE("a batch that the GPUs divide better is named where it gives a tenth more tokens a second") {

@@ -21,6 +21,9 @@
 #include <cmath>
 #include <exception>
 #include <functional>
+#include <limits>
+#include <map>
+#include <mutex>
 #include <variant>
 
 namespace fabricost::plan {
@@ -79,6 +82,12 @@ AnswerTable<ExplorePoint> ExplorePoint::fields() {
           gives(&A::trouble, "trouble", "trouble", "Why nothing can run; empty: something can.", 1, true),
           gives(&A::meets, "meets", "meets", "Whether it is within the limits."),
           gives(&A::front, "front", "front", "Whether no other point beats it."),
+          gives(&A::idle_gpus, "idle_gpus", "idle_gpus",
+                "GPUs of the scale-up domains or racks of the job that it leaves idle; in dollars, joules and watts."),
+          gives(&A::extra_dollars_per_gpu_hour, "extra_gpu_hour_usd", "extra_dollars_per_gpu_hour",
+                "What a GPU and hour may cost more than of the machine with no part varied, at equal dollars per token, USD; None: no part is "
+                "varied, or no price is known.",
+                1, true),
           gives(&A::elasticities, "elasticities", "elasticities",
                 "By objective and parameter: d log objective / d log parameter, of the layout found there.", 1, true)};
 }
@@ -165,6 +174,8 @@ struct Space {
   std::string model;
   std::vector<bool> mixture{};  ///< of the model, by variant
   Goodputs goodputs{};
+  std::mutex guard{};
+  std::map<std::vector<std::size_t>, double> unturned{};  ///< dollars by what else is varied
   /// The forward question. \param held of this layout alone, if there is one
   std::function<Found(const Place&, const Compared* held)> ask{};
 
@@ -179,6 +190,30 @@ struct Space {
   [[nodiscard]] Found turned(Place at, DesignParameter parameter, double value, const Compared* held) const {
     at.system = with_parameter(std::move(at.system), parameter, value);
     return ask(at, held);
+  }
+  /// Whether a part of the machine is varied, which has no price of its own, and dollars count.
+  [[nodiscard]] bool turns_parts() const {
+    const bool priced = std::any_of(objectives.all.begin(), objectives.all.end(),
+                                    [](const Objective& o) { return o.name == "dollars_per_million_tokens"; });
+    return priced && std::any_of(axes.begin(), axes.end(), [](const Axis& axis) { return axis.what.parameter.has_value(); });
+  }
+  /// Dollars per million tokens of the same job on the machine with no part turned; not a number where it cannot run it.
+  [[nodiscard]] double dollars_unturned(Place at) {
+    std::vector<std::size_t> key{static_cast<std::size_t>(at.job.gpus.value_or(0))};
+    for (std::size_t i = 0; i < axes.size(); ++i) key.push_back(axes[i].what.parameter ? 0 : at.on_axes[i]);
+    {
+      const std::scoped_lock lock{guard};
+      if (const auto known = unturned.find(key); known != unturned.end()) return known->second;
+    }
+    double dollars = std::numeric_limits<double>::quiet_NaN();
+    try {
+      at.system = *machines[at.machine].system;
+      dollars = ask(at, nullptr).plan.dollars.value_or(dollars);
+    } catch (const RequestError&) {
+      static_cast<void>(key);  // it is remembered as unknown
+    }
+    const std::scoped_lock lock{guard};
+    return unturned[key] = dollars;
   }
   [[nodiscard]] std::optional<double> value(const Objective& objective, const Found& found, const Place& place) {
     if (objective.axis) return axes[*objective.axis].shown.values[place.on_axes[*objective.axis]];
@@ -225,6 +260,9 @@ void cannot_run(ExplorePoint& out, const Space& space, const RequestError& why) 
   out.meets = false;
 }
 
+/// What a million tokens cost a GPU and hour.
+[[nodiscard]] double dollars_per_gpu_hour(const Found& found) { return *found.plan.dollars * found.plan.tokens_per_gpu * 3600 / 1e6; }
+
 /// \param refused why, where the point was refused and not unmet
 [[nodiscard]] ExplorePoint point_at(Space& space, long long number, std::exception_ptr& refused) {
   ExplorePoint out;
@@ -245,6 +283,10 @@ void cannot_run(ExplorePoint& out, const Space& space, const RequestError& why) 
     }
     out.interval = {units::s(found.plan.low), units::s(found.plan.high)};
     out.layout = layout_text(found.plan, space.mixture[place.machine]);
+    out.idle_gpus = found.plan.idle_gpus;
+    if (space.turns_parts() && found.plan.dollars)
+      if (const double before = space.dollars_unturned(place); std::isfinite(before))
+        out.extra_dollars_per_gpu_hour = (before / *found.plan.dollars - 1) * dollars_per_gpu_hour(found);
     const StepTerm most = largest_term(found.plan);
     out.binds = fmt::format("{}, {:.0f} %", term_words(most.name), 100 * share_of(most.time, found.plan.terms));
     if (!found.plan.requests) add_elasticities(space, out, place, found);
@@ -304,7 +346,7 @@ void add_worth(Space& space, ExploreAnswer& out) {
     try {
       const Found then = space.turned(place, parameter, value * by, nullptr);
       ExploreWorth one{std::string{name(parameter)}, std::move(change), then.plan.worth() / now.plan.worth() - 1};
-      if (now.plan.dollars) one.dollars_per_gpu_hour = one.gain * *now.plan.dollars * now.plan.tokens_per_gpu * 3600 / 1e6;
+      if (now.plan.dollars) one.dollars_per_gpu_hour = one.gain * dollars_per_gpu_hour(now);
       out.worth.push_back(std::move(one));
     } catch (const RequestError&) {
       return;  // nothing can run there
@@ -449,11 +491,12 @@ ExploreAnswer answer(const ExploreRequest& request) {
   const auto questions = questions_of<TrainingQuestion>(
       all.requests, [&](const ExploreRequest& one, std::size_t i) { return training_question(one, *all.machines[i].system); });
   Space space(r, axes, objectives, std::move(all));
+  const LayoutBy by = space.objectives.pay() ? LayoutBy::paid : LayoutBy::fastest;
   space.ask = [&](const Place& at, const Compared* held) {
     TrainingQuestion q = asked_at(question_in(questions[at.machine]), at);
     if (held != nullptr) q = with_layout(std::move(q), held->training->layout);
     Found out{
-        .plan = compared(q, at.system, space.prices.of[at.machine]), .gpus = double(q.gpus), .gpus_per_node = at.system.gpus_per_node};
+        .plan = compared(q, at.system, space.prices.of[at.machine], held != nullptr ? LayoutBy::fastest : by), .gpus = double(q.gpus), .gpus_per_node = at.system.gpus_per_node};
     drop_other_kinds(out.plan, space.prices);
     out.mfu = rates_of(at.system, q, *out.plan.training).mfu;
     return out;

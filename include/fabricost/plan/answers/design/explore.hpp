@@ -75,6 +75,8 @@ struct ExplorePoint {
   std::pair<Time, Time> interval{};
   std::string layout{}, binds{}, trouble{};
   bool meets = false, front = false;
+  int idle_gpus = 0;
+  std::optional<double> extra_dollars_per_gpu_hour{};
   ByName<ByName<double>> elasticities{};
 
   static AnswerTable<ExplorePoint> fields();
