@@ -9,6 +9,7 @@
 #include <fabricost/plan/answers/compare.hpp>
 #include <fabricost/plan/answers/plan.hpp>
 #include <fabricost/plan/answers/serve.hpp>
+#include <fabricost/plan/economics/bill.hpp>
 #include <fabricost/plan/explain/step.hpp>
 #include <fabricost/plan/serving/arrivals/loaded.hpp>
 #include <fabricost/plan/specs/prices.hpp>
@@ -38,12 +39,15 @@ RequestTable<CompareRequest> CompareRequest::fields() {
           asks(&R::osl, "osl", "--osl", length, any_count, "N", "Serving: tokens of an answer; default 512"),
           asks(&R::ttft, "ttft_seconds", "--ttft", seconds, wait, "TIME", "Serving: longest time to the first token, as in 1s"),
           asks(&R::tpot, "tpot_seconds", "--tpot", seconds, wait_of_token, "TIME", "Serving: longest time per token, as in 30ms"),
+          asks(&R::disaggregated, "disaggregated", "--disaggregated", "", "Serving: prefill and decode on GPUs of their own"),
           ArrivingRequests::fields(),
           asks(&R::precision, "precision", "--precision", "P", "Precision of matrix products: bf16, fp16, fp8, fp4"),
           asks(&R::stack, "stack", "--stack", "NAME", "Training or serving software"),
           asks(&R::prices, "prices", "--price", "NAME=USD", "Your own price of a GPU-hour of one machine, repeatable:\ndgx-h100=2.50"),
           asks(&R::price_kind, "price_kind", "--price-kind", "KIND",
-               "Kind of price: on_demand, reserved or owned; default the\nfirst known of all machines")};
+               "Kind of price: on_demand, reserved or owned; default the\nfirst known of all machines"),
+          OwningRequest::fields(),
+          asks(&R::prices_file, "prices_file", "--prices", "FILE", "File of prices; it may say extends: default")};
 }
 
 AnswerTable<ComparedAnswer> ComparedAnswer::fields() {
@@ -73,6 +77,9 @@ AnswerTable<ComparedAnswer> ComparedAnswer::fields() {
           gives(&A::site_power, "megawatts", "", "Of the site with all GPUs busy, MW; 0: not known.", 1e6),
           gives(&A::power, "", "watts", "Of the site with all GPUs busy, W; None: not known."),
           gives(&A::arrivals, "arrivals", "arrivals", "Under requests that arrive, a ServedArrivals as plan_serve has it; None: else.", 1,
+                left_out),
+          gives(&A::tokens_per_second_per_gpu_apart, "tokens_per_s_per_gpu_disaggregated", "tokens_per_second_per_gpu_disaggregated",
+                "Serving: answered tokens with prefill on GPUs of its own, where prompts of others take much of the time and that gives more.", 1,
                 left_out),
           gives(&A::layout, "layout", "layout", "Its best layout or deployment, in words."),
           gives(&A::binds, "", "binds", "The largest of terms."),
@@ -107,7 +114,9 @@ AnswerTable<CompareAnswer> CompareAnswer::fields() {
           gives(&A::probability, "verdict.probability", "probability",
                 "That it is faster than the next, 0 to 1: what both share of their errors cancels; None: no verdict, or no "
                 "other."),
-          gives(&A::no_verdict, "verdict.why", "", "Why there is no verdict; None: there is one.")};
+          gives(&A::no_verdict, "verdict.why", "", "Why there is no verdict; None: there is one."),
+          gives(&A::unranked, "verdict.unranked", "unranked",
+                "Machines that the verdict leaves out: what kernels reach was measured on the others alone.")};
 }
 
 namespace {
@@ -129,7 +138,7 @@ void check(const CompareRequest& r) {
   if (!r.gpus) throw Refusal("on how many GPUs? Give <gpus>", true);
   if (r.train) {
     constexpr std::string_view why = "<{}> is not of a job to train; leave it out";
-    refuse_given(r, {"isl", "osl", "ttft_seconds", "tpot_seconds"}, why);
+    refuse_given(r, {"isl", "osl", "ttft_seconds", "tpot_seconds", "disaggregated"}, why);
     for (const Field& field : fields_of<ArrivingRequests>()) refuse_given<ArrivingRequests>(r, {field.name}, why);
     if (!r.global_batch) throw Refusal("how many sequences a step? Give <global_batch>", true);
   } else {
@@ -137,6 +146,17 @@ void check(const CompareRequest& r) {
     if (r.stack.value) throw Refusal("<stack>: serving frameworks go by their names");
   }
   check_ranges(r);
+}
+
+/// \throws Refusal where two names of the catalogue are those of one machine
+void refuse_twice(const CompareRequest& r, const std::vector<System>& systems) {
+  const auto catalogued = [&](std::size_t i) { return !r.systems[i].value && r.systems[i].name.find_first_of("./") == std::string::npos; };
+  for (std::size_t i = 0; i < systems.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (catalogued(i) && catalogued(j) && systems[i].name == systems[j].name)
+        throw Refusal(r.systems[i].name == r.systems[j].name
+                          ? fmt::format("{} is given twice; name another machine", r.systems[i].name)
+                          : fmt::format("{} and {} are one machine; name another", r.systems[j].name, r.systems[i].name));
 }
 
 [[nodiscard]] PlanRequest training_of(const CompareRequest& r) {
@@ -160,6 +180,7 @@ void check(const CompareRequest& r) {
   out.osl = r.osl.value_or(out.osl);
   out.ttft = r.ttft;
   out.tpot = r.tpot;
+  out.disaggregated = r.disaggregated;
   out.precision = precision_of<WeightFormat>(r);
   if (r.stack) out.stack = r.stack.name;
   out.top = 1;
@@ -228,7 +249,39 @@ void check(const CompareRequest& r) {
 
 /// " A token costs least on dgx-b200.": the faster machine is not the one whose tokens cost least.
 [[nodiscard]] std::string cheapest_text(const CompareAnswer& of) {
-  return of.cheapest && of.cheapest != of.best ? fmt::format(" A token costs least on {}.", *of.cheapest) : "";
+  if (!of.cheapest || of.cheapest == of.best) return "";
+  const auto count = [&](auto holds) {
+    return std::count_if(of.all.begin(), of.all.end(), [&](const Compared& c) {
+      return c.trouble.empty() && std::find(of.unranked.begin(), of.unranked.end(), c.system) == of.unranked.end() && holds(c);
+    });
+  };
+  const auto able = count([](const Compared&) { return true; }), known = count([](const Compared& c) { return c.dollars.has_value(); });
+  return fmt::format(" A token costs least on {}{}.", *of.cheapest, known < able ? fmt::format(", of the {} whose price is known", known) : "");
+}
+
+/// " gb200-nvl72 pays for 1296 GPUs, 144 of them idle."
+[[nodiscard]] std::string paid_text(const CompareAnswer& of, std::initializer_list<const Compared*> machines) {
+  std::string out;
+  for (const Compared* c : machines)
+    if (c->idle_gpus > 0) out += fmt::format(" {} pays for {} GPUs, {} of them idle.", c->system, of.gpus + c->idle_gpus, c->idle_gpus);
+  return out;
+}
+
+/// " Not ranked, as what kernels reach was not measured on processors like theirs: mi300x-8."
+[[nodiscard]] std::string unranked_text(const CompareAnswer& of) {
+  std::string names;
+  for (const std::string& one : of.unranked) names += (names.empty() ? "" : ", ") + one;
+  return names.empty() ? "" : fmt::format(" Not ranked, as what kernels reach was not measured on processors like theirs: {}.", names);
+}
+
+/// "servers and network over 5 years, always busy, without interest, without storage, electricity and site".
+[[nodiscard]] std::string owning_text(const Prices& prices) {
+  const double interest = prices.interest.value;
+  const bool storage = prices.storage.value > 0;
+  return fmt::format("servers{} and network over {:.4g} years, always busy, {}{}electricity and site", storage ? ", storage" : "",
+                     static_cast<double>(prices.lifetime.value / units::h(hours_of_a_year)),
+                     interest > 0 ? fmt::format("{:.3g} % interest, ", 100 * interest) : "without interest, ",
+                     storage ? "" : "without storage, ");
 }
 
 /// Writes the verdict: the faster machine, by how much, how certain; better where its tokens cost no more. And its grounds.
@@ -238,9 +291,12 @@ void write_verdict(CompareAnswer& of, const Verdict& v) {
     return;
   }
   if (v.next == nullptr) {
-    of.verdict = fmt::format("{} is the only machine asked for that can do it; name another one beside it.", v.best->system);
+    of.verdict = of.all.size() == 1
+                     ? fmt::format("{} alone was asked for; give two machines to compare.", v.best->system)
+                     : fmt::format("{} is the only machine asked for that can do it; name another one beside it.", v.best->system);
     return;
   }
+  const std::string beyond = paid_text(of, {v.best, v.next}) + cheapest_text(of) + unranked_text(of);
   std::string extras;
   for (const std::string& one : {against(v.best->dollars, v.next->dollars, "money"), against(v.best->joules, v.next->joules, "energy")})
     if (!one.empty()) extras += (extras.empty() ? "for " : " and ") + one;
@@ -253,7 +309,7 @@ void write_verdict(CompareAnswer& of, const Verdict& v) {
                     beside = extras.empty() ? "" : ", " + extras;
   if (v.probability < even_odds) {
     of.verdict = fmt::format("No difference to tell: {} {}{}, as likely as not ({:.0f} %).{}", v.best->system, more, beside,
-                             100 * v.probability, cheapest_text(of));
+                             100 * v.probability, beyond);
     return;
   }
   const std::string ranges = fmt::format("{} to {} and {} to {} {}", figure(v.best->rate.first), figure(v.best->rate.second),
@@ -262,9 +318,9 @@ void write_verdict(CompareAnswer& of, const Verdict& v) {
                                      : fmt::format("likely, {:.0f} %, not sure: their ranges ({}) overlap", 100 * v.probability, ranges);
   const bool better = of.cheapest == of.best && v.next->dollars;
   of.verdict = fmt::format("{} is the {} one: it {} on as many GPUs{}; {}.{}", v.best->system, better ? "better" : "faster", more, beside,
-                           certain, cheapest_text(of));
+                           certain, beyond);
   of.grounds = fmt::format("{}Their ranges {}: {}.{}", extras.empty() ? "" : fmt::format("It does so {}. ", extras),
-                           v.sure ? "do not meet" : "overlap", ranges, cheapest_text(of));
+                           v.sure ? "do not meet" : "overlap", ranges, beyond);
 }
 
 void add_verdict(CompareAnswer& out) {
@@ -275,9 +331,11 @@ void add_verdict(CompareAnswer& out) {
   } else {
     out.best = v.best->system;
     out.faster = v.faster;
+    for (const Compared* c : v.unranked) out.unranked.push_back(c->system);
+    const auto left_out = [&](const Compared& c) { return std::find(v.unranked.begin(), v.unranked.end(), &c) != v.unranked.end(); };
     const Compared* cheapest = nullptr;
     for (const Compared& c : out.all)
-      if (c.trouble.empty() && c.dollars && (cheapest == nullptr || *c.dollars < *cheapest->dollars)) cheapest = &c;
+      if (c.trouble.empty() && c.dollars && !left_out(c) && (cheapest == nullptr || *c.dollars < *cheapest->dollars)) cheapest = &c;
     if (cheapest != nullptr) out.cheapest = cheapest->system;
     if (v.next != nullptr) {
       out.next = v.next->system;
@@ -324,6 +382,18 @@ std::pair<Compared, ServedArrivals> compared(ServingQuestion question, const Loa
   return {std::move(out), served_arrivals(best, load.rate())};
 }
 
+std::optional<double> rate_apart(ServingQuestion question, const Compared& together, const System& system) {
+  constexpr double much = 0.15, more = 1.05;
+  if (!together.serving || together.serving->apart || together.requests || together.prompts < much) return std::nullopt;
+  question.disaggregated = true;
+  try {
+    const double out = compared(std::move(question), system, Prices{}).tokens_per_gpu;
+    return out > more * together.tokens_per_gpu ? std::optional{out} : std::nullopt;
+  } catch (const RequestError&) {
+    return std::nullopt;  // no two kinds of workers fit beside each other
+  }
+}
+
 CompareAnswer answer(const CompareRequest& request) {
   check(request);
   CompareAnswer out;
@@ -331,14 +401,23 @@ CompareAnswer answer(const CompareRequest& request) {
   out.gpus = *request.gpus;
   const Model model = request.model.load();
   out.model = model.name;
-  const Prices prices = load_prices();
+  Prices prices = load_prices(request.prices_file);
+  prices.power.network = request.network;
   std::vector<System> systems;
   // the training model needs no inference kernels
   for (const Machine& one : request.systems)
     systems.push_back(one.load({}, {.compute = true, .custom = request.serve, .moe = request.serve}));
+  refuse_twice(request, systems);
+  const OwnPrices owning{.electricity = request.dollars_per_kwh,
+                         .pue = request.pue,
+                         .years = request.lifetime_years,
+                         .interest = request.interest,
+                         .storage = request.storage_share};
+  override_prices(prices, owning, systems.front());
   const OwnMachinePrices own = own_prices_of(request.prices, request.price_kind, request.systems, systems, "prices");
   std::vector<TrainingQuestion> questions;
   std::vector<std::optional<ServedArrivals>> served;
+  std::vector<std::optional<double>> apart(systems.size());
   if (request.train) {
     const PlanRequest asked = training_of(request);
     for (const System& system : systems) questions.push_back(training_question(asked, system));
@@ -354,7 +433,11 @@ CompareAnswer answer(const CompareRequest& request) {
     served.resize(systems.size());
     out.all = compare(systems, [&](const System& system) {
       const ServingQuestion q = serving_question(serving, model, system);
-      if (!load) return compared(q, found_deployments(system, q).layouts.front(), system, prices);
+      if (!load) {
+        Compared best = compared(q, found_deployments(system, q).layouts.front(), system, prices);
+        apart[static_cast<std::size_t>(&system - systems.data())] = rate_apart(q, best, system);
+        return best;
+      }
       auto [best, arrivals] = compared(q, *load, system, prices);
       served[static_cast<std::size_t>(&system - systems.data())] = arrivals;
       return best;
@@ -368,8 +451,10 @@ CompareAnswer answer(const CompareRequest& request) {
   const PricedBy by = price_alike(out.all, systems, *request.gpus, prices, own);
   if (by.kind) out.price_kind = std::string{name(*by.kind)};
   if (!by.why.empty()) out.no_price = by.why;
+  if (by.kind == PriceKind::owned) out.owning = owning_text(prices);
   for (const Compared& c : out.all) out.rows.push_back(row_of(c, model.mixture(), out.gpus, out.job));
   for (std::size_t i = 0; i < served.size(); ++i) out.rows[i].arrivals = served[i];
+  for (std::size_t i = 0; i < apart.size(); ++i) out.rows[i].tokens_per_second_per_gpu_apart = apart[i];
   for (std::size_t i = 0; i < questions.size(); ++i)
     if (std::optional<PricedLayout> usual; out.all[i].training)
       out.rows[i].against_usual =

@@ -144,7 +144,8 @@ std::string verdict_of(const CompareAnswer& of) {
   return fmt::format("{} is {}: {:.3g} times the {} of {} ({}){}", *of.best, of.cheapest == of.best && other ? "better" : "faster",
                      *of.faster, next.arrivals ? "requests/s within limits" : "tokens per GPU", *of.next,
                      of.sure ? "sure" : fmt::format("{:.0f} % likely", 100 * *of.probability),
-                     own && other ? fmt::format(", {} against {} $/Mtoken", figure(*own, 3), figure(*other, 3)) : "");
+                     own && other ? fmt::format(", {} against {} $/Mtoken", figure(*own, 3), figure(*other, 3)) : "") +
+         (best.idle_gpus > 0 ? fmt::format("; {} GPUs paid", of.gpus + best.idle_gpus) : "");
 }
 
 /// Of one machine the days and the money; of several, which is best at what.

@@ -69,13 +69,48 @@ void add_shares(Page& page, const std::vector<Compared>& all) {
   if (!of.price_kind) return fmt::format("Money is left out: {}; give one with --price NAME=USD.", *of.no_price);
   std::string out = *of.price_kind == "on_demand"  ? "Money is rent on demand, list prices of several sellers"
                     : *of.price_kind == "reserved" ? "Money is rent committed for a year or so"
-                                                   : "Money is what owning costs";
+                                                   : "Money is what owning costs: " + of.owning;
   std::string given;
   for (const Compared& c : of.all)
     if (c.price_kind == PriceKind::stated) given += (given.empty() ? "" : ", ") + c.system;
   if (!given.empty()) out += fmt::format("; for {} as given", given);
   if (of.no_price) out += fmt::format("; {}: give one with --price NAME=USD", *of.no_price);
   return out + ".";
+}
+
+/// The rent of a GPU-hour, or what owning it costs.
+[[nodiscard]] std::string gpu_hour_text(const Compared& c, int gpus) {
+  if (c.gpu_hour > 0 || !c.dollars) return c.gpu_hour > 0 ? figure(c.gpu_hour) : "?";
+  return figure(*c.dollars * c.tokens_per_gpu * 3600 / 1e6 * gpus / (gpus + c.idle_gpus), 3);
+}
+
+/// Where prefill on GPUs of its own answers more.
+void add_apart(Page& page, const CompareAnswer& of) {
+  std::string all;
+  for (const ComparedAnswer& row : of.rows)
+    if (row.tokens_per_second_per_gpu_apart)
+      all += fmt::format("{}{} {}", all.empty() ? "" : ", ", row.system, figure(*row.tokens_per_second_per_gpu_apart));
+  if (!all.empty())
+    page.say("Prompts of others take much of the time. With prefill on GPUs of its own (--disaggregated), tokens/s/GPU: {}.", all);
+}
+
+/// What stands in the money: kinds of price, and GPUs that are paid for and idle.
+void add_bill(Page& page, const CompareAnswer& of) {
+  page.say(money_text(of));
+  for (std::size_t i = 0; i < of.all.size(); ++i) {
+    const Compared& c = of.all[i];
+    if (of.rows[i].used_gpus)
+      page.say("{}: {} of {} GPUs work, {} stay idle: no layout of all is as fast. Figures a GPU are of all.", c.system,
+               *of.rows[i].used_gpus, of.gpus, of.gpus - *of.rows[i].used_gpus);
+    if (c.part_of_domain)
+      page.say(
+          "{}: rented by the node, the job pays for its own nodes only; where the rack is bought it pays for all of it "
+          "(--price-kind owned).",
+          c.system);
+    else if (c.idle_gpus > 0)
+      page.say("{}: {} GPUs of the scale-up domains or racks that the job takes stay idle; they are in the money and the energy.", c.system,
+               c.idle_gpus);
+  }
 }
 
 void compared_text(Page& page, const CompareAnswer& of) {
@@ -86,6 +121,7 @@ void compared_text(Page& page, const CompareAnswer& of) {
   page.say(of.title);
   if (!of.grounds.empty()) page.say(of.grounds);
   page.add("\n");
+  const bool paid = std::any_of(all.begin(), all.end(), [](const Compared& c) { return c.idle_gpus > 0; });
   TextTable rows{"machine",
                  train ? "" : "weights",  // the title of a training job names its one precision
                  train ? ">s/step" : ">TPOT ms",
@@ -95,6 +131,7 @@ void compared_text(Page& page, const CompareAnswer& of) {
                  arrive ? fmt::format(">p{:g} TTFT", of.percentile) : "",
                  arrive ? fmt::format(">p{:g} TPOT", of.percentile) : "",
                  arrive ? ">up to req/s" : "",
+                 paid ? ">GPUs paid" : "",
                  ">$/GPU-h",
                  ">$/Mtoken",
                  ">J/token",
@@ -110,7 +147,7 @@ void compared_text(Page& page, const CompareAnswer& of) {
              fmt::format("{} to {}", figure(unit * c.low, 3), figure(unit * c.high, 3)), figure(c.tokens_per_gpu),
              a ? percent(a->within, 1) : "", a ? short_time_text(a->ttft.at_percentile.value()) : "",
              a ? short_time_text(a->tpot.at_percentile.value()) : "", a ? a->rate_within ? figure(*a->rate_within) : "any" : "",
-             c.gpu_hour > 0 ? figure(c.gpu_hour) : "", c.dollars ? figure(*c.dollars, 3) : "?",
+             paid ? std::to_string(of.gpus + c.idle_gpus) : "", gpu_hour_text(c, of.gpus), c.dollars ? figure(*c.dollars, 3) : "?",
              c.joules ? figure(*c.joules * 1e-6, 3) : "?", c.joules ? figure(c.megawatts, 3) : "?",
              fmt::format("{}, {:.0f} %", term_words(max.name), 100 * share_of(max.time, c.terms)));
   }
@@ -119,6 +156,8 @@ void compared_text(Page& page, const CompareAnswer& of) {
   page.width = 120;
   for (const ComparedAnswer& row : of.rows)
     if (!row.trouble.empty()) page.say("{}: {}", row.system, row.trouble);
+  add_bill(page, of);
+  add_apart(page, of);
   page.width = 100;
   page.section(arrive ? "Requests per second within the limits" : "Tokens per second and GPU");
   add_bars(page, all);
@@ -131,28 +170,12 @@ void compared_text(Page& page, const CompareAnswer& of) {
   page.table(layouts);
   for (const ComparedAnswer& row : of.rows)
     if (row.against_usual) page.say("{}: {}", row.system, *row.against_usual);
-  for (const ComparedAnswer& row : of.rows)
-    if (row.used_gpus)
-      page.say("{}: {} of {} GPUs work, {} stay idle: no layout of all is as fast. Figures a GPU are of all.", row.system, *row.used_gpus,
-               of.gpus, of.gpus - *row.used_gpus);
-  for (const Compared& c : all)
-    if (c.part_of_domain)
-      page.say(
-          "{}: rented by the node, the job pays for its own nodes only; where the rack is bought it pays for all of it "
-          "(--price-kind owned).",
-          c.system);
-    else if (c.idle_gpus > 0)
-      page.say(
-          "{}: {} GPUs of the scale-up domains or racks that the job takes stay idle; they are in the money and the energy. Of the "
-          "fastest layouts this is the one that pays for the fewest GPU-seconds; plan lists the fastest first.",
-          c.system, c.idle_gpus);
   page.say("GPUs that share a layer's matrices: tp; stages of layers: pp; {}",
            train
                ? "parts of a sequence: cp; experts: ep; copies of the model: dp, which share optimizer (zero 1), gradients (2) and weights "
                  "(3)."
                : "experts: ep; so many engines, each with a batch of requests.");
-  page.say("Nine in ten measured runs should fall into the range given. {} Joules and megawatts are the site's, with cooling.",
-           money_text(of));
+  page.say("Nine in ten measured runs should fall into the range given. Joules and megawatts are the site's, with cooling.");
 }
 
 }  // namespace

@@ -128,6 +128,9 @@ void explored_text(Page& page, const ExploreAnswer& a) {
   for (std::size_t i = 1; i < a.objectives.size(); ++i)
     if (a.objectives[i].counts) others += (others.empty() ? "" : ", ") + heading_of(a.objectives[i]).text;
   page.say("Ranked by {}{}.", heading_of(a.objectives.front()).text, others.empty() ? "" : ", against " + others);
+  if (a.tokens_per_second_per_gpu_apart)
+    page.say("Prompts of others take much of the time there; with prefill on GPUs of its own (--disaggregated) {} tokens/s/GPU, and points may rank otherwise.",
+             figure(*a.tokens_per_second_per_gpu_apart));
   if (run == 0) return page.say(a.points.back().trouble);
   if (a.front.empty() && shown_points(a).empty()) return;
   page.add("\n");

@@ -160,14 +160,20 @@ Verdict verdict_of(std::span<const Compared> all) {
   for (const Compared& c : all)
     if (c.trouble.empty()) able.push_back(&c);
   if (able.empty()) throw RequestError("no machine can do the job");
+  std::vector<const Compared*> unranked;
   std::string measured, assumed;
   for (const Compared* c : able) {
+    if (c->assumed_kernels()) unranked.push_back(c);
     std::string& names = c->assumed_kernels() ? assumed : measured;
     names += (names.empty() ? "" : ", ") + c->system;
   }
-  if (!measured.empty() && !assumed.empty())
+  if (able.size() - unranked.size() >= 2)
+    std::erase_if(able, [](const Compared* c) { return c->assumed_kernels(); });
+  else if (!measured.empty() && !assumed.empty())
     return {.why = "what kernels reach was measured on processors like those of " + measured + " and on none like those of " + assumed +
                    ", where NVIDIA's shares of the peak are assumed: the figures differ in kind"};
+  else
+    unranked.clear();
   std::stable_sort(able.begin(), able.end(), [](const Compared* a, const Compared* b) { return a->worth() > b->worth(); });
   if (able.size() == 1) return {.best = able[0]};
   const Compared &best = *able[0], &next = *able[1];
@@ -177,7 +183,8 @@ Verdict verdict_of(std::span<const Compared> all) {
           .next = &next,
           .faster = faster,
           .sure = best.rate.first > next.rate.second,
-          .probability = likely_shorter(faster, half_width(best), half_width(next), best.gpu == next.gpu)};
+          .probability = likely_shorter(faster, half_width(best), half_width(next), best.gpu == next.gpu),
+          .unranked = unranked};
 }
 
 }  // namespace fabricost::plan

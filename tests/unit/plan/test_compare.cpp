@@ -121,7 +121,10 @@ TEST_CASE("Kernels of measured generations are measured, those of others assumed
   }
   REQUIRE((measured.size() == 4 && !assumed.empty()));
   CHECK(*std::min_element(assumed.begin(), assumed.end()) > *std::max_element(measured.begin(), measured.end()));
-  CHECK(verdict_of(all).best == nullptr);
+  const Verdict v = verdict_of(all);  // of those measured alone
+  CHECK(v.best != nullptr);
+  REQUIRE(v.unranked.size() == assumed.size());
+  CHECK(v.unranked.front()->system == "gaudi-3");
 }
 
 TEST_CASE("Money is of one kind for all machines, or left out; a price that was given counts as of any") {

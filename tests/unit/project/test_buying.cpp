@@ -203,6 +203,34 @@ TEST_CASE("the machine with more tokens is not said to be the cheaper one, and o
   CHECK_FALSE(a.rows.back().dollars_per_million_tokens);
 }
 
+TEST_CASE("a comparison takes prices of owning, ranks what was measured, tries prefill apart and refuses one machine by two names") {
+  CompareRequest r;
+  const auto on = [&](std::initializer_list<const char*> names) {
+    r.systems.clear();
+    for (const char* one : names) r.systems.emplace_back(one);
+    return answer(r);
+  };
+  r.model.name = "llama3-70b";
+  r.gpus = 64;
+  r.serve = true;
+  r.ttft = units::s(2.0);
+  r.tpot = units::s(0.05);
+  const CompareAnswer mixed = on({"dgx-h200", "dgx-b200", "mi300x-8", "mi355x-8"});
+  CHECK(mixed.unranked == std::vector<std::string>{"mi300x-8", "mi355x-8"});
+  CHECK(mixed.best == "dgx-b200");
+  CHECK(mixed.cheapest == "dgx-b200");
+  const CompareAnswer together = on({"dgx-h100", "gb200-nvl72"});
+  r.disaggregated = true;
+  CHECK(together.rows[0].tokens_per_second_per_gpu_apart == on({"dgx-h100", "gb200-nvl72"}).rows[0].tokens_per_second_per_gpu);
+  CHECK_THROWS_WITH(on({"dgx-h200", "h200"}), Catch::Contains("are one machine"));
+  r.disaggregated = false;
+  r.price_kind = PriceKind::owned;
+  const CompareAnswer five = on({"dgx-h100", "gb200-nvl72"});
+  CHECK_THAT(five.owning, Catch::Contains("over 5 years, always busy, without interest, without storage"));
+  r.lifetime_years = 2.5;
+  CHECK(*on({"dgx-h100", "gb200-nvl72"}).rows[0].dollars_per_million_tokens > *five.rows[0].dollars_per_million_tokens);
+}
+
 TEST_CASE("an explored domain says what its GPUs may cost more at the same money a token, and the machine's own nothing") {
   ExploreRequest r;
   r.system.name = "dgx-h100";

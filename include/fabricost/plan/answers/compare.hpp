@@ -23,17 +23,18 @@ struct OwnPrice {
 /// "NAME=USD", of a GPU-hour. \throws RequestError
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, OwnPrice& out);
 
-struct CompareRequest : ArrivingRequests {
+struct CompareRequest : ArrivingRequests, OwningRequest {
   std::vector<Machine> systems;
   NamedModel model;
   std::optional<int> gpus;
-  bool train = false, serve = false;
+  bool train = false, serve = false, disaggregated = false;
   std::optional<int> global_batch, sequence, max_tp, isl, osl;
   std::optional<Time> ttft, tpot;
   std::optional<std::string> precision;
   NamedStack stack;
   std::vector<OwnPrice> prices;
   std::optional<PriceKind> price_kind;
+  std::string prices_file = "default";
 
   static RequestTable<CompareRequest> fields();
 };
@@ -51,6 +52,7 @@ struct ComparedAnswer {
   std::optional<double> dollars_per_gpu_hour{}, joules_per_million_tokens{};  ///< figures as they are quoted
   std::optional<Watts> power{};
   std::optional<ServedArrivals> arrivals{};
+  std::optional<double> tokens_per_second_per_gpu_apart{};
   std::string layout{}, binds{}, binds_words{};
   double share = 0;
   std::vector<StepTerm> terms{};
@@ -77,10 +79,12 @@ struct CompareAnswer {
   bool sure = false;
   std::optional<double> probability;
   std::optional<std::string> no_verdict;
+  std::vector<std::string> unranked;
 
   std::vector<Compared> all;  ///< the candidates of the rows
   std::string title;          ///< what was compared, in one line
   std::string grounds;        ///< what the verdict says beside which machine is better and by how much; empty: nothing
+  std::string owning;         ///< what owning costs, in words; empty: machines are not owned
   double percentile = 0;      ///< of requests that arrive
 
   static AnswerTable<CompareAnswer> fields();
@@ -93,6 +97,10 @@ struct CompareAnswer {
 /// The best deployment of one machine under requests that arrive, as plan_serve finds it, and its figures. \throws UnmetError
 [[nodiscard]] std::pair<Compared, ServedArrivals> compared(ServingQuestion question, const LoadQuestion& load, const System& system,
                                                            const Prices& prices);
+
+/// Answered tokens per second and GPU with prefill on GPUs of its own; none: it is so already, prompts of others take little of the time, or
+/// that gives no more.
+[[nodiscard]] std::optional<double> rate_apart(ServingQuestion question, const Compared& together, const System& system);
 
 /// "tp 8 pp 1 cp 1 dp 8 zero 1", "8 x tp 8 pp 1 ep 1, batch 64". \param mixture of experts: adds their ranks
 [[nodiscard]] std::string layout_text(const Compared& compared, bool mixture);

@@ -4,8 +4,8 @@
 ///
 /// A machine's rate R is its tokens/s per GPU; its interval follows from that of the time: R t / t_high to R
 /// t / t_low; in serving from those of TTFT and TPOT (serving/certainty.hpp). The order of two machines is certain if their intervals, each of which contains nine of ten
-/// measurements, do not overlap. No order is given if kernel efficiencies were measured for one machine's
-/// processors and are assumed for the other's. Costs are of the same kind for all machines, or left out.
+/// measurements, do not overlap. No order is given between a machine on whose processors kernel efficiencies were measured
+/// and one for which they are assumed. Costs are of the same kind for all machines, or left out.
 
 #include <fabricost/plan/economics/cost.hpp>
 #include <fabricost/plan/economics/terms.hpp>
@@ -159,10 +159,11 @@ struct Verdict {
   double faster = 1;               ///< rate of the best over that of the next
   bool sure = false;               ///< the intervals do not overlap
   double probability = 1;          ///< that the best is faster than the next (likely_shorter)
+  std::vector<const Compared*> unranked{};  ///< left out: their kernels are assumed, those of two others were measured
 };
 
-/// Points into `all`. Gives no verdict if kernel efficiencies were measured for some machines and are assumed
-/// for others. \throws RequestError when no machine can do the job
+/// Points into `all`. Where kernel efficiencies were measured for some machines and are assumed for others, it is about those measured, and
+/// there is none if that is one machine. \throws RequestError when no machine can do the job
 [[nodiscard]] Verdict verdict_of(std::span<const Compared> all);
 
 }  // namespace fabricost::plan

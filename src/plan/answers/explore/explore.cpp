@@ -111,6 +111,9 @@ AnswerTable<ExploreAnswer> ExploreAnswer::fields() {
           gives(&A::knee, "knee", "knee", "Number of the point where the front bends; None: it has less than three points."),
           gives(&A::chosen, "worth.at", "chosen",
                 "Number of the point whose parameters were turned: the knee, else the best in the first objective."),
+          gives(&A::tokens_per_second_per_gpu_apart, "worth.tokens_per_s_per_gpu_disaggregated", "tokens_per_second_per_gpu_disaggregated",
+                "Serving: the same there with prefill on GPUs of its own, where prompts of others take much of the time and that gives more.", 1,
+                true),
           gives(&A::worth, "worth.parameters", "worth", "What more of each part gives there, most first."),
           gives(&A::price_kind, "price.kind", "price_kind",
                 "By which all are priced: on_demand, reserved or owned; None: none is known of all."),
@@ -186,6 +189,8 @@ struct Space {
     if (out.job.nodes) out.job.gpus = *out.job.nodes * out.system.gpus_per_node;
     return out;
   }
+  /// Serving: rate_apart of what was found there.
+  std::function<std::optional<double>(const Place&, const Compared& found)> apart{};
   /// The best there with a parameter of the machine changed, or that of a layout.
   [[nodiscard]] Found turned(Place at, DesignParameter parameter, double value, const Compared* held) const {
     at.system = with_parameter(std::move(at.system), parameter, value);
@@ -340,6 +345,7 @@ void add_worth(Space& space, ExploreAnswer& out) {
   out.chosen = out.knee.value_or(out.front.front());
   const Place place = space.place_at(*out.chosen);
   const Found now = space.ask(place, nullptr);
+  if (space.apart) out.tokens_per_second_per_gpu_apart = space.apart(place, now.plan);
   const auto try_turn = [&](DesignParameter parameter, double by, std::string change) {
     const double value = varied::standing(place.system, parameter).value_or(0);
     if (!(value > 0)) return;
@@ -540,6 +546,7 @@ ExploreAnswer answer(const ExploreServeRequest& request) {
     drop_other_kinds(out.plan, space.prices);
     return out;
   };
+  space.apart = [&](const Place& at, const Compared& best) { return rate_apart(asked_at(question_in(questions[at.machine]), at), best, at.system); };
   ExploreAnswer out = explored(r, space);
   out.job = "serve";
   out.title = fmt::format("Serving {}{}: {}", out.model, limits_text(r), counted(out.all_points));

@@ -98,6 +98,7 @@ struct ExploreAnswer {
   std::vector<ExplorePoint> points;
   std::vector<int> front;
   std::optional<int> knee, chosen;
+  std::optional<double> tokens_per_second_per_gpu_apart;
   std::vector<ExploreWorth> worth;
   long long all_points = 0;
   std::optional<std::string> price_kind, no_price;
