@@ -50,7 +50,7 @@ RequestTable<PlanRequest> PlanRequest::fields() {
            "Training software: a name of data/stacks, or a YAML file;\ndefault one with published steps: nemo, on TPUs maxtext-tpu,\non "
            "AMD rocm-mlperf; elsewhere megatron-core"),
       asks(&R::stack_scale, "stack_scale", "--stack-scale", number, {0.2, 5}, "X",
-           "Factor on kernels and launches, in place of the stack's own, as\n<measured_step> finds it"),
+           "Factor on kernels and launches, in place of the stack's own, as\n<measured_step_seconds> finds it"),
       asks(&R::measured_step, "measured_step_seconds", "--measured-step", seconds, some_time, "TIME",
            "Step that you measured of the layout named, as in 18.02s: finds\nthe stack's factor that explains it"),
       asks(&R::max_tp, "max_tp", "--max-tp", count, any_count, "N", "Largest tensor parallel size; default a scale-up domain's GPUs"),
@@ -528,7 +528,7 @@ PlanAnswer searched(const PlanRequest& request) {
   }
   found->question = training_question(request, found->system);
   if (request.measured_step) {
-    if (request.stack_scale) throw Refusal("<stack_scale> is what <measured_step> finds; leave one of them out");
+    if (request.stack_scale) throw Refusal("<stack_scale> is what <measured_step_seconds> finds; leave one of them out");
     explain_measured(found->system, found->question, request.measured_step->value());
   }
   const auto start = std::chrono::steady_clock::now();

@@ -170,7 +170,7 @@ void name_all(TrainingQuestion& q, const Layout& l) {
 }  // namespace
 
 double explain_measured(const System& system, TrainingQuestion& q, double seconds) {
-  if (!names_one_layout(q)) throw Refusal("<measured_step> is of one layout: name it with <tp>, <pp> and <dp>", true);
+  if (!names_one_layout(q)) throw Refusal("<measured_step_seconds> is of one layout: name it with <tp>, <pp> and <dp>", true);
   const PricedLayout named = plan_training(system, q).layouts.front();
   name_all(q, named.layout);
   GroupCosts costs(system, {.ways = q.ways});
@@ -182,13 +182,14 @@ double explain_measured(const System& system, TrainingQuestion& q, double second
     stack.scale = scale;
     return step_time(q.model, named.layout, stack, gpu, costs).seconds;
   };
-  double low = 0.2, high = 5;  // as stack_scale may be
+  constexpr int most_scale = 5;  // as stack_scale may be
+  double low = 1.0 / most_scale, high = most_scale;
   if (const double least = step(low), most = step(high); !(seconds > least && seconds < most)) {
     const auto text = [](double x) {
       std::array<char, 32> out{};
       return std::string(out.data(), static_cast<std::size_t>(std::snprintf(out.data(), out.size(), "%.4g", x)));
     };
-    throw Refusal("<measured_step> of " + text(seconds) + " s: with factors from 0.2 to 5 this layout takes " + text(least) + " to " + text(most) +
+    throw Refusal("<measured_step_seconds> of " + text(seconds) + " s: with factors from 0.2 to 5 this layout takes " + text(least) + " to " + text(most) +
                   " s; look at what else differs from the run");
   }
   constexpr int halvings = 60;

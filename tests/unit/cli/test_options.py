@@ -68,7 +68,7 @@ VALUES = {
     "--delivery": ["dgx-h100=2029-01-01"], "--network": ["rail", "fat_tree", "none"], "--by": ["soonest", "fewest_gpus"],
     "--kv-precision": ["fp8", "bf16"], "--ttft": ["10ms", "50ms", "1s"], "--tpot": ["5ms", "8ms", "20ms"], "--batch": ["16"], "--in": ["100d"],
     "--tokens": ["2T"], "--step": ["10ms"], "--mfu": ["0.9"], "--scaling": ["90%"], "--within": ["1%"], "--tokens-per-second": ["1e7"],
-    "--budget": ["1000"], "--megawatts": ["0.001"], "--stack-scale": ["1.5"], "--done-by": ["2026-12-30", "2035-01-01"],
+    "--budget": ["1000"], "--megawatts": ["0.001"], "--stack-scale": ["1.5"], "--measured-step": ["1s", "2s"], "--done-by": ["2026-12-30", "2035-01-01"],
     "--checkpoint": ["1h"], "--exp-avg-dtype": ["bf16", "fp8"], "--exp-avg-sq-dtype": ["bf16", "fp8"],
 }
 
