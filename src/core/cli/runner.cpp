@@ -329,6 +329,7 @@ std::string Runner::printed(std::vector<std::string> words) {
     std::reverse(words.begin(), words.end());  // as CLI11 takes them
     app_->parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
+    if (app_->get_subcommands().empty() && !app_->remaining().empty()) check_extras();  // help of what is no command
     return help_text(*app_, false);
   } catch (const CLI::CallForAllHelp&) {
     return help_text(*app_, true);
