@@ -88,7 +88,7 @@ void write_timeline(const PlanAnswer& found, const std::string& folder) {
   if (name == "fp8_param_gather") return sharded && memory.fp8_parameters && q.precision == plan::Precision::fp8;
   if (name == "activation_func_fp8_input_store") return narrow && memory.activation_input == 1;
   if (name == "fp8_attention") return narrow && stack.fp8_attention;
-  if (name == "fp8_blocks" && q.precision == plan::Precision::fp8)
+  if (name == "fp8_recipe" && q.precision == plan::Precision::fp8 && !q.block_scales && !q.delayed_scales)  // none given, or tensorwise
     return memory.fp8_tensor_scaled ? "tensorwise" : found.system.gpu.generation == plan::Generation::blackwell ? "mxfp8" : "blockwise";
   if (name == "moe") return mixture;
   if (name == "moe_dispatcher" && mixture)

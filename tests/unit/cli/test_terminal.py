@@ -122,6 +122,7 @@ def test_launch_flags_say_what_the_stack_and_the_request_change():
     plain, answer = launch(*dense, "megatron", "--stack", "megatron-core")
     for flag in ("--tp-comm-overlap", "--grad-reduce-in-bf16", "--fp8-param-gather", "--use-precision-aware-optimizer", "--main-grads-dtype bf16"):
         assert flag + " " in named and flag + " " not in plain, (flag, named, plain)
+    assert "--fp8-recipe blockwise " in named and "--fp8-recipe delayed " in launch(*dense, "megatron", "--fp8-recipe", "delayed")[0]
     assert "--tp-comm-overlap " in launch(*dense, "megatron", "--stack", "megatron-core", "--tp-comm-overlap", "yes")[0]
     assert "--num-layers" in answer["launch_notes"][0]
     experts = ("-m", "deepseek-v3", "-s", "dgx-h100", "-g", "512", "-b", "2048", "--launch-flags", "megatron")
