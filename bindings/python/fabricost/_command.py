@@ -10,6 +10,9 @@ def status_of(name: str, run: Callable[[Sequence[str]], None], arguments: Sequen
     """Runs a subcommand that is in Python. 0: it is done; 2: it cannot be, and one message on stderr says why."""
     try:
         run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:  # who reads has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ValueError, OSError, TypeError, ImportError) as error:
         print(f"fabricost {name}: {worded(str(error))}", file=sys.stderr)
         return 2

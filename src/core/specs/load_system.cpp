@@ -206,7 +206,7 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
       if (counted && tier.role == TierRole::scale_up && tier.endpoints != system.domain)
         faults.add(issue_at(mark_of("endpoints"), fmt::format("tiers[{}].endpoints", i),
                             fmt::format("joins {} GPUs, but the domain has {}", tier.endpoints, system.domain),
-                            "make `domain:` (or `gpus:`) and the scale-up tier's endpoints agree"));
+                            "make `domain:` (or `gpus:`) and the scale-up tier's endpoints agree, or turn both: --set design.domain=N"));
       if (counted && tier.role == TierRole::host && tier.endpoints != system.gpus_per_node)
         faults.add(issue_at(mark_of("endpoints"), fmt::format("tiers[{}].endpoints", i),
                             fmt::format("joins {} GPUs to their processors, but a node has {}", tier.endpoints, system.gpus_per_node),

@@ -214,12 +214,27 @@ int MapReader::choice_index(std::string_view key, std::span<const std::string_vi
   return -1;
 }
 
+namespace {
+/// "did you mean \"bandwidth\"?" of bw, where one name alone begins with its first letter and has the others in that order; else `otherwise`.
+[[nodiscard]] std::string shortened_or(std::string_view given, const std::vector<std::string>& names, const std::string& otherwise) {
+  const std::string* found = nullptr;
+  for (const std::string& name : names) {
+    std::size_t at = 0;
+    for (const char c : name) at += at < given.size() && c == given[at];
+    if (at != given.size() || name.front() != given.front()) continue;
+    if (found != nullptr) return otherwise;
+    found = &name;
+  }
+  return found == nullptr ? otherwise : fmt::format("did you mean \"{}\"?", *found);
+}
+}  // namespace
+
 void MapReader::finish() {
   if (node_.kind != SpecNode::Kind::map || refused_) return;
   for (const SpecNode::Entry& entry : node_.entries) {
     if (std::find(known_.begin(), known_.end(), entry.key) != known_.end()) continue;
     faults_.add(issue_at(entry.mark, path_of(entry.key), "unknown key",
-                         nearest_or(entry.key, known_, fmt::format("known here: {}", joined(known_, " ")))));
+                         nearest_or(entry.key, known_, shortened_or(entry.key, known_, fmt::format("known here: {}", joined(known_, " "))))));
   }
   text("source");
   choice_index("confidence", confidence_names, false);

@@ -88,7 +88,9 @@ int count_of(const std::string& text, std::string_view option, int min, int max)
   if (whole && (fault == std::errc::result_out_of_range || value > max))
     throw RequestError(fmt::format("{}: {} is too many; write at most {}", option, text, max));
   if (!whole || fault != std::errc{} || value < min)
-    throw RequestError(fmt::format("{}: \"{}\" is not a whole number of at least {}", option, text, min));
+    throw RequestError(fmt::format("{}: \"{}\" is not a whole number of at least {}{}", option, text, min,
+                                   value > 0 && std::string_view{stopped, end} == "k" ? fmt::format("; write {}000 or {}", value, 1024LL * value)
+                                                                                      : std::string{}));
   return value;
 }
 

@@ -267,6 +267,15 @@ void refuse_twice(const CompareRequest& r, const std::vector<System>& systems) {
   return out;
 }
 
+/// "tpu-v5p-cube has no fp8 units: its products run at the bf16 rate." of machines that take fp8 all the same.
+[[nodiscard]] std::string no_units_text(const std::vector<Compared>& all, const std::vector<System>& systems) {
+  std::string out;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i].trouble.empty() && all[i].precision == "fp8" && !Processor::of(systems[i]).has_fp8_units())
+      out += (out.empty() ? "" : ", ") + systems[i].name;
+  return out.empty() ? "" : out + ": no fp8 units, products run at the bf16 rate";
+}
+
 /// " Not ranked, as what kernels reach was not measured on processors like theirs: mi300x-8."
 [[nodiscard]] std::string unranked_text(const CompareAnswer& of) {
   std::string names;
@@ -459,6 +468,7 @@ CompareAnswer answer(const CompareRequest& request) {
     if (std::optional<PricedLayout> usual; out.all[i].training)
       out.rows[i].against_usual =
           against_usual(systems[i].pod > 0 ? slice_for(systems[i], *request.gpus) : systems[i], questions[i], *out.all[i].training, usual);
+  out.no_units = no_units_text(out.all, systems);
   add_verdict(out);
   return out;
 }

@@ -153,6 +153,7 @@ void compared_text(Page& page, const CompareAnswer& of) {
   }
   page.table(rows);
   if (formats_differ(all)) page.say("Weights are fp8 where the GPU multiplies in it, else bf16; --precision gives all machines one.");
+  if (!of.no_units.empty()) page.say(of.no_units + ".");
   page.width = 120;
   for (const ComparedAnswer& row : of.rows)
     if (!row.trouble.empty()) page.say("{}: {}", row.system, row.trouble);

@@ -102,6 +102,8 @@ void text_of(Page& page, const NeedAnswer& a) {
   else
     page.line("{} is the {} that was tried: {} may be enough.", with_unit(*a.value, a.unit), a.most ? "most" : "least",
               a.most ? "more" : "less");
+  if (a.one_batch && a.binding.find(" idle; ") != std::string::npos)
+    page.say("GPUs are idle that the batch does not divide: another one may need fewer, as with --batch-within 15%.");
   page.section("Around it");
   add_tried(page, a);
 }

@@ -85,6 +85,8 @@ void add_closed(Page& page, const FoundDeployments& a) {
     page.say("Without --ttft, TTFT is at most {} here{}; --ttft 1d lifts that.{}", short_time_text(a.plan.ttft),
              a.plan.ttft > q.usual_ttft ? fmt::format(", as none meets {}", short_time_text(q.usual_ttft)) : "",
              q.tpot <= 0 ? " TPOT is not limited; --tpot limits it." : "");
+  if (q.format.weights == WeightFormat::fp8 && !Processor::of(a.system).has_fp8_units())
+    page.say("{} has no fp8 units: products run at the bf16 rate.", a.system.gpu.name);
   page.line("{} configurations tried; {} layouts do not fit or miss the latency limits.", a.plan.evaluated, a.plan.pruned);
 }
 

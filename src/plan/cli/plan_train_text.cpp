@@ -187,6 +187,8 @@ void text_of(Page& page, const PlanAnswer& answer) {
   add_layouts(page, a, a.plan.layouts);
   if (const std::string alike = alike_text(a); !alike.empty()) page.say(alike);
   if (const std::string job = job_text(q, a.plan.layouts.front().layout); !job.empty()) page.say(job);
+  if (a.question.precision == Precision::fp8 && !Processor::of(a.system).has_fp8_units())
+    page.say("{} has no fp8 units: products run at the bf16 rate.", a.system.gpu.name);
   page.line("{} layouts: {} evaluated, {} out of memory, {} pruned", a.plan.evaluated + a.plan.unfit + a.plan.bounded,
             a.plan.evaluated, a.plan.unfit, a.plan.bounded);
   page.line("MFU: every matrix product and all scores over the dense {} peak; causal: the scores that a causal mask leaves.", precision);

@@ -78,8 +78,10 @@ Compared compared(TrainingQuestion question, const System& system, const Prices&
         });
   if (plan.layouts.empty() || !plan.fits) {  // `nearest` is set in this case
     const auto gibi = [](double bytes) { return std::to_string(static_cast<long long>(std::ceil(bytes / gibibyte))); };
-    throw RequestError("does not fit in any layout: the nearest needs " + gibi(plan.nearest->memory.total()) + " GiB a GPU of " +
-                       gibi(Processor::of(system).memory * (1 - headroom_of(question))) + "; take more GPUs");
+    const double needed = plan.nearest->memory.total(), room = Processor::of(system).memory * (1 - headroom_of(question));
+    throw RequestError("does not fit in any layout: the nearest needs " + gibi(needed) + " GiB a GPU of " +
+                       gibi(room) + "; take more GPUs: memory alone needs about " +
+                       std::to_string(static_cast<long long>(std::ceil(needed / room * question.gpus))));
   }
   Compared c{.system = system.name, .gpu = system.gpu.name};
   c.precision = precision_names[static_cast<std::size_t>(question.precision)];

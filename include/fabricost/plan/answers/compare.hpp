@@ -85,6 +85,7 @@ struct CompareAnswer {
   std::string title;          ///< what was compared, in one line
   std::string grounds;        ///< what the verdict says beside which machine is better and by how much; empty: nothing
   std::string owning;         ///< what owning costs, in words; empty: machines are not owned
+  std::string no_units;       ///< machines whose precision is faster in name only; empty: none
   double percentile = 0;      ///< of requests that arrive
 
   static AnswerTable<CompareAnswer> fields();

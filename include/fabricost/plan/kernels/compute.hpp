@@ -80,6 +80,8 @@ struct Processor {
         scaled.share *= constants.block_scales;
     }
   }
+  /// Whether fp8 products are faster than those in 16 bits.
+  [[nodiscard]] bool has_fp8_units() const { return peak8 > peak16; }
   [[nodiscard]] double peak(Precision p) const { return p == Precision::fp8 ? peak8 : p == Precision::fp4 ? peak4 : peak16; }
 };
 

@@ -481,7 +481,11 @@ namespace {
 
 }  // namespace
 
-NeedAnswer answer(const NeedRequest& request) { return trained(request, {}); }
+NeedAnswer answer(const NeedRequest& request) {
+  NeedAnswer out = trained(request, {});
+  out.one_batch = !(request.batch_within > 0) && (out.unknown == "gpus" || out.unknown == "nodes");
+  return out;
+}
 
 NeedAnswer least_above(const NeedRequest& request, double above) { return trained(request, above); }
 

@@ -3,6 +3,7 @@
 
 #include <fabricost/plan/answers/compare.hpp>
 #include <fabricost/plan/economics/days.hpp>
+#include <fabricost/specs/load.hpp>
 
 #include <fmt/format.h>
 
@@ -21,7 +22,16 @@ namespace fabricost::plan {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < systems.size(); ++i) {
     names.push_back(systems[i].name);
-    if (name == systems[i].name || name == machines[i].name) out.push_back(i);
+    if (name == systems[i].name || name == machines[i].name || name == systems[i].gpu.name) out.push_back(i);
+  }
+  if (out.empty() && near_names(name, names).size() > 0) {  // another name of the catalogue's
+    try {
+      const std::string own = load_system(name, {}, "none", KernelSets::none()).name;
+      for (std::size_t i = 0; i < systems.size(); ++i)
+        if (own == systems[i].name) out.push_back(i);
+    } catch (const RequestError&) {
+      static_cast<void>(name);  // it is of none
+    }
   }
   if (out.empty()) throw Refusal(fmt::format("<{}>: {}", field, unknown_text(name, "one of the machines", names)));
   return out;

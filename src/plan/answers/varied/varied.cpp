@@ -4,6 +4,7 @@
 
 #include "specs/parts/design_parameters.hpp"
 #include "text/amounts.hpp"
+#include "text/joined.hpp"
 #include "text/parse_quantity.hpp"
 
 #include <fabricost/specs/load.hpp>
@@ -57,6 +58,12 @@ constexpr std::array<Known, 4> of_many{{{.name = "system", .unit = "", .kind = K
     case Kind::batch: return !offered.serving || offered.many;  // of an engine
     default: return true;
   }
+}
+
+/// A name without what joins its words.
+[[nodiscard]] std::string letters_of(std::string name) {
+  std::erase_if(name, [](char c) { return c == '.' || c == '_' || c == '-'; });
+  return name;
 }
 
 [[nodiscard]] Varied varied_as(const Known& one) {
@@ -223,7 +230,15 @@ Varied named(const std::string& text, const Offered& offered, std::string_view f
   }
   // "nic.bandwith" is a parameter with a slip of the pen; "nic.latency" a path into the machine's file, which is read with it
   if (text.find('.') != std::string::npos && near_names(text, names).empty()) return {.name = text, .kind = Kind::path, .whole = false};
-  throw Refusal(fmt::format("<{}>: {}", field, unknown_text(text, "something that can be asked for", names)));
+  if (!near_names(text, names).empty()) throw Refusal(fmt::format("<{}>: {}", field, unknown_text(text, "something that can be asked for", names)));
+  const std::string_view parts = "domain, nic.bandwidth, nic.count, scale_up.bandwidth, hbm.bandwidth, hbm.size, arithmetic";
+  std::vector<std::string> alike;  // scaleup: scale_up.bandwidth
+  for (const std::string& one : names)
+    if (const std::string word = letters_of(text); word.size() > 2 && letters_of(one).find(word) != std::string::npos) alike.push_back(one);
+  throw Refusal(fmt::format("<{}>: \"{}\" is not something that can be asked for; {}", field, text.substr(0, 60),
+                            alike.empty() ? fmt::format("of a machine: {}; of the job: gpus, nodes, batch{}, and the options of plan {} by name", parts,
+                                                        offered.serving ? "" : ", sequence", offered.serving ? "serve" : "train")
+                                          : fmt::format("did you mean {}?", joined(alike, " or "))));
 }
 
 Values values_of(const std::string& text, Varied& varied, std::string_view field) {

@@ -83,6 +83,7 @@ struct NeedAnswer {
   std::optional<PlannedDeployment> deployment;
   std::string beyond;  ///< what else of the machine the value asks for
   std::string title;   ///< the question in one line
+  bool one_batch = false;  ///< training: of no other batch than the one given
 
   static AnswerTable<NeedAnswer> fields();
 };
