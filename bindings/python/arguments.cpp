@@ -44,7 +44,8 @@ void throw_type(std::string_view argument, std::string_view wanted, py::handle g
 }
 
 std::string_view text_of(py::handle given, std::string_view argument) {
-  if (!PyUnicode_Check(given.ptr())) throw_type(argument, "a text", given);
+  if (!PyUnicode_Check(given.ptr()))
+    throw_type(argument, argument == "prices" && PyDict_Check(given.ptr()) ? "a name or a file (a dict by machine is own_prices)" : "a text", given);
   Py_ssize_t size = 0;
   const char* const text = PyUnicode_AsUTF8AndSize(given.ptr(), &size);
   if (text == nullptr) {

@@ -383,6 +383,13 @@ std::string detail::no_such(std::string_view function, std::string_view given, c
   if ((function == "predict" || function == "explain") &&
       std::find(of_operations.begin(), of_operations.end(), given) != of_operations.end())
     return fmt::format("{}() has no {}; it is of the operation, as in AllReduce(bytes=2**28, ranks=16)", function, given);
+  constexpr std::array<std::array<std::string_view, 3>, 5> elsewhere{{{"plan", "sensitivity", "it is Plans.sensitivity of the answer"},
+                                                                     {"plan", "pareto", "it is Plans.pareto of the answer"},
+                                                                     {"plan", "explain", "it is Plans.explanation of the answer"},
+                                                                     {"compare", "tokens", "project takes whole runs: fabricost.project(systems, model, tokens=15e12, ...)"},
+                                                                     {"compare", "own_prices", "here it is prices, a dict"}}};
+  for (const auto& [asked, name, words] : elsewhere)
+    if (function == asked && given == name) return fmt::format("{}() has no {}; {}", function, given, words);
   std::vector<std::string> near = meant(given, names);
   if (near.empty()) near = near_names(given, std::vector<std::string>(names.begin(), names.end()));
   if (near.empty()) near = near_by_words(given, names);

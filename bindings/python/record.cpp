@@ -161,13 +161,13 @@ void add_ends(py::object type, const std::vector<std::pair<std::string_view, boo
 
 namespace {
 
-/// Public attributes of the object's class that begin with the name.
+/// Public attributes of the object's class that begin with the name, or are that of a step.
 [[nodiscard]] std::vector<std::string> attributes_like(const py::object& of, const std::string& name) {
   constexpr std::size_t shortest = 2;
   std::vector<std::string> out;
   if (name.size() < shortest) return out;
   for (const py::handle one : py::module_::import("builtins").attr("dir")(py::type::of(of)))
-    if (auto own = one.cast<std::string>(); own.starts_with(name)) out.push_back(std::move(own));
+    if (auto own = one.cast<std::string>(); own.starts_with(name) || own == "step_" + name) out.push_back(std::move(own));
   return out;
 }
 

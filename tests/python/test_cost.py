@@ -1,4 +1,5 @@
 """Money, failures and stragglers: the command's figures, None for what is not known."""
+import json
 import math
 
 import numpy as np
@@ -48,3 +49,31 @@ def test_measured_times_come_as_a_file_or_an_array(tmp_path):
     assert [r.rank for r in s.slow_ranks] == [r["rank"] for r in measured["slow_ranks"]] == ["3"] and s.shape is None
     assert fc.stragglers(times, ranks=4096).step_seconds == pytest.approx(s.step_seconds, rel=1e-12)
     assert refused("stragglers", path)  # --ranks is needed
+
+
+def test_what_is_looked_for_elsewhere_is_named(tmp_path):
+    job = {"gpus": 8, "global_batch": 16}
+    plans = fc.plan("dgx-h100", "llama3-8b", **job)
+    with pytest.raises(AttributeError, match="did you mean step_seconds"):
+        plans[0].seconds  # noqa: B018
+    systems = ["dgx-h100", "dgx-b200"]
+    for ask, said in [(lambda: fc.plan("dgx-h100", "llama3-8b", sensitivity=True, **job), "Plans.sensitivity"),
+                      (lambda: fc.compare(systems, "llama3-8b", train=True, tokens=1e12, **job), "project"),
+                      (lambda: fc.compare(systems, "llama3-8b", train=True, prices="x.yaml", **job), "prices_file"),
+                      (lambda: fc.project(systems, "llama3-8b", tokens=1e12, prices={"dgx-h100": 2}, **job), "own_prices")]:
+        with pytest.raises(TypeError, match=said):
+            ask()
+    with pytest.raises(fc.RequestError, match="fabricost.torch"):
+        fc.export("pytorch", output=tmp_path / "x")
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(asked("plan", "train", "-m", "llama3-8b", "-s", "dgx-h100", "-g", 8, "-b", 16)))
+    assert fc.cost(plan=path, tokens=1e9).run_seconds == pytest.approx(fc.cost(plan=plans, tokens=1e9).run_seconds)
+
+
+def test_a_buyer_reads_money_power_and_goodput_from_what_is_printed():
+    compared = fc.compare(["dgx-h100", "dgx-b200"], "llama3-8b", train=True, gpus=8, global_batch=16)
+    assert "$/Mtoken" in repr(compared[0]) and "J/token" in repr(compared[0]) and " MW" in repr(compared[0])
+    assert compared._repr_html_().count("<p") < 4  # the machines are rows, not paragraphs too
+    assert compared.to_pandas().attrs["units"]["watts"] == "W"
+    run = fc.project("dgx-h100", "llama3-8b", gpus=64, global_batch=64, tokens=1e10)
+    assert "goodput" in repr(run[0]) and "to buy" in repr(run[0])

@@ -291,8 +291,10 @@ COLUMNS = (
 
 
 def units(columns: Iterable[str]) -> dict[str, str]:
-    """The units of the columns whose names end with one."""
-    return {name: unit_of(name) for name in columns if unit_of(name)}
+    """The units of the columns whose names say one: dollars_per_million_tokens is in USD."""
+    said = {"dollars": "USD", "watts": "W", "joules": "J"}
+    of_start = {name: next((unit for word, unit in said.items() if word in name.split("_")), unit_of(name)) for name in columns}
+    return {name: unit for name, unit in of_start.items() if unit}
 
 
 def table(rows: Any) -> Any:

@@ -293,11 +293,12 @@ def rows_of(rows: Sequence[dict[str, Any]], caption: str) -> str:
 def record(answer: Any) -> str:
     """Any other answer: what it prints, then its longest list of records, or its own figures."""
     fields = answer.to_dict()
-    said = "".join(line(text) for text in str(answer).splitlines())
+    lines = str(answer).splitlines()
     lists = [(name, value) for name, value in fields.items() if isinstance(value, list) and value and isinstance(value[0], dict)]
     if lists:
         name, longest = max(lists, key=lambda one: len(one[1]))
-        return f"<div>{said}{rows_of(longest, name)}</div>"
+        return f"<div>{''.join(line(text) for text in lines if not text.startswith('  '))}{rows_of(longest, name)}</div>"
+    said = "".join(map(line, lines))
     own = [[name, _figure(value)] for name, value in fields.items() if value not in (None, "") and _scalar(value)]
     return f"<div>{said}{table(['', 'value'], own)}</div>"
 

@@ -17,8 +17,12 @@ void add_compare(py::module_& module) {
   using C = CompareAnswer;
   add_answer<R>(module, "Compared", "The best one machine makes of a job. Made by compare.").def("__repr__", [](const R& r) {
     if (!r.trouble.empty()) return fmt::format("{}: {}", r.system, r.trouble);
-    return fmt::format("{}: {:.4g} s ({:.3g} to {:.3g} s), {:.4g} tokens/s/GPU, {}", r.system, r.time.value(), r.interval.first.value(),
-                       r.interval.second.value(), r.tokens_per_second_per_gpu, r.layout);
+    const auto said = [](const auto& value, double over, const char* unit) {
+      return value ? fmt::format(", {:.3g} {}", *value / over, unit) : std::string{};
+    };
+    return fmt::format("{}: {:.4g} s ({:.3g} to {:.3g} s), {:.4g} tokens/s/GPU{}{}{}, {}", r.system, r.time.value(), r.interval.first.value(),
+                       r.interval.second.value(), r.tokens_per_second_per_gpu, said(r.dollars_per_million_tokens, 1, "$/Mtoken"),
+                       said(r.joules_per_million_tokens, 1e6, "J/token"), said(numbers_in(r.power), 1e6, "MW"), r.layout);
   });
   add_answer_of_rows<C>(module, "Comparison", "Machines at one job, in the order asked: `rows[0]`, `for row in rows`. Made by compare.",
                         &C::rows)
@@ -34,8 +38,8 @@ void add_compare(py::module_& module) {
 dollars per million tokens = rent (or owning) of all GPUs x 10^6 / tokens/s; joules the same of the site's power.
 
 A machine that cannot do the job says why in its `trouble`. Kinds of price are never mixed: where none is known of all, dollars are None.
-prices is a dict by a machine's name, as in {"dgx-h100": 2.5}. No verdict is given where what kernels reach was measured for some machines
-and is assumed for others (`kernels` of the rows).)",
+prices is a dict by a machine's name, as in {"dgx-h100": 2.5}, prices_file a file (project calls them own_prices and prices). Machines for
+which what kernels reach is assumed (`kernels` of the rows) are not ranked with those where it was measured. Whole runs: project.)",
       R"(Raises RequestError when no machine can do the job. Other Python threads run during the searches.
 
 >>> import fabricost as fc

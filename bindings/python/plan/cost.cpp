@@ -12,9 +12,10 @@ namespace py = pybind11;
 namespace fabricost::plan {
 
 static void from_object(py::handle given, std::string_view name, const Range&, PlannedRate& out) {
+  if (python::is_path(given)) return from_text(python::path_of(given, name), name, Amount::number, Range{}, out);
   const bool many = py::isinstance<PlanAnswer>(given);
   if (!many && !py::isinstance<PlannedLayout>(given))
-    python::throw_type(name, "a TrainingPlan, or Plans, of which the fastest counts,", given);
+    python::throw_type(name, "a TrainingPlan, or Plans, of which the fastest counts, or a file of plan --json", given);
   if (many && given.cast<const PlanAnswer&>().layouts.empty()) throw RequestError(fmt::format("{}: no layout was found", name));
   const auto& plan = many ? given.cast<const PlanAnswer&>().layouts.front() : given.cast<const PlannedLayout&>();
   out = {plan.system, plan.model, static_cast<double>(plan.gpus), plan.tokens_per_second_per_gpu, "the plan"};
@@ -26,7 +27,7 @@ static void from_object(py::handle given, std::string_view name, const Range&, P
 namespace fabricost::python {
 
 void add_cost(py::module_& module) {
-  add_argument_type<PlannedRate>("TrainingPlan | Plans");
+  add_argument_type<PlannedRate>("TrainingPlan | Plans | str");
   add_answer<MoneyAnswer>(module, "Money", "What something costs, both ways of paying; None for what is not known.")
       .def("__repr__", [](const MoneyAnswer& m) {
         const auto shown = [](const auto& value, const char* unit) {

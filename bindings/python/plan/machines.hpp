@@ -32,7 +32,7 @@ inline void from_object(pybind11::handle given, std::string_view name, const Ran
 
 /// Dollars per GPU-hour by machine.
 inline void from_object(pybind11::handle given, std::string_view name, const Range&, std::vector<OwnPrice>& out) {
-  if (!pybind11::isinstance<pybind11::dict>(given)) python::throw_type(name, "a dict of machines' names and dollars per GPU-hour", given);
+  if (!pybind11::isinstance<pybind11::dict>(given)) python::throw_type(name, "a dict of machines' names and dollars per GPU-hour (compare takes a file as prices_file)", given);
   for (const auto& [key, value] : pybind11::reinterpret_borrow<pybind11::dict>(given))
     out.push_back({python::text(key, name), python::real(value, name, 1e-6, 1e6)});
 }

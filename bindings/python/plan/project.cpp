@@ -25,7 +25,8 @@ void add_need_machine(py::module_& module) {
       module, "need_machine", 2,
       R"(The best of several machines for a whole training run that keeps every limit, a NeedMachine: by money, power, GPUs or time.
 
-Every machine is asked about as project does; limits are in_seconds, budget_dollars, megawatts and racks.)",
+Every machine is asked about as project does; limits are in_seconds, budget_dollars (of the run), capital_dollars (to buy),
+megawatts and racks.)",
       R"(>>> import fabricost as fc
 >>> found = fc.need_machine(["dgx-h100", "dgx-b200"], "llama3-8b", gpus=256, global_batch=512, tokens=1e12, by="soonest")
 >>> found.value, found.next_larger, found.run.gpus
@@ -39,8 +40,11 @@ void add_project(py::module_& module) {
   using R = ProjectedRun;
   add_answer<R>(module, "ProjectedRun", "A whole training run on one machine. Made by project.").def("__repr__", [](const R& r) {
     if (!r.trouble.empty()) return fmt::format("{}: {}", r.system, r.trouble);
-    return fmt::format("{}: {} GPUs, {:.4g} days{}", r.system, r.gpus, r.time.value() / day_seconds,
-                       r.price ? fmt::format(", {:.4g} M USD", r.price->value() / 1e6) : "");
+    const auto said = [](const auto& value, const char* unit) {
+      return value ? fmt::format(", {:.4g} {}", value->value() / 1e6, unit) : std::string{};
+    };
+    return fmt::format("{}: {} GPUs, {:.4g} days{}, goodput {:.1f} %{}{}", r.system, r.gpus, r.time.value() / day_seconds,
+                       said(r.price, "M USD"), 100 * r.goodput, said(r.site_power, "MW"), said(r.capital, "M USD to buy"));
   });
   add_answer_of_rows<ProjectAnswer>(module, "Project", "A training run on machines, in the order asked. Made by project.",
                                     &ProjectAnswer::rows)

@@ -45,6 +45,8 @@ def export(format: str, *, system: Any = None, output: str | os.PathLike[str], *
 
 def exported(name: str, system: Any, output: str | os.PathLike[str], given: dict[str, Any], spelled: Any) -> Exported:
     """The same for both interfaces. spelled: an option's name as the user writes it."""
+    if name in ("pytorch", "torch"):
+        raise _core.RequestError("format: PyTorch reads no file; import fabricost.torch, which gives it the times of collectives")
     if not isinstance(name, str) or name not in FORMATS:
         raise _core.RequestError("format: " + _core._unknown(str(name), "a format", list(FORMATS)))
     chosen = FORMATS[name]
