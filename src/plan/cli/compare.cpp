@@ -184,7 +184,8 @@ void compared_text(Page& page, const CompareAnswer& of) {
 void add_compare(CLI::App& app, Runner& runner) {
   add_question<CompareRequest>(
       app, runner, "compare", "Compare machines on one training or serving job",
-      "Example: fabricost compare dgx-b200 gb200-nvl72 --train -m moe-1.8t -g 1152 -b 2304", compared_text,
+      "Example: fabricost compare dgx-b200 gb200-nvl72 --train -m moe-1.8t -g 1152 -b 2304\n"
+      "         fabricost compare dgx-h100 dgx-b200 --train -m llama3-405b -g 8192 -b 2048 --tokens 15T", compared_text,
       Writes{"--plot", "Write a picture (SVG)", [](const CompareAnswer& a) { return comparison_svg(a.all, a.title); }});
   app.get_subcommand("compare")->get_option("SYSTEMS")->delimiter(',');
 }
