@@ -27,7 +27,7 @@ RequestTable<ArrivingRequests> ArrivingRequests::fields() {
       asks(&A::burstiness, "burstiness", "--burstiness", number, {0.01, 1e6}, "X",
            "Shape of the gamma distribution of intervals between arrivals:\n1 Poisson (default), below it bursts, as in vLLM's benchmark"),
       asks(&A::length_variation, "length_variation", "--length-variation", number, {0, 10}, "X",
-           "Standard deviation of the lengths of prompts and answers over\ntheir means, log-normal; default 0"),
+           "Standard deviation of the lengths of prompts and answers over\ntheir means, log-normal; default 0.15 of\nanswers alone"),
       asks(&A::percentile, "percentile", "--percentile", number, {1, 99.99}, "P", "Limits are of this percentile of requests; default 99"),
       asks(&A::goodput, "goodput", "--goodput", share, some_share, "SHARE",
            "Limits are met where at least this share of requests meets both,\nas 95%, instead of a percentile of each"),
@@ -69,8 +69,8 @@ AnswerTable<ServedArrivals> ServedArrivals::fields() {
       gives(&A::saturation, "saturation_per_s", "saturation_per_second",
             "Requests per second that all engines answer where more arrive; None: of a trace.", 1, true),
       gives(&A::rate_within, "rate_within_limits_per_s", "rate_within_limits_per_second",
-            "Requests per second up to which the limits are met, of a trace played faster those answered then, of the first "
-            "deployment alone; None: a trace meets them even where all come at once.",
+            "Requests per second up to which the limits are met, of a trace played faster those answered then; None: a trace meets "
+            "them even where all come at once.",
             1, true),
       gives(&A::within, "share_within_limits", "share_within_limits", "Share of requests that meet both limits."),
       gives(&A::keeps, "meets_limits", "meets_limits", "Whether the limits are met."),
@@ -81,7 +81,9 @@ AnswerTable<ServedArrivals> ServedArrivals::fields() {
       gives(&A::in_flight, "in_flight", "in_flight", "Requests that have arrived and are not answered, on average."),
       gives(&A::hit_rate, "hit_rate", "hit_rate", "Share of prompts' tokens that the cache had, or the tier behind it."),
       gives(&A::reloaded, "reloaded", "reloaded", "Share of prompts' tokens that came back from that tier; None: there is none.", 1, true),
-      gives(&A::preempted, "preempted", "preempted", "Sequences that gave their place up because the cache was full.")};
+      gives(&A::preempted, "preempted", "preempted", "Sequences that gave their place up because the cache was full."),
+      gives(&A::answer_variation, "answer_variation", "answer_variation",
+            "Standard deviation of the lengths of answers over their mean, as asked for or the usual one; None: of a trace.", 1, true)};
 }
 
 namespace {
@@ -137,12 +139,12 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
 
 std::string arriving_text(const LoadQuestion& load) {
   if (!load.trace) return figure(load.rate()) + " requests/s";
-  return fmt::format("{} requests within {}", load.trace->requests.size(), short_time_text(load.trace->requests.back().at));
+  return fmt::format("{} requests within {}", load.trace->requests.size(), short_time_text(load.trace->requests.back().at / load.speed));
 }
 
-ServedArrivals served_arrivals(const LoadedServing& of, double asked) {
+ServedArrivals served_arrivals(const LoadedServing& of, const LoadQuestion& load) {
   const LoadFigures& f = of.figures;
-  ServedArrivals out{.asked = asked, .rate = f.rate, .saturation = of.saturation};
+  ServedArrivals out{.asked = load.rate(), .rate = f.rate, .saturation = of.saturation};
   out.rate_within = of.rate_within;
   out.within = f.within;
   out.keeps = of.keeps;
@@ -154,6 +156,7 @@ ServedArrivals served_arrivals(const LoadedServing& of, double asked) {
   out.hit_rate = of.hit_rate;
   if (of.reloaded > 0) out.reloaded = of.reloaded;
   out.preempted = of.preempted;
+  if (!load.trace) out.answer_variation = load.drawn.of_answers;
   return out;
 }
 

@@ -65,7 +65,7 @@ AnswerTable<ComparedAnswer> ComparedAnswer::fields() {
           gives(&A::kernels, "kernels", "kernels",
                 "measured: on processors of this generation; assumed: NVIDIA's shares of the peak are taken."),
           gives(&A::dollars_per_million_tokens, "dollars_per_million_tokens", "dollars_per_million_tokens",
-                "Of one kind for all machines, USD; None: not known of this one."),
+                "Of one kind for all machines, USD; under requests that arrive at the rate up to which the limits are met. None: not known of this one."),
           gives(&A::dollars_per_million_input_tokens, "dollars_per_million_input_tokens", "dollars_per_million_input_tokens",
                 "Serving: of a prompt's tokens that no cache has, for the time that prompts take, USD; None: not known.", 1, left_out),
           gives(&A::dollars_per_million_output_tokens, "dollars_per_million_output_tokens", "dollars_per_million_output_tokens",
@@ -386,9 +386,11 @@ std::pair<Compared, ServedArrivals> compared(ServingQuestion question, const Loa
   Compared out = compared(question, best.deployment, system, prices);
   out.requests = best.rate_within ? *best.rate_within : best.at_once.value_or(best.figures.rate);
   out.read *= 1 - best.hit_rate;
+  out.more = *out.requests / best.figures.rate;
+  detail::add_money(out, question, system, prices);
   const auto [low, high] = out.rate;
   out.rate = {low / out.tokens_per_gpu * *out.requests, high / out.tokens_per_gpu * *out.requests};
-  return {std::move(out), served_arrivals(best, load.rate())};
+  return {std::move(out), served_arrivals(best, load)};
 }
 
 std::optional<double> rate_apart(ServingQuestion question, const Compared& together, const System& system) {

@@ -45,7 +45,7 @@ namespace {
   const auto count = load.trace ? static_cast<double>(load.trace->requests.size()) : 0;
   return fmt::format(
       "Best: {} for {}{}{}", engines_text(best),
-      load.trace ? fmt::format("{}, answered in {}", arriving_text(load), short_time_text(count / a.rate)) : figure(a.rate) + " requests/s",
+      load.trace ? fmt::format("{}, answered in {}", arriving_text(load), short_time_text(count / a.rate)) : arriving_text(load),
       limited ? fmt::format(", {} of them within the limits", percent(a.within, 1))
               : fmt::format(", TTFT {} and TPOT {}", short_time_text(a.ttft.mean.value()), short_time_text(a.tpot.mean.value())),
       !limited        ? ""

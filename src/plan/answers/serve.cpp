@@ -234,7 +234,7 @@ namespace {
 /// The same of one under requests that arrive, which answers what arrives as long as it can.
 [[nodiscard]] PlannedDeployment planned(const ServingQuestion& q, const System& system, const LoadQuestion& load, const LoadedServing& of) {
   PlannedDeployment out = planned(q, system, of.deployment);
-  out.arrivals = served_arrivals(of, load.rate());
+  out.arrivals = served_arrivals(of, load);
   const double slow = of.deployment.time.ttft + q.osl * of.deployment.time.tpot;
   const double slower = out.interval_ttft.second.value() + q.osl * out.interval_tpot.second.value();
   const double rate = out.tokens_per_second_per_gpu,
@@ -408,7 +408,7 @@ std::optional<LoadQuestion> load_question(ServeRequest& r) {
                  "<{}> is in the trace of <requests> already; leave it out");
     out.trace = r.requests.value ? *r.requests.value : read_requests(r.requests.file);
     if (out.trace->rate <= 0) throw Refusal("<requests>: all arrive at one time; a trace has several timestamps");
-    if (r.request_rate) out.trace = faster(std::move(*out.trace), r.request_rate->per_second / out.trace->rate);
+    if (r.request_rate) out.speed = r.request_rate->per_second / out.trace->rate;
     double prompts = 0, answers = 0;
     for (const Arrival& one : out.trace->requests) prompts += one.prompt, answers += one.answer;
     const auto mean = [&](double tokens) {
@@ -421,6 +421,7 @@ std::optional<LoadQuestion> load_question(ServeRequest& r) {
   out.drawn.rate = r.request_rate->per_second;
   out.drawn.burstiness = r.burstiness.value_or(1);
   out.drawn.variation = r.length_variation.value_or(0);
+  out.drawn.of_answers = r.length_variation.value_or(usual_variation);
   if (r.turn_gap && !r.turns) throw Refusal("<turn_gap_seconds> is of sessions: add <turns=10>");
   if (r.turns && r.prefix) throw Refusal("<turns> of a session say what prompts repeat; leave <prefix> out");
   if (r.turns && *r.turns > 1) {

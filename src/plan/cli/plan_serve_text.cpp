@@ -44,12 +44,14 @@ void add_layouts(Page& page, const ServingQuestion& q, const std::vector<PricedS
 /// Deployments under requests that arrive.
 void add_loaded(Page& page, const ServingQuestion& q, const ServeAnswer& answer, const LoadQuestion& load) {
   const std::string percentile = fmt::format("p{:g}", load.percentile);
-  page.table({">req/s", ">within", q.disaggregated ? "=decode" : "=engine", q.disaggregated ? "=prefill" : "", ">TTFT", ">" + percentile,
+  const bool limited = q.ttft > 0 || q.tpot > 0;
+  page.table({">req/s", ">within", ">up to", q.disaggregated ? "=decode" : "=engine", q.disaggregated ? "=prefill" : "", ">TTFT", ">" + percentile,
               ">TPOT", ">" + percentile, ">saturates", ">running", ">end to end", ">" + percentile},
              answer.layouts, [&](const PlannedDeployment& d) {
                const ServedArrivals& a = *d.arrivals;
                const auto time = [](Time t) { return t > Time{} ? short_time_text(t.value()) : std::string{"-"}; };
                return cells(figure(a.rate), percent(a.within, 1),
+                            a.rate_within ? figure(*a.rate_within) : limited ? "any" : "-",
                             fmt::format("{} x {}", d.replicas, engine_text({d.tp, d.dp, d.pp, d.ep})),
                             d.disaggregated
                                 ? fmt::format("{} x {}", d.prefill_workers,
@@ -64,13 +66,22 @@ void add_loaded(Page& page, const ServingQuestion& q, const ServeAnswer& answer,
   page.say("Of the first: {} requests in flight; the queue takes {} of TTFT; half have at most TTFT {} and TPOT {}{}{}{}.", figure(a.in_flight),
            short_time_text(a.queue.value()), short_time_text(a.ttft.p50.value()), short_time_text(a.tpot.p50.value()),
            a.rate_within ? fmt::format("; {} up to {} requests/s",
-                                       q.ttft > 0 || q.tpot > 0 ? "the limits are met" : "all are answered", figure(*a.rate_within))
+                                       limited ? "the limits are met" : "all are answered", figure(*a.rate_within))
                          : "",
            a.hit_rate > 0 ? fmt::format("; the cache has {:.0f} % of the prompts' tokens{}", 100 * a.hit_rate,
                                         a.reloaded ? fmt::format(", {:.0f} % {}", 100 * *a.reloaded, stores_text(answer.found->system, load.stores, best))
                                                    : "")
                           : "",
            a.preempted > 0 ? fmt::format("; {} sequences gave their place up, as the cache was full", a.preempted) : "");
+  page.say("{}{}", !load.trace || limited ? fmt::format("The first {} the most requests/s (up to). ", limited ? "meets the limits at" : "answers")
+                                          : "The first answers a request soonest. ",
+           load.trace                 ? ""
+           : load.drawn.of_answers > 0 ? fmt::format("Figures are of 10,000 requests that were drawn; lengths of {} vary by {:.4g} % of their "
+                                                     "mean (--length-variation).",
+                                                     load.drawn.variation > 0 ? "prompts and of answers" : "answers", 100 * load.drawn.of_answers)
+                                      : fmt::format("All prompts have one length and all answers another (--length-variation 0): what begins in a "
+                                                    "bunch ends in one, and the next bunch comes where it was, so that waits are longer than with {:.4g}.",
+                                                    usual_variation));
   page.line("{} layouts simulated.", answer.evaluated);
 }
 

@@ -26,7 +26,7 @@ double idle_in_bill(const Compared& c, const System& system, double gpus, const 
 void add_money(Compared& c, const System& system, double gpus, const Prices& prices) {
   c.idle_gpus = static_cast<int>(idle_in_bill(c, system, gpus, prices));
   c.part_of_domain = rents_part(system, gpus, prices);
-  const Money money = money_per_million_tokens(system, gpus + c.idle_gpus, c.tokens_per_gpu * gpus, prices);
+  const Money money = money_per_million_tokens(system, gpus + c.idle_gpus, c.tokens_per_gpu * c.more * gpus, prices);
   add_dollars(c, system, money, prices);
   if (!money.power_known) return;
   c.joules = money.energy.value();

@@ -13,6 +13,9 @@
 #include <catch.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
 #include <random>
 
 using namespace fabricost::plan;
@@ -175,6 +178,66 @@ TEST_CASE("a rate of requests is kept wherever a higher one is, and up to the on
     CHECK(kept_to(most) >= most);
   }
   CHECK(changed >= 2);
+}
+
+TEST_CASE("the rate up to which a layout keeps the limits is one, whatever rate is asked for and whatever else is searched, and the best has the most") {
+  std::mt19937_64 source(23);
+  const auto any = [&](double from, double to) { return from * std::pow(to / from, std::uniform_real_distribution<double>()(source)); };
+  RequestLoad trace;
+  for (int i = 0; i < 120; ++i) REQUIRE(add_request(trace, 100 * i + static_cast<int>(source() % 99), 1000 + static_cast<int>(source() % 999), 50).empty());
+  complete(trace);
+  int layouts = 0;
+  for (int i = 0; i < 4; ++i) {
+    ServeRequest r = request("llama3-8b", i % 2 == 0 ? "dgx-h100" : "l40s-pcie", 4);
+    if (i == 3)
+      r.requests.value = std::make_shared<const RequestLoad>(trace);
+    else
+      r.isl = static_cast<int>(any(200, 2000)), r.osl = static_cast<int>(any(20, 200));
+    r.ttft = units::ms(any(600, 1000));
+    r.tpot = units::ms(60);
+    r.request_rate = RequestRate{any(0.2, 0.5)};
+    const ServeAnswer all = answer(r);
+    double before = std::numeric_limits<double>::infinity();
+    for (const PlannedDeployment& one : all.layouts) {
+      const double most = one.arrivals->rate_within.value_or(1e300);
+      CHECK(most <= before);
+      before = most;
+    }
+    for (const PlannedDeployment& one : all.layouts) {
+      ServeRequest alone = r;
+      alone.tp = one.tp;
+      alone.pp = one.pp;
+      alone.dp = one.dp;
+      alone.request_rate = RequestRate{any(0.5, 1)};
+      const ServeAnswer again = answer(alone);
+      INFO(i << ": tp " << one.tp << " pp " << one.pp << " dp " << one.dp);
+      CHECK(again.layouts.front().arrivals->rate_within == one.arrivals->rate_within);
+      ++layouts;
+    }
+  }
+  CHECK(layouts >= 6);
+}
+
+TEST_CASE("lengths vary where nothing is said of them, so that bunches of arrivals do not last and cost GPUs") {
+  ServeRequest r = request("llama3-70b", "dgx-h200", 16);
+  r.isl = 4096;
+  r.osl = 500;
+  r.tp = 4;
+  r.pp = 1;
+  r.ttft = units::s(1);
+  r.tpot = units::ms(40);
+  r.request_rate = RequestRate{6};
+  const ServedArrivals usual = *answer(r).layouts.front().arrivals;
+  CHECK(usual.answer_variation == usual_variation);
+  const auto within = [&](double variation, RequestRoute route) {
+    r.length_variation = variation;
+    r.route = route;
+    return answer(r).layouts.front().arrivals->rate_within.value();
+  };
+  CHECK(within(usual_variation, RequestRoute::fewest) == Approx(*usual.rate_within).epsilon(0.05));
+  // of one length: the replica that a bunch leaves has the fewest requests and takes the next one whole
+  CHECK(within(0, RequestRoute::fewest) < 0.8 * *usual.rate_within);
+  CHECK(within(0, RequestRoute::round_robin) == Approx(within(usual_variation, RequestRoute::round_robin)).epsilon(0.05));
 }
 
 TEST_CASE("more sequences, longer prompts and longer answers than any fitted run had are said, and widen the ranges") {

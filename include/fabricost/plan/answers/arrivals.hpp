@@ -84,7 +84,7 @@ struct ServedArrivals {
   RequestTimes ttft{}, tpot{}, e2e{};
   Time queue{};
   double in_flight = 0, hit_rate = 0;
-  std::optional<double> reloaded{};
+  std::optional<double> reloaded{}, answer_variation{};
   long long preempted = 0;
   bool operator==(const ServedArrivals&) const = default;
 
@@ -94,6 +94,6 @@ struct ServedArrivals {
 /// "3.2 requests/s", of a trace "7 requests within 2 s".
 [[nodiscard]] std::string arriving_text(const LoadQuestion& load);
 
-[[nodiscard]] ServedArrivals served_arrivals(const LoadedServing& of, double asked);
+[[nodiscard]] ServedArrivals served_arrivals(const LoadedServing& of, const LoadQuestion& load);
 
 }  // namespace fabricost::plan

@@ -38,6 +38,7 @@ struct Compared {
   double seconds = 0, low = 0, high = 0;      ///< of a step, or of a token: a further one, or the only one; the 5-95 % interval
   double tokens_per_gpu = 0;                  ///< tokens per second and GPU
   std::optional<double> requests{};           ///< under requests that arrive, those per second up to which all GPUs keep the limits
+  double more = 1;                            ///< tokens at that rate, which money and energy are of, over tokens_per_gpu
   std::vector<StepTerm> terms{};              ///< the terms of `seconds`, which sum to it
   std::optional<double> dollars{}, joules{};  ///< per million tokens; empty if unknown
   double prompts = 0;                         ///< of serving, the share of the GPUs' time that prompts take

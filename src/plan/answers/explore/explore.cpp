@@ -266,7 +266,7 @@ void cannot_run(ExplorePoint& out, const Space& space, const RequestError& why) 
 }
 
 /// What a million tokens cost a GPU and hour.
-[[nodiscard]] double dollars_per_gpu_hour(const Found& found) { return *found.plan.dollars * found.plan.tokens_per_gpu * 3600 / 1e6; }
+[[nodiscard]] double dollars_per_gpu_hour(const Found& found) { return *found.plan.dollars * found.plan.tokens_per_gpu * found.plan.more * 3600 / 1e6; }
 
 /// \param refused why, where the point was refused and not unmet
 [[nodiscard]] ExplorePoint point_at(Space& space, long long number, std::exception_ptr& refused) {

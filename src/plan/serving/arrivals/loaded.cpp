@@ -41,15 +41,16 @@ constexpr double settled = 0.98;         ///< share of the arriving requests tha
 /// Engines of one deployment, ready to be simulated.
 class Deployed {
  public:
-  /// \param reads the machine of prefill workers
+  /// \param reads the machine of prefill workers \param most requests per second of a closed loop
   Deployed(const ServingQuestion& q, const LoadQuestion& load, const System& system, ServingMachine& machine, ServingMachine& reads,
-           const PricedServing& p)
+           const PricedServing& p, double most)
       : q_(q),
         load_(load),
         p_(p),
         engine_(with_host({q.model, p.engine, q.format, machine, q.host})),
         times_(engine_, q.stack),
-        scheduler_(scheduler_of(engine_, system)) {
+        scheduler_(scheduler_of(engine_, system)),
+        start_(most > 0 ? std::exp2(std::floor(std::log2(most))) : 0) {
     engines_ = p.replicas * joined(p.engine);
     prefills_ = p.prefill_workers * joined(p.prefill);
     share_ = 1;
@@ -99,8 +100,7 @@ class Deployed {
   [[nodiscard]] double measured_saturation() {
     const double each = q_.isl + q_.osl, held = std::min(scheduler_.sequences, scheduler_.cache / each) * scheduler_.replicas * engines_;
     const int count = static_cast<int>(std::clamp(12 * held, 2000.0, 100'000.0));
-    constexpr double unlike = 0.15;  // answers of one length would go on ending in the bunches in which they began
-    const auto many = [&](double rate) { return drawn(rate, count, static_cast<int>(std::min<double>(held, count)), unlike); };
+    const auto many = [&](double rate) { return drawn(rate, count, static_cast<int>(std::min<double>(held, count)), usual_variation); };
     double last = 0;
     for (const Served& one : simulated(many(std::numeric_limits<double>::infinity())).requests) last = std::max(last, one.last);
     double sent = 2 * share_ * count / last;
@@ -132,26 +132,40 @@ class Deployed {
   }
   [[nodiscard]] bool keeps(const LoadFigures& f, double rate) { return within(f) && sustains(f, rate); }
 
-  /// Whether requests pile up at a rate at which this was seen, and so at any higher one. Where they come faster than they are answered by
-  /// a share x, the mean one waits x/2 of the time of all arrivals; the waits of a draw that is answered in time are a few percent of that.
-  [[nodiscard]] static bool piles_up(const LoadFigures& f, double rate) {
-    return f.rate < settled * rate && 8 * f.queue * rate > DrawnLoad{}.count;
-  }
-
-  /// Whether the limits are kept at a rate of drawn requests, and so at all lower ones. Percentiles near saturation are those of a draw:
+  /// The highest rate that is known to keep the limits, and the lowest known to break them. Percentiles near saturation are those of a draw:
   /// what is kept is therefore told by rates that are the same whatever is asked, never by the asked one alone.
-  [[nodiscard]] bool keeps_up_to(double rate) {
-    if (!limited()) static_cast<void>(saturation());
-    while (rate > kept_ && rate < broken_ && narrow()) continue;
-    return rate <= kept_;
-  }
-  /// The highest of those rates that keeps the limits; 0: none does.
-  [[nodiscard]] double highest_kept() {
-    while (narrow()) continue;
-    return kept_;
-  }
-  /// What is seen at the highest rate that is known to be kept.
+  [[nodiscard]] double kept() const { return kept_; }
+  [[nodiscard]] double broken() const { return broken_; }
+  /// What is answered per second at the highest that is kept, and all that is seen there.
+  [[nodiscard]] double answered() const { return answered_; }
   [[nodiscard]] std::pair<LoadFigures, Simulated> at_kept() { return at(kept_); }
+
+  /// Tries the next rate: of a trace all at once, then powers of two until one is kept and the next is not, then between them.
+  /// \return false: they are close
+  [[nodiscard]] bool narrow() {
+    constexpr double close = 1.011, least = 1e-4, most = 1e6;  // 2^(1/64): six rates between two powers of two
+    if (!limited()) {
+      if (load_.trace) kept_ = std::numeric_limits<double>::infinity();
+      else static_cast<void>(saturation());
+    }
+    if (std::isinf(kept_) || !(start_ > 0) || broken_ <= close * kept_ || broken_ < least * start_ || kept_ > most * start_) return false;
+    if (load_.trace && !tried_at_once_) {
+      tried_at_once_ = true;
+      const LoadFigures f = at(std::numeric_limits<double>::infinity()).first;
+      if (within(f)) kept_ = std::numeric_limits<double>::infinity(), answered_ = f.rate;
+      return true;
+    }
+    const double rate = in_four_digits(kept_ <= 0              ? std::isinf(broken_) ? start_ : broken_ / 2
+                                       : std::isinf(broken_) ? 2 * kept_
+                                                             : std::sqrt(kept_ * broken_));
+    const bool known = !limited() && saturation_ && rate <= *saturation_;
+    const LoadFigures f = known ? LoadFigures{} : at(rate).first;
+    if (known || keeps(f, rate))
+      kept_ = rate, answered_ = known ? rate : f.rate;
+    else
+      broken_ = rate;
+    return true;
+  }
 
   /// The deployment with the times of its load, and the parts of the mean time of a token.
   [[nodiscard]] PricedServing priced(const LoadFigures& f, const Simulated& served) const {
@@ -192,20 +206,6 @@ class Deployed {
   }
 
  private:
-  /// Tries the next rate: from what a closed loop answers up or down until limits are kept at one rate and broken at another, then between.
-  /// \return false: they are close
-  [[nodiscard]] bool narrow() {
-    constexpr double closed_loop = 1.5, close = 1.01, least = 1e-4;
-    const double start = p_.tokens_per_s_per_gpu * q_.gpus / q_.osl;
-    if (!(start > 0) || broken_ <= close * kept_ || broken_ < least * start) return false;
-    const double rate = in_four_digits(std::isinf(broken_) ? (kept_ > 0 ? kept_ * closed_loop : start)
-                                       : kept_ > 0         ? std::sqrt(kept_ * broken_)
-                                                           : broken_ / closed_loop);
-    const bool kept = (!limited() && saturation_ && rate <= *saturation_) || keeps(at(rate).first, rate);
-    (kept ? kept_ : broken_) = rate;
-    return true;
-  }
-
   [[nodiscard]] Engine with_host(Engine engine) const {
     if (q_.host.weights + q_.host.cache <= 0) return engine;
     return engine.with(min_host(engine, q_.stack, p_.batch, q_.isl + q_.osl, q_.host));
@@ -253,7 +253,7 @@ class Deployed {
     out.rate = rate / share_;
     out.count = count;
     out.running = running;
-    out.of_answers = of_answers;
+    out.of_answers = std::max(out.of_answers, of_answers);
     return drawn_load(out);
   }
 
@@ -317,33 +317,11 @@ class Deployed {
   int engines_ = 1, prefills_ = 0;
   double share_ = 1;  ///< of all engines over those simulated
   std::optional<double> saturation_{};
+  double start_ = 0;                                                    ///< requests per second, a power of two near what a closed loop answers
   double kept_ = 0, broken_ = std::numeric_limits<double>::infinity();  ///< requests per second
+  double answered_ = 0;
+  bool tried_at_once_ = false;
 };
-
-/// Finds how much faster a trace may be played while the limits are kept; no rate: they are kept where all its requests come at once.
-void find_speed_within(Deployed& deployed, LoadedServing& of, double asked) {
-  double answered = of.keeps ? of.figures.rate : 0;
-  const auto kept = [&](double rate) {
-    const LoadFigures f = deployed.at(rate).first;
-    const bool out = deployed.keeps(f, rate);
-    if (out) answered = std::max(answered, f.rate);
-    return out;
-  };
-  if (of.keeps && kept(std::numeric_limits<double>::infinity())) {
-    of.at_once = answered;
-    return;
-  }
-  double low = of.keeps ? asked : 0, high = of.keeps ? 2 * asked : asked;
-  while (of.keeps && kept(high)) {
-    low = high;
-    high *= 2;
-  }
-  for (int i = 0; i < 24 && high - low > 0.01 * high; ++i) {
-    const double middle = (low + high) / 2;
-    (kept(middle) ? low : high) = middle;
-  }
-  of.rate_within = low > 0 ? answered : low;
-}
 
 [[nodiscard]] auto layout_of(const PricedServing& p) {
   return in_order(p.engine.tp, p.engine.pp, p.engine.attention_dp, p.engine.ep, p.replicas, p.prefill.tp, p.prefill.pp,
@@ -366,24 +344,25 @@ LoadedPlan loaded(const System& system, const ServingQuestion& question, LoadQue
   const double asked = load.rate();
   std::vector<LoadedServing> out;
   std::vector<std::unique_ptr<Deployed>> deployed;
-  std::vector<bool> decided;  // whether it keeps the limits is known
   std::optional<RequestError> why;
-  const auto row_of = [](const Deployed& one, const LoadFigures& figures, const Simulated& served, bool keeps) {
+  const auto row_of = [](const Deployed& one, const LoadFigures& figures, const Simulated& served) {
     return LoadedServing{.deployment = one.priced(figures, served),
                          .figures = figures,
                          .hit_rate = served.hit_rate,
                          .reloaded = served.reloaded,
-                         .preempted = served.preempted,
-                         .keeps = keeps};
+                         .preempted = served.preempted};
   };
   for (std::size_t i = 0; i < front.size(); ++i) {
     const auto same = [&](const PricedServing& other) { return layout_of(other) == layout_of(front[i]); };
     if (std::any_of(front.begin(), front.begin() + static_cast<std::ptrdiff_t>(i), same)) continue;
+    double most = 0;
+    for (const PricedServing& other : front)
+      if (same(other)) most = std::max(most, other.tokens_per_s_per_gpu * question.all_gpus() / question.osl);
     try {
-      auto one = std::make_unique<Deployed>(question, load, system, machine, pool ? *pool : machine, front[i]);
+      auto one = std::make_unique<Deployed>(question, load, system, machine, pool ? *pool : machine, front[i], most);
       const auto [figures, served] = one->at(asked);
-      out.push_back(row_of(*one, figures, served, !load.trace || one->keeps(figures, asked)));
-      decided.push_back(load.trace.has_value());
+      out.push_back(row_of(*one, figures, served));
+      out.back().keeps = load.trace && one->within(figures);
       deployed.push_back(std::move(one));
     } catch (const RequestError& error) {  // a request is longer than this one's cache, or its parts cannot be joined
       why = error;
@@ -391,27 +370,20 @@ LoadedPlan loaded(const System& system, const ServingQuestion& question, LoadQue
   }
   std::vector<std::size_t> order(out.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto rank = [&](std::size_t i) {  // of what is not decided a bound: at a higher rate times are longer
+  std::vector<bool> open(out.size(), true);  // more may be learnt of the rate up to which it keeps the limits
+  const auto rank = [&](std::size_t i) {
     const LoadFigures& f = out[i].figures;
-    const double share = !decided[i] ? 1 : f.within * (load.trace ? 1 : std::min(1.0, f.rate / asked));
-    return in_order(!out[i].keeps, -std::round(100 * share), f.e2e.mean, i);
-  };
-  const auto decide = [&](std::size_t i) {
-    Deployed& one = *deployed[i];
-    out[i].keeps = !Deployed::piles_up(out[i].figures, asked) && one.keeps_up_to(asked);
-    decided[i] = true;
-    if (!out[i].keeps || one.keeps(out[i].figures, asked)) return;
-    const auto [figures, served] = one.at_kept();  // a higher rate's
-    out[i] = row_of(one, figures, served, true);
+    return in_order(load.trace && !out[i].keeps, open[i] ? -deployed[i]->broken() : -deployed[i]->kept(), -std::round(100 * f.within), f.e2e.mean, i);
   };
   for (std::size_t place = 0; place < std::min(order.size(), static_cast<std::size_t>(question.top));) {
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
-    if (decided[order[place]]) {
+    const std::size_t i = order[place];
+    if (!open[i]) {
       ++place;
       continue;
     }
     try {
-      decide(order[place]);
+      open[i] = deployed[i]->narrow();
     } catch (const RequestError& error) {
       why = error;
       order.erase(order.begin() + static_cast<std::ptrdiff_t>(place));
@@ -419,20 +391,37 @@ LoadedPlan loaded(const System& system, const ServingQuestion& question, LoadQue
   }
   if (order.empty() && why) throw *why;
   if (order.size() > static_cast<std::size_t>(question.top)) order.resize(static_cast<std::size_t>(question.top));
-  if (!order.empty() && !out[order.front()].keeps) order.resize(1);  // the nearest, which says what is missed
   std::vector<LoadedServing> best;
   for (const std::size_t i : order) {
-    best.push_back(out[i]);
-    const bool first = i == order.front();
+    Deployed& one = *deployed[i];
+    LoadedServing row = out[i];
     if (!load.trace) {
-      if (first) best.back().rate_within = deployed[i]->highest_kept();
+      row.keeps = asked <= one.kept();
+      if (row.keeps && !one.keeps(row.figures, asked)) {  // a higher rate's
+        const auto [figures, served] = one.at_kept();
+        row = row_of(one, figures, served);
+        row.keeps = true;
+      }
+      row.rate_within = one.kept();
       // sessions that pile up lose their prefixes, so that fewer are answered than at a rate that is kept
-      best.back().saturation = std::max(deployed[i]->saturation(), best.back().rate_within.value_or(0));
-    } else if (first && (question.ttft > 0 || question.tpot > 0)) {  // a trace ends, and with it every queue
-      find_speed_within(*deployed[i], best.back(), asked);
+      row.saturation = std::max(one.saturation(), one.kept());
+    } else if (std::isfinite(one.kept())) {  // a trace ends, and with it every queue
+      row.rate_within = std::max(one.answered(), row.keeps ? row.figures.rate : 0);
+    } else if (one.answered() > 0) {
+      row.at_once = one.answered();
     }
+    best.push_back(std::move(row));
+    if (!best.front().keeps) break;  // the nearest, which says what is missed
   }
   return {.load = std::move(load), .deployments = std::move(best), .simulated = static_cast<long long>(out.size())};
+}
+
+double most_sequences_of(const System& system, const ServingQuestion& question, const PricedServing& deployment) {
+  if (question.batch) return static_cast<double>(*question.batch);
+  ServingMachine machine(system, question.constants, question.stack.kernels);
+  const Engine engine{question.model, deployment.engine, question.format, machine};
+  const double replicas = deployment.engine.attention_dp;
+  return replicas * std::clamp(std::floor(room_for(engine, question.stack, question.isl + question.osl) / replicas), 1.0, most_sequences);
 }
 
 ExpertBalance expert_balance(const System& system, const ServingQuestion& question, const PricedServing& deployment) {

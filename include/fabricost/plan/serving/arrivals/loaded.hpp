@@ -3,7 +3,8 @@
 ///
 ///   space        the layouts of the front of plan.hpp, whatever the limits; each is simulated
 ///   keeps        the asked percentile of TTFT and of TPOT, or the share of requests that keep both; drawn requests do not queue up for ever
-///   order        those that keep the limits first, by requests per second within them, then by the mean time to the end
+///   order        by the requests per second up to which the limits are kept, the most first, then by the mean time to the end
+///   up to        found between powers of two, 1 % apart: whatever rate is asked for and whatever else is searched it is the same
 ///   saturation   answered per second where twice as many arrive; not of a trace, which is too short for it
 ///   faster       a trace is played faster until the limits break: the rate that it keeps them at is what was answered then, never how soon a
 ///                few requests came
@@ -22,12 +23,13 @@ namespace fabricost::plan {
 /// What is asked of deployments.
 struct LoadQuestion {
   std::optional<RequestLoad> trace{};  ///< else drawn
+  double speed = 1;                    ///< at which a trace is played
   DrawnLoad drawn{};
   std::vector<PrefixStore> stores{};  ///< of prefixes, the nearest first
   RequestRoute route = RequestRoute::fewest;
   double percentile = 99;
   double goodput = 0;  ///< least share of requests within both limits; 0: limits are of the percentile
-  [[nodiscard]] double rate() const { return trace ? trace->rate : drawn.rate; }
+  [[nodiscard]] double rate() const { return trace ? trace->rate * speed : drawn.rate; }
 };
 
 /// A deployment under load.
@@ -38,7 +40,7 @@ struct LoadedServing {
   double reloaded = 0;  ///< of them, the share that came back from tiers behind it
   long long preempted = 0;
   std::optional<double> saturation{};   ///< requests per second
-  std::optional<double> rate_within{};  ///< requests per second up to which limits are kept, of the first alone; none: of any of a trace
+  std::optional<double> rate_within{};  ///< requests per second up to which limits are kept; none: of any of a trace
   std::optional<double> at_once{};      ///< of a trace that keeps them at any speed, requests answered per second where all come at once
   bool keeps = false;
 };
@@ -51,6 +53,9 @@ struct LoadedPlan {
 
 /// \throws RequestError
 [[nodiscard]] LoadedPlan loaded(const System& system, const ServingQuestion& question, LoadQuestion load);
+
+/// The sequences that an engine runs at most under requests that arrive, as its own limit should be set.
+[[nodiscard]] double most_sequences_of(const System& system, const ServingQuestion& question, const PricedServing& deployment);
 
 /// How even the work of an engine's expert ranks is, and what keeps it so.
 struct ExpertBalance {

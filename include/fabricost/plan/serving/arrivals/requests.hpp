@@ -38,6 +38,10 @@ struct RequestLoad {
   bool trace = false;                 ///< it ends, and its figures are of all its requests until the last is answered
 };
 
+/// Standard deviation of the lengths of answers over their mean where none is given. Answers of one length end in the bunches in which they
+/// began, and the replica that a bunch leaves has the fewest requests and takes the next one whole, which no service shows.
+inline constexpr double usual_variation = 0.15;
+
 /// What is drawn.
 struct DrawnLoad {
   double rate = 1;          ///< requests per second; infinity: all at once
