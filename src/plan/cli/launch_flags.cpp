@@ -43,16 +43,23 @@ using Json = nlohmann::ordered_json;
   return out;
 }
 
-/// The words with each {formula}, or {field} of one that is no whole number, replaced.
-[[nodiscard]] std::string filled(std::string words, const ValueOf& value_of) {
-  for (std::size_t at = words.find('{'), end = 0; at != std::string::npos; at = words.find('{', at)) {
-    end = words.find('}', at);
-    const std::string formula = words.substr(at + 1, end - at - 1);
-    const Json value = value_of(formula);
-    const std::string text = value.is_null() || value.is_number_integer() ? std::to_string(number_of(formula, value_of)) : text_of(value);
-    words.replace(at, end - at + 1, text);
+/// The words with each {formula}, or {field} of one that is no whole number, replaced; {{ and }} are braces.
+[[nodiscard]] std::string filled(const std::string& words, const ValueOf& value_of) {
+  std::string out;
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    const bool brace = words[at] == '{' || words[at] == '}';
+    if (brace && at + 1 < words.size() && words[at + 1] == words[at]) ++at;
+    else if (words[at] == '{') {
+      const std::size_t end = words.find('}', at);
+      const std::string formula = words.substr(at + 1, end - at - 1);
+      const Json value = value_of(formula);
+      out += value.is_null() || value.is_number_integer() ? std::to_string(number_of(formula, value_of)) : text_of(value);
+      at = end;
+      continue;
+    }
+    out += words[at];
   }
-  return words;
+  return out;
 }
 
 /// Calls add(key, value) for each entry of an optional map.
@@ -69,10 +76,10 @@ void each(const SpecNode* map, const Add& add) {
 /// A file of data/launchers.
 struct Launcher {
   SpecNode tree;
-  std::string of, command, title, adds, stack;
+  std::string of, command, title, adds, stack, library, options_flag;
   std::vector<std::string> stacks, other_stacks;
   const SpecNode *required = nullptr, *flags = nullptr, *switches = nullptr, *given = nullptr, *choices = nullptr, *refused = nullptr,
-                 *assumed = nullptr;
+                 *assumed = nullptr, *options = nullptr, *by_hand = nullptr;
 };
 
 void read(Launcher& out, std::string_view program) {
@@ -90,6 +97,8 @@ void read(Launcher& out, std::string_view program) {
     out.title = in.text("title", true);
     out.adds = in.text("adds");
     out.stack = in.text("stack");
+    out.library = in.text("library");
+    out.options_flag = in.text("options_flag"), out.options = in.take("options"), out.by_hand = in.take("by_hand");
     for (const SpecNode* one : in.texts("stacks")) out.stacks.push_back(one->text);
     for (const SpecNode* one : in.texts("other_stacks")) out.other_stacks.push_back(one->text);
     out.required = in.take("required"), out.flags = in.take("flags", true), out.switches = in.take("switches");
@@ -103,6 +112,9 @@ LaunchCommand launch_of(std::string_view program, std::string_view question, con
   Launcher file;
   read(file, program);
   if (file.of != question) throw RequestError(fmt::format("--launch-flags: {} is of plan {}", program, file.of));
+  if (const std::string engine = text_of(value_of("library")); !file.library.empty() && !engine.empty() && engine != file.library)
+    throw RequestError(fmt::format("--launch-flags: the plan is of {0}, whose layouts are not {1}'s; add --stack {1}, or write --launch-flags {0}",
+                                   engine, program));
   const auto refuse = [&](std::string_view what, const SpecNode& why) {
     throw RequestError(fmt::format("--launch-flags: {} has no flags for {}: {}", file.title, what, filled(why.text, value_of)));
   };
@@ -125,6 +137,18 @@ LaunchCommand launch_of(std::string_view program, std::string_view question, con
   each(file.given, [&](const std::string& field, const SpecNode& words) {
     if (is_set(value_of(field))) add(words);
   });
+  std::string options;
+  std::vector<std::string> by_hand;
+  each(file.options, [&](const std::string& field, const SpecNode& words) {
+    if (is_set(value_of(field)) && !words.text.empty()) options += (options.empty() ? "" : ", ") + filled(words.text, value_of);
+  });
+  if (!options.empty()) {
+    out += " " + file.options_flag;
+    by_hand.push_back(fmt::format("{} holds {{{}}}", file.options_flag.substr(file.options_flag.rfind(' ') + 1), options));
+  }
+  each(file.by_hand, [&](const std::string& field, const SpecNode& words) {
+    if (is_set(value_of(field)) && !words.text.empty()) by_hand.push_back(filled(words.text, value_of));
+  });
   each(file.choices, [&](const std::string& field, const SpecNode& words) {
     const std::string is = text_of(value_of(field));
     if (const SpecNode* chosen = words.find(is)) return add(*chosen);
@@ -136,7 +160,7 @@ LaunchCommand launch_of(std::string_view program, std::string_view question, con
   });
   if (!file.adds.empty()) notes.push_back(filled(file.adds, value_of));
   if (!assumed.empty()) notes.push_back(fmt::format("The step also assumes what no flag here says: {}.", joined(assumed, "; ")));
-  return {out, notes};
+  return {out, by_hand, notes};
 }
 
 std::string stack_to_launch(std::string_view program, const std::string& named, const std::string& usual) {

@@ -15,7 +15,8 @@ using ValueOf = std::function<nlohmann::ordered_json(const std::string& field)>;
 
 struct LaunchCommand {
   std::string command;
-  std::vector<std::string> notes;  ///< what the reader adds, and what the step assumes that no flag says
+  std::vector<std::string> by_hand;  ///< what was priced and the command does not say
+  std::vector<std::string> notes;    ///< what the reader adds, and what the step assumes that no flag says
 };
 
 /// \param program of data/launchers, as in vllm \param question train or serve

@@ -11,6 +11,7 @@
 #include <fabricost/plan/answers/rl.hpp>
 #include <fabricost/plan/answers/serve.hpp>
 #include <fabricost/plan/model/stages.hpp>
+#include <fabricost/plan/serving/arrivals/loaded.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -137,31 +138,101 @@ void write_timeline(const PlanAnswer& found, const std::string& folder) {
                                                                          : "uneven";
 }
 
-/// Adds the command that starts the best layout: a section of the text; as JSON, "launch".
+/// The same of a deployment: what its question priced. \param prefill of a prefill worker, not of the engine that decodes
+[[nodiscard]] core::json_parts::Json in_terms_of_commands(const ServeAnswer& found, std::string_view name, bool prefill = false) {
+  using core::json_parts::Json;
+  const plan::ServingQuestion& q = found.found->question;
+  const plan::ServingStack& stack = q.stack;
+  const plan::PricedServing& p = found.found->plan.layouts.front();
+  const plan::System& system = prefill && q.pool ? *q.pool->system : found.found->system;
+  const plan::EngineLayout& engine = prefill ? p.prefill : p.engine;
+  const std::string weights{plan::name(q.format.weights)}, published = q.model.stated_precision.empty() ? "bf16" : q.model.stated_precision;
+  const auto id = std::find_if(q.model.aliases.begin(), q.model.aliases.end(), [](const std::string& a) { return a.find('/') != std::string::npos; });
+  const auto positive = [](auto number) { return number > 0 ? Json(number) : Json(); };
+  const auto share = [](double part) { return part < 1 ? Json(fmt::format("{:g}", part)) : Json(); };
+  const int nodes = (engine.gpus() + system.gpus_per_node - 1) / system.gpus_per_node;
+  const bool mtp = q.model.predict_layers > 0, arrive = found.found->loaded != nullptr;
+  if (name == "tp") return engine.tp;
+  if (name == "pp") return engine.pp;
+  if (name == "ep") return engine.ep;
+  if (name == "dp") return engine.attention_dp;
+  if (name == "replicas_of_attention") return engine.attention_dp > 1 ? Json(engine.attention_dp) : Json();
+  if (name == "library") return std::string{core::name(stack.kernels.reduce.library)};
+  if (name == "checkpoint") return id == q.model.aliases.end() ? q.model.name : *id;
+  if (name == "unnamed") return id == q.model.aliases.end() ? Json(q.model.name) : Json();
+  if (name == "sequences") return prefill ? Json() : Json(static_cast<long long>(arrive ? plan::most_sequences_of(found.found->system, q, p) : p.batch));
+  if (name == "longest") return arrive ? Json() : Json(static_cast<long long>(q.isl + q.osl));
+  if (name == "varies") return arrive;
+  if (name == "chunk") return static_cast<long long>(stack.chunk);
+  if (name == "poll") return stack.poll > 1 ? Json(static_cast<long long>(stack.poll)) : Json();
+  if (name == "together") return engine.attention_dp > 1 ? positive(static_cast<long long>(stack.together)) : Json();
+  if (name == "memory_share") return share(stack.memory_share);
+  if (name == "cache_share") return share(stack.cache_share);
+  if (name == "kv") return q.format.kv_width < 2 ? "fp8" : "bf16";
+  if (name == "narrow_kv") return q.format.kv_width < 2;
+  if (name == "quantized") return weights != published && weights == "fp8" ? Json(weights) : Json();
+  if (name == "converted") return weights != published && weights != "fp8" ? Json(weights) : Json();
+  if (name == "own_drafts") return mtp ? positive(stack.drafts) : Json();
+  if (name == "other_drafts") return mtp ? Json() : positive(stack.drafts);
+  if (name == "copies") return positive(stack.kernels.copies);
+  if (name == "weights_on_host") return positive(std::ceil(q.host.weights / gibibyte));
+  if (name == "kv_on_host") return positive(std::ceil(q.host.cache / gibibyte));
+  if (name == "eager") return stack.decode_launch == Launch::eager;
+  if (name == "prefill_graph") return stack.prefill_launch == Launch::graph;
+  if (name == "nodes") return nodes > 1 ? Json(nodes) : Json();
+  if (name == "rank_nodes") return nodes > 1 && engine.attention_dp == 1 ? Json(nodes) : Json();
+  if (name == "replica_nodes") return nodes > 1 && engine.attention_dp > 1 ? Json(nodes) : Json();
+  if (name == "role") return !p.apart ? Json() : prefill ? Json("kv_producer") : Json("kv_consumer");
+  return {};
+}
+
+/// What commands do not say of how many engines there are.
+[[nodiscard]] std::vector<std::string> engines_to_start(const PlanAnswer&) { return {}; }
+[[nodiscard]] std::vector<std::string> engines_to_start(const ServeAnswer& found) {
+  const plan::PricedServing& p = found.found->plan.layouts.front();
+  if (p.apart)
+    return {fmt::format("{} and {} like these, behind a router that sends a request to one of either", counted(p.prefill_workers, "prefill worker"),
+                        counted(p.replicas, "decode worker"))};
+  if (p.replicas > 1) return {fmt::format("{} engines like this one, behind a router", p.replicas)};
+  return {};
+}
+
+/// Adds the commands that start the best layout and what they leave to do: a section of the text; as JSON, "launch" and "launch_by_hand".
 template <class Request, class Answer>
 void add_launch(std::string& out, const PlanOptions& o, const Request& request, const Answer& found, const Terminal& terminal) {
   using core::json_parts::Json;
   Json json = core::json_of(found);
   const plan::ValueOf value_of = [&](const std::string& name) -> Json {
-    if constexpr (std::same_as<Request, PlanRequest>)
-      if (Json other = in_terms_of_commands(found, name); !other.is_null()) return other;
+    if (Json other = in_terms_of_commands(found, name); !other.is_null()) return other;
     for (const Json* of : {&json.at("layouts").front(), &json})
       if (of->contains(name)) return of->at(name);
     const auto fields = fields_of<Request>();
     const auto field = std::find_if(fields.begin(), fields.end(), [&](const Field& one) { return one.name == name; });
     return field == fields.end() ? Json() : core::json_parts::json_value(*field->type, field->in(&request));
   };
-  const plan::LaunchCommand launch = plan::launch_of(o.launch, o.train ? "train" : "serve", value_of);
+  const plan::LaunchCommand launched = plan::launch_of(o.launch, o.train ? "train" : "serve", value_of);
+  std::vector<std::string> commands{launched.command}, by_hand = engines_to_start(found);
+  by_hand.insert(by_hand.end(), launched.by_hand.begin(), launched.by_hand.end());
+  if constexpr (std::same_as<Request, ServeRequest>)
+    if (found.layouts.front().disaggregated) {
+      const plan::LaunchCommand prefill = plan::launch_of(o.launch, "serve", [&](const std::string& name) { return in_terms_of_commands(found, name, true); });
+      commands.insert(commands.begin(), prefill.command);
+      for (const std::string& one : prefill.by_hand)
+        if (std::find(by_hand.begin(), by_hand.end(), one) == by_hand.end()) by_hand.push_back("prefill workers: " + one);
+    }
   if (o.json) {
-    json["launch"] = launch.command;
-    if (!launch.notes.empty()) json["launch_notes"] = launch.notes;
+    json["launch"] = commands.back();
+    if (commands.size() > 1) json["launch_prefill"] = commands.front();
+    if (!by_hand.empty()) json["launch_by_hand"] = by_hand;
+    if (!launched.notes.empty()) json["launch_notes"] = launched.notes;
     out = core::printed(json);
     return;
   }
   Page page(terminal);
-  page.section("Start it");
-  page.add(wrapped_command("  ", launch.command, terminal.columns));
-  for (const std::string& note : launch.notes) page.say(note);
+  page.section(commands.size() > 1 ? "Start a prefill worker, and a decode worker" : "Start it");
+  for (const std::string& command : commands) page.add(wrapped_command("  ", command, terminal.columns));
+  for (const std::string& one : by_hand) page.say("By hand: {}.", one);
+  for (const std::string& note : launched.notes) page.say(note);
   out += page.text();
 }
 

@@ -116,10 +116,29 @@ auto values(const Json& json) {
 }  // namespace
 
 TEST_CASE("flags at their default are left out, sums and products are worked out") {
-  const Json layout = {{"model", "m"}, {"tp", 4}, {"pp", 1}, {"dp", 2}, {"ep", 8}, {"batch", 16.0}, {"isl", 4096}, {"osl", 512}, {"precision", "fp8"}};
+  const Json layout = {{"checkpoint", "m"}, {"tp", 4}, {"pp", 1}, {"dp", 2}, {"ep", 8}, {"sequences", 16}, {"longest", 4608}, {"kv", "fp8"}, {"narrow_kv", true}, {"replicas_of_attention", 2}, {"own_drafts", 3}};
+  // vLLM and TensorRT-LLM count sequences of a replica of attention, SGLang of them all
   CHECK(launch_command("vllm", "serve", values(layout)) ==
-        "vllm serve m --tensor-parallel-size 4 --data-parallel-size 2 --max-num-seqs 16 --max-model-len 4608 --enable-expert-parallel --quantization fp8");
-  CHECK(launch_command("trtllm", "serve", values(layout)) == "trtllm-serve m --tp_size 8 --ep_size 8 --max_batch_size 16 --max_seq_len 4608");
+        "vllm serve m --tensor-parallel-size 4 --data-parallel-size 2 --max-num-seqs 8 --max-model-len 4608 --enable-expert-parallel "
+        "--speculative-config '{\"method\":\"mtp\",\"num_speculative_tokens\":3}' --kv-cache-dtype fp8");
+  CHECK(launch_command("sglang", "serve", values(layout)) ==
+        "python -m sglang.launch_server --model-path m --tp-size 8 --dp-size 2 --ep-size 8 --max-running-requests 16 --context-length 4608 "
+        "--enable-dp-attention --speculative-algorithm EAGLE --speculative-num-steps 3 --speculative-eagle-topk 1 "
+        "--speculative-num-draft-tokens 4 --kv-cache-dtype fp8_e4m3");
+  const fabricost::plan::LaunchCommand trtllm = fabricost::plan::launch_of("trtllm", "serve", values(layout));
+  CHECK(trtllm.command == "trtllm-serve m --tp_size 8 --ep_size 8 --max_batch_size 8 --max_seq_len 4608 --extra_llm_api_options serve.yaml");
+  CHECK(trtllm.by_hand == std::vector<std::string>{"serve.yaml holds {enable_attention_dp: true, kv_cache_config: {dtype: fp8}, "
+                                                   "speculative_config: {decoding_type: MTP, num_nextn_predict_layers: 3}}"});
+}
+
+TEST_CASE("a plan of one engine starts no other, and what a command cannot say is left to do or refused") {
+  const Json other = {{"library", "sglang"}};
+  CHECK_THROWS_WITH(launch_command("vllm", "serve", values(other)), Catch::Contains("the plan is of sglang"));
+  const Json apart = {{"role", "kv_consumer"}};
+  CHECK(launch_command("vllm", "serve", values(apart)).find("NixlConnector") != std::string::npos);
+  CHECK_THROWS_WITH(launch_command("trtllm", "serve", values(apart)), Catch::Contains("TensorRT-LLM has no flags for role"));
+  const Json narrow = {{"converted", "fp4"}, {"nodes", 2}};
+  CHECK(fabricost::plan::launch_of("sglang", "serve", values(narrow)).by_hand.size() == 2);
 }
 
 TEST_CASE("switches follow flags, and a value of several has its words") {
