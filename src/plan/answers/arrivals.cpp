@@ -47,8 +47,8 @@ RequestTable<ArrivingRequests> ArrivingRequests::fields() {
       asks(
           &A::route, "route", "--route", "HOW",
           "Replica that a request goes to: fewest (unanswered; default),\nround-robin, or prefix (least to read, with what its cache has)"),
-      asks(&A::draft_tokens, "draft_tokens", "--draft-tokens", count, {1, 16}, "K",
-           "Tokens drafted for each step, by one layer and the head; default the\nstack's"),
+      asks(&A::draft_tokens, "draft_tokens", "--draft-tokens", count, {0, 16}, "K",
+           "Tokens drafted for each step, by one layer and the head; 0: none;\ndefault the stack's"),
       asks(&A::draft_accept, "draft_accept", "--draft-accept", share, any_share, "P",
            "Chance that a draft is accepted if those before it are; default 0.8")};
 }

@@ -139,8 +139,11 @@ AnswerTable<PlannedDeployment> PlannedDeployment::fields() {
             left_out),
       gives(&A::tokens_per_step, "tokens_per_step", "tokens_per_step", "With drafts, tokens of a step; None: without.", 1, left_out),
       gives(&A::drafts_pay_until, "drafts_pay_until", "drafts_pay_until",
-            "Sequences of an engine up to which tokens come faster with drafts than without; None: as many as fit, or no drafts.", 1,
+            "Sequences of an engine up to which, from one on, tokens come faster with drafts than without; None: as many as fit, or no drafts.", 1,
             left_out),
+      gives(&A::drafts_pay, "drafts_pay", "drafts_pay", "All such batches, as 1 to 4, 64 or more; empty: none, or no drafts.", 1, left_out),
+      gives(&A::without_drafts, "tokens_per_s_per_gpu_without_drafts", "tokens_per_second_per_gpu_without_drafts",
+            "The rate at this batch without drafts; None: there are none, requests arrive, or prefill is apart.", 1, left_out),
       gives(&A::arrivals, "arrivals", "arrivals", "Under requests that arrive, a ServedArrivals; None: clients wait for answers.", 1,
             left_out),
       gives(&A::terms, "terms", "terms", "What a token is spent on, a list of StepTerm."),
@@ -226,7 +229,13 @@ namespace {
   }
   if (q.stack.drafts > 0) {
     out.tokens_per_step = q.stack.tokens_per_step();
-    out.drafts_pay_until = drafts_pay_until(system, q, p);
+    const DraftUse use = use_of_drafts(system, q, p);
+    for (const auto& [from, to] : use.batches)
+      out.drafts_pay += fmt::format("{}{:.0f}{}", out.drafts_pay.empty() ? "" : ", ", from,
+                                    std::isinf(to) ? " or more" : to > from ? fmt::format(" to {:.0f}", to) : "");
+    if (use.batches.empty() || use.batches.front().first > 1) out.drafts_pay_until = 0;
+    else if (std::isfinite(use.batches.front().second)) out.drafts_pay_until = use.batches.front().second;
+    if (use.gain) out.without_drafts = p.tokens_per_s_per_gpu / *use.gain;
   }
   return out;
 }
@@ -234,6 +243,7 @@ namespace {
 /// The same of one under requests that arrive, which answers what arrives as long as it can.
 [[nodiscard]] PlannedDeployment planned(const ServingQuestion& q, const System& system, const LoadQuestion& load, const LoadedServing& of) {
   PlannedDeployment out = planned(q, system, of.deployment);
+  out.without_drafts.reset();  // requests come at the same rate
   out.arrivals = served_arrivals(of, load);
   const double slow = of.deployment.time.ttft + q.osl * of.deployment.time.tpot;
   const double slower = out.interval_ttft.second.value() + q.osl * out.interval_tpot.second.value();
@@ -336,13 +346,16 @@ void set_pool(ServingQuestion& q, const ServeRequest& r, const ServingTable& tab
         "{} on {} {} GPUs: {} are more than they answer; the nearest ({}) answers {}/s: take more GPUs or a lower <request_rate>",
         q.model.name, q.gpus, system.name, arriving_text(load), nearest_text, figure(nearest.saturation.value_or(f.rate)));
   const double within = nearest.rate_within.value_or(0);
+  const std::string slower = !load.trace            ? "a lower <request_rate> or more GPUs"
+                             : load.trace->fractional ? "a slower <request_rate> or more GPUs. Timestamps are milliseconds; with their fractions these look like seconds"
+                                                      : "a slower <request_rate> or more GPUs";
   const std::string of =
       load.goodput > 0 ? fmt::format("{:.4g} % of requests", 100 * load.goodput) : fmt::format("the {:g}th percentile", load.percentile);
   return fmt::format(
       "{} on {} {} GPUs with {}: no layout meets{} for {}; the nearest ({}) has TTFT {}, TPOT {} at that percentile, meets "
-      "both for {:.4g} %{}: ask for looser limits, a lower <request_rate> or more GPUs",
+      "both for {:.4g} %{}: ask for looser limits, {}",
       q.model.name, q.gpus, system.name, arriving_text(load), limits, of, nearest_text, short_time_text(f.ttft.at), short_time_text(f.tpot.at),
-      100 * f.within, within > 0 ? fmt::format(" and for all up to {} requests/s", figure(within)) : "");
+      100 * f.within, within > 0 ? fmt::format(" and for all up to {} requests/s", figure(within)) : "", slower);
 }
 
 }  // namespace
@@ -375,7 +388,7 @@ ServingQuestion serving_question(const ServeRequest& r, const Model& model, cons
   const ServingTable table = load_serving_table();
   q.stack = table.stack(r.stack, system.gpu.generation, system.gpu.name);
   q.constants = table.constants(system.gpu.generation);
-  if (q.stack.drafts > 0 && q.model.predict_layers == 0)
+  if (q.stack.drafts > 0 && r.draft_tokens != 0 && q.model.predict_layers == 0)
     throw Refusal(fmt::format("<stack={}> drafts tokens with a model's own module for it, which {} has not (predict_layers)", q.stack.name,
                               q.model.name));
   set_engine(q, r, system);
@@ -404,7 +417,7 @@ std::optional<LoadQuestion> load_question(ServeRequest& r) {
   set_stores(out.stores, r);
   out.route = r.route.value_or(out.route);
   if (traced) {
-    refuse_given(r, {"burstiness", "length_variation", "prefix", "turns", "turn_gap_seconds"},
+    refuse_given(r, {"isl", "osl", "burstiness", "length_variation", "prefix", "turns", "turn_gap_seconds"},
                  "<{}> is in the trace of <requests> already; leave it out");
     out.trace = r.requests.value ? *r.requests.value : read_requests(r.requests.file);
     if (out.trace->rate <= 0) throw Refusal("<requests>: all arrive at one time; a trace has several timestamps");

@@ -44,15 +44,19 @@ struct NeedOptions : GivenOptions {
                        l.ep, l.dp, l.zero, means_text(l));
   }
   const PlannedDeployment& d = *a.deployment;
-  return fmt::format("{} GPUs: {} tokens/s, first token {}, then {} each; {} of tp {} pp {} ep {} dp {}, batch {:.0f}", d.gpus,
+  return fmt::format("{} GPUs: {} tokens/s, first token {}, then {} each; {} of tp {} pp {} ep {} dp {}, batch {:.0f}{}{}", d.gpus,
                      figure(d.tokens_per_second), duration_text(d.ttft), duration_text(d.tpot),
-                     d.replicas == 1 ? std::string{"1 engine"} : fmt::format("{} engines", d.replicas), d.tp, d.pp, d.ep, d.dp, d.batch);
+                     counted(d.replicas, d.disaggregated ? "decode worker" : "engine"), d.tp, d.pp, d.ep, d.dp, d.batch,
+                     d.disaggregated ? fmt::format(" behind {} of tp {} pp {} ep {} dp {}", counted(d.prefill_workers, "prefill worker"), d.prefill_tp,
+                                                   d.prefill_pp, d.prefill_ep, d.prefill_dp)
+                                     : "",
+                     d.idle_gpus > 0 ? fmt::format("; {} GPUs idle", d.idle_gpus) : "");
 }
 
 void add_range(Page& page, const NeedAnswer& a) {
   const auto text = [](const std::optional<double>& value) { return value ? min_text(*value) : "none"; };
-  if (a.fast_value == a.slow_value && a.value == a.slow_value) return page.line("The same at both ends of the prediction's interval.");
-  page.line("{} at the fast end of the prediction's interval, {} at its slow end{}.", text(a.fast_value), text(a.slow_value),
+  if (a.fast_value == a.slow_value && a.value == a.slow_value) return page.line("The same if it is as fast, or as slow, as its interval allows.");
+  page.line("{} if it is as fast as its interval allows, {} if as slow{}.", text(a.fast_value), text(a.slow_value),
             a.slow_value ? "" : ": there nothing tried is enough");
 }
 

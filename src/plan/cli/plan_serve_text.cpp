@@ -68,7 +68,8 @@ void add_loaded(Page& page, const ServingQuestion& q, const ServeAnswer& answer,
            a.rate_within ? fmt::format("; {} up to {} requests/s",
                                        limited ? "the limits are met" : "all are answered", figure(*a.rate_within))
                          : "",
-           a.hit_rate > 0 ? fmt::format("; the cache has {:.0f} % of the prompts' tokens{}", 100 * a.hit_rate,
+           a.hit_rate > 0 ? fmt::format("; the cache has {}{:.0f} % of the prompts' tokens{}",
+                                        load.drawn.shared > 0 ? fmt::format("the first {}, ", counted(load.drawn.shared, "token")) : "", 100 * a.hit_rate,
                                         a.reloaded ? fmt::format(", {:.0f} % {}", 100 * *a.reloaded, stores_text(answer.found->system, load.stores, best))
                                                    : "")
                           : "",
@@ -90,6 +91,8 @@ void add_closed(Page& page, const FoundDeployments& a) {
   const ServingQuestion& q = a.question;
   add_layouts(page, q, a.pareto.empty() ? a.plan.layouts : a.pareto);
   if (!a.pareto.empty()) page.line("Most for each user first, most for all last; what is left out is beaten in both by one of these.");
+  if (std::any_of(a.plan.layouts.begin(), a.plan.layouts.end(), [](const PricedServing& p) { return p.engine.attention_dp > 1; }))
+    page.line("batch: sequences of an engine, of all its replicas of attention (dp) together.");
   page.say("Tokens of answers are counted, not those of prompts. TTFT and TPOT are means, each client sending its next "
            "request when the last is answered; limits are of these means, not of the slowest requests.");
   if (q.ttft <= 0 && a.plan.ttft > 0)
@@ -146,8 +149,11 @@ void text_of(Page& page, const ServeAnswer& answer) {
   else
     add_closed(page, a);
   if (const PlannedDeployment& first = answer.layouts.front(); first.tokens_per_step)
-    page.line("Drafts give {:.3g} tokens a step; they pay {}.", *first.tokens_per_step,
-              first.drafts_pay_until ? fmt::format("up to {:.0f} sequences of an engine", *first.drafts_pay_until) : "whatever the batch");
+    page.say("Drafts give {:.3g} tokens a step{}. They pay {}.", *first.tokens_per_step,
+             first.without_drafts ? fmt::format(": here {} tokens/s/GPU with them, {} without", figure(first.tokens_per_second_per_gpu),
+                                                figure(*first.without_drafts))
+                                  : "",
+             first.drafts_pay.empty() ? "at no batch" : "at " + first.drafts_pay + " sequences of an engine");
   const PricedServing& best = a.plan.layouts.front();
   if (best.used() < q.all_gpus()) page.line("{} of {} GPUs stay idle in the first", q.all_gpus() - best.used(), q.all_gpus());
   if (q.osl > 1) {

@@ -5,6 +5,7 @@
 
 #include <fabricost/plan/answers/compare.hpp>
 #include <fabricost/plan/answers/design/explore.hpp>
+#include <fabricost/plan/answers/design/need.hpp>
 #include <fabricost/plan/answers/serve.hpp>
 #include <fabricost/predict/predict.hpp>
 #include <fabricost/plan/serving/certainty.hpp>
@@ -238,6 +239,48 @@ TEST_CASE("lengths vary where nothing is said of them, so that bunches of arriva
   // of one length: the replica that a bunch leaves has the fewest requests and takes the next one whole
   CHECK(within(0, RequestRoute::fewest) < 0.8 * *usual.rate_within);
   CHECK(within(0, RequestRoute::round_robin) == Approx(within(usual_variation, RequestRoute::round_robin)).epsilon(0.05));
+}
+
+TEST_CASE("lengths beside a trace are refused, and its GPUs are found upward from the least") {
+  RequestLoad trace;
+  for (int i = 0; i < 40; ++i) REQUIRE(add_request(trace, 250.5 * i, 1000, 50).empty());
+  complete(trace);
+  ServeRequest r = request("llama3-8b", "dgx-h100", 1);
+  r.requests.value = std::make_shared<const RequestLoad>(trace);
+  r.isl = 8192;
+  CHECK_THAT(support::message_of([&] { return answer(r); }), Catch::Contains("isl") && Catch::Contains("in the trace"));
+  r = request("llama3-8b", "dgx-h100", 1);
+  r.requests.value = std::make_shared<const RequestLoad>(trace);
+  r.ttft = units::ms(1);
+  CHECK_THAT(support::message_of([&] { return answer(r); }), Catch::Contains("look like seconds"));
+  NeedServeRequest need;
+  static_cast<ServeRequest&>(need) = r;
+  need.gpus.reset();
+  need.unknown = "gpus";
+  need.ttft = units::s(1);
+  const NeedAnswer found = answer(need);
+  CHECK(found.value == 1);
+  CHECK(found.tried.back().value <= 4);
+}
+
+TEST_CASE("what drafts bring here is what the plans with and without them say, in batches and models of experts too") {
+  for (const char* model : {"gpt-oss-120b", "llama3-70b"})
+    for (const double concurrency : {2.0, 64.0, 512.0}) {
+      ServeRequest r = request(model, "dgx-b200", 1);
+      r.isl = r.osl = 1024;
+      r.ttft = units::h(24);
+      r.concurrency = concurrency;
+      r.top = 1;
+      r.tp = r.pp = 1;
+      const double without = answer(r).layouts.front().tokens_per_second_per_gpu;
+      r.draft_tokens = 0;
+      CHECK(answer(r).layouts.front().tokens_per_second_per_gpu == without);
+      r.draft_tokens = 3;
+      r.draft_accept = 0.7;
+      const PlannedDeployment drafted = answer(r).layouts.front();
+      INFO(model << " " << concurrency);
+      CHECK(*drafted.without_drafts == Approx(without).epsilon(1e-3));
+    }
 }
 
 TEST_CASE("more sequences, longer prompts and longer answers than any fitted run had are said, and widen the ranges") {

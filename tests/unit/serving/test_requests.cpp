@@ -95,3 +95,14 @@ TEST_CASE("what is no trace of requests is refused with its line") {
   CHECK_THAT(fault_of(R"({"timestamp": 1, "input_length": 5, "output_length": 5, "hash_ids": [1, 2]})"),
              Catch::Contains("2 blocks of 512"));
 }
+
+TEST_CASE("a table of requests is refused with the line that is wanted, and timestamps with fractions are known") {
+  const std::string table = fault_of("TIMESTAMP,ContextTokens,GeneratedTokens\n1,2,3\n");
+  CHECK_THAT(table, Catch::Contains("\"input_length\": TOKENS"));
+  CHECK_THAT(table, !Catch::Contains("write the file again"));
+  RequestLoad whole, parts;
+  CHECK(add_request(whole, 12, 5, 5).empty());
+  CHECK(add_request(parts, 0.25, 5, 5).empty());
+  CHECK_FALSE(whole.fractional);
+  CHECK(parts.fractional);
+}

@@ -24,6 +24,10 @@ struct LoadedPlan;
 struct LoadQuestion;
 
 [[nodiscard]] constexpr auto words_of(WeightFormat) { return EnumWords{weight_format_names, "a precision"}; }
+/// nvfp4 and mxfp4 are fp4.
+[[nodiscard]] constexpr std::optional<WeightFormat> parse_word(WeightFormat, std::string_view text) {
+  return text == "nvfp4" || text == "mxfp4" ? WeightFormat::fp4 : parse_enum<WeightFormat>(text, weight_format_names);
+}
 
 struct ServeRequest : ArrivingRequests {
   Machine system;
@@ -78,7 +82,8 @@ struct PlannedDeployment {
   std::optional<double> expert_imbalance{};
   std::optional<Bytes> expert_copies{};
   std::optional<Time> rebalance{};
-  std::optional<double> tokens_per_step{}, drafts_pay_until{};
+  std::optional<double> tokens_per_step{}, drafts_pay_until{}, without_drafts{};
+  std::string drafts_pay{};
   std::optional<ServedArrivals> arrivals{};
   std::vector<StepTerm> terms{}, ttft_terms{};
   bool operator==(const PlannedDeployment&) const = default;

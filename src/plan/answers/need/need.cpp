@@ -61,7 +61,7 @@ RequestTable<NeedServeRequest> NeedServeRequest::fields() {
           asks(&R::over, "over", "--over", "VALUES",
                "Values to choose from: \"25:400:x2GB/s per direction\", 8,16,36,72;\ndefault a wide range"),
           field::ask_most<R>,
-          asks(&R::tokens_per_second, "tokens_per_second", "--tokens-per-second", number, {1e-6, 1e18}, "X",
+          asks(&R::tokens_per_second, "tokens_per_second", "--tokens-per-second", large_count, {1e-6, 1e18}, "X",
                "Goal: answered tokens per second of all GPUs together; with\n<request_rate> or <requests> the goal is to serve those")};
 }
 
@@ -426,7 +426,7 @@ template <class Plan, class Request, class Prepare, class Answered>
   if (q.unknown.kind == Kind::gpus && !serving) q.unit = machine->gpus_per_node;  // above a node: a service may leave some of a node idle
   if (q.unknown.kind == Kind::sequence) q.unit = q.values.front();
   const bool simulated = [&] {
-    if constexpr (requires { r.request_rate; }) return r.request_rate.has_value() && !q.most;
+    if constexpr (requires { r.request_rate; }) return (r.request_rate || !r.requests.empty()) && !q.most;
     return false;
   }();
   q.least_alone = simulated || above.has_value();

@@ -101,6 +101,7 @@ class Search {
     const auto possible = std::find_if(values.begin(), values.end(), [&](double value) { return value >= above_; });
     const std::size_t first = possible == values.end() ? 0 : static_cast<std::size_t>(possible - values.begin());  // none: all, to say how far
     for (std::size_t i = first; i < values.size(); ++i) {
+      if (!edge_alone_) core::tell_progress(static_cast<long long>(i - first), static_cast<long long>(values.size() - first));
       if ((i - first) % together == 0 && same_as(values[i]) == nullptr)
         ask_at({values.begin() + static_cast<std::ptrdiff_t>(i), values.begin() + static_cast<std::ptrdiff_t>(std::min(i + together, values.size()))});
       if (holds(values[i], end)) return values[i];

@@ -438,21 +438,31 @@ double draft_cost(const Model& model) {
   return ((all - head) / model.layers + head) / all;
 }
 
-std::optional<double> drafts_pay_until(const System& system, const ServingQuestion& question, const PricedServing& deployment) {
+DraftUse use_of_drafts(const System& system, const ServingQuestion& question, const PricedServing& deployment) {
   ServingMachine machine(system, question.constants, question.stack.kernels);
   const Engine engine{question.model, deployment.engine, question.format, machine};
+  const double each = draft_cost(question.model), longer = 1 + question.stack.drafts * each, context = question.isl + question.osl;
   ServingStack without = question.stack;
   without.drafts = 0;
-  without.stretch /= 1 + question.stack.drafts * draft_cost(question.model);
-  const double context = question.isl + question.osl / 2,
-               most = std::max(1.0, room_for(engine, question.stack, question.isl + question.osl));
-  double last = 0;
-  for (int i = 0; detail::batch_at(i) <= std::min(most, most_sequences * deployment.engine.attention_dp); ++i) {
-    const double n = detail::batch_at(i);
-    if (decode_step(engine, question.stack, n, context).per_token >= decode_step(engine, without, n, context).per_token) return last;
-    last = n;
+  without.stretch /= longer;
+  without.prefill *= longer / (1 + each);
+  const auto at = [&](const ServingStack& stack, double n) {  // requests or tokens per second
+    const Engine here = question.host.weights + question.host.cache > 0 ? engine.with(min_host(engine, stack, n, context, question.host)) : engine;
+    return deployment.apart ? 1 / decode_step(here, stack, n, question.isl + question.osl / 2).per_token
+                            : aggregated(here, stack, {question.isl, question.osl, n}).rate;
+  };
+  const auto gain = [&](double n) { return at(question.stack, n) / at(without, n); };
+  const double most = std::min(std::max(1.0, room_for(engine, question.stack, context)), most_sequences * deployment.engine.attention_dp);
+  DraftUse out;
+  if (!deployment.apart) out.gain = gain(std::min(std::max(1.0, deployment.batch), most));
+  bool paid = false;
+  for (double n = 1; n <= most; n *= 2) {
+    const bool pays = gain(n) > 1;
+    if (pays && !paid) out.batches.emplace_back(n, n);
+    if (pays) out.batches.back().second = 2 * n > most ? std::numeric_limits<double>::infinity() : n;
+    paid = pays;
   }
-  return std::nullopt;
+  return out;
 }
 
 }  // namespace fabricost::plan

@@ -61,6 +61,7 @@ class TraceLine {
     } catch (SpecError& fault) {  // it counts lines from this one
       core::Issue issue = fault.issues().front();
       issue.line = reader.number();
+      issue.remedy = remedy;
       throw SpecError({std::move(issue)});
     }
     if (line.find_first_not_of(" \t\r", next) != std::string::npos) refuse("something follows the request");
@@ -195,6 +196,7 @@ std::string add_request(RequestLoad& load, double milliseconds, double prompt, d
   if (!load.requests.empty() && milliseconds / 1e3 < load.requests.back().at)
     return "it arrives before the request above it; sort them by timestamp";
   if (load.requests.size() == most_requests) return fmt::format("it is beyond the first {} requests; cut the trace", most_requests);
+  load.fractional = load.fractional || milliseconds != std::floor(milliseconds);
   load.requests.push_back({.at = milliseconds / 1e3, .prompt = static_cast<int>(prompt), .answer = static_cast<int>(answer)});
   return {};
 }

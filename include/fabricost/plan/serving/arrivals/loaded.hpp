@@ -16,6 +16,7 @@
 #include <fabricost/plan/serving/plan.hpp>
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace fabricost::plan {
@@ -67,8 +68,11 @@ struct ExpertBalance {
 
 /// Seconds of a draft over those of the model's pass, by one layer and the head, as modules for it and EAGLE have them.
 [[nodiscard]] double draft_cost(const Model& model);
-/// The sequences of an engine up to which drafts make its tokens faster; none: all that fit.
-[[nodiscard]] std::optional<double> drafts_pay_until(const System& system, const ServingQuestion& question,
-                                                     const PricedServing& deployment);
+/// Where drafts make an engine's tokens faster. Of experts more are read for drafts, until all are anyway: a larger batch may pay again.
+struct DraftUse {
+  std::vector<std::pair<double, double>> batches;  ///< sequences of an engine, of powers of two the first and the last; infinity: all that fit
+  std::optional<double> gain;                      ///< at the deployment's batch; none: prefill is apart
+};
+[[nodiscard]] DraftUse use_of_drafts(const System& system, const ServingQuestion& question, const PricedServing& deployment);
 
 }  // namespace fabricost::plan

@@ -35,6 +35,7 @@ struct RequestLoad {
   int shared = 0;                     ///< repeated tokens that all prompts have in common, which the cache holds once
   double rate = 0;                    ///< requests per second; 0: all at once
   std::size_t warm_up = 0;            ///< requests before as many sessions are open as ever
+  bool fractional = false;            ///< a timestamp of it is no whole number of milliseconds
   bool trace = false;                 ///< it ends, and its figures are of all its requests until the last is answered
 };
 
