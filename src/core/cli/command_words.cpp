@@ -96,6 +96,10 @@ Words as_commands(Words words) {
   const std::string command = words.front();
   const std::string_view second = words.size() > 1 ? std::string_view{words[1]} : std::string_view{};
   if (is_one_of(command, {"plan", "compare", "need", "explore"}) && is_one_of(second, {"train", "serve", "rl"})) words[1].insert(0, "--");
+  if (is_one_of(command, {"train", "serve", "rl"}) && found(words, {"-h", "--help", "--help-all"}) != words.end()) {
+    words.front().insert(0, "--");
+    words.insert(words.begin(), "plan");
+  }
   if (command == "predict") return predict_words(std::move(words));
   if (command == "plan") return plan_words(std::move(words));
   if (command == "compare") return compare_words(std::move(words));

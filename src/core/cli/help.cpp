@@ -352,6 +352,11 @@ constexpr auto words = std::to_array<Topic>({
     {"upper", "Seen on some of its ranks alone: the time contains waiting and is an upper bound. exact: seen on all."},
     {"engine", "An inference server's copy of the model: vLLM, SGLang, TensorRT-LLM. 2 x tp 4: two of them, on four GPUs each."},
     {"prefill", "Reading prompts, before the first token. disaggregated: on GPUs of their own. decode: writing the answer."},
+    {"drafts",
+     "Tokens that a small model or a module of the model's own (MTP, EAGLE) proposes; one pass verifies them. --draft-tokens 0 turns them off."},
+    {"batch", "Of serving: sequences of an engine, of all its replicas of attention together. Of training: sequences of a step."},
+    {"running", "Sequences that an engine decodes on average, of all its replicas of attention together."},
+    {"up-to", "Requests per second up to which a deployment meets the limits, whatever rate is asked for."},
     {"ttft", "Time to the first token, from the request's arrival."},
     {"tpot", "Time per output token after the first. tokens/s/user is 1 / TPOT."},
     {"within", "Share of the requests that meet all limits asked for."},
@@ -394,7 +399,7 @@ template <const auto& all>
   for (char& c : word) c = c == ' ' || c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
   constexpr std::pair<std::string_view, std::string_view> alike[] = {
       {"bus-bandwidth", "busbw"}, {"algorithm-bandwidth", "algbw"}, {"size", "units"},     {"sizes", "units"},
-      {"status", "exit"},         {"parallelism", "layout"},        {"basis", "accuracy"}, {"nine-in-ten", "interval"}};
+      {"status", "exit"},         {"parallelism", "layout"}, {"mtp", "drafts"}, {"eagle", "drafts"},        {"basis", "accuracy"}, {"nine-in-ten", "interval"}};
   const auto* const other = std::find_if(std::begin(alike), std::end(alike), [&](const auto& one) { return one.first == word; });
   return other == std::end(alike) ? word : std::string{other->second};
 }

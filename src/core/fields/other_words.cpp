@@ -62,7 +62,7 @@ constexpr OtherWords other_options[] = {
     {"--request-rate", "rate qps rps requests-per-second arrival-rate"},
     {"--tpot", "itl inter-token-latency"},
     {"--ttft", "time-to-first-token"},
-    {"--draft-tokens", "drafts num-speculative-tokens"},
+    {"--draft-tokens", "drafts num-speculative-tokens speculative-config speculative-num-draft-tokens speculative-algorithm speculative-num-steps eagle mtp speculative"},
     {"--prefix", "prefix-cache prefix-caching enable-prefix-caching"},
     {"--percentile", "p99 p95 p90 p50"},
     {"--library, as in --library nccl-2.27", "nccl nccl-version version"},

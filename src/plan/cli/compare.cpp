@@ -176,7 +176,8 @@ void compared_text(Page& page, const CompareAnswer& of) {
                ? "parts of a sequence: cp; experts: ep; copies of the model: dp, which share optimizer (zero 1), gradients (2) and weights "
                  "(3)."
                : "experts: ep; so many engines, each with a batch of requests.");
-  page.say("Nine in ten measured runs should fall into the range given. Joules and megawatts are the site's, with cooling.");
+  page.say("Nine in ten measured runs should fall into the range given. {}Joules and megawatts are the site's, with cooling.",
+           train ? "" : "Tokens are those of answers, not of prompts. ");
   if (arrive)
     page.say("up to req/s: the most within the limits in any layout, which is the one shown; money and energy of a token are of that rate, what "
              "else is in its row of the rate asked for.");

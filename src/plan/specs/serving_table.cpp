@@ -196,6 +196,9 @@ ServingStack ServingTable::stack(std::string_view name, Generation g, std::strin
 const ServingStack& ServingTable::described(std::string_view name) const {
   const auto found = std::find_if(stacks.begin(), stacks.end(), [&](const ServingStack& s) { return s.name == name; });
   if (found != stacks.end()) return *found;
+  if (const auto library = parse_inference_library(name); library && core::name(*library) != name) return described(core::name(*library));
+  if (name.find(',') != std::string_view::npos)
+    throw RequestError(fmt::format("one serving stack is asked about at a time; fabricost plan serve --vary stack={} answers for several", name.substr(0, 80)));
   std::vector<std::string_view> names;
   for (const ServingStack& s : stacks) names.push_back(s.name);
   throw RequestError(fmt::format("there is no serving stack \"{}\"; there are {}", name.substr(0, 40), joined(names)));
