@@ -383,11 +383,10 @@ std::pair<Compared, ServedArrivals> compared(ServingQuestion question, const Loa
                                              const Prices& prices) {
   question.top = 1;
   const LoadedServing best = found_deployments(system, question, load).deployments.front();
-  Compared out = compared(question, best.deployment, system, prices);
-  out.requests = best.rate_within ? *best.rate_within : best.at_once.value_or(best.figures.rate);
+  const double requests = best.rate_within ? *best.rate_within : best.at_once.value_or(best.figures.rate);
+  Compared out = compared(question, best.deployment, system, prices, requests / best.figures.rate);
+  out.requests = requests;
   out.read *= 1 - best.hit_rate;
-  out.more = *out.requests / best.figures.rate;
-  detail::add_money(out, question, system, prices);
   const auto [low, high] = out.rate;
   out.rate = {low / out.tokens_per_gpu * *out.requests, high / out.tokens_per_gpu * *out.requests};
   return {std::move(out), served_arrivals(best, load)};

@@ -99,8 +99,9 @@ Compared compared(TrainingQuestion question, const System& system, const Prices&
   return c;
 }
 
-Compared compared(const ServingQuestion& question, const PricedServing& best, const System& system, const Prices& prices) {
+Compared compared(const ServingQuestion& question, const PricedServing& best, const System& system, const Prices& prices, double more) {
   Compared c{.system = system.name, .gpu = system.gpu.name};
+  c.more = more;
   c.serving = best;
   c.precision = name(question.format.weights);
   const bool one_token = question.osl < 2;  // nothing follows the first

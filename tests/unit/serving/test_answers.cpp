@@ -116,6 +116,31 @@ TEST_CASE("under random arrivals a comparison and an exploration of machines ans
   }
 }
 
+TEST_CASE("which machine holds more requests, and what a token costs, does not depend on the rate asked for") {
+  CompareRequest r;
+  r.model.name = "llama3-8b";
+  r.serve = true;
+  r.gpus = 2;
+  r.isl = 1000;
+  r.osl = 100;
+  r.ttft = units::ms(500);
+  r.tpot = units::ms(30);
+  r.systems.resize(2);
+  r.systems[0].name = "dgx-h100";
+  r.systems[1].name = "dgx-b200";
+  std::optional<CompareAnswer> before;
+  for (const double rate : {0.3, 3.0, 20.0}) {
+    r.request_rate = RequestRate{rate};
+    CompareAnswer now = answer(r);
+    if (before) {
+      CHECK(now.faster == before->faster);
+      for (std::size_t i = 0; i < 2; ++i)
+        CHECK(*now.rows[i].dollars_per_million_tokens == Approx(*before->rows[i].dollars_per_million_tokens).epsilon(0.02));
+    }
+    before = std::move(now);
+  }
+}
+
 TEST_CASE("the best deployment for requests that arrive is the same however many are listed, in random questions") {
   std::mt19937_64 source(5);
   const auto any = [&](double from, double to) { return from * std::pow(to / from, std::uniform_real_distribution<double>()(source)); };

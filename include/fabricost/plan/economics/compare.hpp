@@ -69,9 +69,10 @@ enum class LayoutBy : unsigned char { paid, fastest };
 /// The best layout of a training job on one machine. \throws RequestError when none fits or is possible
 [[nodiscard]] Compared compared(TrainingQuestion question, const System& system, const Prices& prices, LayoutBy by = LayoutBy::paid);
 
-/// A deployment found by plan_serving. \throws RequestError for one with a throughput of 0
+/// A deployment found by plan_serving. \param more tokens that money and energy are of, over its own \throws RequestError for one with a
+/// throughput of 0
 [[nodiscard]] Compared compared(const ServingQuestion& question, const PricedServing& best, const System& system,
-                                const Prices& prices);
+                                const Prices& prices, double more = 1);
 /// The deployment with the highest throughput within the limits. \throws RequestError when there is none
 [[nodiscard]] Compared compared(ServingQuestion question, const System& system, const Prices& prices);
 
