@@ -46,8 +46,8 @@ def escaped(text):
 
 
 def file_comment(text):
-    """The comment that opens a header; empty when there is none."""
-    match = re.match(r"(?:#pragma once\n)?((?:///.*\n)*)", text)
+    """The comment that opens a header, after what refuses a compiler; empty when there is none."""
+    match = re.match(r"(?:#(?:pragma once|if|error|endif).*\n)*((?:///.*\n)*)", text)
     return [line[3:].removeprefix(" ") for line in match[1].splitlines()] if match else []
 
 

@@ -207,10 +207,6 @@ System read_system(const SpecNode& tree, SpecStore& library, std::span<const std
         faults.add(issue_at(mark_of("endpoints"), fmt::format("tiers[{}].endpoints", i),
                             fmt::format("joins {} GPUs, but the domain has {}", tier.endpoints, system.domain),
                             "make `domain:` (or `gpus:`) and the scale-up tier's endpoints agree, or turn both: --set design.domain=N"));
-      if (counted && tier.role == TierRole::host && tier.endpoints != system.gpus_per_node)
-        faults.add(issue_at(mark_of("endpoints"), fmt::format("tiers[{}].endpoints", i),
-                            fmt::format("joins {} GPUs to their processors, but a node has {}", tier.endpoints, system.gpus_per_node),
-                            "make `gpus:` and the host tier's endpoints agree"));
       refuse_without_effect(node, tier, fmt::format("tiers[{}]", i), faults);
       for (const SpecNode::Entry& entry : node.entries) {
         const bool carries = std::count(carried_keys.begin(), carried_keys.end(), std::string_view{entry.key}) > 0;

@@ -113,7 +113,7 @@ ParsedQuantity link_rate(std::string_view text, double number, std::string_view 
   if (ways == 0) {
     if (after.empty())
       return QuantityFault{fmt::format("\"{}\" does not say which direction", text),
-                     fmt::format("write \"{0} {1} per direction\" if that is one way, or \"{0} {1} both directions\" if it adds up both", number, unit)};
+                     fmt::format("write \"{0} {1} per direction\" (one way) or \"{0} {1} both directions\" (their sum)", number, unit)};
     return QuantityFault{fmt::format("\"{}\": \"{}\" is no direction", text, after), "write \"per direction\" for one way, or \"both directions\" for the sum of both"};
   }
   const double one_way = number / ways;

@@ -102,7 +102,7 @@ def test_a_guess_from_another_tool_is_answered_with_the_option():
                         ("compare dgx-h100 dgx-b200 --train --batch-size 8", "--global-batch"), ("compare dgx-h100 --budget 10M", "it is one of fabricost measure and need"),
                         ("predict all_reduce -s dgx-h100 --world-size 8", "--gpus"), ("predict all_reduce -s dgx-h100 -b 8 -e 8G", "--size 8:8GiB:x2"),
                         ("predict all_reduce -s dgx-h100 --nccl-version 2.27", "--library nccl-2.27"), ("predict --op all_reduce", "predict all_reduce"),
-                        ("diagnose --log my.log", "diagnose LOG"), ("allreduce --size 1GiB", "predict allreduce"), ("train -h", "here it is fabricost plan train"), ("search", "plan"),
+                        ("diagnose --log my.log", "diagnose LOG"), ("allreduce --size 1GiB", "predict allreduce"), ("search -h", "plan"), ("search", "plan"),
                         (str(FILES["all_reduce.log"]), "fabricost diagnose"), ("help price", "fabricost cost"), ("help nothing-like-it", "fabricost help"),
                         ("plan train", "Also needed: --system, --gpus, --global-batch"), (f"{train} --launch-flags", "vllm, sglang")):
         text = " ".join(refused(*shlex.split(line)).split())

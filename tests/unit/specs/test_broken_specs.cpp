@@ -29,7 +29,7 @@ TEST_CASE("a rate without its direction is refused in the words of the design", 
   CHECK(outcome.text == file +
                             ":14:16: tiers[0].bandwidth: \"900 GB/s\" does not say which direction\n"
                             "        bandwidth: 900 GB/s\n"
-                            "                   ^ write \"900 GB/s per direction\" if that is one way, or \"900 GB/s both directions\" if it adds up both");
+                            "                   ^ write \"900 GB/s per direction\" (one way) or \"900 GB/s both directions\" (their sum)");
   REQUIRE(outcome.issues.size() == 1);
   CHECK(outcome.issues[0].path == "tiers[0].bandwidth");
   CHECK(outcome.issues[0].line == 14);
@@ -61,7 +61,7 @@ TEST_CASE("broken rates are refused", "[specs]") {
            {"\"Gb/s\", which is easily misread", "write Gbit/s for bits, GB/s for bytes"}),
       tier("transfers for bits", "    bandwidth: ^32 GT/s per direction\n", {"\"GT/s\", which is easily misread"}),
       tier("no direction on bits", "    bandwidth: ^3600 Gbit/s\n",
-           {"does not say which direction", "\"3600 Gbit/s per direction\" if that is one way, or \"3600 Gbit/s both directions\""}),
+           {"does not say which direction", "\"3600 Gbit/s per direction\" (one way) or \"3600 Gbit/s both directions\""}),
       tier("a direction nobody knows", "    bandwidth: ^450 GB/s one way\n", {"\"one way\" is no direction", "per direction"}),
       tier("zero", "    bandwidth: ^0 GB/s per direction\n", {"\"0 GB/s per direction\" is impossible", "above zero"}),
       tier("negative", "    bandwidth: ^-450 GB/s per direction\n", {"\"-450 GB/s per direction\" is impossible", "above zero"}),

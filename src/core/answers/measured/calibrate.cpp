@@ -157,7 +157,7 @@ namespace {
   return out;
 }
 
-constexpr double rises = 1.001;  ///< median error after a fit over that before, more than its printed digits
+constexpr double rises = 1;  ///< percent that a median error may rise by in a fit, whose few points move it either way
 
 void refuse_sets_of_tables(const CalibrateRequest& r) {
   const auto refuse = [&](std::string_view tables) {
@@ -337,7 +337,7 @@ CalibrationAnswer answer(const CalibrateRequest& asked) {
   CalibrationAnswer out{answer_of(fit), std::move(fit), std::move(points), {}, {}};
   out.origin = fit_origin(out.points, "merged points", r.samples);
   out.warnings = warnings;
-  if (out.median_after > out.median_before * rises)
+  if (out.median_after > out.median_before + rises)
     out.warnings.push_back(fmt::format("the median error rises from {:.2f} to {:.2f} %: these points do not agree with each other or with the "
                                        "form; look at the residuals, and leave out what is doubtful",
                                        out.median_before, out.median_after));
