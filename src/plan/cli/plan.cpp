@@ -4,6 +4,7 @@
 #include "cli/plan_text.hpp"
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
+#include "text/ascii.hpp"
 #include "text/text_table.hpp"
 
 #include <fabricost/fields/json.hpp>
@@ -138,6 +139,18 @@ void write_timeline(const PlanAnswer& found, const std::string& folder) {
                                                                          : "uneven";
 }
 
+/// The model's checkpoint by its public id: the one of its own name, else one that is not quantised, else any; empty: none is known.
+[[nodiscard]] std::string checkpoint_of(const plan::Model& model) {
+  const auto rank = [&](const std::string& alias) {
+    const std::size_t slash = alias.find('/');
+    if (slash == std::string::npos) return 3;
+    const std::string tail = core::lowered(alias.substr(slash + 1));
+    return tail == model.name ? 0 : tail.find("fp4") == std::string::npos && tail.find("fp8") == std::string::npos ? 1 : 2;
+  };
+  const auto best = std::min_element(model.aliases.begin(), model.aliases.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  return best == model.aliases.end() || rank(*best) == 3 ? std::string{} : *best;
+}
+
 /// The same of a deployment: what its question priced. \param prefill of a prefill worker, not of the engine that decodes
 [[nodiscard]] core::json_parts::Json in_terms_of_commands(const ServeAnswer& found, std::string_view name, bool prefill = false) {
   using core::json_parts::Json;
@@ -147,7 +160,7 @@ void write_timeline(const PlanAnswer& found, const std::string& folder) {
   const plan::System& system = prefill && q.pool ? *q.pool->system : found.found->system;
   const plan::EngineLayout& engine = prefill ? p.prefill : p.engine;
   const std::string weights{plan::name(q.format.weights)}, published = q.model.stated_precision.empty() ? "bf16" : q.model.stated_precision;
-  const auto id = std::find_if(q.model.aliases.begin(), q.model.aliases.end(), [](const std::string& a) { return a.find('/') != std::string::npos; });
+  const std::string id = checkpoint_of(q.model);
   const auto positive = [](auto number) { return number > 0 ? Json(number) : Json(); };
   const auto share = [](double part) { return part < 1 ? Json(fmt::format("{:g}", part)) : Json(); };
   const int nodes = (engine.gpus() + system.gpus_per_node - 1) / system.gpus_per_node;
@@ -158,8 +171,8 @@ void write_timeline(const PlanAnswer& found, const std::string& folder) {
   if (name == "dp") return engine.attention_dp;
   if (name == "replicas_of_attention") return engine.attention_dp > 1 ? Json(engine.attention_dp) : Json();
   if (name == "library") return std::string{core::name(stack.kernels.reduce.library)};
-  if (name == "checkpoint") return id == q.model.aliases.end() ? q.model.name : *id;
-  if (name == "unnamed") return id == q.model.aliases.end() ? Json(q.model.name) : Json();
+  if (name == "checkpoint") return id.empty() ? q.model.name : id;
+  if (name == "unnamed") return id.empty() ? Json(q.model.name) : Json();
   if (name == "sequences") return prefill ? Json() : Json(static_cast<long long>(arrive ? plan::most_sequences_of(found.found->system, q, p) : p.batch));
   if (name == "longest") return arrive ? Json() : Json(static_cast<long long>(q.isl + q.osl));
   if (name == "varies") return arrive;

@@ -112,6 +112,13 @@ def test_a_guess_from_another_tool_is_answered_with_the_option():
     assert "--size" not in refused("predict", "moe_dispatch", "-s", "dgx-h100")  # an exchange of experts has none
 
 
+def test_engines_are_started_with_the_checkpoint_of_the_model():
+    for model, checkpoint in (("deepseek-v3", "deepseek-ai/DeepSeek-V3"), ("gemma-4-31b", "google/gemma-4-31B"), ("qwen3-32b", "Qwen/Qwen3-32B")):
+        done = subprocess.run([TOOL, "plan", "serve", "-m", model, "-s", "dgx-h200", "-g", "16", "--top", "1", "--launch-flags", "vllm", "--json"], capture_output=True,
+                              text=True, timeout=120, check=True)
+        assert json.loads(done.stdout)["launch"].startswith(f"vllm serve {checkpoint} "), done.stdout[-600:]
+
+
 def test_launch_flags_say_what_the_stack_and_the_request_change():
     def launch(*arguments):
         done = subprocess.run([TOOL, "plan", "train", "--top", "1", "--json", *arguments], capture_output=True, text=True, timeout=120, check=True)
@@ -159,9 +166,6 @@ def test_json_says_its_schema_and_its_question():
 
 
 if __name__ == "__main__":
-    test_help_is_one_screen()
-    test_refusals_are_within_the_terminal()
-    test_a_guess_from_another_tool_is_answered_with_the_option()
-    test_json_says_its_schema_and_its_question()
-    test_examples_are_within_the_terminal()
+    for test in [value for name, value in sorted(globals().items()) if name.startswith("test_")]:
+        test()
     print("ok")
