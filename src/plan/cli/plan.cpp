@@ -249,15 +249,21 @@ void add_launch(std::string& out, const PlanOptions& o, const Request& request, 
   out += page.text();
 }
 
+/// The request with the stack of the program that is to be started.
 template <class Request>
-[[nodiscard]] std::string answered(const PlanOptions& o, const Request& request, const Terminal& terminal) {
-  Request asked = request;
+[[nodiscard]] Request to_launch(const PlanOptions& o, Request request) {
   if constexpr (std::same_as<Request, PlanRequest>)
     if (!o.launch.empty() && request.system) {
       const std::string named = request.stack.name.empty() ? plan::stack_to_launch(o.launch, "", plan::stack_on({}, *request.system.get({})).name)
                                                            : plan::stack_to_launch(o.launch, request.stack.name, "");
-      if (!named.empty()) asked.stack = named;
+      if (!named.empty()) request.stack = named;
     }
+  return request;
+}
+
+template <class Request>
+[[nodiscard]] std::string answered(const PlanOptions& o, const Request& request, const Terminal& terminal) {
+  const Request asked = to_launch(o, request);
   const auto found = spelled_answer(asked);
   if constexpr (std::same_as<Request, PlanRequest>)
     if (!o.trace.empty()) write_timeline(found, o.trace.path);

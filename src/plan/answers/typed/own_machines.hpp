@@ -24,7 +24,7 @@ namespace fabricost::plan {
     names.push_back(systems[i].name);
     if (name == systems[i].name || name == machines[i].name || name == systems[i].gpu.name) out.push_back(i);
   }
-  if (out.empty() && near_names(name, names).size() > 0) {  // another name of the catalogue's
+  if (out.empty() && !near_names(name, names).empty()) {  // another name of the catalogue's
     try {
       const std::string own = load_system(name, {}, "none", KernelSets::none()).name;
       for (std::size_t i = 0; i < systems.size(); ++i)

@@ -410,7 +410,7 @@ LoadedPlan loaded(const System& system, const ServingQuestion& question, LoadQue
     } else if (one.answered() > 0) {
       row.at_once = one.answered();
     }
-    best.push_back(std::move(row));
+    best.push_back(row);
     if (!best.front().keeps) break;  // the nearest, which says what is missed
   }
   return {.load = std::move(load), .deployments = std::move(best), .simulated = static_cast<long long>(out.size())};
