@@ -49,8 +49,21 @@ void add_plan(py::module_& module) {
         return fmt::format("{} sites of {} GPUs: {:.4g} s a step with exchange, {:.4g} tokens/s ({:.4g} useful)", a.sites, a.gpus / a.sites,
                            a.step.value(), a.tokens_per_second, a.useful_tokens_per_second);
       });
-  add_answer_of_rows<P>(
-      module, "Plans", "Layouts of a training job, fastest first: `plans[0]`, `plans[:3]`, `for plan in plans`. Made by plan.", &P::layouts)
+  auto plans = add_answer_of_rows<P>(
+      module, "Plans", "Layouts of a training job, fastest first: `plans[0]`, `plans[:3]`, `for plan in plans`. Made by plan.", &P::layouts);
+  py::setattr(plans, "to_dict",
+              py::cpp_function(
+                  [values = py::object(plans.attr("to_dict"))](const py::object& self) {
+                    py::dict out = values(self);
+                    const py::object best = self.attr("best");
+                    out["best"] = best.is_none() ? best : best.attr("to_dict")();
+                    return out;
+                  },
+                  py::is_method(plans), py::name("to_dict"), "to_dict(self)\n--\n\nField names and values, a dict that json.dumps takes."));
+  plans
+      .property(
+          "best", [](const P& p) { return answered([&] { return best_of_job(p); }); },
+          "Where one layout was named that fits, the best with its fields open, in the same stack, a search of its own; None: none was.")
       .def(
           "sensitivity", [](const P& p) { return answered([&] { return changes_of(found_of(p)); }); },
           R"(sensitivity(self)

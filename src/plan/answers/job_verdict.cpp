@@ -92,12 +92,13 @@ std::string verdict_of(const PlanAnswer& answer) {
   if (answer.sites)
     return fmt::format("Best: {} s a step over {} sites, {} s as data parallelism over their links; {} s on one alone {} {}",
                        figure(answer.sites->step.value()), answer.sites->sites, figure(answer.sites->plain_step.value()), step, range, with);
-  if (!answer.best) return fmt::format("Best: {} s a step {} {}", step, range, with);
-  const double longer = best.step / answer.best->step - 1;
+  const std::optional<PlannedLayout> open = best_of_job(answer);
+  if (!open) return fmt::format("Best: {} s a step {} {}", step, range, with);
+  const double longer = best.step / open->step - 1;
   constexpr double alike = 0.005;
   if (longer < alike) return fmt::format("{} s a step {}, as fast as the best, {}", step, range, with);
-  return fmt::format("{} s a step {}, {:.2g} % more than the best: {} s with {}", step, range, 100 * longer, figure(answer.best->step.value()),
-                     ranks_of(*answer.best));
+  return fmt::format("{} s a step {}, {:.2g} % more than the best: {} s with {}", step, range, 100 * longer, figure(open->step.value()),
+                     ranks_of(*open));
 }
 
 std::string verdict_of(const ServeAnswer& answer) {

@@ -332,7 +332,7 @@ AnswerTable<PlanAnswer> PlanAnswer::fields() {
       gives(&A::sites, "sites", "sites", "The job on several sites, a PlannedSites; None: one site.", 1, true),
       gives(&A::fastest, "fastest_step_s", "fastest_step_seconds",
             "Step of the fastest layout, s, where the first is a plainer one; None: the first is the fastest.", 1, true),
-      gives(&A::best, "best", "best", "Where one layout was named, the best with its fields open, in the same stack; None: none was, or it does not fit.", 1,
+      gives(&A::best, "best", "", "Where one layout was named, the best with its fields open, in the same stack; None: none was, or it does not fit.", 1,
             true),
       gives(&A::stack_scale, "stack_scale", "stack_scale",
             "The stack's factor with which the layout takes the measured step, to give for other layouts; None: none was measured.", 1, true),
@@ -486,12 +486,13 @@ std::vector<PlanChange> changes_of(const FoundPlan& found) {
   q.plain_within = q.batch_within = 0;
   if (q.model.recommends() || out.empty()) return out;
   const auto fastest = [&](const TrainingQuestion& of) { return plan_training(found.system, of).layouts.front().time.seconds; };
+  const double before = fastest(q);
   const auto turn = [&](const char* change, auto&& turned) {
     TrainingQuestion other = q;
     turned(other);
     try {
       const double now = fastest(other);
-      out.push_back({change, units::s(now), fastest(q) / now - 1});
+      out.push_back({change, units::s(now), before / now - 1});
     } catch (const RequestError&) {  // the machine, or a layout that is named, does not run it
     }
   };
@@ -574,15 +575,16 @@ PlanAnswer searched(const PlanRequest& request) {
   return out;
 }
 
+std::optional<PlannedLayout> best_of_job(const PlanAnswer& of) {
+  if (!of.fits || of.found == nullptr || !names_one_layout(of.found->question) || of.found->question.model.recommends()) return std::nullopt;
+  TrainingQuestion open = with_open_layout(of.found->question);
+  open.top = 1;
+  const TrainingPlan plan = plan_training(of.found->system, open);
+  return plan.layouts.empty() ? std::nullopt : std::optional{planned(open, of.found->system, plan.layouts.front())};
+}
+
 PlanAnswer answer(const PlanRequest& request) {
   PlanAnswer out = searched(request);
-  const FoundPlan& found = *out.found;
-  if (out.fits && names_one_layout(found.question) && !found.question.model.recommends()) {
-    TrainingQuestion open = with_open_layout(found.question);
-    open.top = 1;
-    if (const TrainingPlan plan = plan_training(found.system, open); !plan.layouts.empty())
-      out.best = planned(open, found.system, plan.layouts.front());
-  }
   if (out.fits) out.advice = mostly_waits(out.found->system, out.found->question, out.found->plan.layouts.front());
   return out;
 }

@@ -60,13 +60,6 @@ void write_timeline(const PlanAnswer& found, const std::string& folder) {
   return out + of(layers.back()) + std::string(static_cast<std::size_t>(model.predict_layers), 'm') + "L";
 }
 
-/// Layers that each chunk recomputes, so that the layout's number is; 0: no such number is.
-[[nodiscard]] int recomputed_of_each_chunk(const plan::Model& model, const plan::Layout& layout) {
-  int each = 1;
-  while (recomputed_of_chunks(model, layout, each) < layout.recompute_layers) ++each;
-  return recomputed_of_chunks(model, layout, each) == layout.recompute_layers ? each : 0;
-}
-
 /// What commands say of the recipe: the stack's as the request changed it; null for any other name.
 [[nodiscard]] core::json_parts::Json recipe_of(const FoundPlan& found, std::string_view name) {
   const plan::TrainingQuestion& q = found.question;
@@ -126,17 +119,12 @@ void write_timeline(const PlanAnswer& found, const std::string& folder) {
     return what[static_cast<std::size_t>(layout.zero == 1 && layout.pp > 1 ? 2 : layout.zero)];
   }
   const bool some = layout.recompute == plan::Recompute::full && layout.recompute_layers > 0;
-  if (name == "recompute_of_each_chunk") return some ? recomputed_of_each_chunk(model, layout) : 0;
-  if (name == "recompute_num_layers_above") {
-    int each = 1;
-    while (some && recomputed_of_chunks(model, layout, each) < layout.recompute_layers) ++each;
-    return recomputed_of_chunks(model, layout, each);
-  }
+  const int each = some ? recomputed_of_each_chunk(model, layout) : 1, above = recomputed_of_chunks(model, layout, each);
+  const bool even = above == layout.recompute_layers;  // a number of layers of each chunk is
+  if (name == "recompute_of_each_chunk") return some && even ? each : 0;
+  if (name == "recompute_num_layers_above") return above;
   if (name != "recompute_method" || layout.recompute != plan::Recompute::full) return recipe_of(*found.found, name);
-  return !layout.recompute_by_stage.empty()                              ? "per_stage"
-         : layout.recompute_layers == 0                                  ? "uniform"
-         : recomputed_of_each_chunk(model, layout) > 0 ? "block"
-                                                                         : "uneven";
+  return !layout.recompute_by_stage.empty() ? "per_stage" : layout.recompute_layers == 0 ? "uniform" : even ? "block" : "uneven";
 }
 
 /// The model's checkpoint by its public id: the one of its own name, else one that is not quantised, else any; empty: none is known.
@@ -264,9 +252,11 @@ template <class Request>
 template <class Request>
 [[nodiscard]] std::string answered(const PlanOptions& o, const Request& request, const Terminal& terminal) {
   const Request asked = to_launch(o, request);
-  const auto found = spelled_answer(asked);
-  if constexpr (std::same_as<Request, PlanRequest>)
+  auto found = spelled_answer(asked);
+  if constexpr (std::same_as<Request, PlanRequest>) {
+    if (o.json) found.best = best_of_job(found);
     if (!o.trace.empty()) write_timeline(found, o.trace.path);
+  }
   std::string out = shown(found, o.json, terminal, [](Page& page, const auto& a) { text_of(page, a); });
   if constexpr (!std::same_as<Request, RlRequest>)
     if (!o.launch.empty()) add_launch(out, o, asked, found, terminal);

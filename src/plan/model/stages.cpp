@@ -152,6 +152,12 @@ int recomputed_of_chunks(const Model& model, const Layout& layout, int each) {
   return out;
 }
 
+int recomputed_of_each_chunk(const Model& model, const Layout& layout) {
+  int each = 1;
+  while (recomputed_of_chunks(model, layout, each) < layout.recompute_layers) ++each;
+  return each;
+}
+
 bool has_idle_chunk(const Model& model, const Layout& layout) {
   const LayerSplit split = split_layers(model, layout);
   return split.max == 1 && (split.fewer_front > 1 || split.fewer_back > 1);

@@ -47,22 +47,24 @@ double least_factor(TrainingQuestion q, const System& system, PricedLayout faste
   return q.stack.scale;
 }
 
+/// Four digits.
+std::string four_digits(double x) {
+  std::array<char, 32> out{};
+  return {out.data(), static_cast<std::size_t>(std::snprintf(out.data(), out.size(), "%.4g", x))};
+}
+
 /// \throws RequestError for a step shorter than its work at peak rate (step_work.hpp), which an invalid
 /// factor of the stack causes
 void check_rate(const TrainingQuestion& q, const System& system, const PricedLayout& priced) {
   const double seconds = priced.time.seconds, min = min_seconds_of(q, system, priced.layout);
   if (!(seconds < min)) return;
-  const auto text = [](double x) {
-    std::array<char, 32> out{};
-    return std::string(out.data(), static_cast<std::size_t>(std::snprintf(out.data(), out.size(), "%.4g", x)));
-  };
-  throw Refusal("a step of " + text(seconds) + " s is shorter than its matrix products and scores take at the peak of " +
-                std::to_string(priced.layout.gpus()) + " " + system.gpu.name + "s, " + text(min) + " s" +
+  throw Refusal("a step of " + four_digits(seconds) + " s is shorter than its matrix products and scores take at the peak of " +
+                std::to_string(priced.layout.gpus()) + " " + system.gpu.name + "s, " + four_digits(min) + " s" +
                 (q.stack.scale < 1
-                     ? (q.stack.scale_given ? ": the stack's factor (<stack_scale>) of " + text(q.stack.scale) + " is too small; take"
-                                            : ": the factor that was fitted for the stack, " + text(q.stack.scale) +
+                     ? (q.stack.scale_given ? ": the stack's factor (<stack_scale>) of " + four_digits(q.stack.scale) + " is too small; take"
+                                            : ": the factor that was fitted for the stack, " + four_digits(q.stack.scale) +
                                                   ", is too small for so many scores; give <stack_scale>") +
-                           " at least " + text(least_factor(q, system, priced))
+                           " at least " + four_digits(least_factor(q, system, priced))
                      : "; look at the peak and the compute constants of " + system.name));
 }
 
@@ -185,11 +187,7 @@ double explain_measured(const System& system, TrainingQuestion& q, double second
   constexpr int most_scale = 5;  // as stack_scale may be
   double low = 1.0 / most_scale, high = most_scale;
   if (const double least = step(low), most = step(high); !(seconds > least && seconds < most)) {
-    const auto text = [](double x) {
-      std::array<char, 32> out{};
-      return std::string(out.data(), static_cast<std::size_t>(std::snprintf(out.data(), out.size(), "%.4g", x)));
-    };
-    throw Refusal("<measured_step_seconds> of " + text(seconds) + " s: with factors from 0.2 to 5 this layout takes " + text(least) + " to " + text(most) +
+    throw Refusal("<measured_step_seconds> of " + detail::four_digits(seconds) + " s: with factors from 0.2 to 5 this layout takes " + detail::four_digits(least) + " to " + detail::four_digits(most) +
                   " s; look at what else differs from the run");
   }
   constexpr int halvings = 60;

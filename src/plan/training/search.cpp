@@ -331,9 +331,7 @@ std::optional<PricedLayout> TrainingSearch::fitted(const Layout& l, const Pipeli
 
 Layout TrainingSearch::as_the_stack_recomputes(Layout l) const {
   if (q_.stack.runs.recomputes != Recomputes::chunks || l.recompute_layers == 0) return l;
-  int each = 1;
-  while (recomputed_of_chunks(q_.model, l, each) < l.recompute_layers) ++each;
-  const int all = recomputed_of_chunks(q_.model, l, each);
+  const int all = recomputed_of_chunks(q_.model, l, recomputed_of_each_chunk(q_.model, l));
   l.recompute_layers = all < q_.model.layers ? all : 0;
   return l;
 }

@@ -219,7 +219,7 @@ struct PlanAnswer {
   std::optional<PlanExplanation> explanation;
   std::optional<PlannedSites> sites;
   std::optional<Time> alone, fastest;
-  std::optional<PlannedLayout> best;
+  std::optional<PlannedLayout> best;  ///< best_of_job; of the command's JSON alone, since it takes a search
   std::optional<double> stack_scale;
   std::shared_ptr<const FoundPlan> found;
 
@@ -240,6 +240,8 @@ struct TimelineFile {
 /// The step of the fastest layout as traces (Kineto, JSON) of one rank of each stage. \throws RequestError without layouts
 [[nodiscard]] std::vector<TimelineFile> timeline_of(const FoundPlan& found);
 
+/// Where a request named one layout that fits, the best with its fields open, in the same stack: a search of its own.
+[[nodiscard]] std::optional<PlannedLayout> best_of_job(const PlanAnswer& answer);
 /// Repeats the search with 10 % more of each part of the machine (training/plan.hpp).
 [[nodiscard]] std::vector<PlanChange> changes_of(const FoundPlan& found);
 /// The fastest layout explained term by term.

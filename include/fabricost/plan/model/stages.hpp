@@ -99,6 +99,8 @@ using LongStages = std::array<StageContent, 4>;
 
 /// Layers recomputed where each chunk recomputes its first `each`.
 [[nodiscard]] int recomputed_of_chunks(const Model& model, const Layout& layout, int each);
+/// The fewest layers of each chunk, at least 1, with which at least the layout's number is recomputed.
+[[nodiscard]] int recomputed_of_each_chunk(const Model& model, const Layout& layout);
 
 /// Whether a chunk has nothing to do: no layer, embedding or output matrix.
 [[nodiscard]] bool has_idle_chunk(const Model& model, const Layout& layout);
