@@ -157,6 +157,8 @@ inline constexpr std::array at_once{at_once_of(0), at_once_of(1)};
 [[nodiscard]] constexpr std::string_view nccl_name(Algorithm a) { return detail::nccl_names[static_cast<std::size_t>(a)]; }
 /// A rank has one partner per step and uses only the links to it.
 [[nodiscard]] constexpr bool one_partner_a_step(Algorithm a) { return detail::one_partner[static_cast<std::size_t>(a)]; }
+/// Switches of the network reduce (SHARP).
+[[nodiscard]] constexpr bool is_collnet(Algorithm a) { return a == Algorithm::collnet_direct || a == Algorithm::collnet_chain; }
 /// A rank sends over all of its links, whatever the number of ranks.
 [[nodiscard]] constexpr bool uses_all_links(Algorithm a) { return detail::all_links[static_cast<std::size_t>(a)]; }
 /// All ranks of a level send to each other at once, so the all-to-all taper applies. \param level 0 inside a

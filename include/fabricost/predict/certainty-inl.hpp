@@ -67,7 +67,7 @@ FABRICOST_BODY Certainty certainty_of(const Constants& c, const Fabric& f, Colle
   }
   if (!has_fitted_form(ran.algorithm, op, f)) out.basis = Basis::datasheet;
   double beyond = 0;
-  const bool in_network = across && (ran.algorithm == Algorithm::collnet_direct || ran.algorithm == Algorithm::collnet_chain);
+  const bool in_network = across && is_collnet(ran.algorithm);
   if (bytes > 0 && bytes < (in_network ? c.transport.form.collnet_from : c.smallest)) {
     out.extrapolated.sizes = true;
     beyond += w.below_sizes;

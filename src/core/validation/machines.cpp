@@ -32,8 +32,7 @@ int release_between_nodes(const Point& point) {
 
 /// Whether the network's switches combine, where the point says so: by itself, or by an algorithm that exists nowhere else.
 std::optional<bool> sharp_of(const Point& point) {
-  const bool collnet = point.algorithm == Algorithm::collnet_direct || point.algorithm == Algorithm::collnet_chain;
-  return !point.sharp && collnet ? std::optional{true} : point.sharp;
+  return !point.sharp && point.algorithm && is_collnet(*point.algorithm) ? std::optional{true} : point.sharp;
 }
 
 /// NIC properties of the point that differ from the machine's description.

@@ -217,9 +217,7 @@ void refuse_sets_of_tables(const CalibrateRequest& r) {
   std::map<std::string, std::map<std::string, std::vector<double>>> ratios;  // measured over predicted, of each machine's runs
   const std::vector<ComparedPoint> compared = validated(std::move(fitted), request).report.points;
   for (const ComparedPoint& one : compared) ratios[one.point.system.str()][one.point.source.str()].push_back(1 / (1 + one.error()));
-  const auto by_switches = std::count_if(compared.begin(), compared.end(), [](const ComparedPoint& one) {
-    return one.prediction.ran.algorithm == Algorithm::collnet_direct || one.prediction.ran.algorithm == Algorithm::collnet_chain;
-  });
+  const auto by_switches = std::count_if(compared.begin(), compared.end(), [](const ComparedPoint& one) { return is_collnet(one.prediction.ran.algorithm); });
   if (by_switches > 0)
     out.push_back(fmt::format("{} of {} times are of SHARP (collnet), which has no constants of its own: those of rings and trees move with it, "
                               "and its residuals stand under nvls_tree; fit runs without SHARP too",

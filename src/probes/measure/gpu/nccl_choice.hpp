@@ -56,8 +56,7 @@ using core::nccl_name;
   std::vector<std::pair<std::string, std::string>> set;
   if (what.algorithm) set.emplace_back("NCCL_ALGO", nccl_name(*what.algorithm));
   if (what.protocol) set.emplace_back("NCCL_PROTO", nccl_name(*what.protocol));
-  const bool collnet = what.algorithm == Algorithm::collnet_direct || what.algorithm == Algorithm::collnet_chain;
-  if (collnet) set.emplace_back("NCCL_COLLNET_ENABLE", "1");
+  if (what.algorithm && is_collnet(*what.algorithm)) set.emplace_back("NCCL_COLLNET_ENABLE", "1");
   return set;
 }
 
