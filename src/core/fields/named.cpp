@@ -26,10 +26,7 @@ void need_name(const Machine& machine, const std::vector<std::string>& overrides
 }  // namespace
 
 System Machine::load(const std::vector<std::string>& more_overrides, KernelSets kernels, std::string_view other_calibration) const {
-  if (value != nullptr) {
-    need_name(*this, more_overrides, other_calibration);
-    return *value;
-  }
+  if (value != nullptr) return *get(more_overrides, kernels, other_calibration);
   std::vector<std::string> all = overrides;
   all.insert(all.end(), more_overrides.begin(), more_overrides.end());
   return load_system(name, all, other_calibration.empty() ? calibration : other_calibration, kernels);

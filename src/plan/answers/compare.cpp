@@ -3,6 +3,7 @@
 #include "answers/typed/own_machines.hpp"
 #include "fields/refuse_given.hpp"
 #include "text/amounts.hpp"
+#include "text/joined.hpp"
 
 #include <fabricost/explain/assumptions.hpp>
 #include <fabricost/fields/field.hpp>
@@ -269,18 +270,16 @@ void refuse_twice(const CompareRequest& r, const std::vector<System>& systems) {
 
 /// "tpu-v5p-cube has no fp8 units: its products run at the bf16 rate." of machines that take fp8 all the same.
 [[nodiscard]] std::string no_units_text(const std::vector<Compared>& all, const std::vector<System>& systems) {
-  std::string out;
+  std::vector<std::string> names;
   for (std::size_t i = 0; i < all.size(); ++i)
-    if (all[i].trouble.empty() && all[i].precision == "fp8" && !Processor::of(systems[i]).has_fp8_units())
-      out += (out.empty() ? "" : ", ") + systems[i].name;
-  return out.empty() ? "" : out + ": no fp8 units, products run at the bf16 rate";
+    if (all[i].trouble.empty() && all[i].precision == "fp8" && !Processor::of(systems[i]).has_fp8_units()) names.push_back(systems[i].name);
+  return names.empty() ? "" : joined(names) + ": no fp8 units, products run at the bf16 rate";
 }
 
 /// " Not ranked, as what kernels reach was not measured on processors like theirs: mi300x-8."
 [[nodiscard]] std::string unranked_text(const CompareAnswer& of) {
-  std::string names;
-  for (const std::string& one : of.unranked) names += (names.empty() ? "" : ", ") + one;
-  return names.empty() ? "" : fmt::format(" Not ranked, as what kernels reach was not measured on processors like theirs: {}.", names);
+  if (of.unranked.empty()) return {};
+  return fmt::format(" Not ranked, as what kernels reach was not measured on processors like theirs: {}.", joined(of.unranked));
 }
 
 /// "servers and network over 5 years, always busy, without interest, without storage, electricity and site".

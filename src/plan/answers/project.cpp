@@ -435,18 +435,12 @@ void add_money(ProjectedRun& out, const System& system, Time occupied, const Pri
   PlanAnswer plan = searched(asked);
   if (!plan.fits) throw UnmetError(Unmet::memory, plan.advice);
   plan = cheapest_plan(
-      std::move(plan), plainer_within, [](const PlanAnswer& one) -> const PlannedLayout& { return one.layouts.front(); },
-      [](const PlannedLayout& one) { return one.idle_gpus; },
+      std::move(plan), plainer_within, [](const PlannedLayout& one) { return one.idle_gpus; },
       [](const PlannedLayout& one) { return one.step.value() / one.global_batch; },
       [&](int idle) { return paid_gpus(*machine.value, out.gpus, prices, idle); },
-      [&](const WantedLayouts& wanted) -> std::optional<PlanAnswer> {
+      [&](const WantedLayouts& wanted) {
         asked.wanted = wanted;
-        try {
-          PlanAnswer found = searched(asked);
-          return found.fits ? std::optional{std::move(found)} : std::nullopt;
-        } catch (const RequestError&) {
-          return std::nullopt;  // no layout is among those wanted
-        }
+        return searched(asked);
       });
   asked.wanted = {};
   const PlannedLayout& best = plan.layouts.front();

@@ -64,17 +64,12 @@ Compared compared(TrainingQuestion question, const System& system, const Prices&
   const bool whole = !rents_part(system, question.gpus, prices);  // otherwise all layouts pay for the same nodes
   if (by == LayoutBy::paid && whole && plan.fits && !plan.layouts.empty())
     plan = cheapest_plan(
-        std::move(plan), question.plain_within, [](const TrainingPlan& one) -> const PricedLayout& { return one.layouts.front(); },
+        std::move(plan), question.plain_within,
         [&](const PricedLayout& one) { return static_cast<int>(detail::idle_of(one, system, question.gpus)); }, seconds_a_sequence,
         [&](int idle) { return paid_gpus(system, question.gpus, prices, idle); },
-        [&](const WantedLayouts& wanted) -> std::optional<TrainingPlan> {
+        [&](const WantedLayouts& wanted) {
           question.wanted = wanted;
-          try {
-            TrainingPlan found = plan_training(system, question);
-            return found.fits && !found.layouts.empty() ? std::optional{std::move(found)} : std::nullopt;
-          } catch (const RequestError&) {
-            return std::nullopt;  // no layout is among those wanted
-          }
+          return plan_training(system, question);
         });
   if (plan.layouts.empty() || !plan.fits) {  // `nearest` is set in this case
     const auto gibi = [](double bytes) { return std::to_string(static_cast<long long>(std::ceil(bytes / gibibyte))); };
@@ -163,17 +158,17 @@ Verdict verdict_of(std::span<const Compared> all) {
   for (const Compared& c : all)
     if (c.trouble.empty()) able.push_back(&c);
   if (able.empty()) throw RequestError("no machine can do the job");
-  std::vector<const Compared*> unranked;
-  std::string measured, assumed;
-  for (const Compared* c : able) {
-    if (c->assumed_kernels()) unranked.push_back(c);
-    std::string& names = c->assumed_kernels() ? assumed : measured;
-    names += (names.empty() ? "" : ", ") + c->system;
-  }
-  if (able.size() - unranked.size() >= 2)
-    std::erase_if(able, [](const Compared* c) { return c->assumed_kernels(); });
-  else if (!measured.empty() && !assumed.empty())
-    return {.why = "what kernels reach was measured on processors like those of " + measured + " and on none like those of " + assumed +
+  std::vector<const Compared*> measured, unranked;
+  for (const Compared* c : able) (c->assumed_kernels() ? unranked : measured).push_back(c);
+  const auto names = [](const std::vector<const Compared*>& of) {
+    std::string out;
+    for (const Compared* c : of) out += (out.empty() ? "" : ", ") + c->system;
+    return out;
+  };
+  if (measured.size() >= 2)
+    able = measured;
+  else if (!measured.empty() && !unranked.empty())
+    return {.why = "what kernels reach was measured on processors like those of " + names(measured) + " and on none like those of " + names(unranked) +
                    ", where NVIDIA's shares of the peak are assumed: the figures differ in kind"};
   else
     unranked.clear();

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fabricost::plan {
@@ -23,19 +24,28 @@ namespace fabricost::plan {
 /// Gives the stack of the question the factor with which the layout that it names, all of which it then names, takes so long. The factor is
 /// of kernels and launches; exchanges keep their time. \throws Refusal where no layout is named, or no factor explains the step
 double explain_measured(const System& system, TrainingQuestion& question, double seconds);
+
 /// The plan that pays for the fewest GPU-seconds: the fastest or, while one leaves GPUs idle, the fastest of those that leave fewer; the
 /// fastest where that saves no more than `within`.
-/// \param first (plan) its layout \param idle (layout) GPUs beyond the job's \param seconds (layout) of a sequence
-/// \param paid (idle) GPUs \param search (WantedLayouts) the fastest plan within them; none: there is none
-template <class Plan, class First, class Idle, class Seconds, class Paid, class Search>
-[[nodiscard]] Plan cheapest_plan(Plan fastest, double within, First&& first, Idle&& idle, Seconds&& seconds, Paid&& paid, Search&& search) {
-  const auto cost = [&](const Plan& one) { return seconds(first(one)) * paid(idle(first(one))); };
+/// \param idle (layout) GPUs beyond the job's \param seconds (layout) of a sequence \param paid (idle) GPUs \param search (WantedLayouts) the
+/// fastest plan within them \throws nothing for a RequestError of search: there is none
+template <class Plan, class Idle, class Seconds, class Paid, class Search>
+[[nodiscard]] Plan cheapest_plan(Plan fastest, double within, Idle&& idle, Seconds&& seconds, Paid&& paid, Search&& search) {
+  const auto cost = [&](const Plan& one) { return seconds(one.layouts.front()) * paid(idle(one.layouts.front())); };
+  const auto found_within = [&](const WantedLayouts& wanted) -> std::optional<Plan> {
+    try {
+      Plan found = search(wanted);
+      return found.fits && !found.layouts.empty() ? std::optional{std::move(found)} : std::nullopt;
+    } catch (const RequestError&) {
+      return std::nullopt;  // no layout is among those wanted
+    }
+  };
   Plan best = fastest;
-  for (int most = idle(first(fastest)) - 1; most >= 0 && paid(0) < paid(most + 1);) {
-    const std::optional<Plan> found = search(WantedLayouts{.most_idle = most, .most_seconds = cost(best) / paid(0)});
+  for (int most = idle(fastest.layouts.front()) - 1; most >= 0 && paid(0) < paid(most + 1);) {
+    const std::optional<Plan> found = found_within({.most_idle = most, .most_seconds = cost(best) / paid(0)});
     if (!found) break;
     if (cost(*found) < cost(best)) best = *found;
-    most = std::min(most, idle(first(*found))) - 1;
+    most = std::min(most, idle(found->layouts.front())) - 1;
   }
   return cost(fastest) <= cost(best) * (1 + within) ? fastest : best;
 }

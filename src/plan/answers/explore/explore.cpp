@@ -214,8 +214,7 @@ struct Space {
     try {
       at.system = *machines[at.machine].system;
       dollars = ask(at, nullptr).plan.dollars.value_or(dollars);
-    } catch (const RequestError&) {
-      static_cast<void>(key);  // it is remembered as unknown
+    } catch (const RequestError&) {  // remembered as not a number
     }
     const std::scoped_lock lock{guard};
     return unturned[key] = dollars;
