@@ -62,7 +62,7 @@ RequestTable<PlanRequest> PlanRequest::fields() {
       asks(&R::expert_tp, "expert_tp", "--expert-tp", count, any_count, "N", "Tensor parallel size of one expert"),
       asks(&R::dp, "dp", "--dp", count, any_count, "N", "Data parallel size (DP)"),
       asks(&R::zero, "zero", "--zero", count, {0, 3}, "0..3", "ZeRO stage: 0 shards nothing, 1 optimizer, 2 + gradients,\n3 + weights"),
-      asks(&R::shard, "shard", "--shard", count, any_count, "N", "Replicas over which <zero> shards; default all (fewer: HSDP)"),
+      asks(&R::shard, "shard", "--shard", count, {0, any_count.max}, "N", "Replicas over which <zero> shards; default 0: all (fewer: HSDP)"),
       asks(&R::microbatch, "microbatch", "--microbatch", count, any_count, "N", "Sequences per microbatch"),
       asks(&R::schedule, "schedule", "--schedule", "NAME", "Pipeline schedule: 1f1b, ..., dualpipe; default those of the stack"),
       asks(&R::recompute, "recompute", "--recompute", "KIND",

@@ -60,7 +60,7 @@ TEST_CASE("the columns of a printed layout, given by hand, give its step again")
       if (row.used_gpus != gpus) continue;
       PlanRequest named = r;
       named.tp = row.tp, named.pp = row.pp, named.vp = row.vp, named.cp = row.cp, named.ep = row.ep, named.dp = row.dp;
-      named.expert_tp = row.expert_tp, named.zero = row.zero, named.microbatch = row.microbatch;
+      named.expert_tp = row.expert_tp, named.zero = row.zero, named.shard = row.shard, named.microbatch = row.microbatch;
       if (row.recompute == "none") named.recompute = Recompute::none;
       if (row.recompute == "selective") named.recompute = Recompute::selective;
       if (row.recompute == "full") named.recompute = Recompute::full;
