@@ -17,7 +17,7 @@ sanitized=build-sanitized
 random_calls() {
   PYTHONPATH="$PWD/build/python" FABRICOST_RANDOM_CALLS=100000 "$python" -m pytest -q tests/python/test_arguments.py
 }
-box() { ctest --test-dir build -C long -R '^(fabric_in_a_box|measure\.mpi)$' --output-on-failure; }
+box() { ctest --test-dir build -C long -R '^fabric_in_a_box$' --output-on-failure; }
 dask() { PYTHONPATH="$PWD/build/python" "$python" tests/python/check_dask.py; }
 # One build, by clang, several files at a time (a third of the time) and without optimisation but for what fits and searches (another third),
 # serves the sanitizers, the coverage and the fuzz targets. When time is short it counts no lines. Every test runs in it but those that build
@@ -47,7 +47,7 @@ sanitizers_4() { # examples, commands of the contract, broken files
   done
   cmake --build --preset sanitized -j "$jobs" --target "${targets[@]}" &&
     ctest --preset sanitized -j "$jobs" -R "^($exercised)\$" &&
-    ctest --preset sanitized -C long -R '^(cli\.measure|measure\.mpi)$' --repeat until-pass:2  # they keep to times, which these builds stretch
+    ctest --preset sanitized -C long -R '^cli\.measure$' --repeat until-pass:2  # it keeps to times, which these builds stretch
 }
 sanitizers_5() { # all other tests of the command
   configured &&
@@ -106,7 +106,7 @@ shared=225
 all=(
   "random_calls 20 100,000 random calls of the Python package"
   "dask 30 a sweep on a cluster of processes, one of them killed"
-  "box 250 the MPI probe; Open MPI on networks of namespaces, beside what is predicted; jobs of 64 processes that hang there"
+  "box 200 Open MPI on networks of namespaces, beside what is predicted"
   "threads 150 thread sanitizer"
   "others_1 160 the documentation site, pyright and stubtest, programs that must not compile by the other compiler, kernels by the CUDA compiler, the library as an archive"
   "others_2 130 the benchmark, every option of plan, explore, need and project"

@@ -49,7 +49,7 @@ def test_a_plan_measures_nothing():
 
 
 def test_refusals_name_arguments():
-    for wrong, says in [({"mpi": True, "gpus": [0]}, "gpus: mpi measures processes"), ({"gpus": [7]}, "gpus 7: there are GPUs 0 to 1"),
+    for wrong, says in [({"gpus": [7]}, "gpus 7: there are GPUs 0 to 1"),
                         ({"only": ["memmory"]}, "only memmory: .*memory"), ({"budget_seconds": 0.5}, "budget_seconds"),
                         ({"sizes": [0]}, "sizes"), ({"system": "dgx-h10"}, "dgx-h100")]:
         with pytest.raises((fc.RequestError, ValueError), match=says):

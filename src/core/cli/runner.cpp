@@ -300,6 +300,8 @@ void Runner::check_extras() const {
 std::string Runner::option_refused(const CLI::App& sub, const std::string& typed) const {
   const std::string plain = without_dashes(typed);
   std::string unknown = fmt::format("\"{}\" is not an option", typed);
+  if (plain == "mpi" && sub.get_name() == "measure")
+    return fmt::format("{}; run the OSU benchmarks or nccl-tests, whose output calibrate --from reads", unknown);
   const std::vector<std::string> known = options_asked(sub);
   const auto has = [&](const std::string& name) { return std::find(known.begin(), known.end(), name) != known.end(); };
   if (has("--" + plain)) return fmt::format("{}; write --{}", unknown, plain);

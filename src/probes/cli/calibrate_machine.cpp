@@ -68,14 +68,13 @@ void text_of(Page& page, const ThisMachine& m, const std::string& written) {
 }
 
 /// The points of a GPU measurement among the given files, or measured.csv of this folder where no file was
-/// given. Empty when there is no machine file, when only MPI ranks were measured, or when only its
-/// collectives are to be fitted. \throws SpecError when the machine file cannot be read
+/// given. Empty when there is no machine file, or when only its collectives are to be fitted.
 [[nodiscard]] std::optional<std::string> whole_machine(const CalibrateTyped& typed) {
   if (typed.only || !typed.leave_out.empty() || typed.nodes > 0 || typed.ranks > 0 || typed.samples.size() > 1) return std::nullopt;
   const std::string points = typed.samples.empty() ? usual_points : typed.samples.front().file;
   std::error_code error;
   if (!std::filesystem::exists(points, error) || !std::filesystem::exists(machine_file_of(points), error)) return std::nullopt;
-  if (machine_file_of(points) == points || !lists_gpus(machine_file_of(points))) return std::nullopt;
+  if (machine_file_of(points) == points) return std::nullopt;
   return points;
 }
 

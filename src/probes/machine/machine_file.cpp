@@ -83,11 +83,6 @@ std::filesystem::path machine_file_of(const std::filesystem::path& points) {
   return std::filesystem::path{points}.replace_extension(".machine.yaml");
 }
 
-bool lists_gpus(const std::filesystem::path& file) {
-  const SpecNode tree = parse_spec(file);
-  return tree.find("gpus") != nullptr || tree.find("ranks") == nullptr;
-}
-
 MeasuredMachine read_measured_machine(const std::filesystem::path& file) {
   const SpecNode tree = parse_spec(file);
   Faults faults;

@@ -1,10 +1,9 @@
 #pragma once
-/// The interface between probes and a machine: GPUs through CUDA or HIP (src/measure/gpu, a plugin),
-/// processes through MPI (src/measure/mpi, a plugin), or a simulated machine of the tests. The engine
+/// The interface between probes and a machine: GPUs through CUDA or HIP (src/measure/gpu, a plugin) or a simulated machine of the tests. The engine
 /// (measure.hpp) decides what to time, how often, when to stop and which times are valid; a Device only
 /// prepares one case at a time, checks its result, and times it.
 ///
-/// Several processes (MPI, many nodes) run the same code in step: every decision that depends on a clock or a
+/// Several processes (of many nodes) run the same code in step: every decision that depends on a clock or a
 /// time goes through `agreed`.
 
 #include "readings/probe_table.hpp"
@@ -66,7 +65,7 @@ class Job {
   [[nodiscard]] virtual bool in_graphs() const { return true; }
 };
 
-/// One GPU, or one process of an MPI run. Zero and empty: unknown.
+/// One GPU. Zero and empty: unknown.
 struct Unit {
   std::string name{}, uuid{}, bus{}, vbios{};
   int compute = 0;  ///< NVIDIA: 90 for 9.0; AMD: gfx number
@@ -80,23 +79,22 @@ struct Unit {
   double power_limit = 0;                             ///< W
   std::optional<bool> ecc{}, mig{};
   bool mig_instance = false;  ///< the visible device is a slice
-  std::string host{};         ///< of a process
+  std::string host{};
 };
 
 /// The machine as the probes see it.
 struct Machine {
-  std::string runtime{};          ///< "CUDA", "HIP", "MPI"
+  std::string runtime{};          ///< "CUDA", "HIP"
   std::string runtime_version{};  ///< "13.0"
   std::string driver{};           ///< "580.95.05"
-  std::string library{};          ///< of the collectives: "nccl", "rccl", "openmpi", "mpich"; empty: not found
+  std::string library{};          ///< of the collectives: "nccl", "rccl"; empty: not found
   std::string library_version{};
   std::string host{}, processor{}, kernel{};  ///< of the first process
   int sockets = 0;
-  std::vector<Unit> units{};                     ///< GPUs of this process, or all processes (MPI)
+  std::vector<Unit> units{};                     ///< GPUs of this process
   std::vector<std::vector<bool>> peer_access{};  ///< [from][to]
   std::vector<std::string> remarks{};            ///< notes for readers of the results: libraries that were not found, with the reason
-  std::vector<std::pair<Collective, Algorithm>> forced{};  ///< algorithms that the library's environment forces regardless of the case
-  int nodes = 0;  ///< hosts of all processes; 0: counted from the hosts of `units` (MPI), else one per process
+  int nodes = 0;  ///< of all processes; 0: one per process
 };
 
 /// Conditions at one moment that could explain an outlier.

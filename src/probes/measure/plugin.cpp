@@ -20,7 +20,7 @@ struct PluginKind {
   std::string_view word;     ///< in the file name
   std::string_view runtime;  ///< in messages
 };
-constexpr PluginKind cuda{"cuda", "CUDA"}, hip{"hip", "HIP"}, message_passing{"mpi", "MPI"};
+constexpr PluginKind cuda{"cuda", "CUDA"}, hip{"hip", "HIP"};
 
 /// The result of opening one kind of plugin.
 struct Opened {
@@ -29,7 +29,6 @@ struct Opened {
   std::string why{};  ///< the reason why there is no device
 };
 
-/// MPI libraries look up their components in the global scope; the symbols of other plugins stay local.
 Opened open(const PluginKind& kind) {
   Opened out;
   for (const std::filesystem::path& folder : probe_folders()) {
@@ -37,7 +36,7 @@ Opened open(const PluginKind& kind) {
     std::error_code error;
     if (!std::filesystem::is_regular_file(file, error)) continue;
     out.found = true;
-    void* library = dlopen(file.c_str(), RTLD_NOW | (kind.word == message_passing.word ? RTLD_GLOBAL : RTLD_LOCAL));
+    void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
       out.why = fmt::format("{} cannot be loaded: {}", file.string(), dlerror());
       return out;
@@ -101,17 +100,7 @@ std::vector<std::filesystem::path> probe_folders() {
   return out;
 }
 
-std::unique_ptr<Device> open_device(bool mpi) {
-  if (mpi) {
-    Opened opened = open(message_passing);
-    if (opened.device) return std::move(opened.device);
-    if (!opened.found)
-      throw Refusal(
-          fmt::format("<mpi>: there is no libfabricost_probe_mpi.so in {}; build with an MPI's mpicxx on the path "
-                      "(-DFABRICOST_BUILD_MPI_PROBE=ON), or set FABRICOST_PROBES to its folder",
-                      folders_text()));
-    throw Refusal(fmt::format("<mpi>: {}", opened.why));
-  }
+std::unique_ptr<Device> open_device() {
   std::string reasons;
   bool found = false;
   for (const PluginKind& kind : {cuda, hip}) {
@@ -124,7 +113,7 @@ std::unique_ptr<Device> open_device(bool mpi) {
     throw Refusal(
         fmt::format("no GPU can be measured: there is neither libfabricost_probe_cuda.so nor libfabricost_probe_hip.so in {}; build on a "
                     "machine with CUDA's nvcc or ROCm's hipcc (-DFABRICOST_BUILD_PROBES=ON), or set FABRICOST_PROBES to their folder. "
-                    "MPI's processes are measured without a GPU: <mpi>",
+                    "Without a GPU: run the OSU benchmarks; calibrate --from reads what they print",
                     folders_text()));
   throw RequestError(fmt::format(
       "no GPU can be measured: {}. Check that nvidia-smi (or rocm-smi) lists a GPU here, and that CUDA_VISIBLE_DEVICES does not "

@@ -14,7 +14,7 @@
 namespace fabricost::probes::measure {
 
 StockSystem stock_system(const Machine& machine, int gpus) {
-  if (machine.units.empty() || machine.runtime == "MPI") return {"", "processes do not tell which machine they run on"};
+  if (machine.units.empty()) return {"", "the device names no GPU"};
   const Unit& first = machine.units.front();
   for (const Unit& unit : machine.units)
     if (unit.name != first.name) return {"", fmt::format("GPUs of several kinds: {}, {}", first.name, unit.name)};

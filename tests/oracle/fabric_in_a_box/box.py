@@ -6,7 +6,7 @@ Nothing is attached to the machine's own network. Everything carries the tag of 
 after a failure; what a killed run left is removed by the next.
 
     with Box(flat(nodes=4, mbit=100)) as box:
-        print(box.mpirun(["fabricost", "measure", "--mpi", "--budget", "10"], {"allreduce": "ring"}))
+        print(box.mpirun(["./collectives", "1", "all_reduce", "65536"], {"allreduce": "ring"}))
 """
 
 import contextlib
@@ -102,7 +102,8 @@ def why_not():
     """None where a box can be built, otherwise why it cannot, with the remedy. Tries it with one cable."""
     if os.name != "posix" or not os.path.exists("/proc/self/ns/net"):
         return "this is no Linux with network namespaces"
-    needed = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "mpirun": "openmpi-bin"}
+    needed = {"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "mpirun": "openmpi-bin",
+              "mpicxx": "libopenmpi-dev"}
     for tool, package in needed.items():
         if shutil.which(tool) is None:
             return f"{tool} is not installed; as root: apt-get install {package}"

@@ -2,7 +2,6 @@
 
 import csv
 import dataclasses
-import io
 import json
 import os
 import statistics
@@ -11,8 +10,7 @@ import subprocess
 # Open MPI's collective operations, as its parameters call them, and ours.
 OPERATIONS = {"allreduce": "all_reduce", "allgather": "all_gather", "alltoall": "all_to_all", "bcast": "broadcast"}
 
-# Which of its algorithms (ompi/mca/coll/base of Open MPI 4.1) has which schedule here. The command knows them, too
-# (src/probes/measure/mpi/host.cpp); every launch checks that it wrote these.
+# Which of its algorithms (ompi/mca/coll/base of Open MPI 4.1) has which schedule here.
 SAME = {
     ("allreduce", "ring"): "ring",  # 2(n-1) steps of S/n
     ("allreduce", "segmented_ring"): "ring",  # the same, S/n cut into segments
@@ -53,34 +51,16 @@ def run(*words):
     return done.stdout
 
 
-def read_points(text, name="measured"):
-    """Rows of a point file as dictionaries, numbers read. \\throws Fault naming the line."""
-    rows = []
-    for number, row in enumerate(csv.DictReader(io.StringIO(text)), 2):
-        try:
-            row["bytes"], row["time_us"], row["nodes"] = int(row["bytes"]), float(row["time_us"]), int(row["nodes"])
-        except (KeyError, TypeError, ValueError) as fault:
-            raise Fault(f"{name}:{number}: {fault!r} in {row}") from fault
-        if not (row["bytes"] > 0 and 0 < row["time_us"] < 1e12):
-            raise Fault(f"{name}:{number}: a size and a time are above 0, this is {row['bytes']} B in {row['time_us']} us")
-        rows.append(row)
-    if not rows:
-        raise Fault(f"{name}: no points")
-    return rows
-
-
-def labelled(points, algorithms):
-    """Points of one launch with Open MPI's name of the algorithm first in their notes, as the launch forced it.
-
-    \\throws Fault where the command did not see what was forced
-    """
+def points_of(printed, algorithms, nodes, system):
+    """Rows of a point file from what one launch printed, with Open MPI's name of the algorithm that it forced in their notes."""
     theirs = {OPERATIONS[op]: (op, algorithm) for op, algorithm in algorithms.items()}
-    for p in points:
-        pair = theirs.get(p["operation"])
-        if p["algorithm"] != (SAME[pair] if pair else ""):
-            raise Fault(f"{p['operation']} was forced to {pair}, the command wrote algorithm \"{p['algorithm']}\"")
-        p["notes"] = f"{'/'.join(pair) if pair else p['operation']}; {p['notes']}"
-    return points
+    rows = []
+    for line in printed.splitlines():
+        operation, size, microseconds = line.split()
+        rows.append({"system": system, "operation": operation, "nodes": nodes, "gpus_per_node": 1, "dtype": "float", "bytes": int(size),
+                     "time_us": float(microseconds), "library": "openmpi", "algorithm": SAME[theirs[operation]], "protocol": "simple",
+                     "notes": "/".join(theirs[operation])})
+    return rows
 
 
 def write_points(path, points, system):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`fabricost measure --mpi` on networks of namespaces: some of its points calibrate a fabric, the others are predicted.
+"""Collectives of Open MPI on networks of namespaces: some of the points calibrate a fabric, the others are predicted.
 
     fabric_in_a_box.py TOOL [--full] [--fabric NAME]... [--save FOLDER] [--mbit RATE]
 
@@ -40,27 +40,22 @@ LAUNCHES = [
     {"allreduce": "segmented_ring", "allgather": "bruck", "alltoall": "modified_bruck"},
     {"allreduce": "recursive_doubling", "alltoall": "linear_sync"},
 ]
-POINT = 1.2  # seconds; the command takes a tenth of its budget for a point at most
+POINT = 1.2  # seconds
 
 
 class Lab:
-    """A box with the command inside."""
+    """A box with the program that times collectives inside."""
 
-    def __init__(self, tool, b, system, folder, point):
-        self.tool, self.box, self.system, self.folder, self.point = tool, b, system, folder, point
-        self.nap = os.path.join(os.path.dirname(os.path.abspath(tool)), "libfabricost_idle_nap.so")
+    def __init__(self, program, b, system, folder, point):
+        self.program, self.box, self.system, self.folder, self.point = program, b, system, folder, point
 
     def measure(self, operations, sizes, algorithms, ranks=0):
-        """Points of one launch. Ranks that wait sleep: there are more of them than processors."""
-        out = os.path.join(self.folder, "measured.csv")
-        words = [self.tool, "measure", "--mpi", "--quiet", "--system", self.system, "-o", out, "--budget", f"{10 * self.point:g}",
-                 "--sizes", ",".join(map(str, sizes)), "--only", *operations]
-        self.box.mpirun(words, algorithms, {**EAGER, **SEGMENTS}, ranks, exported={"LD_PRELOAD": self.nap})
-        with open(out, encoding="utf-8") as text:
-            points = compare.labelled(compare.read_points(text.read(), out), algorithms)
-        wanted = len(operations) * len(sizes)
-        if len(points) < wanted:
-            print(f"{len(points)} of {wanted} points of {algorithms} fitted into {10 * self.point:g} s", flush=True)
+        """Points of one launch."""
+        words = [self.program, f"{self.point:g}", ",".join(operations), ",".join(map(str, sizes))]
+        printed = self.box.mpirun(words, algorithms, {**EAGER, **SEGMENTS}, ranks)
+        points = compare.points_of(printed, algorithms, ranks or self.box.plan.nodes, self.system)
+        if len(points) != len(operations) * len(sizes):
+            raise compare.Fault(f"{len(points)} of {len(operations) * len(sizes)} points in {printed}")
         return points
 
     def fitted(self):
@@ -110,13 +105,13 @@ def machine_of(tool, folder, fabric, rates):
 
 
 def run(tool, folder, full, wanted, save, mbit):
-    rows = []
+    rows, program = [], built(folder)
     for plan, rates, launches, sizes in experiments(full, mbit):
         if wanted and plan.name not in wanted:
             continue
         machine = machine_of(tool, folder, plan.name, rates)
         with box.Box(plan) as b:
-            lab = Lab(tool, b, machine.system, folder, 3 * POINT if full else POINT)
+            lab = Lab(program, b, machine.system, folder, 3 * POINT if full else POINT)
             fitted = lab.fitted()
             checked = lab.checked(launches, sizes)
         for kind, points in (("fitted", fitted), ("checked", checked)) if save else ():
@@ -139,7 +134,7 @@ def main():
     arguments.add_argument("--mbit", type=float, default=float(os.environ.get("FABRICOST_BOX_MBIT", "20")))
     given = arguments.parse_args()
     given.tool = os.path.abspath(given.tool)
-    reason = box.why_not() or why_no_probe(given.tool)
+    reason = box.why_not()
     if reason:
         print(f"skipped: {reason}")
         return 77
@@ -161,12 +156,11 @@ def main():
     return 0
 
 
-def why_no_probe(tool):
-    """None where the command has its MPI probe beside it."""
-    for name in ("libfabricost_probe_mpi.so", "libfabricost_idle_nap.so"):
-        if not os.path.exists(os.path.join(os.path.dirname(tool), name)):
-            return f"{name} is not beside {tool}: build with libopenmpi-dev installed"
-    return None
+def built(folder):
+    """The program that times collectives, compiled."""
+    program = os.path.join(folder, "collectives")
+    compare.run("mpicxx", "-std=c++20", "-O2", "-o", program, os.path.join(HERE, "collectives.cpp"))
+    return program
 
 
 def verdict(rows):

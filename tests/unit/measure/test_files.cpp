@@ -115,25 +115,17 @@ TEST_CASE("every probe becomes the row that the page of the format says") {
   CHECK(off.note("gpus").empty());
 }
 
-TEST_CASE("processes of MPI are ranks on their hosts; a pair on two hosts goes through the network") {
-  FakeDevice device({.gpus = 4, .runtime = "MPI", .library = "openmpi", .processes = 4});
-  const Machine machine = device.describe();
-  const measure::Layout layout = measure::layout_of(machine, 4);
-  CHECK(layout.nodes == 2);
-  const Row all = measure::row_of({.kind = ProbeKind::collective, .bytes = MiB, .dtype = DataType::single}, machine, layout, "m", "s");
+TEST_CASE("nodes of several processes share them evenly") {
+  FakeDevice device({.gpus = 2});
+  Machine machine = device.describe();
+  CHECK(layout_of(machine, 4).nodes == 4);  // one process a node, where the device does not count them
+  machine.nodes = 2;
+  const measure::Layout layout = layout_of(machine, 4);
+  CHECK(layout.processes_per_node == 2);
+  const Row all = measure::row_of({.kind = ProbeKind::collective, .bytes = MiB, .gpus = {0, 1}}, machine, layout, "m", "s");
   CHECK(all.nodes == 2);
-  CHECK(all.gpus_per_node == 2);
-  const Row apart = measure::row_of({.kind = ProbeKind::collective, .bytes = MiB, .pairs = {{0, 2}}, .operation = Collective::send_recv},
-                                    machine, layout, "m", "s");
-  CHECK(apart.path == Path::nic);
-  CHECK(apart.nodes == 2);
-  const Row beside = measure::row_of({.kind = ProbeKind::collective, .bytes = MiB, .pairs = {{0, 1}}, .operation = Collective::send_recv},
-                                     machine, layout, "m", "s");
-  CHECK_FALSE(beside.path.has_value());
-  CHECK(beside.gpus_per_node == 2);
-  Machine uneven = machine;
-  uneven.units.resize(3);
-  CHECK(support::contains(support::message_of([&] { return layout_of(uneven, 3); }), "3 processes do not spread evenly over 2 nodes"));
+  CHECK(all.gpus_per_node == 4);
+  CHECK(support::contains(support::message_of([&] { return layout_of(machine, 3); }), "3 processes do not spread evenly over 2 nodes"));
 }
 
 TEST_CASE("collectives on registered buffers say so and are not taken for ordinary ones") {

@@ -308,7 +308,7 @@ struct Stated {
   double value = 0;
 };
 
-/// A meeting of two threads, as in collectives of MPI: each call waits for the other's, which must be the same one.
+/// A meeting of two threads, as in the rendezvous: each call waits for the other's, which must be the same one.
 class Meeting {
  public:
   /// Both sides' words. \throws std::logic_error when they are not at the same call, or one stays away
@@ -361,8 +361,6 @@ std::pair<Measured, Measured> both(const Traits& first, const Traits& second) {
   std::string failure[2];
   const auto run = [&](int side, Traits traits) {
     try {
-      traits.runtime = "MPI";
-      traits.library = "openmpi";
       traits.gpus = 2;
       Together device(traits, meeting, side);
       const Machine machine = device.describe();

@@ -98,19 +98,3 @@ TEST_CASE("GPUs that were named are the ones measured") {
     if (s.what.gpus.empty() && s.what.pairs.empty()) CHECK((s.what.gpu == 2 || s.what.gpu == 5));
   }
 }
-
-TEST_CASE("processes of MPI are asked for collectives alone, in a type they can add, and a ping-pong between two hosts") {
-  const Plan all = plan_of({.gpus = 4, .runtime = "MPI", .library = "openmpi", .processes = 4});
-  std::set<Collective> seen;
-  bool ping_pong = false;
-  for (const Step& s : all.steps) {
-    CHECK(s.what.kind == ProbeKind::collective);
-    CHECK(s.what.dtype == DataType::single);
-    CHECK(s.what.gpus.empty());
-    seen.insert(s.what.operation);
-    if (!s.what.pairs.empty()) ping_pong = s.what.pairs.front() == std::pair{0, 2};  // 0 and 1 share a host
-  }
-  CHECK(seen.size() == collective_names.size());
-  CHECK(ping_pong);
-  CHECK(says(plan_of({.gpus = 1, .runtime = "MPI"}), "mpirun"));
-}

@@ -41,7 +41,7 @@ struct WholeSizes {
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, WholeSizes& out);
 
 struct MeasureRequest {
-  bool quick = false, mpi = false;
+  bool quick = false;
   Machine system;
   std::vector<std::string> only;
   TimeToSpend budget;

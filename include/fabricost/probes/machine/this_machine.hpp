@@ -49,9 +49,6 @@ struct MeasuredMachine {
 /// Path of the machine file for a file of points: measured.machine.yaml beside measured.csv.
 [[nodiscard]] std::filesystem::path machine_file_of(const std::filesystem::path& points);
 
-/// Whether a machine file lists GPUs. One of MPI lists ranks, without tiers to calibrate. \throws SpecError
-[[nodiscard]] bool lists_gpus(const std::filesystem::path& file);
-
 /// \throws SpecError with file, line, column, value and remedy
 [[nodiscard]] MeasuredMachine read_measured_machine(const std::filesystem::path& file);
 

@@ -29,7 +29,6 @@ RequestTable<MeasureRequest> MeasureRequest::fields() {
   using R = MeasureRequest;
   return {
       asks(&R::quick, "quick", "--quick", "", "Measure for two minutes instead of fifteen"),
-      asks(&R::mpi, "mpi", "--mpi", "", "Measure MPI's processes instead of GPUs (under mpirun)"),
       asks(&R::system, "system", "--system,-s", "NAME", "Shipped system to compare with, if this one is not recognised"),
       asks(&R::only, "only", "--only", "KIND...", "Probes to run: memory launch host peer collectives overlap, a\nprobe, an operation"),
       asks(&R::budget, "budget_seconds", "--budget", Amount::seconds, time_to_spend, "SECONDS", "Time to spend, default 900, with <quick> 120"),
@@ -54,13 +53,13 @@ AnswerTable<MeasuredPoint> MeasuredPoint::fields() {
       gives(&P::seconds, "time_us", "seconds", "Of one repetition: the median of the batches that were kept.", in_microseconds),
       gives(&P::in_place, "", "in_place", "Of collectives."),
       gives(&P::library, "library", "library",
-            "`nccl`, `rccl`, `openmpi`, `mpich` for collectives; `copy engine` or `kernel` for transfers; the runtime (`cuda`, `hip`) for "
+            "`nccl`, `rccl` for collectives; `copy engine` or `kernel` for transfers; the runtime (`cuda`, `hip`) for "
             "probes."),
       gives(&P::library_version, "", "library_version", "Of that library; for transfers the version of CUDA or HIP."),
       gives(&A::algorithm_name, "algorithm", "algorithm",
-            "Only if it was forced; `nvls` also if in-switch reduction was; for MPI the one that Open MPI's environment forces."),
-      gives(&A::protocol_name, "protocol", "protocol", "Only if it was forced; for MPI always `simple`."),
-      gives(&A::path_name, "path", "path", "Of transfers: `gpu-gpu`, `gpu-host`; of MPI's ping-pong between two hosts `nic`; else empty."),
+            "Only if it was forced; `nvls` also if in-switch reduction was."),
+      gives(&A::protocol_name, "protocol", "protocol", "Only if it was forced."),
+      gives(&A::path_name, "path", "path", "Of transfers: `gpu-gpu`, `gpu-host`; else empty."),
       gives(&P::both_ways, "both_ways", "both_ways", "Of transfers: whether the other direction was under load too."),
       gives(&A::all_notes, "notes", "notes", "What there is to say of it, in the file `key value; key value`.")};
 }
@@ -166,11 +165,10 @@ constexpr double quick_budget = 120, full_budget = 900;  ///< seconds
   return out.empty() ? "no probe fits what was asked for" : out;
 }
 
-[[nodiscard]] std::string title_of(const measure::Machine& machine, int processes) {
-  const bool alone = machine.runtime != "MPI";
+[[nodiscard]] std::string title_of(const measure::Machine& machine) {
   const std::string called = machine.units.empty() || machine.units[0].name.empty() ? "" : " called " + machine.units[0].name;
-  const auto count = alone ? static_cast<int>(machine.units.size()) : processes;
-  std::string out = fmt::format("{} {}{}{}", count, alone ? "GPU" : "process", count == 1 ? "" : alone ? "s" : "es", alone ? called : "");
+  const std::size_t count = machine.units.size();
+  std::string out = fmt::format("{} GPU{}{}", count, count == 1 ? "" : "s", called);
   out += fmt::format(", {} {}", machine.runtime, machine.runtime_version);
   if (!machine.driver.empty()) out += fmt::format(", driver {}", machine.driver);
   if (!machine.library.empty()) out += fmt::format(", {} {}", machine.library, machine.library_version);
@@ -195,9 +193,8 @@ struct Opened {
       refuse_range("budget_seconds", request.budget.seconds, time_to_spend);
     if (std::find(request.sizes.bytes.begin(), request.sizes.bytes.end(), 0U) != request.sizes.bytes.end())
       throw Refusal("<sizes>: a size is at least 1 B");
-    if (request.mpi && !request.gpus.list.empty()) throw Refusal("<gpus>: <mpi> measures processes, not GPUs");
     if (!request.system.name.empty()) (void)load_system(request.system.name, {}, "none", KernelSets::none());
-    device = measure::open_device(request.mpi);
+    device = measure::open_device();
     try {
       machine = device->describe();
     } catch (const measure::DeviceLost& error) {
@@ -212,7 +209,7 @@ struct Opened {
   }
 
   [[nodiscard]] ProbedMachine probed(const MeasureRequest& request) const {
-    ProbedMachine out{.title = title_of(machine, device->processes()), .remarks = machine.remarks, .speaks = device->process() == 0};
+    ProbedMachine out{.title = title_of(machine), .remarks = machine.remarks, .speaks = device->process() == 0};
     if (!request.system.name.empty()) {
       out.system = request.system.name;
       out.system_because = "given by hand";

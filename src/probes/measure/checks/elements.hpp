@@ -1,6 +1,6 @@
 #pragma once
 /// The elements that each rank sends in a checked collective, and those it must receive. Shared by the GPU
-/// plugin (kernels and host), the MPI plugin and the tests.
+/// plugin (kernels and host), the tests.
 
 #include <fabricost/collective.hpp>
 

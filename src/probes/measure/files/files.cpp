@@ -24,32 +24,18 @@ namespace {
 
 std::string flag(std::optional<bool> value) { return value ? *value ? "1" : "0" : ""; }
 
-/// A ping-pong of two MPI processes: over the network if they run on two hosts, else like any send_recv.
-void ping_pong_cells(Row& row, const Case& what, const Machine& machine) {
-  const auto host = [&](int rank) { return machine.units.at(static_cast<std::size_t>(rank)).host; };
-  const auto& [from, to] = what.pairs.front();
-  const bool apart = host(from) != host(to);
-  row.nodes = apart ? 2 : 1;
-  row.gpus_per_node = apart ? 1 : 2;
-  if (apart) row.path = Path::nic;
-  row.both_ways = what.both_ways;
-  row.notes.emplace_back("pairs", fmt::format("{}>{}", from, to));
-}
-
 /// A row with only a forced protocol has no algorithm; forced in-switch reduction counts as an algorithm.
 void collective_cells(Row& row, const Case& what, const Machine& machine, const Layout& layout) {
-  const bool processes_only = machine.runtime == "MPI";
   row.operation = std::string{name(what.operation)};
   row.dtype = what.dtype;
   row.nodes = layout.nodes;
-  row.gpus_per_node = layout.processes_per_node * (processes_only ? 1 : static_cast<int>(std::max<std::size_t>(1, what.gpus.size())));
+  row.gpus_per_node = layout.processes_per_node * static_cast<int>(std::max<std::size_t>(1, what.gpus.size()));
   row.in_place = what.in_place;
   row.library = machine.library;
   row.library_version = machine.library_version;
   row.algorithm = what.algorithm;
-  row.protocol = processes_only ? Protocol::simple : what.protocol;  // MPI sends whole messages, like `simple`
-  if (!processes_only && what.gpus.size() < machine.units.size()) row.notes.emplace_back("gpus", joined(what.gpus, ","));
-  if (processes_only && what.pairs.size() == 1) ping_pong_cells(row, what, machine);
+  row.protocol = what.protocol;
+  if (what.gpus.size() < machine.units.size()) row.notes.emplace_back("gpus", joined(what.gpus, ","));
   if (what.registered != Registration::none)
     row.notes.emplace_back("registered", what.registered == Registration::own ? "yes" : "symmetric");
   if (what.nvls && !what.algorithm) row.notes.emplace_back("nvls", *what.nvls ? "on" : "off");
@@ -100,14 +86,7 @@ std::string_view Row::note(std::string_view key) const {
 }
 
 Layout layout_of(const Machine& machine, int processes) {
-  int nodes = machine.nodes;
-  if (nodes == 0 && machine.runtime == "MPI") {
-    std::set<std::string> hosts;
-    for (const Unit& unit : machine.units) hosts.insert(unit.host);
-    nodes = static_cast<int>(std::max<std::size_t>(1, hosts.size()));
-  } else if (nodes == 0) {
-    nodes = processes;
-  }
+  const int nodes = machine.nodes == 0 ? processes : machine.nodes;
   if (nodes < 1 || processes % nodes != 0)
     throw RequestError(fmt::format("{} processes do not spread evenly over {} nodes: start as many on each", processes, nodes));
   return {nodes, processes / nodes};

@@ -134,7 +134,7 @@ std::string machine_yaml(const Machine& machine, const Measured& measured, const
   w.close();
   w.count("processes", run.processes);
   w.count("nodes", run.nodes);
-  w.stream() << YAML::Key << (machine.runtime == "MPI" ? "ranks" : "gpus") << YAML::Value << YAML::BeginSeq;
+  w.stream() << YAML::Key << "gpus" << YAML::Value << YAML::BeginSeq;
   for (std::size_t i = 0; i < machine.units.size(); ++i) write_unit(w, machine.units[i], measured, i);
   w.stream() << YAML::EndSeq;
   if (machine.peer_access.size() > 1) {

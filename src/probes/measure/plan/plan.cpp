@@ -1,5 +1,5 @@
 /// Plans the probes of GPUs and their host (memory, launches, host copies, peers), and collectives, alone and beside arithmetic, on the
-/// GPUs of a node or on the processes of an MPI run.
+/// GPUs of the nodes that take part.
 
 #include "measure/plan/plan.hpp"
 
@@ -40,7 +40,6 @@ class Planner {
   void collective(Collective operation, Stage stage, double coarser, const Change& change);
   void collective_choices();
   void overlap();
-  void mpi();
 
   /// The rows of one group that `--only` selects; all rows without it.
   [[nodiscard]] std::vector<ProbeType> probes(ProbeGroup group) const;
@@ -92,7 +91,7 @@ Planner::Planner(const Machine& machine, int processes, const PlanOptions& optio
     if (std::find(gpus_.begin(), gpus_.end(), gpu) != gpus_.end()) throw Refusal(fmt::format("<gpus> {}: named twice", gpu));
     gpus_.push_back(gpu);
   }
-  if (gpus_.empty() && machine.runtime != "MPI")
+  if (gpus_.empty())
     for (int gpu = 0; gpu < units; ++gpu) gpus_.push_back(gpu);
   for (const std::string& text : options.only) {
     const std::string folded = core::folded(text);
@@ -122,10 +121,7 @@ std::vector<ProbeType> Planner::probes(ProbeGroup group) const {
 bool Planner::wanted(ProbeKind kind) const { return kinds_.empty() || kinds_.count(kind) > 0; }
 bool Planner::wanted(Collective operation) const { return operations_.empty() || operations_.count(operation) > 0; }
 
-int Planner::ranks(const Case& what) const {
-  if (machine_.runtime == "MPI") return what.pairs.empty() ? processes_ : 2;
-  return static_cast<int>(what.gpus.size()) * processes_;
-}
+int Planner::ranks(const Case& what) const { return static_cast<int>(what.gpus.size()) * processes_; }
 
 std::uint64_t Planner::unit_of(const Case& what) const {
   if (type_of(what.kind).sizes == ProbeSizes::calls)
@@ -263,9 +259,7 @@ void Planner::peers() {
 }
 
 Plan Planner::made() {
-  if (machine_.runtime == "MPI") {
-    mpi();
-  } else if (gpus_.empty()) {
+  if (gpus_.empty()) {
     plan_.not_measured.push_back({"everything", std::nullopt, "the device names no GPU"});
   } else {
     memory();
@@ -382,35 +376,6 @@ void Planner::overlap() {
   }
 }
 
-/// MPI has no half type; float is the usual type of its benchmarks.
-void Planner::mpi() {
-  const Case all{.kind = ProbeKind::collective, .dtype = DataType::single, .graph = false};
-  if (processes_ < 2)
-    return skip(ProbeGroup::collectives, "collectives", "one process: start several, mpirun -n 4 fabricost measure --mpi");
-  const std::uint64_t min = 64, max = quick_ ? 16 * MiB : 128 * MiB;
-  const auto of = [&](Collective operation) {
-    Case what = all;
-    what.operation = operation;
-    for (const auto& [forced, algorithm] : machine_.forced)
-      if (forced == operation) what.algorithm = algorithm;
-    return what;
-  };
-  if (wanted(Collective::send_recv)) {
-    int partner = 1;  // the first on another host, if there is one, to measure the network
-    for (std::size_t rank = machine_.units.size(); rank-- > 1;)
-      if (machine_.units[rank].host != machine_.units[0].host) partner = static_cast<int>(rank);
-    Case pair = of(Collective::send_recv);
-    pair.pairs = {{0, partner}};
-    curve(pair, min, max, essential);
-    pair.both_ways = true;
-    points(pair, {2 * KiB, max}, curves);
-  }
-  for (const Collective operation : {Collective::all_reduce, Collective::all_gather})
-    if (wanted(operation)) points(of(operation), {2 * KiB, 4 * MiB}, essential);
-  for (const Collective operation : all_operations)
-    if (wanted(operation)) curve(of(operation), min, max, curves);
-}
-
 namespace {
 
 std::string pairs_text(const Case& what) {
@@ -426,7 +391,6 @@ std::string collective_text(const Case& what) {
     out += fmt::format(" on GPUs {} and {}", what.gpus[0], what.gpus[1]);
   else if (!what.gpus.empty())
     out += fmt::format(" on {} GPU{}", what.gpus.size(), what.gpus.size() == 1 ? "" : "s");
-  if (!what.pairs.empty()) out += fmt::format(" {}>{}", what.pairs[0].first, what.pairs[0].second) + (what.both_ways ? " both ways" : "");
   out += fmt::format(", {}", name(what.dtype));
   if (what.algorithm) out += fmt::format(", {}", name(*what.algorithm));
   if (what.protocol) out += fmt::format("{}{}", what.algorithm ? " " : ", ", name(*what.protocol));
