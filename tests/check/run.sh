@@ -71,7 +71,7 @@ page() { # PROGRAM PAGE: all of docs/PAGE.md
   PYTHONPATH=build/python "$python" tests/docs/accuracy/check_page.py "$1" "docs/$2.md" "${FABRICOST_MEASUREMENTS:-../shared/measurements}" || [ $? = 77 ]
 }
 accuracy() {
-  cmake --build build -j "$jobs" --target accuracy_page && page build/bin/accuracy_page accuracy &&
+  cmake --build build -j "$jobs" --target fabricost_python && page examples/accuracy_page/accuracy_page.py accuracy &&
     ctest --test-dir build -C long -R '^accuracy\.from_sources_measured$' --output-on-failure
 }
 training() { cmake --build build -j "$jobs" --target fabricost_python && page examples/training_page.py training-accuracy; }

@@ -46,6 +46,21 @@ def test_samples_may_be_columns_of_anything(samples, h100):
     assert len(fc.validate(samples, system=h100).to_pandas()) == len(fc.validate(samples, system=h100))
 
 
+def test_machines_are_priced_with_constants_of_fits_and_by_hand(samples):
+    priced = fc.validate(samples, system="dgx-h100").samples["predicted_seconds"]
+    slower = fc.validate(samples, system="dgx-h100", constants=[{"scale_up.launch": 1e-3}]).samples["predicted_seconds"]
+    assert (slower > priced + 5e-4).all()
+    fit = fc.calibrate("dgx-h100", samples)
+    fitted = fc.validate(samples, system="dgx-h100", constants=[{"scale_up.launch": 1e-3}, fit]).samples["predicted_seconds"]
+    assert fitted == pytest.approx(fc.validate(samples, system=fit.system).samples["predicted_seconds"], rel=1e-4)
+    mean = fc.validate(samples, system="dgx-h100", constants=[fit.mean])
+    assert mean.samples["predicted_seconds"] == pytest.approx(fitted, rel=1e-3)  # of one set
+    assert fc.calibrate("dgx-h100", samples, constants=[{"scale_up.launch": 1e-3}]).mean_error_before > fit.mean_error_before
+    for wrong, says in (([{"launch": 1}], "launch.*is no constant"), ([1], "constants"), (fit, "constants")):
+        with pytest.raises((TypeError, fc.RequestError), match=says):
+            fc.validate(samples, constants=wrong)
+
+
 @pytest.mark.parametrize("says, broken", [
     ("no column \"seconds\"", {"bytes": [1.0]}), ("seconds: a column of 2", {"bytes": [1, 2], "seconds": [1]}),
     ("sample 0: bytes -1", {"bytes": [-1], "seconds": [1]}), ("sample 1: seconds 0", {"bytes": [1, 1], "seconds": [1, 0]}),

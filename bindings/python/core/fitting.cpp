@@ -4,12 +4,15 @@
 #include "arguments.hpp"
 #include "bindings.hpp"
 #include "copies.hpp"
+#include "core/fitted_constants.hpp"
 #include "core/operations.hpp"
 #include "machine.hpp"
 #include "question.hpp"
 #include "text/write_file.hpp"
 
 #include <fabricost/answers/constants.hpp>
+#include <fabricost/hardware/parameters.hpp>
+#include <fabricost/parameters/related.hpp>
 #include <fabricost/explain/assumptions.hpp>
 #include <fabricost/plan/evaluation/calibrate.hpp>
 #include <fabricost/probes/answers/this_machine.hpp>
@@ -86,6 +89,7 @@ PyClass<Answer> add_files(PyClass<Answer> type) {
 }
 
 void add_fit(py::module_& module) {
+  add_copies(PyClass<FitMean>(module, "FitMean", "The mean of a fit's sets; for constants= of validate and calibrate."));
   auto constant = add_answer<ConstantAnswer>(module, "Constant", "One constant as it was fitted.");
   constant.def("__repr__", [](const ConstantAnswer& c) {
     return fmt::format("{} {}: {:.4g}{}{} +- {:.1f} %{}", c.set, c.name, c.value, c.unit.empty() ? "" : " ", c.unit, 100 * c.relative_error,
@@ -109,6 +113,12 @@ void add_fit(py::module_& module) {
          "The machine with the fitted constants: for predict, or to save. RequestError where several were fitted together.")
       .property(
           "worst_error", [](const Fit& f) { return f.validation.worst_error(); }, "Largest error of `validation`.")
+      .property(
+          "mean", [](const Fit& f) { return FitMean{std::make_shared<const Calibration>(f.made), false}; },
+          "What stands for a machine whose GPUs were not fitted: the geometric mean of the sets inside a node; for constants=.")
+      .property(
+          "mean_transport", [](const Fit& f) { return FitMean{std::make_shared<const Calibration>(f.made), true}; },
+          "What stands for a network whose transport was not fitted: the mean of those of its kind; for constants=.")
       .property("validation", &Fit::validation, "The samples (without those set aside) predicted with the fitted machine.")
       .def(
           "save",
@@ -197,12 +207,42 @@ treats it: Constants.)",
 
 }  // namespace
 
+void FitMean::apply(System& system) const {
+  if (between_nodes)
+    apply_transport_mean(system, *of);
+  else
+    apply_mean(*of, system);
+}
+
+/// `calibrate` with what a fit starts from, which no file states.
+struct CalibrateCall : CalibrateFilesRequest {
+  FittedConstants constants, prior_constants;
+
+  static RequestTable<CalibrateCall> fields() {
+    using C = CalibrateCall;
+    return {CalibrateFilesRequest::fields(), asks(&C::constants, "constants", "", "", "What machines have instead of what is shipped, as in validate"),
+            asks(&C::prior_constants, "prior", "", "", "What a joint fit takes for a machine before its points, as constants"),
+            asks(&C::starts, "starts", "", Amount::count, {0, 100}, "", "Minimisations from scattered points; 0: three of a joint fit, else one")};
+  }
+};
+[[nodiscard]] static FilesAnswer answer(const CalibrateCall& call) {
+  CalibrateFilesRequest request = call;
+  request.adjust = call.constants.applied();
+  if (const auto prior = call.prior_constants.applied())
+    request.prior = [prior](Constants& constants) {
+      System machine;
+      prior(machine);
+      constants = machine.constants;
+    };
+  return plan::answer(request);
+}
+
 void add_fitting(py::module_& module) {
   add_fit(module);
   add_fits_of_tables(module);
   add_this_machine(module);
   add_evaluation(module);
-  add_question<CalibrateFilesRequest>(
+  add_question<CalibrateCall>(
       module, "calibrate", 2,
       R"(Fits the constants a machine is priced with to measurements of it: least squares on log(predicted / measured) with a robust
 loss and priors from machines like it, so that a few points are enough. A Fit; fit.system predicts with what was found. Engines'
@@ -237,3 +277,74 @@ sets the two apart, a ThisMachine.)",
 }
 
 }  // namespace fabricost::python
+
+namespace fabricost::core {
+
+std::function<void(System&)> FittedConstants::applied() const {
+  if (each.empty()) return {};
+  return [all = each](System& system) {
+    for (const auto& one : all) one(system);
+  };
+}
+
+/// The values of a dict: "host_launch" of the machine, or "SET.NAME" as fc.constants lists them.
+static std::function<void(System&)> given_values(const py::dict& given, std::string_view argument) {
+  std::vector<std::pair<const Parameter*, double>> values;
+  std::optional<double> host_launch;
+  for (const auto& [key, value] : given) {
+    const std::string name{python::text_of(key, argument)};
+    const double number = python::real(py::reinterpret_borrow<py::object>(value), name, 0, 1e18);
+    if (name == "host_launch") {
+      host_launch = number;
+      continue;
+    }
+    const Parameter* found = nullptr;
+    for (const auto set : {ConstantSet::scale_up, ConstantSet::pcie, ConstantSet::transport, ConstantSet::custom, ConstantSet::moe})
+      for (const Parameter& one : parameters_of(set))
+        if (name == fmt::format("{}.{}", core::name(set), one.key)) found = &one;
+    if (found == nullptr) throw RequestError(fmt::format("{}: \"{}\" is no constant; constants() lists them as SET and NAME", argument, name));
+    values.emplace_back(found, number);
+  }
+  return [=](System& system) {
+    for (const auto& [parameter, value] : values) parameter->of(system.constants) = value;
+    if (host_launch) system.host_launch.value = Time::from_value(*host_launch);
+  };
+}
+
+/// Constants of kernels: a machine's own generation's where one of the fits has them, else what relatives make of them.
+static void apply_kernel_fits(System& system, const std::vector<CalibratedSet>& sets) {
+  std::vector<Constants> related;
+  const CalibratedSet* own = nullptr;
+  for (const CalibratedSet& one : sets) {
+    if (one.generation == system.gpu.generation) own = &one;
+    related.push_back(one.constants);
+  }
+  const auto measured = [](const CalibratedSet& s, const Parameter& p) {
+    return std::any_of(s.fitted.begin(), s.fitted.end(), [&](const FittedConstant& f) { return f.key == p.key; });
+  };
+  const ConstantSet set = sets.front().set;
+  take_from_related(set, system.constants, related, [&](std::size_t r, const Parameter& p) { return &sets[r] != own && measured(sets[r], p); });
+  if (own == nullptr) return;
+  for (const Parameter& p : parameters_of(set))
+    if (measured(*own, p)) p.of(system.constants) = p.value(own->constants);
+}
+
+void from_object(py::handle given, std::string_view name, const Range&, FittedConstants& out) {
+  if (!py::isinstance<py::list>(given) && !py::isinstance<py::tuple>(given)) python::throw_type(name, "a list of fits, means of fits and dicts", given);
+  std::vector<CalibratedSet> kernels;
+  for (const py::handle one : given) {
+    if (const auto* const fit = python::held<python::Fit>(one))
+      out.each.emplace_back([fitted = std::make_shared<const Calibration>(fit->made)](System& system) { apply_calibration(system, *fitted); });
+    else if (const auto* const mean = python::held<python::FitMean>(one))
+      out.each.emplace_back([mean = *mean](System& system) { mean.apply(system); });
+    else if (const auto* const fitted = python::held<fabricost::plan::KernelFitAnswer>(one))
+      kernels.insert(kernels.end(), fitted->made.sets.begin(), fitted->made.sets.end());
+    else if (py::isinstance<py::dict>(one))
+      out.each.push_back(given_values(py::reinterpret_borrow<py::dict>(one), name));
+    else
+      python::throw_type(name, "fits, means of fits and dicts", one);
+  }
+  if (!kernels.empty()) out.each.emplace_back([kernels](System& system) { apply_kernel_fits(system, kernels); });
+}
+
+}  // namespace fabricost::core

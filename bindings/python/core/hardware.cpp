@@ -73,6 +73,9 @@ void add_tier(py::module_& module) {
           "latency_seconds", [](const Tier& t) { return t.latency.value; }, "Latency of one hop, s; 0 when unknown.")
       .property("endpoints", &Tier::endpoints, "How many children it joins: GPUs of a domain, NICs of a node, nodes below a switch.")
       .property(
+          "transport", [](const Tier& t) { return t.transport.family().view(); },
+          "Of a network: the transport whose constants it has, as in infiniband; else unknown.")
+      .property(
           "source", [](const Tier& t) { return t.bandwidth.provenance.source; }, "Where bytes_per_second comes from.")
       .property(
           "confidence", [](const Tier& t) { return t.bandwidth.provenance.confidence; },

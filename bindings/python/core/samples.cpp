@@ -66,6 +66,12 @@ void for_each_column(const Each& each) {
   each(
       "gpus_of_process", [](auto& p) -> auto& { return p.launch.gpus; });
   each("early_tests", &Point::early_tests);
+  each("launched", &Point::launched);
+  each("releases", &Point::releases);
+  each("reduction", &Point::redop);
+  each("windows", &Point::windows);
+  each("nvls", &Point::nvls);
+  each("pxn", &Point::pxn);
 }
 
 template <class T>
@@ -98,7 +104,7 @@ void read_cell(double cell, const char* name, std::size_t sample, T& value) {
   } else if constexpr (std::integral<T>) {
     if (!(cell >= 0 && cell <= 2147483647 && cell == std::floor(cell)))
       throw RequestError(fmt::format("sample {}: {} {} is not a whole number from 0 to 2147483647", sample, name, cell));
-    value = static_cast<T>(std::clamp<int>(static_cast<int>(cell), value, std::numeric_limits<T>::max()));
+    value = static_cast<T>(std::clamp(cell, static_cast<double>(value), static_cast<double>(std::numeric_limits<T>::max())));
   } else if constexpr (std::same_as<T, double>) {
     value = cell;
   } else {
@@ -247,6 +253,18 @@ std::vector<Point> points_of(py::handle given) {
 }
 
 void add_samples(py::module_& module) {
+  module.def(
+      "merge_repeats", [](const py::object& samples) { return samples_of(merge_repeats(points_of(samples))); }, "samples"_a,
+      R"(merge_repeats(samples)
+--
+
+Measured times with repeats merged by their median, in the order of first occurrence, as validate and calibrate merge them.
+
+Parameters
+----------
+samples : structured array, mapping or pandas.DataFrame
+    As read_log returns them.
+)");
   const auto add = [&](const char* name, const char* doc) {
     module.def(name, &read_log, "path"_a, py::kw_only(), "system"_a = py::none(), "nodes"_a = 0, "ranks"_a = 0, doc);
   };

@@ -2,12 +2,14 @@
 
 #include "bindings.hpp"
 #include "copies.hpp"
+#include "core/fitted_constants.hpp"
 #include "core/operations.hpp"
 #include "core/prediction_fields.hpp"
 #include "core/samples.hpp"
 #include "plain.hpp"
 #include "question.hpp"
 
+#include <fabricost/choice/nccl.hpp>
 #include <fabricost/plan/evaluation/validate.hpp>
 
 #include <fabricost/validation/set_aside.hpp>
@@ -30,9 +32,22 @@ static void pass_fields(Stream& stream, ValidationAnswer& answer) {
 
 namespace fabricost::python {
 
+/// The time that NCCL's tuner expects of its own choice; of what it has no table for, the bytes at its channels' rate.
+[[nodiscard]] static double tuner_seconds(const ComparedPoint& p) {
+  const Fabric& f = p.prediction.made_from.fabric;
+  const TunerTable table = tuner_table(p.point.collective, f, is_byte_wide(p.point.dtype));
+  const double bytes = p.point.bytes;
+  if (table.rows.empty()) return 10e-6 + bytes * (f.ranks() - 1) / f.ranks() / f.planned_per_gpu;
+  double min = std::numeric_limits<double>::infinity();
+  for (const TunerRow& row : table.rows) min = std::min(min, table.believed(row, bytes));
+  return min;
+}
+
 [[nodiscard]] static py::array compared_of(const ValidationAnswer& answer) {
   using P = ComparedPoint;
   const auto column = [&](auto get) { return column_of(answer.report.points, get); };
+  std::vector<std::string> regimes;
+  for (const P& p : answer.report.points) regimes.push_back(regime_of(p));
   return structured({{"operation", column([](const P& p) { return name(p.point.collective); })},
                      {"dtype", column([](const P& p) { return name(p.point.dtype); })},
                      {"bytes", column([](const P& p) { return p.point.bytes; })},
@@ -47,7 +62,11 @@ namespace fabricost::python {
                      {"protocol", column([](const P& p) { return p.prediction.protocol.view(); })},
                      {"system", column([](const P& p) { return std::string_view{p.point.system.str()}; })},
                      {"library", column([](const P& p) { return std::string_view{p.point.library.str()}; })},
-                     {"source", column([](const P& p) { return std::string_view{p.point.source.str()}; })}});
+                     {"source", column([](const P& p) { return std::string_view{p.point.source.str()}; })},
+                     {"regime", text_column({regimes.begin(), regimes.end()})},
+                     {"own_kernel", column([](const P& p) { return p.prediction.ran.kernel != CollectiveKernel::library; })},
+                     {"tuner_seconds", column(&tuner_seconds)},
+                     {"link_bytes_per_second", column([](const P& p) { return p.prediction.made_from.fabric.inner_rate; })}});
 }
 
 [[nodiscard]] static std::string errors_text(const Errors& e) {
@@ -71,6 +90,21 @@ namespace fabricost::python {
                      {"high", known([](const R& r) { return r.high; }, true)},
                      {"error", known([](const R& r) { return r.error(); })},
                      {"skipped", column(&R::skipped)}});
+}
+
+/// `validate` with constants that no file states.
+struct ValidateCall : ValidateFilesRequest {
+  FittedConstants constants;
+
+  static RequestTable<ValidateCall> fields() {
+    return {ValidateFilesRequest::fields(),
+            asks(&ValidateCall::constants, "constants", "", "", "What machines have instead of what is shipped: fits, their means, values")};
+  }
+};
+[[nodiscard]] static auto answer(const ValidateCall& call) {
+  ValidateFilesRequest request = call;
+  request.adjust = call.constants.applied();
+  return plan::answer(request);
 }
 
 void add_validation(py::module_& module) {
@@ -111,14 +145,17 @@ void add_validation(py::module_& module) {
           "__len__", [](const WorkloadsAnswer& w) { return w.report.rows.size(); }, "Number of rows.")
       .def("__repr__",
            [](const WorkloadsAnswer& w) { return fmt::format("<WorkloadValidation of {} figures: {}>", w.points, errors_text(w)); });
-  add_question<ValidateFilesRequest>(
+  add_argument_type<FittedConstants>("Sequence[Fit | FitMean | KernelFit | Mapping[str, float]]", false, &no_items);
+  add_question<ValidateCall>(
       module, "validate", 1,
       R"(Predicts every measured point and says how far off: |predicted / measured - 1|, median, mean and by group; a Validation. Of
 tables of kernels and of expert exchange a WorkloadValidation.
 
 samples: what read_log returns, any structured array, mapping or DataFrame with columns bytes and seconds (and operation, ranks, nodes,
 dtype, algorithm, ...), the path of a log or point CSV, or a list of those. Repeats are merged by their median unless raw.
-system: a System prices all of them, whatever machine they name; a name is taken where the samples name none.)",
+system: a System prices all of them, whatever machine they name; a name is taken where the samples name none.
+constants: what machines have instead of what is shipped, in this order: a Fit (its sets, of machines they are of), `mean` or
+`mean_transport` of one, {"SET.NAME": value} in SI units; then KernelFits (of other generations as relatives).)",
       "Raises RequestError and SpecError as load_system and read_log; warns (FabricostWarning) of samples that a fit leaves out.",
       [](auto found) {
         if (const auto* const one = std::get_if<ValidationAnswer>(&found))

@@ -33,6 +33,9 @@ struct CalibrateRequest {
   std::vector<std::string> leave_out, hold;
   std::optional<LaunchMode> launch{};
   std::optional<Inference> library{};
+  std::function<void(System&)> adjust{};    ///< called on every machine after loading: for constants that are in no file
+  std::function<void(Constants&)> prior{};  ///< as CalibrateOptions has it
+  int starts = 0;                           ///< likewise
   static constexpr std::array<std::string_view, 2> by_place{"system", "samples"};
 
   static RequestTable<CalibrateRequest> fields();

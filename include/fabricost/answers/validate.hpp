@@ -35,6 +35,7 @@ struct ValidateRequest {
   bool raw = false;
   std::optional<LaunchMode> launch{};
   std::optional<Inference> library{};
+  std::function<void(System&)> adjust{};  ///< called on every machine after loading: for constants that are in no file
 
   static RequestTable<ValidateRequest> fields();
 };

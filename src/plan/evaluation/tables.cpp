@@ -57,7 +57,8 @@ WorkloadReport summarise(std::vector<WorkloadRow> rows) {
   return out;
 }
 
-WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& files, const Stack* stack) {
+WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& files, const Stack* stack,
+                                  const std::function<void(System&)>& adjust) {
   std::vector<WorkloadRow> rows;
   std::vector<MoeKernelRow> exchanges;
   for (const std::filesystem::path& file : files) {
@@ -78,7 +79,7 @@ WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& file
     }
   }
   exchanges = merge_repeats(exchanges);
-  predict_moe_kernel_rows(exchanges);
+  predict_moe_kernel_rows(exchanges, adjust);
   rows.insert(rows.end(), exchanges.begin(), exchanges.end());
   return summarise(std::move(rows));
 }

@@ -34,10 +34,11 @@ namespace {
 
 }  // namespace
 
-WorkloadsAnswer validated(const std::vector<std::filesystem::path>& tables, std::string_view stack) {
+WorkloadsAnswer validated(const std::vector<std::filesystem::path>& tables, std::string_view stack,
+                          const std::function<void(System&)>& adjust) {
   WorkloadsAnswer out;
   if (stack.empty()) {
-    out.report = validate_workloads(tables);
+    out.report = validate_workloads(tables, nullptr, adjust);
   } else {
     const Stack own = load_stack(stack);
     if (own.kernels.empty())
@@ -58,7 +59,7 @@ std::variant<ValidationAnswer, WorkloadsAnswer> answer(const ValidateFilesReques
       if (!r.stack.empty() &&
           std::any_of(tables.begin(), tables.end(), [](const auto& f) { return workload_table(f) != WorkloadTable::ops; }))
         throw fabricost::core::Refusal("<stack> prices tables of kernels; leave it out of others");
-      return validated(tables, r.stack);
+      return validated(tables, r.stack, r.adjust);
     }
   }
   return answer(static_cast<const ValidateRequest&>(r));

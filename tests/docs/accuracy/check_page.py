@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Is docs/accuracy.md what accuracy_page prints, docs/training-accuracy.md what training_page.py?
+"""Is docs/accuracy.md what accuracy_page.py prints, docs/training-accuracy.md what training_page.py?
 
     check_page.py PROGRAM PAGE MEASUREMENTS [OPTION...]
 

@@ -13,6 +13,7 @@ fc = pytest.importorskip("fabricost", reason="the package is not built here")
 from published import ROOT, from_sources, published_sources  # noqa: E402  finds the module below
 from check_page import same  # noqa: E402
 from test_fetching import serving  # noqa: E402
+import accuracy_page  # noqa: E402
 import published_figures  # noqa: E402
 
 COPIES = pathlib.Path(os.environ.get("FABRICOST_MEASUREMENTS", ROOT.parent / "shared/measurements"))
@@ -49,6 +50,19 @@ def test_rows_in_figures_and_rows_left_out_are_all_rows(everything, figures):
     healthy = sum(len(points) for run, (points, _, _) in zip(everything[1], everything[2]) if run["health"] == "healthy")
     left = sum(rows for (kind, _, _), (_, rows, _) in figures.excluded.items() if kind in ("left out", "not priced"))
     assert sum(len(samples) for samples in figures.samples.values()) < sum(figures.rows.values()) == healthy - left
+
+
+def test_the_page_of_accuracy_counts_every_healthy_row_or_lists_it_as_left_out():
+    data = accuracy_page.Measurements(COPIES)
+    rounds = ("", "second/", "third/released/")
+    healthy = [file for place in rounds for part in ("multinode", "newer") if (file := COPIES / f"{place}{part}/points_healthy.csv").exists()]
+    wanted = sum(len(fc.read_log(file)) for file in healthy)
+    # of the third round's own runs the page has those of several nodes alone
+    wanted += int((fc.read_log(COPIES / "third/points_collectives.csv")["nodes"] > 1).sum())
+    assert all(len(points) and one.why for one, points in data.left_out)
+    left = sum(int(points.repeats.sum()) for _, points in data.left_out)
+    assert left == data.left and int(data.clusters.repeats.sum()) + left == data.measured
+    assert data.measured + int(data.one_node.repeats.sum()) + int(data.later_one_node.repeats.sum()) == wanted
 
 
 def named(files):

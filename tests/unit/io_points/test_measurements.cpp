@@ -1,5 +1,4 @@
 // Logs and tables of the shared measurements: the points taken from them, how well they are predicted, and what may stand around their lines.
-#include "accuracy_page/measurements.cpp"  // what the page reads; a program has no library to link
 #include "files.hpp"
 
 #include <fabricost/readings/points.hpp>
@@ -34,39 +33,6 @@ TEST_CASE("copies of two GPUs of our own are predicted within 10 % median and 15
     CHECK(report.total.interval_coverage >= 0.85);
     for (const ErrorGroup& size : report.by_size) CHECK(size.errors.median_ape <= 10);
   }
-}
-
-// Every healthy public run is in a figure of docs/accuracy.md, or in its list of runs left out.
-
-namespace {
-
-int rows_of(const Points& merged) {
-  int rows = 0;
-  for (const Point& p : merged.points) rows += p.repeats;
-  return rows;
-}
-
-}  // namespace
-
-TEST_CASE("the accuracy page counts every healthy public run, or lists it as left out", "[measurements]") {
-  const auto folder = fabricost::test::measurements();
-  if (folder.empty()) return;
-  const accuracy::Measurements read = accuracy::read_measurements(folder.string());
-  int left = 0;
-  for (const accuracy::Measurements::Left& one : read.left_out) {
-    CHECK(!one.points.points.empty());
-    CHECK(!one.why.empty());
-    left += rows_of(one.points);
-  }
-  CHECK(left == read.left);
-  CHECK(rows_of(read.one_node) == 2644);
-  CHECK(rows_of(read.clusters) + left == read.measured);
-  std::size_t healthy = 0;
-  // of the third round's own runs the page has those of several nodes alone
-  for (const Point& p : read_points(folder / "third" / "points_collectives.csv").points) healthy += p.nodes > 1 ? 1 : 0;
-  for (const char* round : {"multinode", "second/multinode", "second/newer", "third/released/multinode", "third/released/newer"})
-    healthy += read_points(folder / round / "points_healthy.csv").points.size();
-  CHECK(rows_of(read.one_node) + rows_of(read.later_one_node) + rows_of(read.clusters) + left == static_cast<int>(healthy));
 }
 
 // Text that launchers, collectors and terminals add around a log's lines does not change what is read.

@@ -4,6 +4,7 @@
 #include <fabricost/answers/validate.hpp>
 #include <fabricost/plan/evaluation/workload.hpp>
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -28,8 +29,9 @@ struct ValidateFilesRequest : ValidateRequest {};
 /// kinds; as answer of its base
 [[nodiscard]] std::variant<ValidationAnswer, WorkloadsAnswer> answer(const ValidateFilesRequest& request);
 
-/// The same for tables alone, row by row. \param stack whose own kernels price kernels \throws as
-/// validate_workloads
-[[nodiscard]] WorkloadsAnswer validated(const std::vector<std::filesystem::path>& tables, std::string_view stack = {});
+/// The same for tables alone, row by row. \param stack whose own kernels price kernels \param adjust called on the machines of expert
+/// exchange \throws as validate_workloads
+[[nodiscard]] WorkloadsAnswer validated(const std::vector<std::filesystem::path>& tables, std::string_view stack = {},
+                                        const std::function<void(System&)>& adjust = {});
 
 }  // namespace fabricost::plan

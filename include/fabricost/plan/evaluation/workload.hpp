@@ -6,6 +6,7 @@
 #include <fabricost/validation/validate.hpp>
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -42,8 +43,9 @@ struct WorkloadReport {
 };
 [[nodiscard]] WorkloadReport summarise(std::vector<WorkloadRow> rows);
 /// Reads and predicts tables. \throws SpecError; RequestError for a file that is not such a table
-/// \param stack whose own kernels price rows of kernels; null: none
-[[nodiscard]] WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& files, const Stack* stack = nullptr);
+/// \param stack whose own kernels price rows of kernels; null: none \param adjust called on the machines of expert exchange
+[[nodiscard]] WorkloadReport validate_workloads(const std::vector<std::filesystem::path>& files, const Stack* stack = nullptr,
+                                                const std::function<void(System&)>& adjust = {});
 
 /// A loaded machine with its compiled collectives. Kept by callers that price many rows.
 struct TrainingMachine {

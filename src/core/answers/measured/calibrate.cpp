@@ -202,6 +202,7 @@ void refuse_sets_of_tables(const CalibrateRequest& r) {
   request.system = r.system;
   request.calibration = r.calibration;
   request.raw = true;
+  request.adjust = r.adjust;
   Points fitted;
   const std::vector<LeaveOut> by_hand = leave_outs(r.leave_out);
   for (const LeaveOut& one : by_hand)
@@ -325,10 +326,17 @@ CalibrationAnswer answer(const CalibrateRequest& asked) {
   CalibrateOptions how{.system = system,
                        .calibration = r.calibration.empty() ? r.system.calibration : r.calibration,
                        .overrides = r.system.overrides,
+                       .adjust = r.adjust,
                        .only = r.only,
                        .leave_out = r.leave_out,
-                       .hold = r.hold};
-  if (unnamed) how.adjust = [&](System& each) { each = *r.system.value; };
+                       .hold = r.hold,
+                       .prior = r.prior,
+                       .starts = r.starts};
+  if (unnamed)
+    how.adjust = [&](System& each) {
+      each = *r.system.value;
+      if (r.adjust) r.adjust(each);
+    };
   Points points = measured_points(r);
   const std::vector<std::string> warnings = warnings_of(r, otherwise, points);
   Calibration fit = calibrate(points, how);

@@ -106,11 +106,16 @@ ValidationAnswer validated(Points points, const ValidateRequest& r) {
   ValidationOptions how{.rule = r.choice.value_or(Choice::Rule::nccl),
                         .calibration = r.calibration.empty() ? r.system.calibration : r.calibration,
                         .overrides = r.system.overrides,
-                        .raw = r.raw};
+                        .raw = r.raw,
+                        .adjust = r.adjust};
   if (r.system.value != nullptr) {
     const bool unnamed = r.system.name.empty();
     for (Point& p : points.points) p.system = unnamed ? r.system.value->name : r.system.name;
-    if (unnamed) how.adjust = [&](System& system) { system = *r.system.value; };
+    if (unnamed)
+      how.adjust = [&](System& system) {
+        system = *r.system.value;
+        if (r.adjust) r.adjust(system);
+      };
   }
   ValidationAnswer out;
   out.report = validate(points, how);
