@@ -11,9 +11,9 @@
 #include "text/write_file.hpp"
 
 #include <fabricost/answers/constants.hpp>
+#include <fabricost/explain/assumptions.hpp>
 #include <fabricost/hardware/parameters.hpp>
 #include <fabricost/parameters/related.hpp>
-#include <fabricost/explain/assumptions.hpp>
 #include <fabricost/plan/evaluation/calibrate.hpp>
 #include <fabricost/probes/answers/this_machine.hpp>
 
@@ -114,10 +114,16 @@ void add_fit(py::module_& module) {
       .property(
           "worst_error", [](const Fit& f) { return f.validation.worst_error(); }, "Largest error of `validation`.")
       .property(
-          "mean", [](const Fit& f) { return FitMean{std::make_shared<const Calibration>(f.made), false}; },
+          "mean",
+          [](const Fit& f) {
+            return FitMean{std::make_shared<const Calibration>(f.made), false};
+          },
           "What stands for a machine whose GPUs were not fitted: the geometric mean of the sets inside a node; for constants=.")
       .property(
-          "mean_transport", [](const Fit& f) { return FitMean{std::make_shared<const Calibration>(f.made), true}; },
+          "mean_transport",
+          [](const Fit& f) {
+            return FitMean{std::make_shared<const Calibration>(f.made), true};
+          },
           "What stands for a network whose transport was not fitted: the mean of those of its kind; for constants=.")
       .property("validation", &Fit::validation, "The samples (without those set aside) predicted with the fitted machine.")
       .def(
@@ -220,9 +226,11 @@ struct CalibrateCall : CalibrateFilesRequest {
 
   static RequestTable<CalibrateCall> fields() {
     using C = CalibrateCall;
-    return {CalibrateFilesRequest::fields(), asks(&C::constants, "constants", "", "", "What machines have instead of what is shipped, as in validate"),
+    return {CalibrateFilesRequest::fields(),
+            asks(&C::constants, "constants", "", "", "What machines have instead of what is shipped, as in validate"),
             asks(&C::prior_constants, "prior", "", "", "What a joint fit takes for a machine before its points, as constants"),
-            asks(&C::starts, "starts", "", Amount::count, {0, 100}, "", "Minimisations from scattered points; 0: three of a joint fit, else one")};
+            asks(&C::starts, "starts", "", Amount::count, {0, 100}, "",
+                 "Minimisations from scattered points; 0: three of a joint fit, else one")};
   }
 };
 [[nodiscard]] static FilesAnswer answer(const CalibrateCall& call) {
@@ -302,7 +310,8 @@ static std::function<void(System&)> given_values(const py::dict& given, std::str
     for (const auto set : {ConstantSet::scale_up, ConstantSet::pcie, ConstantSet::transport, ConstantSet::custom, ConstantSet::moe})
       for (const Parameter& one : parameters_of(set))
         if (name == fmt::format("{}.{}", core::name(set), one.key)) found = &one;
-    if (found == nullptr) throw RequestError(fmt::format("{}: \"{}\" is no constant; constants() lists them as SET and NAME", argument, name));
+    if (found == nullptr)
+      throw RequestError(fmt::format("{}: \"{}\" is no constant; constants() lists them as SET and NAME", argument, name));
     values.emplace_back(found, number);
   }
   return [=](System& system) {
@@ -323,18 +332,21 @@ static void apply_kernel_fits(System& system, const std::vector<CalibratedSet>& 
     return std::any_of(s.fitted.begin(), s.fitted.end(), [&](const FittedConstant& f) { return f.key == p.key; });
   };
   const ConstantSet set = sets.front().set;
-  take_from_related(set, system.constants, related, [&](std::size_t r, const Parameter& p) { return &sets[r] != own && measured(sets[r], p); });
+  take_from_related(set, system.constants, related,
+                    [&](std::size_t r, const Parameter& p) { return &sets[r] != own && measured(sets[r], p); });
   if (own == nullptr) return;
   for (const Parameter& p : parameters_of(set))
     if (measured(*own, p)) p.of(system.constants) = p.value(own->constants);
 }
 
 void from_object(py::handle given, std::string_view name, const Range&, FittedConstants& out) {
-  if (!py::isinstance<py::list>(given) && !py::isinstance<py::tuple>(given)) python::throw_type(name, "a list of fits, means of fits and dicts", given);
+  if (!py::isinstance<py::list>(given) && !py::isinstance<py::tuple>(given))
+    python::throw_type(name, "a list of fits, means of fits and dicts", given);
   std::vector<CalibratedSet> kernels;
   for (const py::handle one : given) {
     if (const auto* const fit = python::held<python::Fit>(one))
-      out.each.emplace_back([fitted = std::make_shared<const Calibration>(fit->made)](System& system) { apply_calibration(system, *fitted); });
+      out.each.emplace_back(
+          [fitted = std::make_shared<const Calibration>(fit->made)](System& system) { apply_calibration(system, *fitted); });
     else if (const auto* const mean = python::held<python::FitMean>(one))
       out.each.emplace_back([mean = *mean](System& system) { mean.apply(system); });
     else if (const auto* const fitted = python::held<fabricost::plan::KernelFitAnswer>(one))

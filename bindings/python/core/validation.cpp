@@ -97,8 +97,8 @@ struct ValidateCall : ValidateFilesRequest {
   FittedConstants constants;
 
   static RequestTable<ValidateCall> fields() {
-    return {ValidateFilesRequest::fields(),
-            asks(&ValidateCall::constants, "constants", "", "", "What machines have instead of what is shipped: fits, their means, values")};
+    return {ValidateFilesRequest::fields(), asks(&ValidateCall::constants, "constants", "", "",
+                                                 "What machines have instead of what is shipped: fits, their means, values")};
   }
 };
 [[nodiscard]] static auto answer(const ValidateCall& call) {

@@ -1,7 +1,7 @@
 #pragma once
-/// The interface between probes and a machine: GPUs through CUDA or HIP (src/measure/gpu, a plugin) or a simulated machine of the tests. The engine
-/// (measure.hpp) decides what to time, how often, when to stop and which times are valid; a Device only
-/// prepares one case at a time, checks its result, and times it.
+/// The interface between probes and a machine: GPUs through CUDA or HIP (src/measure/gpu, a plugin) or a simulated machine of the tests.
+/// The engine (measure.hpp) decides what to time, how often, when to stop and which times are valid; a Device only prepares one case at a
+/// time, checks its result, and times it.
 ///
 /// Several processes (of many nodes) run the same code in step: every decision that depends on a clock or a
 /// time goes through `agreed`.
@@ -94,7 +94,7 @@ struct Machine {
   std::vector<Unit> units{};                     ///< GPUs of this process
   std::vector<std::vector<bool>> peer_access{};  ///< [from][to]
   std::vector<std::string> remarks{};            ///< notes for readers of the results: libraries that were not found, with the reason
-  int nodes = 0;  ///< of all processes; 0: one per process
+  int nodes = 0;                                 ///< of all processes; 0: one per process
 };
 
 /// Conditions at one moment that could explain an outlier.

@@ -26,17 +26,6 @@ SAME = {
     ("bcast", "pipeline"): "ring",  # a chain of n ranks, segment by segment
     ("bcast", "chain"): "ring",  # with one chain; more of them fork at the root
 }
-# Algorithms without a schedule here: the messages of a step, for whoever writes one.
-MISSING = {
-    ("allreduce", "nonoverlapping"): "a reduce, then a broadcast, each chosen by the library",
-    ("allreduce", "basic_linear"): "everybody to rank 0 and back: (n-1) S in and out of it",
-    ("allgather", "neighbor"): "n/2 steps, the first of S/n, then of 2 S/n; even n",
-    ("allgather", "linear"): "a gather to rank 0, then a broadcast",
-    ("bcast", "binomial"): "ceil(log2 n) steps of all of S",
-    ("bcast", "split_binary_tree"): "two binary trees of S/2 each, then an exchange of halves",
-    ("bcast", "scatter_allgather"): "binomial scatter, recursive doubling: 2 log2 n steps, 2 (n-1)/n S from the root",
-    ("bcast", "scatter_allgather_ring"): "binomial scatter, ring: log2 n + n-1 steps, 2 (n-1)/n S from the root",
-}
 
 
 class Fault(Exception):

@@ -20,15 +20,19 @@ class Commas : public std::numpunct<char> {
   std::string do_grouping() const override { return "\3"; }
 };
 
+void same_as(const std::vector<std::string>& plain) {
+  const std::vector<std::string> other = answers();
+  REQUIRE(plain.size() == other.size());
+  for (std::size_t i = 0; i < plain.size(); ++i) CHECK(plain[i] == other[i]);
+}
+
 }  // namespace
 
 TEST_CASE("answers are the same under a C++ locale with commas and grouped digits", "[process]") {
   const std::vector<std::string> plain = answers();
   const Restore restore;
   std::locale::global(std::locale(std::locale::classic(), new Commas));
-  const std::vector<std::string> other = answers();
-  REQUIRE(plain.size() == other.size());
-  for (std::size_t i = 0; i < plain.size(); ++i) CHECK(plain[i] == other[i]);
+  same_as(plain);
 }
 
 TEST_CASE("answers are the same under C locales with commas or other letters", "[process]") {
@@ -44,8 +48,6 @@ TEST_CASE("answers are the same under C locales with commas or other letters", "
     INFO(name);
     REQUIRE(std::string{std::localeconv()->decimal_point} == ",");
     std::locale::global(std::locale(name.c_str()));  // std::regex and streams ask this one
-    const std::vector<std::string> other = answers();
-    REQUIRE(plain.size() == other.size());
-    for (std::size_t i = 0; i < plain.size(); ++i) CHECK(plain[i] == other[i]);
+    same_as(plain);
   }
 }

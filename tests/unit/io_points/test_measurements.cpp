@@ -1,4 +1,5 @@
-// Logs and tables of the shared measurements: the points taken from them, how well they are predicted, and what may stand around their lines.
+// Logs and tables of the shared measurements: the points taken from them, how well they are predicted, and what may stand around their
+// lines.
 #include "files.hpp"
 
 #include <fabricost/readings/points.hpp>

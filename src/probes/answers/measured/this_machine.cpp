@@ -56,8 +56,7 @@ AnswerTable<MeasuredPoint> MeasuredPoint::fields() {
             "`nccl`, `rccl` for collectives; `copy engine` or `kernel` for transfers; the runtime (`cuda`, `hip`) for "
             "probes."),
       gives(&P::library_version, "", "library_version", "Of that library; for transfers the version of CUDA or HIP."),
-      gives(&A::algorithm_name, "algorithm", "algorithm",
-            "Only if it was forced; `nvls` also if in-switch reduction was."),
+      gives(&A::algorithm_name, "algorithm", "algorithm", "Only if it was forced; `nvls` also if in-switch reduction was."),
       gives(&A::protocol_name, "protocol", "protocol", "Only if it was forced."),
       gives(&A::path_name, "path", "path", "Of transfers: `gpu-gpu`, `gpu-host`; else empty."),
       gives(&P::both_ways, "both_ways", "both_ways", "Of transfers: whether the other direction was under load too."),
