@@ -23,6 +23,30 @@ constexpr double nothing = 0.5e-9;  ///< seconds that print as 0.000 us
          context.fabric().domains() > 1;
 }
 
+/// Whether the lines of the transfer are such shares.
+[[nodiscard]] bool are_shares(const ExplainContext& context) { return parallel(context) || is_collnet(context.prediction.ran.algorithm); }
+
+/// Seconds a byte of the transfer, where its lines are shares of a norm of the times inside and between domains.
+[[nodiscard]] double both_a_byte(const ExplainContext& context) {
+  double out = 0;
+  for (const Part& p : context.line().rate_parts) out += p.value();
+  return out;
+}
+
+/// Both times and their norm in words: "nvlink alone takes 5600 us (2 x S at 383 GB/s), nic alone ...". A share x^q/(x^q + y^q) of the norm b
+/// gives the time x = b share^(1/q) back.
+[[nodiscard]] std::string both_text(const ExplainContext& context, double order) {
+  std::string out;
+  const double both = both_a_byte(context);
+  for (const Part& p : context.line().rate_parts) {
+    if (!(p.value() > 0)) continue;
+    const double alone = both * std::pow(p.value() / both, 1 / order), bytes = context.schedule.bytes(p.level);
+    out += fmt::format("{} alone takes {} ({:.4g} x S at {:.4g} GB/s), ", context.tier(p.kind, p.level), micro(alone * context.bytes()), bytes,
+                       1e-9 * bytes / alone);
+  }
+  return out + fmt::format("both at once the norm of order {:.4g}, which is b; each line is its share of b", order);
+}
+
 class Sum {
  public:
   explicit Sum(const ExplainContext& context) : context_(context) {}
@@ -34,9 +58,9 @@ class Sum {
   /// count x S over the rate whose inverse is one byte's seconds; omitted if it would print as 0.
   void rate(const Part& p) {
     if (p.value() * context_.bytes() < nothing) return;
-    const std::string formula = parallel(context_) ? fmt::format("S x {:.6g} us/MB", p.value() * 1e12)
-                                                   : fmt::format("{:.7g} x {} / {:.6g} GB/s", p.count, size(), 1e-9 / p.each);
-    row(p.kind, p.level, formula + links_used(p), p.value() * context_.bytes());
+    const std::string formula = are_shares(context_) ? fmt::format("{:.2f} % of b", 100 * p.value() / both_a_byte(context_))
+                                                     : fmt::format("{:.7g} x {} / {:.6g} GB/s", p.count, size(), 1e-9 / p.each) + links_used(p);
+    row(p.kind, p.level, formula, p.value() * context_.bytes());
   }
   void ramp(const Ramp& r) { row(TermKind::growth, r.level, ramp_formula(r), r(context_.bytes())); }
   void row(TermKind kind, int level, std::string formula, double seconds) {
@@ -161,6 +185,8 @@ std::string explain_arithmetic(const ExplainContext& context) {
     out += "  b: the transfer\n" + volume.text();
     if (parallel(context))
       out += wrapped("    ", "inside and across run at once, b = (inside^2 + across^2)^(1/2); each line is its share of b");
+    else if (are_shares(context) && context.system != nullptr)
+      out += wrapped("    ", both_text(context, context.system->constants.transport.form.collnet_overlap));
   }
   const double together = norm(a, b, line.overlap);
   if (a > 0 && b > 0 && line.overlap != 1) {

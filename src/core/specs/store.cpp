@@ -161,9 +161,38 @@ SpecNode SpecStore::parse_once(const fs::path& file) {
   return trees_.emplace(file.native(), parse_spec(file)).first->second;
 }
 
+namespace {
+
+/// A kind of file that a user gives, by a key that only such files have.
+struct SpecKind {
+  std::string_view folder, key, name, option;
+};
+constexpr SpecKind spec_kinds[]{{"systems", "tiers", "machine", "--system"},
+                                {"models", "layers", "model", "--model"},
+                                {"gpus", "hbm", "GPU", ""},
+                                {"calibrations", "constants", "calibration", "--calibration"},
+                                {"calibrations", "parts", "calibration", "--calibration"}};
+
+/// \throws SpecError for a file of another kind than `folder` holds
+void refuse_other_kind(std::string_view folder, const SpecNode& tree) {
+  const auto has_key = [&](const SpecKind& kind) { return tree.find(kind.key) != nullptr; };
+  const auto* wanted = std::find_if(std::begin(spec_kinds), std::end(spec_kinds), [&](const SpecKind& kind) { return kind.folder == folder; });
+  const auto* found = std::find_if(std::begin(spec_kinds), std::end(spec_kinds), has_key);
+  if (wanted == std::end(spec_kinds) || found == std::end(spec_kinds) || found->folder == folder || has_key(*wanted)) return;
+  throw SpecError({issue_at(tree.mark, "", fmt::format("this is a {}, not a {}", found->name, wanted->name),
+                            found->option.empty() ? fmt::format("name it in the file of a {}", spec_kinds[0].name)
+                                                  : fmt::format("give it as {} FILE", found->option))});
+}
+
+}  // namespace
+
 SpecNode SpecStore::resolve(std::string_view folder, std::string_view name_or_path, std::vector<std::string>* chain) {
   std::vector<fs::path> open;
-  if (is_path(name_or_path) || is_text(name_or_path)) return resolve_file(folder, fs::path{name_or_path}, open, chain);
+  if (is_path(name_or_path) || is_text(name_or_path)) {
+    SpecNode tree = resolve_file(folder, fs::path{name_or_path}, open, chain);
+    refuse_other_kind(folder, tree);
+    return tree;
+  }
   const std::string wanted{name_or_path};
   const fs::path file = find_or_alias(folder, wanted);
   if (file.empty()) throw RequestError(unknown(folder, wanted));

@@ -66,7 +66,7 @@ double duration_of(const std::string& text, std::string_view option) {
   const double bare = leading_number(text, unit);
   if (bare == 0 && unit.empty()) return 0;
   if (bare > 0 && unit.empty())
-    throw RequestError(fmt::format("{}: \"{}\" has no unit; write {} ms or {} s (or us, min, h, d)", option, text, bare, bare));
+    throw RequestError(fmt::format("{0}: a time needs its unit; write {1}ms, {1}s, {1}min, {1}h or {1}d, not \"{2}\"", option, bare, text));
   if (!(seconds >= 0 && seconds <= 1e12)) refuse(option, text, "a time; write a number of 0 or more and s, ms, us, min, h or d, as in 30s");
   return seconds;
 }

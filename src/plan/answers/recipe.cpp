@@ -97,7 +97,7 @@ void check_attention(const PlanRequest& r, const System& system) {
 }
 
 void check_overlap(const PlanRequest& r, const TrainingQuestion& q) {
-  refuse(r.tp_comm_overlap.value_or(false) && q.sequence_parallel == false,
+  refuse(r.tp_comm_overlap.value_or(false) && q.sequence_parallel == false && q.tp != 1,
          "<tp_comm_overlap> yes with <sequence_parallel> no: Megatron-Core overlaps the exchange of sequence parallel alone; leave one of "
          "them out");
   if (!r.overlap_moe_comm.value_or(false)) return;
