@@ -23,7 +23,7 @@ void add_need_machine(py::module_& module) {
       .def("__repr__", [](const NeedMachineAnswer& a) { return verdict_of(a); });
   add_question<WithProgress<NeedMachineRequest>>(
       module, "need_machine", 2,
-      R"(The best of several machines for a whole training run that keeps every limit, a NeedMachine: by money, power, GPUs or time.
+      R"(The best of several machines for a whole training run that meets every limit, a NeedMachine: by money, power, GPUs or time.
 
 Every machine is asked about as project does; limits are in_seconds, budget_dollars (of the run), capital_dollars (to buy),
 megawatts and racks.)",

@@ -321,6 +321,7 @@ std::string Runner::option_refused(const CLI::App& sub, const std::string& typed
   std::vector<std::string> others;
   for (const Entry& entry : all.entries_)
     if (entry.subcommand->get_option_no_throw("--" + plain) != nullptr) others.push_back(entry.subcommand->get_name());
+  if (const std::string_view elsewhere = way_to_picture(plain); !elsewhere.empty()) return fmt::format("{} here; {}", unknown, elsewhere);
   constexpr std::size_t few = 3;
   if (!others.empty() && others.size() <= few) return fmt::format("{} here; it is one of fabricost {}", unknown, joined(others, " and "));
   return unknown;
@@ -395,7 +396,9 @@ int Runner::run(const std::vector<std::string>& words) {
     return 1;
   } catch (const UsageError& error) {
     const std::vector<CLI::App*> chosen = app_->get_subcommands();
-    return refuse(fmt::format("{}\nSee fabricost {}-h", error.what(), chosen.empty() ? "" : question_name(*chosen.front()) + " "));
+    const std::string asked = asked_name(*app_);
+    const bool by_another = asked != full_name(*app_);  // predict over sizes, which sweep answers
+    return refuse(fmt::format("{}\nSee {} -h", error.what(), chosen.empty() || by_another ? asked : "fabricost " + question_name(*chosen.front())));
   } catch (const SpecError& error) {
     std::string text;
     for (Issue issue : error.issues()) {

@@ -116,7 +116,7 @@ std::string show(const System& system) {
                  "?: unknown.");
   out += tapers(system);
   out += headline(system);
-  if (const std::string told = notes(system); !told.empty()) out += "\nNotes\n" + told;
+  if (const std::string noted = notes(system); !noted.empty()) out += "\nNotes\n" + noted;
   out += "\nSources\n" + sources(system);
   out += "\nCalibration\n" + wrapped("  inside a domain  ", fmt::format("{} ({}): {}", c.name, name(c.basis), c.source));
   if (system.tier(TierRole::nic) != nullptr)

@@ -93,5 +93,11 @@ std::string_view command_meant(std::string_view typed, const std::vector<std::st
 std::string_view option_meant(std::string_view typed, const std::vector<std::string>& known) {
   return word_here(typed, other_options, known);
 }
+std::string_view way_to_picture(std::string_view typed) {
+  constexpr std::string_view theirs[] = {"plot", "picture", "chart", "graph", "svg", "png"};
+  return std::find(std::begin(theirs), std::end(theirs), typed) == std::end(theirs)
+             ? std::string_view{}
+             : "pictures: fabricost report MACHINE OP --sizes 1KiB:8GiB:x2 -o page.html, or fabricost.plot in Python";
+}
 
 }  // namespace fabricost::core

@@ -80,8 +80,8 @@ class CalibrationReader {
     in.one_of("generation", generation_names);
     in.name("transport");
     for (const std::string_view key : {"residuals", "deviations"})  // for people
-      if (const SpecNode* told = in.take(key); told != nullptr && told->kind != SpecNode::Kind::map)
-        in.fault(*told, key, "is not a map", "write `key: value` lines, or leave it out");
+      if (const SpecNode* node = in.take(key); node != nullptr && node->kind != SpecNode::Kind::map)
+        in.fault(*node, key, "is not a map", "write `key: value` lines, or leave it out");
     for (std::size_t i = 0; i < constant_set_names.size(); ++i)
       if (constant_set_names[i] == kind) part.set = static_cast<ConstantSet>(i);
     // rates of the constants are stored as shares of this one; a transport and the kernels only have shares

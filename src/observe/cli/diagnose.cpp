@@ -49,7 +49,7 @@ void add_sizes(Page& page, const std::vector<DiagnosedSize>& sizes, std::size_t 
 /// The verdict, whether the number is normal, the likeliest cause with evidence and remedy, the remedies of others, the next evidence to collect,
 /// of which nothing is cut, as people copy it; then the table, and as many notes as there is room for. The JSON contains all of it.
 void diagnosis_text(Page& page, const Diagnosis& a) {
-  constexpr std::size_t told = 3, asked = 2, differences_told = 8;
+  constexpr std::size_t shown_causes = 3, asked = 2, shown_differences = 8;
   constexpr std::ptrdiff_t least_of_table = 6, table_head = 3;
   const bool compared = !a.sizes.empty();
   const auto left = [&page] { return most_lines - lines_of(page.text()); };
@@ -59,7 +59,7 @@ void diagnosis_text(Page& page, const Diagnosis& a) {
   if (!a.normal.empty()) page.add(few_lines("number  ", a.normal, 2, page.margin()));
   for (std::size_t i = 0; i < a.causes.size(); ++i) {
     const Finding& f = a.causes[i];
-    if (i >= told) {
+    if (i >= shown_causes) {
       others += fmt::format("{}{} ({:.0f} %)", others.empty() ? "" : ", ", name(f.cause), 100 * f.confidence);
       continue;
     }
@@ -69,7 +69,7 @@ void diagnosis_text(Page& page, const Diagnosis& a) {
     page.add(wrapped("  try   ", f.remedy, page.margin()));
     pages += fmt::format("{}{}", i == 0 ? "fabricost help " : ", ", name(f.cause));
   }
-  for (std::size_t i = 0; i < std::min(a.differences.size(), differences_told); ++i)
+  for (std::size_t i = 0; i < std::min(a.differences.size(), shown_differences); ++i)
     page.add(few_lines(i == 0 ? "there   " : "        ", difference_text(a.differences[i]), 1, page.margin()));
   if (!others.empty()) page.add(few_lines("also possible: ", others, 1, page.margin()));
   for (std::size_t i = 0; i < std::min(a.next.size(), asked); ++i)

@@ -22,11 +22,11 @@ void read_constants(MapReader& in, T& into, const std::array<ServingParameter<T>
   for (const ServingParameter<T>& p : parameters) {
     if (!p.time) {
       into.*p.member = in.number(p.key, into.*p.member, p.min, p.max);
-    } else if (const SpecNode* told = in.take(p.key)) {
-      const auto seconds = parse_duration(told->text);
+    } else if (const SpecNode* given = in.take(p.key)) {
+      const auto seconds = parse_duration(given->text);
       if (!seconds || *seconds < p.min || *seconds > p.max)
-        in.fault(*told, p.key,
-                 fmt::format("\"{}\" is no time from {} to {}", told->text.substr(0, 40), short_time_text(p.min), short_time_text(p.max)),
+        in.fault(*given, p.key,
+                 fmt::format("\"{}\" is no time from {} to {}", given->text.substr(0, 40), short_time_text(p.min), short_time_text(p.max)),
                  "write a number with us, ms or s, as in \"6.2 us\"");
       else
         into.*p.member = *seconds;
@@ -53,7 +53,7 @@ ServingStack read_stack(MapReader& in, const std::string& name) {
   ServingStack s;
   s.name = name;
   s.title = in.text("title");
-  for (const char* told : {"published", "length", "settings"}) (void)in.take(told);  // of published runs: fabricost.evaluation
+  for (const char* key : {"published", "length", "settings"}) (void)in.take(key);  // of published runs: fabricost.evaluation
   s.chunk = in.number("chunk", s.chunk, 1, 1e7);
   s.memory_share = in.fraction("memory_share", s.memory_share);
   s.cache_share = in.fraction("cache_share", s.cache_share);
@@ -89,7 +89,7 @@ void each_generation(MapReader& in, const Read& read) {
 template <class Read>
 void read_workloads(std::string_view file, const Read& read) {
   read_document(SpecStore{}.resolve("workloads", file), [&](MapReader& in) {
-    for (const char* told : {"name", "title", "date", "notes"}) in.text(told);
+    for (const char* key : {"name", "title", "date", "notes"}) in.text(key);
     read(in);
   });
 }

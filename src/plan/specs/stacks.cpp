@@ -146,7 +146,7 @@ Stack read_stack(MapReader& in) {
 
 /// Results of published runs for whole stacks (data/workloads/stacks.yaml).
 void read_fitted(MapReader& in, std::vector<FittedStack>& into) {
-  for (const char* told : {"name", "title", "date", "notes"}) in.text(told);
+  for (const char* key : {"name", "title", "date", "notes"}) in.text(key);
   in.needed_section("stacks", [&](MapReader& stacks) {
     stacks.each_entry([&](const std::string& key, MapReader& one) {
       FittedStack fitted{.name = key};

@@ -129,9 +129,9 @@ class NcclTestsReader {
 
   void take(const Tokens& tokens, const std::string& line) {
     if (data_row(tokens)) return;
-    static const LiteralFilter told{"Rank", "algbw", "out-of-place", "in-place", "(GB/s)", "nThread ", "Using devices", "Collective test", "nccl",
+    static const LiteralFilter of_table{"Rank", "algbw", "out-of-place", "in-place", "(GB/s)", "nThread ", "Using devices", "Collective test", "nccl",
                                      "NCCL", "rccl", "RCCL", "_perf"};
-    if (!told.may_hold(line)) return;
+    if (!of_table.may_hold(line)) return;
     if (rank_line(tokens)) return;
     const auto columns = header_in(tokens);
     if (!columns.empty()) {

@@ -33,9 +33,9 @@ class PairRateReader {
         columns_ = ucx_ = false;
         continue;
       }
-      static const LiteralFilter told{"Device", "P2P=", "P2P = ", "memcpy ", "#bytes", "BW Test", "bandwidth (MB/s)"};
+      static const LiteralFilter of_table{"Device", "P2P=", "P2P = ", "memcpy ", "#bytes", "BW Test", "bandwidth (MB/s)"};
       static const LiteralFilter of_window{"[thread ", "Final: "};
-      if (title_.title.empty() && !columns_ && !told.may_hold(line) && !(ucx_ && of_window.may_hold(line))) continue;
+      if (title_.title.empty() && !columns_ && !of_table.may_hold(line) && !(ucx_ && of_window.may_hold(line))) continue;
       (void)unprefix(line);
       squeeze(line);
       split(line, tokens);

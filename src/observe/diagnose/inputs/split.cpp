@@ -146,8 +146,8 @@ class Splitter {
     }
     const bool heading = !said && is_heading(trimmed(line));
     if (heading) heading_ = trimmed(line).substr(0, longest_heading);
-    static const LiteralFilter told{"Rank ", "Collective test", "_perf", "algbw", "nThread ", "Using devices", "nccl-tests"};
-    if (!told.may_hold(line)) {
+    static const LiteralFilter of_table{"Rank ", "Collective test", "_perf", "algbw", "nThread ", "Using devices", "nccl-tests"};
+    if (!of_table.may_hold(line)) {
       if (heading && now_.tables == 0) now_.said = heading_;
       return;
     }

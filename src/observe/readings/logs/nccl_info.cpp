@@ -138,7 +138,7 @@ class NcclInfoReader {
   void signs(const std::string& line) {
     std::set<std::string> carried;
     const bool warns = line.front() != '#' && has(line, "NCCL WARN");
-    EventLine told(line, stamped_);
+    EventLine event_line(line, stamped_);
     bool no_event = described_;
     of_line_.clear();
     wanted_.match(line, [&](const Sign& sign) {
@@ -146,7 +146,7 @@ class NcclInfoReader {
       no_event = no_event || sign.name == "no_event";
     });
     for (const Sign* sign : of_line_) {
-      const bool event = sign->fact || (!no_event && told.told_by(*sign));
+      const bool event = sign->fact || (!no_event && event_line.told_by(*sign));
       const Seen& seen = info_.signs[sign->name];
       const bool quoted_in_part = line.size() > longest_quote && (seen.times == 0 || (event && seen.events == 0));
       see(sign->name, line, quoted_in_part ? place_in_line(*sign, line) : 0, event);

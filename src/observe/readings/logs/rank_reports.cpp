@@ -65,9 +65,9 @@ class RankReportReader {
       if (ras_.open() || RasReader::begins(line)) ras_.take(line, quote(line));
       if (line.empty() || line.front() == '#' || is_table_row(line)) continue;
       speaks(line, tag);
-      static const LiteralFilter told{"NCCL", "collective operation timeout", "last enqueued", "Root Cause", "WORLD_SIZE", "world_size", "world size",
+      static const LiteralFilter needed{"NCCL", "collective operation timeout", "last enqueued", "Root Cause", "WORLD_SIZE", "world_size", "world size",
                                        "Init "};
-      if (!in_root_cause_ && !told.may_hold(line)) continue;
+      if (!in_root_cause_ && !needed.may_hold(line)) continue;
       states(line, tag);
       waits(line, tag);
       progresses(line, tag);
