@@ -6,6 +6,7 @@
 #include "bindings.hpp"
 #include "core/grid.hpp"
 #include "fields.hpp"
+#include "question.hpp"
 
 #include <fabricost/predict/compile.hpp>
 #include <fabricost/predict/complete.hpp>
@@ -213,6 +214,7 @@ void add_predictions(py::module_& module) {
       .def("__repr__", &predictions_text)
       .def(py::pickle(&pickled, &from_state))
       .attr("__hash__") = py::none();
+  hint_at_names(type, names_in_json(fields_of<PredictAnswer>()));
 }
 
 }  // namespace fabricost::python

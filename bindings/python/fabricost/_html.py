@@ -274,8 +274,14 @@ def diagnosis(d: Any) -> str:
     return f"<div>{line(d.verdict)}{table(['cause', 'confidence', 'seen', 'try'], rows) if rows else ''}</div>"
 
 
-def _figure(value: Any) -> str:
-    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+def _figure(name: str, value: Any) -> str:
+    """Four digits without an exponent; watts with a prefix."""
+    if not isinstance(value, float) or value != value:
+        return "" if value is None else str(value)
+    if name == "watts" or name.endswith("_watts"):
+        scale, unit = next((one for one in ((1e6, "MW"), (1e3, "kW")) if value >= one[0]), (1.0, "W"))
+        return f"{value / scale:.4g} {unit}"
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 def _scalar(value: Any) -> bool:
@@ -287,7 +293,7 @@ def rows_of(rows: Sequence[dict[str, Any]], caption: str) -> str:
     shown = rows[:MOST_ROWS]
     head = [key for key in rows[0] if all(_scalar(row.get(key)) for row in shown) and any(row.get(key) not in (None, "") for row in shown)]
     more = line(f"{len(rows) - MOST_ROWS:,} more") if len(rows) > MOST_ROWS else ""
-    return table(head, [[_figure(row.get(key)) for key in head] for row in shown], caption) + more
+    return table(head, [[_figure(key, row.get(key)) for key in head] for row in shown], caption) + more
 
 
 def record(answer: Any) -> str:
@@ -299,7 +305,7 @@ def record(answer: Any) -> str:
         name, longest = max(lists, key=lambda one: len(one[1]))
         return f"<div>{''.join(line(text) for text in lines if not text.startswith('  '))}{rows_of(longest, name)}</div>"
     said = "".join(map(line, lines))
-    own = [[name, _figure(value)] for name, value in fields.items() if value not in (None, "") and _scalar(value)]
+    own = [[name, _figure(name, value)] for name, value in fields.items() if value not in (None, "") and _scalar(value)]
     return f"<div>{said}{table(['', 'value'], own)}</div>"
 
 

@@ -2,7 +2,7 @@
 
 Needs matplotlib (pip install 'fabricost[plot]'), which is imported when a picture is drawn. Series are
 distinguishable for colour-blind readers, and by markers, dashes or patterns in grey prints. docs/pictures.md shows
-each.
+each. Machines side by side draw themselves: fc.compare(...).svg().
 
 >>> import fabricost as fc, fabricost.plot
 >>> axes = fc.plot.busbw(fc.load_system("dgx-h100"), fc.AllReduce())  # doctest: +SKIP
@@ -25,3 +25,9 @@ __all__ = ["busbw", "front", "goodput", "heat_map", "layouts", "need", "parallel
 for _name in __all__:  # users see one module
     globals()[_name].__module__ = __name__
 del _name
+
+
+def __getattr__(name: str) -> object:
+    if name in ("compare", "comparison"):
+        raise AttributeError("fabricost.plot has no compare; a comparison draws itself: fabricost.compare(...).svg()")
+    raise AttributeError(f"fabricost.plot has no {name}; its pictures: {', '.join(__all__)}")

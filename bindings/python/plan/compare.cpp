@@ -6,6 +6,8 @@
 
 #include <answers/job_verdict.hpp>
 #include <fabricost/plan/answers/compare.hpp>
+#include <fabricost/plan/pictures/compare.hpp>
+#include <text/amounts.hpp>
 
 namespace py = pybind11;
 
@@ -20,12 +22,16 @@ void add_compare(py::module_& module) {
     const auto said = [](const auto& value, double over, const char* unit) {
       return value ? fmt::format(", {:.3g} {}", *value / over, unit) : std::string{};
     };
-    return fmt::format("{}: {:.4g} s ({:.3g} to {:.3g} s), {:.4g} tokens/s/GPU{}{}{}, {}", r.system, r.time.value(), r.interval.first.value(),
-                       r.interval.second.value(), r.tokens_per_second_per_gpu, said(r.dollars_per_million_tokens, 1, "$/Mtoken"),
+    return fmt::format("{}: {:.4g} s ({:.3g} to {:.3g} s), {} tokens/s/GPU{}{}{}, {}", r.system, r.time.value(), r.interval.first.value(),
+                       r.interval.second.value(), figure(r.tokens_per_second_per_gpu), said(r.dollars_per_million_tokens, 1, "$/Mtoken"),
                        said(r.joules_per_million_tokens, 1e6, "J/token"), said(numbers_in(r.power), 1e6, "MW"), r.layout);
   });
   add_answer_of_rows<C>(module, "Comparison", "Machines at one job, in the order asked: `rows[0]`, `for row in rows`. Made by compare.",
                         &C::rows)
+      .def(
+          "svg", [](const C& c) { return comparison_svg(c.all, c.title); },
+          "svg(self)\n--\n\nThe machines side by side as an SVG document, as `fabricost compare --plot` writes it: times by what takes them, "
+          "money, energy\nand power.")
       .def("__repr__", [](const C& c) {
         std::string out = verdict_of(c);
         for (const R& r : c.rows) out += "\n  " + repr_of(r);

@@ -44,7 +44,7 @@ RequestTable<CompareRequest> CompareRequest::fields() {
           ArrivingRequests::fields(),
           asks(&R::precision, "precision", "--precision", "P", "Precision of matrix products: bf16, fp16, fp8, fp4"),
           asks(&R::stack, "stack", "--stack", "NAME", "Training or serving software"),
-          asks(&R::prices, "prices", "--price", "NAME=USD", "Your own price of a GPU-hour of one machine, repeatable:\ndgx-h100=2.50"),
+          asks(&R::prices, "prices", "--price", "NAME=USD", "Your own price of a GPU-hour of each machine: dgx-h100=2.50"),
           asks(&R::price_kind, "price_kind", "--price-kind", "KIND",
                "Kind of price: on_demand, reserved or owned; default the\nfirst known of all machines"),
           OwningRequest::fields(),

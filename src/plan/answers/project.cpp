@@ -33,7 +33,7 @@ RequestTable<ProjectRequest> ProjectRequest::fields() {
   using R = ProjectRequest;
   using enum Amount;
   return {
-      asks(&R::systems, "systems", "--system,-s", "NAMES", "The machines: names from fabricost machine, or YAML files; repeatable", true),
+      asks(&R::systems, "systems", "--system,-s", "NAMES", "The machines: names from fabricost machine, or YAML files", true),
       asks(&R::tokens, "tokens", "--tokens", large_count, {1, 1e18}, "N", "Tokens to train on, as in 15T", true),
       asks(&R::gpus, "gpus", "--gpus,-g", count, any_count, "N", "Number of GPUs; default the least that end in time"),
       asks(&R::in, "in_seconds", "--in", seconds, some_time, "TIME",
@@ -42,7 +42,7 @@ RequestTable<ProjectRequest> ProjectRequest::fields() {
            "Latest end: 2027-03-31, 2027-03 or 2027-Q1; the run starts\nwhen the machine is delivered"),
       asks(&R::start, "start", "--start", "DAY", "Earliest start; default the day of the prices"),
       asks(&R::deliveries, "deliveries", "--delivery", "NAME=DAY",
-           "Delivery date of one machine, repeatable: dgx-b300=2027-02;\ndefault what its maker announced"),
+           "Delivery date of each machine: dgx-b300=2027-02;\ndefault what its maker announced"),
       PlanRequest::fields_of_search().without(not_of_a_project),
       asks(&R::fleet, "fleet", "--fleet", "NAME", "Failure rate, as published of: llama3 (default), rsc-1, rsc-2, rsc-observed, opt-175b"),
       asks(&R::mttf_node, "mttf_node_seconds", "--mttf-node", seconds, any_time, "TIME", "Mean time to failure of a node, as in 6000h"),
@@ -57,7 +57,7 @@ RequestTable<ProjectRequest> ProjectRequest::fields() {
       asks(&R::repair, "repair_seconds", "--repair", seconds, any_time, "TIME", "Time until a node is back; default 24h"),
       asks(&R::use, "use", "--use", Amount::share, some_share, "X",
            "Share of each day that the run has the machine, as in 50%;\nanother job has the rest; default 1"),
-      asks(&R::own_prices, "own_prices", "--price", "NAME=USD", "Your own price of a GPU-hour of one machine, repeatable:\ndgx-h100=2.50"),
+      asks(&R::own_prices, "own_prices", "--price", "NAME=USD", "Your own price of a GPU-hour of each machine: dgx-h100=2.50"),
       asks(&R::price_kind, "price_kind", "--price-kind", "KIND",
            "Kind of price: on_demand, reserved or owned; default the\nfirst known of all machines"),
       OwningRequest::fields(),

@@ -36,7 +36,7 @@ RequestTable<ShareRequest> ShareRequest::fields() {
           asks(&R::layout, "layout", "--layout", "AXES",
                "Axes inside out, as ranks are numbered: tp=8,pp=4,dp\n(the one without a size takes what is left)"),
           asks(&R::collectives, "collectives", "--of", "WORDS",
-               "One collective, run by every group; repeatable:\n\"OP SIZE [over AXIS|COUNT] [every STRIDE]\n"
+               "One collective, run by every group; several at once:\n\"OP SIZE [over AXIS|COUNT] [every STRIDE]\n"
                " [by ALGORITHM] [under PROTOCOL] [in TYPE] [weight W]\"",
                true),
           asks(&R::balancing, "balancing", "--balancing", "HOW", "Flows on parallel links: even (per packet, default)\nor hashed (ECMP)"),

@@ -15,7 +15,7 @@ FORMATS: dict[str, Format] = {
 
 
 @worded
-def export(format: str, *, system: Any = None, output: str | os.PathLike[str], **options: Any) -> Exported:
+def export(format: str, *, system: Any = None, output: str | os.PathLike[str] | None = None, **options: Any) -> Exported:
     """Writes predictions of a machine in the form that another program reads.
 
     Parameters
@@ -43,13 +43,15 @@ def export(format: str, *, system: Any = None, output: str | os.PathLike[str], *
     return exported(format, system, output, options, lambda name: name)
 
 
-def exported(name: str, system: Any, output: str | os.PathLike[str], given: dict[str, Any], spelled: Any) -> Exported:
+def exported(name: str, system: Any, output: str | os.PathLike[str] | None, given: dict[str, Any], spelled: Any) -> Exported:
     """The same for both interfaces. spelled: an option's name as the user writes it."""
     if name in ("pytorch", "torch"):
         raise _core.RequestError("format: PyTorch reads no file; import fabricost.torch, which gives it the times of collectives")
     if not isinstance(name, str) or name not in FORMATS:
         raise _core.RequestError("format: " + _core._unknown(str(name), "a format", list(FORMATS)))
     chosen = FORMATS[name]
+    if output is None:
+        raise TypeError("export() needs output")
     if not isinstance(output, (str, os.PathLike)):
         raise TypeError(f"output: the path of a file is wanted, not {type(output).__name__}")
     check_output(Path(output), chosen.folder)
