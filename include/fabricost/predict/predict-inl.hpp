@@ -74,7 +74,7 @@ inline Prediction detail::predict_without_host(const System& system, const Opera
   }
   if (choice.rule == Choice::Rule::fastest && !is_host_copy(op)) {  // exact, where a curve samples
     const PriceTable table = detail::prices_of(system, f, op, choice, in);
-    const int best = table.pick(bytes);
+    const int best = table.pick(std::max(bytes, 1.0));  // an empty message runs as a byte does, which breaks ties; so do curves
     detail::complete(p, system, table.candidate(best), [&] { return table.line(best); });
     return p;
   }

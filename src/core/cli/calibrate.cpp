@@ -130,7 +130,7 @@ void check_samples(const CalibrateTyped& typed) {
     throw Refusal(
         "from which measurements? Name them with <samples>; or run fabricost measure, whose measured.csv and measured.machine.yaml in "
         "this folder need no name");
-  if (!typed.system && !are_logs(typed.samples)) check_folder(typed);
+  if (!typed.out.empty() && !typed.system && (!are_logs(typed.samples) || usual_system_of(typed.samples).empty())) check_folder(typed);
 }
 
 void write_fitted_files(const CalibrateTyped& typed, const std::vector<FittedFile>& files) {
@@ -147,7 +147,6 @@ std::optional<std::string> calibrate_points(const CalibrateTyped& typed, bool js
   const CalibrationAnswer fit = answer(static_cast<const CalibrateRequest&>(typed));
   std::string out = shown(fit, json, terminal, [](Page& page, const CalibrationAnswer& a) { text_of(page, a.made); });
   const bool one_machine = typed.system || !fit.guessed_system.empty();
-  if (!one_machine) check_folder(typed);
   if (!typed.out.empty() && one_machine)
     write_output(typed.out, fit.yaml(calibration_name(typed.out.path), date), "--out");
   else if (!typed.out.empty())

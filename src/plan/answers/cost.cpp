@@ -191,6 +191,7 @@ void find_rate(Bill& out, const CostRequest& r, const Model& model) {
   } else if (r.plan) {
     out.tokens_per_second = out.gpus * r.plan->tokens_per_second_per_gpu;
     out.rate_source = r.plan->source;
+    out.serves = r.plan->serves;
   }
 }
 
@@ -329,6 +330,7 @@ CostAnswer answer(const CostRequest& request) {
   }
   out.goodput = a.goodput;
   out.rate_source = a.rate_source;
+  out.serves = a.serves;
   if (a.tokens_per_second > 0) {
     out.tokens_per_second = a.tokens_per_second;
     out.million_tokens = answer_of(money_per_million_tokens(a.system, a.paid_gpus, a.tokens_per_second * a.goodput, a.prices));

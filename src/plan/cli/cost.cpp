@@ -100,7 +100,7 @@ void cost_text(Page& page, const CostAnswer& a) {
     add_share(page, a, *a.share_per_day);
   }
   if (a.million_tokens) {
-    page.section("One million tokens");
+    page.section("One million tokens{}", a.serves ? " of answers, their prompts included" : "");
     add_money(page, *a.million_tokens,
               {"tokens/s", large_text(*a.tokens_per_second * a.goodput),
                a.rate_source + (a.goodput < 1 ? fmt::format(", {:.3g} % of it kept", 100 * a.goodput) : "")});

@@ -4,6 +4,7 @@
 #include "answers/job_verdict.hpp"
 #include "cli/question_command.hpp"
 #include "cli/subcommands.hpp"
+#include "text/amounts.hpp"
 #include "text/csv.hpp"
 
 #include <fabricost/plan/answers/cost.hpp>
@@ -12,6 +13,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <tuple>
 
@@ -20,6 +22,7 @@ namespace {
 
 using plan::explore::axis_value_text;
 using plan::explore::heading_of;
+using plan::explore::measured_text;
 using plan::explore::number_text;
 using plan::explore::place_text;
 using plan::explore::point_of;
@@ -116,10 +119,46 @@ void add_parts(Page& page, const ExploreAnswer& a) {
       priced ? ". worth: extra $/GPU-hour you could pay for the upgrade at the same $/token" : "");
 }
 
+/// The next best point with another name in its place, of a machine or a stack; none: numbers alone are varied, whose points share their error.
+[[nodiscard]] const ExplorePoint* next_by_name(const ExploreAnswer& a, const ExplorePoint& best) {
+  const ExplorePoint* out = nullptr;
+  const auto first = [](const ExplorePoint& p) { return p.objectives.front().second; };
+  for (const ExplorePoint& point : a.points) {
+    bool renamed = false, alike = point.meets && first(point).has_value();
+    for (std::size_t i = 0; i < a.axes.size(); ++i)
+      (a.axes[i].words.empty() ? alike : renamed) = a.axes[i].words.empty() ? alike && point.at[i].second == best.at[i].second
+                                                                           : renamed || point.at[i].second != best.at[i].second;
+    if (!alike || !renamed) continue;
+    const bool better = out == nullptr || (a.objectives.front().more_is_better ? first(point) > first(*out) : first(point) < first(*out));
+    if (better) out = &point;
+  }
+  return out;
+}
+
+/// Whether the best is better than the next beyond both ranges, as compare says it. A range is log-symmetric about what is predicted, so
+/// two of one objective meet where the log of their ratio is below half the sum of the logs of their widths.
+void add_how_sure(Page& page, const ExploreAnswer& a) {
+  const ExplorePoint* const best = point_of(a, a.chosen);
+  const ExplorePoint* const next = best == nullptr ? nullptr : next_by_name(a, *best);
+  if (next == nullptr || !best->objectives.front().second) return;
+  const auto width = [](const ExplorePoint& p) { return std::log(p.interval.second / p.interval.first); };
+  const double apart = std::fabs(std::log(*best->objectives.front().second / *next->objectives.front().second));
+  const bool overlap = 2 * apart <= width(*best) + width(*next);
+  const auto range = [](const ExplorePoint& p) {
+    return fmt::format("{} to {}", figure(p.interval.first.value(), 3), figure(p.interval.second.value(), 3));
+  };
+  const std::string ranges =  // an interval is of a step or a token
+      a.objectives.front().name == "step_seconds" ? fmt::format(" ({} and {} s)", range(*best), range(*next)) : "";
+  page.say("Next: {} ({}). {}.", place_text(a, *next), measured_text(a.objectives.front(), next->objectives.front().second),
+           overlap ? fmt::format("Which is better is not sure: their ranges{} overlap", ranges)
+                   : fmt::format("That is sure: their ranges{} do not meet", ranges));
+}
+
 void explored_text(Page& page, const ExploreAnswer& a) {
   const auto run = std::count_if(a.points.begin(), a.points.end(), [](const ExplorePoint& p) { return p.trouble.empty(); });
   const auto meet = std::count_if(a.points.begin(), a.points.end(), [](const ExplorePoint& p) { return p.meets; });
   page.title(verdict_of(a));
+  add_how_sure(page, a);
   if (a.chosen) page.say(a.title);
   const bool limited = std::any_of(a.objectives.begin(), a.objectives.end(), [](const ExploreObjective& o) { return o.limit.has_value(); });
   page.say("{} of {} can run{}{}.", run, a.points.size(), limited ? fmt::format(", {} are within the limits", meet) : "",

@@ -25,8 +25,9 @@ struct PlannedRate {
   double gpus = 0, tokens_per_second_per_gpu = 0;
   std::string source;    ///< in words
   double idle_gpus = 0;  ///< that the layout leaves
+  bool serves = false;   ///< tokens are those of answers
 };
-/// The fastest layout of a file that `fabricost plan train --json` wrote. \throws RequestError naming the file for other content
+/// The fastest layout of a file that `fabricost plan train` or `plan serve` wrote with --json. \throws RequestError naming the file for other content
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, PlannedRate& out);
 
 /// What owning costs beside the servers themselves, as requests say it.
@@ -107,6 +108,7 @@ struct CostAnswer {
   std::optional<double> run_tokens, run_goodput, run_gpu_hours;
   std::optional<MoneyAnswer> run;
   std::optional<Dollars> upgrade;
+  bool serves = false;  ///< tokens are those of answers
 
   static AnswerTable<CostAnswer> fields();
 };

@@ -74,6 +74,7 @@ void from_text(const std::string& file, std::string_view, const Amount&, const R
   out = {std::string{system}, std::string{json.text(json.find(json.root, "model"))}, gpus, rate,
          fmt::format("the fastest layout of {}", file)};
   if (idle > 0) out.idle_gpus = idle;
+  out.serves = json.find(layouts.front(), "tpot_s") != PlainTree::none;
 }
 
 }  // namespace fabricost::plan
