@@ -89,7 +89,8 @@ void add_loaded(Page& page, const ServingQuestion& q, const ServeAnswer& answer,
 /// Deployments with clients that wait for answers.
 void add_closed(Page& page, const FoundDeployments& a) {
   const ServingQuestion& q = a.question;
-  add_layouts(page, q, a.pareto.empty() ? a.plan.layouts : a.pareto);
+  add_layouts(page, q, a.pareto.empty() ? a.plan.layouts : spread_over(a.pareto, q.top));
+  if (const std::string left = spread_text(a.pareto.size(), q.top); !left.empty()) page.say(left);
   if (!a.pareto.empty()) page.line("Most for each user first, most for all last; what is left out is beaten in both by one of these.");
   if (std::any_of(a.plan.layouts.begin(), a.plan.layouts.end(), [](const PricedServing& p) { return p.engine.attention_dp > 1; }))
     page.line("batch: sequences of an engine, of all its replicas of attention (dp) together.");

@@ -218,7 +218,8 @@ void text_of(Page& page, const PlanAnswer& answer) {
   }
   if (!a.pareto.empty()) {
     page.section("Faster, or smaller");
-    add_layouts(page, a, a.pareto);
+    add_layouts(page, a, spread_over(a.pareto, q.top));
+    if (const std::string left = spread_text(a.pareto.size(), q.top); !left.empty()) page.say(left);
   }
 }
 
