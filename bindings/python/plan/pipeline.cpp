@@ -62,6 +62,10 @@ void add_run(py::module_& module) {
 
 void add_pipeline(py::module_& module) {
   add_run(module);
+  module.def("_schedule", [](const std::string& spelled) {  // the schedule's name, and whether it splits the backward pass
+    const auto schedule = parse_pipeline_schedule(spelled);
+    return schedule ? std::pair{std::string{name(*schedule)}, splits_backward(*schedule)} : std::pair{std::string{}, false};
+  });
   add_question<PipelineRequest>(
       module, "pipeline", 0,
       R"(What one step of a pipeline schedule takes, waits and holds: a PipelineRun, every piece of work placed in time.

@@ -94,14 +94,23 @@ bool all_adapters_are(const NcclInfo& info, std::string_view layer) {
          std::all_of(info.adapters.begin(), info.adapters.end(), [&](const std::string& one) { return one.ends_with(layer); });
 }
 
+namespace {
+/// The link layer that all adapters of the log have; empty: they differ, or the log names none.
+std::string_view layer_of_adapters(const NcclInfo& info) {
+  for (const std::string_view layer : {"/IB", "/RoCE"})
+    if (all_adapters_are(info, layer)) return layer;
+  return {};
+}
+}  // namespace
+
 bool Context::over_infiniband() const {
-  if (all_adapters_are(info, "/IB") || all_adapters_are(info, "/RoCE")) return all_adapters_are(info, "/IB");
+  if (const std::string_view layer = layer_of_adapters(info); !layer.empty()) return layer == "/IB";
   const Tier* nic = system && !guessed ? system->tier(TierRole::nic) : nullptr;
   return nic != nullptr && is_infiniband(nic->transport);
 }
 
 bool Context::over_roce() const {
-  if (all_adapters_are(info, "/IB") || all_adapters_are(info, "/RoCE")) return all_adapters_are(info, "/RoCE");
+  if (const std::string_view layer = layer_of_adapters(info); !layer.empty()) return layer == "/RoCE";
   const Tier* nic = system ? system->tier(TierRole::nic) : nullptr;
   return nic != nullptr && nic->transport.roce;
 }

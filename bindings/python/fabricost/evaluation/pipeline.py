@@ -118,7 +118,8 @@ class _Model:
 def _run(row: Row, s: Setting, m: int, **options: Any) -> Any:
     """Interleaved rows that do not state their chunks have one layer each (Qi 2023)."""
     name: Any = row["schedule"]
-    interleaved = name.lower() in ("1f1b-i", "interleaved", "interleaved-1f1b")
+    schedule, splits = fc._core._schedule(name)
+    interleaved = schedule == "interleaved"
     chunks = row.count("v") if interleaved else 1
     if not chunks:
         if not s.layers or s.stage_layers != int(s.stage_layers):
@@ -126,7 +127,7 @@ def _run(row: Row, s: Setting, m: int, **options: Any) -> Any:
         chunks = int(s.stage_layers)
     if interleaved:
         options["chunks"] = chunks
-    if not name.lower().startswith(("gpipe", "1f1b", "interleaved")):  # those compute both gradients at once
+    if splits:
         options["held"] = s.held
     return fc.pipeline(schedule=name, stages=s.stages, microbatches=m, **options)
 

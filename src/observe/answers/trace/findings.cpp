@@ -1,6 +1,7 @@
 /// Ranks that others wait for, operations slower than predicted, than in sibling groups or than most calls, idle GPUs, coalesced calls.
 
 #include "answers/trace/step.hpp"
+#include "specs/store.hpp"
 #include "trace/timeline.hpp"
 
 #include <fabricost/text/quantity.hpp>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -125,9 +127,20 @@ void slow_groups(const TraceAnswer& a, std::vector<Found>& out) {
   return call.parts.empty() ? 0 : sum / static_cast<double>(call.parts.size());
 }
 
+/// How many times longer than its equals a call that stalls takes at least: the signal rare_stalls of diagnose has the number.
+[[nodiscard]] double stall_ratio() {
+  const SpecNode tree = SpecStore{}.resolve("diagnosis", "experiments");
+  const SpecNode* const signals = tree.find("signals");
+  const SpecNode* const signal = signals != nullptr ? signals->find("rare_stalls") : nullptr;
+  if (signal == nullptr) return std::numeric_limits<double>::infinity();
+  Faults faults;
+  return MapReader(*signal, "signals.rare_stalls", faults).number("ratio", std::numeric_limits<double>::infinity(), 1, 1e6);
+}
+
 /// Equal calls of which a few are many times longer once all ranks have come: something within them timed out or was sent again.
 void stalls(const TraceAnswer& a, const FoundTrace& trace, std::vector<Found>& out) {
-  constexpr int longer = 10, fewest = 3;  // as the signal rare_stalls; the first calls of a job are slow by themselves
+  constexpr int fewest = 3;  // the first calls of a job are slow by themselves
+  const double longer = stall_ratio();
   const Time window = window_of(a);
   std::map<std::tuple<std::uint32_t, Moves, double, std::string_view>, std::vector<const timeline::Call*>> alike;
   for (const timeline::Call& call : trace.job.calls)
@@ -136,7 +149,7 @@ void stalls(const TraceAnswer& a, const FoundTrace& trace, std::vector<Found>& o
     std::vector<const timeline::Call*> sorted = calls;
     std::stable_sort(sorted.begin(), sorted.end(), [](const auto* x, const auto* y) { return x->wire() < y->wire(); });
     const std::int64_t usual = sorted[(sorted.size() - 1) / 2]->wire();
-    const auto stalled = [&](const timeline::Call* call) { return call->wire() > longer * std::max<std::int64_t>(1, usual); };
+    const auto stalled = [&](const timeline::Call* call) { return static_cast<double>(call->wire()) > longer * static_cast<double>(std::max<std::int64_t>(1, usual)); };
     const auto from = std::find_if(sorted.begin(), sorted.end(), stalled);
     const auto count = std::distance(from, sorted.end());
     double cost = 0;
