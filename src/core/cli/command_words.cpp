@@ -106,6 +106,8 @@ Words as_commands(Words words) {
   if (command == "cost" && second == "failures") {
     words.erase(words.begin());
     words.front() = "goodput";
+  } else if (command == "cost" && is_one_of(second, {"hour", "run"})) {
+    words.erase(words.begin() + 1);
   }
   return words;
 }

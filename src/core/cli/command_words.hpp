@@ -14,6 +14,7 @@ namespace fabricost::cli {
 ///   predict OP ... --size 1KiB:8GiB:x2   sweep OP ... --sizes 1KiB:8GiB:x2; so for several --nodes or --ranks
 ///   compare A B ... --tokens 15T         project -s A,B ... --tokens 15T
 ///   cost failures ...                    goodput ...
+///   cost hour | run ...                  cost ...
 ///   show, systems; models                machine; model: names before 0.1
 [[nodiscard]] std::vector<std::string> as_commands(std::vector<std::string> words);
 

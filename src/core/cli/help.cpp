@@ -290,6 +290,11 @@ constexpr auto topics = std::to_array<Topic>({
      "Exit status: 0 an answer; 1 a finding that --check asked for (the run failed or is slow); 2 the input cannot be processed, with a "
      "message on stderr and nothing on stdout; 70 an error in fabricost. NO_COLOR turns bold headings off; COLUMNS sets the width of tables "
      "where the output is no terminal (default 80)."},
+    {"json",
+     "--json prints one object: schema (raised by a change that a reader of the one before would not understand), question (the command), "
+     "then the answer's keys, which carry their units: time_us, busbw_GBps, memory_GiB. fabricost COMMAND --help names the command's options; "
+     "the same answer in Python has to_dict()."},
+    {"causes", "diagnose names causes; fabricost help lists them all, and fabricost help CAUSE says what one is, as in fabricost help gdr_off."},
 });
 /// Words of tables and verdicts that are not plain English. A blank is written as a dash.
 constexpr auto words = std::to_array<Topic>({

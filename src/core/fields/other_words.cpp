@@ -70,6 +70,7 @@ constexpr OtherWords other_options[] = {
     {"--tokens", "train-tokens num-tokens"},
     {"--price", "price-gpu-hour gpu-price gpu-hour-price"},
     {"--price-gpu-hour", "price gpu-price gpu-hour-price"},
+    {"--choice fastest", "fastest"},
     {"--set nic.sharp=true", "sharp collnet collnet-enable"},
     {"--out", "output output-file outfile"},
     {"--json", "output format output-format"}};

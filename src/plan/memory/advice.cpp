@@ -158,7 +158,8 @@ MemoryAdvice smallest_change_that_fits(const Model& model, const Layout& layout,
   else
     advice.sentence = "no change on " + std::to_string(layout.gpus()) + " GPUs makes it fit; " +
                       (what.empty() ? "this layout needs least, " : "the least, with " + what + ", is ") + needs + instead +
-                      ": take more GPUs";
+                      ": take more GPUs, memory alone needs about " +
+                      std::to_string(static_cast<long long>(std::ceil(layout.gpus() * advice.use.total() / (capacity * (1 - margin)))));
   return advice;
 }
 
