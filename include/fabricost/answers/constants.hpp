@@ -13,9 +13,9 @@
 namespace fabricost::core {
 
 struct ConstantsRequest {
-  Machine system;  ///< none: the values without measurements
-  std::optional<ConstantSet> only;
-  std::string calibration;
+  Machine system;                   ///< none: the values without measurements
+  std::optional<ConstantSet> only;  ///< one set: scale_up, pcie, transport, compute, custom or moe
+  std::string calibration;          ///< none, or a calibration file; default the shipped one
 
   static RequestTable<ConstantsRequest> fields();
 };

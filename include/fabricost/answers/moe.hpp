@@ -36,18 +36,23 @@ inline constexpr std::array<std::string_view, 4> token_type_names{"bfloat16", "h
 
 /// Machine and phase are not fields: each interface names them its own way.
 struct MoeRequest {
-  Machine system;
-  std::string calibration;
-  std::vector<std::string> overrides;
-  MoePhase phase = MoePhase::dispatch;
+  Machine system;                       ///< the machine
+  std::string calibration;              ///< none, or a calibration file; default the shipped one
+  std::vector<std::string> overrides;   ///< values of the machine, as in tiers.nic.endpoints=4
+  MoePhase phase = MoePhase::dispatch;  ///< dispatch or combine
 
-  std::optional<double> tokens;
-  std::optional<int> hidden, experts, top_k;
-  int ranks = 0, nodes = 0;
-  MoeKernel implementation = MoeKernel::deepep_normal;
-  std::optional<TokenType> dtype;
-  Routing distribution{.kind = RoutingKind::uniform};
-  int groups = 0, group_limit = 0, sms = 0;
+  std::optional<double> tokens;                         ///< tokens per rank
+  std::optional<int> hidden;                            ///< hidden size: numbers per token
+  std::optional<int> experts;                           ///< experts over all ranks
+  std::optional<int> top_k;                             ///< experts per token
+  int ranks = 0;                                        ///< GPUs; 0: one scale-up domain, or all of the nodes
+  int nodes = 0;                                        ///< nodes the ranks are on; 0: as few as hold them
+  MoeKernel implementation = MoeKernel::deepep_normal;  ///< kernel: deepep-normal
+  std::optional<TokenType> dtype;                       ///< bfloat16, half, fp8 or nvfp4; default what the kernel sends
+  Routing distribution{.kind = RoutingKind::uniform};   ///< load of the experts: uniform (default), balanced, zipf:EXPONENT
+  int groups = 0;                                       ///< expert groups (node-limited routing)
+  int group_limit = 0;                                  ///< groups a token may use
+  int sms = 0;                                          ///< SMs of deepep-normal; default 20
 
   static RequestTable<MoeRequest> fields();
 };

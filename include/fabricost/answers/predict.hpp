@@ -61,13 +61,17 @@ inline constexpr std::array<std::string_view, 4> put_names{"none", "counter", "l
 
 /// Other ways to communicate (choice/ways.hpp).
 struct WaysRequest {
-  bool symmetric = false, barrier_free = false, copy_engine = false;
-  int ctas = 0;
-  OnOff nvls = OnOff::on;
-  Reduction redop = Reduction::sum;
-  Put put = Put::none;
-  bool gin = false, relay = false, registered = false;
-  std::optional<Bytes> nic_block{};
+  bool symmetric = false;     ///< buffers in symmetric windows (NCCL 2.27 and later): kernels over all peers' memory where they are faster
+  bool barrier_free = false;  ///< device-API kernels whose data carry flags, without barriers around them; needs symmetric
+  bool copy_engine = false;   ///< copy engines move the bytes, no SM (NCCL 2.28 and later with NCCL_CTA_POLICY_ZERO and symmetric windows)
+  int ctas = 0;               ///< thread blocks of the kernels; needs symmetric; default as many as fill the links
+  OnOff nvls = OnOff::on;     ///< off: no in-switch reduction (NCCL_NVLS_ENABLE=0); default on, where the switches can
+  Reduction redop = Reduction::sum;  ///< reduction: sum (default), prod, max, min, avg; switches can add, and compare values of 16 bits
+  Put put = Put::none;               ///< send_recv over NICs as a one-sided message posted by the processor's proxy, until: counter
+  bool gin = false;                  ///< send_recv over NICs as a put that the GPU posts itself (GPU-initiated networking, IBGDA)
+  bool relay = false;                ///< idle GPUs of a mesh pass messages on (from 8 MiB a link)
+  bool registered = false;           ///< registered user buffers (no public data: the time is unchanged, a possible gain is noted)
+  std::optional<Bytes> nic_block{};  ///< bytes sent on one NIC before switching to the GPU's next NIC (default: striped evenly)
 
   static RequestTable<WaysRequest> fields();
 };
@@ -99,13 +103,13 @@ inline constexpr auto ask_pxn = asks(&R::pxn, "pxn", "--no-pxn", "", "PXN off: m
 
 /// The fields of a request that make a Choice.
 struct ChoiceRequest {
-  Choice::Rule rule = Choice::Rule::nccl;
-  std::optional<Algorithm> algorithm{};
-  std::optional<Protocol> protocol{};
-  std::optional<Inference> library{};
-  std::optional<std::string> version{};
-  std::optional<LaunchMode> launch{};
-  Ways ways{};
+  Choice::Rule rule = Choice::Rule::nccl;  ///< what decides: nccl or fastest; default nccl
+  std::optional<Algorithm> algorithm{};    ///< forced algorithm; default as chosen
+  std::optional<Protocol> protocol{};      ///< forced protocol; default as chosen
+  std::optional<Inference> library{};      ///< an inference engine, or a release of NCCL
+  std::optional<std::string> version{};    ///< release of NCCL; default the newest known
+  std::optional<LaunchMode> launch{};      ///< how the host launches; default a graph, the time of the GPUs alone
+  Ways ways{};                             ///< other ways to communicate
 };
 [[nodiscard]] Choice choice_of(const ChoiceRequest& asked);
 /// \throws Refusal where NCCL has no kernel that adds this type on these GPUs
@@ -174,23 +178,23 @@ inline constexpr auto ask_bytes = asks(&R::bytes, "bytes", "--size", Amount::siz
 [[nodiscard]] Operation operation_of(std::optional<Collective> collective, DataType dtype, std::optional<Path> path, int nodes, int ranks);
 
 struct PredictRequest : WaysRequest {
-  Machine system{};
-  std::optional<Collective> operation{};
-  int nodes = 0, ranks = 0;  ///< 0: the default of Operation
-  DataType dtype = DataType::half;
-  std::optional<Algorithm> algorithm{};
-  std::optional<Protocol> protocol{};
-  Choice::Rule choice = Choice::Rule::nccl;
-  std::string calibration{};
-  std::vector<std::string> overrides{};
-  std::optional<Path> path{};
-  std::optional<Bytes> bytes{};
-  std::optional<Inference> library{};
-  std::optional<std::string> version{};  ///< of the engine, where `library` says none
-  std::optional<LaunchMode> launch{};
-  bool fused_norm = false;
-  int lost_rails = 0;
-  bool pxn = true;
+  Machine system{};                          ///< the machine
+  std::optional<Collective> operation{};     ///< all_reduce, all_gather, ..., as in the command
+  int nodes = 0, ranks = 0;                  ///< 0: the default of Operation
+  DataType dtype = DataType::half;           ///< type of an element; default half
+  std::optional<Algorithm> algorithm{};      ///< forced algorithm; default as chosen
+  std::optional<Protocol> protocol{};        ///< forced protocol; default as chosen
+  Choice::Rule choice = Choice::Rule::nccl;  ///< nccl (default) or fastest
+  std::string calibration{};                 ///< none, or a calibration file; default the shipped one
+  std::vector<std::string> overrides{};      ///< values of the machine, as in tiers.nic.endpoints=4
+  std::optional<Path> path{};                ///< of send_recv: gpu-gpu (default), nic, gpu-host
+  std::optional<Bytes> bytes{};              ///< size of the message
+  std::optional<Inference> library{};        ///< an inference engine, or a release of NCCL
+  std::optional<std::string> version{};      ///< of the engine, where `library` says none
+  std::optional<LaunchMode> launch{};        ///< how the host launches; default a graph, the time of the GPUs alone
+  bool fused_norm = false;                   ///< all_reduce: add residual and normalisation, as a kernel of its own and fused
+  int lost_rails = 0;                  ///< NICs of one node that are down; the others carry their channels, and all nodes wait for that one
+  bool pxn = true;                     ///< whether messages change GPU to reach their rail
   std::optional<Inference> upgrade{};  ///< the NCCL to compare with
 
   static RequestTable<PredictRequest> fields();

@@ -33,8 +33,8 @@ struct CallOnCounts : OperationOnCounts, WaysRequest {
 
 /// Several sizes on one count, or one size on several counts.
 struct SweepRequest : CallOnCounts {
-  Choice::Rule choice = Choice::Rule::nccl;
-  std::optional<Bytes> bytes{};
+  Choice::Rule choice = Choice::Rule::nccl;  ///< nccl (default) or fastest
+  std::optional<Bytes> bytes{};              ///< size of the message
 
   static RequestTable<SweepRequest> fields();
 };

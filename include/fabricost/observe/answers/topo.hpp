@@ -13,9 +13,9 @@
 namespace fabricost::observe {
 
 struct TopoRequest {
-  std::filesystem::path path;
-  Machine compare;
-  std::string name;  ///< of the system; empty: the file's name
+  std::filesystem::path path;  ///< output of nvidia-smi topo -m, lstopo, NCCL or the like
+  Machine compare;             ///< say what differs from this machine
+  std::string name;            ///< of the system; empty: the file's name
 
   static RequestTable<TopoRequest> fields();
 };

@@ -51,18 +51,21 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
 
 /// What a question says of requests that arrive.
 struct ArrivingRequests {
-  std::optional<RequestRate> request_rate;
-  RequestTrace requests;
-  std::optional<double> burstiness, length_variation, percentile, goodput;
-  std::optional<RepeatedTokens> prefix;
-  std::optional<int> turns;
-  std::optional<Time> turn_gap;
-  std::optional<PrefixTiers> prefix_tier;
-  std::optional<Bytes> prefix_cache;
-  std::optional<Bandwidth> prefix_read_bandwidth;
-  std::optional<RequestRoute> route;
-  std::optional<int> draft_tokens;
-  std::optional<double> draft_accept;
+  std::optional<RequestRate> request_rate;  ///< requests that arrive, as 30/s, and not clients that wait for answers
+  RequestTrace requests;             ///< requests of a trace: JSON lines with timestamp (ms), input_length, output_length and hash_ids
+  std::optional<double> burstiness;  ///< shape of the gamma distribution of intervals between arrivals: 1 Poisson (default)
+  std::optional<double> length_variation;  ///< standard deviation of the lengths of prompts and answers over their means, log-normal
+  std::optional<double> percentile;        ///< limits are of this percentile of requests; default 99
+  std::optional<double> goodput;           ///< limits are met where at least this share of requests meets both, as 95%
+  std::optional<RepeatedTokens> prefix;    ///< of each prompt the cache has already this share, as 60%, or these first tokens
+  std::optional<int> turns;                ///< sessions of so many turns: each prompt is the one before, its answer, and isl new tokens
+  std::optional<Time> turn_gap;            ///< mean time between two turns of a session; default 30s
+  std::optional<PrefixTiers> prefix_tier;  ///< where prefixes are stored that have left the GPUs: host, ssd, remote, or several
+  std::optional<Bytes> prefix_cache;       ///< size of that store for each GPU; default the host's memory, else no limit
+  std::optional<Bandwidth> prefix_read_bandwidth;  ///< ssd: read rate of a node's drives, as "50 GB/s"
+  std::optional<RequestRoute> route;               ///< how a request chooses its replica
+  std::optional<int> draft_tokens;     ///< tokens drafted for each step, by one layer and the head; 0: none; default the stack's
+  std::optional<double> draft_accept;  ///< chance that a draft is accepted if those before it are; default 0.8
 
   static RequestTable<ArrivingRequests> fields();
 };

@@ -24,17 +24,24 @@ struct OwnPrice {
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, OwnPrice& out);
 
 struct CompareRequest : ArrivingRequests, OwningRequest {
-  std::vector<Machine> systems;
-  NamedModel model;
-  std::optional<int> gpus;
-  bool train = false, serve = false, disaggregated = false;
-  std::optional<int> global_batch, sequence, max_tp, isl, osl;
-  std::optional<Time> ttft, tpot;
-  std::optional<std::string> precision;
-  NamedStack stack;
-  std::vector<OwnPrice> prices;
-  std::optional<PriceKind> price_kind;
-  std::string prices_file = "default";
+  std::vector<Machine> systems;          ///< two or more machines: names from fabricost machine, or YAML files
+  NamedModel model;                      ///< the model
+  std::optional<int> gpus;               ///< number of GPUs of each
+  bool train = false;                    ///< compare training
+  bool serve = false;                    ///< compare serving
+  bool disaggregated = false;            ///< prefill and decode on GPUs of their own
+  std::optional<int> global_batch;       ///< sequences a step
+  std::optional<int> sequence;           ///< tokens a sequence, as in 128k (131072); default 4096
+  std::optional<int> max_tp;             ///< most tensor ranks
+  std::optional<int> isl;                ///< tokens of a prompt, as in 128k (131072); default 4096
+  std::optional<int> osl;                ///< tokens of an answer; default 512
+  std::optional<Time> ttft;              ///< longest time to the first token, as in 1s
+  std::optional<Time> tpot;              ///< longest time per token, as in 30ms
+  std::optional<std::string> precision;  ///< precision of matrix products: bf16, fp16, fp8, fp4
+  NamedStack stack;                      ///< training or serving software
+  std::vector<OwnPrice> prices;          ///< your own price of a GPU-hour of each machine: dgx-h100=2.50
+  std::optional<PriceKind> price_kind;   ///< kind of price: on_demand, reserved or owned; default the first known of all machines
+  std::string prices_file = "default";   ///< file of prices; it may say extends: default
 
   static RequestTable<CompareRequest> fields();
 };

@@ -29,27 +29,38 @@ inline constexpr auto ask_spares_per_rack =
 
 /// How often nodes fail and what is done about it, of any job.
 struct FailuresRequest {
-  std::optional<std::string> fleet;
-  std::optional<Time> mttf_node, checkpoint, restart;
-  bool background = false;
-  std::optional<Bandwidth> storage_bandwidth;
-  std::optional<int> spares, spares_per_rack;
-  std::optional<Time> repair;
+  std::optional<std::string> fleet;            ///< failure rate, as published of: llama3 (default), rsc-1, rsc-2, rsc-observed, opt-175b
+  std::optional<Time> mttf_node;               ///< mean time to failure of a node, as in 6000h
+  std::optional<Time> checkpoint;              ///< time the job stops for a checkpoint; default 40s, background 0.6s
+  std::optional<Time> restart;                 ///< time to detect, replace and restart; default 10min
+  bool background = false;                     ///< write checkpoints in the background
+  std::optional<Bandwidth> storage_bandwidth;  ///< bandwidth of the storage, as in 2TB/s
+  std::optional<int> spares;                   ///< spare nodes; default: enough to wait 0.1 % at most
+  std::optional<int> spares_per_rack;          ///< spare nodes inside each rack, which alone replace its nodes
+  std::optional<Time> repair;                  ///< time until a node is back; default 24h
 };
 
 struct GoodputRequest : FailuresRequest {
-  std::optional<int> gpus, gpus_per_node;
-  Machine system;
-  std::optional<double> failures_per_node_day, failures_per_1000_node_days;
-  std::optional<Time> checkpoint_every, drain, reload;
-  NamedModel model;
-  std::optional<double> replaced, jitter, dollars_per_gpu_hour;
-  std::string prices = "default";
-  std::optional<double> flaps_per_link_year;
-  std::optional<Time> flap_stall;
-  std::optional<double> links, flap_fatal;
-  std::optional<int> lost_rails, rails;
-  std::optional<double> network_share;
+  std::optional<int> gpus;                            ///< number of GPUs of the job
+  std::optional<int> gpus_per_node;                   ///< GPUs per node; default 8, or the system's
+  Machine system;                                     ///< the machine: GPUs per node and price
+  std::optional<double> failures_per_node_day;        ///< failures per node and day, instead of a mean time
+  std::optional<double> failures_per_1000_node_days;  ///< failures per 1000 node-days, as papers print them
+  std::optional<Time> checkpoint_every;               ///< time between checkpoints; default the best
+  std::optional<Time> drain;       ///< time to write in the background; default 60s, or the model's size at storage_bandwidth
+  std::optional<Time> reload;      ///< time to load the checkpoint; default the model's size at storage_bandwidth
+  NamedModel model;                ///< the model: 14 bytes a parameter in a checkpoint
+  std::optional<double> replaced;  ///< share of failures that take a node away, with spares; default the fleet's
+  std::optional<double> jitter;    ///< standard deviation of a GPU's step over its mean: adds waiting
+  std::optional<double> dollars_per_gpu_hour;  ///< price of a GPU-hour, USD
+  std::string prices = "default";              ///< file of prices
+  std::optional<double> flaps_per_link_year;   ///< flaps of a link per year (it drops out and comes back); needs flap_stall
+  std::optional<Time> flap_stall;              ///< time until traffic flows again: every rank waits
+  std::optional<double> links;                 ///< links whose flaps the job feels; default one per NIC
+  std::optional<double> flap_fatal;            ///< share of flaps that outlast the transport and end the job; default 0
+  std::optional<int> lost_rails;               ///< NICs that one node has lost; needs network_share
+  std::optional<int> rails;                    ///< NICs of a node; default the system's
+  std::optional<double> network_share;         ///< share of a step that waits for the network
 
   static RequestTable<GoodputRequest> fields();
 };

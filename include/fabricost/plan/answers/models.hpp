@@ -13,8 +13,8 @@
 namespace fabricost::plan {
 
 struct ModelsRequest {
-  NamedModel model;  ///< empty: all
-  std::optional<int> sequence;
+  NamedModel model;             ///< empty: all
+  std::optional<int> sequence;  ///< tokens per sequence of the FLOPs and the cache, as in 128k (131072); default 4096
 
   static RequestTable<ModelsRequest> fields();
 };

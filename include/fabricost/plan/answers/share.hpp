@@ -25,14 +25,14 @@ struct Over {
 
 /// One collective that every group of the machine runs.
 struct GroupedRequest {
-  Operation operation{};  ///< its ranks and nodes are derived
-  Over over{};
-  int every = 1;
-  std::optional<Algorithm> algorithm{};
-  std::optional<Protocol> protocol{};
-  double weight = 1;
-  std::string name{};     ///< for display; empty: made of the other fields
-  std::string written{};  ///< as typed, for messages
+  Operation operation{};                 ///< its ranks and nodes are derived
+  Over over{};                           ///< an axis of the layout, a number of ranks, or None for all GPUs
+  int every = 1;                         ///< distance from member to member of a group, where over is a number
+  std::optional<Algorithm> algorithm{};  ///< force one
+  std::optional<Protocol> protocol{};    ///< force one
+  double weight = 1;                     ///< relative share of a link that several use
+  std::string name{};                    ///< for display; empty: made of the other fields
+  std::string written{};                 ///< as typed, for messages
 
   static RequestTable<GroupedRequest> fields();
 };
@@ -63,17 +63,18 @@ struct LayoutAxes {
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, LayoutAxes& out);
 
 struct ShareRequest : WaysRequest {
-  Machine system{};
-  std::optional<int> nodes{};
-  LayoutAxes layout{};
-  std::vector<GroupedRequest> collectives{};
-  Balancing balancing = Balancing::even;
-  bool pxn = true, adaptive = true;
-  Choice::Rule choice = Choice::Rule::nccl;
-  std::string calibration{};
-  std::vector<std::string> overrides{};
-  std::optional<Inference> library{};
-  std::optional<LaunchMode> launch{};
+  Machine system{};            ///< the machine
+  std::optional<int> nodes{};  ///< nodes, as nccl-tests counts them; default one domain
+  LayoutAxes layout{};         ///< axes inside out, as ranks are numbered: tp=8,pp=4,dp (the one without a size takes what is left)
+  std::vector<GroupedRequest> collectives{};  ///< one collective, run by every group; several at once
+  Balancing balancing = Balancing::even;      ///< flows on parallel links: even (per packet, default) or hashed (ECMP)
+  bool pxn = true;                            ///< rails: messages change GPU to reach their rail
+  bool adaptive = true;                       ///< dragonfly: adaptive routes, not minimal ones alone
+  Choice::Rule choice = Choice::Rule::nccl;   ///< nccl (default) or fastest
+  std::string calibration{};                  ///< none, or a calibration file; default the shipped one
+  std::vector<std::string> overrides{};       ///< values of the machine, as in tiers.nic.endpoints=4
+  std::optional<Inference> library{};         ///< an inference engine, or a release of NCCL
+  std::optional<LaunchMode> launch{};         ///< how the host launches; default a graph, the time of the GPUs alone
 
   static constexpr std::array<std::string_view, 2> by_place{"system", "collectives"};  ///< Python: positional arguments
   static RequestTable<ShareRequest> fields();

@@ -48,13 +48,13 @@ enum class TunedOperation : unsigned char { all_reduce, all_gather, reduce_scatt
 }
 
 struct TuneRequest {
-  Machine system;
+  Machine system;  ///< NAME
   Counts nodes;   ///< empty: one node, or one domain where it is larger
   int ranks = 0;  ///< 0: all of the nodes
-  DataType dtype = DataType::half;
-  std::optional<TunedOperation> operation;
-  std::string calibration;
-  std::vector<std::string> overrides;
+  DataType dtype = DataType::half;          ///< int8 half bfloat16 fp8 float double; default half
+  std::optional<TunedOperation> operation;  ///< one of: all_reduce all_gather reduce_scatter broadcast reduce; default all
+  std::string calibration;                  ///< none, or a calibration file; default the shipped one
+  std::vector<std::string> overrides;       ///< values of the machine, as in tiers.nic.endpoints=4
 
   static RequestTable<TuneRequest> fields();
 };

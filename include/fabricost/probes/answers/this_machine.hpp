@@ -41,12 +41,12 @@ struct WholeSizes {
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, WholeSizes& out);
 
 struct MeasureRequest {
-  bool quick = false;
-  Machine system;
-  std::vector<std::string> only;
-  TimeToSpend budget;
-  WholeSizes sizes;
-  GpuNumbers gpus;
+  bool quick = false;             ///< measure for two minutes instead of fifteen
+  Machine system;                 ///< shipped system to compare with, if this one is not recognised
+  std::vector<std::string> only;  ///< probes to run: memory launch host peer collectives overlap, a probe, an operation
+  TimeToSpend budget;             ///< time to spend, default 900, with quick 120
+  WholeSizes sizes;               ///< message sizes: 1KiB:1GiB:x2, or 4KiB,64KiB
+  GpuNumbers gpus;                ///< GPUs to measure: 0,2,4-7; default all
 
   static RequestTable<MeasureRequest> fields();
 };
@@ -132,9 +132,10 @@ struct MeasureAnswer : ProbedMachine {
 
 /// The request behind the command's `calibrate`, with its options.
 struct CalibrateMachineRequest {
-  std::filesystem::path path;
-  Machine system;
-  std::string calibration, date;
+  std::filesystem::path path;  ///< measured.csv, beside which measured.machine.yaml lies
+  Machine system;              ///< shipped system, instead of the one that the measurement names
+  std::string calibration;     ///< none, or a calibration file; default the shipped one
+  std::string date;            ///< date to write into it; default the day of the measurement
 
   static RequestTable<CalibrateMachineRequest> fields();
 };

@@ -27,12 +27,14 @@ namespace fabricost::plan {
 
 /// Fields that both requests have in addition to those of a plan or a deployment.
 struct ExploreOptions {
-  std::vector<std::string> vary;
-  std::string objectives;
-  std::vector<std::string> limits, prices;
-  std::optional<PriceKind> price_kind;
-  int first = 0;
-  std::optional<int> count, threads;
+  std::vector<std::string> vary;  ///< values to combine: "nic.bandwidth=25:400:x2GB/s per direction", domain=8,72, gpu=h200-sxm,b200-sxm
+  std::string objectives;  ///< objectives: step, $/token, J/token, W, goodput, mfu, tokens/s, gpus; serving: ttft, tpot, tokens/s/user
+  std::vector<std::string> limits;      ///< keep points with at most X (for tokens, goodput, mfu: at least X)
+  std::vector<std::string> prices;      ///< your own price of a GPU-hour, of a machine or a GPU
+  std::optional<PriceKind> price_kind;  ///< kind of price: on_demand, reserved or owned; default the first known of all machines
+  int first = 0;                        ///< first point, in the order of nested loops, the last of vary fastest
+  std::optional<int> count;             ///< number of points from there; default all
+  std::optional<int> threads;           ///< number of threads; default one per core
 
   static RequestTable<ExploreOptions> fields();
 };
