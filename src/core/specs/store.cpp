@@ -188,11 +188,7 @@ void refuse_other_kind(std::string_view folder, const SpecNode& tree) {
 
 SpecNode SpecStore::resolve(std::string_view folder, std::string_view name_or_path, std::vector<std::string>* chain) {
   std::vector<fs::path> open;
-  if (is_path(name_or_path) || is_text(name_or_path)) {
-    SpecNode tree = resolve_file(folder, fs::path{name_or_path}, open, chain);
-    refuse_other_kind(folder, tree);
-    return tree;
-  }
+  if (is_path(name_or_path) || is_text(name_or_path)) return resolve_file(folder, fs::path{name_or_path}, open, chain);
   const std::string wanted{name_or_path};
   const fs::path file = find_or_alias(folder, wanted);
   if (file.empty()) throw RequestError(unknown(folder, wanted));
@@ -204,6 +200,7 @@ SpecNode SpecStore::resolve_file(std::string_view folder, const fs::path& file_o
   const bool written = is_text(file_or_text.native());  // what it names by path counts from the current folder
   const fs::path file = written ? fs::path{"text"} : file_or_text;
   SpecNode tree = written ? parse_spec_text(file_or_text.string(), file.string()) : parse_once(file);
+  if (open.empty()) refuse_other_kind(folder, tree);
   open.push_back(file);
   SpecNode result;
   const SpecNode* base = tree.find("extends");

@@ -185,3 +185,20 @@ TEST_CASE("the latency of a tier is no part of an engine's kernel, and explain s
   CHECK(support::contains(explain(b200, sum, vllm), "the latency of a tier is no part of it"));
   for (const Sensitivity& one : sensitivities(b200, sum, vllm)) CHECK(!support::contains(one.change, "less nvlink latency"));
 }
+
+TEST_CASE("the lines of SHARP's transfer are shares of the norm of both sides' own times", "[explain]") {
+  const System system = load_system("dgx-h100", std::vector<std::string>{"tiers.nic.sharp=true"});
+  for (const Algorithm algorithm : {Algorithm::collnet_chain, Algorithm::collnet_direct}) {
+    const std::string text = explain(system, predict(system, AllReduce{.bytes = units::GiB(1), .nodes = 4}, {.algorithm = algorithm}));
+    const std::regex side(R"re(alone takes ([0-9.]+) )re"), share(R"re(([0-9.]+) % of b)re"), order(R"re(norm of order ([0-9.]+))re");
+    const auto flat = std::regex_replace(text, std::regex("\n +"), " ");
+    std::vector<double> alone, shares;
+    for (std::sregex_iterator i(flat.begin(), flat.end(), side), end; i != end; ++i) alone.push_back(std::stod((*i)[1]));
+    for (std::sregex_iterator i(flat.begin(), flat.end(), share), end; i != end; ++i) shares.push_back(std::stod((*i)[1]));
+    std::smatch found;
+    REQUIRE((std::regex_search(flat, found, order) && alone.size() == 2 && shares.size() == 2));
+    const double q = std::stod(found[1]), first = std::pow(alone[0], q) / (std::pow(alone[0], q) + std::pow(alone[1], q));
+    CHECK(shares[0] == Approx(100 * first).margin(0.01));
+    CHECK(shares[0] + shares[1] == Approx(100).margin(0.011));
+  }
+}

@@ -3,7 +3,13 @@
 
 #include <sys/stat.h>
 
+#include <fabricost/specs/data_directory.hpp>
+
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 
 using namespace specs;
 
@@ -173,4 +179,22 @@ TEST_CASE("faults of the parts are reported with those of the system that names 
   CHECK(outcome.says("link.yaml:9:12: bandwidth"));
   CHECK(outcome.says("switch.yaml:"));
   CHECK(outcome.says("box.yaml:23:10: tiers[1].gdr"));
+}
+
+TEST_CASE("a file of another kind is refused in one line that says what it is", "[specs]") {
+  const auto refused = [](std::string_view folder, std::string_view key, std::string_view option) {
+    for (const std::string& name : fabricost::core::names_in(folder)) {
+      INFO(name);
+      const std::string file = (fabricost::core::data_directory() / folder / (name + ".yaml")).string();
+      std::ifstream in(file);
+      const std::string text{std::istreambuf_iterator<char>(in), {}};
+      if (text.find(fmt::format("\n{}:", key)) == std::string::npos) continue;  // it says less than its kind
+      const Outcome outcome = outcome_of([&] { load(Document::system, file); });
+      CHECK(outcome.issues.size() == 1);
+      CHECK((outcome.says("not a machine") && outcome.says(option)));
+    }
+  };
+  refused("calibrations", "constants", "--calibration FILE");
+  refused("models", "layers", "--model FILE");
+  refused("gpus", "hbm", "the file of a machine");
 }
