@@ -6,6 +6,7 @@
 
 #include <fabricost/plan/answers/cost.hpp>
 #include <fabricost/plan/answers/plan.hpp>
+#include <fabricost/plan/answers/serve.hpp>
 
 namespace py = pybind11;
 
@@ -13,11 +14,26 @@ namespace fabricost::plan {
 
 static void from_object(py::handle given, std::string_view name, const Range&, PlannedRate& out) {
   if (python::is_path(given)) return from_text(python::path_of(given, name), name, Amount::number, Range{}, out);
+  const auto first_of = [&](const auto& plans) {
+    if (plans.layouts.empty()) throw RequestError(fmt::format("{}: no layout was found", name));
+    return plans.layouts.front();
+  };
+  if (py::isinstance<ServeAnswer>(given) || py::isinstance<PlannedDeployment>(given)) {
+    const PlannedDeployment plan = py::isinstance<ServeAnswer>(given) ? first_of(given.cast<const ServeAnswer&>()) : given.cast<const PlannedDeployment&>();
+    out = {.system = plan.system,
+           .model = plan.model,
+           .gpus = static_cast<double>(plan.gpus),
+           .tokens_per_second_per_gpu = plan.tokens_per_second_per_gpu,
+           .source = "the plan",
+           .tokens = plan.token_prices,
+           .between = plan.interval_tokens_per_second_per_gpu};
+    if (!plan.prefill_system.empty()) throw RequestError(of_two_kinds(name, plan.prefill_system));
+    return;
+  }
   const bool many = py::isinstance<PlanAnswer>(given);
   if (!many && !py::isinstance<PlannedLayout>(given))
-    python::throw_type(name, "a TrainingPlan, or Plans, of which the fastest counts, or a file of plan --json", given);
-  if (many && given.cast<const PlanAnswer&>().layouts.empty()) throw RequestError(fmt::format("{}: no layout was found", name));
-  const auto& plan = many ? given.cast<const PlanAnswer&>().layouts.front() : given.cast<const PlannedLayout&>();
+    python::throw_type(name, "a TrainingPlan or ServePlan, or several, of which the first counts, or a file of plan --json", given);
+  const PlannedLayout plan = many ? first_of(given.cast<const PlanAnswer&>()) : given.cast<const PlannedLayout&>();
   out = {plan.system, plan.model, static_cast<double>(plan.gpus), plan.tokens_per_second_per_gpu, "the plan"};
   out.idle_gpus = plan.idle_gpus;
 }
@@ -27,7 +43,7 @@ static void from_object(py::handle given, std::string_view name, const Range&, P
 namespace fabricost::python {
 
 void add_cost(py::module_& module) {
-  add_argument_type<PlannedRate>("TrainingPlan | Plans | str");
+  add_argument_type<PlannedRate>("TrainingPlan | Plans | ServePlan | ServePlans | str");
   add_answer<MoneyAnswer>(module, "Money", "What something costs, both ways of paying; None for what is not known.")
       .def("__repr__", [](const MoneyAnswer& m) {
         const auto shown = [](const auto& value, const char* unit) {
@@ -44,8 +60,8 @@ void add_cost(py::module_& module) {
 rented = GPUs x time x price of a GPU-hour
 owned = (servers + network) x time / lifetime + energy x electricity + rated power x time x site
 
-One speed: step_seconds, tokens_per_second_per_gpu, mfu, or plan: a TrainingPlan, or Plans, of which the fastest counts. Your own prices
-come before those of `prices`, a name of data/prices or a YAML file; each has source and date there.)",
+One speed: step_seconds, tokens_per_second_per_gpu, mfu, or plan: of plan_train or plan_serve, of several the first. Of a served one
+the price of a million tokens is divided over input, cached and output tokens, too (token_prices). Your own prices come before those of `prices`, a name of data/prices or a YAML file; each has source and date there.)",
                         R"(>>> import fabricost as fc
 >>> c = fc.cost("dgx-h100", gpus=16384, dollars_per_gpu_hour=3)
 >>> round(c.share_dollars_per_day)  # 1 % of 16,384 GPUs at 3 USD an hour

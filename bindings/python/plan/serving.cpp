@@ -78,6 +78,10 @@ void add_serving(py::module_& module) {
         return fmt::format("{:.4g} of {:.4g} requests/s, {:.1f} % within the limits, p99 TTFT {:.4g} s", a.rate, a.asked, 100 * a.within,
                            a.ttft.p99.value());
       });
+  add_answer<TokenPrice>(module, "TokenPrice", "What tokens of one kind cost, by the GPU time that they take; all kinds together pay for all GPUs.")
+      .def("__repr__", [](const TokenPrice& t) {
+        return fmt::format("{}: {}{:.1f} % of the price", t.tokens, t.dollars ? fmt::format("{:.4g} USD a million, ", *t.dollars) : "", 100 * t.share);
+      });
   add_answer<D>(module, "ServePlan", "One deployment of a served model. Made by plan_serve.")
       .property(
           "bottleneck", [](const D& p) { return largest(p.terms); }, "The largest StepTerm of a token.")

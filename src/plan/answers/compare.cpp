@@ -68,7 +68,9 @@ AnswerTable<ComparedAnswer> ComparedAnswer::fields() {
           gives(&A::dollars_per_million_tokens, "dollars_per_million_tokens", "dollars_per_million_tokens",
                 "Of one kind for all machines, USD; under requests that arrive at the rate up to which the limits are met. None: not known of this one."),
           gives(&A::dollars_per_million_input_tokens, "dollars_per_million_input_tokens", "dollars_per_million_input_tokens",
-                "Serving: of a prompt's tokens that no cache has, for the time that prompts take, USD; None: not known.", 1, left_out),
+                "Serving: of a prompt's tokens that no cache has, for the time that they take (TokenPrice), USD; None: not known.", 1, left_out),
+          gives(&A::dollars_per_million_cached_tokens, "dollars_per_million_cached_tokens", "dollars_per_million_cached_tokens",
+                "Serving: of those that a cache has; None: not known, or none are.", 1, left_out),
           gives(&A::dollars_per_million_output_tokens, "dollars_per_million_output_tokens", "dollars_per_million_output_tokens",
                 "Serving: of an answer's tokens, for the rest of the time; both pay for all. None: not known.", 1, left_out),
           gives(&A::price_kind, "price_kind", "price_kind", "on_demand, reserved, owned or stated (given); None: not known."),
@@ -221,10 +223,10 @@ void refuse_twice(const CompareRequest& r, const std::vector<System>& systems) {
   out.precision = c.precision;
   out.kernels = c.kernels;
   out.dollars_per_million_tokens = c.dollars;
-  if (c.serving && c.dollars) {
-    out.dollars_per_million_output_tokens = *c.dollars * (1 - c.prompts);
-    if (c.read > 0) out.dollars_per_million_input_tokens = *c.dollars * c.prompts / c.read;
-  }
+  for (const TokenPrice& one : token_prices(c.tokens, c.dollars, 1, {}))
+    (one.tokens == "input" ? out.dollars_per_million_input_tokens
+     : one.tokens == "cached" ? out.dollars_per_million_cached_tokens
+                             : out.dollars_per_million_output_tokens) = one.dollars;
   if (c.price_kind) out.price_kind = std::string{name(*c.price_kind)};
   if (c.gpu_hour > 0) out.dollars_per_gpu_hour = c.gpu_hour;
   out.joules_per_million_tokens = c.joules;
@@ -385,7 +387,6 @@ std::pair<Compared, ServedArrivals> compared(ServingQuestion question, const Loa
   const double requests = best.rate_within ? *best.rate_within : best.at_once.value_or(best.figures.rate);
   Compared out = compared(question, best.deployment, system, prices, requests / best.figures.rate);
   out.requests = requests;
-  out.read *= 1 - best.hit_rate;
   const auto [low, high] = out.rate;
   out.rate = {low / out.tokens_per_gpu * *out.requests, high / out.tokens_per_gpu * *out.requests};
   return {std::move(out), served_arrivals(best, load)};
@@ -393,7 +394,7 @@ std::pair<Compared, ServedArrivals> compared(ServingQuestion question, const Loa
 
 std::optional<double> rate_apart(ServingQuestion question, const Compared& together, const System& system) {
   constexpr double much = 0.15, more = 1.05;
-  if (!together.serving || together.serving->apart || together.requests || together.prompts < much) return std::nullopt;
+  if (!together.serving || together.serving->apart || together.requests || together.serving->time.prompts < much) return std::nullopt;
   question.disaggregated = true;
   try {
     const double out = compared(std::move(question), system, Prices{}).tokens_per_gpu;

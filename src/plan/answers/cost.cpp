@@ -135,6 +135,9 @@ AnswerTable<CostAnswer> CostAnswer::fields() {
       gives(&A::rate_source, "", "rate_source", "Where that comes from."),
       gives(&A::million_tokens, "per_million_tokens", "million_tokens", "One million tokens that count, a Money; None: no speed was given.",
             1, left_out),
+      gives(&A::token_prices, "token_prices", "token_prices",
+            "Of a served plan, the same divided over input, cached and output tokens by the GPU time that each takes; a list of TokenPrice.", 1,
+            left_out),
       gives(&A::goodput, "", "goodput", "Share of the time that counts."),
       gives(&A::run_time, "run.seconds", "run_seconds", "How long the run takes, s; None: none was asked for.", 1, left_out),
       gives(&A::run_tokens, "run.tokens", "run_tokens", "Its tokens.", 1, left_out),
@@ -191,7 +194,6 @@ void find_rate(Bill& out, const CostRequest& r, const Model& model) {
   } else if (r.plan) {
     out.tokens_per_second = out.gpus * r.plan->tokens_per_second_per_gpu;
     out.rate_source = r.plan->source;
-    out.serves = r.plan->serves;
   }
 }
 
@@ -330,10 +332,12 @@ CostAnswer answer(const CostRequest& request) {
   }
   out.goodput = a.goodput;
   out.rate_source = a.rate_source;
-  out.serves = a.serves;
   if (a.tokens_per_second > 0) {
     out.tokens_per_second = a.tokens_per_second;
     out.million_tokens = answer_of(money_per_million_tokens(a.system, a.paid_gpus, a.tokens_per_second * a.goodput, a.prices));
+    if (request.plan && out.million_tokens->price)
+      out.token_prices = token_prices(request.plan->tokens, out.million_tokens->price->value(), request.plan->tokens_per_second_per_gpu,
+                                      request.plan->between);
   }
   if (a.time > Time{}) {
     out.run_time = a.time;

@@ -135,8 +135,10 @@ AnswerTable<PlannedDeployment> PlannedDeployment::fields() {
             left_out),
       gives(&A::kv_rate, "prefill.kv_bytes_per_s", "kv_bytes_per_second", "The rate at which it is sent.", 1, left_out),
       gives(&A::dollars_per_million_tokens, "dollars_per_million_tokens", "dollars_per_million_tokens",
-            "USD for a million answered tokens of both machines; None: prefill is not on one of another kind, or a price is not known.", 1,
+            "USD for a million answered tokens, which pay for all GPUs, of both machines where there are two; None: a price is not known.", 1,
             left_out),
+      gives(&A::token_prices, "token_prices", "token_prices",
+            "The same divided over input, cached and output tokens by the GPU time that each takes; a list of TokenPrice."),
       gives(&A::tokens_per_step, "tokens_per_step", "tokens_per_step", "With drafts, tokens of a step; None: without.", 1, left_out),
       gives(&A::drafts_pay_until, "drafts_pay_until", "drafts_pay_until",
             "Sequences of an engine up to which, from one on, tokens come faster with drafts than without; None: as many as fit, or no drafts.", 1,
@@ -170,7 +172,8 @@ AnswerTable<ServeAnswer> ServeAnswer::fields() {
 
 namespace {
 
-[[nodiscard]] PlannedDeployment planned(const ServingQuestion& q, const System& system, const PricedServing& p) {
+/// \param prices the shipped ones
+[[nodiscard]] PlannedDeployment planned(const ServingQuestion& q, const System& system, const PricedServing& p, const Prices& prices) {
   const ServingCertainty certain = certainty_of(q, p);
   const ServingTime& t = p.time;
   PlannedDeployment out{.system = system.name,
@@ -225,8 +228,10 @@ namespace {
   if (q.pool) {
     out.prefill_system = q.pool->system->name;
     out.prefill_gpus = q.pool->gpus;
-    out.dollars_per_million_tokens = compared(q, p, system, load_prices()).dollars;
   }
+  const Compared money = compared(q, p, system, prices);
+  out.dollars_per_million_tokens = money.dollars;
+  out.token_prices = money.tokens;
   if (q.stack.drafts > 0) {
     out.tokens_per_step = q.stack.tokens_per_step();
     const DraftUse use = use_of_drafts(system, q, p);
@@ -240,9 +245,16 @@ namespace {
   return out;
 }
 
+/// Dollars of its kinds of tokens.
+void add_token_prices(PlannedDeployment& p) {
+  p.token_prices = token_prices(std::move(p.token_prices), p.dollars_per_million_tokens, p.tokens_per_second_per_gpu,
+                                p.interval_tokens_per_second_per_gpu);
+}
+
 /// The same of one under requests that arrive, which answers what arrives as long as it can.
-[[nodiscard]] PlannedDeployment planned(const ServingQuestion& q, const System& system, const LoadQuestion& load, const LoadedServing& of) {
-  PlannedDeployment out = planned(q, system, of.deployment);
+[[nodiscard]] PlannedDeployment planned(const ServingQuestion& q, const System& system, const LoadQuestion& load, const LoadedServing& of,
+                                        const Prices& prices) {
+  PlannedDeployment out = planned(q, system, of.deployment, prices);
   out.without_drafts.reset();  // requests come at the same rate
   out.arrivals = served_arrivals(of, load);
   const double slow = of.deployment.time.ttft + q.osl * of.deployment.time.tpot;
@@ -250,6 +262,7 @@ namespace {
   const double rate = out.tokens_per_second_per_gpu,
                least = of.saturation.value_or(of.figures.rate * slower / slow) / std::max(of.figures.rate, 1e-12) * slow / slower;
   out.interval_tokens_per_second_per_gpu = {rate * std::min(1.0, least), rate};
+  add_token_prices(out);
   return out;
 }
 
@@ -476,7 +489,11 @@ std::vector<PlannedDeployment> planned(const ServingQuestion& question, const Sy
                                        const std::vector<PricedServing>& deployments) {
   std::vector<PlannedDeployment> out;
   out.reserve(deployments.size());
-  for (const PricedServing& one : deployments) out.push_back(planned(question, system, one));
+  const Prices prices = load_prices();
+  for (const PricedServing& one : deployments) {
+    out.push_back(planned(question, system, one, prices));
+    add_token_prices(out.back());
+  }
   return out;
 }
 
@@ -495,8 +512,9 @@ ServeAnswer answer(const ServeRequest& asked) {
   ServeAnswer out;
   if (load) {
     const auto plan = std::make_shared<const LoadedPlan>(found_deployments(found->system, q, std::move(*load)));
+    const Prices prices = load_prices();
     for (const LoadedServing& one : plan->deployments)
-      out.layouts.push_back(planned(q, found->system, plan->load, one)), found->plan.layouts.push_back(one.deployment);
+      out.layouts.push_back(planned(q, found->system, plan->load, one, prices)), found->plan.layouts.push_back(one.deployment);
     found->plan.evaluated = plan->simulated;
     found->plan.ttft = q.ttft;
     found->loaded = plan;

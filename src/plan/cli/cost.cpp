@@ -100,10 +100,18 @@ void cost_text(Page& page, const CostAnswer& a) {
     add_share(page, a, *a.share_per_day);
   }
   if (a.million_tokens) {
-    page.section("One million tokens{}", a.serves ? " of answers, their prompts included" : "");
+    page.section("One million tokens{}", !a.token_prices.empty() ? " of answers, their prompts included" : "");
     add_money(page, *a.million_tokens,
               {"tokens/s", large_text(*a.tokens_per_second * a.goodput),
                a.rate_source + (a.goodput < 1 ? fmt::format(", {:.3g} % of it kept", 100 * a.goodput) : "")});
+    if (!a.token_prices.empty()) {
+      page.section("One million tokens of a kind, by the GPU time that they take");
+      TextTable table{"tokens", ">a request", ">share", ">$/Mtoken", ">nine in ten"};
+      for (const TokenPrice& one : a.token_prices)
+        table.row(one.tokens, figure(one.per_request), percent(one.share, 1), one.dollars ? figure(*one.dollars, 3) : "?",
+                  one.interval ? fmt::format("{} to {}", figure(one.interval->first, 3), figure(one.interval->second, 3)) : "");
+      page.table(table);
+    }
   }
   if (a.run) {
     page.section(*a.run_tokens > 0 ? large_text(*a.run_tokens) + " tokens" : figure(a.run_time->value() / 3600) + " h");

@@ -105,6 +105,16 @@ void add_closed(Page& page, const FoundDeployments& a) {
   page.line("{} configurations tried; {} layouts do not fit or miss the latency limits.", a.plan.evaluated, a.plan.pruned);
 }
 
+/// "0.23 USD of input (0.17 to 0.31), 2.04 of output (1.5 to 2.8)".
+[[nodiscard]] std::string token_prices_text(const std::vector<TokenPrice>& prices) {
+  std::string out;
+  for (const TokenPrice& one : prices)
+    if (one.dollars)
+      out += fmt::format("{}{:.3g}{} of {}{}", out.empty() ? "" : ", ", *one.dollars, out.empty() ? " USD" : "", one.tokens,
+                         one.interval ? fmt::format(" ({:.3g} to {:.3g})", one.interval->first, one.interval->second) : "");
+  return out;
+}
+
 /// The terms of a token's time.
 void add_token(Page& page, const ServingQuestion& q, const PricedServing& best) {
   TextTable rows{"term", ">ms", ">share"};
@@ -185,7 +195,8 @@ void text_of(Page& page, const ServeAnswer& answer) {
     page.line("Redundant experts take {} of each GPU; all of its experts are sent anew in {}", size_text(*row.expert_copies),
               short_time_text(row.rebalance->value()));
   if (row.dollars_per_million_tokens)
-    page.line("Both machines together cost {:.3g} USD for a million tokens answered", *row.dollars_per_million_tokens);
+    page.say("A million tokens cost {}, by the GPU time that each takes; paid by answers alone {:.3g}{}.", token_prices_text(row.token_prices),
+             *row.dollars_per_million_tokens, q.pool ? ", of both machines" : "");
   const ServingCertainty certain = certainty_of(q, best);
   const auto &ttft = certain.ttft, &tpot = certain.tpot;
   page.line("Nine in ten runs should show {}TTFT {} to {}: stack {}.",

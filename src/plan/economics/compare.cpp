@@ -34,8 +34,13 @@ void add_money(Compared& c, const System& system, double gpus, const Prices& pri
 }
 
 /// The money and energy of both machines of a deployment whose prompts are read on another kind.
-void add_money(Compared& c, const ServingQuestion& q, const System& system, const Prices& prices) {
-  if (!q.pool) return add_money(c, system, q.gpus, prices);
+double add_money(Compared& c, const ServingQuestion& q, const System& system, const Prices& prices) {
+  const PricedServing& p = *c.serving;
+  const double of_gpus = static_cast<double>(p.prefill_workers * p.prefill.gpus()) / p.used();
+  if (!q.pool) {
+    add_money(c, system, q.gpus, prices);
+    return of_gpus;
+  }
   const double tokens = c.tokens_per_gpu * q.all_gpus();
   Compared other = c;
   c.tokens_per_gpu = tokens / q.gpus;
@@ -44,10 +49,13 @@ void add_money(Compared& c, const ServingQuestion& q, const System& system, cons
   add_money(other, *q.pool->system, q.pool->gpus, prices);
   c.tokens_per_gpu = tokens / q.all_gpus();
   c.idle_gpus += other.idle_gpus;
-  c.dollars = c.dollars && other.dollars ? std::optional{*c.dollars + *other.dollars} : std::nullopt;
+  const bool known = c.dollars && other.dollars;
+  const double reads = known ? *other.dollars / (*c.dollars + *other.dollars) : of_gpus;
+  c.dollars = known ? std::optional{*c.dollars + *other.dollars} : std::nullopt;
   c.gpu_hour = (c.gpu_hour * q.gpus + other.gpu_hour * q.pool->gpus) / q.all_gpus();
   c.joules = c.joules && other.joules ? std::optional{*c.joules + *other.joules} : std::nullopt;
   c.megawatts += other.megawatts;
+  return reads;
 }
 
 }  // namespace fabricost::plan::detail
@@ -106,13 +114,9 @@ Compared compared(const ServingQuestion& question, const PricedServing& best, co
   c.rate = certain.rate;
   if (question.stack.assumed_kernels) c.kernels = "assumed";
   c.tokens_per_gpu = best.tokens_per_s_per_gpu;
-  const ServingTime& t = best.time;
-  c.prompts = one_token    ? 1
-              : best.apart ? static_cast<double>(best.prefill_workers * best.prefill.gpus()) / best.used()
-                           : std::clamp(t.interference / t.tpot, 0.0, 1.0);
-  c.read = question.isl / question.osl;
   c.terms = one_token ? first_token_terms(best.time) : terms_of(question, best);
-  detail::add_money(c, question, system, prices);
+  const double reads = detail::add_money(c, question, system, prices);
+  c.tokens = token_shares(system, question, best, reads);
   return c;
 }
 

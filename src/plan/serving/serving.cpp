@@ -236,6 +236,7 @@ ServingTime aggregated(const Engine& engine, const ServingStack& stack, const Se
   out.prefill = prompt.forward;
   out.step = step.seconds;
   out.prompt = prompt.alone;
+  out.prompts = load.osl > 1 ? cycle.beside / (step.seconds + cycle.beside) : 1;
   const double decoded = load.osl > 1 ? load.osl * step.per_token : 0, turn = each / cycle.begun * (step.seconds + cycle.beside);
   const double read = std::max(prompt.alone - (cycle.passes - 1) * step.seconds, cycle.own), held_together = cycle.held * step.seconds,
                waits = (stack.first_steps + cycle.passes - 1) * step.seconds + held_together;

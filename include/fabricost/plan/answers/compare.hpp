@@ -55,6 +55,7 @@ struct ComparedAnswer {
   double tokens_per_second_per_gpu = 0;
   std::string precision{}, kernels{};
   std::optional<double> dollars_per_million_tokens{}, dollars_per_million_input_tokens{}, dollars_per_million_output_tokens{};
+  std::optional<double> dollars_per_million_cached_tokens{};
   std::optional<std::string> price_kind{};
   std::optional<double> dollars_per_gpu_hour{}, joules_per_million_tokens{};  ///< figures as they are quoted
   std::optional<Watts> power{};

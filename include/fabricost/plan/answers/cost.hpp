@@ -7,11 +7,13 @@
 
 #include <fabricost/fields/fields.hpp>
 #include <fabricost/plan/economics/bill.hpp>
+#include <fabricost/plan/economics/token_prices.hpp>
 #include <fabricost/plan/fields/named_models.hpp>
 
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fabricost::plan {
@@ -25,10 +27,14 @@ struct PlannedRate {
   double gpus = 0, tokens_per_second_per_gpu = 0;
   std::string source;    ///< in words
   double idle_gpus = 0;  ///< that the layout leaves
-  bool serves = false;   ///< tokens are those of answers
+  std::vector<TokenPrice> tokens{};            ///< of serving, by kind, without dollars
+  std::pair<double, double> between{};         ///< ends of the rate
 };
-/// The fastest layout of a file that `fabricost plan train` or `plan serve` wrote with --json. \throws RequestError naming the file for other content
+/// The fastest layout of a file that `fabricost plan --json` wrote. \throws RequestError naming the file for other content, and for one with
+/// machines of two kinds
 void from_text(const std::string& text, std::string_view option, const Amount&, const Range&, PlannedRate& out);
+/// Why a plan with machines of two kinds is refused.
+[[nodiscard]] std::string of_two_kinds(std::string_view plan, std::string_view reads);
 
 /// What owning costs beside the servers themselves, as requests say it.
 struct OwningRequest {
@@ -110,12 +116,12 @@ struct CostAnswer {
   std::optional<double> tokens_per_second;
   std::string rate_source;
   std::optional<MoneyAnswer> million_tokens;
+  std::vector<TokenPrice> token_prices;
   double goodput = 1;
   std::optional<Time> run_time;
   std::optional<double> run_tokens, run_goodput, run_gpu_hours;
   std::optional<MoneyAnswer> run;
   std::optional<Dollars> upgrade;
-  bool serves = false;  ///< tokens are those of answers
 
   static AnswerTable<CostAnswer> fields();
 };

@@ -9,6 +9,7 @@
 
 #include <fabricost/plan/answers/arrivals.hpp>
 #include <fabricost/plan/economics/terms.hpp>
+#include <fabricost/plan/economics/token_prices.hpp>
 #include <fabricost/plan/fields/named_models.hpp>
 #include <fabricost/plan/serving/plan.hpp>
 
@@ -89,6 +90,7 @@ struct PlannedDeployment {
   std::optional<Bytes> kv_sent{};
   std::optional<Bandwidth> kv_rate{};
   std::optional<double> dollars_per_million_tokens{};
+  std::vector<TokenPrice> token_prices{};
   std::optional<double> expert_imbalance{};
   std::optional<Bytes> expert_copies{};
   std::optional<Time> rebalance{};

@@ -22,7 +22,6 @@ struct Bill {
   double tokens = 0;
   double tokens_per_second = 0;  ///< of all GPUs; 0: unknown
   std::string rate_source;
-  bool serves = false;  ///< tokens are those of answers
   double goodput = 1;
   double share = 0.01;
   Dollars upgrade{};

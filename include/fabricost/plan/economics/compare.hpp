@@ -9,6 +9,7 @@
 
 #include <fabricost/plan/economics/cost.hpp>
 #include <fabricost/plan/economics/terms.hpp>
+#include <fabricost/plan/economics/token_prices.hpp>
 #include <fabricost/plan/serving/certainty.hpp>
 #include <fabricost/plan/serving/plan.hpp>
 #include <fabricost/progress.hpp>
@@ -41,8 +42,7 @@ struct Compared {
   double more = 1;                            ///< tokens at that rate, which money and energy are of, over tokens_per_gpu
   std::vector<StepTerm> terms{};              ///< the terms of `seconds`, which sum to it
   std::optional<double> dollars{}, joules{};  ///< per million tokens; empty if unknown
-  double prompts = 0;                         ///< of serving, the share of the GPUs' time that prompts take
-  double read = 0;                            ///< tokens of prompts that are read for each token of an answer
+  std::vector<TokenPrice> tokens{};           ///< of serving, by kind; without dollars
   int idle_gpus = 0;                          ///< in the scale-up domains or racks of the job; in the dollars, joules and megawatts
   bool part_of_domain = false;                ///< the job rents some nodes of a rack
   double megawatts = 0;                       ///< of the site with all GPUs busy; 0 if unknown
@@ -59,7 +59,8 @@ struct Compared {
 
 namespace detail {
 void add_money(Compared& c, const System& system, double gpus, const Prices& prices);
-void add_money(Compared& c, const ServingQuestion& q, const System& system, const Prices& prices);
+/// \return the part of it that pays for prefill workers, where they are apart
+double add_money(Compared& c, const ServingQuestion& q, const System& system, const Prices& prices);
 }  // namespace detail
 
 /// What a layout is chosen by: the fewest GPU-seconds paid for, those that it leaves idle in its domains or racks included, or the shortest

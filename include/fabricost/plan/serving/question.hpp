@@ -75,6 +75,8 @@ struct PricedServing {
   double on_host = 0;             ///< the part of them in host memory
   double memory = 0;              ///< the rest: bytes on the fullest GPU
   KvLink link{};                  ///< between prefill and decode workers
+  double cached = 0;              ///< tokens of the mean prompt that a cache has
+  double moving = 0;              ///< s of the mean prompt in which links bring some of them back to its replica
   [[nodiscard]] int used() const { return replicas * engine.gpus() + prefill_workers * prefill.gpus(); }
 };
 

@@ -50,6 +50,7 @@ struct ServingTime {
   double transfer = 0;      ///< s of TTFT transferring the cache
   double reload = 0;        ///< s of TTFT until the prompt's prefix is back from the tier behind the cache
   double host = 0;          ///< s of TPOT waiting for host memory
+  double prompts = 0;       ///< share of an engine's time that prompts take beside the steps that decode; of workers apart none
   double prefill_use = 0;   ///< share of the time in which prefill workers compute, at most 1; 0: not apart
   double link_use = 0;      ///< share of the time in which links send caches, or receive them if that is more, at most 1; 0: not apart
   ForwardTime decode, prefill;

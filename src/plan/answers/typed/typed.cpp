@@ -49,11 +49,15 @@ void from_text(const std::string& text, std::string_view option, const Amount&, 
   out = {core::share_of(text.substr(0, colon), option), number_from(text.substr(colon + 1), option, 1, 1e6)};
 }
 
+std::string of_two_kinds(std::string_view plan, std::string_view reads) {
+  return fmt::format("{}: prompts are read on {}, and cost is of one machine; the plan has the prices of both (token_prices)", plan, reads);
+}
+
 void from_text(const std::string& file, std::string_view, const Amount&, const Range&, PlannedRate& out) {
   constexpr std::size_t max = 16 << 20;
   const std::string text = read_text_file(file, max);
   const auto refuse = [&](std::string_view what) -> RequestError {
-    return RequestError(fmt::format("{}: {}; write it with fabricost plan train ... --json", file, what));
+    return RequestError(fmt::format("{}: {}; write it with fabricost plan ... --json", file, what));
   };
   PlainTree json;
   try {
@@ -73,8 +77,13 @@ void from_text(const std::string& file, std::string_view, const Amount&, const R
   if (system.empty()) throw refuse("system is missing");
   out = {std::string{system}, std::string{json.text(json.find(json.root, "model"))}, gpus, rate,
          fmt::format("the fastest layout of {}", file)};
-  if (idle > 0) out.idle_gpus = idle;
-  out.serves = json.find(layouts.front(), "tpot_s") != PlainTree::none;
+  if (const std::string_view reads = json.text(json.find(json.find(layouts.front(), "prefill"), "system")); !reads.empty())
+    throw RequestError(of_two_kinds(file, reads));
+  for (const PlainTree::Id one : json.items(json.find(layouts.front(), "token_prices")))
+    out.tokens.push_back({.tokens = std::string{json.text(json.find(one, "tokens"))}, .per_request = number(one, "per_request"), .share = number(one, "share")});
+  if (const auto& ends = json.items(json.find(layouts.front(), "interval_tokens_per_s_per_gpu")); ends.size() == 2)
+    out.between = {json.real(ends[0], 0), json.real(ends[1], 0)};
+  if (out.tokens.empty() && idle > 0) out.idle_gpus = idle;  // those of a served plan are among the job's
 }
 
 }  // namespace fabricost::plan

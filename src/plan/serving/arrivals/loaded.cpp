@@ -194,7 +194,10 @@ class Deployed {
     }
     const double fixed = q_.stack.first + (prefill_ ? q_.stack.handover : 0);  // a step that runs already is in the queue
     t.prompt = std::max(0.0, t.ttft - t.queue - t.reload - t.transfer - fixed);
+    t.prompts = prefill_ ? 0 : q_.osl > 1 ? served.prompts : 1;
     t.rate = f.rate;
+    out.cached = served.hit_rate * q_.isl;
+    out.moving = served.moving;
     out.batch = std::max(1.0, std::round(running));
     out.requests = f.in_flight;
     out.tokens_per_s_per_gpu = f.tokens / q_.all_gpus();
@@ -301,6 +304,7 @@ class Deployed {
     out.hit_rate = first.hit_rate;
     out.reloaded = first.reloaded;
     out.reload = first.reload;
+    out.moving = first.moving;
     out.preempted += first.preempted;
     return out;
   }

@@ -134,6 +134,8 @@ class Service {
     out_.hit_rate = prompts_ > 0 ? found_ / prompts_ : 0;
     out_.reloaded = prompts_ > 0 ? reloaded_ / prompts_ : 0;
     out_.reload /= static_cast<double>(all);
+    out_.moving /= static_cast<double>(all);
+    out_.prompts = busy_ > 0 ? reading_ / busy_ : 0;
     return std::move(out_);
   }
 
@@ -303,9 +305,12 @@ class Service {
       rows = std::max(rows, times_.rows_of(n) + own);
     }
     engine.trail = 0;
+    busy_ += decode;
     if (tokens <= 0) return decode;
     const auto replicas = static_cast<double>(engine.replicas.size());
     const double out = times_.mixed(decode, fullest, sequences / replicas, tokens / replicas, rows);
+    busy_ += out - decode;
+    reading_ += out - decode;
     engine.trail = times_.trail();
     return out;
   }
@@ -389,6 +394,7 @@ class Service {
       const double back = std::max(now, r.links[tier]) + from.start + more * from.token;
       parts_.assign(1, {more, found});
       if (more <= 0 || back - now > times_.beside(static_cast<double>(r.running.size()), parts_)) return false;
+      out_.moving += from.start + more * from.token;
       ready = std::max(ready, r.links[tier] = back);
       found += more;
       if (times_of(i).started < 0) reloaded_ += more;
@@ -560,7 +566,7 @@ class Service {
   /// Turns whose answer has come, by when they arrive, the first on top.
   std::priority_queue<std::pair<double, int>, std::vector<std::pair<double, int>>, std::greater<>> turns_;
   int waiting_turns_ = 0;  ///< for an answer that has not come
-  double decoding_ = 0, running_ = 0, contexts_ = 0, prompts_ = 0, found_ = 0, reloaded_ = 0;
+  double decoding_ = 0, running_ = 0, contexts_ = 0, prompts_ = 0, found_ = 0, reloaded_ = 0, busy_ = 0, reading_ = 0;
 };
 
 [[nodiscard]] Percentiles percentiles_of(std::vector<double> values, double percentile) {

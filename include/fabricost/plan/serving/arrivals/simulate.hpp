@@ -69,6 +69,8 @@ struct Simulated {
   double hit_rate = 0;           ///< share of prompts' tokens found in the cache or behind it
   double reloaded = 0;           ///< of prompts' tokens, the share that came back from tiers behind it
   double reload = 0;             ///< mean s that a request waits for them
+  double moving = 0;             ///< mean s of a request for which a replica's links bring them back
+  double prompts = 0;            ///< share of engines' busy time that prompts add to steps
   long long preempted = 0, steps = 0;
 };
 
