@@ -328,6 +328,7 @@ PricedServing ServingSearch::priced(const Engine& decode, const Beside& pair, co
   out.apart = true;
   out.replicas = workers.decode * ground.copies;
   out.prefill_workers = workers.prefill * ground.copies;
+  out.domains = !q_.pool && ground.gpus < q_.gpus ? ground.copies : 0;
   out.batch = batch;
   out.requests = q_.concurrency > 0 ? std::min(q_.concurrency, batch * out.replicas) : batch * out.replicas;
   out.link = pair.link;

@@ -100,8 +100,9 @@ TEST_CASE("under random arrivals a comparison and an exploration of machines ans
       CHECK(row.time == plan.tpot);
       CHECK(row.interval == plan.interval_tpot);
       CHECK(row.tokens_per_second_per_gpu == plan.tokens_per_second_per_gpu);
-      const double read = *all.isl * (1 - plan.arrivals->hit_rate) / *all.osl;  // both kinds of tokens pay for all
-      CHECK(*row.dollars_per_million_output_tokens + read * *row.dollars_per_million_input_tokens ==
+      const double read = *all.isl / *all.osl, hits = plan.arrivals->hit_rate;  // all kinds of tokens pay for all
+      CHECK(*row.dollars_per_million_output_tokens + read * (1 - hits) * *row.dollars_per_million_input_tokens +
+                read * hits * row.dollars_per_million_cached_tokens.value_or(0) ==
             Approx(*row.dollars_per_million_tokens));
       CHECK(*row.dollars_per_million_input_tokens < *row.dollars_per_million_output_tokens);
       most.push_back(plan.arrivals->rate_within.value());

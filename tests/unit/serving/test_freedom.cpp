@@ -4,6 +4,7 @@
 #include "rig.hpp"
 
 #include <fabricost/hardware/host_rate.hpp>
+#include <fabricost/plan/answers/serve.hpp>
 #include <fabricost/plan/serving/plan.hpp>
 #include <fabricost/plan/specs/serving.hpp>
 
@@ -148,4 +149,48 @@ TEST_CASE("GPUs that no layout divides stay idle rather than the model unserved"
   REQUIRE_FALSE(plan.layouts.empty());
   CHECK(plan.layouts.front().used() <= 5);
   for (std::size_t i = 1; i < plan.layouts.size(); ++i) CHECK(plan.layouts[i].used() == 5);
+}
+
+TEST_CASE("with prompts on GPUs of their own, more GPUs never answer less, nor do drafts that are accepted more often") {
+  Asker asker;
+  const System system = load_system("dgx-h100");
+  for (int i = 0; i < 6; ++i) {
+    ServeRequest r;
+    r.system.name = system.name;
+    r.model.name = i % 4 == 3 ? "qwen3-30b-a3b" : "llama3-8b";
+    r.disaggregated = true;
+    r.isl = static_cast<int>(asker.between(200, 6000));
+    r.osl = static_cast<int>(asker.between(20, 400));
+    r.ttft = units::s(asker.between(0.3, 2));
+    r.tpot = units::ms(asker.between(12, 40));
+    r.top = 1;
+    const bool arrive = i % 2 == 0;
+    if (arrive) r.request_rate = RequestRate{0.05};
+    const auto reached = [&] {
+      try {
+        const PlannedDeployment one = answer(r).layouts.front();
+        return arrive ? *one.arrivals->rate_within : one.tokens_per_second;
+      } catch (const RequestError&) {
+        return 0.0;
+      }
+    };
+    const double as_near = arrive ? 0.985 : 1 - 1e-9;  // rates are told apart by 1.1 %
+    double before = 0;
+    for (const int gpus : {4, 5, 6, 9, 12, 17, 18, 23}) {
+      r.gpus = gpus;
+      const double now = reached();
+      INFO(i << " " << r.model.name << " " << gpus << " GPUs, " << r.isl << " and " << r.osl << " tokens: " << now << " after " << before);
+      CHECK(now >= as_near * before);
+      before = std::max(before, now);
+    }
+    r.draft_tokens = 2;
+    before = 0;
+    for (const double accepted : {0.0, 0.3, 0.6, 0.9, 1.0}) {
+      r.draft_accept = accepted;
+      const double now = reached();
+      INFO(i << " " << r.model.name << " accepted " << accepted << ": " << now << " after " << before);
+      CHECK(now >= as_near * before);
+      before = std::max(before, now);
+    }
+  }
 }

@@ -67,6 +67,7 @@ struct PricedServing {
   bool apart = false;
   int replicas = 1;  ///< engines, or decode workers
   int prefill_workers = 0;
+  int domains = 0;      ///< in each of which workers of both kinds stand, in equal numbers; 0: they stand anywhere
   double batch = 1;     ///< sequences of one engine
   double requests = 1;  ///< in flight at all of them
   ServingTime time;

@@ -5,6 +5,7 @@
 #include <fabricost/plan/serving/offload.hpp>
 
 #include "serving/batches.hpp"
+#include "serving/workers.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -20,6 +21,7 @@ namespace {
 
 constexpr int most_engines = 16;         ///< simulated; of more, each still gets its share of the requests
 constexpr double most_sequences = 8192;  ///< of a replica, as in the search
+constexpr double closer = 1.011;         ///< 2^(1/64): rates that are told apart, six between two powers of two
 constexpr double settled = 0.98;         ///< share of the arriving requests that a service answers which does not fall behind
 
 /// As answers print it, so that a rate can be asked for as it was printed.
@@ -90,6 +92,9 @@ class Deployed {
     return {figures, std::move(served)};
   }
 
+  /// Whether, where prompts were read apart in the last simulation, prefill workers made more requests late than decode workers did.
+  [[nodiscard]] bool reads_late() const { return late_.reading > late_.decoding; }
+
   /// Requests per second where more arrive than are answered: twice as many as are answered when all are there at once, so many that the
   /// engines fill and empty several times.
   [[nodiscard]] double saturation() {
@@ -143,12 +148,12 @@ class Deployed {
   /// Tries the next rate: of a trace all at once, then powers of two until one is kept and the next is not, then between them.
   /// \return false: they are close
   [[nodiscard]] bool narrow() {
-    constexpr double close = 1.011, least = 1e-4, most = 1e6;  // 2^(1/64): six rates between two powers of two
+    constexpr double least = 1e-4, most = 1e6;
     if (!limited()) {
       if (load_.trace) kept_ = std::numeric_limits<double>::infinity();
       else static_cast<void>(saturation());
     }
-    if (std::isinf(kept_) || !(start_ > 0) || broken_ <= close * kept_ || broken_ < least * start_ || kept_ > most * start_) return false;
+    if (std::isinf(kept_) || !(start_ > 0) || broken_ <= closer * kept_ || broken_ < least * start_ || kept_ > most * start_) return false;
     if (load_.trace && !tried_at_once_) {
       tried_at_once_ = true;
       const LoadFigures f = at(std::numeric_limits<double>::infinity()).first;
@@ -266,6 +271,7 @@ class Deployed {
 
   /// Prompts on some engines, answers on others.
   [[nodiscard]] Simulated apart(const RequestLoad& load) {
+    late_ = {};
     Scheduler reads = prefill_scheduler_;
     reads.drafts = 0;
     Simulated first = simulate(*prefill_times_, reads, prefills_, load, EngineRole::prefill);
@@ -298,6 +304,11 @@ class Deployed {
       const Served& then = out.requests[k];
       const double waited = then.started - then.arrived;  // for a place beside other sequences
       all[i] = {first.requests[i].arrived, first.requests[i].started, then.first + waited, then.last};
+      const double further = load.requests[i].answer - 1;
+      if (q_.ttft > 0 && then.first - all[i].arrived > q_.ttft)
+        ++late_.reading;
+      else if ((q_.ttft > 0 && all[i].first - all[i].arrived > q_.ttft) || (q_.tpot > 0 && then.last - all[i].first > further * q_.tpot))
+        ++late_.decoding;
     }
     out.requests = std::move(all);
     out.end = first.end;
@@ -325,12 +336,50 @@ class Deployed {
   double kept_ = 0, broken_ = std::numeric_limits<double>::infinity();  ///< requests per second
   double answered_ = 0;
   bool tried_at_once_ = false;
+  struct {
+    long long reading = 0, decoding = 0;  ///< requests whose cache comes too late already, and those that are late after it
+  } late_{};
 };
 
 [[nodiscard]] auto layout_of(const PricedServing& p) {
   return in_order(p.engine.tp, p.engine.pp, p.engine.attention_dp, p.engine.ep, p.replicas, p.prefill.tp, p.prefill.pp,
                   p.prefill.attention_dp, p.prefill.ep, p.prefill_workers);
 }
+
+[[nodiscard]] auto kinds_of(const PricedServing& p) {
+  return in_order(p.engine.tp, p.engine.pp, p.engine.attention_dp, p.engine.ep, p.prefill.tp, p.prefill.pp, p.prefill.attention_dp, p.prefill.ep,
+                  p.domains);
+}
+
+/// The same workers in other numbers, with as many prefill workers as fit beside.
+class Numbers {
+ public:
+  Numbers(const ServingQuestion& q, const System& system, const PricedServing& p) : p_(p), pool_(q.pool) {
+    const int domain = std::max(1, system.domain);
+    ground_ = p.domains > 0 ? detail::Ground{domain, domain, p.domains} : detail::Ground{q.gpus, domain};
+    decode_ = ground_.of(p.engine);
+    prefill_ = ground_.of(p.prefill);
+    if (pool_) {
+      const detail::Ground apart{q.pool->gpus, std::max(1, q.pool->system->domain)};
+      prefills_ = apart.held(apart.of(p.prefill));
+    }
+  }
+  [[nodiscard]] int most() const { return pool_ ? ground_.held(decode_) : ground_.held(decode_, prefill_); }
+  [[nodiscard]] PricedServing with(int decodes) const {
+    PricedServing out = p_;
+    out.replicas = decodes * ground_.copies;
+    out.prefill_workers = pool_ ? prefills_ : ground_.copies * ground_.held(prefill_, {decodes * decode_.gpus, decodes * decode_.places});
+    return out;
+  }
+  [[nodiscard]] bool trades() const { return !pool_; }
+
+ private:
+  PricedServing p_;
+  bool pool_ = false;
+  detail::Ground ground_;
+  detail::Footprint decode_, prefill_;
+  int prefills_ = 0;
+};
 
 }  // namespace
 
@@ -356,18 +405,24 @@ LoadedPlan loaded(const System& system, const ServingQuestion& question, LoadQue
                          .reloaded = served.reloaded,
                          .preempted = served.preempted};
   };
+  const auto rate_of = [&](const PricedServing& p) { return p.tokens_per_s_per_gpu * question.all_gpus() / question.osl; };
+  const auto deploy = [&](const PricedServing& p, double most) {
+    return std::make_unique<Deployed>(question, load, system, machine, pool ? *pool : machine, p, most);
+  };
+  const auto add = [&](std::unique_ptr<Deployed> one) {
+    const auto [figures, served] = one->at(asked);
+    out.push_back(row_of(*one, figures, served));
+    out.back().keeps = load.trace && one->within(figures);
+    deployed.push_back(std::move(one));
+  };
   for (std::size_t i = 0; i < front.size(); ++i) {
     const auto same = [&](const PricedServing& other) { return layout_of(other) == layout_of(front[i]); };
     if (std::any_of(front.begin(), front.begin() + static_cast<std::ptrdiff_t>(i), same)) continue;
     double most = 0;
     for (const PricedServing& other : front)
-      if (same(other)) most = std::max(most, other.tokens_per_s_per_gpu * question.all_gpus() / question.osl);
+      if (same(other)) most = std::max(most, rate_of(other));
     try {
-      auto one = std::make_unique<Deployed>(question, load, system, machine, pool ? *pool : machine, front[i], most);
-      const auto [figures, served] = one->at(asked);
-      out.push_back(row_of(*one, figures, served));
-      out.back().keeps = load.trace && one->within(figures);
-      deployed.push_back(std::move(one));
+      add(deploy(front[i], most));
     } catch (const RequestError& error) {  // a request is longer than this one's cache, or its parts cannot be joined
       why = error;
     }
@@ -379,20 +434,65 @@ LoadedPlan loaded(const System& system, const ServingQuestion& question, LoadQue
     const LoadFigures& f = out[i].figures;
     return in_order(load.trace && !out[i].keeps, open[i] ? -deployed[i]->broken() : -deployed[i]->kept(), -std::round(100 * f.within), f.e2e.mean, i);
   };
-  for (std::size_t place = 0; place < std::min(order.size(), static_cast<std::size_t>(question.top));) {
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
-    const std::size_t i = order[place];
-    if (!open[i]) {
-      ++place;
-      continue;
+  const auto sort_out = [&](std::size_t first) {
+    for (std::size_t place = 0; place < std::min(order.size(), first);) {
+      std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
+      const std::size_t i = order[place];
+      if (!open[i]) {
+        ++place;
+        continue;
+      }
+      try {
+        open[i] = deployed[i]->narrow();
+      } catch (const RequestError& error) {
+        why = error;
+        order.erase(order.begin() + static_cast<std::ptrdiff_t>(place));
+      }
     }
-    try {
-      open[i] = deployed[i]->narrow();
-    } catch (const RequestError& error) {
-      why = error;
-      order.erase(order.begin() + static_cast<std::ptrdiff_t>(place));
+  };
+  // the front is of means: percentiles want other numbers of workers, more of the kind that makes most requests late
+  if (question.disaggregated && !order.empty() && deployed.front()->limited()) {
+    sort_out(1);
+    double best = order.empty() ? 0 : deployed[order.front()]->kept();
+    // kinds of workers that fewer GPUs take whole, of 2, 4, 8 or 16, may be better with some idle
+    for (int whole = 2, last = question.gpus; whole <= 16 && !question.pool; whole *= 2) {
+      if (question.gpus / whole * whole == last || question.gpus < whole) continue;
+      last = any.gpus = question.gpus / whole * whole;
+      try {
+        for (const PricedServing& p : serving_pareto(system, any)) front.push_back(p);
+      } catch (const RequestError&) {  // too few for the sizes that are given
+        break;
+      }
+    }
+    std::stable_sort(front.begin(), front.end(), [&](const PricedServing& a, const PricedServing& b) { return rate_of(a) > rate_of(b); });
+    for (std::size_t i = 0; i < front.size() && std::isfinite(best) && rate_of(front[i]) > best; ++i) {
+      const auto same = [&](const PricedServing& other) { return kinds_of(other) == kinds_of(front[i]); };
+      if (std::any_of(front.begin(), front.begin() + static_cast<std::ptrdiff_t>(i), same)) continue;
+      const Numbers numbers(question, system, front[i]);
+      for (int low = numbers.trades() ? 1 : numbers.most(), high = numbers.most(); low <= high;) {
+        const int middle = low + (high - low) / 2;
+        bool fewer = true;
+        try {
+          auto one = deploy(numbers.with(middle), rate_of(front[i]));
+          const double next = best * std::sqrt(closer);
+          if (one->keeps(one->at(next).first, next)) {
+            while (one->narrow()) continue;
+            best = std::max(best, one->kept());
+            if (std::isfinite(one->broken())) static_cast<void>(one->at(one->broken()));
+            fewer = one->reads_late();
+            add(std::move(one));
+            order.push_back(out.size() - 1), open.push_back(false);
+          } else {
+            fewer = one->reads_late();
+          }
+        } catch (const RequestError&) {  // too few of one kind for a request
+          break;
+        }
+        fewer ? high = middle - 1 : low = middle + 1;
+      }
     }
   }
+  sort_out(static_cast<std::size_t>(question.top));
   if (order.empty() && why) throw *why;
   if (order.size() > static_cast<std::size_t>(question.top)) order.resize(static_cast<std::size_t>(question.top));
   std::vector<LoadedServing> best;

@@ -8,6 +8,9 @@
 ///   saturation   answered per second where twice as many arrive; not of a trace, which is too short for it
 ///   faster       a trace is played faster until the limits break: the rate that it keeps them at is what was answered then, never how soon a
 ///                few requests came
+///   numbers      where prompts are read apart, of each two kinds of workers the numbers that keep the limits at most, as percentiles want others
+///                than means: more prefill workers as long as they make most requests late. Kinds are those of the fronts of all GPUs and of as
+///                many as 2, 4, 8 and 16 divide, so that more GPUs answer no less (1 % apart, as rates are)
 ///   apart        prompts on prefill workers; each cache is sent over a link of both workers, one after another, to the decode worker with the
 ///                fewest requests
 
