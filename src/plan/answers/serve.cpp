@@ -47,6 +47,10 @@ RequestTable<ServeRequest> ServeRequest::fields() {
       asks(&R::kv_precision, "kv_precision", "--kv-precision", "P",
            "Precision of the KV cache: bf16 or fp8; default fp8 if the\nweights are narrower than 16 bits"),
       asks(&R::stack, "stack", "--stack", "NAME", "Serving framework: vllm (default), sglang, trtllm, ..."),
+      asks(&R::stack_scale, "stack_scale", "--stack-scale", number, {0.2, 5}, "X",
+           "Factor on all of the stack but exchanges, as\n<measured_tpot_seconds> finds it; default 1"),
+      asks(&R::measured_tpot, "measured_tpot_seconds", "--measured-tpot", seconds, wait_of_token, "TIME",
+           "TPOT that you measured of the engine named by <tp> and <pp> at\n<concurrency>, as in 25ms: finds the factor that explains it"),
       asks(&R::top, "top", "--top,-k", count, any_count, "K", "Number of deployments to print; default 10"),
       asks(&R::tp, "tp", "--tp", count, any_count, "N", "Tensor parallel size (TP) of an engine; what is not given is\nsearched"),
       asks(&R::pp, "pp", "--pp", count, any_count, "N", "Pipeline stages (PP) of an engine"),
@@ -166,6 +170,7 @@ AnswerTable<ServeAnswer> ServeAnswer::fields() {
                 "The limit on TTFT that was kept, s: the one asked for, or the usual one; 0: none."),
           gives(&A::precision, "precision", "", "Of the weights."),
           gives(&A::stack, "stack", "", "Name of the serving framework."),
+          gives(&A::stack_scale, "stack_scale", "stack_scale", "Factor that explains measured_tpot_seconds; None: it was not given.", 1, true),
           field::give_kernels<A>,
           gives(&A::pareto, "pareto", "", "Deployments none other beats in both rates.", 1, true)};
 }
@@ -336,10 +341,48 @@ void set_pool(ServingQuestion& q, const ServeRequest& r, const ServingTable& tab
     q.pool->stack.kernels.routing = q.stack.kernels.routing;
     q.pool->stack.kernels.copies = q.stack.kernels.copies;
     if (q.stack.drafts > 0) q.pool->stack.prefill *= 1 + draft_cost(q.model);
+    q.pool->stack.scale(r.stack_scale.value_or(1));
   } else if (r.prefill_gpus) {
     throw Refusal("<prefill_gpus> are of a machine of another kind: add <prefill_system>");
   }
   if (q.by_layer && !q.disaggregated) throw Refusal("<kv_by_layer> is of prefill workers: add <disaggregated>");
+}
+
+/// Scales the stack so that the engine that is named has this TPOT; exchanges keep their time, and ranges of TPOT become those of a repeat.
+/// \return the factor \throws Refusal unless one engine and its clients are named, or where no factor of 0.2 to 5 does
+double explain_measured_tpot(const System& system, ServingQuestion& question, double seconds) {
+  const bool whole = question.tp && question.pp && (!question.model.mixture() || (question.attention_dp && question.ep));
+  if (!whole || question.disaggregated || !(question.concurrency > 0 || question.batch))
+    throw Refusal("<measured_tpot_seconds> is of one engine that reads prompts too: name it with <tp>, <pp> and with experts <dp> and <ep>, and "
+                  "<concurrency>");
+  if (question.osl < 2) throw Refusal("<measured_tpot_seconds> is of further tokens: answers of <osl=1> have none");
+  ServingQuestion q = question;
+  q.ttft = q.tpot = q.usual_ttft = 0;
+  q.top = 1;
+  const auto of = [&](double factor) {
+    q.stack = question.stack;
+    q.stack.scale(factor);
+    const ServingPlan plan = plan_serving(system, q);
+    if (plan.layouts.empty()) throw Refusal("<measured_tpot_seconds>: the engine named does not fit or does not hold so many sequences");
+    return plan.layouts.front();
+  };
+  constexpr double most = 5;  // as stack_scale may be
+  double low = 1 / most, high = most;
+  if (const double least = of(low).time.tpot, longest = of(high).time.tpot; !(seconds > least && seconds < longest))
+    throw Refusal(fmt::format("<measured_tpot_seconds> of {} ms: with factors from 0.2 to 5 this engine takes {} to {} ms; look at what else differs from the run",
+                              figure(1e3 * seconds), figure(1e3 * least), figure(1e3 * longest)));
+  constexpr int halvings = 50;
+  for (int i = 0; i < halvings; ++i) {
+    const double middle = std::sqrt(low * high);
+    (of(middle).time.tpot < seconds ? low : high) = middle;
+  }
+  const PricedServing p = of(std::sqrt(low * high));
+  const ServingSpread as_published = spread_of(q.stack, {q.model.name, false, p.time.running / p.engine.gpus(), q.isl, q.osl}).spread;
+  question.stack = q.stack;
+  question.stack.spread_tpot = repeat_spread;
+  question.stack.spread_ttft = as_published.ttft;
+  question.stack.measured = {};  // this run is one of them
+  return std::sqrt(low * high);
 }
 
 /// "p99 TTFT 1.2 s, p99 TPOT 31 ms".
@@ -386,6 +429,10 @@ ServingQuestion serving_question(const ServeRequest& r, const Model& model, cons
   q.ttft = numbers_in(r.ttft).value_or(0);
   q.tpot = numbers_in(r.tpot).value_or(0);
   q.usual_ttft = usual_ttft(q.isl);
+  if (r.prefix && !r.request_rate && r.requests.empty()) {  // of requests that arrive the simulation finds it
+    if (r.prefix->tokens >= r.isl) throw Refusal(fmt::format("<prefix> {}: as long as a prompt of <isl={}> tokens; take fewer", r.prefix->tokens, r.isl));
+    q.prefix = r.prefix->tokens, q.prefix_share = r.prefix->share;
+  }
   q.batch = r.batch;
   q.concurrency = r.concurrency.value_or(0);
   if (q.batch && q.concurrency > 0) throw Refusal("<batch> and <concurrency> say the same twice; give one");
@@ -404,6 +451,7 @@ ServingQuestion serving_question(const ServeRequest& r, const Model& model, cons
   if (q.stack.drafts > 0 && r.draft_tokens != 0 && q.model.predict_layers == 0)
     throw Refusal(fmt::format("<stack={}> drafts tokens with a model's own module for it, which {} has not (predict_layers)", q.stack.name,
                               q.model.name));
+  q.stack.scale(r.stack_scale.value_or(1));
   set_engine(q, r, system);
   set_drafts(q, r);
   set_pool(q, r, table);
@@ -414,7 +462,7 @@ std::optional<LoadQuestion> load_question(ServeRequest& r) {
   const bool traced = !r.requests.empty();
   if (!r.request_rate && !traced) {
     refuse_given(r,
-                 {"burstiness", "length_variation", "percentile", "goodput", "prefix", "turns", "turn_gap_seconds", "prefix_tier",
+                 {"burstiness", "length_variation", "percentile", "goodput", "turns", "turn_gap_seconds", "prefix_tier",
                   "prefix_cache_bytes", "prefix_read_bytes_per_second", "route"},
                  "<{}> is of requests that arrive: add <request_rate=30>");
     return std::nullopt;
@@ -510,6 +558,11 @@ ServeAnswer answer(const ServeRequest& asked) {
   const ServingQuestion& q = found->question;
   const auto start = std::chrono::steady_clock::now();
   ServeAnswer out;
+  if (request.measured_tpot) {
+    if (request.stack_scale) throw Refusal("<stack_scale> is what <measured_tpot_seconds> finds; leave one of them out");
+    if (load) throw Refusal("<measured_tpot_seconds> is of clients that wait for answers: find its factor with <concurrency>, and give that as <stack_scale>");
+    out.stack_scale = explain_measured_tpot(found->system, found->question, request.measured_tpot->value());
+  }
   if (load) {
     const auto plan = std::make_shared<const LoadedPlan>(found_deployments(found->system, q, std::move(*load)));
     const Prices prices = load_prices();

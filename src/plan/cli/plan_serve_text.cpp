@@ -197,6 +197,9 @@ void text_of(Page& page, const ServeAnswer& answer) {
   if (row.dollars_per_million_tokens)
     page.say("A million tokens cost {}, by the GPU time that each takes; paid by answers alone {:.3g}{}.", token_prices_text(row.token_prices),
              *row.dollars_per_million_tokens, q.pool ? ", of both machines" : "");
+  if (answer.stack_scale)
+    page.say("The measured TPOT is explained by the factor {0:.4g}: give --stack-scale {0:.4g} for other loads of this engine. Half or twice "
+             "the clients are then told better than without, other layouts and lengths no better.", *answer.stack_scale);
   const ServingCertainty certain = certainty_of(q, best);
   const auto &ttft = certain.ttft, &tpot = certain.tpot;
   page.line("Nine in ten runs should show {}TTFT {} to {}: stack {}.",

@@ -98,6 +98,7 @@ ForwardTime Engine::pass(double T, double sequences, double mean, double read, d
     out.exchange = expert_layers_ * machine_->exchange_seconds(m, layout_.ranks(), layout_.ep, T / t, format_.weights, as.phase);
   if (layout_.pp > 1) out.stages = (layout_.pp - 1) * machine_->costs().send(layout_.gpus() > machine_->system().domain, 2 * T * h / t);
   out.head = roofline(gpu, 2 * head_rows * h * m.vocab / t, product_rate(gpu, Precision::bf16), 2 * h * m.vocab / t);
+  for (double* one : {&out.products, &out.attention, &out.experts, &out.elementwise, &out.kernels, &out.head}) *one *= machine_->engine().scale;
   return out;
 }
 

@@ -248,7 +248,7 @@ void ServingSearch::together(const Engine& e, bool idle, const std::function<voi
     out.engine = e.layout();
     out.replicas = replicas;
     out.batch = batch;
-    out.time = aggregated(at, q_.stack, {q_.isl, q_.osl, batch}, fetching(prompt, at, q_.stack, q_.isl));
+    out.time = aggregated(at, q_.stack, {q_.isl, q_.osl, batch, q_.cached()}, fetching(prompt, at, q_.stack, q_.isl - q_.cached()));
     // with a given concurrency, some engines have one sequence fewer, since sequences are whole
     out.requests = q_.concurrency > 0 ? std::min(q_.concurrency, batch * replicas) : batch * replicas;
     return finished(out, at, out.time.rate * out.requests / batch);
@@ -263,7 +263,7 @@ std::vector<ServingSearch::PrefillGround> ServingSearch::prefill_grounds() {
   const ServingQuestion::Sizes sizes = q_.prefill.any() ? q_.prefill : q_.pool ? ServingQuestion::Sizes{} : q_.sizes();
   for (const Engine& e : all_engines(sizes, q_.isl, q_.pool.has_value())) {
     const Engine at = q_.pool ? e : placed(e, e.layout().attention_dp, q_.isl);
-    all.push_back({at, fetching(prompt_of(e, q_.prefill_stack()), at, q_.prefill_stack(), q_.isl)});
+    all.push_back({at, fetching(prompt_of(e, q_.prefill_stack()), at, q_.prefill_stack(), q_.isl - q_.cached())});
   }
   if (!all.empty()) plan_ = before;  // those that do not fit are counted as decode workers
   plan_.of_pool = all.empty() && q_.pool;
@@ -333,7 +333,7 @@ PricedServing ServingSearch::priced(const Engine& decode, const Beside& pair, co
   out.requests = q_.concurrency > 0 ? std::min(q_.concurrency, batch * out.replicas) : batch * out.replicas;
   out.link = pair.link;
   const double requests = out.requests / ground.copies;
-  out.time = disaggregated(pair.worker->engine, at, workers, q_.stack, {q_.isl, q_.osl, requests, q_.concurrency > 0 ? 0 : requests},
+  out.time = disaggregated(pair.worker->engine, at, workers, q_.stack, {q_.isl, q_.osl, requests, q_.cached(), q_.concurrency > 0 ? 0 : requests},
                            q_.sent(pair.link, q_.isl, pair.worker->prompt.alone), pair.worker->prompt);
   out.time.running = std::ceil(out.time.running);
   return finished(out, at, out.time.rate * ground.copies);
@@ -456,6 +456,7 @@ double ServingSearch::lacking(const Engine& e, double sequences, double context)
 PricedServing ServingSearch::finished(PricedServing out, const Engine& decode, double requests_per_s) const {
   out.tokens_per_s_per_gpu = rounded(requests_per_s * q_.osl / q_.all_gpus());
   out.tokens_per_s_per_user = rounded(1 / (q_.osl > 1 ? out.time.tpot : out.time.ttft));
+  out.cached = q_.cached();
   out.weights = decode.weights();
   out.cache = decode.cache(out.time.running, q_.isl + q_.osl);
   out.on_host =

@@ -109,7 +109,7 @@ class ServingSearch {
     return e.with(min_host(e, q_.stack, batch, context, q_.host));
   }
   /// A prompt on the engine without fetches from the host.
-  [[nodiscard]] Prefill prompt_of(const Engine& e, const ServingStack& stack) const { return prefill_prompt(e.with({}), stack, q_.isl); }
+  [[nodiscard]] Prefill prompt_of(const Engine& e, const ServingStack& stack) const { return prefill_prompt(e.with({}), stack, q_.isl - q_.cached(), q_.cached()); }
 
   [[nodiscard]] PricedServing finished(PricedServing out, const Engine& decode, double requests_per_s) const;
   /// Largest ratio to a limit; at most 1: all limits are met.

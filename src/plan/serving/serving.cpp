@@ -22,9 +22,9 @@ DecodeStep decode_step(const Engine& engine, const ServingStack& stack, double s
   return out;
 }
 
-double chunked_seconds(const Engine& engine, const ServingStack& stack, double tokens, int chunks) {
+double chunked_seconds(const Engine& engine, const ServingStack& stack, double tokens, int chunks, double past) {
   const double each = tokens / chunks;
-  const auto chunk = [&](double i) { return pass_seconds(engine.prefill(each, 1, i * each, stack.prefill_launch), stack); };
+  const auto chunk = [&](double i) { return pass_seconds(engine.prefill(each, 1, past + i * each, stack.prefill_launch), stack); };
   if (chunks == 2) return chunk(0) + chunk(1);
   return chunks / 6.0 * (chunk(0) + 4 * chunk((chunks - 1) / 2.0) + chunk(chunks - 1));
 }
@@ -37,19 +37,19 @@ Prefill fetching(Prefill prompt, const Engine& engine, const ServingStack& stack
   return prompt;
 }
 
-Prefill prefill_prompt(const Engine& engine, const ServingStack& stack, double tokens) {
+Prefill prefill_prompt(const Engine& engine, const ServingStack& stack, double tokens, double past) {
   Prefill out;
-  out.forward = engine.prefill(tokens, 1, 0, stack.prefill_launch);
+  out.forward = engine.prefill(tokens, 1, past, stack.prefill_launch);
   const double passes = std::ceil(tokens / stack.chunk);
   const double host = stack.prefill_launch == Launch::eager ? stack.host_launch * out.forward.launches : 0;
   const double factor = stack.stretch * stack.prefill;
   const double work =
-      factor * (passes > 1 ? chunked_seconds(engine, stack, tokens, static_cast<int>(passes)) : pass_seconds(out.forward, stack));
+      factor * (passes > 1 ? chunked_seconds(engine, stack, tokens, static_cast<int>(passes), past) : pass_seconds(out.forward, stack));
   out.alone = p_norm(work, host * passes, 4);
   out.shared = p_norm(work, host * tokens / stack.chunk, 4);
   out.full = out.shared;
   if (const double prompts = stack.chunk / tokens; prompts > 1) {
-    const double each = factor * pass_seconds(engine.prefill(tokens, prompts, 0, stack.prefill_launch), stack) / prompts;
+    const double each = factor * pass_seconds(engine.prefill(tokens, prompts, past, stack.prefill_launch), stack) / prompts;
     out.full = std::min(out.full, p_norm(each, host / prompts, 4));
   }
   out.least = engine.min_prefill(tokens);
@@ -156,18 +156,18 @@ Readings readings_of(double begun, double replicas, double steps, double fit) {
 
 Cycle cycle_of(const Engine& engine, const ServingStack& stack, const ServingLoad& load, double each, const Prefill& prompt) {
   const double dp = engine.layout().attention_dp, pp = engine.layout().pp;
-  const double steps = load.osl > 1 ? load.osl / stack.tokens_per_step() : 0, rows = 1 + stack.drafts;
+  const double steps = load.osl > 1 ? load.osl / stack.tokens_per_step() : 0, rows = 1 + stack.drafts, read = load.isl - load.cached;
   Cycle out;
   // places decode, and wait or read prompts for the rest of their turns
-  const double most_begun = stack.chunk / (load.isl + steps * rows);
-  out.passes = std::max(1.0, load.isl / std::max(1.0, stack.chunk - std::min(each, most_begun * steps) * rows));
+  const double most_begun = stack.chunk / (read + steps * rows);
+  out.passes = std::max(1.0, read / std::max(1.0, stack.chunk - std::min(each, most_begun * steps) * rows));
   const double joined = engine.model().mixture() ? dp : 1, turn = steps + stack.first_steps + out.passes - 1;
   // what the chunk has no tokens for waits as in M/D/1: begun (turn + begun / (2 most (most - begun))) = each; one place waits for nobody
   const double all_begun = turn * most_begun;
   out.begun = 2 * each * most_begun / (all_begun + each + std::sqrt((all_begun - each) * (all_begun - each) + 2 * (each - 1)));
   Readings readings;
   if (joined > 1 && each > 1 && stack.together > 1) {
-    const double fit = std::max(1.0, (stack.chunk - each * rows) / load.isl);
+    const double fit = std::max(1.0, (stack.chunk - each * rows) / read);
     double low = 0;
     for (double high = out.begun, i = 0; i < 24; ++i) {
       out.begun = (low + high) / 2;
@@ -178,8 +178,8 @@ Cycle cycle_of(const Engine& engine, const ServingStack& stack, const ServingLoa
   }
   out.sequences = std::min(each, out.begun * steps);
   out.step = decode_step(engine, stack, std::max(1.0, out.sequences) * dp, load.isl + load.osl / 2);
-  const double left = std::max(1.0, stack.chunk - out.sequences * rows), part = std::min(load.isl, left),
-               parts = readings.every * out.begun * load.isl / part;
+  const double left = std::max(1.0, stack.chunk - out.sequences * rows), part = std::min(read, left),
+               parts = readings.every * out.begun * read / part;
   const double before = out.sequences * rows / pp;
   const RowsTime alone = before >= 1 ? rows_time(engine, stack, before) : RowsTime{};
   const bool eager = stack.prefill_launch == Launch::eager;
@@ -199,13 +199,13 @@ Cycle cycle_of(const Engine& engine, const ServingStack& stack, const ServingLoa
     const RowsTime fullest = rows_time(engine, stack, before + one.most * part);
     const double experts = joined > 1 ? uneven * of_experts(one.mean) : std::max(0.0, fullest.experts - alone.experts);
     double step = out.step.seconds + std::max(0.0, fullest.own - alone.own) + experts +
-                  prompt_factor(engine, stack) * prompt.forward.attention * one.most * part / load.isl;
+                  prompt_factor(engine, stack) * prompt.forward.attention * one.most * part / read;
     if (one.most > captured) step = p_norm(step, stack.host_launch * prompt.forward.launches, 4);
     added += one.share * (step - out.step.seconds);
     most += one.share * one.most;
   }
   out.beside = added / readings.every;
-  out.own = added / most * load.isl / part;
+  out.own = added / most * read / part;
   return out;
 }
 
@@ -248,7 +248,7 @@ ServingTime aggregated(const Engine& engine, const ServingStack& stack, const Se
   }
   out.queue = others - load.osl * out.interference;
   double place = read + waits + out.queue + load.osl * out.tpot;  // s for which a request takes one
-  const double held = held_seconds(stack, load.isl, step.seconds, out.running / (stack.first + place));
+  const double held = held_seconds(stack, load.isl - load.cached, step.seconds, out.running / (stack.first + place));
   place += held;
   out.queue += held + held_together;
   const double whole = std::max(stack.first + place, load.concurrency / out.running * place);
@@ -259,7 +259,7 @@ ServingTime aggregated(const Engine& engine, const ServingStack& stack, const Se
 }
 
 ServingTime aggregated(const Engine& engine, const ServingStack& stack, const ServingLoad& load) {
-  return aggregated(engine, stack, load, prefill_prompt(engine, stack, load.isl));
+  return aggregated(engine, stack, load, prefill_prompt(engine, stack, load.isl - load.cached, load.cached));
 }
 
 ApartWaits apart_waits(const Prefill& prompt, const EngineLayout& prefill, const ServingStack& stack, const DecodeStep& step,

@@ -100,7 +100,7 @@ TEST_CASE("under random arrivals a comparison and an exploration of machines ans
       CHECK(row.time == plan.tpot);
       CHECK(row.interval == plan.interval_tpot);
       CHECK(row.tokens_per_second_per_gpu == plan.tokens_per_second_per_gpu);
-      const double read = *all.isl / *all.osl, hits = plan.arrivals->hit_rate;  // all kinds of tokens pay for all
+      const double read = static_cast<double>(*all.isl) / *all.osl, hits = plan.arrivals->hit_rate;  // all kinds of tokens pay for all
       CHECK(*row.dollars_per_million_output_tokens + read * (1 - hits) * *row.dollars_per_million_input_tokens +
                 read * hits * row.dollars_per_million_cached_tokens.value_or(0) ==
             Approx(*row.dollars_per_million_tokens));
@@ -402,4 +402,58 @@ TEST_CASE("experts with more rows than any fitted run had reach more of a large 
     CHECK(expert_share(fitted, fitted_expert_rows) == fitted);
     CHECK(expert_share(fitted, 1e6) > 0.99);
   }
+}
+
+TEST_CASE("a measured TPOT gives the factor that explains it, and a narrower range") {
+  for (const std::string& model : std::vector<std::string>{"llama3-70b", "qwen3-30b-a3b"}) {
+    ServeRequest r = request(model, "dgx-h100", 8);
+    r.tp = 4, r.pp = 1;
+    if (model != "llama3-70b") r.dp = 1, r.ep = 4;
+    r.concurrency = 32;
+    const PlannedDeployment before = answer(r).layouts.front();
+    r.measured_tpot = 1.2 * before.tpot;
+    const ServeAnswer found = answer(r);
+    const PlannedDeployment after = found.layouts.front();
+    CHECK(after.tpot.value() == Approx(1.2 * before.tpot.value()).epsilon(1e-9));
+    CHECK(*found.stack_scale > 1.2);  // exchanges keep their time
+    const auto exchange = [](const PlannedDeployment& one) {
+      return std::find_if(one.terms.begin(), one.terms.end(), [](const StepTerm& t) { return t.name == "tensor"; })->time;
+    };
+    CHECK(exchange(after) == exchange(before));
+    CHECK(after.interval_tpot.second / after.tpot < before.interval_tpot.second / before.tpot);
+    r.measured_tpot.reset();
+    r.stack_scale = found.stack_scale;
+    CHECK(answer(r).layouts.front().tpot.value() == Approx(after.tpot.value()).epsilon(1e-9));
+    r.measured_tpot = before.tpot;
+    CHECK_THROWS_WITH(answer(r), Catch::Contains("leave one of them out"));
+    r.stack_scale.reset();
+    r.measured_tpot = 100 * before.tpot;
+    CHECK_THROWS_WITH(answer(r), Catch::Contains("with factors from 0.2 to 5 this engine takes"));
+    r.tp.reset();
+    CHECK_THROWS_WITH(answer(r), Catch::Contains("is of one engine"));
+  }
+}
+
+TEST_CASE("clients whose prompts are cached in part are answered as many as arrive at the most, and never fewer with more hits") {
+  for (const bool apart : {false, true})
+    for (const std::string& model : std::vector<std::string>{"llama3-8b", "qwen3-30b-a3b"}) {
+      ServeRequest r = request(model, "dgx-h100", apart ? 4 : 1);
+      r.isl = 4000, r.osl = 200;
+      r.ttft = units::s(86400);
+      r.disaggregated = apart;
+      double before = 0;
+      for (const double share : {0.0, 0.3, 0.6, 0.9}) {
+        r.prefix = RepeatedTokens{.share = share, .tokens = 0};
+        const PlannedDeployment one = answer(r).layouts.front();
+        CHECK(one.tokens_per_second >= before * (1 - 1e-9));
+        before = one.tokens_per_second;
+        if (share != 0.6) continue;
+        CHECK(one.token_prices[1].per_request == Approx(2400));
+        if (apart) continue;
+        ServeRequest arrive = r;
+        arrive.request_rate = RequestRate{0.1};
+        arrive.tp = one.tp, arrive.pp = one.pp;
+        CHECK(*answer(arrive).layouts.front().arrivals->saturation == Approx(one.tokens_per_second / r.osl).epsilon(0.025));
+      }
+    }
 }

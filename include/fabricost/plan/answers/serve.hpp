@@ -44,6 +44,8 @@ struct ServeRequest : ArrivingRequests {
   std::optional<WeightFormat> precision;     ///< precision of the weights: bf16, fp8, fp4, int4
   std::optional<WeightFormat> kv_precision;  ///< precision of the KV cache: bf16 or fp8
   std::string stack = ServingStack{}.name;   ///< serving framework: vllm (default), sglang, trtllm
+  std::optional<double> stack_scale;         ///< factor on all of the stack but exchanges, as measured_tpot finds it; default 1
+  std::optional<Time> measured_tpot;         ///< TPOT that you measured of the engine named by tp and pp, as 25ms
   int top = 10;                              ///< number of deployments to print; default 10
   std::optional<int> tp;                     ///< tensor parallel size (TP) of an engine; what is not given is searched
   std::optional<int> pp;                     ///< pipeline stages (PP) of an engine
@@ -120,6 +122,7 @@ struct ServeAnswer {
   int gpus = 0;
   Time ttft_limit{};
   std::string precision, stack, kernels;
+  std::optional<double> stack_scale;
   std::vector<PlannedDeployment> pareto;
   std::shared_ptr<const FoundDeployments> found;
 

@@ -61,6 +61,7 @@ struct ServingKernels {
   bool divides_experts = false;  ///< can distribute experts over some of the ranks and split each over the rest
   Routing routing{};
   int copies = 0;  ///< of the busiest experts of a layer, beside one of each
+  double scale = 1;  ///< factor on all kernels but exchanges
 };
 
 /// What the published runs had that a stack was fitted to: the largest of each load, 0 if unknown, and the models, none if unknown.
@@ -116,6 +117,11 @@ struct ServingStack {
 
   /// Tokens per step and sequence: 1 + A + A^2 ... of d drafts, each accepted only if all before it are.
   [[nodiscard]] double tokens_per_step() const;
+  /// All that is no exchange takes `factor` times as long.
+  void scale(double factor) {
+    kernels.scale *= factor;
+    for (double* one : {&step, &sequence, &host_launch}) *one *= factor;
+  }
   /// Drafts `tokens` a step, each of which takes `each` of a pass longer; the module reads prompts once.
   void draft(int tokens, double each) {
     drafts = tokens;

@@ -36,6 +36,7 @@ struct ServingLoad {
   double isl = 0;          ///< tokens of a prompt
   double osl = 0;          ///< tokens of an answer
   double concurrency = 1;  ///< requests in flight at one engine; if disaggregated, at the whole deployment
+  double cached = 0;       ///< tokens of the prompt that the cache has
   double decoding = 0;     ///< those of them that decode, if disaggregated; 0: rate x answer of them, by Little's law
 };
 
@@ -84,13 +85,13 @@ struct Prefill {
 /// Work of one prompt that is processed in chunks. Each chunk reads the weights and the cache of the previous
 /// ones again. Its time is linear in the number of previous tokens, so for many chunks the first, middle and
 /// last are priced (Simpson's rule).
-[[nodiscard]] double chunked_seconds(const Engine& engine, const ServingStack& stack, double tokens, int chunks);
+[[nodiscard]] double chunked_seconds(const Engine& engine, const ServingStack& stack, double tokens, int chunks, double past = 0);
 
 /// A prompt, at least as long as the fetches of weights from host memory in each of its passes.
 [[nodiscard]] Prefill fetching(Prefill prompt, const Engine& engine, const ServingStack& stack, double tokens);
 
-/// One prompt of `tokens`, in passes of at most a chunk.
-[[nodiscard]] Prefill prefill_prompt(const Engine& engine, const ServingStack& stack, double tokens);
+/// One prompt of `tokens` after `past` cached ones, in passes of at most a chunk.
+[[nodiscard]] Prefill prefill_prompt(const Engine& engine, const ServingStack& stack, double tokens, double past = 0);
 
 /// Seconds of one of many waiting prompts, which fill passes, whether an engine also decodes or not.
 [[nodiscard]] inline double prompt_of_many(const Prefill& prompt) { return std::max(prompt.least, prompt.full); }
