@@ -23,7 +23,9 @@ struct Nvls : Defaults {
   [[nodiscard]] static const char* why_not(const Case& p) {
     if (const char* why = not_for(p.collective)) return why;
     if (!p.at.in_switch) return "the switches of this domain do not reduce";
-    if (p.at.domains() > 1) return "between domains in-switch reduction is called nvls_tree";
+    if (p.at.domains() > 1)
+      return p.at.sharp ? "NVLS over SHARP was measured nowhere and has no price; collnet_direct is SHARP, nic.sharp=false nvls without it"
+                        : "between domains in-switch reduction is called nvls_tree";
     if (p.byte_wide && reduces(p.collective)) return "in-switch reduction exists for 16- and 32-bit types";
     return p.simple ? nullptr : "in-switch reduction runs Simple only";
   }

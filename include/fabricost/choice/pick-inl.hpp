@@ -21,12 +21,12 @@ FABRICOST_BODY int PriceTable::pick(double bytes) const {
 }
 
 /// What NCCL runs between domains where a user names an algorithm that it has there under another name. NVLS: all_reduce as an NVLSTree,
-/// the others as the ring, which NCCL never turns off for them (two sites with B200s show both). CollNet's chain only combines: without a
-/// reduction of all it is direct.
+/// the others as the ring, which NCCL never turns off for them (two sites with B200s show both); where SHARP is on it would be NVLS over
+/// SHARP, which has no price. CollNet's chain only combines: without a reduction of all it is direct.
 inline Choice between_domains(Choice choice, ChoiceInput in, const Fabric& f) {
   const bool all = in.op == Collective::all_reduce;
   if (f.domains() <= 1) return choice;
-  if (choice.algorithm == Algorithm::nvls && f.in_switch) choice.algorithm = all ? Algorithm::nvls_tree : Algorithm::ring;
+  if (choice.algorithm == Algorithm::nvls && f.in_switch && !f.sharp) choice.algorithm = all ? Algorithm::nvls_tree : Algorithm::ring;
   if (choice.algorithm == Algorithm::collnet_chain && !all) choice.algorithm = Algorithm::collnet_direct;
   return choice;
 }

@@ -162,6 +162,10 @@ TEST_CASE("what cannot run is refused with the reason", "[choice]") {
   refused(systems::pcie_box(), {}, {.protocol = Protocol::ll128}, "LL128");
   refused(hopper, {.nodes = 4}, {.algorithm = Algorithm::collnet_chain}, "sharp");
   refused(hopper, {.nodes = 4}, {.algorithm = Algorithm::one_shot}, "memory");
+  System sharp = hopper;
+  sharp.tiers[1].sharp = true;
+  for (const Collective c : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter})
+    refused(sharp, {.collective = c, .nodes = 4}, {.algorithm = Algorithm::nvls}, "NVLS over SHARP");
   for (const Collective c : {Collective::all_to_all, Collective::send_recv}) {
     INFO(name(c));
     refused(hopper, {.collective = c, .ranks = c == Collective::send_recv ? 2 : 8}, {.protocol = Protocol::ll128}, "LL128");
