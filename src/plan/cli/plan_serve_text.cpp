@@ -110,8 +110,8 @@ void add_closed(Page& page, const FoundDeployments& a) {
   std::string out;
   for (const TokenPrice& one : prices)
     if (one.dollars)
-      out += fmt::format("{}{:.3g}{} of {}{}", out.empty() ? "" : ", ", *one.dollars, out.empty() ? " USD" : "", one.tokens,
-                         one.interval ? fmt::format(" ({:.3g} to {:.3g})", one.interval->first, one.interval->second) : "");
+      out += fmt::format("{}{}{} of {}{}", out.empty() ? "" : ", ", figure(*one.dollars, 3), out.empty() ? " USD" : "", one.tokens,
+                         one.interval ? fmt::format(" ({} to {})", figure(one.interval->first, 3), figure(one.interval->second, 3)) : "");
   return out;
 }
 
@@ -195,8 +195,8 @@ void text_of(Page& page, const ServeAnswer& answer) {
     page.line("Redundant experts take {} of each GPU; all of its experts are sent anew in {}", size_text(*row.expert_copies),
               short_time_text(row.rebalance->value()));
   if (row.dollars_per_million_tokens)
-    page.say("A million tokens cost {}, by the GPU time that each takes; paid by answers alone {:.3g}{}.", token_prices_text(row.token_prices),
-             *row.dollars_per_million_tokens, q.pool ? ", of both machines" : "");
+    page.say("A million tokens cost {}, by the GPU time that each takes; paid by answers alone {}{}.", token_prices_text(row.token_prices),
+             figure(*row.dollars_per_million_tokens, 3), q.pool ? ", of both machines" : "");
   if (answer.stack_scale)
     page.say("The measured TPOT is explained by the factor {0:.4g}: give --stack-scale {0:.4g} for other loads of this engine. Half or twice "
              "the clients are then told better than without, other layouts and lengths no better.", *answer.stack_scale);

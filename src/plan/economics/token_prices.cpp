@@ -47,7 +47,7 @@ std::vector<TokenPrice> token_shares(const System& system, const ServingQuestion
 
 std::vector<TokenPrice> token_prices(std::vector<TokenPrice> shares, std::optional<double> dollars, double rate,
                                      std::pair<double, double> between) {
-  if (!dollars) return shares;
+  if (!dollars || shares.empty()) return shares;
   const double request = *dollars * shares.back().per_request;  // a million of them
   for (TokenPrice& one : shares) {
     if (!(one.per_request > 0)) continue;

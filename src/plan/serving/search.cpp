@@ -248,7 +248,7 @@ void ServingSearch::together(const Engine& e, bool idle, const std::function<voi
     out.engine = e.layout();
     out.replicas = replicas;
     out.batch = batch;
-    out.time = aggregated(at, q_.stack, {q_.isl, q_.osl, batch, q_.cached()}, fetching(prompt, at, q_.stack, q_.isl - q_.cached()));
+    out.time = aggregated(at, q_.stack, {.isl = q_.isl, .osl = q_.osl, .concurrency = batch, .cached = q_.cached()}, fetching(prompt, at, q_.stack, q_.isl - q_.cached()));
     // with a given concurrency, some engines have one sequence fewer, since sequences are whole
     out.requests = q_.concurrency > 0 ? std::min(q_.concurrency, batch * replicas) : batch * replicas;
     return finished(out, at, out.time.rate * out.requests / batch);
@@ -333,7 +333,7 @@ PricedServing ServingSearch::priced(const Engine& decode, const Beside& pair, co
   out.requests = q_.concurrency > 0 ? std::min(q_.concurrency, batch * out.replicas) : batch * out.replicas;
   out.link = pair.link;
   const double requests = out.requests / ground.copies;
-  out.time = disaggregated(pair.worker->engine, at, workers, q_.stack, {q_.isl, q_.osl, requests, q_.cached(), q_.concurrency > 0 ? 0 : requests},
+  out.time = disaggregated(pair.worker->engine, at, workers, q_.stack, {q_.isl, q_.osl, requests, q_.concurrency > 0 ? 0 : requests, q_.cached()},
                            q_.sent(pair.link, q_.isl, pair.worker->prompt.alone), pair.worker->prompt);
   out.time.running = std::ceil(out.time.running);
   return finished(out, at, out.time.rate * ground.copies);

@@ -36,8 +36,8 @@ struct ServingLoad {
   double isl = 0;          ///< tokens of a prompt
   double osl = 0;          ///< tokens of an answer
   double concurrency = 1;  ///< requests in flight at one engine; if disaggregated, at the whole deployment
-  double cached = 0;       ///< tokens of the prompt that the cache has
   double decoding = 0;     ///< those of them that decode, if disaggregated; 0: rate x answer of them, by Little's law
+  double cached = 0;       ///< tokens of the prompt that the cache has
 };
 
 /// The resulting times and rates.

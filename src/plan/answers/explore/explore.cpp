@@ -50,7 +50,7 @@ RequestTable<ExploreOptions> ExploreOptions::fields() {
 RequestTable<ExploreRequest> ExploreRequest::fields() { return {PlanRequest::fields_of_search(), ExploreOptions::fields()}; }
 
 RequestTable<ExploreServeRequest> ExploreServeRequest::fields() {
-  static constexpr std::string_view not_of_points[]{"--top,-k", "--pareto"};
+  static constexpr std::string_view not_of_points[]{"--top,-k", "--pareto", "--measured-tpot"};
   return {ServeRequest::fields().without(not_of_points), ExploreOptions::fields()};
 }
 

@@ -553,7 +553,7 @@ DraftUse use_of_drafts(const System& system, const ServingQuestion& question, co
   const auto at = [&](const ServingStack& stack, double n) {  // requests or tokens per second
     const Engine here = question.host.weights + question.host.cache > 0 ? engine.with(min_host(engine, stack, n, context, question.host)) : engine;
     return deployment.apart ? 1 / decode_step(here, stack, n, question.isl + question.osl / 2).per_token
-                            : aggregated(here, stack, {question.isl, question.osl, n, question.cached()}).rate;
+                            : aggregated(here, stack, {.isl = question.isl, .osl = question.osl, .concurrency = n, .cached = question.cached()}).rate;
   };
   const auto gain = [&](double n) { return at(question.stack, n) / at(without, n); };
   const double most = std::min(std::max(1.0, room_for(engine, question.stack, context)), most_sequences * deployment.engine.attention_dp);

@@ -51,7 +51,7 @@ struct NeedRequest : PlanRequest {
 
 namespace detail {
 /// --goodput is a run's in the command: a share of requests is a percentile here.
-inline constexpr std::array<std::string_view, 3> not_of_a_service{"--top,-k", "--pareto", "--goodput"};
+inline constexpr std::array<std::string_view, 4> not_of_a_service{"--top,-k", "--pareto", "--goodput", "--measured-tpot"};
 }  // namespace detail
 
 struct NeedServeRequest : ServeRequest {
