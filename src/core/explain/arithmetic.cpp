@@ -23,10 +23,7 @@ constexpr double nothing = 0.5e-9;  ///< seconds that print as 0.000 us
          context.fabric().domains() > 1;
 }
 
-/// Whether the lines of the transfer are such shares.
-[[nodiscard]] bool are_shares(const ExplainContext& context) { return parallel(context) || is_collnet(context.prediction.ran.algorithm); }
-
-/// Seconds a byte of the transfer, where its lines are shares of a norm of the times inside and between domains.
+/// Seconds a byte of SHARP's transfer, whose lines are shares of a norm of the times inside and between domains.
 [[nodiscard]] double both_a_byte(const ExplainContext& context) {
   double out = 0;
   for (const Part& p : context.line().rate_parts) out += p.value();
@@ -58,8 +55,10 @@ class Sum {
   /// count x S over the rate whose inverse is one byte's seconds; omitted if it would print as 0.
   void rate(const Part& p) {
     if (p.value() * context_.bytes() < nothing) return;
-    const std::string formula = are_shares(context_) ? fmt::format("{:.2f} % of b", 100 * p.value() / both_a_byte(context_))
-                                                     : fmt::format("{:.7g} x {} / {:.6g} GB/s", p.count, size(), 1e-9 / p.each) + links_used(p);
+    const std::string formula =
+        is_collnet(context_.prediction.ran.algorithm) ? fmt::format("{:.2f} % of b", 100 * p.value() / both_a_byte(context_))
+        : parallel(context_)                          ? fmt::format("S x {:.6g} us/MB", p.value() * 1e12) + links_used(p)
+                                                      : fmt::format("{:.7g} x {} / {:.6g} GB/s", p.count, size(), 1e-9 / p.each) + links_used(p);
     row(p.kind, p.level, formula, p.value() * context_.bytes());
   }
   void ramp(const Ramp& r) { row(TermKind::growth, r.level, ramp_formula(r), r(context_.bytes())); }
@@ -185,7 +184,7 @@ std::string explain_arithmetic(const ExplainContext& context) {
     out += "  b: the transfer\n" + volume.text();
     if (parallel(context))
       out += wrapped("    ", "inside and across run at once, b = (inside^2 + across^2)^(1/2); each line is its share of b");
-    else if (are_shares(context) && context.system != nullptr)
+    else if (is_collnet(context.prediction.ran.algorithm) && context.system != nullptr)
       out += wrapped("    ", both_text(context, context.system->constants.transport.form.collnet_overlap));
   }
   const double together = norm(a, b, line.overlap);
