@@ -49,8 +49,12 @@ constexpr std::array<UnitName, 6> byte_rates{{{"B/s", units::B_per_s(1)},
                                               {"TB/s", units::TB_per_s(1)},
                                               {"GiB/s", units::GiB_per_s(1)},
                                               {"MiB/s", units::MiB(1) / units::s(1)}}};
-constexpr std::array<UnitName, 3> bit_rates{
-    {{"Mbit/s", units::Mbit_per_s(1)}, {"Gbit/s", units::Gbit_per_s(1)}, {"Tbit/s", units::Tbit_per_s(1)}}};
+constexpr std::array<UnitName, 6> bit_rates{{{"Mbit/s", units::Mbit_per_s(1)},
+                                             {"Gbit/s", units::Gbit_per_s(1)},
+                                             {"Tbit/s", units::Tbit_per_s(1)},
+                                             {"Mbps", units::Mbit_per_s(1)},
+                                             {"Gbps", units::Gbit_per_s(1)},
+                                             {"Tbps", units::Tbit_per_s(1)}}};
 constexpr std::array<UnitName, 4> flop_rates{{{"GFLOP/s", units::Gflop_per_s(1)},
                                               {"TFLOP/s", units::Tflop_per_s(1)},
                                               {"PFLOP/s", units::Pflop_per_s(1)},
@@ -103,7 +107,7 @@ ParsedQuantity link_rate(std::string_view text, double number, std::string_view 
     return QuantityFault{fmt::format("\"{}\" has the unit \"{}\", which is easily misread", text, unit), "write Gbit/s for bits, GB/s for bytes"};
   if (!bytes && !bits)
     return QuantityFault{fmt::format("\"{}\" has the unit \"{}\", which is no rate", text, unit),
-                   "write GB/s, TB/s, Gbit/s (or MB/s, GiB/s, Mbit/s, Tbit/s)"};
+                   "write GB/s, TB/s, Gbit/s or Gbps (or MB/s, GiB/s, Mbit/s, Tbit/s)"};
   if (line && bytes)
     return QuantityFault{fmt::format("\"{}\" counts bytes; a lane's line rate counts bits", text),
                    fmt::format("write \"{} Gbit/s {}\"", number * *bytes * 8e-9, after.empty() ? "per direction" : after)};

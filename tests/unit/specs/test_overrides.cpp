@@ -32,6 +32,7 @@ TEST_CASE("a value is reached by tier name, by index and without `tiers`", "[spe
     CHECK(rate(s, "nic") == Approx(50));
   }
   CHECK(rate(with({"nvlink.bandwidth=900 GB/s both directions"}), "nvlink") == Approx(450));
+  CHECK(rate(with({"nvlink.bandwidth=3600 Gbps per direction"}), "nvlink") == Approx(450));
   CHECK(rate(with({"nvlink.bandwidth=3600 Gbit/s per direction"}), "nvlink") == Approx(450));
   CHECK(rate(with({"nvlink.bandwidth={value: 400 GB/s per direction, source: me, confidence: measured}"}), "nvlink") == Approx(400));
   CHECK(rate(with({"nvlink.bandwidth=1 GB/s per direction", "nvlink.bandwidth=2 GB/s per direction"}), "nvlink") == Approx(2));
