@@ -51,18 +51,22 @@ void text_of(Page& page, const Calibration& fit) {
     page.section("{}: {}, {}", set.name, counted(set.points, "point"), joined(set.systems));
     TextTable constants{"constant", ">fitted", ">+- %", ">before", "goes with"};
     Cells held;
+    bool pulled = false;
     for (const FittedConstant& c : set.fitted) {
-      if (!c.determined) {
+      const bool moved = std::fabs(std::log(c.value / c.prior)) > 0.05;
+      if (!c.determined && !moved) {
         held.emplace_back(c.key);
         continue;
       }
+      pulled |= !c.determined;
       const bool tied = std::fabs(c.correlation) > 0.8;
-      constants.row(c.key, value_text(set, c, c.value), fmt::format("{:.1f}", 100 * c.deviation), value_text(set, c, c.prior),
-                    tied ? fmt::format("{} ({:+.2f})", c.partner, c.correlation) : "");
+      constants.row(fmt::format("{}{}", c.key, c.determined ? "" : " *"), value_text(set, c, c.value), fmt::format("{:.1f}", 100 * c.deviation),
+                    value_text(set, c, c.prior), tied ? fmt::format("{} ({:+.2f})", c.partner, c.correlation) : "");
     }
     page.table(constants);
+    if (pulled) page.say("* The points move it, but others would explain them as well: it is no surer than before.");
     if (!held.empty()) {
-      page.line("not determined by these points, kept near what was known before:");
+      page.line("not determined by these points, within 5 % of what was known before:");
       page.item("    ", joined(held));
     }
     add_residuals(page, "ran as", set.classes);

@@ -3,6 +3,7 @@
     test_calibrate_cli.py FABRICOST
 """
 import json
+import math
 import os
 import sys
 
@@ -47,6 +48,21 @@ def test_for_scripts(folder):
     # the file and the JSON say the same
     launch = next(c for c in one["constants"] if c["name"] == "launch")
     assert f"launch: {launch['value'] * 1e6:.6g} us" in open(out).read()
+
+
+def test_a_constant_that_the_points_move_without_determining_it_is_shown(folder):
+    points = HEADER
+    for row in json.loads(tool.works("sweep", "all_reduce", "--system", "dgx-h100", "--nodes", 4, "--sizes", "1GiB:8GiB:x2", "--json"))["rows"]:
+        points += f"made,dgx-h100,4,8,all_reduce,half,{row['bytes']},{row['time_us'] * 4:.6f},,nccl,,,,\n"
+    table = written(folder, "slow.csv", points)
+    (one,) = json.loads(works("--system", "dgx-h100", "--from", table, "--json"))["sets"]
+    text = works("--system", "dgx-h100", "--from", table)
+    assert " * " in text
+    held = text.split("known before:")[1].split("ran as")[0]
+    for c in one["constants"]:
+        moved = abs(math.log(c["value"] / c["prior"])) > 0.05
+        assert (f"  {c['name']} * " in text) == (moved and not c["determined"]), (c, text)
+        assert not (moved and f" {c['name']}," in held), (c, held)
 
 
 def test_a_log_without_a_machine_is_fitted_as_the_usual_one_of_its_gpus(folder):
