@@ -4,6 +4,7 @@
 #include "explain/sections.hpp"
 #include "text/text_table.hpp"
 
+#include <fabricost/price/internode.hpp>
 #include <fabricost/text/quantity.hpp>
 
 #include <fmt/format.h>
@@ -83,7 +84,7 @@ class Sum {
     const bool all_links = context_.prediction.ran.algorithm == Algorithm::torus_bucket || f.in_switch;
     const double inner = f.over_pcie ? f.pcie_rate : all_links ? f.full_rate : f.inner_rate;
     const bool exchange = exchanges_at_once(context_.prediction.ran.algorithm, context_.operation().collective);
-    const double outer = f.outer_rate * (exchange ? f.all_to_all_taper : f.ring_taper);
+    const double outer = exchange ? f.outer_rate * f.all_to_all_taper : rides_few_nics(context_) ? channels_rate(f) : f.outer_rate * f.ring_taper;
     const double whole = context_.host ? 0 : p.level == 0 ? inner : outer;
     const double bytes = context_.engine_ran() ? p.count : context_.schedule.bytes(p.level);
     if (p.kind != TermKind::wire || !(whole > 0) || !(bytes > 0)) return "";

@@ -35,14 +35,6 @@ struct Causes {
   return out;
 }
 
-/// NICs of a domain that the channels of rings and trees ride, of more: a rack has one for every GPU.
-[[nodiscard]] bool rides_few_nics(const ExplainContext& context) {
-  const Fabric& f = context.fabric();
-  const Algorithm ran = context.prediction.ran.algorithm;
-  const bool rides = ran == Algorithm::ring || ran == Algorithm::tree || ran == Algorithm::nvls_tree;
-  return rides && f.domains() > 1 && f.library == Library::nccl && net_devices(f) > devices_with_channels(f);
-}
-
 /// wire_reason for an inference engine's own kernel.
 [[nodiscard]] std::string engine_wire_reason(const ExplainContext& context, double naive, double wire) {
   const CollectiveKernel kernel = context.prediction.ran.kernel;
@@ -134,6 +126,13 @@ struct Causes {
 }
 
 }  // namespace
+
+bool rides_few_nics(const ExplainContext& context) {
+  const Fabric& f = context.fabric();
+  const Algorithm ran = context.prediction.ran.algorithm;
+  const bool rides = ran == Algorithm::ring || ran == Algorithm::tree || ran == Algorithm::nvls_tree;
+  return rides && f.domains() > 1 && f.library == Library::nccl && net_devices(f) > devices_with_channels(f);
+}
 
 Naive naive_basis(const System& system, const Operation& op, const Fabric& f) {
   if (is_host_copy(op)) {

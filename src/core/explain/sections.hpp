@@ -55,6 +55,8 @@ struct Naive {
 [[nodiscard]] std::string explain_changes(const ExplainContext& context);
 [[nodiscard]] std::string explain_constants(const ExplainContext& context);
 [[nodiscard]] std::string explain_arithmetic(const ExplainContext& context);
+/// Whether the channels of a ring or tree ride some of a domain's NICs: a rack has one for every GPU.
+[[nodiscard]] bool rides_few_nics(const ExplainContext& context);
 /// An inference engine's own kernels and the size up to which each runs; empty if no engine was named.
 [[nodiscard]] std::string explain_engine(const ExplainContext& context);
 /// The gain of other ways to communicate, and the sizes at which they lose; empty if none was requested.

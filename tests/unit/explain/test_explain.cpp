@@ -186,6 +186,12 @@ TEST_CASE("the latency of a tier is no part of an engine's kernel, and explain s
   for (const Sensitivity& one : sensitivities(b200, sum, vllm)) CHECK(!support::contains(one.change, "less nvlink latency"));
 }
 
+TEST_CASE("the wire of a ring between racks is a part of the NICs that its channels ride", "[explain]") {
+  const std::string text = explain(load_system("gb200-nvl72"), {.bytes = units::GiB(8), .ranks = 288});
+  CHECK(support::contains(text, "ride 16 of its 72 NICs, 800 GB/s of 3.6 TB/s one way"));
+  CHECK(support::contains(text, "% of 800]"));
+}
+
 TEST_CASE("the lines of SHARP's transfer are shares of the norm of both sides' own times", "[explain]") {
   const System system = load_system("dgx-h100", std::vector<std::string>{"tiers.nic.sharp=true"});
   for (const Algorithm algorithm : {Algorithm::collnet_chain, Algorithm::collnet_direct}) {
