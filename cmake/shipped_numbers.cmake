@@ -282,6 +282,45 @@ ${engines}}};
 ")
 endfunction()
 
+# Kernels of expert exchange that have the form of another: data/exchanges/NAME.yaml.
+function(fabricost_exchanges data out)
+  fabricost_files(files ${data}/exchanges)
+  list(LENGTH files count)
+  set(kernels "")
+  foreach(file IN LISTS files)
+    fabricost_read(${file})
+    foreach(i RANGE 1 ${lines})
+      set(value "${value_${i}}")
+      if(key_${i} STREQUAL "name")
+        string(APPEND kernels "    {\n        .name = \"${value}\",\n")
+      elseif(key_${i} STREQUAL "notes")
+        string(APPEND kernels "        .notes = ${value},\n")
+      elseif(key_${i} STREQUAL "form")
+        string(REPLACE "-" "_" value "${value}")
+        string(APPEND kernels "        .form = MoeKernel::${value},\n")
+      elseif(key_${i} STREQUAL "sends")
+        string(APPEND kernels "        .sends = Precision::${value},\n")
+      elseif(key_${i} MATCHES "^(dispatch|combine|chunk|sms|tokens|spread)$")
+        fabricost_cpp("${value}" value)
+        string(REGEX REPLACE "([a-z_]+): " ".\\1 = " value "${value}")
+        string(APPEND kernels "        .${key_${i}} = ${value},\n")
+      elseif(NOT key_${i} MATCHES "^(title|source|confidence)$")
+        message(FATAL_ERROR "${where_${i}}: is no key of a kernel of expert exchange: ${key_${i}}")
+      endif()
+    endforeach()
+    string(APPEND kernels "    },\n")
+  endforeach()
+  fabricost_write(${out}/experts/shipped_exchanges.inc "/// A part of experts/moe_kernels.hpp. data/exchanges as a table: cmake/shipped_numbers.cmake wrote this when the library was configured.
+
+namespace fabricost::core {
+
+inline constexpr std::array<ExchangeKernel, ${count}> exchange_kernels{{
+${kernels}}};
+
+}  // namespace fabricost::core
+")
+endfunction()
+
 # Priors of constants: data/priors/SET.yaml and intervals.yaml.
 function(fabricost_priors data out)
   set(tables "")
@@ -426,6 +465,7 @@ function(fabricost_shipped_numbers data out)
   fabricost_tuners(${data} ${out})
   fabricost_engines(${data} ${out})
   fabricost_plugins(${data} ${out})
+  fabricost_exchanges(${data} ${out})
 endfunction()
 
 if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)

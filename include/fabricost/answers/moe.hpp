@@ -52,7 +52,7 @@ struct MoeRequest {
   Routing distribution{.kind = RoutingKind::uniform};   ///< load of the experts: uniform (default), balanced, zipf:EXPONENT
   int groups = 0;                                       ///< expert groups (node-limited routing)
   int group_limit = 0;                                  ///< groups a token may use
-  int sms = 0;                                          ///< SMs of deepep-normal; default 20
+  int sms = 0;                                          ///< SMs of deepep-normal and its like; default 20
 
   static RequestTable<MoeRequest> fields();
 };

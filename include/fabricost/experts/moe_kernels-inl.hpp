@@ -11,8 +11,7 @@
 namespace fabricost::core {
 
 FABRICOST_BODY std::optional<MoeKernel> parse_moe_kernel(std::string_view text) {
-  const std::string t = folded(text);
-  if (t == "deepep") return MoeKernel::deepep_normal;
+  if (const auto normal = parse_enum<MoeKernel>(std::string{text} + "-normal", moe_kernel_names)) return normal;
   if (const std::string_view own = experts_of_engine(text); !own.empty()) text = own;
   return parse_enum<MoeKernel>(text, moe_kernel_names);
 }
@@ -22,16 +21,16 @@ FABRICOST_BODY std::optional<MoeKernel> parse_moe_kernel(std::string_view text) 
 namespace fabricost::core::detail {
 
 FABRICOST_BODY bool runs_on(MoeKernel k, Library library) {
-  return (library == Library::nccl && k != MoeKernel::mori) || (library == Library::rccl && !is_trtllm(k));
+  return (library == Library::nccl && k != MoeKernel::mori) || (library == Library::rccl && !is_trtllm(k) && exchange_of(k) == nullptr);
 }
 
 FABRICOST_BODY void check(const MoeQuestion& q, const System& system) {
   check_parts(system, {.gpu = true, .scale_up = true, .transport = true, .moe = true});
   if (q.kernel != MoeKernel::nccl && !runs_on(q.kernel, system.library))
     throw Refusal(system.name + ": " + std::string{name(q.kernel)} + " is a kernel for GPUs of " +
-                  (is_trtllm(q.kernel)           ? "NVIDIA"
-                   : q.kernel == MoeKernel::mori ? "AMD"
-                                                 : "NVIDIA and AMD") +
+                  (is_trtllm(q.kernel) || exchange_of(q.kernel) != nullptr ? "NVIDIA"
+                   : q.kernel == MoeKernel::mori                           ? "AMD"
+                                                                           : "NVIDIA and AMD") +
                   "; <implementation=nccl> prices the all_to_all of this machine's own library");
   check(q.gate);
   if (q.hidden < 1) throw RequestError("hidden must be at least 1");
@@ -39,7 +38,7 @@ FABRICOST_BODY void check(const MoeQuestion& q, const System& system) {
   if (!(q.tokens >= 0 && q.tokens <= 1e12)) throw RequestError("tokens must be between 0 and 10^12");
   if (q.phase == MoePhase::prepare && q.kernel != MoeKernel::trtllm_two_sided)
     throw RequestError(std::string{name(q.kernel)} + " has no prepare step; trtllm-NVLinkTwoSided has");
-  if (q.sms != 0 && q.kernel != MoeKernel::deepep_normal) throw RequestError("SMs can be set for deepep-normal alone");
+  if (q.sms != 0 && form_of(q.kernel) != MoeKernel::deepep_normal) throw RequestError("SMs can be set for deepep-normal and its like alone");
   if (q.sms < 0 || (system.gpu.units > 0 && q.sms > system.gpu.units))
     throw RequestError("SMs: " + std::to_string(q.sms) + " of a GPU of " + std::to_string(system.gpu.units));
 }
@@ -50,6 +49,7 @@ FABRICOST_BODY double copy_bytes(const MoeQuestion& q, Precision p) {
 
 FABRICOST_BODY Precision sent(const MoeQuestion& q) {
   if (q.precision) return *q.precision;
+  if (const ExchangeKernel* own = exchange_of(q.kernel)) return q.phase == MoePhase::dispatch ? own->sends : Precision::bf16;
   const bool narrows = !is_trtllm(q.kernel) && q.kernel != MoeKernel::nccl;
   return narrows && q.phase == MoePhase::dispatch ? Precision::fp8 : Precision::bf16;
 }
@@ -70,7 +70,7 @@ FABRICOST_BODY ExpertTraffic balanced_traffic(const Gate& gate, const ExpertPlac
 namespace fabricost::core {
 
 FABRICOST_BODY Copies copies_of(MoeKernel k) {
-  return k == MoeKernel::deepep_normal ? Copies::per_domain : detail::stays_inside(k) ? Copies::per_rank : Copies::per_expert;
+  return form_of(k) == MoeKernel::deepep_normal ? Copies::per_domain : detail::stays_inside(k) ? Copies::per_rank : Copies::per_expert;
 }
 
 FABRICOST_BODY Receivers receivers_of(const Gate& g, const Routing& r, const Popularity& p, Copies copies, int sets) {
@@ -88,6 +88,16 @@ FABRICOST_BODY Receivers receivers_of(const Gate& g, const Routing& r, const Pop
 
 FABRICOST_BODY MoeCost price_kernel(const MoeWork& work, const MoeConstants& c, MoePhase phase, MoeKernel kernel, bool combine_in_fp4) {
   const bool dispatch = phase == MoePhase::dispatch;
+  if (const ExchangeKernel* own = exchange_of(kernel)) {
+    const auto& [factor, start, token] = dispatch ? own->dispatch : own->combine;
+    MoeCost cost = price_kernel(work, c, phase, own->form, combine_in_fp4);
+    for (double* part : {&cost.start, &cost.steps, &cost.network, &cost.growth, &cost.work, &cost.inside, &cost.across, &cost.alone.work,
+                         &cost.alone.inside, &cost.alone.across, &cost.alone.floor})
+      *part *= factor;
+    cost.start += start;
+    cost.growth += token * std::min(work.tokens, own->chunk);
+    return cost;
+  }
   switch (kernel) {
     case MoeKernel::deepep_normal: return price_moe(work, dispatch ? c.normal_dispatch : c.normal_combine, c.form);
     case MoeKernel::deepep_low_latency: return price_moe(work, dispatch ? c.low_latency_dispatch : c.low_latency_combine, c.form);
@@ -103,7 +113,7 @@ FABRICOST_BODY MoeCost price_kernel(const MoeWork& work, const MoeConstants& c, 
 }
 
 FABRICOST_BODY double IntervalWidths::*interval_class(MoeKernel k) {
-  switch (k) {
+  switch (form_of(k)) {
     case MoeKernel::deepep_normal: return &IntervalWidths::deepep_normal;
     case MoeKernel::deepep_low_latency: return &IntervalWidths::deepep_low_latency;
     case MoeKernel::trtllm_one_sided: return &IntervalWidths::trtllm_one_sided;
@@ -158,10 +168,15 @@ FABRICOST_BODY MoePrediction predict(const System& system, const MoeQuestion& q)
     term("wire", across, cost.across);
     // a width that the calibration did not narrow: the kernel was not measured on this generation
     const bool seen = c.interval.*interval_class(q.kernel) < width_priors.*interval_class(q.kernel);
-    const auto place = static_cast<std::size_t>(q.kernel);
+    const auto place = static_cast<std::size_t>(form_of(q.kernel));
     out.basis = seen ? kernel_basis(c.moe_basis, c.moe_kernels, place) : Basis::datasheet;
     const double like = seen ? kernel_width(c.interval, out.basis, c.moe_kernels, place, c.interval.other_domain) : 0;
     square += like * like;
+  }
+  if (const ExchangeKernel* own = exchange_of(q.kernel)) {
+    out.basis = std::max(out.basis, Basis::sibling);
+    out.extrapolated.sizes = q.tokens < own->tokens[0] || q.tokens > own->tokens[1];
+    square += own->spread * own->spread;
   }
   const double own = c.interval.*interval_class(q.kernel);
   square += own * own;
@@ -214,7 +229,7 @@ FABRICOST_BODY MoeWork work_of(const System& machine, const MoeQuestion& q, cons
                .across_bytes = traffic.across * across_skew,
                .ranks = static_cast<double>(at.ranks),
                .experts = static_cast<double>(q.gate.experts),
-               .sms = static_cast<double>(q.sms > 0 ? q.sms : deepep_default_sms),
+               .sms = static_cast<double>(q.sms > 0 ? q.sms : exchange_of(q.kernel) != nullptr && exchange_of(q.kernel)->sms > 0 ? exchange_of(q.kernel)->sms : deepep_default_sms),
                .all_sms = static_cast<double>(machine.gpu.units > 0 ? machine.gpu.units : assumed_sms),
                .rate = f.inner_rate};
   // mean over all ranks, whatever the skew: the fullest rank sends at least as much

@@ -9,6 +9,7 @@
 ///   trtllm-*            one per rank         not supported                          bf16, fp8, nvfp4
 ///   mori                one per rank         not supported                          dispatch fp8, combine bf16
 ///   nccl                one per expert       one per expert                         any
+///   data/exchanges      as the kernel whose form each has, with its own factor, start, time of a token and SMs: NCCL EP, NIXL EP, DeepEP V2
 ///
 /// Copies are expectations over uniform choices (routing.hpp); `balanced` is the choice that benchmarks
 /// force: each token goes to min(k, ranks) ranks. Skewed choices multiply bytes and the work of copies by the
@@ -31,12 +32,46 @@ enum class MoePhase : unsigned char { prepare, dispatch, combine };
 inline constexpr std::array<std::string_view, 3> moe_phase_names{"prepare", "dispatch", "combine"};
 [[nodiscard]] constexpr std::string_view name(MoePhase p) { return moe_phase_names[static_cast<std::size_t>(p)]; }
 
+/// After nccl come those of data/exchanges.
 enum class MoeKernel : unsigned char { deepep_normal, deepep_low_latency, trtllm_one_sided, trtllm_two_sided, mori, nccl };
-inline constexpr std::array<std::string_view, 6> moe_kernel_names{
-    "deepep-normal", "deepep-low-latency", "trtllm-NVLinkOneSided", "trtllm-NVLinkTwoSided", "mori", "nccl"};
+inline constexpr std::size_t own_moe_kernels = static_cast<std::size_t>(MoeKernel::nccl) + 1;
+
+/// A kernel priced as another: factor (its form's time) + start + token min(tokens, chunk).
+struct ExchangeKernel {
+  struct Phase {
+    double factor = 1, start = 0, token = 0;
+  };
+  std::string_view name, notes;
+  MoeKernel form = MoeKernel::deepep_normal;
+  Precision sends = Precision::fp8;  ///< in dispatch
+  Phase dispatch{}, combine{};
+  double chunk = 0;
+  int sms = 0;                       ///< 0: those of its form
+  std::array<double, 2> tokens{};    ///< measured: fewest, most
+  double spread = 0;                 ///< half width in log beside its form's
+};
+
+}  // namespace fabricost::core
+
+#include <fabricost/experts/shipped_exchanges.inc>
+
+namespace fabricost::core {
+
+inline constexpr auto moe_kernel_names = [] {
+  std::array<std::string_view, own_moe_kernels + exchange_kernels.size()> out{
+      "deepep-normal", "deepep-low-latency", "trtllm-NVLinkOneSided", "trtllm-NVLinkTwoSided", "mori", "nccl"};
+  for (std::size_t i = 0; i < exchange_kernels.size(); ++i) out[own_moe_kernels + i] = exchange_kernels[i].name;
+  return out;
+}();
+[[nodiscard]] constexpr const ExchangeKernel* exchange_of(MoeKernel k) {
+  const auto place = static_cast<std::size_t>(k);
+  return place < own_moe_kernels ? nullptr : &exchange_kernels[place - own_moe_kernels];
+}
+/// The kernel whose form and constants it has; itself, unless it is one of data/exchanges.
+[[nodiscard]] constexpr MoeKernel form_of(MoeKernel k) { return exchange_of(k) != nullptr ? exchange_of(k)->form : k; }
 [[nodiscard]] constexpr std::string_view name(MoeKernel k) { return moe_kernel_names[static_cast<std::size_t>(k)]; }
 
-/// Names in any case, with dashes or underscores; `deepep` means its normal kernel, an engine of data/engines the one it names.
+/// Names in any case, with dashes or underscores; `deepep`, `nccl-ep` and `nixl-ep` mean their normal kernels, an engine of data/engines the one it names.
 [[nodiscard]] std::optional<MoeKernel> parse_moe_kernel(std::string_view text);
 
 inline constexpr int deepep_default_sms = 20;  ///< deepseek-ai/DeepEP, deep_ep/buffer.py
@@ -51,7 +86,7 @@ struct MoeQuestion {
   double tokens = 0;                     ///< of every rank
   int ranks = 0;                         ///< 0: all GPUs of one scale-up domain
   std::optional<Precision> precision{};  ///< on the wire; empty: the kernel's own (see above)
-  int sms = 0;                           ///< of deepep-normal; 0: its default
+  int sms = 0;                           ///< of deepep-normal and its like; 0: the default
 };
 
 struct MoePrediction {
@@ -74,7 +109,7 @@ struct MoePrediction {
   [[nodiscard]] const Term& bottleneck() const { return largest(terms); }
 };
 
-[[nodiscard]] inline bool is_trtllm(MoeKernel k) { return k == MoeKernel::trtllm_one_sided || k == MoeKernel::trtllm_two_sided; }
+[[nodiscard]] inline bool is_trtllm(MoeKernel k) { return form_of(k) == MoeKernel::trtllm_one_sided || form_of(k) == MoeKernel::trtllm_two_sided; }
 
 [[nodiscard]] Copies copies_of(MoeKernel k);
 
@@ -94,9 +129,9 @@ struct Receivers {
 namespace detail {
 
 /// Kernels over the memory of peers, which stay inside a domain.
-[[nodiscard]] inline bool stays_inside(MoeKernel k) { return is_trtllm(k) || k == MoeKernel::mori; }
+[[nodiscard]] inline bool stays_inside(MoeKernel k) { return is_trtllm(k) || form_of(k) == MoeKernel::mori; }
 
-/// DeepEP, with its ports to ROCm, is written in CUDA and HIP, TensorRT-LLM in CUDA, MORI in HIP.
+/// DeepEP, with its ports to ROCm, is written in CUDA and HIP, TensorRT-LLM and all of data/exchanges in CUDA, MORI in HIP.
 [[nodiscard]] bool runs_on(MoeKernel k, Library library);
 
 void check(const MoeQuestion& q, const System& system);

@@ -36,7 +36,7 @@ inline constexpr auto custom_names = [] {
     case ConstantSet::pcie:
     case ConstantSet::transport: return collective_names;
     case ConstantSet::custom: return custom_names;
-    case ConstantSet::moe: return std::span{moe_kernel_names}.first(moe_kernel_names.size() - 1);  // nccl has constants of its own
+    case ConstantSet::moe: return std::span{moe_kernel_names}.first(own_moe_kernels - 1);  // nccl has constants of its own, and data/exchanges none
     case ConstantSet::compute: break;
   }
   return {};

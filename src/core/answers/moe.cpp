@@ -28,13 +28,13 @@ RequestTable<MoeRequest> MoeRequest::fields() {
           asks(&R::nodes, "nodes", "--nodes,-n", count, any_count, "N", "Nodes the ranks are on; 0: as few as hold them"),
           asks(&R::implementation, "implementation", "--implementation", "KERNEL",
                "Kernel: deepep-normal (= deepep, default) deepep-low-latency\ntrtllm-NVLinkOneSided (= trtllm, "
-               "flashinfer)\ntrtllm-NVLinkTwoSided mori nccl"),
+               "flashinfer)\ntrtllm-NVLinkTwoSided mori nccl nccl-ep nixl-ep\n(-normal, the default, or -low-latency) deepep-v2"),
           asks(&R::dtype, "dtype", "--dtype", "TYPE", "bfloat16, half, fp8 or nvfp4; default what the kernel sends"),
           asks(&R::distribution, "distribution", "--distribution", "D",
                "Load of the experts: uniform (default), balanced,\nzipf:EXPONENT, or the tokens each expert received"),
           asks(&R::groups, "groups", "--groups", count, or_none, "G", "Expert groups (node-limited routing)"),
           asks(&R::group_limit, "group_limit", "--group-limit", count, or_none, "M", "Groups a token may use"),
-          asks(&R::sms, "sms", "--sms", count, or_none, "N", "SMs of deepep-normal; default 20")};
+          asks(&R::sms, "sms", "--sms", count, or_none, "N", "SMs of deepep-normal and its like; default 20")};
 }
 
 AnswerTable<MoeAnswer> MoeAnswer::fields() {
@@ -116,6 +116,7 @@ MoeAnswer answer(const MoeRequest& r) {
   if (r.dtype) q.precision = precision_of(*r.dtype);
   const MoePrediction p = predict(*system, q);
   std::vector<std::string> assumed = assumptions(*system, p.nodes);
+  if (const ExchangeKernel* own = exchange_of(q.kernel)) assumed.emplace_back(fmt::format("{} is priced as {}", own->name, own->notes));
   if (p.seconds == 0) assumed.emplace_back("all experts are on one GPU: nothing is exchanged, and no kernel is started for it");
   return {.operation = std::string{moe_operation_names[static_cast<std::size_t>(q.phase)]},
           .system = system->name,

@@ -55,14 +55,14 @@ namespace {
   TextTable alone{"", "", "", ">"};
   if (v.work > 0)
     alone.row(
-        {"work", fmt::format("of {:.0f} SMs", p.question.kernel == MoeKernel::deepep_normal ? w.sms : w.all_sms), "=", micro(v.work)});
+        {"work", fmt::format("of {:.0f} SMs", form_of(p.question.kernel) == MoeKernel::deepep_normal ? w.sms : w.all_sms), "=", micro(v.work)});
   if (v.inside > 0)
     alone.row({"inside",
                fmt::format("{} / {:.6g} GB/s  [{:.1f} % of {:.4g}]", moved_text(w.inside_bytes), w.inside_bytes / v.inside / 1e9,
                            100 * w.inside_bytes / v.inside / w.rate, w.rate / 1e9),
                "=", micro(v.inside)});
   if (v.across > 0)
-    alone.row({"across", fmt::format("{} / {:.6g} GB/s", moved_text(w.across_bytes), w.across_rate / 1e9), "=", micro(v.across)});
+    alone.row({"across", fmt::format("{} / {:.6g} GB/s", moved_text(w.across_bytes), w.across_bytes / v.across / 1e9), "=", micro(v.across)});
   std::string out = "  Times are microseconds.\n";
   if (volume > 0) {
     out += "  v: what runs beside each other, each alone\n" + alone.text(4);
@@ -112,6 +112,7 @@ std::string explain(const System& system, const MoePrediction& p) {
   const Term& max = p.bottleneck();
   std::string out = "Question\n" + moe_question(system, p);
   for (const std::string& one : assumptions(system, p.nodes)) out += wrapped("  ", "Assumed: " + one + ".");
+  if (const ExchangeKernel* own = exchange_of(p.question.kernel)) out += wrapped("  ", fmt::format("Assumed: {} is priced as {}.", own->name, own->notes));
   out += fmt::format("\nAnswer\n  {}   counted {}   sent {}\n", time_text(Time::from_value(p.seconds)),
                      rate_text(Bandwidth::from_value(p.algorithm_bandwidth())), rate_text(Bandwidth::from_value(p.bus_bandwidth())));
   out += "\nWhat moves\n" + moe_moves(p);

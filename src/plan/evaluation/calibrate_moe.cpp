@@ -7,6 +7,8 @@
 #include <fabricost/plan/evaluation/moe_kernel_rows.hpp>
 #include <fabricost/specs/load.hpp>
 
+#include <fmt/format.h>
+
 #include <array>
 #include <map>
 #include <optional>
@@ -44,6 +46,7 @@ Calibration calibrate_moe_kernels(const std::vector<MoeKernelRow>& all, const st
     std::string why = row.skipped;
     if (why.empty() && is_left_out(row.id, leave_out)) why = left_out_as_asked;
     if (why.empty() && row.question.kernel == MoeKernel::nccl) why = "NCCL's exchange has constants of its own";
+    if (why.empty() && exchange_of(row.question.kernel) != nullptr) why = fmt::format("{} has constants of data/exchanges", name(row.question.kernel));
     try {
       if (why.empty()) {
         std::optional<System>& system = systems[row.system];

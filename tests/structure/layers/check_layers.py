@@ -74,7 +74,7 @@ PLACE = {(component, folder): (c, f) for c, (component, folders) in enumerate(CO
 UMBRELLAS = {"fabricost.hpp", "plan.hpp", "observe.hpp"}  # of include/fabricost itself
 GENERATED = {"version.hpp", "shipped_numbers.hpp", "hardware/shipped_priors.inc", "hardware/shipped_widths.inc",
              "hardware/shipped_tuners.inc", "hardware/shipped_plugin_names.inc", "choice/shipped_engine_names.inc", "choice/shipped_engines.inc",
-             "choice/shipped_plugins.inc"}  # by configuring
+             "choice/shipped_plugins.inc", "experts/shipped_exchanges.inc"}  # by configuring
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 

@@ -32,8 +32,13 @@ MoeQuestion deepseek(MoeKernel kernel, MoePhase phase, double tokens, int ranks)
           .ranks = ranks};
 }
 
-constexpr std::array all_kernels{MoeKernel::deepep_normal, MoeKernel::deepep_low_latency, MoeKernel::trtllm_one_sided,
-                                 MoeKernel::trtllm_two_sided, MoeKernel::nccl};
+/// All but MORI's, with those of data/exchanges.
+const std::vector<MoeKernel> all_kernels = [] {
+  std::vector<MoeKernel> out;
+  for (std::size_t i = 0; i < moe_kernel_names.size(); ++i)
+    if (const auto kernel = static_cast<MoeKernel>(i); kernel != MoeKernel::mori) out.push_back(kernel);
+  return out;
+}();
 
 }  // namespace
 
@@ -233,6 +238,35 @@ TEST_CASE("MORI sends a copy to each rank, on GPUs of AMD inside one mesh") {
   CHECK(predict(mi355x, deepseek(MoeKernel::mori, MoePhase::combine, 1000, 8)).precision == Precision::bf16);
   CHECK(support::message_of([&] { (void)predict(h100(), deepseek(MoeKernel::mori, MoePhase::dispatch, 10, 8)); }).find("GPUs of AMD;") !=
         std::string::npos);
+}
+
+TEST_CASE("kernels of data/exchanges have the form, the copies and the SMs of another, and say that they were measured hardly anywhere") {
+  for (std::size_t i = 0; i < exchange_kernels.size(); ++i) {
+    const ExchangeKernel& own = exchange_kernels[i];
+    const auto kernel = static_cast<MoeKernel>(own_moe_kernels + i);
+    CAPTURE(own.name);
+    CHECK(parse_moe_kernel(own.name) == kernel);
+    for (const MoePhase phase : {MoePhase::dispatch, MoePhase::combine})
+      for (const double tokens : {1.0, 64.0, 4096.0}) {
+        MoeQuestion q = deepseek(kernel, phase, tokens, 16);
+        const MoePrediction p = predict(h100(), q);
+        q.kernel = own.form;
+        q.precision = p.precision;
+        q.sms = own.sms;
+        const MoePrediction form = predict(h100(), q);
+        const auto& added = phase == MoePhase::dispatch ? own.dispatch : own.combine;
+        CHECK(p.seconds == Approx(added.factor * form.seconds + added.start + added.token * std::min(tokens, own.chunk)));
+        CHECK(p.bytes == form.bytes);
+        CHECK(p.high / p.seconds > form.high / form.seconds);
+        CHECK(p.basis >= Basis::sibling);
+        CHECK(p.extrapolated.sizes == (tokens < own.tokens[0] || tokens > own.tokens[1]));
+      }
+    CHECK(support::message_of([&] { (void)predict(load_system("mi355x-8"), deepseek(kernel, MoePhase::dispatch, 10, 8)); })
+              .find("GPUs of NVIDIA;") != std::string::npos);
+  }
+  CHECK(parse_moe_kernel("NCCL_EP") == parse_moe_kernel("nccl-ep-normal"));
+  CHECK(parse_moe_kernel("nccl") == MoeKernel::nccl);
+  CHECK(parse_moe_kernel("deepep") == MoeKernel::deepep_normal);
 }
 
 TEST_CASE("skewed routing takes longer than uniform") {

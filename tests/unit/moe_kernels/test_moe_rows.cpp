@@ -1,5 +1,6 @@
 // The MoE CSV: rows read, refused and skipped; the fit; measured kernels, and ranks and systems left out of the fit.
 #include "support/measurements.hpp"
+#include "support/message_of.hpp"
 #include "support/written_file.hpp"
 
 #include <fabricost/plan/evaluation/moe_kernel_rows.hpp>
@@ -102,6 +103,19 @@ TEST_CASE("the fit finds the constants that made the times") {
   CHECK(found.copy == Approx(0.25e-6).epsilon(0.05));
   CHECK(found.start == Approx(12e-6).epsilon(0.05));
   CHECK(fit.median_after < 1);
+}
+
+TEST_CASE("NCCL EP's rows are met within 5 %, and calibrate leaves them alone") {
+  std::vector<MoeKernelRow> rows = read_moe_kernel_rows(std::filesystem::path(FABRICOST_SOURCE_DIR) / "data/measurements/moe-nccl-ep.csv");
+  predict_moe_kernel_rows(rows);
+  for (const MoeKernelRow& row : rows) {
+    CAPTURE(row.group, row.model, row.predicted, row.measured);
+    CHECK(row.skipped.empty());
+    CHECK(row.predicted == Approx(row.measured).epsilon(0.05));
+    CHECK(row.low < row.measured);
+    CHECK(row.high > row.measured);
+  }
+  CHECK(support::message_of([&] { return calibrate_moe_kernels(rows); }).find("no row of the files can be fitted") != std::string::npos);
 }
 
 TEST_CASE("kernels on H100, B200 and NVL72 are predicted within a median of 6 %", "[measurements]") {

@@ -13,11 +13,12 @@ import subprocess
 import sys
 import tempfile
 
-SCHEMAS = {"prior": "priors", "policy": "policies", "tuner": "tuners", "engine": "engines", "plugin": "plugins"}  # kind: folder
-FOLDERS = ("priors", "policies", "tuners", "engines", "plugins", "prices")
+SCHEMAS = {"prior": "priors", "policy": "policies", "tuner": "tuners", "engine": "engines", "plugin": "plugins",
+           "exchange": "exchanges"}  # kind: folder
+FOLDERS = ("priors", "policies", "tuners", "engines", "plugins", "exchanges", "prices")
 MADE = ("shipped_numbers.hpp", "hardware/shipped_priors.inc", "hardware/shipped_widths.inc", "hardware/shipped_tuners.inc",
         "hardware/shipped_plugin_names.inc", "choice/shipped_engine_names.inc", "choice/shipped_engines.inc",
-        "choice/shipped_plugins.inc")
+        "choice/shipped_plugins.inc", "experts/shipped_exchanges.inc")
 
 # (file, a text of it, what it becomes, what the message says)
 BROKEN = [
@@ -26,6 +27,8 @@ BROKEN = [
     ("policies/fits.yaml", "  min_width: {value: 0.01}", "  least_width: {}", "is no number"),
     ("engines/vllm.yaml", "hand_over:", "hand over", "is no `key: value` line"),
     ("plugins/aws-p5.yaml", "ring_simple:", "ring_fast:", "is no algorithm with its protocol"),
+    ("exchanges/deepep-v2.yaml", "sms: 64", "SMs64: 64", "is no `key: value` line"),
+    ("exchanges/deepep-v2.yaml", "sms: 64", "blocks: 64", "is no key of a kernel"),
     ("plugins/aws-p5.yaml", "ranks_per_node: 2", "ranks: 2", "is no collective with ranks of a node"),
 ]
 
