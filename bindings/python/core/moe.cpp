@@ -124,7 +124,7 @@ void add_exchange(py::module_& module, const char* what) {
        field("histogram", &E::histogram, "Tokens by expert, of a histogram."),
        field("dtype", &E::dtype, "On the wire; None: what the kernel sends."), field("groups", &E::groups, "Groups of experts; 0: none."),
        field("group_limit", &E::group_limit, "Groups a token may use; 0: all."),
-       field("sms", &E::sms, "SMs of deepep-normal; 0: its default.")})
+       field("sms", &E::sms, "SMs of deepep-normal and its like; 0: the default.")})
       .def(py::init([name](const py::args& args, const py::kwargs& kwargs) {
              return spelled_out([&] {
                const auto request = fabricost::python::request_of<MoeRequest>(name, 1, args, kwargs);
