@@ -23,6 +23,7 @@ struct IntervalWidths {
   /// Replaces `sibling` for an engine's kernel measured only on machines with another domain size.
   double other_domain;
   double other_domain_call;  ///< the same for a call from Python, where the host differs, too
+  double other_ranks;        ///< added: an engine's kernel on numbers of ranks that no fit had, as 6
   /// Added: an operation measured on no machine of the set, priced with the constants of others.
   double unmeasured_operation;
   double datasheet;             ///< a generation without measurements
@@ -42,6 +43,7 @@ struct IntervalWidths {
   double host_bound;       ///< of a time that the host's launches hold
   double host_bound_here;  ///< the same on a machine whose processor was measured
   double xla_module;       ///< of the time that a module of XLA adds
+  double rccl_module;      ///< of a time that a module around RCCL holds
   double host_copy;  ///< of a measured tier to the host: copies bend where the engine starts to stream, a line does not
 };
 

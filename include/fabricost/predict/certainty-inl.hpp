@@ -4,6 +4,8 @@
 #include <fabricost/compiled_once.hpp>
 #include <fabricost/predict/certainty.hpp>
 
+#include <bit>
+
 namespace fabricost::core {
 
 FABRICOST_BODY double wider_beyond(const IntervalWidths& w, const Line& line, Basis basis, double largest, double bytes) {
@@ -17,7 +19,8 @@ FABRICOST_BODY Certainty certainty_of_custom(const Constants& c, const Fabric& f
   const auto place = static_cast<std::size_t>(ran.kernel);
   const Basis basis = kernel_basis(c.custom_basis, c.custom_kernels, place);
   const double like = kernel_width(w, basis, c.custom_kernels, place, w.other_domain);
-  Certainty out{.basis = basis, .half_width = std::sqrt(own * own + like * like), .extrapolated = {}};
+  const double between = std::has_single_bit(static_cast<unsigned>(f.ranks())) ? 0 : w.other_ranks;  // fits had 2, 4 and 8
+  Certainty out{.basis = basis, .half_width = std::sqrt(own * own + like * like + between * between), .extrapolated = {}};
   if (own >= fitted_half_width(width_priors, ran, Collective::all_reduce, f)) out.basis = Basis::datasheet;
   if (bytes > 0 && bytes < c.custom.form.measured_from) {
     out.extrapolated.sizes = true;

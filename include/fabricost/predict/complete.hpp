@@ -30,6 +30,7 @@ class LaunchCost {
     width_ = w.host_bound;
     if (launch.mode == LaunchMode::xla) {
       beside_ = rccl_module(form, f, op);
+      width_ = w.rccl_module;
       if (!(beside_ > 0)) {
         after_ = form.host_module;
         width_ = w.xla_module;
