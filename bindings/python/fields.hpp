@@ -44,7 +44,7 @@ inline constexpr bool makes<T, std::index_sequence<I...>> = requires {
   T{AnyOf<I>{}...};
 };
 
-inline constexpr std::size_t max_fields = 48;
+inline constexpr std::size_t max_fields = 50;
 
 /// Fields of a struct without bases or constructors. (From below: most structs have few, and each attempt is compiled.)
 template <class T, std::size_t n = 0>
@@ -75,7 +75,7 @@ template <class T, class Visit>
 void for_each_field(T& value, Visit&& visit) {
   constexpr std::size_t n = field_count<std::remove_const_t<T>>();
   static_assert(n > 0, "a struct whose fields cannot be counted: write it by hand");
-  FABRICOST_SCANNED(FABRICOST_FIELDS(max_fields, f48, f47, f46, f45, f44, f43, f42, f41, f40, f39, f38, f37, f36, f35, f34, f33,
+  FABRICOST_SCANNED(FABRICOST_FIELDS(max_fields, f50, f49, f48, f47, f46, f45, f44, f43, f42, f41, f40, f39, f38, f37, f36, f35, f34, f33,
                                      f32, f31, f30, f29, f28, f27, f26, f25, f24, f23, f22, f21, f20, f19, f18, f17, f16, f15,
                                      f14, f13, f12, f11, f10, f9, f8, f7, f6, f5, f4, f3, f2, f1))
 }
