@@ -119,8 +119,8 @@ def exchanges(files, **options):
     return rows.assign(system=rows.group.str.split().str[0], kernel=rows.group.str.split().str[1], **asked)
 
 
-def exchanges_shipped(folder, systems):
-    rows = exchanges(folder / f"{system}.moe.csv" for system in systems)
+def exchanges_shipped(folder, systems, more=()):
+    rows = exchanges([*(folder / f"{system}.moe.csv" for system in systems), *more])
     out = table("system, kernel, phase", "rows", "median / mean", "in the interval")
     for groups in (rows.groupby("system"), rows.groupby("group")):
         for name, its in groups:
@@ -158,10 +158,9 @@ def more_ranks(folder):
     for kernel, phase, name in (("trtllm-NVLinkOneSided", fc.MoeDispatch, "dispatch"), ("trtllm-NVLinkOneSided", fc.MoeCombine, "combine"),
                                 ("trtllm-NVLinkTwoSided", fc.MoeDispatch, "dispatch"), ("trtllm-NVLinkTwoSided", fc.MoeCombine, "combine"),
                                 ("trtllm-NVLinkTwoSided", fc.MoePrepare, "prepare")):
-        for tokens in (16, 4096):
-            few, more, most = (1e6 * fc.predict_moe(nvl72, phase(tokens, hidden=7168, experts=256, top_k=8, ranks=ranks, implementation=kernel,
-                                                                 distribution="balanced")).seconds for ranks in (16, 32, 64))
-            out += f"| {kernel}, {name} | {tokens} | {few:.1f} us | {more / few:.2f} | {most / few:.2f} |\n"
+        few, more, most = (1e6 * fc.predict_moe(nvl72, phase(16, hidden=7168, experts=256, top_k=8, ranks=ranks, implementation=kernel,
+                                                             distribution="balanced")).seconds for ranks in (16, 32, 64))
+        out += f"| {kernel}, {name} | 16 | {few:.1f} us | {more / few:.2f} | {most / few:.2f} |\n"
     return out + "\n"
 
 
@@ -173,7 +172,9 @@ def expert_kernels(folder):
             "measured on one\n"
             "generation, so nothing can be left out of theirs.\n\n" + exchange_generations(folder) +
             "Fewest ranks to more. A token goes to as many ranks as it has experts and no further, so beyond eight bytes and latency hardly "
-            "grow.\n\n" + more_ranks(folder) + "In sample: what was fitted, with the shipped constants.\n\n" + exchanges_shipped(folder, systems))
+            "grow.\n\n" + more_ranks(folder) + "In sample: what was fitted, with the shipped constants; NCCL EP's few of "
+            "`data/exchanges` by hand, to these rows.\n\n" +
+            exchanges_shipped(folder, systems, [Path(__file__).parents[2] / "data/measurements/moe-nccl-ep.csv"]))
 
 
 # ---- machines without any measured kernel, beside their measured neighbour
