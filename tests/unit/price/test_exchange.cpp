@@ -118,3 +118,25 @@ TEST_CASE("what a tapered second stage leaves slows an exchange of all and no si
   CHECK(rate(Collective::send_recv) == Approx(alone));
   CHECK(rate(Collective::all_to_all) == Approx(2 * all));
 }
+
+TEST_CASE("a transfer is the kernels' exactly while the channels of its messages carry less than the links", "[price]") {
+  const ScaleUpConstants c = fabricost::core::scale_up_prior;
+  Fabric f = support::fabric(2);
+  for (const int communicator : {2, 8, 16, 32, 72})
+    for (const double links : {400e9, 4000e9}) {
+      f.communicator = communicator;
+      f.inner_rate = f.full_rate = links;
+      const Line line = price_exchange(send_recv_schedule(f.levels, 0), f, c, Protocol::simple);
+      for (double power = 10; power < 33; power += 0.25)
+        for (const double by : {0.0, 1.0}) {
+          const double S = std::floor(std::exp2(power)) + by;
+          // channels of faster links are faster with them
+          const bool slower = links < 1e12 && line.rate + line.jumped(S) / S > (1 + 1e-12) / (c.all_to_all.rate_share * links);
+          CAPTURE(communicator, links, S);
+          CHECK(line.transfer(S) == (slower ? TermKind::kernels : TermKind::wire));
+        }
+    }
+  f = support::fabric(8);  // every channel carries a message
+  const Line all = price_exchange(schedule_of(Algorithm::pairwise, Collective::all_to_all, f), f, c, Protocol::simple);
+  for (const double S : {1e3, 1e6, 1e9}) CHECK(all.transfer(S) == TermKind::wire);
+}

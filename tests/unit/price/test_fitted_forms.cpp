@@ -1,7 +1,9 @@
 // The forms of the reference fit, written out in tests/support/fitted.hpp, against the prices of a system of that generation.
+#include <fabricost/algorithms/schedule_of.hpp>
 #include <fabricost/fabricost.hpp>
 
 #include "catch.hpp"
+#include "support/fabrics.hpp"
 #include "support/fitted.hpp"
 #include "support/systems.hpp"
 
@@ -150,4 +152,22 @@ TEST_CASE("several NICs of one GPU are one device: splitting them changes no tim
     CHECK(predict(rails, question, tree).seconds == Approx(seconds).epsilon(1e-9));
     CHECK(predict(few, question, tree).seconds > seconds);  // more of the message through each
   }
+}
+
+TEST_CASE("between two ranks a broadcast copies nothing; more keep an eighth of it, and a rack's steps are shorter", "[price]") {
+  const ScaleUpConstants c = fabricost::core::scale_up_prior;
+  const auto line_of = [&](Collective op, int n, Protocol protocol) {
+    const Fabric f = support::fabric(n);
+    return price_ring(schedule_of(Algorithm::ring, op, f), f, c, protocol, 16, false);
+  };
+  for (const auto& [protocol, drain] : {std::pair{Protocol::ll128, c.ll128.drain}, {Protocol::simple, c.simple.drain}})
+    for (const int n : {2, 4, 8}) {
+      const Line line = line_of(Collective::broadcast, n, protocol);
+      INFO(n << " ranks, " << name(protocol));
+      CHECK(line.rate / line.rate_parts[0].value() == Approx(n == 2 ? 1 : 1 + drain / 8));
+      CHECK((line.early_rate > 0) == (n > 2 && protocol == Protocol::simple));
+    }
+  const auto steps = [&](int n) { return line_of(Collective::all_gather, n, Protocol::simple).latency - c.simple.floor; };
+  CHECK(steps(8) == Approx(7 * c.simple.hop));
+  CHECK(steps(72) == Approx(71 * c.simple.hop * std::pow(9, -c.form.rack_hop_power)));
 }

@@ -142,6 +142,7 @@ TEST_CASE("the rates of the general price are those of a ring by what an algorit
   two.ring_taper = 0.5;
   two.all_to_all_taper = 0.125;
   CHECK(slope(Algorithm::direct, Collective::all_to_all, two) == Approx(plain(Algorithm::direct, Collective::all_to_all, two, 1, 0.25)));
+  CHECK(level_costs(two, c, Protocol::simple, Collective::all_gather)[1].rate == Approx(c.transport.efficiency * 0.5 * 40e9));
   CHECK(slope(Algorithm::ring, Collective::all_gather, two) == Approx(plain(Algorithm::ring, Collective::all_gather, two, 1, 1)));
   Fabric torus = fabric_of(Levels{64});
   torus.torus_axes = 3;
@@ -192,6 +193,9 @@ TEST_CASE("what nobody fitted a form to is priced from its phases", "[price]") {
   known.library = nodes.library = Library::nccl;
   CHECK(same(Algorithm::direct, Collective::all_gather, known));
   // where all send to all at once, each message takes the time it was measured to take
+  Fabric rack = fabric_of(Levels{72});
+  CHECK(price(schedule_of(Algorithm::direct, Collective::all_gather, rack), rack, c, Protocol::simple, false)(0) ==
+        Approx(c.scale_up.form.exchange_peer * std::pow(72, 1.5)));
   const Schedule all = schedule_of(Algorithm::direct, Collective::all_gather, nodes);
   CHECK(price(all, nodes, c, Protocol::simple, false)(0) ==
         Approx(std::max(price_generic(all, nodes, c, Protocol::simple)(0), 24 * c.transport.exchange_peer)));

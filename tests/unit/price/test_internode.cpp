@@ -57,6 +57,8 @@ TEST_CASE("a GPU on PCIe sends to its neighbours and to the NICs over one link",
   CHECK(line.wire_level == 0);
   f.outer_rate = 8e9;  // 1 GB/s for each GPU binds instead
   CHECK(priced(Algorithm::direct, Collective::all_to_all, f, c).wire_level == 1);
+  f.outer_rate = 7 * 63e9 / c.transport.exchange_share;  // slower than the way to the neighbours, but not than both over one link
+  CHECK(priced(Algorithm::direct, Collective::all_to_all, f, c).wire_level == 0);
 }
 
 TEST_CASE("the tier with the lower rate is named as the one that binds", "[price]") {
@@ -272,6 +274,9 @@ TEST_CASE("a broadcast queued behind the last one starts after one step, however
       }
     }
     CHECK(seconds(true, 1024, Collective::all_reduce) == seconds(false, 1024, Collective::all_reduce));
+    Fabric lone = cluster(1, nodes);  // its step crosses the network
+    lone.back_to_back = true;
+    CHECK(priced(Algorithm::ring, Collective::broadcast, lone, c, Protocol::ll)(0) == Approx(c.scale_up.launch + c.transport.ring_ll_step));
   }
 }
 
@@ -289,6 +294,12 @@ TEST_CASE("a queued broadcast waits for all ranks once a second channel carries 
   CHECK(seconds(8, true, one_channel) == Approx(seconds(1, true, one_channel)));
   CHECK(seconds(8, true, one_channel) < 0.7 * seconds(8, false, one_channel));
   CHECK(seconds(8, true, more) == Approx(seconds(8, false, more)));
+  c.scale_up.ll.hop = 1;  // slices take longer than all steps: no more than those are waited for
+  Fabric lone = cluster(1, 4);
+  const auto last = [&] { return priced(Algorithm::ring, Collective::broadcast, lone, c, Protocol::ll)(1e6); };
+  const double alone = last();
+  lone.back_to_back = true;
+  CHECK(last() == Approx(alone));
 }
 
 TEST_CASE("under Simple the network carries a broadcast's chunks of all channels whole into each other domain", "[price]") {
@@ -305,7 +316,9 @@ TEST_CASE("under Simple the network carries a broadcast's chunks of all channels
   const double each = chunks * priced(Algorithm::ring, Collective::broadcast, f, c).rate;
   CHECK(filling(Collective::broadcast, 8, 4, 1e9) == Approx(3 * each).epsilon(1e-4));
   CHECK(filling(Collective::reduce, 8, 4, chunks / 2) == Approx(1.5 * each).epsilon(1e-4));
-  CHECK(filling(Collective::broadcast, 1, 4, 1e9) > 0);
+  const Fabric lone = cluster(1, 4);
+  const double one = 512.0 * 1024 * network_channels(1, f.generation, tables_of(f.tuner)) * priced(Algorithm::ring, Collective::broadcast, lone, c).rate;
+  CHECK(filling(Collective::broadcast, 1, 4, 1e9) == Approx(2 * one).epsilon(1e-4));
   CHECK(filling(Collective::broadcast, 1, 2, 1e9) == 0);
   CHECK(filling(Collective::all_reduce, 8, 4, 1e9) == 0);
 }
@@ -336,11 +349,82 @@ TEST_CASE("a message between nodes has its GPU's share of the NICs, or what the 
     CHECK(fabricost::core::detail::send_channels(f) == at.channels);
     c.transport.send_channel = 10e9;
     CHECK(rate(f) == Approx(at.channels * 10e9));
+    const auto transfer = [&] { return priced(Algorithm::direct, Collective::send_recv, f, c).transfer(1e9); };
+    CHECK(transfer() == TermKind::kernels);
     c.transport.send_channel = 100e9;
     CHECK(rate(f) == Approx(0.98 * 50e9));
+    CHECK(transfer() == TermKind::wire);
     f.outer_rate /= 2;
     CHECK(rate(f) == Approx(0.98 * 25e9));
   }
+}
+
+TEST_CASE("a message has a channel for each NIC of its GPU, and its share of them however many GPUs stand beside it", "[price]") {
+  Constants c = constants();
+  c.transport.send_channel = 100e9;
+  for (const auto& [release, nics, channels] : {std::tuple{28, 1, 2}, {28, 2, 2}, {28, 4, 4}, {29, 1, 4}, {29, 8, 8}})
+    for (const int gpus : {1, 8}) {
+      Fabric f = cluster(gpus, 2);
+      f.tuner = tuner_of_version(2, release);
+      f.generation = Generation::hopper;
+      f.communicator = 16;
+      f.nics = gpus * nics;
+      INFO("2." << release << ", " << gpus << " GPUs of " << nics << " NICs");
+      CHECK(fabricost::core::detail::send_channels(f) == channels);
+      CHECK(1 / priced(Algorithm::direct, Collective::send_recv, f, c).rate == Approx(0.98 * 50e9));
+    }
+}
+
+TEST_CASE("a tree's rate is the norm of its tiers' rates, of any order", "[price]") {
+  Constants c = constants();
+  Fabric f = cluster(8, 2);
+  f.library = Library::rccl;  // no table of its kernels' rates
+  const double inside = c.scale_up.simple.rate_share * f.inner_rate / 2, across = c.transport.efficiency * f.outer_rate;
+  for (const double q : {1.0, 2.0, 4.0, 6.0, 12.0}) {
+    c.transport.form.tree_rate_overlap = q;
+    CHECK(1 / priced(Algorithm::tree, Collective::all_reduce, f, c).rate == Approx(std::pow(std::pow(inside, -q) + std::pow(across, -q), -1 / q)));
+  }
+}
+
+TEST_CASE("trees move no more than all NICs of the fullest node carry, whatever the constants", "[price]") {
+  Constants c = constants();
+  c.transport.efficiency = 3;
+  for (const auto& [nodes, leaving] : {std::pair{2, 1.0}, {3, 1.5}, {16, 2.0}})
+    for (const Algorithm a : {Algorithm::tree, Algorithm::nvls_tree}) {
+      Fabric f = cluster(8, nodes, 1e15, 50e9);
+      f.library = Library::rccl;
+      f.ring_taper = 0.5;
+      CHECK(1 / priced(a, Collective::all_reduce, f, c).rate == Approx(0.5 * 8 * 50e9 / leaving));
+    }
+}
+
+TEST_CASE("staging in host memory takes its share of the network's rate under every algorithm", "[price]") {
+  Constants c = constants();
+  c.transport.no_gdr_rate = 0.5;
+  Fabric f = cluster(8, 4, 1e17, 50e9);
+  f.library = Library::rccl;
+  for (const Algorithm algorithm : {Algorithm::ring, Algorithm::tree, Algorithm::nvls_tree, Algorithm::direct, Algorithm::hierarchical}) {
+    const bool exchange = algorithm == Algorithm::direct || algorithm == Algorithm::hierarchical;
+    const Collective op = exchange ? Collective::all_to_all : Collective::all_reduce;
+    f.gpu_direct = true;
+    const double directly = priced(algorithm, op, f, c).rate;
+    f.gpu_direct = false;
+    INFO(name(algorithm));
+    CHECK(priced(algorithm, op, f, c).rate == Approx(2 * directly));
+  }
+}
+
+TEST_CASE("an in-switch tree is held by its kernels where neither tier is slower", "[price]") {
+  const auto line_of = [](double inner, double nic) {
+    Fabric f = cluster(8, 4, inner, nic);
+    f.generation = Generation::hopper;
+    return priced(Algorithm::nvls_tree, Collective::all_reduce, f, constants());
+  };
+  CHECK(line_of(4000e9, 1000e9).transfer(1e9) == TermKind::kernels);
+  CHECK(line_of(4000e9, 10e9).transfer(1e9) == TermKind::wire);
+  CHECK(line_of(4000e9, 10e9).wire_level == 1);
+  CHECK(line_of(100e9, 1000e9).transfer(1e9) == TermKind::wire);
+  CHECK(line_of(100e9, 1000e9).wire_level == 0);
 }
 
 TEST_CASE("a tree between servers moves no more than NCCL's rate of one channel a device", "[price]") {
@@ -354,6 +438,8 @@ TEST_CASE("a tree between servers moves no more than NCCL's rate of one channel 
   const Line line = priced(Algorithm::tree, Collective::all_reduce, f, c);
   CHECK(1 / line.rate == Approx(8 * 24e9 * 32 / 62.0));  // perChMaxTreeBws of more than two nodes
   CHECK(1 / line.rate < free);
+  CHECK(line.transfer(1e9) == TermKind::kernels);
+  CHECK(priced(Algorithm::tree, Collective::broadcast, f, c).transfer(1e9) == TermKind::wire);
   CHECK(line.wire_level == 0);
   f.levels = Levels{8, 2};
   CHECK(1 / priced(Algorithm::tree, Collective::all_reduce, f, c).rate == Approx(8 * 42.8e9 * 16 / 30.0));
@@ -373,6 +459,8 @@ TEST_CASE("CollNet's rate is the norm of a domain's and the network's, and each 
     REQUIRE(line.rate_parts.size() == 2);
     CHECK(line.rate_parts[0].value() / line.rate_parts[1].value() == Approx(std::pow(inside / across, order)));
     CHECK(line.wire_level == (across >= inside ? 1 : 0));
+    const double inner_steps = algorithm == Algorithm::collnet_chain ? 14 : 2, step = c.transport.form.unfitted_step * c.transport.ring_simple_step;
+    CHECK(line(0) == Approx(c.scale_up.launch + c.scale_up.simple.floor + inner_steps * c.scale_up.simple.hop + 2 * step));
   }
   for (const Collective op : {Collective::all_gather, Collective::reduce_scatter}) {  // one direction is full, as of a send
     const double inside = 7.0 / 8 / (c.scale_up.simple.rate_share * f.inner_rate);
@@ -394,6 +482,8 @@ TEST_CASE("an exchange between nodes pays every remote rank, thrice when tiny on
   CHECK(latency(line, 256) == Approx(start + remote * t.exchange_peer));
   CHECK(latency(line, 16 * 1024) == Approx(start + remote * t.exchange_peer));
   CHECK(latency(line, 16 * 1024 + 1) == Approx(start + remote * (t.exchange_peer + t.exchange_peer_simple)));
+  for (const auto& [a_rank, open] : {std::pair{128, 0}, {150, -1}, {200, 1}, {256, 0}})  // from 128 to 256 bytes nobody measured
+    CHECK(line.alternative_seconds(32 * a_rank, line(32 * a_rank)) - line(32 * a_rank) == Approx(open * remote * 2 * t.exchange_peer).margin(1e-12));
   f.outer_latency_shift = 32e-6;  // one round of it for all 32 ranks
   CHECK(latency(priced(Algorithm::direct, Collective::all_to_all, f, c), 200) == Approx(start + remote * (t.exchange_peer + 1e-6)));
   f.outer_latency_shift = 0;

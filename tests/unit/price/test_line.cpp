@@ -18,6 +18,14 @@ TEST_CASE("a line keeps two ramps and none that adds nothing", "[price]") {
   CHECK(line(10) == 3);
 }
 
+TEST_CASE("a line keeps no jump that changes nothing", "[price]") {
+  Line line;
+  line.add_jump({.from = 100}).add_jump_held_after(100, 2, 2);
+  CHECK(line.jumps.size() == 0);
+  line.add_jump({.from = 100, .seconds = 1}).add_jump({.from = 100, .rate = 1});
+  CHECK(line.jumps.size() == 2);
+}
+
 TEST_CASE("parts beyond those a line has room for are carried by the last", "[price]") {
   Line line;
   for (int i = 1; i <= 6; ++i) line.add_base_part(TermKind::steps, 0, i, 0.5);

@@ -99,3 +99,12 @@ TEST_CASE("a part of a norm is its share by Euler's rule: parts sum to the whole
   fabricost::core::detail::share_volume(none, 0, 0, 0, 2, 12);
   CHECK(none.seconds() == 0);
 }
+
+TEST_CASE("a token's copies lengthen the first chunk's path by their power", "[price]") {
+  const ChannelKernelConstants k = fabricost::core::moe_prior.normal_dispatch;
+  MoeForm form = fabricost::core::moe_prior.form;
+  for (const double power : {0.0, 0.5, 1.0, 2.0}) {
+    form.copies_power = power;
+    for (const MoeWork& w : works()) CHECK(price_moe(w, k, form).start == Approx(k.start + k.start_copy * 7 * std::pow(w.copies, power)));
+  }
+}

@@ -128,3 +128,19 @@ TEST_CASE("exchanges over PCIe follow the fitted forms", "[price]") {
     }
   }
 }
+
+TEST_CASE("what links that GPUs share leave an exchange of all slows nothing else", "[price]") {
+  Constants all;
+  all.pcie = constants();
+  Fabric f = box(4);
+  for (const Protocol protocol : {Protocol::ll, Protocol::simple})
+    for (const Collective op : {Collective::all_to_all, Collective::send_recv, Collective::all_gather}) {
+      const Algorithm algorithm = op == Collective::all_gather ? Algorithm::ring : Algorithm::direct;
+      const auto rate = [&](double left) {
+        f.inner_exchanges = left;
+        return 1 / price(schedule_of(algorithm, op, f), f, all, protocol, false).rate_parts[0].each;
+      };
+      INFO(name(op) << " " << name(protocol));
+      CHECK(rate(0.1) == Approx(op == Collective::all_to_all ? 0.1 * 25e9 : rate(1)));
+    }
+}

@@ -27,6 +27,10 @@ TEST_CASE("an exchange in two levels costs a step inside, a message to each part
       at(200.0 * count, t.exchange_peer);                         // 128 B to 16 KiB a partner
       at(1e6 * count, t.exchange_peer + t.exchange_peer_simple);  // beyond
       CHECK(line.wire_level == 1);
+      for (const auto& [each, open] : {std::pair{128, 0}, {150, -1}, {200, 1}, {256, 0}}) {  // from 128 to 256 bytes nobody measured
+        const double bytes = each * count, otherwise = line.alternative_seconds(bytes, line(bytes));
+        CHECK(otherwise - line(bytes) == Approx(open * partners * 2 * t.exchange_peer).margin(1e-12));
+      }
     }
   Fabric slow = support::fabric(8, 16);
   const auto start = [&] {
