@@ -76,7 +76,8 @@ FABRICOST_BODY Line price_exchange(const Schedule& schedule, const Fabric& fabri
                .amplitude = x.ll_ramp,
                .per_byte = message / tables_of(newest_tuner).exchange_ll_limit});
     line.overlap = c.form.exchange_peer_overlap;
-    const double by_channels = detail::max_sends(sending * first, channels) * message / first / (x.ll_share * ring_channel);
+    // a peer has more than one channel where every send has its own
+    const double by_channels = detail::max_sends(sending, channels) * message / first / (x.ll_share * ring_channel);
     line.add_rate_part(TermKind::wire, 0, 1, std::max(by_channels, 2 * bytes / fabric.inner_rate));  // half of what LL stores is flags
     return line;
   }

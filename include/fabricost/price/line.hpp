@@ -189,18 +189,16 @@ struct Line {
     if (!(fall > 0 && slope > 0)) return add_jump(jump);
     return add_jump({jump.from - fall / slope, jump.seconds, jump.rate, jump.from, slope, jump.from});
   }
-  /// A rate that falls from one to another beyond `last`: the volume is held until the new rate has caught up.
+  /// Another rate beyond `last`. Where it is lower the volume is held until the new rate has caught up.
   Line& add_jump_held_after(double last, double before, double after) {
     const double from = last + last * std::numeric_limits<double>::epsilon();
-    if (!(after < before) || !(after > 0)) return add_jump({.from = from, .seconds = 0, .rate = after - before});
     return add_jump({from, 0, after - before, from * before / after, before, from});
   }
   /// What measured sizes leave open beside (*this)(bytes) = `seconds`: in a stretch that is held the time by the library's rule, and where a
   /// part of the time is in doubt the time with it or without.
   [[nodiscard]] double alternative_seconds(double bytes, double seconds) const {
     double moved = 0, outer = 0;
-    for (const Jump& jump : jumps)
-      if (bytes >= jump.from && bytes < jump.until) moved += jump.by_rule(bytes) - jump(bytes);
+    for (const Jump& jump : jumps) moved += jump.by_rule(bytes) - jump(bytes);
     if (bytes > unmeasured_end.from && bytes < unmeasured_end.until) outer = bytes < unmeasured_end.at ? -unmeasured_end.seconds : unmeasured_end.seconds;
     return (moved != 0 ? with_volume(bytes, volume(bytes) + moved) : seconds) + outer;
   }
