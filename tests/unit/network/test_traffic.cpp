@@ -169,6 +169,8 @@ TEST_CASE("domains of one GPU leave nothing for their switches to add") {
   CHECK(traffic.sent_by_rank > 0);
   CHECK(carried(t, traffic, LinkKind::gpu_out) == 0);
   CHECK(carried(t, traffic, LinkKind::nic_out) == Approx(2));
+  for (const Algorithm in_network : {Algorithm::collnet_direct, Algorithm::collnet_chain})  // each sends all of it up once
+    CHECK(carried(t, TrafficCounter{t}.count(Collective::all_reduce, in_network, heads), LinkKind::nic_out) == Approx(2));
 }
 
 TEST_CASE("a refused collective leaves nothing behind for the next") {
