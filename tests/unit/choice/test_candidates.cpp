@@ -243,3 +243,32 @@ TEST_CASE("engines have kernels of their own for 2 to 8 ranks of one domain, by 
   pcie.levels = Levels{4};
   CHECK(pieces(L::sglang, 0, pcie).count == 0);
 }
+
+TEST_CASE("an engine and its kernels are found by what tables of measurements call them, and nothing by no name", "[choice]") {
+  using L = InferenceLibrary;
+  CHECK(parse_inference_library("vLLM") == L::vllm);
+  CHECK(parse_inference_library("vllm custom_all_reduce") == L::vllm);
+  for (const char* nobody : {"", "none", "nccl"}) CHECK_FALSE(parse_inference_library(nobody));
+  CHECK(kernel_of_engine(L::vllm, "1-Stage") == CollectiveKernel::pull_one_shot);
+  CHECK(kernel_of_engine(L::torch_symmetric, "multimem") == CollectiveKernel::multicast);
+  for (const L library : {L::aiter, L::flashinfer, L::sglang, L::trtllm, L::vllm})
+    for (const char* of_none_of_them : {"", "multimem"}) CHECK_FALSE(kernel_of_engine(library, of_none_of_them));
+}
+
+TEST_CASE("an engine has kernels beside the library of the GPUs that it has rules for", "[choice]") {
+  using L = InferenceLibrary;
+  for (const auto& [engine, nvidia, amd] : {std::tuple{L::aiter, false, true}, {L::trtllm, true, false}, {L::sglang, true, true}, {L::none, false, false}}) {
+    INFO(name(engine));
+    CHECK(has_kernels_with(engine, Library::nccl) == nvidia);
+    CHECK(has_kernels_with(engine, Library::rccl) == amd);
+  }
+}
+
+TEST_CASE("beyond eight GPUs an engine's kernels run on powers of two up to its own limit", "[choice]") {
+  for (const auto& [ranks, runs] : {std::pair{16, true}, {48, false}, {64, true}, {128, false}}) {
+    Fabric f = box(ranks, 1);
+    INFO(ranks);
+    const ReducePieces pieces = reduce_pieces({.library = InferenceLibrary::flashinfer}, f, false);
+    CHECK((pieces.at(1024) != CollectiveKernel::library) == runs);
+  }
+}
