@@ -85,7 +85,10 @@ std::vector<Again> recomputations(const TrainingQuestion& q) {
   for (const Recompute kind : {Recompute::none, Recompute::selective, Recompute::full})
     if ((!q.recompute || *q.recompute == kind) && !(kind == Recompute::full && q.overlaps_tokens)) {
       const bool idle = kind == Recompute::selective && q.recompute_modules.empty() && !selective_drops(q.model, q.stack.memory);
-      if (q.recompute || !idle) out.push_back({kind, q.recompute_modules});
+      Again again{kind, q.recompute_modules};
+      const bool unfolds = q.model.latent() && q.stack.memory.flash_attention && q.stack.memory.selective_keeps == 1;
+      if (kind == Recompute::selective && again.modules.empty() && unfolds) again.modules.add(RecomputeModule::mla_up_proj);
+      if (q.recompute || !idle) out.push_back(again);
     }
   const bool as_the_stack = q.recompute && (*q.recompute != Recompute::selective || names_one_layout(q));
   if (as_the_stack || !q.recompute_modules.empty() || !q.stack.runs.divides_any) return out;
