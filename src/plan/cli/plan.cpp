@@ -71,20 +71,26 @@ void write_timeline(const PlanAnswer& found, const std::string& folder) {
   const bool overlaps_data = replicas && (layout.zero == 3 ? stack.shard_exposed : stack.data_exposed) < 1;
   const bool hides_tokens = exchanges && stack.expert_exposed < 1, chunked = layout.pp == 1 || layout.vp > 1;
   const bool remainders = memory.master_remainders && q.precision != plan::Precision::fp16;
-  const bool narrow_states = remainders || memory.optimizer < plan::MemoryStack{}.optimizer || layout.offload_optimizer > 0;
+  const bool offloads = layout.offload_optimizer > 0, fp8_parameters = memory.fp8_parameters && q.precision == plan::Precision::fp8;
+  // a distributed optimizer of one replica shards nothing, and holds what these need
+  const bool distributed = sharded || (layout.dp * layout.cp == 1 && (remainders || fp8_parameters || offloads));
+  const bool narrow_states = remainders || memory.optimizer < plan::MemoryStack{}.optimizer || offloads;
   if (name == "tp_comm_overlap")
     return layout.tp > 1 && layout.sequence_parallel && layout.tp <= found.system.domain && stack.tensor_exposed < 1;
   if (name == "overlap_grad_reduce") return overlaps_data;
   if (name == "overlap_param_gather") return overlaps_data && sharded;
   if (name == "grad_reduce_in_bf16") return memory.gradient == 2;
-  if (name == "precision_aware_optimizer") return sharded && narrow_states;
-  if (name == "main_grads_in_bf16") return sharded && narrow_states && memory.gradient == 2;
-  if (name == "remainders_unsharded") return !sharded && remainders;
-  if (name == "fp8_param_gather") return sharded && memory.fp8_parameters && q.precision == plan::Precision::fp8;
+  if (name == "zero") return distributed ? std::max(1, layout.zero) : 0;
+  if (name == "precision_aware_optimizer") return distributed && narrow_states;
+  if (name == "main_grads_in_bf16") return distributed && narrow_states && memory.gradient == 2;
+  if (name == "remainders_unsharded") return !distributed && remainders;
+  if (name == "fp8_parameters_unsharded") return !distributed && fp8_parameters;
+  if (name == "offload_unsharded") return !distributed && offloads;
+  if (name == "fp8_param_gather") return distributed && fp8_parameters;
   if (name == "activation_func_fp8_input_store") return narrow && memory.activation_input == 1;
   if (name == "fp8_attention") return narrow && stack.fp8_attention;
   if (name == "fp8_recipe" && q.precision == plan::Precision::fp8 && !q.block_scales && !q.delayed_scales)  // none given, or tensorwise
-    return memory.fp8_tensor_scaled ? "tensorwise" : found.system.gpu.generation == plan::Generation::blackwell ? "mxfp8" : "blockwise";
+    return fp8_parameters && offloads ? "delayed" : "tensorwise";
   if (name == "moe") return mixture;
   if (name == "moe_dispatcher" && mixture)
     return !exchanges ? "alltoall" : stack.fused_experts ? "hybridep" : stack.deduplicated ? "deepep" : "alltoall";

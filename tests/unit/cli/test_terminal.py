@@ -129,13 +129,22 @@ def test_launch_flags_say_what_the_stack_and_the_request_change():
     plain, answer = launch(*dense, "megatron", "--stack", "megatron-core")
     for flag in ("--tp-comm-overlap", "--grad-reduce-in-bf16", "--fp8-param-gather", "--use-precision-aware-optimizer", "--main-grads-dtype bf16"):
         assert flag + " " in named and flag + " " not in plain, (flag, named, plain)
-    assert "--fp8-recipe blockwise " in named and "--fp8-recipe delayed " in launch(*dense, "megatron", "--fp8-recipe", "delayed")[0]
+    assert "--fp8-recipe tensorwise " in named and "--fp8-recipe delayed " in launch(*dense, "megatron", "--fp8-recipe", "delayed")[0]
     assert "--tp-comm-overlap " in launch(*dense, "megatron", "--stack", "megatron-core", "--tp-comm-overlap", "yes")[0]
     assert "--num-layers" in answer["launch_notes"][0]
     experts = ("-m", "deepseek-v3", "-s", "dgx-h100", "-g", "512", "-b", "2048", "--launch-flags", "megatron")
     moe = launch(*experts)[0]
     assert "--mtp-num-layers 1 " in moe and "--moe-flex-dispatcher-backend deepep " in moe, moe
     assert "--moe-token-dispatcher-type alltoall " in launch(*experts, "--moe-dispatcher", "alltoall")[0]
+    assert "--recompute-modules mla_up_proj " in launch(*experts, "--recompute", "selective")[0]  # core_attn, the default, keeps what latents unfold to
+    # Megatron-LM, arguments.py: offload needs a precision-aware optimizer, this and fp8 parameters a distributed one, both together delayed scales
+    for batch, more in (("-g 8 -b 16", ""), ("-g 16 -b 16", "--precision fp8"), ("-g 16 -b 16", "--precision fp8 --tp 4 --pp 4 --dp 1 --zero 0 --optimizer-offload-fraction 0.5")):
+        one = launch("-m", "llama3-70b", "-s", "dgx-h100", *batch.split(), *more.split(), "--launch-flags", "megatron")[0]
+        assert "--use-precision-aware-optimizer " in one and "--use-distributed-optimizer " in one, one
+        assert ("--fp8-param-gather " in one) == ("fp8" in more), one
+        assert "--optimizer-cpu-offload" not in one or "fp8" not in more or "--fp8-recipe delayed " in one, one
+    sharded = launch(*dense[:-3], "1", "--pp", "1", "--zero", "3", "--launch-flags", "megatron")[0]
+    assert "--use-megatron-fsdp " in sharded and "--use-distributed-optimizer --no-gradient-accumulation-fusion " in sharded, sharded
     # what a search proposes for a program, the program has flags for: layers of Megatron-Core's chunks, TorchTitan's sharding
     for batch in ("64", "1024"):
         job = ("-m", "llama3-70b", "-s", "dgx-h100", "-g", "64", "-b", batch, "-l", "8192", "--launch-flags")
