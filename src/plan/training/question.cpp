@@ -2,6 +2,8 @@
 
 #include <fabricost/in_order.hpp>
 
+#include <fmt/format.h>
+
 namespace fabricost::plan {
 
 bool is_faster(const PricedLayout& a, const PricedLayout& b) {
@@ -122,6 +124,15 @@ void check(const TrainingQuestion& q, const System& system) {
                                       : q.gpus / given * given > 0 ? q.gpus / given * given
                                                                    : given) +
                        " GPUs");
+  const long long ranks_of_model = 1LL * q.tp.value_or(1) * q.pp.value_or(1);
+  const int replicas = q.dp && q.cp ? *q.dp * *q.cp : static_cast<int>(q.gpus / ranks_of_model);
+  if (q.shard > 0 && replicas % q.shard != 0) {
+    int below = std::min(q.shard, replicas), above = q.shard;
+    while (replicas % below != 0) --below;
+    while (above < replicas && replicas % above != 0) ++above;
+    throw Refusal(fmt::format("<shard> {} does not divide the {} replicas of dp x cp; take {}{}", q.shard, replicas, below,
+                              above <= replicas ? fmt::format(" or {}", above) : ""));
+  }
 }
 
 }  // namespace fabricost::plan

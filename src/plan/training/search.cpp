@@ -260,7 +260,7 @@ void TrainingSearch::price_smaller(const LayerGroup& group) {
       l.dp = jobs[i].replicas;
       l.global_batch = jobs[i].batch;
       const bool smallest = i + 1 == jobs.size() || jobs[i + 1].replicas != l.dp;  // which needs least memory of as many replicas
-      if (is_possible(q_.model, l) && !price(l, pipeline, group) && smallest) break;
+      if (q_.shard <= l.dp * l.cp && is_possible(q_.model, l) && !price(l, pipeline, group) && smallest) break;
     }
   }
 }

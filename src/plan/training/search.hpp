@@ -119,7 +119,7 @@ class TrainingSearch {
       l.schedule = pipeline.schedule;
       l.split = pipeline.split;
       l.dp = static_cast<int>(q_.gpus / taken);
-      if (q_.dp && *q_.dp != l.dp) continue;
+      if ((q_.dp && *q_.dp != l.dp) || q_.shard > l.dp * l.cp) continue;
       l.zero = q_.zero.value_or(0);
       if (is_possible(q_.model, l)) visit(static_cast<const Layout&>(l), pipeline);
     }

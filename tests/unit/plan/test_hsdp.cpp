@@ -87,3 +87,19 @@ TEST_CASE("The exchange across is paid once a step, not once a microbatch") {
   CHECK(extra(1) > 0);
   CHECK(extra(8) == Approx(extra(1)).epsilon(1e-9));
 }
+
+TEST_CASE("A shard divides the replicas that a search may take, and is no more than they are") {
+  TrainingQuestion q;
+  q.gpus = 256;
+  q.global_batch = 512;
+  q.sequence = 4096;
+  q.model = load_model("llama3-8b");
+  q.stack = load_stack("nemo");
+  const System system = load_system("dgx-h100");
+  for (const int shard : {24, 512}) {
+    q.shard = shard;
+    CHECK_THROWS_AS(plan_training(system, q), RequestError);
+  }
+  q.shard = 32;
+  for (const PricedLayout& one : plan_training(system, q).layouts) CHECK(one.layout.dp * one.layout.cp >= 32);
+}
