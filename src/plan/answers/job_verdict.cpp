@@ -90,8 +90,9 @@ std::string verdict_of(const PlanAnswer& answer) {
   const std::string with = fmt::format("with {}{}", ranks_of(best), best.idle_gpus > 0 ? fmt::format(", {} more GPUs idle", best.idle_gpus) : "");
   const std::string step = figure(best.step.value());
   if (answer.sites)
-    return fmt::format("Best: {} s a step over {} sites, {} s as data parallelism over their links; {} s on one alone {} {}",
-                       figure(answer.sites->step.value()), answer.sites->sites, figure(answer.sites->plain_step.value()), step, range, with);
+    return fmt::format("Best: {} s a step over {} sites, {} s as data parallelism over their links; {} s on one alone {} {}{}",
+                       figure(answer.sites->step.value()), answer.sites->sites, figure(answer.sites->plain_step.value()), step, range, with,
+                       answer.sites->penalty_extrapolated ? "; what such rounds cost in loss is not known" : "");
   const std::optional<PlannedLayout> open = best_of_job(answer);
   if (!open) return fmt::format("Best: {} s a step {} {}", step, range, with);
   const double longer = best.step / open->step - 1;

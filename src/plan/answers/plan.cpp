@@ -279,7 +279,7 @@ AnswerTable<PlannedSites> PlannedSites::fields() {
       gives(&A::state_on_gpu, "outer_state_on_gpu", "outer_state_on_gpu", "Whether it fits there; else it waits in host memory."),
       gives(&A::penalty, "penalty", "penalty", "More tokens for the same loss than data parallelism needs, as a share."),
       gives(&A::penalty_extrapolated, "penalty_extrapolated", "penalty_extrapolated",
-            "Whether the published loss is of smaller models, fewer sites or another round."),
+            "Whether the published loss is of smaller models, fewer sites or another round or exchange."),
       gives(&A::useful_tokens_per_second, "useful_tokens_per_s", "useful_tokens_per_second", "tokens_per_second / (1 + penalty)."),
       gives(&A::plain_step, "data_parallel.step_s", "data_parallel_step_seconds",
             "Step where all sites are replicas of one job that exchange gradients every step, s."),
@@ -435,8 +435,9 @@ namespace {
   out.state = units::B(t.state);
   out.state_on_gpu = t.state_on_gpu;
   out.penalty = r.sync_penalty.value_or(published_penalty(facts, t.parameters, asked.sites));
+  const bool published = H == facts.steps && asked.fragments == 1 && asked.overlap == 0 && format == OuterFormat::fp32;
   out.penalty_extrapolated =
-      !r.sync_penalty && (t.parameters > facts.largest || asked.sites > facts.most_sites || H != facts.steps || !q.model.causal());
+      !r.sync_penalty && (t.parameters > facts.largest || asked.sites > facts.most_sites || !published || !q.model.causal());
   out.useful_tokens_per_second = out.tokens_per_second / (1 + out.penalty);
   out.plain_step = units::s(t.plain);
   out.plain_tokens_per_second = std::pow(works, asked.sites) * tokens / t.plain;
@@ -456,8 +457,9 @@ namespace {
           : fmt::format(
                 "Penalty by the published loss (arXiv 2503.09799): {:.3g} % more tokens for the same loss{}.", 100 * out.penalty,
                 out.penalty_extrapolated
-                    ? fmt::format("; its runs are of language models up to {:.3g} parameters, {:.0f} sites and rounds of {:.0f} steps, "
-                                  "so give <sync_penalty> where you know better",
+                    ? fmt::format("; its runs are of language models up to {:.3g} parameters, {:.0f} sites and rounds of {:.0f} steps whose "
+                                  "exchange is whole, in fp32 and behind no step: here it is not known. Longer rounds and fewer bits take "
+                                  "less time and may cost loss; give <sync_penalty> where you know better",
                                   facts.largest, facts.most_sites, facts.steps)
                     : ""));
   if (works < 1)

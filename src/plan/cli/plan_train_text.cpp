@@ -156,10 +156,12 @@ void add_sites(Page& page, const PlannedSites& a) {
   for (const StepTerm& term : a.terms) rows.row(site_term_words(term.name), figure(term.seconds()), percent(term.time / a.step, 1));
   rows.row("step with exchange", figure(a.step.value()));
   page.table(rows);
-  page.line("{:.4g} tokens/s of all sites, {:.4g} useful (for the same loss); bottleneck: {}; the links are busy {} of the time",
-            a.tokens_per_second, a.useful_tokens_per_second, site_term_words(a.bottleneck), percent(a.link_use, 1));
-  page.line("data parallelism over the same links: {} s a step, {:.4g} tokens/s, {:.3g} times as many as the useful ones here",
-            figure(a.plain_step.value()), a.plain_tokens_per_second, 1 / a.gain);
+  page.line("{} tokens/s of all sites, {} useful ({}); bottleneck: {}; the links are busy {} of the time", count_text(a.tokens_per_second),
+            count_text(a.useful_tokens_per_second),
+            a.penalty_extrapolated ? "if rounds cost what published ones did, which is not known" : "for the same loss",
+            site_term_words(a.bottleneck), percent(a.link_use, 1));
+  page.line("data parallelism over the same links: {} s a step, {} tokens/s, {:.3g} times as many as the useful ones here",
+            figure(a.plain_step.value()), count_text(a.plain_tokens_per_second), 1 / a.gain);
   for (const std::string& sentence : a.how) page.say(sentence);
 }
 
@@ -173,7 +175,7 @@ void text_of(Page& page, const PlanAnswer& answer) {
   page.say("{} on {} {} GPUs, {} a step, {}", q.model.name, q.gpus, a.system.name,
            q.model.recommends() ? fmt::format("{} samples", q.global_batch)
                                 : fmt::format("{} sequences of {} tokens", q.global_batch, q.sequence),
-           precision);
+           q.precision == Precision::fp8 ? fmt::format("fp8 with a scale for each {}", q.block_scales ? "block" : "tensor") : std::string{precision});
   const std::string plainer = plainer_text(answer);
   if (!plainer.empty()) page.say(plainer);
   constexpr double absurd = 1e9;  // tokens of a step: more than any run's

@@ -99,6 +99,15 @@ TEST_CASE("several sites: figures of all, the published penalty or one's own, an
   CHECK(a.penalty > 0);
   CHECK(a.useful_tokens_per_second == Approx(a.tokens_per_second / (1 + a.penalty)));
   CHECK(a.gain == Approx(a.useful_tokens_per_second / a.plain_tokens_per_second));
+  CHECK_FALSE(a.penalty_extrapolated);
+  const auto is_known = [&](auto&& change) {  // no published run is of other rounds, fewer bits or an exchange in parts
+    PlanRequest other = r;
+    change(other);
+    return !answer(other).sites->penalty_extrapolated;
+  };
+  CHECK_FALSE(is_known([](PlanRequest& o) { o.sync_every = 1000; }));
+  CHECK_FALSE(is_known([](PlanRequest& o) { o.sync_precision = OuterFormat::fp4; }));
+  CHECK_FALSE(is_known([](PlanRequest& o) { o.sync_fragments = 4; }));
   r.sync_penalty = 0.5;
   CHECK(answer(r).sites->useful_tokens_per_second == Approx(a.tokens_per_second / 1.5));
   const auto refused = [&](auto&& change) {
