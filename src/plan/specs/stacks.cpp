@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace fabricost::plan {
@@ -172,11 +173,19 @@ std::vector<FittedStack> fitted_stacks(SpecStore& library) {
 }
 
 Stack load(SpecStore& library, std::string_view name_or_path, const std::vector<FittedStack>& fitted) {
-  const SpecNode tree = library.resolve("stacks", name_or_path);
+  std::vector<std::string> chain;  // from the first recipe to the stack itself
+  const SpecNode tree = library.resolve("stacks", name_or_path, &chain);
   Stack out;
   read_document(tree, [&](MapReader& in) { out = read_stack(in); });
   const double own_scale = out.scale;
+  const std::string own_name = out.name;
+  const auto is_fitted = [&](const std::string& one) {
+    return std::any_of(fitted.begin(), fitted.end(), [&](const FittedStack& f) { return f.name == one; });
+  };
+  if (!out.kernels.empty())  // they change no recipe, whose steps say how far it misses
+    if (const auto recipe = std::find_if(chain.rbegin(), chain.rend(), is_fitted); recipe != chain.rend()) out.name = *recipe;
   take_fitted(out, fitted);
+  out.name = own_name;
   if (tree.find("scale") != nullptr) out.scale = own_scale;
   return out;
 }

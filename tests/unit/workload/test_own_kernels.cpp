@@ -112,6 +112,8 @@ TEST_CASE("a stack with own kernels prices steps on their GPU, and on no other",
   found.origin = "a test";
   const tables::File file(found.yaml("mine", "2026-01-31"), "mine.yaml");
   const Stack mine = load_stack(file.path().string()), plain = load_stack("nemo");
+  for (const Generation made : {Generation::hopper, Generation::blackwell})  // an interval stays that of the recipe
+    CHECK(spread_of(mine, {.generation = made}) == spread_of(plain, {.generation = made}));
   REQUIRE(mine.kernels.size() == 1);
   CHECK(mine.kernels.front().rate.share == Approx(found.kernels.front().rate.share).epsilon(1e-3));
   CHECK(mine.kernels.front().rate.depth == Approx(found.kernels.front().rate.depth).epsilon(0.01));
