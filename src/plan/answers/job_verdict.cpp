@@ -98,8 +98,8 @@ std::string verdict_of(const PlanAnswer& answer) {
   const double longer = best.step / open->step - 1;
   constexpr double alike = 0.005;
   if (longer < alike) return fmt::format("{} s a step {}, as fast as the best, {}", step, range, with);
-  return fmt::format("{} s a step {}, {:.2g} % more than the best: {} s with {}", step, range, 100 * longer, figure(open->step.value()),
-                     ranks_of(*open));
+  const std::string more = longer < 1 ? fmt::format("{:.2g} % more than", 100 * longer) : fmt::format("{:.3g} times", 1 + longer);
+  return fmt::format("{} s a step {}, {} the best: {} s with {}", step, range, more, figure(open->step.value()), ranks_of(*open));
 }
 
 std::string verdict_of(const ServeAnswer& answer) {

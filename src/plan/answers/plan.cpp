@@ -4,6 +4,7 @@
 #include "answers/search_time.hpp"
 #include "answers/searched.hpp"
 #include "answers/varied/varied.hpp"
+#include "text/amounts.hpp"
 #include "text/joined.hpp"
 
 #include <fabricost/fields/field.hpp>
@@ -443,9 +444,9 @@ namespace {
   out.plain_tokens_per_second = std::pow(works, asked.sites) * tokens / t.plain;
   out.gain = out.useful_tokens_per_second / out.plain_tokens_per_second;
   out.how.push_back(
-      fmt::format("Exchange between sites: 2 x {} / {} of {:.4g} parameters of {} bytes are {:.4g} GB a round, at {:.4g} GB/s {:.4g} s; {} x two delays of "
+      fmt::format("Exchange between sites: 2 x {} / {} of {} parameters of {} bytes are {:.4g} GB a round, at {:.4g} GB/s {:.4g} s; {} x two delays of "
                   "{:.4g} ms ({:.4g} us a km): {:.4g} s in all, of which {:.4g} s are hidden by {} of {} steps.",
-                  asked.sites - 1, asked.sites, t.parameters, asked.width, 1e-9 * t.sent, 1e-9 * t.rate, t.sent / t.rate, asked.fragments,
+                  asked.sites - 1, asked.sites, count_text(t.parameters), asked.width, 1e-9 * t.sent, 1e-9 * t.rate, t.sent / t.rate, asked.fragments,
                   1e3 * asked.delay, 1e6 * facts.delay, t.exchange, t.exchange - t.exposed, asked.fragments * asked.overlap, asked.every));
   if (t.rate < asked.rate) out.how.push_back(fmt::format("The NICs of a site's GPUs send no more than {:.4g} GB/s.", 1e-9 * t.rate));
   out.how.push_back(fmt::format(
@@ -457,10 +458,10 @@ namespace {
           : fmt::format(
                 "Penalty by the published loss (arXiv 2503.09799): {:.3g} % more tokens for the same loss{}.", 100 * out.penalty,
                 out.penalty_extrapolated
-                    ? fmt::format("; its runs are of language models up to {:.3g} parameters, {:.0f} sites and rounds of {:.0f} steps whose "
+                    ? fmt::format("; its runs are of language models up to {} parameters, {:.0f} sites and rounds of {:.0f} steps whose "
                                   "exchange is whole, in fp32 and behind no step: here it is not known. Longer rounds and fewer bits take "
                                   "less time and may cost loss; give <sync_penalty> where you know better",
-                                  facts.largest, facts.most_sites, facts.steps)
+                                  count_text(facts.largest), facts.most_sites, facts.steps)
                     : ""));
   if (works < 1)
     out.how.push_back(

@@ -41,6 +41,14 @@ template <class E, std::size_t N>
   return out;
 }
 
+/// The matrix that Megatron Bridge fuses one of Hugging Face's modules into (peft/lora.py); empty for any other name.
+[[nodiscard]] std::string_view fused_module(std::string_view module) {
+  if (module == "q_proj" || module == "k_proj" || module == "v_proj") return "linear_qkv";
+  if (module == "o_proj") return "linear_proj";
+  if (module == "gate_proj" || module == "up_proj") return "linear_fc1";
+  return module == "down_proj" ? "linear_fc2" : "";
+}
+
 [[nodiscard]] double bytes_of(StateFormat format) {
   switch (format) {
     case StateFormat::fp32: return 4;
@@ -182,6 +190,9 @@ void choose_recipe(const PlanRequest& r, TrainingQuestion& q) {
   q.document = r.document;
   q.cuda_graphs = r.cuda_graphs.value_or(false);
   q.adapters.rank = r.lora_rank.value_or(0);
+  for (const std::string& module : r.lora_modules)
+    if (const std::string_view of = fused_module(module); !of.empty())
+      throw Refusal(fmt::format("<lora_modules>: {} is in {}; give that", module, of));
   q.adapters.modules = set_of<AdapterModule>(r.lora_modules, adapter_module_names, "lora_modules");
   if (!q.adapters.modules.empty() && !r.lora_rank) throw Refusal("<lora_modules> need the rank of the adapters, <lora_rank>");
   q.adapters.in_4_bit = r.load_in_4bit;

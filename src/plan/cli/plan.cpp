@@ -263,7 +263,10 @@ template <class Request>
     if (o.json) found.best = best_of_job(found);
     if (!o.trace.empty()) write_timeline(found, o.trace.path);
   }
-  std::string out = shown(found, o.json, terminal, [](Page& page, const auto& a) { text_of(page, a); });
+  std::string out = shown(found, o.json, terminal, [&](Page& page, const auto& a) {
+    text_of(page, a);
+    if (!o.trace.empty()) page.say("The step is written to {0}: fabricost trace {0} reads it.", o.trace.path);
+  });
   if constexpr (!std::same_as<Request, RlRequest>)
     if (!o.launch.empty()) add_launch(out, o, asked, found, terminal);
   return out;

@@ -119,8 +119,8 @@ void add_first(Page& page, const FoundPlan& a, const PricedLayout& p) {
   if (f.mfu >= 1) page.say("With all scores MFU would be above 100 %, since kernels skip those that the mask discards: go by the causal one.");
   page.line("{} GPU-hours per trillion tokens", count_text(f.gpu_hours_per_trillion));
   if (stack.capacity > 0 && stack.capacity < 1)
-    page.line("A capacity of {:.3g} leaves {:.3g} % of the experts' rows uncomputed; FLOPs count those that are.", stack.capacity,
-              100 * (1 - stack.capacity));
+    page.say("A capacity of {:.3g} drops {:.3g} % of the tokens' choices: no expert computes them, which costs loss. FLOPs count the others.",
+             stack.capacity, 100 * (1 - stack.capacity));
   const bool known = stack.seen.of(a.system.gpu.generation), sibling = a.system.constants.compute_related;
   const bool no_experts = known && a.question.model.mixture() && !stack.seen.experts;
   if (stack.scale_given)
@@ -183,6 +183,8 @@ void text_of(Page& page, const PlanAnswer& answer) {
     page.say("The batch is in sequences: {0} are {1:.3g} tokens a step. {0} tokens are {2} sequences: --global-batch {2}.", q.global_batch,
              double(q.global_batch) * q.sequence, std::max(1, q.global_batch / q.sequence));
   if (!q.model.unread.empty()) page.say(unread_text(q.model));
+  if (q.model.frozen && q.global_batch % 2 == 1)
+    page.say("DPO takes sequences in pairs, one chosen and one rejected: {} are no pairs.", q.global_batch);
   if (!a.plan.fits) page.line(answer.advice);
   if (a.plan.fits && !answer.advice.empty()) page.say(answer.advice);
   page.add("\n");

@@ -29,6 +29,9 @@ WorkloadTable workload_table(const std::filesystem::path& file) {
     return std::all_of(names.begin(), names.end(), [&](const char* name) { return columns.count(name) > 0; });
   };
   if (all({"id", "group", "op", "gpu", "time_us"})) return WorkloadTable::ops;
+  if (all({"op", "gpu", "time_us"}) && columns.count("bytes") == 0)
+    throw RequestError(fmt::format("{}: a table of kernels has columns id and group too; {} not there (docs/reading-logs.md)", file.string(),
+                                   all({"group"}) ? "id is" : all({"id"}) ? "group is" : "both are"));
   if (all({"phase", "implementation", "tokens_per_rank", "time_us"})) return WorkloadTable::moe_kernels;
   for (const auto of : {"measured_metric", "schedule", "tokens_per_rank", "topic", "isl"})  // steps, pipelines, experts, reliability, serving runs
     if (all({"id", "group", of, "value"})) return WorkloadTable::in_python;

@@ -107,6 +107,10 @@ def test_a_guess_from_another_tool_is_answered_with_the_option():
                         ("plan train", "Also needed: --system, --gpus, --global-batch"), (f"{train} --launch-flags", "vllm, sglang")):
         text = " ".join(refused(*shlex.split(line)).split())
         assert named in text, (line, text)
+    assert "q_proj is in linear_qkv" in " ".join(refused(*shlex.split(f"{train} -b 8 --lora-rank 8 --lora-modules q_proj")).split())
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "few.csv").write_text("op,gpu,time_us\ngemm,H100,10\n", encoding="utf-8")
+        assert "columns id and group" in " ".join(refused("calibrate", "--from", f"{folder}/few.csv", "--stack", "nemo", "-o", f"{folder}/few.yaml").split())
     for asked in ("diagnose", "trace", "validate"):  # the file that the question asks for is not needed beside it
         assert "Also needed" not in refused(asked)
     assert "--size" not in refused("predict", "moe_dispatch", "-s", "dgx-h100")  # an exchange of experts has none
@@ -143,7 +147,7 @@ def test_launch_flags_say_what_the_stack_and_the_request_change():
         assert "--use-precision-aware-optimizer " in one and "--use-distributed-optimizer " in one, one
         assert ("--fp8-param-gather " in one) == ("fp8" in more), one
         assert "--optimizer-cpu-offload" not in one or "fp8" not in more or "--fp8-recipe delayed " in one, one
-    sharded = launch(*dense[:-3], "1", "--pp", "1", "--zero", "3", "--launch-flags", "megatron")[0]
+    sharded = launch(*dense[:-5], "--tp", "1", "--pp", "1", "--zero", "3", "--launch-flags", "megatron")[0]
     assert "--use-megatron-fsdp " in sharded and "--use-distributed-optimizer --no-gradient-accumulation-fusion " in sharded, sharded
     # what a search proposes for a program, the program has flags for: layers of Megatron-Core's chunks, TorchTitan's sharding
     for batch in ("64", "1024"):
